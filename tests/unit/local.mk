@@ -263,7 +263,17 @@ tests_unit_verbs_test_CFLAGS += -DWITH_LIBRDMACM
 endif
 tests_unit_verbs_test_LDADD = $(unit_libs)
 
-tests_unit_nic_test_SOURCES = tests/unit/nic_test.c tests/unit/ip_of.h $(unit_common)
+tests_unit_nic_test_SOURCES = tests/unit/nic_test.c tests/unit/nic/tests.h tests/unit/ip_of.h \
+    tests/unit/nic/machine.h tests/unit/nic/machine.c \
+    tests/unit/nic/world.h tests/unit/nic/world.c \
+    tests/unit/nic/member.h tests/unit/nic/member.c \
+    tests/unit/nic/play.h tests/unit/nic/play.c \
+    tests/unit/nic/refusals.h tests/unit/nic/refusals.c \
+    tests/unit/nic/strangers.h tests/unit/nic/strangers.c \
+    tests/unit/nic/barriers.c tests/unit/nic/data.c tests/unit/nic/broadcasts.c \
+    tests/unit/nic/farewells.c tests/unit/nic/threads.c tests/unit/nic/comers.c \
+    tests/unit/nic/watch.c tests/unit/nic/failures.c tests/unit/nic/killed.c \
+    tests/unit/nic/addresses.c tests/unit/nic/looks.c $(unit_common)
 tests_unit_nic_test_CFLAGS = $(unit_cflags)
 tests_unit_nic_test_LDADD = $(unit_libs)
 ## It pretends that the machine has other interfaces, no memory, and another time.

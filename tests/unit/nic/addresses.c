@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Addresses: which a NIC has, and at which it reaches others.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <arpa/inet.h>
+#include <net/if.h>
+#include <cmocka.h>
+
+#include "firmware/soft/addresses.h"
+#include "libmyr/soft/nic_inside.h"
+#include "tests/unit/ip_of.h"
+#include "tests/unit/nic/machine.h"
+#include "tests/unit/nic/member.h"
+#include "tests/unit/nic/tests.h"
+#include "tests/unit/nic/world.h"
+
+static void name_of(struct myr_nic_name *name, uint32_t count, const char *const *addresses)
+{
+    *name = (struct myr_nic_name){.key = 7, .count = count};
+    for (uint32_t a = 0; a < count && a < MYR_NIC_ADDRESSES; ++a) {
+        name->address[a].ip = ip_of(addresses[a]);
+        name->address[a].port = htons((uint16_t)(1000 + a));
+        name->address[a].prefix = MCP_IP_BEFORE_4 + 24;
+    }
+}
+
+/* A NIC on a machine with such interfaces and no others. */
+struct elsewhere {
+    struct myr_segment *segment;
+    struct myr_nic *nic;
+    struct myr_nic_name name;
+};
+
+static struct elsewhere open_elsewhere(const struct pretended *interfaces, const char *network)
+{
+    const struct myr_nic_options options = {.network = network};
+    struct elsewhere it;
+    pretended = interfaces;
+    assert_int_equal(myr_segment_join(NULL, 1 << 20, &it.segment, NULL), MYR_OK);
+    assert_int_equal(myr_nic_open(it.segment, &options, &it.nic, NULL), MYR_OK);
+    myr_nic_get_name(it.nic, &it.name);
+    return it;
+}
+
+static void close_elsewhere(const struct elsewhere *it)
+{
+    myr_nic_close(it->nic);
+    myr_segment_leave(it->segment);
+    pretended = NULL;
+}
+
+static void expect_route(const struct elsewhere *it, uint32_t count, const char *const *addresses,
+                         uint32_t chosen)
+{
+    struct myr_nic_name name;
+    name_of(&name, count, addresses);
+    assert_int_equal(myr_nic_route(it->nic, &name), chosen);
+}
+
+void routes(void **state)
+{
+    (void)state;
+    static const struct pretended interfaces[] = {
+        {"lo", "127.0.0.1", "255.0.0.0", IFF_UP | IFF_LOOPBACK},
+        {"docker0", "172.17.0.1", "255.255.0.0", IFF_UP},
+        {"eth0", "10.1.0.5", "255.255.255.0", IFF_UP | IFF_RUNNING},
+        {"tun0", "10.9.0.5", "255.255.255.0", IFF_UP | IFF_RUNNING | IFF_POINTOPOINT},
+        {"eth1", "10.2.0.5", "255.255.255.0", IFF_UP | IFF_RUNNING},
+        {"eth2", "10.3.0.5", "255.255.255.0", 0},
+        {"eth3", "10.4.0.5", "255.255.0.0", IFF_UP | IFF_RUNNING},
+        {"eth3", "fd00::5", "ffff:ffff:ffff:ffff::", IFF_UP | IFF_RUNNING},
+        {NULL, NULL, NULL, 0},
+    };
+    const struct elsewhere it = open_elsewhere(interfaces, NULL);
+    assert_int_equal(it.name.count, 3); /* eth0, eth1, eth3 */
+    assert_int_equal(it.name.address[2].prefix, MCP_IP_BEFORE_4 + 16);
+    assert_int_equal(it.name.address[0].port, it.name.address[2].port);
+
+    const char
+        *const second[] = {"192.168.0.1", "10.2.0.9"},
+               *const far[] = {"10.8.0.1", "10.9.0.1"}, *const wide[] = {"10.8.0.1", "10.4.77.1"},
+               *const both[] = {"10.2.0.9", "10.1.0.9"}, *const bridge[] = {"10.1.0.5", "10.2.0.9"},
+               *const routed[] = {"10.1.0.5", "10.8.0.1"}, *const here[] = {"10.1.0.5", "10.2.0.5"},
+               *const six_first[] = {"fd00::6", "10.8.0.1"}, *const six[] = {"fd00::6"};
+    expect_route(&it, 2, second, 1);
+    expect_route(&it, 2, far, 0);    /* none is near: the first */
+    expect_route(&it, 2, wide, 1);   /* by our own prefix */
+    expect_route(&it, 2, both, 1);   /* both are near: by our first */
+    expect_route(&it, 2, bridge, 1); /* not by an address that is ours */
+    expect_route(&it, 2, routed, 1);
+    expect_route(&it, 2, here, 0);      /* all are: it is a NIC of this machine */
+    expect_route(&it, 2, six_first, 1); /* it has IPv4 alone */
+    expect_route(&it, 1, six, MYR_NIC_ADDRESSES);
+    expect_route(&it, 0, second, MYR_NIC_ADDRESSES);
+    expect_route(&it, MYR_NIC_ADDRESSES + 1,
+                 (const char *const[]){"1.1.1.1", "1.1.1.1", "1.1.1.1", "1.1.1.1"},
+                 MYR_NIC_ADDRESSES);
+    close_elsewhere(&it);
+}
+
+/* A card that has just been switched on does not run for a second. */
+void no_interface_runs(void **state)
+{
+    (void)state;
+    static const struct pretended none[] = {
+        {"lo", "127.0.0.1", "255.0.0.0", IFF_UP | IFF_RUNNING | IFF_LOOPBACK},
+        {"eth0", "10.1.0.5", "255.255.255.0", IFF_UP},
+        {"eth1", "10.2.0.5", "255.255.255.0", 0},
+        {NULL, NULL, NULL, 0},
+    };
+    struct mcp_local_address found[2];
+    const struct mcp_ip ip = ip_of("10.1.0.5");
+    pretended = none;
+    assert_int_equal(mcp_local_addresses(NULL, found, 2), 1);
+    assert_true(mcp_same_ip(&found[0].ip, &ip));
+    pretended = NULL;
+}
+
+/* IPv6: where an interface has no IPv4, or where it is named. */
+void routes_of_ipv6(void **state)
+{
+    (void)state;
+    static const struct pretended six_alone[] = {
+        {"lo", "127.0.0.1", "255.0.0.0", IFF_UP | IFF_LOOPBACK},
+        {"lo", "::1", "ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff", IFF_UP | IFF_LOOPBACK},
+        {"eth0", "fe80::5", "ffff:ffff:ffff:ffff::", IFF_UP | IFF_RUNNING},
+        {"eth0", "fd00::5", "ffff:ffff:ffff:ffff::", IFF_UP | IFF_RUNNING},
+        {"eth1", "2001:db8:1::5", "ffff:ffff:ffff::", IFF_UP | IFF_RUNNING},
+        {NULL, NULL, NULL, 0},
+    };
+    static const struct pretended dual[] = {
+        {"eth0", "10.1.0.5", "255.255.255.0", IFF_UP | IFF_RUNNING},
+        {"eth0", "fd00::5", "ffff:ffff:ffff:ffff::", IFF_UP | IFF_RUNNING},
+        {NULL, NULL, NULL, 0},
+    };
+    /* A bridge of containers has the same address on all hosts. */
+    static const struct pretended bridge_first[] = {
+        {"docker0", "172.17.0.1", "255.255.0.0", IFF_UP | IFF_RUNNING},
+        {"eth0", "fd00::5", "ffff:ffff:ffff:ffff::", IFF_UP | IFF_RUNNING},
+        {"eth1", "10.1.0.5", "255.255.255.0", IFF_UP | IFF_RUNNING},
+        {"eth1", "fd00:1::5", "ffff:ffff:ffff:ffff::", IFF_UP | IFF_RUNNING},
+        {NULL, NULL, NULL, 0},
+    };
+    const char *const elsewhere[] = {"172.17.0.1", "fd00::9"}, *const both[] = {"fd00::9",
+                                                                                "10.1.0.9"};
+    const char *const near[] = {"10.1.0.9", "fd00::9"}, *const far[] = {"10.1.0.9", "fc00::9"},
+                      *const second[] = {"fd00:0:0:1::9", "2001:db8:1:77::9"},
+                      *const four[] = {"10.1.0.9"}, *const six[] = {"fd00::9"};
+    need_ipv6();
+    struct elsewhere it = open_elsewhere(six_alone, NULL);
+    assert_int_equal(it.name.count, 2);
+    assert_int_equal(it.name.address[0].prefix, 64);
+    assert_int_equal(it.name.address[1].prefix, 48);
+    expect_route(&it, 2, near, 1);
+    expect_route(&it, 2, far, 1);
+    expect_route(&it, 2, second, 1);
+    expect_route(&it, 1, four, MYR_NIC_ADDRESSES);
+    close_elsewhere(&it);
+
+    it = open_elsewhere(dual, "fd00::/8,10.0.0.0/8");
+    assert_int_equal(it.name.count, 2);
+    expect_route(&it, 2, near, 1); /* as the person has said */
+    expect_route(&it, 2, far, 0);
+    expect_route(&it, 1, four, 0);
+    expect_route(&it, 1, six, 0);
+    close_elsewhere(&it);
+
+    it = open_elsewhere(bridge_first, NULL);
+    assert_int_equal(it.name.count, 3); /* of an interface that has both, IPv4 alone */
+    assert_true(mcp_ip_is_4(&it.name.address[2].ip));
+    expect_route(&it, 2, elsewhere, 1);
+    expect_route(&it, 2, both, 0);
+    close_elsewhere(&it);
+
+    struct mcp_local_address found[2];
+    pretended = dual;
+    assert_int_equal(mcp_local_addresses(NULL, found, 2), 1);
+    assert_true(mcp_ip_is_4(&found[0].ip));
+    assert_int_equal(mcp_local_addresses("eth0", found, 2), 1);
+    assert_true(mcp_ip_is_4(&found[0].ip));
+    assert_int_equal(mcp_local_addresses("eth0,fd00::5/128,eth0", found, 2), 2);
+    assert_false(mcp_ip_is_4(&found[1].ip));
+    assert_int_equal(mcp_local_addresses("fe80::/10", found, 2), 0);
+    pretended = six_alone;
+    assert_int_equal(mcp_local_addresses("eth0,fe80::/10", found, 2), 1);
+    assert_int_equal(mcp_local_addresses("::/0", found, 1), 1);
+    pretended = NULL;
+}
+
+/* Each group has peers that nobody has met: all of them are more than there is room for at once. */
+void peers_come_and_go(void **state)
+{
+    (void)state;
+    enum { PEERS = 15, GROUPS = 600, AT_ONCE = 4 };
+    struct world world = {.nodes = PEERS + 1}; /* eight of them are a node's peers */
+    struct myr_nic_name name[PEERS + 1] = {0};
+    const struct myr_nic_name *names[PEERS + 1] = {&name[0]};
+    struct myr_nic_group group[AT_ONCE];
+    struct myr_segment *segment;
+    struct myr_nic *nic;
+    struct myr_error error = {0};
+    const struct myr_nic_options options = {.network = "lo"};
+    assert_int_equal(myr_segment_join(NULL, 8 << 20, &segment, NULL), MYR_OK);
+    assert_int_equal(myr_nic_open(segment, &options, &nic, NULL), MYR_OK);
+    for (uint32_t g = 0; g < GROUPS; ++g) {
+        for (uint32_t n = 1; n <= PEERS; ++n) {
+            names[n] = &name[n];
+            name[n].count = 1;
+            name[n].address[0].ip = mcp_ip_of_4(htonl(0x7f010000 + g * PEERS + n));
+            name[n].address[0].port = htons(9);
+        }
+        const struct myr_nic_members members = {
+            .key = g + 1, .nodes = PEERS + 1, .locals = 1, .names = names};
+        if (g >= AT_ONCE) {
+            myr_nic_group_leave(&group[g % AT_ONCE]);
+        }
+        assert_int_equal(myr_nic_group_join(&group[g % AT_ONCE], nic, NULL, &members, schedule_of,
+                                            &world, &error),
+                         MYR_OK);
+    }
+    for (uint32_t g = 0; g < AT_ONCE; ++g) {
+        myr_nic_group_leave(&group[g]);
+    }
+    myr_nic_close(nic);
+    myr_segment_leave(segment);
+}

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Barriers across nodes: of all sizes, over both families, asleep, and with a process that is
+ * stopped.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include "tests/unit/crew.h"
+#include "tests/unit/nic/machine.h"
+#include "tests/unit/nic/member.h"
+#include "tests/unit/nic/tests.h"
+#include "tests/unit/nic/world.h"
+
+static void run(uint32_t nodes, uint32_t locals, uint32_t epochs,
+                const struct myr_patience *patience)
+{
+    struct world *world = make_world(nodes, locals, epochs);
+    world->patience = patience;
+    if (!crew_run(size_of(world), do_barriers, world)) {
+        fail_msg("%u nodes with %u processes each", nodes, locals);
+    }
+    end_world(world);
+}
+
+void barriers_across_nodes(void **state)
+{
+    (void)state;
+    for (uint32_t nodes = 2; nodes <= MOST_NODES; ++nodes) {
+        for (uint32_t locals = 1; locals <= MOST_LOCALS; ++locals) {
+            run(nodes, locals, 2000 / locals, &yielding);
+        }
+    }
+}
+
+/* Over IPv6 alone; and some have IPv4 alone, others both. */
+void barriers_over_ipv6(void **state)
+{
+    (void)state;
+    need_ipv6();
+    for (uint32_t four = 0; four <= 2; ++four) {
+        struct world *world = make_world(MOST_NODES, 2, 500);
+        for (uint32_t n = 0; n < MOST_NODES; ++n) {
+            world->network[n] = n < four ? "127.0.0.1" : 0 == four ? "::1" : "::1,127.0.0.1";
+        }
+        assert_true(crew_run(size_of(world), do_barriers, world));
+        end_world(world);
+    }
+}
+
+void barriers_asleep(void **state)
+{
+    (void)state;
+    run(2, 1, 500, &sleeping);
+    run(2, 3, 300, &sleeping);
+    run(4, 2, 200, &sleeping);
+}
+
+void one_is_stopped(void **state)
+{
+    (void)state;
+    struct world *world = make_world(3, 2, 600);
+    pid_t pids[MOST];
+    uint64_t random = world->seed;
+    for (uint32_t r = 0; r < size_of(world); ++r) {
+        pids[r] = crew_fork(do_barriers, r, world);
+    }
+    for (uint32_t stop = 1; stop <= 5; ++stop) {
+        const uint32_t victim = crew_below(&random, size_of(world));
+        while (atomic_load(&world->ledger[victim]) < 100 * stop) {
+            usleep(100);
+        }
+        int status;
+        kill(pids[victim], SIGSTOP);
+        assert_int_equal(waitpid(pids[victim], &status, WUNTRACED), pids[victim]);
+        assert_true(WIFSTOPPED(status));
+        const uint32_t there = atomic_load(&world->ledger[victim]);
+        usleep(20000); /* they may run into it, or not */
+        for (uint32_t r = 0; r < size_of(world); ++r) {
+            assert_true(atomic_load(&world->ledger[r]) <= there + 1);
+        }
+        kill(pids[victim], SIGCONT);
+    }
+    for (uint32_t r = 0; r < size_of(world); ++r) {
+        assert_true(crew_join(pids[r]));
+    }
+    end_world(world);
+}

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Who comes and goes: whoever of a node makes its NIC, all have the same.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <signal.h>
+#include <string.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include "tests/unit/crew.h"
+#include "tests/unit/nic/member.h"
+#include "tests/unit/nic/tests.h"
+#include "tests/unit/nic/world.h"
+
+static void open_and_compare(uint32_t rank, void *context)
+{
+    struct world *world = context;
+    struct member member;
+    open_nic(&member, world, rank);
+    meet(world, 0, size_of(world));
+    struct myr_nic_name name;
+    myr_nic_get_name(member.nic, &name);
+    if (0 == rank) {
+        world->name[0] = name;
+    }
+    meet(world, 1, size_of(world));
+    CREW_CHECK(0 == memcmp(&name, &world->name[0], sizeof(name)), "another NIC");
+    CREW_CHECK(1 == name.count && htonl(INADDR_LOOPBACK) == mcp_ip_to_4(&name.address[0].ip) &&
+                   MCP_IP_BEFORE_4 + 8 == name.address[0].prefix && 0 != name.address[0].port &&
+                   0 != name.key,
+               "a strange name");
+    meet(world, 2, size_of(world));
+    myr_nic_close(member.nic);
+    myr_segment_leave(member.segment);
+}
+
+void all_open_one_nic(void **state)
+{
+    (void)state;
+    struct world *world = make_world(1, 8, 0);
+    assert_true(crew_run(8, open_and_compare, world));
+    end_world(world);
+}
+
+/* Rank 0 has made its node's NIC before the others come; it leaves, or waits to be killed. */
+static void creator(uint32_t rank, void *context)
+{
+    struct world *world = context;
+    struct member member;
+    open_nic(&member, world, rank);
+    atomic_store(&world->come[10], 1);
+    await_come(world, 11, size_of(world) + 1); /* the others are there */
+    if (world->thread) {                       /* here: leave politely */
+        myr_nic_close(member.nic);
+        myr_segment_leave(member.segment);
+        return;
+    }
+    for (;;) {
+        pause();
+    }
+}
+
+static void after_the_creator(uint32_t rank, void *context)
+{
+    struct world *world = context;
+    struct member member;
+    await_come(world, 10, 1);
+    /* The creator's node has one process more than the group. */
+    open_nic(&member, world, rank);
+    atomic_fetch_add(&world->come[11], 1);
+    if (0 == member.local) {
+        myr_nic_get_name(member.nic, &world->name[member.node]);
+    }
+    await_go(world, 1); /* the creator is gone */
+    join_group(&member, 0);
+    for (uint32_t e = 0; e < world->epochs; ++e) {
+        one_barrier(&member);
+    }
+    await_come(world, 12, 1); /* the latecomer has the socket from one of us */
+    end(&member, 1);
+}
+
+/* Comes to the NIC when its creator is gone, and must have the socket from somebody else. */
+static void latecomer(uint32_t rank, void *context)
+{
+    struct world *world = context;
+    struct myr_segment *segment;
+    struct myr_nic *nic;
+    struct myr_nic_name name;
+    struct myr_error error = {0};
+    (void)rank;
+    await_come(world, 10, 1);
+    CREW_CHECK(MYR_OK == myr_segment_join(world->folder[0], 0, &segment, &error), "%s", error.text);
+    atomic_fetch_add(&world->come[11], 1);
+    await_go(world, 1);
+    CREW_CHECK(MYR_OK == myr_nic_open(segment, &loopback, &nic, &error), "%s", error.text);
+    atomic_store(&world->come[12], 1);
+    myr_nic_get_name(nic, &name);
+    await_come(world, 0, size_of(world));
+    CREW_CHECK(name.key == world->name[0].key, "another NIC");
+    myr_nic_close(nic);
+    myr_segment_leave(segment);
+}
+
+static void the_creator_goes(bool politely)
+{
+    struct world *world = make_world(2, 2, 100);
+    pid_t pids[4];
+    world->thread = politely;
+    const pid_t first = crew_fork(creator, 0, world);
+    for (uint32_t r = 0; r < 4; ++r) {
+        pids[r] = crew_fork(after_the_creator, r, world);
+    }
+    const pid_t late = crew_fork(latecomer, 0, world);
+    await_come(world, 11, size_of(world) + 1);
+    if (!politely) {
+        kill(first, SIGKILL);
+    }
+    assert_int_equal(crew_join(first), politely);
+    atomic_store(&world->go, 1);
+    for (uint32_t r = 0; r < 4; ++r) {
+        assert_true(crew_join(pids[r]));
+    }
+    assert_true(crew_join(late));
+    end_world(world);
+}
+
+void the_creator_leaves(void **state)
+{
+    (void)state;
+    the_creator_goes(true);
+}
+
+void the_creator_is_killed(void **state)
+{
+    (void)state;
+    the_creator_goes(false);
+}

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Data across nodes.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <stdatomic.h>
+#include <cmocka.h>
+
+#include "tests/unit/crew.h"
+#include "tests/unit/nic/member.h"
+#include "tests/unit/nic/play.h"
+#include "tests/unit/nic/tests.h"
+#include "tests/unit/nic/world.h"
+
+static void one_epoch(struct member *member)
+{
+    const uint32_t epoch = arrive_with_data(member);
+    if (0 == crew_below(&member->random, 3)) {
+        crew_dawdle(&member->random);
+        while (!myr_nic_group_test(&member->group, epoch)) {
+            (void)myr_nic_poll(member->nic);
+            sched_yield();
+        }
+    } else {
+        CREW_CHECK(myr_nic_group_wait(&member->group, epoch, 0), "epoch %u never completes", epoch);
+    }
+    expect_blocks(member, epoch);
+    crew_dawdle(&member->random);
+    expect_blocks(member, epoch); /* until it arrives again */
+}
+
+static void do_data(uint32_t rank, void *context)
+{
+    play_groups(context, rank, one_epoch);
+}
+
+static void run_data(uint32_t nodes, uint32_t locals, uint32_t generations, uint32_t epochs)
+{
+    struct world *world = make_world(nodes, locals, epochs);
+    world->unit_most = UNIT_MOST;
+    world->generations = generations;
+    if (!crew_run(size_of(world), do_data, world)) {
+        fail_msg("%u nodes with %u processes each", nodes, locals);
+    }
+    for (uint32_t n = 0; n < nodes; ++n) { /* each block by one process */
+        assert_int_equal(atomic_load(&world->built[n]), generations * epochs);
+    }
+    end_world(world);
+}
+
+void data_across_nodes(void **state)
+{
+    (void)state;
+    for (uint32_t nodes = 1; nodes <= MOST_NODES; ++nodes) {
+        for (uint32_t locals = 1; locals <= MOST_LOCALS; ++locals) {
+            run_data(nodes, locals, 10, 30 / locals);
+        }
+    }
+    run_data(2, 2, 150, 1);
+}

@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A group that cannot be, or cannot go on: of two processes one fails, or a node never comes.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <cmocka.h>
+
+#include "libmyr/soft/nic_look.h"
+#include "tests/unit/nic/machine.h"
+#include "tests/unit/nic/member.h"
+#include "tests/unit/nic/play.h"
+#include "tests/unit/nic/tests.h"
+#include "tests/unit/nic/world.h"
+
+static enum myr_status join_as(struct member *member, uint32_t local,
+                               const struct myr_nic_name names[2], uint64_t key,
+                               struct myr_nic_group *group)
+{
+    const struct myr_nic_name *const by_node[] = {&names[0], &names[1]};
+    const struct myr_nic_members members = {
+        .key = key,
+        .nodes = 2,
+        .locals = 2,
+        .local = local,
+        .names = by_node,
+        .unit_most = member->world->unit_most,
+    };
+    struct myr_error error = {0};
+    return myr_nic_group_join(group, member->nic, &member->waiter, &members, schedule_of,
+                              member->world, &error);
+}
+
+static void expect_no_group(struct member *member)
+{
+    struct myr_nic_view view;
+    assert_int_equal(groups_in(member->segment), 0);
+    assert_int_equal(myr_look_at_nic(myr_segment_fd(member->segment), &view, NULL), MYR_OK);
+    assert_int_equal(view.groups, 0);
+    myr_nic_view_free(&view);
+}
+
+/* The first finds no way to a node, or no memory: the second fails alike, though it would find
+ * them, and the NIC knows of no group in memory that is free. */
+static void fail_as_the_first(uint32_t unit_most)
+{
+    struct world *world = make_world(2, 2, 0);
+    world->unit_most = unit_most;
+    struct myr_nic_name good[2], bad[2];
+    struct myr_nic_group group[2];
+    struct member member;
+    uint32_t failures = 0;
+    open_nic(&member, world, 0);
+    myr_nic_get_name(member.nic, &good[0]);
+    good[1] = bad[0] = bad[1] = good[0];
+    ++good[1].key;
+    bad[1].count = 0;
+
+    assert_int_equal(join_as(&member, 0, bad, 1, &group[0]), MYR_ERR_NOT_THERE);
+    assert_int_equal(join_as(&member, 1, good, 1, &group[1]), MYR_ERR_NOT_THERE);
+    expect_no_group(&member);
+
+    enum myr_status status = MYR_ERR_OUT_OF_MEMORY;
+    for (int enough = 0; MYR_OK != status; ++enough) { /* each allocation fails once */
+        allocations_left = enough;
+        status = join_as(&member, 0, good, 2 + (uint64_t)enough, &group[0]);
+        allocations_left = -1;
+        failures += MYR_OK != status;
+        assert_int_equal(join_as(&member, 1, good, 2 + (uint64_t)enough, &group[1]), status);
+        for (uint32_t local = 0; MYR_OK == status && local < 2; ++local) {
+            myr_nic_group_leave(&group[local]);
+        }
+        expect_no_group(&member);
+    }
+    assert_true(failures > 0);
+    myr_nic_close(member.nic);
+    myr_segment_leave(member.segment);
+    end_world(world);
+}
+
+void the_first_of_two_fails(void **state)
+{
+    (void)state;
+    fail_as_the_first(0);
+    fail_as_the_first(UNIT_MOST);
+}
+
+/* The first has joined, and the second has no memory for it: when the first has left, before or
+ * after that, nothing of the group stays. */
+static void fail_as_the_second(uint32_t unit_most)
+{
+    struct world *world = make_world(2, 2, 0);
+    world->unit_most = unit_most;
+    struct myr_nic_name names[2];
+    struct myr_nic_group group[2];
+    struct member member;
+    open_nic(&member, world, 0);
+    myr_nic_get_name(member.nic, &names[0]);
+    names[1] = names[0];
+    ++names[1].key;
+    enum myr_status status = MYR_ERR_OUT_OF_MEMORY;
+    uint64_t key = 1;
+    for (int enough = 0; MYR_OK != status; ++enough) { /* each allocation fails once */
+        for (int before = 0; before < 2; ++before, ++key) {
+            assert_int_equal(join_as(&member, 0, names, key, &group[0]), MYR_OK);
+            if (before) {
+                myr_nic_group_leave(&group[0]);
+            }
+            allocations_left = enough;
+            status = join_as(&member, 1, names, key, &group[1]);
+            allocations_left = -1;
+            if (!before) {
+                myr_nic_group_leave(&group[0]);
+            }
+            if (MYR_OK == status) {
+                myr_nic_group_leave(&group[1]);
+            }
+            expect_no_group(&member);
+        }
+    }
+    assert_true(key > 3); /* it has failed */
+    myr_nic_close(member.nic);
+    myr_segment_leave(member.segment);
+    end_world(world);
+}
+
+void the_second_of_two_fails(void **state)
+{
+    (void)state;
+    fail_as_the_second(0);
+    fail_as_the_second(UNIT_MOST);
+}
+
+/* The other node never comes: who waits sees which it is, and gives it up. */
+void a_missing_node(void **state)
+{
+    (void)state;
+    struct world world = {.nodes = 2};
+    struct myr_nic_name names[2] = {{0}, {.key = 2, .count = 1}};
+    const struct myr_nic_name *const by_node[] = {&names[0], &names[1]};
+    const struct myr_nic_members members = {.key = 1, .nodes = 2, .locals = 1, .names = by_node};
+    struct myr_nic_group group;
+    struct myr_segment *segment;
+    struct myr_nic *nic;
+    struct myr_waiter waiter;
+    struct mcp_missing missing[2];
+    struct mcp_counters counters;
+    uint32_t node;
+    names[1].address[0].ip = mcp_ip_of_4(htonl(INADDR_LOOPBACK));
+    names[1].address[0].port = htons(9);
+    assert_int_equal(myr_segment_join(NULL, 8 << 20, &segment, NULL), MYR_OK);
+    myr_waiter_init(&waiter, segment, no_progress, &sleeping);
+    assert_int_equal(myr_nic_open(segment, &loopback, &nic, NULL), MYR_OK);
+    assert_int_equal(myr_nic_group_join(&group, nic, &waiter, &members, schedule_of, &world, NULL),
+                     MYR_OK);
+    assert_int_equal(myr_nic_group_missing(&group, missing, 2), 0);
+    const uint32_t epoch = myr_nic_group_arrive(&group);
+    assert_false(myr_nic_group_wait(&group, epoch, 5000));
+    assert_int_equal(myr_nic_group_missing(&group, missing, 0), 0);
+    assert_int_equal(myr_nic_group_missing(&group, missing, 2), 1);
+    assert_int_equal(missing[0].node, 1);
+    assert_int_equal(missing[0].heard_ms, 0);
+    assert_false(myr_nic_group_over(&group));
+    assert_false(myr_nic_group_failed(&group, &node));
+    myr_nic_group_fail(&group, 1);
+    assert_true(myr_nic_group_over(&group));
+    assert_true(myr_nic_group_failed(&group, &node));
+    assert_int_equal(node, 1);
+    assert_false(myr_nic_group_wait(&group, epoch, 0)); /* for ever, otherwise */
+    assert_false(myr_nic_group_wait(&group, myr_nic_group_arrive(&group), 0));
+    assert_int_equal(myr_nic_group_missing(&group, missing, 2), 0);
+    myr_nic_count(nic, &counters);
+    assert_int_equal(counters.failed, 1);
+    myr_nic_group_leave(&group);
+    myr_nic_close(nic);
+    myr_segment_leave(segment);
+}

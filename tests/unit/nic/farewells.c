@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Groups that have left, and stay as long as others may miss something; and data that cannot be.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include "libmyr/groups/carry.h"
+#include "libmyr/soft/nic_inside.h"
+#include "tests/unit/nic/member.h"
+#include "tests/unit/nic/play.h"
+#include "tests/unit/nic/tests.h"
+#include "tests/unit/nic/world.h"
+
+/* Two nodes with one process each, both of which are this process. */
+struct pair {
+    struct world *world;
+    struct member member[2];
+};
+
+static void begin_pair(struct pair *pair)
+{
+    pair->world = make_world(2, 1, 0);
+    pair->world->unit_most = UNIT_MOST;
+    for (uint32_t n = 0; n < 2; ++n) {
+        open_nic(&pair->member[n], pair->world, n);
+        myr_nic_get_name(pair->member[n].nic, &pair->world->name[n]);
+    }
+}
+
+static void end_pair(struct pair *pair)
+{
+    for (uint32_t n = 0; n < 2; ++n) {
+        myr_nic_close(pair->member[n].nic);
+        myr_segment_leave(pair->member[n].segment);
+    }
+    end_world(pair->world);
+}
+
+/* Both join a group of this number, and exchange blocks once. */
+static void meet_in_group(struct pair *pair, uint32_t number, struct myr_nic_group group[2])
+{
+    for (uint32_t n = 0; n < 2; ++n) {
+        struct member *member = &pair->member[n];
+        join_one(member, pair->world->key + number, UNIT_MOST, false, &member->group);
+        do { /* so that there are data */
+            ++member->generation;
+        } while (0 == part_of(member, 1));
+        (void)arrive_with_data(member);
+    }
+    while (!myr_nic_group_test(&pair->member[0].group, 1) ||
+           !myr_nic_group_test(&pair->member[1].group, 1)) {
+        (void)myr_nic_poll(pair->member[0].nic);
+        (void)myr_nic_poll(pair->member[1].nic);
+    }
+    for (uint32_t n = 0; n < 2; ++n) {
+        expect_blocks(&pair->member[n], 1);
+        group[n] = pair->member[n].group;
+    }
+}
+
+/* Until no more than so many groups are left on each node. */
+static void let_them_go(struct pair *pair, uint32_t left0, uint32_t left1)
+{
+    static uint64_t key = UINT64_MAX / 2;
+    for (uint32_t turn = 0;
+         groups_in(pair->member[0].segment) > left0 || groups_in(pair->member[1].segment) > left1;
+         ++turn) {
+        for (uint32_t n = 0; n < 2; ++n) {
+            (void)myr_nic_poll(pair->member[n].nic);
+            if (0 == turn % TURNS) {
+                pass_by(&pair->member[n], ++key);
+            }
+        }
+    }
+    assert_int_equal(groups_in(pair->member[0].segment), left0);
+    assert_int_equal(groups_in(pair->member[1].segment), left1);
+}
+
+/* The oldest ones give way. */
+void more_farewells_than_fit(void **state)
+{
+    (void)state;
+    enum { GROUPS = MYR_NIC_LINGERING + 8 };
+    static struct myr_nic_group group[GROUPS][2];
+    struct pair pair;
+    begin_pair(&pair);
+    for (uint32_t g = 0; g < GROUPS; ++g) {
+        meet_in_group(&pair, g, group[g]);
+        assert_int_equal(groups_in(pair.member[1].segment), g + 1);
+        myr_nic_group_leave(&group[g][0]);
+        assert_int_equal(groups_in(pair.member[0].segment),
+                         g < MYR_NIC_LINGERING ? g + 1 : MYR_NIC_LINGERING);
+    }
+    for (uint32_t g = 0; g < GROUPS; ++g) {
+        myr_nic_group_leave(&group[g][1]);
+    }
+    let_them_go(&pair, 0, 0); /* all had said so before */
+    end_pair(&pair);
+}
+
+/* One whose peer is late stays, however many come and go meanwhile. */
+void one_long_farewell(void **state)
+{
+    (void)state;
+    struct myr_nic_group late[2], quick[2];
+    struct pair pair;
+    begin_pair(&pair);
+    meet_in_group(&pair, 0, late);
+    myr_nic_group_leave(&late[0]);
+    for (uint32_t g = 1; g < 2 * MYR_NIC_LINGERING; ++g) {
+        meet_in_group(&pair, g, quick);
+        myr_nic_group_leave(&quick[g % 2]);
+        myr_nic_group_leave(&quick[1 - g % 2]);
+        let_them_go(&pair, 1, 1);
+    }
+    myr_nic_group_leave(&late[1]);
+    let_them_go(&pair, 0, 0);
+    end_pair(&pair);
+}
+
+/* A block that is too short to be of use, and more nodes than there is a plan for. */
+void data_that_cannot_be(void **state)
+{
+    (void)state;
+    struct pair pair;
+    struct myr_error error = {0};
+    struct myr_nic_group group;
+    begin_pair(&pair);
+    const struct myr_nic_name *const names[] = {&pair.world->name[0], &pair.world->name[1]};
+    struct myr_nic_members members = {
+        .key = 5, .nodes = 2, .locals = 1, .names = names, .unit_most = MCP_BLOCK_UNIT};
+    assert_int_equal(myr_nic_group_join(&group, pair.member[0].nic, &pair.member[0].waiter,
+                                        &members, schedule_of, pair.world, &error),
+                     MYR_ERR_TOO_LONG);
+    assert_false(myr_nic_group_joined(&group));
+    members = (struct myr_nic_members){
+        .key = 6, .nodes = MYR_CARRY_NODES + 1, .locals = 1, .unit_most = UNIT_MOST};
+    assert_int_equal(myr_nic_group_join(&group, pair.member[0].nic, &pair.member[0].waiter,
+                                        &members, schedule_of, pair.world, &error),
+                     MYR_ERR_TOO_LONG);
+    assert_int_equal(groups_in(pair.member[0].segment), 0);
+    end_pair(&pair);
+}

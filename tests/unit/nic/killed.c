@@ -1,0 +1,362 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Processes that are killed in the wrong moment, and are not what they seem.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include "libmyr/messages/port.h"
+#include "libmyr/soft/nic_inside.h"
+#include "libmyr/soft/nic_look.h"
+#include "libmyr/soft/nic_thread.h"
+#include "tests/unit/crew.h"
+#include "tests/unit/nic/machine.h"
+#include "tests/unit/nic/member.h"
+#include "tests/unit/nic/play.h"
+#include "tests/unit/nic/refusals.h"
+#include "tests/unit/nic/strangers.h"
+#include "tests/unit/nic/tests.h"
+#include "tests/unit/nic/world.h"
+
+static void wait_in_vain(struct member *member)
+{
+    struct world *world = member->world;
+    atomic_fetch_add(&world->come[9], 1);
+    CREW_CHECK(!myr_nic_group_wait(&member->group, myr_nic_group_arrive(&member->group), 0),
+               "a barrier without all members");
+    world->unfit[member->rank] = myr_nic_broken(member->nic);
+}
+
+/* Ranks 0 and 1 are a node's; 1 dies with the lock of its NIC in its hand. */
+static void with_the_lock(uint32_t rank, void *context)
+{
+    struct world *world = context;
+    struct member member;
+    struct mcp_board *board;
+    begin(&member, world, rank);
+    if (1 == rank) {
+        await_come(world, 9, 1);
+        (void)myr_nic_enter(member.nic, &board);
+        atomic_store(&world->come[10], 1);
+        raise(SIGKILL);
+    }
+    wait_in_vain(&member);
+}
+
+/* The same, but rank 0 waits only when it may go on. */
+static void holds_on(uint32_t rank, void *context)
+{
+    struct world *world = context;
+    struct member member;
+    begin(&member, world, rank);
+    atomic_fetch_add(&world->come[9], 1);
+    await_go(world, 1);
+    wait_in_vain(&member);
+}
+
+void killed_with_the_lock(void **state)
+{
+    (void)state;
+    static const struct myr_patience polling = {0, -1, 1000};
+    const struct myr_patience *const ways[] = {&yielding, &sleeping, &polling};
+    for (int w = 0; w < 3; ++w) {
+        struct world *world = make_world(1, 2, 0);
+        world->patience = ways[w];
+        const pid_t survivor = crew_fork(with_the_lock, 0, world);
+        const pid_t victim = crew_fork(with_the_lock, 1, world);
+        assert_false(crew_join(victim));
+        assert_true(crew_join(survivor));
+        assert_true(world->unfit[0]);
+        assert_int_equal(atomic_load(&world->come[10]), 1);
+        end_world(world);
+    }
+}
+
+/* Holds the lock until it may go on, then gives it back and ends. */
+static void holds_and_leaves(uint32_t rank, void *context)
+{
+    struct world *world = context;
+    struct member member;
+    struct mcp_board *board;
+    open_nic(&member, world, rank);
+    CREW_CHECK(NULL != myr_nic_enter(member.nic, &board), "it is broken");
+    atomic_store(&world->come[10], 1);
+    await_go(world, 1);
+    myr_nic_leave(member.nic);
+    myr_nic_close(member.nic);
+    myr_segment_leave(member.segment);
+}
+
+struct holder {
+    struct world *world;
+    pid_t pid;
+    bool well;
+};
+
+static void let_it_end(void *context)
+{
+    struct holder *holder = context;
+    atomic_store(&holder->world->go, 1);
+    holder->well = crew_join(holder->pid);
+}
+
+/* Who looks at the lock sees its holder; before it asks whether that lives, the holder gives the
+ * lock back and ends. So it is gone, but has broken nothing. */
+void the_holder_leaves_in_between(void **state)
+{
+    (void)state;
+    struct world *world = make_world(1, 2, 0);
+    struct holder holder = {.world = world};
+    struct member member;
+    struct mcp_board *board;
+    open_nic(&member, world, 0);
+    holder.pid = crew_fork(holds_and_leaves, 1, world);
+    await_come(world, 10, 1);
+    before_kill_context = &holder;
+    before_kill = let_it_end;
+    assert_false(myr_nic_broken(member.nic));
+    assert_null(before_kill); /* it was asked */
+    assert_true(holder.well);
+    assert_false(myr_nic_broken(member.nic));
+    assert_non_null(myr_nic_enter(member.nic, &board));
+    myr_nic_leave(member.nic);
+    myr_nic_close(member.nic);
+    myr_segment_leave(member.segment);
+    end_world(world);
+}
+
+static void waits(uint32_t rank, void *context)
+{
+    (void)rank;
+    (void)context;
+    for (;;) {
+        pause();
+    }
+}
+
+/* Have another process with this number, where that is permitted; else have the segment's table say
+ * that the one who had it was another, older one: this process. Returns the former's number. */
+static pid_t give_pid_again(pid_t pid, struct myr_segment *segment)
+{
+    struct {
+        uint64_t flags, pidfd, child_tid, parent_tid, exit_signal, stack, stack_size, tls, set_tid,
+            set_tid_size;
+    } arguments = {.exit_signal = SIGCHLD, .set_tid = (uint64_t)(uintptr_t)&pid, .set_tid_size = 1};
+    usleep(20000); /* processes tell apart when they began by the hundredth of a second */
+    const pid_t again = (pid_t)syscall(SYS_clone3, &arguments, sizeof(arguments));
+    if (0 == again) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        waits(0, NULL);
+    }
+    if (again > 0) {
+        assert_int_equal(again, pid);
+        return again;
+    }
+    struct myr_sram *sram = (struct myr_sram *)myr_segment_base(segment);
+    for (uint32_t i = 0; i < sram->processes; ++i) {
+        if ((uint32_t)pid == myr_observe(&sram->process[i].pid)) {
+            myr_publish(&sram->process[i].pid, (uint32_t)getpid());
+        }
+    }
+    return 0;
+}
+
+static void end_again(pid_t again)
+{
+    if (again > 0) {
+        kill(again, SIGKILL);
+        (void)crew_join(again);
+    }
+}
+
+/* A process dies with the lock in its hand, and its number is given again, or it stays a zombie:
+ * those who wait are told all the same. */
+static void killed_and_not_what_it_seems(bool zombie)
+{
+    struct world *world = make_world(1, 2, 0);
+    struct myr_segment *segment;
+    pid_t again = 0;
+    siginfo_t about;
+    world->patience = &sleeping;
+    assert_int_equal(myr_segment_join(world->folder[0], 1 << 20, &segment, NULL), MYR_OK);
+    const pid_t victim = crew_fork(with_the_lock, 1, world);
+    const pid_t survivor = crew_fork(holds_on, 0, world);
+    await_come(world, 9, 1); /* the survivor is about to wait; the victim goes on, and dies */
+    assert_int_equal(waitid(P_PID, (id_t)victim, &about, WEXITED | WNOWAIT), 0);
+    if (!zombie) {
+        assert_false(crew_join(victim));
+        again = give_pid_again(victim, segment);
+    }
+    atomic_store(&world->go, 1);
+    assert_true(crew_join(survivor));
+    assert_true(world->unfit[0]);
+    if (zombie) {
+        assert_false(crew_join(victim));
+    }
+    end_again(again);
+    myr_segment_leave(segment);
+    end_world(world);
+}
+
+void a_dead_holders_pid_is_given_again(void **state)
+{
+    (void)state;
+    killed_and_not_what_it_seems(false);
+}
+
+void a_dead_holder_is_a_zombie(void **state)
+{
+    (void)state;
+    killed_and_not_what_it_seems(true);
+}
+
+/* The same of who had the thread. */
+static void has_a_thread(uint32_t rank, void *context)
+{
+    struct world *world = context;
+    struct member member;
+    struct myr_nic_thread *thread;
+    open_nic(&member, world, rank);
+    CREW_CHECK(MYR_OK == myr_nic_thread_start(member.nic, MYR_NIC_THREAD, &thread, NULL) &&
+                   NULL != thread,
+               "no thread");
+    atomic_store(&world->come[10], 1);
+    waits(rank, context);
+}
+
+void a_dead_runners_pid_is_given_again(void **state)
+{
+    (void)state;
+    struct world *world = make_world(1, 2, 0);
+    struct member member;
+    struct myr_nic_thread *thread = NULL;
+    open_nic(&member, world, 0);
+    const pid_t victim = crew_fork(has_a_thread, 1, world);
+    await_come(world, 10, 1);
+    assert_int_equal(myr_nic_thread_start(member.nic, MYR_NIC_THREAD, &thread, NULL), MYR_OK);
+    assert_null(thread);
+    kill(victim, SIGKILL);
+    assert_false(crew_join(victim));
+    const pid_t again = give_pid_again(victim, member.segment);
+    for (uint32_t i = 0; i < 1000 && NULL == thread; ++i) { /* not each look is thorough */
+        assert_int_equal(myr_nic_thread_start(member.nic, MYR_NIC_THREAD, &thread, NULL), MYR_OK);
+    }
+    assert_non_null(thread);
+    myr_nic_thread_stop(thread);
+    end_again(again);
+    myr_nic_close(member.nic);
+    myr_segment_leave(member.segment);
+    end_world(world);
+}
+
+/* On a NIC that is broken nobody runs the control program any more, whoever tries; all can clear
+ * up, and who comes is told. */
+void a_broken_nic_is_left_alone(void **state)
+{
+    (void)state;
+    struct world *world = make_world(1, 2, 0);
+    struct member member;
+    struct mcp_board *board;
+    struct mcp_counters counters;
+    struct myr_nic_view view;
+    struct myr_port *port;
+    const struct myr_port_options any = {.number = MYR_ANY_PORT, .inlet = true};
+    struct myr_error error = {0};
+    const pid_t victim = crew_fork(with_the_lock, 1, world);
+    begin(&member, world, 0);
+    assert_int_equal(myr_port_open(member.nic, &any, &port, &error), MYR_OK);
+    atomic_fetch_add(&world->come[9], 1);
+    atomic_store(&world->go, 1);
+    assert_false(crew_join(victim));
+    assert_true(myr_nic_broken(member.nic));
+
+    const int stranger = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    send_a_question(stranger, &world->name[0]);
+    assert_int_equal(myr_nic_poll(member.nic), 0);
+    myr_nic_count(member.nic, &counters);
+    assert_int_equal(counters.packets_received, 0);
+    assert_null(myr_nic_enter(member.nic, &board));
+    myr_nic_leave(member.nic);
+    expect_refusal(member.segment, &loopback, MYR_ERR_GONE, "broken");
+    assert_int_equal(myr_look_at_nic(myr_segment_fd(member.segment), &view, &error), MYR_OK);
+    assert_true(view.broken);
+    myr_nic_view_free(&view);
+    struct myr_port *another;
+    assert_int_equal(myr_port_open(member.nic, &any, &another, &error), MYR_ERR_GONE);
+    assert_non_null(strstr(error.text, "broken"));
+
+    const uint32_t epoch = myr_nic_group_arrive(&member.group);
+    assert_false(myr_nic_group_wait(&member.group, epoch, 0));
+    myr_port_close(port);
+    myr_nic_groups_bury(member.nic, (uint32_t)victim);
+    assert_int_equal(myr_ports_bury(member.nic, (uint32_t)victim), 0);
+    myr_nic_group_leave(&member.group);
+    close(stranger);
+    myr_nic_close(member.nic);
+    myr_segment_leave(member.segment);
+    end_world(world);
+}
+
+/* Rank 1 dies as a member of a group; who oversees the NIC buries it. */
+static void as_a_member(uint32_t rank, void *context)
+{
+    struct world *world = context;
+    struct member member;
+    begin(&member, world, rank);
+    if (1 == rank) {
+        meet(world, 10, 2);
+        raise(SIGKILL);
+    }
+    meet(world, 10, 2);
+    wait_in_vain(&member);
+    meet(world, 8, 1);
+    myr_nic_group_leave(&member.group);
+    await_go(world, 1);
+}
+
+static void one_is_killed_as_a_member(uint32_t unit_most)
+{
+    struct world *world = make_world(1, 2, 0);
+    world->unit_most = unit_most;
+    struct myr_segment *segment;
+    struct myr_nic *nic;
+    /* Who dies must not be the one by whom others find the segment. */
+    assert_int_equal(myr_segment_join(world->folder[0], 1 << 20, &segment, NULL), MYR_OK);
+    const pid_t survivor = crew_fork(as_a_member, 0, world);
+    const pid_t victim = crew_fork(as_a_member, 1, world);
+    assert_false(crew_join(victim));
+    await_come(world, 9, 1);
+    assert_int_equal(myr_nic_open(segment, &loopback, &nic, NULL), MYR_OK);
+    assert_int_equal(groups_in(segment), 1);
+    myr_nic_bury(nic, (uint32_t)victim);
+    myr_nic_groups_bury(nic, (uint32_t)victim);
+    myr_segment_bury(segment, (uint32_t)victim);
+    await_come(world, 8, 1); /* the survivor knows, and leaves */
+    while (0 != groups_in(segment)) {
+        usleep(200);
+    }
+    atomic_store(&world->go, 1);
+    assert_true(crew_join(survivor));
+    assert_false(world->unfit[0]); /* the NIC serves others */
+    assert_false(myr_nic_broken(nic));
+    myr_nic_close(nic);
+    myr_segment_leave(segment);
+    end_world(world);
+}
+
+void killed_as_a_member(void **state)
+{
+    (void)state;
+    one_is_killed_as_a_member(0);
+    one_is_killed_as_a_member(UNIT_MOST);
+}

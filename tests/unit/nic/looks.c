@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Who looks from outside, at whatever the memory says.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include "libmyr/soft/nic_look.h"
+#include "tests/unit/crew.h"
+#include "tests/unit/nic/member.h"
+#include "tests/unit/nic/tests.h"
+#include "tests/unit/nic/world.h"
+
+enum { SPOILT = 256 /* bytes around each place where the key lies */ };
+
+/* Random bytes in memory that looks like a segment: most of them where a group or its record is,
+ * which its key tells. */
+static void spoil(uint8_t *memory, size_t bytes, uint64_t key, uint64_t *random)
+{
+    for (size_t at = 0; at + sizeof(key) <= bytes; at += sizeof(key)) {
+        if (0 == memcmp(memory + at, &key, sizeof(key))) {
+            for (uint64_t b = 1 + crew_random(random) % 4; b > 0; --b) {
+                const size_t off =
+                    8 + crew_random(random) % SPOILT; /* it is still found by its key */
+                memory[at + off < bytes ? at + off : at] = (uint8_t)crew_random(random);
+            }
+        }
+    }
+    for (uint64_t b = crew_random(random) % 64; b > 0; --b) {
+        memory[crew_random(random) % bytes] = (uint8_t)crew_random(random);
+    }
+}
+
+/* Who looks from outside believes nothing: whatever the memory says, what is told of it has its
+ * bounds. */
+void nonsense_is_looked_at(void **state)
+{
+    (void)state;
+    enum { ROUNDS = 400, KEPT = 1 << 20 };
+    const uint64_t key = UINT64_C(0x6e6f6e73656e7365);
+    struct world world = {.nodes = 2};
+    struct myr_nic_name names[2] = {{0}, {.key = 2, .count = 1}};
+    const struct myr_nic_name *const by_node[] = {&names[0], &names[1]};
+    struct myr_nic_members members = {.key = key, .nodes = 2, .locals = 2, .names = by_node};
+    struct myr_nic_group group[2];
+    struct myr_segment *segment;
+    struct myr_nic *nic;
+    struct myr_waiter waiter;
+    struct myr_nic_view view;
+    uint64_t random = crew_seed() + 77;
+    uint8_t *sound = malloc(KEPT), *spoilt = malloc(KEPT);
+    const int copy = memfd_create("spoilt", MFD_CLOEXEC);
+    uint32_t seen = 0;
+    names[1].address[0].ip = mcp_ip_of_4(htonl(INADDR_LOOPBACK));
+    names[1].address[0].port = htons(9);
+    assert_int_equal(myr_segment_join(NULL, KEPT, &segment, NULL), MYR_OK);
+    myr_waiter_init(&waiter, segment, no_progress, &sleeping);
+    assert_int_equal(myr_nic_open(segment, &loopback, &nic, NULL), MYR_OK);
+    for (; members.local < 2; ++members.local) {
+        assert_int_equal(myr_nic_group_join(&group[members.local], nic, &waiter, &members,
+                                            schedule_of, &world, NULL),
+                         MYR_OK);
+    }
+    for (int round = 0; round < ROUNDS; ++round) {
+        if (0 == round || ROUNDS / 2 == round) { /* it waits for a process, later for a node */
+            (void)myr_nic_group_arrive(&group[0 != round]);
+            assert_int_equal(pread(myr_segment_fd(segment), sound, KEPT, 0), KEPT);
+        }
+        memcpy(spoilt, sound, KEPT);
+        spoil(spoilt, KEPT, key, &random);
+        assert_int_equal(pwrite(copy, spoilt, KEPT, 0), KEPT);
+        if (MYR_OK != myr_look_at_nic(copy, &view, NULL)) {
+            continue;
+        }
+        for (uint32_t g = 0; g < view.groups; ++g) {
+            seen += view.group[g].nodes + view.group[g].absent;
+            assert_true(view.group[g].named <= MYR_VIEW_NODES);
+            assert_true(view.group[g].named <= view.group[g].nodes);
+            assert_true(view.group[g].absent <= view.group[g].locals);
+        }
+        myr_nic_view_free(&view);
+    }
+    assert_true(seen > ROUNDS / 4); /* and not nothing but refusals */
+    for (int local = 0; local < 2; ++local) {
+        myr_nic_group_leave(&group[local]);
+    }
+    myr_nic_close(nic);
+    myr_segment_leave(segment);
+    close(copy);
+    free(sound);
+    free(spoilt);
+}

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The tests, by the file that has them; nic_test.c runs them.
+ */
+#ifndef TESTS_UNIT_NIC_TESTS_H
+#define TESTS_UNIT_NIC_TESTS_H
+
+/* barriers.c */
+void barriers_across_nodes(void **state);
+void barriers_over_ipv6(void **state);
+void barriers_asleep(void **state);
+void one_is_stopped(void **state);
+
+/* data.c */
+void data_across_nodes(void **state);
+
+/* broadcasts.c */
+void broadcasts_across_nodes(void **state);
+
+/* farewells.c */
+void more_farewells_than_fit(void **state);
+void one_long_farewell(void **state);
+void data_that_cannot_be(void **state);
+
+/* threads.c */
+void a_thread_runs_the_nic(void **state);
+void threads_come_and_go(void **state);
+void threads_poll(void **state);
+
+/* comers.c */
+void all_open_one_nic(void **state);
+void the_creator_leaves(void **state);
+void the_creator_is_killed(void **state);
+
+/* refusals.c */
+void no_network(void **state);
+void port_in_use(void **state);
+void the_socket_is_refused(void **state);
+void a_given_socket_stays_the_givers(void **state);
+
+/* strangers.c */
+void strange_packets(void **state);
+void barriers_under_fire(void **state);
+
+/* watch.c */
+void a_watch_takes_what_nobody_takes(void **state);
+void the_watch_leaves(void **state);
+void the_watch_is_killed(void **state);
+
+/* failures.c */
+void the_first_of_two_fails(void **state);
+void the_second_of_two_fails(void **state);
+void a_missing_node(void **state);
+
+/* killed.c */
+void killed_with_the_lock(void **state);
+void the_holder_leaves_in_between(void **state);
+void a_dead_holders_pid_is_given_again(void **state);
+void a_dead_holder_is_a_zombie(void **state);
+void a_dead_runners_pid_is_given_again(void **state);
+void a_broken_nic_is_left_alone(void **state);
+void killed_as_a_member(void **state);
+
+/* addresses.c */
+void routes(void **state);
+void no_interface_runs(void **state);
+void routes_of_ipv6(void **state);
+void peers_come_and_go(void **state);
+
+/* looks.c */
+void nonsense_is_looked_at(void **state);
+
+#endif

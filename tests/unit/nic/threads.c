@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Threads that run the NIC, and those of a process that share one.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include "libmyr/soft/nic_look.h"
+#include "libmyr/soft/nic_thread.h"
+#include "tests/unit/crew.h"
+#include "tests/unit/nic/member.h"
+#include "tests/unit/nic/tests.h"
+#include "tests/unit/nic/world.h"
+
+/* Nobody polls: all arrive, and look at the release only. */
+static void arrive_and_look(uint32_t rank, void *context)
+{
+    struct world *world = context;
+    struct member member;
+    struct myr_nic_thread *thread = NULL;
+    struct myr_error error = {0};
+    begin(&member, world, rank);
+    if (world->thread) {
+        CREW_CHECK(MYR_OK == myr_nic_thread_start(member.nic, MYR_NIC_THREAD, &thread, &error),
+                   "%s", error.text);
+        world->unfit[rank] = NULL != thread; /* here: who has the thread */
+    }
+    for (uint32_t e = 1; e <= world->epochs; ++e) {
+        (void)myr_nic_group_arrive(&member.group);
+        while (world->thread && !myr_nic_group_test(&member.group, e)) {
+            usleep(100);
+        }
+    }
+    meet(world, 2, size_of(world));
+    if (!world->thread) {
+        /* All have arrived everywhere, and all messages are sent: but nobody has taken them. */
+        CREW_CHECK(!myr_nic_group_test(&member.group, 1), "something has run the NIC");
+    }
+    meet(world, 3, size_of(world));
+    while (!myr_nic_group_test(&member.group, world->epochs)) {
+        (void)myr_nic_poll(member.nic);
+    }
+    meet(world, 4, size_of(world));
+    myr_nic_thread_stop(thread);
+    meet(world, 5, size_of(world));
+    end(&member, 6);
+}
+
+void a_thread_runs_the_nic(void **state)
+{
+    (void)state;
+    for (uint32_t locals = 1; locals <= 2; ++locals) {
+        struct world *world = make_world(2, locals, 1);
+        assert_true(crew_run(size_of(world), arrive_and_look, world));
+        end_world(world);
+
+        world = make_world(2, locals, 200);
+        world->thread = true;
+        assert_true(crew_run(size_of(world), arrive_and_look, world));
+        for (uint32_t n = 0; n < 2; ++n) { /* one thread on a node */
+            uint32_t threads = 0;
+            for (uint32_t l = 0; l < locals; ++l) {
+                threads += world->unfit[n * locals + l];
+            }
+            assert_int_equal(threads, 1);
+        }
+        end_world(world);
+    }
+}
+
+void threads_come_and_go(void **state)
+{
+    (void)state;
+    struct myr_segment *segment;
+    struct myr_nic *nic;
+    struct myr_nic_thread *thread, *another;
+    struct myr_error error = {0};
+    struct myr_nic_view view;
+    assert_int_equal(myr_segment_join(NULL, 1 << 20, &segment, &error), MYR_OK);
+    assert_int_equal(myr_nic_open(segment, &loopback, &nic, &error), MYR_OK);
+    const enum myr_nic_runner kinds[] = {MYR_NIC_THREAD, MYR_NIC_DAEMON};
+    for (int k = 0; k < 2; ++k) {
+        assert_int_equal(myr_nic_thread_start(nic, kinds[k], &thread, &error), MYR_OK);
+        assert_non_null(thread);
+        assert_int_equal(myr_nic_thread_start(nic, MYR_NIC_THREAD, &another, &error), MYR_OK);
+        assert_null(another); /* there is one */
+        assert_int_equal(myr_look_at_nic(myr_segment_fd(segment), &view, &error), MYR_OK);
+        assert_int_equal(view.runs_as, kinds[k]);
+        assert_int_equal(view.runner, getpid());
+        myr_nic_view_free(&view);
+        myr_nic_thread_stop(another);
+        myr_nic_thread_stop(thread);
+        assert_int_equal(myr_look_at_nic(myr_segment_fd(segment), &view, &error), MYR_OK);
+        assert_int_equal(view.runs_as, MYR_NIC_POLLED);
+        myr_nic_view_free(&view);
+    }
+    myr_nic_close(nic);
+    myr_segment_leave(segment);
+}
+
+struct pollers {
+    struct myr_nic *nic;
+    uint64_t seed;
+};
+
+static void poll_now_and_then(uint32_t rank, void *context)
+{
+    const struct pollers *pollers = context;
+    uint64_t random = pollers->seed + rank;
+    for (uint32_t i = 0; i < 2000; ++i) {
+        (void)myr_nic_poll_now_and_then(pollers->nic);
+        crew_dawdle(&random);
+    }
+}
+
+/* For ThreadSanitizer: progress functions of several threads share a NIC. */
+void threads_poll(void **state)
+{
+    (void)state;
+    struct myr_segment *segment;
+    struct pollers pollers = {.seed = crew_seed()};
+    struct myr_error error = {0};
+    assert_int_equal(myr_segment_join(NULL, 1 << 20, &segment, &error), MYR_OK);
+    assert_int_equal(myr_nic_open(segment, &loopback, &pollers.nic, &error), MYR_OK);
+    assert_true(crew_run(4, poll_now_and_then, &pollers));
+    myr_nic_close(pollers.nic);
+    myr_segment_leave(segment);
+}

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A watch, which takes what has come for who sleeps.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <sys/socket.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include "libmyr/soft/nic_look.h"
+#include "libmyr/soft/nic_thread.h"
+#include "tests/unit/crew.h"
+#include "tests/unit/nic/machine.h"
+#include "tests/unit/nic/member.h"
+#include "tests/unit/nic/strangers.h"
+#include "tests/unit/nic/tests.h"
+#include "tests/unit/nic/world.h"
+
+static uint64_t received_by(const struct myr_nic *nic)
+{
+    struct mcp_counters counters;
+    myr_nic_count(nic, &counters);
+    return counters.packets_received;
+}
+
+/* It takes what has come, all of it, if nobody else has run the NIC since it last looked, and only
+ * then; it is no runner. */
+void a_watch_takes_what_nobody_takes(void **state)
+{
+    (void)state;
+    struct world *world = make_world(1, 1, 0);
+    struct member member;
+    struct myr_nic_name name;
+    struct myr_nic_view view;
+    struct myr_nic_watch *watch;
+    struct myr_nic_thread *thread;
+    sem_init(&watch_time.asleep, 0, 0);
+    sem_init(&watch_time.go, 0, 0);
+    open_nic(&member, world, 0);
+    myr_nic_get_name(member.nic, &name);
+    const int stranger = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    watch_time.held = true;
+    assert_int_equal(myr_nic_watch_start(member.nic, 1, &watch, NULL), MYR_OK);
+    sem_wait(&watch_time.asleep);
+    assert_true(myr_nic_watch_is_here(watch));
+    for (uint64_t round = 1; round <= 3; ++round) {
+        const uint64_t before = received_by(member.nic);
+        assert_int_equal(myr_nic_poll(member.nic), 0);
+        send_a_question(stranger, &name);
+        send_a_question(stranger, &name);
+        one_watch_turn(); /* somebody has just run the NIC */
+        assert_int_equal(received_by(member.nic), before);
+        one_watch_turn();
+        assert_int_equal(received_by(member.nic), before + 2);
+    }
+    assert_int_equal(myr_look_at_nic(myr_segment_fd(member.segment), &view, NULL), MYR_OK);
+    assert_int_equal(view.runs_as, MYR_NIC_POLLED);
+    myr_nic_view_free(&view);
+    watch_time.held = false;
+    sem_post(&watch_time.go);
+    assert_int_equal(myr_nic_thread_start(member.nic, MYR_NIC_THREAD, &thread, NULL), MYR_OK);
+    assert_non_null(thread);
+    myr_nic_thread_stop(thread);
+    myr_nic_watch_stop(watch);
+    close(stranger);
+    myr_nic_close(member.nic);
+    myr_segment_leave(member.segment);
+    end_world(world);
+}
+
+/* Has the watch until it may go on: then leaves, or is killed before. */
+static void has_a_watch(uint32_t rank, void *context)
+{
+    struct world *world = context;
+    struct member member;
+    struct myr_nic_watch *watch;
+    open_nic(&member, world, rank);
+    CREW_CHECK(MYR_OK == myr_nic_watch_start(member.nic, 1000000, &watch, NULL), "no watch");
+    CREW_CHECK(myr_nic_watch_is_here(watch), "it is another's");
+    atomic_store(&world->come[10], 1);
+    await_go(world, 1);
+    myr_nic_watch_stop(watch);
+    myr_nic_close(member.nic);
+    myr_segment_leave(member.segment);
+}
+
+/* Who is about to sleep takes over; and nobody polls, but what comes is taken. */
+static void another_has_the_watch(bool politely)
+{
+    struct world *world = make_world(1, 2, 0);
+    struct member member;
+    struct myr_nic_name name;
+    struct myr_nic_watch *watch;
+    myr_word word[2] = {0, 0};
+    open_nic(&member, world, 0);
+    myr_nic_get_name(member.nic, &name);
+    const pid_t other = crew_fork(has_a_watch, 1, world);
+    await_come(world, 10, 1);
+    assert_int_equal(myr_nic_watch_start(member.nic, 1000000, &watch, NULL), MYR_OK);
+    assert_false(myr_nic_watch_is_here(watch));
+    myr_nic_sleep(member.nic, &word[0], &word[1], 0, 1);
+    assert_false(myr_nic_watch_is_here(watch));
+    if (politely) {
+        atomic_store(&world->go, 1);
+    } else {
+        kill(other, SIGKILL);
+    }
+    assert_int_equal(crew_join(other), politely);
+    myr_nic_sleep(member.nic, &word[0], &word[1], 0, 1);
+    assert_true(myr_nic_watch_is_here(watch));
+    const int stranger = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    send_a_question(stranger, &name);
+    while (0 == received_by(member.nic)) {
+        usleep(200);
+    }
+    close(stranger);
+    myr_nic_watch_stop(watch);
+    /* It is nobody's now: who starts one has it. */
+    assert_int_equal(myr_nic_watch_start(member.nic, 1000000, &watch, NULL), MYR_OK);
+    assert_true(myr_nic_watch_is_here(watch));
+    myr_nic_watch_stop(watch);
+    myr_nic_close(member.nic);
+    myr_segment_leave(member.segment);
+    end_world(world);
+}
+
+void the_watch_leaves(void **state)
+{
+    (void)state;
+    another_has_the_watch(true);
+}
+
+void the_watch_is_killed(void **state)
+{
+    (void)state;
+    another_has_the_watch(false);
+}
