@@ -350,6 +350,15 @@ tests_unit_kernel_hooks_test_CPPFLAGS = $(AM_CPPFLAGS) $(with_seccomp)
 tests_unit_kernel_hooks_test_LDADD = $(unit_libs) $(SECCOMP_LIBS)
 
 tests_unit_kernel_server_test_SOURCES = tests/unit/kernel_server_test.c $(unit_common) \
+    tests/unit/kernel_server/tests.h tests/unit/ip_of.h \
+    tests/unit/kernel_server/questions.h tests/unit/kernel_server/questions.c \
+    tests/unit/kernel_server/groups.h tests/unit/kernel_server/groups.c \
+    tests/unit/kernel_server/server.h tests/unit/kernel_server/server.c \
+    tests/unit/kernel_server/plans.c tests/unit/kernel_server/farewells.c \
+    tests/unit/kernel_server/shares.c tests/unit/kernel_server/stuck.c \
+    tests/unit/kernel_server/meetings.c tests/unit/kernel_server/clients.c \
+    tests/unit/kernel_server/nonsense.c tests/unit/kernel_server/hosts.c \
+    tests/unit/kernel_server/connections.c tests/unit/kernel_server/processes.c \
     tests/unit/kernel_double.h tests/unit/kernel_double.c \
     myrd/place.h myrd/place.c myrd/log.h myrd/log.c myrd/rights.h myrd/rights.c $(myrd_kernel_sources) \
     firmware/kernel/hooks.h firmware/kernel/hooks.c $(myrd_filter_sources)

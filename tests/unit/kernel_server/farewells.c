@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Farewells of groups that carry data, or broadcast.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include "tests/unit/kernel_double.h"
+#include "tests/unit/kernel_server/groups.h"
+#include "tests/unit/kernel_server/questions.h"
+#include "tests/unit/kernel_server/tests.h"
+
+/* Open a group of this user's that carries data, play some epochs, and leave it. */
+static enum myr_status open_play_leave(struct myrd_groups *groups, uint64_t key, uint32_t uid,
+                                       uint32_t epochs)
+{
+    const struct mcp_kernel_plan plan = plan_with_data(key, uid);
+    struct mcp_kernel_seen seen;
+    const enum myr_status status = myrd_groups_open(groups, &plan, 1, &seen, NULL);
+    if (MYR_OK == status) {
+        assert_true(seen.buffer >= 0);
+        double_set(key, false, epochs);
+        assert_true(myrd_groups_leave(groups, key, 1));
+    }
+    return status;
+}
+
+/* Do what is due until then. Returns when the group was closed; 0: it is open. */
+static uint64_t look_until(struct myrd_groups *groups, uint64_t key, uint64_t now_ms,
+                           uint64_t end_ms)
+{
+    while (now_ms < end_ms) {
+        (void)myrd_groups_look(groups, now_ms);
+        if (!is_open(key)) {
+            return now_ms;
+        }
+        const int next = myrd_groups_timeout(groups, now_ms);
+        assert_in_range(next, 1, MOST_MS);
+        now_ms += (uint64_t)next;
+    }
+    return 0;
+}
+
+/* It begins one more epoch, and is closed soon after that is complete. Nobody can have it. */
+void who_leaves_says_farewell(void **state)
+{
+    struct myrd_groups *groups = *state;
+    static struct myr_kernel_report report;
+    const struct mcp_kernel_plan plan = plan_with_data(7, ALICE);
+    struct mcp_kernel_seen seen;
+    assert_int_equal(open_play_leave(groups, 7, ALICE, 5), MYR_OK);
+    assert_int_equal(started(7), 1);
+    double_set(7, true, 5);
+    assert_int_equal(look_until(groups, 7, NOW, NOW + 2000), 0);
+    assert_int_equal(started(7), 1);
+    assert_true(asked(7) > 2);
+    assert_int_not_equal(myrd_groups_open(groups, &plan, 2, &seen, NULL), MYR_OK);
+    myrd_groups_report(groups, ALICE, &report);
+    assert_int_equal(report.groups, 0);
+    assert_int_equal(report.closed, 1);
+    double_set(7, false, 6);
+    assert_in_range(look_until(groups, 7, NOW + 2000, UINT64_MAX), NOW, NOW + 2000 + MOST_MS);
+    assert_true(is_kept(7));
+    assert_int_equal(started(7), 1);
+    assert_int_equal(failed(7), 0);
+    assert_int_equal(myrd_groups_timeout(groups, NOW + 3000), -1);
+}
+
+/* The doorbell may be lost. A peer may never come. */
+void farewells_begin_and_end(void **state)
+{
+    struct myrd_groups *groups = *state;
+    assert_int_equal(open_play_leave(groups, 7, ALICE, 5), MYR_OK);
+    assert_int_equal(look_until(groups, 7, NOW, NOW + 10), 0);
+    assert_true(started(7) > 1);
+    double_set(7, true, 5);
+    const uint64_t end_ms = look_until(groups, 7, NOW + 10, UINT64_MAX);
+    assert_in_range(end_ms, NOW + MYRD_FAREWELL_MS, NOW + MYRD_FAREWELL_MS + MOST_MS);
+    assert_true(is_kept(7));
+}
+
+/* A broadcast may be missed whether an epoch is under way or none was ever begun. */
+void who_broadcasts_says_farewell(void **state)
+{
+    struct myrd_groups *groups = *state;
+    for (uint32_t waits = 0; waits < 2; ++waits) {
+        const uint64_t key = 7 + waits;
+        const struct mcp_kernel_plan plan = plan_with_window(key, ALICE);
+        struct mcp_kernel_seen seen;
+        assert_int_equal(myrd_groups_open(groups, &plan, 1, &seen, NULL), MYR_OK);
+        assert_true(seen.buffer >= 0);
+        double_set(key, waits, 0);
+        assert_true(myrd_groups_leave(groups, key, 1));
+        assert_true(is_open(key));
+        assert_int_equal(started(key), 1);
+        double_set(key, true, waits); /* that epoch is the one after */
+        assert_int_equal(look_until(groups, key, NOW, NOW + 100), 0);
+        double_set(key, false, 1 + waits);
+        assert_in_range(look_until(groups, key, NOW + 100, UINT64_MAX), NOW + 100,
+                        NOW + 100 + MOST_MS);
+        assert_true(is_kept(key));
+    }
+}
+
+/* There is nothing to miss in a group that has not played, or has failed, or is in an epoch that it
+ * will not complete; or that carries no data. */
+void not_all_say_farewell(void **state)
+{
+    struct myrd_groups *groups = *state;
+    struct mcp_kernel_seen seen;
+    const struct mcp_kernel_plan plan = plan_with_data(9, ALICE);
+    assert_int_equal(open_play_leave(groups, 7, ALICE, 0), MYR_OK);
+    assert_false(is_open(7));
+    open_for(groups, 8, ALICE, 1);
+    double_set(8, false, 5);
+    assert_true(myrd_groups_leave(groups, 8, 1));
+    assert_false(is_open(8));
+    for (int fails = 0; fails < 2; ++fails) {
+        assert_int_equal(myrd_groups_open(groups, &plan, 1, &seen, NULL), MYR_OK);
+        assert_int_equal(myrd_groups_open(groups, &plan, 2, &seen, NULL), MYR_OK);
+        double_set(9, !fails, 5);
+        if (fails) {
+            myrd_groups_bury(groups, 2);
+        } else {
+            assert_true(myrd_groups_leave(groups, 9, 2));
+        }
+        assert_true(myrd_groups_leave(groups, 9, 1));
+        assert_false(is_open(9));
+        assert_int_equal(started(9), 0);
+    }
+    /* One that says farewell hears that it has failed. */
+    assert_int_equal(open_play_leave(groups, 10, ALICE, 5), MYR_OK);
+    double_set(10, true, 5);
+    assert_int_equal(look_until(groups, 10, NOW, NOW + 100), 0);
+    assert_int_equal(mcp_kernel_ring(NULL, 10, MCP_RING_FAIL), 0);
+    assert_in_range(look_until(groups, 10, NOW + 100, UINT64_MAX), NOW + 100, NOW + 100 + MOST_MS);
+}
+
+/* Groups that say farewell are in nobody's way: the oldest of the user's go. */
+void farewells_give_way(void **state)
+{
+    struct myrd_groups *groups = *state;
+    enum { MOST = MCP_KERNEL_GROUPS / 4, MORE = 10 };
+    assert_int_equal(open_play_leave(groups, 5000, BOB, 5), MYR_OK);
+    for (uint64_t key = 1; key <= MOST + MORE; ++key) {
+        assert_int_equal(open_play_leave(groups, key, ALICE, 5), MYR_OK);
+        double_set(key, true, 5);
+        (void)myrd_groups_look(groups, NOW + key);
+    }
+    assert_true(is_open(5000));
+    assert_true(is_open(MOST + MORE));
+    for (uint64_t key = 1; key <= MORE; ++key) {
+        assert_false(is_open(key));
+    }
+}

@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* See groups.h. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include "tests/unit/kernel_double.h"
+#include "tests/unit/kernel_server/groups.h"
+#include "tests/unit/kernel_server/questions.h"
+#include "tests/unit/kernel_server/tests.h"
+
+struct myrd_users nobody;
+
+int begin_groups(void **state)
+{
+    double_reset();
+    *state = myrd_groups_make(NULL, &nobody);
+    return NULL == *state;
+}
+
+int end_groups(void **state)
+{
+    myrd_groups_free(*state);
+    assert_int_equal(double_open_count(), 0);
+    return 0;
+}
+
+enum myr_status open_for(struct myrd_groups *groups, uint64_t key, uint32_t uid, uint64_t holder)
+{
+    const struct mcp_kernel_plan plan = plan_of(key, uid);
+    struct myr_error error = {.text = ""};
+    struct mcp_kernel_seen seen = {.page = -1};
+    const enum myr_status status = myrd_groups_open(groups, &plan, holder, &seen, &error);
+    assert_int_equal(MYR_OK == status, seen.page >= 0);
+    assert_int_equal(MYR_OK == status, '\0' == error.text[0]);
+    return status;
+}
+
+void a_group_is_shared_with_its_like(void **state)
+{
+    struct myrd_groups *groups = *state;
+    struct mcp_kernel_plan plan = plan_of(7, ALICE);
+    struct myr_error another, other_tables;
+    struct mcp_kernel_seen first, second, none = {.page = -1};
+    assert_int_equal(myrd_groups_open(groups, &plan, 1, &first, NULL), MYR_OK);
+    assert_int_equal(myrd_groups_open(groups, &plan, 2, &second, NULL), MYR_OK);
+    assert_int_equal(first.page, second.page);
+    assert_int_equal(first.line, second.line);
+    assert_int_equal(double_open_count(), 1);
+    plan.uid = BOB;
+    assert_int_equal(myrd_groups_open(groups, &plan, 3, &none, &another), MYR_ERR_SYSTEM);
+    plan = plan_of(7, ALICE);
+    plan.peers[1].node = 2;
+    assert_int_equal(myrd_groups_open(groups, &plan, 3, &none, &other_tables), MYR_ERR_SYSTEM);
+    assert_int_equal(none.page, -1);
+    assert_string_equal(another.text, other_tables.text); /* it learns nothing */
+    plan = plan_with_window(7, ALICE);
+    assert_int_equal(myrd_groups_open(groups, &plan, 3, &none, NULL), MYR_ERR_SYSTEM);
+    assert_false(myrd_groups_leave(groups, 7, 3));
+    assert_true(myrd_groups_know(groups, 7));
+    assert_false(myrd_groups_know(groups, 8));
+}
+
+void the_last_one_closes_it(void **state)
+{
+    struct myrd_groups *groups = *state;
+    open_for(groups, 7, ALICE, 1);
+    open_for(groups, 7, ALICE, 2);
+    assert_true(myrd_groups_leave(groups, 7, 1));
+    assert_false(myrd_groups_leave(groups, 7, 1));
+    assert_true(is_open(7));
+    assert_true(myrd_groups_leave(groups, 7, 2));
+    assert_false(is_open(7));
+    assert_true(is_kept(7));
+    assert_int_equal(failed(7), 0);
+    assert_int_equal(myrd_groups_timeout(groups, NOW), -1);
+}
+
+static void open_and_close(struct myrd_groups *groups, uint64_t first, uint32_t count, uint32_t uid)
+{
+    for (uint32_t g = 0; g < count; ++g) {
+        assert_int_equal(open_for(groups, first + g, uid, uid), MYR_OK);
+        assert_true(myrd_groups_leave(groups, first + g, uid));
+    }
+}
+
+/* Who has its share of them has its own oldest one forgotten, and nobody else's. */
+void a_user_has_so_many_closed(void **state)
+{
+    enum { MORE_THAN_ENOUGH = MCP_KERNEL_LATE / 2, USERS = 3 };
+    static struct myr_kernel_report report;
+    struct myrd_groups *groups = *state;
+    uint32_t last = MCP_KERNEL_LATE;
+    open_and_close(groups, 1, 2, BOB);
+    for (uint32_t user = 1; user <= USERS; ++user) {
+        const uint64_t first = 2 * MORE_THAN_ENOUGH * user;
+        open_and_close(groups, first, MORE_THAN_ENOUGH, BOB + user);
+        myrd_groups_report(groups, BOB + user, &report);
+        assert_in_range(report.closed, MCP_KERNEL_LATE / 16, last - 1);
+        last = report.closed;
+        assert_false(is_kept(first + MORE_THAN_ENOUGH - last - 1));
+        assert_true(is_kept(first + MORE_THAN_ENOUGH - last));
+        assert_true(is_kept(first + MORE_THAN_ENOUGH - 1));
+    }
+    myrd_groups_report(groups, BOB, &report);
+    assert_int_equal(report.closed, 2);
+    assert_true(is_kept(1) && is_kept(2));
+}
+
+void each_opening_wants_a_closing(void **state)
+{
+    struct myrd_groups *groups = *state;
+    open_for(groups, 7, ALICE, 1);
+    open_for(groups, 7, ALICE, 1);
+    assert_true(myrd_groups_leave(groups, 7, 1));
+    assert_true(myrd_groups_leave(groups, 7, 1));
+    assert_false(myrd_groups_leave(groups, 7, 1));
+}
+
+void death_fails_what_was_held(void **state)
+{
+    struct myrd_groups *groups = *state;
+    open_for(groups, 7, ALICE, 1);
+    open_for(groups, 7, ALICE, 1);
+    open_for(groups, 7, ALICE, 2);
+    open_for(groups, 8, ALICE, 2);
+    open_for(groups, 9, ALICE, 1);
+    myrd_groups_leave(groups, 9, 1);
+    myrd_groups_bury(groups, 1);
+    assert_int_equal(failed(7), 1);
+    assert_int_equal(failed(8), 0);
+    assert_int_equal(failed(9), 0);
+    myrd_groups_bury(groups, 2);
+    assert_int_equal(failed(7), 1); /* once is enough */
+    assert_int_equal(failed(8), 1);
+    assert_int_equal(double_open_count(), 0);
+}
+
+void a_group_has_so_many_members(void **state)
+{
+    struct myrd_groups *groups = *state;
+    for (uint64_t holder = 1; holder <= MYRD_HOLDERS_OF_ONE; ++holder) {
+        assert_int_equal(open_for(groups, 7, ALICE, holder), MYR_OK);
+    }
+    assert_int_equal(open_for(groups, 7, ALICE, 1), MYR_ERR_FULL);
+}
+
+void users_are_told_of_their_own(void **state)
+{
+    struct myrd_groups *groups = *state;
+    static struct myr_kernel_report report;
+    open_for(groups, 7, ALICE, 1);
+    open_for(groups, 8, BOB, 2);
+    open_for(groups, 9, BOB, 2);
+    double_set(8, true, 5);
+    open_for(groups, 7, ALICE, 3);
+    myrd_groups_bury(groups, 1);
+    myrd_groups_report(groups, BOB, &report);
+    assert_int_equal(report.groups, 2);
+    assert_int_equal(report.group[0].done, 5);
+    assert_true(report.group[0].waits && !report.group[1].waits);
+    assert_int_equal(report.group[0].missing, 1);
+    assert_int_equal(report.group[0].node_missing[0].node, 1);
+    assert_int_equal(mcp_ip_to_4(&report.group[0].node_missing[0].ip), ip4_of("127.0.0.2"));
+    assert_int_equal(report.group[0].node_missing[0].heard_ms, 42);
+    assert_int_equal(report.group[0].since_ms, 0);
+    myrd_groups_look(groups, NOW + 5);
+    myrd_groups_look(groups, NOW + 5000);
+    myrd_groups_report(groups, BOB, &report);
+    assert_int_equal(report.group[0].since_ms, NOW + 5);
+    assert_int_equal(report.group[1].missing, 0);
+    myrd_groups_report(groups, ALICE, &report);
+    assert_int_equal(report.groups, 1);
+    assert_int_equal(report.group[0].failed, report.group[0].node + 1); /* a process of its own */
+    assert_int_equal(report.group[0].lost.node, report.group[0].node);
+    myrd_groups_report(groups, 0, &report);
+    assert_int_equal(report.groups, 3);
+    myrd_groups_report(groups, ALICE + 100, &report);
+    assert_int_equal(report.groups, 0);
+}

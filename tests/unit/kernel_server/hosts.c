@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Hosts: only those that have a myrd --kernel are peers, and none of them holds up others.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <pthread.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include "myrd/kernel_hosts.h"
+#include "tests/unit/ip_of.h"
+#include "tests/unit/kernel_double.h"
+#include "tests/unit/kernel_server/questions.h"
+#include "tests/unit/kernel_server/server.h"
+#include "tests/unit/kernel_server/tests.h"
+
+/* It answers those who may ask, with their own number, at once. */
+void the_server_says_that_it_is_there(void **state)
+{
+    (void)state;
+    const struct sockaddr_in server = {
+        .sin_family = AF_INET, .sin_addr.s_addr = ip4_of("127.0.0.1"), .sin_port = htons(nic_port)};
+    struct myrd_hosts_words words = {
+        .magic = MYRD_HOSTS_MAGIC, .version = MYRD_HOSTS_VERSION, .kind = MYRD_HOSTS_QUESTION};
+    uint8_t answer[2 * sizeof(words)];
+    const int asking = bind_at("127.0.0.4", nic_port), elsewhere = bind_at("127.0.0.4", 0);
+    assert_int_equal(sendto(asking, &words, sizeof(words) - 1, 0, (const struct sockaddr *)&server,
+                            sizeof(server)),
+                     sizeof(words) - 1);
+    for (uint64_t number = 1; number < 100; ++number) {
+        struct myrd_hosts_words wrong = words;
+        wrong.number = number;
+        wrong.magic ^= 1;
+        say_to(asking, &server, &wrong);
+        wrong = words;
+        wrong.kind = 0;
+        say_to(asking, &server, &wrong);
+        say_to(elsewhere, &server, &words);
+        words.number = number << 32 | number;
+        say_to(asking, &server, &words);
+        assert_int_equal(recv(asking, answer, sizeof(answer), 0), sizeof(words));
+        struct myrd_hosts_words right = words;
+        right.kind = MYRD_HOSTS_ANSWER;
+        assert_memory_equal(answer, &right, sizeof(right));
+    }
+    assert_int_equal(recv(elsewhere, answer, sizeof(answer), MSG_DONTWAIT), -1);
+    close(elsewhere);
+    close(asking);
+}
+
+void a_host_without_a_daemon_is_no_peer(void **state)
+{
+    (void)state;
+    struct myr_kernel_nic *nic = come();
+    struct mcp_kernel_seen seen;
+    struct myr_error error;
+    int page;
+    struct myr_kernel_question question = question_of_two(7, addresses[LIAR]);
+    question.peers[1].ip = ip_of(addresses[HOST]);
+    assert_int_equal(myr_kernel_nic_ask_open(nic, &question, &seen, &error), MYR_ERR_GONE);
+    assert_non_null(strstr(error.text, "no myrd --kernel answers at 127.0.0.3, UDP port"));
+    assert_false(is_open(7));
+    ask_for(nic, 7, &page); /* of others */
+    close(page);
+    myr_kernel_nic_close(nic);
+}
+
+static void *ask_for_absent(void *nic)
+{
+    struct myr_kernel_question question = question_of_two(8, "127.0.0.9");
+    static struct myr_error error;
+    struct mcp_kernel_seen seen;
+    error = (struct myr_error){.status = MYR_OK};
+    if (MYR_OK == myr_kernel_nic_ask_open(nic, &question, &seen, &error)) {
+        close(seen.page);
+    }
+    return &error;
+}
+
+void an_absent_host_holds_up_nobody(void **state)
+{
+    (void)state;
+    struct myr_kernel_nic *patient = come(), *other = come();
+    struct myr_error *error;
+    pthread_t thread;
+    int page;
+    double_set_absent(ip_of("127.0.0.9"), true);
+    pthread_create(&thread, NULL, ask_for_absent, patient);
+    double_await_meeting();
+    ask_for(other, 7, &page); /* while the first one waits */
+    close(page);
+    pthread_join(thread, (void **)&error);
+    assert_int_equal(error->status, MYR_ERR_GONE);
+    assert_non_null(strstr(error->text, "127.0.0.9 does not answer on lo"));
+    assert_false(is_open(8));
+    ask_for(patient, 7, &page); /* it may go on asking */
+    close(page);
+    myr_kernel_nic_close(patient);
+    myr_kernel_nic_close(other);
+}
+
+void a_host_that_answers_late_is_met(void **state)
+{
+    (void)state;
+    struct myr_kernel_nic *patient = come();
+    struct myr_error *error;
+    pthread_t thread;
+    double_set_absent(ip_of("127.0.0.9"), true);
+    pthread_create(&thread, NULL, ask_for_absent, patient);
+    double_await_meeting();
+    double_set_absent(ip_of("127.0.0.9"), false);
+    pthread_join(thread, (void **)&error);
+    assert_int_equal(error->status, MYR_OK);
+    assert_true(is_open(8));
+    myr_kernel_nic_close(patient);
+}
+
+/* Who gives up while it waits for a host leaves nothing behind. */
+void who_waits_may_go(void **state)
+{
+    (void)state;
+    struct myr_kernel_question question = question_of_two(8, "127.0.0.9");
+    question.magic = MYR_KERNEL_MAGIC;
+    question.ask = MYR_KERNEL_OPEN;
+    double_set_absent(ip_of("127.0.0.9"), true);
+    for (int turn = 0; turn < 30; ++turn) {
+        const int raw = connect_raw();
+        assert_int_equal(send(raw, &question, sizeof(question), 0), sizeof(question));
+        close(raw);
+    }
+    double_await_meeting();
+    myr_kernel_nic_close(come());
+    assert_false(is_open(8));
+}

@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Groups of a node's processes.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <cmocka.h>
+
+#include "firmware/bcast.h"
+#include "libmyr/groups/group_player.h"
+#include "libmyr/groups/nic_bcast.h"
+#include "libmyr/groups/nic_group.h"
+#include "libmyr/kernel/kernel_inside.h"
+#include "libmyr/node/segment.h"
+#include "tests/unit/ip_of.h"
+#include "tests/unit/kernel_double.h"
+#include "tests/unit/kernel_server/questions.h"
+#include "tests/unit/kernel_server/server.h"
+#include "tests/unit/kernel_server/tests.h"
+
+/* Two nodes that play a step; `context` says whether there is memory for it. */
+static bool schedule_of(const void *context, uint32_t node, struct myr_schedule *schedule)
+{
+    struct mcp_step *steps =
+        *(const bool *)context ? malloc(sizeof(*steps) + 2 * sizeof(uint32_t)) : NULL;
+    if (NULL == steps) {
+        return false;
+    }
+    uint32_t *peers = (uint32_t *)(steps + 1);
+    steps[0] = (struct mcp_step){1, 1};
+    peers[0] = peers[1] = 1 - node;
+    *schedule = (struct myr_schedule){1, steps, 2, peers};
+    return true;
+}
+
+static void count_record(struct myr_record *record, void *context)
+{
+    (void)record;
+    ++*(uint32_t *)context;
+}
+
+static uint32_t records_in(struct myr_segment *segment)
+{
+    uint32_t count = 0;
+    myr_records_each(segment, count_record, &count);
+    return count;
+}
+
+/* Of a node's two processes one joins and leaves; the other has no memory for it, or the daemon
+ * does not let it in. Nothing of the group stays in the segment. */
+void who_fails_to_join_keeps_nothing(void **state)
+{
+    (void)state;
+    const bool enough = true, too_little = false;
+    struct myr_kernel_nic *nic = come();
+    struct myr_segment *segment;
+    struct myr_nic_name peer = our_name(), absent = our_name();
+    const struct myr_nic_name *const good[] = {&peer, &peer}, *const bad[] = {&peer, &absent};
+    peer.address[0].ip = ip_of("127.0.0.2");
+    absent.count = 0;
+    assert_int_equal(myr_segment_join(NULL, 1 << 20, &segment, NULL), MYR_OK);
+    for (int refused = 0; refused < 2; ++refused) {
+        struct myr_nic_group one, other;
+        const uint64_t key = 90 + (uint64_t)refused;
+        struct myr_nic_members members = {
+            .key = key, .nodes = 2, .locals = 2, .local = 0, .names = good};
+        assert_int_equal(
+            myr_kernel_group_join(&one, nic, segment, NULL, &members, schedule_of, &enough, NULL),
+            MYR_OK);
+        assert_int_equal(records_in(segment), 1);
+        members.local = 1;
+        members.names = refused ? bad : good;
+        assert_int_not_equal(myr_kernel_group_join(&other, nic, segment, NULL, &members,
+                                                   schedule_of, refused ? &enough : &too_little,
+                                                   NULL),
+                             MYR_OK);
+        myr_nic_group_leave(&one);
+        assert_int_equal(records_in(segment), 0);
+    }
+    myr_segment_leave(segment);
+    myr_kernel_nic_close(nic);
+}
+
+/* Groups of one user share a page. Each sees its own line of it. */
+void groups_have_lines_of_their_own(void **state)
+{
+    (void)state;
+    enum { COUNT = 3 };
+    const bool enough = true;
+    struct myr_kernel_nic *nic = come();
+    struct myr_segment *segment;
+    struct myr_nic_group group[COUNT];
+    struct myr_nic_name peer = our_name();
+    const struct myr_nic_name *const names[] = {&peer, &peer};
+    peer.address[0].ip = ip_of("127.0.0.2");
+    assert_int_equal(myr_segment_join(NULL, 1 << 20, &segment, NULL), MYR_OK);
+    for (uint32_t g = 0; g < COUNT; ++g) {
+        const struct myr_nic_members members = {
+            .key = 90 + g, .nodes = 2, .locals = 1, .names = names};
+        assert_int_equal(myr_kernel_group_join(&group[g], nic, segment, NULL, &members, schedule_of,
+                                               &enough, NULL),
+                         MYR_OK);
+    }
+    for (uint32_t told = 0; told < COUNT; ++told) {
+        double_release(90 + told, 7);
+        for (uint32_t g = 0; g < COUNT; ++g) {
+            assert_int_equal(myr_nic_group_test(&group[g], 7), g <= told);
+        }
+    }
+    for (uint32_t g = 0; g < COUNT; ++g) {
+        myr_nic_group_leave(&group[g]);
+    }
+    myr_segment_leave(segment);
+    myr_kernel_nic_close(nic);
+}
+
+/* The next doorbell, and what is behind it. */
+static uint32_t take_bell(struct mcp_doorbell *bell, uint8_t *behind)
+{
+    uint8_t packet[2 * MCP_PAYLOAD_MOST];
+    const ssize_t bytes = recv(world.bells[0], packet, sizeof(packet), 0);
+    assert_true(bytes >= (ssize_t)sizeof(*bell));
+    memcpy(bell, packet, sizeof(*bell));
+    memcpy(behind, packet + sizeof(*bell), (size_t)bytes - sizeof(*bell));
+    assert_int_equal(bell->magic, MCP_DOORBELL_MAGIC);
+    assert_int_equal(bell->version, MCP_DOORBELL_VERSION);
+    assert_int_equal(bell->key, 90);
+    return (uint32_t)bytes - (uint32_t)sizeof(*bell);
+}
+
+static void expect_bell(enum mcp_ring ring, uint32_t epoch, uint32_t root)
+{
+    uint8_t behind[2 * MCP_PAYLOAD_MOST];
+    struct mcp_doorbell bell;
+    assert_int_equal(take_bell(&bell, behind), 0);
+    assert_int_equal(bell.ring, ring);
+    assert_int_equal(bell.epoch, epoch);
+    assert_int_equal(bell.root, root);
+}
+
+/* A process is the root, or waits for the other node; then it arrives, leaves before that is
+ * complete, and rings for it again. */
+void a_process_broadcasts(void **state)
+{
+    (void)state;
+    enum { BYTES = 61 };
+    const bool enough = true;
+    struct myr_kernel_nic *nic = come();
+    struct myr_segment *segment;
+    struct myr_nic_group group;
+    struct myr_nic_name peer = our_name();
+    const struct myr_nic_name *const names[] = {&peer, &peer};
+    const struct myr_nic_members members = {
+        .key = 90, .nodes = 2, .locals = 1, .names = names, .unit_most = 64, .broadcasts = true};
+    struct double_group opened = {.open = false};
+    struct mcp_doorbell bell;
+    uint8_t block[2 * MCP_PAYLOAD_MOST];
+    uint32_t bytes;
+    peer.address[0].ip = ip_of("127.0.0.2");
+    assert_int_equal(myr_segment_join(NULL, 1 << 20, &segment, NULL), MYR_OK);
+    assert_int_equal(
+        myr_kernel_group_join(&group, nic, segment, NULL, &members, schedule_of, &enough, NULL),
+        MYR_OK);
+    assert_true(double_look(90, &opened));
+    assert_int_equal(opened.plan.places, 0);
+    assert_int_equal(opened.plan.window, MCP_BCAST_SLOTS);
+    assert_in_range(opened.plan.slot_bytes, sizeof(struct mcp_bcast_slot) + 64, 128);
+    assert_int_equal(opened.plan.peers[0].at, 1);
+    assert_int_equal(myr_nic_bcast_most(&group), 64);
+    myr_nic_bcast_begin(&group, 0);
+    memset(myr_nic_bcast_data(&group), 42, BYTES);
+    myr_nic_bcast_send(&group, BYTES);
+    bytes = take_bell(&bell, block);
+    assert_int_equal(bell.ring, MCP_RING_BCAST);
+    assert_int_equal(bell.epoch, 1);
+    assert_in_range(bytes, BYTES, opened.plan.slot_bytes - sizeof(struct mcp_bcast_slot));
+    assert_int_equal(bytes % MCP_BLOCK_UNIT, 0);
+    assert_false(myr_nic_bcast_test(&group));
+    double_broadcast(90, 1, block, bytes);
+    assert_true(myr_nic_bcast_test(&group));
+    myr_nic_bcast_end(&group);
+    myr_nic_bcast_begin(&group, 1);
+    assert_false(myr_nic_bcast_test(&group));
+    group.player->bcast_ask(&group, 1, 2);
+    expect_bell(MCP_RING_BCAST_ASK, 2, 1);
+    double_broadcast(90, 2, block, bytes);
+    assert_true(myr_nic_bcast_test(&group));
+    const uint8_t *data = myr_nic_bcast_look(&group, &bytes);
+    assert_int_equal(bytes, BYTES);
+    for (uint32_t b = 0; b < BYTES; ++b) {
+        assert_int_equal(data[b], 42);
+    }
+    myr_nic_bcast_end(&group);
+    assert_int_equal(myr_nic_group_arrive(&group), 1);
+    expect_bell(MCP_RING_START, 1, 0);
+    myr_nic_group_leave(&group);
+    expect_bell(MCP_RING_START, 1, 0);
+    assert_int_equal(records_in(segment), 0);
+    myr_segment_leave(segment);
+    myr_kernel_nic_close(nic);
+}

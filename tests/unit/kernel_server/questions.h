@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What clients ask for, the plans that the daemon makes of it, and what has become of the groups.
+ */
+#ifndef TESTS_UNIT_KERNEL_SERVER_QUESTIONS_H
+#define TESTS_UNIT_KERNEL_SERVER_QUESTIONS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "firmware/kernel/owner.h"
+#include "libmyr/kernel/kernel_inside.h"
+#include "libmyr/soft/nic.h"
+#include "myrd/kernel_groups.h"
+
+enum { ALICE = 1001, BOB = 1002, NOW = 5000, MOST_MS = MCP_PATIENCE_MOST_NS / 1000000 };
+
+extern uint16_t nic_port; /* of all hosts */
+
+/* One of IPv4 (network byte order). */
+uint32_t ip4_of(const char *text);
+
+/* Our NIC, and two nodes' part of a barrier: the other one is `peer`. */
+struct myr_nic_name our_name(void);
+
+struct myr_kernel_question question_of_two(uint64_t key, const char *peer);
+
+/* The plan of a group of two nodes; with data; with broadcasts. */
+struct mcp_kernel_plan plan_of(uint64_t key, uint32_t uid);
+struct mcp_kernel_plan plan_with_data(uint64_t key, uint32_t uid);
+struct mcp_kernel_plan plan_with_window(uint64_t key, uint32_t uid);
+
+/* What the double says of a group. */
+bool is_open(uint64_t key);
+bool is_kept(uint64_t key);
+uint32_t asked(uint64_t key);
+uint32_t failed(uint64_t key);
+uint32_t started(uint64_t key);
+
+#endif

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Shares: of the NIC, and of the time of a turn.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include "myrd/share.h"
+#include "myrd/users.h"
+#include "tests/unit/kernel_double.h"
+#include "tests/unit/kernel_server/groups.h"
+#include "tests/unit/kernel_server/questions.h"
+#include "tests/unit/kernel_server/tests.h"
+
+void who_has_had_its_time_waits(void **state)
+{
+    (void)state;
+    static struct myrd_users users;
+    myrd_users_come(&users, ALICE);
+    myrd_users_come(&users, BOB);
+    myrd_users_come(&users, ALICE);
+    assert_int_equal(myrd_users_connections(&users, ALICE), 2);
+    for (int turn = 0; turn < 3; ++turn) {
+        myrd_users_turn(&users);
+        assert_false(myrd_users_had_time(&users, ALICE));
+        myrd_users_took(&users, ALICE, MYRD_USERS_TURN_US - 1);
+        assert_false(myrd_users_had_time(&users, ALICE));
+        myrd_users_took(&users, ALICE, 1);
+        assert_true(myrd_users_had_time(&users, ALICE));
+        assert_false(myrd_users_had_time(&users, BOB));
+    }
+    myrd_users_go(&users, ALICE);
+    assert_true(myrd_users_had_time(&users, ALICE));
+    myrd_users_go(&users, ALICE);
+    assert_int_equal(myrd_users_connections(&users, ALICE), 0);
+    assert_int_equal(myrd_users_connections(&users, BOB), 1);
+    assert_int_equal(users.count, 1);
+    myrd_users_took(&users, ALICE, MYRD_USERS_TURN_US); /* who has gone */
+    assert_false(myrd_users_had_time(&users, ALICE));
+}
+
+/* Each takes all that it may have, one after the other. */
+static uint32_t take_all(uint32_t all, uint32_t taken, uid_t uid)
+{
+    uint32_t own = 0;
+    while (myrd_share_allows(all, taken, own, uid)) {
+        ++own;
+    }
+    return own;
+}
+
+void shares_shrink_as_users_come(void **state)
+{
+    (void)state;
+    for (uint32_t all = 0; all <= 4096; all = 2 * all + 1) {
+        uint32_t taken = 0, last = all;
+        for (uid_t uid = 1; uid < 100; ++uid) {
+            const uint32_t own = take_all(all, taken, uid);
+            assert_true(own <= last);
+            assert_true(0 != own || taken >= all - all / 32); /* while anything is left */
+            taken += own;
+            last = own;
+        }
+        assert_true(taken <= all - all / 32);
+        assert_int_equal(take_all(all, taken, 0), all - taken); /* root's */
+    }
+    assert_int_equal(take_all(1024, 0, ALICE), 248);
+    assert_true(take_all(1024, 4 * 248, ALICE) == 0); /* if that were so; but: */
+    assert_int_equal(take_all(1024, 248, BOB), 186);
+}
+
+/* Four users take all that they may have; then there is room for others, at last for root. Nobody
+ * loses what is open. */
+void a_user_has_a_share(void **state)
+{
+    enum { USERS = 40 };
+    struct myrd_groups *groups = *state;
+    uint64_t key = 1;
+    uint32_t before = 0;
+    for (uint32_t user = 0; user < USERS; ++user) {
+        while (MYR_OK == open_for(groups, key, ALICE + user, 1)) {
+            ++key;
+        }
+        assert_int_equal(open_for(groups, key, ALICE + user, 1), MYR_ERR_FULL);
+        if (user < 20) {
+            assert_true(double_open_count() > before);
+        }
+        before = double_open_count();
+    }
+    assert_int_equal(open_for(groups, 5, ALICE, 2), MYR_OK); /* which is there */
+    assert_int_equal(double_open_count(), before);
+    while (MYR_OK == open_for(groups, key, 0, 3)) {
+        ++key;
+    }
+    assert_true(double_open_count() >= before + MCP_KERNEL_GROUPS / 32);
+    assert_int_equal(double_open_count(), MCP_KERNEL_GROUPS);
+    myrd_groups_leave(groups, key - 1, 3);
+    assert_int_equal(open_for(groups, key, 0, 3), MYR_OK);
+}

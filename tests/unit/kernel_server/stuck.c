@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Who is stuck is asked for, and others are not.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include "myrd/users.h"
+#include "tests/unit/kernel_double.h"
+#include "tests/unit/kernel_server/groups.h"
+#include "tests/unit/kernel_server/questions.h"
+#include "tests/unit/kernel_server/tests.h"
+
+/* Look so often that nothing due is missed, and say at which times group 7 was asked for. */
+static uint32_t times_asked(struct myrd_groups *groups, uint64_t *now, uint64_t until,
+                            uint64_t *times)
+{
+    uint32_t count = 0;
+    for (; *now < until; ++*now) {
+        const uint32_t before = asked(7);
+        myrd_groups_look(groups, *now);
+        if (asked(7) != before && NULL != times) {
+            times[count] = *now;
+        }
+        count += asked(7) - before;
+    }
+    return count;
+}
+
+void who_is_stuck_is_asked_for_ever_more_seldom(void **state)
+{
+    struct myrd_groups *groups = *state;
+    uint64_t now = NOW, times[64] = {0};
+    open_for(groups, 7, ALICE, 1);
+    assert_int_equal(times_asked(groups, &now, now + 100, NULL), 0); /* idle */
+    double_set(7, true, 3);
+    const uint64_t since = now;
+    const uint32_t met = double_met_count();
+    const uint32_t count = times_asked(groups, &now, now + 2000, times);
+    assert_in_range(count, 2000 / (MOST_MS + MYRD_LOOK_MS), 2000 / MYRD_LOOK_MS / 2);
+    assert_in_range(times[0] - since, MYRD_LOOK_MS, 3 * MYRD_LOOK_MS);
+    for (uint32_t t = 2; t < count && t < 64; ++t) {
+        const uint64_t last = times[t - 1] - times[t - 2];
+        assert_in_range(times[t] - times[t - 1], last, MOST_MS + MYRD_LOOK_MS);
+    }
+    assert_true(double_met_count() > met); /* its peers may have moved */
+    double_set(7, true, 4);                /* it has gone on */
+    assert_int_equal(times_asked(groups, &now, now + MYRD_LOOK_MS, NULL), 0);
+    assert_true(times_asked(groups, &now, now + 2 * MYRD_LOOK_MS, NULL) > 0);
+}
+
+void who_goes_on_is_not_asked_for(void **state)
+{
+    struct myrd_groups *groups = *state;
+    open_for(groups, 7, ALICE, 1);
+    for (uint32_t epoch = 0; epoch < 100; ++epoch) {
+        double_set(7, true, epoch);
+        myrd_groups_look(groups, NOW + epoch * MYRD_LOOK_MS);
+    }
+    assert_int_equal(asked(7), 0);
+    uint64_t now = NOW + 100 * MYRD_LOOK_MS;
+    open_for(groups, 7, ALICE, 2);
+    myrd_groups_bury(groups, 1);
+    assert_int_equal(times_asked(groups, &now, now + 1000, NULL), 0); /* in vain */
+    assert_int_equal(myrd_groups_timeout(groups, now), -1);
+}
+
+void nothing_is_due_without_groups(void **state)
+{
+    struct myrd_groups *groups = *state;
+    assert_int_equal(myrd_groups_timeout(groups, NOW), -1);
+    open_for(groups, 7, ALICE, 1);
+    myrd_groups_look(groups, NOW);
+    assert_int_equal(myrd_groups_timeout(groups, NOW), MYRD_LOOK_MS);
+    assert_int_equal(myrd_groups_timeout(groups, NOW + MYRD_LOOK_MS + 1), 0);
+}
+
+/* Looks cost 1 % of a processor at the most, and what holds up the system for long counts no more
+ * than a look can take. */
+void looks_rest(void **state)
+{
+    static const struct {
+        uint64_t took_ns, rest_ms;
+    } looks[] = {{0, 10},        {99999, 10},      {100000, 10},        {200000, 20},
+                 {9000000, 900}, {10000000, 1000}, {60000000000, 1000}, {UINT64_MAX, 1000}};
+    struct myrd_groups *groups = *state;
+    uint64_t now = NOW;
+    for (size_t l = 0; l < sizeof(looks) / sizeof(looks[0]); ++l) {
+        assert_int_equal(mcp_kernel_rest(looks[l].took_ns), 1000000 * looks[l].rest_ms);
+    }
+    open_for(groups, 7, ALICE, 1);
+    for (size_t l = 0; l < sizeof(looks) / sizeof(looks[0]); ++l) {
+        assert_true(myrd_groups_look(groups, now));
+        myrd_groups_took(groups, looks[l].took_ns);
+        assert_int_equal(myrd_groups_timeout(groups, now), looks[l].rest_ms);
+        now += looks[l].rest_ms;
+        assert_false(myrd_groups_look(groups, now - 1));
+        assert_int_equal(myrd_groups_timeout(groups, now - 1), 1);
+    }
+    /* A group that is stuck is asked for when it is looked at. */
+    assert_true(myrd_groups_look(groups, now));
+    myrd_groups_took(groups, 3000000);
+    double_set(7, true, 3);
+    assert_int_equal(times_asked(groups, &now, now + 300, NULL), 0);
+    assert_int_equal(times_asked(groups, &now, now + 2 * MYRD_LOOK_MS, NULL), 1);
+}
+
+/* Where the kernel tells who is stuck nobody looks, and others are not asked for. */
+void who_is_told_of_is_asked_for(void **state)
+{
+    double_watch();
+    struct myrd_groups *groups = myrd_groups_make(NULL, &nobody);
+    const uint32_t met = double_met_count();
+    open_for(groups, 7, ALICE, 1);
+    open_for(groups, 8, ALICE, 2);
+    double_set(7, true, 3);
+    double_set(8, true, 3);
+    assert_int_equal(myrd_groups_timeout(groups, NOW), -1);
+    for (uint64_t now = NOW; now < NOW + 1000; ++now) {
+        myrd_groups_look(groups, now);
+    }
+    assert_int_equal(asked(7), 0);
+    for (uint32_t told = 1; told <= MYRD_ASKED_BEFORE_MEET; ++told) {
+        assert_int_equal(double_met_count(), met);
+        double_tell(7, 3, told);
+        double_tell(9, 3, told); /* which is closed by now */
+        myrd_groups_hear(groups, NOW + told);
+        assert_int_equal(asked(7), told);
+    }
+    static struct myr_kernel_report report;
+    myrd_groups_report(groups, ALICE, &report);
+    assert_int_equal(report.group[0].since_ms, NOW + 1); /* and not when it was told again */
+    double_set(7, true, 4);
+    myrd_groups_report(groups, ALICE, &report);
+    assert_int_equal(report.group[0].since_ms, 0); /* it has gone on */
+    assert_true(double_met_count() > met);         /* its peers may have moved */
+    assert_int_equal(asked(8), 0);
+    myrd_groups_bury(groups, 2);
+    double_tell(8, 3, 1);
+    myrd_groups_hear(groups, NOW + 100);
+    assert_int_equal(asked(8), 0);
+    myrd_groups_free(groups);
+    (void)state;
+}
+
+/* Tell that this group and those after it are stuck, for the `told`-th time. */
+static void tell_of(uint64_t first, uint32_t count, uint32_t told)
+{
+    for (uint32_t g = 0; g < count; ++g) {
+        double_tell(first + g, 0, told);
+    }
+}
+
+/* Open a group of this user's, each step of which may miss all messages that a group can have. */
+static enum myr_status open_wide(struct myrd_groups *groups, uint64_t key, uint32_t uid)
+{
+    struct mcp_kernel_plan plan = plan_of(key, uid);
+    struct mcp_kernel_seen seen;
+    struct myr_error error;
+    plan.steps[0].waits = plan.nwaits = MCP_KERNEL_MESSAGES;
+    return myrd_groups_open(groups, &plan, 1, &seen, &error);
+}
+
+static uint32_t all_asked(uint64_t first, uint32_t count)
+{
+    uint32_t sum = 0;
+    for (uint32_t g = 0; g < count; ++g) {
+        sum += asked(first + g);
+    }
+    return sum;
+}
+
+/* One user has all groups that it may have stuck, each with all messages missing, for as long as
+ * it likes. The daemon asks for so many a second, and for all groups in turn. Another user's groups
+ * are asked for at once, all of them. */
+void a_user_has_a_share_of_questions(void **state)
+{
+    enum {
+        FOR_MS = 6000,
+        TOLD_EACH_MS = 70,
+        BOBS = 13,
+        BOB_FIRST = 10000,
+        AT_ONCE = MYRD_USERS_ASK_AHEAD_US / MYRD_USERS_ASK_US + 2 * MCP_KERNEL_MESSAGES,
+        MOST = FOR_MS * (1000 / MYRD_USERS_ASK_US + 1) + AT_ONCE,
+    };
+    static struct myrd_users users;
+    uint32_t alices = 0, before = 0, told = 0, least = UINT32_MAX, most = 0;
+    double_watch();
+    struct myrd_groups *groups = myrd_groups_make(NULL, &users);
+    myrd_users_come(&users, ALICE);
+    myrd_users_come(&users, BOB);
+    while (MYR_OK == open_wide(groups, 1 + alices, ALICE)) {
+        ++alices;
+    }
+    for (uint32_t b = 0; b < BOBS; ++b) {
+        assert_int_equal(open_for(groups, BOB_FIRST + b, BOB, 2), MYR_OK);
+    }
+    for (uint64_t now = NOW; now < NOW + FOR_MS; ++now) {
+        if (0 == (now - NOW) % TOLD_EACH_MS) {
+            ++told;
+            tell_of(1, alices, told);
+            tell_of(BOB_FIRST, BOBS, 1);
+            myrd_groups_hear(groups, now);
+            assert_int_equal(all_asked(BOB_FIRST, BOBS), told * BOBS);
+        }
+        myrd_groups_look(groups, now);
+        const uint32_t sum = double_asked_count() - told * BOBS;
+        assert_true((sum - before) * MCP_KERNEL_MESSAGES <= AT_ONCE);
+        before = sum;
+        assert_in_range(myrd_groups_timeout(groups, now), 1, 10000);
+    }
+    assert_true(before * MCP_KERNEL_MESSAGES <= MOST);
+    assert_true(before * MCP_KERNEL_MESSAGES >= MOST / 4); /* and its peers were met again */
+    for (uint32_t g = 0; g < alices; ++g) {
+        least = asked(1 + g) < least ? asked(1 + g) : least;
+        most = asked(1 + g) > most ? asked(1 + g) : most;
+    }
+    /* Those that one telling names change places. */
+    assert_true(least > 0 && most - least <= 2);
+    /* Once they are no longer stuck, nothing more is due. */
+    for (uint64_t now = NOW + FOR_MS; myrd_groups_timeout(groups, now) >= 0; ++now) {
+        myrd_groups_look(groups, now);
+    }
+    assert_true(double_asked_count() - told * BOBS <= before + alices);
+    myrd_groups_free(groups);
+    (void)state;
+}
