@@ -15,7 +15,7 @@ licences() {
     local file licence bad=0
     while read -r file; do
         case $file in
-            *.bpf.c) licence="BSD-3-Clause OR GPL-2.0-only" ;; # the kernel takes no other
+            *.bpf.c | firmware/kernel/program/*) licence="BSD-3-Clause OR GPL-2.0-only" ;; # the kernel takes no other
             *) licence=BSD-3-Clause ;;
         esac
         head -n 2 "$file" | grep -qE "SPDX-License-Identifier: $licence( \*/)?\$" || {
