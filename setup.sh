@@ -23,7 +23,7 @@ if [ "${1-build}" = check ]; then
     written="$written _test"
     packages="$packages busybox-static clang-format clang-tidy cpio cppcheck environment-modules git
         hpcc ibverbs-providers kmod libbenchmark-dev libclang-rt-dev libcmocka-dev libgsl-dev
-        libibverbs-dev librdmacm-dev libxml2-utils lintian man-db mmdebstrap procps python3-mpi4py
+        libibverbs-dev librdmacm-dev libxml2-utils lintian llvm man-db mmdebstrap procps python3-mpi4py
         qemu-system-x86 shellcheck spin systemd valgrind xz-utils"
 fi
 
