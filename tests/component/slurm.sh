@@ -23,6 +23,7 @@ if [ "$1" = laid ]; then # in a namespace of mounts of its own
 fi
 . "$(dirname "$0")/inside.sh"
 . "$(dirname "$0")/common.sh"
+on_several_hosts # which no launcher of ours sees here
 chmod 755 "$scratch"
 myrd=$builddir/myrd/myrd
 on() { "$NETHOSTS_RUN" "$@"; }
@@ -142,7 +143,7 @@ in_an_allocation() { # two steps of one job, at once
 check "two steps of a job at once" in_an_allocation
 check "do not mix" on_nodes "4 processes on 2 nodes"
 by_mpirun() {
-    as_user salloc -N 2 -n 4 mpirun --mca mca_base_component_path "$OMPI_MCA_mca_base_component_path" "$programs/barrier_ledger" \
+    as_user salloc -N 2 -n 4 mpirun --map-by slot --mca mca_base_component_path "$OMPI_MCA_mca_base_component_path" "$programs/barrier_ledger" \
         --iterations 300 --ledger "/dev/shm/nicbarr-slurm.$$.m" > "$scratch/out" 2>&1
     rm -f "/dev/shm/nicbarr-slurm.$$.m"
     said "^ok"
