@@ -114,10 +114,15 @@ plays_there="MPI_Barrier on .* nodes: dissemination:1@kernel"
 # A host without a daemon sends what nobody has asked for, from the NICs' port: bytes of any value, as
 # long as a NIC's packets, and such packets that have a key which is nobody's; with checksums that fit.
 cat > "$scratch/stranger.py" << 'PYTHON'
-import random, socket, struct, sys
+import random, socket, struct, sys, time
 random.seed(int(sys.argv[1]))
 out = socket.socket(socket.AF_INET6, socket.SOCK_DGRAM)
-out.bind(("fd77::3", 7077))
+while True:
+    try:
+        out.bind(("fd77::3", 7077))
+        break
+    except OSError: # the daemon, which was killed, is not gone yet
+        time.sleep(0.01)
 while True:
     for host in 1, 2:
         head = struct.pack("=HBBIQ", 0x4d59, 6, random.randint(1, 8), 0, random.getrandbits(64))
@@ -126,7 +131,7 @@ PYTHON
 cat > "$scratch/stranger.sh" << 'EOS'
 #!/bin/bash
 export NETHOSTS_HOSTS=2
-kill -KILL "$(pgrep -n -x myrd)" # the last host's
+"$NETHOSTS_RUN" 3 bash -c 'pkill -KILL -x --ns $$ --nslist net myrd'
 "$NETHOSTS_RUN" 3 python3 "$STRANGER" 7 &
 stranger=$!
 "$NETHOSTS_MPIRUN" "$@"
