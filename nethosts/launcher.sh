@@ -21,16 +21,15 @@ export OMPI_MCA_mpi_yield_when_idle=1
 # (sched_autogroup): a process that yields does not give way to one of another session. On real
 # hosts, they never compete. That alone made nicbarr's barrier of 16 hosts take 280 us instead of 105, and Open
 # MPI's over TCP 560 instead of 470.
-case $(mpirun --version) in
-    *"(Open MPI) 4."*)
-        launcher=(--mca plm rsh --mca plm_rsh_agent "$here/agent" --mca plm_rsh_no_tree_spawn 1
-            --leave-session-attached --mca orte_keep_fqdn_hostnames 1 --mca oob_tcp_if_include "$network") ;;
-    *)
-        # It counts its own host's slots by the hostname only, and maps by processor, which fills the
-        # first host with all processes.
-        list=host1${list#"${name}1"}
-        export PRTE_MCA_rmaps_default_mapping_policy=slot:oversubscribe
-        launcher=(--prtemca plm ssh --leave-session-attached --prtemca plm_ssh_agent "$here/agent"
-            --prtemca plm_ssh_no_tree_spawn 1 --prtemca prte_if_include "$network") ;;
-esac
+if is_open_mpi 4; then
+    launcher=(--mca plm rsh --mca plm_rsh_agent "$here/agent" --mca plm_rsh_no_tree_spawn 1
+        --leave-session-attached --mca orte_keep_fqdn_hostnames 1 --mca oob_tcp_if_include "$network")
+else
+    # It counts its own host's slots by the hostname only, and maps by processor, which fills the
+    # first host with all processes.
+    list=host1${list#"${name}1"}
+    export PRTE_MCA_rmaps_default_mapping_policy=slot:oversubscribe
+    launcher=(--prtemca plm ssh --leave-session-attached --prtemca plm_ssh_agent "$here/agent"
+        --prtemca plm_ssh_no_tree_spawn 1 --prtemca prte_if_include "$network")
+fi
 launcher+=(--mca btl_tcp_if_include "$network")

@@ -13,9 +13,10 @@ export PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe
 # one-sided communication falls back to osc/pt2pt, whose MPI_Win_unlock returns before the data has
 # arrived (seen with plain Open MPI 4.1.4).
 transports=${OMPI_MCA_btl-}
-case $(mpirun --version 2> /dev/null) in
-    *"(Open MPI) 5."*) export OMPI_MCA_btl=sm,self ;;
-esac
+is_open_mpi() { # 4 or 5 (some who source this are of sh)
+    case $(mpirun --version 2> /dev/null) in *"(Open MPI) $1."*) ;; *) false ;; esac
+}
+! is_open_mpi 5 || export OMPI_MCA_btl=sm,self
 # Several hosts need one: the person's own choice again, if there is one.
 on_several_hosts() {
     export OMPI_MCA_btl=$transports

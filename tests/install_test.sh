@@ -5,20 +5,19 @@
 top=$(cd "${srcdir:-$(dirname "$0")/..}" && pwd)
 # shellcheck source=tests/tap.sh
 . "$top/tests/tap.sh"
-build=$(cd "${builddir:-$top/_build}" && pwd)
 unset MAKEFLAGS MFLAGS MAKELEVEL # those of the make that runs this
 
 # ---- install, uninstall
 
 made() { # TARGET: with what the build has
-    make -C "$build" --no-print-directory "$1" DESTDIR="$scratch/root" > out 2> err
+    make -C "$build" --no-print-directory "$1" DESTDIR="$scratch/staged" > out 2> err
     verdict $? "make $1"
 }
 holds() { # NAME COMMAND...
     "${@:2}" > out 2> err
     verdict $? "$1"
 }
-prefix=$(realpath -m "$scratch/root$(sed -n 's/^prefix = //p' "$build/Makefile")")
+prefix=$(realpath -m "$scratch/staged$(sed -n 's/^prefix = //p' "$build/Makefile")")
 series=$(sed -n 's/^OMPI_SERIES = //p' "$build/Makefile")
 components=$prefix/lib/nicbarr/openmpi-$series
 made install
@@ -57,7 +56,7 @@ modulefile=$prefix/share/modulefiles/nicbarr/$(cat "$top/VERSION")-openmpi-$seri
 named=$(sed -n 's/^[a-z]*-path [A-Za-z_]* \//\//p' "$modulefile")
 holds "the module file names folders" [ "$(wc -l <<< "$named")" = 4 ]
 for folder in $named; do
-    holds "${folder##*/} is there" [ -d "$(realpath -m "$scratch/root$folder")" ]
+    holds "${folder##*/} is there" [ -d "$(realpath -m "$scratch/staged$folder")" ]
 done
 holds "and the release" grep -q "\"$series\" eq " "$modulefile"
 
@@ -68,7 +67,7 @@ with_module() { (module load nicbarr && "$@"); }
 if [ -x "$modules" ]; then
     export MODULEPATH=$scratch/modules
     mkdir -p modules/nicbarr
-    sed "s|^\([a-z]*-path [A-Za-z_]*\) /|\1 $scratch/root/|" "$modulefile" > "modules/nicbarr/${modulefile##*/}"
+    sed "s|^\([a-z]*-path [A-Za-z_]*\) /|\1 $scratch/staged/|" "$modulefile" > "modules/nicbarr/${modulefile##*/}"
     holds "module load: the commands" [ "$(with_module bash -c 'realpath "$(command -v nicbarr)"')" = "$prefix/bin/nicbarr" ]
     holds "pkg-config" [ "$(with_module pkg-config --modversion myr)" = "$(cat "$top/VERSION")" ]
     holds "the library" with_module bash -c '[ -e "${LD_LIBRARY_PATH%%:*}/libmyr.so.0" ]'
@@ -84,19 +83,19 @@ if [ -x "$modules" ]; then
     holds "Open MPI's own are there" [ "${ours##*:}" = SYSTEM_DEFAULT ]
     holds "and the person's" [ "$(with_path "/opt/a b:SYSTEM_DEFAULT")" = "${ours%:*}:/opt/a b:SYSTEM_DEFAULT" ]
     (unset OMPI_MCA_mca_base_component_path && module load nicbarr && module unload nicbarr && env) > out &&
-        ! grep -E "$scratch/root|^(OMPI|PMIX)_MCA_mca_base_component_path=." out
+        ! grep -E "$scratch/staged|^(OMPI|PMIX)_MCA_mca_base_component_path=." out
     verdict $? "module unload leaves nothing"
 else
     verdict 0 "module load # SKIP there are no modules (on Debian: environment-modules)"
 fi
-find "$scratch/root" | sort > first
+find "$scratch/staged" | sort > first
 made install
-find "$scratch/root" | sort | cmp first - > out 2> err
+find "$scratch/staged" | sort | cmp first - > out 2> err
 verdict $? "a second time is the same"
 mkdir -p "$prefix/lib/nicbarr/openmpi-9.9"
 touch "$prefix/share/others" "$prefix/lib/nicbarr/openmpi-9.9/mca_coll_nicbarr.so"
 made uninstall
-holds "nothing is left but what is others'" [ "$(find "$scratch/root" -not -type d | sort)" = "$prefix/lib/nicbarr/openmpi-9.9/mca_coll_nicbarr.so
+holds "nothing is left but what is others'" [ "$(find "$scratch/staged" -not -type d | sort)" = "$prefix/lib/nicbarr/openmpi-9.9/mca_coll_nicbarr.so
 $prefix/share/others" ]
 holds "no folder of ours" [ "$(find "$prefix" -mindepth 1 \( -name 'nicbarr*' -o -name myr \))" = "$prefix/lib/nicbarr" ]
 

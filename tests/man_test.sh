@@ -6,7 +6,6 @@
 top=$(cd "${srcdir:-$(dirname "$0")/..}" && pwd)
 # shellcheck source=tests/tap.sh
 . "$top/tests/tap.sh"
-build=$(cd "${builddir:-$top/_build}" && pwd)
 pages=$build/docs/man
 command -v man > /dev/null || { echo "there is no man"; exit 77; }
 [ -e "$pages/nicbarr.1" ] || { echo "no pages were built: there is no help2man"; exit 77; }

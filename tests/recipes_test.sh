@@ -6,7 +6,6 @@
 top=$(cd "${srcdir:-$(dirname "$0")/..}" && pwd)
 # shellcheck source=tests/tap.sh
 . "$top/tests/tap.sh"
-build=$(cd "${builddir:-$top/_build}" && pwd)
 command -v python3 > /dev/null || { echo "there is no python3"; exit 77; }
 version=$(cat "$top/VERSION")
 

@@ -10,7 +10,6 @@
 top=$(cd "${srcdir:-$(dirname "$0")/..}" && pwd)
 # shellcheck source=tests/tap.sh
 . "$top/tests/tap.sh"
-build=$(cd "${builddir:-$top/_build}" && pwd)
 command -v rpmbuild > /dev/null || { echo "there is no rpmbuild"; exit 77; }
 version=$(cat "$top/VERSION")
 tarball=$build/nicbarr-$version.tar.xz

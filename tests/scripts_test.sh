@@ -65,7 +65,6 @@ completes() { # NAME PATTERN WORD...: one of what it says for the last of the wo
 }
 # shellcheck source=tools/completion.bash
 . "$top/tools/completion.bash"
-build=$(cd "${builddir:-$top/_build}" && pwd)
 export NICBARR_LIBEXECDIR=$top
 completes "a command of nicbarr's" status "$build/tools/nicbarr" st
 completes "a command of nicsim's" barrier "$build/bench/nicsim/nicsim" b

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # What tests of commands have in common, to be sourced by bash. They run in a folder of their
-# own, $scratch, that goes when they end. They speak TAP: each verdict is a line. `count` and `failed`
+# own, $scratch, that goes when they end; $build is the build's. They speak TAP: each verdict is a line. `count` and `failed`
 # count them. A command writes the files out and err, and ends with $status; where a verdict is bad,
 # both files are shown.
 # shellcheck shell=bash
 # shellcheck source=nethosts/usage.sh
 . "$(dirname "${BASH_SOURCE[0]}")/../nethosts/usage.sh"
+build=$(cd "${builddir:-$(dirname "${BASH_SOURCE[0]}")/../_build}" 2> /dev/null && pwd) # "": nothing is built there
 scratch=$(mktemp -d) || exit 99
 trap 'rm -rf "$scratch"' EXIT
 cd "$scratch" || exit 99

@@ -6,7 +6,6 @@
 top=$(cd "${srcdir:-$(dirname "$0")/..}" && pwd)
 # shellcheck source=tests/tap.sh
 . "$top/tests/tap.sh"
-build=$(cd "${builddir:-$top/_build}" && pwd)
 unset MAKEFLAGS MFLAGS MAKELEVEL # those of the make that runs this
 tarball=nicbarr-$(cat "$top/VERSION").tar.xz
 

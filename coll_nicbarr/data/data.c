@@ -2,10 +2,6 @@
 /* When collectives that carry data are served; see data.h. */
 #include "coll_nicbarr/data/data.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "coll_nicbarr/data/data_watch.h"
 #include "coll_nicbarr/data/memory.h"
 #include "coll_nicbarr/data/trial.h"

@@ -122,6 +122,7 @@ static inline void nicbarr_data_attend(mca_coll_nicbarr_module_t *module, ompi_c
 struct nicbarr_carrier *nicbarr_data_carrier_noted(mca_coll_nicbarr_module_t *module,
                                                    enum nicbarr_collective collective, size_t bytes,
                                                    int root);
+
 struct nicbarr_carried;
 
 /* Go through with what was begun, and wait for the others. Returns an error of MPI's. */

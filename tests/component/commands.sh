@@ -52,7 +52,7 @@ reason() { # COMMAND
         *PID* | \$NETHOSTS_*) echo "it looks at a job of the reader's" ;;
         coll_nicbarr_*\ =\ *) echo "a line of openmpi-mca-params.conf" ;;
         nethosts*) # which needs rights
-            [[ $1 != *--ipv6* ]] || mpirun --version | grep -q '(Open MPI) 4\.' || echo "it is for Open MPI 4.1"
+            [[ $1 != *--ipv6* ]] || is_open_mpi 4 || echo "it is for Open MPI 4.1"
             [[ $hosts == yes && ($kernels == yes || $1 != *--kernel*) ]] || echo "such hosts cannot be made here" ;;
     esac
 }

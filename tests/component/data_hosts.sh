@@ -10,10 +10,7 @@
 longer=${NICBARR_DATA_LONGER:-1}
 # Open MPI 5.0.7's coll/han gives wrong results of MPI_Allgather, also without nicbarr, where several
 # processes are on a host and the types of both sides differ.
-case $(mpirun --version) in
-    *"(Open MPI) 4."*) ;;
-    *) export OMPI_MCA_coll=^han ;;
-esac
+is_open_mpi 4 || export OMPI_MCA_coll=^han
 data_patience=$((${watchdog:-300} - 10))
 # shellcheck source=tests/component/carried_common.sh
 . "$(dirname "$0")/carried_common.sh"
@@ -99,11 +96,11 @@ to_roots() { # OPERATION OPTION...
 unsaid() { ! said "$1"; }
 for operation in Reduce Gather; do
     check "MPI_$operation, whose root goes round" to_roots "${operation,}"
-    case $(mpirun --version) in
-        *"(Open MPI) 4."*)
-            check "is measured" said "MPI_$operation up to .*, 3 processes on 3 nodes: .* (measured, " ;;
-        *) check "stays 5.0's own" unsaid "MPI_$operation " ;; # nicbarr_may_take_rooted()
-    esac
+    if is_open_mpi 4; then # nicbarr_may_take_rooted()
+        check "is measured" said "MPI_$operation up to .*, 3 processes on 3 nodes: .* (measured, "
+    else
+        check "stays 5.0's own" unsaid "MPI_$operation "
+    fi
     check "MPI_$operation, whose root stays" to_roots "${operation,}" --root 1
     check "stays Open MPI's own" unsaid "MPI_$operation "
 done

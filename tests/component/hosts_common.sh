@@ -15,10 +15,8 @@ echo "NICBARR_SEED=$seed"
 # 5.0's launcher hangs now and then with several hosts when the machine is busy: before it starts the
 # programs or after they have ended (open-mpi/ompi issue 12939, also without nicbarr). A program of
 # ours says its name first and ok last, so it is known on which side of it that was.
-case $(mpirun --version) in
-    *"(Open MPI) 4."*) launches=1 patience=${watchdog:-300} ;;
-    *) launches=5 patience=120 ;;
-esac
+launches=5 patience=120
+! is_open_mpi 4 || launches=1 patience=${watchdog:-300}
 
 # A program of tests/mpi runs well. What it and nicbarr say goes to $scratch/out.
 on_hosts() { # NETHOSTS-ARGUMENT...

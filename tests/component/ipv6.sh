@@ -7,10 +7,7 @@
 . "$(dirname "$0")/common.sh"
 . "$(dirname "$0")/hosts_common.sh"
 
-case $(mpirun --version) in
-    *"(Open MPI) 4."*) ;;
-    *) echo "skip: hosts of IPv6 need 4.1's launcher"; exit 77 ;;
-esac
+is_open_mpi 4 || { echo "skip: hosts of IPv6 need 4.1's launcher"; exit 77; }
 if [ ! -e /proc/net/if_inet6 ] || ! ompi_info --all --parsable | grep -q '^options:ipv6:yes'; then
     echo "skip: this kernel, or this Open MPI, has no IPv6"
     exit 77

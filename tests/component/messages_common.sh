@@ -4,10 +4,8 @@
 # shellcheck shell=bash disable=SC2154
 ln -s "$builddir/${component}/.libs/mca_$component.so" "$scratch/components/"
 nethosts=$srcdir/nethosts/nethosts
-case $(mpirun --version) in
-    *"(Open MPI) 4."*) release=4.1 usual=self,vader,tcp ;;
-    *) release=5.0 usual=self,sm,tcp ;;
-esac
+release=5.0 usual=self,sm,tcp
+! is_open_mpi 4 || release=4.1 usual=self,vader,tcp
 unset OMPI_MCA_btl
 
 ok() { job "$@" && said "^ok"; }

@@ -44,8 +44,6 @@ run 4 barrier_shapes --alive 3000 --steps 300
 run 4 barrier_shapes --alive 300 --steps 3000
 
 # Spawned processes share the node's segment with those who spawned them. (5.0 reaches them by tcp.)
-case $(mpirun --version) in
-    *"(Open MPI) 5."*) export OMPI_MCA_btl=sm,tcp,self OMPI_MCA_btl_tcp_if_include=lo ;;
-esac
+! is_open_mpi 5 || export OMPI_MCA_btl=sm,tcp,self OMPI_MCA_btl_tcp_if_include=lo
 run 2 barrier_shapes --spawn
 finish

@@ -59,7 +59,7 @@ for nic in soft kernel; do
     check "the times add up" adds_up "$scratch/out"
     check "of one barrier, from sending to sending" said_before " sends" "the host sends again"
 done
-if [[ $(mpirun --version) == *"(Open MPI) 4."* ]] && # whose launcher alone takes such hosts
+if is_open_mpi 4 && # whose launcher alone takes such hosts
     "$nethosts" --kernel --ipv6 --shell 2 true > "$scratch/out" 2>&1; then
     interface=eth0 # of both hosts: Open MPI 4.1 asks for it by name there
     traced kernel --kernel --ipv6 2 1

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The release of the kernel's NIC: play(), release(), wake() and MCP_RING_SLEEP in
- * firmware/kernel/program/play.h, watch() in libmyr/kernel/kernel_group.c.
+ * firmware/kernel/program.bpf.c and its headers, watch() in libmyr/kernel/kernel_group.c.
  *
  * PLAYERS processors each complete an epoch of one group, which is under its lock (mcp_group_burst()),
  * and then tell the hosts: the page gets the last epoch that is done. When all are through it must

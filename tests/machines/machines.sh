@@ -17,10 +17,8 @@ if [ "${1-}" != inside ]; then
     srcdir=$(cd "${srcdir:-.}" && pwd)
     builddir=$(cd "${builddir:-.}" && pwd)
     export srcdir builddir
-    case $(mpirun --version) in
-        *"(Open MPI) 4."*) ;;
-        *) echo "it starts jobs by Open MPI 4.1 only"; exit 77 ;;
-    esac
+    # shellcheck source=ompi/jobs.sh
+    (. "$srcdir/ompi/jobs.sh" && is_open_mpi 4) || { echo "it starts jobs by Open MPI 4.1 only"; exit 77; }
     processors=1 seconds=2400
     [ "${1-}" != all ] || processors=2 seconds=7200
     exec "$srcdir/tests/machines/machines" --card "${NICBARR_MACHINES_CARD:-virtio-net-pci}" --processors $processors \

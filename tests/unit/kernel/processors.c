@@ -72,6 +72,25 @@ static void meet_other(uint32_t meetings)
     }
 }
 
+/* Two run it at once, and the second's argument is not NULL. Returns the last thing that one of
+ * them found wrong; 0: nothing. */
+static uint32_t run_race(void *(*racer)(void *))
+{
+    pthread_t racers[2];
+    uint32_t wrong = 0;
+    race.program = find_program("mcp_receive");
+    atomic_store(&race.met, 0);
+    for (int r = 0; r < 2; ++r) {
+        assert_int_equal(pthread_create(&racers[r], NULL, racer, 0 == r ? NULL : &race), 0);
+    }
+    for (int r = 0; r < 2; ++r) {
+        void *result;
+        pthread_join(racers[r], &result);
+        wrong = NULL == result ? wrong : (uint32_t)(uintptr_t)result;
+    }
+    return wrong;
+}
+
 /* In each round two epochs are under way. One thread brings what completes the first of them, the
  * other what completes the second. Both come before all others of their processors: else a busy
  * machine would have them wait for each other most of the time. */
@@ -109,23 +128,12 @@ void the_last_release_stays(void **state)
 {
     (void)state;
     const char *rounds = getenv("NICBARR_RACES");
-    pthread_t racers[2];
-    uint32_t round = 0;
     open_small(geteuid());
-    race.program = find_program("mcp_receive");
     race.rounds = NULL == rounds ? 10000 : (uint32_t)strtoul(rounds, NULL, 10);
-    atomic_store(&race.met, 0);
     if (NULL != rounds) {
         (void)alarm(0); /* the watchdog's: as long as it takes */
     }
-    for (int r = 0; r < 2; ++r) {
-        assert_int_equal(pthread_create(&racers[r], NULL, race_on, 0 == r ? NULL : &race), 0);
-    }
-    for (int r = 0; r < 2; ++r) {
-        void *lost;
-        pthread_join(racers[r], &lost);
-        round = NULL == lost ? round : (uint32_t)(uintptr_t)lost;
-    }
+    const uint32_t round = run_race(race_on);
     const uint32_t said = myr_observe(&pair.line->done);
     close_pair(&pair);
     drain(wire);
@@ -204,7 +212,6 @@ static void *race_with_data(void *second)
 void data_are_whole(void **state)
 {
     (void)state;
-    pthread_t racers[2];
     uint64_t random = crew_seed() + 14;
     plan_small(&pair.plan);
     pair.plan.nwaits = 2;
@@ -217,18 +224,7 @@ void data_are_whole(void **state)
         pair.plan.peers[p].at = (uint16_t)p;
     }
     open_pair(&pair, geteuid(), &random);
-    race.program = find_program("mcp_receive");
-    atomic_store(&race.met, 0);
-    for (int r = 0; r < 2; ++r) {
-        assert_int_equal(pthread_create(&racers[r], NULL, race_with_data, 0 == r ? NULL : &race),
-                         0);
-    }
-    uint32_t torn = 0;
-    for (int r = 0; r < 2; ++r) {
-        void *result;
-        pthread_join(racers[r], &result);
-        torn = NULL == result ? torn : (uint32_t)(uintptr_t)result;
-    }
+    const uint32_t torn = run_race(race_with_data);
     close_pair(&pair);
     skip_sent();
     if (0 != torn) {
@@ -306,20 +302,8 @@ static void *race_with_blocks(void *second)
 void blocks_are_whole(void **state)
 {
     (void)state;
-    pthread_t racers[2];
-    uint32_t torn = 0;
     open_small_with_window(RACED);
-    race.program = find_program("mcp_receive");
-    atomic_store(&race.met, 0);
-    for (int r = 0; r < 2; ++r) {
-        assert_int_equal(pthread_create(&racers[r], NULL, race_with_blocks, 0 == r ? NULL : &race),
-                         0);
-    }
-    for (int r = 0; r < 2; ++r) {
-        void *result;
-        pthread_join(racers[r], &result);
-        torn = NULL == result ? torn : (uint32_t)(uintptr_t)result;
-    }
+    const uint32_t torn = run_race(race_with_blocks);
     close_pair(&pair);
     skip_sent();
     if (0 != torn) {
