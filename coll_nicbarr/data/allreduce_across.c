@@ -60,8 +60,8 @@ int nicbarr_carry(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
 static __attribute__((noinline)) int carry_packed(mca_coll_nicbarr_module_t *module,
                                                   ompi_communicator_t *comm,
                                                   struct nicbarr_carrier *carrier, const void *from,
-                                                  void *to, int count, ompi_datatype_t *type,
-                                                  ompi_op_t *op)
+                                                  void *to, bool reads, int count,
+                                                  ompi_datatype_t *type, ompi_op_t *op)
 {
     const size_t bytes = nicbarr_packed_bytes(count, type);
     struct nicbarr_operands gaps;
@@ -72,11 +72,10 @@ static __attribute__((noinline)) int carry_packed(mca_coll_nicbarr_module_t *mod
     const int packing =
         nicbarr_to_bytes(MPI_IN_PLACE == from ? to : from, count, type, gaps.more, bytes);
     /* (Whatever happened: the others wait.) */
-    nicbarr_carrier_begin(carrier, &carried, gaps.more, NULL == to ? NULL : gaps.more, count, type,
-                          op, &gaps);
+    nicbarr_carrier_begin(carrier, &carried, gaps.more, gaps.more, reads, count, type, op, &gaps);
     int rc = nicbarr_carry(module, comm, carrier, &carried);
     rc = OMPI_SUCCESS == rc ? packing : rc;
-    if (OMPI_SUCCESS == rc && NULL != to) {
+    if (OMPI_SUCCESS == rc && reads) {
         rc = nicbarr_from_bytes(gaps.more, bytes, to, count, type);
     }
     nicbarr_operands_close(&gaps);
@@ -84,17 +83,17 @@ static __attribute__((noinline)) int carry_packed(mca_coll_nicbarr_module_t *mod
 }
 
 int nicbarr_carry_reduction(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
-                            struct nicbarr_carrier *carrier, const void *from, void *to, int count,
-                            ompi_datatype_t *type, ompi_op_t *op)
+                            struct nicbarr_carrier *carrier, const void *from, void *to, bool reads,
+                            int count, ompi_datatype_t *type, ompi_op_t *op)
 {
     struct nicbarr_carried carried;
     while (0 != myr_observe(&carrier->outstanding)) {
         opal_progress(); /* they come first, and the others have begun them */
     }
     if (nicbarr_is_users(op) && !nicbarr_is_dense(type)) {
-        return carry_packed(module, comm, carrier, from, to, count, type, op);
+        return carry_packed(module, comm, carrier, from, to, reads, count, type, op);
     }
-    nicbarr_carrier_begin(carrier, &carried, from, to, count, type, op, NULL);
+    nicbarr_carrier_begin(carrier, &carried, from, to, reads, count, type, op, NULL);
     return nicbarr_carry(module, comm, carrier, &carried);
 }
 
@@ -118,7 +117,7 @@ MYR_HOT int nicbarr_allreduce_across(const void *from, void *to, int count, ompi
                                           module->allreduce.module);
     }
     return nicbarr_carry_reduction(module, comm, carrier_of(module, NICBARR_ALLREDUCE, bytes), from,
-                                   to, count, type, op);
+                                   to, true, count, type, op);
 }
 
 int nicbarr_reduce_across(const void *from, void *to, int count, ompi_datatype_t *type,
@@ -134,7 +133,7 @@ int nicbarr_reduce_across(const void *from, void *to, int count, ompi_datatype_t
                                        module->reduce.module);
     }
     return nicbarr_carry_reduction(module, comm, carrier_of(module, NICBARR_REDUCE, bytes), from,
-                                   root == ompi_comm_rank(comm) ? to : NULL, count, type, op);
+                                   to, root == ompi_comm_rank(comm), count, type, op);
 }
 
 /* ---- MPI_Iallreduce ---- */
@@ -150,8 +149,8 @@ static void begin(nicbarr_request_t *request)
 {
     struct nicbarr_carrier *carrier = request->of.across.carrier;
     struct nicbarr_carried *given = &request->of.across.carried;
-    nicbarr_carrier_begin(carrier, given, given->from, given->to, (int)given->left, given->type,
-                          given->op, NULL);
+    nicbarr_carrier_begin(carrier, given, given->from, given->to, true, (int)given->left,
+                          given->type, given->op, NULL);
     request->of.across.returning = (struct nicbarr_returning){.begun = false};
     atomic_fetch_add_explicit(&carrier->outstanding, 1, memory_order_relaxed);
 }

@@ -144,7 +144,7 @@ static void build(void *context, uint32_t epoch, uint8_t *block)
 /* ---- one under way ---- */
 
 void nicbarr_carrier_begin(struct nicbarr_carrier *carrier, struct nicbarr_carried *carried,
-                           const void *from, void *to, int count, ompi_datatype_t *type,
+                           const void *from, void *to, bool reads, int count, ompi_datatype_t *type,
                            ompi_op_t *op, const struct nicbarr_operands *gaps)
 {
     ptrdiff_t lower, extent;
@@ -152,6 +152,7 @@ void nicbarr_carrier_begin(struct nicbarr_carrier *carrier, struct nicbarr_carri
     *carried = (struct nicbarr_carried){
         .from = MPI_IN_PLACE == from ? to : from,
         .to = to,
+        .reads = reads,
         .op = op,
         .type = type,
         .gaps = gaps,
@@ -163,11 +164,12 @@ void nicbarr_carrier_begin(struct nicbarr_carrier *carrier, struct nicbarr_carri
 
 void nicbarr_carrier_begin_gathering(struct nicbarr_carrier *carrier,
                                      struct nicbarr_carried *carried, const void *from, void *to,
-                                     size_t bytes)
+                                     bool reads, size_t bytes)
 {
     *carried = (struct nicbarr_carried){
         .from = from,
         .to = to,
+        .reads = reads,
         .apart = bytes,
         .extent = 1,
         .left = (uint32_t)bytes,
@@ -247,9 +249,9 @@ void nicbarr_carrier_take(struct nicbarr_carrier *carrier, struct nicbarr_carrie
     const uint32_t unit = unit_of(carrier, carried);
     if (!sound(carrier, carried, unit)) {
         carried->rc = MPI_ERR_TRUNCATE;
-    } else if (NULL != carried->to && 0 != carried->apart) {
+    } else if (carried->reads && 0 != carried->apart) {
         put_side_by_side(carrier, carried, unit);
-    } else if (NULL != carried->to) {
+    } else if (carried->reads) {
         memcpy(carried->to, nicbarr_carrier_combine(carrier, carried), bytes_of(carried));
     }
     nicbarr_carrier_next(carrier, carried);
@@ -258,7 +260,7 @@ void nicbarr_carrier_take(struct nicbarr_carrier *carrier, struct nicbarr_carrie
 void nicbarr_carrier_next(struct nicbarr_carrier *carrier, struct nicbarr_carried *carried)
 {
     const uint32_t bytes = bytes_of(carried);
-    carried->to += NULL == carried->to ? 0 : bytes;
+    carried->to += carried->reads ? bytes : 0;
     carried->from += bytes;
     carried->left -= carried->count;
     carried->count = 0;

@@ -41,7 +41,8 @@ struct nicbarr_carrier {
 /* A reduction under way, or a gathering. */
 struct nicbarr_carried {
     const uint8_t *from; /* elements that were not sent yet */
-    uint8_t *to;         /* NULL: the result is for another process */
+    uint8_t *to;         /* where the next result goes, which may be MPI_BOTTOM (NULL), if: */
+    bool reads;          /* the result is for this process */
     size_t apart; /* of a gathering: from one rank's vector to the next (bytes); 0: it is none */
     ompi_op_t *op;
     ompi_datatype_t *type;
@@ -91,13 +92,13 @@ void nicbarr_carrier_close(struct nicbarr_carrier *carrier);
  * NICBARR_ELEMENT_MOST bytes, which always have room in an epoch. `gaps`: `from` and `to` are
  * packed, and this has room for so many elements; NULL: the type is contiguous. */
 void nicbarr_carrier_begin(struct nicbarr_carrier *carrier, struct nicbarr_carried *carried,
-                           const void *from, void *to, int count, ompi_datatype_t *type,
+                           const void *from, void *to, bool reads, int count, ompi_datatype_t *type,
                            ompi_op_t *op, const struct nicbarr_operands *gaps);
 
 /* The same for a gathering: `bytes` > 0 of each rank come to `to`, side by side. */
 void nicbarr_carrier_begin_gathering(struct nicbarr_carrier *carrier,
                                      struct nicbarr_carried *carried, const void *from, void *to,
-                                     size_t bytes);
+                                     bool reads, size_t bytes);
 
 /* Go on as far as it can; true: complete, with carried->rc. */
 bool nicbarr_carrier_go_on(struct nicbarr_carrier *carrier, struct nicbarr_carried *carried);

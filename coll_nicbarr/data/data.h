@@ -129,17 +129,17 @@ struct nicbarr_carried;
 int nicbarr_carry(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                   struct nicbarr_carrier *carrier, struct nicbarr_carried *carried);
 
-/* Gather by this carrier: each rank's bytes come to `to`, side by side, on all. `from` may be where
- * its own ones go. */
+/* Gather by this carrier: each rank's bytes come to `to`, side by side, on each process that
+ * `reads` them. `from` may be where its own ones go. */
 int nicbarr_carry_gathering(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
-                            struct nicbarr_carrier *carrier, const void *from, void *to,
+                            struct nicbarr_carrier *carrier, const void *from, void *to, bool reads,
                             size_t bytes);
 
-/* Reduce by this carrier; `to` NULL: the result is for another process. Returns an error of MPI's.
- */
+/* Reduce by this carrier; the result comes to each process that `reads` it. Returns an error of
+ * MPI's. */
 int nicbarr_carry_reduction(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
-                            struct nicbarr_carrier *carrier, const void *from, void *to, int count,
-                            ompi_datatype_t *type, ompi_op_t *op);
+                            struct nicbarr_carrier *carrier, const void *from, void *to, bool reads,
+                            int count, ompi_datatype_t *type, ompi_op_t *op);
 
 /* Broadcast so many bytes by this carrier; `*bytes` becomes how many the root has sent. Returns an
  * error of MPI's. */

@@ -32,11 +32,11 @@ static void exchange(struct nicbarr_reducer *reducer, const void *own, uint8_t *
 }
 
 int nicbarr_carry_gathering(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
-                            struct nicbarr_carrier *carrier, const void *from, void *to,
+                            struct nicbarr_carrier *carrier, const void *from, void *to, bool reads,
                             size_t bytes)
 {
     struct nicbarr_carried carried;
-    nicbarr_carrier_begin_gathering(carrier, &carried, from, to, bytes);
+    nicbarr_carrier_begin_gathering(carrier, &carried, from, to, reads, bytes);
     return nicbarr_carry(module, comm, carrier, &carried);
 }
 
@@ -58,7 +58,7 @@ static int move(const struct gathering *g, const void *own, uint8_t *all)
     const uint32_t size_class = nicbarr_size_class(g->block * (size_t)ompi_comm_size(g->comm));
     return nicbarr_carry_gathering(g->module, g->comm,
                                    nicbarr_data_carrier(g->module, g->collective, size_class), own,
-                                   g->gets ? all : NULL, g->block);
+                                   all, g->gets, g->block);
 }
 
 /* `to` counts only where this process gets them. */

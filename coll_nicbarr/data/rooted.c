@@ -95,9 +95,9 @@ static struct nicbarr_result result_of(const struct nicbarr_carrier *carrier,
                                        const struct nicbarr_carried *carried, bool combines)
 {
     const size_t bytes = carried->count * carried->extent;
-    uint8_t *at = combines              ? nicbarr_carrier_combine(carrier, carried)
-                  : NULL != carried->to ? carried->to
-                                        : carrier->stack;
+    uint8_t *at = combines         ? nicbarr_carrier_combine(carrier, carried)
+                  : carried->reads ? carried->to
+                                   : carrier->stack;
     return (struct nicbarr_result){at, NULL == at ? 0 : bytes};
 }
 
@@ -107,7 +107,7 @@ static void take_result(struct nicbarr_carrier *carrier, struct nicbarr_carried 
 {
     if (bytes != carried->count * carried->extent) {
         carried->rc = MPI_ERR_TRUNCATE;
-    } else if (NULL != carried->to && from != carried->to) {
+    } else if (carried->reads && from != carried->to) {
         memcpy(carried->to, from, bytes);
     }
     nicbarr_carrier_next(carrier, carried);

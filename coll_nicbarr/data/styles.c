@@ -35,7 +35,7 @@ static int our_allreduce(const struct nicbarr_vectors *v, struct nicbarr_carrier
                          int number)
 {
     (void)number;
-    return nicbarr_carry_reduction(v->trial->module, v->trial->comm, carrier, v->from, v->to,
+    return nicbarr_carry_reduction(v->trial->module, v->trial->comm, carrier, v->from, v->to, true,
                                    v->count, MPI_DOUBLE, MPI_SUM);
 }
 
@@ -54,9 +54,8 @@ static int own_reduce(const struct nicbarr_vectors *v, int number)
 
 static int our_reduce(const struct nicbarr_vectors *v, struct nicbarr_carrier *carrier, int number)
 {
-    return nicbarr_carry_reduction(v->trial->module, v->trial->comm, carrier, v->from,
-                                   is_root(v, number) ? v->to : NULL, v->count, MPI_DOUBLE,
-                                   MPI_SUM);
+    return nicbarr_carry_reduction(v->trial->module, v->trial->comm, carrier, v->from, v->to,
+                                   is_root(v, number), v->count, MPI_DOUBLE, MPI_SUM);
 }
 
 static uint32_t unit_to_bcast(const struct nicbarr_vectors *v, uint32_t bytes)
@@ -116,7 +115,7 @@ static int our_allgather(const struct nicbarr_vectors *v, struct nicbarr_carrier
                          int number)
 {
     (void)number;
-    return nicbarr_carry_gathering(v->trial->module, v->trial->comm, carrier, v->from, v->to,
+    return nicbarr_carry_gathering(v->trial->module, v->trial->comm, carrier, v->from, v->to, true,
                                    each_rank(v, v->bytes));
 }
 
@@ -131,8 +130,8 @@ static int own_gather(const struct nicbarr_vectors *v, int number)
 
 static int our_gather(const struct nicbarr_vectors *v, struct nicbarr_carrier *carrier, int number)
 {
-    return nicbarr_carry_gathering(v->trial->module, v->trial->comm, carrier, v->from,
-                                   is_root(v, number) ? v->to : NULL, each_rank(v, v->bytes));
+    return nicbarr_carry_gathering(v->trial->module, v->trial->comm, carrier, v->from, v->to,
+                                   is_root(v, number), each_rank(v, v->bytes));
 }
 
 static int own_scatter(const struct nicbarr_vectors *v, int number)
