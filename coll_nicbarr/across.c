@@ -158,6 +158,7 @@ static int join_all(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm
     if (OMPI_SUCCESS == rc && 0 != failed[1]) {
         nicbarr_doubt(module->choice.nic, false);
     }
+    module->split_choice = module->choice;
     return rc;
 }
 
@@ -188,7 +189,6 @@ void nicbarr_across_decline(mca_coll_nicbarr_module_t *module, ompi_communicator
 {
     const bool ours = NULL != error && '\0' != error->text[0];
     nicbarr_group_leave(&module->nic);
-    nicbarr_group_leave(&module->split);
     nicbarr_decline(
         module, comm,
         ours ? error->text
@@ -209,6 +209,7 @@ int nicbarr_across_install(mca_coll_nicbarr_module_t *module, ompi_communicator_
             rc = try_both(module, comm, &error, &good);
         }
         if (OMPI_SUCCESS == rc && !good) {
+            nicbarr_group_leave(&module->split); /* nobody has used it yet */
             nicbarr_across_decline(module, comm, &error);
         }
     }
@@ -275,9 +276,9 @@ int nicbarr_across_set_up(mca_coll_nicbarr_module_t *module, ompi_communicator_t
     } else if (OMPI_SUCCESS == rc && NICBARR_FORCED == module->source) {
         rc = nicbarr_across_install(module, comm);
     } else if (OMPI_SUCCESS == rc) {
-        comm->c_coll->coll_barrier = NICBARR_UNDECIDED == module->source
-                                         ? nicbarr_barrier_across_undecided
-                                         : nicbarr_barrier_across_known;
+        nicbarr_set_barrier(module, comm,
+                            NICBARR_UNDECIDED == module->source ? nicbarr_barrier_across_undecided
+                                                                : nicbarr_barrier_across_known);
     }
     if (OMPI_SUCCESS == rc && !module->declined) {
         nicbarr_report_note(module, comm, NULL, NULL);

@@ -39,7 +39,8 @@ int nicbarr_across_join_one(mca_coll_nicbarr_module_t *module, ompi_communicator
 void nicbarr_across_leave_out(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm);
 
 /* Go back to Open MPI's own, as all members do. There was an `error` here (else NULL or empty), or
- * packets do not come through. */
+ * packets do not come through. (MPI_Ibarrier's group stays, as requests may be outstanding on it.)
+ */
 void nicbarr_across_decline(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                             const struct myr_error *error);
 

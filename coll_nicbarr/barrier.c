@@ -2,9 +2,11 @@
 /*
  * MPI_Barrier.
  *
- * There is one function for each state of a communicator's barrier. Whoever changes the state
- * installs the next function in the communicator. So a decided barrier asks no question but the
- * algorithm's own.
+ * There is one function for each state of a communicator's barrier, and nicbarr_set_barrier() puts
+ * it into the communicator's slot. So a decided barrier asks no question but the algorithm's own.
+ *
+ * Code of this component never calls MPI_Barrier's slot: a component above may count such a call,
+ * and the present state may be one that led here.
  */
 #include "coll_nicbarr/barrier.h"
 
@@ -20,6 +22,11 @@
 static int own_barrier(const mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm)
 {
     return module->barrier.function(comm, module->barrier.module);
+}
+
+int nicbarr_barrier(ompi_communicator_t *comm, mca_coll_base_module_t *base)
+{
+    return ((mca_coll_nicbarr_module_t *)base)->current_barrier(comm, base);
 }
 
 MYR_HOT static int barrier_slots(ompi_communicator_t *comm, mca_coll_base_module_t *module)
@@ -138,18 +145,10 @@ int nicbarr_barrier_dueling(ompi_communicator_t *comm, mca_coll_base_module_t *b
 int nicbarr_barrier_first(ompi_communicator_t *comm, mca_coll_base_module_t *module)
 {
     nicbarr_set_up((mca_coll_nicbarr_module_t *)module, comm);
-    return comm->c_coll->coll_barrier(comm, comm->c_coll->coll_barrier_module);
+    return nicbarr_barrier(comm, module);
 }
 
 /* ---- across nodes ---- */
-
-/* Was MPI_Ibarrier called so often that groups are worth it? Then this barrier sees to it. */
-static bool take_pending(mca_coll_nicbarr_module_t *module)
-{
-    const bool soon = !module->tuning && 0 != (module->pending & NICBARR_PENDING_BARRIER);
-    module->pending &= ~(soon ? NICBARR_PENDING_BARRIER : 0);
-    return soon;
-}
 
 MYR_HOT static int barrier_nic(ompi_communicator_t *comm, mca_coll_base_module_t *base)
 {
@@ -180,68 +179,98 @@ int nicbarr_barrier_across_undecided(ompi_communicator_t *comm, mca_coll_base_mo
 int nicbarr_barrier_across_known(ompi_communicator_t *comm, mca_coll_base_module_t *base)
 {
     mca_coll_nicbarr_module_t *module = (mca_coll_nicbarr_module_t *)base;
-    const bool soon = take_pending(module);
+    const uint32_t wanted = (uint32_t)mca_coll_nicbarr_component.parameters.join_after;
     nicbarr_data_attend(module, comm);
-    if (module->tuning || module->declined ||
-        (!soon &&
-         module->barriers++ < (uint32_t)mca_coll_nicbarr_component.parameters.join_after)) {
+    if (nicbarr_barrier_across_known !=
+        module->current_barrier) { /* it has been set up meanwhile */
+        return nicbarr_barrier(comm, base);
+    }
+    if (module->tuning || module->barriers++ < wanted) {
         return own_barrier(module, comm);
     }
     const int rc = nicbarr_across_install(module, comm);
-    return OMPI_SUCCESS == rc ? comm->c_coll->coll_barrier(comm, comm->c_coll->coll_barrier_module)
-                              : rc;
+    return OMPI_SUCCESS == rc ? nicbarr_barrier(comm, base) : rc;
+}
+
+static const char *const too_few = "it has done too few barriers (see coll_nicbarr_tune_after)";
+
+static int leave_first(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm)
+{
+    if (0 != module->barriers) {
+        nicbarr_report_retract(module, comm, too_few);
+    }
+    return nicbarr_across_set_up(module, comm);
 }
 
 /* Open MPI's own, until there were enough barriers to be worth a look at what else there is. All
  * members count the same barriers, so all do the same in each. */
 int nicbarr_barrier_across_first(ompi_communicator_t *comm, mca_coll_base_module_t *base)
 {
-    static const char *too_few = "it has done too few barriers (see coll_nicbarr_tune_after)";
     const mca_coll_nicbarr_component_t *component = &mca_coll_nicbarr_component;
     mca_coll_nicbarr_module_t *module = (mca_coll_nicbarr_module_t *)base;
     const bool forced = NICBARR_ALGORITHMS != component->forced.algorithm;
     const uint32_t wanted = forced ? 0 : (uint32_t)component->parameters.tune_after;
-    const bool soon = take_pending(module);
     nicbarr_data_attend(module, comm);
-    if (module->tuning || module->declined) {
+    if (nicbarr_barrier_across_first != module->current_barrier) { /* as above */
+        return nicbarr_barrier(comm, base);
+    }
+    if (module->tuning) {
         return own_barrier(module, comm);
     }
-    if (!soon && module->barriers < wanted) {
+    if (module->barriers < wanted) {
         if (0 == module->barriers++) {
             nicbarr_report_note(module, comm, NULL, too_few);
         }
         return own_barrier(module, comm);
     }
-    if (0 != wanted && 0 != module->barriers) {
-        nicbarr_report_retract(module, comm, too_few);
+    const int rc = leave_first(module, comm);
+    return OMPI_SUCCESS == rc ? nicbarr_barrier(comm, base) : rc;
+}
+
+int nicbarr_barrier_get_split(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm)
+{
+    int rc = OMPI_SUCCESS;
+    if (nicbarr_barrier_across_first == module->current_barrier) {
+        rc = leave_first(module, comm);
     }
-    const int rc = nicbarr_across_set_up(module, comm);
-    return OMPI_SUCCESS == rc ? comm->c_coll->coll_barrier(comm, comm->c_coll->coll_barrier_module)
-                              : rc;
+    if (OMPI_SUCCESS == rc && nicbarr_barrier_across_known == module->current_barrier) {
+        rc = nicbarr_across_install(module, comm);
+    } else if (OMPI_SUCCESS == rc && nicbarr_barrier_across_undecided == module->current_barrier) {
+        rc = nicbarr_barrier_across_undecided(comm, &module->super);
+    }
+    return rc;
 }
 
 /* ---- from one state to the next ---- */
 
+/* Of a choice, watched or not. */
+static mca_coll_base_module_barrier_fn_t function_of(const mca_coll_nicbarr_module_t *module,
+                                                     bool watched)
+{
+    if (NICBARR_OPENMPI == module->choice.algorithm) {
+        return barrier_watched_own;
+    }
+    if (module->across) {
+        return watched ? barrier_watched_nic : barrier_nic;
+    }
+    if (NICBARR_UNDECIDED == module->source) {
+        return barrier_undecided;
+    }
+    return NULL != module->group.plan.leaf ? watched ? barrier_watched_counter : barrier_counter
+           : watched                       ? barrier_watched_slots
+                                           : barrier_slots;
+}
+
 void nicbarr_install_barrier(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm)
 {
     if (NULL != module->tuner) {
-        comm->c_coll->coll_barrier = barrier_provisional;
+        nicbarr_set_barrier(module, comm, barrier_provisional);
         return;
     }
     const bool watched = nicbarr_watch_begin(module);
-    if (NICBARR_OPENMPI == module->choice.algorithm) {
-        if (watched) {
-            comm->c_coll->coll_barrier = barrier_watched_own;
-        } else {
-            nicbarr_put_back_barrier(module, comm);
-        }
-    } else if (module->across) {
-        comm->c_coll->coll_barrier = watched ? barrier_watched_nic : barrier_nic;
-    } else if (NICBARR_UNDECIDED == module->source) {
-        comm->c_coll->coll_barrier = barrier_undecided;
-    } else if (NULL != module->group.plan.leaf) {
-        comm->c_coll->coll_barrier = watched ? barrier_watched_counter : barrier_counter;
+    if (!watched && NICBARR_OPENMPI == module->choice.algorithm) {
+        nicbarr_put_back_barrier(module, comm);
     } else {
-        comm->c_coll->coll_barrier = watched ? barrier_watched_slots : barrier_slots;
+        nicbarr_set_barrier(module, comm, function_of(module, watched));
     }
 }

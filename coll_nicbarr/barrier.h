@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * What MPI calls: MPI_Barrier in each of its states (barrier.c), MPI_Ibarrier and persistent
- * barriers (ibarrier.c). Whoever changes a communicator's state installs the function that goes
- * with it.
+ * barriers (ibarrier.c). Each state has a function of its own; nicbarr_set_barrier() (lower.h)
+ * enters it.
  */
 #ifndef NICBARR_BARRIER_H
 #define NICBARR_BARRIER_H
@@ -10,6 +10,10 @@
 #include "coll_nicbarr/coll_nicbarr.h"
 
 /* ---- barrier.c ---- */
+
+/* What is installed first, and what a component that wraps this one always calls: it goes to the
+ * function of the present state. */
+int nicbarr_barrier(ompi_communicator_t *comm, mca_coll_base_module_t *module);
 
 /* Before anything is set up, on one node and on several: */
 int nicbarr_barrier_first(ompi_communicator_t *comm, mca_coll_base_module_t *module);
@@ -21,6 +25,10 @@ int nicbarr_barrier_across_known(ompi_communicator_t *comm, mca_coll_base_module
 
 /* While a duel is under way (watch.h): */
 int nicbarr_barrier_dueling(ompi_communicator_t *comm, mca_coll_base_module_t *module);
+
+/* MPI_Ibarrier and MPI_Barrier_init across nodes need a group of their own: enter the state that
+ * has one, unless this cannot be. Collective, within a blocking call; Open MPI's error. */
+int nicbarr_barrier_get_split(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm);
 
 /* Have MPI_Barrier call the function of `module->choice` from now on. */
 void nicbarr_install_barrier(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm);

@@ -167,6 +167,9 @@ typedef struct mca_coll_nicbarr_module {
     mca_coll_base_module_t super;
     struct myr_group group; /* record NULL: not set up yet */
     NICBARR_COVERED(NICBARR_LOWER)
+    /* What MPI_Barrier is in the present state (barrier.c). It is also in the communicator's slot,
+     * unless a component above has wrapped this one. */
+    mca_coll_base_module_barrier_fn_t current_barrier;
     /* Collectives that carry data, by their bytes: */
     struct nicbarr_class ways[NICBARR_COLLECTIVES][NICBARR_SIZE_CLASSES];
     struct nicbarr_trial *trials; /* of classes whose choice is provisional (trial.h) */
@@ -176,6 +179,7 @@ typedef struct mca_coll_nicbarr_module {
     struct nicbarr_reducer reducer;
     struct nicbarr_streamer streamer;
     bool declined;               /* tried to set up, and all members went back to Open MPI's */
+    bool failed;                 /* a member is lost: barriers return an error at once */
     bool tuning;                 /* MPI_Barrier is being measured, by means of Open MPI's own */
     struct nicbarr_tuner *tuner; /* of a provisional choice (tune.c); NULL: there is none */
     struct {                     /* watch.c */
@@ -196,9 +200,10 @@ typedef struct mca_coll_nicbarr_module {
     uint64_t persistent;  /* numbers given to what persistent collectives have of their own */
     /* On several nodes instead of the group and what belongs to it: */
     bool across;
-    struct nicbarr_nodes nodes;        /* none: not set up yet */
-    struct myr_nic_group nic;          /* MPI_Barrier's; no record: it is not the NICs' (yet) */
-    struct myr_nic_group split;        /* MPI_Ibarrier's */
+    struct nicbarr_nodes nodes; /* none: not set up yet */
+    struct myr_nic_group nic;   /* MPI_Barrier's; no record: it is not the NICs' (yet) */
+    struct myr_nic_group split; /* MPI_Ibarrier's, which plays: */
+    struct nicbarr_choice split_choice;
     struct mcp_secret secret;          /* from which the groups' keys and secrets are made */
     bool sealed;                       /* it came from rank 0 sealed, not as it is */
     uint32_t barriers, ibarriers;      /* done by Open MPI's own functions so far */

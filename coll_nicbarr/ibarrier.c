@@ -83,20 +83,13 @@ static void drop_across(nicbarr_request_t *request)
 static const struct nicbarr_operation across = {arrive_across, test_across, remind_across,
                                                 drop_across};
 
-/* Might the next MPI_Barrier set up the module's groups? */
-static bool may_be_set_up(const mca_coll_nicbarr_module_t *module, const ompi_communicator_t *comm)
-{
-    return module->across && !module->declined &&
-           &module->super == comm->c_coll->coll_barrier_module;
-}
-
 /* Open MPI's own runs. Where there are many of them, the next blocking collective sets up. */
-static void note_call(mca_coll_nicbarr_module_t *module, const ompi_communicator_t *comm)
+static void note_call(mca_coll_nicbarr_module_t *module)
 {
     const mca_coll_nicbarr_component_t *component = &mca_coll_nicbarr_component;
     const bool forced = NICBARR_ALGORITHMS != component->forced.algorithm;
     const uint32_t wanted = forced ? 0 : (uint32_t)component->parameters.tune_after;
-    if (may_be_set_up(module, comm) && module->ibarriers++ >= wanted) {
+    if (module->across && !module->declined && module->ibarriers++ >= wanted) {
         module->pending |= NICBARR_PENDING_BARRIER;
     }
 }
@@ -107,8 +100,12 @@ int nicbarr_ibarrier(ompi_communicator_t *comm, ompi_request_t **handle,
                      mca_coll_base_module_t *base)
 {
     mca_coll_nicbarr_module_t *module = (mca_coll_nicbarr_module_t *)base;
+    if (module->failed) {
+        *handle = MPI_REQUEST_NULL;
+        return NICBARR_PROC_FAILED;
+    }
     if (NULL == module->group.record && !nicbarr_set_up(module, comm)) {
-        note_call(module, comm);
+        note_call(module);
         return module->ibarrier.function(comm, handle, module->ibarrier.module);
     }
     nicbarr_request_t *request =
@@ -143,7 +140,7 @@ static void get_own_record(mca_coll_nicbarr_module_t *module, ompi_communicator_
     }
 }
 
-/* One that plays what was installed. */
+/* One that plays what MPI_Ibarrier's does. (MPI_Barrier may be Open MPI's own by now.) */
 static int join_own_group(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                           struct own *own)
 {
@@ -151,7 +148,7 @@ static int join_own_group(mca_coll_nicbarr_module_t *module, ompi_communicator_t
     if (NULL == own->nic) {
         return OMPI_ERR_OUT_OF_RESOURCE;
     }
-    struct nicbarr_joining joining = {.choice = module->choice,
+    struct nicbarr_joining joining = {.choice = module->split_choice,
                                       .number =
                                           NICBARR_GROUP_PERSISTENT + (uint32_t)++module->persistent,
                                       .group = own->nic};
@@ -163,18 +160,11 @@ static int join_own_group(mca_coll_nicbarr_module_t *module, ompi_communicator_t
     return rc;
 }
 
-/* (Two barriers: the first finds out what is known, the second joins what was known.) */
 static int get_own_group(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                          struct own *own)
 {
-    int rc = OMPI_SUCCESS;
-    for (int turn = 0; OMPI_SUCCESS == rc && turn < 2 && !myr_nic_group_joined(&module->split) &&
-                       may_be_set_up(module, comm);
-         ++turn) {
-        module->pending |= NICBARR_PENDING_BARRIER;
-        rc = comm->c_coll->coll_barrier(comm, comm->c_coll->coll_barrier_module);
-    }
-    return OMPI_SUCCESS == rc && myr_nic_group_joined(&module->split)
+    const int rc = nicbarr_barrier_get_split(module, comm);
+    return OMPI_SUCCESS == rc && !module->declined && myr_nic_group_joined(&module->split)
                ? join_own_group(module, comm, own)
                : rc;
 }

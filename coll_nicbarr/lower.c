@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What lies below a module; see lower.h. */
+/* A communicator's table of functions; see lower.h. */
 #include "coll_nicbarr/lower.h"
 
 #include "coll_nicbarr/files/report.h"
@@ -42,16 +42,30 @@ void nicbarr_lower_forget(mca_coll_nicbarr_module_t *module)
         }                                                                                          \
     } while (0)
 
-/* ... of all kinds. */
-#define PUT_BACK_ALL(module, comm, collective)                                                     \
+#define PUT_BACK_BOTH(module, comm, collective)                                                    \
     do {                                                                                           \
         PUT_BACK(module, comm, collective);                                                        \
-        PUT_BACK(module, comm, i##collective);                                                     \
         PUT_BACK(module, comm, collective##_init);                                                 \
     } while (0)
 
+void nicbarr_set_barrier(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                         mca_coll_base_module_barrier_fn_t function)
+{
+    module->current_barrier = function;
+    if (&module->super == comm->c_coll->coll_barrier_module) {
+        comm->c_coll->coll_barrier = function;
+    }
+}
+
+static int own_barrier(ompi_communicator_t *comm, mca_coll_base_module_t *base)
+{
+    const mca_coll_nicbarr_module_t *module = (mca_coll_nicbarr_module_t *)base;
+    return module->barrier.function(comm, module->barrier.module);
+}
+
 void nicbarr_put_back_barrier(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm)
 {
+    module->current_barrier = own_barrier;
     PUT_BACK(module, comm, barrier);
 }
 
@@ -61,23 +75,23 @@ void nicbarr_put_back_data(mca_coll_nicbarr_module_t *module, ompi_communicator_
     switch (collective) {
     case NICBARR_ALLREDUCE:
     case NICBARR_ALLREDUCE_USERS:
-        PUT_BACK_ALL(module, comm, allreduce);
+        PUT_BACK_BOTH(module, comm, allreduce);
         break;
     case NICBARR_REDUCE:
     case NICBARR_REDUCE_USERS:
-        PUT_BACK_ALL(module, comm, reduce);
+        PUT_BACK_BOTH(module, comm, reduce);
         break;
     case NICBARR_BCAST:
-        PUT_BACK_ALL(module, comm, bcast);
+        PUT_BACK_BOTH(module, comm, bcast);
         break;
     case NICBARR_ALLGATHER:
-        PUT_BACK_ALL(module, comm, allgather);
+        PUT_BACK_BOTH(module, comm, allgather);
         break;
     case NICBARR_GATHER:
-        PUT_BACK_ALL(module, comm, gather);
+        PUT_BACK_BOTH(module, comm, gather);
         break;
     case NICBARR_SCATTER:
-        PUT_BACK_ALL(module, comm, scatter);
+        PUT_BACK_BOTH(module, comm, scatter);
         break;
     case NICBARR_COLLECTIVES:
         break;
@@ -86,15 +100,28 @@ void nicbarr_put_back_data(mca_coll_nicbarr_module_t *module, ompi_communicator_
 
 static void put_back(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm)
 {
-    PUT_BACK_ALL(module, comm, barrier);
+    nicbarr_put_back_barrier(module, comm);
+    PUT_BACK(module, comm, ibarrier);
+    PUT_BACK(module, comm, barrier_init);
     for (int c = 0; c < NICBARR_COLLECTIVES; ++c) {
         nicbarr_put_back_data(module, comm, (enum nicbarr_collective)c);
+    }
+}
+
+/* Who still comes to our functions asks nicbarr_data_counted(), which knows of `declined`. */
+static void forget_ways(mca_coll_nicbarr_module_t *module)
+{
+    for (int c = 0; c < NICBARR_COLLECTIVES; ++c) {
+        for (int k = 0; k < NICBARR_SIZE_CLASSES; ++k) {
+            module->ways[c][k].way = NICBARR_WAY_OPEN;
+        }
     }
 }
 
 void nicbarr_decline(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm, const char *why)
 {
     module->declined = true;
+    forget_ways(module);
     nicbarr_explain(comm, why);
     nicbarr_report_note(module, comm, NULL, why);
     put_back(module, comm);

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What lies below a module: the functions of the components that Open MPI would use without this
- * one. A communicator's collectives go back to them where they are not served.
+ * A communicator's table of functions: what lies below this component, and what this component puts
+ * there. Nothing else writes into it.
  *
- * Called by module.c, and by all that decline.
+ * A slot is only written while its module is ours. A component above (coll/monitoring, or any that
+ * wraps) has saved our function and calls it for ever; so each of our functions still has to do the
+ * right thing after it has been replaced or declined.
  */
 #ifndef NICBARR_LOWER_H
 #define NICBARR_LOWER_H
@@ -15,14 +17,21 @@
 bool nicbarr_lower_save(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm);
 void nicbarr_lower_forget(mca_coll_nicbarr_module_t *module);
 
+/* Have MPI_Barrier be `function` from now on. */
+void nicbarr_set_barrier(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                         mca_coll_base_module_barrier_fn_t function);
+
 /* Put back Open MPI's own MPI_Barrier; the others stay as they are. */
 void nicbarr_put_back_barrier(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm);
 
-/* Put back Open MPI's own functions of a collective that carries data. */
+/* Put back Open MPI's own functions of a collective that carries data: the blocking one, and the
+ * one that makes persistent ones. The non-blocking one stays, as Open MPI may call it from within
+ * progress, on each process at another moment of the program. */
 void nicbarr_put_back_data(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                            enum nicbarr_collective collective);
 
-/* Give all collectives back to what lies below; `why` is explained and reported. */
+/* Give all collectives back to what lies below; `why` is explained and reported. Members decline in
+ * the same call of the program. */
 void nicbarr_decline(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm, const char *why);
 
 #endif

@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "coll_nicbarr/lower.h"
 #include "libmyr/groups/nic_bcast.h"
 #include "os/clock.h"
 
@@ -220,24 +221,13 @@ static int barrier_failed(ompi_communicator_t *comm, mca_coll_base_module_t *mod
     return NICBARR_PROC_FAILED;
 }
 
-static int ibarrier_failed(ompi_communicator_t *comm, ompi_request_t **request,
-                           mca_coll_base_module_t *module)
-{
-    *request = MPI_REQUEST_NULL;
-    return barrier_failed(comm, module);
-}
-
 /* From now on all barriers of the communicator fail at once. */
 static int give_up(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                    struct myr_nic_group *group, const struct nicbarr_wait *wait)
 {
     tell_failure(module, comm, group, wait);
-    if (&module->super == comm->c_coll->coll_barrier_module) {
-        comm->c_coll->coll_barrier = barrier_failed;
-    }
-    if (&module->super == comm->c_coll->coll_ibarrier_module) {
-        comm->c_coll->coll_ibarrier = ibarrier_failed;
-    }
+    nicbarr_set_barrier(module, comm, barrier_failed);
+    module->failed = true;
     return NICBARR_PROC_FAILED;
 }
 

@@ -68,16 +68,10 @@ static const char *try_to_set_up(mca_coll_nicbarr_module_t *module, ompi_communi
     return NULL;
 }
 
-/* Another component may have been preferred for MPI_Barrier, and this one for the others only. */
-static bool serves_barrier(const mca_coll_nicbarr_module_t *module, const ompi_communicator_t *comm)
-{
-    return &module->super == comm->c_coll->coll_barrier_module;
-}
-
 bool nicbarr_set_up(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm)
 {
     if (module->across) { /* that takes messages: it is the first MPI_Barrier's to do */
-        return myr_nic_group_joined(&module->split);
+        return !module->declined && myr_nic_group_joined(&module->split);
     }
     if (NULL != module->group.record || module->declined) {
         return !module->declined;
@@ -86,9 +80,6 @@ bool nicbarr_set_up(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm
     if (NULL != why) {
         nicbarr_decline(module, comm, why);
         return false;
-    }
-    if (!serves_barrier(module, comm)) {
-        return true;
     }
     if (NICBARR_OPENMPI != module->choice.algorithm &&
         !nicbarr_layout_plan(module, module->choice, &module->group.plan)) {

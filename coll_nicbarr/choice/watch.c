@@ -30,6 +30,7 @@
 #include "coll_nicbarr/files/report.h"
 #include "coll_nicbarr/groups.h"
 #include "coll_nicbarr/layout.h"
+#include "coll_nicbarr/lower.h"
 #include "coll_nicbarr/overdue.h"
 
 _Static_assert((int)NICBARR_DUEL_VALUES <= (int)NICBARR_MOST_VALUES, "nicbarr_maximum()");
@@ -307,6 +308,6 @@ int nicbarr_watch_duel(mca_coll_nicbarr_module_t *module, ompi_communicator_t *c
         module->watch.until = module->watch.pause;
         return nicbarr_meet(module, comm);
     }
-    comm->c_coll->coll_barrier = nicbarr_barrier_dueling;
+    nicbarr_set_barrier(module, comm, nicbarr_barrier_dueling);
     return nicbarr_watch_play(module, comm);
 }

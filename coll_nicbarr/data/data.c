@@ -2,6 +2,7 @@
 /* When collectives that carry data are served; see data.h. */
 #include "coll_nicbarr/data/data.h"
 
+#include "coll_nicbarr/barrier.h"
 #include "coll_nicbarr/data/data_watch.h"
 #include "coll_nicbarr/data/memory.h"
 #include "coll_nicbarr/data/trial.h"
@@ -109,11 +110,8 @@ static void decide_one_pending(mca_coll_nicbarr_module_t *module, ompi_communica
 void nicbarr_data_decide_pending(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm)
 {
     if (!module->tuning && 0 != (module->pending & NICBARR_PENDING_BARRIER)) {
-        /* (One that is set up, or provisional, has nothing to do here, and would come back.) */
-        if (NULL == module->tuner && !myr_nic_group_joined(&module->split)) {
-            (void)comm->c_coll->coll_barrier(comm, comm->c_coll->coll_barrier_module);
-        }
         module->pending &= ~NICBARR_PENDING_BARRIER;
+        (void)nicbarr_barrier_get_split(module, comm); /* whose error it is says so itself */
     }
     for (uint32_t c = 0; !module->tuning && 0 != module->pending && c < NICBARR_ACROSS_CLASSES;
          ++c) {
@@ -273,6 +271,9 @@ MYR_HOT bool nicbarr_data_counted(mca_coll_nicbarr_module_t *module, ompi_commun
         --class->until;
         note_root(module, collective, size_class, root);
         return NICBARR_WAY_OURS == class->now;
+    }
+    if (module->declined) {
+        return false;
     }
     if (module->tuning) { /* that uses collectives, too */
         return NICBARR_WAY_OURS == nicbarr_data_way(module, collective, size_class);
