@@ -28,12 +28,11 @@
 /* ---- what all members agree on ---- */
 
 /* True for all if it is for all. */
-static int for_all(ompi_communicator_t *comm, bool *good)
+static int for_all(const mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm, bool *good)
 {
-    int mine = *good, all = 0;
-    const int rc = comm->c_coll->coll_allreduce(&mine, &all, 1, MPI_INT, MPI_MIN, comm,
-                                                comm->c_coll->coll_allreduce_module);
-    *good = 0 != all;
+    double bad = !*good;
+    const int rc = nicbarr_maximum(module, comm, &bad, 1);
+    *good = 0 == bad;
     return rc;
 }
 
@@ -59,7 +58,7 @@ static int hear_proposal(mca_coll_nicbarr_module_t *module, ompi_communicator_t 
         words[1] = propose_without(module->shape, doubted, &choice, &source) ? doubted : players;
         words[0] = myr_secret_draw(&module->secret) ? nicbarr_pack(choice, source) : 0;
     }
-    const int rc = nicbarr_share(comm, words, &module->secret, &module->sealed);
+    const int rc = nicbarr_share(module, comm, words, &module->secret, &module->sealed);
     if (OMPI_SUCCESS == rc) {
         module->source = nicbarr_unpack(words[0], &module->choice);
         *left_out = !nicbarr_shape_without(&module->shape, (uint32_t)words[1]);
@@ -72,7 +71,7 @@ static int hear_proposal(mca_coll_nicbarr_module_t *module, ompi_communicator_t 
  * spawning, connecting), it does, and the members tell each other anew which they have. So they do
  * where a daemon had not told any of them of its NIC yet when they started.
  */
-static int meet_others(ompi_communicator_t *comm)
+static int meet_others(const mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm)
 {
     const int size = ompi_comm_size(comm);
     struct nicbarr_hello own;
@@ -85,8 +84,8 @@ static int meet_others(ompi_communicator_t *comm)
     const uint16_t bytes = (uint16_t)nicbarr_hello_write(&own, mine + sizeof(bytes));
     memcpy(mine, &bytes, sizeof(bytes));
     const int rc =
-        comm->c_coll->coll_allgather(mine, (int)sizeof(mine), MPI_BYTE, all, (int)sizeof(mine),
-                                     MPI_BYTE, comm, comm->c_coll->coll_allgather_module);
+        module->allgather.function(mine, (int)sizeof(mine), MPI_BYTE, all, (int)sizeof(mine),
+                                   MPI_BYTE, comm, module->allgather.module);
     for (int r = 0; OMPI_SUCCESS == rc && r < size; ++r) {
         const opal_process_name_t name = ompi_group_get_proc_name(comm->c_local_group, r);
         const uint8_t *theirs = all + (size_t)r * sizeof(mine);
@@ -108,7 +107,7 @@ static int find_nodes(mca_coll_nicbarr_module_t *module, ompi_communicator_t *co
         return rc;
     }
     if (nicbarr_members_later(comm)) {
-        rc = meet_others(comm);
+        rc = meet_others(module, comm);
     }
     if (OMPI_SUCCESS == rc) {
         (void)nicbarr_nodes_agree(module, comm, why);
@@ -130,7 +129,8 @@ int nicbarr_across_acquaint(mca_coll_nicbarr_module_t *module, ompi_communicator
         words[0] = myr_secret_draw(&module->secret);
         words[1] = nicbarr_doubted(module->shape.players);
     }
-    rc = OMPI_SUCCESS == rc ? nicbarr_share(comm, words, &module->secret, &module->sealed) : rc;
+    rc = OMPI_SUCCESS == rc ? nicbarr_share(module, comm, words, &module->secret, &module->sealed)
+                            : rc;
     *left_out = !nicbarr_shape_without(&module->shape, (uint32_t)words[1]);
     return OMPI_SUCCESS == rc && 0 == words[0] ? OMPI_ERROR : rc;
 }
@@ -145,15 +145,13 @@ static int join_all(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm
     struct nicbarr_joining list[2];
     int count = 0;
     if (!myr_nic_group_joined(&module->nic)) {
-        list[count++] = (struct nicbarr_joining){
-            .choice = module->choice, .number = NICBARR_GROUP_BARRIER, .group = &module->nic};
+        list[count++] = (struct nicbarr_joining){.choice = module->choice, .group = &module->nic};
     }
-    list[count++] = (struct nicbarr_joining){
-        .choice = module->choice, .number = NICBARR_GROUP_SPLIT, .group = &module->split};
+    list[count++] = (struct nicbarr_joining){.choice = module->choice, .group = &module->split};
     int rc = nicbarr_groups_join(module, comm, list, count, errors);
     *error = errors[module->choice.nic];
     double failed[] = {list[0].failed || list[count - 1].failed, MYR_ERR_GONE == error->status};
-    rc = OMPI_SUCCESS == rc ? nicbarr_maximum(comm, failed, 2) : rc;
+    rc = OMPI_SUCCESS == rc ? nicbarr_maximum(module, comm, failed, 2) : rc;
     *good = 0 == failed[0];
     if (OMPI_SUCCESS == rc && 0 != failed[1]) {
         nicbarr_doubt(module->choice.nic, false);
@@ -175,7 +173,7 @@ static int try_both(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm
         rc = module->barrier.function(comm, module->barrier.module);
         if (OMPI_SUCCESS == rc) {
             *good = nicbarr_group_try(groups[g], error);
-            rc = for_all(comm, good);
+            rc = for_all(module, comm, good);
         }
     }
     if (OMPI_SUCCESS == rc) {
@@ -236,7 +234,7 @@ int nicbarr_across_join_one(mca_coll_nicbarr_module_t *module, ompi_communicator
     struct myr_error errors[NICBARR_NICS_MOST] = {{0}};
     int rc = nicbarr_groups_join(module, comm, joining, 1, errors);
     bool good = OMPI_SUCCESS == rc && !joining->failed;
-    rc = OMPI_SUCCESS == rc ? for_all(comm, &good) : rc;
+    rc = OMPI_SUCCESS == rc ? for_all(module, comm, &good) : rc;
     if (OMPI_SUCCESS != rc || !good) {
         nicbarr_group_leave(joining->group);
     }

@@ -186,7 +186,7 @@ typedef struct mca_coll_nicbarr_module {
         uint32_t until;          /* barriers until the next duel */
         uint32_t pause;          /* barriers between two duels; 0: not known yet */
         uint32_t next;           /* candidate to be challenged to the next one */
-        uint32_t begun, duels, switches;
+        uint32_t duels, switches;
         struct nicbarr_dueling *dueling; /* NULL: no duel is under way */
     } watch;
     struct json_t *entry;    /* of the report, that is about this communicator alone */
@@ -204,10 +204,11 @@ typedef struct mca_coll_nicbarr_module {
     struct myr_nic_group nic;   /* MPI_Barrier's; no record: it is not the NICs' (yet) */
     struct myr_nic_group split; /* MPI_Ibarrier's, which plays: */
     struct nicbarr_choice split_choice;
-    struct mcp_secret secret;          /* from which the groups' keys and secrets are made */
-    bool sealed;                       /* it came from rank 0 sealed, not as it is */
-    uint32_t barriers, ibarriers;      /* done by Open MPI's own functions so far */
-    bool told;                         /* that its NICs have failed */
+    struct mcp_secret secret;     /* from which the groups' keys and secrets are made */
+    bool sealed;                  /* it came from rank 0 sealed, not as it is */
+    uint64_t groups;              /* of NICs, that were named so far; the same on all members */
+    uint32_t barriers, ibarriers; /* done by Open MPI's own functions so far */
+    bool told;                    /* that its NICs have failed */
     struct nicbarr_carriers *carriers; /* of collectives that carry data; NULL: none (yet) */
 } mca_coll_nicbarr_module_t;
 

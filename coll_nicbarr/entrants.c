@@ -77,7 +77,7 @@ static int try_out(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
             const bool good = OMPI_SUCCESS != rc ||
                               nicbarr_group_try(&entrants->group[c], &entrants->errors[nic]);
             *failed = good ? 0 : own_mark(comm);
-            rc = OMPI_SUCCESS == rc ? nicbarr_maximum(comm, failed, 1) : rc;
+            rc = OMPI_SUCCESS == rc ? nicbarr_maximum(module, comm, failed, 1) : rc;
         }
     }
     entrants->tried |= entrants->count > 1;
@@ -92,8 +92,7 @@ static int try_out(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
 }
 
 int nicbarr_entrants_join(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
-                          uint32_t number, uint32_t unit_most, bool broadcasts,
-                          struct nicbarr_entrants *entrants)
+                          uint32_t unit_most, bool broadcasts, struct nicbarr_entrants *entrants)
 {
     struct nicbarr_joining list[NICBARR_CANDIDATES];
     struct failures failures = {.of = {0}};
@@ -101,7 +100,6 @@ int nicbarr_entrants_join(mca_coll_nicbarr_module_t *module, ompi_communicator_t
     for (int j = 0; j < count; ++j) {
         list[j] = (struct nicbarr_joining){
             .choice = entrants->choice[j + 1],
-            .number = number + (uint32_t)j,
             .unit_most = unit_most,
             .broadcasts = broadcasts,
             .group = &entrants->group[j + 1],
@@ -115,8 +113,8 @@ int nicbarr_entrants_join(mca_coll_nicbarr_module_t *module, ompi_communicator_t
             failures.lost[nic] = MYR_ERR_GONE == entrants->errors[nic].status;
         }
     }
-    rc = OMPI_SUCCESS == rc ? nicbarr_maximum(comm, failures.of, NICBARR_NICS_MOST) : rc;
-    rc = OMPI_SUCCESS == rc ? nicbarr_maximum(comm, failures.lost, NICBARR_NICS_MOST) : rc;
+    rc = OMPI_SUCCESS == rc ? nicbarr_maximum(module, comm, failures.of, NICBARR_NICS_MOST) : rc;
+    rc = OMPI_SUCCESS == rc ? nicbarr_maximum(module, comm, failures.lost, NICBARR_NICS_MOST) : rc;
     if (OMPI_SUCCESS == rc) {
         drop_nics(module, comm, entrants, &failures);
     }

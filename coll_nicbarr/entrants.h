@@ -26,13 +26,11 @@ struct nicbarr_entrants {
 
 /*
  * Join a group for each candidate, and try them: `count` and `choice` say which are wanted, then
- * which are left. `number` is that of the first group, those behind it follow (groups.h);
- * `unit_most` and `broadcasts` as in nicbarr_joining. Collective over `comm`; Open MPI's error
- * otherwise. The groups are the caller's in any case.
+ * which are left. `unit_most` and `broadcasts` as in nicbarr_joining. Collective over `comm`; Open
+ * MPI's error otherwise. The groups are the caller's in any case.
  */
 int nicbarr_entrants_join(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
-                          uint32_t number, uint32_t unit_most, bool broadcasts,
-                          struct nicbarr_entrants *entrants);
+                          uint32_t unit_most, bool broadcasts, struct nicbarr_entrants *entrants);
 
 /* Leave all groups that are left. */
 void nicbarr_entrants_leave(struct nicbarr_entrants *entrants);

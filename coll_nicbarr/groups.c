@@ -192,13 +192,16 @@ static void connect_all(const mca_coll_nicbarr_module_t *module, struct nicbarr_
     free(blobs);
 }
 
-int nicbarr_groups_join(const mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+int nicbarr_groups_join(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                         struct nicbarr_joining *list, int count,
                         struct myr_error errors[NICBARR_NICS_MOST])
 {
     const size_t bytes = letter_bytes(list, count);
     int rc = OMPI_SUCCESS;
     uint8_t *letters = NULL;
+    for (int j = 0; j < count; ++j) { /* 2^64 of them have keys and secrets of their own */
+        list[j].number = ++module->groups;
+    }
     if (0 != bytes) {
         letters = calloc((size_t)module->nodes.nodes + 1, bytes);
         if (NULL == letters) {

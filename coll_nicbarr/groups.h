@@ -14,22 +14,11 @@ struct nicbarr_joining {
     struct nicbarr_choice choice; /* what it plays, and on which NIC; of a ping-pong, the NIC */
     uint32_t
         peers; /* of a ping-pong between one process each of nodes 0 to `peers`; 0: a barrier */
-    uint32_t number;             /* tells the module's groups apart */
+    uint64_t number;             /* tells the module's groups apart; filled in by joining */
     uint32_t unit_most;          /* bytes of a node's block, if it carries data; see nic_group.h */
     bool broadcasts;             /* that is what it is for */
     struct myr_nic_group *group; /* gets it; NULL: this process has no part in it */
     bool failed;                 /* it was not had here; with a line in errors[choice.nic] */
-};
-
-enum nicbarr_group_number {
-    NICBARR_GROUP_SPLIT,
-    NICBARR_GROUP_BARRIER, /* and one for each candidate */
-    NICBARR_GROUP_PING_PONG = 64,
-    NICBARR_GROUP_DATA = 1024,          /* and for each class of size one for each candidate */
-    NICBARR_GROUP_DUEL = 1 << 18,       /* and for each duel one for each duelist */
-    NICBARR_GROUP_BACK = 1 << 19,       /* and for those that are rooted one more */
-    NICBARR_GROUP_PERSISTENT = 1 << 20, /* and one for each such collective */
-    NICBARR_GROUP_ANEW = 1 << 21        /* so far apart: each time that a class is measured */
 };
 
 /*
@@ -37,7 +26,7 @@ enum nicbarr_group_number {
  * message is sent, and processes need not agree on what fails. `errors` is by NIC. Returns Open
  * MPI's error.
  */
-int nicbarr_groups_join(const mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+int nicbarr_groups_join(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                         struct nicbarr_joining *list, int count,
                         struct myr_error errors[NICBARR_NICS_MOST]);
 

@@ -148,10 +148,7 @@ static int join_own_group(mca_coll_nicbarr_module_t *module, ompi_communicator_t
     if (NULL == own->nic) {
         return OMPI_ERR_OUT_OF_RESOURCE;
     }
-    struct nicbarr_joining joining = {.choice = module->split_choice,
-                                      .number =
-                                          NICBARR_GROUP_PERSISTENT + (uint32_t)++module->persistent,
-                                      .group = own->nic};
+    struct nicbarr_joining joining = {.choice = module->split_choice, .group = own->nic};
     const int rc = nicbarr_across_join_one(module, comm, &joining);
     if (!myr_nic_group_joined(own->nic)) {
         free(own->nic);

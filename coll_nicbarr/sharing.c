@@ -94,8 +94,8 @@ static bool read_letter(const struct addressees *nodes, const struct letter *let
            myr_unseal(&key, &letter->nonce, &sealed[nodes->own], secret);
 }
 
-static int send_letter(ompi_communicator_t *comm, const struct addressees *nodes, uint64_t *words,
-                       struct mcp_secret *secret)
+static int send_letter(const mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                       const struct addressees *nodes, uint64_t *words, struct mcp_secret *secret)
 {
     const size_t bytes = letter_bytes(nodes);
     struct letter *letter = calloc(1, bytes);
@@ -105,8 +105,8 @@ static int send_letter(ompi_communicator_t *comm, const struct addressees *nodes
     if (0 == ompi_comm_rank(comm)) {
         write_letter(nodes, words, secret, letter);
     }
-    const int rc = comm->c_coll->coll_bcast(letter, (int)bytes, MPI_BYTE, 0, comm,
-                                            comm->c_coll->coll_bcast_module);
+    const int rc =
+        module->bcast.function(letter, (int)bytes, MPI_BYTE, 0, comm, module->bcast.module);
     if (OMPI_SUCCESS == rc && !read_letter(nodes, letter, words, secret)) {
         nicbarr_complain(
             "the secret of a communicator was changed on its way from rank 0: barriers "
@@ -118,8 +118,8 @@ static int send_letter(ompi_communicator_t *comm, const struct addressees *nodes
     return rc;
 }
 
-int nicbarr_share(ompi_communicator_t *comm, uint64_t words[NICBARR_SHARED_WORDS],
-                  struct mcp_secret *secret, bool *sealed)
+int nicbarr_share(const mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                  uint64_t words[NICBARR_SHARED_WORDS], struct mcp_secret *secret, bool *sealed)
 {
     const struct nicbarr_peer **peers = nicbarr_peers_of(comm);
     struct addressees nodes = {NULL};
@@ -127,7 +127,7 @@ int nicbarr_share(ompi_communicator_t *comm, uint64_t words[NICBARR_SHARED_WORDS
     if (NULL != peers && count_nodes(peers, (uint32_t)ompi_comm_size(comm),
                                      (uint32_t)ompi_comm_rank(comm), &nodes)) {
         *sealed = nodes.all_have;
-        rc = send_letter(comm, &nodes, words, secret);
+        rc = send_letter(module, comm, &nodes, words, secret);
     }
     free(nodes.first);
     free(peers);

@@ -7,7 +7,7 @@
 #define NICBARR_SHARING_H
 
 #include "firmware/siphash.h"
-#include "ompi/release.h"
+#include "coll_nicbarr/coll_nicbarr.h"
 
 enum { NICBARR_SHARED_WORDS = 2 };
 
@@ -17,7 +17,7 @@ enum { NICBARR_SHARED_WORDS = 2 };
  * has changed it on its way, a member ends up with another one, and says so: no packet of its
  * groups will fit. Returns Open MPI's error.
  */
-int nicbarr_share(ompi_communicator_t *comm, uint64_t words[NICBARR_SHARED_WORDS],
-                  struct mcp_secret *secret, bool *sealed);
+int nicbarr_share(const mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                  uint64_t words[NICBARR_SHARED_WORDS], struct mcp_secret *secret, bool *sealed);
 
 #endif

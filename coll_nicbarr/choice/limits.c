@@ -69,13 +69,13 @@ int nicbarr_limits(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                    struct nicbarr_limits *limits)
 {
     double shared = module->shape.oversubscribed, raw[2] = {0, 0};
-    int rc = nicbarr_maximum(comm, &shared, 1);
+    int rc = nicbarr_maximum(module, comm, &shared, 1);
     if (OMPI_SUCCESS == rc && 0 == shared) { /* else it would show switches, not a cache line */
         rc = probe_line(module, comm, &raw[0]);
     }
     rc = OMPI_SUCCESS == rc ? nicbarr_meet(module, comm) : rc;
     raw[1] = probe_switch(module);
-    rc = OMPI_SUCCESS == rc ? nicbarr_maximum(comm, raw, 2) : rc;
+    rc = OMPI_SUCCESS == rc ? nicbarr_maximum(module, comm, raw, 2) : rc;
     *limits = (struct nicbarr_limits){raw[0], raw[1]};
     return rc;
 }

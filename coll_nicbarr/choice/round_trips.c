@@ -17,12 +17,9 @@
 
 enum { FEWEST = 9, MOST = 50 }; /* round trips for each P */
 
-_Static_assert((int)NICBARR_GROUP_BARRIER + (int)NICBARR_CANDIDATES <= (int)NICBARR_GROUP_PING_PONG,
-               "groups' numbers, and so their keys, are their own");
-
 /* The ping-pongs on all NICs. */
 struct trips {
-    const mca_coll_nicbarr_module_t *module;
+    mca_coll_nicbarr_module_t *module;
     ompi_communicator_t *comm;
     struct nicbarr_round_trips *results; /* [NICBARR_NICS_MOST] */
     struct myr_nic_group groups[NICBARR_NICS_MOST][NICBARR_ROUND_TRIPS];
@@ -53,7 +50,6 @@ static int join(struct trips *trips)
             list[count++] = (struct nicbarr_joining){
                 .choice = {.nic = nic},
                 .peers = peers,
-                .number = NICBARR_GROUP_PING_PONG + nic * NICBARR_ROUND_TRIPS + i,
                 .group = takes_part(trips, peers) ? &trips->groups[nic][i] : NULL,
             };
         }
@@ -88,7 +84,7 @@ static bool play(struct trips *trips, uint32_t nic, uint32_t i)
 /* One ping-pong, where nobody has failed yet. */
 static int measure(struct trips *trips, uint32_t nic, uint32_t i)
 {
-    const int rc = nicbarr_maximum(trips->comm, trips->failed, NICBARR_NICS_MOST);
+    const int rc = nicbarr_maximum(trips->module, trips->comm, trips->failed, NICBARR_NICS_MOST);
     if (OMPI_SUCCESS == rc && 0 == trips->failed[nic] &&
         myr_nic_group_joined(&trips->groups[nic][i]) && !play(trips, nic, i)) {
         trips->failed[nic] = 1;
@@ -104,10 +100,12 @@ static int measure_all(struct trips *trips)
             rc = measure(trips, nic, i);
         }
     }
-    return OMPI_SUCCESS == rc ? nicbarr_maximum(trips->comm, trips->failed, NICBARR_NICS_MOST) : rc;
+    return OMPI_SUCCESS == rc
+               ? nicbarr_maximum(trips->module, trips->comm, trips->failed, NICBARR_NICS_MOST)
+               : rc;
 }
 
-int nicbarr_round_trips(const mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+int nicbarr_round_trips(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                         const int turns[NICBARR_NICS_MOST], struct nicbarr_tuning *tuning)
 {
     struct trips trips = {.module = module, .comm = comm, .results = tuning->round_trips};

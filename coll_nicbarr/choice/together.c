@@ -16,12 +16,13 @@ int nicbarr_meet(const mca_coll_nicbarr_module_t *module, ompi_communicator_t *c
     return module->barrier.function(comm, module->barrier.module);
 }
 
-int nicbarr_maximum(ompi_communicator_t *comm, double *values, int count)
+int nicbarr_maximum(const mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                    double *values, int count)
 {
     double own[NICBARR_MOST_VALUES];
     memcpy(own, values, (size_t)count * sizeof(*own));
-    return comm->c_coll->coll_allreduce(own, values, count, MPI_DOUBLE, MPI_MAX, comm,
-                                        comm->c_coll->coll_allreduce_module);
+    return module->allreduce.function(own, values, count, MPI_DOUBLE, MPI_MAX, comm,
+                                      module->allreduce.module);
 }
 
 /* ---- races ---- */
@@ -41,7 +42,8 @@ static int take_turn(void *context, int candidate, int calls, double *us)
 
 static int agree(void *context, double *values, int count)
 {
-    return nicbarr_maximum(((const struct nicbarr_race *)context)->comm, values, count);
+    const struct nicbarr_race *race = context;
+    return nicbarr_maximum(race->module, race->comm, values, count);
 }
 
 static double now_us(void *context)

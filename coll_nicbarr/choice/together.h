@@ -14,12 +14,16 @@
 /* Microseconds of a clock that never goes back. */
 double nicbarr_now_us(void);
 
+/* What ranks agree on goes by the functions below this component: they are right whatever state
+ * ours are in, and a component above counts no call that the program has not made. */
+
 /* Nobody is done before all have come. */
 int nicbarr_meet(const mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm);
 
 /* Each of `values` becomes the greatest that any rank has; nobody is done before all have come. */
 enum { NICBARR_MOST_VALUES = 128 };
-int nicbarr_maximum(ompi_communicator_t *comm, double *values, int count);
+int nicbarr_maximum(const mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                    double *values, int count);
 
 /*
  * A contest (contest.h) of ways to do a collective on `comm`. A turn is some calls in a row, after

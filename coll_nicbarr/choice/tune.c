@@ -81,8 +81,7 @@ static int enter_barrier(void *context, int candidate, int number)
 static int make_groups(struct nicbarr_tuner *tuner)
 {
     struct nicbarr_tuning *tuning = &tuner->tuning;
-    const int rc = nicbarr_entrants_join(tuner->module, tuner->comm, NICBARR_GROUP_BARRIER + 1, 0,
-                                         false, &tuner->entrants);
+    const int rc = nicbarr_entrants_join(tuner->module, tuner->comm, 0, false, &tuner->entrants);
     tuning->count = tuner->entrants.count;
     for (int c = 0; c < tuning->count; ++c) {
         tuning->candidates[c].choice = tuner->entrants.choice[c];
@@ -119,7 +118,7 @@ static int probe(struct nicbarr_tuner *tuner)
 {
     int turns[NICBARR_NICS_MOST] = {0};
     double wanted = tuner->root && nicbarr_report_wanted();
-    const int rc = nicbarr_maximum(tuner->comm, &wanted, 1);
+    const int rc = nicbarr_maximum(tuner->module, tuner->comm, &wanted, 1);
     if (OMPI_SUCCESS != rc || 0 == wanted) {
         return rc;
     }
@@ -174,7 +173,7 @@ static int compete(struct nicbarr_tuner *tuner, double start_us)
     (void)getloadavg(&busy[0], 1);
     busy[1] += involuntary_switches();
     if (OMPI_SUCCESS == rc) { /* and all have done with the last one's plan */
-        rc = nicbarr_maximum(tuner->comm, busy, 2);
+        rc = nicbarr_maximum(tuner->module, tuner->comm, busy, 2);
     }
     tuning->load = busy[0] > tuning->load ? busy[0] : tuning->load;
     tuning->switches += busy[1];
@@ -352,8 +351,7 @@ static int ask_root(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm
             word->known = nicbarr_recall(&shape);
         }
     }
-    return comm->c_coll->coll_bcast(word, 2, MPI_UINT64_T, 0, comm,
-                                    comm->c_coll->coll_bcast_module);
+    return module->bcast.function(word, 2, MPI_UINT64_T, 0, comm, module->bcast.module);
 }
 
 /* Go by what is `known`; false when out of memory. */

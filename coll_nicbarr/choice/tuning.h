@@ -38,7 +38,7 @@ struct nicbarr_tuning {
 /* Measure RTT(P) (see model.h) on those NICs that are to take more than 0 `turns`, so many each.
  * Where it fails there are no round trips, and nothing else comes of it. Collective over `comm`;
  * Open MPI's error otherwise. */
-int nicbarr_round_trips(const mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+int nicbarr_round_trips(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                         const int turns[NICBARR_NICS_MOST], struct nicbarr_tuning *tuning);
 
 #endif

@@ -35,8 +35,6 @@
 
 _Static_assert((int)NICBARR_DUEL_VALUES <= (int)NICBARR_MOST_VALUES, "nicbarr_maximum()");
 
-enum { APART = 1 << 12 /* duels, before their groups get the same names again */ };
-
 /* One that is under way. */
 struct nicbarr_dueling {
     struct nicbarr_duel duel;
@@ -132,8 +130,7 @@ static int make_groups(mca_coll_nicbarr_module_t *module, ompi_communicator_t *c
     struct nicbarr_choice *choice = &dueling->choice[first_entrant(dueling)];
     entrants->count = *count - first_entrant(dueling);
     memcpy(entrants->choice, choice, (size_t)entrants->count * sizeof(*choice));
-    const uint32_t number = NICBARR_GROUP_DUEL + NICBARR_DUELISTS * (module->watch.begun++ % APART);
-    const int rc = nicbarr_entrants_join(module, comm, number, 0, false, entrants);
+    const int rc = nicbarr_entrants_join(module, comm, 0, false, entrants);
     *count = entrants->count + first_entrant(dueling);
     memcpy(choice, entrants->choice, (size_t)entrants->count * sizeof(*choice));
     return rc;
@@ -247,7 +244,7 @@ static int agree(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm)
     struct nicbarr_duel *duel = &module->watch.dueling->duel;
     double values[NICBARR_DUEL_VALUES];
     module->tuning = true; /* collectives below may call MPI_Barrier's function on `comm` */
-    int rc = nicbarr_maximum(comm, values, nicbarr_duel_values(duel, values));
+    int rc = nicbarr_maximum(module, comm, values, nicbarr_duel_values(duel, values));
     if (OMPI_SUCCESS == rc) {
         nicbarr_duel_agreed(duel, values);
     }
@@ -282,7 +279,7 @@ static int prepare(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm)
         memcpy(dueling->choice, choice, sizeof(choice));
         failed = !module->across && !make_plans(module, dueling, count);
     }
-    int rc = nicbarr_maximum(comm, &failed, 1);
+    int rc = nicbarr_maximum(module, comm, &failed, 1);
     if (OMPI_SUCCESS == rc && 0 == failed && module->across) {
         rc = make_groups(module, comm, dueling, &count);
     }

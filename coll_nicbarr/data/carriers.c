@@ -48,7 +48,7 @@ int nicbarr_carriers_make(mca_coll_nicbarr_module_t *module, ompi_communicator_t
         NULL == carriers ||
         !nicbarr_order_make(nodes->of, size, nodes->nodes, nodes->node, &carriers->order) ||
         !nicbarr_order_make_apart(nodes->of, size, nodes->nodes, nodes->node, &carriers->apart);
-    int rc = nicbarr_maximum(comm, &failed, 1);
+    int rc = nicbarr_maximum(module, comm, &failed, 1);
     rc = OMPI_SUCCESS == rc && 0 != failed ? OMPI_ERR_OUT_OF_RESOURCE : rc;
     if (OMPI_SUCCESS != rc) {
         free_carriers(carriers);

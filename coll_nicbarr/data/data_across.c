@@ -64,7 +64,7 @@ static int call(void *trial, int candidate, int number)
 /* ---- what competes ---- */
 
 /* Put the candidates' groups to use. Those that somebody cannot use are left out by all. */
-static int open_carriers(struct tuner *t, uint32_t number)
+static int open_carriers(struct tuner *t)
 {
     struct nicbarr_entrants *entrants = &t->entrants;
     double failed[NICBARR_CANDIDATES] = {0};
@@ -74,9 +74,11 @@ static int open_carriers(struct tuner *t, uint32_t number)
             !t->style->open(&t->vectors, &entrants->group[c], entrants->choice[c], &t->carriers[c]);
         entrants->group[c] = (struct myr_nic_group){0};
     }
-    rc = nicbarr_rooted_join(t->trial.module, t->trial.comm, number, (uint32_t)t->vectors.bytes,
+    rc = nicbarr_rooted_join(t->trial.module, t->trial.comm, (uint32_t)t->vectors.bytes,
                              t->carriers, entrants->count, failed, entrants->errors);
-    rc = OMPI_SUCCESS == rc ? nicbarr_maximum(t->trial.comm, failed, entrants->count) : rc;
+    rc = OMPI_SUCCESS == rc
+             ? nicbarr_maximum(t->trial.module, t->trial.comm, failed, entrants->count)
+             : rc;
     for (int c = 1; OMPI_SUCCESS == rc && c < entrants->count; ++c) {
         if (0 != failed[c]) {
             nicbarr_carrier_close(&t->carriers[c]);
@@ -160,6 +162,7 @@ static bool is_free(const struct tuner *t)
 /* Rank 0 knows; the others go by what it says. */
 static int ask_root(const struct tuner *t, uint64_t *known)
 {
+    const mca_coll_nicbarr_module_t *module = t->trial.module;
     ompi_communicator_t *comm = t->trial.comm;
     *known = 0;
     if (!is_free(t)) {
@@ -168,8 +171,7 @@ static int ask_root(const struct tuner *t, uint64_t *known)
     if (0 == ompi_comm_rank(comm)) {
         *known = recall(&t->trial);
     }
-    return comm->c_coll->coll_bcast(known, 1, MPI_UINT64_T, 0, comm,
-                                    comm->c_coll->coll_bcast_module);
+    return module->bcast.function(known, 1, MPI_UINT64_T, 0, comm, module->bcast.module);
 }
 
 static uint64_t word(const struct nicbarr_trial *trial)
@@ -267,17 +269,13 @@ static const struct nicbarr_trial_kind across_nodes = {call, take_back, install,
 
 /* ---- the whole of it ---- */
 
-/* Have carriers for all candidates but the first, as far as that can be. `anew`: how often that was
- * done before. */
-static int join(struct tuner *t, uint32_t anew)
+/* Have carriers for all candidates but the first, as far as that can be. */
+static int join(struct tuner *t)
 {
-    const uint32_t number =
-        NICBARR_GROUP_ANEW * anew + NICBARR_GROUP_DATA +
-        NICBARR_CANDIDATES * (t->trial.collective * NICBARR_SIZE_CLASSES + t->trial.size_class);
-    const int rc = nicbarr_entrants_join(t->trial.module, t->trial.comm, number,
+    const int rc = nicbarr_entrants_join(t->trial.module, t->trial.comm,
                                          t->style->unit(&t->vectors, (uint32_t)t->vectors.bytes),
                                          t->style->broadcasts, &t->entrants);
-    return OMPI_SUCCESS == rc ? open_carriers(t, number) : rc;
+    return OMPI_SUCCESS == rc ? open_carriers(t) : rc;
 }
 
 /* Have all that could compete, or what is known to be best alone. */
@@ -295,7 +293,7 @@ static int enter(struct tuner *t, uint64_t *known)
         entrants->choice[1] = choice;
         entrants->count = NICBARR_OPENMPI == choice.algorithm ? 1 : 2;
     }
-    return OMPI_SUCCESS == rc && entrants->count > 1 ? join(t, 0) : rc;
+    return OMPI_SUCCESS == rc && entrants->count > 1 ? join(t) : rc;
 }
 
 /* Who challenges what is in use: `entrants` are all candidates, and become these. */
@@ -342,7 +340,7 @@ static int enter_anew(struct tuner *t)
         nicbarr_data_carrier(trial->module, trial->collective, trial->size_class);
     list_candidates(t);
     choose_challengers(standing, anew, &t->entrants);
-    const int rc = t->entrants.count > 1 ? join(t, anew) : OMPI_SUCCESS;
+    const int rc = t->entrants.count > 1 ? join(t) : OMPI_SUCCESS;
     if (OMPI_SUCCESS == rc && NULL != standing) {
         enter_standing(t, standing);
     }
@@ -409,7 +407,7 @@ static struct tuner *make_tuner(mca_coll_nicbarr_module_t *module, ompi_communic
     const size_t bytes = nicbarr_size_classes[size_class];
     struct tuner *t = calloc(1, sizeof(*t) + 2 * bytes);
     double failed = NULL == t;
-    if (OMPI_SUCCESS != nicbarr_maximum(comm, &failed, 1) || 0 != failed) {
+    if (OMPI_SUCCESS != nicbarr_maximum(module, comm, &failed, 1) || 0 != failed) {
         free(t);
         return NULL;
     }
@@ -458,20 +456,21 @@ int nicbarr_data_across_decide(mca_coll_nicbarr_module_t *module, ompi_communica
                                enum nicbarr_collective collective, uint32_t size_class, bool forced)
 {
     bool left_out = false;
-    module->tuning = true; /* collectives below may call our functions on `comm` */
-    struct tuner *t = make_tuner(module, comm, collective, size_class, forced);
-    int rc = NULL == t ? OMPI_ERR_OUT_OF_RESOURCE : OMPI_SUCCESS;
-    if (OMPI_SUCCESS == rc && NULL == module->carriers) {
+    struct tuner *t = NULL;
+    int rc = OMPI_SUCCESS;
+    module->tuning = true;          /* collectives below may call our functions on `comm` */
+    if (NULL == module->carriers) { /* before any message: do all members take part? */
         rc = nicbarr_across_acquaint(module, comm, &left_out);
         if (OMPI_SUCCESS == rc && !module->declined && !left_out) {
             rc = nicbarr_carriers_make(module, comm);
         }
     }
     if (OMPI_SUCCESS == rc && NULL != module->carriers) {
-        rc = decide(t);
-    } else { /* nobody can play, or it is in doubt */
+        t = make_tuner(module, comm, collective, size_class, forced);
+        rc = NULL == t ? OMPI_ERR_OUT_OF_RESOURCE : decide(t);
+    }
+    if (NULL == t) { /* no NIC can play, or it is in doubt, or a member is out of memory */
         module->ways[collective][size_class].way = NICBARR_WAY_OWN;
-        free(t);
     }
     module->tuning = false;
     return rc;

@@ -196,7 +196,7 @@ static struct tuner *make_tuner(mca_coll_nicbarr_module_t *module, ompi_communic
                         ? ompi_op_create_user(true, (ompi_op_fortran_handler_fn_t *)sum)
                         : MPI_SUM;
     double failed = NULL == t || NULL == op;
-    if (OMPI_SUCCESS != nicbarr_maximum(comm, &failed, 1) || 0 != failed) {
+    if (OMPI_SUCCESS != nicbarr_maximum(module, comm, &failed, 1) || 0 != failed) {
         release_op(collective, op);
         free(t);
         return NULL;

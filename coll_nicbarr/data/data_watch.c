@@ -26,12 +26,13 @@ struct nicbarr_anew_counters nicbarr_data_watch_count(void)
 
 /* ---- what it costs ---- */
 
-bool nicbarr_data_affordable(ompi_communicator_t *comm, double us)
+bool nicbarr_data_affordable(const mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                             double us)
 {
     const double job_us = nicbarr_now_us() - opened_us;
     const double spent_us = (double)atomic_load(&spent_ns) * 1e-3;
     double lacking = nicbarr_anew_lacking_us(us, spent_us, job_us);
-    return OMPI_SUCCESS == nicbarr_maximum(comm, &lacking, 1) && lacking <= 0;
+    return OMPI_SUCCESS == nicbarr_maximum(module, comm, &lacking, 1) && lacking <= 0;
 }
 
 void nicbarr_data_spent(double us)
@@ -74,7 +75,8 @@ bool nicbarr_data_watch_due(mca_coll_nicbarr_module_t *module, ompi_communicator
 {
     struct nicbarr_class *class = &module->ways[collective][size_class];
     module->tuning = true; /* collectives below may call our functions on `comm` */
-    const bool due = nicbarr_data_affordable(comm, nicbarr_data_budget_us(module, collective));
+    const bool due =
+        nicbarr_data_affordable(module, comm, nicbarr_data_budget_us(module, collective));
     module->tuning = false;
     if (!due) {
         class->until = nicbarr_anew_put_off(&class->pause);

@@ -40,7 +40,8 @@ bool nicbarr_data_watch_due(mca_coll_nicbarr_module_t *module, ompi_communicator
                             enum nicbarr_collective collective, uint32_t size_class);
 
 /* Are so many microseconds affordable? Collective, with module->tuning set. So many were spent. */
-bool nicbarr_data_affordable(ompi_communicator_t *comm, double us);
+bool nicbarr_data_affordable(const mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                             double us);
 void nicbarr_data_spent(double us);
 
 /* How often classes of this process's communicators were measured anew so far, and switched; any

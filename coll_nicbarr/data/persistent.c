@@ -74,7 +74,6 @@ static int join_like(mca_coll_nicbarr_module_t *module, ompi_communicator_t *com
     const bool broadcasts = NULL != like->group.bcast;
     struct nicbarr_joining joining = {
         .choice = like->choice,
-        .number = NICBARR_GROUP_PERSISTENT + (uint32_t)++module->persistent,
         .unit_most =
             broadcasts ? myr_nic_bcast_most(&like->group) : myr_nic_data_most(&like->group),
         .broadcasts = broadcasts,

@@ -33,10 +33,11 @@ void nicbarr_rooted_put_together(struct nicbarr_carrier *carrier, struct nicbarr
 }
 
 /* Those that all members have are tried, as packets may come through in one direction only. */
-static int try_out(ompi_communicator_t *comm, const struct nicbarr_carrier carriers[], int count,
-                   double failed[], struct myr_error errors[NICBARR_NICS_MOST])
+static int try_out(const mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                   const struct nicbarr_carrier carriers[], int count, double failed[],
+                   struct myr_error errors[NICBARR_NICS_MOST])
 {
-    const int rc = nicbarr_maximum(comm, failed, count);
+    const int rc = nicbarr_maximum(module, comm, failed, count);
     for (int c = 1; OMPI_SUCCESS == rc && c < count; ++c) {
         struct nicbarr_carrier *back = carriers[c].back;
         if (0 == failed[c] && NULL != back) {
@@ -46,9 +47,9 @@ static int try_out(ompi_communicator_t *comm, const struct nicbarr_carrier carri
     return rc;
 }
 
-int nicbarr_rooted_join(const mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
-                        uint32_t number, uint32_t bytes, struct nicbarr_carrier carriers[],
-                        int count, double failed[], struct myr_error errors[NICBARR_NICS_MOST])
+int nicbarr_rooted_join(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                        uint32_t bytes, struct nicbarr_carrier carriers[], int count,
+                        double failed[], struct myr_error errors[NICBARR_NICS_MOST])
 {
     struct nicbarr_joining list[NICBARR_CANDIDATES];
     struct nicbarr_carrier *back[NICBARR_CANDIDATES];
@@ -62,7 +63,6 @@ int nicbarr_rooted_join(const mca_coll_nicbarr_module_t *module, ompi_communicat
         of[joining] = c;
         list[joining] = (struct nicbarr_joining){
             .choice = {NICBARR_DISSEMINATION, choice.parameter, choice.nic},
-            .number = NICBARR_GROUP_BACK + number + (uint32_t)c,
             .unit_most = nicbarr_bcast_unit(bytes),
             .broadcasts = true,
             .group = NULL == back[joining] ? NULL : &back[joining]->group,
@@ -85,7 +85,7 @@ int nicbarr_rooted_join(const mca_coll_nicbarr_module_t *module, ompi_communicat
                                         lowest_rank_of_first_node(module));
         }
     }
-    return OMPI_SUCCESS == rc ? try_out(comm, carriers, count, failed, errors) : rc;
+    return OMPI_SUCCESS == rc ? try_out(module, comm, carriers, count, failed, errors) : rc;
 }
 
 /* ---- results ---- */

@@ -23,12 +23,12 @@
 
 /*
  * Join the other groups of those among carriers[1] to carriers[count - 1] that are rooted, and try
- * them; `bytes`: of a vector, at the most. `number` is that of candidates' groups (groups.h).
+ * them; `bytes`: of a vector, at the most.
  * failed[c] becomes not 0 where this process cannot use one. Collective; Open MPI's error.
  */
-int nicbarr_rooted_join(const mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
-                        uint32_t number, uint32_t bytes, struct nicbarr_carrier carriers[],
-                        int count, double failed[], struct myr_error errors[NICBARR_NICS_MOST]);
+int nicbarr_rooted_join(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                        uint32_t bytes, struct nicbarr_carrier carriers[], int count,
+                        double failed[], struct myr_error errors[NICBARR_NICS_MOST]);
 
 /* Have results of `carrier` come back by `back`, of which it is the owner then, from rank
  * `combiner`. */

@@ -191,7 +191,8 @@ bool nicbarr_trial_call(struct nicbarr_trial *trial)
     }
     module->tuning = true; /* collectives below may call our functions on this communicator */
     const bool affordable =
-        !trial->anew || nicbarr_data_affordable(trial->comm, nicbarr_portions_next_us(portions));
+        !trial->anew ||
+        nicbarr_data_affordable(module, trial->comm, nicbarr_portions_next_us(portions));
     if (affordable) {
         take_back(trial);
         (void)go_on(trial, nicbarr_now_us(), 0);
