@@ -138,25 +138,16 @@ static void take_parameters(void)
  * may differ where it is. */
 static uint64_t digest_of_what_counts(void)
 {
-    const mca_coll_nicbarr_component_t *component = &mca_coll_nicbarr_component;
-    const struct nicbarr_parameters *p = &component->parameters;
-    const int alike[] = {(int)component->forced.algorithm,
-                         (int)component->forced.parameter,
-                         (int)component->forced.nic,
-                         p->tune_after,
-                         p->tune_budget,
-                         p->join_after,
-                         p->nonblocking,
-                         (int)component->forced_ways[NICBARR_ALLREDUCE],
-                         (int)component->forced_ways[NICBARR_REDUCE],
-                         (int)component->forced_ways[NICBARR_BCAST],
-                         (int)component->forced_ways[NICBARR_ALLGATHER],
-                         (int)component->forced_ways[NICBARR_GATHER],
-                         (int)component->forced_ways[NICBARR_SCATTER],
-                         component->forced_rooted,
-                         nicbarr_host_memory_only(),
-                         MCP_WIRE_VERSION};
-    return nicbarr_digest(nicbarr_schedules_digest(), alike, sizeof(alike));
+    const struct {
+        uint64_t schedules, parameters;
+        uint32_t host_memory_only, wire;
+    } alike = {
+        nicbarr_schedules_digest(),
+        nicbarr_parameters_digest(&mca_coll_nicbarr_component.parameters),
+        nicbarr_host_memory_only(),
+        MCP_WIRE_VERSION,
+    };
+    return nicbarr_digest(0, &alike, sizeof(alike));
 }
 
 /* ---- the NICs ---- */

@@ -18,7 +18,7 @@
 
 /* Of these words, and of all else that processes tell each other or do in step: the lower half
  * changes with that. A machine of the other byte order reads another number, and does not go on. */
-enum { NICBARR_HELLO_FORMAT = 0x4e420003 };
+enum { NICBARR_HELLO_FORMAT = 0x4e420004 };
 
 struct nicbarr_hello {
     uint64_t identity; /* of its segment; 0: it has none, and `why` says why */

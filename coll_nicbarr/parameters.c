@@ -10,109 +10,118 @@
 #include <string.h>
 
 #include "coll_nicbarr/coll_nicbarr.h"
+#include "coll_nicbarr/digest.h"
 
 #define AT(name) offsetof(struct nicbarr_parameters, name)
-#define OF_NUMBERS(name, amount_, usual_, least_, most_, level_, help_)                            \
+/* Must all processes of a communicator have the same value? What decides which messages are sent,
+ * by what, in which call, or where words of shared memory lie is SHARED: members with different
+ * values would not do the same in the same call. The hello has a digest of these (component.c). */
+enum scope { LOCAL, SHARED };
+
+#define OF_NUMBERS(name, amount_, scope_, usual_, least_, most_, level_, help_)                    \
     {                                                                                              \
         {                                                                                          \
             #name, MYR_OPTION_NUMBER, {.number = usual_}, least_, most_, amount_, level_, help_,   \
             NULL},                                                                                 \
-            AT(name)                                                                               \
+            AT(name), scope_                                                                       \
     }
 #define NUMBER(name, ...) OF_NUMBERS(name, false, __VA_ARGS__)
 #define AMOUNT(name, ...) OF_NUMBERS(name, true, __VA_ARGS__)
-#define FLAG(name, usual_, level_, help_)                                                          \
+#define FLAG(name, scope_, usual_, level_, help_)                                                  \
     {                                                                                              \
-        {#name, MYR_OPTION_FLAG, {.flag = usual_}, 0, 0, false, level_, help_, NULL}, AT(name)     \
+        {#name, MYR_OPTION_FLAG, {.flag = usual_}, 0, 0, false, level_, help_, NULL}, AT(name),    \
+            scope_                                                                                 \
     }
-#define TEXT(name, usual_, level_, help_)                                                          \
+#define TEXT(name, scope_, usual_, level_, help_)                                                  \
     {                                                                                              \
         {#name, MYR_OPTION_TEXT, {.text = (char *)usual_}, 0, 0, false, level_, help_, NULL},      \
-            AT(name)                                                                               \
+            AT(name), scope_                                                                       \
     }
 
 static const struct {
     struct myr_option option;
     size_t offset;
+    enum scope scope;
 } table[] = {
-    AMOUNT(priority, 95, -1, 100, 9,
+    AMOUNT(priority, SHARED, 95, -1, 100, 9,
            "Priority of the component, 0 to 100; the highest one that can serve a communicator "
            "does. -1: never use it"),
     AMOUNT(
-        verbose, 0, 0, 100, 1,
+        verbose, LOCAL, 0, 0, 100, 1,
         "0: only say what went wrong. 1: also say which barrier each communicator uses, and why. "
         "2: also say which communicators are left to Open MPI"),
-    TEXT(algorithm, "auto", 1,
+    TEXT(algorithm, SHARED, "auto", 1,
          "Barrier algorithm: auto (the fastest as measured), openmpi (Open MPI's own), or "
          "counter[:leaves], flags[:bytes apart, 4 to 128], tree[:degree], dissemination[:n], "
          "pairwise. Of these, the last three can be played between nodes: by the first NIC that "
          "all nodes have, or by the one that is named behind them (tree:4@NAME; coll_nicbarr_nic "
          "says the names)"),
     NUMBER(
-        tune_after, 20, 0, INT_MAX, 4,
+        tune_after, SHARED, 20, 0, INT_MAX, 4,
         "How many barriers a communicator of a new shape does before the algorithms are measured "
         "on it (and how many calls of MPI_Allreduce or MPI_Bcast of similar size); programs with "
         "fewer than that are not held up"),
-    AMOUNT(tune_budget, 50, 0, 60000, 4,
+    AMOUNT(tune_budget, SHARED, 50, 0, 60000, 4,
            "How long measuring may take, once for each shape of communicator (milliseconds). 0: do "
            "not measure, use the default algorithm or what the cache knows"),
-    FLAG(tune_watch, true, 4,
+    FLAG(tune_watch, SHARED, true, 4,
          "Whether choices are watched, and given up where another one has become faster: a barrier "
          "is challenged from time to time in the program's own barriers, a collective that carries "
          "data is measured anew, in at most 1 % of the job's time"),
     NUMBER(
-        join_after, 100, 0, INT_MAX, 4,
+        join_after, SHARED, 100, 0, INT_MAX, 4,
         "How many barriers a communicator on several nodes does by Open MPI's own function before "
         "its NICs take over, where it is known which algorithm is best for its shape: setting up "
         "takes as long as many barriers"),
-    TEXT(cache, "auto", 4,
+    TEXT(cache, LOCAL, "auto", 4,
          "Files that keep what was measured for the next jobs, separated by commas. All are read; "
          "what is measured goes to the first that can be written. A file is a path, auto "
          "(nicbarr/tuning.json in $XDG_CACHE_HOME or ~/.cache), or none, which keeps nothing. "
          "Behind the word anew, files are written, but not read"),
-    TEXT(report, "", 1,
+    TEXT(report, LOCAL, "", 1,
          "Write what was tried, what it cost and what was chosen to this file (JSON; read it with: "
          "nicbarr report FILE)"),
-    AMOUNT(memory, 256, 1, 1024, 5,
+    AMOUNT(memory, LOCAL, 256, 1, 1024, 5,
            "The most shared memory that all processes of a job on one node take together (MiB); "
            "communicators beyond that keep Open MPI's own barrier"),
-    FLAG(nonblocking, true, 4, "Whether to serve MPI_Ibarrier and persistent barriers as well"),
-    TEXT(allreduce, "auto", 2,
+    FLAG(nonblocking, SHARED, true, 4,
+         "Whether to serve MPI_Ibarrier and persistent barriers as well"),
+    TEXT(allreduce, SHARED, "auto", 2,
          "MPI_Allreduce and MPI_Iallreduce: auto (the faster one, as measured by size), openmpi "
          "(Open MPI's own), exchange (by lines of shared memory, across nodes by the NICs, up to "
          "4096 bytes), or rooted (exchange, but across nodes one process combines)"),
-    TEXT(reduce, "auto", 2,
+    TEXT(reduce, SHARED, "auto", 2,
          "The same for MPI_Reduce, and on one node for MPI_Ireduce; across nodes auto is openmpi "
          "where most calls have the root of the call before"),
-    TEXT(bcast, "auto", 2,
+    TEXT(bcast, SHARED, "auto", 2,
          "MPI_Bcast and MPI_Ibcast: auto (the faster one, as measured by size), "
          "openmpi (Open MPI's own), or ring (by shared memory, up to 1 MiB; across nodes by the "
          "NICs, up to 4096 bytes)"),
-    TEXT(allgather, "auto", 2,
+    TEXT(allgather, SHARED, "auto", 2,
          "MPI_Allgather, and on one node MPI_Iallgather and persistent ones: auto (the faster one, "
          "as measured by size), openmpi (Open MPI's own), or exchange (by lines of shared memory, "
          "across nodes by the NICs, up to 4096 bytes in all)"),
-    TEXT(gather, "auto", 2,
+    TEXT(gather, SHARED, "auto", 2,
          "The same for MPI_Gather, and on one node for MPI_Igather, and with exchange for "
          "persistent "
          "ones; across nodes auto is openmpi where most calls have the root of the call before"),
-    TEXT(scatter, "auto", 2,
+    TEXT(scatter, SHARED, "auto", 2,
          "MPI_Scatter, and on one node MPI_Iscatter and persistent ones: auto (the faster one, as "
          "measured by size), openmpi (Open MPI's own), or ring (by shared memory, up to 1 MiB in "
          "all; across nodes by the NICs, up to 4096 bytes in all)"),
-    NUMBER(spin, -1, -1, INT_MAX, 5,
+    NUMBER(spin, LOCAL, -1, -1, INT_MAX, 5,
            "How often to look before giving up the processor while waiting. -1: about 50 "
            "microseconds' worth with a processor each, not at all with more processes than "
            "processors"),
-    NUMBER(sleep_after, 500, -1, INT_MAX, 5,
+    NUMBER(sleep_after, LOCAL, 500, -1, INT_MAX, 5,
            "How long to wait before going to sleep (microseconds, after polling). -1: never sleep"),
-    AMOUNT(sleep_slice, 1000, 1, 1000000, 5,
+    AMOUNT(sleep_slice, LOCAL, 1000, 1, 1000000, 5,
            "The longest sleep before other traffic is looked after again (microseconds)"),
-    TEXT(nic, "auto", 1, NULL /* see nic_help() */),
-    NUMBER(warn, 30, 0, INT_MAX, 3,
+    TEXT(nic, LOCAL, "auto", 1, NULL /* see nic_help() */),
+    NUMBER(warn, LOCAL, 30, 0, INT_MAX, 3,
            "After how long without any sign of life of a node that is missing in a barrier to say "
            "so (seconds). 0: never"),
-    NUMBER(timeout, 900, 0, INT_MAX, 3,
+    NUMBER(timeout, LOCAL, 900, 0, INT_MAX, 3,
            "After how long without any sign of life of a node that is missing in a barrier to give "
            "up: the communicator's error handler is called (seconds). 0: never. A process that is "
            "only late counts as alive as long as its node's NIC answers"),
@@ -270,6 +279,31 @@ void nicbarr_parameters_take(struct nicbarr_parameters *parameters, struct nicba
             take_one(&option[o], &registered_of[nic][o], &nics->values[nic][o]);
         }
     }
+}
+
+static uint64_t add_value(uint64_t digest, const struct myr_option *option, const void *value)
+{
+    switch (option->type) {
+    case MYR_OPTION_NUMBER:
+        return nicbarr_digest(digest, value, sizeof(int));
+    case MYR_OPTION_FLAG:
+        return nicbarr_digest(digest, value, sizeof(bool));
+    case MYR_OPTION_TEXT:
+        return nicbarr_digest(digest, *(char *const *)value, strlen(*(char *const *)value) + 1);
+    }
+    return digest;
+}
+
+uint64_t nicbarr_parameters_digest(const struct nicbarr_parameters *parameters)
+{
+    uint64_t digest = 0;
+    for (int p = 0; p < PARAMETERS; ++p) {
+        if (SHARED == table[p].scope) {
+            digest =
+                add_value(digest, &table[p].option, (const uint8_t *)parameters + table[p].offset);
+        }
+    }
+    return digest;
 }
 
 void nicbarr_parameters_free(struct nicbarr_parameters *parameters, struct nicbarr_nics *nics)

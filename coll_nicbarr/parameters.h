@@ -37,6 +37,9 @@ void nicbarr_parameters_register(void);
 void nicbarr_parameters_take(struct nicbarr_parameters *parameters, struct nicbarr_nics *nics);
 void nicbarr_parameters_free(struct nicbarr_parameters *parameters, struct nicbarr_nics *nics);
 
+/* One number for all that the members of a communicator must have alike. */
+uint64_t nicbarr_parameters_digest(const struct nicbarr_parameters *parameters);
+
 /* Say a line about a setting: one process of the node does. */
 void nicbarr_complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
 

@@ -160,6 +160,7 @@ component_tests = \
     tests/component/parameters.sh \
     tests/component/tuning.sh \
     tests/component/declining.sh \
+    tests/component/odd.sh \
     tests/component/doctor.sh \
     tests/component/hosts.sh \
     tests/component/spawn.sh \
@@ -194,7 +195,7 @@ EXTRA_DIST += tests/tap.sh tests/style.sh $(component_tests) $(below_tests) $(ma
     tests/component/verbs_common.sh tests/component/verbs_kernels.sh tests/component/verbs_many.sh \
     tests/fetched tests/machines/machines tests/machines/inside tests/machines/launching.sh tests/machines/monitor \
     tests/component/hosts_common.sh tests/component/playing_common.sh tests/component/carried_common.sh tests/component/traced_common.sh \
-    tests/component/messages_common.sh \
+    tests/component/messages_common.sh tests/component/odd_common.sh \
     tests/component/inside.sh tests/component/programs_common.sh \
     tests/mpi/mpi4py_same.py tests/mpi/run_broken.sh tests/mpi/run_killed.sh
 

@@ -3,25 +3,11 @@
 # Where nicbarr cannot serve, all processes of a communicator go back to Open MPI's barrier together,
 # and one line says why.
 . "$(dirname "$0")/common.sh"
+. "$(dirname "$0")/odd_common.sh"
 program=$programs/barrier_ledger
 works() { job "$@" && said "^ok"; }
 why() { check "$1: said once" said_once "stay Open MPI's own: .*$2"; }
 
-# odd.sh SETTING PROGRAM...: one rank, 2 or $odd_rank, runs with a setting in its environment, or under a limit, that
-# the others do not have.
-cat > "$scratch/odd.sh" << 'EOF'
-#!/bin/bash
-setting=$1
-shift
-if [ "${OMPI_COMM_WORLD_RANK-${PMIX_RANK-}}" = "${odd_rank-2}" ]; then
-    case $setting in
-        *=*) export "${setting?}" ;;
-        *) ulimit -v "$setting" ;;
-    esac
-fi
-exec "$@"
-EOF
-chmod +x "$scratch/odd.sh"
 odd() { works 4 "$scratch/odd.sh" "$@" "$program"; }
 
 check "one process with other parameters" odd OMPI_MCA_coll_nicbarr_tune_after=7
