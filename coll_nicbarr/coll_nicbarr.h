@@ -173,11 +173,20 @@ typedef struct mca_coll_nicbarr_module {
     /* Collectives that carry data, by their bytes: */
     struct nicbarr_class ways[NICBARR_COLLECTIVES][NICBARR_SIZE_CLASSES];
     struct nicbarr_trial *trials; /* of classes whose choice is provisional (trial.h) */
-    uint32_t nonblocking;         /* calls, before they are ours */
     uint32_t pending; /* across nodes: what is to be decided on, as bits: classes of MPI_Allreduce
                          and (NICBARR_PENDING_BCAST) MPI_Bcast, and NICBARR_PENDING_BARRIER */
+    /* On one node, what blocking calls go by: their rounds are in the program's order. */
     struct nicbarr_reducer reducer;
     struct nicbarr_streamer streamer;
+    /* Non-blocking calls have rounds of their own: Open MPI issues some of them from within
+     * progress (MPI_Comm_idup), on each process at another moment of the program. Requests' lock.
+     */
+    struct {
+        struct nicbarr_reducer reducer;
+        struct nicbarr_streamer streamer;
+        uint32_t calls;  /* before they are ours */
+        bool no_room[2]; /* in shared memory: for an exchange, for a ring */
+    } nonblocking;
     bool declined;               /* tried to set up, and all members went back to Open MPI's */
     bool failed;                 /* a member is lost: barriers return an error at once */
     bool tuning;                 /* MPI_Barrier is being measured, by means of Open MPI's own */

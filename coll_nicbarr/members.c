@@ -8,6 +8,7 @@
  */
 #include "coll_nicbarr/members.h"
 
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -60,6 +61,7 @@ static const char *share_segment(mca_coll_nicbarr_module_t *module, ompi_communi
     const uint32_t size = (uint32_t)ompi_comm_size(comm);
     const struct nicbarr_peer **peers = nicbarr_peers_of(comm);
     uint64_t digest = 0;
+    free(module->homes); /* of a try that failed */
     module->homes = malloc(size * sizeof(*module->homes));
     const char *why = NULL == module->homes || NULL == peers ? "out of memory" : NULL;
     for (uint32_t r = 0; NULL == why && r < size; ++r) {
@@ -87,14 +89,18 @@ static const char *share_segment(mca_coll_nicbarr_module_t *module, ompi_communi
 
 const char *nicbarr_agree(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm)
 {
-    if (module->agreed) {
-        return NULL;
-    }
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    const char *why = NULL;
     if (NULL == mca_coll_nicbarr_component.segment) {
         return nicbarr_hello_own()->why;
     }
-    const char *why = share_segment(module, comm);
-    module->agreed = NULL == why;
+    /* (MPI_Comm_idup may have another thread's progress ask at the same time.) */
+    pthread_mutex_lock(&lock);
+    if (!module->agreed) {
+        why = share_segment(module, comm);
+        module->agreed = NULL == why;
+    }
+    pthread_mutex_unlock(&lock);
     return why;
 }
 

@@ -32,7 +32,6 @@ static inline int reduce_now(struct nicbarr_reducer *reducer, const void *from, 
                              ompi_datatype_t *type, ompi_op_t *op, int root)
 {
     struct nicbarr_reduction reduction;
-    nicbarr_reducer_settle(reducer);
     if (nicbarr_is_users(op)) {
         return reduce_users(reducer, from, to, count, type, op, root);
     }
@@ -79,22 +78,11 @@ static void begin(nicbarr_request_t *request)
 {
     struct nicbarr_reducer *reducer = nicbarr_reducer_of(request);
     (void)nicbarr_reduction_begin(reducer, &request->of.reduction);
-    atomic_fetch_add_explicit(&reducer->outstanding, 1, memory_order_relaxed);
-}
-
-static bool complete_if(nicbarr_request_t *request, bool complete)
-{
-    if (complete) {
-        atomic_fetch_sub_explicit(&nicbarr_reducer_of(request)->outstanding, 1,
-                                  memory_order_release);
-    }
-    return complete;
 }
 
 static bool test(nicbarr_request_t *request)
 {
-    return complete_if(
-        request, nicbarr_reduction_go_on(nicbarr_reducer_of(request), &request->of.reduction));
+    return nicbarr_reduction_go_on(nicbarr_reducer_of(request), &request->of.reduction);
 }
 
 static const struct nicbarr_operation reduce = {begin, test, NULL, NULL};
@@ -106,7 +94,6 @@ static void begin_users(nicbarr_request_t *request)
     struct nicbarr_reducer *reducer = nicbarr_reducer_of(request);
     request->of.user.started = false;
     nicbarr_user_op_begin(reducer, &request->of.user.reduction);
-    atomic_fetch_add_explicit(&reducer->outstanding, 1, memory_order_relaxed);
 }
 
 /* The call that starts a request does not run a function of the program: it may hold a lock that
@@ -120,7 +107,7 @@ static bool test_users(nicbarr_request_t *request)
         nicbarr_reduction_write(reducer, &user->rounds);
         return false;
     }
-    return complete_if(request, nicbarr_user_op_go_on(reducer, user));
+    return nicbarr_user_op_go_on(reducer, user);
 }
 
 static void drop_users(nicbarr_request_t *request)
@@ -134,7 +121,7 @@ static int start(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm, c
                  void *to, int count, ompi_datatype_t *type, ompi_op_t *op, int root,
                  ompi_request_t **handle)
 {
-    const struct myr_exchange *x = &module->reducer.exchange;
+    const struct myr_exchange *x = &module->nonblocking.reducer.exchange;
     nicbarr_request_t *request =
         nicbarr_request_new(nicbarr_is_users(op) ? &reduce_by_users : &reduce, module, comm, false);
     int rc = OMPI_SUCCESS;

@@ -26,7 +26,6 @@ MYR_HOT int nicbarr_bcast(void *buffer, int count, ompi_datatype_t *type, int ro
         return module->bcast.function(buffer, count, type, root, comm, module->bcast.module);
     }
     struct myr_ring *ring = &module->streamer.ring;
-    nicbarr_streamer_settle(&module->streamer);
     const bool is_root = root == (int)ring->rank;
     if (!ompi_datatype_is_predefined(type) ||
         !ompi_datatype_is_contiguous_memory_layout(type, count)) {

@@ -8,6 +8,7 @@
 #include "coll_nicbarr/data/trial.h"
 #include "coll_nicbarr/files/report.h"
 #include "coll_nicbarr/lower.h"
+#include "coll_nicbarr/requests.h"
 
 bool nicbarr_data_wanted(enum nicbarr_collective collective, bool across, int processes)
 {
@@ -197,9 +198,13 @@ bool nicbarr_data_nonblocking_ours(mca_coll_nicbarr_module_t *module, ompi_commu
                                    enum nicbarr_collective collective)
 {
     enum { NOT_WORTH_IT = 8 /* calls: two or three communicators */ };
-    return (nicbarr_data_forced(collective) || module->nonblocking >= NOT_WORTH_IT ||
-            ++module->nonblocking == NOT_WORTH_IT) &&
-           nicbarr_data_set_up(module, comm, collective);
+    OPAL_THREAD_LOCK(nicbarr_requests_lock());
+    const bool ours =
+        (nicbarr_data_forced(collective) || module->nonblocking.calls >= NOT_WORTH_IT ||
+         ++module->nonblocking.calls == NOT_WORTH_IT) &&
+        nicbarr_data_set_up_nonblocking(module, comm, collective);
+    OPAL_THREAD_UNLOCK(nicbarr_requests_lock());
+    return ours;
 }
 
 /* The first time. */

@@ -56,8 +56,10 @@ bool nicbarr_data_ours_at_once(mca_coll_nicbarr_module_t *module, ompi_communica
 
 /* Is a non-blocking call nicbarr's, of so few bytes that it can be? They are not measured: Open
  * MPI's own takes several messages, each of which waits for somebody to make progress. But a
- * communicator that only one or two others are made from is not worth the memory. All members count
- * the same calls. */
+ * communicator that only one or two others are made from is not worth the memory. Members count the
+ * non-blocking calls alone: these come in one order on all of them, as Open MPI's own (libnbc)
+ * requires, too. What goes by these calls must not depend on how many blocking calls came before.
+ */
 bool nicbarr_data_nonblocking_ours(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                                    enum nicbarr_collective collective);
 

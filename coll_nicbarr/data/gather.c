@@ -25,7 +25,6 @@ static void exchange(struct nicbarr_reducer *reducer, const void *own, uint8_t *
 {
     struct nicbarr_taker taker = nicbarr_taker_of_all(all, block);
     struct nicbarr_reduction rounds;
-    nicbarr_reducer_settle(reducer);
     nicbarr_reduction_init_taken(&rounds, own, block, &taker, gets);
     (void)nicbarr_reduction_begin(reducer, &rounds);
     nicbarr_reduction_finish(reducer, &rounds);
@@ -148,7 +147,6 @@ static void begin(nicbarr_request_t *request)
     nicbarr_reduction_init_taken(&request->of.gathering.rounds, from, block,
                                  &request->of.gathering.taker, gets);
     (void)nicbarr_reduction_begin(reducer, &request->of.gathering.rounds);
-    atomic_fetch_add_explicit(&reducer->outstanding, 1, memory_order_relaxed);
 }
 
 static bool test(nicbarr_request_t *request)
@@ -163,7 +161,6 @@ static bool test(nicbarr_request_t *request)
         (void)nicbarr_from_bytes(request->of.gathering.packed, request->of.gathering.block * size,
                                  all->data, all->count * (int)size, all->type);
     }
-    atomic_fetch_sub_explicit(&reducer->outstanding, 1, memory_order_release);
     return true;
 }
 
@@ -254,7 +251,7 @@ int nicbarr_igather(const void *from, int from_count, ompi_datatype_t *from_type
                                         root == ompi_comm_rank(comm), comm);
     if (!nicbarr_data_small(given.bytes, comm) ||
         !nicbarr_data_nonblocking_ours(module, comm, NICBARR_GATHER) ||
-        !nicbarr_data_keeps_up(NICBARR_GATHER, module->reducer.exchange.record)) {
+        !nicbarr_data_keeps_up(NICBARR_GATHER, module->nonblocking.reducer.exchange.record)) {
         return module->igather.function(from, from_count, from_type, to, to_count, to_type, root,
                                         comm, handle, module->igather.module);
     }

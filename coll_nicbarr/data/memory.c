@@ -8,8 +8,10 @@
 #include "coll_nicbarr/lower.h"
 #include "coll_nicbarr/members.h"
 
-/* In the keys of records, apart from what is persistent, which is numbered from 1. */
-static const uint64_t first_sequence = UINT64_C(1) << 63;
+/* In the keys of records: of an exchange, and the next one of a ring. What is persistent is
+ * numbered from 1. */
+#define BLOCKING (UINT64_C(1) << 63)
+#define NONBLOCKING (BLOCKING + 2)
 
 /* Take up a record for reductions. The others may have begun: this cannot be declined any more. */
 static void take_up(struct nicbarr_reducer *reducer, ompi_communicator_t *comm,
@@ -31,6 +33,42 @@ static uint64_t crowded(void)
     return myr_waiter_oversubscribed(&mca_coll_nicbarr_component.waiter);
 }
 
+static void say_no_room(ompi_communicator_t *comm, enum nicbarr_collective collective,
+                        const struct myr_error *error)
+{
+    char name[NICBARR_COMM_TEXT];
+    if (0 == ompi_comm_rank(comm) && nicbarr_say_once(NICBARR_SAID_DATA)) {
+        opal_output(0,
+                    "nicbarr: %s on %s (%d processes) stays Open MPI's own: %s "
+                    "(coll_nicbarr_memory, or the system's)",
+                    nicbarr_collective_name(collective), nicbarr_comm_name(comm, name),
+                    ompi_comm_size(comm), error->text);
+    }
+}
+
+/* Join the record that has this number, and make what the collective needs of it. */
+static bool make(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                 enum nicbarr_collective collective, uint64_t sequence,
+                 struct nicbarr_reducer *reducer, struct nicbarr_streamer *streamer)
+{
+    const bool ring = nicbarr_data_by_ring(collective);
+    const struct myr_key key = nicbarr_record_key(module, comm, sequence + ring);
+    const uint32_t size = module->shape.processes;
+    struct myr_error error = {0};
+    struct myr_record *record =
+        myr_record_join(mca_coll_nicbarr_component.segment, &key, size,
+                        ring ? myr_ring_bytes(size) : myr_exchange_bytes(size), crowded(), &error);
+    if (NULL == record) {
+        say_no_room(comm, collective, &error);
+    } else if (ring) {
+        myr_ring_init(&streamer->ring, record, &mca_coll_nicbarr_component.waiter, size,
+                      (uint32_t)ompi_comm_rank(comm));
+    } else {
+        take_up(reducer, comm, record);
+    }
+    return NULL != record;
+}
+
 bool nicbarr_data_set_up(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                          enum nicbarr_collective collective)
 {
@@ -43,31 +81,25 @@ bool nicbarr_data_set_up(mca_coll_nicbarr_module_t *module, ompi_communicator_t 
         nicbarr_decline(module, comm, why);
         return false;
     }
-    const struct myr_key key = nicbarr_record_key(module, comm, first_sequence + ring);
-    const uint32_t size = module->shape.processes;
-    struct myr_error error = {0};
-    struct myr_record *record =
-        myr_record_join(mca_coll_nicbarr_component.segment, &key, size,
-                        ring ? myr_ring_bytes(size) : myr_exchange_bytes(size), crowded(), &error);
-    if (NULL == record) {
-        char name[NICBARR_COMM_TEXT];
+    if (!make(module, comm, collective, BLOCKING, &module->reducer, &module->streamer)) {
         nicbarr_put_back_data(module, comm, collective);
-        if (0 == ompi_comm_rank(comm) && nicbarr_say_once(NICBARR_SAID_DATA)) {
-            opal_output(0,
-                        "nicbarr: %s on %s (%d processes) stays Open MPI's own: %s "
-                        "(coll_nicbarr_memory, or the system's)",
-                        nicbarr_collective_name(collective), nicbarr_comm_name(comm, name),
-                        ompi_comm_size(comm), error.text);
-        }
         return false;
     }
-    if (ring) {
-        myr_ring_init(&module->streamer.ring, record, &mca_coll_nicbarr_component.waiter, size,
-                      (uint32_t)ompi_comm_rank(comm));
-    } else {
-        take_up(&module->reducer, comm, record);
-    }
     return true;
+}
+
+bool nicbarr_data_set_up_nonblocking(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                                     enum nicbarr_collective collective)
+{
+    const bool ring = nicbarr_data_by_ring(collective);
+    struct nicbarr_reducer *reducer = &module->nonblocking.reducer;
+    struct nicbarr_streamer *streamer = &module->nonblocking.streamer;
+    bool *no_room = &module->nonblocking.no_room[ring];
+    if (NULL == (ring ? streamer->ring.record : reducer->exchange.record) && !*no_room) {
+        *no_room = NULL != nicbarr_agree(module, comm) ||
+                   !make(module, comm, collective, NONBLOCKING, reducer, streamer);
+    }
+    return !*no_room;
 }
 
 void nicbarr_reducer_leave(struct nicbarr_reducer *reducer)
@@ -89,6 +121,8 @@ void nicbarr_data_leave(mca_coll_nicbarr_module_t *module)
 {
     nicbarr_reducer_leave(&module->reducer);
     nicbarr_streamer_leave(&module->streamer);
+    nicbarr_reducer_leave(&module->nonblocking.reducer);
+    nicbarr_streamer_leave(&module->nonblocking.streamer);
 }
 
 /* Is there plenty of memory for one more record? Who comes first says so in a small one, and all

@@ -13,6 +13,10 @@
  * for the person, where there is none: Open MPI's own functions are put back, on all members. */
 bool nicbarr_data_set_up(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                          enum nicbarr_collective collective);
+/* The same for its non-blocking calls; where there is none, they go to Open MPI's own from now on.
+ * Requests' lock. */
+bool nicbarr_data_set_up_nonblocking(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                                     enum nicbarr_collective collective);
 void nicbarr_data_leave(mca_coll_nicbarr_module_t *module);
 
 /* An exchange, or a ring, for one persistent collective alone. False where there is not plenty of

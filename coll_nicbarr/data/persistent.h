@@ -34,7 +34,8 @@ struct nicbarr_persistent {
 /* Whose rounds a request takes, of those that go by an exchange. */
 static inline struct nicbarr_reducer *nicbarr_reducer_of(const nicbarr_request_t *request)
 {
-    return NULL != request->persistent ? &request->persistent->reducer : &request->module->reducer;
+    return NULL != request->persistent ? &request->persistent->reducer
+                                       : &request->module->nonblocking.reducer;
 }
 
 /* A request that is `what`, and not active; NULL when out of memory. `of` is the caller's to fill

@@ -19,7 +19,8 @@
  * (struct nicbarr_taker): operations that the program has defined (user_op.h).
  *
  * Reductions of a communicator have rounds in the order in which they were begun. One that is not
- * the oldest waits for its turn. Threads: requests' lock (requests.h); see also outstanding.
+ * the oldest waits for its turn. Blocking and non-blocking ones of a communicator have an exchange
+ * each. Threads: one at a time; of those that do not block, requests' lock (requests.h).
  */
 #ifndef NICBARR_REDUCTION_H
 #define NICBARR_REDUCTION_H
@@ -30,12 +31,11 @@
 
 enum { NICBARR_NO_ROOT = -1 /* all processes get the result */ };
 
-/* What the reductions of a communicator share. */
+/* What the reductions of a communicator share, the blocking ones or the others. */
 struct nicbarr_reducer {
     struct myr_exchange exchange; /* no record: not set up (yet) */
     uint8_t (*parts)[MYR_LINE];   /* [size]; where they are combined */
     uint32_t begun;               /* rounds that are given to reductions */
-    myr_word outstanding;         /* non-blocking reductions that are not complete */
 };
 
 /* Who takes what a process has written in a round, when it is there: so many bytes. */
@@ -74,14 +74,6 @@ void nicbarr_reduction_init(struct nicbarr_reduction *reduction, const void *fro
 /* One of so many bytes, whose rounds somebody else takes. */
 void nicbarr_reduction_init_taken(struct nicbarr_reduction *reduction, const void *from,
                                   size_t bytes, struct nicbarr_taker *taker, bool reads);
-
-/* Return when nothing is outstanding. The others have begun it, too. */
-static inline void nicbarr_reducer_settle(const struct nicbarr_reducer *reducer)
-{
-    while (0 != myr_observe(&reducer->outstanding)) {
-        opal_progress();
-    }
-}
 
 /* Reserve its rounds; returns how many. */
 static inline uint32_t nicbarr_reduction_begin(struct nicbarr_reducer *reducer,

@@ -113,7 +113,6 @@ MYR_HOT int nicbarr_scatter(const void *from, int from_count, ompi_datatype_t *f
         module->across ? nicbarr_data_carrier(module, NICBARR_SCATTER, nicbarr_size_class(bytes))
                        : NULL;
     const struct nicbarr_side own = {to, to_count, to_type};
-    nicbarr_streamer_settle(&module->streamer);
     if (!is_root) {
         return NULL != carrier ? receive_across(module, comm, carrier, &own, block, root)
                                : receive_own(&module->streamer.ring, &own, block);

@@ -30,20 +30,11 @@ enum {
     NICBARR_STEPS_MOST = MYR_RING_PIECE,       /* ... if it has pieces: one of them */
 };
 
-/* What the broadcasts and scatterings of a communicator share. */
+/* What the broadcasts and scatterings of a communicator share, the blocking ones or the others. */
 struct nicbarr_streamer {
     struct myr_ring ring; /* no record: not set up (yet) */
-    uint32_t begun;       /* of non-blocking ones */
-    myr_word done;        /* ... that are complete; they take turns */
+    uint32_t begun, done; /* non-blocking ones, which take turns */
 };
-
-/* Return when no non-blocking one is under way. The others have begun them, too. */
-static inline void nicbarr_streamer_settle(const struct nicbarr_streamer *streamer)
-{
-    while (streamer->begun != myr_observe(&streamer->done)) {
-        opal_progress();
-    }
-}
 
 /* What a slot's note says: how many bytes there are, and */
 enum {

@@ -13,7 +13,7 @@
 static struct nicbarr_streamer *streamer_of(const nicbarr_request_t *request)
 {
     return NULL != request->persistent ? &request->persistent->streamer
-                                       : &request->module->streamer;
+                                       : &request->module->nonblocking.streamer;
 }
 
 /* All that this process sends, or that it receives. */
@@ -79,12 +79,11 @@ static int unpack(const nicbarr_request_t *request)
 static bool test(nicbarr_request_t *request)
 {
     struct nicbarr_streamer *streamer = streamer_of(request);
-    if (request->of.stream.turn != myr_glance(&streamer->done) ||
-        !go_on(request, &streamer->ring)) {
+    if (request->of.stream.turn != streamer->done || !go_on(request, &streamer->ring)) {
         return false;
     }
     request->super.req_status.MPI_ERROR = unpack(request);
-    myr_publish(&streamer->done, request->of.stream.turn + 1);
+    ++streamer->done;
     return true;
 }
 
@@ -109,13 +108,13 @@ static int fill_in(nicbarr_request_t *request, const void *given)
 
 bool nicbarr_streamed_fits(mca_coll_nicbarr_module_t *module, size_t bytes)
 {
-    struct myr_ring *ring = &module->streamer.ring;
-    if (bytes > MYR_SLOT_BYTES && NULL == ring->pieces) {
-        OPAL_THREAD_LOCK(nicbarr_requests_lock());
-        (void)myr_ring_get_pieces(ring, mca_coll_nicbarr_component.segment);
-        OPAL_THREAD_UNLOCK(nicbarr_requests_lock());
-    }
-    return bytes <= NICBARR_STEPS_LINES || NULL != ring->pieces;
+    struct myr_ring *ring = &module->nonblocking.streamer.ring;
+    OPAL_THREAD_LOCK(nicbarr_requests_lock());
+    const bool has_pieces =
+        bytes > MYR_SLOT_BYTES &&
+        (NULL != ring->pieces || myr_ring_get_pieces(ring, mca_coll_nicbarr_component.segment));
+    OPAL_THREAD_UNLOCK(nicbarr_requests_lock());
+    return bytes <= NICBARR_STEPS_LINES || has_pieces;
 }
 
 int nicbarr_streamed_start(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,

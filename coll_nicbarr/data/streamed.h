@@ -3,10 +3,10 @@
  * MPI_Ibcast, MPI_Iscatter, MPI_Bcast_init and MPI_Scatter_init on one node: requests that go by a
  * ring, a step at a time (stream.h).
  *
- * The root writes what there is room for, the others take what has come. What a communicator's ring
- * has under way takes turns, and what blocks waits for it: so the ring's rounds are in the order of
- * the calls. A persistent one has a ring of its own (persistent.h), which has pieces only where
- * that many bytes need them.
+ * The root writes what there is room for, the others take what has come. A communicator has a ring
+ * for its non-blocking ones, which take turns: so the ring's rounds are in the order of these
+ * calls. A persistent one has a ring of its own (persistent.h), which has pieces only where that
+ * many bytes need them.
  */
 #ifndef NICBARR_STREAMED_H
 #define NICBARR_STREAMED_H

@@ -2,6 +2,8 @@
 /* A ring on one node, off its path; see ring.h. */
 #include "libmyr/node/ring.h"
 
+#include "os/calls.h"
+
 size_t myr_ring_bytes(uint32_t size)
 {
     return sizeof(struct myr_ring_lines) + size * sizeof(struct myr_passed);
@@ -57,11 +59,10 @@ bool myr_ring_get_pieces(struct myr_ring *ring, struct myr_segment *segment)
     uint32_t said = myr_observe(word); /* whoever asks again takes the line from nobody */
     if (NOT_ASKED_FOR == said && atomic_compare_exchange_strong(word, &said, TAKING)) {
         myr_publish(word, take_pieces(segment));
-        myr_wake(&ring->watch, word);
-    } else {
-        myr_wait(&ring->watch, word, NO_PIECES);
     }
-    said = myr_observe(word);
+    while ((said = myr_observe(word)) <= TAKING) { /* an allocation: microseconds */
+        os_give_way();
+    }
     if (NO_PIECES != said && NULL == ring->pieces) {
         ring->pieces = myr_segment_base(segment) + said;
         touch_pieces(ring->pieces);

@@ -58,7 +58,9 @@ void myr_ring_init(struct myr_ring *ring, struct myr_record *record, struct myr_
 void myr_ring_leave(struct myr_ring *ring, struct myr_segment *segment);
 
 /* Get the pieces, 512 KiB for all processes together. False where there is no room for them; then
- * it is so for all processes, whenever they ask. Half of the segment stays for records. */
+ * it is so for all processes, whenever they ask. Half of the segment stays for records. While
+ * another process takes the memory this one yields and makes no progress: so a non-blocking call
+ * may ask, and no other call overtakes it. */
 bool myr_ring_get_pieces(struct myr_ring *ring, struct myr_segment *segment);
 
 /* Bytes of shared memory that a ring takes. */
