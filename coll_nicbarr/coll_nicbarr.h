@@ -127,6 +127,7 @@ enum nicbarr_source {
     NICBARR_FORCED,     /* by coll_nicbarr_algorithm */
     NICBARR_MEASURED,   /* on this very communicator */
     NICBARR_FROM_JOB,   /* on another one of the same shape */
+    NICBARR_FROM_TRIAL, /* likewise, but its measuring goes on: nobody is sure of it */
     NICBARR_FROM_CACHE, /* by an earlier job */
     NICBARR_DUELLED     /* it has won a duel on this communicator (watch.c) */
 };

@@ -29,10 +29,10 @@ uint64_t nicbarr_recall(const struct nicbarr_shape *shape)
     return 0 == note || NICBARR_UNDECIDED == nicbarr_unpack(note, &choice) ? 0 : note;
 }
 
-void nicbarr_remember(const struct nicbarr_shape *shape, struct nicbarr_choice choice)
+void nicbarr_remember(const struct nicbarr_shape *shape, struct nicbarr_choice choice, bool proven)
 {
     myr_note_set(mca_coll_nicbarr_component.segment, nicbarr_shape_key(shape),
-                 nicbarr_pack(choice, NICBARR_FROM_JOB));
+                 nicbarr_pack(choice, proven ? NICBARR_FROM_JOB : NICBARR_FROM_TRIAL));
 }
 
 /* Where no NIC is named, the first that can plays between nodes. */

@@ -17,7 +17,8 @@ enum nicbarr_source nicbarr_unpack(uint64_t word, struct nicbarr_choice *choice)
 
 /* What the job knows about a shape, as such a word; 0: nothing measured. */
 uint64_t nicbarr_recall(const struct nicbarr_shape *shape);
-void nicbarr_remember(const struct nicbarr_shape *shape, struct nicbarr_choice choice);
+/* Tell the job; `proven`: it was measured, and the figures leave no doubt. */
+void nicbarr_remember(const struct nicbarr_shape *shape, struct nicbarr_choice choice, bool proven);
 
 /* What keeps the forced choice from being played there, in words; NULL: nothing. All members come
  * to the same answer. */

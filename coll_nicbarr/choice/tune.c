@@ -262,7 +262,7 @@ static void publish(struct nicbarr_tuner *tuner)
 {
     mca_coll_nicbarr_module_t *module = tuner->module;
     predict(module, &tuner->tuning);
-    nicbarr_remember(&module->shape, module->choice);
+    nicbarr_remember(&module->shape, module->choice, !tuner->tuning.provisional);
     nicbarr_report_note(module, tuner->comm, &tuner->tuning, NULL);
     nicbarr_report_write();
 }

@@ -58,9 +58,14 @@ static bool has_measured(const mca_coll_nicbarr_module_t *module)
     return NICBARR_MEASURED == module->source || NICBARR_DUELLED == module->source;
 }
 
+/* It was measured elsewhere, by figures that leave some doubt. */
+static bool is_unproven(const mca_coll_nicbarr_module_t *module)
+{
+    return NICBARR_FROM_CACHE == module->source || NICBARR_FROM_TRIAL == module->source;
+}
+
 bool nicbarr_watch_begin(mca_coll_nicbarr_module_t *module)
 {
-    const bool known = NICBARR_FROM_CACHE == module->source;
     const bool proven = NICBARR_MEASURED == module->source || NICBARR_FROM_JOB == module->source ||
                         module->watch.pause >= NICBARR_PAUSE_MEASURED;
     const bool best = NICBARR_OPENMPI == module->choice.algorithm && proven;
@@ -68,8 +73,9 @@ bool nicbarr_watch_begin(mca_coll_nicbarr_module_t *module)
         return false;
     }
     if (0 == module->watch.pause) {
-        module->watch.pause = known || NICBARR_DUELLED == module->source ? NICBARR_PAUSE_UNKNOWN
-                                                                         : NICBARR_PAUSE_MEASURED;
+        module->watch.pause = is_unproven(module) || NICBARR_DUELLED == module->source
+                                  ? NICBARR_PAUSE_UNKNOWN
+                                  : NICBARR_PAUSE_MEASURED;
     }
     module->watch.until = module->watch.pause;
     return true;
@@ -224,7 +230,7 @@ static int conclude(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm
     atomic_fetch_add_explicit(&duels, 1, memory_order_relaxed);
     atomic_fetch_add_explicit(&switches, lost, memory_order_relaxed);
     module->watch.pause = lost ? 0 : next_pause(module);
-    if (lost || NICBARR_FROM_CACHE == module->source) {
+    if (lost || is_unproven(module)) {
         module->source = NICBARR_DUELLED;
     }
     nicbarr_report_duel(module, comm, &dueling->duel, dueling->choice);
@@ -232,7 +238,7 @@ static int conclude(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm
     if (lost && unmeasured) {
         rc = nicbarr_tune_anew(module, comm);
     } else {
-        nicbarr_remember(&module->shape, module->choice);
+        nicbarr_remember(&module->shape, module->choice, true);
         rc = nicbarr_install_choice(module, comm);
     }
     return rc;

@@ -42,6 +42,7 @@ static const char *source_name(enum nicbarr_source source)
     case NICBARR_MEASURED:
         return "measured";
     case NICBARR_FROM_JOB:
+    case NICBARR_FROM_TRIAL:
         return "same shape";
     case NICBARR_FROM_CACHE:
         return "cache";
