@@ -16,6 +16,7 @@
 #include "coll_nicbarr/data/data.h"
 #include "coll_nicbarr/data/data_watch.h"
 #include "coll_nicbarr/digest.h"
+#include "coll_nicbarr/files/cache_file.h"
 #include "coll_nicbarr/files/report.h"
 #include "coll_nicbarr/module.h"
 #include "coll_nicbarr/pvars.h"
@@ -275,6 +276,7 @@ static int component_close(void)
         return OMPI_SUCCESS; /* was not opened */
     }
     nicbarr_report_close();
+    nicbarr_cache_file_forget();
     nicbarr_requests_close();
     nicbarr_peers_close();
     close_nics();

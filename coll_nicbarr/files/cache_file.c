@@ -7,8 +7,10 @@
 #include <jansson.h>
 #include <limits.h>
 #include <math.h>
+#include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -128,27 +130,26 @@ static json_t *empty_root(void)
     return json_pack("{s:s, s:{}}", "format", format, "shapes");
 }
 
-/* What the file says; empty where there is none; NULL where it must be left alone. */
-static json_t *load(const char *path, struct myr_error *error)
+/* The content of a file that is open, as JSON; NULL, with a line, if it is none. */
+static json_t *parse(int in, struct myr_error *error)
 {
     json_error_t trouble = {.line = 0};
-    struct myr_error why;
-    struct stat about;
-    const int in = nicbarr_open_regular(path, O_RDONLY, 0, &why);
-    if (in < 0 && MYR_ERR_NOT_THERE == why.status) {
-        return empty_root();
-    }
-    if (in < 0) {
-        *error = why;
+    size_t bytes = 0;
+    char *text = nicbarr_read_whole(in, NICBARR_CACHE_MOST, &bytes, error);
+    if (NULL == text) {
         return NULL;
     }
-    const bool empty = 0 == fstat(in, &about) && 0 == about.st_size;
-    json_t *root = empty ? empty_root() : json_loadfd(in, 0, &trouble);
-    close(in);
+    json_t *root = 0 == bytes ? empty_root() : json_loadb(text, bytes, 0, &trouble);
+    free(text);
     if (NULL == root) {
         myr_write_error(error, MYR_ERR_FOREIGN, 0, "line %d: %s", trouble.line, trouble.text);
-        return NULL;
     }
+    return root;
+}
+
+/* `root`, if it is a cache of ours; NULL, with a line, if it is not. Takes the reference over. */
+static json_t *accept_ours(json_t *root, struct myr_error *error)
+{
     const char *says = json_string_value(json_object_get(root, "format"));
     if (NULL != says && 0 == strcmp(says, earlier)) {
         json_decref(root);
@@ -164,21 +165,114 @@ static json_t *load(const char *path, struct myr_error *error)
     return root;
 }
 
+/* What the file says, and which version of it that was; empty where there is none, with a version
+ * that no file has. NULL, with a line, where it must be left alone. */
+static json_t *load(const char *path, struct nicbarr_file_version *version, struct myr_error *error)
+{
+    struct myr_error why;
+    *version = (struct nicbarr_file_version){0};
+    const int in = nicbarr_open_regular(path, O_RDONLY, 0, &why);
+    if (in < 0 && MYR_ERR_NOT_THERE == why.status) {
+        return empty_root();
+    }
+    if (in < 0) {
+        *error = why;
+        return NULL;
+    }
+    (void)nicbarr_version_of_open(in, version);
+    json_t *root = parse(in, error);
+    close(in);
+    return NULL == root ? NULL : accept_ours(root, error);
+}
+
+/* ---- what was parsed ---- */
+
+/*
+ * The last few files that this process has parsed, or refused. A file that has not changed since is
+ * not opened again. The version cannot tell a file from one of the same size that got the inode of
+ * an earlier one within the same tick of the kernel's clock. So only readers, who may see an old
+ * file anyway, trust it; a writer always reads the file.
+ */
+enum { PARSED_KEPT = 4 };
+
+static struct parsed {
+    char path[PATH_BYTES];
+    struct nicbarr_file_version version;
+    json_t *root; /* NULL: it was refused, as `error` says */
+    struct myr_error error;
+} parsed[PARSED_KEPT];
+
+static pthread_mutex_t parsed_lock = PTHREAD_MUTEX_INITIALIZER; /* around `parsed` */
+
+/* The place of `path`, else the next one to use again. */
+static struct parsed *parsed_of(const char *path)
+{
+    static uint32_t next;
+    for (uint32_t i = 0; i < PARSED_KEPT; ++i) {
+        if (0 == strcmp(parsed[i].path, path)) {
+            return &parsed[i];
+        }
+    }
+    struct parsed *place = &parsed[next++ % PARSED_KEPT];
+    json_decref(place->root);
+    *place = (struct parsed){.root = NULL};
+    return place;
+}
+
+/* Takes the reference `root` over. */
+static void keep(struct parsed *place, const char *path, const struct nicbarr_file_version *version,
+                 json_t *root, const struct myr_error *error)
+{
+    json_decref(place->root);
+    *place = (struct parsed){.version = *version, .root = root, .error = *error};
+    snprintf(place->path, sizeof(place->path), "%s", path);
+}
+
+/* As load(), but borrowed, and only as new as the file's version tells. With the lock held. */
+static const json_t *look_up(const char *path, struct myr_error *error)
+{
+    struct nicbarr_file_version now;
+    struct parsed *place = parsed_of(path);
+    if (!nicbarr_version_of_path(path, &now) || '\0' == place->path[0] ||
+        !nicbarr_same_version(&now, &place->version)) {
+        struct myr_error why = {.text = ""};
+        json_t *root = load(path, &now, &why);
+        if (NULL == root && MYR_ERR_FOREIGN != why.status) {
+            now = (struct nicbarr_file_version){0}; /* it may go better the next time */
+        }
+        keep(place, path, &now, root, &why);
+    }
+    if (NULL == place->root) {
+        *error = place->error;
+    }
+    return place->root;
+}
+
+void nicbarr_cache_file_forget(void)
+{
+    pthread_mutex_lock(&parsed_lock);
+    for (uint32_t i = 0; i < PARSED_KEPT; ++i) {
+        json_decref(parsed[i].root);
+        parsed[i] = (struct parsed){.root = NULL};
+    }
+    pthread_mutex_unlock(&parsed_lock);
+}
+
 bool nicbarr_cache_file_read(const struct nicbarr_cache_file *file,
                              const struct nicbarr_shape *shape, struct nicbarr_evidence *evidence,
                              struct myr_error *error)
 {
     char key[KEY_BYTES];
-    json_t *root = load(file->path, error);
-    const bool good = NULL != root;
     make_key(file, shape, key);
+    pthread_mutex_lock(&parsed_lock);
+    const json_t *root = look_up(file->path, error);
     const json_t *list = json_object_get(json_object_get(root, "shapes"), key);
     for (size_t i = 0; i < json_array_size(list) && evidence->count < NICBARR_EVIDENCE_MOST; ++i) {
         evidence->count +=
             read_measurement(json_array_get(list, i), &evidence->of[evidence->count]);
     }
-    json_decref(root);
-    return good;
+    pthread_mutex_unlock(&parsed_lock);
+    return NULL != root;
 }
 
 /* ---- writing ---- */
@@ -211,9 +305,10 @@ static int make_folders(const char *path, const char *below)
 /* Before the lock is made, which stays: nothing is to lie beside a file that is left alone. */
 static bool is_ours(const char *path, struct myr_error *error)
 {
-    json_t *root = load(path, error);
-    json_decref(root);
-    return NULL != root;
+    pthread_mutex_lock(&parsed_lock);
+    const bool ours = NULL != look_up(path, error);
+    pthread_mutex_unlock(&parsed_lock);
+    return ours;
 }
 
 /* The lock's descriptor; it is locked until that is closed. -1 otherwise. Folders are missing
@@ -286,12 +381,57 @@ static int make_fresh(const char *fresh, struct myr_error *error)
 
 /* Have the file say what `root` says, by way of the new one, which is closed. */
 static bool replace(const char *path, const char *fresh, int out, const json_t *root,
-                    struct myr_error *error)
+                    struct nicbarr_file_version *version, struct myr_error *error)
 {
-    const bool dumped = 0 == json_dumpfd(root, out, JSON_INDENT(1));
+    char *text = json_dumps(root, JSON_INDENT(1));
+    const bool dumped = NULL != text && nicbarr_write_whole(out, text, strlen(text)) &&
+                        nicbarr_version_of_open(out, version);
     const bool written = 0 == close(out) && dumped && 0 == rename(fresh, path);
     if (!written) {
         myr_write_error(error, MYR_ERR_SYSTEM, errno, "it cannot be written");
+    }
+    free(text);
+    return written;
+}
+
+/* Add it to what `root` has of `key`. */
+static void add_to_root(json_t *root, const char *key,
+                        const struct nicbarr_measurement *measurement)
+{
+    json_t *shapes = json_object_get(root, "shapes"), *list = json_object_get(shapes, key);
+    if (!json_is_array(list)) {
+        list = json_array();
+        json_object_set_new(shapes, key, list);
+    }
+    add_to(list, measurement);
+}
+
+/* The file is locked: read it, add to it, and replace it. */
+static bool rewrite(const char *path, const char *key,
+                    const struct nicbarr_measurement *measurement, struct myr_error *error)
+{
+    char fresh[PATH_BYTES];
+    struct nicbarr_file_version version;
+    snprintf(fresh, sizeof(fresh), "%s.new", path);
+    const int out = make_fresh(fresh, error);
+    if (out < 0) {
+        return false;
+    }
+    json_t *root = load(path, &version, error); /* (in this order: see the header) */
+    bool written = false;
+    if (NULL == root) {
+        close(out);
+    } else {
+        add_to_root(root, key, measurement);
+        written = replace(path, fresh, out, root, &version, error);
+    }
+    if (written) {
+        pthread_mutex_lock(&parsed_lock);
+        keep(parsed_of(path), path, &version, root, error);
+        pthread_mutex_unlock(&parsed_lock);
+    } else {
+        json_decref(root);
+        (void)unlink(fresh);
     }
     return written;
 }
@@ -300,8 +440,7 @@ bool nicbarr_cache_file_add(const struct nicbarr_cache_file *file,
                             const struct nicbarr_shape *shape,
                             const struct nicbarr_measurement *measurement, struct myr_error *error)
 {
-    char key[KEY_BYTES], fresh[PATH_BYTES];
-    bool written = false;
+    char key[KEY_BYTES];
     if (!is_ours(file->path, error)) {
         return false;
     }
@@ -311,24 +450,7 @@ bool nicbarr_cache_file_add(const struct nicbarr_cache_file *file,
     if (door < 0) {
         return false;
     }
-    snprintf(fresh, sizeof(fresh), "%s.new", file->path);
-    const int out = make_fresh(fresh, error);
-    json_t *root = out < 0 ? NULL : load(file->path, error); /* (in this order: see the header) */
-    if (NULL != root) {
-        json_t *shapes = json_object_get(root, "shapes"), *list = json_object_get(shapes, key);
-        if (!json_is_array(list)) {
-            list = json_array();
-            json_object_set_new(shapes, key, list);
-        }
-        add_to(list, measurement);
-        written = replace(file->path, fresh, out, root, error);
-        json_decref(root);
-    } else if (out >= 0) {
-        close(out);
-    }
-    if (out >= 0 && !written) {
-        (void)unlink(fresh);
-    }
+    const bool written = rewrite(file->path, key, measurement, error);
     close(door);
     return written;
 }

@@ -13,6 +13,9 @@
  * for writing, as NFS wants it. The new file is made after locking and before reading: that has a
  * client look at the folder anew, so it reads the file that another host has just renamed.
  *
+ * What was parsed is kept in the process: asking again costs one stat() while the file has not
+ * changed, also where it was refused.
+ *
  * Functions may be called by any thread of any process. Where there is something to complain of,
  * `error` says what; else its text stays empty. Of the status: MYR_ERR_FOREIGN, the file is not
  * ours, or is not as we write it; MYR_ERR_FULL, another process keeps it locked; others, it cannot
@@ -25,7 +28,10 @@
 #include "coll_nicbarr/shape.h"
 #include "libmyr/status.h"
 
-enum { NICBARR_CACHE_KEPT = 8 /* measurements of a shape in a file, the newest */ };
+enum {
+    NICBARR_CACHE_KEPT = 8,       /* measurements of a shape in a file, the newest */
+    NICBARR_CACHE_MOST = 4 << 20, /* bytes of a file; a larger one is not ours */
+};
 
 struct nicbarr_cache_file {
     const char *path;
@@ -44,5 +50,8 @@ bool nicbarr_cache_file_read(const struct nicbarr_cache_file *file,
 bool nicbarr_cache_file_add(const struct nicbarr_cache_file *file,
                             const struct nicbarr_shape *shape,
                             const struct nicbarr_measurement *measurement, struct myr_error *error);
+
+/* Release what this process has kept of files. */
+void nicbarr_cache_file_forget(void);
 
 #endif

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -40,4 +41,94 @@ bool nicbarr_lock(int fd, unsigned most_ms, struct myr_error *error)
         myr_write_error(error, MYR_ERR_SYSTEM, errno, "it cannot be locked");
     }
     return false;
+}
+
+/* ---- versions ---- */
+
+static struct nicbarr_file_version version_of(const struct stat *about)
+{
+    return (struct nicbarr_file_version){about->st_dev, about->st_ino, (uint64_t)about->st_size,
+                                         about->st_mtim.tv_sec, about->st_mtim.tv_nsec};
+}
+
+bool nicbarr_version_of_open(int fd, struct nicbarr_file_version *version)
+{
+    struct stat about;
+    const bool known = 0 == fstat(fd, &about);
+    if (known) {
+        *version = version_of(&about);
+    }
+    return known;
+}
+
+bool nicbarr_version_of_path(const char *path, struct nicbarr_file_version *version)
+{
+    struct stat about;
+    const bool known = 0 == stat(path, &about) && S_ISREG(about.st_mode);
+    if (known) {
+        *version = version_of(&about);
+    }
+    return known;
+}
+
+bool nicbarr_same_version(const struct nicbarr_file_version *a,
+                          const struct nicbarr_file_version *b)
+{
+    return a->device == b->device && a->inode == b->inode && a->bytes == b->bytes &&
+           a->seconds == b->seconds && a->nanoseconds == b->nanoseconds;
+}
+
+/* ---- content ---- */
+
+/* Up to `most` bytes from the file's beginning; -1 with errno. */
+static ssize_t read_up_to(int fd, char *text, size_t most)
+{
+    size_t done = 0;
+    while (done < most) {
+        const ssize_t more = pread(fd, text + done, most - done, (off_t)done);
+        if (more < 0 && EINTR != errno) {
+            return -1;
+        }
+        if (0 == more) {
+            break; /* somebody has cut it off meanwhile */
+        }
+        done += more < 0 ? 0 : (size_t)more;
+    }
+    return (ssize_t)done;
+}
+
+char *nicbarr_read_whole(int fd, size_t most, size_t *bytes, struct myr_error *error)
+{
+    struct stat about;
+    if (fstat(fd, &about) < 0) {
+        myr_write_error(error, MYR_ERR_SYSTEM, errno, "it cannot be read");
+        return NULL;
+    }
+    if ((uint64_t)about.st_size > most) {
+        myr_write_error(error, MYR_ERR_FOREIGN, 0, "it has %llu bytes, more than the limit of %zu",
+                        (unsigned long long)about.st_size, most);
+        return NULL;
+    }
+    char *text = malloc((size_t)about.st_size + 1);
+    const ssize_t done = NULL == text ? -1 : read_up_to(fd, text, (size_t)about.st_size);
+    if (done < 0) {
+        myr_write_error(error, MYR_ERR_SYSTEM, errno, "it cannot be read");
+        free(text);
+        return NULL;
+    }
+    *bytes = (size_t)done;
+    return text;
+}
+
+bool nicbarr_write_whole(int fd, const char *text, size_t bytes)
+{
+    while (bytes > 0) {
+        const ssize_t done = write(fd, text, bytes);
+        if (done < 0 && EINTR != errno) {
+            return false;
+        }
+        text += done < 0 ? 0 : done;
+        bytes -= done < 0 ? 0 : (size_t)done;
+    }
+    return true;
 }

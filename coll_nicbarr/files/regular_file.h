@@ -7,12 +7,17 @@
  * place would hold up the job for ever. Locking waits a while: another user who may read a file, or
  * look into a folder, can keep it locked.
  *
+ * Such a file is read and written as a whole, by one system call each where the kernel takes it at
+ * once, up to a size that the caller states. Larger files are refused unread.
+ *
  * Threads: any.
  */
 #ifndef NICBARR_REGULAR_FILE_H
 #define NICBARR_REGULAR_FILE_H
 
 #include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 #include "libmyr/status.h"
 
@@ -23,5 +28,24 @@ int nicbarr_open_regular(const char *path, int flags, unsigned mode, struct myr_
 /* Lock what `fd` has open, until it is closed; false, with a line, after `most_ms` in vain
  * (MYR_ERR_FULL), or where it cannot be locked. Over NFS, `fd` must be open for writing. */
 bool nicbarr_lock(int fd, unsigned most_ms, struct myr_error *error);
+
+/* What tells a file from one that replaced it, or was changed in place. */
+struct nicbarr_file_version {
+    uint64_t device, inode, bytes;
+    int64_t seconds, nanoseconds; /* of the last change of its content */
+};
+
+/* That of what `fd` has open, or of the regular file at `path`; false if there is none. */
+bool nicbarr_version_of_open(int fd, struct nicbarr_file_version *version);
+bool nicbarr_version_of_path(const char *path, struct nicbarr_file_version *version);
+bool nicbarr_same_version(const struct nicbarr_file_version *a,
+                          const struct nicbarr_file_version *b);
+
+/* All that `fd` has open, from its beginning; to be freed. `bytes` becomes its length. NULL, with a
+ * line, if it has more than `most` bytes (MYR_ERR_FOREIGN), or cannot be read. */
+char *nicbarr_read_whole(int fd, size_t most, size_t *bytes, struct myr_error *error);
+
+/* Write all of it at the descriptor's offset; false, with errno, if that cannot be. */
+bool nicbarr_write_whole(int fd, const char *text, size_t bytes);
 
 #endif

@@ -5,12 +5,16 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "coll_nicbarr/files/regular_file.h"
 
-enum { LOCK_MOST_MS = 30000 }; /* for all processes of a large job, one after the other */
+enum {
+    LOCK_MOST_MS = 30000, /* for all processes of a large job, one after the other */
+    FILE_MOST = 64 << 20, /* bytes; a process that finds more leaves the file as it is */
+};
 
 /* ---- entries ---- */
 
@@ -114,16 +118,24 @@ static bool begins_as_report(int file)
 
 /*
  * What other processes of this job have written into the file so far, else `head`; to be given back
- * by json_decref(). NULL: it is a file of another sort.
+ * by json_decref(). NULL, with a line: it is a file of another sort, or cannot be read.
  */
-static json_t *others(int file, json_t *head, const char *process)
+static json_t *others(int file, json_t *head, const char *process, struct myr_error *error)
 {
-    json_error_t error;
-    json_t *document = json_loadfd(file, JSON_DISABLE_EOF_CHECK, &error);
+    size_t bytes = 0;
+    char *text = nicbarr_read_whole(file, FILE_MOST, &bytes, error);
+    if (NULL == text) {
+        return NULL;
+    }
+    json_t *document = json_loadb(text, bytes, JSON_DISABLE_EOF_CHECK, NULL);
+    free(text);
     const json_t *job = json_object_get(document, "job");
     if (!json_equal(json_object_get(document, "format"), json_object_get(head, "format")) &&
         !begins_as_report(file)) {
         json_decref(document);
+        myr_write_error(error, MYR_ERR_FOREIGN, 0,
+                        "it holds something else than a report, and is left as it is: remove it, "
+                        "or name another file");
         return NULL;
     }
     if (NULL == job || !json_equal(job, json_object_get(head, "job")) ||
@@ -137,11 +149,14 @@ static json_t *others(int file, json_t *head, const char *process)
     return document;
 }
 
+/* (The file is open at its beginning.) */
 static bool replace(int file, const json_t *document)
 {
-    return 0 == ftruncate(file, 0) && 0 == lseek(file, 0, SEEK_SET) &&
-           0 == json_dumpfd(document, file, JSON_INDENT(1) | JSON_PRESERVE_ORDER) &&
-           1 == write(file, "\n", 1);
+    char *text = json_dumps(document, JSON_INDENT(1) | JSON_PRESERVE_ORDER);
+    const bool written = NULL != text && 0 == ftruncate(file, 0) &&
+                         nicbarr_write_whole(file, text, strlen(text)) && 1 == write(file, "\n", 1);
+    free(text);
+    return written;
 }
 
 bool nicbarr_report_file_write(const char *path, json_t *head, const char *process,
@@ -152,12 +167,7 @@ bool nicbarr_report_file_write(const char *path, json_t *head, const char *proce
     json_t *document = NULL;
     bool written = false;
     if (file >= 0 && nicbarr_lock(file, LOCK_MOST_MS, &why)) {
-        document = others(file, head, process);
-        if (NULL == document) {
-            myr_write_error(&why, MYR_ERR_FOREIGN, 0,
-                            "it holds something else than a report, and is left as it is: remove "
-                            "it, or name another file");
-        }
+        document = others(file, head, process, &why);
     }
     if (NULL != document) {
         size_t index;

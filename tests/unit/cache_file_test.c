@@ -6,7 +6,9 @@
  * time, and some are killed meanwhile, nothing is lost that was said to be written, and no reader
  * sees half a file. Nothing else stays in the folder but the lock, and none beside what is not
  * ours. Nobody waits for what is no file, or for a stranger's lock, and no folders are made outside
- * the one where that is allowed.
+ * the one where that is allowed. Reading and writing take a number of system calls that does not
+ * depend on the file's size, asking again takes none that reads, and a file above the limit is
+ * refused unread.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -156,6 +158,14 @@ static size_t get(char *text, size_t room)
     return bytes;
 }
 
+/* Change the file in place. The kernel's clock may not tell two changes of one tick apart, so no
+ * test relies on that where the size stays. */
+static void put(const char *text, size_t bytes)
+{
+    crew_file_write(path, text, bytes);
+    nicbarr_cache_file_forget();
+}
+
 /* Those apart from the lock. */
 static int files_in_folder(void)
 {
@@ -174,7 +184,7 @@ static void missing(void **state)
 {
     (void)state;
     expect_count(shape_of(4), 0);
-    crew_file_write(path, "", 0); /* the disk was full, or somebody has prepared the file */
+    put("", 0); /* the disk was full, or somebody has prepared the file */
     expect_count(shape_of(4), 0);
     expect_added(shape_of(4), 7);
     expect_count(shape_of(4), 1);
@@ -266,7 +276,7 @@ static void not_ours(void **state)
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); ++i) {
         const size_t bytes = strlen(cases[i].text);
         char after[200];
-        crew_file_write(path, cases[i].text, bytes);
+        put(cases[i].text, bytes);
         expect_complaint(shape_of(4), cases[i].complaint);
         expect_refused(shape_of(4), MYR_ERR_FOREIGN, cases[i].complaint);
         assert_int_equal(get(after, sizeof(after)), bytes);
@@ -282,7 +292,7 @@ static void earlier_format(void **state)
     static const char old[] = "{\"format\": \"nicbarr tuning cache 1\", \"entries\": "
                               "{\"a\": {\"choice\": \"tree:4\"}}}";
     char text[2000];
-    crew_file_write(path, old, strlen(old));
+    put(old, strlen(old));
     expect_count(shape_of(4), 0);
     expect_added(shape_of(4), 3);
     expect_count(shape_of(4), 1);
@@ -326,7 +336,7 @@ static void edited(void **state)
         assert_non_null(place);
         snprintf(changed, sizeof(changed), "%.*s%s%s", (int)(place - text), text, cases[i].to,
                  place + strlen(cases[i].from));
-        crew_file_write(path, changed, strlen(changed));
+        put(changed, strlen(changed));
         expect_count(shape_of(4), cases[i].good);
         expect_added(shape_of(4), 4);
         expect_count(shape_of(4), 1 + cases[i].good);
@@ -577,6 +587,159 @@ static void killed_in_the_middle(void **state)
     crew_memory_free((void *)written, VICTIMS * sizeof(*written));
 }
 
+/* ---- what it costs ---- */
+
+/* How many calls that read or write files this process has made so far; false: the kernel does not
+ * count them. Asking is one or two itself, always as many. */
+static bool calls(unsigned long long *reads, unsigned long long *writes)
+{
+    char text[400], *place;
+    const int in = open("/proc/self/io", O_RDONLY | O_CLOEXEC);
+    if (in < 0) {
+        return false;
+    }
+    const ssize_t bytes = read(in, text, sizeof(text) - 1);
+    close(in);
+    text[bytes < 0 ? 0 : bytes] = '\0';
+    place = strstr(text, "syscr: ");
+    return NULL != place && 2 == sscanf(place, "syscr: %llu syscw: %llu", reads, writes);
+}
+
+/* Those of looking, and of adding after that. */
+struct cost {
+    unsigned long long looking, again, adding, written;
+};
+
+static bool cost_of_all(struct cost *cost)
+{
+    unsigned long long idle[2], reads[5], writes[5];
+    bool known = true;
+    nicbarr_cache_file_forget();
+    for (int i = 0; i < 2; ++i) {
+        known = known && calls(&idle[i], &writes[0]);
+    }
+    known = known && calls(&reads[0], &writes[0]);
+    expect_count(shape_of(4), 1);
+    known = known && calls(&reads[1], &writes[1]);
+    expect_count(shape_of(5), 1);
+    expect_count(shape_of(6), 0);
+    known = known && calls(&reads[2], &writes[2]);
+    expect_added(shape_of(7), 9);
+    known = known && calls(&reads[3], &writes[3]);
+    expect_count(shape_of(7), 1);
+    known = known && calls(&reads[4], &writes[4]);
+    if (known) {
+        const unsigned long long asking = idle[1] - idle[0];
+        *cost = (struct cost){reads[1] - reads[0] - asking, reads[2] - reads[1] - asking,
+                              reads[3] - reads[2] - asking, writes[3] - writes[2]};
+        assert_int_equal(reads[4] - reads[3], asking); /* the writer knows what it has written */
+    }
+    return known;
+}
+
+/* A file of so many shapes, each with one measurement. */
+static void many_shapes(uint32_t shapes)
+{
+    static char text[200 + 400 * 2000];
+    const size_t room = sizeof(text);
+    const struct nicbarr_measurement m = measurement_of(4);
+    size_t length;
+    assert_true(shapes <= 2000);
+    (void)unlink(path);
+    expect_added(shape_of(4), m.when);
+    expect_added(shape_of(5), m.when);
+    length = get(text, room);
+    while (length > 0 && '}' != text[length - 1]) {
+        --length;
+    }
+    length -= strlen("\n }\n}");
+    for (uint32_t i = 0; i < shapes; ++i) {
+        length += (size_t)snprintf(
+            text + length, room - length,
+            ",\n  \"other %u\": [{\"when\": \"1970-01-01T00:00:04Z\", \"confidence\": 0.9, "
+            "\"candidates\": [{\"choice\": \"openmpi\", \"rounds\": 9, \"us\": [1.5, 2, 3]}]}]",
+            (unsigned)i);
+    }
+    length += (size_t)snprintf(text + length, room - length, "\n }\n}");
+    assert_true(length < room);
+    crew_file_write(path, text, length);
+}
+
+static void few_system_calls(void **state)
+{
+    (void)state;
+    struct cost small, large;
+    many_shapes(1);
+    if (!cost_of_all(&small)) {
+        skip();
+    }
+    many_shapes(2000);
+    assert_true(cost_of_all(&large));
+    assert_int_equal(small.looking, 1);
+    assert_int_equal(large.looking, 1);
+    assert_int_equal(large.again, 0);
+    assert_int_equal(large.adding, 1);
+    assert_int_equal(large.written, 1);
+}
+
+/* What was kept is of the file as it is: another process's, or edited in place. */
+static void another_has_written(void **state)
+{
+    (void)state;
+    char text[2000];
+    expect_added(shape_of(4), 3);
+    expect_count(shape_of(4), 1);
+    const pid_t other = fork();
+    if (0 == other) {
+        struct myr_error error;
+        _exit(add(shape_of(4), 4, &error) ? 0 : 1);
+    }
+    assert_true(crew_join(other));
+    expect_count(shape_of(4), 2);
+    const size_t bytes = get(text, sizeof(text) - 1);
+    text[bytes] = '\0';
+    crew_file_write(path, "garbage", 7);
+    expect_complaint(shape_of(4), "line 1");
+    expect_complaint(shape_of(4), "line 1"); /* each time, though it was looked at once */
+    crew_file_write(path, text, bytes);
+    expect_count(shape_of(4), 2);
+    assert_int_equal(unlink(path), 0);
+    expect_count(shape_of(4), 0);
+}
+
+/* More files than are kept: each is still told from the others. */
+static void many_files(void **state)
+{
+    (void)state;
+    char name[sizeof(path)];
+    memcpy(name, path, sizeof(name));
+    for (int round = 0; round < 3; ++round) {
+        for (int i = 0; i < 9; ++i) {
+            snprintf(path, sizeof(path), "%.250s.%d", name, i);
+            expect_count(shape_of(4), (uint32_t)round);
+            expect_added(shape_of(4), 1 + 9 * round + i);
+            expect_count(shape_of(4), 1 + (uint32_t)round);
+            assert_true(holds(1 + 9 * round + i));
+        }
+    }
+    memcpy(path, name, sizeof(name));
+}
+
+static void too_large(void **state)
+{
+    (void)state;
+    unsigned long long before, after, end, writes;
+    expect_added(shape_of(4), 3);
+    assert_int_equal(truncate(path, (off_t)NICBARR_CACHE_MOST + 1), 0);
+    const bool known = calls(&before, &writes) && calls(&after, &writes);
+    expect_complaint(shape_of(4), "it has 4194305 bytes, more than the limit of 4194304");
+    expect_complaint(shape_of(4), "more than the limit");
+    assert_true(!known || (calls(&end, &writes) && end - after == after - before));
+    struct myr_error error;
+    assert_false(add(shape_of(4), 1, &error));
+    assert_int_equal(error.status, MYR_ERR_FOREIGN);
+}
+
 int main(void)
 {
     nicbarr_choice_nics(nicbarr_nic_names());
@@ -592,6 +755,8 @@ int main(void)
         TEST(lock_elsewhere),   TEST(locked_by_a_stranger),
         TEST(read_only_folder), TEST(unmakeable_folder),
         TEST(at_once),          TEST(killed_in_the_middle),
+        TEST(few_system_calls), TEST(another_has_written),
+        TEST(many_files),       TEST(too_large),
     };
     return cmocka_run_group_tests_name("cache file", tests, NULL, NULL);
 }

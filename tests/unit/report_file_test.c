@@ -232,6 +232,22 @@ static void says_why_it_cannot(void **state)
     memcpy(path, kept, sizeof(path));
 }
 
+/* What the person may have slipped in is not read whole just to see that it is no report. */
+static void what_is_too_large_stays(void **state)
+{
+    (void)state;
+    struct myr_error error = {0};
+    struct stat about;
+    crew_file_write(path, "{", 1);
+    assert_int_equal(truncate(path, (off_t)1 << 33), 0);
+    assert_false(write_some("1", "a:0", (const char *const[]){"A", NULL}, &error));
+    assert_non_null(strstr(error.text, path));
+    assert_non_null(strstr(error.text, "8589934592 bytes, more than the limit of 67108864"));
+    assert_int_equal(stat(path, &about), 0);
+    assert_true((off_t)1 << 33 == about.st_size);
+    unlink(path);
+}
+
 static int make_folder(void **state)
 {
     (void)state;
@@ -254,6 +270,7 @@ int main(void)
         cmocka_unit_test(counts_what_is_alike),    cmocka_unit_test(processes_share_it),
         cmocka_unit_test(collectives_have_a_list), cmocka_unit_test(what_is_left_of_a_report_goes),
         cmocka_unit_test(what_is_no_report_stays), cmocka_unit_test(says_why_it_cannot),
+        cmocka_unit_test(what_is_too_large_stays),
     };
     return cmocka_run_group_tests_name("report_file", tests, make_folder, remove_folder);
 }
