@@ -4,33 +4,27 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <jansson.h>
 #include <limits.h>
-#include <math.h>
 #include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "coll_nicbarr/files/cache_json.h"
 #include "coll_nicbarr/files/regular_file.h"
 #include "coll_nicbarr/nics.h"
 
 enum {
     KEY_BYTES = 800,
     PATH_BYTES = PATH_MAX + 8, /* with a suffix */
-    TIME_TEXT = 32,
     /* How long another may keep the lock: one of this user's, or anybody. (What is not remembered
      * is measured again.) */
     OWN_LOCK_MS = 30000,
     FOREIGN_LOCK_MS = 2000,
 };
-
-static const char format[] = "nicbarr tuning cache 2", earlier[] = "nicbarr tuning cache 1";
-static const char time_format[] = "%Y-%m-%dT%H:%M:%SZ";
 
 /* ---- keys ---- */
 
@@ -60,108 +54,15 @@ static void make_key(const struct nicbarr_cache_file *file, const struct nicbarr
              NULL == file->what ? "MPI_Barrier" : file->what);
 }
 
-/* ---- measurements as JSON ---- */
-
-static json_t *write_measurement(const struct nicbarr_measurement *measurement)
-{
-    char when[TIME_TEXT] = "";
-    struct tm utc;
-    const time_t seconds = (time_t)measurement->when;
-    json_t *candidates = json_array();
-    for (uint32_t c = 0; c < measurement->count; ++c) {
-        const struct nicbarr_quartiles us = measurement->of[c].us;
-        json_array_append_new(candidates, json_pack("{s:s, s:i, s:[f, f, f]}", "choice",
-                                                    measurement->of[c].name, "rounds",
-                                                    (int)measurement->of[c].rounds, "us", us.q1,
-                                                    us.median, us.q3));
-    }
-    strftime(when, sizeof(when), time_format, gmtime_r(&seconds, &utc));
-    return json_pack("{s:s, s:f, s:o}", "when", when, "confidence", measurement->confidence,
-                     "candidates", candidates);
-}
-
-static bool read_time(const json_t *text, int64_t *when)
-{
-    struct tm utc = {0};
-    const char *value = json_string_value(text);
-    const char *end = NULL == value ? NULL : strptime(value, time_format, &utc);
-    *when = NULL == end ? 0 : (int64_t)timegm(&utc);
-    return NULL != end && '\0' == *end;
-}
-
-/* A figure above 0, as all are. */
-static bool read_figure(const json_t *value, double *figure)
-{
-    *figure = json_number_value(value);
-    return isfinite(*figure) && *figure > 0;
-}
-
-/* False where it is not as we write it. */
-static bool read_measurement(const json_t *json, struct nicbarr_measurement *measurement)
-{
-    const json_t *candidates = json_object_get(json, "candidates");
-    const json_t *confidence = json_object_get(json, "confidence");
-    const double sure = json_number_value(confidence);
-    const size_t count = json_array_size(candidates);
-    bool good = read_time(json_object_get(json, "when"), &measurement->when) &&
-                json_is_number(confidence) && sure >= 0 && sure <= 1 && count >= 1 &&
-                count <= NICBARR_CONTESTANTS;
-    measurement->confidence = sure;
-    measurement->count = (uint32_t)count;
-    for (size_t c = 0; good && c < count; ++c) {
-        const json_t *one = json_array_get(candidates, c), *us = json_object_get(one, "us");
-        const char *name = json_string_value(json_object_get(one, "choice"));
-        const json_int_t rounds = json_integer_value(json_object_get(one, "rounds"));
-        struct nicbarr_quartiles *quartiles = &measurement->of[c].us;
-        good = NULL != name && strlen(name) < NICBARR_CHOICE_TEXT && rounds >= 1 &&
-               rounds <= INT_MAX && read_figure(json_array_get(us, 0), &quartiles->q1) &&
-               read_figure(json_array_get(us, 1), &quartiles->median) &&
-               read_figure(json_array_get(us, 2), &quartiles->q3);
-        measurement->of[c].rounds = (uint32_t)rounds;
-        snprintf(measurement->of[c].name, NICBARR_CHOICE_TEXT, "%s", NULL == name ? "" : name);
-    }
-    return good;
-}
-
 /* ---- reading ---- */
 
-static json_t *empty_root(void)
-{
-    return json_pack("{s:s, s:{}}", "format", format, "shapes");
-}
-
-/* The content of a file that is open, as JSON; NULL, with a line, if it is none. */
+/* The content of a file that is open; NULL, with a line, if it is none of ours. */
 static json_t *parse(int in, struct myr_error *error)
 {
-    json_error_t trouble = {.line = 0};
     size_t bytes = 0;
     char *text = nicbarr_read_whole(in, NICBARR_CACHE_MOST, &bytes, error);
-    if (NULL == text) {
-        return NULL;
-    }
-    json_t *root = 0 == bytes ? empty_root() : json_loadb(text, bytes, 0, &trouble);
+    json_t *root = NULL == text ? NULL : nicbarr_cache_json_parse(text, bytes, error);
     free(text);
-    if (NULL == root) {
-        myr_write_error(error, MYR_ERR_FOREIGN, 0, "line %d: %s", trouble.line, trouble.text);
-    }
-    return root;
-}
-
-/* `root`, if it is a cache of ours; NULL, with a line, if it is not. Takes the reference over. */
-static json_t *accept_ours(json_t *root, struct myr_error *error)
-{
-    const char *says = json_string_value(json_object_get(root, "format"));
-    if (NULL != says && 0 == strcmp(says, earlier)) {
-        json_decref(root);
-        return empty_root();
-    }
-    if (NULL == says || 0 != strcmp(says, format) ||
-        !json_is_object(json_object_get(root, "shapes"))) {
-        myr_write_error(error, MYR_ERR_FOREIGN, 0,
-                        "it is something else, or of another version of nicbarr");
-        json_decref(root);
-        return NULL;
-    }
     return root;
 }
 
@@ -173,7 +74,7 @@ static json_t *load(const char *path, struct nicbarr_file_version *version, stru
     *version = (struct nicbarr_file_version){0};
     const int in = nicbarr_open_regular(path, O_RDONLY, 0, &why);
     if (in < 0 && MYR_ERR_NOT_THERE == why.status) {
-        return empty_root();
+        return nicbarr_cache_json_empty();
     }
     if (in < 0) {
         *error = why;
@@ -182,7 +83,7 @@ static json_t *load(const char *path, struct nicbarr_file_version *version, stru
     (void)nicbarr_version_of_open(in, version);
     json_t *root = parse(in, error);
     close(in);
-    return NULL == root ? NULL : accept_ours(root, error);
+    return root;
 }
 
 /* ---- what was parsed ---- */
@@ -266,11 +167,7 @@ bool nicbarr_cache_file_read(const struct nicbarr_cache_file *file,
     make_key(file, shape, key);
     pthread_mutex_lock(&parsed_lock);
     const json_t *root = look_up(file->path, error);
-    const json_t *list = json_object_get(json_object_get(root, "shapes"), key);
-    for (size_t i = 0; i < json_array_size(list) && evidence->count < NICBARR_EVIDENCE_MOST; ++i) {
-        evidence->count +=
-            read_measurement(json_array_get(list, i), &evidence->of[evidence->count]);
-    }
+    nicbarr_cache_json_read(root, key, evidence);
     pthread_mutex_unlock(&parsed_lock);
     return NULL != root;
 }
@@ -337,36 +234,6 @@ static int lock(const char *path, int no_folders, struct myr_error *error)
     return door;
 }
 
-/* Remove what is not as we write it; then the number of the oldest. */
-static size_t sweep(json_t *list)
-{
-    struct nicbarr_measurement one;
-    size_t oldest = 0;
-    int64_t when = INT64_MAX;
-    for (size_t i = 0; i < json_array_size(list);) {
-        if (!read_measurement(json_array_get(list, i), &one)) {
-            json_array_remove(list, i);
-            continue;
-        }
-        if (one.when < when) {
-            when = one.when;
-            oldest = i;
-        }
-        ++i;
-    }
-    return oldest;
-}
-
-/* Add one to those of a shape, of which the newest are kept. */
-static void add_to(json_t *list, const struct nicbarr_measurement *measurement)
-{
-    json_array_append_new(list, write_measurement(measurement));
-    for (size_t oldest = sweep(list); json_array_size(list) > NICBARR_CACHE_KEPT;
-         oldest = sweep(list)) {
-        json_array_remove(list, oldest);
-    }
-}
-
 /* A new file beside it; -1 otherwise. Who has the lock may do with it as he likes: what is there is
  * of one who was killed. */
 static int make_fresh(const char *fresh, struct myr_error *error)
@@ -379,31 +246,17 @@ static int make_fresh(const char *fresh, struct myr_error *error)
     return out;
 }
 
-/* Have the file say what `root` says, by way of the new one, which is closed. */
-static bool replace(const char *path, const char *fresh, int out, const json_t *root,
+/* Have the file hold `text` (NULL: there is no memory), by way of the new one, which is closed. */
+static bool replace(const char *path, const char *fresh, int out, const char *text,
                     struct nicbarr_file_version *version, struct myr_error *error)
 {
-    char *text = json_dumps(root, JSON_INDENT(1));
     const bool dumped = NULL != text && nicbarr_write_whole(out, text, strlen(text)) &&
                         nicbarr_version_of_open(out, version);
     const bool written = 0 == close(out) && dumped && 0 == rename(fresh, path);
     if (!written) {
         myr_write_error(error, MYR_ERR_SYSTEM, errno, "it cannot be written");
     }
-    free(text);
     return written;
-}
-
-/* Add it to what `root` has of `key`. */
-static void add_to_root(json_t *root, const char *key,
-                        const struct nicbarr_measurement *measurement)
-{
-    json_t *shapes = json_object_get(root, "shapes"), *list = json_object_get(shapes, key);
-    if (!json_is_array(list)) {
-        list = json_array();
-        json_object_set_new(shapes, key, list);
-    }
-    add_to(list, measurement);
 }
 
 /* The file is locked: read it, add to it, and replace it. */
@@ -422,8 +275,10 @@ static bool rewrite(const char *path, const char *key,
     if (NULL == root) {
         close(out);
     } else {
-        add_to_root(root, key, measurement);
-        written = replace(path, fresh, out, root, &version, error);
+        nicbarr_cache_json_add(root, key, measurement);
+        char *text = nicbarr_cache_json_text(root, key);
+        written = replace(path, fresh, out, text, &version, error);
+        free(text);
     }
     if (written) {
         pthread_mutex_lock(&parsed_lock);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A file of the tuning cache: what jobs have measured, by the shape they measured it on, as JSON
- * (docs/tuning-cache.md). cache.c says which files there are, and knows the component; here is
- * neither that nor Open MPI.
+ * (docs/tuning-cache.md; cache_json.c has the content). cache.c says which files there are, and
+ * knows the component; here is neither that nor Open MPI.
  *
  * A file is replaced as a whole, by rename, under a lock. Readers need no lock. They see the old
  * file or the new one. A writer that is killed leaves the old file, and a new one beside it that
@@ -27,11 +27,6 @@
 #include "coll_nicbarr/choice/evidence.h"
 #include "coll_nicbarr/shape.h"
 #include "libmyr/status.h"
-
-enum {
-    NICBARR_CACHE_KEPT = 8,       /* measurements of a shape in a file, the newest */
-    NICBARR_CACHE_MOST = 4 << 20, /* bytes of a file; a larger one is not ours */
-};
 
 struct nicbarr_cache_file {
     const char *path;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Fuzzes the reader of the tuning cache (coll_nicbarr/files/cache_file.c). Built and run by run.sh.
+ * Fuzzes the reader of the tuning cache (coll_nicbarr/files/cache_file.c, cache_json.c). Built and
+ * run by run.sh.
  *
  * An input is a byte for the shape, and the file's content. Invariants: what is read is in its
  * ranges, and can be weighed; where the file cannot be used there is a complaint of one line; what
@@ -12,6 +13,7 @@
 #include <unistd.h>
 
 #include "coll_nicbarr/files/cache_file.h"
+#include "coll_nicbarr/files/cache_json.h"
 #include "coll_nicbarr/nics.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/unit/crew.h"

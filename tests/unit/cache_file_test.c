@@ -28,6 +28,7 @@
 #include <cmocka.h>
 
 #include "coll_nicbarr/files/cache_file.h"
+#include "coll_nicbarr/files/cache_json.h"
 #include "coll_nicbarr/nics.h"
 #include "tests/unit/crew.h"
 
