@@ -1,40 +1,111 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Words that the job's processes leave for each other; see segment.h. */
+/*
+ * Words that the job's processes leave for each other; see segment.h.
+ *
+ * A hash table with open addressing. The first one is in the header. When three quarters of a table
+ * are in use it moves to a block that has room for twice as many. Where there is no such block, the
+ * last quarter is used as well.
+ *
+ * Invariants: notes are never removed, so a search ends at the first free place. A process may be
+ * killed at any point: a table is complete before `notes` points to it, and a value is written
+ * before its key.
+ */
 #include "libmyr/node/segment_inside.h"
 
-/* Where the note with `key` is, else where one can be put; MYR_NOTES when there is no room. Locked.
- */
-static uint32_t find_note(const struct myr_sram *sram, uint64_t key)
+#include <string.h>
+
+static struct myr_notes *table_of(const struct myr_segment *segment)
 {
-    uint32_t i = 0;
-    while (i < MYR_NOTES && 0 != sram->note[i].key && key != sram->note[i].key) {
-        ++i;
-    }
-    return i;
+    return (struct myr_notes *)((uint8_t *)segment->sram + segment->sram->notes);
 }
 
-static void set_note(struct myr_sram *sram, uint32_t place, uint64_t key, uint64_t value)
+/* Where the note with `key` is, else where it can be put; NULL when there is no room. */
+static struct myr_note *find_note(struct myr_notes *table, uint64_t key)
 {
-    if (place < MYR_NOTES) {
-        sram->note[place].key = key;
-        sram->note[place].value = value;
+    const uint32_t mask = table->capacity - 1;
+    uint32_t i = (uint32_t)((key * UINT64_C(0x9e3779b97f4a7c15)) >> 32) & mask;
+    for (uint32_t looked = 0; looked <= mask; ++looked, i = (i + 1) & mask) {
+        if (0 == table->note[i].key || key == table->note[i].key) {
+            return &table->note[i];
+        }
+    }
+    return NULL;
+}
+
+static void put(struct myr_notes *table, struct myr_note *place, uint64_t key, uint64_t value)
+{
+    const bool fresh = 0 == place->key;
+    place->value = value;
+    atomic_signal_fence(memory_order_seq_cst); /* (all others wait for the lock) */
+    place->key = key;
+    table->used += fresh;
+}
+
+/* Move to a table of twice the size; where there is no memory, the one there is stays. */
+static void grow(struct myr_segment *segment)
+{
+    struct myr_sram *sram = segment->sram;
+    const struct myr_notes *from = table_of(segment);
+    const uint32_t capacity = 2 * from->capacity, had = sram->notes;
+    const size_t bytes = sizeof(*from) + capacity * sizeof(from->note[0]);
+    const uint32_t block_class = myr_block_class(bytes);
+    const uint32_t offset =
+        sram->full || block_class == MYR_BLOCK_CLASSES ? 0 : myr_take_block(segment, block_class);
+    if (0 == offset) {
+        return;
+    }
+    struct myr_notes *to = (struct myr_notes *)myr_block_at(segment, offset);
+    memset(to, 0, bytes);
+    to->capacity = capacity;
+    to->block_class = block_class;
+    for (uint32_t i = 0; i < from->capacity; ++i) {
+        if (0 != from->note[i].key) {
+            put(to, find_note(to, from->note[i].key), from->note[i].key, from->note[i].value);
+        }
+    }
+    atomic_signal_fence(memory_order_seq_cst);
+    sram->notes = offset;
+    if (from != (const struct myr_notes *)sram->first_notes) {
+        myr_give_block(segment, had, from->block_class);
     }
 }
 
-void myr_note_set(struct myr_segment *segment, uint64_t key, uint64_t value)
+/* The place of `key` in a table with room for it, NULL if there is none. Locked. */
+static struct myr_note *make_room(struct myr_segment *segment, uint64_t key)
+{
+    struct myr_notes *table = table_of(segment);
+    struct myr_note *place = find_note(table, key);
+    if ((NULL == place || 0 == place->key) && table->used >= table->capacity / 4 * 3) {
+        grow(segment);
+        place = find_note(table_of(segment), key);
+    }
+    return place;
+}
+
+void myr_notes_begin(struct myr_segment *segment)
+{
+    segment->sram->notes = offsetof(struct myr_sram, first_notes);
+    table_of(segment)->capacity = MYR_NOTES;
+}
+
+bool myr_note_set(struct myr_segment *segment, uint64_t key, uint64_t value)
 {
     myr_segment_lock(segment);
-    set_note(segment->sram, find_note(segment->sram, key), key, value);
+    struct myr_note *place = make_room(segment, key);
+    if (NULL != place) {
+        put(table_of(segment), place, key, value);
+    }
     myr_segment_unlock(segment);
+    return NULL != place;
 }
 
 bool myr_note_add(struct myr_segment *segment, uint64_t key, uint64_t value)
 {
     myr_segment_lock(segment);
-    const uint32_t place = find_note(segment->sram, key);
-    const bool first = place < MYR_NOTES && 0 == segment->sram->note[place].key;
-    if (first) {
-        set_note(segment->sram, place, key, value);
+    struct myr_note *place = make_room(segment, key);
+    const bool first = NULL == place || 0 == place->key;
+    if (NULL != place && first) {
+        put(table_of(segment), place, key, value);
     }
     myr_segment_unlock(segment);
     return first;
@@ -43,8 +114,8 @@ bool myr_note_add(struct myr_segment *segment, uint64_t key, uint64_t value)
 uint64_t myr_note_get(struct myr_segment *segment, uint64_t key)
 {
     myr_segment_lock(segment);
-    const uint32_t place = find_note(segment->sram, key);
-    const uint64_t value = place < MYR_NOTES ? segment->sram->note[place].value : 0;
+    const struct myr_note *place = find_note(table_of(segment), key);
+    const uint64_t value = NULL == place ? 0 : place->value;
     myr_segment_unlock(segment);
     return value;
 }

@@ -131,11 +131,12 @@ void myr_records_each(struct myr_segment *segment, myr_record_fn each, void *con
 /* Bytes of slots that the record really has (at least what its creator asked for). */
 size_t myr_record_bytes(const struct myr_record *record);
 
-/* Remember `value` (not 0) under `key` (not 0) for all processes, until the last one leaves. When
- * there are too many notes, a new one is lost. */
-void myr_note_set(struct myr_segment *segment, uint64_t key, uint64_t value);
+/* Remember `value` (not 0) under `key` (not 0) for all processes, until the last one leaves. False:
+ * there is no memory left for another note. */
+bool myr_note_set(struct myr_segment *segment, uint64_t key, uint64_t value);
 
-/* The same, unless the key is known already; true for the one process that does it first. */
+/* The same, unless the key is known already; true for the one process that does it first, and for
+ * all where there is no memory: what is to be said once is rather said twice than never. */
 bool myr_note_add(struct myr_segment *segment, uint64_t key, uint64_t value);
 uint64_t myr_note_get(struct myr_segment *segment, uint64_t key); /* 0: nothing known */
 

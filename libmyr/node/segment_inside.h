@@ -33,6 +33,9 @@ bool myr_commit(const struct myr_segment *segment, size_t offset, size_t bytes);
 /* Write into the calling process's entry where it may run. */
 void myr_tell_processors(struct myr_sram_process *process);
 
+/* Make a new segment's first table of notes. */
+void myr_notes_begin(struct myr_segment *segment);
+
 /* The lock of all that has no word of its own. When a process dies with it, the segment is full
  * from then on. */
 void myr_segment_lock(struct myr_segment *segment);

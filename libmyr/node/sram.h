@@ -17,14 +17,14 @@
 #include "firmware/atomics.h"
 
 #define MYR_SRAM_MAGIC 0x6d61727372796dULL /* "myrsram" */
-#define MYR_SRAM_LAYOUT 6
+#define MYR_SRAM_LAYOUT 7
 
 enum {
     MYR_PROCESSES = 1024,   /* processes of a job on a node */
     MYR_PROCESSORS = 1024,  /* as cpu_set_t */
     MYR_BUCKETS = 1024,     /* of the hash table that finds records */
     MYR_BLOCK_CLASSES = 20, /* blocks of MYR_LINE << class bytes: 128 bytes to 64 MiB */
-    MYR_NOTES = 128,        /* things worth knowing for the job's other processes */
+    MYR_NOTES = 128,        /* that the first table of notes has room for; a power of two */
 };
 
 /* One process. It writes its own entry itself; the others read it. */
@@ -50,6 +50,16 @@ struct myr_record {
     _Alignas(MYR_LINE) uint8_t slots[];
 };
 
+/* Things worth knowing for the job's other processes, by their keys: a hash table, see notes.c. */
+struct myr_notes {
+    uint32_t capacity; /* a power of two */
+    uint32_t used;
+    uint32_t block_class; /* of the block that it is in */
+    struct myr_note {
+        uint64_t key, value; /* key 0: a free place */
+    } note[];
+};
+
 struct myr_sram {
     uint64_t magic;
     uint32_t layout;
@@ -63,9 +73,9 @@ struct myr_sram {
     uint32_t processes; /* entries of the table of processes that were ever taken */
     uint32_t free_block[MYR_BLOCK_CLASSES];
     uint32_t bucket[MYR_BUCKETS];
-    struct {
-        uint64_t key, value;
-    } note[MYR_NOTES];
+    uint32_t notes; /* offset of the table of notes in use */
+    _Alignas(uint64_t) uint8_t
+        first_notes[sizeof(struct myr_notes) + MYR_NOTES * sizeof(struct myr_note)];
     _Alignas(MYR_LINE) myr_word population; /* shared: changes whenever a process comes, goes or is
                                                bound anew */
     _Alignas(MYR_LINE) struct myr_sram_process process[MYR_PROCESSES];

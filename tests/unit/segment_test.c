@@ -1107,17 +1107,88 @@ static void notes(void **state)
     assert_true(crew_join(crew_fork(set_a_note, 6, NULL)));
     assert_int_equal(myr_note_get(segment, 77), 1006);
     assert_int_equal(myr_note_get(segment, 78), 0);
-    for (uint64_t key = 1000; key < 1000 + MYR_NOTES - 1; ++key) {
-        myr_note_set(segment, key, UINT64_MAX - key);
+    myr_segment_leave(segment);
+}
+
+enum { MORE_NOTES = 40 * MYR_NOTES };
+
+static uint64_t note_of(uint64_t key)
+{
+    return UINT64_MAX - key;
+}
+
+/* (Many of them alike in their lowest bits, or in their highest.) */
+static uint64_t key_of(uint64_t n)
+{
+    return (2 * n + 1) << n % 49;
+}
+
+static void set_a_third(uint32_t rank, void *context)
+{
+    (void)context;
+    struct myr_segment *segment;
+    CREW_CHECK(MYR_OK == myr_segment_join(folder, LIMIT, &segment, NULL), "cannot join");
+    meet(0);
+    for (uint64_t key = 1 + rank; key <= MORE_NOTES; key += 3) {
+        CREW_CHECK(myr_note_set(segment, key_of(key), note_of(key)), "no room");
+        CREW_CHECK(note_of(key) == myr_note_get(segment, key_of(key)), "lost at once");
     }
-    for (uint64_t key = 1000; key < 1000 + MYR_NOTES - 1; ++key) {
-        assert_true(UINT64_MAX - key == myr_note_get(segment, key));
+    meet(1);
+    for (uint64_t key = 1; key <= MORE_NOTES; ++key) {
+        CREW_CHECK(0 != myr_note_get(segment, key_of(key)), "lost");
     }
-    myr_note_set(segment, 5000, 1); /* no room: forgotten, and nothing else is */
-    assert_int_equal(myr_note_get(segment, 5000), 0);
-    assert_int_equal(myr_note_get(segment, 77), 1006);
-    myr_note_set(segment, 77, 3);
-    assert_int_equal(myr_note_get(segment, 77), 3);
+    myr_segment_leave(segment);
+}
+
+/* There may be any number, set by several at once: none is lost. */
+static void notes_many(void **state)
+{
+    (void)state;
+    struct myr_segment *segment = join(folder, LIMIT);
+    myr_note_set(segment, UINT64_MAX, 4);
+    board_begin(3);
+    pid_t pids[3];
+    for (uint32_t r = 0; r < 3; ++r) {
+        pids[r] = crew_fork(set_a_third, r, NULL);
+    }
+    for (uint32_t r = 0; r < 3; ++r) {
+        assert_true(crew_join(pids[r]));
+    }
+    board_end();
+    assert_int_equal(myr_note_get(segment, UINT64_MAX), 4);
+    assert_true(myr_segment_bytes(segment) < LIMIT);
+    myr_segment_leave(segment);
+}
+
+/* Where no memory is left, what is known stays, can be changed, and the writer is told. */
+static void notes_without_memory(void **state)
+{
+    (void)state;
+    struct myr_segment *segment = join(NULL, LIMIT);
+    uint64_t key = 1, first = 0;
+    while (key <= MYR_NOTES / 2) {
+        assert_true(myr_note_set(segment, key, note_of(key)));
+        ++key;
+    }
+    for (size_t bytes = LIMIT / 2; bytes > 0; bytes /= 2) {
+        while (NULL != myr_segment_alloc(segment, bytes)) {
+            first += bytes;
+        }
+    }
+    assert_true(first > LIMIT / 4);
+    while (myr_note_set(segment, key, note_of(key))) {
+        ++key;
+    }
+    assert_int_equal(key, MYR_NOTES + 1); /* the last quarter is not left empty */
+    assert_int_equal(myr_note_get(segment, key), 0);
+    for (int time = 0; time < 2; ++time) {
+        assert_true(myr_note_add(segment, key, 1)); /* what has not been said is said */
+        assert_false(myr_note_add(segment, 7, 1));
+    }
+    assert_true(myr_note_set(segment, 7, note_of(7)));
+    for (uint64_t k = 1; k < key; ++k) {
+        assert_true(note_of(k) == myr_note_get(segment, k));
+    }
     myr_segment_leave(segment);
 }
 
@@ -1169,17 +1240,6 @@ static void notes_added(void **state)
     }
     board_end();
     crew_memory_free(firsts, 4096);
-
-    struct myr_segment *segment = join(NULL, LIMIT);
-    for (uint64_t key = 1; key <= MYR_NOTES; ++key) {
-        assert_true(myr_note_add(segment, key, 1));
-        assert_false(myr_note_add(segment, key, 2));
-        assert_int_equal(myr_note_get(segment, key), 1);
-    }
-    assert_false(myr_note_add(segment, 5000, 1)); /* no room */
-    myr_note_set(segment, 7, 3);
-    assert_int_equal(myr_note_get(segment, 7), 3);
-    myr_segment_leave(segment);
 }
 
 /* ---- who runs where ---- */
@@ -1489,8 +1549,13 @@ static void work(uint32_t rank, void *context)
                 atomic_fetch_add(&arena->created, 1);
                 myr_record_leave(segment, record);
             }
-            myr_note_set(segment, 1 + id, 1 + id);
-            CREW_CHECK(myr_note_get(segment, 1 + id) == 1 + id, "another one's note");
+            /* So many that the table grows; where somebody was killed, it may not any more. */
+            const uint64_t key = 1 + 1000 * rank + crew_below(&random, 1000);
+            const uint64_t note = myr_note_get(segment, key);
+            CREW_CHECK(0 == note || key == note, "another one's note");
+            if (myr_note_set(segment, key, key) || 0 != note) {
+                CREW_CHECK(key == myr_note_get(segment, key), "lost");
+            }
         }
         (void)myr_segment_oversubscribed(segment);
         myr_segment_leave(segment);
@@ -1608,6 +1673,8 @@ int main(void)
         IN_A_FOLDER(too_large),
         IN_A_FOLDER(system_out_of_memory),
         IN_A_FOLDER(notes),
+        IN_A_FOLDER(notes_many),
+        IN_A_FOLDER(notes_without_memory),
         IN_A_FOLDER(notes_not_found),
         IN_A_FOLDER(notes_added),
         IN_A_FOLDER(census),
