@@ -26,6 +26,10 @@ for way in "" "$runner" "--mca mtl_myr_direct 0" "--mca mtl_myr_buffers 8"; do
     # shellcheck disable=SC2086 # options
     check "messages $way" over_myr 3 $way "$programs/pt2pt" --rounds 5
 done
+check "statuses, Open MPI's own" ok 2 --mca pml ob1 --mca btl $usual "$programs/statuses"
+for processes in 1 2 3; do
+    check "statuses, $processes processes" over_myr $processes "$programs/statuses"
+done
 check "messages of several threads" over_myr 3 "$programs/pt2pt" --rounds 3 --threads 4
 # shellcheck disable=SC2086 # options
 check "messages of several threads, runner" over_myr 3 $runner "$programs/pt2pt" --rounds 3 --threads 4
@@ -74,6 +78,7 @@ refused() { ! job 1 $myr "$@" $quiet_ledger; }
 
 if there_are_hosts; then
     messages_on_hosts
+    check "statuses, 2 hosts" on_hosts 2 1 "$programs/statuses"
     # shellcheck disable=SC2086 # options
     for way in "" "$runner"; do
         check "matching, 2 hosts with 2 processes each $way" on_hosts 2 2 $way \
