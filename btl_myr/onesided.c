@@ -28,6 +28,12 @@
  * that the asking process has mapped itself: its own, or with MPI_Win_allocate its neighbours'.
  * Then the address is one of this process. (osc/rdma of 4.1.4 means it so, and forgets that a
  * compare-and-swap goes to a BTL all the same.) There is no btl_flush, as callbacks tell all.
+ *
+ * All processes of a window must use one BTL, but osc/rdma has them choose it independently. It
+ * takes the lowest latency among the modules that reach everybody, and breaks a tie by the order in
+ * which a process meets them; that order depends on its rank. On one node vader counts as one that
+ * reaches everybody, since it needs no endpoint to itself, and claims 1 us. So this module claims
+ * 0, and wins wherever it reaches everybody, which all processes see alike.
  */
 #include "btl_myr/btl_myr.h"
 
@@ -450,6 +456,7 @@ void mca_btl_myr_onesided_open(mca_btl_base_module_t *module)
     module->btl_min_rdma_pipeline_size = 0;
     module->btl_rdma_pipeline_send_length = 0;
     module->btl_bandwidth = 0;
+    module->btl_latency = 0; /* see above */
     module->btl_put_limit = SIZE_MAX;
     module->btl_get_limit = SIZE_MAX;
     /* Own memory need not be registered. */

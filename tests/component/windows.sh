@@ -12,9 +12,11 @@ play() { # PROCESSES [MPIRUN-OPTION...] ARGUMENTS: of the program, as one word
     job "$processes" $myr "${@:2:$#-2}" "$programs/windows" $arguments && said "^ok windows"
 }
 by_letters="--mca btl_myr_flags send"
+beside="--mca pml ob1 --mca btl $usual,myr" # messages go by the others
 
 for processes in 1 2 4; do
     check "windows, $processes processes" play $processes ""
+    myr=$beside check "beside other BTLs, $processes processes" play $processes ""
 done
 # shellcheck disable=SC2086 # options
 {
@@ -41,6 +43,7 @@ if there_are_hosts; then
     check "2 hosts" hosts 2 1 ""
     check "3 hosts" hosts 3 1 "--windows 6"
     check "2 hosts with 2 processes each" hosts 2 2 "--windows 6"
+    myr=$beside check "beside other BTLs, 2 hosts with 2 processes each" hosts 2 2 "--windows 6"
     check "2 hosts, losses" hosts --loss 10 --reorder 5 --seed 7 2 1 \
         "--windows 6 --rounds 3 --largest 60000"
     check "3 hosts, losses and doubles" hosts --loss 5 --duplicate 5 --seed 8 3 1 \
