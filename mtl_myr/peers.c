@@ -1,7 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The way to other processes. Open MPI tells of processes at the beginning; most of them never hear
- * from each other. So a process is connected to when it is first sent to, or answered.
+ * The way to other processes. Open MPI tells of a job's processes at the beginning; most of them
+ * never hear from each other. So a process is connected to when it is first sent to, or answered,
+ * or when its NIC knocks.
+ *
+ * Processes of other jobs (MPI_Comm_spawn, MPI_Comm_accept) are connected to as soon as Open MPI
+ * tells of them. Nobody could look for them when their NIC knocks, as a job can list its own
+ * processes only; they are few, and about to communicate.
  */
 #include "mtl_myr/mtl_myr.h"
 
@@ -92,6 +97,11 @@ int mca_mtl_myr_add_procs(mca_mtl_base_module_t *mtl, size_t count, struct ompi_
             return OMPI_ERR_UNREACH;
         }
         procs[p]->proc_endpoints[OMPI_PROC_ENDPOINT_TAG_MTL] = NULL;
+        if (procs[p]->super.proc_name.jobid != OMPI_PROC_MY_NAME->jobid) {
+            mca_mtl_myr_lock();
+            (void)peer_named(&procs[p]->super.proc_name); /* who cannot be reached: a send fails */
+            mca_mtl_myr_unlock();
+        }
     }
     return OMPI_SUCCESS;
 }

@@ -50,9 +50,23 @@ on_hosts() { # [NETHOSTS-OPTION...] HOSTS PER-HOST PROGRAM...: $myr is put betwe
     timeout -k 5 "${watchdog:-300}" "$nethosts" "${hosts[@]}" "$1" "$2" $myr "${@:3}" \
         > "$scratch/out" 2>&1 && said "^ok"
 }
+# Two processes on the first of some hosts start others elsewhere (tests/mpi/spawned.c).
+starting_others() { # HOSTS PROGRAM-OPTION...
+    local hosts=$1
+    shift
+    # shellcheck disable=SC2016,SC2086 # NETHOSTS_MPIRUN is nethosts' own; options
+    timeout -k 5 "${watchdog:-300}" "$nethosts" --shell "$hosts" 2 \
+        bash -c 'exec "$NETHOSTS_MPIRUN" -np 2 "$@"' starts $myr --mca coll ^nicbarr \
+        "$programs/spawned" "$@" --ledger "$scratch/ledger" --cells "$scratch/ledger" \
+        > "$scratch/out" 2>&1 && [ "$(grep -c "^ok spawned" "$scratch/out")" = 3 ]
+}
 messages_on_hosts() {
     check "2 hosts" on_hosts 2 1 "$programs/pt2pt" --rounds 8
     check "3 hosts with 2 processes each" on_hosts 3 2 "$programs/pt2pt" --rounds 3
     check "threads, 2 hosts with 2 processes each" on_hosts 2 2 "$programs/pt2pt" --rounds 2 \
         --threads 3
+    check "processes that come later, on another host" starting_others 2 --hosts 10.77.0.2 \
+        --more-hosts 10.77.0.1,10.77.0.2
+    check "jobs of two hosts connect" starting_others 3 --strangers --hosts 10.77.0.2 \
+        --more-hosts 10.77.0.3
 }
