@@ -119,27 +119,37 @@ int mca_mtl_myr_isend(mca_mtl_base_module_t *mtl, struct ompi_communicator_t *co
     return OMPI_SUCCESS;
 }
 
+/* A send that is waited for here. */
+struct blocking_send {
+    struct mca_mtl_myr_request request; /* first: it is found by its request */
+    struct ompi_request_t end;          /* for its status only */
+    atomic_bool done;
+};
+
+/* Releases what mca_mtl_myr_complete() has written, which another thread may have called. The
+ * sender's frame is gone afterwards. */
 static void note_end(mca_mtl_request_t *request)
 {
-    request->ompi_req = NULL;
+    struct blocking_send *send = (struct blocking_send *)request;
+    atomic_store_explicit(&send->done, true, memory_order_release);
 }
 
 int mca_mtl_myr_send(mca_mtl_base_module_t *mtl, struct ompi_communicator_t *comm, int dest,
                      int tag, struct opal_convertor_t *convertor, mca_pml_base_send_mode_t mode)
 {
-    struct ompi_request_t end;          /* for its status only */
-    struct mca_mtl_myr_request request; /* (what is not written here, a send does not read) */
-    request.super.ompi_req = &end;
-    request.super.completion_callback = note_end;
+    struct blocking_send send; /* (what is not written here, a send does not read) */
+    send.request.super.ompi_req = &send.end;
+    send.request.super.completion_callback = note_end;
+    atomic_init(&send.done, false);
     const int status =
-        mca_mtl_myr_isend(mtl, comm, dest, tag, convertor, mode, true, &request.super);
+        mca_mtl_myr_isend(mtl, comm, dest, tag, convertor, mode, true, &send.request.super);
     if (OMPI_SUCCESS != status) {
         return status;
     }
-    while (NULL != *(struct ompi_request_t *volatile *)&request.super.ompi_req) {
+    while (!atomic_load_explicit(&send.done, memory_order_acquire)) {
         opal_progress();
     }
-    return end.req_status.MPI_ERROR;
+    return send.end.req_status.MPI_ERROR;
 }
 
 /* ---- receives ---- */

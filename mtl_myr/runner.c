@@ -11,10 +11,11 @@
  */
 #include "mtl_myr/mtl_myr.h"
 
-#include <pthread.h>
 #include <sched.h>
 #include <string.h>
 #include <sys/prctl.h>
+
+#include "os/thread.h"
 
 enum {
     GLANCES = 40,       /* whether the host makes calls: 1 us */
@@ -93,7 +94,7 @@ static void *run(void *context)
 int mca_mtl_myr_runner_start(void)
 {
     atomic_store(&ending, false);
-    runs = 0 == pthread_create(&thread, NULL, run, NULL);
+    runs = 0 == os_thread_create(&thread, run, NULL);
     return runs ? OMPI_SUCCESS : OMPI_ERROR;
 }
 

@@ -22,6 +22,7 @@ mpi_programs = \
     tests/mpi/short_job \
     tests/mpi/matching \
     tests/mpi/statuses \
+    tests/mpi/signals \
     tests/mpi/moving \
     tests/mpi/message_pvars \
     tests/mpi/mismatched \
@@ -92,6 +93,9 @@ tests_mpi_matching_LDADD = $(MPI_LIBS)
 tests_mpi_statuses_SOURCES = tests/mpi/statuses.c $(mpi_common)
 tests_mpi_statuses_CFLAGS = $(mpi_cflags)
 tests_mpi_statuses_LDADD = $(MPI_LIBS)
+tests_mpi_signals_SOURCES = tests/mpi/signals.c $(mpi_common)
+tests_mpi_signals_CFLAGS = $(mpi_cflags)
+tests_mpi_signals_LDADD = $(MPI_LIBS)
 tests_mpi_message_pvars_SOURCES = tests/mpi/message_pvars.c $(mpi_common)
 tests_mpi_message_pvars_CFLAGS = $(mpi_cflags)
 tests_mpi_message_pvars_LDADD = $(MPI_LIBS)

@@ -33,6 +33,8 @@ done
 check "messages of several threads" over_myr 3 "$programs/pt2pt" --rounds 3 --threads 4
 # shellcheck disable=SC2086 # options
 check "messages of several threads, runner" over_myr 3 $runner "$programs/pt2pt" --rounds 3 --threads 4
+# shellcheck disable=SC2086 # options
+check "the runner takes no signals" over_myr 2 --mca coll ^nicbarr $runner "$programs/signals"
 check "what is counted" over_myr 2 "$programs/message_pvars"
 check "processes that come later" over_myr 3 "$programs/pt2pt" --rounds 2 --spawn
 check "no reading of others' memory" over_myr 3 "$programs/pt2pt" --rounds 5 --no-read
