@@ -140,12 +140,13 @@ typedef struct mca_btl_myr_component {
     opal_list_t sent;    /* fragments whose callback is due */
     opal_list_t tasks;   /* of windows: what has not been sent altogether */
     opal_free_list_t spare_tasks;
-    uint32_t asked;            /* operations that were asked of others and are not over */
-    uint32_t in_flight;        /* fragments from btl_send to their callback */
-    uint32_t without_callback; /* those of them, from the eager pool, that nobody waits for */
-    bool talks_to_others;      /* there are endpoints on other nodes */
-    uint32_t met;              /* processes of this job, from rank 0 on, whose NICs were met */
-    void *spent;               /* a buffer that is to be provided again */
+    uint32_t asked;                 /* operations that were asked of others and are not over */
+    uint32_t in_flight;             /* fragments from btl_send to their callback */
+    uint32_t without_callback;      /* those of them, from the eager pool, that nobody waits for, */
+    uint32_t without_callback_most; /* ... and how many of these there may be */
+    bool talks_to_others;           /* there are endpoints on other nodes */
+    uint32_t met;                   /* processes of this job, from rank 0 on, whose NICs were met */
+    void *spent;                    /* a buffer that is to be provided again */
     struct myr_pace pace;
 
     opal_mutex_t table_lock;

@@ -63,8 +63,8 @@ static void set_defaults(void)
     direct->btl_latency = MCA_BTL_MYR_LATENCY;
     direct->btl_bandwidth = MCA_BTL_MYR_BANDWIDTH;
     direct->btl_flags = MCA_BTL_FLAGS_SEND | MCA_BTL_FLAGS_GET;
-    mca_btl_myr_component.parameters.tokens = 64;
-    mca_btl_myr_component.parameters.buffers = 64;
+    mca_btl_myr_component.parameters.tokens = 0;
+    mca_btl_myr_component.parameters.buffers = 0;
     mca_btl_myr_component.parameters.inlet = true;
     mca_btl_myr_component.parameters.far_eager_limit = 32768 - header;
 }
@@ -75,10 +75,13 @@ static int component_register(void)
     set_defaults();
     nicbarr_nic_options_add(&component->super.btl_version, &component->parameters.nic);
     add("tokens", MCA_BASE_VAR_TYPE_INT, &component->parameters.tokens,
-        "How many messages a process may have under way (8 to 4096)", OPAL_INFO_LVL_5);
+        "How many messages a process may have under way (8 to 4096; 0: up to 64, as the memory of "
+        "the node's processes allows)",
+        OPAL_INFO_LVL_5);
     add("buffers", MCA_BASE_VAR_TYPE_INT, &component->parameters.buffers,
-        "How many messages may wait in a process's receive buffers (8 to 4096), each of which is "
-        "as large as the largest message (btl_myr_max_send_size)",
+        "How many messages may wait in a process's receive buffers (8 to 4096; 0: up to 64, as the "
+        "memory of the node's processes allows), each of which is as large as the largest message "
+        "(btl_myr_max_send_size)",
         OPAL_INFO_LVL_5);
     add("inlet", MCA_BASE_VAR_TYPE_BOOL, &component->parameters.inlet,
         "Have short messages from processes of this node come past the NIC (default: yes)",
@@ -122,10 +125,10 @@ static bool check_parameters(void)
         return false;
     }
     return nicbarr_nic_options_fit(complain, "btl_myr", &mca_btl_myr_component.parameters.nic) &&
-           nicbarr_within(complain, "btl_myr", "tokens", mca_btl_myr_component.parameters.tokens, 8,
-                          4096) &&
-           nicbarr_within(complain, "btl_myr", "buffers", mca_btl_myr_component.parameters.buffers,
-                          8, 4096);
+           nicbarr_zero_or_within(complain, "btl_myr", "tokens",
+                                  mca_btl_myr_component.parameters.tokens, 8, 4096) &&
+           nicbarr_zero_or_within(complain, "btl_myr", "buffers",
+                                  mca_btl_myr_component.parameters.buffers, 8, 4096);
 }
 
 /* ---- opening and closing ---- */

@@ -8,12 +8,19 @@
  * cannot send something, it tries again after another fragment of its own was sent. So small
  * fragments whose end nobody is told may take one half only (send.c). Windows have fragments of
  * their own for the same reason. These are so many that by default all of it still takes 4 MiB.
+ *
+ * Where a node has so many processes that these would take more than half of its shared memory,
+ * each takes 2 MiB, 1 MiB or 512 KiB: with the usual 256 MiB from 33, 65 and 129 processes on. What
+ * the person has set stays.
  */
 #include "btl_myr/btl_myr.h"
 
 OBJ_CLASS_INSTANCE(mca_btl_myr_fragment_t, mca_btl_base_descriptor_t, NULL, NULL);
 
 enum {
+    TOKENS = 64, /* the port's, where the person has not set them */
+    BUFFERS = 64,
+    HALVINGS = 3,         /* down to an eighth */
     LARGE_FRAGMENTS = 32, /* a pipeline of some messages, each of 3 or so fragments */
     LETTERS = 120,
     PIECES = 15,
@@ -63,16 +70,45 @@ static bool open_pool(struct mca_btl_myr_pool *pool, size_t payload, int fragmen
            (size_t)fragments == pool->list.fl_num_allocated;
 }
 
-enum myr_status mca_btl_myr_memory_open(struct myr_error *error)
+/* How many there are of what lies in the arena. */
+struct numbers {
+    int buffers, eager, large, pieces;
+};
+
+/* After so many halvings of what the person has not set. */
+static struct numbers numbers_after(int halvings)
+{
+    const mca_btl_myr_component_t *component = &mca_btl_myr_component;
+    const int buffers = component->parameters.buffers, tokens = component->parameters.tokens;
+    return (struct numbers){.buffers = 0 != buffers ? buffers : BUFFERS >> halvings,
+                            .eager = 2 * (0 != tokens ? tokens : TOKENS >> halvings),
+                            .large = LARGE_FRAGMENTS >> halvings,
+                            .pieces = ((PIECES + 1) >> halvings) - 1};
+}
+
+static size_t bytes_of(const struct numbers *numbers)
+{
+    const mca_btl_base_module_t *direct = &mca_btl_myr_module[MCA_BTL_MYR_DIRECT].super;
+    return (size_t)(numbers->buffers + numbers->large + numbers->pieces) *
+               slice_bytes(direct->btl_max_send_size) +
+           (size_t)numbers->eager * slice_bytes(direct->btl_eager_limit) +
+           LETTERS * slice_bytes(LETTER_BYTES);
+}
+
+/* As many as the process's share of the memory has room for, or what is left of the memory, but
+ * not fewer than after all halvings. */
+static enum myr_status take_arena(struct numbers *numbers, struct myr_error *error)
 {
     mca_btl_myr_component_t *component = &mca_btl_myr_component;
-    const mca_btl_base_module_t *direct = &mca_btl_myr_module[MCA_BTL_MYR_DIRECT].super;
-    const size_t small = direct->btl_eager_limit, large = direct->btl_max_send_size;
-    const int buffers = component->parameters.buffers, tokens = component->parameters.tokens;
-    const size_t bytes = (size_t)(buffers + LARGE_FRAGMENTS + PIECES) * slice_bytes(large) +
-                         (size_t)(2 * tokens) * slice_bytes(small) +
-                         LETTERS * slice_bytes(LETTER_BYTES);
-    component->arena = myr_port_alloc(component->port, bytes);
+    const size_t share = nicbarr_memory_share(myr_segment_size(component->segment));
+    size_t bytes = 0;
+    for (int halvings = 0; NULL == component->arena && halvings <= HALVINGS; ++halvings) {
+        *numbers = numbers_after(halvings);
+        bytes = bytes_of(numbers);
+        if (HALVINGS == halvings || bytes + MYR_LINE <= share) {
+            component->arena = myr_port_alloc(component->port, bytes);
+        }
+    }
     if (NULL == component->arena) {
         return myr_fail(error, MYR_ERR_FULL, 0,
                         "the node's shared memory is used up: %zu KiB are wanted (btl_myr_memory, "
@@ -80,14 +116,27 @@ enum myr_status mca_btl_myr_memory_open(struct myr_error *error)
                         bytes >> 10);
     }
     component->arena_end = component->arena + bytes;
-    for (int b = 0; b < buffers; ++b) {
+    return MYR_OK;
+}
+
+enum myr_status mca_btl_myr_memory_open(struct myr_error *error)
+{
+    mca_btl_myr_component_t *component = &mca_btl_myr_component;
+    const mca_btl_base_module_t *direct = &mca_btl_myr_module[MCA_BTL_MYR_DIRECT].super;
+    const size_t small = direct->btl_eager_limit, large = direct->btl_max_send_size;
+    struct numbers numbers = numbers_after(0);
+    if (MYR_OK != take_arena(&numbers, error)) {
+        return MYR_ERR_FULL;
+    }
+    for (int b = 0; b < numbers.buffers; ++b) {
         (void)myr_port_provide(component->port, take_slice(large), component->self.buffer_bytes);
     }
     component->pools = true;
-    const bool made = open_pool(&component->eager, small, 2 * tokens) &
-                      open_pool(&component->large, large, LARGE_FRAGMENTS) &
+    component->without_callback_most = (uint32_t)numbers.eager / 2;
+    const bool made = open_pool(&component->eager, small, numbers.eager) &
+                      open_pool(&component->large, large, numbers.large) &
                       open_pool(&component->letter, LETTER_BYTES, LETTERS) &
-                      open_pool(&component->piece, large, PIECES);
+                      open_pool(&component->piece, large, numbers.pieces);
     return made ? MYR_OK : myr_fail(error, MYR_ERR_OUT_OF_MEMORY, 0, "out of memory");
 }
 

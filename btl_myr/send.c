@@ -116,7 +116,7 @@ static bool count_without_callback(mca_btl_myr_fragment_t *fragment)
     if (fragment->pool != &component->eager) {
         return true;
     }
-    if (component->without_callback >= (uint32_t)component->parameters.tokens) {
+    if (component->without_callback >= component->without_callback_most) {
         return false;
     }
     ++component->without_callback;

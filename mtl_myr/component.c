@@ -85,14 +85,14 @@ static void add(const char *name, mca_base_var_type_t type, void *value, const c
 static int component_register(void)
 {
     mca_mtl_myr_component_t *component = &mca_mtl_myr_component;
-    component->parameters.buffers = 64;
+    component->parameters.buffers = 0;
     component->parameters.messages = 16384;
     component->parameters.direct = true;
     component->parameters.runner = false;
     nicbarr_nic_options_add(&component->super.mtl_version, &component->parameters.nic);
     add("buffers", MCA_BASE_VAR_TYPE_INT, &component->parameters.buffers,
         "How many buffers of 32 KiB a process has for messages that come, and half as many for "
-        "those that leave (8 to 4096)",
+        "those that leave (8 to 4096; 0: up to 64, as the memory of the node's processes allows)",
         OPAL_INFO_LVL_5);
     add("messages", MCA_BASE_VAR_TYPE_INT, &component->parameters.messages,
         "How many messages of one process may wait for their receives at another one (1 to 65535). "
@@ -128,7 +128,8 @@ static bool check_parameters(void)
 {
     const mca_mtl_myr_component_t *component = &mca_mtl_myr_component;
     return nicbarr_nic_options_fit(complain, "mtl_myr", &mca_mtl_myr_component.parameters.nic) &&
-           nicbarr_within(complain, "mtl_myr", "buffers", component->parameters.buffers, 8, 4096) &&
+           nicbarr_zero_or_within(complain, "mtl_myr", "buffers", component->parameters.buffers, 8,
+                                  4096) &&
            nicbarr_within(complain, "mtl_myr", "messages", component->parameters.messages, 1,
                           65535);
 }
@@ -172,6 +173,7 @@ static enum myr_status open_endpoint(struct myr_error *error)
         .id = mca_mtl_myr_id(OMPI_PROC_MY_NAME),
         .messages = (uint32_t)component->parameters.messages,
         .buffers = (uint32_t)component->parameters.buffers,
+        .share = nicbarr_memory_share(myr_segment_size(component->segment)),
         .direct = component->parameters.direct,
         .piece_bytes = component->parameters.runner ? PIECE_BYTES : 0,
         .meet = mca_mtl_myr_meet,

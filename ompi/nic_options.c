@@ -43,11 +43,22 @@ bool nicbarr_within(nicbarr_complain_fn complain, const char *component, const c
     return true;
 }
 
+bool nicbarr_zero_or_within(nicbarr_complain_fn complain, const char *component, const char *name,
+                            int value, int least, int most)
+{
+    return 0 == value || nicbarr_within(complain, component, name, value, least, most);
+}
+
 bool nicbarr_nic_options_fit(nicbarr_complain_fn complain, const char *component,
                              const struct nicbarr_nic_options *options)
 {
     return nicbarr_within(complain, component, "memory", options->memory, 16, 1024) &&
            nicbarr_within(complain, component, "port", options->port, 0, 65535);
+}
+
+size_t nicbarr_memory_share(size_t shared_bytes)
+{
+    return shared_bytes / 2 / ((size_t)ompi_process_info.num_local_peers + 1);
 }
 
 void nicbarr_nic_lost(char *text, size_t room, const char *framework,

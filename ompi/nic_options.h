@@ -27,9 +27,17 @@ typedef void (*nicbarr_complain_fn)(const char *format, ...) __attribute__((form
 bool nicbarr_within(nicbarr_complain_fn complain, const char *component, const char *name,
                     int value, int least, int most);
 
+/* The same where 0 stands for what the component finds best. */
+bool nicbarr_zero_or_within(nicbarr_complain_fn complain, const char *component, const char *name,
+                            int value, int least, int most);
+
 /* The same for those of the NIC. */
 bool nicbarr_nic_options_fit(nicbarr_complain_fn complain, const char *component,
                              const struct nicbarr_nic_options *options);
+
+/* How much of the node's shared memory one process's messages take by default (bytes): such that
+ * those of all of the job's processes on this node have room in one half of it. */
+size_t nicbarr_memory_share(size_t shared_bytes);
 
 /* Messages of a component ("mtl") to a process were lost: what a person reads. `gone`: its node is
  * out of reach. */

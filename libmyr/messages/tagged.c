@@ -17,7 +17,6 @@ enum {
     MESSAGES = 16384,
     MESSAGES_MOST = UINT16_MAX,
     TABLE_FIRST = 256, /* receives, and messages */
-    BUFFERS = 64,
     BUFFER_BYTES = 32768,
     INDEX_BITS = 20,
     NUMBERS_FIRST = 64,
@@ -194,7 +193,8 @@ enum myr_status myr_tagged_open(struct myr_nic *nic, const struct myr_tagged_opt
     t->nic = nic;
     t->options = *options;
     set_usual(&t->options.messages, MESSAGES);
-    set_usual(&t->options.buffers, BUFFERS);
+    set_usual(&t->options.buffers, TAGGED_BUFFERS);
+    t->least_buffers = 0 != options->buffers ? options->buffers : TAGGED_BUFFERS_LEAST;
     set_usual(&t->options.buffer_bytes, BUFFER_BYTES);
     t->base = myr_segment_base(myr_nic_segment(nic));
     t->segment_bytes = myr_segment_size(myr_nic_segment(nic));

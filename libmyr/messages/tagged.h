@@ -56,7 +56,9 @@ struct myr_tagged_name {
 struct myr_tagged_options {
     uint64_t id;           /* the own endpoint's: any number, another one in each process */
     uint32_t messages;     /* from each peer that wait for a receive, 1 to 65535; 0: 16384 */
-    uint32_t buffers;      /* for messages that come, and for those that leave; 0: 64 */
+    uint32_t buffers;      /* for messages that come, and half as many for those that leave; 0: up
+                              to 64, by halves down to 8 where `share` or the memory is too small */
+    size_t share;          /* bytes of shared memory that such buffers may take; 0: any */
     uint32_t buffer_bytes; /* of each; 0: 32 KiB */
     bool direct;           /* read others' memory where that is possible */
     /* Something has come from a process that nobody has connected to yet: connect to it. NULL if

@@ -50,6 +50,8 @@ enum {
     TAGGED_HEADS = sizeof(struct tagged_head) + sizeof(struct tagged_more),
     TAGGED_SMALL = 1024, /* bytes of a small buffer */
     TAGGED_BUCKETS = 1024,
+    TAGGED_BUFFERS = 64, /* where the options do not say: at the most, */
+    TAGGED_BUFFERS_LEAST = 8,
 };
 _Static_assert(24 == sizeof(struct tagged_head) && 24 == sizeof(struct tagged_more),
                "both are multiples of 8");
@@ -130,6 +132,7 @@ struct myr_tagged {
     struct myr_port *port;
     struct myr_intake intake;
     struct myr_tagged_options options;
+    uint32_t least_buffers; /* options.buffers become fewer where there is no room for them */
     struct myr_pace pace;
     struct myr_direct own;
     uint8_t *base; /* of the segment */

@@ -28,17 +28,49 @@ static void make(struct myr_tagged *t, struct tagged_buffer *buffer, uint8_t *me
     *list = buffer;
 }
 
-/* One half of the buffers that leave are large. There are twice as many small ones. */
+/* There are half as many large buffers for what leaves as buffers for what comes, */
+static uint32_t large_of(uint32_t buffers)
+{
+    return (buffers + 1) / 2;
+}
+
+/* ... and twice as many small ones as those. */
+static uint32_t small_of(uint32_t buffers)
+{
+    return 2 * large_of(buffers);
+}
+
+static size_t bytes_of(const struct myr_tagged *t, uint32_t buffers)
+{
+    return (size_t)(buffers + large_of(buffers)) * t->options.buffer_bytes +
+           (size_t)small_of(buffers) * TAGGED_SMALL;
+}
+
+/* Memory for as many buffers as there is room for, but not for fewer than the least. */
+static uint8_t *alloc_buffers(struct myr_tagged *t)
+{
+    uint32_t *buffers = &t->options.buffers;
+    const size_t share = 0 != t->options.share ? t->options.share : SIZE_MAX;
+    uint8_t *memory = NULL;
+    for (;; *buffers /= 2) {
+        const bool least = *buffers / 2 < t->least_buffers;
+        if (least || bytes_of(t, *buffers) + MYR_LINE <= share) {
+            memory = myr_port_alloc(t->port, bytes_of(t, *buffers));
+        }
+        if (least || NULL != memory) {
+            return memory;
+        }
+    }
+}
+
 bool tagged_buffers_open(struct myr_tagged *t, struct myr_error *error)
 {
-    const uint32_t large = (t->options.buffers + 1) / 2, small = 2 * large;
-    const size_t bytes = (size_t)(t->options.buffers + large) * t->options.buffer_bytes +
-                         (size_t)small * TAGGED_SMALL;
-    uint8_t *memory = myr_port_alloc(t->port, bytes);
+    uint8_t *memory = alloc_buffers(t);
+    const uint32_t large = large_of(t->options.buffers), small = small_of(t->options.buffers);
     t->buffers = calloc(small + large, sizeof(*t->buffers));
     if (NULL == memory || NULL == t->buffers) {
         (void)myr_fail(error, MYR_ERR_FULL, 0, "no shared memory for message buffers of %zu KiB",
-                       bytes >> 10);
+                       bytes_of(t, t->options.buffers) >> 10);
         return false;
     }
     provide_all(t, memory);

@@ -19,7 +19,7 @@
 #include "os/random.h"
 
 enum {
-    PORTS = 256,             /* that may be open at a time */
+    PORTS = MYR_PROCESSES,   /* that may be open at a time: one for each process of the node */
     CONNECTIONS = 1024,      /* to other NICs, for messages */
     NIC_MEMBERS = UINT32_MAX /* nobody leaves: it lives as long as the segment */
 };

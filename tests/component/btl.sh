@@ -26,6 +26,7 @@ spoilt() {
 check "a spoilt message is found" spoilt
 
 barriers_over_myr
+check "128 processes" many_over_myr
 check "progress" over_myr 3 "$programs/progress"
 
 same() { test -s "$1" && cmp "$1" "$2"; }

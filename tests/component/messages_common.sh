@@ -17,6 +17,9 @@ over_myr() { # PROCESSES PROGRAM...
     ok "$processes" $myr "$@"
 }
 
+# As many processes as a large node has, by default.
+many_over_myr() { over_myr 128 --mca coll ^nicbarr "$programs/barrier_ledger" --iterations 3; }
+
 # With barriers by nicbarr, and by others.
 barriers_over_myr() {
     local coll program

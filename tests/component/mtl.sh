@@ -40,6 +40,7 @@ check "processes that come later" over_myr 3 "$programs/pt2pt" --rounds 2 --spaw
 check "no reading of others' memory" over_myr 3 "$programs/pt2pt" --rounds 5 --no-read
 
 barriers_over_myr
+check "128 processes" many_over_myr
 
 # A long message moves while its receiver and its sender make no call; without a runner it does not. The
 # runner may have to wait for a processor, so the program waits for the message, not for a time.

@@ -18,6 +18,7 @@
 #include <cmocka.h>
 
 #include "libmyr/messages/tagged.h"
+#include "libmyr/node/segment.h"
 #include "tests/unit/crew.h"
 #include "tests/unit/nics_double.h"
 #include "tests/unit/takes.h"
@@ -677,13 +678,37 @@ static void garbage(void **state)
     end(g);
 }
 
+/* Endpoints take less memory where there is less, but not where the number of buffers is given. */
+static void memory_is_shared_out(void **state)
+{
+    (void)state;
+    enum { LARGE = 64 << 10, OPEN = 3 };
+    struct nics_double *w = nics_begin(crew_seed());
+    struct myr_segment *segment = w->nics[0].segment;
+    struct myr_tagged *t[OPEN], *none = NULL;
+    const size_t share = (size_t)24 * LARGE;
+    struct myr_tagged_options options = {.buffer_bytes = LARGE, .share = share};
+    for (uint32_t i = 0; i < OPEN; ++i) {
+        const size_t before = myr_segment_bytes(segment);
+        assert_int_equal(myr_tagged_open(&w->nics[0], &options, &t[i], NULL), MYR_OK);
+        assert_true(myr_segment_bytes(segment) - before <= 2 * share); /* a power of two holds it */
+        options.share = 1; /* less than the least takes */
+    }
+    options.buffers = 2 * (uint32_t)(myr_segment_size(segment) / LARGE);
+    assert_int_equal(myr_tagged_open(&w->nics[0], &options, &none, NULL), MYR_ERR_FULL);
+    for (uint32_t i = 0; i < OPEN; ++i) {
+        myr_tagged_close(t[i]);
+    }
+    nics_end(w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sizes),      cmocka_unit_test(synchronous_waits),
         cmocka_unit_test(bounded),    cmocka_unit_test(room_is_used),
         cmocka_unit_test(much_waits), cmocka_unit_test(random_games),
-        cmocka_unit_test(garbage),
+        cmocka_unit_test(garbage),    cmocka_unit_test(memory_is_shared_out),
     };
     crew_watchdog();
     return cmocka_run_group_tests(tests, NULL, NULL);
