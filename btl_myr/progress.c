@@ -10,7 +10,7 @@
 #include <stdatomic.h>
 
 enum {
-    BURST = 16, /* messages in one call, before others have their turn */
+    BURST = 16, /* messages of each way in one call, before others have their turn */
 };
 
 static atomic_int busy;
@@ -145,18 +145,19 @@ int mca_btl_myr_progress(void)
     if (0 != atomic_exchange_explicit(&busy, 1, memory_order_acquire)) {
         return 0;
     }
-    int steps = 0;
-    while (steps < BURST && step_short()) {
+    int steps = 0, last = BURST;
+    while (steps < last && step_short()) {
         ++steps;
     }
-    while (steps < BURST && step()) {
+    last = steps + BURST; /* neither of the two ways holds up the other */
+    while (steps < last && step()) {
         ++steps;
     }
-    if (0 == steps && myr_nic_knocked(mca_btl_myr_component.nic)) {
-        let_in();
-    }
-    if (0 == steps && run_nic() && step()) {
-        steps = 1;
+    if (myr_pace_turn(&mca_btl_myr_component.pace, (uint32_t)steps)) {
+        if (myr_nic_knocked(mca_btl_myr_component.nic)) {
+            let_in();
+        }
+        steps += run_nic() && step();
     }
     atomic_store_explicit(&busy, 0, memory_order_release);
     return steps;

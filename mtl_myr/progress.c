@@ -103,7 +103,7 @@ static inline int go_on(int steps)
 {
     mca_mtl_myr_component_t *component = &mca_mtl_myr_component;
     steps += (int)myr_tagged_progress(component->endpoint);
-    if (0 == steps && myr_nic_knocked(component->nic)) {
+    if (myr_nic_knocked(component->nic)) {
         mca_mtl_myr_let_in();
     }
     if (0 == steps && myr_tagged_broken(component->endpoint)) {

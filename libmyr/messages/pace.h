@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * How often a progress function runs the NIC, which is a system call: each time while other nodes
- * are talked to, else now and then. Messages from this node come without it.
+ * are talked to, else now and then. Messages from this node come without it, and make a call busy;
+ * so that they never keep others out, some busy calls look at the network as well.
  */
 #ifndef MYR_PACE_H
 #define MYR_PACE_H
@@ -11,7 +12,17 @@
 struct myr_pace {
     uint32_t far;  /* polls yet before the network counts as quiet */
     uint32_t idle; /* calls since it does */
+    uint32_t busy; /* calls in a row that had other things to do */
 };
+
+enum { MYR_PACE_BUSY = 16 /* busy calls, of which the last looks at the network all the same */ };
+
+/* Is it the network's turn, in a call that has taken `steps` of other things? */
+static inline bool myr_pace_turn(struct myr_pace *pace, uint32_t steps)
+{
+    pace->busy = 0 == steps ? 0 : (pace->busy + 1) % MYR_PACE_BUSY;
+    return 0 == pace->busy;
+}
 
 /* Something is expected from the network. */
 void myr_pace_expect(struct myr_pace *pace);

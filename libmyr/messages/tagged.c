@@ -20,7 +20,7 @@ enum {
     BUFFER_BYTES = 32768,
     INDEX_BITS = 20,
     NUMBERS_FIRST = 64,
-    BURST = 16, /* messages in one call, before others have their turn */
+    BURST = 16, /* messages of each way in one call, before others have their turn */
 };
 
 /* ---- lists of requests ---- */
@@ -431,18 +431,20 @@ bool myr_tagged_receive_taken(struct myr_tagged *t, struct myr_tagged_message *m
 
 static uint32_t go_on(struct myr_tagged *t)
 {
-    uint32_t steps = 0;
-    while (steps < BURST && tagged_take_short(t)) {
+    uint32_t steps = 0, last = BURST;
+    while (steps < last && tagged_take_short(t)) {
         ++steps;
     }
-    while (steps < BURST && tagged_take_long(t)) {
+    last = steps + BURST; /* neither of the two ways holds up the other */
+    while (steps < last && tagged_take_long(t)) {
         ++steps;
     }
     if (NULL != t->waiting_peers || NULL != t->pulled.first) {
         tagged_send_waiting(t);
     }
-    if (0 == steps && 0 != myr_pace_poll(&t->pace, t->nic) && tagged_take_long(t)) {
-        steps = 1;
+    if (myr_pace_turn(&t->pace, steps) && 0 != myr_pace_poll(&t->pace, t->nic) &&
+        tagged_take_long(t)) {
+        ++steps;
     }
     return steps;
 }

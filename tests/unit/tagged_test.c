@@ -678,6 +678,33 @@ static void garbage(void **state)
     end(g);
 }
 
+/* A neighbour that sends short messages all the time holds up neither messages of other nodes,
+ * which come by the NIC, nor long ones of this node. Nobody else runs the NICs. */
+static void short_ones_starve_nobody(void **state)
+{
+    (void)state;
+    enum { ROUNDS = 1000, AT_ONCE = 16 /* as many as one call takes */ };
+    const uint32_t from[] = {1, 2}; /* on another node; on the same */
+    for (uint32_t i = 0; i < 2; ++i) {
+        struct game *g =
+            begin_with(&(struct myr_tagged_options){.buffer_bytes = BUFFER}, crew_seed());
+        const struct mcp_envelope flood = {CONTEXTS, 0, 0}, single = {0, 0, 1};
+        struct myr_tagged_request unused;
+        (void)receive_one(g, 0, anything, 3 * BUFFER);
+        (void)send_one(g, from[i], 0, single, 3 * BUFFER, false);
+        for (uint32_t round = 0; round < ROUNDS && 0 == g->received; ++round) {
+            for (uint32_t n = 0; n < AT_ONCE; ++n) {
+                assert_true(
+                    myr_tagged_send(g->t[2], g->peer[2][0], &flood, NULL, 0, false, &unused));
+            }
+            progress(g, 0);
+            progress(g, from[i]);
+        }
+        assert_int_equal(g->received, 1);
+        end(g);
+    }
+}
+
 /* Endpoints take less memory where there is less, but not where the number of buffers is given. */
 static void memory_is_shared_out(void **state)
 {
@@ -705,10 +732,15 @@ static void memory_is_shared_out(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sizes),      cmocka_unit_test(synchronous_waits),
-        cmocka_unit_test(bounded),    cmocka_unit_test(room_is_used),
-        cmocka_unit_test(much_waits), cmocka_unit_test(random_games),
-        cmocka_unit_test(garbage),    cmocka_unit_test(memory_is_shared_out),
+        cmocka_unit_test(sizes),
+        cmocka_unit_test(synchronous_waits),
+        cmocka_unit_test(bounded),
+        cmocka_unit_test(room_is_used),
+        cmocka_unit_test(much_waits),
+        cmocka_unit_test(random_games),
+        cmocka_unit_test(garbage),
+        cmocka_unit_test(memory_is_shared_out),
+        cmocka_unit_test(short_ones_starve_nobody),
     };
     crew_watchdog();
     return cmocka_run_group_tests(tests, NULL, NULL);
