@@ -120,7 +120,8 @@ static inline void nicbarr_data_attend(mca_coll_nicbarr_module_t *module, ompi_c
 }
 
 /* Is it like those that Open MPI issues from within progress, to find the context id of a new
- * communicator (ompi/communicator/comm_cid.c: MPI_Iallreduce and MPI_Ibcast of one MPI_INT)? While
+ * communicator (ompi/communicator/comm_cid.c: MPI_Iallreduce, by MPI_MAX or MPI_MIN, and
+ * MPI_Ibcast of one MPI_INT)? While
  * MPI_Comm_idup is outstanding, such a call comes before or after a blocking one, on each process
  * as it happens. Across nodes what calls go by changes in blocking ones, and some count both: so
  * these calls always go by Open MPI's own. (On one node see module->nonblocking.) */
