@@ -112,6 +112,17 @@ tests_mpi_spawned_SOURCES = tests/mpi/spawned.c $(mpi_common)
 tests_mpi_spawned_CFLAGS = $(mpi_cflags)
 tests_mpi_spawned_LDADD = $(MPI_LIBS)
 
+## Random programs: the player is MPI's part, the rest is tests/programs/machine.
+check_PROGRAMS += tests/programs/player
+tests_programs_player_SOURCES = tests/programs/player.c \
+    tests/programs/program.h tests/programs/program.c \
+    tests/programs/places.h tests/programs/places.c \
+    tests/programs/layout.h tests/programs/layout.c \
+    tests/programs/collective.h tests/programs/collective.c \
+    tests/mpi/data_types.h tests/mpi/data_types.c $(mpi_common)
+tests_programs_player_CFLAGS = $(mpi_cflags)
+tests_programs_player_LDADD = $(MPI_LIBS) -lm
+
 ## A stranger on the network, who sends packets of his own to the NICs of a job.
 check_PROGRAMS += tests/component/spray tests/component/sniffer tests/component/search
 tests_component_spray_SOURCES = tests/component/spray.c $(nethosts_frames)

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * One call of a collective: its data, the call, and what must have come out.
+ *
+ * Who calls it: player.c. Everything follows from the step, the iteration and the communicator, so
+ * each process computes what the others send. Nothing is communicated but by the call itself.
+ *
+ * A call lives until call_close; between call_begin and call_check its buffers belong to MPI.
+ *
+ * Threads: a call belongs to one thread.
+ */
+#ifndef NICBARR_TESTS_COLLECTIVE_H
+#define NICBARR_TESTS_COLLECTIVE_H
+
+#include "layout.h"
+#include "places.h"
+
+enum collective { BARRIER, ALLREDUCE, REDUCE, BCAST, ALLGATHER, GATHER, SCATTER, COLLECTIVES };
+
+struct call {
+    const struct step *step;
+    struct place place; /* a copy: the program may free the communicator meanwhile */
+    enum collective what;
+    int iteration, thread;
+    int64_t position;
+    /* Who gives and takes data. */
+    bool gives, takes, in_place;
+    int root;      /* what is passed to MPI */
+    int root_rank; /* the root's rank in its group */
+    struct data_values values;
+    uint64_t key; /* of the step and the iteration */
+    size_t n;
+    struct layout send, receive;
+    unsigned char *sent, *expected;
+};
+
+/* Types and operations; collective over nothing. */
+void collectives_open(void);
+void collectives_close(void);
+
+/* Makes buffers and fills them. */
+void call_open(struct call *call, const struct step *step, int iteration, int thread);
+void call_blocking(struct call *call);
+void call_nonblocking(struct call *call, MPI_Request *request);
+/* Skips the test where this MPI has no persistent collectives. */
+void call_persistent(struct call *call, MPI_Request *request);
+/* The datatypes go now, though the operation is outstanding. */
+void call_free_types(struct call *call);
+/* New data for the next start of a persistent call. */
+void call_refill(struct call *call, const struct step *step);
+void call_check(struct call *call);
+void call_close(struct call *call);
+
+#endif

@@ -1,0 +1,144 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The machine: see run.sh, which calls it."""
+
+import argparse
+import collections
+import copy
+import os
+import random
+import sys
+import time
+
+from drawing import Caches, draw_surroundings
+from playing import Case, play
+from program import BROKEN_BELOW, Generator
+from shrinking import Shrinker
+
+
+def report(seed, case, outcome, path):
+    print(f"FAIL seed {seed}: {outcome.summary()}")
+    print(f"     {case.surroundings.short()}")
+    for line in outcome.where if outcome.kind == "hang" else ():
+        print(f"     {line}")
+    print(f"     {path}", flush=True)
+
+
+def one_case(seed, options, caches):
+    lot = random.Random(f"{options.family} {seed}")
+    around = draw_surroundings(lot, options, caches)
+    generator = Generator(f"program {options.family} {seed}", options.length, beyond=options.beyond)
+    return Case(around, generator.draw())
+
+
+def count(case, counts):
+    for step in case.steps:
+        counts[f"{step.kind} {step.what} {step.how}" if step.kind == "coll" else step.kind] += 1
+
+
+def run(options):
+    """Programs until the time is over; the status is 1 if one has failed."""
+    caches, counts = Caches(options.scratch), collections.Counter()
+    kinds, failed, played, seed = collections.Counter(), 0, 0, options.seed
+    begin = time.monotonic()
+    print(f"# seed {seed}, {options.length} steps each", flush=True)
+    while time.monotonic() - begin < options.seconds and failed < options.most:
+        case = one_case(seed, options, caches)
+        outcome = play(case, caches.place(seed))
+        kinds[f"{case.surroundings.hosts or 1} hosts {case.surroundings.network if case.surroundings.hosts else ''}"] += 1
+        count(case, counts)
+        played += 1
+        if outcome.failed():
+            failed += 1
+            path = os.path.join(options.keep, f"{seed}.program")
+            case.write(path, [f"seed {seed}: {outcome.summary()}"])
+            with open(path + ".output", "w") as file:
+                file.write("\n".join(outcome.where) + "\n" + outcome.text)
+            report(seed, case, outcome, path)
+            if options.shrink:
+                shrink_one(path, options)
+        seed += 1
+    minutes = (time.monotonic() - begin) / 60
+    print(f"# {played} programs, {played / minutes:.0f} a minute, {failed} failed, seeds {options.seed} to {seed - 1}")
+    print("# surroundings:", ", ".join(f"{kind.strip()}: {n}" for kind, n in sorted(kinds.items())))
+    print("# steps:", ", ".join(f"{kind}: {n}" for kind, n in sorted(counts.items())))
+    return 1 if failed else 0
+
+
+def plain(case):
+    """The same program without nicbarr."""
+    case = copy.deepcopy(case)
+    case.surroundings.mca = {"coll": "^nicbarr"}
+    case.surroundings.odd, case.surroundings.cache = [], None
+    return case
+
+
+def shrink_one(path, options):
+    case = Case.read(path)
+    shrinker = Shrinker(case, options.tries, options.shrink_seconds, beyond=options.beyond)
+    best = shrinker.shrink()
+    outcomes = [play(best) for _ in range(3)]
+    bad = next((o for o in outcomes if o.failed()), outcomes[0])
+    below = "right" if not any(play(plain(best)).failed() for _ in range(3)) else "FAILS TOO"
+    least = path.removesuffix(".program") + ".least"
+    best.write(least, [bad.summary()[:300], f"plain Open MPI: {below}"])
+    print(f"# {least}: {len(best.steps)} steps, plain Open MPI: {below}; {bad.summary()[:200]}", flush=True)
+    return bad.failed()
+
+
+def play_files(options):
+    failed = 0
+    for path in options.files:
+        case = Case.read(path)
+        if options.plain:
+            case = plain(case)
+        for _ in range(options.times):
+            outcome = play(case)
+            if outcome.failed():
+                failed += 1
+                report("-", case, outcome, path)
+                break
+        else:
+            print(f"{'skip' if outcome.kind == 'skipped' else 'ok  '} {os.path.basename(path)}", flush=True)
+    return 1 if failed else 0
+
+
+def options_of(arguments):
+    parser = argparse.ArgumentParser(prog="run.sh")
+    parser.add_argument("--with", dest="beyond", action="append", default=[], choices=BROKEN_BELOW,
+                        help="draw what plain Open MPI 4.1 cannot do as well")
+    parser.add_argument("--keep", default=".", help="folder for programs that fail")
+    parser.add_argument("--tries", type=int, default=3, help="runs of a candidate before it counts as right")
+    parser.add_argument("--shrink-seconds", type=float, default=600)
+    commands = parser.add_subparsers(dest="command", required=True)
+    runs = commands.add_parser("run")
+    runs.add_argument("seconds", type=float)
+    runs.add_argument("seed", type=int, nargs="?", default=int(time.time()) % 1000000)
+    runs.add_argument("--length", type=int, default=60, help="steps of a program")
+    runs.add_argument("--family", default="", help="another set of programs for the same seeds")
+    runs.add_argument("--plain", action="store_true", help="without nicbarr: the generator must be right")
+    runs.add_argument("--hosts", choices=("none", "some", "soft", "loss", "kernel"), default="some")
+    runs.add_argument("--tame", action="store_true", help="no odd ranks, no hostile parameters")
+    runs.add_argument("--most", type=int, default=1, help="failures before it ends")
+    runs.add_argument("--shrink", action="store_true", help="shrink each failure")
+    plays = commands.add_parser("play")
+    plays.add_argument("files", nargs="+")
+    plays.add_argument("--times", type=int, default=1)
+    plays.add_argument("--plain", action="store_true")
+    shrinks = commands.add_parser("shrink")
+    shrinks.add_argument("files", nargs="+")
+    return parser.parse_args(arguments)
+
+
+def main():
+    import tempfile
+    options = options_of(sys.argv[1:])
+    os.makedirs(options.keep, exist_ok=True)
+    if options.command == "play":
+        return play_files(options)
+    if options.command == "shrink":
+        return 1 if any([shrink_one(path, options) for path in options.files]) else 0
+    with tempfile.TemporaryDirectory(prefix="nicbarr-caches-") as options.scratch:
+        return run(options)
+
+
+sys.exit(main())

@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Draws the surroundings of a program: processes, hosts, parameters, an odd rank, a tuning cache."""
+
+import json
+import os
+import time
+
+from playing import Surroundings
+
+ODD = (
+    ("OMPI_MCA_coll", "^nicbarr"), ("OMPI_MCA_coll", "^nicbarr"),
+    ("OMPI_MCA_coll_nicbarr_priority", "-1"), ("OMPI_MCA_coll_nicbarr_nic", "none"),
+    ("OMPI_MCA_coll_nicbarr_tune_after", "5"), ("OMPI_MCA_coll_nicbarr_tune_watch", "0"),
+    ("OMPI_MCA_coll_nicbarr_allreduce", "openmpi"), ("OMPI_MCA_coll_nicbarr_bcast", "openmpi"),
+    ("OMPI_MCA_coll_nicbarr_nonblocking", "0"), ("OMPI_MCA_coll_nicbarr_tune_budget", "0"),
+    ("OMPI_MCA_coll_nicbarr_join_after", "7"), ("OMPI_MCA_coll_nicbarr_memory", "1"),
+    ("OMPI_MCA_coll_nicbarr_algorithm", "openmpi"), ("OMPI_MCA_coll_nicbarr_cache", "none"),
+)
+ALGORITHMS = ("counter", "flags:64", "tree:2", "dissemination:1", "pairwise", "openmpi")
+SHARED = ("allreduce", "reduce", "allgather", "gather")
+
+
+def forced(lot, several):
+    """Choices that are made beforehand."""
+    mca = {}
+    if lot.random() < 0.5:
+        mca["coll_nicbarr_algorithm"] = lot.choice(ALGORITHMS[2:] if several else ALGORITHMS)
+    for name in SHARED:
+        if lot.random() < 0.4:
+            mca[f"coll_nicbarr_{name}"] = lot.choice(("exchange", "openmpi"))
+    for name in ("bcast", "scatter"):
+        if lot.random() < 0.4:
+            mca[f"coll_nicbarr_{name}"] = lot.choice(("ring", "openmpi"))
+    return mca
+
+
+def hosts_of(lot, options):
+    """(hosts, processes, network)"""
+    wanted = options.hosts
+    if wanted == "none" or (wanted == "some" and lot.random() < 0.6):
+        return 0, lot.choice((2, 2, 3, 4, 4, 5, 8)), "soft"
+    hosts, each = lot.choice(((2, 1), (2, 1), (2, 2), (3, 1), (3, 2), (4, 1), (4, 2)))
+    network = lot.choice(("soft", "soft", "kernel", "loss")) if wanted == "some" else wanted
+    return hosts, hosts * each, network
+
+
+def draw_surroundings(lot, options, caches):
+    hosts, np, network = hosts_of(lot, options)
+    around = Surroundings(np=np, hosts=hosts, network=network)
+    if options.plain:
+        around.mca["coll"] = "^nicbarr"
+        return around
+    how = lot.random()
+    if how < 0.6:
+        around.mca |= {"coll_nicbarr_tune_after": "3", "coll_nicbarr_tune_budget": "2", "coll_nicbarr_join_after": "5"}
+    elif how < 0.7:
+        around.mca |= {"coll_nicbarr_tune_after": str(lot.choice((0, 1, 10)))}
+    if lot.random() < 0.25:
+        around.mca |= forced(lot, hosts > 1)
+    if options.tame:
+        return around
+    if lot.random() < 0.1:
+        around.mca["coll_nicbarr_memory"] = "1"
+    if lot.random() < 0.08:
+        around.mca["pml_monitoring_enable"] = "1"
+    if lot.random() < 0.3:
+        around.odd.append((lot.randrange(np),) + lot.choice(ODD))
+    if lot.random() < 0.3:
+        around.cache = caches.draw(lot)
+    return around
+
+
+class Caches:
+    """Tuning caches that earlier programs of this run have left, with choices turned at will."""
+
+    KEPT = 12
+
+    def __init__(self, scratch):
+        self.scratch = scratch
+
+    def place(self, seed):
+        return os.path.join(self.scratch, f"{seed % self.KEPT}.json")
+
+    def draw(self, lot):
+        names = sorted(os.listdir(self.scratch))
+        if not names:
+            return None
+        try:
+            with open(os.path.join(self.scratch, lot.choice(names))) as file:
+                cache = json.load(file)
+        except (OSError, ValueError):
+            return None
+        if lot.random() < 0.8:
+            turn(cache, lot)
+        return json.dumps(cache, separators=(",", ":"))
+
+
+def turn(cache, lot):
+    """Any choice may have been the best, sure or unsure, now or long ago."""
+    for measurements in cache.get("shapes", {}).values():
+        for one in measurements[-1:]:
+            one["confidence"] = lot.choice((0.99, 0.99, 0.5, 0.0))
+            days = lot.choice((0, 0, 30, 400))
+            one["when"] = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() - 86400 * days))
+            lot.choice(one["candidates"])["us"] = [1e-3, 1e-3, 1e-3]

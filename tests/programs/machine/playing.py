@@ -1,0 +1,250 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Plays a program in its surroundings: how many processes, on which hosts, with which parameters.
+
+A case is a file that has it all: lines with @ are the surroundings, the rest are steps (program.py).
+
+    @np 4                          processes, on one node
+    @hosts 2 2 soft                instead: hosts, processes each, NIC (soft, loss or kernel)
+    @mca coll_nicbarr_tune_after 3
+    @odd 1 OMPI_MCA_coll ^nicbarr  the environment of one rank
+    @cache {...}                   the tuning cache that it begins with (JSON)
+"""
+
+import os
+import re
+import shutil
+import signal
+import struct
+import subprocess
+import tempfile
+import time
+from dataclasses import dataclass, field
+
+from program import Step
+
+HERE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+SOURCES = os.environ.get("srcdir") or os.path.dirname(os.path.dirname(HERE))
+BUILT = os.environ.get("builddir") or os.path.join(SOURCES, "_build")
+PLAYER = os.path.join(BUILT, "tests", "programs", "player")
+NETHOSTS = os.path.join(SOURCES, "nethosts", "nethosts")
+THREADS, ITERATIONS = 8, 1024  # as places.h and program.h have them
+# A program that stands still for so many seconds hangs: of a machine that has nothing else to do.
+PATIENCE = float(os.environ.get("NICBARR_PATIENCE", "60"))
+
+
+@dataclass
+class Surroundings:
+    np: int = 4
+    hosts: int = 0  # 0: one node, without nethosts
+    network: str = "soft"
+    mca: dict = field(default_factory=dict)
+    odd: list = field(default_factory=list)  # (rank, name, value)
+    cache: str = None
+
+    def per_host(self):
+        return self.np // self.hosts
+
+    def lines(self):
+        yield f"@hosts {self.hosts} {self.per_host()} {self.network}" if self.hosts else f"@np {self.np}"
+        for name, value in self.mca.items():
+            yield f"@mca {name} {value}"
+        for rank, name, value in self.odd:
+            yield f"@odd {rank} {name} {value}"
+        if self.cache is not None:
+            yield f"@cache {self.cache}"
+
+    def short(self):
+        return "; ".join(line[1:60] for line in self.lines())
+
+
+@dataclass
+class Case:
+    surroundings: Surroundings
+    steps: list
+
+    def write(self, path, comments=()):
+        with open(path, "w") as file:
+            for line in [f"# {comment}" for comment in comments] + list(self.surroundings.lines()):
+                file.write(line + "\n")
+            for step in self.steps:
+                file.write(f"{step}\n")
+
+    @staticmethod
+    def read(path):
+        around, steps = Surroundings(), []
+        with open(path) as file:
+            for line in file.read().splitlines():
+                if line.startswith("@"):
+                    Case._read_surrounding(around, line)
+                elif line and not line.startswith("#"):
+                    steps.append(Step.parse(line))
+        return Case(around, steps)
+
+    @staticmethod
+    def _read_surrounding(around, line):
+        what, rest = line.split(" ", 1)
+        words = rest.split()
+        if what == "@np":
+            around.np = int(words[0])
+        elif what == "@hosts":
+            around.hosts, around.network = int(words[0]), words[2]
+            around.np = around.hosts * int(words[1])
+        elif what == "@mca":
+            around.mca[words[0]] = words[1]
+        elif what == "@odd":
+            around.odd.append((int(words[0]), words[1], words[2]))
+        elif what == "@cache":
+            around.cache = rest
+        else:
+            raise ValueError(line)
+
+
+@dataclass
+class Outcome:
+    kind: str  # ok, wrong, crash, hang, error or skipped
+    text: str
+    where: list  # a line a process: the step that it stands in
+
+    def failed(self):
+        return self.kind not in ("ok", "skipped")
+
+    def summary(self):
+        """One line that says what it was, alike for alike failures."""
+        for line in self.text.splitlines():
+            if line.startswith("FAIL"):
+                return line
+        for pattern in (r"\[ *\d+\] .*mca_coll_nicbarr[^ ]*", r"\*\*\* (?:MPI_ERR|An error).*", r"Signal: .*"):
+            found = re.search(pattern, self.text)
+            if found:
+                return f"{self.kind}: {found.group(0)}"
+        return self.kind
+
+
+def mpirun_arguments(around, program, board, cache):
+    """What follows mpirun, or nethosts HOSTS PER-HOST."""
+    words = []
+    for name, value in around.mca.items():
+        words += ["--mca", name, value]
+    words += ["--mca", "coll_nicbarr_cache", cache]
+    if around.odd:
+        words.append(os.path.join(HERE, "odd.sh"))
+        for rank, name, value in around.odd:
+            words += [str(rank), f"{name}={value}"]
+        words.append("--")
+    return words + [PLAYER, "--program", program, "--board", board]
+
+
+def command(around, program, board, cache):
+    words = mpirun_arguments(around, program, board, cache)
+    if not around.hosts:
+        return ["mpirun", "-np", str(around.np)] + words
+    switch = {"soft": [], "loss": ["--loss", "3", "--duplicate", "3", "--reorder", "3"], "kernel": ["--kernel"]}
+    return [NETHOSTS] + switch[around.network] + [str(around.hosts), str(around.per_host())] + words
+
+
+def environment(around):
+    result = dict(os.environ)
+    # As jobs.sh has it: several hosts need the network.
+    if around.hosts:
+        result.pop("OMPI_MCA_btl", None)
+    return result
+
+
+def positions(board, np):
+    with open(board, "rb") as file:
+        data = file.read()
+    result = []
+    for rank in range(np):
+        at = rank * THREADS * 8
+        result.append(struct.unpack_from(f"{THREADS}q", data, at) if len(data) >= at + THREADS * 8 else (0,) * THREADS)
+    return result
+
+
+def stop(process):
+    """mpirun takes its processes with it, if it is asked; nethosts does so in any case."""
+    for number, seconds in ((signal.SIGTERM, 10), (signal.SIGKILL, 10)):
+        try:
+            os.killpg(process.pid, number)
+            process.wait(seconds)
+            return
+        except ProcessLookupError:
+            return
+        except subprocess.TimeoutExpired:
+            pass
+
+
+def speed():
+    """How much of a processor a process may expect, as others run as well (0 to 1)."""
+    with open("/proc/loadavg") as file:
+        running = int(file.read().split()[3].split("/")[0])
+    processors = os.cpu_count() or 1
+    return processors / max(processors, running)
+
+
+def watch(process, board, np):
+    """Until it ends (True) or stands still (False)."""
+    last, stood, pause = None, 0.0, 0.02
+    while True:
+        begin = time.monotonic()
+        try:
+            process.wait(pause)
+            return True
+        except subprocess.TimeoutExpired:
+            pause = min(0.5, pause * 1.5)
+        now = positions(board, np)
+        stood = 0.0 if now != last else stood + (time.monotonic() - begin) * speed()
+        last = now
+        if stood > PATIENCE:
+            return False
+
+
+def where(steps, board, np):
+    result = []
+    for rank, threads in enumerate(positions(board, np)):
+        for thread, position in enumerate(threads):
+            line, call = divmod(position, ITERATIONS)
+            if position:
+                step = steps[line - 1] if line <= len(steps) else ""
+                result.append(f"rank {rank}" + (f", thread {thread}" if thread else "") + f": call {call} of: {step}")
+    return result
+
+
+def verdict(process, ended, text):
+    if not ended:
+        return "hang"
+    if process.returncode == 0:
+        return "ok"
+    if process.returncode == 77:
+        return "skipped"
+    if "FAIL " in text:
+        return "wrong"
+    return "crash" if "Signal:" in text or "exited on signal" in text else "error"
+
+
+def play(case, keep=None):
+    """Plays a case; `keep` is a file to which the tuning cache is copied that it leaves."""
+    with tempfile.TemporaryDirectory(prefix="nicbarr-programs-") as scratch:
+        program, board = os.path.join(scratch, "program"), os.path.join(scratch, "board")
+        output, cache = os.path.join(scratch, "output"), os.path.join(scratch, "cache.json")
+        case.write(program)
+        with open(board, "wb") as file:
+            file.write(bytes(64 * THREADS * 8))
+        if case.surroundings.cache is not None:
+            with open(cache, "w") as file:
+                file.write(case.surroundings.cache)
+        elif keep is None:
+            cache = "none"
+        np = case.surroundings.np
+        with open(output, "wb") as out:
+            process = subprocess.Popen(command(case.surroundings, program, board, cache), stdin=subprocess.DEVNULL,
+                                       stdout=out, stderr=subprocess.STDOUT, cwd=scratch, start_new_session=True,
+                                       env=environment(case.surroundings))
+            try:
+                ended = watch(process, board, np)
+            finally:
+                stop(process)
+        with open(output, errors="replace") as file:
+            text = file.read()
+        if keep and os.path.exists(cache):
+            shutil.copy(cache, keep)
+        return Outcome(verdict(process, ended, text), text, where(case.steps, board, np))

@@ -1,0 +1,509 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Random legal MPI programs: which steps there are, which are legal when, and how they are drawn.
+
+A program is a list of steps (player.c plays it, program.h says how it is written). Legal says of
+a step whether it may come after those that were taken in. So any part of a legal program can be
+made legal again by leaving out what has become illegal, which is what the shrinker does.
+
+Things that are legal MPI and left out, as plain Open MPI 4.1 fails with them (`BROKEN_BELOW` has
+the words for --with):
+  idup-nonblocking  MPI_Comm_idup issues MPI_Iallreduce on the parent from within progress, in the
+                    same sequence as the program's own non-blocking collectives there.
+  idup-inter        MPI_Comm_idup on an intercommunicator hangs now and then.
+  free-outstanding  MPI_Comm_free while a non-blocking collective is outstanding: coll/libnbc plays
+                    it on a communicator that is gone, and crashes.
+  persistent-freed  MPI_Type_free of the type of a persistent collective: the next start crashes.
+  reduce-bottom     MPI_Reduce into MPI_BOTTOM takes that for no buffer: the result is lost.
+  nonblocking-negative  A non-blocking reduction of a type with a negative lower bound writes before
+                    its memory.
+  inter-ibarrier    MPI_Ibarrier on an intercommunicator may end before all of the other group have
+                    entered it.
+  create-group-attributes  MPI_Comm_create_group calls the copy callbacks of attributes.
+"""
+
+import random
+
+PLACES = 24
+REQUESTS = 16
+ALL_COLLECTIVES = ("barrier", "allreduce", "reduce", "bcast", "allgather", "gather", "scatter")
+REDUCTIONS = ("allreduce", "reduce")
+ROOTED = ("reduce", "bcast", "gather", "scatter")
+BROKEN_BELOW = ("idup-nonblocking", "idup-inter", "free-outstanding", "persistent-freed", "reduce-bottom",
+                "create-group-attributes", "nonblocking-negative", "inter-ibarrier")
+CREATIONS = ("dup", "dupinfo", "split", "cgroup", "inter", "merge")
+
+ARITHMETIC = ("MPI_MAX", "MPI_MIN", "MPI_SUM", "MPI_PROD")
+BITS = ("MPI_BAND", "MPI_BOR", "MPI_BXOR")
+OWN = ("composition-of-maps", "a-user's-exclusive-or")
+MAP = "two-numbers-of-a-user"
+# name: (bytes of the signature, operations)
+TYPES = {
+    "MPI_INT": (4, ARITHMETIC + BITS), "MPI_DOUBLE": (8, ARITHMETIC), "MPI_BYTE": (1, BITS),
+    "MPI_INT8_T": (1, ARITHMETIC + BITS), "MPI_SHORT": (2, ARITHMETIC + BITS),
+    "MPI_FLOAT": (4, ARITHMETIC), "MPI_LONG": (8, ARITHMETIC + BITS),
+    "MPI_UNSIGNED_CHAR": (1, ARITHMETIC + BITS), "MPI_UINT64_T": (8, ARITHMETIC + BITS),
+    "MPI_LONG_DOUBLE": (16, ARITHMETIC), "MPI_C_DOUBLE_COMPLEX": (16, ("MPI_SUM", "MPI_PROD")),
+    "MPI_DOUBLE_INT": (12, ("MPI_MAXLOC", "MPI_MINLOC")),
+    "MPI_2INT": (8, ("MPI_MAXLOC", "MPI_MINLOC")),
+    "MPI_SHORT_INT": (6, ("MPI_MAXLOC", "MPI_MINLOC")), MAP: (8, OWN),
+    "MPI_CHAR": (1, ()), "a-structure-with-gaps": (13, ()),
+}
+REDUCIBLE = [name for name, (_, ops) in TYPES.items() if ops]
+# Bytes around which something changes: chunks, blocks, pieces, limits, classes of sizes.
+BORDERS = (8, 32, 48, 112, 256, 512, 1152, 1568, 2048, 4096, 16256, 32768, 262144, 1 << 20)
+
+
+class Step:
+    """ID KIND key=value ... All values are text or numbers."""
+
+    def __init__(self, number, kind, **words):
+        self.id, self.kind, self.words = number, kind, words
+
+    def __getattr__(self, name):
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return self.words.get(name)
+
+    def __str__(self):
+        return " ".join([str(self.id), self.kind] + [f"{k}={v}" for k, v in self.words.items()])
+
+    @staticmethod
+    def parse(line):
+        number, kind, *words = line.split()
+        pairs = (word.split("=", 1) for word in words)
+        return Step(int(number), kind, **{k: int(v) if v.lstrip("-").isdigit() else v for k, v in pairs})
+
+
+class Legal:
+    """What the communicators and requests of a program are after the steps that were taken in."""
+
+    def __init__(self, beyond=()):
+        self.beyond = beyond  # of BROKEN_BELOW
+        self.places = {0: {"inter": False, "attr": False, "idup": None}}
+        self.requests = {}  # number: {"c", "kind": i, p, idup or shift, "active"}
+        self.threads = 0  # between fork and join
+
+    def of(self, place):
+        return [r for r in self.requests.values() if r["c"] == place]
+
+    def _threaded(self, step):
+        """Between fork and join: only what touches its own communicator."""
+        if step.kind == "join":
+            return True
+        if step.kind == "coll":
+            return step.how == "b" or (step.how == "i" and step.r % self.threads == step.c % self.threads)
+        if step.kind in ("wait", "test"):
+            request = self.requests.get(step.r)
+            return request is not None and request["c"] == step.c and request["kind"] == "i"
+        return step.kind == "pause"
+
+    def take(self, step):
+        """Whether the step is legal now; if so, it has happened."""
+        if self.threads and not self._threaded(step):
+            return False
+        return getattr(self, "_" + step.kind)(step)
+
+    def _coll(self, s):
+        place = self.places.get(s.c)
+        if place is None or (s.how != "b" and s.r in self.requests):
+            return False
+        if s.how != "b" and place["idup"] is not None and "idup-nonblocking" not in self.beyond:
+            return False
+        if s.how == "p" and (place["inter"] or (s.freed and "persistent-freed" not in self.beyond)):
+            return False
+        if s.what == "barrier" and s.how == "i" and place["inter"] and "inter-ibarrier" not in self.beyond:
+            return False
+        if s.what == "reduce" and s.send == "A" and "reduce-bottom" not in self.beyond:
+            return False
+        if (s.what in REDUCTIONS and s.how != "b" and s.send == "N"
+                and "nonblocking-negative" not in self.beyond):
+            return False
+        if s.how != "b":
+            self.requests[s.r] = {"c": s.c, "kind": s.how, "active": s.how == "i"}
+        return True
+
+    def _start(self, s):
+        request = self.requests.get(s.r)
+        if request is None or request["kind"] != "p" or request["active"]:
+            return False
+        request["active"] = True
+        return True
+
+    def _rfree(self, s):
+        request = self.requests.get(s.r)
+        if request is None or request["kind"] != "p" or request["active"]:
+            return False
+        del self.requests[s.r]
+        return True
+
+    def _finish(self, number):
+        request = self.requests[number]
+        request["active"] = False
+        if request["kind"] == "idup":
+            self.places[request["d"]] = {"inter": self.places[request["c"]]["inter"], "attr": False, "idup": None}
+            self.places[request["c"]]["idup"] = None
+        if request["kind"] != "p":
+            del self.requests[number]
+
+    def _wait(self, s):
+        if s.r not in self.requests or not self.requests[s.r]["active"]:
+            return False
+        self._finish(s.r)
+        return True
+
+    def _waitall(self, _):
+        for number in [n for n, r in self.requests.items() if r["active"]]:
+            self._finish(number)
+        return True
+
+    def _test(self, s):
+        return s.r in self.requests and self.requests[s.r]["active"]
+
+    def _shift(self, s):
+        if s.c not in self.places or self.places[s.c]["inter"] or s.r in self.requests:
+            return False
+        self.requests[s.r] = {"c": s.c, "kind": "shift", "active": True}
+        return True
+
+    def _new(self, s):
+        """Whether place d is free to be made from c."""
+        taken = {r["d"] for r in self.requests.values() if r["kind"] == "idup"}
+        return (s.c in self.places and s.d not in self.places and s.d not in taken
+                and self.places[s.c]["idup"] is None and 0 < s.d < PLACES)
+
+    def _make(self, s, of_inter, inter):
+        if not self._new(s) or (of_inter is not None and self.places[s.c]["inter"] != of_inter):
+            return False
+        old = self.places[s.c]
+        kept = s.kind in ("dup", "dupinfo")
+        self.places[s.d] = {"inter": old["inter"] if kept else inter, "attr": kept and old["attr"], "idup": None}
+        return True
+
+    def _dup(self, s):
+        return self._make(s, None, None)
+
+    _dupinfo = _dup
+
+    def _split(self, s):
+        return self._make(s, False, False)
+
+    def _cgroup(self, s):
+        if s.c in self.places and self.places[s.c]["attr"] and "create-group-attributes" not in self.beyond:
+            return False
+        return self._make(s, False, False)
+
+    def _inter(self, s):
+        return self._make(s, False, True)
+
+    def _merge(self, s):
+        return self._make(s, True, False)
+
+    def _idup(self, s):
+        if s.r in self.requests or not self._new(s) or self.places[s.c]["attr"]:
+            return False
+        if self.places[s.c]["inter"] and "idup-inter" not in self.beyond:
+            return False
+        self.places[s.c]["idup"] = s.r
+        self.requests[s.r] = {"c": s.c, "kind": "idup", "d": s.d, "active": True}
+        return True
+
+    def _attr(self, s):
+        if s.c not in self.places or self.places[s.c]["idup"] is not None:
+            return False
+        self.places[s.c]["attr"] = True
+        return True
+
+    def _free(self, s):
+        if s.c not in self.places or s.c == 0 or self.places[s.c]["idup"] is not None:
+            return False
+        if any(r["kind"] == "p" or (r["kind"] == "i" and "free-outstanding" not in self.beyond)
+               for r in self.of(s.c)):
+            return False
+        del self.places[s.c]
+        for request in self.of(s.c):
+            request["c"] = None
+        return True
+
+    def _pause(self, _):
+        return True
+
+    def _fork(self, s):
+        if any(r["active"] for r in self.requests.values()):
+            return False
+        self.threads = s.threads
+        return True
+
+    def _join(self, _):
+        if not self.threads:
+            return False
+        self.threads = 0
+        return True
+
+
+def legal(steps, beyond=()):
+    """The steps without those that are not legal."""
+    state = Legal(beyond)
+    return [step for step in steps if state.take(step)]
+
+
+class Generator:
+    """Draws a program from a seed."""
+
+    def __init__(self, seed, length, flavour=None, beyond=()):
+        self.lot = random.Random(seed)
+        self.state = Legal(beyond)
+        self.steps = []
+        self.number = 0
+        self.length = length
+        self.flavour = flavour or self._draw_flavour()
+
+    def _draw_flavour(self):
+        """What this program does more often than others; many programs do little else."""
+        lot = self.lot
+        some = lot.sample(ALL_COLLECTIVES, lot.choice((1, 1, 2, 3, 7)))
+        return {
+            "collectives": sorted(some),
+            "hows": lot.choice(("b", "b", "bi", "bi", "bip", "i", "bbbi", "bp")),
+            "idup": lot.random() < 0.4,
+            "places": lot.choice((1, 1, 3, 8, 20)),
+            "churn": lot.random() < 0.3,
+            "inter": lot.random() < 0.2,
+            "attr": lot.random() < 0.2,
+            "threads": lot.random() < 0.12,
+            "shifts": lot.random() < 0.3,
+            "layouts": lot.random() < 0.4,
+            "own": lot.random() < 0.2,
+            "large": lot.random() < 0.3,
+            "tiny": lot.random() < 0.4,
+            "delays": lot.choice((0, 0.1, 0.3)),
+            "bursts": lot.choice((1, 8, 60, 60)),
+        }
+
+    def draw(self):
+        if self.flavour["idup"]:
+            self._warm_up()
+        while len(self.steps) < self.length:
+            self._draw_step()
+        if self.state.threads:
+            self._add("join")
+        return self.steps
+
+    def _add(self, kind, **words):
+        self.number += 1
+        step = Step(self.number, kind, **words)
+        if self.state.take(step):
+            self.steps.append(step)
+            return True
+        return False
+
+    # ---- words of steps ----
+
+    def _delay(self, words):
+        if self.lot.random() < self.flavour["delays"]:
+            words["slow"] = self.lot.choice((-2, -2, 0, 1, 2, 3))
+            words["us"] = self.lot.choice((5, 20, 20, 100, 500, 2000))
+            if self.lot.random() < 0.3:
+                words["spin"] = 1
+            if words["us"] * words.get("times", 1) > 20000:
+                words["us"] = 20
+
+    def _place(self):
+        lot = self.lot
+        if lot.random() < 0.4:
+            return 0
+        return lot.choice(sorted(self.state.places))
+
+    def _free_place(self):
+        taken = {r.get("d") for r in self.state.requests.values()} | set(self.state.places)
+        return next((place for place in range(1, PLACES) if place not in taken), None)
+
+    def _free_request(self, place=0):
+        threads = self.state.threads or 1
+        return next((r for r in range(REQUESTS) if r not in self.state.requests and (r - place) % threads == 0), None)
+
+    def _elements(self, size):
+        lot, flavour = self.lot, self.flavour
+        if lot.random() < 0.1:
+            return 0
+        if lot.random() < (0.8 if flavour["tiny"] else 0.3):
+            return lot.randint(1, 4)
+        borders = BORDERS if flavour["large"] and lot.random() < 0.2 else [b for b in BORDERS if b <= 4096]
+        around = lot.choice(borders) / size / lot.choice((1, 1, 1, 2, 3, 4))
+        return min(max(0, int(around) + lot.randint(-1, 1)), 140000)
+
+    def _times(self, size):
+        lot = self.lot
+        most = self.flavour["bursts"] if size <= 4200 else 8 if size <= 40000 else 2
+        return lot.choice((1, 1, lot.randint(1, most), most))
+
+    def _layouts(self, words, what, n, size):
+        lot = self.lot
+        if not self.flavour["layouts"] or lot.random() < 0.3:
+            return
+        # (Open MPI's own segments do not fit where counts of one signature differ.)
+        same = "cw" if n * size > 1024 else "xcw"
+        whole = "PGNRVA" if n <= 3000 else "PGN"
+        if what in REDUCTIONS:
+            if words["type"] == MAP:
+                words["send"] = lot.choice(whole if what != "reduce" else whole.replace("A", ""))
+            return
+        for side in ("send", "recv"):
+            words[side] = lot.choice(whole if lot.random() < 0.5 or n > 3000 else same)
+
+    def _collective(self, how=None, place=None):
+        lot, flavour = self.lot, self.flavour
+        what = lot.choice(flavour["collectives"])
+        how = how or lot.choice(flavour["hows"])
+        words = {"what": what, "how": how, "c": self._place() if place is None else place}
+        if how != "b":
+            request = self._free_request(words["c"])
+            if request is None:
+                return self._add("join" if self.state.threads else "waitall")
+            words["r"] = request
+        if what == "barrier":
+            words["times"] = self._times(0) if how != "p" else 1
+        else:
+            self._data(words, what, how)
+        self._delay(words)
+        return self._add("coll", **words)
+
+    def _data(self, words, what, how):
+        lot = self.lot
+        types = REDUCIBLE if what in REDUCTIONS else sorted(TYPES)
+        words["type"] = lot.choice(types)
+        if what in REDUCTIONS:
+            if self.flavour["own"]:
+                words["type"] = MAP
+            words["op"] = lot.choice(TYPES[words["type"]][1])
+        size = TYPES[words["type"]][0]
+        words["n"] = self._elements(size)
+        words["times"] = self._times(words["n"] * size) if how != "p" else lot.choice((1, 1, 3))
+        if what in ROOTED:
+            words["root"] = lot.randint(0, 7)
+            if lot.random() < 0.5:
+                words["walk"] = lot.choice(("round", "jump"))
+            words["side"] = lot.randint(0, 1)
+        if what != "bcast" and lot.random() < 0.25:
+            words["inplace"] = 1
+        if how == "i" and lot.random() < 0.3:
+            words["freed"] = 1
+        self._layouts(words, what, words["n"], size)
+
+    # ---- steps ----
+
+    def _draw_step(self):
+        lot, flavour = self.lot, self.flavour
+        if self.state.threads:
+            self._threaded_step()
+            return
+        kinds = ["coll"] * 10 + ["finish"] * 2
+        if len(self.state.places) < flavour["places"]:
+            kinds += ["make"] * 4
+        if flavour["churn"]:
+            kinds += ["make", "free", "make", "free"]
+        kinds += ["idup"] * 3 if flavour["idup"] else []
+        kinds += ["inter"] if flavour["inter"] else []
+        kinds += ["attr"] if flavour["attr"] else []
+        kinds += ["shift"] if flavour["shifts"] else []
+        kinds += ["start"] * 3 if any(r["kind"] == "p" for r in self.state.requests.values()) else []
+        kinds += ["fork"] if flavour["threads"] else []
+        kinds += ["pause"] if flavour["delays"] else []
+        getattr(self, "_draw_" + lot.choice(kinds))()
+
+    def _draw_coll(self):
+        self._collective()
+
+    def _draw_finish(self):
+        lot, requests = self.lot, self.state.requests
+        active = sorted(n for n, r in requests.items() if r["active"])
+        resting = sorted(n for n, r in requests.items() if not r["active"])
+        if resting and lot.random() < 0.1:
+            self._add("rfree", r=lot.choice(resting))
+        elif active and lot.random() < 0.2:
+            self._add("test", r=lot.choice(active), times=lot.choice((1, 10, 100)))
+        elif active and lot.random() < 0.8:
+            self._add("wait", r=lot.choice(active))
+        elif lot.random() < 0.5:
+            self._add("waitall")
+
+    def _draw_start(self):
+        resting = sorted(n for n, r in self.state.requests.items() if r["kind"] == "p" and not r["active"])
+        if resting:
+            self._add("start", r=self.lot.choice(resting))
+
+    def _draw_make(self):
+        lot, place = self.lot, self._free_place()
+        if place is None:
+            return
+        kind = lot.choice(("dup", "dup", "split", "cgroup", "dupinfo"))
+        words = {"c": self._place(), "d": place}
+        if kind == "split":
+            words |= {"colors": lot.choice((1, 2, 2, 3)), "how": lot.choice(("blocks", "cyclic")),
+                      "order": lot.choice(("same", "reversed", "random"))}
+        elif kind == "cgroup":
+            words["every"] = lot.choice((2, 3, 4))
+            words["out"] = lot.randint(0, words["every"])
+        elif kind == "dupinfo":
+            words["key"] = lot.randint(0, 3)
+        self._add(kind, **words)
+
+    def _draw_free(self):
+        self._add("free", c=self._place())
+
+    def _draw_idup(self):
+        place, request = self._free_place(), self._free_request()
+        if place is None or request is None:
+            self._add("waitall")
+            return
+        parent = self._place()
+        if not self._add("idup", c=parent, d=place, r=request):
+            return
+        for _ in range(self.lot.randint(0, 6)):
+            self._collective("b", self.lot.choice((parent, parent, self._place())))
+        if self.lot.random() < 0.7 and self._add("wait", r=request) and self.lot.random() < 0.7:
+            self._collective(None, place)
+            self._add("free", c=place)
+
+    def _draw_inter(self):
+        place = self._free_place()
+        if place is None:
+            return
+        if self.lot.random() < 0.6:
+            self._add("inter", c=self._place(), d=place, left=self.lot.randint(0, 3))
+        else:
+            inters = sorted(p for p, what in self.state.places.items() if what["inter"])
+            if inters:
+                self._add("merge", c=self.lot.choice(inters), d=place)
+
+    def _draw_attr(self):
+        self._add("attr", c=self._place())
+
+    def _draw_shift(self):
+        request = self._free_request()
+        if request is not None:
+            self._add("shift", c=self._place(), r=request, by=self.lot.randint(0, 7),
+                      n=self.lot.choice((0, 1, 8, 100, 5000, 100000)))
+
+    def _draw_pause(self):
+        self._add("pause", slow=self.lot.choice((-2, 0, 1, 2)), us=self.lot.choice((100, 1000, 5000)))
+
+    def _draw_fork(self):
+        self._add("waitall")
+        self._add("fork", threads=self.lot.randint(2, 4))
+
+    def _threaded_step(self):
+        lot = self.lot
+        if lot.random() < 0.05:
+            self._add("join")
+            return
+        active = sorted(n for n, r in self.state.requests.items() if r["active"] and r["c"] is not None)
+        if active and lot.random() < 0.3:
+            number = lot.choice(active)
+            self._add("wait", r=number, c=self.state.requests[number]["c"])
+            return
+        self._collective(lot.choice("bbi"), lot.choice(sorted(self.state.places)))
+
+    def _warm_up(self):
+        """Some calls first, so that functions have been chosen when it begins."""
+        for _ in range(self.lot.randint(0, 3)):
+            self._collective("b", 0)

@@ -1,0 +1,390 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Plays a program (program.h) under MPI and checks every result.
+ *
+ *     player --program FILE --board FILE
+ *
+ * Who calls it: machine/play.py, as the program of mpirun. The board (places.h) says how far each
+ * process is. A wrong result ends the job by MPI_Abort, with the step and what was expected.
+ *
+ * Requests have numbered places as well. A place holds the requests of one step, which may be many
+ * calls, with their buffers.
+ *
+ * Steps between `fork` and `join` are played by threads: each has the steps of the communicators
+ * whose number it is, modulo the threads.
+ *
+ * The player calls nothing of MPI but what the program says, MPI_Init and MPI_Finalize, and what is
+ * local. So a program's first collective is the job's.
+ */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE /* usleep */
+#endif
+#include "collective.h"
+#include "../mpi/common.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { HELD = 20 };
+
+/* What a step has started, or made to be started. */
+static struct held {
+    const struct step *step;
+    int n;
+    bool persistent, active;
+    struct call *calls; /* NULL: no collective */
+    MPI_Request *requests;
+    MPI_Comm idup;
+    unsigned char *sent, *received; /* of point-to-point messages */
+    int from;
+} held[HELD];
+
+static struct program program;
+
+/* ---- delays ---- */
+
+static volatile unsigned spun;
+
+/* slow=R: rank R of MPI_COMM_WORLD is late by us microseconds in each call; slow=-2: another rank
+ * in each. spin=1: it computes meanwhile. */
+static void delay(const struct step *step, int iteration)
+{
+    long slow = step_number(step, "slow", -1), us = step_number(step, "us", 0);
+    if (slow == -2)
+        slow = (long)(data_hash(step->id, (uint64_t)iteration, 31) % (uint64_t)test.size);
+    if (slow != test.rank || us == 0)
+        return;
+    if (!step_number(step, "spin", 0)) {
+        usleep((unsigned)us);
+        return;
+    }
+    for (double end = test_seconds() + 1e-6 * (double)us; test_seconds() < end;)
+        spun++;
+}
+
+/* ---- requests ---- */
+
+static struct held *held_of(long number)
+{
+    if (number < 0 || number >= HELD)
+        test_fail("program", "there is no request %ld", number);
+    return &held[number];
+}
+
+static void hold(struct held *held_, const struct step *step, int n)
+{
+    *held_ = (struct held){.step = step, .n = n, .active = true, .idup = MPI_COMM_NULL};
+    held_->requests = calloc((size_t)n, sizeof(MPI_Request));
+    if (!held_->requests)
+        test_fail("requests", "no memory");
+    for (int i = 0; i < n; i++)
+        held_->requests[i] = MPI_REQUEST_NULL;
+}
+
+static void release(struct held *held_)
+{
+    for (int i = 0; held_->calls && i < held_->n; i++)
+        call_close(&held_->calls[i]);
+    free(held_->calls);
+    free(held_->requests);
+    free(held_->sent);
+    free(held_->received);
+    *held_ = (struct held){0};
+}
+
+static unsigned char message_byte(const struct step *step, int from, long i)
+{
+    return (unsigned char)data_hash(step->id, (uint64_t)from, (uint64_t)i);
+}
+
+static void check_message(const struct held *held_)
+{
+    long n = step_number(held_->step, "n", 8);
+    for (long i = 0; i < n; i++) {
+        unsigned char right = message_byte(held_->step, held_->from, i);
+        TEST_CHECK(held_->received[i] == right, "message", "line %d, byte %ld is %02x, not %02x",
+                   held_->step->line, i, held_->received[i], right);
+    }
+}
+
+/* In an order of its own. */
+static void wait_for(struct held *held_, const struct step *step)
+{
+    uint64_t lot = data_hash(step->id, (uint64_t)test.rank, 41);
+    if (lot % 3 == 0) {
+        MPI_Waitall(held_->n, held_->requests, MPI_STATUSES_IGNORE);
+        return;
+    }
+    for (int i = 0; i < held_->n; i++) {
+        int at = lot % 3 == 1 ? i : held_->n - 1 - i;
+        MPI_Wait(&held_->requests[at], MPI_STATUS_IGNORE);
+    }
+}
+
+static void complete(struct held *held_, const struct step *step)
+{
+    if (!held_->active)
+        return;
+    wait_for(held_, step);
+    held_->active = false;
+    if (strcmp(held_->step->kind, "idup") == 0)
+        place_set(place_of(held_->step, "d"), held_->idup);
+    if (held_->received)
+        check_message(held_);
+    for (int i = 0; held_->calls && i < held_->n; i++)
+        call_check(&held_->calls[i]);
+    if (!held_->persistent)
+        release(held_);
+}
+
+static void complete_all(const struct step *step)
+{
+    int order[HELD];
+    struct rng rng = {data_hash(step->id, (uint64_t)test.rank, 51)};
+    rng_permutation(&rng, order, HELD);
+    for (int i = 0; i < HELD; i++)
+        complete(&held[order[i]], step);
+}
+
+static void test_some(struct held *held_, long times)
+{
+    int flag = 0;
+    for (long i = 0; i < times && held_->active && !flag; i++)
+        MPI_Testall(held_->n, held_->requests, &flag, MPI_STATUSES_IGNORE);
+}
+
+/* ---- steps ---- */
+
+static void play_blocking(const struct step *step, int thread)
+{
+    long times = step_number(step, "times", 1);
+    for (int k = 0; k < times; k++) {
+        struct call call;
+        call_open(&call, step, k, thread);
+        delay(step, k);
+        call_blocking(&call);
+        call_check(&call);
+        call_close(&call);
+    }
+}
+
+static void play_started(const struct step *step, int thread)
+{
+    struct held *held_ = held_of(step_number(step, "r", 0));
+    int times = (int)step_number(step, "times", 1);
+    hold(held_, step, times);
+    held_->persistent = step_is(step, "how", "p");
+    held_->active = !held_->persistent;
+    held_->calls = calloc((size_t)times, sizeof(struct call));
+    if (!held_->calls)
+        test_fail("requests", "no memory");
+    for (int k = 0; k < times; k++) {
+        call_open(&held_->calls[k], step, k, thread);
+        delay(step, k);
+        if (held_->persistent)
+            call_persistent(&held_->calls[k], &held_->requests[k]);
+        else
+            call_nonblocking(&held_->calls[k], &held_->requests[k]);
+        if (step_number(step, "freed", 0))
+            call_free_types(&held_->calls[k]);
+    }
+}
+
+static void play_collective(const struct step *step, int thread)
+{
+    const struct place *place = place_of(step, "c");
+    if (place->comm == MPI_COMM_NULL)
+        return;
+    if (step_is(step, "how", "b"))
+        play_blocking(step, thread);
+    else
+        play_started(step, thread);
+}
+
+/* Each process starts the persistent requests in an order of its own. */
+static void play_start(const struct step *step, int thread)
+{
+    struct held *held_ = held_of(step_number(step, "r", 0));
+    if (!held_->calls)
+        return;
+    int order[STEP_ITERATIONS];
+    struct rng rng = {data_hash(step->id, (uint64_t)test.rank, 61)};
+    rng_permutation(&rng, order, held_->n);
+    for (int i = 0; i < held_->n; i++)
+        call_refill(&held_->calls[i], step);
+    board_enter(thread, board_position(step, 0));
+    for (int i = 0; i < held_->n; i++) {
+        delay(step, i);
+        held_->calls[order[i]].position = board_position(step, 0);
+        MPI_Start(&held_->requests[order[i]]);
+    }
+    held_->active = true;
+}
+
+static void play_free_requests(const struct step *step)
+{
+    struct held *held_ = held_of(step_number(step, "r", 0));
+    for (int i = 0; i < held_->n; i++)
+        MPI_Request_free(&held_->requests[i]);
+    release(held_);
+}
+
+/* Everybody sends to the rank that is `by` further. */
+static void play_shift(const struct step *step)
+{
+    const struct place *place = place_of(step, "c");
+    if (place->comm == MPI_COMM_NULL)
+        return;
+    struct held *held_ = held_of(step_number(step, "r", 0));
+    long n = step_number(step, "n", 8);
+    int by = (int)step_number(step, "by", 1) % place->size, tag = (int)(step->id % 1000);
+    int to = (place->rank + by) % place->size,
+        from = (place->rank + place->size - by) % place->size;
+    hold(held_, step, 2);
+    held_->from = place->members[from];
+    held_->sent = malloc((size_t)n + 1);
+    held_->received = calloc((size_t)n + 1, 1);
+    if (!held_->sent || !held_->received)
+        test_fail("message", "no memory");
+    for (long i = 0; i < n; i++)
+        held_->sent[i] = message_byte(step, test.rank, i);
+    delay(step, 0);
+    MPI_Irecv(held_->received, (int)n, MPI_BYTE, from, tag, place->comm, &held_->requests[0]);
+    MPI_Isend(held_->sent, (int)n, MPI_BYTE, to, tag, place->comm, &held_->requests[1]);
+}
+
+static void play_idup(const struct step *step)
+{
+    struct held *held_ = held_of(step_number(step, "r", 0));
+    hold(held_, step, 1);
+    delay(step, 0);
+    places_idup(step, &held_->idup, &held_->requests[0]);
+}
+
+static void play_step(const struct step *step, int thread)
+{
+    board_enter(thread, board_position(step, 0));
+    const char *kind = step->kind;
+    if (strcmp(kind, "coll") == 0)
+        play_collective(step, thread);
+    else if (strcmp(kind, "start") == 0)
+        play_start(step, thread);
+    else if (strcmp(kind, "rfree") == 0)
+        play_free_requests(step);
+    else if (strcmp(kind, "wait") == 0)
+        complete(held_of(step_number(step, "r", 0)), step);
+    else if (strcmp(kind, "waitall") == 0)
+        complete_all(step);
+    else if (strcmp(kind, "test") == 0)
+        test_some(held_of(step_number(step, "r", 0)), step_number(step, "times", 1));
+    else if (strcmp(kind, "shift") == 0)
+        play_shift(step);
+    else if (strcmp(kind, "idup") == 0)
+        play_idup(step);
+    else if (strcmp(kind, "pause") == 0)
+        delay(step, 0);
+    else if (!places_play(step))
+        test_fail("program", "step %u: there is no kind %s", step->id, kind);
+}
+
+/* ---- threads ---- */
+
+struct share {
+    pthread_t thread;
+    int number, threads, from, to;
+};
+
+/* The communicator whose thread plays a step. */
+static long communicator(const struct step *step)
+{
+    return step_number(step, "c", 0);
+}
+
+static void *play_share(void *argument)
+{
+    const struct share *share = argument;
+    for (int i = share->from; i < share->to; i++)
+        if (communicator(&program.steps[i]) % share->threads == share->number)
+            play_step(&program.steps[i], share->number);
+    return NULL;
+}
+
+/* Returns the number of the step after `join`. */
+static int play_forked(int fork)
+{
+    int threads = (int)step_number(&program.steps[fork], "threads", 2), join = fork + 1;
+    while (join < program.n_steps && strcmp(program.steps[join].kind, "join") != 0)
+        join++;
+    struct share shares[BOARD_THREADS];
+    for (int t = 0; t < threads; t++) {
+        shares[t] = (struct share){.number = t, .threads = threads, .from = fork + 1, .to = join};
+        if (pthread_create(&shares[t].thread, NULL, play_share, &shares[t]) != 0)
+            test_fail("threads", "cannot be made");
+    }
+    for (int t = 0; t < threads; t++)
+        pthread_join(shares[t].thread, NULL);
+    return join + 1;
+}
+
+/* ---- the whole ---- */
+
+static void begin(int argc, char **argv, const char *board)
+{
+    MPI_Init_thread(&argc, &argv, program.threads ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE,
+                    &test.provided);
+    test.name = "player";
+    MPI_Comm_rank(MPI_COMM_WORLD, &test.rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &test.size);
+    if (program.threads && test.provided < MPI_THREAD_MULTIPLE)
+        test_skip("this MPI has no MPI_THREAD_MULTIPLE");
+    if (test.size > MAX_RANKS)
+        test_skip("too many processes");
+    places_open(board);
+    collectives_open();
+}
+
+static void finish(void)
+{
+    static const struct step last = {.kind = "waitall"};
+    complete_all(&last);
+    for (int i = 0; i < HELD; i++) {
+        for (int k = 0; held[i].persistent && k < held[i].n; k++)
+            MPI_Request_free(&held[i].requests[k]);
+        release(&held[i]);
+    }
+    places_close();
+    collectives_close();
+}
+
+int main(int argc, char **argv)
+{
+    const char *path = NULL, *board = NULL;
+    for (int i = 1; i + 1 < argc; i += 2) {
+        if (strcmp(argv[i], "--program") == 0)
+            path = argv[i + 1];
+        else if (strcmp(argv[i], "--board") == 0)
+            board = argv[i + 1];
+    }
+    if (!path || !board) {
+        fprintf(stderr, "usage: player --program FILE --board FILE\n");
+        return 64;
+    }
+    program_read(&program, path);
+    begin(argc, argv, board);
+    for (int i = 0; i < program.n_steps;) {
+        if (strcmp(program.steps[i].kind, "fork") == 0) {
+            i = play_forked(i);
+            continue;
+        }
+        if (strcmp(program.steps[i].kind, "join") != 0)
+            play_step(&program.steps[i], 0);
+        i++;
+    }
+    finish();
+    program_free(&program);
+    MPI_Finalize();
+    return 0;
+}

@@ -1,0 +1,42 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+# Random legal MPI programs, in hostile surroundings, each result checked.
+#
+# Usage: tests/programs/run.sh SECONDS [SEED] [OPTION...]
+#   or:  tests/programs/run.sh play [--times N] [--plain] FILE...
+#   or:  tests/programs/run.sh [--tries N] shrink FILE...
+#
+# Plays programs for so long, or until --most of them have failed (1). Each has a
+# seed of its own, from SEED on. A program that fails is written to the folder
+# --keep, a file that `play` takes; with --shrink the least one that still fails
+# is beside it. The last lines say how many programs there were and of what.
+#
+#     --keep FOLDER    where programs that fail go (.); before the other words
+#     --length N       steps of a program (60)
+#     --hosts WHICH    none, some, or soft, loss, kernel: all on several hosts
+#     --tame           no odd ranks, no caches, no hostile parameters
+#     --plain          without nicbarr: a failure is the generator's, or Open MPI's
+#     --most N         failures before it ends
+#     --shrink         shrink each failure
+#     --family WORD    other programs for the same seeds
+#
+# A program hangs if no process gets further for NICBARR_PATIENCE seconds (60).
+here=$(cd "$(dirname "$0")" && pwd)
+# shellcheck source=nethosts/usage.sh
+. "$here/../../nethosts/usage.sh"
+[ $# -gt 0 ] || usage
+if [ -z "${builddir-}" ]; then
+    . "$here/../../env.sh"
+    # shellcheck source=ompi/jobs.sh
+    . "$here/../../ompi/jobs.sh"
+fi
+words=()
+while [[ ${1-} == --keep || ${1-} == --tries || ${1-} == --with || ${1-} == --shrink-seconds ]]; do
+    words+=("$1" "$2")
+    shift 2
+done
+case ${1-} in
+    play | shrink) ;;
+    *) words+=(run) ;;
+esac
+exec python3 "$here/machine" "${words[@]}" "$@"
