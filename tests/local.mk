@@ -123,6 +123,8 @@ tests_programs_player_SOURCES = tests/programs/player.c \
 tests_programs_player_CFLAGS = $(mpi_cflags)
 tests_programs_player_LDADD = $(MPI_LIBS) -lm
 
+EXTRA_DIST += tests/programs/run.sh tests/programs/odd.sh tests/programs/machine tests/programs/cases
+
 ## A stranger on the network, who sends packets of his own to the NICs of a job.
 check_PROGRAMS += tests/component/spray tests/component/sniffer tests/component/search
 tests_component_spray_SOURCES = tests/component/spray.c $(nethosts_frames)
@@ -184,6 +186,7 @@ component_tests = \
     tests/component/hosts.sh \
     tests/component/spawn.sh \
     tests/component/programs.sh \
+    tests/component/random_programs.sh \
     tests/component/btl.sh \
     tests/component/windows.sh \
     tests/component/mtl.sh

@@ -39,4 +39,4 @@ case ${1-} in
     play | shrink) ;;
     *) words+=(run) ;;
 esac
-exec python3 "$here/machine" "${words[@]}" "$@"
+exec python3 -B "$here/machine" "${words[@]}" "$@"

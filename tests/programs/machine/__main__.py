@@ -68,7 +68,7 @@ def plain(case):
     """The same program without nicbarr."""
     case = copy.deepcopy(case)
     case.surroundings.mca = {"coll": "^nicbarr"}
-    case.surroundings.odd, case.surroundings.cache = [], None
+    case.surroundings.odd, case.surroundings.cache, case.surroundings.chosen = [], None, None
     return case
 
 

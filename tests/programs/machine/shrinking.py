@@ -80,10 +80,11 @@ class Shrinker:
             around = copy.deepcopy(self.best.surroundings)
             around.odd.remove(odd)
             self.attempt(around=around)
-        if self.best.surroundings.cache is not None:
-            around = copy.deepcopy(self.best.surroundings)
-            around.cache = None
-            self.attempt(around=around)
+        for word in ("cache", "chosen"):
+            if getattr(self.best.surroundings, word) is not None:
+                around = copy.deepcopy(self.best.surroundings)
+                setattr(around, word, None)
+                self.attempt(around=around)
         if self.best.surroundings.network != "soft":
             around = copy.deepcopy(self.best.surroundings)
             around.network = "soft"

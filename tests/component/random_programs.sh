@@ -1,0 +1,36 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+# Random legal programs (tests/programs) give what arithmetic says, and so do those that once failed.
+#
+# NICBARR_SEED=N plays the same programs again; NICBARR_TEST_SECONDS more or less than a minute of
+# them.
+. "$(dirname "$0")/common.sh"
+. "$(dirname "$0")/hosts_common.sh"
+
+machine=$srcdir/tests/programs/run.sh
+export srcdir
+case_passes() { "$machine" play "$1" > "$scratch/out" 2>&1; }
+random() { # SECONDS SEED [OPTION...]
+    "$machine" --keep "$scratch/failed" "$@" > "$scratch/out" 2>&1
+    local status=$?
+    grep '^#' "$scratch/out"
+    [ $status = 0 ] || tail -n +1 "$scratch"/failed/*.program >> "$scratch/out"
+    return $status
+}
+
+for program in "$srcdir"/tests/programs/cases/*.program; do
+    check "$(basename "$program" .program)" case_passes "$program"
+done
+seconds=${NICBARR_TEST_SECONDS:-40}
+check "programs with plain Open MPI" random $((seconds / 8)) "$seed" --plain --hosts none
+check "programs in any surroundings" random "$seconds" "$seed"
+
+# A test that cannot fail proves nothing.
+wrong() {
+    printf '%s\n' "@np 2" "@odd 1 LD_PRELOAD $builddir/tests/component/.libs/wrong_results.so" \
+        "1 coll what=allreduce how=b c=0 type=MPI_FLOAT op=MPI_SUM n=3" > "$scratch/wrong"
+    case_passes "$scratch/wrong"
+}
+found() { ! wrong && said "FAIL.*the result"; }
+check "a wrong result is found" found
+finish
