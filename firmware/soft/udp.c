@@ -300,7 +300,7 @@ static size_t link_bytes(struct msghdr *message, size_t whole)
 }
 
 /* A datagram or a chain. The kernel says how long its packets are. */
-static size_t take_chain(struct mcp_udp *udp, struct mcp_address *from, size_t *each_bytes)
+static long take_chain(struct mcp_udp *udp, struct mcp_address *from, size_t *each_bytes)
 {
     struct iovec part = {udp->inbox, MCP_UDP_CHAIN_MOST};
     _Alignas(struct cmsghdr) uint8_t control[CMSG_SPACE(sizeof(int))];
@@ -313,35 +313,34 @@ static size_t take_chain(struct mcp_udp *udp, struct mcp_address *from, size_t *
         .msg_controllen = sizeof(control),
     };
     const ssize_t taken = recvmsg(udp->socket, &message, MSG_DONTWAIT);
-    if (taken <= 0) {
-        return 0;
-    }
-    *each_bytes = link_bytes(&message, (size_t)taken);
-    return (size_t)taken;
+    *each_bytes = taken > 0 ? link_bytes(&message, (size_t)taken) : 0;
+    return taken;
 }
 
-static size_t take_one(struct mcp_udp *udp, struct mcp_address *from, size_t *each_bytes)
+static long take_one(struct mcp_udp *udp, struct mcp_address *from, size_t *each_bytes)
 {
     const long taken = os_receive_from(udp->socket, udp->inbox, MCP_UDP_CHAIN_MOST, MSG_DONTWAIT,
                                        from, sizeof(*from));
     *each_bytes = taken > 0 ? (size_t)taken : 0;
-    return *each_bytes;
+    return taken;
 }
 
 /* One datagram at a time, as a collective's packets come alone. A system call takes 0.35 us
  * (recvfrom), 0.43 (recvmsg) or 0.63 (recvmmsg) for one datagram, and 0.16, 0.2 or 0.25 for
  * none. */
-size_t mcp_udp_take(struct mcp_udp *udp, bool chains, mcp_udp_fn each, void *context)
+long mcp_udp_take(struct mcp_udp *udp, bool chains, mcp_udp_fn each, void *context)
 {
     struct mcp_address from = {.at.ip6 = {.sin6_family = AF_UNSPEC}};
     size_t size;
-    const size_t taken = chains ? take_chain(udp, &from, &size) : take_one(udp, &from, &size);
-    if (0 == taken) {
-        return 0; /* nothing; or an empty datagram, which only strangers send */
+    const long taken = chains ? take_chain(udp, &from, &size) : take_one(udp, &from, &size);
+    if (taken < 0) {
+        return MCP_UDP_NOTHING;
     }
-    for (size_t done = 0; done < taken; done += size) {
-        const size_t left = taken - done;
+    size_t done = 0;
+    do { /* (at least once: an empty datagram is a packet, too) */
+        const size_t left = (size_t)taken - done;
         each(context, &from, udp->inbox + done, left < size ? left : size);
-    }
+        done += size;
+    } while (done < (size_t)taken);
     return taken;
 }

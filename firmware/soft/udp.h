@@ -77,13 +77,16 @@ static inline bool mcp_udp_full(const struct mcp_udp *udp)
 /* Send the gathered packets. Returns how many the kernel did not take. */
 uint32_t mcp_udp_flush(struct mcp_udp *udp);
 
+enum { MCP_UDP_NOTHING = -1 };
+
 /*
  * Take a datagram without waiting, or a chain of them where `chains` may come. Calls `each` for its
- * packets. Returns the bytes of all; 0: nothing has come. (A chain that is taken as one datagram is
- * a damaged packet.)
+ * packets. Returns the bytes of all, or MCP_UDP_NOTHING if nothing has come. Anybody can send an
+ * empty datagram; it is a packet of 0 bytes. (A chain that is taken as one datagram is a damaged
+ * packet.)
  */
 typedef void (*mcp_udp_fn)(void *context, const struct mcp_address *from, const void *packet,
                            size_t bytes);
-size_t mcp_udp_take(struct mcp_udp *udp, bool chains, mcp_udp_fn each, void *context);
+long mcp_udp_take(struct mcp_udp *udp, bool chains, mcp_udp_fn each, void *context);
 
 #endif

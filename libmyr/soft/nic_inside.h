@@ -52,12 +52,13 @@ void myr_nic_when_sleeping(struct myr_nic *nic, void (*call)(void *context), voi
 /*
  * Be the process that looks now and then whether anybody runs the NIC. False if another one (or
  * this one) is. turns() changes whenever somebody has looked for packets. catch_up() takes what has
- * come and does what is due.
+ * come and does what is due. False: there may be more; call it again, without a pause, as packets
+ * of peers may wait behind those of strangers.
  */
 bool myr_nic_become_watch(struct myr_nic *nic);
 void myr_nic_resign_watch(struct myr_nic *nic);
 uint32_t myr_nic_turns(const struct myr_nic *nic);
-void myr_nic_catch_up(struct myr_nic *nic);
+bool myr_nic_catch_up(struct myr_nic *nic);
 
 /* Sleep until something comes from the network, the control program has something to do, or the
  * descriptor `other` can be read; at the most for `most_ns`. */

@@ -8,7 +8,7 @@
 #include "os/clock.h"
 
 enum {
-    CATCH_UP_POLLS = 4096, /* of the watch: more is for its next turn */
+    CATCH_UP_POLLS = 4096, /* of the watch, before it looks whether it is to stop */
     MOST_TAKEN = 8,        /* datagrams, or chains of them, in one poll */
     IDLE_NS = 20 * 1000,   /* between two polls of a process that does not wait */
     CLOCK_EVERY = 8        /* polls in a row: nothing is due sooner than in a millisecond */
@@ -36,12 +36,12 @@ static uint32_t take_packets(struct myr_nic *nic)
 {
     const bool chains = 0 != myr_glance(&nic->shared->chains);
     uint32_t taken = 0;
-    size_t bytes;
+    long bytes;
     /* (In the lock's line, which is being written anyway.) */
     myr_publish(&nic->shared->turns, myr_glance(&nic->shared->turns) + 1);
     do {
         bytes = mcp_udp_take(&nic->udp, chains, receive, nic);
-        taken += 0 != bytes;
+        taken += MCP_UDP_NOTHING != bytes;
     } while (bytes > MCP_COLLECTIVE_BYTES && taken < MOST_TAKEN);
     if (++nic->unlooked >= CLOCK_EVERY || 0 != myr_glance(&nic->slept)) {
         nic->unlooked = 0;
@@ -82,11 +82,14 @@ uint32_t myr_nic_poll_now_and_then(struct myr_nic *nic)
     return myr_nic_poll(nic);
 }
 
-void myr_nic_catch_up(struct myr_nic *nic)
+bool myr_nic_catch_up(struct myr_nic *nic)
 {
+    uint32_t poll = 0;
     myr_publish(&nic->slept, 1);
-    for (uint32_t poll = 0; poll < CATCH_UP_POLLS && 0 != myr_nic_poll(nic); ++poll) {
+    while (poll < CATCH_UP_POLLS && 0 != myr_nic_poll(nic)) {
+        ++poll;
     }
+    return CATCH_UP_POLLS != poll;
 }
 
 uint32_t myr_nic_turns(const struct myr_nic *nic)

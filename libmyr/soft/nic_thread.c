@@ -109,7 +109,8 @@ static void *look_now_and_then(void *opaque)
             return NULL;
         }
         if (turns == myr_nic_turns(watch->nic)) {
-            myr_nic_catch_up(watch->nic);
+            while (!myr_nic_catch_up(watch->nic) && !atomic_load(&watch->stopping)) {
+            }
         }
         turns = myr_nic_turns(watch->nic);
     }

@@ -177,7 +177,7 @@ static void take_it(void *context, const struct mcp_address *from, const void *p
 
 static void expect_all(struct ends *ends)
 {
-    while (0 != mcp_udp_take(&ends->there, false, take_it, ends)) {
+    while (MCP_UDP_NOTHING != mcp_udp_take(&ends->there, false, take_it, ends)) {
     }
     assert_int_equal(ends->taken, ends->sent);
 }
@@ -247,6 +247,31 @@ OVER_ALL(chains_are_not_supported)
     }
 }
 
+static void take_nothing(void *context, const struct mcp_address *from, const void *packet,
+                         size_t bytes)
+{
+    struct ends *ends = context;
+    (void)packet;
+    assert_true(mcp_same_address(from, &ends->sender));
+    assert_int_equal(bytes, 0);
+    ++ends->taken;
+}
+
+/* One packet, and something has come: the one behind it is taken next. */
+OVER_ALL(an_empty_datagram_is_a_packet)
+{
+    for (int chains = 0; chains <= 1; ++chains) {
+        ends->taken = 0;
+        assert_int_equal(sendto(ends->here.socket, NULL, 0, 0, &ends->address.at.any,
+                                mcp_address_bytes(&ends->address)),
+                         0);
+        assert_int_equal(mcp_udp_take(&ends->there, chains, take_nothing, ends), 0);
+        assert_int_equal(ends->taken, 1);
+        assert_int_equal(mcp_udp_take(&ends->there, chains, take_nothing, ends), MCP_UDP_NOTHING);
+        assert_int_equal(ends->taken, 1);
+    }
+}
+
 int main(void)
 {
     crew_watchdog();
@@ -255,6 +280,7 @@ int main(void)
         cmocka_unit_test(a_destination_refuses),
         cmocka_unit_test(the_kernel_refuses_a_destination),
         cmocka_unit_test(chains_are_not_supported),
+        cmocka_unit_test(an_empty_datagram_is_a_packet),
     };
     return cmocka_run_group_tests_name("udp", tests, NULL, NULL);
 }

@@ -44,6 +44,8 @@ void barriers_under_fire(void **state);
 
 /* watch.c */
 void a_watch_takes_what_nobody_takes(void **state);
+void an_empty_datagram_ends_no_turn(void **state);
+void a_flood_ends_no_turn(void **state);
 void the_watch_leaves(void **state);
 void the_watch_is_killed(void **state);
 

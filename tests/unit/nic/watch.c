@@ -72,6 +72,71 @@ void a_watch_takes_what_nobody_takes(void **state)
     end_world(world);
 }
 
+/* One turn of a watch takes everything that strangers have put into the socket before it. */
+static void one_turn_takes(void (*send)(int socket, const struct myr_nic_name *name, uint32_t p),
+                           uint32_t packets)
+{
+    struct world *world = make_world(1, 1, 0);
+    struct member member;
+    struct myr_nic_name name;
+    struct myr_nic_watch *watch;
+    sem_init(&watch_time.asleep, 0, 0);
+    sem_init(&watch_time.go, 0, 0);
+    open_nic(&member, world, 0);
+    myr_nic_get_name(member.nic, &name);
+    const int stranger = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    watch_time.held = true;
+    assert_int_equal(myr_nic_watch_start(member.nic, 1, &watch, NULL), MYR_OK);
+    sem_wait(&watch_time.asleep);
+    for (uint32_t p = 0; p < packets; ++p) {
+        send(stranger, &name, p);
+    }
+    one_watch_turn();
+    const uint64_t received = received_by(member.nic);
+    watch_time.held = false;
+    sem_post(&watch_time.go);
+    myr_nic_watch_stop(watch);
+    close(stranger);
+    myr_nic_close(member.nic);
+    myr_segment_leave(member.segment);
+    end_world(world);
+    assert_int_equal(received, packets);
+}
+
+/* Every second datagram is empty. */
+static void send_nothing_or_a_question(int socket, const struct myr_nic_name *name, uint32_t p)
+{
+    if (0 == p % 2) {
+        send_to(socket, name, NULL, 0);
+    } else {
+        send_a_question(socket, name);
+    }
+}
+
+/* An empty datagram is a damaged packet, and not the end of what has come. */
+void an_empty_datagram_ends_no_turn(void **state)
+{
+    (void)state;
+    one_turn_takes(send_nothing_or_a_question, 8);
+}
+
+static void send_another_question(int socket, const struct myr_nic_name *name, uint32_t p)
+{
+    (void)p;
+    send_a_question(socket, name);
+}
+
+/* However many packets strangers send, those of peers behind them need not wait for the next turn.
+ * (root's socket has room for twice as many as this; others' may drop them.) */
+void a_flood_ends_no_turn(void **state)
+{
+    (void)state;
+    if (0 != geteuid()) {
+        skip();
+    }
+    one_turn_takes(send_another_question, 5000);
+}
+
 /* Has the watch until it may go on: then leaves, or is killed before. */
 static void has_a_watch(uint32_t rank, void *context)
 {
