@@ -464,12 +464,14 @@ static bool look_up(struct mcp_kernel *kernel, uint64_t key, struct mcp_kernel_g
                                      sizeof(*group), BPF_F_LOCK);
 }
 
-/* Take line and buffer away from a group that is being closed. A program that runs on another
- * processor may know the group a little longer. It looks for them under the group's lock. */
+/* Take its key away from a group that is being closed, and then its line and buffer. A program that
+ * runs on another processor may know the group a little longer, and its memory is the next group's
+ * meanwhile. It looks for the key under the group's lock (program/hold.h). */
 static void take_away(const struct mcp_kernel *kernel, struct mcp_kernel_group *group)
 {
     const uint64_t key = group->group.key;
     const uint32_t line = group->line, buffer = group->buffer;
+    group->group.key = 0;
     group->line = group->buffer = MCP_KERNEL_NOWHERE;
     if (0 == bpf_map__update_elem(kernel->program->maps.groups, &key, sizeof(key), group,
                                   sizeof(*group), BPF_F_LOCK)) {
@@ -495,10 +497,10 @@ void mcp_kernel_group_close(struct mcp_kernel *kernel, uint64_t key)
 {
     struct mcp_kernel_group group;
     if (look_up(kernel, key, &group)) {
-        take_away(kernel, &group);
         const struct mcp_kernel_late last = remember(&group.group);
         (void)bpf_map__update_elem(kernel->program->maps.late, &key, sizeof(key), &last,
                                    sizeof(last), BPF_ANY);
+        take_away(kernel, &group);
         (void)bpf_map__delete_elem(kernel->program->maps.groups, &key, sizeof(key), 0);
         need_peers(kernel, &group, UINT32_MAX);
         count_carrying(kernel, -has_buffer(group.group.places, group.group.window));

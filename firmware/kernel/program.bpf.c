@@ -4,7 +4,8 @@
  *
  * It is the collective engine (engine.c, the soft NIC's) between two hooks of the network interface
  * and a few maps. All processors may run the program at once, so a spin lock protects each group's
- * state. Only the engine runs under the lock, since a packet cannot be sent there.
+ * state. Only the engine runs under the lock, since a packet cannot be sent there. A group that was
+ * found may be closed, and its memory another group's, at any time (hold.h).
  *
  * Invariants: foreign packets pass untouched, nearly all of them after one look at their length. So
  * do packets that only look like ours: the system would not take them for datagrams either. A
@@ -19,6 +20,7 @@
  *   program/buffers.h  data of groups      program/play.h      bursts of messages
  *   program/wake.h     hosts that sleep    program/bcast.h     broadcasts
  *   program/stuck.h    groups that wait for long
+ *   program/hold.h     groups that may have been closed meanwhile
  *
  * This file has the programs at the hooks, and those that the owner runs.
  */
@@ -103,7 +105,9 @@ APART int receive_stranger(struct __sk_buff *packet, const struct ethhdr *frame,
         header->type = MCP_FAIL;
         header->collective.node = (uint16_t)(last->failed - 1);
     }
-    if (!say(packet, frame->h_source, source_of(frame), header, &last->secret, 0)) {
+    /* (Its memory may be another group's by now, as in hold.h.) */
+    if (!say(packet, frame->h_source, source_of(frame), header, &last->secret, 0) ||
+        last != bpf_map_lookup_elem(&late, &key)) {
         return DROP;
     }
     COUNT(answered);
@@ -124,14 +128,15 @@ WALKED(fail_on)
 static __always_inline enum mcp_recorded fail(struct play *playing, uint32_t missing)
 {
     struct mcp_kernel_group *group = playing->group;
-    const uint32_t place = group->line;
-    struct mcp_kernel_line *line = line_at(place);
-    bpf_spin_lock(&group->lock);
+    struct mcp_kernel_line *line = line_at(group->line);
+    if (!hold(group, playing->key)) {
+        return MCP_IMPLAUSIBLE;
+    }
     const enum mcp_recorded recorded = mcp_group_fail(&group->group, missing);
-    if (MCP_RECORDED == recorded && line && place == group->line) {
+    if (MCP_RECORDED == recorded && line) {
         myr_publish(&line->failed, missing + 1);
     }
-    bpf_spin_unlock(&group->lock);
+    let_go(group);
     if (MCP_RECORDED != recorded) {
         return recorded;
     }
@@ -147,23 +152,24 @@ static __always_inline int take_note(struct __sk_buff *packet, struct mcp_kernel
                                      const struct mcp_header *header)
 {
     const struct mcp_collective_part part = header->collective;
-    enum mcp_recorded recorded;
+    enum mcp_recorded recorded = MCP_IMPLAUSIBLE;
     if (mcp_is_bcast(header->type)) {
         return receive_bcast(packet, group, header);
     }
     if (MCP_FAIL == header->type && 0 != group->leaves) {
         recorded = MCP_KNOWN;
     } else if (MCP_FAIL == header->type) {
-        struct play playing = {.packet = packet, .group = group};
+        struct play playing = {.packet = packet, .group = group, .key = header->key};
         recorded = fail(&playing, part.node);
         if (MCP_RECORDED == recorded) {
-            return wake(packet, group, true);
+            return wake(packet, group, header->key, true);
         }
     } else {
         const uint32_t now_ms = (uint32_t)(bpf_ktime_get_ns() / 1000000);
-        bpf_spin_lock(&group->lock);
-        recorded = mcp_group_hear(&group->group, part.node, part.slot, part.epoch, now_ms);
-        bpf_spin_unlock(&group->lock);
+        if (hold(group, header->key)) {
+            recorded = mcp_group_hear(&group->group, part.node, part.slot, part.epoch, now_ms);
+            let_go(group);
+        }
     }
     return count_heard(recorded);
 }
@@ -174,23 +180,19 @@ static __always_inline enum mcp_recorded take_arrival(struct mcp_kernel_group *g
                                                       const struct mcp_header *header)
 {
     const struct mcp_collective_part part = header->collective;
-    const uint32_t place = group->buffer;
-    struct mcp_kernel_buffer *buffer = buffer_at(place);
+    struct mcp_kernel_buffer *buffer = buffer_at(group->buffer);
     const struct payload *payload = own_payload();
     uint32_t bytes = header->payload_bytes, offset;
-    enum mcp_recorded recorded = MCP_IMPLAUSIBLE;
-    if (!buffer || !payload) {
-        return recorded;
+    if (!buffer || !payload || !hold(group, header->key)) {
+        return MCP_IMPLAUSIBLE;
     }
-    bpf_spin_lock(&group->lock);
-    if (place == group->buffer) {
-        recorded = mcp_group_claim(&group->group, part.slot, part.epoch, &bytes, &offset);
-    }
+    enum mcp_recorded recorded =
+        mcp_group_claim(&group->group, part.slot, part.epoch, &bytes, &offset);
     if (MCP_RECORDED == recorded) {
         keep(buffer, epoch_word(part.epoch) + offset / 8, payload, bytes);
         recorded = mcp_group_record(&group->group, part.slot, part.epoch);
     }
-    bpf_spin_unlock(&group->lock);
+    let_go(group);
     return recorded;
 }
 
@@ -199,13 +201,16 @@ static __always_inline int move_on(struct __sk_buff *packet, struct mcp_kernel_g
                                    const struct mcp_header *header)
 {
     const struct mcp_collective_part part = header->collective;
-    struct play playing = {.packet = packet, .group = group};
+    struct play playing = {.packet = packet, .group = group, .key = header->key};
     const bool carries = 0 != group->group.places && MCP_ARRIVE == header->type;
     enum mcp_recorded recorded = MCP_RECORDED;
     if (carries) {
         recorded = take_arrival(group, header);
     }
-    bpf_spin_lock(&group->lock);
+    if (!hold(group, header->key)) {
+        COUNT(dropped_implausible);
+        return DROP;
+    }
     if (MCP_DONE == header->type) {
         recorded = mcp_group_release(&group->group, part.epoch);
     } else if (!carries) {
@@ -214,7 +219,7 @@ static __always_inline int move_on(struct __sk_buff *packet, struct mcp_kernel_g
     if (recorded <= MCP_UNEXPECTED) { /* that, too: it may stand for an epoch before */
         mcp_group_burst(&group->group, &playing.burst);
     }
-    bpf_spin_unlock(&group->lock);
+    let_go(group);
     switch (recorded) {
     case MCP_KNOWN:
         COUNT(duplicates);
@@ -236,13 +241,16 @@ static __always_inline int move_on(struct __sk_buff *packet, struct mcp_kernel_g
 
 /* A peer misses a message. */
 static __always_inline int answer(struct __sk_buff *packet, struct mcp_kernel_group *group,
-                                  const struct mcp_collective_part *part)
+                                  const struct mcp_header *header)
 {
-    struct play playing = {.packet = packet, .group = group};
-    bpf_spin_lock(&group->lock);
+    const struct mcp_collective_part *part = &header->collective;
+    struct play playing = {.packet = packet, .group = group, .key = header->key};
+    if (!hold(group, header->key)) {
+        return DROP;
+    }
     const bool sent =
         mcp_group_answer(&group->group, part->node, part->slot, part->epoch, &playing.message);
-    bpf_spin_unlock(&group->lock);
+    let_go(group);
     if (!sent || !become(&playing)) {
         return DROP;
     }
@@ -293,7 +301,7 @@ int mcp_receive(struct __sk_buff *packet)
         return DROP;
     }
     if (MCP_ASK == header.type) {
-        return answer(packet, group, &header.collective);
+        return answer(packet, group, &header);
     }
     return header.type > MCP_DONE ? take_note(packet, group, &header)
                                   : move_on(packet, group, &header);
@@ -320,26 +328,29 @@ static __always_inline void begin_with(struct mcp_kernel_group *group,
     }
 }
 
-static __always_inline int start(struct play *playing, uint32_t epoch)
+static __always_inline int start(struct play *playing, uint32_t epoch, bool leaves)
 {
     struct __sk_buff *packet = playing->packet;
     struct mcp_kernel_group *group = playing->group;
-    const uint32_t place = group->buffer, bytes = payload_bytes(packet);
-    struct mcp_kernel_buffer *buffer = 0 != group->group.places ? buffer_at(place) : NULL;
+    const uint32_t bytes = payload_bytes(packet);
+    struct mcp_kernel_buffer *buffer = 0 != group->group.places ? buffer_at(group->buffer) : NULL;
     const struct payload *block =
         buffer && (0 == bytes || load_payload(packet, bytes)) ? own_payload() : NULL;
-    bpf_spin_lock(&group->lock);
+    if (!hold(group, playing->key)) {
+        return DROP;
+    }
     const uint32_t before = group->group.started;
+    group->leaves |= leaves;
     if (0 == group->group.places) {
         begin(group, epoch);
-    } else if (block && place == group->buffer) {
+    } else if (block) {
         begin_with(group, buffer, epoch, block, bytes);
     }
     mcp_group_burst(&group->group, &playing->burst);
-    bpf_spin_unlock(&group->lock);
+    let_go(group);
     watch_over(group);
     if (myr_epoch_reached(before, epoch)) {
-        release(group); /* a second ring: the host has waited for long */
+        release(group, playing->key); /* a second ring: the host has waited for long */
     }
     return play(playing, false);
 }
@@ -355,24 +366,21 @@ static __always_inline int answer_bell(struct __sk_buff *packet, const struct mc
         return NEXT;
     }
     /* (One for all that may come: stacks are short.) */
-    struct handing handing = {.play = {.packet = packet, .group = group}};
+    struct handing handing = {.play = {.packet = packet, .group = group, .key = key}};
     struct play *playing = &handing.play;
-    if (MCP_RING_FAREWELL == bell->ring) {
-        group->leaves = 1;
-    }
     if (MCP_RING_START == bell->ring || MCP_RING_FAREWELL == bell->ring) {
-        return start(playing, bell->epoch);
+        return start(playing, bell->epoch, MCP_RING_FAREWELL == bell->ring);
     }
     if (MCP_RING_BCAST == bell->ring || MCP_RING_BCAST_ASK == bell->ring) {
         return ring_bcast(&handing, bell);
     }
     if (MCP_RING_ASK == bell->ring) {
-        release(group);
+        release(group, key);
         LOOP(MCP_KERNEL_MESSAGES, ask_on, playing, playing);
     } else if (MCP_RING_SLEEP == bell->ring) {
-        note_sleeper(packet, group, frame);
+        note_sleeper(packet, group, key, frame);
     } else if (MCP_RING_FAIL == bell->ring && MCP_RECORDED == fail(playing, bell->epoch)) {
-        return wake(packet, group, false);
+        return wake(packet, group, key, false);
     }
     return DROP;
 }

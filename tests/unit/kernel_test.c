@@ -167,6 +167,7 @@ int main(void)
         /* and of any network: here they run once */
         cmocka_unit_test(lines_begin_empty),
         cmocka_unit_test(pages_are_bounded),
+        cmocka_unit_test(what_comes_for_a_group_reaches_no_other),
         cmocka_unit_test(the_last_release_stays),
         cmocka_unit_test(data_are_whole),
         cmocka_unit_test(blocks_are_whole),

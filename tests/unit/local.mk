@@ -385,6 +385,7 @@ unit_kernel = tests/unit/kernel_test.c tests/unit/kernel/tests.h \
     tests/unit/kernel/events.h tests/unit/kernel/events.c \
     tests/unit/kernel/plans.h tests/unit/kernel/plans.c \
     tests/unit/kernel/small.h tests/unit/kernel/small.c \
+    tests/unit/kernel/elements.h tests/unit/kernel/elements.c tests/unit/kernel/reused.c \
     tests/unit/kernel/traces.c tests/unit/kernel/strangers.c tests/unit/kernel/members.c \
     tests/unit/kernel/broadcasts.c tests/unit/kernel/users.c tests/unit/kernel/sleepers.c \
     tests/unit/kernel/endings.c tests/unit/kernel/processors.c tests/unit/kernel/stuck.c \

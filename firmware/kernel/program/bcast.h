@@ -58,25 +58,21 @@ WALKED(hand_on)
 static __always_inline enum mcp_recorded keep_block(struct handing *handing)
 {
     struct mcp_kernel_group *group = handing->play.group;
-    const uint32_t place = group->buffer, bytes = handing->bytes;
-    struct mcp_kernel_buffer *buffer = buffer_at(place);
+    const uint32_t bytes = handing->bytes;
+    struct mcp_kernel_buffer *buffer = buffer_at(group->buffer);
     const struct payload *payload = own_payload();
-    enum mcp_recorded recorded = MCP_IMPLAUSIBLE;
-    if (!buffer || !payload) {
-        return recorded;
+    if (!buffer || !payload || !hold(group, handing->play.key)) {
+        return MCP_IMPLAUSIBLE;
     }
-    bpf_spin_lock(&group->lock);
     const uint32_t slot = slot_of(&group->group, handing->number);
-    if (place == group->buffer) {
-        recorded = mcp_bcast_take(&group->group, handing->root, *SLOT(buffer, slot, number),
-                                  handing->number, bytes);
-    }
+    const enum mcp_recorded recorded = mcp_bcast_take(
+        &group->group, handing->root, *SLOT(buffer, slot, number), handing->number, bytes);
     if (MCP_RECORDED == recorded) {
         keep(buffer, slot + sizeof(struct mcp_bcast_slot) / 8, payload, bytes);
         *SLOT(buffer, slot, bytes) = bytes;
         (void)__sync_lock_test_and_set(SLOT(buffer, slot, number), handing->number);
     }
-    bpf_spin_unlock(&group->lock);
+    let_go(group);
     return recorded;
 }
 
@@ -84,9 +80,8 @@ static __always_inline enum mcp_recorded keep_block(struct handing *handing)
  * in play(). */
 static __always_inline int take_block(struct handing *handing, bool incoming)
 {
-    struct __sk_buff *packet = handing->play.packet;
-    struct mcp_kernel_group *group = handing->play.group;
-    handing->bytes = payload_bytes(packet);
+    const struct mcp_kernel_group *group = handing->play.group;
+    handing->bytes = payload_bytes(handing->play.packet);
     handing->child = NO_CHILD;
     const enum mcp_recorded recorded = keep_block(handing);
     if (MCP_RECORDED != recorded) {
@@ -103,16 +98,18 @@ static __always_inline int take_block(struct handing *handing, bool incoming)
     if (any) {
         next_child(handing);
     }
-    return finish(packet, group, any && become(&handing->play), true, incoming);
+    return finish(&handing->play, any && become(&handing->play), true, incoming);
 }
 
 /* This node misses a block: play->message asks for it. False: it is the root. */
 static __always_inline bool ask_bcast(struct play *play, uint32_t root, uint32_t number)
 {
     struct mcp_kernel_group *group = play->group;
-    bpf_spin_lock(&group->lock);
+    if (!hold(group, play->key)) {
+        return false;
+    }
     const bool asks = mcp_bcast_ask(&group->group, root, number, &play->message);
-    bpf_spin_unlock(&group->lock);
+    let_go(group);
     if (asks) {
         COUNT(asked);
     }
@@ -124,15 +121,14 @@ static __always_inline int answer_bcast(struct play *play, const struct mcp_coll
 {
     struct mcp_kernel_group *group = play->group;
     struct mcp_kernel_buffer *buffer = buffer_at(group->buffer);
-    if (!buffer) {
+    if (!buffer || !hold(group, play->key)) {
         return DROP;
     }
-    bpf_spin_lock(&group->lock);
     const uint32_t slot = slot_of(&group->group, part->epoch);
     const bool sent =
         mcp_bcast_answer(&group->group, part->node, part->slot, part->epoch,
                          *SLOT(buffer, slot, number), *SLOT(buffer, slot, bytes), &play->message);
-    bpf_spin_unlock(&group->lock);
+    let_go(group);
     if (!sent) {
         return DROP;
     }
@@ -151,25 +147,21 @@ static __always_inline int answer_bcast(struct play *play, const struct mcp_coll
 }
 
 /* The parent says that a block is still to come. */
-static __always_inline int hear_bcast(struct mcp_kernel_group *group,
-                                      const struct mcp_collective_part *part)
+static __always_inline int hear_bcast(struct play *play, const struct mcp_collective_part *part)
 {
-    const uint32_t now_ms = (uint32_t)(bpf_ktime_get_ns() / 1000000), place = group->buffer;
-    struct mcp_kernel_buffer *buffer = buffer_at(place);
-    enum mcp_recorded recorded = MCP_IMPLAUSIBLE;
-    if (!buffer) {
+    struct mcp_kernel_group *group = play->group;
+    const uint32_t now_ms = (uint32_t)(bpf_ktime_get_ns() / 1000000);
+    struct mcp_kernel_buffer *buffer = buffer_at(group->buffer);
+    if (!buffer || !hold(group, play->key)) {
         return DROP;
     }
-    bpf_spin_lock(&group->lock);
     const uint32_t slot = slot_of(&group->group, part->epoch);
-    if (place == group->buffer) {
-        recorded = mcp_bcast_hear(&group->group, part->node, part->slot, part->epoch,
-                                  *SLOT(buffer, slot, number));
-    }
+    const enum mcp_recorded recorded = mcp_bcast_hear(&group->group, part->node, part->slot,
+                                                      part->epoch, *SLOT(buffer, slot, number));
     if (MCP_RECORDED == recorded) {
         *SLOT(buffer, slot, heard_ms) = now_ms + (0 == now_ms);
     }
-    bpf_spin_unlock(&group->lock);
+    let_go(group);
     return count_heard(recorded);
 }
 
@@ -177,8 +169,9 @@ static __always_inline int receive_bcast(struct __sk_buff *packet, struct mcp_ke
                                          const struct mcp_header *header)
 {
     const struct mcp_collective_part part = header->collective;
-    struct handing handing = {
-        .play = {.packet = packet, .group = group}, .root = part.slot, .number = part.epoch};
+    struct handing handing = {.play = {.packet = packet, .group = group, .key = header->key},
+                              .root = part.slot,
+                              .number = part.epoch};
     if (0 == group->group.window) {
         COUNT(dropped_implausible);
         return DROP;
@@ -187,7 +180,7 @@ static __always_inline int receive_bcast(struct __sk_buff *packet, struct mcp_ke
         return take_block(&handing, true);
     }
     return MCP_BCAST_ASK == header->type ? answer_bcast(&handing.play, &part)
-                                         : hear_bcast(group, &part);
+                                         : hear_bcast(&handing.play, &part);
 }
 
 /* The host is the root of a broadcast; or it misses one. */
@@ -201,7 +194,7 @@ static __always_inline int ring_bcast(struct handing *handing, const struct mcp_
         return load_payload(packet, payload_bytes(packet)) ? take_block(handing, false) : DROP;
     }
     const bool asks = ask_bcast(playing, bell->root, bell->epoch);
-    return finish(packet, playing->group, asks && become(playing), false, false);
+    return finish(playing, asks && become(playing), false, false);
 }
 
 #endif

@@ -44,9 +44,9 @@ static __always_inline uint32_t epoch_word(uint32_t epoch)
 }
 
 /*
- * Put this processor's payload into the buffer, from this word on. The group is locked, and its
- * buffer still is this one: the owner takes a buffer away under that lock. So nobody writes it who
- * still knows a closed group.
+ * Put this processor's payload into the buffer, from this word on. The group is held, so the buffer
+ * still is its own: the owner takes a closed group's key away before it gives the buffer to another
+ * one.
  */
 static __always_inline void keep(struct mcp_kernel_buffer *buffer, uint32_t first,
                                  const struct payload *payload, uint32_t bytes)

@@ -53,6 +53,7 @@ struct {
 struct play {
     struct __sk_buff *packet;
     struct mcp_kernel_group *group;
+    uint64_t key;               /* by which that was found: hold.h */
     struct mcp_burst burst;     /* to be sent; `first` is the next of them */
     uint32_t completed;         /* epochs, before this burst */
     struct mcp_message message; /* that is being sent: stacks are short */
@@ -60,7 +61,7 @@ struct play {
 };
 
 /* Turn the packet into the message. (A broadcast's block is this processor's payload already.)
- * False: the receiver's hardware address is not known. */
+ * False: the receiver's hardware address is not known, or the group has been closed. */
 APART bool become(struct play *play)
 {
     struct mcp_message *message = &play->message;
@@ -75,7 +76,8 @@ APART bool become(struct play *play)
         return false;
     }
     return say(play->packet, peer->mac, IN_PACKET(&peer->ip), &message->header,
-               &group->group.secret, bytes);
+               &group->group.secret, bytes) &&
+           is_still(group, play->key);
 }
 
 /* It is the message: send a clone of it. */
@@ -117,9 +119,12 @@ static __always_inline long play_on(uint32_t turn, void *context)
     (void)turn;
     LOOP(play->burst.end - play->burst.first, send_on, play, play);
     play->completed += play->burst.done;
-    bpf_spin_lock(&play->group->lock);
+    if (!hold(play->group, play->key)) {
+        play->burst = (struct mcp_burst){0};
+        return 1;
+    }
     mcp_group_burst(&play->group->group, &play->burst);
-    bpf_spin_unlock(&play->group->lock);
+    let_go(play->group);
     return 0 == play->burst.more;
 }
 WALKED(play_on)
@@ -128,9 +133,11 @@ WALKED(play_on)
 static __always_inline long ask_on(uint32_t wait, void *context)
 {
     struct play *play = context;
-    bpf_spin_lock(&play->group->lock);
+    if (!hold(play->group, play->key)) {
+        return 1;
+    }
     const bool misses = mcp_group_misses(&play->group->group, wait, &play->message);
-    bpf_spin_unlock(&play->group->lock);
+    let_go(play->group);
     if (misses) {
         COUNT(asked);
         send_clone(play);
@@ -149,32 +156,28 @@ static __always_inline struct mcp_kernel_line *line_at(uint32_t place)
 /*
  * Tell the hosts which epoch is done. Another processor may complete the next epoch at the same
  * time. So the line is written under the group's lock: it gets epochs in the order of their
- * completion, and the last one stays. The owner takes the line away from a group under that lock,
- * too. So nobody writes it who still knows a closed group.
+ * completion, and the last one stays. Nobody writes it who still knows a closed group, as the owner
+ * takes that group's key away under the lock before it gives the line to another one.
  */
-static __always_inline void release(struct mcp_kernel_group *group)
+static __always_inline void release(struct mcp_kernel_group *group, uint64_t key)
 {
-    const uint32_t place = group->line;
-    struct mcp_kernel_line *line = line_at(place);
-    if (line) {
-        bpf_spin_lock(&group->lock);
-        if (place == group->line) {
-            myr_publish(&line->done, myr_glance(&group->group.done));
-        }
-        bpf_spin_unlock(&group->lock);
+    struct mcp_kernel_line *line = line_at(group->line);
+    if (line && hold(group, key)) {
+        myr_publish(&line->done, myr_glance(&group->group.done));
+        let_go(group);
     }
 }
 
 /* What becomes of the packet, which has become the last message if there `is_last`; `wakes`:
  * whoever sleeps is to be woken. */
-static __always_inline int finish(struct __sk_buff *packet, struct mcp_kernel_group *group,
-                                  bool is_last, bool wakes, bool incoming)
+static __always_inline int finish(const struct play *play, bool is_last, bool wakes, bool incoming)
 {
-    if (wakes && 0 != group->wake_to) {
+    struct __sk_buff *packet = play->packet;
+    if (wakes && 0 != play->group->wake_to) {
         if (is_last) {
             clone(packet);
         }
-        return wake(packet, group, incoming);
+        return wake(packet, play->group, play->key, incoming);
     }
     if (!is_last) {
         return DROP;
@@ -192,8 +195,6 @@ static __always_inline int finish(struct __sk_buff *packet, struct mcp_kernel_gr
  */
 static __always_inline int play(struct play *play, bool incoming)
 {
-    struct __sk_buff *packet = play->packet;
-    struct mcp_kernel_group *group = play->group;
     if (0 != play->burst.more) {
         LOOP(BURSTS, play_on, play, play);
     }
@@ -204,11 +205,11 @@ static __always_inline int play(struct play *play, bool incoming)
     }
     next_message(play);
     if (completed > 0) {
-        release(group);
+        release(play->group, play->key);
         COUNT_MORE(barriers, completed);
     }
     const bool is_last = count > 0 && become(play);
-    return finish(packet, group, is_last, completed > 0, incoming);
+    return finish(play, is_last, completed > 0, incoming);
 }
 
 /* Somebody says that he lives; this is what has become of it. */

@@ -11,7 +11,7 @@
 #ifndef MCP_PROGRAM_STUCK_H
 #define MCP_PROGRAM_STUCK_H
 
-#include "firmware/kernel/program/maps.h"
+#include "firmware/kernel/program/hold.h"
 
 static __always_inline void arm(struct watch *watch)
 {
@@ -32,14 +32,6 @@ static __always_inline void watch_over(const struct mcp_kernel_group *group)
     }
 }
 
-static __always_inline void tell_stuck(const struct mcp_kernel_group *group, uint32_t done,
-                                       struct mcp_kernel_watched *watched)
-{
-    const struct mcp_kernel_stuck telling = {
-        .key = group->group.key, .done = done, .told = ++watched->told};
-    (void)bpf_ringbuf_output(&stuck, (void *)&telling, sizeof(telling), 0);
-}
-
 /* A look of the timer's: when it is, and whether any group waits. */
 struct look {
     uint64_t now_ns;
@@ -47,26 +39,31 @@ struct look {
 };
 
 /* (Kernels before 6.2 let a lock be taken only in what has been looked up.) */
-static long look_at(void *map, const uint64_t *key, struct mcp_kernel_group *found,
+static long look_at(void *map, const uint64_t *place, struct mcp_kernel_group *found,
                     struct look *look)
 {
-    struct mcp_kernel_group *group = bpf_map_lookup_elem(&groups, key);
+    struct mcp_kernel_stuck telling = {.key = *place};
+    struct mcp_kernel_group *group = bpf_map_lookup_elem(&groups, &telling.key);
+    bool tells = false;
     (void)map;
     (void)found;
-    if (!group) {
+    if (!group || !hold(group, telling.key)) {
         return 0;
     }
     struct mcp_kernel_watched *watched = &group->watched;
-    bpf_spin_lock(&group->lock);
     const bool waits = mcp_group_waits_now(&group->group);
-    const uint32_t done = myr_glance(&group->group.done);
-    bpf_spin_unlock(&group->lock);
-    look->any = look->any || waits;
-    if (!waits || !watched->waits || done != watched->done) {
-        *watched = (struct mcp_kernel_watched){.waits = waits, .done = done};
+    telling.done = myr_glance(&group->group.done);
+    if (!waits || !watched->waits || telling.done != watched->done) {
+        *watched = (struct mcp_kernel_watched){.waits = waits, .done = telling.done};
         mcp_patience_begin(&watched->patience, MCP_KERNEL_LOOK_NS, look->now_ns);
     } else if (mcp_patience_ended(&watched->patience, look->now_ns)) {
-        tell_stuck(group, done, watched);
+        telling.told = ++watched->told;
+        tells = true;
+    }
+    let_go(group);
+    look->any = look->any || waits;
+    if (tells) {
+        (void)bpf_ringbuf_output(&stuck, &telling, sizeof(telling), 0);
     }
     return 0;
 }

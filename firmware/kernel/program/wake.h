@@ -5,22 +5,24 @@
 #ifndef MCP_PROGRAM_WAKE_H
 #define MCP_PROGRAM_WAKE_H
 
+#include "firmware/kernel/program/hold.h"
 #include "firmware/kernel/program/send.h"
 
 /* Whoever rings MCP_RING_SLEEP sleeps on that socket. */
 static __always_inline void note_sleeper(struct __sk_buff *packet, struct mcp_kernel_group *group,
-                                         const struct ethhdr *frame)
+                                         uint64_t key, const struct ethhdr *frame)
 {
     const uint16_t from = body_of(frame)->udp.source;
     struct bpf_sock *socket = packet->sk ? bpf_sk_fullsock(packet->sk) : NULL;
     uint64_t *sleeps_for =
         socket ? bpf_sk_storage_get(&sleepers, socket, NULL, BPF_SK_STORAGE_GET_F_CREATE) : NULL;
     if (sleeps_for) {
-        *sleeps_for = group->group.key;
-        bpf_spin_lock(&group->lock);
-        copy_address(IN_PACKET(&group->wake_ip), destination_of(frame));
-        group->wake_to = from;
-        bpf_spin_unlock(&group->lock);
+        *sleeps_for = key;
+        if (hold(group, key)) {
+            copy_address(IN_PACKET(&group->wake_ip), destination_of(frame));
+            group->wake_to = from;
+            let_go(group);
+        }
     }
 }
 
@@ -55,17 +57,19 @@ static __always_inline bool finds_sleeper(struct __sk_buff *packet, uint64_t key
 
 /* If a host sleeps on a socket, the packet becomes one for that socket, without a checksum of
  * UDP's. `incoming` as in play(): a doorbell was going out, so it must be turned round. */
-APART int wake(struct __sk_buff *packet, struct mcp_kernel_group *group, bool incoming)
+APART int wake(struct __sk_buff *packet, struct mcp_kernel_group *group, uint64_t key,
+               bool incoming)
 {
     struct made *made = own_made();
     struct mcp_ip from;
-    bpf_spin_lock(&group->lock);
+    if (!hold(group, key)) {
+        return DROP;
+    }
     copy_address(IN_PACKET(&from), IN_PACKET(&group->wake_ip));
     const uint16_t to_port = group->wake_to;
     group->wake_to = 0;
-    bpf_spin_unlock(&group->lock);
-    if (!made || 0 == to_port ||
-        !finds_sleeper(packet, group->group.key, IN_PACKET(&from), to_port)) {
+    let_go(group);
+    if (!made || 0 == to_port || !finds_sleeper(packet, key, IN_PACKET(&from), to_port)) {
         return DROP;
     }
     copy_own_mac(begin_of(&made->frame)->h_dest);

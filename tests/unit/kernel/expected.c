@@ -88,7 +88,7 @@ void expect_left(const void *payload, size_t bytes)
     assert_memory_equal(frame.payload, payload, bytes);
 }
 
-void expect_nothing_more(void)
+void expect_silence(void)
 {
     struct frame frame, seen;
     const struct mcp_address peer = place_of(peer_ip(0), 9);
@@ -101,6 +101,11 @@ void expect_nothing_more(void)
     expect_passed(&frame, 14);
     drain(other_socket);
     drain(nic_socket);
+}
+
+void expect_nothing_more(void)
+{
+    expect_silence();
     expect_count();
 }
 

@@ -35,6 +35,9 @@ void expect_left(const void *payload, size_t bytes);
 /* Nothing else has come out or passed: what is sent now, both ways, is what comes next. */
 void expect_nothing_more(void);
 
+/* The same, whatever it has counted. */
+void expect_silence(void);
+
 /* Whatever was sent and counted until now is of no interest. */
 void skip_sent(void);
 

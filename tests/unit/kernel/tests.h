@@ -47,6 +47,9 @@ void failing(void **state);
 void failing_on_purpose(void **state);
 void failing_elsewhere(void **state);
 
+/* reused.c */
+void what_comes_for_a_group_reaches_no_other(void **state);
+
 /* processors.c */
 void the_last_release_stays(void **state);
 void data_are_whole(void **state);
