@@ -12,23 +12,36 @@
 #include "libmyr/soft/nic_inside.h"
 
 enum {
-    TIMES = 8, /* the whole file may be read so often; and so many bytes besides */
+    TIMES = 8, /* all memory of the file may be read so often; and so many bytes besides */
     BESIDES = 1 << 20,
+    BLOCK = 512,          /* bytes, of st_blocks */
     TABLE_MOST = 1 << 16, /* entries of one of a group's tables, or of the ports' */
 };
 
 /* What is looked at. Lists may change while they are read, or be no lists, and so may be circles.
- * So we read only so much of them. */
+ * So we read only so many bytes, and only so many of their entries. A file can be said to be of any
+ * size; what counts is the memory that it takes, which its owner pays for. */
 struct source {
     int fd;
     uint64_t left;
+    uint32_t entries;
 };
 
 static struct source source_of(int fd)
 {
     struct stat about;
-    const uint64_t bytes = fstat(fd, &about) < 0 ? 0 : (uint64_t)about.st_size;
-    return (struct source){fd, TIMES * bytes + BESIDES};
+    const uint64_t blocks = fstat(fd, &about) < 0 ? 0 : (uint64_t)about.st_blocks;
+    return (struct source){fd, TIMES * BLOCK * blocks + BESIDES, MYR_VIEW_ENTRIES};
+}
+
+/* Is there an entry of a list at this place, that may be looked at? */
+static bool has_entry(struct source *from, uint32_t offset)
+{
+    if (0 == offset || 0 == from->entries) {
+        return false;
+    }
+    --from->entries;
+    return true;
 }
 
 static bool copy(struct source *from, size_t offset, void *to, size_t bytes)
@@ -108,7 +121,7 @@ static uint32_t find_record(struct source *from, const struct myr_key *key,
               &offset, sizeof(offset))) {
         return 0;
     }
-    while (0 != offset) {
+    while (has_entry(from, offset)) {
         if (!copy(from, offset, record, sizeof(*record))) {
             return 0;
         }
@@ -224,7 +237,7 @@ static bool look_at_groups(struct source *from, uint32_t offset, const void *sha
                            struct myr_nic_view *view, uint32_t *room)
 {
     struct mcp_group group;
-    while (0 != offset && copy(from, offset, &group, sizeof(group))) {
+    while (has_entry(from, offset) && copy(from, offset, &group, sizeof(group))) {
         if (view->groups == *room) {
             *room = 0 == *room ? 16 : 2 * *room;
             struct myr_group_view *more = realloc(view->group, *room * sizeof(*more));

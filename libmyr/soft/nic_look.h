@@ -3,8 +3,9 @@
  * Looking at a segment and its NIC from outside, without joining.
  *
  * `nicbarr status` calls it for segments of other processes. It maps nothing and writes nothing: it
- * copies what is of interest by pread(). So no foreign file, no file that is cut short, and no data
- * that changes meanwhile can do any harm. A copy may be a mixture of two moments.
+ * copies what is of interest by pread(), and no more than 8 times the memory that the file takes.
+ * So no foreign file, no file that is cut short, and no data that changes meanwhile can do any
+ * harm. A copy may be a mixture of two moments.
  */
 #ifndef MYR_NIC_LOOK_H
 #define MYR_NIC_LOOK_H
@@ -31,6 +32,9 @@ struct myr_node_view {
 };
 
 enum { MYR_VIEW_NODES = 16, MYR_VIEW_LOCALS = 16 };
+
+/* Entries of lists that a look at a segment goes through, of all lists together. */
+enum { MYR_VIEW_ENTRIES = 1 << 16 };
 
 /*
  * A group as the NIC knows it. It waits where `nodes` or `absent` is not 0. `nodes`: it waits for

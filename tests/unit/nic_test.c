@@ -51,6 +51,7 @@ int main(void)
         cmocka_unit_test(peers_come_and_go),
         cmocka_unit_test(a_missing_node),
         cmocka_unit_test(nonsense_is_looked_at),
+        cmocka_unit_test(a_look_at_a_circle_ends),
         cmocka_unit_test(strange_packets),
         cmocka_unit_test(threads_come_and_go),
         cmocka_unit_test(a_thread_runs_the_nic),

@@ -99,3 +99,44 @@ void nonsense_is_looked_at(void **state)
     free(sound);
     free(spoilt);
 }
+
+/* A file that says it has 1 TiB, and takes a few pages. Its only group is its own successor. */
+void a_look_at_a_circle_ends(void **state)
+{
+    (void)state;
+    enum { BYTES = 1 << 20 };
+    struct world world = {.nodes = 2};
+    struct myr_nic_name names[2] = {{0}, {.key = 2, .count = 1}};
+    const struct myr_nic_name *const by_node[] = {&names[0], &names[1]};
+    const struct myr_nic_members members = {.key = 3, .nodes = 2, .locals = 1, .names = by_node};
+    struct myr_nic_group group;
+    struct myr_segment *segment;
+    struct myr_nic *nic;
+    struct myr_waiter waiter;
+    struct myr_nic_view view;
+    uint8_t *sound = malloc(BYTES);
+    const int copy = memfd_create("sparse", MFD_CLOEXEC);
+    names[1].address[0].ip = mcp_ip_of_4(htonl(INADDR_LOOPBACK));
+    names[1].address[0].port = htons(9);
+    assert_int_equal(myr_segment_join(NULL, BYTES, &segment, NULL), MYR_OK);
+    myr_waiter_init(&waiter, segment, no_progress, &sleeping);
+    assert_int_equal(myr_nic_open(segment, &loopback, &nic, NULL), MYR_OK);
+    assert_int_equal(myr_nic_group_join(&group, nic, &waiter, &members, schedule_of, &world, NULL),
+                     MYR_OK);
+    assert_int_equal(myr_look_at_nic(myr_segment_fd(segment), &view, NULL), MYR_OK);
+    assert_int_equal(view.groups, 1);
+    const uint32_t place = view.group[0].place;
+    myr_nic_view_free(&view);
+    assert_int_equal(pread(myr_segment_fd(segment), sound, BYTES, 0), BYTES);
+    memcpy(sound + place + offsetof(struct mcp_group, next), &place, sizeof(place));
+    assert_int_equal(pwrite(copy, sound, BYTES, 0), BYTES);
+    assert_int_equal(ftruncate(copy, (off_t)1 << 40), 0);
+    assert_int_equal(myr_look_at_nic(copy, &view, NULL), MYR_OK);
+    assert_true(view.groups > 0 && view.groups <= MYR_VIEW_ENTRIES);
+    myr_nic_view_free(&view);
+    myr_nic_group_leave(&group);
+    myr_nic_close(nic);
+    myr_segment_leave(segment);
+    close(copy);
+    free(sound);
+}

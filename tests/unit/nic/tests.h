@@ -71,5 +71,6 @@ void peers_come_and_go(void **state);
 
 /* looks.c */
 void nonsense_is_looked_at(void **state);
+void a_look_at_a_circle_ends(void **state);
 
 #endif
