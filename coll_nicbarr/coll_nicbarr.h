@@ -16,7 +16,7 @@
  *   digest.c        one number for data (pure)
  *
  *   module.c        a communicator's module
- *   lower.c         the functions below it
+ *   lower.c         the communicator's table of functions, and what lies below
  *   members.c       can a communicator be served?
  *   setup.c         setting up at the first collective, on one node
  *   layout.c        from a choice to a plan in a record's memory
