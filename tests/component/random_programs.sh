@@ -14,8 +14,8 @@ random() { # SECONDS SEED [OPTION...]
     "$machine" --keep "$scratch/failed" "$@" > "$scratch/out" 2>&1
     local status=$?
     grep '^#' "$scratch/out"
-    [ $status = 0 ] || tail -n +1 "$scratch"/failed/*.program >> "$scratch/out"
-    return $status
+    [ "$status" = 0 ] || tail -n +1 "$scratch"/failed/*.program >> "$scratch/out"
+    return "$status"
 }
 
 for program in "$srcdir"/tests/programs/cases/*.program; do

@@ -71,6 +71,7 @@ class Case:
 
     def write(self, path, comments=()):
         with open(path, "w") as file:
+            comments = ("SPDX-License-Identifier: BSD-3-Clause", *comments)
             for line in [f"# {comment}" for comment in comments] + list(self.surroundings.lines()):
                 file.write(line + "\n")
             for step in self.steps:
@@ -122,7 +123,7 @@ class Outcome:
         for line in self.text.splitlines():
             if line.startswith("FAIL"):
                 return line
-        for pattern in (r"\[ *\d+\] .*mca_coll_nicbarr[^ ]*", r"\*\*\* (?:MPI_ERR|An error).*", r"Signal: .*"):
+        for pattern in (r"\[ *\d+\] .*mca_coll_nicbarr[^ \n]*", r"\*\*\* (?:MPI_ERR|An error).*", r"Signal: .*"):
             found = re.search(pattern, self.text)
             if found:
                 return f"{self.kind}: {found.group(0)}"
