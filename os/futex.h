@@ -8,6 +8,7 @@
 #ifndef OS_FUTEX_H
 #define OS_FUTEX_H
 
+#include <errno.h>
 #include <limits.h>
 #include <linux/futex.h>
 #include <stdint.h>
@@ -23,12 +24,22 @@ enum { OS_FUTEX = sizeof(time_t) > sizeof(long) ? SYS_futex_time64 : SYS_futex }
 enum { OS_FUTEX = SYS_futex };
 #endif
 
-/* Sleep until somebody wakes us, at most for `timeout_us`; not at all if `word` is not `seen`. The
- * sleep may also end for no reason: look at the word again. */
+enum { OS_FUTEX_NAP_US = 200 };
+
+/*
+ * Sleep until somebody wakes us, at most for `timeout_us`; not at all if `word` is not `seen`. The
+ * sleep may also end for no reason: look at the word again. Where the system refuses the call (a
+ * filter of system calls), nobody can wake us: then this is a short nap.
+ */
 static inline void os_futex_wait(const void *word, uint32_t seen, uint32_t timeout_us)
 {
     const struct timespec timeout = os_timespec_of_us(timeout_us);
-    syscall(OS_FUTEX, word, FUTEX_WAIT, seen, &timeout, NULL, 0);
+    if (syscall(OS_FUTEX, word, FUTEX_WAIT, seen, &timeout, NULL, 0) < 0 && EAGAIN != errno &&
+        EINTR != errno && ETIMEDOUT != errno) {
+        const struct timespec nap =
+            os_timespec_of_us(timeout_us < OS_FUTEX_NAP_US ? timeout_us : OS_FUTEX_NAP_US);
+        (void)nanosleep(&nap, NULL);
+    }
 }
 
 /* Wake all who sleep on `word`. */

@@ -12,7 +12,13 @@
 #include <fcntl.h>
 #include <time.h>
 
-enum { PAGE = 4096 }; /* bytes; larger pages do no harm */
+#include "os/calls.h"
+
+enum {
+    PAGE = 4096, /* bytes; larger pages do no harm */
+    YIELDS = 16, /* in vain before each nap of who waits for the lock */
+    NAP_US = 50,
+};
 
 /* Have the system give memory for the bytes from `offset` on. */
 bool myr_commit(const struct myr_segment *segment, size_t offset, size_t bytes)
@@ -24,27 +30,23 @@ bool myr_commit(const struct myr_segment *segment, size_t offset, size_t bytes)
     return 0 == rc;
 }
 
-/* musl has no pthread_mutex_clocklock(), and GCC 12's ThreadSanitizer does not know it. */
-#if defined(__SANITIZE_THREAD__) || !defined(__GLIBC__)
-enum { LOCK_CLOCK = CLOCK_REALTIME };
-#define pthread_mutex_clocklock(lock, clock, until) pthread_mutex_timedlock(lock, until)
-#else
-enum { LOCK_CLOCK = CLOCK_MONOTONIC };
-#endif
-
 /*
- * Waits in slices. A process may be killed just as it hands the lock on, or just as it gets it. If
- * a third one takes the lock meanwhile, nobody wakes those who still sleep on it.
+ * Nobody sleeps in the mutex. The C library ends the process where the system refuses futexes on
+ * shared memory, and a process that is killed just as it hands the lock on would leave the others
+ * asleep. The lock is held for microseconds, so a few yields get it, or a nap.
  */
 void myr_segment_lock(struct myr_segment *segment)
 {
-    struct timespec until;
+    static const struct timespec nap = {0, NAP_US * 1000};
+    uint32_t tries = 0;
     int rc;
-    do {
-        clock_gettime(LOCK_CLOCK, &until);
-        until.tv_sec += 1;
-        rc = pthread_mutex_clocklock(&segment->sram->lock, LOCK_CLOCK, &until);
-    } while (ETIMEDOUT == rc);
+    while (EBUSY == (rc = pthread_mutex_trylock(&segment->sram->lock))) {
+        if (++tries % (YIELDS + 1)) {
+            os_give_way();
+        } else {
+            (void)nanosleep(&nap, NULL);
+        }
+    }
     if (EOWNERDEAD == rc) {
         segment->sram->full = 1;
         pthread_mutex_consistent(&segment->sram->lock);

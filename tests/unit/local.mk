@@ -24,6 +24,7 @@ unit_programs = \
     tests/unit/plan_test \
     tests/unit/layout_test \
     tests/unit/waiter_test \
+    tests/unit/no_futex_test \
     tests/unit/group_test \
     tests/unit/exchange_test \
     tests/unit/ring_test \
@@ -162,6 +163,10 @@ tests_unit_patience_test_LDADD = $(unit_libs)
 tests_unit_waiter_test_SOURCES = tests/unit/waiter_test.c $(unit_common)
 tests_unit_waiter_test_CFLAGS = $(unit_cflags)
 tests_unit_waiter_test_LDADD = $(unit_libs)
+
+tests_unit_no_futex_test_SOURCES = tests/unit/no_futex_test.c $(unit_common)
+tests_unit_no_futex_test_CFLAGS = $(unit_cflags)
+tests_unit_no_futex_test_LDADD = $(unit_libs)
 
 tests_unit_order_test_SOURCES = tests/unit/order_test.c $(unit_common)
 tests_unit_order_test_CFLAGS = $(unit_cflags)

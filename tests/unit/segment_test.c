@@ -13,7 +13,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <linux/futex.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
@@ -86,13 +85,12 @@ static struct myr_record *record_of(struct myr_segment *segment, uint64_t id, ui
 
 /* ---- a system other than this one ----
  *
- * These calls of the system are this file's own, so that tests can have it short of memory, have
- * processors that it does not have, and have somebody set its clock. */
+ * These calls of the system are this file's own, so that tests can have it short of memory, and
+ * have processors that it does not have. */
 
 static int64_t memory_left = -1;   /* bytes that fallocate() still grants; -1: any number */
 static uint32_t interruptions;     /* how often fallocate() is to be interrupted first */
 static const cpu_set_t *pretended; /* where sched_getaffinity() says that this process may run */
-static time_t put_back_soon;       /* seconds by which the time of day is about to be put back */
 
 int fallocate(int fd, int mode, off_t offset, off_t bytes)
 {
@@ -122,13 +120,6 @@ int sched_getaffinity(pid_t pid, size_t bytes, cpu_set_t *set)
     }
     memset(set, 0, bytes);
     return syscall(SYS_sched_getaffinity, pid, bytes, set) < 0 ? -1 : 0;
-}
-
-int clock_gettime(clockid_t which, struct timespec *now)
-{
-    const long rc = syscall(SYS_clock_gettime, which, now);
-    now->tv_sec += CLOCK_REALTIME == which ? put_back_soon : 0;
-    return (int)rc;
 }
 
 /* ---- processes that wait for each other ---- */
@@ -1462,60 +1453,6 @@ static void killed_with_the_lock(void **state)
     myr_segment_leave(other);
 }
 
-/* Which word of a mutex is the futex. */
-#ifdef __GLIBC__
-enum { LOCK_WORD = 0 };
-#else
-enum { LOCK_WORD = 1 }; /* musl's */
-#endif
-
-/* The lock is free again, but nobody was told: so it looks to those who sleep on it when a process
- * is killed between releasing it and waking them, and a third has had it in between. */
-static void release_without_a_word(uint32_t rank, void *context)
-{
-    (void)rank;
-    (void)context;
-    const int fd = open_memory();
-    struct myr_sram *sram = mmap(NULL, sizeof(*sram), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-    CREW_CHECK(MAP_FAILED != sram, "cannot map");
-    _Atomic int *word = (_Atomic int *)&sram->lock + LOCK_WORD;
-    CREW_CHECK(0 == pthread_mutex_lock(&sram->lock), "cannot lock");
-    atomic_fetch_add(&board->come[0], 1);
-    while (0 == ((uint32_t)atomic_load(word) & FUTEX_WAITERS)) { /* until somebody waits for it, */
-        usleep(1000);
-    }
-    usleep(100000); /* asleep, most probably; if not, this test proves less, but does not fail */
-    atomic_store(word, 0);
-}
-
-static void get_a_note(uint32_t rank, void *context)
-{
-    (void)rank;
-    while (0 == atomic_load(&board->come[0])) {
-        usleep(1000);
-    }
-    myr_note_get(context, 1);
-}
-
-/* Whatever becomes of the time of day meanwhile. */
-static void missed_wake(void **state)
-{
-    (void)state;
-    skip_where_threads();
-#ifdef __GLIBC__ /* musl's takes the time of day at once, and sleeps for a span of it */
-    put_back_soon = 3600;
-#endif
-    struct myr_segment *segment = join(folder, LIMIT);
-    board_begin(2);
-    const pid_t releaser = crew_fork(release_without_a_word, 0, NULL);
-    const pid_t sleeper = crew_fork(get_a_note, 1, segment);
-    assert_true(crew_join(releaser));
-    assert_true(crew_join(sleeper));
-    board_end();
-    myr_segment_leave(segment);
-    put_back_soon = 0;
-}
-
 enum { WORKERS = 4, KILLS = 60, JOBS = 6 };
 
 struct arena {
@@ -1681,7 +1618,6 @@ int main(void)
         IN_A_FOLDER(census_of_many_processors),
         IN_A_FOLDER(population),
         IN_A_FOLDER(killed_with_the_lock),
-        IN_A_FOLDER(missed_wake),
         IN_A_FOLDER(killed_at_random),
         IN_A_FOLDER(one_segment_for_several),
     };

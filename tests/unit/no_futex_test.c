@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A system that refuses futexes on shared memory, as a filter of system calls (seccomp) may. The C
+ * library ends a process whose mutex cannot sleep. Invariants: the processes of a node share a
+ * segment and its lock all the same; a wait for a word takes naps instead, and ends.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <errno.h>
+#include <linux/filter.h>
+#include <linux/futex.h>
+#include <linux/seccomp.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include "libmyr/node/segment_inside.h"
+#include "libmyr/node/waiter.h"
+#include "os/futex.h"
+#include "tests/unit/crew.h"
+
+enum { LIMIT = 1 << 20, ROUNDS = 200, NAPS = 3 };
+
+static char folder[200];
+
+static int make_folder(void **state)
+{
+    (void)state;
+    crew_folder_make(folder, sizeof(folder));
+    return 0;
+}
+
+static int remove_folder(void **state)
+{
+    (void)state;
+    crew_folder_remove(folder);
+    return 0;
+}
+
+/* ---- the system ---- */
+
+static bool refuse_shared_futexes(void)
+{
+    enum {
+        OPERATION = offsetof(struct seccomp_data, args[1]) +
+                    (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__ ? sizeof(uint32_t) : 0)
+    };
+    static struct sock_filter steps[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, OS_FUTEX, 1, 0),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_futex, 0, 3),
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, OPERATION),
+        BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, FUTEX_PRIVATE_FLAG, 1, 0),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+    const struct sock_fprog program = {sizeof(steps) / sizeof(steps[0]), steps};
+    return 0 == prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) &&
+           0 == prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program);
+}
+
+static struct {
+    uint32_t naps, publish_at; /* at that nap, `word` reaches 1 */
+    myr_word *word;
+} plot;
+
+static _Atomic uint32_t *shared_naps; /* of all processes, if there is such a counter */
+
+int nanosleep(const struct timespec *time, struct timespec *left)
+{
+    if (NULL != plot.word && ++plot.naps == plot.publish_at) {
+        myr_publish(plot.word, 1);
+    }
+    if (NULL != shared_naps) {
+        atomic_fetch_add(shared_naps, 1);
+    }
+#if 4 == __SIZEOF_LONG__ && defined(SYS_clock_nanosleep_time64)
+    return (int)syscall(SYS_clock_nanosleep_time64, CLOCK_MONOTONIC, 0, time, left);
+#else
+    return (int)syscall(SYS_nanosleep, time, left);
+#endif
+}
+
+/* ---- tests ---- */
+
+static void is_refused(void **state)
+{
+    (void)state;
+    static const uint32_t word;
+    const struct timespec moment = {0, 1000};
+    errno = 0;
+    assert_int_equal(syscall(OS_FUTEX, &word, FUTEX_WAIT, 0, &moment, NULL, 0), -1);
+    assert_int_equal(errno, EPERM);
+}
+
+static void look_for_a_note(uint32_t rank, void *context)
+{
+    (void)rank;
+    struct myr_segment *segment = context;
+    CREW_CHECK(7 == myr_note_get(segment, 5), "another note");
+}
+
+/* One has the lock until the other has tried for long, or has come to an end by that. */
+static void contended_lock(void **state)
+{
+    (void)state;
+    struct myr_segment *segment = NULL;
+    int status = 0;
+    shared_naps = crew_memory(sizeof(*shared_naps));
+    assert_int_equal(myr_segment_join(folder, LIMIT, &segment, NULL), MYR_OK);
+    assert_true(myr_note_set(segment, 5, 7));
+    myr_segment_lock(segment);
+    const pid_t other = crew_fork(look_for_a_note, 0, segment);
+    pid_t ended = 0;
+    while (0 == ended && atomic_load(shared_naps) < NAPS) {
+        usleep(100);
+        ended = waitpid(other, &status, WNOHANG);
+    }
+    assert_int_equal(ended, 0);
+    myr_segment_unlock(segment);
+    assert_true(crew_join(other));
+    myr_segment_leave(segment);
+    crew_memory_free(shared_naps, sizeof(*shared_naps));
+    shared_naps = NULL;
+}
+
+static void nothing(void) {}
+
+static void waits(myr_word *word, struct myr_segment *segment, uint32_t epoch)
+{
+    static const struct myr_patience at_once = {0, 0, 1000000};
+    struct myr_waiter waiter;
+    struct myr_watch watch;
+    myr_waiter_init(&waiter, segment, nothing, &at_once);
+    myr_watch_init(&watch, &waiter, word + 1);
+    myr_wait(&watch, word, epoch);
+}
+
+/* As long as nobody publishes the word, and not for the whole slice, as nobody wakes it. */
+static void sleeps_by_naps(void **state)
+{
+    (void)state;
+    struct myr_segment *segment = NULL;
+    myr_word *word = crew_memory(4096);
+    assert_int_equal(myr_segment_join(folder, LIMIT, &segment, NULL), MYR_OK);
+    plot.word = word;
+    plot.publish_at = NAPS;
+    waits(word, segment, 1);
+    assert_int_equal(plot.naps, NAPS);
+    plot.word = NULL;
+    myr_segment_leave(segment);
+    crew_memory_free(word, 4096);
+}
+
+/* Two in turns. */
+static void reply(uint32_t rank, void *context)
+{
+    myr_word *words = context;
+    struct myr_segment *segment;
+    CREW_CHECK(MYR_OK == myr_segment_join(folder, LIMIT, &segment, NULL), "cannot join");
+    for (uint32_t round = 1; round <= ROUNDS; ++round) {
+        myr_word *own = words + (size_t)rank * MYR_LINE, *other = words + (1 - rank) * MYR_LINE;
+        if (1 == rank) {
+            waits(other, segment, round);
+        }
+        myr_publish(own, round);
+        myr_wake_slow(own);
+        if (0 == rank) {
+            waits(other, segment, round);
+        }
+    }
+    myr_segment_leave(segment);
+}
+
+static void takes_turns(void **state)
+{
+    (void)state;
+    myr_word *words = crew_memory(4096);
+    assert_true(crew_run(2, reply, words));
+    crew_memory_free(words, 4096);
+}
+
+int main(void)
+{
+    crew_watchdog();
+    if (!refuse_shared_futexes()) {
+        printf("no filter of system calls can be had here\n");
+        return 77;
+    }
+#define IN_A_FOLDER(test) cmocka_unit_test_setup_teardown(test, make_folder, remove_folder)
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(is_refused),
+        IN_A_FOLDER(contended_lock),
+        IN_A_FOLDER(sleeps_by_naps),
+        IN_A_FOLDER(takes_turns),
+    };
+    return cmocka_run_group_tests_name("no_futex", tests, NULL, NULL);
+}
