@@ -11,6 +11,7 @@
 
 #include "coll_nicbarr/coll_nicbarr.h"
 #include "coll_nicbarr/digest.h"
+#include "ompi/number.h"
 
 #define AT(name) offsetof(struct nicbarr_parameters, name)
 /* Must all processes of a communicator have the same value? What decides which messages are sent,
@@ -202,38 +203,21 @@ void nicbarr_complain(const char *format, ...)
     }
 }
 
-/* What the person wrote, as mpirun hands it on; NULL: nothing. (What a file of parameters says,
- * Open MPI keeps to itself.) */
-static const char *written(const struct myr_option *option)
-{
-    char name[100];
-    snprintf(name, sizeof(name), "OMPI_MCA_coll_nicbarr_%s", option->name);
-    return getenv(name);
-}
-
-/* Open MPI takes what is no number for 0, without a word. (It knows a unit behind one: 4k.) */
-static bool is_number(const char *text)
-{
-    char *end;
-    (void)strtoll(text, &end, 0);
-    return end != text && ('\0' == *end || ('\0' == end[1] && NULL != strchr("kKmMgG", *end)));
-}
-
 static int number_of(const struct myr_option *option, int given)
 {
-    const char *text = written(option);
-    if (NULL != text && !is_number(text)) {
+    const struct nicbarr_number number = nicbarr_number_of("coll_nicbarr", option->name, given);
+    if (!number.is_number) {
         nicbarr_complain("coll_nicbarr_%s is \"%.40s\", which is no number: using %d", option->name,
-                         text, option->usual.number);
+                         number.text, option->usual.number);
         return option->usual.number;
     }
-    if (given >= option->least && given <= option->most) {
+    if (number.value >= option->least && number.value <= option->most) {
         return given;
     }
-    const int bound = given < option->least ? option->least : option->most,
+    const int bound = number.value < option->least ? option->least : option->most,
               taken = option->amount ? bound : option->usual.number;
-    nicbarr_complain("coll_nicbarr_%s is %d, but goes from %d to %d: using %d", option->name, given,
-                     option->least, option->most, taken);
+    nicbarr_complain("coll_nicbarr_%s is %lld, but goes from %d to %d: using %d", option->name,
+                     number.value, option->least, option->most, taken);
     return taken;
 }
 

@@ -6,6 +6,7 @@ ompi_libompi_release_la_SOURCES = \
     ompi/modex.h ompi/modex.c \
     ompi/node.h ompi/node.c \
     ompi/nic_options.h ompi/nic_options.c \
+    ompi/number.h ompi/number.c \
     ompi/pvars.h ompi/pvars.c
 ompi_libompi_release_la_CPPFLAGS = $(AM_CPPFLAGS) $(OMPI_CPPFLAGS)
 

@@ -4,6 +4,8 @@
 
 #include <stdio.h>
 
+#include "ompi/number.h"
+
 void nicbarr_nic_options_add(const mca_base_component_t *component,
                              struct nicbarr_nic_options *options)
 {
@@ -35,9 +37,14 @@ void nicbarr_nic_options_add(const mca_base_component_t *component,
 bool nicbarr_within(nicbarr_complain_fn complain, const char *component, const char *name,
                     int value, int least, int most)
 {
-    if (value < least || value > most) {
-        complain("%s_%s is %d, but goes from %d to %d: not used", component, name, value, least,
-                 most);
+    const struct nicbarr_number number = nicbarr_number_of(component, name, value);
+    if (!number.is_number) {
+        complain("%s_%s is \"%.40s\", which is no number: not used", component, name, number.text);
+        return false;
+    }
+    if (number.value < least || number.value > most) {
+        complain("%s_%s is %lld, but goes from %d to %d: not used", component, name, number.value,
+                 least, most);
         return false;
     }
     return true;

@@ -52,6 +52,13 @@ wrong spin -7 'coll_nicbarr_spin is -7, but goes from -1 to [0-9]*: using -1'
 wrong sleep_after -7 'coll_nicbarr_sleep_after is -7, but goes from -1 to [0-9]*: using 500'
 wrong port 99999 'coll_nicbarr_port is 99999, but goes from 0 to 65535: using 0'
 
+# Beyond what an int holds, where what is cut off would leave a number that is right.
+wrong tune_after 99999999999 'coll_nicbarr_tune_after is 99999999999, but goes from 0 to [0-9]*: using 20'
+wrong tune_after -4294967291 'coll_nicbarr_tune_after is -4294967291, but goes from 0 to [0-9]*: using 20'
+wrong memory 4294967552 'coll_nicbarr_memory is 4294967552, but goes from 1 to 1024: using 1024'
+wrong join_after 100g 'coll_nicbarr_join_after is 107374182400, but goes from 0 to [0-9]*: using 100'
+wrong port 99999999999999999999 'coll_nicbarr_port is [0-9]*, but goes from 0 to 65535: using 0'
+
 # Extreme, but right: nothing to complain of.
 for setting in "tune_after 0" "tune_after 2000000000" "tune_budget 0" "tune_budget 1" "spin 0" \
     "spin 100000" "sleep_after 0" "sleep_after -1" "sleep_slice 1" "memory 1" "algorithm auto" \

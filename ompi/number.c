@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* See number.h. */
+#include "ompi/number.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static long long scaled(long long value, long long unit)
+{
+    return value > LLONG_MAX / unit   ? LLONG_MAX
+           : value < LLONG_MIN / unit ? LLONG_MIN
+                                      : value * unit;
+}
+
+/* As Open MPI reads it, but with all its bits; false: it is none. */
+static bool parse(const char *text, long long *value)
+{
+    static const char units[] = "kmgKMG";
+    char *end;
+    *value = strtoll(text, &end, 0);
+    const char *unit = '\0' == *end ? NULL : strchr(units, *end);
+    if (end == text || ('\0' != *end && (NULL == unit || '\0' != end[1]))) {
+        return false;
+    }
+    if (NULL != unit) {
+        *value = scaled(*value, 1LL << 10 * (1 + (unit - units) % 3));
+    }
+    return true;
+}
+
+struct nicbarr_number nicbarr_number_of(const char *component, const char *name, int given)
+{
+    char variable[120];
+    struct nicbarr_number number = {NULL, true, given};
+    long long value;
+    snprintf(variable, sizeof(variable), "OMPI_MCA_%s_%s", component, name);
+    number.text = getenv(variable);
+    if (NULL == number.text) {
+        return number;
+    }
+    number.is_number = parse(number.text, &value);
+    if (number.is_number && (value < INT_MIN || value > INT_MAX)) {
+        number.value = value; /* else a file may have overridden it */
+    }
+    return number;
+}
