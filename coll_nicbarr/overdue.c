@@ -2,6 +2,7 @@
 /* Collectives that take long; see overdue.h. */
 #include "coll_nicbarr/overdue.h"
 
+#include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -11,6 +12,7 @@
 
 enum {
     LISTED = 64,     /* missing nodes that are looked at */
+    LOST = 64,       /* nodes that are remembered as given up */
     NAMED = 4,       /* of them, those that a line names */
     LINE_BYTES = 900 /* that hold any such line */
 };
@@ -82,6 +84,88 @@ uint32_t nicbarr_overdue_silence(struct myr_nic_group *group, const struct nicba
     struct silent missing;
     find_missing(group, wait, &missing);
     return longest_silence(&missing, node);
+}
+
+/* ---- nodes that were given up ---- */
+
+/*
+ * Silence is a node's, not a group's: whoever has waited for a node in vain need not do so again in
+ * the next group. A NIC that is alive answers a question, and one that waits asks every 64 ms
+ * (patience.h): so one that was given up, and from which nothing has come since in NICBARR_LOOK_MS
+ * of waiting for it, is given up at once. A sign of life ends that.
+ *
+ * Beyond LOST nodes the one that was given up first is forgotten: waiting for it takes
+ * coll_nicbarr_timeout again.
+ */
+static struct {
+    pthread_mutex_t lock;
+    uint32_t next;
+    struct {
+        const struct myr_nic_name *name; /* as peers.c knows it: there is one of each */
+        uint32_t when_ms;
+    } of[LOST];
+} lost = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+/* What the group's NICs call a node; NULL where they have none. */
+static const struct myr_nic_name *name_of(const mca_coll_nicbarr_module_t *module,
+                                          const struct myr_nic_group *group, uint32_t node)
+{
+    const struct myr_nic_name *const *names = module->nodes.names[group->tag];
+    return NULL == names || node >= module->nodes.nodes ? NULL : names[node];
+}
+
+/* Its place; LOST: it was not given up. With the lock held. */
+static uint32_t find_lost(const struct myr_nic_name *name)
+{
+    uint32_t place = 0;
+    while (place < LOST && (NULL == name || name != lost.of[place].name)) {
+        ++place;
+    }
+    return place;
+}
+
+static void remember_lost(const struct myr_nic_name *name)
+{
+    if (NULL == name) {
+        return;
+    }
+    pthread_mutex_lock(&lost.lock);
+    uint32_t place = find_lost(name);
+    if (LOST == place) {
+        place = lost.next++ % LOST;
+    }
+    lost.of[place].name = name;
+    lost.of[place].when_ms = nicbarr_now_ms();
+    pthread_mutex_unlock(&lost.lock);
+}
+
+/* Was it given up, with no sign of life since? */
+static bool still_lost(const struct myr_nic_name *name, uint32_t heard_ms)
+{
+    pthread_mutex_lock(&lost.lock);
+    const uint32_t place = find_lost(name);
+    bool is_lost = LOST != place;
+    if (is_lost && 0 != heard_ms && (int32_t)(heard_ms - lost.of[place].when_ms) > 0) {
+        lost.of[place].name = NULL;
+        is_lost = false;
+    }
+    pthread_mutex_unlock(&lost.lock);
+    return is_lost;
+}
+
+/* The first of the missing that is to be given up without waiting for it any longer. */
+static bool find_still_lost(const mca_coll_nicbarr_module_t *module,
+                            const struct myr_nic_group *group, const struct silent *silent,
+                            uint32_t *node)
+{
+    bool found = false;
+    for (uint32_t s = 0; s < silent->count && !found; ++s) {
+        const struct mcp_missing *one = &silent->node[s];
+        found = silent->silence_ms[s] >= NICBARR_LOOK_MS &&
+                still_lost(name_of(module, group, one->node), one->heard_ms);
+        *node = found ? one->node : *node;
+    }
+    return found;
 }
 
 /* ---- in words ---- */
@@ -238,13 +322,18 @@ int nicbarr_overdue_look(mca_coll_nicbarr_module_t *module, ompi_communicator_t 
     const uint32_t warn_ms = (uint32_t)parameters->warn * 1000;
     const uint32_t timeout_ms = (uint32_t)parameters->timeout * 1000;
     struct silent silent;
+    uint32_t node;
     if (myr_nic_group_over(group)) {
+        if (myr_nic_group_failed(group, &node) && node != module->nodes.node) {
+            remember_lost(name_of(module, group, node)); /* another one has waited for it */
+        }
         return give_up(module, comm, group, wait);
     }
-    uint32_t node;
     find_missing(group, wait, &silent);
     const uint32_t longest_ms = longest_silence(&silent, &node);
-    if (0 != timeout_ms && longest_ms >= timeout_ms) {
+    if (0 != timeout_ms &&
+        (longest_ms >= timeout_ms || find_still_lost(module, group, &silent, &node))) {
+        remember_lost(name_of(module, group, node));
         myr_nic_group_fail(group, node);
         return give_up(module, comm, group, wait);
     }

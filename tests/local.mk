@@ -195,6 +195,7 @@ below_tests = \
     tests/component/waiting.sh \
     tests/component/double.sh \
     tests/component/overdue.sh \
+    tests/component/lost_node.sh \
     tests/component/myrd_kernel.sh \
     tests/component/kernel.sh \
     tests/component/lossy.sh \
