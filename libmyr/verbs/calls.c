@@ -3,6 +3,7 @@
 #include "libmyr/verbs/calls.h"
 
 #include <dlfcn.h>
+#include <pthread.h>
 #include <string.h>
 
 #include "libmyr/verbs/verbs.h"
@@ -19,17 +20,22 @@ bool myr_verbs_find(void *library, const char *name, void *call)
     return NULL != found;
 }
 
+static struct myr_verbs_calls calls;
+static bool loaded;
+
+static void load(void)
+{
+    void *library = myr_verbs_library("libibverbs.so.1");
+    loaded = NULL != library;
+#define FIND(name, symbol) loaded = loaded && myr_verbs_find(library, #symbol, &calls.name);
+    MYR_VERBS_CALLS(FIND)
+#undef FIND
+    calls.cm = loaded ? myr_verbs_load_cm() : NULL;
+}
+
 const struct myr_verbs_calls *myr_verbs_load(void)
 {
-    static struct myr_verbs_calls calls;
-    static bool loaded;
-    if (!loaded) {
-        void *library = myr_verbs_library("libibverbs.so.1");
-        loaded = NULL != library;
-#define FIND(name, symbol) loaded = loaded && myr_verbs_find(library, #symbol, &calls.name);
-        MYR_VERBS_CALLS(FIND)
-#undef FIND
-        calls.cm = loaded ? myr_verbs_load_cm() : NULL;
-    }
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    (void)pthread_once(&once, load);
     return loaded ? &calls : NULL;
 }

@@ -17,6 +17,7 @@
  * are libc's, which libibverbs brings with it: a test has others. */
 /* clang-format off */
 #define MYR_VERBS_CALLS(entry)                                                                     \
+    entry(fork_init, ibv_fork_init)                                                                \
     entry(get_device_list, ibv_get_device_list)                                                    \
     entry(free_device_list, ibv_free_device_list)                                                  \
     entry(get_device_name, ibv_get_device_name)                                                    \
@@ -47,8 +48,7 @@ struct myr_verbs_calls {
     const struct myr_cm_calls *cm; /* librdmacm's (cm.h); NULL: it is not there */
 };
 
-/* Those of the machine's libraries; NULL where there is no libibverbs. They stay loaded. One
- * thread. */
+/* Those of the machine's libraries; NULL where there is no libibverbs. They stay loaded. */
 const struct myr_verbs_calls *myr_verbs_load(void);
 
 /* Load a library that is found by `soname`, and look up functions in it. */

@@ -334,6 +334,9 @@ enum myr_status myr_verbs_device_open(const struct myr_verbs_calls *calls, const
                                       struct myr_error *error)
 {
     int count = 0;
+    /* The program may fork. Then its queues must stay this process's, where the kernel does not see
+     * to that. (It fails where somebody else in the process has memory registered already.) */
+    (void)calls->fork_init();
     struct ibv_device **list = calls->get_device_list(&count);
     *device = (struct myr_verbs_device){.calls = calls};
     const enum myr_status status =

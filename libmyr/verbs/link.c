@@ -35,8 +35,8 @@ static uint64_t report_id(uint32_t link, uint32_t posted, bool question)
 
 /* ---- making links ---- */
 
-/* With room for so many bytes within a request. */
-static struct ibv_qp *create_pair(const struct myr_verbs_device *device, uint32_t inline_most)
+/* With room for so many bytes within a request; the device says how many it really has. */
+static struct ibv_qp *create_pair(const struct myr_verbs_device *device, uint32_t *inline_most)
 {
     struct ibv_qp_init_attr how = {
         .send_cq = device->cq,
@@ -45,10 +45,17 @@ static struct ibv_qp *create_pair(const struct myr_verbs_device *device, uint32_
                 .max_recv_wr = 1,
                 .max_send_sge = 1,
                 .max_recv_sge = 1,
-                .max_inline_data = inline_most},
+                .max_inline_data = *inline_most},
         .qp_type = IBV_QPT_RC,
     };
-    return device->calls->create_qp(device->pd, &how);
+    struct ibv_qp *qp = device->calls->create_qp(device->pd, &how);
+    *inline_most = how.cap.max_inline_data;
+    if (NULL != qp && *inline_most < sizeof(uint32_t)) {
+        (void)device->calls->destroy_qp(qp);
+        errno = EOPNOTSUPP; /* nothing keeps a word until the card has read it */
+        qp = NULL;
+    }
+    return qp;
 }
 
 static struct ibv_qp *make_pair(const struct myr_verbs_device *device, uint32_t *inline_most)
@@ -60,10 +67,10 @@ static struct ibv_qp *make_pair(const struct myr_verbs_device *device, uint32_t 
         .qp_access_flags = IBV_ACCESS_REMOTE_WRITE,
     };
     *inline_most = INLINE;
-    struct ibv_qp *qp = create_pair(device, *inline_most);
+    struct ibv_qp *qp = create_pair(device, inline_most);
     if (NULL == qp && EINVAL == errno) { /* some devices have room for a word only */
         *inline_most = sizeof(uint32_t);
-        qp = create_pair(device, *inline_most);
+        qp = create_pair(device, inline_most);
     }
     if (NULL == qp) {
         return NULL;

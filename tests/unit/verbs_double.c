@@ -56,6 +56,7 @@ static struct {
     const struct verbs_double_device *devices;
     struct verbs_double_network network;
     uint64_t random;
+    bool may_fork;
     uint32_t refuse, held, pairs_held;
     struct pair *pair[PAIRS];
     struct ibv_mr *region[REGIONS];
@@ -117,8 +118,18 @@ static const char *get_device_name(struct ibv_device *device)
 static int post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad);
 static int poll_cq(struct ibv_cq *cq, int most, struct ibv_wc *report);
 
+static int fork_init(void)
+{
+    all.may_fork = true;
+    return 0;
+}
+
 static struct ibv_context *open_device(struct ibv_device *device)
 {
+    if (!all.may_fork) {
+        errno = EPERM;
+        return NULL;
+    }
     const struct verbs_double_device *is = &all.devices[device - all.device];
     struct card *card = is->refuses ? NULL : verbs_double_take(sizeof(*card));
     if (NULL == card) {
@@ -408,6 +419,9 @@ static struct ibv_qp *create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *how)
     if (NULL == pair) {
         return NULL;
     }
+    if (0 != card_of(pd->context)->device->inline_got) {
+        how->cap.max_inline_data = card_of(pd->context)->device->inline_got;
+    }
     pair->inline_most = how->cap.max_inline_data;
     pair->qp.context = pd->context;
     pair->qp.send_cq = how->send_cq;
@@ -577,6 +591,7 @@ const struct myr_verbs_calls *verbs_double(const struct verbs_double_device *dev
         .get_device_list = get_device_list,
         .free_device_list = free_device_list,
         .get_device_name = get_device_name,
+        .fork_init = fork_init,
         .open_device = open_device,
         .close_device = close_device,
         .query_port = query_port,

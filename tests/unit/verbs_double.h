@@ -12,6 +12,8 @@
  *
  * librdmacm's double (verbs_double_cm.c) knows the same machine and network.
  *
+ * A program may fork at any time, so a device is not opened before libibverbs was told so.
+ *
  * One thread.
  */
 #ifndef TESTS_UNIT_VERBS_DOUBLE_H
@@ -34,6 +36,7 @@ struct verbs_double_device {
     const char *name;
     bool refuses;         /* to be opened */
     uint32_t inline_most; /* more within a request is refused; 0: anything goes */
+    uint32_t inline_got;  /* so much it gets, whatever was asked for; 0: that */
     const char *folder;   /* in sysfs; NULL: none */
     struct verbs_double_port port[2];
 };

@@ -13,7 +13,9 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <pthread.h>
 #include <sched.h>
+#include <stdatomic.h>
 #include <setjmp.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -60,6 +62,17 @@ static const struct verbs_double_device one_card[] = {
 static const struct verbs_double_device plain_card[] = {
     {.name = "plain",
      .inline_most = 12,
+     .port = {{.active = true,
+               .ethernet = true,
+               .mtu = IBV_MTU_1024,
+               .gids = {"v1", "v2", "v2 10.9.0.1"}}}},
+    {.name = NULL},
+};
+
+/* One that grants less room than it was asked for. */
+static const struct verbs_double_device mean_card[] = {
+    {.name = "mean",
+     .inline_got = 12,
      .port = {{.active = true,
                .ethernet = true,
                .mtu = IBV_MTU_1024,
@@ -467,8 +480,9 @@ static void play_game(uint64_t *random, uint32_t unit_most, bool broadcasts)
 {
     const uint32_t nodes = 2 + crew_below(random, MOST_NODES - 1);
     const uint32_t locals = 1 + crew_below(random, MOST_LOCALS);
-    struct world *world = world_of(0 == crew_below(random, 2) ? one_card : plain_card, nodes,
-                                   locals, crew_random(random));
+    static const struct verbs_double_device *const cards[] = {one_card, plain_card, mean_card};
+    struct world *world =
+        world_of(cards[crew_below(random, 3)], nodes, locals, crew_random(random));
     world->groups = 1 + crew_below(random, GROUPS);
     world->unit_most = unit_most;
     world->broadcasts = broadcasts;
@@ -524,6 +538,32 @@ static void test_games_with_broadcasts(void **state)
     for (uint32_t game = 0; game < 60; ++game) {
         play_game(&random, 8 + 8 * crew_below(&random, 150), true);
     }
+}
+
+/* Two threads may be the first to want libibverbs: each gets all of the table, or both get none. */
+static void *load(void *start)
+{
+    while (!atomic_load((atomic_bool *)start)) {
+    }
+    const struct myr_verbs_calls *calls = myr_verbs_load();
+    return NULL != calls && NULL != calls->freeifaddrs ? (void *)(uintptr_t)calls : NULL;
+}
+
+static void test_two_threads_load(void **state)
+{
+    enum { THREADS = 2 };
+    pthread_t thread[THREADS];
+    void *calls[THREADS];
+    atomic_bool start = false;
+    (void)state;
+    for (uint32_t t = 0; t < THREADS; ++t) {
+        assert_int_equal(pthread_create(&thread[t], NULL, load, &start), 0);
+    }
+    atomic_store(&start, true);
+    for (uint32_t t = 0; t < THREADS; ++t) {
+        assert_int_equal(pthread_join(thread[t], &calls[t]), 0);
+    }
+    assert_ptr_equal(calls[0], calls[1]);
 }
 
 /* A thousand groups, one after the other, have the queue pairs of the first. */
@@ -1090,6 +1130,7 @@ static void test_no_way(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_two_threads_load),
         cmocka_unit_test(test_games),
         cmocka_unit_test(test_games_with_data),
         cmocka_unit_test(test_games_with_broadcasts),
