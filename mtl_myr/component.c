@@ -95,8 +95,9 @@ static int component_register(void)
         "those that leave (8 to 4096; 0: up to 64, as the memory of the node's processes allows)",
         OPAL_INFO_LVL_5);
     add("messages", MCA_BASE_VAR_TYPE_INT, &component->parameters.messages,
-        "How many messages of one process may wait for their receives at another one (1 to 65535). "
-        "Those beyond wait at their sender",
+        "How many messages of one process may wait for their receives at another one (1 to 65535; "
+        "fewer in jobs of many processes, half a million of all). Those beyond wait at their "
+        "sender",
         OPAL_INFO_LVL_5);
     add("direct", MCA_BASE_VAR_TYPE_BOOL, &component->parameters.direct,
         "Have a long message from this node read from its sender's memory, where the system lets "
@@ -172,6 +173,7 @@ static enum myr_status open_endpoint(struct myr_error *error)
     const struct myr_tagged_options options = {
         .id = mca_mtl_myr_id(OMPI_PROC_MY_NAME),
         .messages = (uint32_t)component->parameters.messages,
+        .peers = 2 * ompi_process_info.num_procs, /* one half for jobs that it meets later */
         .buffers = (uint32_t)component->parameters.buffers,
         .share = nicbarr_memory_share(myr_segment_size(component->segment)),
         .direct = component->parameters.direct,

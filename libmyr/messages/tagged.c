@@ -119,6 +119,13 @@ static void set_usual(uint32_t *option, uint32_t usual)
     }
 }
 
+/* How many messages of each of so many peers have room in the table; at least one. */
+static uint32_t fewer_for(uint32_t messages, uint32_t peers)
+{
+    const uint32_t most = 0 == peers ? messages : (uint32_t)MCP_MATCH_MOST / peers;
+    return most > messages ? messages : most > 0 ? most : 1;
+}
+
 /* Have a table of this size, with all that waits. False: there is no memory. */
 static bool resize(struct myr_tagged *t, uint32_t receives, uint32_t messages)
 {
@@ -193,6 +200,7 @@ enum myr_status myr_tagged_open(struct myr_nic *nic, const struct myr_tagged_opt
     t->nic = nic;
     t->options = *options;
     set_usual(&t->options.messages, MESSAGES);
+    t->options.messages = fewer_for(t->options.messages, options->peers);
     set_usual(&t->options.buffers, TAGGED_BUFFERS);
     t->least_buffers = 0 != options->buffers ? options->buffers : TAGGED_BUFFERS_LEAST;
     set_usual(&t->options.buffer_bytes, BUFFER_BYTES);

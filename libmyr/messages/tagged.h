@@ -56,6 +56,9 @@ struct myr_tagged_name {
 struct myr_tagged_options {
     uint64_t id;           /* the own endpoint's: any number, another one in each process */
     uint32_t messages;     /* from each peer that wait for a receive, 1 to 65535; 0: 16384 */
+    uint32_t peers;        /* so many may send; 0: unknown. With many, `messages` are fewer: what
+                              they all may send has room here (MCP_MATCH_MOST), since a message
+                              without room would keep out the answers that come behind it */
     uint32_t buffers;      /* for messages that come, and half as many for those that leave; 0: up
                               to 64, by halves down to 8 where `share` or the memory is too small */
     size_t share;          /* bytes of shared memory that such buffers may take; 0: any */

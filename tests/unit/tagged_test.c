@@ -705,6 +705,25 @@ static void short_ones_starve_nobody(void **state)
     }
 }
 
+/* However many peers there are, all that they may send has room. */
+static void all_messages_have_room(void **state)
+{
+    (void)state;
+    static const uint32_t peers[] = {0, 1, 64, 65, 1000, 300000, MCP_MATCH_MOST};
+    struct nics_double *w = nics_begin(crew_seed());
+    for (uint32_t i = 0; i < sizeof(peers) / sizeof(peers[0]); ++i) {
+        struct myr_tagged *t = NULL;
+        struct myr_tagged_name name;
+        const struct myr_tagged_options options = {.peers = peers[i]};
+        assert_int_equal(myr_tagged_open(&w->nics[0], &options, &t, NULL), MYR_OK);
+        myr_tagged_get_name(t, &name);
+        assert_in_range(name.messages, 1, 16384);
+        assert_true((uint64_t)name.messages * peers[i] <= MCP_MATCH_MOST);
+        myr_tagged_close(t);
+    }
+    nics_end(w);
+}
+
 /* Endpoints take less memory where there is less, but not where the number of buffers is given. */
 static void memory_is_shared_out(void **state)
 {
@@ -740,6 +759,7 @@ int main(void)
         cmocka_unit_test(random_games),
         cmocka_unit_test(garbage),
         cmocka_unit_test(memory_is_shared_out),
+        cmocka_unit_test(all_messages_have_room),
         cmocka_unit_test(short_ones_starve_nobody),
     };
     crew_watchdog();
