@@ -140,6 +140,7 @@ int mca_mtl_myr_send(mca_mtl_base_module_t *mtl, struct ompi_communicator_t *com
     struct blocking_send send; /* (what is not written here, a send does not read) */
     send.request.super.ompi_req = &send.end;
     send.request.super.completion_callback = note_end;
+    send.end.req_status.MPI_ERROR = MPI_SUCCESS;
     atomic_init(&send.done, false);
     const int status =
         mca_mtl_myr_isend(mtl, comm, dest, tag, convertor, mode, true, &send.request.super);
