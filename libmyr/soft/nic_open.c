@@ -3,7 +3,7 @@
  * Making the soft NIC, sharing its socket, opening and closing.
  *
  * The first process makes the NIC and its socket. Each other one gets a descriptor of the socket
- * from a process that has it already (pidfd_getfd). The NIC lists some of these.
+ * from a process that has it already (pidfd_getfd). The NIC lists these.
  */
 #include "libmyr/soft/nic_parts.h"
 
@@ -33,16 +33,35 @@ static void allow_peers(void)
 #endif
 }
 
-static void hold(struct myr_nic *nic)
+/* In the list of this process's sockets put `other` in the place of one. */
+static void replace_socket(struct myr_nic *nic, int one, int other)
 {
-    for (uint32_t h = 0; h < MYR_NIC_HOLDERS; ++h) {
-        const uint32_t process = nic->shared->holder[h].process;
-        if (0 == process || myr_nic_gone(nic, process)) {
-            nic->shared->holder[h].process = nic->self;
-            nic->shared->holder[h].socket = nic->udp.socket;
-            allow_peers();
+    int *sockets = nic->shared->holder[nic->self % MYR_PROCESSES].socket;
+    for (int s = 0; s < MYR_NIC_SOCKETS; ++s) {
+        if (one == sockets[s]) {
+            sockets[s] = other;
             return;
         }
+    }
+}
+
+static void hold(struct myr_nic *nic)
+{
+    const uint32_t place = nic->self % MYR_PROCESSES;
+    if (nic->self != nic->shared->holder[place].process) {
+        nic->shared->holder[place].process = nic->self;
+        for (int s = 0; s < MYR_NIC_SOCKETS; ++s) {
+            nic->shared->holder[place].socket[s] = -1;
+        }
+    }
+    replace_socket(nic, -1, nic->udp.socket);
+    allow_peers();
+}
+
+static void let_go(struct myr_nic *nic)
+{
+    if (nic->self == nic->shared->holder[nic->self % MYR_PROCESSES].process) {
+        replace_socket(nic, nic->udp.socket, -1);
     }
 }
 
@@ -90,32 +109,38 @@ static enum myr_status create(struct myr_nic *nic, const struct myr_nic_options 
     return MYR_OK;
 }
 
+/* The same descriptor here; -1, with `err`, if it cannot be had or is not the NIC's socket (as the
+ * process is another one by now). */
+static int fetch_one(const struct myr_nic *nic, int process, int theirs, int *err)
+{
+    const int socket = (int)syscall(SYS_pidfd_getfd, process, theirs, 0);
+    if (socket < 0) {
+        *err = errno;
+    } else if (nic->shared->name.address[0].port != mcp_udp_port(socket)) {
+        close(socket);
+        return -1;
+    }
+    return socket;
+}
+
 /* A descriptor of the NIC's socket, from a process that has one; -1 with errno. */
 static int fetch_socket(const struct myr_nic *nic)
 {
-    const uint16_t port = nic->shared->name.address[0].port;
-    int err = ESRCH;
-    for (uint32_t h = 0; h < MYR_NIC_HOLDERS; ++h) {
-        const uint32_t pid = myr_segment_pid_of(nic->segment, nic->shared->holder[h].process);
-        if (0 == pid) {
-            continue;
+    int err = ESRCH, socket = -1;
+    for (uint32_t h = 0; socket < 0 && h < MYR_PROCESSES; ++h) {
+        const uint32_t number = nic->shared->holder[h].process;
+        const uint32_t pid = 0 == number ? 0 : myr_segment_pid_of(nic->segment, number);
+        const int process = 0 == pid ? -1 : (int)syscall(SYS_pidfd_open, (pid_t)pid, 0);
+        for (int s = 0; process >= 0 && socket < 0 && s < MYR_NIC_SOCKETS; ++s) {
+            const int theirs = nic->shared->holder[h].socket[s];
+            socket = theirs < 0 ? -1 : fetch_one(nic, process, theirs, &err);
         }
-        const int process = (int)syscall(SYS_pidfd_open, (pid_t)pid, 0);
-        if (process < 0) {
-            continue;
-        }
-        const int socket = (int)syscall(SYS_pidfd_getfd, process, nic->shared->holder[h].socket, 0);
-        err = socket < 0 ? errno : err;
-        close(process);
-        if (socket >= 0 && port == mcp_udp_port(socket)) {
-            return socket;
-        }
-        if (socket >= 0) {
-            close(socket); /* the process is another one by now */
+        if (process >= 0) {
+            close(process);
         }
     }
     errno = err;
-    return -1;
+    return socket;
 }
 
 /* Share the NIC that is there: by the socket that was given, else by that of another process. */
@@ -231,12 +256,7 @@ enum myr_status myr_nic_open_given(struct myr_segment *segment, int socket, stru
 void myr_nic_close(struct myr_nic *nic)
 {
     (void)myr_nic_lock(nic);
-    for (uint32_t h = 0; h < MYR_NIC_HOLDERS; ++h) {
-        if (nic->self == nic->shared->holder[h].process &&
-            nic->udp.socket == nic->shared->holder[h].socket) {
-            nic->shared->holder[h].process = 0;
-        }
-    }
+    let_go(nic);
     myr_nic_unlock(nic);
     mcp_udp_close(&nic->udp);
     pthread_mutex_destroy(&nic->mutex);

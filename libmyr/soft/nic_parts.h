@@ -26,11 +26,13 @@
 #include <pthread.h>
 
 #include "firmware/soft/udp.h"
+#include "libmyr/node/sram.h"
 #include "libmyr/soft/nic_inside.h"
 #include "libmyr/soft/nic_links.h"
 
 enum {
-    MYR_NIC_HOLDERS = 16,      /* processes from whom newcomers may have the socket */
+    MYR_NIC_SOCKETS = 3, /* descriptors of the socket that a process offers to newcomers: of each
+                            component that has opened the NIC */
     MYR_NIC_LOCK_YIELDS = 1000 /* before looking whether the lock's holder is alive */
 };
 
@@ -54,10 +56,13 @@ struct myr_shared_nic {
     uint32_t status;                     /* enum myr_status, of making it, */
     char why[sizeof(((struct myr_error *)0)->text)]; /* ... and why there is none */
     struct myr_nic_name name;
+    /* Who has the socket, each process at its place in the segment's table. So whoever has it last,
+     * newcomers find it. Where `process` is not the one that has this place now, nobody offers it.
+     */
     struct {
-        uint32_t process; /* 0: free entry */
-        int socket;
-    } holder[MYR_NIC_HOLDERS];
+        uint32_t process;
+        int socket[MYR_NIC_SOCKETS]; /* -1: none */
+    } holder[MYR_PROCESSES];
     struct myr_nic_links links;
     struct myr_nic_lingering lingering;
     _Alignas(MYR_LINE) struct mcp_nic mcp; /* last: its tables lie behind it */

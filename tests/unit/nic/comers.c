@@ -142,3 +142,53 @@ void the_creator_is_killed(void **state)
     (void)state;
     the_creator_goes(false);
 }
+
+/* All but the last of many processes leave again; each has opened the NIC after the one before. */
+enum { MANY = 20 };
+
+static void one_of_many(uint32_t rank, void *context)
+{
+    struct world *world = context;
+    struct myr_segment *segment;
+    struct myr_nic *nic;
+    struct myr_error error = {0};
+    await_go(world, rank > 0); /* until the newcomer has found the segment */
+    await_come(world, 10, rank);
+    CREW_CHECK(MYR_OK == myr_segment_join(world->folder[0], 4 << 20, &segment, &error), "%s",
+               error.text);
+    CREW_CHECK(MYR_OK == myr_nic_open(segment, &loopback, &nic, &error), "%s", error.text);
+    atomic_fetch_add(&world->come[10], 1);
+    await_come(world, 10, MANY);
+    await_go(world, MANY - 1 == rank ? 2 : 0);
+    myr_nic_close(nic);
+    myr_segment_leave(segment);
+}
+
+/* Whoever is left has the socket, and newcomers get it from him. */
+void the_last_of_many_has_the_socket(void **state)
+{
+    (void)state;
+    struct world *world = make_world(1, 1, 0);
+    struct myr_segment *segment;
+    struct myr_nic *nic;
+    struct myr_error error = {0};
+    pid_t pids[MANY];
+    for (uint32_t r = 0; r < MANY; ++r) {
+        pids[r] = crew_fork(one_of_many, r, world);
+    }
+    await_come(world, 10, 1);
+    assert_int_equal(myr_segment_join(world->folder[0], 4 << 20, &segment, &error), MYR_OK);
+    atomic_store(&world->go, 1);
+    for (uint32_t r = 0; r < MANY - 1; ++r) {
+        assert_true(crew_join(pids[r]));
+    }
+    const enum myr_status status = myr_nic_open(segment, &loopback, &nic, &error);
+    atomic_store(&world->go, 2);
+    assert_true(crew_join(pids[MANY - 1]));
+    if (MYR_OK != status) {
+        fail_msg("%s", error.text);
+    }
+    myr_nic_close(nic);
+    myr_segment_leave(segment);
+    end_world(world);
+}

@@ -31,6 +31,7 @@ void threads_poll(void **state);
 void all_open_one_nic(void **state);
 void the_creator_leaves(void **state);
 void the_creator_is_killed(void **state);
+void the_last_of_many_has_the_socket(void **state);
 
 /* refusals.c */
 void no_network(void **state);
