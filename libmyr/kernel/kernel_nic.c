@@ -214,11 +214,12 @@ enum myr_status myr_kernel_nic_ask_open(struct myr_kernel_nic *nic,
     seen->page = maps[0];
     seen->buffer = maps[1];
     seen->line = answer.line % MCP_KERNEL_LINES;
-    if (MYR_ERR_NOT_YET == status) { /* it may open the group when it goes on */
+    /* It may open the group when it goes on; or it has opened it, and there is no room here for its
+     * descriptors. */
+    if (MYR_OK != status && MYR_OK == answer.status) {
         myr_kernel_nic_ask_close(nic, question->key);
-        return MYR_ERR_SYSTEM;
     }
-    return status;
+    return MYR_ERR_NOT_YET == status ? MYR_ERR_SYSTEM : status;
 }
 
 void myr_kernel_nic_ask_close(struct myr_kernel_nic *nic, uint64_t key)

@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -164,6 +165,34 @@ static void groups_that_come_late_are_closed(void **state)
     assert_int_equal(descriptors(), before);
 }
 
+/* A group that the daemon has opened, but whose descriptors have no room here, is closed again; one
+ * of two that came is given back. */
+static void groups_without_descriptors_are_closed(void **state)
+{
+    (void)state;
+    struct myr_kernel_question question = {.key = 5};
+    struct myr_error error = {.text = ""};
+    struct mcp_kernel_seen seen;
+    struct rlimit limit, none;
+    const int before = descriptors();
+    const int lowest = dup(world.ready[0]); /* all below are taken */
+    close(lowest);
+    go_on();
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
+    none = (struct rlimit){(rlim_t)lowest, limit.rlim_max};
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+    const enum myr_status status = myr_kernel_nic_ask_open(world.nic, &question, &seen, &error);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
+    assert_int_equal(status, MYR_ERR_SYSTEM);
+    assert_non_null(strstr(error.text, "did not come"));
+    assert_int_equal(seen.page, -1);
+    question = (struct myr_kernel_question){.key = 6, .places = 1};
+    assert_int_equal(myr_kernel_nic_ask_open(world.nic, &question, &seen, &error), MYR_ERR_SYSTEM);
+    assert_int_equal(seen.page, -1);
+    assert_int_equal(seen.buffer, -1);
+    assert_int_equal(descriptors(), before);
+}
+
 /* Closing is said, whether anybody listens or not, and is not waited for. */
 static void closing_waits_for_nobody(void **state)
 {
@@ -182,6 +211,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         NIC(late_answers_are_passed_over),
         NIC(groups_that_come_late_are_closed),
+        NIC(groups_without_descriptors_are_closed),
         NIC(closing_waits_for_nobody),
     };
     crew_watchdog();
