@@ -49,6 +49,7 @@ struct mcp_kernel {
     } neighbour[MCP_KERNEL_NEIGHBOURS]; /* from place 1 on */
     uint32_t neighbours;                /* the last place */
     uint64_t meetings;
+    uint32_t rings; /* so far: each begins with another peer's address */
 };
 
 static int refuse(char *why, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -547,6 +548,20 @@ uint32_t mcp_kernel_group_missing(struct mcp_kernel *kernel, uint64_t key,
     return count;
 }
 
+/* Has the program heard this doorbell? (Of an ASK that does not show.) */
+static bool has_heard(struct mcp_kernel *kernel, const struct mcp_doorbell *bell)
+{
+    struct mcp_kernel_group group;
+    if (MCP_RING_ASK == bell->ring || !look_up(kernel, bell->key, &group)) {
+        return true;
+    }
+    return MCP_RING_FAREWELL == bell->ring ? myr_epoch_reached(group.group.started, bell->epoch)
+                                           : 0 != myr_glance(&group.group.failed);
+}
+
+/* A doorbell goes as far as the interface only where the system knows the hardware address of the
+ * host that it is addressed to. A host that is down has none after some seconds. So ring by way of
+ * the peers, one after the other, until the program has heard it. */
 int mcp_kernel_ring(struct mcp_kernel *kernel, uint64_t key, enum mcp_ring ring)
 {
     struct mcp_kernel_group group;
@@ -557,12 +572,21 @@ int mcp_kernel_ring(struct mcp_kernel *kernel, uint64_t key, enum mcp_ring ring)
                            : MCP_RING_FAREWELL == ring ? group.group.started + (0 == group.leaves)
                                                        : 0;
     const struct mcp_doorbell bell = mcp_doorbell(ring, about, key);
-    const struct mcp_address peer =
-        mcp_address_of(&kernel->neighbour[group.peers[0].link].ip, kernel->place.port);
-    return sizeof(bell) == sendto(kernel->bell, &bell, sizeof(bell), MSG_DONTWAIT, &peer.at.any,
-                                  mcp_address_bytes(&peer))
-               ? 0
-               : -1;
+    const uint32_t peers = group.group.nsends + group.group.nwaits, first = kernel->rings++;
+    int rc = -1;
+    for (uint32_t p = 0; p < peers; ++p) {
+        const mcp_link link = group.peers[(first + p) % peers].link;
+        const struct mcp_address peer =
+            mcp_address_of(&kernel->neighbour[link].ip, kernel->place.port);
+        if (sizeof(bell) == sendto(kernel->bell, &bell, sizeof(bell), MSG_DONTWAIT, &peer.at.any,
+                                   mcp_address_bytes(&peer))) {
+            rc = 0;
+            if (has_heard(kernel, &bell)) {
+                break;
+            }
+        }
+    }
+    return rc;
 }
 
 bool mcp_kernel_group_farewell(struct mcp_kernel *kernel, uint64_t key, uint32_t *epoch)

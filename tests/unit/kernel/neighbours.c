@@ -8,6 +8,7 @@
 #include <setjmp.h>
 #include <arpa/inet.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 #include <cmocka.h>
@@ -49,6 +50,54 @@ void unknown_neighbour(void **state)
         expect_untouched();
         close_pair(&pair);
     }
+}
+
+/* What the system knows of a peer's hardware address. */
+static void know_peer(uint32_t node, bool known)
+{
+    const struct mcp_ip address = address_of(peer_ip(node));
+    uint8_t mac[ETH_ALEN];
+    char text[MCP_IP_TEXT], command[200];
+    mac_of(FIRST_PEER + node, mac);
+    mcp_ip_text(&address, text);
+    snprintf(command, sizeof(command),
+             known ? "ip neigh replace %s lladdr %02x:%02x:%02x:%02x:%02x:%02x dev nicbarr0 nud "
+                     "permanent"
+                   : "ip neigh del %s dev nicbarr0",
+             text, mac[0], mac[1], mac[2], mac[3], mac[4], mac[5]);
+    assert_int_equal(system(command), 0);
+}
+
+/* The owner rings by way of peers' addresses. Where the system does not know the first peer's
+ * hardware address any more, as that host is down, the others hear of it all the same. */
+void rings_do_not_depend_on_one_peer(void **state)
+{
+    (void)state;
+    uint64_t random = crew_seed() + 31;
+    memset(&pair.plan, 0, sizeof(pair.plan));
+    pair.plan.nsteps = pair.plan.nwaits = 1;
+    pair.plan.nsends = 2;
+    pair.plan.steps[0] = (struct mcp_step){2, 1};
+    for (uint32_t i = 0; i < 3; ++i) {
+        pair.plan.peers[i] = (struct mcp_kernel_peer){
+            .ip = address_of(peer_ip(i)), .port = htons(PORT), .node = (uint16_t)i};
+    }
+    open_pair(&pair, geteuid(), &random);
+    start_epoch(1);
+    know_peer(0, false);
+    const uint64_t asked = count.asked;
+    for (uint32_t i = 0; i < 3; ++i) {
+        assert_int_equal(mcp_kernel_ring(kernel, pair.key, MCP_RING_ASK), 0);
+    }
+    mcp_kernel_count(kernel, &count);
+    const bool asks = count.asked > asked;
+    assert_int_equal(mcp_kernel_ring(kernel, pair.key, MCP_RING_FAIL), 0);
+    const uint32_t failed = mcp_kernel_group_failed(kernel, pair.key);
+    know_peer(0, true);
+    close_pair(&pair);
+    skip_sent();
+    assert_true(asks);
+    assert_int_equal(failed, pair.plan.node + 1);
 }
 
 /* As many more hosts as the NIC can know: 10.78.16.0 to 10.78.31.255. */
