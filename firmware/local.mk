@@ -38,6 +38,7 @@ firmware_libkernel_la_SOURCES = \
     firmware/kernel/kernel.h firmware/kernel/bell.h \
     firmware/kernel/hooks.h firmware/kernel/hooks.c \
     firmware/kernel/pages.h firmware/kernel/pages.c \
+    firmware/kernel/pins.h firmware/kernel/pins.c \
     firmware/kernel/owner.h firmware/kernel/owner.c
 nodist_firmware_libkernel_la_SOURCES = firmware/kernel/program.skel.h
 firmware_libkernel_la_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_builddir)

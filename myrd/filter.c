@@ -97,7 +97,7 @@ static const struct call both[] = {
     {"sendmsg", 0, 0, 0},
     {"sendto", 0, 0, 0},
     {"shutdown", 0, 0, 0},
-    {"unlinkat", 0, 0, 0}, /* the socket, at the end */
+    {"unlinkat", 0, 0, 0}, /* the socket and the pins, at the end */
     /* who we are, and what nobody can guess */
     {"getegid", 0, 0, 0},
     {"getegid32", 0, 0, 0},
@@ -141,6 +141,7 @@ static const struct call kernel[] = {
     {"bpf", 0, INT, BPF_MAP_GET_NEXT_KEY},
     {"bpf", 0, INT, BPF_MAP_LOOKUP_AND_DELETE_ELEM},
     {"bpf", 0, INT, BPF_MAP_FREEZE},
+    {"bpf", 0, INT, BPF_OBJ_PIN}, /* pages, in the only folder that has a name */
     {"bpf", 0, INT, BPF_MAP_LOOKUP_BATCH},
     {"bpf", 0, INT, BPF_MAP_LOOKUP_AND_DELETE_BATCH},
     {"bpf", 0, INT, BPF_MAP_UPDATE_BATCH},

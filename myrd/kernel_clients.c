@@ -5,12 +5,16 @@
 #include <errno.h>
 #include <linux/sockios.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/ioctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "libmyr/unix_talk.h"
+#include "myrd/kernel_holders.h"
 #include "myrd/log.h"
 #include "myrd/share.h"
 #include "os/clock.h"
@@ -20,8 +24,8 @@
 #endif
 
 enum {
-    DESCRIPTORS_OTHER = 96, /* descriptors of neither clients nor pages: the NIC's, and so on */
-    NOT_ROOT = 65534,       /* any other user */
+    DESCRIPTORS_OTHER = 128, /* descriptors of neither clients nor pages: the NIC's, and so on */
+    NOT_ROOT = 65534,        /* any other user */
 };
 
 /* ---- answers ---- */
@@ -32,6 +36,7 @@ void myrd_client_answer(const struct myrd_client *client, enum myr_status status
     struct myr_kernel_answer words = {.magic = MYR_KERNEL_MAGIC, .status = status};
     if (NULL != name) {
         words.nic = *name;
+        words.number = client->number;
     }
     if (NULL != seen) {
         words.line = seen->line;
@@ -49,6 +54,84 @@ void myrd_client_end_meeting(struct myrd_clients *clients, struct myrd_client *c
         myrd_meetings_leave(clients->meetings, client->meeting, os_now_ms());
         client->meeting = NULL;
     }
+}
+
+/* ---- they are absent ---- */
+
+static void forget_absent(struct myrd_clients *clients, uint32_t number)
+{
+    close(clients->absent[number].process);
+    clients->absent[number] = clients->absent[--clients->absent_count];
+}
+
+/* When the process began, by the clock that holders' times are of; 0: that is not told, as where
+ * the processes of others are hidden. The 20th
+ * word behind its name, which stands in brackets (proc(5)). */
+static uint64_t began_at_ns(pid_t pid)
+{
+    char path[40], text[1024];
+    snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+    FILE *file = fopen(path, "re");
+    const size_t bytes = NULL == file ? 0 : fread(text, 1, sizeof(text) - 1, file);
+    if (NULL != file) {
+        (void)fclose(file);
+    }
+    text[bytes] = '\0';
+    const char *at = strrchr(text, ')');
+    for (int word = 0; NULL != at && word < 20; ++word) {
+        at = strchr(at + 1, ' ');
+    }
+    const uint64_t per_second = (uint64_t)sysconf(_SC_CLK_TCK);
+    return NULL == at ? 0 : strtoull(at, NULL, 10) * (UINT64_C(1000000000) / per_second);
+}
+
+/* A descriptor of its process; -1: it is dead. */
+static int find_process(const struct mcp_kernel_holder *holder)
+{
+    const pid_t pid = myrd_holder_pid(holder->number);
+    const int process = (int)syscall(SYS_pidfd_open, pid, 0);
+    if (process >= 0 && began_at_ns(pid) > holder->since_ns) {
+        close(process); /* another one has got its number */
+        return -1;
+    }
+    return process;
+}
+
+void myrd_clients_recall(struct myrd_clients *clients)
+{
+    for (uint32_t h = 0; h < MCP_KERNEL_HOLDERS; ++h) {
+        const struct mcp_kernel_holder *holder = myrd_groups_holder(clients->groups, h);
+        if (NULL == holder) {
+            continue;
+        }
+        const struct myrd_absent absent = {holder->number, holder->uid, find_process(holder)};
+        if (myrd_holder_serial(absent.number) > clients->ever) {
+            clients->ever = myrd_holder_serial(absent.number);
+        }
+        if (absent.process < 0) {
+            myrd_groups_bury(clients->groups, absent.number);
+        } else {
+            clients->absent[clients->absent_count++] = absent;
+        }
+    }
+    myrd_groups_close_unheld(clients->groups);
+}
+
+/* (As long as the process of an absent one lives, none else has its number.) */
+bool myrd_clients_return(struct myrd_clients *clients, struct myrd_client *client, uint64_t number)
+{
+    uint32_t a = 0;
+    while (a < clients->absent_count && number != clients->absent[a].number) {
+        ++a;
+    }
+    if (a == clients->absent_count || client->visitor.uid != clients->absent[a].uid ||
+        client->visitor.pid != myrd_holder_pid(number)) {
+        return false;
+    }
+    myrd_groups_bury(clients->groups, client->number); /* it cannot have opened others before */
+    client->number = number;
+    forget_absent(clients, a);
+    return true;
 }
 
 /* ---- they go ---- */
@@ -104,6 +187,9 @@ static void sweep(struct myrd_clients *clients)
 
 void myrd_clients_close(struct myrd_clients *clients)
 {
+    while (clients->absent_count > 0) {
+        forget_absent(clients, clients->absent_count - 1);
+    }
     while (clients->count > 0) {
         --clients->count;
         myrd_client_end_meeting(clients, &clients->client[clients->count]);
@@ -177,11 +263,12 @@ static void refused(struct myrd_clients *clients, const struct myrd_visitor *vis
  */
 static bool accept_client(struct myrd_clients *clients)
 {
-    struct myrd_client client = {.number = ++clients->ever};
+    struct myrd_client client = {.number = 0};
     const char *why;
     if (!myrd_place_accept(clients->place, &client.visitor, &why)) {
         return false;
     }
+    client.number = myrd_holder_number(++clients->ever, client.visitor.pid);
     if (NULL == why && clients->network != network_of(client.visitor.connection)) {
         why = "myrd refuses: the process is in another network namespace (container), which this "
               "NIC does not serve";
@@ -242,7 +329,7 @@ static size_t place_of(uint32_t number)
     return (size_t)MYRD_CLIENTS_WATCHED * number;
 }
 
-void myrd_clients_watch(const struct myrd_clients *clients, struct pollfd *watched)
+uint32_t myrd_clients_watch(const struct myrd_clients *clients, struct pollfd *watched)
 {
     for (uint32_t c = 0; c < clients->count; ++c) {
         const struct myrd_client *client = &clients->client[c];
@@ -252,6 +339,11 @@ void myrd_clients_watch(const struct myrd_clients *clients, struct pollfd *watch
         of[0] = (struct pollfd){.fd = connection, .events = events};
         of[1] = (struct pollfd){.fd = client->visitor.process, .events = POLLIN};
     }
+    const uint32_t before = MYRD_CLIENTS_WATCHED * clients->count;
+    for (uint32_t a = 0; a < clients->absent_count; ++a) {
+        watched[before + a] = (struct pollfd){.fd = clients->absent[a].process, .events = POLLIN};
+    }
+    return before + clients->absent_count;
 }
 
 /* A process that has ended may have closed its groups, so all its words are read first. */
@@ -271,11 +363,23 @@ static void hear_one(struct myrd_clients *clients, uint32_t number, const struct
     myrd_users_took(clients->users, uid, os_now_us() - begin_us);
 }
 
+/* (Before the others are heard: who comes back changes the table.) */
+static void bury_absent(struct myrd_clients *clients, const struct pollfd *watched)
+{
+    for (uint32_t a = clients->absent_count; a > 0; --a) {
+        if (0 != watched[a - 1].revents) {
+            myrd_groups_bury(clients->groups, clients->absent[a - 1].number);
+            forget_absent(clients, a - 1);
+        }
+    }
+}
+
 /* Begin with another one in each turn, as a user's time may be over before all its clients were
  * heard. The last one takes the place of one that goes; so go down, to hear nobody by another's
  * events. Who comes below the first one by that is heard in the next turn. */
 void myrd_clients_hear(struct myrd_clients *clients, const struct pollfd *watched)
 {
+    bury_absent(clients, &watched[place_of(clients->count)]);
     const uint32_t first = 0 == clients->count ? 0 : clients->users->turn % clients->count + 1;
     for (uint32_t c = first; c > 0; --c) {
         hear_one(clients, c - 1, &watched[place_of(c - 1)]);

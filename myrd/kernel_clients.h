@@ -27,7 +27,17 @@
 
 enum {
     MYRD_CLIENTS_MOST = MYRD_USERS_MOST,
-    MYRD_CLIENTS_WATCHED = 2, /* descriptors of each that are watched */
+    MYRD_CLIENTS_WATCHED = 2,              /* descriptors of each that are watched, */
+    MYRD_ABSENT_MOST = MCP_KERNEL_HOLDERS, /* ... and one of each that is absent */
+    MYRD_CLIENTS_POLLED = MYRD_CLIENTS_WATCHED * MYRD_CLIENTS_MOST + MYRD_ABSENT_MOST,
+};
+
+/* A client of the daemon before this one, which held groups when that ended. It lives, and has not
+ * come back yet. */
+struct myrd_absent {
+    uint64_t number;
+    uid_t uid;
+    int process; /* pidfd */
 };
 
 struct myrd_client {
@@ -55,7 +65,16 @@ struct myrd_clients {
     uint32_t count, most;
     uint32_t swept; /* the last turn in which room was made */
     struct myrd_client client[MYRD_CLIENTS_MOST];
+    uint32_t absent_count;
+    struct myrd_absent absent[MYRD_ABSENT_MOST];
 };
+
+/* Find those who hold groups since before this daemon, and bury those of them who are dead. It
+ * takes /proc (kernel_holders.h), and is for the beginning. */
+void myrd_clients_recall(struct myrd_clients *clients);
+
+/* A client says that it is one of these. False: it is not. */
+bool myrd_clients_return(struct myrd_clients *clients, struct myrd_client *client, uint64_t number);
 
 /* Serve as many clients as there are descriptors for. Call it before all else. */
 void myrd_clients_allow(struct myrd_clients *clients);
@@ -66,9 +85,10 @@ void myrd_clients_belong(struct myrd_clients *clients, int socket);
 /* Let those in who want to come, for as long as they have time in this turn. */
 void myrd_clients_accept(struct myrd_clients *clients);
 
-/* Fill in what to poll() for: MYRD_CLIENTS_WATCHED for each of the `count` clients. Then hear all
- * that have something to say, or have ended; whoever's user has had its time waits. */
-void myrd_clients_watch(const struct myrd_clients *clients, struct pollfd *watched);
+/* Fill in what to poll() for, and return how many that are: MYRD_CLIENTS_WATCHED for each of the
+ * `count` clients, then one for each absent one. Then hear all that have something to say, or have
+ * ended; whoever's user has had its time waits. */
+uint32_t myrd_clients_watch(const struct myrd_clients *clients, struct pollfd *watched);
 void myrd_clients_hear(struct myrd_clients *clients, const struct pollfd *watched);
 
 /* Answer a question. NULL: no name, or no group's maps. */

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "myrd/kernel_holders.h"
 #include "myrd/kernel_plan.h"
 #include "myrd/share.h"
 #include "myrd/users.h"
@@ -13,7 +14,8 @@ struct group {
     struct mcp_kernel_plan plan;
     struct mcp_kernel_seen seen;
     bool failed;
-    uint64_t *holder; /* [holders]; one that has opened it twice is in here twice */
+    uint64_t *holder; /* [holders]; one that has opened it twice is in here twice, and one that was
+                         here before this daemon has MYRD_HOLDER_ABSENT until it has come back */
     uint32_t holders, room;
     /* The group's state when we last looked, or were told; see look_after(). */
     bool waited;
@@ -49,19 +51,8 @@ struct myrd_groups {
     uint32_t count, closed_count;
     struct group group[MCP_KERNEL_GROUPS];
     struct closed closed[MCP_KERNEL_LATE]; /* in this order */
+    struct myrd_holders holders;
 };
-
-struct myrd_groups *myrd_groups_make(struct mcp_kernel *kernel, struct myrd_users *users)
-{
-    struct myrd_groups *groups = calloc(1, sizeof(*groups));
-    if (NULL != groups) {
-        groups->kernel = kernel;
-        groups->users = users;
-        groups->ask_at_ms = groups->farewell_at_ms = UINT64_MAX;
-        groups->told = mcp_kernel_watch(kernel) >= 0;
-    }
-    return groups;
-}
 
 /* ---- those that are closed ---- */
 
@@ -107,10 +98,33 @@ static void close_group(struct myrd_groups *groups, struct group *group)
     *group = groups->group[--groups->count];
 }
 
+static void fail(const struct myrd_groups *groups, struct group *group)
+{
+    if (!group->failed) {
+        group->failed = true;
+        group->due = false;
+        (void)mcp_kernel_ring(groups->kernel, group->plan.key, MCP_RING_FAIL);
+    }
+}
+
+/* (Hosts hear of it: by the end of its connection a client cannot tell that of the NIC from that of
+ * a daemon which another one follows.) */
 void myrd_groups_free(struct myrd_groups *groups)
 {
     while (groups->count > 0) {
-        close_group(groups, &groups->group[groups->count - 1]);
+        struct group *group = &groups->group[groups->count - 1];
+        if (group->holders > 0) {
+            mcp_kernel_group_give_up(groups->kernel, group->plan.key);
+        }
+        close_group(groups, group);
+    }
+    free(groups);
+}
+
+void myrd_groups_abandon(struct myrd_groups *groups)
+{
+    while (groups->count > 0) {
+        free(groups->group[--groups->count].holder);
     }
     free(groups);
 }
@@ -132,7 +146,7 @@ bool myrd_groups_know(const struct myrd_groups *groups, uint64_t key)
 
 /* ---- who holds them ---- */
 
-static enum myr_status hold(struct group *group, uint64_t holder, struct myr_error *error)
+static bool make_room_for_holder(struct group *group)
 {
     if (group->holders == group->room) {
         const uint32_t room = 0 == group->room ? 8 : 2 * group->room;
@@ -140,25 +154,47 @@ static enum myr_status hold(struct group *group, uint64_t holder, struct myr_err
                              ? NULL
                              : realloc(group->holder, sizeof(*group->holder) * room);
         if (NULL == more) {
-            return myr_fail(error, MYR_ERR_FULL, 0, "myrd refuses: the group has too many members");
+            return false;
         }
         group->holder = more;
         group->room = room;
     }
+    return true;
+}
+
+static enum myr_status hold(struct myrd_groups *groups, struct group *group, uint64_t holder,
+                            struct myr_error *error)
+{
+    if (!make_room_for_holder(group)) {
+        return myr_fail(error, MYR_ERR_FULL, 0, "myrd refuses: the group has too many members");
+    }
     group->holder[group->holders++] = holder;
+    myrd_holders_hold(&groups->holders, holder, group->plan.uid, group->seen.number);
     return MYR_OK;
 }
 
-/* Leave once; false if it does not hold it. */
-static bool let_go(struct group *group, uint64_t holder)
+/* Where it stands among the group's holders, absent or not; the end of these if it does not. */
+static uint32_t find_holder(const struct group *group, uint64_t holder)
 {
-    for (uint32_t h = 0; h < group->holders; ++h) {
-        if (holder == group->holder[h]) {
-            group->holder[h] = group->holder[--group->holders];
-            return true;
-        }
+    uint32_t h = 0;
+    while (h < group->holders && holder != (group->holder[h] & ~MYRD_HOLDER_ABSENT)) {
+        ++h;
     }
-    return false;
+    return h;
+}
+
+/* Leave once; false if it does not hold it. */
+static bool let_go(struct myrd_groups *groups, struct group *group, uint64_t holder)
+{
+    const uint32_t h = find_holder(group, holder);
+    if (h == group->holders) {
+        return false;
+    }
+    group->holder[h] = group->holder[--group->holders];
+    if (find_holder(group, holder) == group->holders) {
+        myrd_holders_let_go(&groups->holders, holder, group->seen.number);
+    }
+    return true;
 }
 
 /* ---- farewells ---- */
@@ -269,7 +305,7 @@ static enum myr_status open_new(struct myrd_groups *groups, const struct mcp_ker
     }
     struct group *group = &groups->group[groups->count++];
     *group = (struct group){.plan = *plan, .seen = *seen};
-    const enum myr_status status = hold(group, holder, error);
+    const enum myr_status status = hold(groups, group, holder, error);
     if (MYR_OK != status) {
         close_group(groups, group);
     }
@@ -289,7 +325,7 @@ enum myr_status myrd_groups_open(struct myrd_groups *groups, const struct mcp_ke
         /* Also if it is another user's, of which this user hears nothing here. */
         return myr_fail(error, MYR_ERR_SYSTEM, 0, "myrd refuses: the group's key is taken");
     }
-    const enum myr_status status = hold(group, holder, error);
+    const enum myr_status status = hold(groups, group, holder, error);
     if (MYR_OK == status) {
         *seen = group->seen;
     }
@@ -313,7 +349,7 @@ bool myrd_groups_leave(struct myrd_groups *groups, uint64_t key, uint64_t holder
 {
     const uint32_t place = find(groups, key);
     struct group *group = &groups->group[place];
-    if (place == groups->count || !let_go(group, holder)) {
+    if (place == groups->count || !let_go(groups, group, holder)) {
         return false;
     }
     if (0 == group->holders && !begin_farewell(groups, group)) {
@@ -327,18 +363,141 @@ void myrd_groups_bury(struct myrd_groups *groups, uint64_t holder)
     /* Go from the last to the first, as the last one takes the place of one that goes. */
     for (uint32_t g = groups->count; g > 0; --g) {
         struct group *group = &groups->group[g - 1];
-        if (!let_go(group, holder)) {
+        if (!let_go(groups, group, holder)) {
             continue;
         }
-        while (let_go(group, holder)) {
+        while (let_go(groups, group, holder)) {
         }
-        if (!group->failed) {
-            group->failed = true;
-            group->due = false;
-            (void)mcp_kernel_ring(groups->kernel, group->plan.key, MCP_RING_FAIL);
-        }
+        fail(groups, group);
         if (0 == group->holders) {
             close_group(groups, group);
+        }
+    }
+}
+
+/* ---- taking over ---- */
+
+static void recall_holders_of(const struct myrd_groups *groups, struct group *group)
+{
+    for (uint32_t h = 0; h < groups->holders.count; ++h) {
+        const struct mcp_kernel_holder *holder = &groups->holders.holder[h];
+        if (0 != holder->number && group->plan.uid == holder->uid &&
+            myrd_holders_has(holder, group->seen.number) && make_room_for_holder(group)) {
+            group->holder[group->holders++] = holder->number | MYRD_HOLDER_ABSENT;
+        }
+    }
+}
+
+static void recall_open(struct myrd_groups *groups)
+{
+    uint64_t key = 0, there[MCP_KERNEL_GROUPS / 64] = {0};
+    while (groups->count < MCP_KERNEL_GROUPS && mcp_kernel_next_group(groups->kernel, &key)) {
+        struct mcp_kernel_recalled recalled;
+        struct group *group = &groups->group[groups->count];
+        if (mcp_kernel_recall(groups->kernel, key, &recalled)) {
+            *group = (struct group){.plan = recalled.plan,
+                                    .seen = recalled.seen,
+                                    .failed = recalled.failed,
+                                    .leaves = recalled.leaves,
+                                    .last = recalled.last};
+            recall_holders_of(groups, group);
+            there[recalled.seen.number / 64] |= UINT64_C(1) << recalled.seen.number % 64;
+            ++groups->count;
+        }
+    }
+    myrd_holders_keep(&groups->holders, there);
+    groups->farewell_at_ms = 0; /* some of them may be at it */
+}
+
+struct ordered {
+    uint64_t closed_ns;
+    struct closed closed;
+};
+
+static int by_time(const void *a, const void *b)
+{
+    const struct ordered *one = a, *other = b;
+    return one->closed_ns < other->closed_ns ? -1 : one->closed_ns > other->closed_ns;
+}
+
+static void recall_closed(struct myrd_groups *groups)
+{
+    struct ordered *found = calloc(MCP_KERNEL_LATE, sizeof(*found));
+    struct mcp_kernel_late late;
+    uint64_t key = 0;
+    while (NULL != found && groups->closed_count < MCP_KERNEL_LATE &&
+           mcp_kernel_next_late(groups->kernel, &key, &late)) {
+        if (!myrd_groups_know(groups, key)) { /* else it was to be closed */
+            found[groups->closed_count++] =
+                (struct ordered){late.closed_ns, {key, (uint32_t)late.uid}};
+        }
+    }
+    if (NULL != found) {
+        qsort(found, groups->closed_count, sizeof(*found), by_time);
+    }
+    for (uint32_t c = 0; c < groups->closed_count; ++c) {
+        groups->closed[c] = found[c].closed;
+    }
+    free(found);
+}
+
+struct myrd_groups *myrd_groups_make(struct mcp_kernel *kernel, struct myrd_users *users)
+{
+    struct myrd_groups *groups = calloc(1, sizeof(*groups));
+    if (NULL != groups) {
+        groups->kernel = kernel;
+        groups->users = users;
+        groups->ask_at_ms = groups->farewell_at_ms = UINT64_MAX;
+        groups->told = mcp_kernel_watch(kernel) >= 0;
+        groups->holders.kernel = kernel;
+        if (mcp_kernel_taken(kernel)) {
+            myrd_holders_recall(&groups->holders);
+            recall_open(groups);
+            recall_closed(groups);
+        }
+    }
+    return groups;
+}
+
+const struct mcp_kernel_holder *myrd_groups_holder(const struct myrd_groups *groups, uint32_t place)
+{
+    const struct mcp_kernel_holder *holder = &groups->holders.holder[place];
+    return place < groups->holders.count && 0 != holder->number ? holder : NULL;
+}
+
+/* (Its last holder left, or died, just when the daemon did.) */
+void myrd_groups_close_unheld(struct myrd_groups *groups)
+{
+    for (uint32_t g = groups->count; g > 0; --g) {
+        struct group *group = &groups->group[g - 1];
+        if (0 == group->holders && !group->leaves && !begin_farewell(groups, group)) {
+            close_group(groups, group);
+        }
+    }
+}
+
+bool myrd_groups_hold_on(struct myrd_groups *groups, uint64_t key, uint64_t holder)
+{
+    struct group *group = &groups->group[find(groups, key)];
+    if (!myrd_groups_know(groups, key) || find_holder(group, holder) == group->holders) {
+        return false;
+    }
+    for (uint32_t h = 0; h < group->holders; ++h) {
+        if ((holder | MYRD_HOLDER_ABSENT) == group->holder[h]) {
+            group->holder[h] = holder;
+            return true;
+        }
+    }
+    return MYR_OK == hold(groups, group, holder, NULL);
+}
+
+void myrd_groups_settle(struct myrd_groups *groups, uint64_t holder)
+{
+    for (uint32_t g = groups->count; g > 0; --g) {
+        struct group *group = &groups->group[g - 1];
+        const uint32_t h = find_holder(group, holder);
+        if (h < group->holders && 0 != (group->holder[h] & MYRD_HOLDER_ABSENT)) {
+            (void)myrd_groups_leave(groups, group->plan.key, holder);
         }
     }
 }

@@ -33,15 +33,19 @@ struct myrd_groups;
 
 struct myrd_users;
 
-/* The groups of a NIC and of its users, which must both outlive them. NULL: out of memory. */
+/* The groups of a NIC and of its users, which must both outlive them. Those of a NIC that was taken
+ * over are there already. NULL: out of memory. */
 struct myrd_groups *myrd_groups_make(struct mcp_kernel *kernel, struct myrd_users *users);
+
+/* Close them all; hosts that hold one see that the NIC is removed. Or leave them to the next daemon. */
 void myrd_groups_free(struct myrd_groups *groups);
+void myrd_groups_abandon(struct myrd_groups *groups);
 
 /* Is there a group with this key, of any user? */
 bool myrd_groups_know(const struct myrd_groups *groups, uint64_t key);
 
 /* `holder` opens the group, or shares an equal one of the same user. A holder's number is never
- * used for another. The page in `seen` stays ours. */
+ * used for another (kernel_holders.h). The page in `seen` stays ours. */
 enum myr_status myrd_groups_open(struct myrd_groups *groups, const struct mcp_kernel_plan *plan,
                                  uint64_t holder, struct mcp_kernel_seen *seen,
                                  struct myr_error *error);
@@ -55,6 +59,20 @@ bool myrd_groups_leave(struct myrd_groups *groups, uint64_t key, uint64_t holder
 
 /* The holder has died. Its groups fail, and it has left them. */
 void myrd_groups_bury(struct myrd_groups *groups, uint64_t holder);
+
+/*
+ * Those who held groups when the daemon before this one ended are absent: the NIC may have them die
+ * (bury), or come back. At `place` in a table of MCP_KERNEL_HOLDERS; NULL: there is none. Call
+ * myrd_groups_close_unheld() when the dead ones are buried.
+ */
+const struct mcp_kernel_holder *myrd_groups_holder(const struct myrd_groups *groups,
+                                                   uint32_t place);
+void myrd_groups_close_unheld(struct myrd_groups *groups);
+
+/* An absent holder has come back, and still holds this group (false: it did not); it has left all
+ * others. */
+bool myrd_groups_hold_on(struct myrd_groups *groups, uint64_t key, uint64_t holder);
+void myrd_groups_settle(struct myrd_groups *groups, uint64_t holder);
 
 /* The kernel tells of stuck groups (mcp_kernel_watch() can be read): ask for them, or, where their
  * user's share is used up, have myrd_groups_look() do so at its time. */

@@ -29,8 +29,8 @@ static bool keep_two(int daemon, int control)
     return 0 == syscall(SYS_close_range, KEPT, ~0U, 0U);
 }
 
-/* The end of the daemon is the end of its socket. */
-static _Noreturn void guard_them(const struct mcp_hooks *hooks, int daemon)
+/* The end of the daemon is the end of its socket. Before that it may say that they are to go. */
+static _Noreturn void guard_them(const struct mcp_hooks *hooks, bool kept, int daemon)
 {
     struct mcp_hooks own = *hooks;
     struct myr_error error;
@@ -44,13 +44,15 @@ static _Noreturn void guard_them(const struct mcp_hooks *hooks, int daemon)
         MYR_OK == myrd_filter(MYRD_FILTER_GUARD, &error) &&
         sizeof(word) == write(DAEMON, &word, sizeof(word))) {
         own.socket = CONTROL;
-        (void)!read(DAEMON, &word, sizeof(word));
-        mcp_hooks_remove(&own);
+        if (read(DAEMON, &word, sizeof(word)) > 0 || !kept) {
+            mcp_hooks_remove(&own);
+        }
     }
     _exit(EXIT_SUCCESS);
 }
 
-enum myr_status myrd_guard_start(struct mcp_hooks *hooks, int *guard, struct myr_error *error)
+enum myr_status myrd_guard_start(struct mcp_hooks *hooks, bool kept, int *guard,
+                                 struct myr_error *error)
 {
     int pair[2];
     char word;
@@ -63,7 +65,7 @@ enum myr_status myrd_guard_start(struct mcp_hooks *hooks, int *guard, struct myr
     }
     const pid_t child = fork();
     if (0 == child) {
-        guard_them(hooks, pair[1]);
+        guard_them(hooks, kept, pair[1]);
     }
     const int err = errno;
     close(pair[1]);
@@ -79,8 +81,9 @@ enum myr_status myrd_guard_start(struct mcp_hooks *hooks, int *guard, struct myr
 
 void myrd_guard_end(int guard)
 {
-    char word;
+    char word = 0;
     if (guard >= 0) {
+        (void)!write(guard, &word, sizeof(word));
         (void)shutdown(guard, SHUT_WR);
         (void)!read(guard, &word, sizeof(word));
         close(guard);

@@ -52,12 +52,13 @@ struct myrd_kernel_server {
     struct myrd_interface interface;
     struct myr_nic_name name;
     struct mcp_kernel *kernel;
-    int guard; /* of what stays at the interface */
+    int guard;                 /* of what stays at the interface */
+    char note[MCP_KERNEL_WHY]; /* why the NIC is not kept, or did not take over; or "" */
     struct myrd_groups *groups;
     struct myrd_meetings meetings;
     struct myrd_users users;
     struct myrd_clients clients;
-    struct pollfd watched[FIXED + MYRD_CLIENTS_WATCHED * MYRD_CLIENTS_MOST];
+    struct pollfd watched[FIXED + MYRD_CLIENTS_POLLED];
 };
 
 /* ---- questions ---- */
@@ -139,6 +140,14 @@ static void list_missing(const struct myrd_kernel_server *server, const struct m
     (void)myr_talk_send(client->visitor.connection, &words, sizeof(words), NULL, 0, MSG_DONTWAIT);
 }
 
+/* It was a client of the daemon before. Or it only says so, or held that group no more. */
+static void answer_return(const struct myrd_client *client, bool known)
+{
+    myrd_client_answer(client, known ? MYR_OK : MYR_ERR_GONE,
+                       known ? "" : "this myrd --kernel knows nothing of what was before", NULL,
+                       NULL);
+}
+
 /* False: it talks nonsense, or in another version's words. */
 static bool attend(void *serving, struct myrd_client *client,
                    const struct myr_kernel_question *question)
@@ -159,6 +168,15 @@ static bool attend(void *serving, struct myrd_client *client,
         return true;
     case MYR_KERNEL_MISSING:
         list_missing(server, client, question->key);
+        return true;
+    case MYR_KERNEL_RETURN:
+        answer_return(client, myrd_clients_return(&server->clients, client, question->key));
+        return true;
+    case MYR_KERNEL_HOLD:
+        answer_return(client, myrd_groups_hold_on(server->groups, question->key, client->number));
+        return true;
+    case MYR_KERNEL_SETTLE:
+        myrd_groups_settle(server->groups, client->number);
         return true;
     default:
         return false;
@@ -269,11 +287,16 @@ static bool lacks_rights(char *text, size_t bytes)
     return 0 != length;
 }
 
-static enum myr_status load(struct myrd_kernel_server *server, struct myr_error *error)
+/* A NIC that is only looked at is not kept, and takes no other one over. */
+static enum myr_status load(struct myrd_kernel_server *server, bool keep, struct myr_error *error)
 {
-    char why[MCP_KERNEL_WHY], missing[MCP_KERNEL_WHY];
-    if (0 == mcp_kernel_load(&server->name.address[0].ip, server->name.address[0].port,
-                             &server->kernel, why)) {
+    char why[MCP_KERNEL_WHY], missing[MCP_KERNEL_WHY], note[MCP_KERNEL_WHY] = "";
+    const struct mcp_ip *ip = &server->name.address[0].ip;
+    const uint16_t port = server->name.address[0].port;
+    if (0 == (keep ? mcp_kernel_load_kept(ip, port, &server->kernel, note, why)
+                   : mcp_kernel_load(ip, port, &server->kernel, why))) {
+        snprintf(server->note, sizeof(server->note), "%s", note);
+        mcp_kernel_keep_key(server->kernel, &server->name.key);
         return MYR_OK;
     }
     return lacks_rights(missing, sizeof(missing))
@@ -303,20 +326,25 @@ static enum myr_status stand(struct myrd_kernel_server *server, struct myr_error
     if (mcp_kernel_stand(server->kernel, why) < 0) {
         return myr_fail(error, MYR_ERR_SYSTEM, 0, "%s", why);
     }
-    status = myrd_guard_start(mcp_kernel_hooks(server->kernel), &server->guard, error);
+    status =
+        myrd_guard_start(mcp_kernel_hooks(server->kernel),
+                         mcp_pins_there(mcp_kernel_pins(server->kernel)), &server->guard, error);
     if (MYR_OK != status) {
         return status;
     }
     server->groups = myrd_groups_make(server->kernel, &server->users);
     server->clients.groups = server->groups;
-    return NULL == server->groups ? myr_fail(error, MYR_ERR_OUT_OF_MEMORY, 0, "out of memory")
-                                  : MYR_OK;
+    if (NULL == server->groups) {
+        return myr_fail(error, MYR_ERR_OUT_OF_MEMORY, 0, "out of memory");
+    }
+    myrd_clients_recall(&server->clients);
+    return MYR_OK;
 }
 
 /* Load the program before making anything: a caller without the rights would otherwise hear of
  * folders first. Afterwards there is a server to be closed, unless it is NULL. */
-static enum myr_status begin(const struct myrd_options *options, struct myrd_kernel_server **begun,
-                             struct myr_error *error)
+static enum myr_status begin(const struct myrd_options *options, bool keep,
+                             struct myrd_kernel_server **begun, struct myr_error *error)
 {
     struct myrd_kernel_server *server = *begun = calloc(1, sizeof(*server));
     if (NULL == server) {
@@ -333,13 +361,13 @@ static enum myr_status begin(const struct myrd_options *options, struct myrd_ker
     myrd_clients_allow(&server->clients);
     const enum myr_status status =
         find_address(server, options->nic.network, options->nic.port, error);
-    return MYR_OK == status ? load(server, error) : status;
+    return MYR_OK == status ? load(server, keep, error) : status;
 }
 
 static enum myr_status check(const struct myrd_options *options, struct myr_error *error)
 {
     struct myrd_kernel_server *server;
-    const enum myr_status status = begin(options, &server, error);
+    const enum myr_status status = begin(options, false, &server, error);
     if (NULL != server) {
         close_server(server);
     }
@@ -350,7 +378,7 @@ static enum myr_status open_server(const struct myrd_options *options, void **se
                                    struct myr_error *error)
 {
     struct myrd_kernel_server *server;
-    enum myr_status status = begin(options, &server, error);
+    enum myr_status status = begin(options, true, &server, error);
     if (MYR_OK == status) {
         status = listen_there(server, options->socket, error);
     }
@@ -371,9 +399,15 @@ static enum myr_status open_server(const struct myrd_options *options, void **se
 }
 
 /* Files first, as leaving them takes rights; the filter last, as it forbids all of this. */
-static enum myr_status confine(struct myr_error *error)
+static enum myr_status confine(void *serving, struct myr_error *error)
 {
-    enum myr_status status = myrd_rights_leave_files(error);
+    struct myrd_kernel_server *server = serving;
+    struct mcp_pins *pins = mcp_kernel_pins(server->kernel);
+    bool left;
+    enum myr_status status = myrd_rights_leave_files(pins->folder, &left, error);
+    if (left && mcp_pins_there(pins)) {
+        mcp_pins_are_root(pins);
+    }
     if (MYR_OK == status) {
         /* For groups' pages, which are maps. All else was for the beginning: to load programs
          * (CAP_PERFMON) and to have them stand at the interface (CAP_NET_ADMIN). To leave it may
@@ -385,7 +419,8 @@ static enum myr_status confine(struct myr_error *error)
 
 /* ---- serving ---- */
 
-static void watch_all(struct myrd_kernel_server *server, int end)
+/* Returns how many there are. */
+static uint32_t watch_all(struct myrd_kernel_server *server, int end)
 {
     server->watched[0] = (struct pollfd){.fd = end, .events = POLLIN};
     server->watched[1] =
@@ -393,7 +428,7 @@ static void watch_all(struct myrd_kernel_server *server, int end)
     server->watched[2] = (struct pollfd){.fd = mcp_kernel_watch(server->kernel), .events = POLLIN};
     server->watched[3] = (struct pollfd){.fd = server->hosts.socket, .events = POLLIN};
     server->watched[4] = (struct pollfd){.fd = server->interface.socket, .events = POLLIN};
-    myrd_clients_watch(&server->clients, &server->watched[FIXED]);
+    return FIXED + myrd_clients_watch(&server->clients, &server->watched[FIXED]);
 }
 
 /* Other hosts ask, and answer. Whoever waits for an answer goes on. */
@@ -479,11 +514,13 @@ static enum myr_status run_server(void *serving, int end, struct myr_error *erro
     snprintf(what, sizeof(what), "serves as the kernel's NIC at interface %s",
              server->interface.name);
     myrd_log_serves(what, &server->name, &server->place);
+    if ('\0' != server->note[0]) {
+        myrd_log(MYRD_NOTICE, "%s", server->note);
+    }
     for (;;) {
         myrd_users_turn(&server->users);
-        watch_all(server, end);
-        if (poll(server->watched, FIXED + MYRD_CLIENTS_WATCHED * server->clients.count,
-                 timeout(server)) < 0) {
+        const uint32_t watched = watch_all(server, end);
+        if (poll(server->watched, watched, timeout(server)) < 0) {
             if (EINTR == errno) {
                 continue;
             }

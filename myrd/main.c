@@ -57,7 +57,9 @@ static const char doc[] =
     "\n"
     "With --kernel, BPF programs at a network interface play the barriers of all users' jobs. That "
     "takes CAP_BPF, CAP_NET_ADMIN and CAP_PERFMON; once it serves, it keeps CAP_BPF alone. When "
-    "it ends, barriers under way on it fail.";
+    "it ends by SIGTERM, barriers under way on it fail. When it is killed, or ends by SIGHUP, they "
+    "go on, "
+    "and the next one takes over.";
 
 struct settings {
     struct myrd_options options;
@@ -180,7 +182,7 @@ static enum myr_status serve(const struct settings *settings, int end, struct my
     if (!settings->foreground) {
         (void)!chdir("/"); /* hold up nobody's folder */
     }
-    status = owner->confine(error);
+    status = owner->confine(serving, error);
     if (MYR_OK == status) {
         say_that_it_runs(settings);
         status = owner->run(serving, end, error);

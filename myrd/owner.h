@@ -36,7 +36,7 @@ struct myrd_owner {
     enum myr_status (*open)(const struct myrd_options *options, void **serving,
                             struct myr_error *error);
     /* Give up every right that this process does not need from now on. Before run(). */
-    enum myr_status (*confine)(struct myr_error *error);
+    enum myr_status (*confine)(void *serving, struct myr_error *error);
     /* Serve until the descriptor `end` can be read. If serving becomes impossible before that, give
      * a line why. */
     enum myr_status (*run)(void *serving, int end, struct myr_error *error);
@@ -49,7 +49,7 @@ extern const struct myrd_owner myrd_soft_owner;
 
 /* The kernel's NIC at one interface, for all users. Its messages to them are in
  * libmyr/kernel/kernel_words.h. It takes the NIC along when it leaves: barriers on it will not
- * complete. */
+ * complete. If it is killed the NIC stays, and the next such owner takes it over. */
 extern const struct myrd_owner myrd_kernel_owner;
 
 #endif

@@ -58,23 +58,32 @@ static int make_nothing(void)
     return root;
 }
 
-enum myr_status myrd_rights_leave_files(struct myr_error *error)
+/* The folder as a file system of its own, with nothing above it. Returns a descriptor of its root.
+ */
+static int make_whole(int folder)
+{
+    return (int)syscall(SYS_open_tree, folder, "",
+                        (unsigned)(OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_EMPTY_PATH));
+}
+
+enum myr_status myrd_rights_leave_files(int folder, bool *left, struct myr_error *error)
 {
     struct sets sets;
+    *left = false;
     if (get_sets(&sets) < 0 || !in(&sets, CAP_SYS_ADMIN) || !in(&sets, CAP_SYS_CHROOT)) {
         return MYR_OK;
     }
-    const int root = make_nothing();
+    const int root = folder < 0 ? make_nothing() : make_whole(folder);
     if (root < 0) {
         /* A container may forbid that to those who have the right to. */
         return EPERM == errno || EACCES == errno
                    ? MYR_OK
-                   : myr_fail(error, MYR_ERR_SYSTEM, errno, "cannot make an empty root");
+                   : myr_fail(error, MYR_ERR_SYSTEM, errno, "cannot make a root of its own");
     }
-    const bool left = 0 == fchdir(root) && 0 == chroot(".");
+    *left = 0 == fchdir(root) && 0 == chroot(".");
     const int err = errno;
     close(root);
-    return left ? MYR_OK : myr_fail(error, MYR_ERR_SYSTEM, err, "cannot go to an empty root");
+    return *left ? MYR_OK : myr_fail(error, MYR_ERR_SYSTEM, err, "cannot go to a root of its own");
 }
 
 /* ---- capabilities ---- */

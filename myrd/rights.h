@@ -16,9 +16,10 @@
 /* Has this process a capability (CAP_X), or CAP_SYS_ADMIN, which stands for many? */
 bool myrd_rights_has(int capability);
 
-/* Have an empty root that nobody can write: no file has a name any more. Descriptors stay. It takes
- * CAP_SYS_ADMIN and CAP_SYS_CHROOT. Without these it does nothing. */
-enum myr_status myrd_rights_leave_files(struct myr_error *error);
+/* Have an empty root that nobody can write: no file has a name any more; or have this folder (-1:
+ * none) for a root. Descriptors stay. It takes CAP_SYS_ADMIN and CAP_SYS_CHROOT. Without these it
+ * does nothing. `left` says whether it has done it. */
+enum myr_status myrd_rights_leave_files(int folder, bool *left, struct myr_error *error);
 
 /* Keep only those of this process's capabilities that are in `keep` (bit CAP_X for CAP_X), and
  * never gain any, by whatever program. The bounding set is emptied, too, if there is CAP_SETPCAP.

@@ -307,8 +307,9 @@ static enum myr_status open_server(const struct myrd_options *options, void **se
     return MYR_OK;
 }
 
-static enum myr_status confine(struct myr_error *error)
+static enum myr_status confine(void *serving, struct myr_error *error)
 {
+    (void)serving;
     return myrd_filter(MYRD_FILTER_SOFT, error);
 }
 

@@ -197,6 +197,7 @@ below_tests = \
     tests/component/overdue.sh \
     tests/component/lost_node.sh \
     tests/component/myrd_kernel.sh \
+    tests/component/myrd_restart.sh \
     tests/component/kernel.sh \
     tests/component/lossy.sh \
     tests/component/strangers.sh \

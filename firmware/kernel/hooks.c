@@ -33,14 +33,58 @@ static int link_program(int program, uint32_t interface, int hook)
     return (int)syscall(SYS_bpf, BPF_LINK_CREATE, &attributes, sizeof(attributes));
 }
 
-/* False, with EINVAL: this kernel has no such hook. */
-static bool stand_by_tcx(struct mcp_hooks *hooks, const int program[MCP_WAYS])
+const char *const mcp_hooks_pins[MCP_WAYS] = {[MCP_IN] = "in", [MCP_OUT] = "out"};
+
+/* Put the program into a link that an earlier NIC has left. False: that cannot be, as when its
+ * interface has gone. */
+static bool replace_program(int link, int program)
 {
-    hooks->link[MCP_IN] = link_program(program[MCP_IN], hooks->interface, TCX_INGRESS);
+    union bpf_attr attributes;
+    memset(&attributes, 0, sizeof(attributes));
+    attributes.link_update.link_fd = (uint32_t)link;
+    attributes.link_update.new_prog_fd = (uint32_t)program;
+    return 0 == syscall(SYS_bpf, BPF_LINK_UPDATE, &attributes, sizeof(attributes));
+}
+
+/* The link that is pinned, with this program now; -1: there is none, or none that can be used. */
+static int old_link(enum mcp_way way, int program, const struct mcp_pins *pins)
+{
+    const int link = NULL == pins ? -1 : mcp_pins_get(pins, mcp_hooks_pins[way]);
+    if (link >= 0 && !replace_program(link, program)) {
+        close(link);
+        mcp_pins_drop(pins, mcp_hooks_pins[way]);
+        return -1;
+    }
+    return link;
+}
+
+static int have_link(const struct mcp_hooks *hooks, enum mcp_way way, int program,
+                     const struct mcp_pins *pins)
+{
+    const int old = old_link(way, program, pins);
+    if (old >= 0) {
+        return old;
+    }
+    const int link =
+        link_program(program, hooks->interface, MCP_IN == way ? TCX_INGRESS : TCX_EGRESS);
+    if (link >= 0 && NULL != pins && mcp_pins_put(pins, mcp_hooks_pins[way], link) < 0) {
+        const int err = errno;
+        close(link);
+        errno = EINVAL == err ? EIO : err;
+        return -1;
+    }
+    return link;
+}
+
+/* False, with EINVAL: this kernel has no such hook. */
+static bool stand_by_tcx(struct mcp_hooks *hooks, const int program[MCP_WAYS],
+                         const struct mcp_pins *pins)
+{
+    hooks->link[MCP_IN] = have_link(hooks, MCP_IN, program[MCP_IN], pins);
     if (hooks->link[MCP_IN] < 0) {
         return false;
     }
-    hooks->link[MCP_OUT] = link_program(program[MCP_OUT], hooks->interface, TCX_EGRESS);
+    hooks->link[MCP_OUT] = have_link(hooks, MCP_OUT, program[MCP_OUT], pins);
     return hooks->link[MCP_OUT] >= 0;
 }
 
@@ -267,11 +311,11 @@ static int stand_by_clsact(struct mcp_hooks *hooks, const int program[MCP_WAYS],
 /* ---- both ---- */
 
 int mcp_hooks_stand(struct mcp_hooks *hooks, uint32_t interface, const int program[MCP_WAYS],
-                    const char *name, bool tcx)
+                    const char *name, bool tcx, const struct mcp_pins *pins)
 {
     *hooks = MCP_NO_HOOKS;
     hooks->interface = interface;
-    if (tcx && stand_by_tcx(hooks, program)) {
+    if (tcx && stand_by_tcx(hooks, program, pins)) {
         return 0;
     }
     return tcx && EINVAL != errno ? -1 : stand_by_clsact(hooks, program, name);

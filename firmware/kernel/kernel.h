@@ -84,10 +84,10 @@ struct mcp_kernel_group {
     uint32_t line;         /* its place among the lines of all pages */
     struct mcp_ip wake_ip; /* a sleeping host has connected to this address, */
     uint16_t wake_to;      /* ... with this port of its own; 0: nobody sleeps */
-    uint16_t zero;
-    uint32_t buffer;   /* its place among the buffers, if it carries data or broadcasts */
-    uint32_t leaves;   /* whether it says farewell */
-    uint32_t apart[5]; /* so that the written fields begin a line */
+    uint16_t number;       /* its own among the open groups, for its owner */
+    uint32_t buffer;       /* its place among the buffers, if it carries data or broadcasts */
+    uint32_t leaves;       /* whether it says farewell */
+    uint32_t apart[5];     /* so that the written fields begin a line */
     struct mcp_group group;
     struct bpf_spin_lock lock; /* protects `group` and the tables behind it */
     uint32_t arrivals[MCP_KERNEL_MESSAGES];
@@ -110,17 +110,22 @@ struct mcp_kernel_late {
     uint32_t epoch;           /* the last one that was done, and whose data nobody can miss */
     uint32_t failed;          /* as in struct mcp_group */
     struct mcp_secret secret; /* of its packets */
+    uint64_t closed_ns;       /* for the owner: when it was closed (CLOCK_MONOTONIC), */
+    uint64_t uid;             /* ... and whose it was */
 };
 
 /* What the hosts of a group see: a line of a page. All groups that have lines in a page are one
  * user's, whose processes may map it to read. */
 struct mcp_kernel_line {
     myr_word done;      /* the release: the last epoch that is complete */
-    myr_word failed;    /* not 0: nothing more will be; as in struct mcp_group */
+    myr_word failed;    /* not 0: nothing more will be; as in struct mcp_group, or as below */
     uint32_t apart[30]; /* so that groups do not share a line of memory */
 };
 
 _Static_assert(sizeof(struct mcp_kernel_line) == MYR_LINE, "a line is a line of memory");
+
+/* The owner has removed the NIC. */
+#define MCP_KERNEL_REMOVED UINT32_MAX
 
 /* What has come in the last even and odd epoch of a group that carries data; or, all of it, the
  * window of a group that broadcasts. Each has a map of its own, of one user, whose processes may
@@ -135,9 +140,10 @@ _Static_assert(MCP_BCAST_BYTES == sizeof(struct mcp_kernel_buffer), "a window ha
 /* Where a group's line is, and its buffer. Descriptors may be mapped to read, and for nothing
  * else. */
 struct mcp_kernel_seen {
-    int page;      /* MCP_KERNEL_LINES times struct mcp_kernel_line */
-    uint32_t line; /* the place of the group's line there */
-    int buffer;    /* struct mcp_kernel_buffer; -1: the group has none */
+    int page;        /* MCP_KERNEL_LINES times struct mcp_kernel_line */
+    uint32_t line;   /* the place of the group's line there */
+    int buffer;      /* struct mcp_kernel_buffer; -1: the group has none */
+    uint32_t number; /* for the owner: the group's own among those that are open */
 };
 
 /* Lines of a page; the most pages, so that each group could be another user's; the most buffers, in
@@ -208,5 +214,37 @@ enum { MCP_KERNEL_TOLD = 65536 };
 
 /* Open groups at the most, closed groups whose last epoch is kept, and known hosts. */
 enum { MCP_KERNEL_GROUPS = 1024, MCP_KERNEL_LATE = 16384, MCP_KERNEL_NEIGHBOURS = 4096 };
+
+/*
+ * What the owner keeps in maps of the program's, for the owner after it (owner.h). The program does
+ * not look at these.
+ */
+
+/* To be raised with each change of what is in any map that keeps its size. (Another size shows
+ * itself.) */
+enum { MCP_KERNEL_FORMAT = 1 };
+
+/* The NIC. */
+struct mcp_kernel_kept {
+    uint32_t format;
+    uint32_t complete; /* it stood at the interface with this number */
+    uint32_t interface;
+    uint32_t zero;
+    uint64_t key; /* the owner's name of it */
+};
+
+/* A process that has groups open; in words of the owner's. */
+enum { MCP_KERNEL_HOLDERS = 4096 };
+struct mcp_kernel_holder {
+    uint64_t number; /* 0: nobody */
+    uint64_t since_ns;
+    uint32_t uid, zero;
+    uint64_t groups[MCP_KERNEL_GROUPS / 64]; /* a bit for each group's number */
+};
+
+/* Whose a page or (behind all of these) a buffer is. */
+struct mcp_kernel_page_owner {
+    uint32_t owned, uid;
+};
 
 #endif

@@ -2,8 +2,13 @@
 /*
  * The owner of the kernel's NIC; see owner.h.
  *
- * What a kernel has is found by trying. Nothing is pinned: programs and maps go with the process,
- * once they do not stand at an interface any more (hooks.h).
+ * What a kernel has is found by trying.
+ *
+ * A NIC that is kept has its maps and links pinned. An owner that takes it over loads its own
+ * program with these maps, and puts it into the links in place of the program there. So owners may
+ * be of different builds, as long as the maps are alike; MCP_KERNEL_FORMAT and libbpf's look at
+ * their sizes see to that. What the owner knows besides is read from the maps: nothing is told from
+ * owner to owner.
  */
 #define MCP_KERNEL_INSIDE /* groups are as the program has them */
 #include "firmware/kernel/owner.h"
@@ -28,6 +33,7 @@
 #include "firmware/kernel/pages.h"
 #include "firmware/kernel/program.skel.h"
 #include "firmware/soft/addresses.h"
+#include "os/clock.h"
 #include "os/netlink.h"
 
 struct mcp_kernel {
@@ -41,7 +47,13 @@ struct mcp_kernel {
     int bell;   /* a UDP socket to ring with */
     int asking; /* netlink, to ask for hardware addresses */
     char interface[IF_NAMESIZE];
+    struct mcp_pins pins;
+    struct mcp_pages_kept pages_kept;
+    struct mcp_kernel_kept kept;
+    bool taken; /* over from another owner */
+    bool stands;
     struct mcp_pages *pages, *buffers;
+    uint64_t numbers[MCP_KERNEL_GROUPS / 64]; /* a bit for each open group's */
     struct {
         struct mcp_ip ip;
         uint32_t groups;                /* peers of open groups that are there */
@@ -86,8 +98,24 @@ static bool has_helper(enum bpf_func_id helper)
     return 1 == libbpf_probe_bpf_helper(BPF_PROG_TYPE_SCHED_CLS, helper, NULL);
 }
 
+/* Have the maps pinned, and those that are pinned already used. */
+static int pin_maps(const struct program *program, const struct mcp_pins *pins)
+{
+    struct bpf_map *map;
+    bpf_object__for_each_map(map, program->obj)
+    {
+        char path[MCP_PIN_PATH];
+        if (!bpf_map__is_internal(map) && (!mcp_pins_path(pins, bpf_map__name(map), path) ||
+                                           bpf_map__set_pin_path(map, path) < 0)) {
+            return -ENAMETOOLONG;
+        }
+    }
+    return 0;
+}
+
 /* With timers, or without. Returns 0, or the error. */
-static int try_load(struct program **program, const struct mcp_kernel_place *place, bool timed)
+static int try_load(struct program **program, const struct mcp_kernel_place *place,
+                    const struct mcp_pins *pins, bool timed)
 {
     struct program *loading = program__open();
     if (NULL == loading) {
@@ -98,7 +126,10 @@ static int try_load(struct program **program, const struct mcp_kernel_place *pla
     loading->rodata->timed = timed;
     loading->rodata->loops = may("loop") && has_helper(BPF_FUNC_loop);
     (void)bpf_program__set_autoload(loading->progs.mcp_begin, timed);
-    const int err = program__load(loading);
+    int err = mcp_pins_there(pins) ? pin_maps(loading, pins) : 0;
+    if (0 == err) {
+        err = program__load(loading);
+    }
     if (err < 0) {
         program__destroy(loading);
         return err;
@@ -107,14 +138,15 @@ static int try_load(struct program **program, const struct mcp_kernel_place *pla
     return 0;
 }
 
-static int load(struct program **program, const struct mcp_kernel_place *place, char *why)
+static int load(struct program **program, const struct mcp_kernel_place *place,
+                const struct mcp_pins *pins, char *why)
 {
     if (NULL == getenv("NICBARR_KERNEL_DEBUG")) {
         libbpf_set_print(be_quiet);
     }
-    int err = try_load(program, place, may("timer"));
+    int err = try_load(program, place, pins, may("timer"));
     if (err < 0 && EPERM != -err) {
-        err = try_load(program, place, false);
+        err = try_load(program, place, pins, false);
     }
     if (EPERM == -err) {
         return refuse(why, "may not load a program into the kernel: run as root, or with "
@@ -168,37 +200,169 @@ static int find_place(struct mcp_kernel_place *place, char *name, char *why)
     return 0;
 }
 
-int mcp_kernel_load(const struct mcp_ip *ip, uint16_t port, struct mcp_kernel **kernel,
-                    char why[MCP_KERNEL_WHY])
+/* ---- what outlives this process ---- */
+
+static bool write_kept(struct mcp_kernel *kernel)
+{
+    const uint32_t zero = 0;
+    return bpf_map__update_elem(kernel->program->maps.kept, &zero, sizeof(zero), &kernel->kept,
+                                sizeof(kernel->kept), BPF_ANY) >= 0;
+}
+
+/* Is there a NIC to be taken over? False, with a line if there is one, and it cannot be. */
+static bool find_old(struct mcp_kernel *kernel, char *note)
+{
+    const uint32_t zero = 0;
+    struct mcp_kernel_kept *kept = &kernel->kept;
+    const int map = mcp_pins_get(&kernel->pins, "kept");
+    if (map < 0) {
+        return false;
+    }
+    struct bpf_map_info about = {0};
+    uint32_t bytes = sizeof(about);
+    const bool known = bpf_obj_get_info_by_fd(map, &about, &bytes) >= 0 &&
+                       sizeof(*kept) == about.value_size &&
+                       bpf_map_lookup_elem(map, &zero, kept) >= 0;
+    close(map);
+    if (!known || MCP_KERNEL_FORMAT != kept->format) {
+        refuse(note, "the NIC that an earlier myrd --kernel left is of another version: this one "
+                     "begins anew, and what plays there fails");
+        return false;
+    }
+    return kernel->place.interface == kept->interface && 0 != kept->complete;
+}
+
+/* Load with the maps that are pinned, if they fit; or with new ones. */
+static int load_kept(struct mcp_kernel *kernel, char *note, char *why)
+{
+    kernel->taken = find_old(kernel, note);
+    if (kernel->taken && load(&kernel->program, &kernel->place, &kernel->pins, why) < 0) {
+        kernel->taken = false;
+        refuse(note, "the NIC that an earlier myrd --kernel left does not fit this one, which "
+                     "begins anew; what plays there fails");
+    }
+    if (!kernel->taken) {
+        mcp_pins_clear(&kernel->pins);
+        kernel->kept = (struct mcp_kernel_kept){.format = MCP_KERNEL_FORMAT,
+                                                .interface = kernel->place.interface};
+        if (load(&kernel->program, &kernel->place, &kernel->pins, why) < 0) {
+            mcp_pins_clear(&kernel->pins);
+            mcp_pins_close(&kernel->pins, true);
+            return -1;
+        }
+        (void)write_kept(kernel);
+    }
+    return 0;
+}
+
+bool mcp_kernel_taken(const struct mcp_kernel *kernel)
+{
+    return kernel->taken;
+}
+
+struct mcp_pins *mcp_kernel_pins(struct mcp_kernel *kernel)
+{
+    return &kernel->pins;
+}
+
+void mcp_kernel_keep_key(struct mcp_kernel *kernel, uint64_t *key)
+{
+    if (kernel->taken) {
+        *key = kernel->kept.key;
+    } else {
+        kernel->kept.key = *key;
+        (void)write_kept(kernel);
+    }
+}
+
+/* No next owner finds anything. */
+static void unpin(struct mcp_kernel *kernel)
+{
+    struct bpf_map *map;
+    if (!mcp_pins_there(&kernel->pins)) {
+        return;
+    }
+    for (int way = MCP_IN; way < MCP_WAYS; ++way) {
+        mcp_pins_drop(&kernel->pins, mcp_hooks_pins[way]);
+    }
+    bpf_object__for_each_map(map, kernel->program->obj)
+    {
+        mcp_pins_drop(&kernel->pins, bpf_map__name(map));
+    }
+    mcp_pins_drop_row(&kernel->pins, MCP_PIN_OF_LINES);
+    mcp_pins_drop_row(&kernel->pins, MCP_PIN_OF_BUFFERS);
+    mcp_pins_close(&kernel->pins, true);
+}
+
+/* ---- loading ---- */
+
+static int make_pages(struct mcp_kernel *kernel, char *why)
+{
+    const struct program *program = kernel->program;
+    const bool batch = may("batch"), kept = mcp_pins_there(&kernel->pins);
+    kernel->pages_kept = (struct mcp_pages_kept){&kernel->pins, bpf_map__fd(program->maps.owners)};
+    kernel->pages = mcp_pages_make(bpf_map__fd(program->maps.pages), &mcp_pages_of_lines, batch,
+                                   kept ? &kernel->pages_kept : NULL);
+    kernel->buffers = mcp_pages_make(bpf_map__fd(program->maps.buffers), &mcp_pages_of_buffers,
+                                     batch, kept ? &kernel->pages_kept : NULL);
+    return NULL == kernel->pages || NULL == kernel->buffers
+               ? refuse(why, "the kernel gives no pages for the NIC's groups: %s", strerror(errno))
+               : 0;
+}
+
+static void take_over(struct mcp_kernel *kernel);
+
+/* `note` is NULL: it is not kept. */
+static int load_nic(const struct mcp_ip *ip, uint16_t port, struct mcp_kernel **kernel, char *note,
+                    char *why)
 {
     struct mcp_kernel *loading = calloc(1, sizeof(*loading));
+    char name[64];
     if (NULL == loading) {
         return refuse(why, "out of memory");
     }
     loading->place = (struct mcp_kernel_place){.ip = *ip, .port = port, .owner = geteuid()};
     loading->hooks = MCP_NO_HOOKS;
+    loading->pins = MCP_NO_PINS;
     loading->bell = loading->asking = -1;
-    if (find_place(&loading->place, loading->interface, why) < 0 ||
-        load(&loading->program, &loading->place, why) < 0) {
+    /* (A BPF file system wants no names with dots.) */
+    snprintf(name, sizeof(name), "%08x%08x%08x%08x-%u", ntohl(ip->word[0]), ntohl(ip->word[1]),
+             ntohl(ip->word[2]), ntohl(ip->word[3]), ntohs(port));
+    loading->processors = libbpf_num_possible_cpus(); /* now: the owner may give up its files */
+    int rc = find_place(&loading->place, loading->interface, why);
+    if (0 == rc && loading->processors < 1) {
+        rc = refuse(why, "cannot tell how many processors this machine has");
+    }
+    if (0 == rc) {
+        rc = NULL != note && mcp_pins_open(&loading->pins, name, note)
+                 ? load_kept(loading, note, why)
+                 : load(&loading->program, &loading->place, &loading->pins, why);
+    }
+    if (0 == rc) {
+        rc = make_pages(loading, why);
+    }
+    if (rc < 0) {
         mcp_kernel_close(loading);
         return -1;
     }
-    loading->processors = libbpf_num_possible_cpus(); /* now: the owner may give up its files */
-    if (loading->processors < 1) {
-        mcp_kernel_close(loading);
-        return refuse(why, "cannot tell how many processors this machine has");
-    }
-    const bool batch = may("batch");
-    loading->pages =
-        mcp_pages_make(bpf_map__fd(loading->program->maps.pages), &mcp_pages_of_lines, batch);
-    loading->buffers =
-        mcp_pages_make(bpf_map__fd(loading->program->maps.buffers), &mcp_pages_of_buffers, batch);
-    if (NULL == loading->pages || NULL == loading->buffers) {
-        mcp_kernel_close(loading);
-        return refuse(why, "the kernel gives no pages for the NIC's groups: %s", strerror(errno));
+    if (loading->taken) {
+        take_over(loading);
     }
     *kernel = loading;
     return 0;
+}
+
+int mcp_kernel_load(const struct mcp_ip *ip, uint16_t port, struct mcp_kernel **kernel,
+                    char why[MCP_KERNEL_WHY])
+{
+    return load_nic(ip, port, kernel, NULL, why);
+}
+
+int mcp_kernel_load_kept(const struct mcp_ip *ip, uint16_t port, struct mcp_kernel **kernel,
+                         char note[MCP_KERNEL_WHY], char why[MCP_KERNEL_WHY])
+{
+    note[0] = '\0';
+    return load_nic(ip, port, kernel, note, why);
 }
 
 /* ---- who is stuck ---- */
@@ -264,7 +428,8 @@ int mcp_kernel_stand(struct mcp_kernel *kernel, char why[MCP_KERNEL_WHY])
     if (kernel->asking < 0) {
         return refuse(why, "no socket to ask for hardware addresses with: %s", strerror(errno));
     }
-    if (mcp_hooks_stand(&kernel->hooks, kernel->place.interface, programs, name, may("tcx")) < 0) {
+    if (mcp_hooks_stand(&kernel->hooks, kernel->place.interface, programs, name, may("tcx"),
+                        mcp_pins_there(&kernel->pins) ? &kernel->pins : NULL) < 0) {
         return EADDRINUSE == errno
                    ? refuse(why,
                             "cannot stand at interface %s: it has a qdisc of the kind \"ingress\" "
@@ -275,6 +440,9 @@ int mcp_kernel_stand(struct mcp_kernel *kernel, char why[MCP_KERNEL_WHY])
                             "cannot stand at interface %s: %s (the kernel must have tcx or clsact)",
                             kernel->interface, strerror(errno));
     }
+    kernel->stands = true;
+    kernel->kept.complete = 1;
+    (void)write_kept(kernel);
     return 0;
 }
 
@@ -283,7 +451,7 @@ struct mcp_hooks *mcp_kernel_hooks(struct mcp_kernel *kernel)
     return &kernel->hooks;
 }
 
-void mcp_kernel_close(struct mcp_kernel *kernel)
+static void close_nic(struct mcp_kernel *kernel)
 {
     mcp_hooks_leave(&kernel->hooks);
     if (kernel->bell >= 0) {
@@ -295,8 +463,23 @@ void mcp_kernel_close(struct mcp_kernel *kernel)
     mcp_pages_free(kernel->pages);
     mcp_pages_free(kernel->buffers);
     ring_buffer__free(kernel->told);
+    mcp_pins_close(&kernel->pins, false);
     program__destroy(kernel->program);
     free(kernel);
+}
+
+void mcp_kernel_close(struct mcp_kernel *kernel)
+{
+    if (kernel->stands || !kernel->taken) {
+        unpin(kernel);
+    }
+    close_nic(kernel);
+}
+
+void mcp_kernel_leave(struct mcp_kernel *kernel)
+{
+    mcp_hooks_forget(&kernel->hooks);
+    close_nic(kernel);
 }
 
 const char *mcp_kernel_interface(const struct mcp_kernel *kernel)
@@ -347,8 +530,23 @@ static void need_peers(struct mcp_kernel *kernel, const struct mcp_kernel_group 
     }
 }
 
+/* A number that no open group has; MCP_KERNEL_GROUPS: there is none. */
+static uint32_t free_number(const struct mcp_kernel *kernel)
+{
+    uint32_t number = 0;
+    while (number < MCP_KERNEL_GROUPS && 0 != (kernel->numbers[number / 64] >> number % 64 & 1)) {
+        ++number;
+    }
+    return number;
+}
+
+static void take_number(struct mcp_kernel *kernel, uint32_t number)
+{
+    kernel->numbers[number / 64] |= UINT64_C(1) << number % 64;
+}
+
 static int add_group(struct mcp_kernel *kernel, const struct mcp_kernel_plan *plan, uint32_t line,
-                     uint32_t buffer)
+                     uint32_t buffer, uint32_t number)
 {
     struct mcp_kernel_group *group = calloc(1, sizeof(*group));
     if (NULL == group) {
@@ -358,6 +556,7 @@ static int add_group(struct mcp_kernel *kernel, const struct mcp_kernel_plan *pl
     group->uid = plan->uid;
     group->line = line;
     group->buffer = buffer;
+    group->number = (uint16_t)number;
     group->group.key = plan->key;
     group->group.secret = plan->secret;
     group->group.node = (uint16_t)plan->node;
@@ -379,13 +578,14 @@ static int add_group(struct mcp_kernel *kernel, const struct mcp_kernel_plan *pl
                                         group, sizeof(*group), BPF_NOEXIST);
     if (rc >= 0) {
         need_peers(kernel, group, 1);
+        take_number(kernel, number);
     }
     free(group);
     return rc;
 }
 
-/* Have a program of the owner's clear what is at this place. */
-static int clear(const struct bpf_program *program, uint32_t place)
+/* Have a program of the owner's do what it does at this place. */
+static int run(const struct bpf_program *program, uint32_t place)
 {
     uint8_t nothing[ETH_ZLEN] = {0};
     struct __sk_buff order = {.mark = place};
@@ -406,8 +606,8 @@ static int clear_places(const struct mcp_kernel *kernel, const struct mcp_kernel
                         uint32_t line, uint32_t buffer)
 {
     const struct program *program = kernel->program;
-    return clear(program->progs.mcp_clear, line) < 0 ||
-                   (0 != plan->window && clear(program->progs.mcp_clear_buffer, buffer) < 0)
+    return run(program->progs.mcp_clear, line) < 0 ||
+                   (0 != plan->window && run(program->progs.mcp_clear_buffer, buffer) < 0)
                ? -1
                : 0;
 }
@@ -447,9 +647,14 @@ int mcp_kernel_group_open(struct mcp_kernel *kernel, const struct mcp_kernel_pla
     seen->page = mcp_pages_take(kernel->pages, plan->uid, &line);
     seen->buffer = carries ? mcp_pages_take(kernel->buffers, plan->uid, &buffer) : -1;
     seen->line = line % MCP_KERNEL_LINES;
+    seen->number = free_number(kernel);
     count_carrying(kernel, carries);
-    if (seen->page < 0 || (carries && seen->buffer < 0) ||
-        clear_places(kernel, plan, line, buffer) < 0 || add_group(kernel, plan, line, buffer) < 0) {
+    if (MCP_KERNEL_GROUPS == seen->number) {
+        errno = ENOSPC;
+    }
+    if (MCP_KERNEL_GROUPS == seen->number || seen->page < 0 || (carries && seen->buffer < 0) ||
+        clear_places(kernel, plan, line, buffer) < 0 ||
+        add_group(kernel, plan, line, buffer, seen->number) < 0) {
         refuse(why, "the kernel's NIC takes no more groups: %s", strerror(errno));
         count_carrying(kernel, -carries);
         spend(kernel, line, buffer);
@@ -491,18 +696,23 @@ static struct mcp_kernel_late remember(const struct mcp_group *group)
         .epoch = data ? done - 1 : done,
         .failed = lost && 0 == failed ? group->node + 1U : failed,
         .secret = group->secret,
+        .closed_ns = os_now_ns(),
     };
 }
 
+/* (How it ended is written first. Whoever takes over from a process that was killed in the middle
+ * finds a whole group, or one without a line, which needs nothing but to be deleted.) */
 void mcp_kernel_group_close(struct mcp_kernel *kernel, uint64_t key)
 {
     struct mcp_kernel_group group;
     if (look_up(kernel, key, &group)) {
-        const struct mcp_kernel_late last = remember(&group.group);
+        struct mcp_kernel_late last = remember(&group.group);
+        last.uid = group.uid;
         (void)bpf_map__update_elem(kernel->program->maps.late, &key, sizeof(key), &last,
                                    sizeof(last), BPF_ANY);
         take_away(kernel, &group);
         (void)bpf_map__delete_elem(kernel->program->maps.groups, &key, sizeof(key), 0);
+        kernel->numbers[group.number / 64] &= ~(UINT64_C(1) << group.number % 64);
         need_peers(kernel, &group, UINT32_MAX);
         count_carrying(kernel, -has_buffer(group.group.places, group.group.window));
     }
@@ -589,6 +799,14 @@ int mcp_kernel_ring(struct mcp_kernel *kernel, uint64_t key, enum mcp_ring ring)
     return rc;
 }
 
+void mcp_kernel_group_give_up(struct mcp_kernel *kernel, uint64_t key)
+{
+    struct mcp_kernel_group group;
+    if (look_up(kernel, key, &group)) {
+        (void)run(kernel->program->progs.mcp_give_up, group.line);
+    }
+}
+
 bool mcp_kernel_group_farewell(struct mcp_kernel *kernel, uint64_t key, uint32_t *epoch)
 {
     struct mcp_kernel_group group;
@@ -600,6 +818,150 @@ bool mcp_kernel_group_farewell(struct mcp_kernel *kernel, uint64_t key, uint32_t
     *epoch = group.group.started + 1;
     (void)mcp_kernel_ring(kernel, key, MCP_RING_FAREWELL);
     return true;
+}
+
+/* ---- what the owner before has left ---- */
+
+static bool next_key(const struct bpf_map *map, uint64_t *key)
+{
+    uint64_t next = 0;
+    const bool more = bpf_map__get_next_key(map, 0 == *key ? NULL : key, &next, sizeof(next)) >= 0;
+    *key = next;
+    return more;
+}
+
+bool mcp_kernel_next_group(struct mcp_kernel *kernel, uint64_t *key)
+{
+    return next_key(kernel->program->maps.groups, key);
+}
+
+bool mcp_kernel_next_late(struct mcp_kernel *kernel, uint64_t *key, struct mcp_kernel_late *late)
+{
+    return next_key(kernel->program->maps.late, key) &&
+           bpf_map__lookup_elem(kernel->program->maps.late, key, sizeof(*key), late, sizeof(*late),
+                                0) >= 0;
+}
+
+static void recall_plan(const struct mcp_kernel *kernel, const struct mcp_kernel_group *group,
+                        struct mcp_kernel_plan *plan)
+{
+    const struct mcp_group *engine = &group->group;
+    memset(plan, 0, sizeof(*plan));
+    plan->key = engine->key;
+    plan->secret = engine->secret;
+    plan->uid = group->uid;
+    plan->nodes = engine->last_node + 1U;
+    plan->node = engine->node;
+    plan->nsteps = engine->nsteps;
+    plan->nsends = engine->nsends;
+    plan->nwaits = engine->nwaits;
+    plan->places = engine->places;
+    plan->unit_most = engine->unit_most;
+    plan->window = engine->window;
+    plan->slot_bytes = engine->slot_bytes;
+    memcpy(plan->steps, group->steps, sizeof(plan->steps[0]) * plan->nsteps);
+    for (uint32_t p = 0; p < plan->nsends + plan->nwaits; ++p) {
+        const struct mcp_peer *peer = &group->peers[p];
+        plan->peers[p] = (struct mcp_kernel_peer){.ip = kernel->neighbour[peer->link].ip,
+                                                  .port = kernel->place.port,
+                                                  .node = peer->node,
+                                                  .slot = peer->slot,
+                                                  .blocks = peer->blocks,
+                                                  .at = peer->at};
+    }
+}
+
+bool mcp_kernel_recall(struct mcp_kernel *kernel, uint64_t key,
+                       struct mcp_kernel_recalled *recalled)
+{
+    struct mcp_kernel_group group;
+    if (!look_up(kernel, key, &group)) {
+        return false;
+    }
+    recall_plan(kernel, &group, &recalled->plan);
+    recalled->seen = (struct mcp_kernel_seen){
+        .page = mcp_pages_of(kernel->pages, group.line),
+        .line = group.line % MCP_KERNEL_LINES,
+        .buffer =
+            MCP_KERNEL_NOWHERE == group.buffer ? -1 : mcp_pages_of(kernel->buffers, group.buffer),
+        .number = group.number,
+    };
+    recalled->failed = 0 != myr_glance(&group.group.failed);
+    recalled->leaves = 0 != group.leaves;
+    recalled->last = group.group.started;
+    return true;
+}
+
+void mcp_kernel_note_holder(struct mcp_kernel *kernel, uint32_t place,
+                            const struct mcp_kernel_holder *holder)
+{
+    if (mcp_pins_there(&kernel->pins)) {
+        (void)bpf_map__update_elem(kernel->program->maps.holders, &place, sizeof(place), holder,
+                                   sizeof(*holder), BPF_ANY);
+    }
+}
+
+void mcp_kernel_recall_holder(struct mcp_kernel *kernel, uint32_t place,
+                              struct mcp_kernel_holder *holder)
+{
+    memset(holder, 0, sizeof(*holder));
+    (void)bpf_map__lookup_elem(kernel->program->maps.holders, &place, sizeof(place), holder,
+                               sizeof(*holder), 0);
+}
+
+/* Are all things of the group's there? Then they are taken. */
+static bool retake(struct mcp_kernel *kernel, const struct mcp_kernel_group *group)
+{
+    const bool carries = has_buffer(group->group.places, group->group.window);
+    for (uint32_t p = 0; p < group->group.nsends + group->group.nwaits; ++p) {
+        if (group->peers[p].link >= MCP_KERNEL_NEIGHBOURS) {
+            return false;
+        }
+    }
+    return group->number < MCP_KERNEL_GROUPS &&
+           mcp_pages_retake(kernel->pages, group->uid, group->line) >= 0 &&
+           (!carries || mcp_pages_retake(kernel->buffers, group->uid, group->buffer) >= 0);
+}
+
+static void drop(const struct mcp_kernel *kernel, uint64_t key)
+{
+    (void)bpf_map__delete_elem(kernel->program->maps.groups, &key, sizeof(key), 0);
+}
+
+static void retake_groups(struct mcp_kernel *kernel)
+{
+    uint64_t key = 0, gone = 0;
+    while (mcp_kernel_next_group(kernel, &key)) {
+        struct mcp_kernel_group group;
+        if (0 != gone) {
+            drop(kernel, gone);
+            gone = 0;
+        }
+        if (look_up(kernel, key, &group) && retake(kernel, &group)) {
+            need_peers(kernel, &group, 1);
+            take_number(kernel, group.number);
+            count_carrying(kernel, has_buffer(group.group.places, group.group.window));
+        } else {
+            gone = key;
+        }
+    }
+    if (0 != gone) {
+        drop(kernel, gone);
+    }
+}
+
+static void take_over(struct mcp_kernel *kernel)
+{
+    for (uint32_t n = 1; n < MCP_KERNEL_NEIGHBOURS; ++n) {
+        struct mcp_kernel_neighbour neighbour;
+        if (bpf_map__lookup_elem(kernel->program->maps.neighbours, &n, sizeof(n), &neighbour,
+                                 sizeof(neighbour), 0) >= 0 &&
+            0 != neighbour.known) {
+            kernel->neighbour[n].ip = neighbour.ip;
+            kernel->neighbours = n;
+        }
+    }
+    retake_groups(kernel);
 }
 
 /* ---- neighbours ---- */

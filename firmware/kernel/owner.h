@@ -3,8 +3,9 @@
  * The owner's side of the kernel's NIC: loads its program, puts it at an interface, opens and
  * closes groups. For myrd and the tests. It needs CAP_BPF and CAP_NET_ADMIN, or root.
  *
- * The program goes when its owner closes it. If the owner dies, it goes as hooks.h tells. Other
- * programs at the interface are not touched. Not for several threads at once.
+ * The program goes when its owner closes it. If the owner dies, it stays if it is pinned; else it
+ * goes as hooks.h tells. Other programs at the interface are not touched. Not for several threads
+ * at once.
  *
  * Functions that can fail return 0, or -1 with a line in `why` that says what to do.
  */
@@ -29,13 +30,34 @@ enum { MCP_KERNEL_WHY = 240 };
 int mcp_kernel_load(const struct mcp_ip *ip, uint16_t port, struct mcp_kernel **kernel,
                     char why[MCP_KERNEL_WHY]);
 
+/*
+ * The same, so that it outlives this process: its maps and links are pinned (pins.h). One that a
+ * dead owner has left at this address and port is taken over, with all of its groups, and goes on
+ * to play meanwhile. Where that cannot be, it is as mcp_kernel_load(), and `note` gets a line that
+ * says why; else `note` is "". A NIC that was left, and cannot be taken over, is removed: what
+ * plays on it fails.
+ */
+int mcp_kernel_load_kept(const struct mcp_ip *ip, uint16_t port, struct mcp_kernel **kernel,
+                         char note[MCP_KERNEL_WHY], char why[MCP_KERNEL_WHY]);
+
+/* Was it taken over? And where are its pins (MCP_NO_PINS: it has none)? */
+bool mcp_kernel_taken(const struct mcp_kernel *kernel);
+struct mcp_pins *mcp_kernel_pins(struct mcp_kernel *kernel);
+
+/* A number that goes with the NIC from owner to owner: the first one's. */
+void mcp_kernel_keep_key(struct mcp_kernel *kernel, uint64_t *key);
+
 /* Put it at the interface: from now on it plays. The caller has bound a socket to its port, so that
  * nobody else can. */
 int mcp_kernel_stand(struct mcp_kernel *kernel, char why[MCP_KERNEL_WHY]);
 
 /* Where it stands. */
 struct mcp_hooks *mcp_kernel_hooks(struct mcp_kernel *kernel);
+
+/* Remove it (but not one that was taken over, if it has not stood for this owner). Or leave it to
+ * the next owner, if it is pinned: as if this process had been killed. */
 void mcp_kernel_close(struct mcp_kernel *kernel);
+void mcp_kernel_leave(struct mcp_kernel *kernel);
 
 /* A group to be opened. Tables are as in engine.h. `peers` holds those sent to, then those waited
  * for. */
@@ -67,6 +89,32 @@ void mcp_kernel_group_forget(struct mcp_kernel *kernel, uint64_t key);
  * It is to be closed when that is complete. False: close it now. */
 bool mcp_kernel_group_farewell(struct mcp_kernel *kernel, uint64_t key, uint32_t *epoch);
 
+/* ---- what the owner before has left ---- */
+
+/* The next open or closed group, in any order. `key` is 0 to begin with. False: there are no more.
+ */
+bool mcp_kernel_next_group(struct mcp_kernel *kernel, uint64_t *key);
+bool mcp_kernel_next_late(struct mcp_kernel *kernel, uint64_t *key, struct mcp_kernel_late *late);
+
+/* What was opened: as it was then, and now. */
+struct mcp_kernel_recalled {
+    struct mcp_kernel_plan plan;
+    struct mcp_kernel_seen seen;
+    bool failed;
+    bool leaves;   /* it says farewell, */
+    uint32_t last; /* ... by this epoch */
+};
+bool mcp_kernel_recall(struct mcp_kernel *kernel, uint64_t key, struct mcp_kernel_recalled *group);
+
+/* Processes that have groups open, at places from 0 to MCP_KERNEL_HOLDERS - 1. The NIC keeps them
+ * for the owner, and does nothing else with them. */
+void mcp_kernel_note_holder(struct mcp_kernel *kernel, uint32_t place,
+                            const struct mcp_kernel_holder *holder);
+void mcp_kernel_recall_holder(struct mcp_kernel *kernel, uint32_t place,
+                              struct mcp_kernel_holder *holder);
+
+/* ---- groups that are open ---- */
+
 /* Has the group entered an epoch that is not done? 1: yes; 0: it is idle; -1: there is no such
  * group. */
 int mcp_kernel_group_waits(struct mcp_kernel *kernel, uint64_t key, uint32_t *done);
@@ -78,6 +126,9 @@ uint32_t mcp_kernel_group_missing(struct mcp_kernel *kernel, uint64_t key,
 
 /* Not 0: the group has failed, as the node of this number - 1 is missing. */
 uint32_t mcp_kernel_group_failed(struct mcp_kernel *kernel, uint64_t key);
+
+/* The NIC is to be removed: have the group's hosts see that (MCP_KERNEL_REMOVED). */
+void mcp_kernel_group_give_up(struct mcp_kernel *kernel, uint64_t key);
 
 /* Ring for a group, as its hosts do: MCP_RING_ASK; MCP_RING_FAIL, as a process of this node has
  * died; or MCP_RING_FAREWELL. */

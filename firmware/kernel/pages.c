@@ -4,6 +4,7 @@
 
 #include <bpf/bpf.h>
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -26,6 +27,7 @@ struct mcp_pages {
     const struct mcp_pages_kind *kind;
     int map;    /* of maps */
     bool batch; /* it takes many pages in a call */
+    const struct mcp_pages_kept *kept;
     uint64_t spent;
     uint32_t count;
     struct page page[]; /* [kind->most] */
@@ -39,6 +41,7 @@ const struct mcp_pages_kind mcp_pages_of_lines = {
     .places = MCP_KERNEL_LINES,
     .most = MCP_KERNEL_PAGES,
     .most_of_one = MCP_KERNEL_PAGES,
+    .pin = MCP_PIN_OF_LINES,
 };
 
 const struct mcp_pages_kind mcp_pages_of_buffers = {
@@ -48,6 +51,8 @@ const struct mcp_pages_kind mcp_pages_of_buffers = {
     .most = MCP_KERNEL_BUFFERS,
     .most_of_one = MCP_KERNEL_BUFFERS_OF_ONE,
     .for_good = true,
+    .pin = MCP_PIN_OF_BUFFERS,
+    .first_owner = MCP_KERNEL_PAGES,
 };
 
 /* A map of one page. From now on only the program may write it. */
@@ -81,6 +86,51 @@ static uint32_t put(struct mcp_pages *pages, const uint32_t *place, const int *p
     return there;
 }
 
+/* ---- what outlives this process ---- */
+
+enum { PIN_NAME = 32 };
+
+static void name_pin(const struct mcp_pages *pages, uint32_t page, char name[PIN_NAME])
+{
+    snprintf(name, PIN_NAME, "%s%u", pages->kind->pin, page);
+}
+
+static bool pin(const struct mcp_pages *pages, uint32_t page, int map)
+{
+    char name[PIN_NAME];
+    name_pin(pages, page, name);
+    return NULL == pages->kept || mcp_pins_put(pages->kept->pins, name, map) >= 0;
+}
+
+/* Before anybody sees the page as the user's. */
+static bool note_owner(const struct mcp_pages *pages, const struct page *page)
+{
+    const uint32_t place = pages->kind->first_owner + (uint32_t)(page - pages->page);
+    const struct mcp_kernel_page_owner owner = {page->owned, page->uid};
+    return NULL == pages->kept ||
+           bpf_map_update_elem(pages->kept->owners, &place, &owner, BPF_ANY) >= 0;
+}
+
+/* Take over what is pinned. */
+static void find_old(struct mcp_pages *pages)
+{
+    while (NULL != pages->kept && pages->count < pages->kind->most) {
+        char name[PIN_NAME];
+        struct mcp_kernel_page_owner owner = {0};
+        const uint32_t place = pages->kind->first_owner + pages->count;
+        name_pin(pages, pages->count, name);
+        const int map = mcp_pins_get(pages->kept->pins, name);
+        if (map < 0) {
+            return;
+        }
+        (void)bpf_map_lookup_elem(pages->kept->owners, &place, &owner);
+        pages->page[pages->count++] =
+            (struct page){.map = map, .owned = 0 != owner.owned, .uid = owner.uid};
+    }
+}
+
+/* ---- making them ---- */
+
 /* More pages, if there may be more. */
 static void make_more(struct mcp_pages *pages)
 {
@@ -93,8 +143,10 @@ static void make_more(struct mcp_pages *pages)
         ++made;
     }
     const uint32_t there = 0 == made ? 0 : put(pages, place, page, made);
+    bool good = true;
     for (uint32_t p = 0; p < made; ++p) {
-        if (p < there) {
+        good = good && p < there && pin(pages, pages->count, page[p]);
+        if (good) {
             pages->page[pages->count++] = (struct page){.map = page[p]};
         } else {
             close(page[p]);
@@ -102,7 +154,8 @@ static void make_more(struct mcp_pages *pages)
     }
 }
 
-struct mcp_pages *mcp_pages_make(int map, const struct mcp_pages_kind *kind, bool batch)
+struct mcp_pages *mcp_pages_make(int map, const struct mcp_pages_kind *kind, bool batch,
+                                 const struct mcp_pages_kept *kept)
 {
     struct mcp_pages *pages = calloc(1, sizeof(*pages) + kind->most * sizeof(pages->page[0]));
     if (NULL == pages) {
@@ -111,7 +164,11 @@ struct mcp_pages *mcp_pages_make(int map, const struct mcp_pages_kind *kind, boo
     pages->kind = kind;
     pages->map = map;
     pages->batch = batch;
-    make_more(pages);
+    pages->kept = kept;
+    find_old(pages);
+    if (0 == pages->count) {
+        make_more(pages);
+    }
     if (0 == pages->count) {
         const int err = errno;
         free(pages);
@@ -201,11 +258,33 @@ int mcp_pages_take(struct mcp_pages *pages, uint32_t uid, uint32_t *place)
     while (0 != (page->taken >> free_one & 1)) {
         ++free_one;
     }
-    page->owned = true;
-    page->uid = uid;
+    if (!page->owned || uid != page->uid) {
+        page->owned = true;
+        page->uid = uid;
+        if (!note_owner(pages, page)) {
+            return -1;
+        }
+    }
     page->taken |= UINT32_C(1) << free_one;
     *place = (uint32_t)(page - pages->page) * pages->kind->places + free_one;
     return page->map;
+}
+
+int mcp_pages_retake(struct mcp_pages *pages, uint32_t uid, uint32_t place)
+{
+    struct page *page = &pages->page[place / pages->kind->places];
+    const uint32_t bit = UINT32_C(1) << place % pages->kind->places;
+    if (place / pages->kind->places >= pages->count || !page->owned || uid != page->uid ||
+        0 != (page->taken & bit)) {
+        return -1;
+    }
+    page->taken |= bit;
+    return page->map;
+}
+
+int mcp_pages_of(const struct mcp_pages *pages, uint32_t place)
+{
+    return pages->page[place / pages->kind->places].map;
 }
 
 void mcp_pages_spend(struct mcp_pages *pages, uint32_t place)

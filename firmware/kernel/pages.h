@@ -22,6 +22,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "firmware/kernel/pins.h"
+
 struct mcp_pages;
 
 /* What pages are like. */
@@ -32,12 +34,24 @@ struct mcp_pages_kind {
     uint32_t most;        /* pages */
     uint32_t most_of_one; /* ... and of one user */
     bool for_good;        /* a page stays its user's */
+    const char *pin;      /* what the name of a page's pin begins with, */
+    uint32_t first_owner; /* ... and where its owner stands among those of all kinds */
 };
+#define MCP_PIN_OF_LINES "page-"
+#define MCP_PIN_OF_BUFFERS "buffer-"
 extern const struct mcp_pages_kind mcp_pages_of_lines, mcp_pages_of_buffers;
 
-/* The pages for this map of maps, which must outlive the result. `batch`: many may be put into it
- * in one call, if the kernel can do that. NULL, with errno: there are none. */
-struct mcp_pages *mcp_pages_make(int map, const struct mcp_pages_kind *kind, bool batch);
+/* How pages outlive this process: each has a pin, and its owner stands in this map. */
+struct mcp_pages_kept {
+    const struct mcp_pins *pins;
+    int owners;
+};
+
+/* The pages for this map of maps, which must outlive the result, as must `kept` (NULL: they go with
+ * this process). Those that are pinned already are taken over. `batch`: many may be put into the
+ * map in one call, if the kernel can do that. NULL, with errno: there are none. */
+struct mcp_pages *mcp_pages_make(int map, const struct mcp_pages_kind *kind, bool batch,
+                                 const struct mcp_pages_kept *kept);
 void mcp_pages_free(struct mcp_pages *pages);
 
 /* Take a place for a group of this user. `place` gets its number among the places of all pages.
@@ -45,6 +59,13 @@ void mcp_pages_free(struct mcp_pages *pages);
  * the pages' own; or -1 with errno: there is none. Some calls make more pages, which takes some 10
  * ms (and 16 times as long where the kernel takes one page in a call). */
 int mcp_pages_take(struct mcp_pages *pages, uint32_t uid, uint32_t *place);
+
+/* A group that was open already has this place. As mcp_pages_take(); -1: there is no such page of
+ * this user's. */
+int mcp_pages_retake(struct mcp_pages *pages, uint32_t uid, uint32_t place);
+
+/* The page that a place is on. */
+int mcp_pages_of(const struct mcp_pages *pages, uint32_t place);
 
 /* No group has the place any more, and no program will write it. */
 void mcp_pages_spend(struct mcp_pages *pages, uint32_t place);

@@ -51,6 +51,19 @@ int mcp_clear(struct __sk_buff *order)
     return 0;
 }
 
+/* The owner runs this when the NIC is to be removed: its mark says on which line a group's hosts see
+ * that. (A doorbell would not come by where the interface has gone.) */
+SEC("tc")
+int mcp_give_up(struct __sk_buff *order)
+{
+    struct mcp_kernel_line *line = line_at(order->mark);
+    if (!line) {
+        return 1;
+    }
+    myr_publish(&line->failed, MCP_KERNEL_REMOVED);
+    return 0;
+}
+
 /* The same before it gives a buffer to a group that broadcasts. */
 SEC("tc")
 int mcp_clear_buffer(struct __sk_buff *order)

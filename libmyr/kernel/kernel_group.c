@@ -47,7 +47,9 @@ struct myr_kernel_seat {
     uint32_t stuck_at;            /* the last epoch that was complete when somebody reminded, */
     struct mcp_patience patience; /* ... and when to ask if it still is */
     uint32_t questions;           /* whether it is over */
-    bool orphaned;                /* the daemon is gone: once seen, so for good */
+    bool orphaned;                /* the NIC is gone: once seen, so for good */
+    /* Without a daemon: in which wait, and since when it has been alone in it (0: it is not). */
+    uint64_t alone_in, alone_us;
 };
 
 /* What the node's processes share; the arrivals follow, and what they share for data. */
@@ -220,9 +222,34 @@ static void fail_group(struct myr_nic_group *group, uint32_t node)
     ring(seat_of(group), MCP_RING_FAIL, node);
 }
 
+static uint32_t seen_on_line(const struct myr_kernel_seat *seat)
+{
+    return myr_observe((myr_word *)&seat->line->failed);
+}
+
+/* (A NIC that is removed names nobody.) */
 static uint32_t failed(const struct myr_nic_group *group)
 {
-    return myr_observe((myr_word *)&seat_of(group)->line->failed);
+    const uint32_t seen = seen_on_line(seat_of(group));
+    return MCP_KERNEL_REMOVED == seen ? 0 : seen;
+}
+
+/* Nothing but the program is needed as long as epochs are completed. Who waits for long needs the
+ * daemon, as only that would tell it of a process of this node that has died. */
+static bool is_orphaned(const struct myr_nic_group *group, struct myr_kernel_seat *seat)
+{
+    const enum myr_kernel_daemon daemon = myr_kernel_nic_daemon(seat->nic);
+    const uint64_t wait = (uint64_t)group->epoch << 32 ^ (uint64_t)(uintptr_t)group->watched ^
+                          myr_observe(group->done);
+    const uint64_t now_us = os_now_us();
+    if (MYR_KERNEL_HERE == daemon) {
+        seat->alone_us = 0;
+    } else if (0 == seat->alone_us || wait != seat->alone_in) {
+        seat->alone_in = wait;
+        seat->alone_us = now_us;
+    }
+    return MYR_KERNEL_GONE == daemon ||
+           (MYR_KERNEL_LOST == daemon && now_us - seat->alone_us >= MYR_KERNEL_AWAY_US);
 }
 
 /* MPI_Ibarrier asks at each look at it. */
@@ -230,9 +257,9 @@ static bool over(const struct myr_nic_group *group)
 {
     struct myr_kernel_seat *seat = seat_of(group);
     if (!seat->orphaned && 0 == ++seat->questions % ALIVE_EVERY) {
-        seat->orphaned = !myr_kernel_nic_alive(seat->nic);
+        seat->orphaned = is_orphaned(group, seat);
     }
-    return seat->orphaned || 0 != failed(group);
+    return seat->orphaned || 0 != seen_on_line(seat);
 }
 
 static void give_up_seat(struct myr_kernel_seat *seat)

@@ -20,7 +20,19 @@ void myr_kernel_nic_ask_close(struct myr_kernel_nic *nic, uint64_t key);
 bool myr_kernel_nic_ask_missing(struct myr_kernel_nic *nic, uint64_t key,
                                 struct myr_kernel_missing *missing);
 
-/* Is the daemon still there? Looks at the connection: a system call. */
-bool myr_kernel_nic_alive(const struct myr_kernel_nic *nic);
+/*
+ * Is the daemon there? AWAY: it has gone, and the next one is looked for, now and then; that one
+ * takes over what this process has open. LOST: none has come for MYR_KERNEL_AWAY_US, though one may
+ * still come. GONE: what this process had open is no more. A system call where it is there. Any
+ * thread may ask.
+ */
+enum myr_kernel_daemon {
+    MYR_KERNEL_HERE,
+    MYR_KERNEL_AWAY,
+    MYR_KERNEL_LOST,
+    MYR_KERNEL_GONE,
+};
+enum { MYR_KERNEL_AWAY_US = 30000000 };
+enum myr_kernel_daemon myr_kernel_nic_daemon(struct myr_kernel_nic *nic);
 
 #endif

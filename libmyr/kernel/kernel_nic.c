@@ -5,10 +5,17 @@
  * Invariant: a question and its answer belong together. The daemon answers one after the other, so
  * answers that were given up waiting for come first; they are passed over. When one makes no sense,
  * the connection is shut: what follows could belong to any question.
+ *
+ * A daemon may be killed, and another one take over the NIC (kernel_words.h). Nobody waits for
+ * that: whoever has to do with the daemon tries to come back to it, ever more seldom, and groups
+ * play on meanwhile. Only who opens a group waits a while, as does who leaves for good: the next
+ * daemon would take that for a death. The new connection gets the old one's descriptor, so that
+ * others may look at it at any time.
  */
 #include "libmyr/kernel/kernel_nic.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -17,6 +24,7 @@
 
 #include "libmyr/kernel/kernel_inside.h"
 #include "libmyr/unix_talk.h"
+#include "os/clock.h"
 
 static const char daemon_name[] = "myrd --kernel";
 
@@ -24,11 +32,26 @@ static const char daemon_name[] = "myrd --kernel";
  * there. */
 static const struct myr_talk_patience for_opening = {5000, 30000}, for_others = {500, 10000};
 
+enum {
+    AGAIN_FIRST_US = 5000,  /* to look for the next daemon again; twice as long each time, */
+    AGAIN_MOST_US = 500000, /* ... up to this */
+    AWAIT_US = 3000000,     /* so long is one waited for: systemd begins it after a second */
+    NAP_US = 5000,
+};
+
 struct myr_kernel_nic {
     pthread_mutex_t asking;
     int connection;
-    uint32_t owed; /* answers that have not come yet, and nobody waits for any more */
-    bool deaf;     /* the daemon took in nothing for long: no closing waits for it to */
+    uint64_t number; /* by which the daemon knows this client */
+    uint64_t *held;  /* [held_count]: keys of groups that are open */
+    uint32_t held_count, held_room;
+    bool opened;       /* the daemon may know of groups of this client's */
+    bool gone;         /* there is no coming back */
+    uint64_t away_us;  /* since when no daemon is there; 0: one is */
+    uint64_t again_us; /* when to look for one again, */
+    uint32_t pause_us; /* ... and how long after that */
+    uint32_t owed;     /* answers that have not come yet, and nobody waits for any more */
+    bool deaf;         /* the daemon took in nothing for long: no closing waits for it to */
     struct myr_nic_name name;
 };
 
@@ -96,17 +119,15 @@ static enum myr_status converse(struct myr_kernel_nic *nic,
     return MYR_OK;
 }
 
-/* Ask; `answer` gets `bytes`, and `maps` so many descriptors, or -1. One thread at a time does
- * this. */
-static enum myr_status ask(struct myr_kernel_nic *nic, struct myr_kernel_question *question,
-                           enum myr_kernel_ask what, const struct myr_talk_patience *patience,
-                           void *answer, size_t bytes, int *maps, uint32_t count,
-                           struct myr_error *error)
+/* Ask; `answer` gets `bytes`, and `maps` so many descriptors, or -1. The caller has the lock. */
+static enum myr_status ask_now(struct myr_kernel_nic *nic, struct myr_kernel_question *question,
+                               enum myr_kernel_ask what, const struct myr_talk_patience *patience,
+                               void *answer, size_t bytes, int *maps, uint32_t count,
+                               struct myr_error *error)
 {
     question->magic = MYR_KERNEL_MAGIC;
     question->ask = what;
     memset(answer, 0, bytes);
-    pthread_mutex_lock(&nic->asking);
     const enum myr_status status =
         converse(nic, question, patience, answer, bytes, maps, count, error);
     nic->deaf = MYR_ERR_NOT_YET == status;
@@ -119,6 +140,158 @@ static enum myr_status ask(struct myr_kernel_nic *nic, struct myr_kernel_questio
             }
         }
     }
+    return status;
+}
+
+/* ---- the next daemon ---- */
+
+static bool is_here(const struct myr_kernel_nic *nic)
+{
+    struct pollfd watched = {.fd = nic->connection, .events = POLLRDHUP};
+    return poll(&watched, 1, 0) <= 0 || 0 == watched.revents;
+}
+
+static bool connect_to(struct myr_kernel_nic *nic, struct myr_error *error, enum myr_status *status)
+{
+    const char *path = getenv("NICBARR_KERNEL_SOCKET");
+    int connection;
+    *status = myr_talk_connect(NULL == path || '\0' == *path ? MYR_KERNEL_SOCKET : path,
+                               daemon_name, true, &connection, error);
+    if (MYR_OK != *status) {
+        return false;
+    }
+    if (nic->connection < 0) {
+        nic->connection = connection;
+        return true;
+    }
+    const bool there = dup3(connection, nic->connection, O_CLOEXEC) >= 0;
+    close(connection);
+    nic->owed = 0;
+    nic->deaf = false;
+    return there;
+}
+
+/* Say what is answered by a status. False: it was not answered. (A daemon that has not said hello
+ * yet can be asked later. One that knows who we are takes a connection that ends for our death.) */
+static bool say(struct myr_kernel_nic *nic, enum myr_kernel_ask what, uint64_t key,
+                struct myr_kernel_answer *answer)
+{
+    struct myr_kernel_question question = {.key = key};
+    return MYR_OK ==
+           ask_now(nic, &question, what,
+                   MYR_KERNEL_HELLO == what ? myr_talk_patience_for_hello(true) : &for_others,
+                   answer, sizeof(*answer), NULL, 0, NULL);
+}
+
+static bool same_nic(const struct myr_nic_name *a, const struct myr_nic_name *b)
+{
+    return a->key == b->key && a->count == b->count &&
+           0 == memcmp(a->address, b->address, sizeof(a->address));
+}
+
+/* The next daemon has answered: is it one that has taken over, and knows us? False: it did not
+ * answer any further. */
+static bool introduce(struct myr_kernel_nic *nic, const struct myr_kernel_answer *hello)
+{
+    const struct myr_kernel_question settle = {.magic = MYR_KERNEL_MAGIC, .ask = MYR_KERNEL_SETTLE};
+    struct myr_kernel_answer answer;
+    nic->gone = MYR_OK != hello->status || !same_nic(&nic->name, &hello->nic);
+    if (nic->gone || !nic->opened) {
+        nic->number = hello->number;
+        return true;
+    }
+    if (!say(nic, MYR_KERNEL_RETURN, nic->number, &answer)) {
+        return false;
+    }
+    nic->gone = MYR_OK != answer.status;
+    for (uint32_t h = 0; !nic->gone && h < nic->held_count; ++h) {
+        if (!say(nic, MYR_KERNEL_HOLD, nic->held[h], &answer)) {
+            return false;
+        }
+        nic->gone = MYR_OK != answer.status;
+    }
+    return nic->gone || myr_talk_send(nic->connection, &settle, sizeof(settle), NULL, 0, 0);
+}
+
+/* Look for the next daemon, if it is time for that. */
+static void come_back(struct myr_kernel_nic *nic)
+{
+    const uint64_t now_us = os_now_us();
+    struct myr_kernel_answer hello;
+    enum myr_status status;
+    if (0 == nic->away_us) {
+        nic->away_us = nic->again_us = now_us;
+        nic->pause_us = AGAIN_FIRST_US;
+    }
+    if (nic->gone || now_us < nic->again_us) {
+        return;
+    }
+    if (connect_to(nic, NULL, &status) && say(nic, MYR_KERNEL_HELLO, 0, &hello) &&
+        introduce(nic, &hello)) {
+        nic->away_us = 0;
+    }
+    if (nic->gone || 0 != nic->away_us) {
+        (void)shutdown(nic->connection, SHUT_RDWR);
+    }
+    nic->again_us = os_now_us() + nic->pause_us;
+    nic->pause_us = 2 * nic->pause_us < AGAIN_MOST_US ? 2 * nic->pause_us : AGAIN_MOST_US;
+}
+
+/* Wait until one is there, for a while. The caller has the lock. False: none is. */
+static bool await_daemon(struct myr_kernel_nic *nic, uint64_t until_us)
+{
+    while (!is_here(nic)) {
+        come_back(nic);
+        if (nic->gone || os_now_us() >= until_us) {
+            return false;
+        }
+        if (0 != nic->away_us) {
+            const struct timespec nap = os_timespec_of_us(NAP_US);
+            (void)nanosleep(&nap, NULL);
+        }
+    }
+    return true;
+}
+
+enum myr_kernel_daemon myr_kernel_nic_daemon(struct myr_kernel_nic *nic)
+{
+    if (is_here(nic)) {
+        return MYR_KERNEL_HERE;
+    }
+    if (0 != pthread_mutex_trylock(&nic->asking)) {
+        return MYR_KERNEL_AWAY; /* somebody else is at it */
+    }
+    if (!is_here(nic)) {
+        come_back(nic);
+    }
+    const enum myr_kernel_daemon daemon = nic->gone           ? MYR_KERNEL_GONE
+                                          : 0 == nic->away_us ? MYR_KERNEL_HERE
+                                          : os_now_us() - nic->away_us < MYR_KERNEL_AWAY_US
+                                              ? MYR_KERNEL_AWAY
+                                              : MYR_KERNEL_LOST;
+    pthread_mutex_unlock(&nic->asking);
+    return daemon;
+}
+
+/* ---- questions ---- */
+
+/* One thread at a time does this. Where the daemon ends before it has answered, the next one is
+ * asked if it comes `within_us`. */
+static enum myr_status ask(struct myr_kernel_nic *nic, struct myr_kernel_question *question,
+                           enum myr_kernel_ask what, const struct myr_talk_patience *patience,
+                           void *answer, size_t bytes, int *maps, uint32_t count,
+                           uint64_t within_us, struct myr_error *error)
+{
+    pthread_mutex_lock(&nic->asking);
+    const uint64_t until_us = os_now_us() + within_us;
+    enum myr_status status;
+    do {
+        if (MYR_KERNEL_HELLO != what) {
+            (void)await_daemon(nic, until_us);
+        }
+        status = ask_now(nic, question, what, patience, answer, bytes, maps, count, error);
+    } while (MYR_OK != status && 0 != within_us && !is_here(nic) && !nic->gone &&
+             MYR_ERR_FOREIGN != status && os_now_us() < until_us);
     pthread_mutex_unlock(&nic->asking);
     return status;
 }
@@ -127,10 +300,10 @@ static enum myr_status ask(struct myr_kernel_nic *nic, struct myr_kernel_questio
 static enum myr_status request(struct myr_kernel_nic *nic, struct myr_kernel_question *question,
                                enum myr_kernel_ask what, const struct myr_talk_patience *patience,
                                struct myr_kernel_answer *answer, int *maps, uint32_t count,
-                               struct myr_error *error)
+                               uint64_t within_us, struct myr_error *error)
 {
     const enum myr_status status =
-        ask(nic, question, what, patience, answer, sizeof(*answer), maps, count, error);
+        ask(nic, question, what, patience, answer, sizeof(*answer), maps, count, within_us, error);
     if (MYR_OK != status) {
         return status;
     }
@@ -150,24 +323,23 @@ static enum myr_status say_hello(struct myr_kernel_nic *nic, bool hurry, struct 
     struct myr_kernel_answer answer;
     const enum myr_status status =
         request(nic, &question, MYR_KERNEL_HELLO, myr_talk_patience_for_hello(hurry), &answer, NULL,
-                0, error);
+                0, 0, error);
     nic->name = answer.nic;
+    nic->number = answer.number;
     return status;
 }
 
 enum myr_status myr_kernel_nic_open(bool hurry, struct myr_kernel_nic **nic,
                                     struct myr_error *error)
 {
-    const char *path = getenv("NICBARR_KERNEL_SOCKET");
     struct myr_kernel_nic *opening = calloc(1, sizeof(*opening));
     if (NULL == opening) {
         return myr_fail(error, MYR_ERR_OUT_OF_MEMORY, 0, "out of memory");
     }
     pthread_mutex_init(&opening->asking, NULL);
-    enum myr_status status =
-        myr_talk_connect(NULL == path || '\0' == *path ? MYR_KERNEL_SOCKET : path, daemon_name,
-                         true, &opening->connection, error);
-    if (MYR_OK == status) {
+    opening->connection = -1;
+    enum myr_status status;
+    if (connect_to(opening, error, &status)) {
         status = say_hello(opening, hurry, error);
     }
     if (MYR_OK != status) {
@@ -178,11 +350,16 @@ enum myr_status myr_kernel_nic_open(bool hurry, struct myr_kernel_nic **nic,
     return MYR_OK;
 }
 
+/* (It has left all groups. But a daemon that is to come may think otherwise.) */
 void myr_kernel_nic_close(struct myr_kernel_nic *nic)
 {
     if (nic->connection >= 0) {
+        if (nic->opened) {
+            (void)await_daemon(nic, os_now_us() + AWAIT_US);
+        }
         close(nic->connection);
     }
+    free(nic->held);
     pthread_mutex_destroy(&nic->asking);
     free(nic);
 }
@@ -197,26 +374,64 @@ enum myr_status myr_kernel_nic_report(struct myr_kernel_nic *nic, struct myr_ker
 {
     struct myr_kernel_question question = {0};
     const enum myr_status status = ask(nic, &question, MYR_KERNEL_STATUS, &for_others, report,
-                                       sizeof(*report), NULL, 0, error);
+                                       sizeof(*report), NULL, 0, 0, error);
     report->interface[sizeof(report->interface) - 1] = '\0';
     return status;
 }
 
+/* Note that the group is open. False: out of memory. */
+static bool hold(struct myr_kernel_nic *nic, uint64_t key)
+{
+    if (nic->held_count == nic->held_room) {
+        const uint32_t room = 0 == nic->held_room ? 16 : 2 * nic->held_room;
+        uint64_t *more = realloc(nic->held, room * sizeof(*more));
+        if (NULL == more) {
+            return false;
+        }
+        nic->held = more;
+        nic->held_room = room;
+    }
+    nic->held[nic->held_count++] = key;
+    return true;
+}
+
+static void let_go(struct myr_kernel_nic *nic, uint64_t key)
+{
+    uint32_t h = 0;
+    while (h < nic->held_count && key != nic->held[h]) {
+        ++h;
+    }
+    if (h < nic->held_count) {
+        nic->held[h] = nic->held[--nic->held_count];
+    }
+}
+
+/* (`opened` before the question, as the daemon may open the group and not live to say so. Then the
+ * next one is told to have it: by this question again, or not, by SETTLE.) */
 enum myr_status myr_kernel_nic_ask_open(struct myr_kernel_nic *nic,
                                         struct myr_kernel_question *question,
                                         struct mcp_kernel_seen *seen, struct myr_error *error)
 {
-    struct myr_kernel_answer answer;
+    struct myr_kernel_answer answer = {.status = MYR_OK}; /* also where none comes */
     int maps[MYR_TALK_DESCRIPTORS] = {-1, -1};
     const bool has_buffer = 0 != question->places || 0 != question->window;
-    const enum myr_status status = request(nic, question, MYR_KERNEL_OPEN, &for_opening, &answer,
-                                           maps, has_buffer ? 2 : 1, error);
+    pthread_mutex_lock(&nic->asking);
+    nic->opened = true;
+    pthread_mutex_unlock(&nic->asking);
+    enum myr_status status = request(nic, question, MYR_KERNEL_OPEN, &for_opening, &answer, maps,
+                                     has_buffer ? 2 : 1, AWAIT_US, error);
     seen->page = maps[0];
     seen->buffer = maps[1];
     seen->line = answer.line % MCP_KERNEL_LINES;
+    if (MYR_OK == status) {
+        pthread_mutex_lock(&nic->asking);
+        const bool held = hold(nic, question->key);
+        pthread_mutex_unlock(&nic->asking);
+        return held ? MYR_OK : myr_fail(error, MYR_ERR_OUT_OF_MEMORY, 0, "out of memory");
+    }
     /* It may open the group when it goes on; or it has opened it, and there is no room here for its
      * descriptors. */
-    if (MYR_OK != status && MYR_OK == answer.status) {
+    if (MYR_OK == answer.status) {
         myr_kernel_nic_ask_close(nic, question->key);
     }
     return MYR_ERR_NOT_YET == status ? MYR_ERR_SYSTEM : status;
@@ -227,7 +442,9 @@ void myr_kernel_nic_ask_close(struct myr_kernel_nic *nic, uint64_t key)
     const struct myr_kernel_question question = {
         .magic = MYR_KERNEL_MAGIC, .ask = MYR_KERNEL_CLOSE, .key = key};
     pthread_mutex_lock(&nic->asking);
-    /* What cannot be said is no harm: the group is closed when this process ends. */
+    let_go(nic, key);
+    /* What cannot be said is no harm: the next daemon hears of what is still held, and the group is
+     * closed when this process ends. */
     nic->deaf = nic->deaf ? !myr_talk_send(nic->connection, &question, sizeof(question), NULL, 0, 0)
                           : MYR_OK != myr_talk_say(nic->connection, daemon_name, &question,
                                                    sizeof(question), &for_others, NULL);
@@ -239,12 +456,6 @@ bool myr_kernel_nic_ask_missing(struct myr_kernel_nic *nic, uint64_t key,
 {
     struct myr_kernel_question question = {.key = key};
     return MYR_OK == ask(nic, &question, MYR_KERNEL_MISSING, &for_others, missing, sizeof(*missing),
-                         NULL, 0, NULL) &&
+                         NULL, 0, 0, NULL) &&
            missing->count <= MCP_KERNEL_MESSAGES;
-}
-
-bool myr_kernel_nic_alive(const struct myr_kernel_nic *nic)
-{
-    struct pollfd watched = {.fd = nic->connection, .events = POLLRDHUP};
-    return poll(&watched, 1, 0) <= 0 || 0 == watched.revents;
 }

@@ -1,9 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * What myrd --kernel and its clients say to each other over its Unix socket (SOCK_SEQPACKET). A
- * client asks and the daemon answers, one after the other. When a connection closes, its process
- * has left all its groups. Those that it had not closed before fail. A user who has too many
- * connections has further ones closed without a word.
+ * client asks and the daemon answers, one after the other. When a client closes its connection, its
+ * process has left all its groups. Those that it had not closed before fail. A user who has too
+ * many connections has further ones closed without a word.
+ *
+ * When the daemon goes, the next one may take over its NIC, with all groups and who holds them.
+ * Then it has the same name. A client connects to it, says HELLO, RETURN with the number that it
+ * had before, HOLD for each group that it still has, and SETTLE. What it does not hold any more it
+ * has left.
  */
 #ifndef MYR_KERNEL_WORDS_H
 #define MYR_KERNEL_WORDS_H
@@ -14,7 +19,7 @@
 #include "firmware/kernel/kernel.h"
 #include "libmyr/soft/nic.h"
 
-#define MYR_KERNEL_MAGIC UINT32_C(0x6d796b4a) /* "mykJ"; changes with what follows */
+#define MYR_KERNEL_MAGIC UINT32_C(0x6d796b4b) /* "mykK"; changes with what follows */
 
 /* Where it listens; NICBARR_KERNEL_SOCKET in the environment of daemon and clients says otherwise.
  */
@@ -25,7 +30,10 @@ enum myr_kernel_ask {
     MYR_KERNEL_OPEN,      /* open the group or share the one with this key; answered with a page */
     MYR_KERNEL_CLOSE,  /* this process has done with the group. Not answered: nobody waits for it */
     MYR_KERNEL_STATUS, /* what do you do? Answered with a report */
-    MYR_KERNEL_MISSING /* whom does this group wait for? Answered with a list */
+    MYR_KERNEL_MISSING, /* whom does this group wait for? Answered with a list */
+    MYR_KERNEL_RETURN,  /* a daemon before has known this process by the number in `key` */
+    MYR_KERNEL_HOLD,    /* ... when it opened this group */
+    MYR_KERNEL_SETTLE   /* ... and it holds no others. Not answered */
 };
 
 struct myr_kernel_question {
@@ -49,6 +57,7 @@ struct myr_kernel_answer {
      * broadcasts, of its buffer; and the place of the group's line on the page */
     uint32_t line;
     uint32_t zero;
+    uint64_t number; /* HELLO: of the client; it tells it to the next daemon (RETURN) */
 };
 
 /* The answer to MISSING. It names nobody where the process has no such group. */

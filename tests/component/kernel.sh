@@ -141,7 +141,7 @@ cat > "$scratch/dies.sh" << 'EOS'
 "$NETHOSTS_MPIRUN" "$@" &
 job=$!
 until grep -q "@kernel" "$dies_out"; do sleep 0.1; done
-kill -KILL "$(pgrep -n -x myrd)"
+kill -TERM "$(pgrep -n -x myrd)"
 wait $job
 EOS
 chmod +x "$scratch/dies.sh"
@@ -153,7 +153,8 @@ breaks() { # NETHOSTS-ARGUMENT... MPIRUN-ARGUMENT...
     status=$?
     [ "$status" != 0 ] && [ "$status" != 124 ] && said "nicbarr: .*the kernel's NIC of this node"
 }
-check "killed in the middle of a job: the job ends with a line" breaks --kernel --shell 2 1 "$scratch/dies.sh"
+# (Killed: tests/component/myrd_restart.sh.)
+check "told to end in the middle of a job: the job ends with a line" breaks --kernel --shell 2 1 "$scratch/dies.sh"
 
 # ---- the NICs' interfaces get other names, or go: a cable of their own, so that mpirun keeps its
 

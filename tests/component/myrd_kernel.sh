@@ -54,14 +54,15 @@ few_rights() { # PID BOUNDING-SET
         [ "$(xargs < "$scratch/out")" = "$right NoNewPrivs 1 Seccomp $filter" ] || return 1
     done
 }
-no_files() { # PID
-    local its=/proc/$1/root
-    [ -e "$its/." ] && [ -z "$(ls -A "$its/")" ]
+# A pin cannot be opened but by bpf(2), so these are files that only the daemon has any use for.
+its_pins_alone() { # PID
+    [ -e "/proc/$1/root/kept" ] && [ -z "$(find "/proc/$1/root/" -mindepth 1 -type d)" ] &&
+        [ ! -e "/proc/$1/root/../../nicbarr" ]
 }
 filter=0
 ! ldd "$myrd" | grep -q libseccomp || filter=2
 check "it keeps the rights that it needs, and no others" few_rights "$daemon" 0000000000000000
-check "it has no files" no_files "$daemon"
+check "it has no files but its NIC's pins" its_pins_alone "$daemon"
 
 a_second() { ! on 1 "$myrd" --kernel && said "runs already"; } > "$scratch/out" 2>&1
 check "a second one is refused" a_second
@@ -117,8 +118,30 @@ ends() {
     kill -TERM "$daemon"
     until [ "$(kernel 1 k)" = None ]; do sleep 0.05; done
     while [ -e "$scratch/1/sock" ]; do sleep 0.05; done
+    while [ -e "/proc/$daemon/fd/0" ]; do sleep 0.05; done
 }
 check "SIGTERM ends it, and its socket" ends
+check "and the NIC's pins" [ -z "$(ls /sys/fs/bpf/nicbarr)" ]
+
+# ---- what a killed one has left is of another version
+
+another_version() {
+    on 1 "$myrd" --kernel || return 1
+    daemon=$(kernel 1 'k["runner"]')
+    kill -KILL "$daemon"
+    until [ "$(kernel 1 k)" = None ]; do sleep 0.05; done
+    bpftool map update pinned /sys/fs/bpf/nicbarr/*/kept key 0 0 0 0 value 99 0 0 0 1 0 0 0 0 0 0 0 \
+        0 0 0 0 0 0 0 0 0 0 0 0 ||
+        return 1
+    on 1 "$myrd" --kernel --foreground > "$scratch/out" 2>&1 &
+    while [ "$(kernel 1 k)" = None ]; do kill -0 $! && sleep 0.05 || return 1; done
+    daemon=$(kernel 1 'k["runner"]')
+    ends
+    [ "$(grep -c "of another version" "$scratch/out")" = 1 ]
+}
+if command -v bpftool > "$scratch/out"; then
+    check "the NIC of another version: a line, and a new one" another_version
+fi
 
 # ---- its interface gets another name, or goes
 

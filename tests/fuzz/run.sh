@@ -54,8 +54,8 @@ use() { # TARGET
             reached=(myrd/server.c) ;;
         kernel_server)
             longest=500 least=70 linked=("$wrap")
-            parts=("${daemon[@]}" tests/unit/kernel_double.c myrd/users.c firmware/kernel/hooks.c
-                myrd/kernel_{server,clients,plan,meeting,hosts,groups,interface,guard}.c)
+            parts=("${daemon[@]}" tests/unit/kernel_double.c myrd/users.c firmware/kernel/hooks.c firmware/kernel/pins.c
+                myrd/kernel_{server,clients,plan,meeting,hosts,groups,holders,interface,guard}.c)
             reached=(myrd/kernel_{server,clients,plan,meeting,hosts,groups}.c) ;;
         hello)
             longest=1000 least=90 reached=(coll_nicbarr/{hello,census}.c) ;;

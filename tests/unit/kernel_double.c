@@ -23,6 +23,9 @@ static struct double_group groups[GROUPS_EVER];
 static uint32_t ever, met, asked, absent_asked;
 static struct mcp_ip absent_ip; /* none: all hosts answer */
 static int page = -1, buffer = -1;
+static bool keeps;
+static uint64_t kept_key;
+static struct mcp_kernel_holder holders[MCP_KERNEL_HOLDERS];
 static int watch = -1; /* pipe: what is told of who is stuck */
 static int telling = -1;
 
@@ -43,6 +46,8 @@ void double_reset(void)
 {
     pthread_mutex_lock(&lock);
     memset(groups, 0, ever * sizeof(groups[0]));
+    memset(holders, 0, sizeof(holders));
+    keeps = false;
     if (page >= 0) {
         close(page);
         close(buffer);
@@ -55,6 +60,13 @@ void double_reset(void)
         close(telling);
         watch = telling = -1;
     }
+    pthread_mutex_unlock(&lock);
+}
+
+void double_keep(bool keep)
+{
+    pthread_mutex_lock(&lock);
+    keeps = keep;
     pthread_mutex_unlock(&lock);
 }
 
@@ -202,6 +214,32 @@ int mcp_kernel_load(const struct mcp_ip *ip, uint16_t port, struct mcp_kernel **
     return 0;
 }
 
+int mcp_kernel_load_kept(const struct mcp_ip *ip, uint16_t port, struct mcp_kernel **kernel,
+                         char note[MCP_KERNEL_WHY], char why[MCP_KERNEL_WHY])
+{
+    note[0] = '\0';
+    return mcp_kernel_load(ip, port, kernel, why);
+}
+
+bool mcp_kernel_taken(const struct mcp_kernel *kernel)
+{
+    (void)kernel;
+    return keeps;
+}
+
+struct mcp_pins *mcp_kernel_pins(struct mcp_kernel *kernel)
+{
+    static struct mcp_pins none = MCP_NO_PINS;
+    (void)kernel;
+    return &none;
+}
+
+void mcp_kernel_keep_key(struct mcp_kernel *kernel, uint64_t *key)
+{
+    (void)kernel;
+    *key = kept_key = keeps ? kept_key : *key;
+}
+
 int mcp_kernel_stand(struct mcp_kernel *kernel, char why[MCP_KERNEL_WHY])
 {
     if (somebody_stands) {
@@ -226,6 +264,11 @@ void mcp_kernel_close(struct mcp_kernel *kernel)
     free(kernel);
 }
 
+void mcp_kernel_leave(struct mcp_kernel *kernel)
+{
+    mcp_kernel_close(kernel);
+}
+
 /* All groups have lines of one page, and the same buffer. */
 int mcp_kernel_group_open(struct mcp_kernel *kernel, const struct mcp_kernel_plan *plan,
                           struct mcp_kernel_seen *seen, char why[MCP_KERNEL_WHY])
@@ -241,13 +284,82 @@ int mcp_kernel_group_open(struct mcp_kernel *kernel, const struct mcp_kernel_pla
     const bool room = page >= 0 && ever < GROUPS_EVER;
     if (room) {
         *seen = (struct mcp_kernel_seen){page, ever % MCP_KERNEL_LINES,
-                                         0 == plan->places && 0 == plan->window ? -1 : buffer};
-        groups[ever++] = (struct double_group){.plan = *plan, .open = true, .line = seen->line};
+                                         0 == plan->places && 0 == plan->window ? -1 : buffer,
+                                         ever % MCP_KERNEL_GROUPS};
+        groups[ever++] = (struct double_group){
+            .plan = *plan, .open = true, .line = seen->line, .number = seen->number};
     } else {
         snprintf(why, MCP_KERNEL_WHY, "the double has no page");
     }
     pthread_mutex_unlock(&lock);
     return room ? 0 : -1;
+}
+
+/* ---- what was left ---- */
+
+/* The next one behind that with this key. */
+static uint32_t behind(uint64_t key)
+{
+    return 0 == key ? 0 : (uint32_t)(find(key) - groups) + 1;
+}
+
+bool mcp_kernel_next_group(struct mcp_kernel *kernel, uint64_t *key)
+{
+    (void)kernel;
+    pthread_mutex_lock(&lock);
+    uint32_t g = behind(*key);
+    while (g < ever && !groups[g].open) {
+        ++g;
+    }
+    *key = g < ever ? groups[g].plan.key : 0;
+    pthread_mutex_unlock(&lock);
+    return 0 != *key;
+}
+
+bool mcp_kernel_next_late(struct mcp_kernel *kernel, uint64_t *key, struct mcp_kernel_late *late)
+{
+    (void)kernel;
+    pthread_mutex_lock(&lock);
+    uint32_t g = behind(*key);
+    while (g < ever && !groups[g].kept) {
+        ++g;
+    }
+    *key = g < ever ? groups[g].plan.key : 0;
+    *late =
+        (struct mcp_kernel_late){.closed_ns = ever - g, .uid = g < ever ? groups[g].plan.uid : 0};
+    pthread_mutex_unlock(&lock);
+    return 0 != *key;
+}
+
+bool mcp_kernel_recall(struct mcp_kernel *kernel, uint64_t key, struct mcp_kernel_recalled *group)
+{
+    (void)kernel;
+    pthread_mutex_lock(&lock);
+    const struct double_group *found = find(key);
+    *group = (struct mcp_kernel_recalled){
+        .plan = found->plan,
+        .seen = {page, found->line,
+                 0 == found->plan.places && 0 == found->plan.window ? -1 : buffer, found->number},
+        .failed = 0 != found->failed,
+        .leaves = 0 != found->started,
+        .last = found->done + 1,
+    };
+    pthread_mutex_unlock(&lock);
+    return true;
+}
+
+void mcp_kernel_note_holder(struct mcp_kernel *kernel, uint32_t place,
+                            const struct mcp_kernel_holder *holder)
+{
+    (void)kernel;
+    holders[place] = *holder;
+}
+
+void mcp_kernel_recall_holder(struct mcp_kernel *kernel, uint32_t place,
+                              struct mcp_kernel_holder *holder)
+{
+    (void)kernel;
+    *holder = holders[place];
 }
 
 void mcp_kernel_group_close(struct mcp_kernel *kernel, uint64_t key)
@@ -312,6 +424,18 @@ int mcp_kernel_ring(struct mcp_kernel *kernel, uint64_t key, enum mcp_ring ring)
     pthread_cond_broadcast(&changed);
     pthread_mutex_unlock(&lock);
     return 0;
+}
+
+void mcp_kernel_group_give_up(struct mcp_kernel *kernel, uint64_t key)
+{
+    (void)kernel;
+    pthread_mutex_lock(&lock);
+    const struct double_group *group = find(key);
+    const uint32_t removed = MCP_KERNEL_REMOVED;
+    (void)!pwrite(page, &removed, sizeof(removed),
+                  (off_t)(sizeof(struct mcp_kernel_line) * group->line +
+                          offsetof(struct mcp_kernel_line, failed)));
+    pthread_mutex_unlock(&lock);
 }
 
 /* Each epoch but 0 has data that somebody may miss. A broadcast may always be missed. */

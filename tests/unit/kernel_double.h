@@ -17,13 +17,17 @@
 /* One group that was ever opened. */
 struct double_group {
     struct mcp_kernel_plan plan;
-    uint32_t line;
+    uint32_t line, number;
     bool open;
     bool kept; /* closed, and not forgotten */
     bool waits;
     uint32_t done;
     uint32_t asked, failed, started; /* how often was rung: for the last, to say farewell */
 };
+
+/* The next NIC is taken over: what is open and closed now, and who holds that. (mcp_kernel_leave()
+ * leaves it as it is.) Or it begins anew, with nothing. */
+void double_keep(bool keep);
 
 /* As if nothing had ever been; no NIC may be open. */
 void double_reset(void);

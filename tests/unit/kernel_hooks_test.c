@@ -125,7 +125,7 @@ static int end(void **state)
 
 static int stand(struct mcp_hooks *hooks, const char *name)
 {
-    return mcp_hooks_stand(hooks, interface, program, name, false);
+    return mcp_hooks_stand(hooks, interface, program, name, false, NULL);
 }
 
 /* ---- standing ---- */
@@ -134,7 +134,7 @@ static void by_what_the_kernel_has(void **state)
 {
     (void)state;
     struct mcp_hooks hooks;
-    assert_int_equal(mcp_hooks_stand(&hooks, interface, program, "one", true), 0);
+    assert_int_equal(mcp_hooks_stand(&hooks, interface, program, "one", true, NULL), 0);
     expect("one", mcp_hooks_stay(&hooks));
     mcp_hooks_leave(&hooks);
     expect("one", 0);
@@ -156,7 +156,7 @@ static void nowhere(void **state)
 {
     (void)state;
     struct mcp_hooks hooks;
-    assert_int_equal(mcp_hooks_stand(&hooks, 9999, program, "one", false), -1);
+    assert_int_equal(mcp_hooks_stand(&hooks, 9999, program, "one", false, NULL), -1);
     assert_int_equal(errno, ENODEV);
     mcp_hooks_leave(&hooks);
     hooks = MCP_NO_HOOKS;
@@ -240,7 +240,7 @@ static void stand_there(uint32_t guarded, void *context)
     (void)setpgid(0, 0);
     CREW_CHECK(0 == stand(&hooks, names[guarded >> 1]), "%s", strerror(errno));
     if (0 != guarded % 2) {
-        CREW_CHECK(MYR_OK == myrd_guard_start(&hooks, &guard, &error), "%s", error.text);
+        CREW_CHECK(MYR_OK == myrd_guard_start(&hooks, false, &guard, &error), "%s", error.text);
         CREW_CHECK(guard >= 0 && !mcp_hooks_stay(&hooks), "no guard");
     }
     CREW_CHECK(1 == write(ready[1], "", 1), "a word");
@@ -331,7 +331,7 @@ static void a_guard_ends_when_told(void **state)
     struct myr_error error;
     int guard;
     assert_int_equal(stand(&hooks, "one"), 0);
-    assert_int_equal(myrd_guard_start(&hooks, &guard, &error), MYR_OK);
+    assert_int_equal(myrd_guard_start(&hooks, false, &guard, &error), MYR_OK);
     assert_false(mcp_hooks_stay(&hooks));
     mcp_hooks_leave(&hooks); /* which are the guard's by now */
     expect("one", 1);
@@ -346,7 +346,7 @@ static void no_guard_is_needed(void **state)
     struct mcp_hooks hooks = MCP_NO_HOOKS;
     struct myr_error error;
     int guard;
-    assert_int_equal(myrd_guard_start(&hooks, &guard, &error), MYR_OK);
+    assert_int_equal(myrd_guard_start(&hooks, false, &guard, &error), MYR_OK);
     assert_int_equal(guard, -1);
     myrd_guard_end(guard);
     assert_int_equal(wait(NULL), -1);
@@ -389,7 +389,7 @@ static void what_a_guard_may(void **state)
     char command[80];
     int guard;
     assert_int_equal(stand(&hooks, "one"), 0);
-    assert_int_equal(myrd_guard_start(&hooks, &guard, &error), MYR_OK);
+    assert_int_equal(myrd_guard_start(&hooks, false, &guard, &error), MYR_OK);
     const pid_t pid = only_child();
     for (size_t s = 0; s < sizeof(signals) / sizeof(signals[0]); ++s) {
         assert_int_equal(kill(pid, signals[s]), 0);

@@ -356,7 +356,7 @@ tests_unit_kernel_interface_test_LDADD = $(unit_libs)
 
 ## Where that stands at an interface, and who cleans up there.
 tests_unit_kernel_hooks_test_SOURCES = tests/unit/kernel_hooks_test.c $(unit_common) \
-    firmware/kernel/hooks.h firmware/kernel/hooks.c \
+    firmware/kernel/hooks.h firmware/kernel/hooks.c firmware/kernel/pins.h firmware/kernel/pins.c \
     myrd/kernel_guard.h myrd/kernel_guard.c myrd/rights.h myrd/rights.c $(myrd_filter_sources)
 tests_unit_kernel_hooks_test_CFLAGS = $(unit_cflags)
 tests_unit_kernel_hooks_test_CPPFLAGS = $(AM_CPPFLAGS) $(with_seccomp)
@@ -371,15 +371,16 @@ tests_unit_kernel_server_test_SOURCES = tests/unit/kernel_server_test.c $(unit_c
     tests/unit/kernel_server/shares.c tests/unit/kernel_server/stuck.c \
     tests/unit/kernel_server/meetings.c tests/unit/kernel_server/clients.c \
     tests/unit/kernel_server/nonsense.c tests/unit/kernel_server/hosts.c \
-    tests/unit/kernel_server/connections.c tests/unit/kernel_server/processes.c \
+    tests/unit/kernel_server/takeovers.c tests/unit/kernel_server/connections.c tests/unit/kernel_server/processes.c \
     tests/unit/kernel_double.h tests/unit/kernel_double.c \
     myrd/place.h myrd/place.c myrd/log.h myrd/log.c myrd/rights.h myrd/rights.c $(myrd_kernel_sources) \
-    firmware/kernel/hooks.h firmware/kernel/hooks.c $(myrd_filter_sources)
+    firmware/kernel/hooks.h firmware/kernel/hooks.c firmware/kernel/pins.h firmware/kernel/pins.c \
+    $(myrd_filter_sources)
 tests_unit_kernel_server_test_CFLAGS = $(unit_cflags)
 tests_unit_kernel_server_test_LDADD = $(unit_libs) $(SECCOMP_LIBS)
 
 ## The kernel's NIC itself, where this machine has one and lets us; else the test skips itself.
-unit_kernel = tests/unit/kernel_test.c tests/unit/kernel/tests.h \
+unit_kernel = tests/unit/kernel_test.c tests/unit/kernel/tests.h tests/unit/kernel/takeover.c \
     tests/unit/kernel/network.h tests/unit/kernel/network.c \
     tests/unit/kernel/frames.h tests/unit/kernel/frames.c \
     tests/unit/kernel/expected.h tests/unit/kernel/expected.c \

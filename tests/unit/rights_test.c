@@ -353,7 +353,8 @@ static void keep_without_setpcap(uint32_t rank, void *context)
     data[0].permitted = data[0].effective = CAP_TO_MASK(CAP_KILL) | CAP_TO_MASK(CAP_CHOWN);
     data[1].permitted = data[1].effective = 0;
     CREW_CHECK(0 == syscall(SYS_capset, &header, data), "capset");
-    CREW_CHECK(MYR_OK == myrd_rights_leave_files(&error), "%s", error.text);
+    bool left;
+    CREW_CHECK(MYR_OK == myrd_rights_leave_files(-1, &left, &error) && !left, "%s", error.text);
     CREW_CHECK(MYR_OK == myrd_rights_keep(UINT64_C(1) << CAP_KILL, &error), "%s", error.text);
     CREW_CHECK(UINT64_C(1) << CAP_KILL == status_of("CapEff"), "capabilities");
     CREW_CHECK(1 == status_of("NoNewPrivs"), "new privileges");
@@ -379,7 +380,8 @@ static void leave_files(uint32_t rank, void *context)
     (void)rank;
     (void)context;
     const int folder = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
-    CREW_CHECK(MYR_OK == myrd_rights_leave_files(&error), "%s", error.text);
+    bool left;
+    CREW_CHECK(MYR_OK == myrd_rights_leave_files(-1, &left, &error) && left, "%s", error.text);
     DIR *root = opendir("/");
     uint32_t count = 0;
     CREW_CHECK(NULL != root, "no root at all: %s", strerror(errno));

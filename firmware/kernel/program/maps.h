@@ -125,6 +125,28 @@ struct {
     __uint(max_entries, MCP_KERNEL_TOLD);
 } stuck SEC(".maps");
 
+/* What the owner keeps for the one after it (kernel.h). */
+struct {
+    __uint(type, BPF_MAP_TYPE_ARRAY);
+    __uint(max_entries, 1);
+    __type(key, uint32_t);
+    __type(value, struct mcp_kernel_kept);
+} kept SEC(".maps");
+
+struct {
+    __uint(type, BPF_MAP_TYPE_ARRAY);
+    __uint(max_entries, MCP_KERNEL_HOLDERS);
+    __type(key, uint32_t);
+    __type(value, struct mcp_kernel_holder);
+} holders SEC(".maps");
+
+struct {
+    __uint(type, BPF_MAP_TYPE_ARRAY);
+    __uint(max_entries, MCP_KERNEL_PAGES + MCP_KERNEL_BUFFERS);
+    __type(key, uint32_t);
+    __type(value, struct mcp_kernel_page_owner);
+} owners SEC(".maps");
+
 /* All functions that are under way have 512 bytes of stack together, and older kernels count each
  * one's in steps of 32. So what is not needed at the same time is in functions of its own. */
 #define APART static __attribute__((noinline))

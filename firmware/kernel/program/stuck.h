@@ -82,15 +82,31 @@ static int look_who_is_stuck(void *map, const uint32_t *zero, struct watch *watc
     return 0;
 }
 
-/* The owner runs this once, before anything else. */
+/*
+ * The owner runs this once, before anything else. The timer of a NIC that was taken over is there
+ * already, and calls the program before this one, until now. Its next look may have been lost with
+ * that: look once.
+ */
 SEC("tc")
 int mcp_begin(struct __sk_buff *nothing)
 {
+    enum { THERE = -16 /* EBUSY */ };
     const uint32_t zero = 0;
     struct watch *watch = bpf_map_lookup_elem(&watches, &zero);
     (void)nothing;
-    return !watch || bpf_timer_init(&watch->timer, &watches, 1 /* CLOCK_MONOTONIC */) < 0 ||
-           bpf_timer_set_callback(&watch->timer, look_who_is_stuck) < 0;
+    if (!watch) {
+        return 1;
+    }
+    const long made = bpf_timer_init(&watch->timer, &watches, 1 /* CLOCK_MONOTONIC */);
+    if ((made < 0 && THERE != made) ||
+        bpf_timer_set_callback(&watch->timer, look_who_is_stuck) < 0) {
+        return 1;
+    }
+    if (THERE == made) {
+        (void)__sync_lock_test_and_set(&watch->armed, 0);
+        arm(watch);
+    }
+    return 0;
 }
 
 #endif

@@ -77,4 +77,8 @@ void unknown_neighbour(void **state);
 void rings_do_not_depend_on_one_peer(void **state);
 void hosts_are_forgotten_when_nobody_needs_them(void **state);
 
+/* takeover.c */
+void the_next_owner_takes_over(void **state);
+void what_is_taken_stays_taken(void **state);
+
 #endif

@@ -51,7 +51,7 @@ void clients_share_a_page(void **state)
     myr_kernel_nic_ask_close(one, 7);
     assert_int_equal(myr_kernel_nic_report(one, report, NULL), MYR_OK);
     assert_int_equal(report->groups, 1); /* the other one has it */
-    assert_true(myr_kernel_nic_alive(one));
+    assert_int_equal(myr_kernel_nic_daemon(one), MYR_KERNEL_HERE);
     myr_kernel_nic_close(one);
     myr_kernel_nic_ask_close(other, 7);
     assert_int_equal(myr_kernel_nic_report(other, report, NULL), MYR_OK);
@@ -204,9 +204,9 @@ void a_server_that_ends_is_noticed(void **state)
     struct myr_kernel_question question = question_of_two(7, "127.0.0.2");
     struct myr_error error;
     struct mcp_kernel_seen seen;
-    assert_true(myr_kernel_nic_alive(nic));
+    assert_int_equal(myr_kernel_nic_daemon(nic), MYR_KERNEL_HERE);
     assert_int_equal(end_server(state), 0);
-    assert_false(myr_kernel_nic_alive(nic));
+    assert_int_not_equal(myr_kernel_nic_daemon(nic), MYR_KERNEL_HERE);
     assert_int_equal(myr_kernel_nic_ask_open(nic, &question, &seen, &error), MYR_ERR_SYSTEM);
     myr_kernel_nic_close(nic);
     assert_int_equal(myr_kernel_nic_open(false, &none, &error), MYR_ERR_NOT_THERE);

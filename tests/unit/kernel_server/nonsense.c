@@ -55,7 +55,7 @@ void nonsense_ends_the_connection(void **state)
             words[b] = (uint8_t)crew_random(&random);
         }
         question->magic = 0 == kind ? 0 : MYR_KERNEL_MAGIC;
-        question->ask = 1 == kind ? 0 : 2 == kind ? MYR_KERNEL_MISSING + 1 : MYR_KERNEL_OPEN;
+        question->ask = 1 == kind ? 0 : 2 == kind ? MYR_KERNEL_SETTLE + 1 : MYR_KERNEL_OPEN;
         if (kind >= 3) {
             bytes = 3 == kind ? sizeof(words) : 1 + crew_below(&random, sizeof(*question) - 1);
         }
@@ -67,7 +67,7 @@ void nonsense_ends_the_connection(void **state)
         assert_int_equal(recv(raw, &answer, sizeof(answer), 0), 0);
         close(raw);
     }
-    assert_true(myr_kernel_nic_alive(nic));
+    assert_int_equal(myr_kernel_nic_daemon(nic), MYR_KERNEL_HERE);
     myr_kernel_nic_close(nic);
 }
 

@@ -81,4 +81,10 @@ void who_fails_to_join_keeps_nothing(void **state);
 void groups_have_lines_of_their_own(void **state);
 void a_process_broadcasts(void **state);
 
+/* takeovers.c */
+void the_next_daemon_knows_who_holds_what(void **state);
+void who_comes_back_holds_on(void **state);
+void groups_that_nobody_holds_are_closed(void **state);
+void closed_groups_stay_closed(void **state);
+
 #endif

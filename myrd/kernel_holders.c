@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Who holds which groups; see kernel_holders.h. */
+#include "myrd/kernel_holders.h"
+
+#include <string.h>
+#include <time.h>
+
+/* By the clock that the start of processes is told by. */
+static uint64_t boot_time_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_BOOTTIME, &now);
+    return (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
+}
+
+/* Its place; one that is free where `holder` is 0. The end of the table: there is none. */
+static uint32_t find(const struct myrd_holders *holders, uint64_t holder)
+{
+    uint32_t h = 0;
+    while (h < holders->count && holder != holders->holder[h].number) {
+        ++h;
+    }
+    return h < holders->count || 0 == holder ? h : MCP_KERNEL_HOLDERS;
+}
+
+static void note(const struct myrd_holders *holders, uint32_t place)
+{
+    mcp_kernel_note_holder(holders->kernel, place, &holders->holder[place]);
+}
+
+void myrd_holders_recall(struct myrd_holders *holders)
+{
+    for (uint32_t h = 0; h < MCP_KERNEL_HOLDERS; ++h) {
+        mcp_kernel_recall_holder(holders->kernel, h, &holders->holder[h]);
+        if (0 != holders->holder[h].number) {
+            holders->count = h + 1;
+        }
+    }
+}
+
+/* Forget those of the holder that are not among these; a holder of none is nobody. */
+static void keep(struct mcp_kernel_holder *holder, const uint64_t groups[MCP_KERNEL_GROUPS / 64])
+{
+    uint64_t left = 0;
+    for (uint32_t w = 0; w < MCP_KERNEL_GROUPS / 64; ++w) {
+        holder->groups[w] &= groups[w];
+        left |= holder->groups[w];
+    }
+    if (0 == left) {
+        holder->number = 0;
+    }
+}
+
+void myrd_holders_keep(struct myrd_holders *holders, const uint64_t groups[MCP_KERNEL_GROUPS / 64])
+{
+    for (uint32_t h = 0; h < holders->count; ++h) {
+        if (0 != holders->holder[h].number) {
+            keep(&holders->holder[h], groups);
+            note(holders, h);
+        }
+    }
+}
+
+void myrd_holders_hold(struct myrd_holders *holders, uint64_t number, uint32_t uid, uint32_t group)
+{
+    uint32_t place = find(holders, number);
+    if (MCP_KERNEL_HOLDERS == place) {
+        place = find(holders, 0);
+        if (MCP_KERNEL_HOLDERS == place) {
+            return;
+        }
+        holders->count += place == holders->count;
+        holders->holder[place] =
+            (struct mcp_kernel_holder){.number = number, .since_ns = boot_time_ns(), .uid = uid};
+    }
+    holders->holder[place].groups[group / 64] |= UINT64_C(1) << group % 64;
+    note(holders, place);
+}
+
+void myrd_holders_let_go(struct myrd_holders *holders, uint64_t number, uint32_t group)
+{
+    const uint32_t place = find(holders, number);
+    if (MCP_KERNEL_HOLDERS == place) {
+        return;
+    }
+    uint64_t others[MCP_KERNEL_GROUPS / 64];
+    memset(others, 0xff, sizeof(others));
+    others[group / 64] &= ~(UINT64_C(1) << group % 64);
+    keep(&holders->holder[place], others);
+    note(holders, place);
+}

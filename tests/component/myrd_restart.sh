@@ -1,0 +1,72 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+# Daemons of the kernel's NIC are killed under running jobs, at random moments, and started again: the
+# jobs do not notice. With programs that make and free communicators, have many barriers outstanding,
+# and carry data. Then a daemon that ends cleanly, and one that never comes back.
+#
+#     KILLS=1000 make check TESTS=tests/component/myrd_restart.sh
+#
+# has so many kills under each program (10). The seed (NICBARR_SEED) decides who is killed when.
+. "$(dirname "$0")/common.sh"
+. "$(dirname "$0")/hosts_common.sh"
+. "$(dirname "$0")/playing_common.sh"
+"$nethosts" --kernel --shell 2 true > "$scratch/out" 2>&1
+if [ $? = 77 ]; then
+    echo "skip: $(cat "$scratch/out")"
+    exit 77
+fi
+kills=${KILLS:-10}
+patience=$((patience + 4 * kills))
+export kills seed myrd=$builddir/myrd/myrd said=$scratch/out
+
+cat > "$scratch/restarts.sh" << 'EOS'
+#!/bin/bash
+# The daemon of this host: that in its network namespace.
+daemon_of() { # HOST
+    local network pid
+    network=$("$NETHOSTS_RUN" "$1" readlink /proc/self/ns/net)
+    for pid in $(pgrep -x myrd); do
+        [ "$(readlink "/proc/$pid/ns/net")" != "$network" ] || echo "$pid"
+    done
+}
+RANDOM=$seed
+"$NETHOSTS_MPIRUN" "$@" &
+job=$!
+until grep -q "@kernel" "$said"; do kill -0 $job && sleep 0.05 || exit 1; done
+for kill in $(seq "$kills"); do
+    host=$((1 + RANDOM % NETHOSTS_HOSTS))
+    sleep "0.$((100 + RANDOM % 900))"
+    kill -0 $job || break
+    daemon=$(daemon_of $host)
+    kill -KILL $daemon
+    while [ -e "/proc/$daemon/fd/0" ]; do sleep 0.01; done
+    sleep "$((RANDOM % 2)).$((100 + RANDOM % 900))"
+    "$NETHOSTS_RUN" $host "$myrd" --kernel || exit 1
+done
+kill -0 $job && echo "killed: $kill" || exit 1
+if [ -n "${until-}" ]; then
+    touch "$until"
+    wait $job
+else # its program goes on for ever
+    kill $job
+    wait $job
+    echo "ok, it went on"
+fi
+EOS
+chmod +x "$scratch/restarts.sh"
+
+export until=$scratch/until
+algorithms=(dissemination:1 pairwise tree:2)
+unharmed() { # HOSTS PER-HOST MPIRUN-ARGUMENT...
+    rm -f "$until"
+    on_hosts --kernel --shell "$1" "$2" "$scratch/restarts.sh" --mca coll_nicbarr_verbose 1 \
+        --mca coll_nicbarr_algorithm "${algorithms[turn++ % 3]}@kernel" "${@:3}" &&
+        said "killed: $kills" && ! said "the kernel's NIC of this node"
+}
+check "barriers" unharmed 3 2 "$programs/barrier_ledger" --iterations 100 --until "$until" \
+    --ledger "$scratch/ledger" --seed "$seed"
+until="" check "communicators that come and go" unharmed 2 2 "$programs/barrier_shapes" --steps 1000000 --alive 15 \
+    --ledger "$scratch/ledger" --seed "$seed"
+check "data" unharmed 3 1 "$programs/data" --until "$until" --seed "$seed" --watchdog "$patience"
+
+finish

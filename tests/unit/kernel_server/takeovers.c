@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The next daemon: groups and their holders are as the one before has left them, whenever that was.
+ * Who comes back holds on to what it says; who does not, holds on until it dies.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <stdlib.h>
+#include <cmocka.h>
+
+#include "myrd/kernel_holders.h"
+#include "tests/unit/kernel_double.h"
+#include "tests/unit/kernel_server/groups.h"
+#include "tests/unit/kernel_server/questions.h"
+#include "tests/unit/kernel_server/tests.h"
+
+enum { ONE_PID = 4000, OTHER_PID = 4001 };
+
+static uint64_t one_holder(void)
+{
+    return myrd_holder_number(1, ONE_PID);
+}
+
+static uint64_t other_holder(void)
+{
+    return myrd_holder_number(2, OTHER_PID);
+}
+
+/* This daemon is killed, and the next one begins. */
+static struct myrd_groups *take_over(void **state)
+{
+    double_keep(true);
+    myrd_groups_abandon(*state);
+    struct myrd_groups *groups = myrd_groups_make(NULL, &nobody);
+    *state = groups;
+    assert_non_null(groups);
+    return groups;
+}
+
+static uint32_t count_holders(const struct myrd_groups *groups)
+{
+    uint32_t count = 0;
+    for (uint32_t h = 0; h < MCP_KERNEL_HOLDERS; ++h) {
+        count += NULL != myrd_groups_holder(groups, h);
+    }
+    return count;
+}
+
+void the_next_daemon_knows_who_holds_what(void **state)
+{
+    struct myrd_groups *groups = *state;
+    assert_int_equal(open_for(groups, 7, ALICE, one_holder()), MYR_OK);
+    assert_int_equal(open_for(groups, 7, ALICE, other_holder()), MYR_OK);
+    assert_int_equal(open_for(groups, 8, BOB, other_holder()), MYR_OK);
+    assert_true(myrd_groups_leave(groups, 8, other_holder()));
+    groups = take_over(state);
+    assert_int_equal(count_holders(groups), 2);
+    const struct mcp_kernel_holder *first = myrd_groups_holder(groups, 0);
+    assert_int_equal(myrd_holder_pid(first->number), ONE_PID);
+    assert_int_equal(first->uid, ALICE);
+    myrd_groups_close_unheld(groups);
+    assert_true(is_open(7));
+    assert_true(is_kept(8));
+    assert_false(myrd_groups_leave(groups, 8, other_holder()));
+    assert_true(myrd_groups_leave(groups, 7, one_holder()));
+    groups = take_over(state);
+    assert_int_equal(count_holders(groups), 1);
+    myrd_groups_bury(groups, other_holder());
+    assert_int_equal(failed(7), 1);
+    assert_false(is_open(7));
+    assert_int_equal(count_holders(groups), 0);
+}
+
+void who_comes_back_holds_on(void **state)
+{
+    struct myrd_groups *groups = *state;
+    assert_int_equal(open_for(groups, 7, ALICE, one_holder()), MYR_OK);
+    assert_int_equal(open_for(groups, 8, ALICE, one_holder()), MYR_OK);
+    assert_int_equal(open_for(groups, 9, ALICE, other_holder()), MYR_OK);
+    groups = take_over(state);
+    assert_true(myrd_groups_hold_on(groups, 7, one_holder()));
+    assert_false(myrd_groups_hold_on(groups, 9, one_holder())); /* which it did not hold */
+    assert_false(myrd_groups_hold_on(groups, 10, one_holder()));
+    myrd_groups_settle(groups, one_holder());
+    assert_true(is_open(7));
+    assert_false(is_open(8)); /* its closing was lost */
+    assert_true(is_open(9));
+    assert_int_equal(failed(8), 0);
+    myrd_groups_settle(groups, one_holder());
+    assert_true(is_open(7));
+    groups = take_over(state);
+    assert_true(myrd_groups_leave(groups, 7, one_holder()));
+    assert_false(is_open(7));
+    assert_int_equal(failed(7), 0);
+}
+
+/* The daemon was killed between opening a group and noting who holds it; or after the last one
+ * left. */
+void groups_that_nobody_holds_are_closed(void **state)
+{
+    struct myrd_groups *groups = *state;
+    const struct mcp_kernel_plan plan = plan_with_window(7, ALICE);
+    struct mcp_kernel_seen seen;
+    char why[MCP_KERNEL_WHY];
+    assert_int_equal(mcp_kernel_group_open(NULL, &plan, &seen, why), 0);
+    const struct mcp_kernel_plan silent = plan_of(8, ALICE);
+    assert_int_equal(mcp_kernel_group_open(NULL, &silent, &seen, why), 0);
+    groups = take_over(state);
+    myrd_groups_close_unheld(groups);
+    assert_true(is_open(7)); /* it says farewell */
+    assert_int_equal(started(7), 1);
+    assert_true(is_kept(8));
+    groups = take_over(state); /* which goes on saying so */
+    myrd_groups_close_unheld(groups);
+    assert_true(is_open(7));
+    double_set(7, false, 1);
+    (void)myrd_groups_look(groups, NOW);
+    (void)myrd_groups_look(groups, NOW + MOST_MS);
+    assert_true(is_kept(7));
+}
+
+/* Of many closed groups the oldest are forgotten first, whoever closed them. */
+void closed_groups_stay_closed(void **state)
+{
+    struct myrd_groups *groups = *state;
+    assert_int_equal(open_for(groups, 7, ALICE, one_holder()), MYR_OK);
+    assert_true(myrd_groups_leave(groups, 7, one_holder()));
+    groups = take_over(state);
+    struct myr_kernel_report *report = calloc(1, sizeof(*report));
+    assert_non_null(report);
+    myrd_groups_report(groups, ALICE, report);
+    assert_int_equal(report->closed, 1);
+    assert_int_equal(report->groups, 0);
+    myrd_groups_report(groups, BOB, report);
+    assert_int_equal(report->closed, 0);
+    free(report);
+}
