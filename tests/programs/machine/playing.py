@@ -127,6 +127,8 @@ class Outcome:
             found = re.search(pattern, self.text)
             if found:
                 return f"{self.kind}: {found.group(0)}"
+        if self.kind == "hang" and not self.where:
+            return "hang before the first step: in MPI_Init, or mpirun has not started all"
         return self.kind
 
 
