@@ -37,7 +37,8 @@ struct myrd_users;
  * over are there already. NULL: out of memory. */
 struct myrd_groups *myrd_groups_make(struct mcp_kernel *kernel, struct myrd_users *users);
 
-/* Close them all; hosts that hold one see that the NIC is removed. Or leave them to the next daemon. */
+/* Close them all; hosts that hold one see that the NIC is removed. Or leave them to the next
+ * daemon. */
 void myrd_groups_free(struct myrd_groups *groups);
 void myrd_groups_abandon(struct myrd_groups *groups);
 

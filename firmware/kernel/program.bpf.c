@@ -51,8 +51,8 @@ int mcp_clear(struct __sk_buff *order)
     return 0;
 }
 
-/* The owner runs this when the NIC is to be removed: its mark says on which line a group's hosts see
- * that. (A doorbell would not come by where the interface has gone.) */
+/* The owner runs this when the NIC is to be removed: its mark says on which line a group's hosts
+ * see that. (A doorbell would not come by where the interface has gone.) */
 SEC("tc")
 int mcp_give_up(struct __sk_buff *order)
 {

@@ -13,7 +13,7 @@ lost() { # the job ends, by an error
         --mca coll_nicbarr_tune_budget 60000 --mca coll_nicbarr_warn 1 --mca coll_nicbarr_timeout 4 \
         "$programs/barrier_ledger" --iterations 1000000 > "$scratch/out" 2>&1
     local status=$?
-    [ $status != 0 ] && [ $status != 124 ]
+    [ "$status" != 0 ] && [ "$status" != 124 ]
 }
 waits() { grep -c "without a sign of life" "$scratch/out"; }
 check "the network is lost while barriers are measured" lost

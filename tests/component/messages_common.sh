@@ -55,10 +55,10 @@ on_hosts() { # [NETHOSTS-OPTION...] HOSTS PER-HOST PROGRAM...: $myr is put betwe
 }
 # Two processes on the first of some hosts start others elsewhere (tests/mpi/spawned.c).
 starting_others() { # HOSTS PROGRAM-OPTION...
-    local hosts=$1
+    local count=$1
     shift
     # shellcheck disable=SC2016,SC2086 # NETHOSTS_MPIRUN is nethosts' own; options
-    timeout -k 5 "${watchdog:-300}" "$nethosts" --shell "$hosts" 2 \
+    timeout -k 5 "${watchdog:-300}" "$nethosts" --shell "$count" 2 \
         bash -c 'exec "$NETHOSTS_MPIRUN" -np 2 "$@"' starts $myr --mca coll ^nicbarr \
         "$programs/spawned" "$@" --ledger "$scratch/ledger" --cells "$scratch/ledger" \
         > "$scratch/out" 2>&1 && [ "$(grep -c "^ok spawned" "$scratch/out")" = 3 ]
