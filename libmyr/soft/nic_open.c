@@ -19,7 +19,8 @@
 #include "os/random.h"
 
 enum {
-    PORTS = MYR_PROCESSES,   /* that may be open at a time: one for each process of the node */
+    /* All of the NIC has room in a block of 512 KiB, so it can be had in a segment of 1 MiB. */
+    PORTS = 512,             /* that may be open at a time, one for each process that has any */
     CONNECTIONS = 1024,      /* to other NICs, for messages */
     NIC_MEMBERS = UINT32_MAX /* nobody leaves: it lives as long as the segment */
 };
