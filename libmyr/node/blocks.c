@@ -37,7 +37,7 @@ bool myr_commit(const struct myr_segment *segment, size_t offset, size_t bytes)
  */
 void myr_segment_lock(struct myr_segment *segment)
 {
-    static const struct timespec nap = {0, NAP_US * 1000};
+    static const struct timespec nap = {0, NAP_US * 1000L};
     uint32_t tries = 0;
     int rc;
     while (EBUSY == (rc = pthread_mutex_trylock(&segment->sram->lock))) {

@@ -31,7 +31,7 @@ static struct source source_of(int fd)
 {
     struct stat about;
     const uint64_t blocks = fstat(fd, &about) < 0 ? 0 : (uint64_t)about.st_blocks;
-    return (struct source){fd, TIMES * BLOCK * blocks + BESIDES, MYR_VIEW_ENTRIES};
+    return (struct source){fd, TIMES * (BLOCK * blocks) + BESIDES, MYR_VIEW_ENTRIES};
 }
 
 /* Is there an entry of a list at this place, that may be looked at? */
