@@ -214,10 +214,10 @@ int nicbarr_iallreduce_across(const void *from, void *to, int count, ompi_dataty
                               mca_coll_base_module_t *base)
 {
     mca_coll_nicbarr_module_t *module = (mca_coll_nicbarr_module_t *)base;
-    const bool own = nicbarr_from_progress(count, type) && (MPI_MAX == op || MPI_MIN == op);
-    struct nicbarr_carrier *carrier = nicbarr_data_carrier_noted(
-        module, NICBARR_ALLREDUCE, own ? 0 : carriable_later(count, type, op, comm),
-        NICBARR_NO_ROOT);
+    const size_t bytes = carriable_later(count, type, op, comm);
+    const bool own = nicbarr_from_progress(bytes) && (MPI_MAX == op || MPI_MIN == op);
+    struct nicbarr_carrier *carrier =
+        nicbarr_data_carrier_noted(module, NICBARR_ALLREDUCE, own ? 0 : bytes, NICBARR_NO_ROOT);
     if (NULL == carrier) {
         return module->iallreduce.function(from, to, count, type, op, comm, handle,
                                            module->iallreduce.module);

@@ -264,9 +264,9 @@ int nicbarr_ibcast_across(void *buffer, int count, ompi_datatype_t *type, int ro
                           mca_coll_base_module_t *base)
 {
     mca_coll_nicbarr_module_t *module = (mca_coll_nicbarr_module_t *)base;
-    const size_t bytes = nicbarr_from_progress(count, type) ? 0 : nicbarr_packed_bytes(count, type);
-    struct nicbarr_carrier *carrier =
-        nicbarr_data_carrier_noted(module, NICBARR_BCAST, bytes, root);
+    const size_t bytes = nicbarr_packed_bytes(count, type);
+    struct nicbarr_carrier *carrier = nicbarr_data_carrier_noted(
+        module, NICBARR_BCAST, nicbarr_from_progress(bytes) ? 0 : bytes, root);
     if (NULL == carrier) {
         return module->ibcast.function(buffer, count, type, root, comm, handle,
                                        module->ibcast.module);

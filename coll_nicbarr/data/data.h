@@ -119,15 +119,16 @@ static inline void nicbarr_data_attend(mca_coll_nicbarr_module_t *module, ompi_c
     }
 }
 
-/* Is it like those that Open MPI issues from within progress, to find the context id of a new
- * communicator (ompi/communicator/comm_cid.c: MPI_Iallreduce, by MPI_MAX or MPI_MIN, and
- * MPI_Ibcast of one MPI_INT)? While
- * MPI_Comm_idup is outstanding, such a call comes before or after a blocking one, on each process
- * as it happens. Across nodes what calls go by changes in blocking ones, and some count both: so
- * these calls always go by Open MPI's own. (On one node see module->nonblocking.) */
-static inline bool nicbarr_from_progress(int count, const ompi_datatype_t *type)
+/* Is it of as many bytes as those that Open MPI issues from within progress, to find the context id
+ * of a new communicator (ompi/communicator/comm_cid.c: MPI_Iallreduce, by MPI_MAX or MPI_MIN, and
+ * MPI_Ibcast of one MPI_INT)? While MPI_Comm_idup is outstanding, such a call comes before or after
+ * a blocking one, on each process as it happens. Across nodes what calls go by changes in blocking
+ * ones, and some count both: so these calls always go by Open MPI's own. (On one node see
+ * module->nonblocking.) Members have the number of bytes in common, but not the type: with one of
+ * them it may be a derived one. */
+static inline bool nicbarr_from_progress(size_t bytes)
 {
-    return 1 == count && MPI_INT == type;
+    return sizeof(int) == bytes;
 }
 
 /* What a non-blocking call of so many bytes (0: none that could be carried) goes by; NULL: Open
