@@ -34,15 +34,15 @@ void nicbarr_nic_options_add(const mca_base_component_t *component,
     }
 }
 
-bool nicbarr_within(nicbarr_complain_fn complain, const char *component, const char *name,
-                    int value, int least, int most)
+static bool fits(nicbarr_complain_fn complain, const char *component, const char *name, int value,
+                 bool may_be_zero, int least, int most)
 {
     const struct nicbarr_number number = nicbarr_number_of(component, name, value);
     if (!number.is_number) {
         complain("%s_%s is \"%.40s\", which is no number: not used", component, name, number.text);
         return false;
     }
-    if (number.value < least || number.value > most) {
+    if ((number.value < least || number.value > most) && !(may_be_zero && 0 == number.value)) {
         complain("%s_%s is %lld, but goes from %d to %d: not used", component, name, number.value,
                  least, most);
         return false;
@@ -50,10 +50,16 @@ bool nicbarr_within(nicbarr_complain_fn complain, const char *component, const c
     return true;
 }
 
+bool nicbarr_within(nicbarr_complain_fn complain, const char *component, const char *name,
+                    int value, int least, int most)
+{
+    return fits(complain, component, name, value, false, least, most);
+}
+
 bool nicbarr_zero_or_within(nicbarr_complain_fn complain, const char *component, const char *name,
                             int value, int least, int most)
 {
-    return 0 == value || nicbarr_within(complain, component, name, value, least, most);
+    return fits(complain, component, name, value, true, least, most);
 }
 
 bool nicbarr_nic_options_fit(nicbarr_complain_fn complain, const char *component,
