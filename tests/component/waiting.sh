@@ -63,12 +63,13 @@ chmod +x "$scratch/says.sh"
 mkdir "$scratch/pids"
 export pids=$scratch/pids enough=$scratch/enough stops_out=$scratch/out
 
+# (Nothing is measured: else the process may be stopped where the others meet by Open MPI's own.)
 waits_for() { # KIND NETHOSTS-OPTION...
     export kind=$1
     shift
     rm -f "$enough"
     on_hosts "$@" --shell 3 2 "$scratch/stops.sh" --mca coll_nicbarr_verbose 1 \
-        --mca coll_nicbarr_algorithm "dissemination:1@$kind" "$scratch/says.sh" \
+        --mca coll_nicbarr_algorithm "dissemination:1@$kind" --mca coll_nicbarr_tune_budget 0 "$scratch/says.sh" \
         "$programs/barrier_ledger" --iterations 100 --until "$enough" \
         --ledger "$scratch/ledger" --seed "$seed"
 }
