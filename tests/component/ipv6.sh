@@ -118,7 +118,7 @@ while True:
     try:
         out.bind(("fd77::3", 7077))
         break
-    except OSError: # the daemon, which was killed, is not gone yet
+    except OSError: # the daemon is not gone yet
         time.sleep(0.01)
 while True:
     for host in 1, 2:
@@ -128,7 +128,7 @@ PYTHON
 cat > "$scratch/stranger.sh" << 'EOS'
 #!/bin/bash
 export NETHOSTS_HOSTS=2
-"$NETHOSTS_RUN" 3 bash -c 'pkill -KILL -x --ns $$ --nslist net myrd'
+"$NETHOSTS_RUN" 3 bash -c 'pkill -TERM -x --ns $$ --nslist net myrd'
 "$NETHOSTS_RUN" 3 python3 "$STRANGER" 7 &
 stranger=$!
 "$NETHOSTS_MPIRUN" "$@"
