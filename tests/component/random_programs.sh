@@ -6,6 +6,10 @@
 # them.
 . "$(dirname "$0")/common.sh"
 . "$(dirname "$0")/hosts_common.sh"
+is_open_mpi 4 || {
+    echo "skip: the generator knows what Open MPI 4.1 cannot do by itself, and not yet what 5.0 cannot"
+    exit 77
+}
 
 machine=$srcdir/tests/programs/run.sh
 export srcdir
