@@ -7,6 +7,10 @@
 . "$(dirname "$0")/hosts_common.sh"
 . "$(dirname "$0")/odd_common.sh"
 export odd_rank=1
+# (5.0's coll/han replaces itself in the communicator where it cannot serve; with a component above it
+# on some ranks alone, these go on calling it, and the others do not.)
+without=^nicbarr
+is_open_mpi 4 || { export OMPI_MCA_coll=^han && without=^nicbarr,han; }
 soon=(--mca coll_nicbarr_tune_after 3)
 data=("$programs/data" --seed "$seed" --watchdog "$((${watchdog:-300} - 10))")
 here() { job 3 "${soon[@]}" "$scratch/odd.sh" "$1" "${data[@]}" --steps 60 && said "^ok"; }
@@ -16,7 +20,12 @@ odd() { # NAME SETTING
     check "two hosts: $1" there "$2"
 }
 
-odd "no component" OMPI_MCA_coll=^nicbarr
+check "one node: no component" here "OMPI_MCA_coll=$without"
+if is_open_mpi 4; then
+    check "two hosts: no component" there "OMPI_MCA_coll=$without"
+else
+    echo "skip two hosts: no component: with 5.0 PMIx_Get() waits for words that a process never sends"
+fi
 odd "no NIC is wanted" OMPI_MCA_coll_nicbarr_nic=none
 # All that is SHARED in the component's table.
 parameters=$(sed -n 's/.*\<\([a-z_]*\), SHARED,.*/\1/p' "$srcdir/coll_nicbarr/parameters.c")
