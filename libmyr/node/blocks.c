@@ -167,11 +167,11 @@ static uint32_t take_or_split(struct myr_segment *segment, uint32_t block_class)
     return offset;
 }
 
-/* Was memory of this size in use before, or is it within the first half of the segment? */
-static bool plenty(const struct myr_sram *sram, uint32_t block_class)
+/* Was memory of this size in use before, or does it lie within so many quarters of the segment? */
+static bool plenty(const struct myr_sram *sram, uint32_t block_class, uint32_t quarters)
 {
     return 0 != sram->free_block[block_class] ||
-           sram->end + myr_block_bytes(block_class) <= sram->limit / 2;
+           sram->end + myr_block_bytes(block_class) <= sram->limit / 4 * quarters;
 }
 
 static void *alloc(struct myr_segment *segment, size_t bytes, bool if_plenty)
@@ -184,7 +184,7 @@ static void *alloc(struct myr_segment *segment, size_t bytes, bool if_plenty)
     uint32_t offset = 0;
     myr_segment_lock(segment);
     if (!sram->full && block_class < MYR_BLOCK_CLASSES &&
-        (!if_plenty || plenty(sram, block_class))) {
+        (!if_plenty || plenty(sram, block_class, 2))) {
         offset = take_or_split(segment, block_class);
     }
     myr_segment_unlock(segment);
@@ -215,7 +215,7 @@ bool myr_segment_has_plenty(struct myr_segment *segment, size_t bytes)
     }
     const uint32_t block_class = myr_block_class(sizeof(struct myr_record) + bytes);
     myr_segment_lock(segment);
-    const bool has = !sram->full && block_class < MYR_BLOCK_CLASSES && plenty(sram, block_class);
+    const bool has = !sram->full && block_class < MYR_BLOCK_CLASSES && plenty(sram, block_class, 3);
     myr_segment_unlock(segment);
     return has;
 }

@@ -93,7 +93,7 @@ void *myr_segment_alloc(struct myr_segment *segment, size_t bytes);
 /* The same for what one can do without: the second half of the segment stays for others. */
 void *myr_segment_alloc_if_plenty(struct myr_segment *segment, size_t bytes);
 
-/* Would a record of so many bytes leave that second half to others? */
+/* Would a record of so many bytes, which one can do without, leave the last quarter to others? */
 bool myr_segment_has_plenty(struct myr_segment *segment, size_t bytes);
 
 void myr_segment_free(struct myr_segment *segment, void *memory);

@@ -50,8 +50,8 @@ for processes in 1 2 3 5 8 13; do
 done
 check "... with no more said" passes 4 "${soon[@]}" "${persistent[@]}" --steps $((60 * longer))
 check "... Open MPI's own" passes 3 "${own[@]}" "${persistent[@]}" --steps $((60 * longer))
-check "... give their memory back" passes 4 "${ours[@]}" --mca coll_nicbarr_memory 1 "${persistent[@]}" \
-    --bits 1024 --ours --requests 6 --steps 400
+check "... give their memory back" passes 4 "${ours[@]}" --mca coll_nicbarr_memory 2 "${persistent[@]}" \
+    --bits 1024 --ours --requests 6 --steps 1000
 check "... no room for all of them" passes 4 "${ours[@]}" --mca coll_nicbarr_memory 1 "${persistent[@]}" \
     --requests 300 --steps $((60 * longer))
 unsaid() { ! said "$1"; }

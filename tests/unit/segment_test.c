@@ -968,22 +968,22 @@ static void expect_none(struct myr_segment *segment, uint64_t id, size_t bytes)
     assert_true('\0' != error.text[0]);
 }
 
-/* Who asks first leaves the second half to others, but for memory that was in use before. */
+/* Asking first leaves the last quarter to others, but for memory that was in use before. */
 static void plenty(void **state)
 {
     (void)state;
-    enum { BYTES_IN_ALL = 1 << 20, BYTES = 30000 };
+    enum { BYTES_IN_ALL = 1 << 20, FIRST = BYTES_IN_ALL / 4 * 3, BYTES = 30000 };
     struct myr_segment *segment = join(NULL, BYTES_IN_ALL);
     struct myr_record *last = NULL;
     uint64_t id = 0;
-    assert_false(myr_segment_has_plenty(segment, BYTES_IN_ALL / 2));
+    assert_false(myr_segment_has_plenty(segment, FIRST));
     assert_false(myr_segment_has_plenty(segment, BYTES_IN_ALL));
     while (myr_segment_has_plenty(segment, BYTES)) {
         last = record_of(segment, ++id, 1, BYTES);
         assert_non_null(last);
-        assert_true(id < BYTES_IN_ALL / 2 / BYTES);
+        assert_true(id < FIRST / BYTES);
     }
-    assert_true(id > BYTES_IN_ALL / 2 / BYTES / 2);
+    assert_true(id > FIRST / BYTES / 2);
     assert_non_null(record_of(segment, ++id, 1, BYTES));
     assert_false(myr_segment_has_plenty(segment, BYTES));
     myr_record_leave(segment, last);
