@@ -677,6 +677,33 @@ static void a_farewell_that_is_cut_short(void **state)
     end_game(&game);
 }
 
+/* The root's hosts have left, and its group asks once a minute only. It has the block still: a
+ * receiver that comes hours later gets it, whatever the group has said meanwhile. */
+static void a_block_outlasts_a_long_farewell(void **state)
+{
+    static struct game game;
+    const uint8_t block[8] = {1};
+    (void)state;
+    begin_game(&game, 1, 4, 1, 8, 0);
+    game.wire.woken = NULL;
+    struct host *root = &game.host[0], *child = &game.host[1];
+    const uint32_t number = game.base + 1;
+    game.wire.faults.loss = 1000;
+    assert_true(wire_group_bcast(root->nic, root->group, number, block, 8));
+    wire_pass(&game.wire, SECOND);
+    game.wire.faults.loss = 0;
+    assert_true(wire_group_farewell(root->nic, root->group));
+    wire_pass(&game.wire, 3 * 3600 * SECOND);
+    assert_true(mcp_group_waits_now(root->group)); /* so nobody closes it */
+    assert_int_not_equal(wire_group_slot(child->group, number)->number, number);
+    wire_group_bcast_ask(child->nic, child->group, 0, number);
+    wire_pass(&game.wire, SECOND);
+    assert_int_equal(wire_group_slot(child->group, number)->number, number);
+    assert_memory_equal(wire_group_slot(child->group, number) + 1, block, 8);
+    assert_int_equal(child->group->failed, 0);
+    end_game(&game);
+}
+
 /* Barriers leave slots out. What was in one of them long ago is not taken for what comes. */
 static void slots_of_any_age(void **state)
 {
@@ -736,6 +763,7 @@ int main(void)
         cmocka_unit_test(whoever_asks_hears_of_a_failure),
         cmocka_unit_test(a_closed_group_tells_of_its_failure),
         cmocka_unit_test(a_farewell_that_is_cut_short),
+        cmocka_unit_test(a_block_outlasts_a_long_farewell),
         cmocka_unit_test(slots_of_any_age),
         cmocka_unit_test(a_closed_group_answers_nothing_else),
     };
