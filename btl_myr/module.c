@@ -97,8 +97,18 @@ void mca_btl_myr_no_answer(const opal_process_name_t *to)
 
 void mca_btl_myr_broken(void)
 {
-    static char text[] =
-        "nicbarr: btl myr: messages cannot go on: a process was killed while it ran the node's NIC";
+    static char text[160];
+    const uint32_t stopped = myr_nic_given_up(mca_btl_myr_component.nic);
+    if (0 != stopped) {
+        snprintf(text, sizeof(text),
+                 "nicbarr: btl myr: messages cannot go on: process %u runs the node's NIC and does "
+                 "not go on (is it stopped?)",
+                 (unsigned)stopped);
+    } else {
+        snprintf(text, sizeof(text),
+                 "nicbarr: btl myr: messages cannot go on: a process was killed while it ran the "
+                 "node's NIC");
+    }
     struct mca_btl_myr_module *module = &mca_btl_myr_module[MCA_BTL_MYR_DIRECT];
     if (NULL == module->error) {
         module = &mca_btl_myr_module[MCA_BTL_MYR_COPYING];

@@ -233,6 +233,7 @@ enum nicbarr_saying {
     NICBARR_SAID_REPORT,
     NICBARR_SAID_DATA,
     NICBARR_SAID_PIECES,
+    NICBARR_SAID_STUCK,
 };
 bool nicbarr_say_once(enum nicbarr_saying saying); /* true: go ahead, you are the first */
 

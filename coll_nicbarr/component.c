@@ -164,6 +164,24 @@ static void say(int level, const char *line)
     opal_output_verbose(level, mca_coll_nicbarr_component.output, "nicbarr: %s", line);
 }
 
+static void say_stuck(const char *line)
+{
+    if (nicbarr_say_once(NICBARR_SAID_STUCK)) {
+        say(0, line);
+    }
+}
+
+/* A process that is stopped inside the soft NIC is like a node from which nothing is heard. */
+static struct myr_nic_bounds bounds_of(const struct nicbarr_parameters *parameters)
+{
+    const uint64_t second = UINT64_C(1000) * 1000 * 1000;
+    return (struct myr_nic_bounds){
+        .warn_ns = parameters->warn > 0 ? (uint64_t)parameters->warn * second : UINT64_MAX,
+        .give_up_ns = parameters->timeout > 0 ? (uint64_t)parameters->timeout * second : UINT64_MAX,
+        .say = say_stuck,
+    };
+}
+
 /* Others' NICs may want something of ours while nobody here waits. */
 static int tend_nics(void)
 {
@@ -177,7 +195,8 @@ static bool tending; /* whether Open MPI's progress engine knows of it */
 static void open_nics(struct nicbarr_hello *hello, bool hurry)
 {
     mca_coll_nicbarr_component_t *component = &mca_coll_nicbarr_component;
-    const struct myr_site site = {component->segment, &component->waiter, say, hurry};
+    const struct myr_site site = {component->segment, &component->waiter, say, hurry,
+                                  bounds_of(&component->parameters)};
     struct myr_error error = {0};
     if (MYR_OK != nicbarr_nics_open(&component->nics, &site, &hello->later, &error)) {
         snprintf(hello->why, sizeof(hello->why), "%s", hello->later ? "" : error.text);

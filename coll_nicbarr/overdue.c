@@ -284,7 +284,7 @@ static void tell_failure(mca_coll_nicbarr_module_t *module, ompi_communicator_t 
         const struct myr_nic_kind *kind = nicbarr_kind(group->tag);
         add(&line,
             " and will not be completed: %s of this node is gone, or a process died that "
-            "ran it%s%s%s",
+            "ran it, or is stopped there%s%s%s",
             kind->title, NULL == kind->absent ? "" : " (", NULL == kind->absent ? "" : kind->absent,
             NULL == kind->absent ? "" : ")");
     } else if (node == module->nodes.node) {

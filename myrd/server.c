@@ -41,6 +41,9 @@ struct client {
     uint32_t generation; /* of the NIC that it got */
 };
 
+/* Patience with a client that is stopped inside the NIC, and has the daemon wait. */
+#define STOPPED_NS (UINT64_C(3) * 1000 * 1000 * 1000)
+
 struct myrd_server {
     struct myrd_options options;
     struct myrd_place place;
@@ -79,6 +82,8 @@ static enum myr_status open_nic(struct myrd_server *server, struct myr_error *er
         status = myr_nic_open(server->segment, &server->options.nic, &server->nic, error);
     }
     if (MYR_OK == status) {
+        /* (Clients wait for the daemon's answer up to 10 s.) */
+        myr_nic_set_bounds(server->nic, &(struct myr_nic_bounds){.give_up_ns = STOPPED_NS});
         status = myr_nic_thread_start(server->nic, MYR_NIC_DAEMON, &server->thread, error);
     }
     ++server->generation;
@@ -95,8 +100,8 @@ static void tell_that_it_serves(const struct myrd_server *server)
 
 /*
  * Make a new NIC where the present one is of no use to newcomers. It may be broken, as a client was
- * killed while it ran the NIC. Or nobody is left after deaths: groups that some members never
- * joined leave their memory behind.
+ * killed while it ran the NIC, or a client may be stopped there. Or nobody is left after deaths:
+ * groups that some members never joined leave their memory behind.
  */
 static enum myr_status renew(struct myrd_server *server, struct myr_error *error)
 {
@@ -104,9 +109,17 @@ static enum myr_status renew(struct myrd_server *server, struct myr_error *error
         return MYR_OK;
     }
     const bool broken = myr_nic_broken(server->nic);
+    const uint32_t stopped = myr_nic_given_up(server->nic);
     close_nic(server);
     const enum myr_status status = open_nic(server, error);
-    if (MYR_OK == status && broken) {
+    if (MYR_OK == status && 0 != stopped) {
+        myrd_log(
+            MYRD_WARNING,
+            "process %u runs the NIC and does not go on (is it stopped?): newcomers get another "
+            "NIC, and jobs that have that one wait for the process",
+            (unsigned)stopped);
+        tell_that_it_serves(server);
+    } else if (MYR_OK == status && broken) {
         myrd_log(MYRD_WARNING, "a process was killed while it ran the NIC, which is of no use any "
                                "more: jobs that have it go back to Open MPI's own functions");
         tell_that_it_serves(server);

@@ -104,7 +104,9 @@ static struct myr_inlet *open_inlet(const struct myr_port *port, uint32_t ports,
 
 static void discard(struct myr_port *port)
 {
-    myr_segment_free(port->segment, port->rings);
+    if (NULL != port->rings) {
+        myr_segment_free(port->segment, port->rings);
+    }
     free(port->free_send);
     free(port->sent);
     free(port);
@@ -137,14 +139,18 @@ static enum myr_status prepare(struct myr_port *port, const struct mcp_port_wish
     return MYR_OK;
 }
 
-static void close_number(const struct myr_port *port)
+/* The NIC knows it no more, and uses its rings no more. False: they may still be used, as a process
+ * is stopped inside the NIC. */
+static bool close_number(const struct myr_port *port)
 {
     struct mcp_board *board;
     struct mcp_nic *nic = myr_nic_enter(port->nic, &board);
     if (NULL != nic) {
         mcp_port_close(nic, board, port->number);
     }
+    const bool entered = myr_nic_entered(port->nic);
     myr_nic_leave(port->nic);
+    return entered;
 }
 
 static bool has_keys(const struct myr_port *port)
@@ -172,7 +178,7 @@ static enum myr_status open_it(struct myr_port *port, struct mcp_port_wish *wish
     const uint32_t ports = NULL == nic ? 0 : nic->messages.nports;
     myr_nic_leave(port->nic);
     if (NULL == nic) {
-        return myr_nic_is_broken(error);
+        return myr_nic_is_broken(port->nic, error);
     }
     if (!able) {
         return myr_fail(error, MYR_ERR_NOT_THERE, 0,
@@ -191,7 +197,9 @@ static enum myr_status open_it(struct myr_port *port, struct mcp_port_wish *wish
     if (inlet) {
         const struct myr_inlet *made = open_inlet(port, ports, error);
         if (NULL == made) {
-            close_number(port);
+            if (!close_number(port)) {
+                port->rings = NULL;
+            }
             return MYR_ERR_FULL;
         }
         port->rings->inlet = offset_of(port->base, made);
@@ -238,8 +246,11 @@ static void free_blocks(struct myr_segment *segment, const struct mcp_rings *rin
 void myr_port_close(struct myr_port *port)
 {
     close_inlet(port->segment, port->rings);
-    close_number(port);
-    free_blocks(port->segment, port->rings);
+    if (close_number(port)) {
+        free_blocks(port->segment, port->rings);
+    } else {
+        port->rings = NULL;
+    }
     discard(port);
 }
 
@@ -395,7 +406,7 @@ enum myr_status myr_port_connect(struct myr_port *port, const struct myr_port_na
     struct mcp_nic *nic = myr_nic_enter(port->nic, &board);
     if (NULL == nic) {
         myr_nic_leave(port->nic);
-        return myr_nic_is_broken(error);
+        return myr_nic_is_broken(port->nic, error);
     }
     const mcp_link link = myr_nic_link(port->nic, &name->nic);
     if (MCP_LINK_SENDER == link) {

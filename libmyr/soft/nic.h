@@ -45,6 +45,18 @@ enum myr_nic_runner {
     MYR_NIC_DAEMON, /* myrd */
 };
 
+/*
+ * What becomes of a process that waits for another one which runs the control program and does not
+ * go on with it: a process that is stopped (SIGSTOP, a debugger) keeps the NIC's lock. After
+ * `warn_ns` a line names that process. After `give_up_ns` the NIC is of no use any more to the
+ * process that waits: its operations fail. Time counts while the process that waits runs itself.
+ * (A stopped process that is continued harms nobody: the NIC is sound, and serves the others.)
+ */
+struct myr_nic_bounds {
+    uint64_t warn_ns, give_up_ns;  /* UINT64_MAX: never; 0: as a NIC does that was told nothing */
+    void (*say)(const char *line); /* by any thread; NULL: nobody is told */
+};
+
 struct myr_nic_options {
     const char *network; /* addresses to use, see mcp_local_addresses() */
     uint16_t port;       /* UDP port; 0: any */
@@ -89,9 +101,15 @@ uint32_t myr_nic_poll_now_and_then(struct myr_nic *nic);
 void myr_nic_sleep(struct myr_nic *nic, myr_word *word, myr_word *sleepers, uint32_t seen,
                    uint32_t timeout_us);
 
+/* Before any other thread uses the NIC. */
+void myr_nic_set_bounds(struct myr_nic *nic, const struct myr_nic_bounds *bounds);
+
 /* Is the NIC of no use any more? So it is when a process was killed while it ran the control
- * program. */
+ * program, and when this process has given up waiting for one that is stopped there. */
 bool myr_nic_broken(struct myr_nic *nic);
+
+/* The pid of the process that this one has given up waiting for; 0: none. */
+uint32_t myr_nic_given_up(const struct myr_nic *nic);
 
 /* Has another NIC sent a message that no process here has connected to? It is not heard before
  * (port.h). A word is looked at, so this may be called often. */

@@ -16,13 +16,21 @@ uint32_t myr_nic_layout(void);
 /*
  * Run the control program: locks the NIC and gives its memory and board. NULL if the NIC is broken:
  * nobody may run its control program any more. It is locked all the same, for those who clear up.
- * leave() unlocks it and puts the packets on the wire. Do not nest.
+ * NULL as well if this process has given up waiting for the lock (struct myr_nic_bounds): then it
+ * is not locked, and what the lock guards may be neither written nor freed, as its holder may go on
+ * later. entered() tells both apart. leave() unlocks it and puts the packets on the wire; it comes
+ * after enter() in any case. Do not nest.
  */
 struct mcp_nic *myr_nic_enter(struct myr_nic *nic, struct mcp_board **board);
+bool myr_nic_entered(const struct myr_nic *nic);
 void myr_nic_leave(struct myr_nic *nic);
 
-/* Fail for that reason. */
-enum myr_status myr_nic_is_broken(struct myr_error *error);
+/* The same for somebody who only looks: it waits no longer than one turn of the control program
+ * takes. NULL: no leave() follows. */
+struct mcp_nic *myr_nic_enter_to_look(struct myr_nic *nic);
+
+/* Fail as the NIC is broken, or as this process has given up waiting for its lock. */
+enum myr_status myr_nic_is_broken(const struct myr_nic *nic, struct myr_error *error);
 
 /* Which of its addresses does this NIC reach the one called `name` by? One in a network of its own
  * if there is any, else the first whose family this NIC has, too; one that this NIC has itself only

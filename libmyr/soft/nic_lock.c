@@ -1,16 +1,29 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Who runs the soft NIC's control program, and what becomes of the NIC when such a process has
- * died; see nic_parts.h. (Model: tests/litmus/lock.pml.)
+ * died, or is stopped; see nic_parts.h. (Model: tests/litmus/lock.pml.)
  */
 #include "libmyr/soft/nic_parts.h"
 
+#include <stdio.h>
+
 #include "os/calls.h"
+#include "os/clock.h"
 
 enum {
     LOCK_SPINS = 50, /* looks at the lock before the processor is given up */
-    DOUBTS = 64      /* of so many looks at who is alive, one is thorough */
+    DOUBTS = 64,     /* of so many looks at who is alive, one is thorough */
+    LOOK_TRIES = 200 /* of somebody who only looks, each with the processor given up */
 };
+
+/* Of a NIC that was told nothing: nobody is in the control program for more than microseconds, but
+ * a debugger may stop a process there for minutes. */
+#define USUAL_WARN_NS (UINT64_C(30) * 1000 * 1000 * 1000)
+#define USUAL_GIVE_UP_NS (UINT64_C(900) * 1000 * 1000 * 1000)
+
+/* What passes between two looks counts up to this. So the time in which the process that waits was
+ * stopped itself, or the machine slept, is not the holder's. */
+#define LOOK_NS (UINT64_C(1000) * 1000 * 1000)
 
 /* Take the lock of a NIC that is broken. */
 static bool try_lock_broken(struct myr_nic *nic)
@@ -44,19 +57,112 @@ static void break_lock_of(struct myr_shared_nic *shared, uint32_t process)
     }
 }
 
+/* ---- a holder that does not go on ---- */
+
+void myr_nic_lock_init(struct myr_nic *nic)
+{
+    static const struct myr_nic_bounds usual = {0};
+    pthread_mutex_init(&nic->stuck.mutex, NULL);
+    myr_nic_set_bounds(nic, &usual);
+}
+
+void myr_nic_lock_end(struct myr_nic *nic)
+{
+    pthread_mutex_destroy(&nic->stuck.mutex);
+}
+
+void myr_nic_set_bounds(struct myr_nic *nic, const struct myr_nic_bounds *bounds)
+{
+    nic->bounds = *bounds;
+    if (0 == bounds->warn_ns) {
+        nic->bounds.warn_ns = USUAL_WARN_NS;
+    }
+    if (0 == bounds->give_up_ns) {
+        nic->bounds.give_up_ns = USUAL_GIVE_UP_NS;
+    }
+}
+
+uint32_t myr_nic_given_up(const struct myr_nic *nic)
+{
+    return myr_observe(&nic->given_up);
+}
+
+static void tell(const struct myr_nic *nic, uint32_t pid)
+{
+    char line[160];
+    snprintf(line, sizeof(line),
+             "process %u of this node has run the soft NIC for %u s and does not go on (is it "
+             "stopped, or in a debugger?): nobody else can use that NIC meanwhile",
+             (unsigned)pid, (unsigned)(nic->stuck.waited_ns / (1000 * 1000 * 1000)));
+    nic->bounds.say(line);
+}
+
+/* This process has the lock's holder before it. With the mutex of `stuck`. */
+static void count_wait(struct myr_nic *nic, uint32_t holder)
+{
+    struct myr_nic_stuck *stuck = &nic->stuck;
+    const uint32_t turns = myr_nic_turns(nic);
+    const uint64_t now = os_now_ns();
+    if (holder != myr_glance(&stuck->holder) || turns != stuck->turns) {
+        myr_publish(&stuck->holder, holder);
+        stuck->turns = turns;
+        stuck->waited_ns = 0;
+        stuck->told = false;
+    } else {
+        const uint64_t passed = now - stuck->looked_ns;
+        stuck->waited_ns += passed < LOOK_NS ? passed : LOOK_NS;
+    }
+    stuck->looked_ns = now;
+    const bool end = stuck->waited_ns >= nic->bounds.give_up_ns;
+    if (!end && (stuck->told || stuck->waited_ns < nic->bounds.warn_ns)) {
+        return;
+    }
+    const uint32_t pid = myr_segment_pid_of(nic->segment, holder);
+    if (0 == pid) {
+        return; /* it has left meanwhile */
+    }
+    if (!stuck->told && NULL != nic->bounds.say) {
+        tell(nic, pid);
+    }
+    stuck->told = true;
+    if (end) {
+        myr_publish(&nic->given_up, pid);
+    }
+}
+
+/* `holder` has the lock, and lives. (A thread of this process that has it, or a lock that is free,
+ * shows that the holder before goes on.) */
+static void look_at_holder(struct myr_nic *nic, uint32_t holder)
+{
+    struct myr_nic_stuck *stuck = &nic->stuck;
+    if (0 != pthread_mutex_trylock(&stuck->mutex)) {
+        return;
+    }
+    if (0 == holder || nic->self == holder) {
+        myr_publish(&stuck->holder, 0);
+    } else {
+        count_wait(nic, holder);
+    }
+    pthread_mutex_unlock(&stuck->mutex);
+}
+
 void myr_nic_inherit(struct myr_nic *nic)
 {
     const uint32_t holder = myr_observe(&nic->shared->lock) & ~MYR_NIC_BROKEN;
     if (myr_nic_gone(nic, holder)) {
         break_lock_of(nic->shared, holder);
+    } else if (0 != holder || 0 != myr_glance(&nic->stuck.holder)) {
+        look_at_holder(nic, holder);
     }
 }
+
+/* ---- taking it ---- */
 
 bool myr_nic_lock(struct myr_nic *nic)
 {
     for (uint32_t i = 0; !myr_nic_try_lock(nic); ++i) {
         if (try_lock_broken(nic)) {
-            return false;
+            return true;
         }
         if (i < LOCK_SPINS) {
             myr_relax();
@@ -65,6 +171,9 @@ bool myr_nic_lock(struct myr_nic *nic)
         }
         if (0 == (i + 1) % MYR_NIC_LOCK_YIELDS) {
             myr_nic_inherit(nic);
+            if (0 != myr_nic_given_up(nic)) {
+                return false;
+            }
         }
     }
     return true;
@@ -74,18 +183,49 @@ struct mcp_nic *myr_nic_enter(struct myr_nic *nic, struct mcp_board **board)
 {
     pthread_mutex_lock(&nic->mutex);
     *board = &nic->board;
-    return myr_nic_lock(nic) ? &nic->shared->mcp : NULL;
+    nic->entered = myr_nic_lock(nic);
+    return nic->entered && myr_nic_sound(nic) ? &nic->shared->mcp : NULL;
+}
+
+bool myr_nic_entered(const struct myr_nic *nic)
+{
+    return nic->entered;
 }
 
 void myr_nic_leave(struct myr_nic *nic)
 {
-    myr_nic_unlock(nic);
-    myr_nic_flush(nic);
+    if (nic->entered) {
+        myr_nic_unlock(nic);
+        myr_nic_flush(nic);
+    }
     pthread_mutex_unlock(&nic->mutex);
 }
 
-enum myr_status myr_nic_is_broken(struct myr_error *error)
+/* (Another thread may have the mutex, and wait for the lock.) */
+struct mcp_nic *myr_nic_enter_to_look(struct myr_nic *nic)
 {
+    for (uint32_t i = 0; i < LOOK_TRIES; ++i) {
+        if (0 == pthread_mutex_trylock(&nic->mutex)) {
+            if (myr_nic_try_lock(nic)) {
+                nic->entered = true;
+                return &nic->shared->mcp;
+            }
+            pthread_mutex_unlock(&nic->mutex);
+        }
+        os_give_way();
+    }
+    return NULL;
+}
+
+enum myr_status myr_nic_is_broken(const struct myr_nic *nic, struct myr_error *error)
+{
+    const uint32_t pid = myr_nic_given_up(nic);
+    if (0 != pid) {
+        return myr_fail(error, MYR_ERR_GONE, 0,
+                        "the node's NIC cannot be used: process %u runs it and does not go on (is "
+                        "it stopped, or in a debugger?)",
+                        (unsigned)pid);
+    }
     return myr_fail(error, MYR_ERR_GONE, 0,
                     "the node's NIC is broken: a process was killed while it ran it");
 }
@@ -93,7 +233,7 @@ enum myr_status myr_nic_is_broken(struct myr_error *error)
 bool myr_nic_broken(struct myr_nic *nic)
 {
     myr_nic_inherit(nic); /* those who wait may have no packet to take the lock for */
-    return 0 != (myr_observe(&nic->shared->lock) & MYR_NIC_BROKEN);
+    return 0 != (myr_observe(&nic->shared->lock) & MYR_NIC_BROKEN) || 0 != myr_nic_given_up(nic);
 }
 
 void myr_nic_bury(struct myr_nic *nic, uint32_t pid)

@@ -25,6 +25,10 @@ enum {
     NIC_MEMBERS = UINT32_MAX /* nobody leaves: it lives as long as the segment */
 };
 
+/* A process that opens the NIC of a daemon takes another NIC if a process of another job is stopped
+ * inside for so long. */
+#define OPEN_NS (UINT64_C(10) * 1000 * 1000 * 1000)
+
 /* Some kernels let only parents look into a process. Then this process must allow its peers to.
  * (Open MPI does the same for its copies from process to process.) */
 static void allow_peers(void)
@@ -210,16 +214,23 @@ static enum myr_status open_nic(struct myr_segment *segment, const struct myr_ni
     myr_nic_make_board(opening);
     pthread_mutex_init(&opening->mutex, NULL);
     pthread_mutex_init(&opening->sleeping_mutex, NULL);
-    const enum myr_status status = myr_nic_lock(opening)
+    myr_nic_lock_init(opening);
+    opening->bounds.give_up_ns = OPEN_NS;
+    const bool locked = myr_nic_lock(opening);
+    const enum myr_status status = locked && myr_nic_sound(opening)
                                        ? create_or_attach(opening, options, given, error)
-                                       : myr_nic_is_broken(error);
-    myr_nic_unlock(opening);
+                                       : myr_nic_is_broken(opening, error);
+    if (locked) {
+        myr_nic_unlock(opening);
+    }
     if (MYR_OK != status) {
+        myr_nic_lock_end(opening);
         pthread_mutex_destroy(&opening->mutex);
         pthread_mutex_destroy(&opening->sleeping_mutex);
         free(opening);
         return status;
     }
+    myr_nic_set_bounds(opening, &(struct myr_nic_bounds){0});
     *nic = opening;
     return MYR_OK;
 }
@@ -256,10 +267,12 @@ enum myr_status myr_nic_open_given(struct myr_segment *segment, int socket, stru
 
 void myr_nic_close(struct myr_nic *nic)
 {
-    (void)myr_nic_lock(nic);
-    let_go(nic);
-    myr_nic_unlock(nic);
+    if (myr_nic_lock(nic)) { /* else a descriptor is offered that nobody can fetch any more */
+        let_go(nic);
+        myr_nic_unlock(nic);
+    }
     mcp_udp_close(&nic->udp);
+    myr_nic_lock_end(nic);
     pthread_mutex_destroy(&nic->mutex);
     pthread_mutex_destroy(&nic->sleeping_mutex);
     free(nic);

@@ -19,6 +19,10 @@
  * leaves the control program's state in doubt: the NIC is then broken for good. The lock itself
  * says so. So one step takes it from the dead process and breaks the NIC, and nobody runs the
  * control program of a broken NIC. From then on the lock keeps apart the processes that clear up.
+ *
+ * A holder that is stopped is alive, and may go on at any time: nobody can take the lock from it.
+ * So others stop waiting (struct myr_nic_bounds), each process for itself. What they cannot give
+ * back without the lock stays where it is.
  */
 #ifndef MYR_NIC_PARTS_H
 #define MYR_NIC_PARTS_H
@@ -33,7 +37,7 @@
 enum {
     MYR_NIC_SOCKETS = 3, /* descriptors of the socket that a process offers to newcomers: of each
                             component that has opened the NIC */
-    MYR_NIC_LOCK_YIELDS = 1000 /* before looking whether the lock's holder is alive */
+    MYR_NIC_LOCK_YIELDS = 1000 /* before looking whether the lock's holder is alive, and goes on */
 };
 
 #define MYR_NIC_BROKEN UINT32_C(0x80000000) /* in the lock; processes' numbers are smaller */
@@ -68,6 +72,16 @@ struct myr_shared_nic {
     _Alignas(MYR_LINE) struct mcp_nic mcp; /* last: its tables lie behind it */
 };
 
+/* A holder of the lock that has not gone on since it was looked at first. */
+struct myr_nic_stuck {
+    pthread_mutex_t mutex; /* a thread that looks; another one that comes meanwhile does not */
+    myr_word holder;       /* 0: nobody was */
+    uint32_t turns;        /* of the NIC, then */
+    uint64_t looked_ns;    /* the last look, */
+    uint64_t waited_ns;    /* ... and how long this process has waited up to it */
+    bool told;
+};
+
 struct myr_nic {
     struct mcp_board board;           /* first: the control program hands it back to us */
     const struct mcp_address *sender; /* of the packet that is being handled */
@@ -78,6 +92,7 @@ struct myr_nic {
     bool has_keys;              /* so that it can sign messages */
     uint32_t vacant;            /* what the lock says when nobody has it: 0 or MYR_NIC_BROKEN */
     myr_word doubts;            /* how often somebody seemed to be gone, or not */
+    bool entered;               /* between enter() and leave(): the lock was had */
     pthread_mutex_t mutex;      /* this process's threads: outbox, inbox, lock */
     uint32_t failed;            /* packets not taken, to be counted */
     uint32_t missed;            /* polls while another process was at it */
@@ -87,13 +102,22 @@ struct myr_nic {
     pthread_mutex_t sleeping_mutex;
     void (*sleeping)(void *context); /* called by a thread that is about to sleep; NULL: nobody's */
     void *sleeping_context;
+    struct myr_nic_bounds bounds;
+    myr_word given_up;          /* pid of the holder that this process waits for no more; 0: none */
+    struct myr_nic_stuck stuck; /* the present holder, as far as looks at it have shown */
 };
 
 /* ---- nic_lock.c ---- */
 
-/* Take the lock and give it back; with the process's mutex. myr_nic_lock() is false if the NIC is
- * broken; it holds the lock in any case. */
+/* Take the lock and give it back; with the process's mutex. myr_nic_lock() is false if the process
+ * has given up waiting; then there is nothing to give back. */
 bool myr_nic_lock(struct myr_nic *nic);
+
+/* The holder of the lock may run the control program. */
+static inline bool myr_nic_sound(const struct myr_nic *nic)
+{
+    return 0 == nic->vacant;
+}
 
 /* (Fails on a NIC that is broken.) It releases as well: a process that sees us in the lock must
  * find us in the segment's table (tests/litmus/lock.pml). */
@@ -119,11 +143,16 @@ static inline void myr_nic_flush(struct myr_nic *nic)
     }
 }
 
-/* Take the lock from its holder if that has died. The NIC is broken then. */
+/* Take the lock from its holder if that has died. The NIC is broken then. If it lives, look whether
+ * it goes on. */
 void myr_nic_inherit(struct myr_nic *nic);
 
 /* Has the process with this number left or died? Not 0, and not this one. */
 bool myr_nic_gone(struct myr_nic *nic, uint32_t process);
+
+/* The part of a NIC that nic_lock.c has for itself. */
+void myr_nic_lock_init(struct myr_nic *nic);
+void myr_nic_lock_end(struct myr_nic *nic);
 
 /* ---- nic_board.c ---- */
 

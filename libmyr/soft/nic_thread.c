@@ -22,6 +22,7 @@ enum {
     /* A host that arrives sets a deadline without waking the thread. The deadline is 1 ms away at
      * the earliest, and matters only if a packet was lost. So this much later is not too late. */
     LONGEST_NS = 20 * 1000 * 1000,
+    LOOK_EVERY = 16 /* turns, between two looks whether another process is stopped inside the NIC */
 };
 
 struct myr_nic_thread {
@@ -31,12 +32,26 @@ struct myr_nic_thread {
     _Atomic bool stopping;
 };
 
+static void pause_until_stopped(const struct myr_nic_thread *thread)
+{
+    struct pollfd stop = {.fd = thread->stop, .events = POLLIN};
+    const struct timespec most = os_timespec_of_ns(LONGEST_NS);
+    (void)ppoll(&stop, 1, &most, NULL);
+}
+
 static void *run(void *opaque)
 {
     struct myr_nic_thread *thread = opaque;
-    while (!atomic_load(&thread->stopping)) {
-        myr_nic_await(thread->nic, thread->stop, LONGEST_NS);
+    for (uint32_t turn = 1; !atomic_load(&thread->stopping); ++turn) {
+        if (0 != myr_nic_given_up(thread->nic)) { /* nobody takes what has come */
+            pause_until_stopped(thread);
+        } else {
+            myr_nic_await(thread->nic, thread->stop, LONGEST_NS);
+        }
         (void)myr_nic_poll(thread->nic);
+        if (0 == turn % LOOK_EVERY) {
+            (void)myr_nic_broken(thread->nic);
+        }
     }
     return NULL;
 }

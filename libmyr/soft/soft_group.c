@@ -143,12 +143,16 @@ static void sleep_on_nic(struct myr_nic_group *group, uint32_t seen, uint32_t ti
     myr_nic_sleep(group->nic, word, word + 1, seen, timeout_us);
 }
 
+/* (Where another process does not go on with the NIC, nobody can tell. The line about that names
+ * the process, see myr_nic_set_bounds().) */
 static uint32_t list_missing(struct myr_nic_group *group, struct mcp_missing *list, uint32_t most)
 {
-    struct mcp_board *board;
-    const struct mcp_nic *mcp = myr_nic_enter(group->nic, &board);
+    const struct mcp_nic *mcp = myr_nic_enter_to_look(group->nic);
     uint32_t count = 0, cursor = 0;
-    while (NULL != mcp && count < most && mcp_group_awaits(mcp_of(group), &cursor, &list[count])) {
+    if (NULL == mcp) {
+        return 0;
+    }
+    while (count < most && mcp_group_awaits(mcp_of(group), &cursor, &list[count])) {
         ++count;
     }
     myr_nic_leave(group->nic);
@@ -254,13 +258,17 @@ static void close_lingering(struct myr_nic *nic)
 
 /*
  * A process is done with the group in `record`; the last one closes it, or has it say farewell.
- * Locked. The caller then leaves the record that this returns, if any: its own, or that of the
- * oldest group that says farewell, where there are too many.
+ * Entered. The caller then leaves the record that this returns, if any: its own, or that of the
+ * oldest group that says farewell, where there are too many. (Without the lock nothing is counted,
+ * and the record stays: who has the lock may still use it.)
  */
 static struct myr_record *count_out(struct myr_nic *nic, struct mcp_nic *mcp,
                                     struct mcp_board *board, struct myr_record *record)
 {
     struct shared_group *shared = shared_of(record);
+    if (!myr_nic_entered(nic)) {
+        return NULL;
+    }
     if (++shared->left != record->members || NULL == mcp || GROUP_OPEN != shared->state) {
         return record;
     }
@@ -335,11 +343,11 @@ static enum group_state open_it(struct myr_nic_group *group, struct mcp_nic *mcp
 /*
  * The first process of a node opens the group on the NIC. If that fails nobody tries again. An open
  * group must be closed before the last process leaves the record that it lies in, and the one that
- * has failed has left it already.
+ * has failed has left it already. Not `counted`: the lock was not to be had, and the record stays.
  */
 static enum myr_status open_once(struct myr_nic_group *group, const struct myr_nic_members *members,
                                  const struct myr_schedule *schedule, myr_schedule_fn schedule_of,
-                                 const void *context, struct myr_error *error)
+                                 const void *context, bool *counted, struct myr_error *error)
 {
     struct mcp_board *board;
     struct mcp_nic *mcp = myr_nic_enter(group->nic, &board);
@@ -350,12 +358,13 @@ static enum myr_status open_once(struct myr_nic_group *group, const struct myr_n
     const uint32_t state = shared->state;
     if (NULL != mcp && GROUP_OPEN == state) {
         myr_publish(&pids(group->record, group->locals)[group->local], (uint32_t)getpid());
-    } else {
+    } else if (myr_nic_entered(group->nic)) {
         ++shared->left;
     }
+    *counted = myr_nic_entered(group->nic);
     myr_nic_leave(group->nic);
     if (NULL == mcp) {
-        return myr_nic_is_broken(error);
+        return myr_nic_is_broken(group->nic, error);
     }
     switch (state) {
     case GROUP_OPEN:
@@ -383,7 +392,7 @@ static void decline(struct myr_nic *nic, const struct myr_nic_members *members)
     }
     struct mcp_board *board;
     struct mcp_nic *mcp = myr_nic_enter(nic, &board);
-    if (GROUP_NEW == shared_of(record)->state) {
+    if (myr_nic_entered(nic) && GROUP_NEW == shared_of(record)->state) {
         shared_of(record)->state = GROUP_NO_MEMORY;
     }
     struct myr_record *left = count_out(nic, mcp, board, record);
@@ -413,8 +422,10 @@ static enum myr_status join(struct myr_nic_group *group, const struct myr_nic_me
     group->record = record;
     group->own = mcp;
     myr_group_take_behind(group, (uint8_t *)mcp + bytes);
-    const enum myr_status status = open_once(group, members, schedule, schedule_of, context, error);
-    if (MYR_OK != status) {
+    bool counted;
+    const enum myr_status status =
+        open_once(group, members, schedule, schedule_of, context, &counted, error);
+    if (MYR_OK != status && counted) {
         myr_record_leave(group->segment, record);
     }
     return status;
@@ -503,7 +514,7 @@ void myr_nic_groups_bury(struct myr_nic *nic, uint32_t pid)
     for (;;) {
         struct search search = {.pid = pid};
         myr_records_each(myr_nic_segment(nic), find_member, &search);
-        if (NULL == search.found) {
+        if (NULL == search.found || 0 != myr_nic_given_up(nic)) {
             return;
         }
         fail_and_leave(nic, search.found, search.local);

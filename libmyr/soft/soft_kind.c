@@ -98,6 +98,7 @@ static enum myr_status open_soft(const struct myr_site *site, const char *way,
         free(soft);
         return status;
     }
+    myr_nic_set_bounds(soft->nic, &site->bounds);
     start_threads(site, values[OPTION_THREAD].flag, soft);
     *nic = soft;
     return MYR_OK;

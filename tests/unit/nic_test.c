@@ -59,6 +59,7 @@ int main(void)
         cmocka_unit_test(the_creator_is_killed),
         cmocka_unit_test(the_last_of_many_has_the_socket),
         cmocka_unit_test(killed_with_the_lock),
+        cmocka_unit_test(stopped_with_the_lock),
         cmocka_unit_test(a_watch_takes_what_nobody_takes),
         cmocka_unit_test(an_empty_datagram_ends_no_turn),
         cmocka_unit_test(a_flood_ends_no_turn),

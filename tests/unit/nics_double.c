@@ -35,8 +35,14 @@ void myr_nic_leave(struct myr_nic *nic)
     myr_publish(nic->lock, 0);
 }
 
-enum myr_status myr_nic_is_broken(struct myr_error *error)
+bool myr_nic_entered(const struct myr_nic *nic)
 {
+    return 1 == myr_observe(nic->lock);
+}
+
+enum myr_status myr_nic_is_broken(const struct myr_nic *nic, struct myr_error *error)
+{
+    (void)nic;
     return myr_fail(error, MYR_ERR_GONE, 0, "the NIC is broken");
 }
 

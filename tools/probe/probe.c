@@ -354,7 +354,7 @@ static bool join(struct probe *probe, const char *folder)
         return false;
     }
     myr_waiter_init(&waiter, probe->segment, no_progress, &patience);
-    probe->site = (struct myr_site){probe->segment, &waiter, hear, false};
+    probe->site = (struct myr_site){.segment = probe->segment, .waiter = &waiter, .say = hear};
     return true;
 }
 

@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <setjmp.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -19,6 +20,7 @@
 #include "libmyr/soft/nic_inside.h"
 #include "libmyr/soft/nic_look.h"
 #include "libmyr/soft/nic_thread.h"
+#include "os/clock.h"
 #include "tests/unit/crew.h"
 #include "tests/unit/nic/machine.h"
 #include "tests/unit/nic/member.h"
@@ -305,6 +307,149 @@ void a_broken_nic_is_left_alone(void **state)
     myr_nic_close(member.nic);
     myr_segment_leave(member.segment);
     end_world(world);
+}
+
+/* ---- a process is stopped with the lock in its hand ---- */
+
+/* Rank 1 is stopped there. Once it is continued, it finds the NIC as it was. */
+static void stopped_inside(uint32_t rank, void *context)
+{
+    struct world *world = context;
+    struct member member;
+    struct mcp_board *board;
+    begin(&member, world, rank);
+    await_come(world, 9, 1);
+    CREW_CHECK(NULL != myr_nic_enter(member.nic, &board), "it is broken");
+    raise(SIGSTOP);
+    myr_nic_leave(member.nic);
+    CREW_CHECK(!myr_nic_broken(member.nic), "it was sound");
+    CREW_CHECK(NULL != myr_nic_enter(member.nic, &board), "it was sound");
+    myr_nic_leave(member.nic);
+    myr_nic_group_leave(&member.group);
+    myr_nic_close(member.nic);
+    myr_segment_leave(member.segment);
+}
+
+static char stopped_line[200];
+static uint32_t stopped_lines;
+
+static void hear_of_stopped(const char *line)
+{
+    snprintf(stopped_line, sizeof(stopped_line), "%s", line);
+    ++stopped_lines;
+}
+
+/* The process that is stopped is named, and no operation waits for it for ever. */
+static void expect_refusals(struct member *member, pid_t stopped)
+{
+    struct myr_error error = {0};
+    struct myr_port *port;
+    const struct myr_port_options any = {.number = MYR_ANY_PORT};
+    char pid[40];
+    snprintf(pid, sizeof(pid), "process %d ", (int)stopped);
+    CREW_CHECK((uint32_t)stopped == myr_nic_given_up(member->nic), "another one is given up");
+    CREW_CHECK(1 == stopped_lines && NULL != strstr(stopped_line, pid), "%u lines: %s",
+               stopped_lines, stopped_line);
+    CREW_CHECK(MYR_ERR_GONE == myr_port_open(member->nic, &any, &port, &error), "a port");
+    CREW_CHECK(NULL != strstr(error.text, pid), "%s", error.text);
+    myr_nic_groups_bury(member->nic, (uint32_t)stopped);
+    (void)myr_ports_bury(member->nic, (uint32_t)stopped);
+    myr_nic_group_leave(&member->group);
+    myr_nic_close(member->nic);
+    myr_segment_leave(member->segment);
+}
+
+enum { STOPPED_GIVE_UP_MS = 300 };
+
+static void begin_beside_stopped(struct member *member, struct world *world)
+{
+    begin(member, world, 0);
+    myr_nic_set_bounds(member->nic, &(struct myr_nic_bounds){
+                                        .warn_ns = 30 * 1000 * 1000,
+                                        .give_up_ns = STOPPED_GIVE_UP_MS * 1000 * 1000,
+                                        .say = hear_of_stopped,
+                                    });
+    atomic_fetch_add(&world->come[9], 1);
+    await_go(world, 1);
+}
+
+/* It waits for a barrier. */
+static void waits_beside_stopped(uint32_t rank, void *context)
+{
+    struct world *world = context;
+    struct member member;
+    struct mcp_missing missing;
+    (void)rank;
+    begin_beside_stopped(&member, world);
+    const uint64_t begun_ms = os_now_ms();
+    CREW_CHECK(0 == myr_nic_group_missing(&member.group, &missing, 1), "a node");
+    CREW_CHECK(os_now_ms() - begun_ms < STOPPED_GIVE_UP_MS, "the look waited");
+    CREW_CHECK(0 == myr_nic_given_up(member.nic), "given up by a look");
+    CREW_CHECK(!myr_nic_group_wait(&member.group, myr_nic_group_arrive(&member.group), 0),
+               "a barrier without all members");
+    expect_refusals(&member, (pid_t)atomic_load(&world->pid[1]));
+}
+
+/* It wants to run the NIC. */
+static void enters_beside_stopped(uint32_t rank, void *context)
+{
+    struct world *world = context;
+    struct member member;
+    struct mcp_board *board;
+    (void)rank;
+    begin_beside_stopped(&member, world);
+    CREW_CHECK(NULL == myr_nic_enter(member.nic, &board), "two are inside");
+    CREW_CHECK(!myr_nic_entered(member.nic), "two are inside");
+    myr_nic_leave(member.nic);
+    expect_refusals(&member, (pid_t)atomic_load(&world->pid[1]));
+}
+
+/* It has a thread that runs the NIC, and asks for nothing itself. */
+static void runs_beside_stopped(uint32_t rank, void *context)
+{
+    struct world *world = context;
+    struct member member;
+    struct myr_nic_thread *thread;
+    (void)rank;
+    begin_beside_stopped(&member, world);
+    CREW_CHECK(MYR_OK == myr_nic_thread_start(member.nic, MYR_NIC_THREAD, &thread, NULL) &&
+                   NULL != thread,
+               "no thread");
+    while (0 == myr_nic_given_up(member.nic)) {
+        usleep(1000);
+    }
+    CREW_CHECK(myr_nic_broken(member.nic), "it is given up");
+    myr_nic_thread_stop(thread);
+    expect_refusals(&member, (pid_t)atomic_load(&world->pid[1]));
+}
+
+void stopped_with_the_lock(void **state)
+{
+    (void)state;
+    static const struct myr_patience polling = {0, -1, 1000};
+    const struct {
+        crew_fn survivor;
+        const struct myr_patience *patience;
+    } ways[] = {{waits_beside_stopped, &yielding},
+                {waits_beside_stopped, &sleeping},
+                {waits_beside_stopped, &polling},
+                {enters_beside_stopped, &yielding},
+                {runs_beside_stopped, &yielding}};
+    for (size_t w = 0; w < sizeof(ways) / sizeof(*ways); ++w) {
+        struct world *world = make_world(1, 2, 0);
+        int status;
+        world->patience = ways[w].patience;
+        const pid_t survivor = crew_fork(ways[w].survivor, 0, world);
+        const pid_t stopped = crew_fork(stopped_inside, 1, world);
+        assert_int_equal(waitpid(stopped, &status, WUNTRACED), stopped);
+        assert_true(WIFSTOPPED(status));
+        atomic_store(&world->pid[1], (uint32_t)stopped);
+        atomic_store(&world->go, 1);
+        assert_true(crew_join(survivor));
+        kill(stopped, SIGCONT);
+        assert_true(crew_join(stopped));
+        end_world(world);
+    }
 }
 
 /* Rank 1 dies as a member of a group; who oversees the NIC buries it. */

@@ -57,6 +57,7 @@ void a_missing_node(void **state);
 
 /* killed.c */
 void killed_with_the_lock(void **state);
+void stopped_with_the_lock(void **state);
 void the_holder_leaves_in_between(void **state);
 void a_dead_holders_pid_is_given_again(void **state);
 void a_dead_holder_is_a_zombie(void **state);
