@@ -382,7 +382,8 @@ static bool node_open(const struct myr_nic_kind *kind, struct node *node)
         return complain(&error);
     }
     myr_waiter_init(&node->waiter, node->segment, no_progress, &patiences[PARTS_YIELDING]);
-    node->site = (struct myr_site){node->segment, &node->waiter, say_nothing, false};
+    node->site =
+        (struct myr_site){.segment = node->segment, .waiter = &node->waiter, .say = say_nothing};
     for (uint32_t o = 0; NULL != kind->options[o].name; ++o) {
         const struct myr_option *option = &kind->options[o];
         values[o] = option->usual;
