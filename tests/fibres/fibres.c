@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The scheduler of fibres; see fibres.h. It is compiled without calls of itself. */
+#include "tests/fibres/fibres.h"
+
+#include <stdlib.h>
+#include <ucontext.h>
+
+#include "tests/unit/crew.h"
+
+enum { STACK = 1 << 18, NOBODY = FIBRES_MOST };
+
+static struct {
+    ucontext_t scheduler, of[FIBRES_MOST];
+    char *stacks;
+    fibre_fn fn;
+    void *context;
+    uint64_t random;
+    uint64_t blocks_left; /* of the program */
+    uint64_t switches;
+    uint32_t count, running, live;
+    uint32_t longest; /* blocks that a rank runs in a row, at the most */
+    uint32_t turn;    /* blocks that the running one has left */
+    bool ended[FIBRES_MOST];
+} fibres = {.running = NOBODY};
+
+/* Called by the compiler's code. */
+void __sanitizer_cov_trace_pc(void); /* NOLINT(bugprone-reserved-identifier) */
+void __sanitizer_cov_trace_pc(void)
+{
+    const uint32_t rank = fibres.running;
+    if (NOBODY == rank || 0 != --fibres.turn) {
+        return;
+    }
+    fibres.running = NOBODY;
+    swapcontext(&fibres.of[rank], &fibres.scheduler);
+}
+
+static void begin(void)
+{
+    const uint32_t rank = fibres.running;
+    fibres.fn(rank, fibres.context);
+    fibres.running = NOBODY;
+    fibres.ended[rank] = true;
+    --fibres.live;
+    swapcontext(&fibres.of[rank], &fibres.scheduler);
+}
+
+static void make(uint32_t rank)
+{
+    ucontext_t *fibre = &fibres.of[rank];
+    getcontext(fibre);
+    fibre->uc_stack.ss_sp = fibres.stacks + (size_t)rank * STACK;
+    fibre->uc_stack.ss_size = STACK;
+    fibre->uc_link = NULL;
+    makecontext(fibre, begin, 0);
+    fibres.ended[rank] = false;
+}
+
+static void run_one(void)
+{
+    uint32_t rank;
+    do {
+        rank = crew_below(&fibres.random, fibres.count);
+    } while (fibres.ended[rank]);
+    fibres.turn = 1 + crew_below(&fibres.random, fibres.longest);
+    fibres.blocks_left -= fibres.turn < fibres.blocks_left ? fibres.turn : fibres.blocks_left;
+    ++fibres.switches;
+    fibres.running = rank;
+    swapcontext(&fibres.scheduler, &fibres.of[rank]);
+}
+
+bool fibres_run(uint64_t seed, uint32_t count, uint64_t blocks, fibre_fn fn, void *context)
+{
+    static const uint32_t longest[] = {1, 2, 4, 16, 64, 256, 2048};
+    if (NULL == fibres.stacks) {
+        fibres.stacks = crew_memory((size_t)FIBRES_MOST * STACK);
+    }
+    fibres.random = seed;
+    fibres.longest = longest[crew_below(&fibres.random, sizeof(longest) / sizeof(longest[0]))];
+    fibres.fn = fn;
+    fibres.context = context;
+    fibres.count = fibres.live = count;
+    fibres.blocks_left = blocks;
+    for (uint32_t rank = 0; rank < count; ++rank) {
+        make(rank);
+    }
+    while (0 != fibres.live && 0 != fibres.blocks_left) {
+        run_one();
+    }
+    return 0 == fibres.live;
+}
+
+uint32_t fibres_rank(void)
+{
+    return fibres.running;
+}
+
+uint64_t fibres_switches(void)
+{
+    return fibres.switches;
+}
