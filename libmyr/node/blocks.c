@@ -171,7 +171,7 @@ static uint32_t take_or_split(struct myr_segment *segment, uint32_t block_class)
 static bool plenty(const struct myr_sram *sram, uint32_t block_class, uint32_t quarters)
 {
     return 0 != sram->free_block[block_class] ||
-           sram->end + myr_block_bytes(block_class) <= sram->limit / 4 * quarters;
+           sram->end + myr_block_bytes(block_class) <= (size_t)sram->limit / 4 * quarters;
 }
 
 static void *alloc(struct myr_segment *segment, size_t bytes, bool if_plenty)

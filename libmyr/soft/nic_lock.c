@@ -93,7 +93,7 @@ static void tell(const struct myr_nic *nic, uint32_t pid)
     snprintf(line, sizeof(line),
              "process %u of this node has run the soft NIC for %u s and does not go on (is it "
              "stopped, or in a debugger?): nobody else can use that NIC meanwhile",
-             (unsigned)pid, (unsigned)(nic->stuck.waited_ns / (1000 * 1000 * 1000)));
+             (unsigned)pid, (unsigned)(nic->stuck.waited_ns / 1000000000));
     nic->bounds.say(line);
 }
 

@@ -219,22 +219,22 @@ touch "$told"
 
 # A client is stopped inside the NIC. No other process waits for it for ever, and newcomers have another
 # NIC soon (those that come at once give the first one up after 10 s).
-client() { "$builddir/tests/component/stopped_client" "$scratch/open/myrd.sock" "$@"; }
+client=("$builddir/tests/component/stopped_client" "$scratch/open/myrd.sock")
 stops_inside() {
     begin_telling JOURNAL_STREAM=1:2 || return 1
-    "$builddir/tests/component/stopped_client" "$scratch/open/myrd.sock" stop > "$scratch/former" &
+    "${client[@]}" stop > "$scratch/former" &
     stopped=$!
     until [ "$(ps -o stat= -p "$stopped" | cut -c1)" = T ]; do
         kill -0 "$stopped" && sleep 0.05 || return 1
     done
     sleep 4
-    until client > "$scratch/newer" 2> "$scratch/out"; do
+    until "${client[@]}" > "$scratch/newer" 2> "$scratch/out"; do
         said "process $stopped runs it and does not go on" || return 1
     done
     ! cmp -s "$scratch/former" "$scratch/newer" &&
         grep -q "^myrd: process $stopped runs the NIC and does not go on" "$told"
 }
-goes_on() { kill -CONT "$stopped" && wait "$stopped" && client > "$scratch/out" && cmp -s "$scratch/out" "$scratch/newer"; }
+goes_on() { kill -CONT "$stopped" && wait "$stopped" && "${client[@]}" > "$scratch/out" && cmp -s "$scratch/out" "$scratch/newer"; }
 check "a client is stopped inside the NIC: newcomers get another one" stops_inside
 check "continued, it has the NIC as it was" goes_on
 check "the daemon ends" tells "myrd: " "myrd: "
