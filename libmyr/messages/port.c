@@ -104,9 +104,7 @@ static struct myr_inlet *open_inlet(const struct myr_port *port, uint32_t ports,
 
 static void discard(struct myr_port *port)
 {
-    if (NULL != port->rings) {
-        myr_segment_free(port->segment, port->rings);
-    }
+    myr_segment_free(port->segment, port->rings);
     free(port->free_send);
     free(port->sent);
     free(port);

@@ -92,18 +92,16 @@ static uint32_t bits(uint32_t set)
     return (uint32_t)__builtin_popcount(set);
 }
 
-static struct op *add(uint64_t *random, enum kind kind, uint32_t comm)
+static void add(uint64_t *random, enum kind kind, uint32_t comm)
 {
-    struct op *op = &program.op[program.ops++];
-    *op = (struct op){.kind = kind,
-                      .comm = comm,
-                      .root = crew_below(random, bits(program.members[comm])),
-                      .choice = crew_below(random, CHOICES),
-                      .bytes = 0 == crew_below(random, 3) ? MYR_SLOT_BYTES + 8 : 8,
-                      .floating = crew_below(random, FLOATING),
-                      .times =
-                          0 == crew_below(random, 4) ? crew_below(random, 3 * MYR_RING_WINDOW) : 1};
-    return op;
+    program.op[program.ops++] = (struct op){
+        .kind = kind,
+        .comm = comm,
+        .root = crew_below(random, bits(program.members[comm])),
+        .choice = crew_below(random, CHOICES),
+        .bytes = 0 == crew_below(random, 3) ? MYR_SLOT_BYTES + 8 : 8,
+        .floating = crew_below(random, FLOATING),
+        .times = 0 == crew_below(random, 4) ? crew_below(random, 3 * MYR_RING_WINDOW) : 1};
 }
 
 static void draw(uint64_t seed, bool mixed)
@@ -123,16 +121,16 @@ static void draw(uint64_t seed, bool mixed)
         const uint32_t comm = crew_below(&random, COMMS);
         const enum kind kind = (enum kind)(CLOSE + crew_below(&random, KINDS - CLOSE));
         if (!open[comm]) {
-            (void)add(&random, OPEN, comm);
+            add(&random, OPEN, comm);
             open[comm] = true;
         } else if (CLOSE != kind || 0 == crew_below(&random, 4)) {
-            (void)add(&random, kind, comm);
+            add(&random, kind, comm);
             open[comm] = CLOSE != kind;
         }
     }
     for (uint32_t c = 0; c < COMMS; ++c) {
         if (open[c]) {
-            (void)add(&random, CLOSE, c);
+            add(&random, CLOSE, c);
         }
     }
     for (uint32_t r = 0; r < RANKS; ++r) {
