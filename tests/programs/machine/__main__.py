@@ -26,8 +26,10 @@ def report(seed, case, outcome, path):
 def one_case(seed, options, caches):
     lot = random.Random(f"{options.family} {seed}")
     around = draw_surroundings(lot, options, caches)
-    generator = Generator(f"program {options.family} {seed}", options.length, beyond=options.beyond)
-    return Case(around, generator.draw())
+    steps = Generator(f"program {options.family} {seed}", options.length, beyond=options.beyond).draw()
+    if any(step.kind == "inter" for step in steps) and "inter-monitoring" not in options.beyond:
+        around.mca.pop("pml_monitoring_enable", None)
+    return Case(around, steps)
 
 
 def count(case, counts):
@@ -65,9 +67,11 @@ def run(options):
 
 
 def plain(case):
-    """The same program without nicbarr."""
+    """The same program without nicbarr; parameters of other components stay."""
     case = copy.deepcopy(case)
-    case.surroundings.mca = {"coll": "^nicbarr"}
+    for name in [name for name in case.surroundings.mca if name.startswith("coll_nicbarr_")]:
+        del case.surroundings.mca[name]
+    case.surroundings.mca["coll"] = "^nicbarr"
     case.surroundings.odd, case.surroundings.cache, case.surroundings.chosen = [], None, None
     return case
 

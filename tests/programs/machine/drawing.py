@@ -61,8 +61,7 @@ def draw_surroundings(lot, options, caches):
         return around
     if lot.random() < 0.1:
         around.mca["coll_nicbarr_memory"] = "1"
-    # (Across hosts coll/monitoring of 4.1.4 crashes by itself when an intercommunicator is made.)
-    if lot.random() < 0.08 and hosts == 0:
+    if lot.random() < 0.08:
         around.mca["pml_monitoring_enable"] = "1"
     if lot.random() < 0.3:
         around.odd.append((lot.randrange(np),) + lot.choice(ODD))

@@ -19,6 +19,7 @@ the words for --with):
   inter-nonblocking  MPI_Ibarrier on an intercommunicator may end before all of the other group have
                     entered it; many MPI_Ireduce that are outstanding there hang. (None is nicbarr's.)
   create-group-attributes  MPI_Comm_create_group calls the copy callbacks of attributes.
+  inter-monitoring  MPI_Intercomm_create crashes now and then under coll/monitoring.
 """
 
 import random
@@ -29,7 +30,7 @@ ALL_COLLECTIVES = ("barrier", "allreduce", "reduce", "bcast", "allgather", "gath
 REDUCTIONS = ("allreduce", "reduce")
 ROOTED = ("reduce", "bcast", "gather", "scatter")
 BROKEN_BELOW = ("idup-nonblocking", "idup-inter", "free-outstanding", "persistent-freed", "reduce-bottom",
-                "create-group-attributes", "nonblocking-negative", "inter-nonblocking")
+                "create-group-attributes", "nonblocking-negative", "inter-nonblocking", "inter-monitoring")
 CREATIONS = ("dup", "dupinfo", "split", "cgroup", "inter", "merge")
 
 ARITHMETIC = ("MPI_MAX", "MPI_MIN", "MPI_SUM", "MPI_PROD")
