@@ -12,18 +12,17 @@ set -eu
 cd "$(dirname "$0")/.."
 
 licences() {
-    local file licence bad=0
-    while read -r file; do
-        case $file in
-            *.bpf.c | firmware/kernel/program/*) licence="BSD-3-Clause OR GPL-2.0-only" ;; # the kernel takes no other
-            *) licence=BSD-3-Clause ;;
-        esac
-        head -n 2 "$file" | grep -qE "SPDX-License-Identifier: $licence( \*/)?\$" || {
-            echo "$file: its first lines lack SPDX-License-Identifier: $licence"
-            bad=1
-        }
-    done < <(git ls-files | grep -vE '^\.|\.(md|json|csv|svg|txt)$|^(LICENSE|VERSION|debian/(changelog|copyright|source/format))$') # no data, no documents
-    return $bad
+    local files bad
+    files=$(git ls-files | grep -vE '^\.|\.(md|json|csv|svg|txt)$|^(LICENSE|VERSION|debian/(changelog|copyright|source/format))$' | sort) # no data, no documents
+    bad=$(xargs awk '
+        FNR <= 2 {
+            licence = "BSD-3-Clause"
+            if (FILENAME ~ /\.bpf\.c$|^firmware\/kernel\/program\//) # the kernel takes no other
+                licence = "BSD-3-Clause OR GPL-2.0-only"
+            if ($0 ~ "SPDX-License-Identifier: " licence "( [*]/)?$")
+                print FILENAME
+        }' <<< "$files" | sort | comm -23 <(echo "$files") -)
+    [ -z "$bad" ] || { echo "no line SPDX-License-Identifier: LICENCE among the first two of:" && echo "$bad" && return 1; }
 }
 
 narrow() { ! git ls-files -z '*.md' | LC_ALL=C.UTF-8 xargs -0 grep -nHE '^[^|].{100}'; }
