@@ -1,223 +1,142 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# The whole test suite, from a bare checkout: installs and builds what is missing (setup.sh), then runs
-#   - all tests against this machine's Open MPI (make check), two of them on virtual machines (need root);
-#   - the unit tests and the heart of the MPI-level ones under AddressSanitizer and UBSan, the
-#     lock-free parts under ThreadSanitizer, and one MPI-level test under valgrind;
-#   - the unit tests for two other processors, by qemu, and with another C library (need root);
-#   - fuzzers, the models of the protocol and of memory, static analysis and formatting;
-#   - the tarball, built elsewhere, and the Debian packages, in a bare Debian (needs root);
-#   - the tests with MPI against Open MPI 5.0, in a Debian 13 chroot (needs root; --quick leaves it out).
-# The tests mostly wait, so what only computes runs beside them, behind them in turn (nice).
-# Each line says how many there are in all, and the minutes so far. The last one counts what passed and
-# failed; logs are in _build*/ and _test/.
+# The tests, from a bare checkout: installs and builds what is missing (setup.sh), and runs
+#
+#     ./test.sh                  the short form, a quarter of an hour: unit tests, also under sanitizers, static
+#                                analysis, and of each NIC, of messages and of both releases of Open MPI the
+#                                tests that find most
+#     ./test.sh --all            everything, an hour and more: also processors of other kinds, fuzzers, models,
+#                                virtual machines, Debian packages
+#     ./test.sh --since COMMIT   the short form, and then what changes since COMMIT can break, in an order that the
+#                                seed draws; 40 minutes after the start no more of it is begun
+#     ./test.sh PART...          these parts alone; tests/parts lists them. Unit tests can be named, too
+#
+# Some parts need root: chroots, network namespaces, virtual machines. Without, they are skipped with a line. Parts that
+# start jobs run one after the other; what only computes runs beside them (nice). Each verdict has a line with the
+# seconds that it took, and a failure says how to repeat it, with its seed: NICBARR_SEED draws all that is random.
+# Logs are in _test/.
 set -u
 # shellcheck source=nethosts/usage.sh
 . "$(dirname "$0")/nethosts/usage.sh"
 cd "$(dirname "$0")" || exit 1
-quick=no
-case "${1-}" in
-    "") ;;
-    --quick) quick=yes ;;
-    *) usage ;;
+form=short
+since=
+case $#-${1-} in
+    0-) ;;
+    1---all) form=all ;;
+    2---since)
+        since=$(git rev-parse --quiet --verify "$2^{commit}") || { echo "test.sh: git knows no commit $2" >&2; exit 64; } ;;
+    *---*) usage ;;
+    *) form=named ;;
 esac
 ./setup.sh check || exit 1
 . ompi/jobs.sh
+export NICBARR_SEED=${NICBARR_SEED:-$((RANDOM << 13 ^ RANDOM))}
+most=2400 # seconds; see --since
 
-logs=_test
+top=$PWD
+logs=$top/_test
 rm -rf "$logs"
 mkdir "$logs"
 
-say() { printf '\n== %s\n' "$*"; }
+# ---- verdicts
 
-# A verdict: counted, and told with what is to be shown of it, by the input. Two do so at the same time: the
-# tests, and what runs beside them.
-tell() { # PASS|FAIL|SKIP WHAT
+# Counted, and told with what is to be shown of it, by the input. Several at a time.
+tell() { # PASS|FAIL|SKIP NAME SECONDS
     {
         flock 9
-        echo "$1" >> "$logs/tally"
-        printf '%s: %s (%d of %d, %d min)\n' "$1" "$2" "$(wc -l < "$logs/tally")" "$all" $((SECONDS / 60))
+        printf '%4d s  %s %s\n' "$3" "$1" "$2" >> "$logs/verdicts"
+        printf '%s: %s (%d s; %d verdicts in %d min)\n' "$1" "$2" "$3" "$(wc -l < "$logs/verdicts")" $((SECONDS / 60))
         cat
     } 9> "$logs/told"
 }
-total() { grep -cx "$1" "$logs/tally"; }
+total() { grep -c "^ *[0-9]* s  $1 " "$logs/verdicts"; }
 
-# One thing that passes or fails as a whole, or is skipped (77); its output is shown if it fails.
+# One thing that passes or fails as a whole, or is skipped (77); its output is shown if it fails. Returns its status.
 step() { # NAME COMMAND...
-    local name=$1 log status
+    local name=$1 log began=$SECONDS status
+    log=$logs/$(echo "$1" | tr -c 'a-zA-Z0-9\n' _).log
     shift
-    log=$logs/$(echo "$name" | tr -c 'a-z0-9\n' _).log
-    "$@" > "$log" 2>&1
+    "$@" > "$log" 2>&1 < /dev/null
     status=$?
     case $status in
-        0) tell PASS "$name" < /dev/null ;;
-        77) tell SKIP "$name: $(tail -n 1 "$log")" < /dev/null ;;
-        *) tail -n 40 "$log" | sed 's/^/    | /' | tell FAIL "$name: $log" ;;
+        0) tell PASS "$name" $((SECONDS - began)) < /dev/null ;;
+        77) tell SKIP "$name: $(tail -n 1 "$log")" $((SECONDS - began)) < /dev/null ;;
+        *) {
+            grep -aE '^(FAIL |     \||not ok|#|.*[Ee]rror)' "$log" | tail -n 60 | grep . || tail -n 40 "$log"
+            echo "(${log#"$top/"}; again: NICBARR_SEED=$NICBARR_SEED ./test.sh ${part-$name})"
+        } | sed 's/^/    | /' | tell FAIL "$name" $((SECONDS - began)) ;;
     esac
+    return $status
 }
 
-# Tests run by automake's harness, each of which counts, and is told when it ends.
-suite() { # LOG BUILD-FOLDER TESTS COMMAND...
-    local log=$logs/$1 build=$2 tests=$3
-    shift 3
-    "$@" 2>&1 < /dev/null | tee "$log" | {
-        verdict='^(PASS|FAIL|SKIP|ERROR|XPASS): ([^ ]+)$'
-        declare -A left
-        for test in $tests; do left[$test]=yes; done
-        while IFS= read -r line; do
-            if [[ ! $line =~ $verdict ]] || [ -z "${left[${BASH_REMATCH[2]}]-}" ]; then
-                continue
-            fi
-            test=${BASH_REMATCH[2]}
-            unset "left[$test]"
-            case ${BASH_REMATCH[1]} in
-                PASS | SKIP) tell "${BASH_REMATCH[1]}" "$test" < /dev/null ;;
-                *) grep -aE '^(FAIL |     \||not ok|.*[Ee]rror)' "$build/${test%.sh}.log" | tail -n 60 |
-                    tell FAIL "$test: $build/${test%.sh}.log" ;;
-            esac
-        done
-        [ ${#left[@]} = 0 ] || tail -n 20 "$log" | sed 's/^/    | /' | tell FAIL "${#left[@]} tests were not run: $log"
-    }
-}
+# A program or script of the tests. It finds build and sources by these, and leaves what it finds in $logs.
+play() { env -C "$logs" builddir="$top/_build" srcdir="$top" "$@"; }
 
-sanitized() {
-    local flags="-O1 -g -fsanitize=address,undefined -fno-sanitize-recover=undefined"
-    flags="$flags -fno-omit-frame-pointer"
-    mkdir -p _build-asan && cd _build-asan &&
-        { [ -e config.status ] || ../configure --quiet --disable-man --prefix="$PWD/../_install-asan" \
-            CFLAGS="$flags" CXXFLAGS="$flags"; } &&
-        make -s --no-print-directory -j"$(nproc)" && make -s -j"$(nproc)" check TESTS=
-}
-
-# One of 64 bits, and one of the other byte order; by hand also others.
-processors="arm64 s390x"
-
-# The members of a group as threads of one process, so that what they share is seen.
-threaded="plan layout waiter group exchange ring segment inlet port nic"
-with_threads() {
-    local flags="-O1 -g -fsanitize=thread -fno-omit-frame-pointer" name programs=()
-    for name in $threaded; do programs+=("tests/unit/${name}_test"); done
-    mkdir -p _build-tsan && cd _build-tsan &&
-        { [ -e config.status ] || ../configure --quiet --prefix="$PWD/../_install-tsan" \
-            CFLAGS="$flags" CXXFLAGS="$flags"; } &&
-        make -s --no-print-directory -j"$(nproc)" "${programs[@]}"
-}
-
-# Debian 12's: another version breaks lines elsewhere, or takes other lines for errors.
-wanted() { # PROGRAM VERSION
-    "$1" --version
-    "$1" --version | grep -Ewq "(version:?|Cppcheck) ${2//./\\.}" || { echo "$1 $2 is wanted"; return 77; }
-}
-formatted() {
-    wanted clang-format 14 && git ls-files '*.c' '*.h' | xargs clang-format --dry-run -Werror
-}
-cpp_checked() {
-    wanted cppcheck 2.10 &&
-        cppcheck --quiet -i firmware/kernel/program.bpf.c --error-exitcode=1 --std=c11 --enable=warning,portability \
-            --inline-suppr --suppress=missingInclude --suppress=missingIncludeSystem -I. -D_GNU_SOURCE \
-            '-DNICBARR_VERSION=""' '-DNICSIM_DATA=""' '-DPKGLIBEXECDIR=""' '-DPKGDATADIR=""' \
-            -DOMPI_MAJOR_VERSION=4 -DOMPI_MINOR_VERSION=1 -DOMPI_RELEASE_VERSION=0 \
-            os firmware libmyr myr coll_nicbarr btl_myr mtl_myr myrd tools bench
-}
-tidied() {
-    wanted clang-tidy 14 &&
-        clang-tidy --quiet firmware/*.c firmware/soft/*.c firmware/sim/*.c \
-            libmyr/*.c libmyr/*/*.c myr/*.c myrd/*.c tools/*.c bench/nicsim/*.c coll_nicbarr/{schedule,nics,hello,census,digest,shape,kinds}.c coll_nicbarr/choice/{model,statistics,contest,duel,portions,anew,candidates,evidence}.c coll_nicbarr/files/{network,cache_file,cache_json,cache_places,report_file,regular_file}.c -- \
-            -std=gnu11 -D_GNU_SOURCE -I. '-DNICBARR_VERSION=""' '-DNICSIM_DATA=""' '-DPKGLIBEXECDIR=""' '-DPKGDATADIR=""'
-}
-scripts_checked() {
-    wanted shellcheck 0.9 &&
-        { git ls-files '*.sh'; git grep -lE '^#!/bin/(ba)?sh'; } | sort -u |
-        xargs shellcheck -x -P SCRIPTDIR -e SC1091,SC2154,SC2016,SC2034,SC2317
-}
-
-analysed() {
-    step "clang-format" formatted
-    # (What runs in the kernel is left to the kernel's verifier.)
-    step "cppcheck" cpp_checked
-    step "clang-tidy" tidied
-    step "licences" tests/style.sh licences
-    step "documents" tests/style.sh documents
-    step "shellcheck" scripts_checked
-}
+two_at_a_time() ( # COMMAND NAME...: COMMAND NAME, for each; in a shell of its own, that has no other children
+    command=$1
+    shift
+    for name; do
+        [ "$(jobs -rp | wc -l)" -lt 2 ] || wait -n
+        $command "$name" &
+    done
+    wait
+)
 
 # A list of the Makefile's.
-listed() { make -s -C _build --no-print-directory --eval "listed: ; @echo \$($1)" listed; }
+list_of='make -s --no-print-directory --eval "listed: ; @echo \$($list)" listed'
+listed() { (cd _build && list=$1 && eval "$list_of"); }
+quiet_make() { make -s --no-print-directory -j"$(nproc)" "$@"; }
 
-searched() { # each starts no job, and leaves what it finds in the folder of the logs
-    local search
-    for search in $(listed search_tests); do
-        step "$search" env -C "$logs" srcdir="$PWD" "$PWD/$search"
-    done
+# ---- parts: one that is no script is one of these functions
+
+unit_programs=$(listed unit_programs)
+one_unit() { step "$1" play "$top/_build/$1"; }
+unit() {
+    local programs
+    programs="$unit_programs $(listed fibre_programs) tools/tests/tools_test docs/example"
+    # shellcheck disable=SC2086 # words
+    step "build of the unit tests" quiet_make -C _build $programs || return
+    # shellcheck disable=SC2086 # words
+    two_at_a_time one_unit $programs
 }
 
-# What computes and starts no job, so that nothing is late by it but itself.
-beside() {
-    renice -n 10 $BASHPID > /dev/null
-    step "sanitized build" bash -c "$(declare -f sanitized); sanitized"
-    step "threaded build" bash -c "threaded='$threaded'; $(declare -f with_threads); with_threads"
-    analysed
-    for processor in $processors; do
-        step "processor $processor" tests/processors.sh "$processor"
-    done
-    step "musl" tests/musl.sh
-    searched
-    step "distcheck" make -s -C _build distcheck TESTS='docs/example tests/unit/schedule_test' # the others run here
-    step "Debian packages" tests/packages.sh
-    [ -z "$chroot_tests" ] || in_chroot "$built" > "$logs/chroot.log" 2>&1 # a failure is seen again, below
+# What jobs run, and what scripts call.
+job_programs='filter-out $(unit_programs) $(fibre_programs),$(check_PROGRAMS) $(check_LTLIBRARIES)'
+programs() {
+    # shellcheck disable=SC2046 # words
+    step "build of the test programs" quiet_make -C _build $(listed "$job_programs")
 }
 
-# In a Debian 13, which has Open MPI 5.0.
-in_chroot() { tests/debian13.sh bash -c "$1" < /dev/null; }
-built='mkdir -p /build && cd /build && { [ -e config.status ] || /nicbarr/configure --quiet --prefix=/build/_install; } &&
-    make -s -j2'
+read -ra built_sources < <(listed BUILT_SOURCES) # which `make TARGET` would not make first
+build_with() { # FLAGS FOLDER TARGETS...
+    mkdir -p "$2" && cd "$2" &&
+        { [ -e config.status ] || ../configure --quiet --disable-man --prefix="$PWD/../_install-${2#_build-}" \
+            CFLAGS="-g -fno-omit-frame-pointer $1" CXXFLAGS="-g -fno-omit-frame-pointer $1"; } &&
+        quiet_make "${built_sources[@]}" && quiet_make "${@:3}"
+}
 
-# How many verdicts there will be: one for each of the harness's tests, and one for each line of this
-# script that begins with `step`, but for those in loops, which have one for each thing they name.
-count() { echo $#; }
-suite_tests=$(listed 'filter-out $(search_tests),$(TESTS)')
-series=$(listed OMPI_SERIES)
-left_out='' chroot_tests=''
-if [ "$series" = 5.0 ]; then
-    left_out="it is this machine's own"
-elif [ $quick = yes ]; then
-    left_out="--quick"
-elif [ "$(id -u)" != 0 ]; then
-    left_out="a chroot needs root: sudo $PWD/test.sh"
-else
-    chroot_tests=$(listed component_tests)
-fi
-# shellcheck disable=SC2046,SC2086 # words
-all=$(($(count $suite_tests $chroot_tests) + $(grep -c '^ *step ' "$0") - 4 + $(count $(listed search_tests)) +
-    $(count tools_test $(listed unit_programs) $threaded $processors)))
+asan_build() { (build_with "-O1 -fsanitize=address,undefined -fno-sanitize-recover=undefined" _build-asan "$@"); }
+# Open MPI itself leaks at exit; what we allocate is looked at by valgrind.
+one_sanitized() { step "sanitized ${1##*/}" env ASAN_OPTIONS=detect_leaks=0 "_build-asan/$1"; }
+sanitized() {
+    # shellcheck disable=SC2086 # words
+    step "sanitized build" asan_build $unit_programs tools/tests/tools_test || return
+    # shellcheck disable=SC2086 # words
+    two_at_a_time one_sanitized $unit_programs tools/tests/tools_test
+}
 
-step "tarball" tests/tarball.sh
-say "tests with $(mpirun --version | head -n 1); beside them builds, static analysis and searches"
-set -m # a group of processes, that ends with this script
-beside < /dev/null &
-beside=$!
-set +m
-trap 'kill -- -$beside' EXIT
-suite check.log _build "$suite_tests" make -C _build --no-print-directory check VERBOSE=1 TESTS="$suite_tests"
-wait $beside # if it was killed, verdicts are missing
-trap - EXIT
-grep '^coverage: ' "$logs/tests_fuzz_run_sh.log" # what the fuzzers reach
-
-say "AddressSanitizer and UBSan"
-# Open MPI itself leaks at exit; what we allocate is looked at by valgrind below.
-export ASAN_OPTIONS=detect_leaks=0
-if [ -e _build-asan/tests/mpi/barrier_ledger ]; then
-    for test in _build-asan/tests/unit/*_test _build-asan/tools/tests/*_test; do
-        step "sanitized ${test##*/}" "$test"
-    done
-    sanitized_job() { # PROCESSES PROGRAM...
-        mkdir -p "$logs/components"
-        ln -sf "$PWD"/_build-asan/*/.libs/mca_*.so "$logs/components/"
-        OMPI_MCA_mca_base_component_path=$PWD/$logs/components:SYSTEM_DEFAULT \
-            OMPI_MCA_coll_nicbarr_cache=none OMPI_MCA_coll_nicbarr_report=$logs/asan.json \
-            timeout 300 mpirun -np "$1" "${messages[@]}" "_build-asan/tests/mpi/$2" "${@:3}"
-    }
-    messages=()
+sanitized_job() { # PROCESSES PROGRAM...
+    mkdir -p "$logs/components"
+    ln -sf "$top"/_build-asan/*/.libs/mca_*.so "$logs/components/"
+    ASAN_OPTIONS=detect_leaks=0 OMPI_MCA_mca_base_component_path=$logs/components:SYSTEM_DEFAULT \
+        OMPI_MCA_coll_nicbarr_cache=none OMPI_MCA_coll_nicbarr_report=$logs/asan.json \
+        timeout 300 mpirun -np "$1" "${messages[@]}" "_build-asan/tests/mpi/$2" "${@:3}"
+}
+sanitized_jobs() {
+    local messages=()
+    # shellcheck disable=SC2046 # words
+    step "sanitized build for jobs" asan_build all $(listed mpi_programs) || return
     step "sanitized ledger" sanitized_job 3 barrier_ledger --iterations 3000
     step "sanitized shapes" sanitized_job 4 barrier_shapes
     step "sanitized ibarrier" sanitized_job 3 ibarrier
@@ -230,16 +149,22 @@ if [ -e _build-asan/tests/mpi/barrier_ledger ]; then
     step "sanitized windows" sanitized_job 3 windows
     messages=(--mca pml cm --mca mtl myr --mca mtl_myr_runner 1)
     step "sanitized matching" sanitized_job 3 matching --rounds 3 --truncate
-fi
-unset ASAN_OPTIONS
+}
 
-say "ThreadSanitizer"
-for name in $threaded; do
-    step "threaded $name" env NICBARR_THREADS=1 TSAN_OPTIONS=halt_on_error=1 \
-        "_build-tsan/tests/unit/${name}_test"
-done
+# The members of a group as threads of one process, so that ThreadSanitizer sees what they share.
+one_threaded() { step "threaded ${1##*/}" env NICBARR_THREADS=1 TSAN_OPTIONS=halt_on_error=1 "_build-tsan/$1"; }
+tsan_build() { (build_with "-O1 -fsanitize=thread" _build-tsan "$@"); }
+threaded() {
+    local name programs=()
+    for name in plan layout waiter group exchange ring segment inlet port nic; do
+        programs+=("tests/unit/${name}_test")
+    done
+    step "threaded build" tsan_build "${programs[@]}" || return
+    for name in "${programs[@]}"; do
+        one_threaded "$name" # alone: its threads have too few processors as it is
+    done
+}
 
-say "valgrind"
 # Errors and leaks with a function of ours in their stack. (Libraries come and go, and ours may lie where
 # another one was: so valgrind is to remember those that are gone.)
 under_valgrind() {
@@ -250,18 +175,149 @@ under_valgrind() {
         return 1
     ! grep -H -B 12 -A 4 '/coll_nicbarr/\|/libmyr/\|/firmware/\|mca_coll_nicbarr' "$logs"/valgrind.[0-9]*
 }
-step "valgrind" under_valgrind
+valgrind_job() { step "valgrind" under_valgrind; }
 
-if [ -n "$chroot_tests" ]; then
-    say "tests with Open MPI 5.0, in a Debian 13"
-    in_chroot 'mpirun --version' 2>&1 | grep . | head -n 1
-    suite check-5.0.log "${NICBARR_DEBIAN13:-_cache/debian13}/build" "$chroot_tests" \
-        in_chroot "$built && make check-mpi VERBOSE=1"
+# Debian 12's: another version breaks lines elsewhere, or takes other lines for errors.
+wanted() { # PROGRAM VERSION
+    "$1" --version
+    "$1" --version | grep -Ewq "(version:?|Cppcheck) ${2//./\\.}" || { echo "$1 $2 is wanted"; return 77; }
+}
+formatted() {
+    wanted clang-format 14 && git ls-files '*.c' '*.h' | xargs clang-format --dry-run -Werror
+}
+# (What runs in the kernel is left to the kernel's verifier.)
+cpp_checked() {
+    wanted cppcheck 2.10 &&
+        cppcheck --quiet -i firmware/kernel/program.bpf.c --error-exitcode=1 --std=c11 --enable=warning,portability \
+            --inline-suppr --suppress=missingInclude --suppress=missingIncludeSystem -I. -D_GNU_SOURCE \
+            '-DNICBARR_VERSION=""' '-DNICSIM_DATA=""' '-DPKGLIBEXECDIR=""' '-DPKGDATADIR=""' \
+            -DOMPI_MAJOR_VERSION=4 -DOMPI_MINOR_VERSION=1 -DOMPI_RELEASE_VERSION=0 \
+            os firmware libmyr myr coll_nicbarr btl_myr mtl_myr myrd tools bench
+}
+tidied() {
+    wanted clang-tidy 14 &&
+        printf '%s\0' firmware/*.c firmware/soft/*.c firmware/sim/*.c \
+            libmyr/*.c libmyr/*/*.c myr/*.c myrd/*.c tools/*.c bench/nicsim/*.c coll_nicbarr/{schedule,nics,hello,census,digest,shape,kinds}.c coll_nicbarr/choice/{model,statistics,contest,duel,portions,anew,candidates,evidence}.c coll_nicbarr/files/{network,cache_file,cache_json,cache_places,report_file,regular_file}.c |
+        xargs -0 -n 20 -P "$(nproc)" sh -c 'clang-tidy --quiet "$@" -- \
+            -std=gnu11 -D_GNU_SOURCE -I. "-DNICBARR_VERSION=\"\"" "-DNICSIM_DATA=\"\"" "-DPKGLIBEXECDIR=\"\"" "-DPKGDATADIR=\"\""' sh
+}
+scripts_checked() {
+    wanted shellcheck 0.9 &&
+        { git ls-files '*.sh'; git grep -lE '^#!/bin/(ba)?sh'; } | sort -u |
+        xargs shellcheck -x -P SCRIPTDIR -e SC1091,SC2154,SC2016,SC2034,SC2317
+}
+analysis() {
+    step "clang-format" formatted
+    step "licences" tests/style.sh licences
+    step "documents" tests/style.sh documents
+    step "shellcheck" scripts_checked
+    step "cppcheck" cpp_checked
+}
+clang_tidy() { step "clang-tidy" tidied; }
+
+distcheck() { step "distcheck" make -s -C _build distcheck TESTS='docs/example tests/unit/schedule_test'; }
+
+# In a Debian 13, which has Open MPI 5.0; where that is this machine's own, there is nothing more to try.
+in_chroot() { tests/debian13.sh bash -c "$1"; }
+openmpi5_build="mkdir -p /build && cd /build && { [ -e config.status ] || /nicbarr/configure --quiet --prefix=/build/_install; } &&
+    make -s -j$(nproc) && list='$job_programs' && make -s -j$(nproc) \$($list_of)"
+openmpi5() { # [SCRIPT]
+    local name="${1:-build} with Open MPI 5.0"
+    if [ "$(listed OMPI_SERIES)" = 5.0 ]; then
+        step "$name" sh -c "echo it is this machine\'s own; exit 77"
+    elif [ $# = 0 ]; then
+        step "$name" in_chroot "$openmpi5_build"
+    else
+        step "$name" in_chroot "$openmpi5_build && export builddir=/build srcdir=/nicbarr && /nicbarr/$1"
+    fi
+}
+
+# ---- which parts
+
+run_part() { # PART
+    local part=$1
+    case $part in
+        openmpi5:*) openmpi5 "${part#*:}" ;;
+        tests/unit/*_test | tests/fibres/*_test)
+            step "build of $part" quiet_make -C _build "$part" && one_unit "$part" ;;
+        *.sh:*) step "${part/:/ }" play "$top/${part%%:*}" "${part#*:}" ;;
+        *.sh) step "$part" play "$top/$part" ;;
+        *) $part ;;
+    esac
+    echo "$part" >> "$logs/ended"
+}
+run_lane() { # LANE SECONDS PART-LINES
+    local lane part
+    while read -r lane part <&3; do
+        if [ "$lane" != "$1" ]; then
+            continue
+        elif [ $SECONDS -ge "$2" ]; then
+            echo "$part" >> "$logs/late"
+        else
+            run_part "$part" 3<&-
+        fi
+    done 3<<< "$3"
+}
+run_parts() { # SECONDS PART-LINES: none begins so many seconds after the start
+    set -m # a group of processes, that ends with this script
+    {
+        renice -n 10 $BASHPID > /dev/null
+        run_lane beside "$@"
+    } < /dev/null &
+    beside=$!
+    set +m
+    trap 'kill -- -$beside' EXIT
+    run_lane jobs "$@"
+    wait $beside
+    trap - EXIT
+    run_lane after "$@"
+}
+
+table() { grep -v '^#' tests/parts | grep .; }
+named_parts() { # PART...
+    local name all
+    all=$(table | awk '{ print $3 }'; echo "$unit_programs $(listed fibre_programs)" | tr ' ' '\n')
+    echo "jobs programs" # that scripts call
+    for name; do
+        if ! grep -qxF -- "$name" <<< "$all"; then
+            echo "test.sh: there is no part $name; tests/parts has them" >&2
+            return 64
+        fi
+        echo "jobs $name"
+    done
+}
+touched_parts() { # of the long form: those whose own files, or those that tests/parts names, have changed
+    local lane length part prefixes prefix
+    git diff --name-only "$since" > "$logs/changed"
+    table | shuf --random-source=<(yes "$NICBARR_SEED") | while read -r lane length part prefixes; do
+        for prefix in $prefixes "${part##*:}" "${part%%:*}"; do
+            if [ "$length" = long ] && grep -q "^$prefix" "$logs/changed"; then
+                echo "$lane $part"
+                break
+            fi
+        done
+    done
+}
+
+touch "$logs/verdicts" "$logs/ended" "$logs/late"
+case $form in
+    all) parts=$(table | awk '{ print $1, $3 }') ;;
+    named) parts=$(named_parts "$@") || exit ;;
+    *) parts=$(table | awk '$2 == "short" { print $1, $3 }') ;;
+esac
+run_parts $((1 << 30)) "$parts"
+if [ "$form" = since ]; then
+    touched=$(touched_parts)
+    printf '\nwhat changes since %s can break: %s\n' "$(git log -1 --format=%h "$since")" \
+        "$(awk '{ print $2 }' <<< "$touched" | paste -s -d ' ')"
+    run_parts $most "$touched"
+    parts+=$'\n'$touched
 fi
 
-echo
-[ -z "$left_out" ] || echo "left out: Open MPI 5.0, in a Debian 13 ($left_out)"
-missing=$((all - $(wc -l < "$logs/tally")))
-[ $missing -le 0 ] || echo "$missing were not run: see what failed"
-echo "$(total PASS) passed, $(total FAIL) failed, $(total SKIP) skipped"
-[ "$(total FAIL)" = 0 ] && [ $missing -le 0 ]
+printf '\nwhat took longest:\n'
+sort -n -r "$logs/verdicts" | head -n 10
+[ ! -s "$logs/late" ] || echo "not begun, as $((most / 60)) minutes had passed: $(paste -s -d ' ' "$logs/late")"
+missing=$(($(grep -c . <<< "$parts") - $(cat "$logs/ended" "$logs/late" | wc -l)))
+[ $missing = 0 ] || echo "$missing parts did not come to their end"
+echo "NICBARR_SEED=$NICBARR_SEED: $(total PASS) passed, $(total FAIL) failed, $(total SKIP) skipped"
+[ "$(total FAIL)" = 0 ] && [ $missing = 0 ]

@@ -54,6 +54,19 @@ for call in musl.sh "musl.sh tests/unit/wire_test" packages.sh "processors.sh ar
     verdict $? "tests/$call for a user"
 done
 
+# ---- the parts of test.sh
+
+listed() { make -s -C "$build" --no-print-directory --eval "listed: ; @echo \$($1)" listed | tr ' ' '\n' | sort; }
+parts() { awk '!/^#/ && NF { print $3 }' "$top/tests/parts"; }
+all_in() { comm -23 - <(parts | sed 's/\(.sh\):.*/\1/' | sort -u) > out && [ ! -s out ]; }
+listed 'filter-out $(unit_programs) $(fibre_programs) tools/tests/tools_test docs/example,$(TESTS)' 2> err | all_in
+verdict $? "each test of the Makefile's is one"
+listed component_tests 2> err | sed 's/^/openmpi5:/' | all_in
+verdict $? "and those that depend on Open MPI's release are with 5.0, too"
+parts | sort | uniq -d > out
+[ ! -s out ]
+verdict $? "none is there twice"
+
 # ---- completion
 
 completes() { # NAME PATTERN WORD...: one of what it says for the last of the words is this

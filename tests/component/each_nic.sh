@@ -1,0 +1,41 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+# Barriers, data and messages by each NIC of this machine, one job each. What can be varied is varied by the
+# scripts of those: hosts.sh, data.sh, data_hosts.sh, kernel.sh, lossy.sh, btl.sh, mtl.sh.
+. "$(dirname "$0")/common.sh"
+. "$(dirname "$0")/hosts_common.sh"
+is_open_mpi 4 || export OMPI_MCA_coll=^han # see data_hosts.sh
+data_patience=$((${watchdog:-300} - 10))
+# shellcheck source=tests/component/carried_common.sh
+. "$(dirname "$0")/carried_common.sh"
+ln -s "$builddir"/{btl_myr/.libs/mca_btl_myr.so,mtl_myr/.libs/mca_mtl_myr.so} "$scratch/components/"
+verbose=(--mca coll_nicbarr_verbose 1)
+on_node() { job "$@" && said "^ok"; }
+
+for processes in 2 5; do
+    check "$processes processes: barriers" on_node $processes "$programs/barrier_shapes" --steps 400 --seed "$seed"
+    check "non-blocking ones" on_node $processes "$programs/ibarrier" --steps 400 --seed "$seed"
+    check "data" on_node $processes "${ours[@]}" "${data[@]}" --steps 100
+done
+for kind in soft kernel; do
+    hosts=(--loss 5 --duplicate 5 --reorder 5 --seed "$seed")
+    if [ $kind = kernel ]; then
+        hosts+=(--kernel)
+        "$nethosts" --kernel --shell 2 true > "$scratch/out" 2>&1
+        [ $? != 77 ] || { echo "skip kernel: $(cat "$scratch/out")"; continue; }
+    fi
+    check "$kind: barriers of 3 hosts" on_hosts "${hosts[@]}" 3 2 "${verbose[@]}" \
+        --mca coll_nicbarr_algorithm "dissemination:1@$kind" "$programs/barrier_shapes" --steps 60 --alive 15 \
+        --ledger "$scratch/ledger" --seed "$seed"
+    check "the NICs play them" said "MPI_Barrier on .* nodes: dissemination:1@$kind"
+    check "$kind: data of 3 hosts" on_hosts "${hosts[@]}" 3 2 "${verbose[@]}" "${ours[@]}" \
+        --mca coll_nicbarr_algorithm "dissemination:2@$kind" "${data[@]}" --steps 40
+    check "the NICs carry them" carried 3 "dissemination:2@$kind" Allreduce Reduce Allgather Gather Bcast Scatter
+done
+for component in "pml ob1 --mca btl myr,self" "pml cm --mca mtl myr"; do
+    # shellcheck disable=SC2086 # words
+    check "messages, $component" on_node 3 --mca $component "$programs/pt2pt" --rounds 3
+    # shellcheck disable=SC2086 # words
+    ! is_open_mpi 4 || check "on 2 hosts" on_hosts 2 2 --mca $component "$programs/pt2pt" --rounds 2
+done
+finish
