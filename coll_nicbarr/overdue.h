@@ -5,9 +5,8 @@
  * Late is not dead. A NIC that is asked for what its host has not sent yet says so, and its host
  * may be late for hours without a word. After coll_nicbarr_warn without a sign of a node the person
  * is told, once for each barrier. After coll_nicbarr_timeout the group fails on all nodes, and the
- * communicator's error handler is called. Other communicators go on. Where they, or the next
- * candidate of a contest, wait for the same node, they give it up at the first look, unless there
- * was a sign of it since.
+ * communicator's error handler is called. Other communicators go on. Where they wait for the same
+ * node, they give it up at the first look, unless there was a sign of it since.
  *
  * Called by all who wait for a group of NICs, about once in a second of waiting; what is over
  * sooner never comes here.

@@ -17,13 +17,9 @@ enum {
      * changes its speed within a round. Who is slow gets the shortest turns that there are. */
     LEAST_REPETITIONS = 2,
     MOST_REPETITIONS = 2000,
-    /* Ranks agree when a stretch of turns has taken so small a part of what is left of the budget.
-     * So it is kept even if all turns take that many times longer than before. */
-    STRETCHES = 4,
-    MOST_TURNS = NICBARR_CONTEST_VALUES - 3, /* of a stretch */
-    LATER_SHARES = 2,                        /* of a budget: each portion after the first has one */
-    /* What a turn takes besides its repetitions: ranks set off together, and once more by a
-     * repetition that is not counted. */
+    LATER_SHARES = 2, /* of a budget: each portion after the first has one */
+    /* What a turn takes besides its repetitions: an agreement, and a repetition that is not
+     * counted. */
     SET_OFF = 2,
 };
 
@@ -58,21 +54,20 @@ static double less(double a, double b)
 
 /* ---- agreement ---- */
 
-/* agree() on the first `count` of `values`, on what was spent, and on whether a turn has failed
- * anywhere; there is room for the three words that say so. The greatest code of either sign stands
- * for all. */
-static int agree(const struct nicbarr_contest_user *user, double *values, int count,
-                 double since_us, double *spent_us, int error)
+/* Agree on a turn's figure, on what was spent, and on whether the turn has failed anywhere: then
+ * the greatest code of either sign stands for all. */
+static int agree(const struct nicbarr_contest_user *user, double *us, double since_us,
+                 double *spent_us, int error)
 {
-    values[count] = user->now_us(user->context) - since_us;
-    values[count + 1] = error;
-    values[count + 2] = -error;
-    const int rc = user->agree(user->context, values, count + 3);
+    double values[NICBARR_CONTEST_VALUES] = {*us, user->now_us(user->context) - since_us, error,
+                                             -error};
+    const int rc = user->agree(user->context, values, NICBARR_CONTEST_VALUES);
     if (0 != rc) {
         return rc;
     }
-    *spent_us = values[count];
-    return (int)(values[count + 1] > 0 ? values[count + 1] : -values[count + 2]);
+    *us = values[0];
+    *spent_us = values[1];
+    return (int)(values[2] > 0 ? values[2] : -values[3]);
 }
 
 /* ---- candidates ---- */
@@ -163,13 +158,7 @@ static void set_repetitions(struct nicbarr_contest *contest, double budget_us)
     }
 }
 
-/* ---- a stretch of turns, after which the ranks agree ---- */
-
-struct stretch {
-    int count;
-    int candidate[MOST_TURNS];
-    double us[NICBARR_CONTEST_VALUES];
-};
+/* ---- turns ---- */
 
 /* Who has a place in a round. Each round begins with another one: else who has always the same
  * place would always meet the same moment of a machine that changes as regularly. */
@@ -194,52 +183,17 @@ static bool decides(int rounds)
 }
 
 /*
- * Which turns are to follow: some that are likely to take no more than a part of `left_us`, or one
- * that fits into it. An unknown candidate is taken to be as slow as an agreement. `begun`: turns
- * have been played in this portion. The first of a portion is played in any case: so each portion
- * leads on, and what was seen before may have been a disturbance.
+ * Is there time for the candidate's turn? An unknown one is taken to be as slow as an agreement.
+ * `begun`: turns have been played in this portion. The first of a portion is played in any case: so
+ * each portion leads on, and what was seen before may have been a disturbance.
  */
-static void plan(const struct nicbarr_contest *contest, double left_us, double agreement_us,
-                 bool begun, struct stretch *stretch)
+static bool fits(const struct nicbarr_contest *contest, int candidate, double left_us,
+                 double agreement_us, bool begun)
 {
-    int rounds = contest->rounds, place = next_place(contest, rounds, contest->next);
-    double sum_us = 0;
-    stretch->count = 0;
-    while (stretch->count < MOST_TURNS && nicbarr_contest_open(contest)) {
-        const int c = candidate_at(contest, rounds, place);
-        const struct nicbarr_contestant *one = &contest->of[c];
-        const bool known = contest->looked || one->look_us > 0;
-        const double us = (one->repetitions + SET_OFF) * (known ? known_us(one) : agreement_us);
-        const bool first = 0 == stretch->count;
-        sum_us += us;
-        const bool fits = first ? !begun || us <= left_us : known && sum_us <= left_us / STRETCHES;
-        if (left_us <= 0 || !fits) {
-            break;
-        }
-        stretch->candidate[stretch->count++] = c;
-        place = next_place(contest, rounds, place + 1);
-        if (place == contest->count) {
-            rounds += contest->looked;
-            if (!contest->looked || decides(rounds)) {
-                break;
-            }
-            place = next_place(contest, rounds, 0);
-        }
-    }
-}
-
-/* Play it, and agree on its figures. */
-static int play(const struct nicbarr_contest *contest, const struct nicbarr_contest_user *user,
-                struct stretch *stretch, double since_us, double *spent_us)
-{
-    int error = 0;
-    for (int t = 0; t < stretch->count; ++t) {
-        const int c = stretch->candidate[t];
-        stretch->us[t] = 0;
-        const int rc = user->turn(user->context, c, contest->of[c].repetitions, &stretch->us[t]);
-        error = 0 == error ? rc : error;
-    }
-    return agree(user, stretch->us, stretch->count, since_us, spent_us, error);
+    const struct nicbarr_contestant *one = &contest->of[candidate];
+    const bool known = contest->looked || one->look_us > 0;
+    const double us = (one->repetitions + SET_OFF) * (known ? known_us(one) : agreement_us);
+    return left_us > 0 && (!begun || us <= left_us);
 }
 
 static void end_round(struct nicbarr_contest *contest, double budget_us)
@@ -264,17 +218,14 @@ static void end_round(struct nicbarr_contest *contest, double budget_us)
     contest->looked = true;
 }
 
-/* Write the figures down, and draw the conclusions where a round ends. */
-static void note(struct nicbarr_contest *contest, const struct stretch *stretch, double budget_us)
+/* Write a turn's figure down, and draw the conclusions where a round ends. */
+static void note(struct nicbarr_contest *contest, int place, double us, double budget_us)
 {
-    for (int t = 0; t < stretch->count; ++t) {
-        const int c = stretch->candidate[t];
-        struct nicbarr_contestant *one = &contest->of[c];
-        *(contest->looked ? &one->round_us[contest->rounds] : &one->look_us) = stretch->us[t];
-        contest->next = next_place(contest, contest->rounds, contest->next) + 1;
-        if (next_place(contest, contest->rounds, contest->next) == contest->count) {
-            end_round(contest, budget_us);
-        }
+    struct nicbarr_contestant *one = &contest->of[candidate_at(contest, contest->rounds, place)];
+    *(contest->looked ? &one->round_us[contest->rounds] : &one->look_us) = us;
+    contest->next = place + 1;
+    if (next_place(contest, contest->rounds, contest->next) == contest->count) {
+        end_round(contest, budget_us);
     }
 }
 
@@ -348,24 +299,26 @@ double nicbarr_contest_portion_us(int portion, double budget_us)
 int nicbarr_contest_go_on(struct nicbarr_contest *contest, const struct nicbarr_contest_user *user,
                           double since_us, double budget_us)
 {
-    struct stretch stretch;
-    double before_us = 0, spent_us = 0;
+    double before_us = 0, spent_us = 0, us = 0;
     bool begun = false;
     if (!nicbarr_contest_open(contest)) {
         return 0;
     }
     /* Twice, to see how long it takes: that is the only hint at what a first look may take. */
-    int error = agree(user, stretch.us, 0, since_us, &before_us, 0);
-    error = 0 == error ? agree(user, stretch.us, 0, since_us, &spent_us, 0) : error;
+    int error = agree(user, &us, since_us, &before_us, 0);
+    error = 0 == error ? agree(user, &us, since_us, &spent_us, 0) : error;
     const double agreement_us = spent_us - before_us;
-    while (0 == error) {
-        plan(contest, budget_us - spent_us, agreement_us, begun, &stretch);
-        if (0 == stretch.count) {
+    while (0 == error && nicbarr_contest_open(contest)) {
+        const int place = next_place(contest, contest->rounds, contest->next);
+        const int c = candidate_at(contest, contest->rounds, place);
+        if (!fits(contest, c, budget_us - spent_us, agreement_us, begun)) {
             break;
         }
-        error = play(contest, user, &stretch, since_us, &spent_us);
+        us = 0;
+        error = user->turn(user->context, c, contest->of[c].repetitions, &us);
+        error = agree(user, &us, since_us, &spent_us, error);
         if (0 == error) {
-            note(contest, &stretch, budget_us);
+            note(contest, place, us, budget_us);
         }
         begun = true;
     }

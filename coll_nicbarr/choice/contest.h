@@ -9,15 +9,14 @@
  *
  * How it chooses. First each candidate is looked at once. Then they take turns, round after round.
  * So a machine that changes its speed changes it for all of them. A turn's figure is that of its
- * slowest rank. A candidate's figure is the median over its rounds. Every few turns the ranks agree
- * on the figures. So all of them drop the same candidates, stop together, and choose alike.
+ * slowest rank. A candidate's figure is the median over its rounds. After each turn the ranks agree
+ * on its figure. So all of them drop the same candidates, stop together, and choose alike.
  * (Hoefler's ibbarr chose the n of dissemination by measurement. Here the whole algorithm is
  * chosen.)
  *
  * How long it takes. It is played in portions, each with a budget, and may be continued at any
  * time. No turn begins that is not likely to end within the budget, but for a portion's first one.
- * Besides, only what cannot be foreseen goes beyond it: one turn, or the few that were to take a
- * quarter of what was left.
+ * Besides, only what cannot be foreseen goes beyond it: one turn.
  *
  * Candidates are in the order of simplicity. The first is the reference: it is never dropped, so
  * that there is always a figure to compare with.
@@ -33,7 +32,7 @@ enum {
     NICBARR_CONTESTANTS = 28,    /* at most */
     NICBARR_CONTEST_BATCH = 3,   /* rounds between two times when candidates are dropped */
     NICBARR_CONTEST_ROUNDS = 60, /* at most; a multiple of the batch */
-    NICBARR_CONTEST_VALUES = NICBARR_CONTESTANTS * NICBARR_CONTEST_BATCH + 3, /* in one agree() */
+    NICBARR_CONTEST_VALUES = 4,  /* in one agree() */
 };
 
 /* A choice of less confidence is provisional. */
@@ -45,10 +44,10 @@ enum {
  */
 struct nicbarr_contest_user {
     /* Play `candidate` so many times in a row (`repetitions` >= 1); *us: the microseconds of one of
-     * them, as this rank sees it. The user has all ranks set off together. After an error other
-     * turns may follow all the same, as the other ranks play them. */
+     * them, as this rank sees it. An agree() comes before and after each turn. */
     int (*turn)(void *context, int candidate, int repetitions, double *us);
-    /* Each of `values` becomes the greatest that any rank has; at most NICBARR_CONTEST_VALUES. */
+    /* Each of `values` becomes the greatest that any rank has. Nobody is done before all have come:
+     * so all ranks set off to the next turn together, or none does if one has failed. */
     int (*agree)(void *context, double *values, int count);
     double (*now_us)(void *context); /* a clock that never goes back */
     void *context;

@@ -179,8 +179,7 @@ static void agreement_of_all(struct machine *machine)
 
 /* What has happened, as the first rank has it; the others go along it. */
 struct event {
-    int candidate, repetitions; /* of a turn */
-    int count;                  /* of values that were agreed on; 0: it is a turn */
+    int candidate, repetitions; /* of a turn; 0: it is an agreement */
     double us[RANKS], agreed[NICBARR_CONTEST_VALUES];
     double clock_us; /* afterwards */
 };
@@ -188,7 +187,7 @@ struct event {
 struct rank {
     struct machine *machine; /* the first one's; NULL: another one's */
     int number, next;        /* event */
-    int turns;               /* since the last agreement: events from next - turns on */
+    double us;               /* of its last turn, until that is agreed on */
     double clock_us, longest_us;
     bool strayed;
 };
@@ -209,43 +208,35 @@ static int turn(void *context, int candidate, int repetitions, double *us)
         recorded = rank->next + 1;
         rank->longest_us = fmax(rank->longest_us, event->clock_us - before_us);
     }
-    rank->strayed = rank->strayed || rank->next >= recorded || 0 != event->count ||
-                    event->candidate != candidate || event->repetitions != repetitions;
-    *us = event->us[rank->number];
+    rank->strayed = rank->strayed || rank->next >= recorded || event->candidate != candidate ||
+                    event->repetitions != repetitions;
+    *us = rank->us = event->us[rank->number];
     rank->clock_us = event->clock_us;
     ++rank->next;
-    ++rank->turns;
     return 0;
 }
 
-/* Values are those of the turns since the last time, in their order, and three words more. */
+/* The first value is the last turn's figure. */
 static int agree(void *context, double *values, int count)
 {
     struct rank *rank = context;
     struct event *event = &events[rank->next];
-    const struct event *turns = event - rank->turns;
-    bool same = count == rank->turns + 3;
-    for (int t = 0; same && t < rank->turns; ++t) {
-        same = values[t] == turns[t].us[rank->number];
-    }
-    rank->strayed = rank->strayed || !same;
+    rank->strayed = rank->strayed || NICBARR_CONTEST_VALUES != count || values[0] != rank->us;
     if (NULL != rank->machine && !rank->strayed) {
         assert_true(rank->next < MOST_EVENTS);
         agreement_of_all(rank->machine);
-        *event = (struct event){.count = count, .clock_us = rank->machine->clock_us};
-        memcpy(event->agreed, values, (size_t)count * sizeof(*values));
-        for (int t = 0; t < rank->turns; ++t) {
-            for (int r = 0; r < RANKS; ++r) {
-                event->agreed[t] = fmax(event->agreed[t], turns[t].us[r]);
-            }
+        *event = (struct event){.clock_us = rank->machine->clock_us};
+        memcpy(event->agreed, values, sizeof(event->agreed));
+        for (int r = 0; r < RANKS && 0 != rank->us; ++r) {
+            event->agreed[0] = fmax(event->agreed[0], event[-1].us[r]);
         }
         recorded = rank->next + 1;
     }
-    rank->strayed = rank->strayed || rank->next >= recorded || event->count != count;
-    memcpy(values, event->agreed, (size_t)count * sizeof(*values));
+    rank->strayed = rank->strayed || rank->next >= recorded || 0 != event->repetitions;
+    memcpy(values, event->agreed, sizeof(event->agreed));
     rank->clock_us = event->clock_us;
+    rank->us = 0;
     ++rank->next;
-    rank->turns = 0;
     return rank->strayed ? -1 : 0;
 }
 
