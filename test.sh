@@ -25,6 +25,7 @@ case $#-${1-} in
     0-) ;;
     1---all) form=all ;;
     2---since)
+        form=since
         since=$(git rev-parse --quiet --verify "$2^{commit}") || { echo "test.sh: git knows no commit $2" >&2; exit 64; } ;;
     *---*) usage ;;
     *) form=named ;;
