@@ -1,16 +1,23 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The scheduler of fibres; see fibres.h. It is compiled without calls of itself. */
+/*
+ * The scheduler of fibres; see fibres.h. It is compiled without calls of itself.
+ *
+ * A fibre begins with setcontext(), and is left and resumed by _setjmp() and _longjmp(), which make
+ * no system call. (The checked longjmp of _FORTIFY_SOURCE takes another stack for an error.)
+ */
 #include "tests/fibres/fibres.h"
 
+#include <setjmp.h>
 #include <stdlib.h>
 #include <ucontext.h>
 
 #include "tests/unit/crew.h"
 
-enum { STACK = 1 << 18, NOBODY = FIBRES_MOST };
+enum { STACK = 1 << 20, NOBODY = FIBRES_MOST };
 
 static struct {
-    ucontext_t scheduler, of[FIBRES_MOST];
+    ucontext_t first[FIBRES_MOST]; /* where it begins */
+    jmp_buf scheduler, of[FIBRES_MOST];
     char *stacks;
     fibre_fn fn;
     void *context;
@@ -20,19 +27,27 @@ static struct {
     uint32_t count, running, live;
     uint32_t longest; /* blocks that a rank runs in a row, at the most */
     uint32_t turn;    /* blocks that the running one has left */
-    bool ended[FIBRES_MOST];
+    bool begun[FIBRES_MOST], ended[FIBRES_MOST];
 } fibres = {.running = NOBODY};
+
+void fibres_yield(void)
+{
+    const uint32_t rank = fibres.running;
+    if (NOBODY != rank) {
+        fibres.running = NOBODY;
+        if (0 == _setjmp(fibres.of[rank])) {
+            _longjmp(fibres.scheduler, 1);
+        }
+    }
+}
 
 /* Called by the compiler's code. */
 void __sanitizer_cov_trace_pc(void); /* NOLINT(bugprone-reserved-identifier) */
 void __sanitizer_cov_trace_pc(void)
 {
-    const uint32_t rank = fibres.running;
-    if (NOBODY == rank || 0 != --fibres.turn) {
-        return;
+    if (NOBODY != fibres.running && 0 == --fibres.turn) {
+        fibres_yield();
     }
-    fibres.running = NOBODY;
-    swapcontext(&fibres.of[rank], &fibres.scheduler);
 }
 
 static void begin(void)
@@ -42,18 +57,31 @@ static void begin(void)
     fibres.running = NOBODY;
     fibres.ended[rank] = true;
     --fibres.live;
-    swapcontext(&fibres.of[rank], &fibres.scheduler);
+    _longjmp(fibres.scheduler, 1);
 }
 
 static void make(uint32_t rank)
 {
-    ucontext_t *fibre = &fibres.of[rank];
+    ucontext_t *fibre = &fibres.first[rank];
     getcontext(fibre);
     fibre->uc_stack.ss_sp = fibres.stacks + (size_t)rank * STACK;
     fibre->uc_stack.ss_size = STACK;
     fibre->uc_link = NULL;
     makecontext(fibre, begin, 0);
-    fibres.ended[rank] = false;
+    fibres.begun[rank] = fibres.ended[rank] = false;
+}
+
+static void resume(uint32_t rank)
+{
+    fibres.running = rank;
+    if (0 != _setjmp(fibres.scheduler)) {
+        return;
+    }
+    if (fibres.begun[rank]) {
+        _longjmp(fibres.of[rank], 1);
+    }
+    fibres.begun[rank] = true;
+    setcontext(&fibres.first[rank]);
 }
 
 static void run_one(void)
@@ -62,21 +90,23 @@ static void run_one(void)
     do {
         rank = crew_below(&fibres.random, fibres.count);
     } while (fibres.ended[rank]);
-    fibres.turn = 1 + crew_below(&fibres.random, fibres.longest);
-    fibres.blocks_left -= fibres.turn < fibres.blocks_left ? fibres.turn : fibres.blocks_left;
+    const uint32_t turn = fibres.turn = 1 + crew_below(&fibres.random, fibres.longest);
     ++fibres.switches;
-    fibres.running = rank;
-    swapcontext(&fibres.scheduler, &fibres.of[rank]);
+    resume(rank);
+    const uint64_t ran = turn - fibres.turn + 1; /* a turn may end early (fibres_yield()) */
+    fibres.blocks_left -= ran < fibres.blocks_left ? ran : fibres.blocks_left;
 }
 
-bool fibres_run(uint64_t seed, uint32_t count, uint64_t blocks, fibre_fn fn, void *context)
+bool fibres_run(uint64_t seed, uint32_t count, uint32_t grain, uint64_t blocks, fibre_fn fn,
+                void *context)
 {
     static const uint32_t longest[] = {1, 2, 4, 16, 64, 256, 2048};
     if (NULL == fibres.stacks) {
         fibres.stacks = crew_memory((size_t)FIBRES_MOST * STACK);
     }
     fibres.random = seed;
-    fibres.longest = longest[crew_below(&fibres.random, sizeof(longest) / sizeof(longest[0]))];
+    fibres.longest =
+        grain * longest[crew_below(&fibres.random, sizeof(longest) / sizeof(longest[0]))];
     fibres.fn = fn;
     fibres.context = context;
     fibres.count = fibres.live = count;

@@ -19,12 +19,18 @@ enum { FIBRES_MOST = 8 };
 
 typedef void (*fibre_fn)(uint32_t rank, void *context);
 
-/* Have `count` fibres run `fn`, until all have returned. False: the program has not ended after
- * `blocks` basic blocks, so its ranks wait for one another for ever. */
-bool fibres_run(uint64_t seed, uint32_t count, uint64_t blocks, fibre_fn fn, void *context);
+/* Have `count` fibres run `fn`, until all have returned. Each runs for a random number of basic
+ * blocks at a time: up to `grain`, or up to a random multiple of that, as the seed draws. False:
+ * the program has not ended after `blocks` basic blocks, so its ranks wait for one another for
+ * ever. */
+bool fibres_run(uint64_t seed, uint32_t count, uint32_t grain, uint64_t blocks, fibre_fn fn,
+                void *context);
 
-/* The rank that runs; only within fibres_run(). */
+/* The rank that runs; FIBRES_MOST outside of fibres_run(). */
 uint32_t fibres_rank(void);
+
+/* Let another rank go on, as the running one waits; nothing outside of fibres_run(). */
+void fibres_yield(void);
 
 /* How often another rank has gone on since the process began. */
 uint64_t fibres_switches(void);

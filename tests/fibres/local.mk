@@ -1,16 +1,23 @@
 ## SPDX-License-Identifier: BSD-3-Clause
 ## Random programs whose ranks are fibres of one thread: what is tested is compiled anew, so that it
 ## calls their scheduler at each basic block.
+fibre_programs =
 if HAVE_CMOCKA
 if HAVE_TRACE_PC
-fibre_programs = tests/fibres/node_test
-check_PROGRAMS += $(fibre_programs)
-TESTS += $(fibre_programs)
+fibre_programs += tests/fibres/node_test
 check_LTLIBRARIES += tests/fibres/libfibres.la
 endif
+## mpi_double.c is in place of functions of Open MPI 4.1.
+if HAVE_MPI_DOUBLE
+fibre_programs += tests/fibres/module_test
+check_LTLIBRARIES += tests/fibres/mca_coll_nicbarr.la
+endif
+check_PROGRAMS += $(fibre_programs)
+TESTS += $(fibre_programs)
 endif
 
 tests_fibres_libfibres_la_SOURCES = tests/fibres/fibres.h tests/fibres/fibres.c $(unit_common)
+tests_fibres_libfibres_la_CFLAGS = $(AM_CFLAGS) -fvisibility=default -U_FORTIFY_SOURCE
 
 tests_fibres_node_test_SOURCES = tests/fibres/node_test.c \
     libmyr/node/process.c libmyr/node/segment.c libmyr/node/processors.c libmyr/node/blocks.c \
@@ -18,3 +25,20 @@ tests_fibres_node_test_SOURCES = tests/fibres/node_test.c \
     libmyr/node/group.c libmyr/node/exchange.c libmyr/node/ring.c
 tests_fibres_node_test_CFLAGS = $(unit_cflags) -fsanitize-coverage=trace-pc
 tests_fibres_node_test_LDADD = tests/fibres/libfibres.la $(unit_libs)
+
+## The component as Open MPI loads it; the rest of Open MPI's release it finds in the test program.
+tests_fibres_mca_coll_nicbarr_la_SOURCES = $(coll_nicbarr_sources) coll_nicbarr/kinds.c \
+    $(coll_nicbarr_libnicbarr_pure_la_SOURCES) $(libmyr_libmyr_la_SOURCES) ompi/number.c ompi/pvars.c
+tests_fibres_mca_coll_nicbarr_la_CPPFLAGS = $(coll_nicbarr_cppflags) $(SODIUM_CFLAGS) $(VERBS_CFLAGS)
+tests_fibres_mca_coll_nicbarr_la_CFLAGS = $(coll_nicbarr_cflags) -fsanitize-coverage=trace-pc
+tests_fibres_mca_coll_nicbarr_la_LDFLAGS = -module -avoid-version -rpath /nowhere $(OMPI_LDFLAGS)
+tests_fibres_mca_coll_nicbarr_la_LIBADD = firmware/libsoft.la firmware/libmcp.la $(SODIUM_LIBS) \
+    $(OMPI_LIBS) $(JANSSON_LIBS) -lm
+
+tests_fibres_module_test_SOURCES = tests/fibres/module_test.c tests/fibres/mpi_double.h \
+    tests/fibres/mpi_double.c
+tests_fibres_module_test_CPPFLAGS = $(coll_nicbarr_cppflags)
+tests_fibres_module_test_CFLAGS = $(unit_cflags) -fvisibility=default
+tests_fibres_module_test_LDFLAGS = -export-dynamic $(OMPI_LDFLAGS)
+tests_fibres_module_test_LDADD = tests/fibres/libfibres.la $(unit_libs) $(OMPI_LIBS) -ldl
+EXTRA_tests_fibres_module_test_DEPENDENCIES = tests/fibres/mca_coll_nicbarr.la

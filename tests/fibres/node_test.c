@@ -407,7 +407,7 @@ static void play_program(uint64_t seed, bool mixed)
     CREW_CHECK(MYR_OK == myr_segment_join(NULL, limits[seed % 4], &program.segment, &error), "%s",
                error.text);
     myr_waiter_init(&program.waiter, program.segment, progress, &looking);
-    CREW_CHECK(fibres_run(seed, program.size, PATIENCE, follow, NULL),
+    CREW_CHECK(fibres_run(seed, program.size, 1, PATIENCE, follow, NULL),
                "NICBARR_SEED=0x%llx: ranks wait for one another for ever",
                (unsigned long long)seed);
     myr_records_each(program.segment, count_record, &left);

@@ -1,0 +1,985 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Random legal programs over the whole component coll/nicbarr on one node, with ranks as fibres
+ * (fibres.h) over a double of Open MPI (mpi_double.h).
+ *
+ * All ranks follow one plan, as an MPI program is one: communicators over random ranks are made and
+ * freed, also while requests are outstanding; on them there are blocking, non-blocking and
+ * persistent collectives of all kinds and of sizes around the borders of classes, and reductions
+ * that are issued from within progress at moments of each rank's own, as MPI_Comm_idup does.
+ * Surroundings are drawn as well: a rank without the component or with another parameter, little
+ * memory, a component above, forced choices, and durations, so that every choice is made and
+ * unmade. Invariants: all results are right, which arithmetic alone tells; nobody leaves a barrier
+ * before all have come; all members call the same functions below in the same order; nobody waits
+ * for ever; and no record is left in the end.
+ *
+ * The transitions between states that the programs have taken are counted: NICBARR_TRANSITIONS=1
+ * prints them. NICBARR_PROGRAMS=N plays N programs. Each has a seed of its own, which a failure
+ * prints; NICBARR_SEED=THAT NICBARR_PROGRAMS=1 repeats it alone.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "tests/fibres/mpi_double.h"
+
+#include "coll_nicbarr/data/data.h"
+#include "coll_nicbarr/data/trial.h"
+#include "tests/unit/crew.h"
+
+enum {
+    COMMS = 4,
+    OPS = 60,
+    PERSISTENTS = 2,      /* of a communicator at once */
+    FLIGHTS = 8,          /* requests of a communicator, that are outstanding */
+    MOST_BYTES = 1 << 15, /* of a rank's block */
+    SOME_CALLS = 40,      /* in a row */
+    DUEL_CALLS = 1500,    /* barriers in a row, in which there is room for a duel */
+    USUAL = 3,            /* collectives that a communicator plays mostly */
+    PATIENCE = 100000000, /* basic blocks of a program */
+    GRAIN = 16,           /* basic blocks of a turn */
+    PROGRAMS = 100,
+};
+
+enum collective { BARRIER, ALLREDUCE, REDUCE, BCAST, ALLGATHER, GATHER, SCATTER, COLLECTIVES };
+enum kind { OPEN, CLOSE, CALL, BEGIN, MAKE, START, WAIT, FLOAT, LAND, PROVOKE, KINDS };
+
+struct op {
+    enum kind kind;
+    uint32_t comm, number;
+    enum collective collective;
+    uint32_t root, bytes, times;
+    bool users;       /* a reduction by an operation of the program's */
+    bool in_place;    /* of MPI_Allreduce */
+    bool late;        /* CLOSE: before its requests have been waited for */
+    bool wrapped;     /* OPEN */
+    bool passed;      /* PROVOKE: time has passed, as a rank has found */
+    uint32_t came[2]; /* ranks that have entered a barrier, a bit each; by parity of its number */
+};
+
+/* A collective that a rank takes part in. */
+struct flight {
+    struct op *op;
+    uint32_t round; /* of a persistent one, or of several in a row: so many were before */
+    uint32_t rank, size;
+    uint64_t *from, *to;
+    ompi_request_t *request;
+    bool active; /* it has been started, and not been waited for */
+};
+
+/* A communicator, as one rank has it. */
+struct side {
+    ompi_communicator_t *comm; /* NULL: it is closed, or this rank is no member */
+    uint32_t rank, size;
+    struct flight flight[FLIGHTS], persistent[PERSISTENTS];
+    uint32_t flights, persistents;
+    struct flight floating;
+    int floating_from, floating_to;
+    uint32_t to_float, floated;
+    struct op *float_op;
+};
+
+/* The plan, and what ranks have got. */
+static struct program {
+    uint64_t seed;
+    uint32_t size, members[COMMS], ops;
+    struct op op[OPS + 3 * COMMS];
+    struct op usual[COMMS][USUAL]; /* collective, bytes, and users alone */
+    struct side side[DOUBLE_RANKS][COMMS];
+    uint64_t random[DOUBLE_RANKS]; /* each rank's own */
+    uint32_t at[DOUBLE_RANKS];     /* the operation that it plays */
+    bool in_progress[DOUBLE_RANKS];
+} program;
+
+static ompi_op_t *users_sum;
+
+#define CHECK(condition, ...) CHECK_(condition, __VA_ARGS__, 0)
+#define CHECK_(condition, format, ...)                                                             \
+    CREW_CHECK(condition, "NICBARR_SEED=0x%llx: rank %u: " format "%.0d",                          \
+               (unsigned long long)program.seed, fibres_rank(), __VA_ARGS__)
+
+static uint32_t bits(uint32_t set)
+{
+    return (uint32_t)__builtin_popcount(set);
+}
+
+/* ---- transitions ---- */
+
+enum barrier_state { FIRST, UNDECIDED, PROVISIONAL, DUELING, OURS, OWN, WATCHED, DECLINED, NONE };
+static const char *const barrier_states[] = {"first", "undecided", "provisional", "dueling", "ours",
+                                             "own",   "watched",   "declined",    "none"};
+enum data_state { D_OPEN, D_TRIAL, D_ANEW, D_OURS, D_OWN, D_WATCHED_OURS, D_WATCHED_OWN, D_NONE };
+static const char *const data_states[] = {"open", "trial",        "trial anew",  "ours",
+                                          "own",  "watched ours", "watched own", "none"};
+enum { STATES = 9, EVENTS = KINDS * COLLECTIVES };
+static const char *const kinds[] = {"open",  "close", "call",  "begin", "make",
+                                    "start", "wait",  "float", "land",  "provoke"};
+static const char *const collectives[] = {"barrier",   "allreduce", "reduce", "bcast",
+                                          "allgather", "gather",    "scatter"};
+static uint32_t taken[2][STATES][EVENTS][STATES];
+
+static enum barrier_state state_of_barrier(const ompi_communicator_t *comm)
+{
+    const mca_coll_nicbarr_module_t *module = double_module(comm);
+    if (NULL == module) {
+        return NONE;
+    }
+    return module->declined                              ? DECLINED
+           : NULL != module->watch.dueling               ? DUELING
+           : NULL != module->tuner                       ? PROVISIONAL
+           : NULL == module->group.record                ? FIRST
+           : 0 != module->watch.until                    ? WATCHED
+           : NICBARR_UNDECIDED == module->source         ? UNDECIDED
+           : NICBARR_OPENMPI == module->choice.algorithm ? OWN
+                                                         : OURS;
+}
+
+static enum nicbarr_collective class_of(const struct op *op)
+{
+    switch (op->collective) {
+    case REDUCE:
+        return op->users ? NICBARR_REDUCE_USERS : NICBARR_REDUCE;
+    case BCAST:
+        return NICBARR_BCAST;
+    case ALLGATHER:
+        return NICBARR_ALLGATHER;
+    case GATHER:
+        return NICBARR_GATHER;
+    case SCATTER:
+        return NICBARR_SCATTER;
+    default:
+        return op->users ? NICBARR_ALLREDUCE_USERS : NICBARR_ALLREDUCE;
+    }
+}
+
+static enum data_state state_of_class(const struct side *side, const struct op *op)
+{
+    const mca_coll_nicbarr_module_t *module = double_module(side->comm);
+    const enum nicbarr_collective collective = class_of(op);
+    const bool blocks = op->collective >= ALLGATHER;
+    const size_t bytes = blocks ? (size_t)op->bytes * side->size : op->bytes;
+    if (NULL == module || 0 == bytes || bytes > nicbarr_data_most(collective, false)) {
+        return D_NONE;
+    }
+    const uint32_t size_class = nicbarr_size_class(bytes);
+    const struct nicbarr_class *class = &module->ways[collective][size_class];
+    const struct nicbarr_trial *trial = module->trials;
+    while (NULL != trial && (collective != trial->collective || size_class != trial->size_class)) {
+        trial = trial->next;
+    }
+    if (NULL != trial) {
+        return trial->anew ? D_ANEW : D_TRIAL;
+    }
+    switch (class->way) {
+    case NICBARR_WAY_OURS:
+        return D_OURS;
+    case NICBARR_WAY_OWN:
+        return D_OWN;
+    case NICBARR_WAY_WATCHED:
+        return NICBARR_WAY_OURS == class->now ? D_WATCHED_OURS : D_WATCHED_OWN;
+    default:
+        return D_OPEN;
+    }
+}
+
+static uint32_t state_of(const struct side *side, const struct op *op)
+{
+    return BARRIER == op->collective ? (uint32_t)state_of_barrier(side->comm)
+                                     : (uint32_t)state_of_class(side, op);
+}
+
+static void note_transition(const struct side *side, const struct op *op, uint32_t before)
+{
+    const uint32_t event = (uint32_t)(op->kind * COLLECTIVES + op->collective);
+    ++taken[BARRIER != op->collective][before][event][state_of(side, op)];
+}
+
+static void print_transitions(void)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < 2 * STATES * EVENTS * STATES; ++i) {
+        const uint32_t to = i % STATES, event = i / STATES % EVENTS;
+        const uint32_t from = i / STATES / EVENTS % STATES, data = i / STATES / EVENTS / STATES;
+        const char *const *names = 0 != data ? data_states : barrier_states;
+        const uint32_t times = taken[data][from][event][to];
+        count += 0 != times;
+        if (0 != times && NULL != getenv("NICBARR_TRANSITIONS")) {
+            printf("%8u  %-12s %s %s -> %s\n", times, names[from], kinds[event / COLLECTIVES],
+                   collectives[event % COLLECTIVES], names[to]);
+        }
+    }
+    printf("%u transitions\n", count);
+}
+
+/* ---- the plan ---- */
+
+static bool has_root(enum collective collective)
+{
+    return REDUCE == collective || BCAST == collective || collective >= GATHER;
+}
+
+/* Around the borders of classes; in units of 8 bytes, of one rank's block. */
+static uint32_t draw_bytes(uint64_t *random)
+{
+    static const uint32_t borders[] = {8, 32, 112, 256, 512, 560, 1120, 1152, 2048, 4096, 16256};
+    const uint32_t border = borders[crew_below(random, sizeof(borders) / sizeof(borders[0]))];
+    switch (crew_below(random, 8)) {
+    case 0:
+        return 0;
+    case 1:
+        return border + 8;
+    case 2:
+        return border / 4 / 8 * 8;
+    case 3:
+        return crew_below(random, MOST_BYTES / 8) * 8;
+    default:
+        return 0 == crew_below(random, 2) ? 8 : border;
+    }
+}
+
+static void draw_what(uint64_t *random, struct op *op)
+{
+    op->collective = (enum collective)crew_below(random, COLLECTIVES);
+    op->bytes = BARRIER == op->collective ? 0 : draw_bytes(random);
+    op->users = 0 == crew_below(random, 4);
+}
+
+/* Mostly one of the communicator's usual collectives, as what is decided needs many of a kind. */
+static void add(uint64_t *random, enum kind kind, uint32_t comm)
+{
+    struct op *op = &program.op[program.ops];
+    const uint32_t usual = crew_below(random, USUAL + 1);
+    *op = (struct op){.collective = BARRIER};
+    if (usual < USUAL) {
+        *op = program.usual[comm][usual];
+    } else {
+        draw_what(random, op);
+    }
+    op->kind = kind;
+    op->comm = comm;
+    op->number = program.ops++;
+    op->root = has_root(op->collective) ? crew_below(random, bits(program.members[comm])) : 0;
+    op->in_place = 0 == crew_below(random, 4);
+    op->late = 0 == crew_below(random, 4);
+    op->wrapped = 0 == crew_below(random, 4);
+    op->times = 1 + (0 == crew_below(random, 2) ? crew_below(random, SOME_CALLS) : 0);
+    if (BARRIER == op->collective && CALL == kind && 0 == crew_below(random, 4)) {
+        op->times += crew_below(random, DUEL_CALLS);
+    }
+}
+
+/* What a communicator's plan is at. */
+struct planned {
+    bool open, floating;
+    uint32_t flights, persistents;
+    bool started;
+};
+
+static void draw_op(uint64_t *random, struct planned *at, uint32_t comm)
+{
+    const enum kind kind = (enum kind)(CLOSE + crew_below(random, KINDS - CLOSE));
+    const bool quiet = 0 == at->flights && !at->started && !at->floating;
+    switch (kind) {
+    case CLOSE:
+        if (0 == crew_below(random, 6) && !at->floating) {
+            add(random, CLOSE, comm);
+            *at = (struct planned){.open = false};
+        }
+        break;
+    case BEGIN:
+        if (!at->floating && at->flights < FLIGHTS) {
+            add(random, BEGIN, comm);
+            ++at->flights;
+        }
+        break;
+    case MAKE:
+        if (!at->floating && at->persistents < PERSISTENTS && !at->started) {
+            add(random, MAKE, comm);
+            ++at->persistents;
+        }
+        break;
+    case START:
+        if (0 != at->persistents && !at->started && !at->floating) {
+            add(random, START, comm);
+            at->started = true;
+        }
+        break;
+    case WAIT:
+        add(random, WAIT, comm);
+        at->flights = 0;
+        at->started = false;
+        break;
+    case FLOAT: /* libnbc numbers these together with the program's non-blocking calls */
+        if (quiet) {
+            add(random, FLOAT, comm);
+            at->floating = true;
+        }
+        break;
+    case LAND:
+        if (at->floating) {
+            add(random, LAND, comm);
+            at->floating = false;
+        }
+        break;
+    default:
+        add(random, kind, comm);
+    }
+}
+
+static void draw_plan(uint64_t *random)
+{
+    struct planned at[COMMS] = {{.open = false}};
+    for (uint32_t c = 0; c < COMMS; ++c) {
+        const uint32_t least = 1 + (0 != crew_below(random, 8));
+        do {
+            program.members[c] = crew_below(random, UINT32_C(1) << program.size);
+        } while (bits(program.members[c]) < least);
+        for (uint32_t u = 0; u < USUAL; ++u) {
+            draw_what(random, &program.usual[c][u]);
+        }
+    }
+    const uint32_t calls = 1 + crew_below(random, 4); /* of each chance to do something else */
+    while (program.ops < OPS) {
+        const uint32_t comm = crew_below(random, COMMS);
+        if (!at[comm].open) {
+            add(random, OPEN, comm);
+            at[comm].open = true;
+        } else if (0 != crew_below(random, 1 + calls)) {
+            add(random, CALL, comm);
+        } else {
+            draw_op(random, &at[comm], comm);
+        }
+    }
+    for (uint32_t c = 0; c < COMMS; ++c) {
+        if (at[c].floating) {
+            add(random, LAND, c);
+        }
+        if (at[c].open) {
+            add(random, CLOSE, c);
+        }
+    }
+}
+
+static void set(struct double_job *job, uint32_t ranks, const char *name, const char *text)
+{
+    job->setting[job->settings++] = (struct double_setting){ranks, name, text};
+}
+
+/* One of these words; of `none` in the first place, the default. */
+#define ONE_OF(random, ...) one_of(random, (const char *const[]){__VA_ARGS__, NULL})
+static const char *one_of(uint64_t *random, const char *const *words)
+{
+    uint32_t count = 0;
+    while (NULL != words[count]) {
+        ++count;
+    }
+    return words[crew_below(random, count)];
+}
+
+static void progress(uint32_t rank);
+
+static void draw_job(uint64_t *random, struct double_job *job)
+{
+    static const uint32_t steps[] = {100, 1000, 10000, 100000};
+    static const char *const forced[] = {"allreduce", "reduce", "bcast",
+                                         "allgather", "gather", "scatter"};
+    const uint32_t all = (UINT32_C(1) << DOUBLE_RANKS) - 1;
+    *job = (struct double_job){.seed = program.seed,
+                               .ranks = program.size,
+                               .step_ns = steps[crew_below(random, 4)],
+                               .progress = progress};
+    set(job, all, "cache", "none");
+    set(job, all, "sleep_after", "-1"); /* nobody else would run meanwhile */
+    set(job, all, "tune_after", ONE_OF(random, "0", "1", "3", "10"));
+    set(job, all, "tune_budget", ONE_OF(random, "0", "1", "1", "5"));
+    set(job, all, "memory", ONE_OF(random, "1", "1", "4"));
+    if (0 == crew_below(random, 4)) {
+        set(job, all, "tune_watch", "0");
+    }
+    if (0 == crew_below(random, 4)) {
+        set(job, all, "nonblocking", "0");
+    }
+    if (0 == crew_below(random, 4)) {
+        set(job, all, "algorithm",
+            ONE_OF(random, "openmpi", "counter", "flags:4", "flags:128", "tree:2",
+                   "dissemination:1", "dissemination:3", "pairwise"));
+    }
+    for (uint32_t f = 0; f < sizeof(forced) / sizeof(forced[0]); ++f) {
+        if (0 == crew_below(random, 4)) {
+            const bool ring = 0 == strcmp(forced[f], "bcast") || 0 == strcmp(forced[f], "scatter");
+            set(job, all, forced[f],
+                0 == crew_below(random, 3) ? "openmpi"
+                : ring                     ? "ring"
+                                           : "exchange");
+        }
+    }
+    const uint32_t odd = UINT32_C(1) << crew_below(random, program.size);
+    switch (crew_below(random, 12)) {
+    case 0:
+        job->without = odd;
+        break;
+    case 1:
+        set(job, odd, "tune_after", "4");
+        break;
+    default:
+        break;
+    }
+}
+
+/* ---- values ---- */
+
+static uint64_t value(const struct flight *flight, uint32_t rank)
+{
+    uint64_t state = ((uint64_t)flight->op->number << 40) + ((uint64_t)flight->round << 8) + rank;
+    return crew_random(&state);
+}
+
+static void fill(uint64_t *words, uint32_t count, uint64_t first)
+{
+    for (uint32_t w = 0; w < count; ++w) {
+        words[w] = first + w;
+    }
+}
+
+static void expect(const struct flight *flight, const uint64_t *words, uint64_t first,
+                   uint64_t step)
+{
+    for (uint32_t w = 0; w < flight->op->bytes / 8; ++w) {
+        CHECK(first + w * step == words[w],
+              "op %u (%s %s of %u bytes, root %u), round %u: word %u is wrong", flight->op->number,
+              kinds[flight->op->kind], collectives[flight->op->collective], flight->op->bytes,
+              flight->op->root, flight->round, w);
+    }
+}
+
+/* ---- collectives ---- */
+
+static void open_flight(struct flight *flight, struct op *op, const struct side *side)
+{
+    const size_t bytes = (size_t)op->bytes * side->size + 8;
+    *flight = (struct flight){.op = op,
+                              .rank = side->rank,
+                              .size = side->size,
+                              .from = malloc(bytes),
+                              .to = malloc(bytes),
+                              .request = MPI_REQUEST_NULL};
+}
+
+static void close_flight(struct flight *flight)
+{
+    free(flight->from);
+    free(flight->to);
+}
+
+static void load(struct flight *flight)
+{
+    const uint32_t words = flight->op->bytes / 8, root = flight->op->root;
+    const uint64_t own = value(flight, flight->rank);
+    if (BARRIER == flight->op->collective) {
+        flight->op->came[flight->round % 2] |= UINT32_C(1) << flight->rank;
+    } else if (BCAST == flight->op->collective) {
+        memset(flight->to, 0, flight->op->bytes);
+        if (root == flight->rank) {
+            fill(flight->to, words, own);
+        }
+    } else if (SCATTER == flight->op->collective) {
+        for (uint32_t r = 0; r < flight->size; ++r) {
+            fill(flight->from + r * words, words, value(flight, r));
+        }
+        memset(flight->to, 0, flight->op->bytes);
+    } else {
+        fill(flight->from, words, own);
+        memset(flight->to, 0, (size_t)flight->op->bytes * flight->size);
+        if (flight->op->in_place && ALLREDUCE == flight->op->collective) {
+            memcpy(flight->to, flight->from, flight->op->bytes);
+        }
+    }
+}
+
+static void check(struct flight *flight)
+{
+    const struct op *op = flight->op;
+    const bool is_root = op->root == flight->rank;
+    uint64_t sum = 0;
+    for (uint32_t r = 0; r < flight->size; ++r) {
+        sum += value(flight, r);
+    }
+    switch (op->collective) {
+    case BARRIER:
+        CHECK(op->came[flight->round % 2] == (UINT32_C(1) << flight->size) - 1,
+              "op %u (%s barrier): it leaves when 0x%x of %u have come", op->number,
+              kinds[op->kind], op->came[flight->round % 2], flight->size);
+        /* Nobody can enter the one after the next before all have left this one. */
+        flight->op->came[(flight->round + 1) % 2] &= ~(UINT32_C(1) << flight->rank);
+        break;
+    case REDUCE:
+        if (!is_root) {
+            break;
+        }
+        /* fallthrough */
+    case ALLREDUCE:
+        expect(flight, flight->to, sum, flight->size);
+        break;
+    case BCAST:
+        expect(flight, flight->to, value(flight, op->root), 1);
+        break;
+    case GATHER:
+        if (!is_root) {
+            break;
+        }
+        /* fallthrough */
+    case ALLGATHER:
+        for (uint32_t r = 0; r < flight->size; ++r) {
+            expect(flight, flight->to + r * op->bytes / 8, value(flight, r), 1);
+        }
+        break;
+    case SCATTER:
+        expect(flight, flight->to, value(flight, flight->rank), 1);
+        break;
+    case COLLECTIVES:
+        break;
+    }
+}
+
+static int call_blocking(const struct flight *f, ompi_communicator_t *comm)
+{
+    const struct op *op = f->op;
+    const mca_coll_base_comm_coll_t *t = comm->c_coll;
+    const int count = (int)(op->bytes / 8), root = (int)op->root;
+    ompi_op_t *sum = op->users ? users_sum : MPI_SUM;
+    ompi_datatype_t *type = MPI_UINT64_T;
+    const void *from = op->in_place && ALLREDUCE == op->collective ? MPI_IN_PLACE : f->from;
+    switch (op->collective) {
+    case BARRIER:
+        return t->coll_barrier(comm, t->coll_barrier_module);
+    case ALLREDUCE:
+        return t->coll_allreduce(from, f->to, count, type, sum, comm, t->coll_allreduce_module);
+    case REDUCE:
+        return t->coll_reduce(from, f->to, count, type, sum, root, comm, t->coll_reduce_module);
+    case BCAST:
+        return t->coll_bcast(f->to, count, type, root, comm, t->coll_bcast_module);
+    case ALLGATHER:
+        return t->coll_allgather(from, count, type, f->to, count, type, comm,
+                                 t->coll_allgather_module);
+    case GATHER:
+        return t->coll_gather(from, count, type, f->to, count, type, root, comm,
+                              t->coll_gather_module);
+    case SCATTER:
+        return t->coll_scatter(from, count, type, f->to, count, type, root, comm,
+                               t->coll_scatter_module);
+    case COLLECTIVES:
+        break;
+    }
+    return OMPI_ERROR;
+}
+
+static int call_nonblocking(struct flight *f, ompi_communicator_t *comm)
+{
+    const struct op *op = f->op;
+    const mca_coll_base_comm_coll_t *t = comm->c_coll;
+    const int count = (int)(op->bytes / 8), root = (int)op->root;
+    ompi_op_t *sum = op->users ? users_sum : MPI_SUM;
+    ompi_datatype_t *type = MPI_UINT64_T;
+    ompi_request_t **request = &f->request;
+    const void *from = op->in_place && ALLREDUCE == op->collective ? MPI_IN_PLACE : f->from;
+    switch (op->collective) {
+    case BARRIER:
+        return t->coll_ibarrier(comm, request, t->coll_ibarrier_module);
+    case ALLREDUCE:
+        return t->coll_iallreduce(from, f->to, count, type, sum, comm, request,
+                                  t->coll_iallreduce_module);
+    case REDUCE:
+        return t->coll_ireduce(from, f->to, count, type, sum, root, comm, request,
+                               t->coll_ireduce_module);
+    case BCAST:
+        return t->coll_ibcast(f->to, count, type, root, comm, request, t->coll_ibcast_module);
+    case ALLGATHER:
+        return t->coll_iallgather(from, count, type, f->to, count, type, comm, request,
+                                  t->coll_iallgather_module);
+    case GATHER:
+        return t->coll_igather(from, count, type, f->to, count, type, root, comm, request,
+                               t->coll_igather_module);
+    case SCATTER:
+        return t->coll_iscatter(from, count, type, f->to, count, type, root, comm, request,
+                                t->coll_iscatter_module);
+    case COLLECTIVES:
+        break;
+    }
+    return OMPI_ERROR;
+}
+
+static int make_persistent(struct flight *f, ompi_communicator_t *comm)
+{
+    const struct op *op = f->op;
+    const mca_coll_base_comm_coll_t *t = comm->c_coll;
+    const int count = (int)(op->bytes / 8), root = (int)op->root;
+    ompi_op_t *sum = op->users ? users_sum : MPI_SUM;
+    ompi_datatype_t *type = MPI_UINT64_T;
+    struct ompi_info_t *info = MPI_INFO_NULL;
+    ompi_request_t **request = &f->request;
+    const void *from = op->in_place && ALLREDUCE == op->collective ? MPI_IN_PLACE : f->from;
+    switch (op->collective) {
+    case BARRIER:
+        return t->coll_barrier_init(comm, info, request, t->coll_barrier_init_module);
+    case ALLREDUCE:
+        return t->coll_allreduce_init(from, f->to, count, type, sum, comm, info, request,
+                                      t->coll_allreduce_init_module);
+    case REDUCE:
+        return t->coll_reduce_init(from, f->to, count, type, sum, root, comm, info, request,
+                                   t->coll_reduce_init_module);
+    case BCAST:
+        return t->coll_bcast_init(f->to, count, type, root, comm, info, request,
+                                  t->coll_bcast_init_module);
+    case ALLGATHER:
+        return t->coll_allgather_init(from, count, type, f->to, count, type, comm, info, request,
+                                      t->coll_allgather_init_module);
+    case GATHER:
+        return t->coll_gather_init(from, count, type, f->to, count, type, root, comm, info, request,
+                                   t->coll_gather_init_module);
+    case SCATTER:
+        return t->coll_scatter_init(from, count, type, f->to, count, type, root, comm, info,
+                                    request, t->coll_scatter_init_module);
+    case COLLECTIVES:
+        break;
+    }
+    return OMPI_ERROR;
+}
+
+/* MPI_Wait; the request is checked once it is complete. */
+static void land(struct flight *flight)
+{
+    while (!REQUEST_COMPLETE(flight->request)) {
+        opal_progress();
+    }
+    CHECK(MPI_SUCCESS == flight->request->req_status.MPI_ERROR, "op %u ends with error %d",
+          flight->op->number, flight->request->req_status.MPI_ERROR);
+    check(flight);
+    flight->active = false;
+}
+
+/* ---- reductions from within progress ---- */
+
+static void float_on(struct side *side)
+{
+    struct flight *flight = &side->floating;
+    const struct op *op = side->float_op;
+    if (!flight->active && 0 != side->to_float) {
+        const mca_coll_base_comm_coll_t *t = side->comm->c_coll;
+        side->floating_from = (int)(op->number + side->floated * side->rank);
+        --side->to_float;
+        flight->active = true;
+        flight->request = MPI_REQUEST_NULL;
+        CHECK(MPI_SUCCESS == t->coll_iallreduce(&side->floating_from, &side->floating_to, 1,
+                                                MPI_INT, MPI_MAX, side->comm, &flight->request,
+                                                t->coll_iallreduce_module),
+              "op %u: a floating reduction fails", op->number);
+    } else if (flight->active && MPI_REQUEST_NULL != flight->request &&
+               REQUEST_COMPLETE(flight->request)) {
+        CHECK(side->floating_to == (int)(op->number + side->floated * (side->size - 1)),
+              "op %u: floating reduction %u is wrong", op->number, side->floated);
+        ++side->floated;
+        ompi_request_free(&flight->request);
+        flight->active = false;
+    }
+}
+
+static void progress(uint32_t rank)
+{
+    struct side *side = &program.side[rank][crew_below(&program.random[rank], COMMS)];
+    if (NULL != side->comm && NULL != side->float_op && !program.in_progress[rank]) {
+        program.in_progress[rank] = true;
+        float_on(side);
+        program.in_progress[rank] = false;
+    }
+}
+
+/* ---- a rank ---- */
+
+static void open_comm(struct side *side, const struct op *op)
+{
+    const uint32_t members = program.members[op->comm], rank = fibres_rank();
+    *side =
+        (struct side){.rank = bits(members & ((UINT32_C(1) << rank) - 1)), .size = bits(members)};
+    side->comm = double_comm(op->number + 1, members, op->wrapped);
+}
+
+static void wait_all(struct side *side)
+{
+    for (uint32_t f = 0; f < side->flights; ++f) {
+        land(&side->flight[f]);
+        ompi_request_free(&side->flight[f].request);
+        close_flight(&side->flight[f]);
+    }
+    side->flights = 0;
+    for (uint32_t p = 0; p < side->persistents; ++p) {
+        struct flight *flight = &side->persistent[p];
+        if (flight->active) {
+            land(flight);
+            ++flight->round;
+        }
+    }
+}
+
+static void close_comm(struct side *side, const struct op *op)
+{
+    ompi_communicator_t *comm = side->comm;
+    if (op->late) {
+        side->comm = NULL;
+        OBJ_RELEASE(comm);
+    }
+    wait_all(side);
+    for (uint32_t p = 0; p < side->persistents; ++p) {
+        ompi_request_free(&side->persistent[p].request);
+        close_flight(&side->persistent[p]);
+    }
+    if (!op->late) {
+        side->comm = NULL;
+        OBJ_RELEASE(comm);
+    }
+}
+
+static void call(struct side *side, struct op *op)
+{
+    struct flight flight;
+    open_flight(&flight, op, side);
+    for (; flight.round < op->times; ++flight.round) {
+        const uint32_t before = state_of(side, op);
+        load(&flight);
+        CHECK(MPI_SUCCESS == call_blocking(&flight, side->comm), "op %u fails", op->number);
+        note_transition(side, op, before);
+        check(&flight);
+    }
+    close_flight(&flight);
+}
+
+static void begin(struct side *side, struct op *op)
+{
+    struct flight *flight = &side->flight[side->flights++];
+    const uint32_t before = state_of(side, op);
+    open_flight(flight, op, side);
+    load(flight);
+    CHECK(MPI_SUCCESS == call_nonblocking(flight, side->comm), "op %u fails", op->number);
+    flight->active = true;
+    note_transition(side, op, before);
+}
+
+static void make(struct side *side, struct op *op)
+{
+    struct flight *flight = &side->persistent[side->persistents++];
+    const uint32_t before = state_of(side, op);
+    open_flight(flight, op, side);
+    CHECK(MPI_SUCCESS == make_persistent(flight, side->comm), "op %u fails", op->number);
+    note_transition(side, op, before);
+}
+
+/* In another order on each rank. */
+static void start(struct side *side)
+{
+    const uint32_t first = crew_below(&program.random[fibres_rank()], PERSISTENTS);
+    for (uint32_t p = 0; p < side->persistents; ++p) {
+        struct flight *flight = &side->persistent[(first + p) % side->persistents];
+        load(flight);
+        CHECK(MPI_SUCCESS == flight->request->req_start(1, &flight->request), "it does not start");
+        flight->active = true;
+    }
+}
+
+/* What would come after many calls, or a long time, comes in the next calls. All members have the
+ * same counts, and get the same. */
+static void provoke(const struct side *side, struct op *op)
+{
+    mca_coll_nicbarr_module_t *module = double_module(side->comm);
+    const uint32_t soon = 1 + op->bytes / 8 % 3;
+    if (!op->passed) {
+        op->passed = true;
+        double_pass(UINT64_C(1000) * 1000000000);
+    }
+    if (NULL != module && 0 != module->watch.until) {
+        module->watch.until = soon;
+    }
+    for (uint32_t i = 0; NULL != module && i < NICBARR_COLLECTIVES * NICBARR_SIZE_CLASSES; ++i) {
+        struct nicbarr_class *class =
+            &module->ways[i / NICBARR_SIZE_CLASSES][i % NICBARR_SIZE_CLASSES];
+        if (NICBARR_WAY_WATCHED == class->way && 0 != class->until) {
+            class->until = soon;
+        }
+    }
+}
+
+static void play(struct side *side, struct op *op)
+{
+    switch (op->kind) {
+    case OPEN:
+        open_comm(side, op);
+        break;
+    case CLOSE:
+        close_comm(side, op);
+        break;
+    case CALL:
+        call(side, op);
+        break;
+    case BEGIN:
+        begin(side, op);
+        break;
+    case MAKE:
+        make(side, op);
+        break;
+    case START:
+        start(side);
+        break;
+    case WAIT:
+        wait_all(side);
+        break;
+    case FLOAT:
+        side->to_float = op->times;
+        side->floated = 0;
+        side->float_op = op;
+        break;
+    case LAND:
+        while (0 != side->to_float || side->floating.active) {
+            opal_progress();
+        }
+        side->float_op = NULL;
+        break;
+    case PROVOKE:
+        provoke(side, op);
+        break;
+    case KINDS:
+        break;
+    }
+}
+
+static void follow(uint32_t rank, void *context)
+{
+    (void)context;
+    for (uint32_t o = 0; o < program.ops; ++o) {
+        struct op *op = &program.op[o];
+        if (0 != (program.members[op->comm] & UINT32_C(1) << rank)) {
+            program.at[rank] = o;
+            play(&program.side[rank][op->comm], op);
+        }
+    }
+    program.at[rank] = program.ops;
+}
+
+static void print_plan(void)
+{
+    for (uint32_t o = 0; o < program.ops; ++o) {
+        const struct op *op = &program.op[o];
+        fprintf(stderr, "%3u  comm %u (0x%x): %s %s, %u bytes, root %u, %u times%s%s%s%s\n", o,
+                op->comm, program.members[op->comm], kinds[op->kind], collectives[op->collective],
+                op->bytes, op->root, op->times, op->users ? ", users" : "",
+                op->in_place ? ", in place" : "", op->late ? ", late" : "",
+                op->wrapped ? ", wrapped" : "");
+    }
+}
+
+static void print_where(void)
+{
+    for (uint32_t r = 0; r < program.size; ++r) {
+        const struct op *op = &program.op[program.at[r]];
+        if (program.at[r] < program.ops) {
+            fprintf(stderr,
+                    "rank %u is at op %u of communicator %u (0x%x): %s %s, %u bytes, root %u\n", r,
+                    op->number, op->comm, program.members[op->comm], kinds[op->kind],
+                    collectives[op->collective], op->bytes, op->root);
+        }
+    }
+}
+
+/* ---- programs ---- */
+
+/* Of communicators: the node's keys have a record, too. */
+static void count_record(struct myr_record *record, void *context)
+{
+    if (0 != record->key[1]) {
+        fprintf(stderr, "a record is left of communicator %llu: number %llu\n",
+                (unsigned long long)record->key[1], (unsigned long long)record->key[3]);
+        ++*(uint32_t *)context;
+    }
+}
+
+static void play_program(uint64_t seed)
+{
+    uint64_t random = seed;
+    struct double_job job;
+    uint32_t left = 0;
+    memset(&program, 0, sizeof(program));
+    program.seed = seed;
+    program.size = 2 + crew_below(&random, DOUBLE_RANKS - 1);
+    draw_plan(&random);
+    for (uint32_t r = 0; r < DOUBLE_RANKS; ++r) {
+        program.random[r] = crew_random(&random);
+    }
+    draw_job(&random, &job);
+    if (NULL != getenv("NICBARR_PLAN")) {
+        print_plan();
+    }
+    double_open(&job);
+    if (!fibres_run(seed, program.size, GRAIN, PATIENCE, follow, NULL)) {
+        print_where();
+        crew_fail(__FILE__, __LINE__, "an end", "NICBARR_SEED=0x%llx: ranks wait for ever",
+                  (unsigned long long)seed);
+    }
+    if (NULL != double_segment()) {
+        myr_records_each(double_segment(), count_record, &left);
+    }
+    CREW_CHECK(0 == left, "NICBARR_SEED=0x%llx: %u records are left", (unsigned long long)seed,
+               left);
+    double_close();
+}
+
+static void add_up(void *from, void *to, int *count, MPI_Datatype *type)
+{
+    (void)type;
+    for (int w = 0; w < *count; ++w) {
+        ((uint64_t *)to)[w] += ((const uint64_t *)from)[w];
+    }
+}
+
+static void play_programs(uint32_t rank, void *context)
+{
+    const char *given = getenv("NICBARR_PROGRAMS");
+    const uint64_t count = NULL == given ? PROGRAMS : strtoull(given, NULL, 0);
+    const char *build = getenv("builddir");
+    char path[400];
+    (void)rank;
+    snprintf(path, sizeof(path), "%s/tests/fibres/.libs/mca_coll_nicbarr.so",
+             NULL == build ? "." : build);
+    double_begin(path, context);
+    MPI_Op_create(add_up, 1, &users_sum);
+    for (uint64_t p = 0; p < count; ++p) {
+        play_program(crew_seed() + p);
+    }
+    print_transitions();
+    printf("%llu programs, %llu switches\n", (unsigned long long)count,
+           (unsigned long long)fibres_switches());
+    fflush(stdout);
+}
+
+static void random_programs(void **state)
+{
+    (void)state;
+    char folder[64];
+    (void)crew_seed();
+    crew_folder_make(folder, sizeof(folder));
+    const bool good = crew_join(crew_fork(play_programs, 0, folder));
+    crew_folder_remove(folder);
+    assert_true(good);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(random_programs),
+    };
+    if (NULL == getenv("NICBARR_PROGRAMS")) {
+        crew_watchdog();
+    }
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

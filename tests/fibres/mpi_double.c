@@ -1,0 +1,795 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What Open MPI is to the component; see mpi_double.h. */
+#include "tests/fibres/mpi_double.h"
+
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/sendfile.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "ompi/modex.h"
+#include "ompi/node.h"
+#include "opal/mca/base/mca_base_var.h"
+#include "tests/unit/crew.h"
+
+enum { CALLBACKS = 8, HELLO_BYTES = 1024, NOBODY = FIBRES_MOST };
+
+typedef struct below_request below_request_t;
+
+static struct {
+    struct double_job job;
+    mca_coll_nicbarr_component_t *component[DOUBLE_RANKS];
+    bool open[DOUBLE_RANKS];
+    uint32_t opening; /* the rank for which a component opens or closes; NOBODY */
+    uint64_t now_ns, random;
+    uint64_t switches; /* of fibres, at the last look at the clock */
+    char folder[100];  /* for the sign of the node's segment, and the component's copies */
+    ompi_proc_t *procs[DOUBLE_RANKS];
+    struct {
+        uint8_t hello[HELLO_BYTES];
+        size_t hello_bytes;
+        opal_progress_callback_t callback[CALLBACKS];
+        uint32_t callbacks;
+        below_request_t *pending;
+    } of[DOUBLE_RANKS];
+} world = {.opening = NOBODY};
+
+#define CHECK(condition, ...) CREW_CHECK(condition, __VA_ARGS__)
+
+/* The rank for which the component runs; NOBODY: it does not. */
+static uint32_t rank_now(void)
+{
+    return NOBODY != world.opening ? world.opening : fibres_rank();
+}
+
+/* ---- functions of the system and of Open MPI that the component calls ---- */
+
+/* Open MPI's own, of that name. */
+#define REAL(name) ((__typeof__(&(name)))dlsym(RTLD_NEXT, #name))
+
+int clock_gettime(clockid_t clock, struct timespec *time)
+{
+    if (NOBODY == rank_now()) {
+        return (int)syscall(SYS_clock_gettime, clock, time);
+    }
+    const uint64_t steps = 1 + fibres_switches() - world.switches;
+    world.switches = fibres_switches();
+    world.now_ns += 1 + crew_below(&world.random, world.job.step_ns) * steps;
+    time->tv_sec = (time_t)(world.now_ns / 1000000000);
+    time->tv_nsec = (long)(world.now_ns % 1000000000);
+    return 0;
+}
+
+void double_pass(uint64_t ns)
+{
+    world.now_ns += ns;
+}
+
+static bool below_progress(uint32_t rank);
+
+void opal_progress(void)
+{
+    const uint32_t rank = rank_now();
+    if (NOBODY == rank) {
+        REAL(opal_progress)();
+        return;
+    }
+    for (uint32_t c = 0; c < world.of[rank].callbacks; ++c) {
+        (void)world.of[rank].callback[c]();
+    }
+    while (below_progress(rank)) {
+    }
+    world.job.progress(rank);
+    fibres_yield();
+}
+
+int opal_progress_register(opal_progress_callback_t callback)
+{
+    const uint32_t rank = rank_now();
+    if (NOBODY == rank) {
+        return REAL(opal_progress_register)(callback);
+    }
+    CHECK(world.of[rank].callbacks < CALLBACKS, "too many progress functions");
+    world.of[rank].callback[world.of[rank].callbacks++] = callback;
+    return OPAL_SUCCESS;
+}
+
+int opal_progress_register_lp(opal_progress_callback_t callback)
+{
+    return NOBODY == rank_now() ? REAL(opal_progress_register_lp)(callback)
+                                : opal_progress_register(callback);
+}
+
+int opal_progress_unregister(opal_progress_callback_t callback)
+{
+    const uint32_t rank = rank_now();
+    if (NOBODY == rank) {
+        return REAL(opal_progress_unregister)(callback);
+    }
+    uint32_t left = 0;
+    for (uint32_t c = 0; c < world.of[rank].callbacks; ++c) {
+        if (callback != world.of[rank].callback[c]) {
+            world.of[rank].callback[left++] = world.of[rank].callback[c];
+        }
+    }
+    CHECK(left + 1 == world.of[rank].callbacks, "a progress function that is not there");
+    world.of[rank].callbacks = left;
+    return OPAL_SUCCESS;
+}
+
+static void print(const char *format, va_list arguments)
+{
+    if (NOBODY == rank_now() || NULL != getenv("NICBARR_SAY")) {
+        vfprintf(stderr, format, arguments);
+        fputc('\n', stderr);
+    }
+}
+
+void opal_output(int id, const char *format, ...)
+{
+    va_list arguments;
+    (void)id;
+    va_start(arguments, format);
+    print(format, arguments);
+    va_end(arguments);
+}
+
+#undef opal_output_verbose
+void opal_output_verbose(int level, int id, const char *format, ...)
+{
+    va_list arguments;
+    (void)id;
+    va_start(arguments, format);
+    if (level <= 0) {
+        print(format, arguments);
+    }
+    va_end(arguments);
+}
+
+int ompi_mpi_abort(struct ompi_communicator_t *comm, int code)
+{
+    (void)comm;
+    crew_fail(__FILE__, __LINE__, "no abort", "NICBARR_SEED=0x%llx: rank %u aborts with %d",
+              (unsigned long long)world.job.seed, rank_now(), code);
+}
+
+int mca_base_component_var_register(const mca_base_component_t *component, const char *name,
+                                    const char *description, mca_base_var_type_t type,
+                                    mca_base_var_enum_t *enumerator, int bind,
+                                    mca_base_var_flag_t flags, mca_base_var_info_lvl_t level,
+                                    mca_base_var_scope_t scope, void *storage)
+{
+    const uint32_t rank = rank_now();
+    if (NOBODY == rank) {
+        return REAL(mca_base_component_var_register)(component, name, description, type, enumerator,
+                                                     bind, flags, level, scope, storage);
+    }
+    for (uint32_t s = 0; s < world.job.settings; ++s) {
+        const struct double_setting *setting = &world.job.setting[s];
+        if (0 == (setting->ranks & UINT32_C(1) << rank) || 0 != strcmp(name, setting->name)) {
+            continue;
+        }
+        switch (type) {
+        case MCA_BASE_VAR_TYPE_STRING:
+            *(const char **)storage = setting->text;
+            break;
+        case MCA_BASE_VAR_TYPE_BOOL:
+            *(bool *)storage = '1' == *setting->text;
+            break;
+        default:
+            *(int *)storage = atoi(setting->text);
+        }
+    }
+    return 0;
+}
+
+int mca_base_component_pvar_register(const mca_base_component_t *component, const char *name,
+                                     const char *description, mca_base_var_info_lvl_t level,
+                                     int class, mca_base_var_type_t type,
+                                     mca_base_var_enum_t *enumerator, int bind,
+                                     mca_base_pvar_flag_t flags, mca_base_get_value_fn_t get,
+                                     mca_base_set_value_fn_t set, mca_base_notify_fn_t notify,
+                                     void *context)
+{
+    return NOBODY == rank_now()
+               ? REAL(mca_base_component_pvar_register)(component, name, description, level, class,
+                                                        type, enumerator, bind, flags, get, set,
+                                                        notify, context)
+               : 0;
+}
+
+/* ---- in place of ompi/modex.c and ompi/node.c ---- */
+
+int nicbarr_modex_put(const mca_base_component_t *component, const void *data, size_t bytes)
+{
+    const uint32_t rank = rank_now();
+    (void)component;
+    CHECK(bytes <= HELLO_BYTES, "%zu bytes for the modex", bytes);
+    memcpy(world.of[rank].hello, data, bytes);
+    world.of[rank].hello_bytes = bytes;
+    return OMPI_SUCCESS;
+}
+
+size_t nicbarr_modex_get(const mca_base_component_t *component, const opal_process_name_t *peer,
+                         void *data, size_t room)
+{
+    (void)component;
+    const size_t bytes = world.of[peer->vpid].hello_bytes;
+    CHECK(bytes <= room, "room for %zu bytes of %zu", room, bytes);
+    memcpy(data, world.of[peer->vpid].hello, bytes);
+    return bytes;
+}
+
+bool nicbarr_next_process(uint32_t *walked, opal_process_name_t *name)
+{
+    if (*walked >= world.job.ranks) {
+        return false;
+    }
+    *name = world.procs[(*walked)++]->super.proc_name;
+    return true;
+}
+
+const char *nicbarr_wrong_release(void)
+{
+    return NULL;
+}
+
+bool nicbarr_asked_for(const char *list, const char *component)
+{
+    (void)list;
+    (void)component;
+    return false;
+}
+
+char *nicbarr_node_folder(void)
+{
+    return strdup(world.folder);
+}
+
+/* ---- collectives below: calls that members join ---- */
+
+enum kind { BARRIER, ALLREDUCE, REDUCE, BCAST, ALLGATHER, GATHER, SCATTER };
+
+/* Which calls are counted together: those that must come in one order. */
+enum channel { BLOCKING, NONBLOCKING, PERSISTENT /* and so on, one each */, CHANNELS = 40 };
+
+/* What a rank asks for. `count`, `type`: of one rank's block. */
+struct wish {
+    enum kind kind;
+    int root; /* in the communicator; 0 where there is none */
+    const void *from;
+    void *to;
+    size_t block; /* bytes of one rank's */
+    int count;
+    ompi_datatype_t *type;
+    ompi_op_t *op;
+};
+
+struct call {
+    struct call *next;
+    uint32_t comm, channel, number;
+    enum kind kind;
+    int root;
+    size_t block;
+    uint32_t came, left; /* ranks in the communicator, a bit each */
+    uint8_t *data[DOUBLE_RANKS];
+};
+
+typedef struct double_comm {
+    ompi_communicator_t super; /* first: the component sees this */
+    mca_coll_base_comm_coll_t slots;
+    ompi_group_t group;
+    ompi_proc_t *procs[DOUBLE_RANKS];
+    uint32_t id, rank, size, numbers[CHANNELS], persistent;
+    mca_coll_base_module_t *below, *above; /* NULL above: it is not wrapped */
+    mca_coll_nicbarr_module_t *module;     /* NULL: the component does not serve it */
+} double_comm_t;
+
+static struct call *calls;
+
+static struct call *join(double_comm_t *comm, uint32_t channel, uint32_t number,
+                         const struct wish *wish)
+{
+    const uint32_t bit = UINT32_C(1) << comm->rank;
+    struct call *call = calls;
+    while (NULL != call &&
+           (call->comm != comm->id || call->channel != channel || call->number != number)) {
+        call = call->next;
+    }
+    if (NULL == call) {
+        call = calloc(1, sizeof(*call));
+        *call = (struct call){.next = calls,
+                              .comm = comm->id,
+                              .channel = channel,
+                              .number = number,
+                              .kind = wish->kind,
+                              .root = wish->root,
+                              .block = wish->block};
+        calls = call;
+    }
+    CHECK(
+        call->kind == wish->kind && call->root == wish->root && call->block == wish->block,
+        "NICBARR_SEED=0x%llx: call %u below (channel %u) of communicator %u is collective %d, root "
+        "%d, %zu bytes on one rank, and %d, %d, %zu on rank %u",
+        (unsigned long long)world.job.seed, number, channel, comm->id, (int)call->kind, call->root,
+        call->block, (int)wish->kind, wish->root, wish->block, comm->rank);
+    CHECK(0 == (call->came & bit), "rank %u comes twice", comm->rank);
+    call->came |= bit;
+    const bool roots = BCAST == wish->kind || SCATTER == wish->kind;
+    if (!roots || wish->root == (int)comm->rank) {
+        const size_t bytes = SCATTER == wish->kind ? comm->size * wish->block : wish->block;
+        call->data[comm->rank] = malloc(bytes + 1);
+        if (0 != bytes) {
+            memcpy(call->data[comm->rank], wish->from, bytes);
+        }
+    }
+    return call;
+}
+
+/* May this rank go on? */
+static bool is_done(const double_comm_t *comm, const struct call *call)
+{
+    const bool all = call->came == (UINT32_C(1) << comm->size) - 1;
+    const bool is_root = call->root == (int)comm->rank;
+    switch (call->kind) {
+    case BARRIER:
+    case ALLREDUCE:
+    case ALLGATHER:
+        return all;
+    case REDUCE:
+    case GATHER:
+        return all || !is_root;
+    case BCAST:
+    case SCATTER:
+        return is_root || 0 != (call->came & UINT32_C(1) << call->root);
+    }
+    return false;
+}
+
+static void combine(const double_comm_t *comm, const struct call *call, const struct wish *wish)
+{
+    memcpy(wish->to, call->data[comm->size - 1], wish->block);
+    for (uint32_t r = comm->size - 1; r > 0; --r) {
+        ompi_op_reduce(wish->op, call->data[r - 1], wish->to, wish->count, wish->type);
+    }
+}
+
+static void concatenate(const double_comm_t *comm, const struct call *call, const struct wish *wish)
+{
+    for (uint32_t r = 0; r < comm->size; ++r) {
+        memcpy((uint8_t *)wish->to + r * wish->block, call->data[r], wish->block);
+    }
+}
+
+static void take(const double_comm_t *comm, struct call *call, const struct wish *wish)
+{
+    const bool is_root = call->root == (int)comm->rank;
+    if (0 != wish->block) {
+        switch (call->kind) {
+        case BARRIER:
+            break;
+        case ALLREDUCE:
+            combine(comm, call, wish);
+            break;
+        case REDUCE:
+            if (is_root) {
+                combine(comm, call, wish);
+            }
+            break;
+        case ALLGATHER:
+            concatenate(comm, call, wish);
+            break;
+        case GATHER:
+            if (is_root) {
+                concatenate(comm, call, wish);
+            }
+            break;
+        case BCAST:
+            if (!is_root) {
+                memcpy(wish->to, call->data[call->root], wish->block);
+            }
+            break;
+        case SCATTER:
+            memcpy(wish->to, call->data[call->root] + comm->rank * wish->block, wish->block);
+            break;
+        }
+    }
+    call->left |= UINT32_C(1) << comm->rank;
+    if (call->left == (UINT32_C(1) << comm->size) - 1) {
+        struct call **at = &calls;
+        while (*at != call) {
+            at = &(*at)->next;
+        }
+        *at = call->next;
+        for (uint32_t r = 0; r < comm->size; ++r) {
+            free(call->data[r]);
+        }
+        free(call);
+    }
+}
+
+static int do_now(ompi_communicator_t *base, const struct wish *wish)
+{
+    double_comm_t *comm = (double_comm_t *)base;
+    struct call *call = join(comm, BLOCKING, comm->numbers[BLOCKING]++, wish);
+    while (!is_done(comm, call)) {
+        opal_progress();
+    }
+    take(comm, call, wish);
+    return OMPI_SUCCESS;
+}
+
+/* ---- requests ---- */
+
+struct below_request {
+    ompi_request_t super;
+    below_request_t *next; /* of those that are pending */
+    double_comm_t *comm;
+    struct wish wish;
+    uint32_t channel;
+    struct call *call;
+};
+
+static bool below_progress(uint32_t rank)
+{
+    for (below_request_t **at = &world.of[rank].pending; NULL != *at; at = &(*at)->next) {
+        below_request_t *request = *at;
+        if (is_done(request->comm, request->call)) {
+            *at = request->next;
+            take(request->comm, request->call, &request->wish);
+            ompi_request_complete(&request->super, true);
+            return true;
+        }
+    }
+    return false;
+}
+
+static int start_one(below_request_t *request)
+{
+    const uint32_t rank = rank_now();
+    double_comm_t *comm = request->comm;
+    request->super.req_complete = REQUEST_PENDING;
+    request->super.req_state = OMPI_REQUEST_ACTIVE;
+    request->call = join(comm, request->channel, comm->numbers[request->channel]++, &request->wish);
+    request->next = world.of[rank].pending;
+    world.of[rank].pending = request;
+    return OMPI_SUCCESS;
+}
+
+static int start_below(size_t count, ompi_request_t **requests)
+{
+    for (size_t r = 0; r < count; ++r) {
+        (void)start_one((below_request_t *)requests[r]);
+    }
+    return OMPI_SUCCESS;
+}
+
+static int free_below(ompi_request_t **handle)
+{
+    below_request_t *request = (below_request_t *)*handle;
+    OMPI_REQUEST_FINI(&request->super);
+    OBJ_RELEASE(request->comm);
+    OBJ_RELEASE(request);
+    *handle = MPI_REQUEST_NULL;
+    return OMPI_SUCCESS;
+}
+
+static OBJ_CLASS_INSTANCE(below_request_t, ompi_request_t, NULL, NULL);
+
+static int new_request(ompi_communicator_t *base, const struct wish *wish, bool persistent,
+                       ompi_request_t **handle)
+{
+    double_comm_t *comm = (double_comm_t *)base;
+    below_request_t *request = OBJ_NEW(below_request_t);
+    OMPI_REQUEST_INIT(&request->super, persistent);
+    OBJ_RETAIN(comm);
+    request->super.req_type = OMPI_REQUEST_COLL;
+    request->super.req_free = free_below;
+    request->super.req_start = start_below;
+    request->super.req_mpi_object.comm = base;
+    request->super.req_status = ompi_status_empty;
+    request->comm = comm;
+    request->wish = *wish;
+    request->channel = persistent ? PERSISTENT + comm->persistent++ : NONBLOCKING;
+    CHECK(request->channel < CHANNELS, "too many persistent requests below");
+    *handle = &request->super;
+    return persistent ? OMPI_SUCCESS : start_one(request);
+}
+
+/* ---- the functions below, in the three forms that MPI has ---- */
+
+static size_t bytes_of(int count, ompi_datatype_t *type)
+{
+    size_t size;
+    ompi_datatype_type_size(type, &size);
+    return (size_t)count * size;
+}
+
+static struct wish reduction_wish(enum kind kind, const void *from, void *to, int count,
+                                  ompi_datatype_t *type, ompi_op_t *op, int root)
+{
+    return (struct wish){.kind = kind,
+                         .root = root,
+                         .from = MPI_IN_PLACE == from ? to : from,
+                         .to = to,
+                         .block = bytes_of(count, type),
+                         .count = count,
+                         .type = type,
+                         .op = op};
+}
+
+static struct wish bytes_wish(enum kind kind, const void *from, void *to, size_t block, int root)
+{
+    return (struct wish){.kind = kind, .root = root, .from = from, .to = to, .block = block};
+}
+
+/* Of a collective: its parameters, and what is wished. */
+#define THREE_FORMS(name, parameters, wish_of)                                                     \
+    static int below_##name(UNPACK parameters ompi_communicator_t *comm,                           \
+                            mca_coll_base_module_t *module)                                        \
+    {                                                                                              \
+        (void)module;                                                                              \
+        const struct wish wish = wish_of;                                                          \
+        return do_now(comm, &wish);                                                                \
+    }                                                                                              \
+    static int below_i##name(UNPACK parameters ompi_communicator_t *comm, ompi_request_t **handle, \
+                             mca_coll_base_module_t *module)                                       \
+    {                                                                                              \
+        (void)module;                                                                              \
+        const struct wish wish = wish_of;                                                          \
+        return new_request(comm, &wish, false, handle);                                            \
+    }                                                                                              \
+    static int below_##name##_init(UNPACK parameters ompi_communicator_t *comm,                    \
+                                   struct ompi_info_t *info, ompi_request_t **handle,              \
+                                   mca_coll_base_module_t *module)                                 \
+    {                                                                                              \
+        (void)info;                                                                                \
+        (void)module;                                                                              \
+        const struct wish wish = wish_of;                                                          \
+        return new_request(comm, &wish, true, handle);                                             \
+    }
+#define UNPACK(...) __VA_ARGS__
+
+#define BLOCKS                                                                                     \
+    const void *from, int count, ompi_datatype_t *type, void *to, int to_count,                    \
+        ompi_datatype_t *to_type
+
+/* (Who is no root may give no parameters of the other side.) */
+THREE_FORMS(barrier, (), bytes_wish(BARRIER, NULL, NULL, 0, 0))
+THREE_FORMS(allreduce,
+            (const void *from, void *to, int count, ompi_datatype_t *type, ompi_op_t *op, ),
+            reduction_wish(ALLREDUCE, from, to, count, type, op, 0))
+THREE_FORMS(reduce,
+            (const void *from, void *to, int count, ompi_datatype_t *type, ompi_op_t *op,
+             int root, ),
+            reduction_wish(REDUCE, from, to, count, type, op, root))
+THREE_FORMS(bcast, (void *from, int count, ompi_datatype_t *type, int root, ),
+            bytes_wish(BCAST, from, from, bytes_of(count, type), root))
+THREE_FORMS(allgather, (BLOCKS, ),
+            ((void)to_count, (void)to_type,
+             bytes_wish(ALLGATHER, from, to, bytes_of(count, type), 0)))
+THREE_FORMS(gather, (BLOCKS, int root, ),
+            ((void)to_count, (void)to_type,
+             bytes_wish(GATHER, from, to, bytes_of(count, type), root)))
+THREE_FORMS(scatter, (BLOCKS, int root, ),
+            ((void)count, (void)type,
+             bytes_wish(SCATTER, from, to, bytes_of(to_count, to_type), root)))
+
+static mca_coll_base_module_t *make_below(void)
+{
+    mca_coll_base_module_t *module = OBJ_NEW(mca_coll_base_module_t);
+#define OFFER(name) module->coll_##name = below_##name;
+    NICBARR_COVERED(OFFER)
+    return module;
+}
+
+/* ---- a component above, which counts calls (as coll/monitoring does) ---- */
+
+typedef struct above {
+    mca_coll_base_module_t super;
+    mca_coll_base_comm_coll_t saved;
+    uint64_t calls;
+} above_t;
+
+static OBJ_CLASS_INSTANCE(above_t, mca_coll_base_module_t, NULL, NULL);
+
+#define FORWARD(name, parameters, arguments)                                                       \
+    static int above_##name(UNPACK parameters ompi_communicator_t *comm,                           \
+                            mca_coll_base_module_t *module)                                        \
+    {                                                                                              \
+        above_t *above = (above_t *)module;                                                        \
+        ++above->calls;                                                                            \
+        return above->saved.coll_##name(UNPACK arguments comm, above->saved.coll_##name##_module); \
+    }
+FORWARD(barrier, (), ())
+FORWARD(allreduce, (const void *from, void *to, int count, ompi_datatype_t *type, ompi_op_t *op, ),
+        (from, to, count, type, op, ))
+FORWARD(bcast, (void *from, int count, ompi_datatype_t *type, int root, ),
+        (from, count, type, root, ))
+
+static mca_coll_base_module_t *make_above(const double_comm_t *comm)
+{
+    above_t *above = OBJ_NEW(above_t);
+    above->saved = comm->slots;
+    above->super.coll_barrier = above_barrier;
+    above->super.coll_allreduce = above_allreduce;
+    above->super.coll_bcast = above_bcast;
+    return &above->super;
+}
+
+/* ---- communicators ---- */
+
+/* As Open MPI does it: a slot holds a reference. */
+#define INSTALL(name)                                                                              \
+    if (NULL != module->coll_##name) {                                                             \
+        if (NULL != comm->slots.coll_##name##_module) {                                            \
+            OBJ_RELEASE(comm->slots.coll_##name##_module);                                         \
+        }                                                                                          \
+        OBJ_RETAIN(module);                                                                        \
+        comm->slots.coll_##name = module->coll_##name;                                             \
+        comm->slots.coll_##name##_module = module;                                                 \
+    }
+
+static void install(double_comm_t *comm, mca_coll_base_module_t *module)
+{
+    NICBARR_COVERED(INSTALL)
+}
+
+#define EMPTY(name)                                                                                \
+    if (NULL != comm->slots.coll_##name##_module) {                                                \
+        OBJ_RELEASE(comm->slots.coll_##name##_module);                                             \
+    }
+
+static void comm_destruct(double_comm_t *comm)
+{
+    NICBARR_COVERED(EMPTY)
+    if (NULL != comm->above) {
+        OBJ_RELEASE(comm->above);
+    }
+    if (NULL != comm->module) {
+        OBJ_RELEASE(comm->module);
+    }
+    OBJ_RELEASE(comm->below);
+}
+
+static OBJ_CLASS_INSTANCE(double_comm_t, opal_object_t, NULL, comm_destruct);
+
+ompi_communicator_t *double_comm(uint32_t id, uint32_t ranks, bool wrapped)
+{
+    const uint32_t self = rank_now();
+    double_comm_t *comm = OBJ_NEW(double_comm_t);
+    memset((uint8_t *)comm + sizeof(opal_object_t), 0, sizeof(*comm) - sizeof(opal_object_t));
+    comm->id = id;
+    for (uint32_t r = 0; r < world.job.ranks; ++r) {
+        if (0 != (ranks & UINT32_C(1) << r)) {
+            comm->rank = r == self ? comm->size : comm->rank;
+            comm->procs[comm->size++] = world.procs[r];
+        }
+    }
+    comm->group.grp_proc_count = (int)comm->size;
+    comm->group.grp_my_rank = (int)comm->rank;
+    comm->group.grp_proc_pointers = comm->procs;
+    comm->group.grp_flags = OMPI_GROUP_DENSE;
+    comm->super.c_contextid = id;
+    comm->super.c_my_rank = (int)comm->rank;
+    comm->super.c_local_group = comm->super.c_remote_group = &comm->group;
+    comm->super.c_coll = &comm->slots;
+
+    comm->below = make_below();
+    install(comm, comm->below);
+    if (world.open[self]) {
+        int priority;
+        mca_coll_base_module_t *module =
+            world.component[self]->super.collm_comm_query(&comm->super, &priority);
+        if (NULL != module && OMPI_SUCCESS == module->coll_module_enable(module, &comm->super)) {
+            comm->module = (mca_coll_nicbarr_module_t *)module;
+            install(comm, module);
+        }
+    }
+    if (wrapped) {
+        comm->above = make_above(comm);
+        install(comm, comm->above);
+    }
+    return &comm->super;
+}
+
+mca_coll_nicbarr_module_t *double_module(const ompi_communicator_t *comm)
+{
+    return ((const double_comm_t *)comm)->module;
+}
+
+/* ---- the job ---- */
+
+/* A copy of the file has globals of its own. */
+static mca_coll_nicbarr_component_t *load(const char *path, uint32_t rank)
+{
+    char copy[sizeof(world.folder) + 32];
+    struct stat about;
+    snprintf(copy, sizeof(copy), "%s/component%u.so", world.folder, rank);
+    const int from = open(path, O_RDONLY | O_CLOEXEC);
+    const int to = open(copy, O_WRONLY | O_CREAT | O_CLOEXEC, 0700);
+    CHECK(from >= 0 && 0 == fstat(from, &about), "cannot read %s", path);
+    CHECK(about.st_size == sendfile(to, from, NULL, (size_t)about.st_size), "cannot write %s",
+          copy);
+    close(from);
+    close(to);
+    void *handle = dlopen(copy, RTLD_NOW | RTLD_LOCAL);
+    CHECK(NULL != handle, "%s", dlerror());
+    return dlsym(handle, "mca_coll_nicbarr_component");
+}
+
+static ompi_proc_t *make_proc(uint32_t rank)
+{
+    ompi_proc_t *proc = calloc(1, sizeof(*proc));
+    proc->super.proc_name = ompi_proc_local()->super.proc_name;
+    proc->super.proc_name.vpid = rank;
+    proc->super.proc_flags = OPAL_PROC_ON_NODE;
+    return proc;
+}
+
+void double_begin(const char *component_file, const char *folder)
+{
+    snprintf(world.folder, sizeof(world.folder), "%s", folder);
+    setenv("OMPI_MCA_coll", "^nicbarr", 1);
+    setenv("OMPI_MCA_ess_singleton_isolated", "1", 1);
+    CHECK(MPI_SUCCESS == MPI_Init(NULL, NULL), "no MPI");
+    for (uint32_t r = 0; r < DOUBLE_RANKS; ++r) {
+        world.component[r] = load(component_file, r);
+        world.procs[r] = make_proc(r);
+    }
+}
+
+void double_open(const struct double_job *job)
+{
+    world.job = *job;
+    world.random = job->seed;
+    world.now_ns = 1000000000;
+    world.switches = fibres_switches();
+    for (uint32_t r = 0; r < job->ranks; ++r) {
+        world.of[r].hello_bytes = 0;
+        if (0 != (job->without & UINT32_C(1) << r)) {
+            continue;
+        }
+        world.opening = r;
+        crew_pretend_another();
+        const mca_base_component_t *component = &world.component[r]->super.collm_version;
+        (void)component->mca_register_component_params();
+        world.open[r] = OMPI_SUCCESS == component->mca_open_component();
+        CHECK(world.open[r], "NICBARR_SEED=0x%llx: rank %u's component does not open",
+              (unsigned long long)job->seed, r);
+        crew_pretend_no_more();
+        world.opening = NOBODY;
+    }
+}
+
+void double_close(void)
+{
+    CHECK(NULL == calls, "NICBARR_SEED=0x%llx: a call below is left, of communicator %u",
+          (unsigned long long)world.job.seed, calls->comm);
+    for (uint32_t r = 0; r < world.job.ranks; ++r) {
+        if (world.open[r]) {
+            world.opening = r;
+            (void)world.component[r]->super.collm_version.mca_close_component();
+            world.open[r] = false;
+            world.opening = NOBODY;
+        }
+        CHECK(0 == world.of[r].callbacks, "NICBARR_SEED=0x%llx: a progress function is left",
+              (unsigned long long)world.job.seed);
+    }
+}
+
+struct myr_segment *double_segment(void)
+{
+    for (uint32_t r = 0; r < world.job.ranks; ++r) {
+        if (world.open[r]) {
+            return world.component[r]->segment;
+        }
+    }
+    return NULL;
+}

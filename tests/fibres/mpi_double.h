@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What Open MPI is to coll/nicbarr, for ranks that are fibres of one thread (fibres.h).
+ *
+ * Each rank has a copy of the component with globals of its own. Datatypes, operations and requests
+ * are Open MPI's (the test is a singleton). Communicators, the modex, parameters, the progress
+ * engine, the clock, and the collectives below the component are this file's. Each turn of a rank,
+ * and each look at the clock, takes a random time. So contests end in any way, as the seed wants.
+ *
+ * The collectives below check that the component's members agree: the n-th call of a communicator
+ * must be the same collective, with the same root and as many bytes, on all of its ranks.
+ */
+#ifndef TESTS_FIBRES_MPI_DOUBLE_H
+#define TESTS_FIBRES_MPI_DOUBLE_H
+
+#include "coll_nicbarr/coll_nicbarr.h"
+
+#include "tests/fibres/fibres.h"
+
+enum { DOUBLE_RANKS = 4, DOUBLE_SETTINGS = 24 };
+
+/* A parameter of one rank, or of all. */
+struct double_setting {
+    uint32_t ranks; /* a bit each */
+    const char *name, *text;
+};
+
+struct double_job {
+    uint64_t seed; /* of the clock; messages name it */
+    uint32_t ranks;
+    uint32_t without; /* ranks that do not have the component, a bit each */
+    uint32_t step_ns; /* that a turn, or a look at the clock, takes at most */
+    uint32_t settings;
+    struct double_setting setting[DOUBLE_SETTINGS];
+    void (*progress)(uint32_t rank); /* what else the progress engine does for a rank */
+};
+
+/* Initialise MPI, and load the component DOUBLE_RANKS times, by copies in `folder`, which stays in
+ * use. Once a process. */
+void double_begin(const char *component_file, const char *folder);
+
+/* A job begins and ends: its components open and close. Outside of fibres. */
+void double_open(const struct double_job *job);
+void double_close(void);
+
+/* By a rank: a communicator of these ranks (a bit each), the same `id` on all of them. `wrapped`: a
+ * component above takes the calls first. NULL module: it was left to what lies below. */
+ompi_communicator_t *double_comm(uint32_t id, uint32_t ranks, bool wrapped);
+mca_coll_nicbarr_module_t *double_module(const ompi_communicator_t *comm);
+
+/* Time passes. */
+void double_pass(uint64_t ns);
+
+/* The job's segment, as the first rank that has the component sees it. */
+struct myr_segment *double_segment(void);
+
+#endif
