@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Random legal programs over the whole component coll/nicbarr on one node, with ranks as fibres
- * (fibres.h) over a double of Open MPI (mpi_double.h).
+ * Random legal programs over the whole component coll/nicbarr, on one node or with a node for each
+ * rank, with ranks as fibres (fibres.h) over a double of Open MPI (mpi_double.h).
  *
  * All ranks follow one plan, as an MPI program is one: communicators over random ranks are made and
  * freed, also while requests are outstanding; on them there are blocking, non-blocking and
@@ -87,6 +87,7 @@ struct side {
 /* The plan, and what ranks have got. */
 static struct program {
     uint64_t seed;
+    bool across;
     uint32_t size, members[COMMS], ops;
     struct op op[OPS + 3 * COMMS];
     struct op usual[COMMS][USUAL]; /* collective, bytes, and users alone */
@@ -110,18 +111,33 @@ static uint32_t bits(uint32_t set)
 
 /* ---- transitions ---- */
 
-enum barrier_state { FIRST, UNDECIDED, PROVISIONAL, DUELING, OURS, OWN, WATCHED, DECLINED, NONE };
-static const char *const barrier_states[] = {"first", "undecided", "provisional", "dueling", "ours",
-                                             "own",   "watched",   "declined",    "none"};
+enum barrier_state {
+    FIRST,
+    UNDECIDED,
+    KNOWN, /* across nodes, but not set up */
+    PROVISIONAL,
+    DUELING,
+    OURS,
+    OWN,
+    WATCHED,
+    DECLINED,
+    NONE
+};
+static const char *const barrier_states[] = {"first",    "undecided", "known", "provisional",
+                                             "dueling",  "ours",      "own",   "watched",
+                                             "declined", "none"};
 enum data_state { D_OPEN, D_TRIAL, D_ANEW, D_OURS, D_OWN, D_WATCHED_OURS, D_WATCHED_OWN, D_NONE };
 static const char *const data_states[] = {"open", "trial",        "trial anew",  "ours",
                                           "own",  "watched ours", "watched own", "none"};
-enum { STATES = 9, EVENTS = KINDS * COLLECTIVES };
+enum { STATES = 10, EVENTS = KINDS * COLLECTIVES };
 static const char *const kinds[] = {"open",  "close", "call",  "begin", "make",
                                     "start", "wait",  "float", "land",  "provoke"};
 static const char *const collectives[] = {"barrier",   "allreduce", "reduce", "bcast",
                                           "allgather", "gather",    "scatter"};
-static uint32_t taken[2][STATES][EVENTS][STATES];
+enum table { ON_NODE, ACROSS, DATA_ON_NODE, DATA_ACROSS, TABLES };
+static const char *const tables[] = {"barrier, one node", "barrier, across", "data, one node",
+                                     "data, across"};
+static uint32_t taken[TABLES][STATES][EVENTS][STATES];
 
 static enum barrier_state state_of_barrier(const ompi_communicator_t *comm)
 {
@@ -129,14 +145,16 @@ static enum barrier_state state_of_barrier(const ompi_communicator_t *comm)
     if (NULL == module) {
         return NONE;
     }
-    return module->declined                              ? DECLINED
-           : NULL != module->watch.dueling               ? DUELING
-           : NULL != module->tuner                       ? PROVISIONAL
-           : NULL == module->group.record                ? FIRST
-           : 0 != module->watch.until                    ? WATCHED
-           : NICBARR_UNDECIDED == module->source         ? UNDECIDED
-           : NICBARR_OPENMPI == module->choice.algorithm ? OWN
-                                                         : OURS;
+    const bool set_up = module->across ? 0 != module->nodes.nodes : NULL != module->group.record;
+    return module->declined                                          ? DECLINED
+           : !set_up                                                 ? FIRST
+           : NULL != module->watch.dueling                           ? DUELING
+           : NULL != module->tuner                                   ? PROVISIONAL
+           : 0 != module->watch.until                                ? WATCHED
+           : NICBARR_UNDECIDED == module->source                     ? UNDECIDED
+           : module->across && !myr_nic_group_joined(&module->split) ? KNOWN
+           : NICBARR_OPENMPI == module->choice.algorithm             ? OWN
+                                                                     : OURS;
 }
 
 static enum nicbarr_collective class_of(const struct op *op)
@@ -163,7 +181,7 @@ static enum data_state state_of_class(const struct side *side, const struct op *
     const enum nicbarr_collective collective = class_of(op);
     const bool blocks = op->collective >= ALLGATHER;
     const size_t bytes = blocks ? (size_t)op->bytes * side->size : op->bytes;
-    if (NULL == module || 0 == bytes || bytes > nicbarr_data_most(collective, false)) {
+    if (NULL == module || 0 == bytes || bytes > nicbarr_data_most(collective, module->across)) {
         return D_NONE;
     }
     const uint32_t size_class = nicbarr_size_class(bytes);
@@ -196,24 +214,33 @@ static uint32_t state_of(const struct side *side, const struct op *op)
 static void note_transition(const struct side *side, const struct op *op, uint32_t before)
 {
     const uint32_t event = (uint32_t)(op->kind * COLLECTIVES + op->collective);
-    ++taken[BARRIER != op->collective][before][event][state_of(side, op)];
+    const uint32_t table = (BARRIER == op->collective ? ON_NODE : DATA_ON_NODE) + program.across;
+    ++taken[table][before][event][state_of(side, op)];
+}
+
+static void print_transition(uint32_t table, uint32_t from, uint32_t event, uint32_t to)
+{
+    const char *const *names = table >= DATA_ON_NODE ? data_states : barrier_states;
+    printf("%8u  %s: %s, %s %s -> %s\n", taken[table][from][event][to], tables[table], names[from],
+           kinds[event / COLLECTIVES], collectives[event % COLLECTIVES], names[to]);
 }
 
 static void print_transitions(void)
 {
-    uint32_t count = 0;
-    for (uint32_t i = 0; i < 2 * STATES * EVENTS * STATES; ++i) {
+    uint32_t count[TABLES] = {0};
+    for (uint32_t i = 0; i < TABLES * STATES * EVENTS * STATES; ++i) {
         const uint32_t to = i % STATES, event = i / STATES % EVENTS;
-        const uint32_t from = i / STATES / EVENTS % STATES, data = i / STATES / EVENTS / STATES;
-        const char *const *names = 0 != data ? data_states : barrier_states;
-        const uint32_t times = taken[data][from][event][to];
-        count += 0 != times;
-        if (0 != times && NULL != getenv("NICBARR_TRANSITIONS")) {
-            printf("%8u  %-12s %s %s -> %s\n", times, names[from], kinds[event / COLLECTIVES],
-                   collectives[event % COLLECTIVES], names[to]);
+        const uint32_t from = i / STATES / EVENTS % STATES, table = i / STATES / EVENTS / STATES;
+        if (0 != taken[table][from][event][to]) {
+            ++count[table];
+            if (NULL != getenv("NICBARR_TRANSITIONS")) {
+                print_transition(table, from, event, to);
+            }
         }
     }
-    printf("%u transitions\n", count);
+    for (uint32_t t = 0; t < TABLES; ++t) {
+        printf("%s: %u transitions\n", tables[t], count[t]);
+    }
 }
 
 /* ---- the plan ---- */
@@ -416,6 +443,14 @@ static void draw_job(uint64_t *random, struct double_job *job)
                 0 == crew_below(random, 3) ? "openmpi"
                 : ring                     ? "ring"
                                            : "exchange");
+        }
+    }
+    job->across = program.across = 0 == crew_below(random, 2);
+    if (job->across) {
+        set(job, all, "join_after", ONE_OF(random, "0", "2", "30"));
+        set(job, all, "timeout", "0"); /* time passes by leaps */
+        for (uint32_t r = 0; r < program.size; ++r) {
+            job->refusals[r] = 0 == crew_below(random, 8) ? crew_below(random, 12) : 0;
         }
     }
     const uint32_t odd = UINT32_C(1) << crew_below(random, program.size);
@@ -867,8 +902,15 @@ static void follow(uint32_t rank, void *context)
     program.at[rank] = program.ops;
 }
 
-static void print_plan(void)
+static void print_plan(const struct double_job *job)
 {
+    for (uint32_t j = 0; j < job->settings; ++j) {
+        fprintf(stderr, "%s %s (0x%x)\n", job->setting[j].name, job->setting[j].text,
+                job->setting[j].ranks);
+    }
+    fprintf(stderr, "%u ranks%s, 0x%x without the component; refusals %u %u %u %u\n", job->ranks,
+            job->across ? " across nodes" : "", job->without, job->refusals[0], job->refusals[1],
+            job->refusals[2], job->refusals[3]);
     for (uint32_t o = 0; o < program.ops; ++o) {
         const struct op *op = &program.op[o];
         fprintf(stderr, "%3u  comm %u (0x%x): %s %s, %u bytes, root %u, %u times%s%s%s%s\n", o,
@@ -918,7 +960,7 @@ static void play_program(uint64_t seed)
     }
     draw_job(&random, &job);
     if (NULL != getenv("NICBARR_PLAN")) {
-        print_plan();
+        print_plan(&job);
     }
     double_open(&job);
     if (!fibres_run(seed, program.size, GRAIN, PATIENCE, follow, NULL)) {
@@ -926,8 +968,10 @@ static void play_program(uint64_t seed)
         crew_fail(__FILE__, __LINE__, "an end", "NICBARR_SEED=0x%llx: ranks wait for ever",
                   (unsigned long long)seed);
     }
-    if (NULL != double_segment()) {
-        myr_records_each(double_segment(), count_record, &left);
+    for (uint32_t r = 0; r < program.size; ++r) {
+        if (NULL != double_segment(r)) {
+            myr_records_each(double_segment(r), count_record, &left);
+        }
     }
     CREW_CHECK(0 == left, "NICBARR_SEED=0x%llx: %u records are left", (unsigned long long)seed,
                left);
@@ -942,6 +986,9 @@ static void add_up(void *from, void *to, int *count, MPI_Datatype *type)
     }
 }
 
+/* What the child plays; shared with it, as it may crash. */
+static uint64_t *playing;
+
 static void play_programs(uint32_t rank, void *context)
 {
     const char *given = getenv("NICBARR_PROGRAMS");
@@ -954,7 +1001,8 @@ static void play_programs(uint32_t rank, void *context)
     double_begin(path, context);
     MPI_Op_create(add_up, 1, &users_sum);
     for (uint64_t p = 0; p < count; ++p) {
-        play_program(crew_seed() + p);
+        *playing = crew_seed() + p;
+        play_program(*playing);
     }
     print_transitions();
     printf("%llu programs, %llu switches\n", (unsigned long long)count,
@@ -967,9 +1015,14 @@ static void random_programs(void **state)
     (void)state;
     char folder[64];
     (void)crew_seed();
+    playing = crew_memory(sizeof(*playing));
     crew_folder_make(folder, sizeof(folder));
     const bool good = crew_join(crew_fork(play_programs, 0, folder));
     crew_folder_remove(folder);
+    if (!good) {
+        fprintf(stderr, "NICBARR_SEED=0x%llx NICBARR_PROGRAMS=1 repeats it\n",
+                (unsigned long long)*playing);
+    }
     assert_true(good);
 }
 

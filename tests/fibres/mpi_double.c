@@ -30,7 +30,7 @@ static struct {
     uint64_t now_ns, random;
     uint64_t switches; /* of fibres, at the last look at the clock */
     char folder[100];  /* for the sign of the node's segment, and the component's copies */
-    ompi_proc_t *procs[DOUBLE_RANKS];
+    ompi_proc_t *near[DOUBLE_RANKS], *far[DOUBLE_RANKS]; /* for ranks of its node, and others */
     struct {
         uint8_t hello[HELLO_BYTES];
         size_t hello_bytes;
@@ -231,7 +231,7 @@ bool nicbarr_next_process(uint32_t *walked, opal_process_name_t *name)
     if (*walked >= world.job.ranks) {
         return false;
     }
-    *name = world.procs[(*walked)++]->super.proc_name;
+    *name = world.near[(*walked)++]->super.proc_name;
     return true;
 }
 
@@ -249,7 +249,10 @@ bool nicbarr_asked_for(const char *list, const char *component)
 
 char *nicbarr_node_folder(void)
 {
-    return strdup(world.folder);
+    char *folder;
+    return asprintf(&folder, "%s/node%u", world.folder, world.job.across ? rank_now() : 0) < 0
+               ? NULL
+               : folder;
 }
 
 /* ---- collectives below: calls that members join ---- */
@@ -581,9 +584,35 @@ THREE_FORMS(scatter, (BLOCKS, int root, ),
             ((void)count, (void)type,
              bytes_wish(SCATTER, from, to, bytes_of(to_count, to_type), root)))
 
+/* Bytes, of as many ranks as have some. */
+static int below_allgatherv(const void *from, int count, ompi_datatype_t *type, void *to,
+                            const int *counts, const int *places, ompi_datatype_t *to_type,
+                            ompi_communicator_t *base, mca_coll_base_module_t *module)
+{
+    const double_comm_t *comm = (double_comm_t *)base;
+    size_t most = 0, size;
+    ompi_datatype_type_size(type, &size);
+    CHECK(1 == size && type == to_type, "bytes only");
+    (void)module;
+    for (uint32_t r = 0; r < comm->size; ++r) {
+        most = (size_t)counts[r] > most ? (size_t)counts[r] : most;
+    }
+    uint8_t *own = calloc(1, most + 1), *all = malloc(comm->size * most + 1);
+    memcpy(own, from, (size_t)count);
+    const struct wish wish = bytes_wish(ALLGATHER, own, all, most, 0);
+    const int rc = do_now(base, &wish);
+    for (uint32_t r = 0; r < comm->size; ++r) {
+        memcpy((uint8_t *)to + places[r], all + r * most, (size_t)counts[r]);
+    }
+    free(own);
+    free(all);
+    return rc;
+}
+
 static mca_coll_base_module_t *make_below(void)
 {
     mca_coll_base_module_t *module = OBJ_NEW(mca_coll_base_module_t);
+    module->coll_allgatherv = below_allgatherv;
 #define OFFER(name) module->coll_##name = below_##name;
     NICBARR_COVERED(OFFER)
     return module;
@@ -669,7 +698,8 @@ ompi_communicator_t *double_comm(uint32_t id, uint32_t ranks, bool wrapped)
     for (uint32_t r = 0; r < world.job.ranks; ++r) {
         if (0 != (ranks & UINT32_C(1) << r)) {
             comm->rank = r == self ? comm->size : comm->rank;
-            comm->procs[comm->size++] = world.procs[r];
+            comm->procs[comm->size++] =
+                world.job.across && r != self ? world.far[r] : world.near[r];
         }
     }
     comm->group.grp_proc_count = (int)comm->size;
@@ -683,6 +713,8 @@ ompi_communicator_t *double_comm(uint32_t id, uint32_t ranks, bool wrapped)
 
     comm->below = make_below();
     install(comm, comm->below);
+    comm->slots.coll_allgatherv = below_allgatherv;
+    comm->slots.coll_allgatherv_module = comm->below;
     if (world.open[self]) {
         int priority;
         mca_coll_base_module_t *module =
@@ -724,13 +756,38 @@ static mca_coll_nicbarr_component_t *load(const char *path, uint32_t rank)
     return dlsym(handle, "mca_coll_nicbarr_component");
 }
 
-static ompi_proc_t *make_proc(uint32_t rank)
+static ompi_proc_t *make_proc(uint32_t rank, uint16_t flags)
 {
     ompi_proc_t *proc = calloc(1, sizeof(*proc));
     proc->super.proc_name = ompi_proc_local()->super.proc_name;
     proc->super.proc_name.vpid = rank;
-    proc->super.proc_flags = OPAL_PROC_ON_NODE;
+    proc->super.proc_flags = flags;
     return proc;
+}
+
+/* Where its nodes' segments have their signs, and its NICs their memory. */
+static void make_folder(const char *name, uint32_t number)
+{
+    char path[sizeof(world.folder) + 32];
+    snprintf(path, sizeof(path), "%s/%s%u", world.folder, name, number);
+    CHECK(0 == mkdir(path, 0700), "cannot make %s", path);
+}
+
+static void remove_folder(const char *name, uint32_t number)
+{
+    char path[sizeof(world.folder) + 32];
+    snprintf(path, sizeof(path), "%s/%s%u", world.folder, name, number);
+    crew_folder_remove(path);
+}
+
+static void place(uint32_t rank)
+{
+    char refusals[16], folder[sizeof(world.folder) + 8];
+    snprintf(refusals, sizeof(refusals), "%u", world.job.refusals[rank]);
+    snprintf(folder, sizeof(folder), "%s/nics0", world.folder);
+    setenv("NICBARR_DOUBLE_REFUSALS", refusals, 1);
+    setenv("NICBARR_DOUBLE", folder, 1);
+    make_folder("node", rank);
 }
 
 void double_begin(const char *component_file, const char *folder)
@@ -741,7 +798,8 @@ void double_begin(const char *component_file, const char *folder)
     CHECK(MPI_SUCCESS == MPI_Init(NULL, NULL), "no MPI");
     for (uint32_t r = 0; r < DOUBLE_RANKS; ++r) {
         world.component[r] = load(component_file, r);
-        world.procs[r] = make_proc(r);
+        world.near[r] = make_proc(r, OPAL_PROC_ON_NODE);
+        world.far[r] = make_proc(r, 0);
     }
 }
 
@@ -751,8 +809,11 @@ void double_open(const struct double_job *job)
     world.random = job->seed;
     world.now_ns = 1000000000;
     world.switches = fibres_switches();
+    ompi_process_info.num_procs = job->across ? job->ranks : 1;
+    make_folder("nics", 0);
     for (uint32_t r = 0; r < job->ranks; ++r) {
         world.of[r].hello_bytes = 0;
+        place(r);
         if (0 != (job->without & UINT32_C(1) << r)) {
             continue;
         }
@@ -781,15 +842,12 @@ void double_close(void)
         }
         CHECK(0 == world.of[r].callbacks, "NICBARR_SEED=0x%llx: a progress function is left",
               (unsigned long long)world.job.seed);
+        remove_folder("node", r);
     }
+    remove_folder("nics", 0);
 }
 
-struct myr_segment *double_segment(void)
+struct myr_segment *double_segment(uint32_t rank)
 {
-    for (uint32_t r = 0; r < world.job.ranks; ++r) {
-        if (world.open[r]) {
-            return world.component[r]->segment;
-        }
-    }
-    return NULL;
+    return world.open[rank] ? world.component[rank]->segment : NULL;
 }

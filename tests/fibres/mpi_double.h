@@ -29,7 +29,9 @@ struct double_job {
     uint64_t seed; /* of the clock; messages name it */
     uint32_t ranks;
     uint32_t without; /* ranks that do not have the component, a bit each */
-    uint32_t step_ns; /* that a turn, or a look at the clock, takes at most */
+    bool across;      /* each rank is on a node of its own, with a NIC (tests/unit/nic_double.c), */
+    uint32_t refusals[DOUBLE_RANKS]; /* which has no memory for so many groups at first */
+    uint32_t step_ns;                /* that a turn, or a look at the clock, takes at most */
     uint32_t settings;
     struct double_setting setting[DOUBLE_SETTINGS];
     void (*progress)(uint32_t rank); /* what else the progress engine does for a rank */
@@ -51,7 +53,7 @@ mca_coll_nicbarr_module_t *double_module(const ompi_communicator_t *comm);
 /* Time passes. */
 void double_pass(uint64_t ns);
 
-/* The job's segment, as the first rank that has the component sees it. */
-struct myr_segment *double_segment(void);
+/* The segment of a rank's node; NULL: the rank does not have the component. */
+struct myr_segment *double_segment(uint32_t rank);
 
 #endif

@@ -26,7 +26,7 @@
 #include "os/clock.h"
 #include "os/random.h"
 
-enum { FILE_BYTES = 4 << 20, LINKS = 4096, GROUPS = 512, FIRST_GROUP = MYR_LINE };
+enum { FILE_BYTES = 4 << 20, LINKS = 4096, GROUPS = 512, PEERS = 64, FIRST_GROUP = MYR_LINE };
 
 struct nic {
     struct mcp_board board; /* first: the control program hands it back */
@@ -37,6 +37,11 @@ struct nic {
     uint64_t refusals;
     struct mcp_group *group[GROUPS];
     uint32_t groups;
+    struct {
+        uint64_t key;
+        uint8_t *file;
+    } peer[PEERS]; /* whose files it has mapped */
+    uint32_t peers;
     mcp_link links;              /* the last one given */
     _Atomic uint32_t *of[LINKS]; /* a link: the arrival records of a group at a peer */
 };
@@ -54,6 +59,20 @@ static uint8_t *map_file(uint64_t key, int flags)
         close(file);
     }
     return MAP_FAILED == memory ? NULL : memory;
+}
+
+static uint8_t *file_of_peer(struct nic *nic, uint64_t key)
+{
+    uint32_t p = 0;
+    while (p < nic->peers && key != nic->peer[p].key) {
+        ++p;
+    }
+    if (p == nic->peers && p < PEERS) {
+        nic->peer[p].key = key;
+        nic->peer[p].file = map_file(key, 0);
+        nic->peers += NULL != nic->peer[p].file;
+    }
+    return p < nic->peers ? nic->peer[p].file : NULL;
 }
 
 /* ---- the board: stores into remote memory, where nothing is lost ---- */
@@ -194,7 +213,6 @@ static enum myr_status prepare(void *opened, const struct myr_site *site,
     return MYR_OK;
 }
 
-/* (A peer's file is mapped once for each link, and stays so: a test is soon over.) */
 static enum myr_status connect_group(void *opened, const struct myr_site *site,
                                      const struct myr_nic_members *members,
                                      myr_schedule_fn schedule_of, const void *context,
@@ -210,7 +228,7 @@ static enum myr_status connect_group(void *opened, const struct myr_site *site,
     mcp_collective_open(&nic->collective, &nic->board, &nic->counters, mcp);
     for (uint32_t s = 0; s < mcp->nsends; ++s) {
         struct mcp_peer *peer = &mcp_group_sends(mcp)[s];
-        uint8_t *file = map_file(members->names[peer->node]->key, 0);
+        uint8_t *file = file_of_peer(nic, members->names[peer->node]->key);
         if (NULL == file) {
             myr_nic_group_leave(group);
             return myr_fail(error, MYR_ERR_SYSTEM, 0, "the double of a peer is not there");
@@ -251,6 +269,16 @@ static enum myr_status open_double(const struct myr_site *site, const char *way,
                : MYR_OK;
 }
 
+static void close_double(void *opened)
+{
+    struct nic *nic = opened;
+    for (uint32_t p = 0; p < nic->peers; ++p) {
+        munmap(nic->peer[p].file, FILE_BYTES);
+    }
+    munmap(nic->board.memory, FILE_BYTES);
+    free(nic);
+}
+
 static void query(const void *nic, struct myr_nic_name *name)
 {
     *name = ((const struct nic *)nic)->name;
@@ -272,7 +300,7 @@ static const struct myr_nic_kind double_kind = {
     .options = options,
     .caps = {.steps = UINT32_MAX, .sends = UINT32_MAX, .waits = UINT32_MAX, .blob = 4},
     .open = open_double,
-    .close = free,
+    .close = close_double,
     .query = query,
     .poll = poll_nic,
     .count = count,
