@@ -139,6 +139,9 @@ enum nicbarr_source {
             each(bcast_init) each(allgather) each(iallgather) each(allgather_init) each(gather)    \
                 each(igather) each(gather_init) each(scatter) each(iscatter) each(scatter_init)
 
+/* Those that it only uses. */
+#define NICBARR_USED(each) each(allgatherv)
+
 /* The function of one of them that lies below, and the module that goes with it. */
 #define NICBARR_LOWER(collective)                                                                  \
     struct {                                                                                       \
@@ -168,6 +171,7 @@ typedef struct mca_coll_nicbarr_module {
     mca_coll_base_module_t super;
     struct myr_group group; /* record NULL: not set up yet */
     NICBARR_COVERED(NICBARR_LOWER)
+    NICBARR_USED(NICBARR_LOWER)
     /* What MPI_Barrier is in the present state (barrier.c). It is also in the communicator's slot,
      * unless a component above has wrapped this one. */
     mca_coll_base_module_barrier_fn_t current_barrier;
