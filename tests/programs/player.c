@@ -256,6 +256,40 @@ static void play_shift(const struct step *step)
     MPI_Isend(held_->sent, (int)n, MPI_BYTE, to, tag, place->comm, &held_->requests[1]);
 }
 
+/* Everybody writes into the memory of the rank that is `by` further. Between two fences a process
+ * looks at its own memory, and nobody writes. */
+static void play_window(const struct step *step)
+{
+    const struct place *place = place_of(step, "c");
+    if (place->comm == MPI_COMM_NULL)
+        return;
+    long n = step_number(step, "n", 8), times = step_number(step, "times", 1);
+    int by = (int)step_number(step, "by", 1) % place->size;
+    int to = (place->rank + by) % place->size,
+        from = (place->rank + place->size - by) % place->size;
+    unsigned char *memory, *sent = malloc((size_t)n + 1);
+    MPI_Win window;
+    if (!sent)
+        test_fail("window", "no memory");
+    MPI_Win_allocate((MPI_Aint)n, 1, MPI_INFO_NULL, place->comm, &memory, &window);
+    MPI_Win_fence(0, window);
+    for (long k = 0; k < times; k++) {
+        for (long i = 0; i < n; i++)
+            sent[i] = message_byte(step, test.rank, i + k);
+        delay(step, (int)k);
+        MPI_Put(sent, (int)n, MPI_BYTE, to, 0, (int)n, MPI_BYTE, window);
+        MPI_Win_fence(0, window);
+        for (long i = 0; i < n; i++) {
+            unsigned char right = message_byte(step, place->members[from], i + k);
+            TEST_CHECK(memory[i] == right, "window", "line %d, byte %ld is %02x, not %02x",
+                       step->line, i, memory[i], right);
+        }
+        MPI_Win_fence(0, window);
+    }
+    MPI_Win_free(&window);
+    free(sent);
+}
+
 static void play_idup(const struct step *step)
 {
     struct held *held_ = held_of(step_number(step, "r", 0));
@@ -282,6 +316,8 @@ static void play_step(const struct step *step, int thread)
         test_some(held_of(step_number(step, "r", 0)), step_number(step, "times", 1));
     else if (strcmp(kind, "shift") == 0)
         play_shift(step);
+    else if (strcmp(kind, "window") == 0)
+        play_window(step);
     else if (strcmp(kind, "idup") == 0)
         play_idup(step);
     else if (strcmp(kind, "pause") == 0)

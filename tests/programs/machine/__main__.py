@@ -27,6 +27,8 @@ def one_case(seed, options, caches):
     lot = random.Random(f"{options.family} {seed}")
     around = draw_surroundings(lot, options, caches)
     steps = Generator(f"program {options.family} {seed}", options.length, beyond=options.beyond).draw()
+    if around.hosts and "window-hosts" not in options.beyond:
+        steps = [step for step in steps if step.kind != "window"]
     if any(step.kind == "inter" for step in steps) and "inter-monitoring" not in options.beyond:
         around.mca.pop("pml_monitoring_enable", None)
     return Case(around, steps)

@@ -19,6 +19,7 @@ the words for --with):
   inter-nonblocking  MPI_Ibarrier on an intercommunicator may end before all of the other group have
                     entered it; many MPI_Ireduce that are outstanding there hang. (None is nicbarr's.)
   create-group-attributes  MPI_Comm_create_group calls the copy callbacks of attributes.
+  window-hosts      MPI_Win_allocate fails between hosts that have TCP alone (osc/pt2pt and osc/rdma).
   inter-monitoring  MPI_Intercomm_create crashes now and then under coll/monitoring.
 """
 
@@ -30,7 +31,8 @@ ALL_COLLECTIVES = ("barrier", "allreduce", "reduce", "bcast", "allgather", "gath
 REDUCTIONS = ("allreduce", "reduce")
 ROOTED = ("reduce", "bcast", "gather", "scatter")
 BROKEN_BELOW = ("idup-nonblocking", "idup-inter", "free-outstanding", "persistent-freed", "reduce-bottom",
-                "create-group-attributes", "nonblocking-negative", "inter-nonblocking", "inter-monitoring")
+                "create-group-attributes", "nonblocking-negative", "inter-nonblocking", "inter-monitoring",
+                "window-hosts")
 CREATIONS = ("dup", "dupinfo", "split", "cgroup", "inter", "merge")
 
 ARITHMETIC = ("MPI_MAX", "MPI_MIN", "MPI_SUM", "MPI_PROD")
@@ -166,6 +168,10 @@ class Legal:
         self.requests[s.r] = {"c": s.c, "kind": "shift", "active": True}
         return True
 
+    def _window(self, s):
+        """It is made on a duplicate of c, and freed in the same step."""
+        return s.c in self.places and not self.places[s.c]["inter"] and self.places[s.c]["idup"] is None
+
     def _new(self, s):
         """Whether place d is free to be made from c."""
         taken = {r["d"] for r in self.requests.values() if r["kind"] == "idup"}
@@ -278,6 +284,7 @@ class Generator:
             "tiny": lot.random() < 0.4,
             "delays": lot.choice((0, 0.1, 0.3)),
             "bursts": lot.choice((1, 8, 60, 60)),
+            "windows": lot.random() < 0.15,
         }
 
     def draw(self):
@@ -406,6 +413,7 @@ class Generator:
         kinds += ["inter"] if flavour["inter"] else []
         kinds += ["attr"] if flavour["attr"] else []
         kinds += ["shift"] if flavour["shifts"] else []
+        kinds += ["window"] if flavour["windows"] else []
         kinds += ["start"] * 3 if any(r["kind"] == "p" for r in self.state.requests.values()) else []
         kinds += ["fork"] if flavour["threads"] else []
         kinds += ["pause"] if flavour["delays"] else []
@@ -484,6 +492,12 @@ class Generator:
         if request is not None:
             self._add("shift", c=self._place(), r=request, by=self.lot.randint(0, 7),
                       n=self.lot.choice((0, 1, 8, 100, 5000, 100000)))
+
+    def _draw_window(self):
+        words = {"c": self._place(), "by": self.lot.randint(0, 7), "n": self.lot.choice((0, 1, 8, 100, 5000)),
+                 "times": self.lot.choice((1, 1, 3))}
+        self._delay(words)
+        self._add("window", **words)
 
     def _draw_pause(self):
         self._add("pause", slow=self.lot.choice((-2, 0, 1, 2)), us=self.lot.choice((100, 1000, 5000)))
