@@ -23,7 +23,7 @@ struct group {
     uint64_t since_ms; /* since when it has waited for the epoch after `done` */
     struct mcp_patience patience;
     /* What is to be asked for it. */
-    bool due;           /* at `ask_at_ms` its missing messages, */
+    bool due;           /* at `ask_at_ms` its missing messages, or its failure is to be rung, */
     bool meets;         /* ... and where its peers are now */
     uint64_t ask_at_ms; /* when its user's share allows it */
     uint32_t asked;     /* in this epoch */
@@ -98,12 +98,20 @@ static void close_group(struct myrd_groups *groups, struct group *group)
     *group = groups->group[--groups->count];
 }
 
-static void fail(const struct myrd_groups *groups, struct group *group)
+/* (While the interface is down no doorbell comes to the program.) False: it has not heard. */
+static bool ring_failure(const struct myrd_groups *groups, const struct group *group)
+{
+    (void)mcp_kernel_ring(groups->kernel, group->plan.key, MCP_RING_FAIL);
+    return 0 != mcp_kernel_group_failed(groups->kernel, group->plan.key);
+}
+
+static void fail(struct myrd_groups *groups, struct group *group)
 {
     if (!group->failed) {
         group->failed = true;
-        group->due = false;
-        (void)mcp_kernel_ring(groups->kernel, group->plan.key, MCP_RING_FAIL);
+        group->due = !ring_failure(groups, group);
+        group->ask_at_ms = 0;
+        groups->ask_at_ms = group->due ? 0 : groups->ask_at_ms;
     }
 }
 
@@ -515,8 +523,13 @@ static void meet_again(struct myrd_groups *groups, const struct group *group)
 
 /* A host that waits asks for itself. This is for hosts that compute meanwhile: their NIC could wait
  * for a lost message for ever. */
-static void ask_for(struct myrd_groups *groups, struct group *group)
+static void ask_for(struct myrd_groups *groups, struct group *group, uint64_t now_ms)
 {
+    if (group->failed) {
+        group->due = !ring_failure(groups, group);
+        group->ask_at_ms = now_ms + MYRD_FAIL_AGAIN_MS;
+        return;
+    }
     group->due = false;
     (void)mcp_kernel_ring(groups->kernel, group->plan.key, MCP_RING_ASK);
     if (group->meets) {
@@ -562,8 +575,9 @@ static void ask_for_due(struct myrd_groups *groups, uint64_t now_ms)
     for (uint32_t g = 0; g < groups->count; ++g) {
         struct group *group = &groups->group[g];
         if (group->due && group->ask_at_ms <= now_ms) {
-            ask_for(groups, group);
-        } else if (group->due && group->ask_at_ms < groups->ask_at_ms) {
+            ask_for(groups, group, now_ms);
+        }
+        if (group->due && group->ask_at_ms < groups->ask_at_ms) {
             groups->ask_at_ms = group->ask_at_ms;
         }
     }

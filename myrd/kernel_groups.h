@@ -27,6 +27,7 @@ enum {
     MYRD_LOOK_MS = MCP_KERNEL_LOOK_NS / 1000000,
     MYRD_ASKED_BEFORE_MEET = 16, /* after this many vain questions, look where its peers are now */
     MYRD_FAREWELL_MS = 60000,    /* no group says farewell for longer */
+    MYRD_FAIL_AGAIN_MS = 100,    /* until the NIC has heard that a group fails, it is rung again */
 };
 
 struct myrd_groups;

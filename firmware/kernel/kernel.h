@@ -5,9 +5,8 @@
  *
  * The program stands at one network interface (hooks.h). The collective engine plays each packet
  * that comes in for the NIC's UDP port. Its answers leave at once, and no process is woken before
- * the release. A host rings by a UDP packet of its own. It sends that packet to the NIC of any
- * peer. The packet gets as far as the interface, where the program takes it off the wire. All NICs
- * of a network have the same UDP port.
+ * the release. A host rings by a UDP packet of its own (bell.h). The packet gets as far as the
+ * interface, where the program takes it off the wire. All NICs of a network have the same UDP port.
  *
  * On the wire these are the soft NIC's packets (wire.h). Over IPv4 their UDP checksum is 0, as they
  * have a check of their own. IPv6 wants one.

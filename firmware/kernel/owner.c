@@ -17,7 +17,6 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
-#include <ifaddrs.h>
 #include <linux/if_ether.h>
 #include <net/if_arp.h>
 #include <stdarg.h>
@@ -44,7 +43,7 @@ struct mcp_kernel {
     void *context;
     struct mcp_kernel_place place;
     struct mcp_hooks hooks;
-    int bell;   /* a UDP socket to ring with */
+    struct mcp_bell bell;
     int asking; /* netlink, to ask for hardware addresses */
     char interface[IF_NAMESIZE];
     struct mcp_pins pins;
@@ -61,7 +60,6 @@ struct mcp_kernel {
     } neighbour[MCP_KERNEL_NEIGHBOURS]; /* from place 1 on */
     uint32_t neighbours;                /* the last place */
     uint64_t meetings;
-    uint32_t rings; /* so far: each begins with another peer's address */
 };
 
 static int refuse(char *why, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -167,25 +165,12 @@ static int load(struct program **program, const struct mcp_kernel_place *place,
 
 static int find_place(struct mcp_kernel_place *place, char *name, char *why)
 {
-    struct ifaddrs *all = NULL;
     char text[MCP_IP_TEXT];
-    const struct ifaddrs *found = NULL;
-    if (getifaddrs(&all) < 0) {
-        return refuse(why, "cannot list the interfaces: %s", strerror(errno));
-    }
-    for (const struct ifaddrs *one = all; NULL != one && NULL == found; one = one->ifa_next) {
-        if (mcp_sockaddr_is(one->ifa_addr, &place->ip)) {
-            found = one;
-        }
-    }
     struct ifreq about = {.ifr_name = ""};
-    if (NULL != found) {
-        snprintf(name, IF_NAMESIZE, "%s", found->ifa_name);
-        snprintf(about.ifr_name, sizeof(about.ifr_name), "%s", found->ifa_name);
-    }
-    freeifaddrs(all);
+    place->interface = mcp_interface_of(&place->ip, name);
+    snprintf(about.ifr_name, sizeof(about.ifr_name), "%s", name);
     const int asking = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-    const bool known = asking >= 0 && '\0' != about.ifr_name[0] &&
+    const bool known = asking >= 0 && 0 != place->interface &&
                        0 == ioctl(asking, SIOCGIFHWADDR, &about) &&
                        ARPHRD_ETHER == about.ifr_hwaddr.sa_family;
     if (asking >= 0) {
@@ -195,7 +180,6 @@ static int find_place(struct mcp_kernel_place *place, char *name, char *why)
         return refuse(why, "no Ethernet interface has the address %s",
                       mcp_ip_text(&place->ip, text));
     }
-    place->interface = if_nametoindex(name);
     memcpy(place->mac, about.ifr_hwaddr.sa_data, sizeof(place->mac));
     return 0;
 }
@@ -324,7 +308,7 @@ static int load_nic(const struct mcp_ip *ip, uint16_t port, struct mcp_kernel **
     loading->place = (struct mcp_kernel_place){.ip = *ip, .port = port, .owner = geteuid()};
     loading->hooks = MCP_NO_HOOKS;
     loading->pins = MCP_NO_PINS;
-    loading->bell = loading->asking = -1;
+    loading->bell.socket = loading->asking = -1;
     /* (A BPF file system wants no names with dots.) */
     snprintf(name, sizeof(name), "%08x%08x%08x%08x-%u", ntohl(ip->word[0]), ntohl(ip->word[1]),
              ntohl(ip->word[2]), ntohl(ip->word[3]), ntohs(port));
@@ -420,8 +404,8 @@ int mcp_kernel_stand(struct mcp_kernel *kernel, char why[MCP_KERNEL_WHY])
     }
     snprintf(name, sizeof(name), "nicbarr-%s",
              mcp_place_text(&kernel->place.ip, kernel->place.port, at));
-    kernel->bell = mcp_bell_make(&kernel->place.ip);
-    if (kernel->bell < 0) {
+    if (!mcp_bell_make(&kernel->bell, &kernel->place.ip, kernel->place.interface,
+                       kernel->place.port)) {
         return refuse(why, "no socket to ring for groups with: %s", strerror(errno));
     }
     kernel->asking = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE);
@@ -454,8 +438,8 @@ struct mcp_hooks *mcp_kernel_hooks(struct mcp_kernel *kernel)
 static void close_nic(struct mcp_kernel *kernel)
 {
     mcp_hooks_leave(&kernel->hooks);
-    if (kernel->bell >= 0) {
-        close(kernel->bell);
+    if (kernel->bell.socket >= 0) {
+        close(kernel->bell.socket);
     }
     if (kernel->asking >= 0) {
         close(kernel->asking);
@@ -758,20 +742,6 @@ uint32_t mcp_kernel_group_missing(struct mcp_kernel *kernel, uint64_t key,
     return count;
 }
 
-/* Has the program heard this doorbell? (Of an ASK that does not show.) */
-static bool has_heard(struct mcp_kernel *kernel, const struct mcp_doorbell *bell)
-{
-    struct mcp_kernel_group group;
-    if (MCP_RING_ASK == bell->ring || !look_up(kernel, bell->key, &group)) {
-        return true;
-    }
-    return MCP_RING_FAREWELL == bell->ring ? myr_epoch_reached(group.group.started, bell->epoch)
-                                           : 0 != myr_glance(&group.group.failed);
-}
-
-/* A doorbell goes as far as the interface only where the system knows the hardware address of the
- * host that it is addressed to. A host that is down has none after some seconds. So ring by way of
- * the peers, one after the other, until the program has heard it. */
 int mcp_kernel_ring(struct mcp_kernel *kernel, uint64_t key, enum mcp_ring ring)
 {
     struct mcp_kernel_group group;
@@ -782,21 +752,9 @@ int mcp_kernel_ring(struct mcp_kernel *kernel, uint64_t key, enum mcp_ring ring)
                            : MCP_RING_FAREWELL == ring ? group.group.started + (0 == group.leaves)
                                                        : 0;
     const struct mcp_doorbell bell = mcp_doorbell(ring, about, key);
-    const uint32_t peers = group.group.nsends + group.group.nwaits, first = kernel->rings++;
-    int rc = -1;
-    for (uint32_t p = 0; p < peers; ++p) {
-        const mcp_link link = group.peers[(first + p) % peers].link;
-        const struct mcp_address peer =
-            mcp_address_of(&kernel->neighbour[link].ip, kernel->place.port);
-        if (sizeof(bell) == sendto(kernel->bell, &bell, sizeof(bell), MSG_DONTWAIT, &peer.at.any,
-                                   mcp_address_bytes(&peer))) {
-            rc = 0;
-            if (has_heard(kernel, &bell)) {
-                break;
-            }
-        }
-    }
-    return rc;
+    const struct mcp_address peer =
+        mcp_address_of(&kernel->neighbour[group.peers[0].link].ip, kernel->place.port);
+    return mcp_bell_ring(&kernel->bell, &bell, sizeof(bell), &peer) ? 0 : -1;
 }
 
 void mcp_kernel_group_give_up(struct mcp_kernel *kernel, uint64_t key)
@@ -1016,7 +974,8 @@ static bool ask_system(const struct mcp_kernel *kernel, const struct mcp_ip *ip,
 static void knock(const struct mcp_kernel *kernel, const struct mcp_ip *ip)
 {
     const struct mcp_address there = mcp_address_of(ip, htons(9));
-    (void)!sendto(kernel->bell, "", 1, MSG_DONTWAIT, &there.at.any, mcp_address_bytes(&there));
+    (void)!sendto(kernel->bell.socket, "", 1, MSG_DONTWAIT, &there.at.any,
+                  mcp_address_bytes(&there));
 }
 
 int mcp_kernel_meet(struct mcp_kernel *kernel, const struct mcp_ip *ip, char why[MCP_KERNEL_WHY])

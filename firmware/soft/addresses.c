@@ -175,6 +175,25 @@ static bool named(const struct ifaddrs *one, const struct mcp_ip *ip, const char
                            : 0 == strcmp(word, one->ifa_name));
 }
 
+uint32_t mcp_interface_of(const struct mcp_ip *ip, char *name)
+{
+    struct ifaddrs *all = NULL;
+    uint32_t number = 0;
+    if (getifaddrs(&all) < 0) {
+        return 0;
+    }
+    for (const struct ifaddrs *one = all; NULL != one && 0 == number; one = one->ifa_next) {
+        if (mcp_sockaddr_is(one->ifa_addr, ip)) {
+            number = if_nametoindex(one->ifa_name);
+            if (NULL != name) {
+                snprintf(name, IF_NAMESIZE, "%s", one->ifa_name);
+            }
+        }
+    }
+    freeifaddrs(all);
+    return number;
+}
+
 static bool is_link_local(const struct mcp_ip *ip)
 {
     return htonl(0xfe800000) == (ip->word[0] & htonl(0xffc00000));

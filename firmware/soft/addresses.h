@@ -4,7 +4,7 @@
  *
  * What hosts tell each other is an address of the network layer (struct mcp_ip) and a port. Where a
  * packet goes to or comes from is an address as sockets have it (struct mcp_address), so that a
- * barrier's path converts nothing. Pure, but for mcp_local_addresses().
+ * barrier's path converts nothing. Pure, but for what is said of this machine.
  */
 #ifndef MCP_SOFT_ADDRESSES_H
 #define MCP_SOFT_ADDRESSES_H
@@ -147,6 +147,10 @@ struct mcp_local_address {
  */
 uint32_t mcp_local_addresses(const char *networks, struct mcp_local_address *addresses,
                              uint32_t most);
+
+/* The interface that has this address, by its number; `name` gets its name, of IF_NAMESIZE bytes
+ * (NULL: it is not wanted). 0: none has it. */
+uint32_t mcp_interface_of(const struct mcp_ip *ip, char *name);
 
 /* Has such a list a word that can be neither an interface nor an address or network, or no word at
  * all? `why` says so then, of `bytes`. */

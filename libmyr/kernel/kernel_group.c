@@ -3,7 +3,7 @@
  * Groups that the kernel's NIC plays; see kernel_nic.h.
  *
  * The release is a page of the kernel's, mapped to read. To ring the NIC, a process sends a UDP
- * packet to a peer; the kernel's program takes it off the wire. Nobody has to run the NIC: a
+ * packet, which the kernel's program takes off the wire. Nobody has to run the NIC: a
  * waiting process looks at the page, then sleeps. One of the node's processes sleeps on its socket.
  * The kernel's program wakes it there, and it wakes the others.
  *
@@ -42,7 +42,7 @@ struct myr_kernel_seat {
     const struct mcp_kernel_line *page;     /* of the user's, */
     const struct mcp_kernel_line *line;     /* ... and the group's in it */
     const struct mcp_kernel_buffer *buffer; /* NULL: it has none */
-    int bell;                               /* UDP socket, connected to a peer */
+    struct mcp_bell bell;                   /* connected to a peer */
     uint64_t key;
     uint32_t stuck_at;            /* the last epoch that was complete when somebody reminded, */
     struct mcp_patience patience; /* ... and when to ask if it still is */
@@ -73,13 +73,7 @@ static struct myr_kernel_seat *seat_of(const struct myr_nic_group *group)
 
 static void send_bell(const struct myr_kernel_seat *seat, const void *bell, size_t bytes)
 {
-    /* An error of an earlier packet is reported now, and keeps this packet back: try again. */
-    for (int tries = 0; tries < 3; ++tries) {
-        if ((long)bytes ==
-            os_send_to(seat->bell, bell, bytes, MSG_DONTWAIT | MSG_NOSIGNAL, NULL, 0)) {
-            break;
-        }
-    }
+    (void)mcp_bell_ring(&seat->bell, bell, bytes, NULL);
 }
 
 static void ring(const struct myr_kernel_seat *seat, enum mcp_ring what, uint32_t epoch)
@@ -172,14 +166,16 @@ static void remind(const struct myr_nic_group *group, uint64_t now_us)
 /* Sleep on the socket, where the NIC wakes us when something is done. */
 static void watch(struct myr_nic_group *group, uint32_t seen, uint32_t timeout_us)
 {
-    struct pollfd bell = {.fd = seat_of(group)->bell, .events = POLLIN};
+    const struct myr_kernel_seat *seat = seat_of(group);
+    const struct mcp_doorbell sleeps = mcp_doorbell(MCP_RING_SLEEP, seen + 1, seat->key);
+    struct pollfd bell = {.fd = seat->bell.socket, .events = POLLIN};
     const struct timespec timeout = os_timespec_of_us(timeout_us);
     char packet[MCP_COLLECTIVE_BYTES];
-    ring(seat_of(group), MCP_RING_SLEEP, seen + 1);
+    (void)mcp_bell_ring_to(&seat->bell, &sleeps, sizeof(sleeps), NULL);
     if (seen == myr_observe(group->watched)) {
         (void)ppoll(&bell, 1, &timeout, NULL);
     }
-    while (recv(seat_of(group)->bell, packet, sizeof(packet), MSG_DONTWAIT) >= 0) {
+    while (recv(seat->bell.socket, packet, sizeof(packet), MSG_DONTWAIT) >= 0) {
         continue;
     }
 }
@@ -270,8 +266,8 @@ static void give_up_seat(struct myr_kernel_seat *seat)
     if (NULL != seat->buffer) {
         munmap((void *)seat->buffer, sizeof(*seat->buffer));
     }
-    if (seat->bell >= 0) {
-        close(seat->bell);
+    if (seat->bell.socket >= 0) {
+        close(seat->bell.socket);
     }
     free(seat);
 }
@@ -304,18 +300,17 @@ static const struct myr_player kernel_player = {
 
 /* ---- joining ---- */
 
-/* A socket to ring the NIC by, on the way to this peer. -1, with errno: there is none. */
-static int connect_bell(const struct myr_kernel_nic *nic, const struct mcp_kernel_peer *to)
+/* False, with errno: there is no socket to ring by. It is connected to this peer, so nobody else's
+ * packets wake who sleeps on it. */
+static bool connect_bell(struct mcp_bell *bell, const struct myr_kernel_nic *nic,
+                         const struct mcp_kernel_peer *to)
 {
     struct myr_nic_name own;
     myr_kernel_nic_get_name(nic, &own);
     const struct mcp_address peer = mcp_address_of(&to->ip, to->port);
-    const int bell = mcp_bell_make(&own.address[0].ip);
-    if (bell >= 0 && connect(bell, &peer.at.any, mcp_address_bytes(&peer)) < 0) {
-        close(bell);
-        return -1;
-    }
-    return bell;
+    return mcp_bell_make(bell, &own.address[0].ip, myr_kernel_nic_interface(nic),
+                         own.address[0].port) &&
+           0 == connect(bell->socket, &peer.at.any, mcp_address_bytes(&peer));
 }
 
 /* Map what is behind a descriptor, which is closed then. NULL, with errno, if that cannot be. */
@@ -335,14 +330,14 @@ static enum myr_status take_seat(struct myr_kernel_nic *nic, struct myr_kernel_q
         return myr_fail(error, MYR_ERR_OUT_OF_MEMORY, 0, "out of memory");
     }
     *seat = (struct myr_kernel_seat){
-        .nic = nic, .bell = -1, .key = question->key, .stuck_at = UINT32_MAX};
+        .nic = nic, .bell.socket = -1, .key = question->key, .stuck_at = UINT32_MAX};
     enum myr_status status = myr_kernel_nic_ask_open(nic, question, &seen, error);
     if (MYR_OK == status) {
         seat->page = map(seen.page, sizeof(*seat->page) * MCP_KERNEL_LINES);
         seat->line = NULL == seat->page ? NULL : &seat->page[seen.line];
         seat->buffer = seen.buffer < 0 ? NULL : map(seen.buffer, sizeof(*seat->buffer));
-        seat->bell = connect_bell(nic, &question->peers[0]);
-        if (NULL == seat->page || (NULL == seat->buffer && seen.buffer >= 0) || seat->bell < 0) {
+        if (!connect_bell(&seat->bell, nic, &question->peers[0]) || NULL == seat->page ||
+            (NULL == seat->buffer && seen.buffer >= 0)) {
             status = myr_fail(error, MYR_ERR_SYSTEM, errno, "cannot use the kernel's NIC");
             myr_kernel_nic_ask_close(nic, seat->key);
         }

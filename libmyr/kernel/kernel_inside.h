@@ -16,6 +16,9 @@ enum myr_status myr_kernel_nic_ask_open(struct myr_kernel_nic *nic,
                                         struct mcp_kernel_seen *seen, struct myr_error *error);
 void myr_kernel_nic_ask_close(struct myr_kernel_nic *nic, uint64_t key);
 
+/* The number of the interface that it stands at. */
+uint32_t myr_kernel_nic_interface(const struct myr_kernel_nic *nic);
+
 /* Whom does the group wait for? False if the daemon does not say. */
 bool myr_kernel_nic_ask_missing(struct myr_kernel_nic *nic, uint64_t key,
                                 struct myr_kernel_missing *missing);

@@ -22,6 +22,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "firmware/soft/addresses.h"
 #include "libmyr/kernel/kernel_inside.h"
 #include "libmyr/unix_talk.h"
 #include "os/clock.h"
@@ -53,6 +54,7 @@ struct myr_kernel_nic {
     uint32_t owed;     /* answers that have not come yet, and nobody waits for any more */
     bool deaf;         /* the daemon took in nothing for long: no closing waits for it to */
     struct myr_nic_name name;
+    uint32_t interface; /* that has the name's address */
 };
 
 /* Pass over what the daemon owes. */
@@ -326,6 +328,7 @@ static enum myr_status say_hello(struct myr_kernel_nic *nic, bool hurry, struct 
                 0, 0, error);
     nic->name = answer.nic;
     nic->number = answer.number;
+    nic->interface = mcp_interface_of(&nic->name.address[0].ip, NULL);
     return status;
 }
 
@@ -367,6 +370,11 @@ void myr_kernel_nic_close(struct myr_kernel_nic *nic)
 void myr_kernel_nic_get_name(const struct myr_kernel_nic *nic, struct myr_nic_name *name)
 {
     *name = nic->name;
+}
+
+uint32_t myr_kernel_nic_interface(const struct myr_kernel_nic *nic)
+{
+    return nic->interface;
 }
 
 enum myr_status myr_kernel_nic_report(struct myr_kernel_nic *nic, struct myr_kernel_report *report,

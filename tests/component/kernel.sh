@@ -60,6 +60,31 @@ check "a host is unplugged for 11 s: the job goes on" on_hosts --kernel --shell 
     --mca coll_nicbarr_algorithm dissemination:1@kernel $shapes --steps 3000
 check "it was in the middle" said unplugged
 
+# ---- hardware addresses are not to be found any more: barriers need none
+
+# Host 1 forgets that of host 2, and gets no answer: host 2 asks for none of host 1's, either.
+cat > "$scratch/unresolved.sh" << 'EOS'
+#!/bin/bash
+barriers() { "$NETHOSTS_RUN" 1 "$nicbarr" status --json | sed "s/.*\"barriers\":\([0-9]*\),.*\"interface\".*/\1/"; }
+"$NETHOSTS_MPIRUN" "$@" &
+job=$!
+until [ "0$(barriers)" -ge 100 ]; do kill -0 $job && sleep 0.1 || exit; done
+mac=$("$NETHOSTS_RUN" 1 cat /sys/class/net/eth0/address)
+"$NETHOSTS_RUN" 2 ip neigh replace 10.77.0.1 lladdr "$mac" dev eth0 nud permanent
+"$NETHOSTS_RUN" 2 sysctl -q net.ipv4.conf.all.arp_ignore=8
+"$NETHOSTS_RUN" 1 ip neigh del 10.77.0.2 dev eth0
+until "$NETHOSTS_RUN" 1 ip neigh show 10.77.0.2 | grep -q FAILED; do sleep 0.1; done
+before=$(barriers)
+until [ "$(barriers)" -ge $((before + 1000)) ]; do kill -0 $job && sleep 0.1 || exit; done
+echo "ok, they go on"
+kill -KILL $job # nethosts ends its processes, which mpirun does not reach
+exit 0
+EOS
+chmod +x "$scratch/unresolved.sh"
+check "a host's hardware address is gone: barriers go on" on_hosts --kernel --shell 2 1 "$scratch/unresolved.sh" \
+    --mca coll_nicbarr_algorithm dissemination:1@kernel "$programs/barrier_ledger" --iterations 1000000000 \
+    --ledger "$scratch/ledger" --seed "$seed"
+
 # ---- which NIC is used
 
 unsaid() { ! said "$1"; }

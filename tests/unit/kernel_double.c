@@ -23,7 +23,7 @@ static struct double_group groups[GROUPS_EVER];
 static uint32_t ever, met, asked, absent_asked;
 static struct mcp_ip absent_ip; /* none: all hosts answer */
 static int page = -1, buffer = -1;
-static bool keeps;
+static bool keeps, deaf;
 static uint64_t kept_key;
 static struct mcp_kernel_holder holders[MCP_KERNEL_HOLDERS];
 static int watch = -1; /* pipe: what is told of who is stuck */
@@ -47,7 +47,7 @@ void double_reset(void)
     pthread_mutex_lock(&lock);
     memset(groups, 0, ever * sizeof(groups[0]));
     memset(holders, 0, sizeof(holders));
-    keeps = false;
+    keeps = deaf = false;
     if (page >= 0) {
         close(page);
         close(buffer);
@@ -67,6 +67,13 @@ void double_keep(bool keep)
 {
     pthread_mutex_lock(&lock);
     keeps = keep;
+    pthread_mutex_unlock(&lock);
+}
+
+void double_set_deaf(bool is)
+{
+    pthread_mutex_lock(&lock);
+    deaf = is;
     pthread_mutex_unlock(&lock);
 }
 
@@ -417,13 +424,16 @@ int mcp_kernel_ring(struct mcp_kernel *kernel, uint64_t key, enum mcp_ring ring)
     (void)kernel;
     pthread_mutex_lock(&lock);
     struct double_group *group = find(key);
-    group->asked += MCP_RING_ASK == ring;
-    asked += MCP_RING_ASK == ring;
-    group->failed += MCP_RING_FAIL == ring;
-    group->started += MCP_RING_FAREWELL == ring;
+    const int rc = deaf ? -1 : 0;
+    if (!deaf) {
+        group->asked += MCP_RING_ASK == ring;
+        asked += MCP_RING_ASK == ring;
+        group->failed += MCP_RING_FAIL == ring;
+        group->started += MCP_RING_FAREWELL == ring;
+    }
     pthread_cond_broadcast(&changed);
     pthread_mutex_unlock(&lock);
-    return 0;
+    return rc;
 }
 
 void mcp_kernel_group_give_up(struct mcp_kernel *kernel, uint64_t key)

@@ -38,6 +38,9 @@ uint32_t double_open_count(void);
 uint32_t double_met_count(void);
 uint32_t double_asked_count(void); /* of all groups */
 
+/* The interface is down, or up again: no doorbell is heard while it is down. */
+void double_set_deaf(bool deaf);
+
 /* Let the group be in a barrier or not. */
 void double_set(uint64_t key, bool waits, uint32_t done);
 

@@ -42,6 +42,7 @@ int main(void)
         GROUPS(a_user_has_so_many_closed),
         GROUPS(each_opening_wants_a_closing),
         GROUPS(death_fails_what_was_held),
+        GROUPS(a_failure_is_heard_at_last),
         GROUPS(who_leaves_says_farewell),
         GROUPS(farewells_begin_and_end),
         GROUPS(who_broadcasts_says_farewell),

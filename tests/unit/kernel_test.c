@@ -164,7 +164,7 @@ int main(void)
         cmocka_unit_test(page_is_for_reading),
         cmocka_unit_test(buffer_is_for_reading),
         cmocka_unit_test(unknown_neighbour),
-        cmocka_unit_test(rings_do_not_depend_on_one_peer),
+        cmocka_unit_test(rings_depend_on_no_peer),
         cmocka_unit_test(hosts_are_forgotten_when_nobody_needs_them),
         cmocka_unit_test(the_next_owner_takes_over),
         cmocka_unit_test(what_is_taken_stays_taken),

@@ -74,7 +74,7 @@ void places_come_again(void **state);
 
 /* neighbours.c */
 void unknown_neighbour(void **state);
-void rings_do_not_depend_on_one_peer(void **state);
+void rings_depend_on_no_peer(void **state);
 void hosts_are_forgotten_when_nobody_needs_them(void **state);
 
 /* takeover.c */

@@ -138,6 +138,26 @@ void death_fails_what_was_held(void **state)
     assert_int_equal(double_open_count(), 0);
 }
 
+/* The interface is down while a process dies: it is rung again until the NIC has heard it. */
+void a_failure_is_heard_at_last(void **state)
+{
+    struct myrd_groups *groups = *state;
+    open_for(groups, 7, ALICE, 1);
+    open_for(groups, 7, ALICE, 2);
+    double_set_deaf(true);
+    myrd_groups_bury(groups, 1);
+    for (uint64_t now = NOW; now < NOW + 1000; now += (uint64_t)myrd_groups_timeout(groups, now)) {
+        (void)myrd_groups_look(groups, now);
+        assert_int_equal(failed(7), 0);
+        assert_in_range(myrd_groups_timeout(groups, now), 1, MYRD_FAIL_AGAIN_MS);
+    }
+    double_set_deaf(false);
+    (void)myrd_groups_look(groups, NOW + 2000);
+    (void)myrd_groups_look(groups, NOW + 3000);
+    assert_int_equal(failed(7), 1);
+    assert_int_equal(myrd_groups_timeout(groups, NOW + 3000), -1);
+}
+
 void a_group_has_so_many_members(void **state)
 {
     struct myrd_groups *groups = *state;

@@ -24,7 +24,8 @@ extern struct served {
     struct myrd_options options;
     void *server;
     int end[2], end_others[2];
-    int bells[2];      /* doorbells on their way to other hosts, which the NIC would take */
+    int doorbells;     /* a socket that hears those which the NIC would take, */
+    int bells[2];      /* ... and passes them on here */
     int other[OTHERS]; /* the others' sockets */
     pthread_t thread, others;
 } world;

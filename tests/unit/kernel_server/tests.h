@@ -18,6 +18,7 @@ void the_last_one_closes_it(void **state);
 void a_user_has_so_many_closed(void **state);
 void each_opening_wants_a_closing(void **state);
 void death_fails_what_was_held(void **state);
+void a_failure_is_heard_at_last(void **state);
 void a_group_has_so_many_members(void **state);
 void users_are_told_of_their_own(void **state);
 
