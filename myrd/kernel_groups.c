@@ -29,6 +29,7 @@ struct group {
     uint32_t asked;     /* in this epoch */
     /* Its hosts have left, and it still plays an epoch; see look_after_farewells(). */
     bool leaves;
+    bool closes;         /* ... no more, but closing it has failed so far */
     uint32_t last;       /* that epoch */
     uint64_t over_at_ms; /* until then at the most; 0: it has just begun */
     struct mcp_patience farewell;
@@ -88,14 +89,22 @@ static void make_room_for_closed(struct myrd_groups *groups, uint32_t uid)
     }
 }
 
-static void close_group(struct myrd_groups *groups, struct group *group)
+/* The last group takes its place. False: it could not be closed, for want of memory; it is tried
+ * again, as with those that say farewell. */
+static bool close_group(struct myrd_groups *groups, struct group *group)
 {
     const struct closed closed = {group->plan.key, group->plan.uid};
     make_room_for_closed(groups, closed.uid);
-    mcp_kernel_group_close(groups->kernel, closed.key);
+    if (!mcp_kernel_group_close(groups->kernel, closed.key, group->failed)) {
+        groups->farewell_at_ms = group->closes ? groups->farewell_at_ms : 0;
+        group->over_at_ms = group->closes ? group->over_at_ms : 0;
+        group->leaves = group->closes = true;
+        return false;
+    }
     groups->closed[groups->closed_count++] = closed;
     free(group->holder);
     *group = groups->group[--groups->count];
+    return true;
 }
 
 /* (While the interface is down no doorbell comes to the program.) False: it has not heard. */
@@ -124,7 +133,9 @@ void myrd_groups_free(struct myrd_groups *groups)
         if (group->holders > 0) {
             mcp_kernel_group_give_up(groups->kernel, group->plan.key);
         }
-        close_group(groups, group);
+        (void)mcp_kernel_group_close(groups->kernel, group->plan.key, group->failed);
+        free(group->holder);
+        --groups->count;
     }
     free(groups);
 }
@@ -170,9 +181,16 @@ static bool make_room_for_holder(struct group *group)
     return true;
 }
 
+/* (One that was absent takes the place that it had.) */
 static enum myr_status hold(struct myrd_groups *groups, struct group *group, uint64_t holder,
                             struct myr_error *error)
 {
+    for (uint32_t h = 0; h < group->holders; ++h) {
+        if ((holder | MYRD_HOLDER_ABSENT) == group->holder[h]) {
+            group->holder[h] = holder;
+            return MYR_OK;
+        }
+    }
     if (!make_room_for_holder(group)) {
         return myr_fail(error, MYR_ERR_FULL, 0, "myrd refuses: the group has too many members");
     }
@@ -224,7 +242,8 @@ static bool begin_farewell(struct myrd_groups *groups, struct group *group)
 static bool has_left(const struct myrd_groups *groups, const struct group *group, uint64_t now_ms)
 {
     uint32_t done = 0;
-    const int waits = mcp_kernel_group_waits(groups->kernel, group->plan.key, &done);
+    const int waits =
+        group->closes ? -1 : mcp_kernel_group_waits(groups->kernel, group->plan.key, &done);
     if (waits < 0 || myr_epoch_reached(done, group->last) || now_ms >= group->over_at_ms ||
         0 != mcp_kernel_group_failed(groups->kernel, group->plan.key)) {
         return true;
@@ -253,8 +272,8 @@ static void look_after_farewells(struct myrd_groups *groups, uint64_t now_ms)
             group->over_at_ms = now_ms + MYRD_FAREWELL_MS;
             mcp_patience_begin(&group->farewell, MCP_PATIENCE_NS, now_ns);
         }
-        if (mcp_patience_ended(&group->farewell, now_ns) && has_left(groups, group, now_ms)) {
-            close_group(groups, group);
+        if (mcp_patience_ended(&group->farewell, now_ns) && has_left(groups, group, now_ms) &&
+            close_group(groups, group)) {
             continue;
         }
         const uint64_t at_ms = group->farewell.ends_ns / 1000000;
@@ -275,10 +294,7 @@ static bool cut_short(struct myrd_groups *groups, uint32_t uid)
             oldest = group;
         }
     }
-    if (NULL != oldest) {
-        close_group(groups, oldest);
-    }
-    return NULL != oldest;
+    return NULL != oldest && close_group(groups, oldest);
 }
 
 /* ---- opening and leaving ---- */
@@ -291,6 +307,22 @@ static bool has_room(const struct myrd_groups *groups, uint32_t uid)
         count += uid == groups->group[g].plan.uid;
     }
     return myrd_share_allows(MCP_KERNEL_GROUPS, groups->count - count, count, uid);
+}
+
+/* The holder is noted first. The next daemon would take a group that nobody holds for one that all
+ * have left, and say farewell: peers would hear of an epoch that no host has begun. */
+static bool open_noted(struct myrd_groups *groups, const struct mcp_kernel_plan *plan,
+                       uint64_t holder, struct mcp_kernel_seen *seen, char why[MCP_KERNEL_WHY])
+{
+    const uint32_t number = mcp_kernel_next_number(groups->kernel);
+    if (number < MCP_KERNEL_GROUPS) {
+        myrd_holders_hold(&groups->holders, holder, plan->uid, number);
+    }
+    const bool opened = mcp_kernel_group_open(groups->kernel, plan, seen, why) >= 0;
+    if (!opened && number < MCP_KERNEL_GROUPS) {
+        myrd_holders_let_go(&groups->holders, holder, number);
+    }
+    return opened;
 }
 
 static enum myr_status open_new(struct myrd_groups *groups, const struct mcp_kernel_plan *plan,
@@ -306,7 +338,7 @@ static enum myr_status open_new(struct myrd_groups *groups, const struct mcp_ker
                         "all others leave of %d)",
                         MCP_KERNEL_GROUPS);
     }
-    while (mcp_kernel_group_open(groups->kernel, plan, seen, why) < 0) {
+    while (!open_noted(groups, plan, holder, seen, why)) {
         if (!cut_short(groups, plan->uid)) { /* which has a buffer, perhaps */
             return myr_fail(error, MYR_ERR_SYSTEM, 0, "%s", why);
         }
@@ -315,7 +347,7 @@ static enum myr_status open_new(struct myrd_groups *groups, const struct mcp_ker
     *group = (struct group){.plan = *plan, .seen = *seen};
     const enum myr_status status = hold(groups, group, holder, error);
     if (MYR_OK != status) {
-        close_group(groups, group);
+        (void)close_group(groups, group);
     }
     return status;
 }
@@ -361,7 +393,7 @@ bool myrd_groups_leave(struct myrd_groups *groups, uint64_t key, uint64_t holder
         return false;
     }
     if (0 == group->holders && !begin_farewell(groups, group)) {
-        close_group(groups, group);
+        (void)close_group(groups, group);
     }
     return true;
 }
@@ -378,7 +410,7 @@ void myrd_groups_bury(struct myrd_groups *groups, uint64_t holder)
         }
         fail(groups, group);
         if (0 == group->holders) {
-            close_group(groups, group);
+            (void)close_group(groups, group);
         }
     }
 }
@@ -479,7 +511,7 @@ void myrd_groups_close_unheld(struct myrd_groups *groups)
     for (uint32_t g = groups->count; g > 0; --g) {
         struct group *group = &groups->group[g - 1];
         if (0 == group->holders && !group->leaves && !begin_farewell(groups, group)) {
-            close_group(groups, group);
+            (void)close_group(groups, group);
         }
     }
 }
@@ -490,21 +522,16 @@ bool myrd_groups_hold_on(struct myrd_groups *groups, uint64_t key, uint64_t hold
     if (!myrd_groups_know(groups, key) || find_holder(group, holder) == group->holders) {
         return false;
     }
-    for (uint32_t h = 0; h < group->holders; ++h) {
-        if ((holder | MYRD_HOLDER_ABSENT) == group->holder[h]) {
-            group->holder[h] = holder;
-            return true;
-        }
-    }
     return MYR_OK == hold(groups, group, holder, NULL);
 }
 
-void myrd_groups_settle(struct myrd_groups *groups, uint64_t holder)
+void myrd_groups_settle(struct myrd_groups *groups, uint64_t holder, uint64_t opening)
 {
     for (uint32_t g = groups->count; g > 0; --g) {
         struct group *group = &groups->group[g - 1];
         const uint32_t h = find_holder(group, holder);
-        if (h < group->holders && 0 != (group->holder[h] & MYRD_HOLDER_ABSENT)) {
+        if (h < group->holders && 0 != (group->holder[h] & MYRD_HOLDER_ABSENT) &&
+            opening != group->plan.key) {
             (void)myrd_groups_leave(groups, group->plan.key, holder);
         }
     }

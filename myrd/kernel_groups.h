@@ -72,9 +72,9 @@ const struct mcp_kernel_holder *myrd_groups_holder(const struct myrd_groups *gro
 void myrd_groups_close_unheld(struct myrd_groups *groups);
 
 /* An absent holder has come back, and still holds this group (false: it did not); it has left all
- * others. */
+ * others, but for the group `opening`, which it will open (again, perhaps). */
 bool myrd_groups_hold_on(struct myrd_groups *groups, uint64_t key, uint64_t holder);
-void myrd_groups_settle(struct myrd_groups *groups, uint64_t holder);
+void myrd_groups_settle(struct myrd_groups *groups, uint64_t holder, uint64_t opening);
 
 /* The kernel tells of stuck groups (mcp_kernel_watch() can be read): ask for them, or, where their
  * user's share is used up, have myrd_groups_look() do so at its time. */

@@ -176,7 +176,7 @@ static bool attend(void *serving, struct myrd_client *client,
         answer_return(client, myrd_groups_hold_on(server->groups, question->key, client->number));
         return true;
     case MYR_KERNEL_SETTLE:
-        myrd_groups_settle(server->groups, client->number);
+        myrd_groups_settle(server->groups, client->number, question->key);
         return true;
     default:
         return false;

@@ -514,8 +514,7 @@ static void need_peers(struct mcp_kernel *kernel, const struct mcp_kernel_group 
     }
 }
 
-/* A number that no open group has; MCP_KERNEL_GROUPS: there is none. */
-static uint32_t free_number(const struct mcp_kernel *kernel)
+uint32_t mcp_kernel_next_number(const struct mcp_kernel *kernel)
 {
     uint32_t number = 0;
     while (number < MCP_KERNEL_GROUPS && 0 != (kernel->numbers[number / 64] >> number % 64 & 1)) {
@@ -631,7 +630,7 @@ int mcp_kernel_group_open(struct mcp_kernel *kernel, const struct mcp_kernel_pla
     seen->page = mcp_pages_take(kernel->pages, plan->uid, &line);
     seen->buffer = carries ? mcp_pages_take(kernel->buffers, plan->uid, &buffer) : -1;
     seen->line = line % MCP_KERNEL_LINES;
-    seen->number = free_number(kernel);
+    seen->number = mcp_kernel_next_number(kernel);
     count_carrying(kernel, carries);
     if (MCP_KERNEL_GROUPS == seen->number) {
         errno = ENOSPC;
@@ -657,25 +656,27 @@ static bool look_up(struct mcp_kernel *kernel, uint64_t key, struct mcp_kernel_g
 /* Take its key away from a group that is being closed, and then its line and buffer. A program that
  * runs on another processor may know the group a little longer, and its memory is the next group's
  * meanwhile. It looks for the key under the group's lock (program/hold.h). */
-static void take_away(const struct mcp_kernel *kernel, struct mcp_kernel_group *group)
+static bool take_away(const struct mcp_kernel *kernel, struct mcp_kernel_group *group)
 {
     const uint64_t key = group->group.key;
     const uint32_t line = group->line, buffer = group->buffer;
     group->group.key = 0;
     group->line = group->buffer = MCP_KERNEL_NOWHERE;
-    if (0 == bpf_map__update_elem(kernel->program->maps.groups, &key, sizeof(key), group,
-                                  sizeof(*group), BPF_F_LOCK)) {
-        spend(kernel, line, buffer);
+    if (bpf_map__update_elem(kernel->program->maps.groups, &key, sizeof(key), group, sizeof(*group),
+                             BPF_F_LOCK) < 0) {
+        return false;
     }
+    spend(kernel, line, buffer);
+    return true;
 }
 
 /* How a group has ended (as in collective.c). Data go with it: a peer that still misses those of
  * the last epoch must not hear that this is done. */
-static struct mcp_kernel_late remember(const struct mcp_group *group)
+static struct mcp_kernel_late remember(const struct mcp_group *group, bool fails)
 {
     const uint32_t done = myr_glance(&group->done), failed = myr_glance(&group->failed);
     const bool data = 0 != group->unit[done % 2];
-    const bool lost = data || (0 != group->window && mcp_group_waits_now(group));
+    const bool lost = fails || data || (0 != group->window && mcp_group_waits_now(group));
     return (struct mcp_kernel_late){
         .epoch = data ? done - 1 : done,
         .failed = lost && 0 == failed ? group->node + 1U : failed,
@@ -684,22 +685,28 @@ static struct mcp_kernel_late remember(const struct mcp_group *group)
     };
 }
 
-/* (How it ended is written first. Whoever takes over from a process that was killed in the middle
- * finds a whole group, or one without a line, which needs nothing but to be deleted.) */
-void mcp_kernel_group_close(struct mcp_kernel *kernel, uint64_t key)
+/* (How it ended is written first: meanwhile the program answers for the group itself. Whoever takes
+ * over from a process that was killed in the middle finds a whole group, or one without a line,
+ * which needs nothing but to be deleted. What counts groups and their peers is lowered when no
+ * program can find this one any more.) */
+bool mcp_kernel_group_close(struct mcp_kernel *kernel, uint64_t key, bool fails)
 {
     struct mcp_kernel_group group;
-    if (look_up(kernel, key, &group)) {
-        struct mcp_kernel_late last = remember(&group.group);
-        last.uid = group.uid;
-        (void)bpf_map__update_elem(kernel->program->maps.late, &key, sizeof(key), &last,
-                                   sizeof(last), BPF_ANY);
-        take_away(kernel, &group);
-        (void)bpf_map__delete_elem(kernel->program->maps.groups, &key, sizeof(key), 0);
-        kernel->numbers[group.number / 64] &= ~(UINT64_C(1) << group.number % 64);
-        need_peers(kernel, &group, UINT32_MAX);
-        count_carrying(kernel, -has_buffer(group.group.places, group.group.window));
+    if (!look_up(kernel, key, &group)) {
+        return ENOENT == errno;
     }
+    struct mcp_kernel_late last = remember(&group.group, fails);
+    last.uid = group.uid;
+    if (bpf_map__update_elem(kernel->program->maps.late, &key, sizeof(key), &last, sizeof(last),
+                             BPF_ANY) < 0 ||
+        !take_away(kernel, &group)) {
+        return false;
+    }
+    (void)bpf_map__delete_elem(kernel->program->maps.groups, &key, sizeof(key), 0);
+    kernel->numbers[group.number / 64] &= ~(UINT64_C(1) << group.number % 64);
+    need_peers(kernel, &group, UINT32_MAX);
+    count_carrying(kernel, -has_buffer(group.group.places, group.group.window));
+    return true;
 }
 
 void mcp_kernel_group_forget(struct mcp_kernel *kernel, uint64_t key)

@@ -103,10 +103,10 @@ static bool pin(const struct mcp_pages *pages, uint32_t page, int map)
 }
 
 /* Before anybody sees the page as the user's. */
-static bool note_owner(const struct mcp_pages *pages, const struct page *page)
+static bool note_owner(const struct mcp_pages *pages, const struct page *page, uint32_t uid)
 {
     const uint32_t place = pages->kind->first_owner + (uint32_t)(page - pages->page);
-    const struct mcp_kernel_page_owner owner = {page->owned, page->uid};
+    const struct mcp_kernel_page_owner owner = {true, uid};
     return NULL == pages->kept ||
            bpf_map_update_elem(pages->kept->owners, &place, &owner, BPF_ANY) >= 0;
 }
@@ -258,13 +258,11 @@ int mcp_pages_take(struct mcp_pages *pages, uint32_t uid, uint32_t *place)
     while (0 != (page->taken >> free_one & 1)) {
         ++free_one;
     }
-    if (!page->owned || uid != page->uid) {
-        page->owned = true;
-        page->uid = uid;
-        if (!note_owner(pages, page)) {
-            return -1;
-        }
+    if ((!page->owned || uid != page->uid) && !note_owner(pages, page, uid)) {
+        return -1;
     }
+    page->owned = true;
+    page->uid = uid;
     page->taken |= UINT32_C(1) << free_one;
     *place = (uint32_t)(page - pages->page) * pages->kind->places + free_one;
     return page->map;

@@ -46,7 +46,8 @@ struct myr_kernel_nic {
     uint64_t number; /* by which the daemon knows this client */
     uint64_t *held;  /* [held_count]: keys of groups that are open */
     uint32_t held_count, held_room;
-    bool opened;       /* the daemon may know of groups of this client's */
+    bool opened;       /* the daemon may know of groups of this client's, */
+    uint64_t opening;  /* ... and is asked for this one now; 0: for none */
     bool gone;         /* there is no coming back */
     uint64_t away_us;  /* since when no daemon is there; 0: one is */
     uint64_t again_us; /* when to look for one again, */
@@ -195,7 +196,8 @@ static bool same_nic(const struct myr_nic_name *a, const struct myr_nic_name *b)
  * answer any further. */
 static bool introduce(struct myr_kernel_nic *nic, const struct myr_kernel_answer *hello)
 {
-    const struct myr_kernel_question settle = {.magic = MYR_KERNEL_MAGIC, .ask = MYR_KERNEL_SETTLE};
+    const struct myr_kernel_question settle = {
+        .magic = MYR_KERNEL_MAGIC, .ask = MYR_KERNEL_SETTLE, .key = nic->opening};
     struct myr_kernel_answer answer;
     nic->gone = MYR_OK != hello->status || !same_nic(&nic->name, &hello->nic);
     if (nic->gone || !nic->opened) {
@@ -204,6 +206,10 @@ static bool introduce(struct myr_kernel_nic *nic, const struct myr_kernel_answer
     }
     if (!say(nic, MYR_KERNEL_RETURN, nic->number, &answer)) {
         return false;
+    }
+    if (MYR_OK != answer.status && 0 == nic->held_count) { /* it knows us not, as we hold nothing */
+        nic->number = hello->number;
+        return true;
     }
     nic->gone = MYR_OK != answer.status;
     for (uint32_t h = 0; !nic->gone && h < nic->held_count; ++h) {
@@ -287,6 +293,7 @@ static enum myr_status ask(struct myr_kernel_nic *nic, struct myr_kernel_questio
     pthread_mutex_lock(&nic->asking);
     const uint64_t until_us = os_now_us() + within_us;
     enum myr_status status;
+    nic->opening = MYR_KERNEL_OPEN == what ? question->key : 0;
     do {
         if (MYR_KERNEL_HELLO != what) {
             (void)await_daemon(nic, until_us);
@@ -294,6 +301,7 @@ static enum myr_status ask(struct myr_kernel_nic *nic, struct myr_kernel_questio
         status = ask_now(nic, question, what, patience, answer, bytes, maps, count, error);
     } while (MYR_OK != status && 0 != within_us && !is_here(nic) && !nic->gone &&
              MYR_ERR_FOREIGN != status && os_now_us() < until_us);
+    nic->opening = 0;
     pthread_mutex_unlock(&nic->asking);
     return status;
 }
@@ -415,7 +423,7 @@ static void let_go(struct myr_kernel_nic *nic, uint64_t key)
 }
 
 /* (`opened` before the question, as the daemon may open the group and not live to say so. Then the
- * next one is told to have it: by this question again, or not, by SETTLE.) */
+ * next one has it: SETTLE says that this question is asked again.) */
 enum myr_status myr_kernel_nic_ask_open(struct myr_kernel_nic *nic,
                                         struct myr_kernel_question *question,
                                         struct mcp_kernel_seen *seen, struct myr_error *error)
@@ -435,7 +443,14 @@ enum myr_status myr_kernel_nic_ask_open(struct myr_kernel_nic *nic,
         pthread_mutex_lock(&nic->asking);
         const bool held = hold(nic, question->key);
         pthread_mutex_unlock(&nic->asking);
-        return held ? MYR_OK : myr_fail(error, MYR_ERR_OUT_OF_MEMORY, 0, "out of memory");
+        if (held) {
+            return MYR_OK;
+        }
+        status = myr_fail(error, MYR_ERR_OUT_OF_MEMORY, 0, "out of memory");
+        close(seen->page);
+        if (seen->buffer >= 0) {
+            close(seen->buffer);
+        }
     }
     /* It may open the group when it goes on; or it has opened it, and there is no room here for its
      * descriptors. */

@@ -8,7 +8,7 @@
  * When the daemon goes, the next one may take over its NIC, with all groups and who holds them.
  * Then it has the same name. A client connects to it, says HELLO, RETURN with the number that it
  * had before, HOLD for each group that it still has, and SETTLE. What it does not hold any more it
- * has left.
+ * has left, but for a group that it was about to open: it asks for that one again.
  */
 #ifndef MYR_KERNEL_WORDS_H
 #define MYR_KERNEL_WORDS_H
@@ -33,7 +33,8 @@ enum myr_kernel_ask {
     MYR_KERNEL_MISSING, /* whom does this group wait for? Answered with a list */
     MYR_KERNEL_RETURN,  /* a daemon before has known this process by the number in `key` */
     MYR_KERNEL_HOLD,    /* ... when it opened this group */
-    MYR_KERNEL_SETTLE   /* ... and it holds no others. Not answered */
+    MYR_KERNEL_SETTLE   /* ... and it holds no others; it will open the group `key` (0: none). Not
+                           answered */
 };
 
 struct myr_kernel_question {

@@ -23,7 +23,7 @@ static struct double_group groups[GROUPS_EVER];
 static uint32_t ever, met, asked, absent_asked;
 static struct mcp_ip absent_ip; /* none: all hosts answer */
 static int page = -1, buffer = -1;
-static bool keeps, deaf;
+static bool keeps, deaf, full;
 static uint64_t kept_key;
 static struct mcp_kernel_holder holders[MCP_KERNEL_HOLDERS];
 static int watch = -1; /* pipe: what is told of who is stuck */
@@ -47,7 +47,7 @@ void double_reset(void)
     pthread_mutex_lock(&lock);
     memset(groups, 0, ever * sizeof(groups[0]));
     memset(holders, 0, sizeof(holders));
-    keeps = deaf = false;
+    keeps = deaf = full = false;
     if (page >= 0) {
         close(page);
         close(buffer);
@@ -74,6 +74,13 @@ void double_set_deaf(bool is)
 {
     pthread_mutex_lock(&lock);
     deaf = is;
+    pthread_mutex_unlock(&lock);
+}
+
+void double_set_full(bool is)
+{
+    pthread_mutex_lock(&lock);
+    full = is;
     pthread_mutex_unlock(&lock);
 }
 
@@ -276,6 +283,24 @@ void mcp_kernel_leave(struct mcp_kernel *kernel)
     mcp_kernel_close(kernel);
 }
 
+uint32_t mcp_kernel_next_number(const struct mcp_kernel *kernel)
+{
+    (void)kernel;
+    pthread_mutex_lock(&lock);
+    const uint32_t number = ever % MCP_KERNEL_GROUPS;
+    pthread_mutex_unlock(&lock);
+    return number;
+}
+
+static bool is_held(uint32_t number)
+{
+    bool held = false;
+    for (uint32_t h = 0; h < MCP_KERNEL_HOLDERS; ++h) {
+        held = held || 0 != (holders[h].groups[number / 64] >> number % 64 & 1);
+    }
+    return held;
+}
+
 /* All groups have lines of one page, and the same buffer. */
 int mcp_kernel_group_open(struct mcp_kernel *kernel, const struct mcp_kernel_plan *plan,
                           struct mcp_kernel_seen *seen, char why[MCP_KERNEL_WHY])
@@ -293,8 +318,11 @@ int mcp_kernel_group_open(struct mcp_kernel *kernel, const struct mcp_kernel_pla
         *seen = (struct mcp_kernel_seen){page, ever % MCP_KERNEL_LINES,
                                          0 == plan->places && 0 == plan->window ? -1 : buffer,
                                          ever % MCP_KERNEL_GROUPS};
-        groups[ever++] = (struct double_group){
-            .plan = *plan, .open = true, .line = seen->line, .number = seen->number};
+        groups[ever++] = (struct double_group){.plan = *plan,
+                                               .open = true,
+                                               .noted = is_held(seen->number),
+                                               .line = seen->line,
+                                               .number = seen->number};
     } else {
         snprintf(why, MCP_KERNEL_WHY, "the double has no page");
     }
@@ -369,13 +397,18 @@ void mcp_kernel_recall_holder(struct mcp_kernel *kernel, uint32_t place,
     *holder = holders[place];
 }
 
-void mcp_kernel_group_close(struct mcp_kernel *kernel, uint64_t key)
+bool mcp_kernel_group_close(struct mcp_kernel *kernel, uint64_t key, bool fails)
 {
     (void)kernel;
     pthread_mutex_lock(&lock);
-    find(key)->open = false;
-    find(key)->kept = true;
+    const bool closes = !full;
+    if (closes) {
+        find(key)->open = false;
+        find(key)->kept = true;
+        find(key)->fails = fails;
+    }
     pthread_mutex_unlock(&lock);
+    return closes;
 }
 
 void mcp_kernel_group_forget(struct mcp_kernel *kernel, uint64_t key)

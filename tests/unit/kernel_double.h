@@ -19,7 +19,9 @@ struct double_group {
     struct mcp_kernel_plan plan;
     uint32_t line, number;
     bool open;
-    bool kept; /* closed, and not forgotten */
+    bool noted; /* who holds it, when it was opened */
+    bool kept;  /* closed, and not forgotten */
+    bool fails; /* ... as one that has failed */
     bool waits;
     uint32_t done;
     uint32_t asked, failed, started; /* how often was rung: for the last, to say farewell */
@@ -40,6 +42,9 @@ uint32_t double_asked_count(void); /* of all groups */
 
 /* The interface is down, or up again: no doorbell is heard while it is down. */
 void double_set_deaf(bool deaf);
+
+/* There is no memory to close a group, or there is again. */
+void double_set_full(bool full);
 
 /* Let the group be in a barrier or not. */
 void double_set(uint64_t key, bool waits, uint32_t done);

@@ -30,16 +30,18 @@ static struct {
     struct myr_kernel_nic *nic;
 } world;
 
-/* ---- a daemon that keeps answers back ---- */
+/* ---- daemons ---- */
 
 static bool take(int connection, struct myr_kernel_question *question)
 {
     return sizeof(*question) == recv(connection, question, sizeof(*question), 0);
 }
 
-static void answer(int connection, const struct myr_kernel_question *question)
+static void answer(int connection, const struct myr_kernel_question *question,
+                   enum myr_status status)
 {
-    const struct myr_kernel_answer words = {.magic = MYR_KERNEL_MAGIC, .nic = {.key = 77}};
+    const struct myr_kernel_answer words = {
+        .magic = MYR_KERNEL_MAGIC, .status = status, .nic = {.key = 77}};
     const struct myr_kernel_missing missing = {.magic = MYR_KERNEL_MAGIC,
                                                .count = (uint32_t)question->key};
     const bool opens = MYR_KERNEL_OPEN == question->ask;
@@ -51,38 +53,76 @@ static void answer(int connection, const struct myr_kernel_question *question)
     close(page);
 }
 
-/* It answers the hello, and then no question until it is told to; from then on all, and first those
- * that it has kept. Afterwards it knows what it was asked. */
-static void serve(uint32_t rank, void *context)
+static int listen_there(void)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
     const int listening = socket(AF_UNIX, SOCK_SEQPACKET, 0);
-    struct myr_kernel_question question;
-    char word;
-    (void)rank;
-    (void)context;
     memcpy(address.sun_path, world.path, sizeof(address.sun_path));
     CREW_CHECK(0 == bind(listening, (struct sockaddr *)&address, sizeof(address)) &&
                    0 == listen(listening, 1) && 1 == write(world.ready[1], "", 1),
                "it cannot listen");
-    const int visitor = accept(listening, NULL, NULL);
-    CREW_CHECK(take(visitor, &question) && MYR_KERNEL_HELLO == question.ask, "no hello");
-    answer(visitor, &question);
+    return listening;
+}
+
+/* Take a question of this kind, and answer it so; or, with MYR_ERR_NOT_YET, do not. */
+static void hear(int visitor, enum myr_kernel_ask ask, uint64_t key, enum myr_status status)
+{
+    struct myr_kernel_question question;
+    CREW_CHECK(take(visitor, &question) && ask == question.ask && key == question.key,
+               "asked %u for %u, not %u for %u", question.ask, (unsigned)question.key,
+               (unsigned)ask, (unsigned)key);
+    if (MYR_ERR_NOT_YET != status) {
+        answer(visitor, &question, status);
+    }
+}
+
+/* It answers the hello, and then no question until it is told to; from then on all, and first those
+ * that it has kept. Afterwards it knows what it was asked. */
+static void keep_back(uint32_t rank, void *context)
+{
+    struct myr_kernel_question question;
+    const int visitor = accept(listen_there(), NULL, NULL);
+    char word;
+    (void)rank;
+    (void)context;
+    hear(visitor, MYR_KERNEL_HELLO, 0, MYR_OK);
     CREW_CHECK(1 == read(world.go_on[0], &word, 1), "no word");
     uint32_t opened = 0, closed = 0;
     while (take(visitor, &question)) {
         opened += MYR_KERNEL_OPEN == question.ask;
         closed += MYR_KERNEL_CLOSE == question.ask;
         if (MYR_KERNEL_CLOSE != question.ask) {
-            answer(visitor, &question);
+            answer(visitor, &question, MYR_OK);
         }
     }
     CREW_CHECK(opened <= closed, "%u groups opened, %u closed", opened, closed);
 }
 
-static int begin(void **state)
+/* One is killed when it is asked for a group, and another one after it, which knows who comes back
+ * if the one before could note that. */
+static void die_twice(uint32_t knows, void *context)
 {
-    (void)state;
+    const int listening = listen_there();
+    (void)context;
+    for (int daemon = 0; daemon < 3; ++daemon) {
+        const int visitor = accept(listening, NULL, NULL);
+        hear(visitor, MYR_KERNEL_HELLO, 0, MYR_OK);
+        if (daemon > 0) {
+            hear(visitor, MYR_KERNEL_RETURN, 0, knows ? MYR_OK : MYR_ERR_GONE);
+        }
+        if (daemon > 0 && knows) {
+            hear(visitor, MYR_KERNEL_SETTLE, 5, MYR_ERR_NOT_YET);
+        }
+        hear(visitor, MYR_KERNEL_OPEN, 5, daemon < 2 ? MYR_ERR_NOT_YET : MYR_OK);
+        if (2 == daemon) {
+            hear(visitor, MYR_KERNEL_CLOSE, 5, MYR_ERR_NOT_YET);
+        }
+        close(visitor);
+    }
+}
+
+static void begin_with(void (*daemon)(uint32_t rank, void *context), uint32_t knows)
+{
     struct myr_error error = {.text = ""};
     char word;
     crew_folder_make(world.folder, sizeof(world.folder));
@@ -90,12 +130,17 @@ static int begin(void **state)
     setenv("NICBARR_KERNEL_SOCKET", world.path, 1);
     assert_int_equal(pipe(world.ready), 0);
     assert_int_equal(pipe(world.go_on), 0);
-    world.daemon = crew_fork(serve, 0, NULL);
+    world.daemon = crew_fork(daemon, knows, NULL);
     assert_int_equal(read(world.ready[0], &word, 1), 1);
     if (MYR_OK != myr_kernel_nic_open(false, &world.nic, &error)) {
-        print_error("%s\n", error.text);
-        return -1;
+        fail_msg("%s", error.text);
     }
+}
+
+static int begin(void **state)
+{
+    (void)state;
+    begin_with(keep_back, 0);
     return 0;
 }
 
@@ -193,6 +238,25 @@ static void groups_without_descriptors_are_closed(void **state)
     assert_int_equal(descriptors(), before);
 }
 
+/* The daemon is killed before it has answered, twice: the group is asked for until one answers. The
+ * next one may know this process, as it was noted; or not. */
+static void groups_are_asked_for_again(void **state)
+{
+    (void)state;
+    for (uint32_t knows = 0; knows < 2; ++knows) {
+        struct myr_kernel_question question = {.key = 5};
+        struct myr_error error = {.text = ""};
+        struct mcp_kernel_seen seen;
+        begin_with(die_twice, knows);
+        if (MYR_OK != myr_kernel_nic_ask_open(world.nic, &question, &seen, &error)) {
+            fail_msg("knows %u: %s", (unsigned)knows, error.text);
+        }
+        close(seen.page);
+        myr_kernel_nic_ask_close(world.nic, 5);
+        (void)end(state);
+    }
+}
+
 /* Closing is said, whether anybody listens or not, and is not waited for. */
 static void closing_waits_for_nobody(void **state)
 {
@@ -213,6 +277,7 @@ int main(void)
         NIC(groups_that_come_late_are_closed),
         NIC(groups_without_descriptors_are_closed),
         NIC(closing_waits_for_nobody),
+        cmocka_unit_test(groups_are_asked_for_again),
     };
     crew_watchdog();
     return cmocka_run_group_tests(tests, NULL, NULL);

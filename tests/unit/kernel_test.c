@@ -160,6 +160,8 @@ int main(void)
         cmocka_unit_test(failing),
         cmocka_unit_test(failing_on_purpose),
         cmocka_unit_test(failing_elsewhere),
+        cmocka_unit_test(who_cannot_be_kept_stays),
+        cmocka_unit_test(who_fails_unheard_is_kept_so),
         cmocka_unit_test(who_is_missing),
         cmocka_unit_test(page_is_for_reading),
         cmocka_unit_test(buffer_is_for_reading),

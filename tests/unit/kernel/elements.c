@@ -13,19 +13,24 @@
 #include "firmware/kernel/kernel.h"
 #include "tests/unit/kernel/elements.h"
 
-/* The descriptor of this process that is the map of groups. */
-static int find_map(void)
+/* The descriptor of this process that is the map of this name, with values of this size. */
+static int find(const char *name, size_t value_bytes)
 {
     for (int fd = 3; fd < sysconf(_SC_OPEN_MAX); ++fd) {
         struct bpf_map_info about = {.type = 0};
         uint32_t bytes = sizeof(about);
-        if (0 == bpf_obj_get_info_by_fd(fd, &about, &bytes) && 0 == strcmp("groups", about.name) &&
-            sizeof(struct mcp_kernel_group) == about.value_size) {
+        if (0 == bpf_obj_get_info_by_fd(fd, &about, &bytes) && 0 == strcmp(name, about.name) &&
+            value_bytes == about.value_size) {
             return fd;
         }
     }
-    fail_msg("there is no map of groups");
+    fail_msg("there is no map %s", name);
     return -1;
+}
+
+static int find_map(void)
+{
+    return find("groups", sizeof(struct mcp_kernel_group));
 }
 
 size_t element_bytes(void)
@@ -44,4 +49,14 @@ void set_inner_key(uint64_t key, uint64_t says)
     copy_element(key, &group);
     group.group.key = says;
     assert_int_equal(bpf_map_update_elem(find_map(), &key, &group, BPF_F_LOCK), 0);
+}
+
+void fill_late(bool full)
+{
+    const struct mcp_kernel_late nothing = {.epoch = 0};
+    const int late = find("late", sizeof(nothing));
+    for (uint64_t key = 1; key <= MCP_KERNEL_LATE; ++key) {
+        (void)(full ? bpf_map_update_elem(late, &key, &nothing, BPF_ANY)
+                    : bpf_map_delete_elem(late, &key));
+    }
 }

@@ -13,6 +13,7 @@
 
 #include "tests/unit/crew.h"
 #include "tests/unit/kernel/doorbells.h"
+#include "tests/unit/kernel/elements.h"
 #include "tests/unit/kernel/events.h"
 #include "tests/unit/kernel/expected.h"
 #include "tests/unit/kernel/frames.h"
@@ -183,4 +184,37 @@ void failing_elsewhere(void **state)
     close_pair(&pair);
     event_late(&pair, make_header(&pair, MCP_ASK, 1, 0, 1), &random);
     event_late(&pair, make_header(&pair, MCP_ARRIVE, 1, 0, 1), &random);
+}
+
+/* There is no memory for what peers may ask for: the group stays, and answers them itself. */
+void who_cannot_be_kept_stays(void **state)
+{
+    (void)state;
+    uint64_t random = crew_seed() + 33;
+    open_small(geteuid());
+    start_epoch(1);
+    event_packet(&pair, make_header(&pair, MCP_ARRIVE, 1, 0, 1), &random);
+    mcp_kernel_group_forget(kernel, pair.key); /* one that a test before has closed */
+    fill_late(true);
+    assert_false(mcp_kernel_group_close(kernel, pair.key, false));
+    event_packet(&pair, make_header(&pair, MCP_ASK, 1, 0, 1), &random);
+    start_epoch(2);
+    event_packet(&pair, make_header(&pair, MCP_ARRIVE, 2, 0, 1), &random);
+    expect_untouched();
+    fill_late(false);
+    close_pair(&pair);
+    event_late(&pair, make_header(&pair, MCP_ASK, 2, 0, 1), &random);
+}
+
+/* One whose failure no doorbell has told of: peers who ask hear it, once it is closed. */
+void who_fails_unheard_is_kept_so(void **state)
+{
+    (void)state;
+    uint64_t random = crew_seed() + 34;
+    open_small(geteuid());
+    start_epoch(1);
+    assert_true(mcp_kernel_group_close(kernel, pair.key, true));
+    assert_int_equal(mcp_group_fail(pair.group, pair.plan.node), MCP_RECORDED);
+    event_late(&pair, make_header(&pair, MCP_ASK, 1, 0, 1), &random);
+    close_pair(&pair);
 }

@@ -113,7 +113,7 @@ static uint32_t open_for_a_moment(uint32_t uid)
     }
     const uint32_t number = map_number(seen.page);
     assert_ptr_not_equal(mmap(NULL, PAGE, PROT_READ, MAP_SHARED, seen.page, 0), MAP_FAILED);
-    mcp_kernel_group_close(kernel, key);
+    assert_true(mcp_kernel_group_close(kernel, key, false));
     mcp_kernel_group_forget(kernel, key);
     return number;
 }
@@ -170,7 +170,7 @@ static uint32_t open_all_buffers(uint32_t uid, uint32_t *first, uint32_t *last)
     }
     assert_non_null(strstr(why, "no more groups"));
     for (uint32_t g = 1; g <= opened; ++g) {
-        mcp_kernel_group_close(kernel, g);
+        assert_true(mcp_kernel_group_close(kernel, g, false));
         mcp_kernel_group_forget(kernel, g);
     }
     return opened;
@@ -222,7 +222,7 @@ void places_come_again(void **state)
         assert_int_equal(mcp_kernel_group_open(kernel, &plan, &seen, why), -1);
         assert_non_null(strstr(why, "no more groups"));
         for (uint32_t g = 0; g < MCP_KERNEL_GROUPS; ++g) {
-            mcp_kernel_group_close(kernel, g + 1);
+            assert_true(mcp_kernel_group_close(kernel, g + 1, false));
             mcp_kernel_group_forget(kernel, g + 1);
         }
     }

@@ -172,7 +172,7 @@ void hosts_are_forgotten_when_nobody_needs_them(void **state)
     assert_int_equal(meet(peer_ip(0), why), -1);
     assert_non_null(strstr(why, "too many hosts"));
     for (uint32_t g = 0; g < GROUPS; ++g) {
-        mcp_kernel_group_close(kernel, g + 1);
+        assert_true(mcp_kernel_group_close(kernel, g + 1, false));
         mcp_kernel_group_forget(kernel, g + 1);
     }
     for (uint32_t n = 0; n < MOST_NODES; ++n) {

@@ -103,7 +103,7 @@ void open_pair(struct pair *pair, uint32_t uid, uint64_t *random)
 
 void close_pair(struct pair *pair)
 {
-    mcp_kernel_group_close(kernel, pair->key);
+    assert_true(mcp_kernel_group_close(kernel, pair->key, false));
     munmap(pair->page, PAGE);
     if (NULL != pair->buffer) {
         munmap(pair->buffer, sizeof(*pair->buffer));

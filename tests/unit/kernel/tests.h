@@ -46,6 +46,8 @@ void farewells_of_broadcasts(void **state);
 void failing(void **state);
 void failing_on_purpose(void **state);
 void failing_elsewhere(void **state);
+void who_cannot_be_kept_stays(void **state);
+void who_fails_unheard_is_kept_so(void **state);
 
 /* reused.c */
 void what_comes_for_a_group_reaches_no_other(void **state);

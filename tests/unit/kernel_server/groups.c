@@ -158,6 +158,49 @@ void a_failure_is_heard_at_last(void **state)
     assert_int_equal(myrd_groups_timeout(groups, NOW + 3000), -1);
 }
 
+/* The same, and nobody is left to ring for: peers who ask hear it. */
+void a_failure_that_was_not_heard_is_kept(void **state)
+{
+    struct myrd_groups *groups = *state;
+    struct double_group closed = {.fails = false};
+    open_for(groups, 7, ALICE, 1);
+    double_set_deaf(true);
+    myrd_groups_bury(groups, 1);
+    assert_true(double_look(7, &closed));
+    assert_true(closed.kept && closed.fails);
+    open_for(groups, 8, ALICE, 1);
+    assert_true(myrd_groups_leave(groups, 8, 1));
+    assert_true(double_look(8, &closed));
+    assert_true(closed.kept && !closed.fails);
+}
+
+/* There is no memory to close a group: that is tried again, and it says no farewell. Meanwhile it
+ * is nobody's, and others are opened and closed in the end, too. */
+void a_group_is_closed_at_last(void **state)
+{
+    struct myrd_groups *groups = *state;
+    open_for(groups, 7, ALICE, 1);
+    open_for(groups, 8, ALICE, 1);
+    double_set(7, false, 5);
+    double_set_full(true);
+    assert_true(myrd_groups_leave(groups, 7, 1));
+    myrd_groups_bury(groups, 1);
+    for (uint64_t now = NOW; now < NOW + 1000; now += (uint64_t)myrd_groups_timeout(groups, now)) {
+        (void)myrd_groups_look(groups, now);
+        assert_true(is_open(7) && is_open(8));
+        assert_in_range(myrd_groups_timeout(groups, now), 1, MOST_MS);
+    }
+    assert_int_not_equal(open_for(groups, 7, ALICE, 2), MYR_OK);
+    open_for(groups, 9, ALICE, 2);
+    double_set_full(false);
+    (void)myrd_groups_look(groups, NOW + 2000);
+    assert_true(is_kept(7) && is_kept(8) && is_open(9));
+    assert_int_equal(started(7), 0);
+    assert_int_equal(failed(8), 1);
+    assert_true(myrd_groups_leave(groups, 9, 2));
+    assert_int_equal(myrd_groups_timeout(groups, NOW + 2000), -1);
+}
+
 void a_group_has_so_many_members(void **state)
 {
     struct myrd_groups *groups = *state;

@@ -8,6 +8,7 @@
 #include <stdint.h>
 #include <setjmp.h>
 #include <stdlib.h>
+#include <string.h>
 #include <cmocka.h>
 
 #include "myrd/kernel_holders.h"
@@ -83,12 +84,12 @@ void who_comes_back_holds_on(void **state)
     assert_true(myrd_groups_hold_on(groups, 7, one_holder()));
     assert_false(myrd_groups_hold_on(groups, 9, one_holder())); /* which it did not hold */
     assert_false(myrd_groups_hold_on(groups, 10, one_holder()));
-    myrd_groups_settle(groups, one_holder());
+    myrd_groups_settle(groups, one_holder(), 0);
     assert_true(is_open(7));
     assert_false(is_open(8)); /* its closing was lost */
     assert_true(is_open(9));
     assert_int_equal(failed(8), 0);
-    myrd_groups_settle(groups, one_holder());
+    myrd_groups_settle(groups, one_holder(), 0);
     assert_true(is_open(7));
     groups = take_over(state);
     assert_true(myrd_groups_leave(groups, 7, one_holder()));
@@ -96,8 +97,7 @@ void who_comes_back_holds_on(void **state)
     assert_int_equal(failed(7), 0);
 }
 
-/* The daemon was killed between opening a group and noting who holds it; or after the last one
- * left. */
+/* The daemon was killed when the last one had left. */
 void groups_that_nobody_holds_are_closed(void **state)
 {
     struct myrd_groups *groups = *state;
@@ -119,6 +119,43 @@ void groups_that_nobody_holds_are_closed(void **state)
     (void)myrd_groups_look(groups, NOW);
     (void)myrd_groups_look(groups, NOW + MOST_MS);
     assert_true(is_kept(7));
+}
+
+/* The daemon was killed while it opened a group, which broadcasts: who asks again has it, once. No
+ * peer hears of an epoch before. */
+void a_group_is_opened_again(void **state)
+{
+    struct myrd_groups *groups = *state;
+    const struct mcp_kernel_plan plan = plan_with_window(7, ALICE);
+    struct double_group opened = {.open = false};
+    struct mcp_kernel_seen seen;
+    assert_int_equal(myrd_groups_open(groups, &plan, one_holder(), &seen, NULL), MYR_OK);
+    assert_true(double_look(7, &opened));
+    assert_true(opened.noted); /* before it was there, so there is no moment at which nobody is */
+    groups = take_over(state);
+    myrd_groups_close_unheld(groups);
+    myrd_groups_settle(groups, one_holder(), 7);
+    assert_int_equal(started(7), 0);
+    assert_int_equal(myrd_groups_open(groups, &plan, one_holder(), &seen, NULL), MYR_OK);
+    assert_int_equal(started(7), 0);
+    assert_true(myrd_groups_leave(groups, 7, one_holder()));
+    assert_int_equal(started(7), 1); /* it was held once */
+    assert_false(myrd_groups_leave(groups, 7, one_holder()));
+}
+
+/* A holder was noted, and the group was not opened any more. */
+void who_holds_nothing_is_nobody(void **state)
+{
+    struct myrd_groups *groups = *state;
+    assert_int_equal(open_for(groups, 7, ALICE, one_holder()), MYR_OK);
+    struct mcp_kernel_holder holder = *myrd_groups_holder(groups, 0);
+    holder.number = other_holder();
+    memset(holder.groups, 0, sizeof(holder.groups));
+    holder.groups[0] = UINT64_C(1) << 63;
+    mcp_kernel_note_holder(NULL, 1, &holder);
+    groups = take_over(state);
+    assert_int_equal(count_holders(groups), 1);
+    assert_int_equal(double_open_count(), 1);
 }
 
 /* Of many closed groups the oldest are forgotten first, whoever closed them. */

@@ -19,6 +19,8 @@ void a_user_has_so_many_closed(void **state);
 void each_opening_wants_a_closing(void **state);
 void death_fails_what_was_held(void **state);
 void a_failure_is_heard_at_last(void **state);
+void a_failure_that_was_not_heard_is_kept(void **state);
+void a_group_is_closed_at_last(void **state);
 void a_group_has_so_many_members(void **state);
 void users_are_told_of_their_own(void **state);
 
@@ -86,6 +88,8 @@ void a_process_broadcasts(void **state);
 void the_next_daemon_knows_who_holds_what(void **state);
 void who_comes_back_holds_on(void **state);
 void groups_that_nobody_holds_are_closed(void **state);
+void a_group_is_opened_again(void **state);
+void who_holds_nothing_is_nobody(void **state);
 void closed_groups_stay_closed(void **state);
 
 #endif
