@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "myrd/accounts.h"
 #include "myrd/kernel_holders.h"
 #include "myrd/kernel_plan.h"
 #include "myrd/share.h"
@@ -38,7 +39,7 @@ struct group {
 /* One whose last epoch the NIC keeps. */
 struct closed {
     uint64_t key;
-    uint32_t uid;
+    uint32_t account; /* whose it was */
 };
 
 struct myrd_groups {
@@ -57,20 +58,20 @@ struct myrd_groups {
 
 /* ---- those that are closed ---- */
 
-static uint32_t closed_by(const struct myrd_groups *groups, uint32_t uid)
+static uint32_t closed_by(const struct myrd_groups *groups, uint32_t account)
 {
     uint32_t count = 0;
     for (uint32_t c = 0; c < groups->closed_count; ++c) {
-        count += uid == groups->closed[c].uid;
+        count += account == groups->closed[c].account;
     }
     return count;
 }
 
-/* Forget the oldest of this user's. */
-static void forget_one(struct myrd_groups *groups, uint32_t uid)
+/* Forget the oldest of this account's. */
+static void forget_one(struct myrd_groups *groups, uint32_t account)
 {
     uint32_t at = 0;
-    while (uid != groups->closed[at].uid) {
+    while (account != groups->closed[at].account) {
         ++at;
     }
     mcp_kernel_group_forget(groups->kernel, groups->closed[at].key);
@@ -79,13 +80,13 @@ static void forget_one(struct myrd_groups *groups, uint32_t uid)
             sizeof(groups->closed[0]) * (groups->closed_count - at));
 }
 
-/* Make room for one more of this user's groups: its own oldest gives way, or, if it has none, the
- * oldest of all. */
-static void make_room_for_closed(struct myrd_groups *groups, uint32_t uid)
+/* Make room for one more of this account's groups: its own oldest gives way, or, if it has none,
+ * the oldest of all. */
+static void make_room_for_closed(struct myrd_groups *groups, uint32_t account)
 {
-    const uint32_t own = closed_by(groups, uid);
-    if (!myrd_share_allows(MCP_KERNEL_LATE, groups->closed_count - own, own, uid)) {
-        forget_one(groups, 0 == own ? groups->closed[0].uid : uid);
+    const uint32_t own = closed_by(groups, account);
+    if (!myrd_share_allows(MCP_KERNEL_LATE, groups->closed_count - own, own, account)) {
+        forget_one(groups, 0 == own ? groups->closed[0].account : account);
     }
 }
 
@@ -93,8 +94,8 @@ static void make_room_for_closed(struct myrd_groups *groups, uint32_t uid)
  * again, as with those that say farewell. */
 static bool close_group(struct myrd_groups *groups, struct group *group)
 {
-    const struct closed closed = {group->plan.key, group->plan.uid};
-    make_room_for_closed(groups, closed.uid);
+    const struct closed closed = {group->plan.key, myrd_account(group->plan.uid)};
+    make_room_for_closed(groups, closed.account);
     if (!mcp_kernel_group_close(groups->kernel, closed.key, group->failed)) {
         groups->farewell_at_ms = group->closes ? groups->farewell_at_ms : 0;
         group->over_at_ms = group->closes ? group->over_at_ms : 0;
@@ -289,7 +290,7 @@ static bool cut_short(struct myrd_groups *groups, uint32_t uid)
     for (uint32_t g = 0; g < groups->count; ++g) {
         struct group *group = &groups->group[g];
         /* (That of one that has just begun is the greatest, less 1.) */
-        if (group->leaves && uid == group->plan.uid &&
+        if (group->leaves && myrd_account(uid) == myrd_account(group->plan.uid) &&
             (NULL == oldest || group->over_at_ms - 1 < oldest->over_at_ms - 1)) {
             oldest = group;
         }
@@ -304,7 +305,7 @@ static bool has_room(const struct myrd_groups *groups, uint32_t uid)
 {
     uint32_t count = 0;
     for (uint32_t g = 0; g < groups->count; ++g) {
-        count += uid == groups->group[g].plan.uid;
+        count += myrd_account(uid) == myrd_account(groups->group[g].plan.uid);
     }
     return myrd_share_allows(MCP_KERNEL_GROUPS, groups->count - count, count, uid);
 }
@@ -469,7 +470,7 @@ static void recall_closed(struct myrd_groups *groups)
            mcp_kernel_next_late(groups->kernel, &key, &late)) {
         if (!myrd_groups_know(groups, key)) { /* else it was to be closed */
             found[groups->closed_count++] =
-                (struct ordered){late.closed_ns, {key, (uint32_t)late.uid}};
+                (struct ordered){late.closed_ns, {key, myrd_account((uid_t)late.uid)}};
         }
     }
     if (NULL != found) {
@@ -741,7 +742,7 @@ void myrd_groups_report(const struct myrd_groups *groups, uint32_t uid,
                         struct myr_kernel_report *report)
 {
     report->groups = 0;
-    report->closed = 0 == uid ? groups->closed_count : closed_by(groups, uid);
+    report->closed = 0 == uid ? groups->closed_count : closed_by(groups, myrd_account(uid));
     for (uint32_t g = 0; g < groups->count; ++g) {
         const struct group *group = &groups->group[g];
         if ((0 == uid || uid == group->plan.uid) && group->leaves) {

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "firmware/soft/addresses.h"
+#include "myrd/accounts.h"
 #include "myrd/kernel_plan.h"
 #include "os/random.h"
 
@@ -17,13 +18,18 @@ enum {
 
 /* ---- all of them ---- */
 
+static bool same_account(const struct myrd_meeting *one, const struct myrd_meeting *other)
+{
+    return myrd_account(one->plan.uid) == myrd_account(other->plan.uid);
+}
+
 /* Begin now, or wait until another one of this user's is over. */
 static void begin(const struct myrd_meetings *meetings, struct myrd_meeting *meeting,
                   uint64_t now_ms)
 {
     uint32_t under_way = 0;
     for (const struct myrd_meeting *m = meetings->first; NULL != m; m = m->next) {
-        under_way += meeting->plan.uid == m->plan.uid && meeting != m && !m->parked;
+        under_way += same_account(meeting, m) && meeting != m && !m->parked;
     }
     meeting->parked = under_way >= MYRD_MEETINGS_OF_ONE;
     meeting->look_at_ms = meeting->parked ? meeting->over_at_ms : now_ms;
@@ -63,7 +69,7 @@ void myrd_meetings_leave(struct myrd_meetings *meetings, struct myrd_meeting *me
     }
     *place = meeting->next;
     struct myrd_meeting *other = meetings->first;
-    while (NULL != other && !(other->parked && meeting->plan.uid == other->plan.uid)) {
+    while (NULL != other && !(other->parked && same_account(meeting, other))) {
         other = other->next;
     }
     if (NULL != other) {

@@ -22,6 +22,7 @@
 #include "firmware/soft/addresses.h"
 #include "libmyr/kernel/kernel_words.h"
 #include "libmyr/unix_talk.h"
+#include "myrd/accounts.h"
 #include "myrd/filter.h"
 #include "myrd/kernel_clients.h"
 #include "myrd/kernel_groups.h"
@@ -297,6 +298,7 @@ static enum myr_status load(struct myrd_kernel_server *server, bool keep, struct
                    : mcp_kernel_load(ip, port, &server->kernel, why))) {
         snprintf(server->note, sizeof(server->note), "%s", note);
         mcp_kernel_keep_key(server->kernel, &server->name.key);
+        mcp_kernel_count_by(server->kernel, myrd_account);
         return MYR_OK;
     }
     return lacks_rights(missing, sizeof(missing))
@@ -359,6 +361,7 @@ static enum myr_status begin(const struct myrd_options *options, bool keep,
     server->clients.attend = attend;
     server->clients.context = server;
     myrd_clients_allow(&server->clients);
+    myrd_accounts_read(MYRD_ACCOUNTS_TABLE);
     const enum myr_status status =
         find_address(server, options->nic.network, options->nic.port, error);
     return MYR_OK == status ? load(server, keep, error) : status;

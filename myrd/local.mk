@@ -22,6 +22,7 @@ myrd_kernel_sources = \
     myrd/kernel_guard.h myrd/kernel_guard.c \
     myrd/kernel_meeting.h myrd/kernel_meeting.c \
     myrd/share.h myrd/users.h myrd/users.c \
+    myrd/accounts.h myrd/accounts.c \
     myrd/kernel_holders.h myrd/kernel_holders.c \
     myrd/kernel_groups.h myrd/kernel_groups.c \
     myrd/kernel_clients.h myrd/kernel_clients.c \

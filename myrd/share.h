@@ -4,8 +4,8 @@
  *
  * The rule: a user may have a quarter of what all other users leave, and the last thirty-second of
  * all is root's. So shares shrink as users come, and whoever comes gets something while anything is
- * left. What a user has already is never taken away. Nothing in here is kept, so any thread may
- * call it.
+ * left. What a user has already is never taken away. Users of an account count as one (accounts.h).
+ * Nothing in here is kept, so any thread may call it.
  */
 #ifndef MYRD_SHARE_H
 #define MYRD_SHARE_H

@@ -4,10 +4,14 @@
 
 #include <stddef.h>
 
+#include "myrd/accounts.h"
+
+/* Its account's place; the end of the table: it has none. */
 static uint32_t find(const struct myrd_users *users, uid_t uid)
 {
+    const uid_t account = myrd_account(uid);
     uint32_t u = 0;
-    while (u < users->count && uid != users->user[u].uid) {
+    while (u < users->count && account != users->user[u].uid) {
         ++u;
     }
     return u;
@@ -17,7 +21,7 @@ void myrd_users_come(struct myrd_users *users, uid_t uid)
 {
     const uint32_t u = find(users, uid);
     if (u == users->count) {
-        users->user[users->count++] = (struct myrd_user){.uid = uid};
+        users->user[users->count++] = (struct myrd_user){.uid = myrd_account(uid)};
     }
     ++users->user[u].connections;
 }

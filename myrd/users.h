@@ -2,9 +2,9 @@
 /*
  * The users that have connections to a daemon: how many each has, how long each was attended to in
  * this turn of the daemon's loop, and how many questions it has had the daemon ask other hosts. Who
- * has had its time waits for the next turn. So nobody waits longer than all users that are there
- * are attended to once, whatever they ask. Called by kernel_server.c and kernel_groups.c, in one
- * thread.
+ * has had its time waits for the next turn. Users of an account count as one (accounts.h). So
+ * nobody waits longer than all users that are there are attended to once, whatever they ask. Called
+ * by kernel_server.c and kernel_groups.c, in one thread.
  */
 #ifndef MYRD_USERS_H
 #define MYRD_USERS_H

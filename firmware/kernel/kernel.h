@@ -145,11 +145,13 @@ struct mcp_kernel_seen {
     uint32_t number; /* for the owner: the group's own among those that are open */
 };
 
-/* Lines of a page; the most pages, so that each group could be another user's; the most buffers, in
- * all and of a user; the place of a group that has no line or buffer (any more). */
+/* Lines of a page; the most pages, so that each group could be another user's, and the most of an
+ * account's, so that each of its groups could be; the most buffers, in all and of an account; the
+ * place of a group that has no line or buffer (any more). */
 enum {
     MCP_KERNEL_LINES = 32,
     MCP_KERNEL_PAGES = 1024,
+    MCP_KERNEL_PAGES_OF_ONE = 256,
     MCP_KERNEL_BUFFERS = 1024,
     MCP_KERNEL_BUFFERS_OF_ONE = 128
 };

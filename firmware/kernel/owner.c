@@ -349,6 +349,12 @@ int mcp_kernel_load_kept(const struct mcp_ip *ip, uint16_t port, struct mcp_kern
     return load_nic(ip, port, kernel, note, why);
 }
 
+void mcp_kernel_count_by(struct mcp_kernel *kernel, mcp_account_fn account)
+{
+    mcp_pages_count_by(kernel->pages, account);
+    mcp_pages_count_by(kernel->buffers, account);
+}
+
 /* ---- who is stuck ---- */
 
 static int hear_one(void *context, void *told, size_t bytes)

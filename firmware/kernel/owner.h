@@ -40,6 +40,9 @@ int mcp_kernel_load(const struct mcp_ip *ip, uint16_t port, struct mcp_kernel **
 int mcp_kernel_load_kept(const struct mcp_ip *ip, uint16_t port, struct mcp_kernel **kernel,
                          char note[MCP_KERNEL_WHY], char why[MCP_KERNEL_WHY]);
 
+/* Users for whom this returns the same have together as many pages and buffers as one user has. */
+void mcp_kernel_count_by(struct mcp_kernel *kernel, uint32_t (*account)(uint32_t uid));
+
 /* Was it taken over? And where are its pins (MCP_NO_PINS: it has none)? */
 bool mcp_kernel_taken(const struct mcp_kernel *kernel);
 struct mcp_pins *mcp_kernel_pins(struct mcp_kernel *kernel);

@@ -27,6 +27,7 @@ struct mcp_pages {
     const struct mcp_pages_kind *kind;
     int map;    /* of maps */
     bool batch; /* it takes many pages in a call */
+    mcp_account_fn account;
     const struct mcp_pages_kept *kept;
     uint64_t spent;
     uint32_t count;
@@ -40,7 +41,7 @@ const struct mcp_pages_kind mcp_pages_of_lines = {
     .bytes = sizeof(struct mcp_kernel_line),
     .places = MCP_KERNEL_LINES,
     .most = MCP_KERNEL_PAGES,
-    .most_of_one = MCP_KERNEL_PAGES,
+    .most_of_one = MCP_KERNEL_PAGES_OF_ONE,
     .pin = MCP_PIN_OF_LINES,
 };
 
@@ -154,6 +155,16 @@ static void make_more(struct mcp_pages *pages)
     }
 }
 
+static uint32_t each_its_own(uint32_t uid)
+{
+    return uid;
+}
+
+void mcp_pages_count_by(struct mcp_pages *pages, mcp_account_fn account)
+{
+    pages->account = account;
+}
+
 struct mcp_pages *mcp_pages_make(int map, const struct mcp_pages_kind *kind, bool batch,
                                  const struct mcp_pages_kept *kept)
 {
@@ -164,6 +175,7 @@ struct mcp_pages *mcp_pages_make(int map, const struct mcp_pages_kind *kind, boo
     pages->kind = kind;
     pages->map = map;
     pages->batch = batch;
+    pages->account = each_its_own;
     pages->kept = kept;
     find_old(pages);
     if (0 == pages->count) {
@@ -192,16 +204,21 @@ static uint32_t all_taken(const struct mcp_pages *pages)
     return UINT32_MAX >> (32 - pages->kind->places);
 }
 
-/* A page of this user's that has room. NULL: there is none. `count` gets how many pages the user
- * has. */
+/* Is it a page of this user's account? */
+static bool is_of_account(const struct mcp_pages *pages, const struct page *page, uint32_t uid)
+{
+    return page->owned && pages->account(uid) == pages->account(page->uid);
+}
+
+/* A page of this user's that has room. NULL: there is none. `count` gets how many pages the user's
+ * account has. */
 static struct page *find_own(struct mcp_pages *pages, uint32_t uid, uint32_t *count)
 {
     *count = 0;
     for (uint32_t p = 0; p < pages->count; ++p) {
         struct page *page = &pages->page[p];
-        const bool own = page->owned && uid == page->uid;
-        *count += own;
-        if (own && all_taken(pages) != page->taken) {
+        *count += is_of_account(pages, page, uid);
+        if (page->owned && uid == page->uid && all_taken(pages) != page->taken) {
             return page;
         }
     }
@@ -219,13 +236,15 @@ static struct page *find_new(struct mcp_pages *pages)
     return NULL;
 }
 
-/* The page that has been without a group for the longest time. */
-static struct page *find_idle(struct mcp_pages *pages)
+/* The page that has been without a group for the longest time; of this user's account only, or of
+ * anybody. */
+static struct page *find_idle(struct mcp_pages *pages, bool own, uint32_t uid)
 {
     struct page *idle = NULL;
     for (uint32_t p = 0; p < pages->count; ++p) {
         struct page *page = &pages->page[p];
-        if (0 == page->taken && (NULL == idle || page->spent < idle->spent)) {
+        if (0 == page->taken && (!own || is_of_account(pages, page, uid)) &&
+            (NULL == idle || page->spent < idle->spent)) {
             idle = page;
         }
     }
@@ -236,15 +255,18 @@ static struct page *choose(struct mcp_pages *pages, uint32_t uid)
 {
     uint32_t count;
     struct page *page = find_own(pages, uid, &count);
-    if (NULL != page || count >= pages->kind->most_of_one) {
+    if (NULL != page) {
         return page;
+    }
+    if (count >= pages->kind->most_of_one) {
+        return pages->kind->for_good ? NULL : find_idle(pages, true, uid);
     }
     page = find_new(pages);
     if (NULL == page) {
         make_more(pages);
         page = find_new(pages);
     }
-    return NULL != page || pages->kind->for_good ? page : find_idle(pages);
+    return NULL != page || pages->kind->for_good ? page : find_idle(pages, false, 0);
 }
 
 int mcp_pages_take(struct mcp_pages *pages, uint32_t uid, uint32_t *place)

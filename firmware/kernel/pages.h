@@ -12,7 +12,8 @@
  * Invariants: a place is one group's at a time. Groups of a page are one user's. Only when more
  * than MCP_KERNEL_PAGES users have come, a page of lines on which no group is open is given to
  * another user; the one before could still read the new one's epochs there, and nothing else. A
- * buffer stays its user's for good. So a user may have some of them, and not all.
+ * buffer stays its user's for good. So a user may have some of them, and not all. Users that count
+ * as one have as many together as a user has.
  *
  * One thread calls these functions.
  */
@@ -32,7 +33,7 @@ struct mcp_pages_kind {
     uint32_t bytes;       /* of a place, */
     uint32_t places;      /* ... of which a page has so many, 32 at the most */
     uint32_t most;        /* pages */
-    uint32_t most_of_one; /* ... and of one user */
+    uint32_t most_of_one; /* ... and of one account */
     bool for_good;        /* a page stays its user's */
     const char *pin;      /* what the name of a page's pin begins with, */
     uint32_t first_owner; /* ... and where its owner stands among those of all kinds */
@@ -47,12 +48,18 @@ struct mcp_pages_kept {
     int owners;
 };
 
+/* Which users count as one: an account has as many pages as a user may have. */
+typedef uint32_t (*mcp_account_fn)(uint32_t uid);
+
 /* The pages for this map of maps, which must outlive the result, as must `kept` (NULL: they go with
  * this process). Those that are pinned already are taken over. `batch`: many may be put into the
  * map in one call, if the kernel can do that. NULL, with errno: there are none. */
 struct mcp_pages *mcp_pages_make(int map, const struct mcp_pages_kind *kind, bool batch,
                                  const struct mcp_pages_kept *kept);
 void mcp_pages_free(struct mcp_pages *pages);
+
+/* Until then each user is an account. */
+void mcp_pages_count_by(struct mcp_pages *pages, mcp_account_fn account);
 
 /* Take a place for a group of this user. `place` gets its number among the places of all pages.
  * What the group before has left there is still there. Returns the page's descriptor, which stays

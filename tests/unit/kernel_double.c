@@ -241,6 +241,12 @@ bool mcp_kernel_taken(const struct mcp_kernel *kernel)
     return keeps;
 }
 
+void mcp_kernel_count_by(struct mcp_kernel *kernel, uint32_t (*account)(uint32_t uid))
+{
+    (void)kernel;
+    (void)account;
+}
+
 struct mcp_pins *mcp_kernel_pins(struct mcp_kernel *kernel)
 {
     static struct mcp_pins none = MCP_NO_PINS;

@@ -37,6 +37,8 @@ int main(void)
         cmocka_unit_test(only_neighbours_can_be_peers),
         cmocka_unit_test(shares_shrink_as_users_come),
         cmocka_unit_test(who_has_had_its_time_waits),
+        cmocka_unit_test(subordinates_are_an_account),
+        GROUPS(subordinates_share_what_one_has),
         GROUPS(a_group_is_shared_with_its_like),
         GROUPS(the_last_one_closes_it),
         GROUPS(a_user_has_so_many_closed),

@@ -186,6 +186,7 @@ int main(void)
         cmocka_unit_test(without_timers),
         cmocka_unit_test(places_come_again),
         cmocka_unit_test(users_have_pages_of_their_own),
+        cmocka_unit_test(subordinates_share_pages),
         cmocka_unit_test(buffers_stay_their_users),
     };
     const struct CMUnitTest of_6[] = {

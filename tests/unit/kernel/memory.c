@@ -118,6 +118,32 @@ static uint32_t open_for_a_moment(uint32_t uid)
     return number;
 }
 
+/* A user's subordinates. */
+enum { FIRST_SUBORDINATE = 300000, SUBORDINATES = 65536 };
+
+static uint32_t account_of(uint32_t uid)
+{
+    return uid - FIRST_SUBORDINATE < SUBORDINATES ? FIRST_SUBORDINATE : uid;
+}
+
+/* However many of them have groups, nobody else loses a page by that. */
+void subordinates_share_pages(void **state)
+{
+    (void)state;
+    enum { USERS = 2 * MCP_KERNEL_PAGES };
+    static uint32_t numbers[USERS];
+    mcp_kernel_count_by(kernel, account_of);
+    const uint32_t other = open_for_a_moment(OTHER_USER);
+    for (uint32_t user = 0; user < USERS; ++user) {
+        numbers[user] = open_for_a_moment(FIRST_SUBORDINATE + user);
+        assert_int_not_equal(numbers[user], other);
+        if (user >= MCP_KERNEL_PAGES_OF_ONE) { /* that of the one that has had none for longest */
+            assert_int_equal(numbers[user], numbers[user - MCP_KERNEL_PAGES_OF_ONE]);
+        }
+    }
+    assert_int_equal(open_for_a_moment(OTHER_USER), other);
+}
+
 /* However many groups a user opens, and keeps the pages of: there are no more pages for that. */
 void pages_are_bounded(void **state)
 {
@@ -152,9 +178,11 @@ void users_have_pages_of_their_own(void **state)
 }
 
 /* Open groups of this user's that carry data, as many as there are buffers for. Returns how many.
- * `first` is not greater than any of the buffers' numbers, `last` not less. */
+ * `first` is not greater than any of the buffers' numbers, `last` not less. Of the first one of a
+ * range: each group is of another one's there. */
 static uint32_t open_all_buffers(uint32_t uid, uint32_t *first, uint32_t *last)
 {
+    const bool spread = FIRST_SUBORDINATE == uid;
     char why[MCP_KERNEL_WHY];
     struct mcp_kernel_seen seen;
     struct mcp_kernel_plan plan = pair.plan;
@@ -163,6 +191,7 @@ static uint32_t open_all_buffers(uint32_t uid, uint32_t *first, uint32_t *last)
     *first = UINT32_MAX;
     *last = 0;
     for (plan.key = 1; mcp_kernel_group_open(kernel, &plan, &seen, why) == 0; ++plan.key) {
+        plan.uid += spread;
         const uint32_t number = map_number(seen.buffer);
         *first = number < *first ? number : *first;
         *last = number > *last ? number : *last;
@@ -183,15 +212,20 @@ void buffers_stay_their_users(void **state)
     (void)state;
     enum { USERS = MCP_KERNEL_BUFFERS / MCP_KERNEL_BUFFERS_OF_ONE, FIRST = 200000 };
     uint32_t first[USERS], last[USERS], first_again, last_again;
+    uint32_t uids[USERS];
+    for (uint32_t user = 0; user < USERS; ++user) {
+        uids[user] = 1 == user ? FIRST_SUBORDINATE : FIRST + user;
+    }
+    mcp_kernel_count_by(kernel, account_of);
     open_small_with_data(64);
     close_pair(&pair); /* this user has a few buffers already */
     for (uint32_t user = 0; user < USERS - 1; ++user) {
-        assert_int_equal(open_all_buffers(FIRST + user, &first[user], &last[user]),
+        assert_int_equal(open_all_buffers(uids[user], &first[user], &last[user]),
                          MCP_KERNEL_BUFFERS_OF_ONE);
         assert_true(0 == user || last[user - 1] < first[user]);
     }
     for (uint32_t user = 0; user < USERS - 1; ++user) {
-        assert_int_equal(open_all_buffers(FIRST + user, &first_again, &last_again),
+        assert_int_equal(open_all_buffers(uids[user], &first_again, &last_again),
                          MCP_KERNEL_BUFFERS_OF_ONE);
         assert_int_equal(first_again, first[user]);
         assert_int_equal(last_again, last[user]);

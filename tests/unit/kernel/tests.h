@@ -70,6 +70,7 @@ void page_is_for_reading(void **state);
 void buffer_is_for_reading(void **state);
 void lines_begin_empty(void **state);
 void pages_are_bounded(void **state);
+void subordinates_share_pages(void **state);
 void users_have_pages_of_their_own(void **state);
 void buffers_stay_their_users(void **state);
 void places_come_again(void **state);

@@ -6,8 +6,12 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <setjmp.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 #include <cmocka.h>
 
+#include "myrd/accounts.h"
 #include "myrd/share.h"
 #include "myrd/users.h"
 #include "tests/unit/kernel_double.h"
@@ -99,4 +103,75 @@ void a_user_has_a_share(void **state)
     assert_int_equal(double_open_count(), MCP_KERNEL_GROUPS);
     myrd_groups_leave(groups, key - 1, 3);
     assert_int_equal(open_for(groups, key, 0, 3), MYR_OK);
+}
+
+/* ---- accounts ---- */
+
+static void have_table(const char *lines)
+{
+    char path[] = "/tmp/nicbarr-test-subuid.XXXXXX";
+    const int file = mkstemp(path);
+    assert_true(file >= 0);
+    assert_int_equal(write(file, lines, strlen(lines)), strlen(lines));
+    close(file);
+    myrd_accounts_read(path);
+    assert_int_equal(unlink(path), 0);
+}
+
+void subordinates_are_an_account(void **state)
+{
+    (void)state;
+    have_table("bob:165536:65536\nalice:100000:65536\n1005:300000:10\nroot:1000000:1000000000\n"
+               "0:2000:10\ncarol:300005:10\nnonsense\n:\ndave:x:5\neve:7\nfrank:500000:0\n"
+               "grace:4294967295:65536\nheidi:99999999999:65536\n");
+    static const struct {
+        uid_t uid, account;
+    } of[] = {
+        {0, 0},           {1000, 1000},     {99999, 99999},           {100000, 100000},
+        {165535, 100000}, {165536, 165536}, {231071, 165536},         {231072, 231072},
+        {300004, 300000}, {300012, 300000}, {300015, 300015},         {1000001, 1000001},
+        {2001, 2001},     {500000, 500000}, {UINT32_MAX, UINT32_MAX},
+    };
+    for (size_t i = 0; i < sizeof(of) / sizeof(of[0]); ++i) {
+        assert_int_equal(myrd_account(of[i].uid), of[i].account);
+    }
+    myrd_accounts_read("/nowhere");
+    assert_int_equal(myrd_account(165535), 165535);
+}
+
+/* They have together what one has: groups, open and closed, connections, and time. */
+void subordinates_share_what_one_has(void **state)
+{
+    struct myrd_groups *groups = *state;
+    enum { FIRST = 100000, MOST = MCP_KERNEL_GROUPS };
+    static struct myrd_users users;
+    static struct myr_kernel_report report;
+    uint32_t opened = 0;
+    have_table("alice:100000:65536\n");
+    while (MYR_OK == open_for(groups, 1 + opened, FIRST + opened, 1)) {
+        ++opened;
+    }
+    const uint32_t others = opened;
+    assert_int_equal(others, take_all(MCP_KERNEL_GROUPS, 0, FIRST));
+    for (uint32_t g = 0; g < opened; ++g) {
+        assert_true(myrd_groups_leave(groups, 1 + g, 1));
+    }
+    for (uint32_t g = 0; g < MCP_KERNEL_LATE; ++g) {
+        assert_int_equal(open_for(groups, MOST + g, FIRST + g, 1), MYR_OK);
+        assert_true(myrd_groups_leave(groups, MOST + g, 1));
+    }
+    myrd_groups_report(groups, 0, &report);
+    assert_int_equal(report.closed, take_all(MCP_KERNEL_LATE, 0, FIRST));
+    myrd_users_come(&users, FIRST);
+    myrd_users_come(&users, FIRST + 1);
+    myrd_users_come(&users, ALICE);
+    assert_int_equal(myrd_users_connections(&users, FIRST + 2), 2);
+    myrd_users_turn(&users);
+    myrd_users_took(&users, FIRST, MYRD_USERS_TURN_US);
+    assert_true(myrd_users_had_time(&users, FIRST + 1));
+    assert_false(myrd_users_had_time(&users, ALICE));
+    myrd_users_go(&users, FIRST + 1);
+    myrd_users_go(&users, FIRST);
+    assert_int_equal(users.count, 1);
+    myrd_accounts_read("/nowhere");
 }

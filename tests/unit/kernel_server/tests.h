@@ -33,6 +33,8 @@ void farewells_give_way(void **state);
 
 /* shares.c */
 void who_has_had_its_time_waits(void **state);
+void subordinates_are_an_account(void **state);
+void subordinates_share_what_one_has(void **state);
 void shares_shrink_as_users_come(void **state);
 void a_user_has_a_share(void **state);
 
