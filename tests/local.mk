@@ -123,7 +123,7 @@ tests_programs_player_SOURCES = tests/programs/player.c \
 tests_programs_player_CFLAGS = $(mpi_cflags)
 tests_programs_player_LDADD = $(MPI_LIBS) -lm
 
-EXTRA_DIST += tests/programs/run.sh tests/programs/odd.sh tests/programs/machine tests/programs/cases
+EXTRA_DIST += tests/programs/run.sh tests/programs/odd.sh tests/programs/killing.sh tests/programs/daemons.sh tests/programs/machine tests/programs/cases
 
 ## A stranger on the network, who sends packets of his own to the NICs of a job.
 check_PROGRAMS += tests/component/spray tests/component/sniffer tests/component/search
@@ -224,7 +224,7 @@ TESTS += $(component_tests) $(below_tests) $(machine_tests)
 EXTRA_DIST += tests/parts tests/again.sh tests/tap.sh tests/style.sh $(component_tests) $(below_tests) $(machine_tests) tests/component/common.sh tests/rewrite_cache.sh tests/chroot.sh tests/debian13.sh tests/packages.sh tests/rpm.sh tests/tarball.sh tests/processors.sh tests/musl.sh tests/unit/emulated.c \
     tests/component/verbs_common.sh tests/component/verbs_kernels.sh tests/component/verbs_many.sh \
     tests/fetched tests/machines/machines tests/machines/inside tests/machines/launching.sh tests/machines/monitor \
-    tests/component/hosts_common.sh tests/component/playing_common.sh tests/component/carried_common.sh tests/component/traced_common.sh \
+    tests/component/hosts_common.sh tests/component/random_common.sh tests/component/playing_common.sh tests/component/carried_common.sh tests/component/traced_common.sh \
     tests/component/messages_common.sh tests/component/odd_common.sh \
     tests/component/inside.sh tests/component/programs_common.sh \
     tests/mpi/mpi4py_same.py tests/mpi/run_broken.sh tests/mpi/run_killed.sh

@@ -2,11 +2,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Daemons of the kernel's NIC are killed under running jobs, at random moments, and started again: the
 # jobs do not notice. With programs that make and free communicators, have many barriers outstanding,
-# and carry data. Then a daemon that ends cleanly, and one that never comes back.
+# and carry data; then under random legal programs (tests/programs).
 #
-#     KILLS=1000 make check TESTS=tests/component/myrd_restart.sh
+#     KILLS=1000 ROUNDS=200 make check TESTS=tests/component/myrd_restart.sh
 #
-# has so many kills under each program (10). The seed (NICBARR_SEED) decides who is killed when.
+# has so many kills under each program (10), and plays so many random ones (5). The seed
+# (NICBARR_SEED) decides who is killed when.
 . "$(dirname "$0")/common.sh"
 . "$(dirname "$0")/hosts_common.sh"
 . "$(dirname "$0")/playing_common.sh"
@@ -15,20 +16,14 @@ if [ $? = 77 ]; then
     echo "skip: $(cat "$scratch/out")"
     exit 77
 fi
-kills=${KILLS:-10}
+. "$(dirname "$0")/random_common.sh"
+kills=${KILLS:-10} rounds=${ROUNDS:-5}
 patience=$((patience + 4 * kills))
 export kills seed myrd=$builddir/myrd/myrd said=$scratch/out
 
 cat > "$scratch/restarts.sh" << 'EOS'
 #!/bin/bash
-# The daemon of this host: that in its network namespace.
-daemon_of() { # HOST
-    local network pid
-    network=$("$NETHOSTS_RUN" "$1" readlink /proc/self/ns/net)
-    for pid in $(pgrep -x myrd); do
-        [ "$(readlink "/proc/$pid/ns/net")" != "$network" ] || echo "$pid"
-    done
-}
+. "$srcdir/tests/programs/daemons.sh"
 RANDOM=$seed
 "$NETHOSTS_MPIRUN" "$@" &
 job=$!
@@ -37,11 +32,7 @@ for kill in $(seq "$kills"); do
     host=$((1 + RANDOM % NETHOSTS_HOSTS))
     sleep "0.$((100 + RANDOM % 900))"
     kill -0 $job || break
-    daemon=$(daemon_of $host)
-    kill -KILL $daemon
-    while [ -e "/proc/$daemon/fd/0" ]; do sleep 0.01; done
-    sleep "$((RANDOM % 2)).$((100 + RANDOM % 900))"
-    "$NETHOSTS_RUN" $host "$myrd" --kernel || exit 1
+    kill_daemon $host $((RANDOM % 2)) || exit 1
 done
 kill -0 $job && echo "killed: $kill" || exit 1
 if [ -n "${until-}" ]; then
@@ -68,5 +59,21 @@ check "barriers" unharmed 3 2 "$programs/barrier_ledger" --iterations 100 --unti
 until="" check "communicators that come and go" unharmed 2 2 "$programs/barrier_shapes" --steps 1000000 --alive 15 \
     --ledger "$scratch/ledger" --seed "$seed"
 check "data" unharmed 3 1 "$programs/data" --until "$until" --seed "$seed" --watchdog "$patience"
+
+# ---- random programs: their results are right, whichever NIC serves them in the end
+
+export NICBARR_KILLED=$scratch/killed
+under_programs() {
+    local round
+    true > "$NICBARR_KILLED"
+    for round in $(seq "$rounds"); do
+        random 0.01 $((seed + round)) --hosts killed --length 300 || return
+    done
+    echo "# killed: $(wc -l < "$NICBARR_KILLED")"
+    [ -s "$NICBARR_KILLED" ]
+}
+if is_open_mpi 4; then # as in random_programs.sh
+    check "random programs" under_programs
+fi
 
 finish

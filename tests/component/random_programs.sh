@@ -6,32 +6,13 @@
 # them.
 . "$(dirname "$0")/common.sh"
 . "$(dirname "$0")/hosts_common.sh"
+. "$(dirname "$0")/random_common.sh"
 is_open_mpi 4 || {
     echo "skip: the generator knows what Open MPI 4.1 cannot do by itself, and not yet what 5.0 cannot"
     exit 77
 }
 
-machine=$srcdir/tests/programs/run.sh
-export srcdir
 case_passes() { "$machine" play "$1" > "$scratch/out" 2>&1; }
-# A program that fails counts where plain Open MPI plays it well, three times: else the failure may be
-# Open MPI's own.
-ours() { # FILE
-    "$machine" play --plain --times 3 "$1" > "$scratch/plain" 2>&1 && return
-    echo "# plain Open MPI fails, too: $(head -n 1 "$1")"
-    false
-}
-random() { # SECONDS SEED
-    local status program
-    "$machine" --keep "$scratch/failed" "$@" > "$scratch/out" 2>&1
-    status=$?
-    grep '^#' "$scratch/out"
-    [ "$status" != 0 ] || return 0
-    for program in "$scratch"/failed/*.program; do
-        ! ours "$program" || { cat "$program" >> "$scratch/out" && return 1; }
-    done
-}
-
 for program in "$srcdir"/tests/programs/cases/*.program; do
     check "$(basename "$program" .program)" case_passes "$program"
 done

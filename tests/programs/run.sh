@@ -13,7 +13,8 @@
 #
 #     --keep FOLDER    where programs that fail go (.); before the other words
 #     --length N       steps of a program (60)
-#     --hosts WHICH    none, some, or soft, loss, kernel: all on several hosts
+#     --hosts WHICH    none, some, or soft, loss, kernel, killed: all on several
+#                      hosts (killed: the kernel's NIC, whose daemons are killed)
 #     --tame           no odd ranks, no caches, no hostile parameters
 #     --plain          without nicbarr: a failure is the generator's, or Open MPI's
 #     --most N         failures before it ends

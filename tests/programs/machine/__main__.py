@@ -122,7 +122,7 @@ def options_of(arguments):
     runs.add_argument("--length", type=int, default=60, help="steps of a program")
     runs.add_argument("--family", default="", help="another set of programs for the same seeds")
     runs.add_argument("--plain", action="store_true", help="without nicbarr: the generator must be right")
-    runs.add_argument("--hosts", choices=("none", "some", "soft", "loss", "kernel"), default="some")
+    runs.add_argument("--hosts", choices=("none", "some", "soft", "loss", "kernel", "killed"), default="some")
     runs.add_argument("--tame", action="store_true", help="no odd ranks, no hostile parameters")
     runs.add_argument("--most", type=int, default=1, help="failures before it ends")
     runs.add_argument("--shrink", action="store_true", help="shrink each failure")

@@ -47,6 +47,8 @@ def hosts_of(lot, options):
 def draw_surroundings(lot, options, caches):
     hosts, np, network = hosts_of(lot, options)
     around = Surroundings(np=np, hosts=hosts, network=network)
+    if network == "killed" and lot.random() < 0.5:
+        around.mca["coll_nicbarr_nic"] = "kernel"
     if options.plain:
         around.mca["coll"] = "^nicbarr"
         return around

@@ -4,7 +4,8 @@
 A case is a file that has it all: lines with @ are the surroundings, the rest are steps (program.py).
 
     @np 4                          processes, on one node
-    @hosts 2 2 soft                instead: hosts, processes each, NIC (soft, loss or kernel)
+    @hosts 2 2 soft                instead: hosts, processes each, NIC (soft, loss, kernel, or killed: the kernel's,
+                                   whose daemons are killed and started again)
     @mca coll_nicbarr_tune_after 3
     @odd 1 OMPI_MCA_coll ^nicbarr  the environment of one rank
     @cache {...}                   the tuning cache that it begins with (JSON)
@@ -150,8 +151,10 @@ def command(around, program, board, cache):
     words = mpirun_arguments(around, program, board, cache)
     if not around.hosts:
         return ["mpirun", "-np", str(around.np)] + words
-    switch = {"soft": [], "loss": ["--loss", "3", "--duplicate", "3", "--reorder", "3"], "kernel": ["--kernel"]}
-    return [NETHOSTS] + switch[around.network] + [str(around.hosts), str(around.per_host())] + words
+    switch = {"soft": [], "loss": ["--loss", "3", "--duplicate", "3", "--reorder", "3"], "kernel": ["--kernel"],
+              "killed": ["--kernel", "--shell"]}
+    beside = [os.path.join(HERE, "killing.sh")] if around.network == "killed" else []
+    return [NETHOSTS] + switch[around.network] + [str(around.hosts), str(around.per_host())] + beside + words
 
 
 def environment(around):

@@ -1,0 +1,24 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# What the scripts share that play random legal programs (tests/programs); sourced after
+# hosts_common.sh.
+# shellcheck shell=bash disable=SC2154
+machine=$srcdir/tests/programs/run.sh
+export srcdir
+
+# A program that fails counts where plain Open MPI plays it well, three times: else the failure may be
+# Open MPI's own.
+ours() { # FILE
+    "$machine" play --plain --times 3 "$1" > "$scratch/plain" 2>&1 && return
+    echo "# plain Open MPI fails, too: $(head -n 1 "$1")"
+    false
+}
+random() { # SECONDS SEED [OPTION...]
+    local status program
+    "$machine" --keep "$scratch/failed" "$@" > "$scratch/out" 2>&1
+    status=$?
+    grep '^#' "$scratch/out"
+    [ "$status" != 0 ] || return 0
+    for program in "$scratch"/failed/*.program; do
+        ! ours "$program" || { cat "$program" >> "$scratch/out" && return 1; }
+    done
+}
