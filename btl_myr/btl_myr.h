@@ -148,6 +148,7 @@ typedef struct mca_btl_myr_component {
     uint32_t met;                   /* processes of this job, from rank 0 on, whose NICs were met */
     void *spent;                    /* a buffer that is to be provided again */
     struct myr_pace pace;
+    struct myr_seldom silence; /* looked for */
 
     opal_mutex_t table_lock;
     struct mca_btl_base_endpoint_t *endpoint[MCA_BTL_MYR_BUCKETS];
@@ -159,7 +160,7 @@ extern struct mca_btl_myr_module mca_btl_myr_module[MCA_BTL_MYR_MODULES];
 /* ---- module.c ---- */
 
 /* Say why there can be no going on with `endpoint`, and have ob1 end the job. */
-void mca_btl_myr_lost(const struct mca_btl_base_endpoint_t *endpoint, enum myr_status status);
+void mca_btl_myr_lost(const struct mca_btl_base_endpoint_t *endpoint);
 
 /* The same for all: the NIC itself is of no use any more. */
 void mca_btl_myr_broken(void);
@@ -181,6 +182,9 @@ struct mca_btl_base_endpoint_t *mca_btl_myr_endpoint_named(const opal_process_na
  * processes. Each is looked at once. (Those of other jobs come by way of MPI's own calls.) False if
  * there is nobody left to look at. */
 bool mca_btl_myr_meet(void);
+
+/* A process that is reached by that connection of the NIC's; NULL: none. */
+const opal_process_name_t *mca_btl_myr_process_by(uint32_t connection);
 
 void mca_btl_myr_endpoints_free(void);
 

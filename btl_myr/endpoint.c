@@ -178,6 +178,26 @@ bool mca_btl_myr_meet(void)
     return before != component->met;
 }
 
+static bool is_by(const struct mca_btl_base_endpoint_t *endpoint, uint32_t connection)
+{
+    return MCA_BTL_MYR_ITSELF != endpoint->reach && !endpoint->remote.same_nic &&
+           connection == endpoint->remote.connection;
+}
+
+const opal_process_name_t *mca_btl_myr_process_by(uint32_t connection)
+{
+    const struct mca_btl_base_endpoint_t *endpoint = NULL;
+    OPAL_THREAD_LOCK(&mca_btl_myr_component.table_lock);
+    for (int b = 0; NULL == endpoint && b < MCA_BTL_MYR_BUCKETS; ++b) {
+        endpoint = mca_btl_myr_component.endpoint[b];
+        while (NULL != endpoint && !is_by(endpoint, connection)) {
+            endpoint = endpoint->next;
+        }
+    }
+    OPAL_THREAD_UNLOCK(&mca_btl_myr_component.table_lock);
+    return NULL == endpoint ? NULL : &endpoint->name;
+}
+
 void mca_btl_myr_endpoints_free(void)
 {
     for (int b = 0; b < MCA_BTL_MYR_BUCKETS; ++b) {

@@ -75,13 +75,13 @@ static void give_up(struct mca_btl_myr_module *module, opal_proc_t *proc, char *
     }
 }
 
-void mca_btl_myr_lost(const struct mca_btl_base_endpoint_t *endpoint, enum myr_status status)
+void mca_btl_myr_lost(const struct mca_btl_base_endpoint_t *endpoint)
 {
     char text[400];
     if (endpoint->left) {
         return;
     }
-    nicbarr_nic_lost(text, sizeof(text), "btl", &endpoint->name, MYR_ERR_GONE == status);
+    nicbarr_nic_lost(text, sizeof(text), "btl", &endpoint->name);
     give_up(&mca_btl_myr_module[endpoint->module], endpoint->proc, text);
 }
 

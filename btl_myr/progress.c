@@ -25,7 +25,7 @@ static void tell(mca_btl_myr_fragment_t *fragment)
     const bool owned = fragment->base.des_flags & MCA_BTL_DES_FLAGS_BTL_OWNERSHIP;
     if (NULL != endpoint->proc) {
         if (MYR_OK != fragment->status) {
-            mca_btl_myr_lost(endpoint, fragment->status);
+            mca_btl_myr_lost(endpoint);
         }
         if (NULL != fragment->base.des_cbfunc &&
             (fragment->base.des_flags & MCA_BTL_DES_SEND_ALWAYS_CALLBACK)) {
@@ -132,6 +132,24 @@ static bool run_nic(void)
     return any;
 }
 
+/* Say which node is not heard of. */
+static void look_for_silence(void)
+{
+    mca_btl_myr_component_t *component = &mca_btl_myr_component;
+    const int warn = component->parameters.nic.warn;
+    struct myr_unheard unheard;
+    if (0 == warn || !myr_seldom_due(&component->silence)) {
+        return;
+    }
+    OPAL_THREAD_LOCK(&component->lock);
+    const bool any =
+        myr_port_unheard(component->port, OMPI_PROC_MY_NAME->jobid, (uint32_t)warn, &unheard);
+    OPAL_THREAD_UNLOCK(&component->lock);
+    if (any) {
+        nicbarr_nic_unheard("btl", mca_btl_myr_process_by(unheard.connection), &unheard);
+    }
+}
+
 /* Another NIC has something for this one, which waits until it is known: it sends again at once. */
 static void let_in(void)
 {
@@ -157,7 +175,11 @@ int mca_btl_myr_progress(void)
         if (myr_nic_knocked(mca_btl_myr_component.nic)) {
             let_in();
         }
-        steps += run_nic() && step();
+        if (run_nic()) {
+            steps += step();
+        } else {
+            look_for_silence();
+        }
     }
     atomic_store_explicit(&busy, 0, memory_order_release);
     return steps;

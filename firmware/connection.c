@@ -86,7 +86,7 @@ uint32_t mcp_connect(struct mcp_nic *nic, struct mcp_board *board, uint64_t key,
                      uint32_t mtu, const struct mcp_secret *secret)
 {
     struct mcp_connection *c = mcp_connection_find(nic, key);
-    if (0 == key || (NULL == c && !has_room(&nic->messages)) || (NULL != c && c->gone)) {
+    if (0 == key || (NULL == c && !has_room(&nic->messages))) {
         board->ops.drop(board, link);
         return MCP_NO_CONNECTION;
     }
@@ -198,29 +198,37 @@ void mcp_messages_timer(struct mcp_nic *nic, struct mcp_board *board)
     }
 }
 
-/* ---- the other NIC is gone ---- */
+/* ---- silence ---- */
 
-static void fail_all(struct mcp_nic *nic, struct mcp_board *board, struct mcp_queue *queue)
+/* Was this one told of the present silence? If not, it is now. */
+static bool was_told(struct mcp_connection *c, uint32_t who)
 {
-    while (0 != queue->first) {
-        struct mcp_sending *sending = mcp_at(board, queue->first);
-        mcp_unqueue(board, queue, sending);
-        mcp_sending_done(nic, board, sending, MCP_FAILED, MCP_FAILED_GONE);
-    }
+    const uint32_t bit = UINT32_C(1) << (who ^ who >> 16) % 32;
+    const bool told = 0 != (c->told & bit);
+    c->told |= bit;
+    return told;
 }
 
-void mcp_peer_gone(struct mcp_nic *nic, struct mcp_board *board, mcp_link link)
+bool mcp_messages_unheard(struct mcp_nic *nic, struct mcp_board *board, uint32_t number,
+                          uint32_t who, uint32_t least_ms, struct mcp_unheard *unheard)
 {
-    for (uint32_t i = 0; i < nic->messages.connections; ++i) {
-        struct mcp_connection *c = &mcp_connections(nic)[i];
-        if (!c->gone && link == c->link) {
-            c->gone = true;
-            c->current = 0;
-            c->retry_ns = c->resume_ns = c->acknowledge_ns = 0;
-            c->refused_ports = 0;
-            fail_all(nic, board, &c->queue);
-            fail_all(nic, board, &c->aside);
-            mcp_incoming_drop(nic, board, c);
+    const struct mcp_port *port = mcp_port_at(nic, number);
+    if (NULL == port || 0 == port->key) {
+        return false;
+    }
+    const struct mcp_sending *sendings = mcp_sendings(port, mcp_at(board, port->rings));
+    for (uint32_t token = 0; token < port->send_tokens; ++token) {
+        const uint16_t state = sendings[token].state;
+        if (MCP_QUEUED != state && MCP_ASIDE != state) {
+            continue;
+        }
+        struct mcp_connection *c = &mcp_connections(nic)[sendings[token].connection];
+        if (c->unheard_ms >= least_ms && !was_told(c, who)) {
+            *unheard = (struct mcp_unheard){.connection = mcp_connection_number(nic, c),
+                                            .link = c->link,
+                                            .silence_ms = c->unheard_ms};
+            return true;
         }
     }
+    return false;
 }

@@ -57,7 +57,7 @@ struct mcp_connection {
     uint32_t fragment;        /* payload of a packet, at the most */
     uint32_t next_bucket;     /* number + 1 */
     uint32_t next_active;     /* number + 1 */
-    bool active, gone;
+    bool active;
 
     /* The half that sends. */
     uint16_t round;
@@ -67,9 +67,10 @@ struct mcp_connection {
     struct mcp_queue aside; /* refused */
     mcp_offset current;     /* of the queue: the message of packet `next`, or an earlier one */
     uint32_t window, threshold, credit;
-    uint32_t asked;    /* the last packet that asks for an acknowledgement, if not before `base` */
-    uint32_t timed;    /* the packet whose acknowledgement is timed */
-    uint64_t timed_ns; /* when it was sent; 0: none is */
+    uint32_t asked; /* the last packet that asks for an acknowledgement, if not before `base` */
+    uint32_t timed; /* the packet whose acknowledgement is timed */
+    uint32_t unheard_ms;    /* time-outs, added up, since anything came from there */
+    uint64_t timed_ns;      /* when it was sent; 0: none is */
     uint64_t round_trip_ns; /* smoothed */
     uint64_t patience_ns;   /* how long to wait for an acknowledgement now */
     uint64_t retry_ns;      /* when that is over; 0: nothing is under way */
@@ -79,6 +80,7 @@ struct mcp_connection {
 
     /* The half that receives. */
     uint32_t expected;
+    uint32_t told; /* who were told of the silence: their bits */
     uint16_t incoming_round;
     uint64_t refused_ports;  /* bit n: a port with number n, n + 64 and so on was refused for want
                                 of tokens, and will tell when it has some */
@@ -116,6 +118,15 @@ static inline uint64_t mcp_port_bit(uint32_t number)
 static inline bool mcp_not_after(uint32_t a, uint32_t b)
 {
     return (int32_t)(b - a) >= 0;
+}
+
+/* A packet of the other NIC's has come. */
+static inline void mcp_heard(struct mcp_connection *c)
+{
+    if (0 != c->unheard_ms) {
+        c->unheard_ms = 0;
+        c->told = 0;
+    }
 }
 
 /* Of a connection that is not signed: the check of its packets finds damage, and nothing else. */

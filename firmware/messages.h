@@ -72,7 +72,7 @@ struct mcp_port *mcp_port_at(struct mcp_nic *nic, uint32_t number);
  * The connection to the NIC with `key`: the existing one, else a new one. `link` leads there with
  * packets of `mtu` bytes (0: MCP_MTU). Its packets are signed with `secret`, here and there (NULL:
  * a new one is not signed, and an existing one stays as it is). MCP_NO_CONNECTION if there is no
- * room, or that NIC was given up. The caller has held the link; the connection keeps it, or it is
+ * room. The caller has held the link; the connection keeps it, or it is
  * dropped.
  */
 uint32_t mcp_connect(struct mcp_nic *nic, struct mcp_board *board, uint64_t key, mcp_link link,
@@ -94,7 +94,18 @@ void mcp_messages_receive(struct mcp_nic *nic, struct mcp_board *board,
 
 void mcp_messages_timer(struct mcp_nic *nic, struct mcp_board *board);
 
-/* A NIC cannot be reached any more. All messages under way to it fail, and so do all later ones. */
-void mcp_peer_gone(struct mcp_nic *nic, struct mcp_board *board, mcp_link link);
+/*
+ * Is there a NIC to which this port has messages under way, and of which nothing has come for
+ * `least_ms` (time-outs of packets to it, added up: a NIC that nobody runs counts no silence)? Each
+ * silence is told once to each `who`, such as the processes of a job. (`who` is remembered as one
+ * of 32: of two that have the same bit, one is told.)
+ */
+struct mcp_unheard {
+    uint32_t connection;
+    mcp_link link;
+    uint32_t silence_ms;
+};
+bool mcp_messages_unheard(struct mcp_nic *nic, struct mcp_board *board, uint32_t port, uint32_t who,
+                          uint32_t least_ms, struct mcp_unheard *unheard);
 
 #endif

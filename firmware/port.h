@@ -57,7 +57,6 @@ enum mcp_event_type {
 /* Why a message failed. */
 enum mcp_failure {
     MCP_FAILED_TOO_LONG = 1, /* longer than the buffer that was next */
-    MCP_FAILED_GONE,         /* the other NIC is out of reach */
     MCP_FAILED_BAD_TOKEN,    /* not in memory, or to nowhere */
 };
 

@@ -210,9 +210,12 @@ void mcp_messages_receive(struct mcp_nic *nic, struct mcp_board *board,
     if (NULL == c && data) {
         c = mcp_connection_to_sender(nic, board, part->source);
     }
+    if (NULL != c) {
+        mcp_heard(c);
+    }
     if (NULL == c && data) {
         ++nic->counters.dropped_no_room;
-    } else if (NULL == c || c->gone) {
+    } else if (NULL == c) {
         ++nic->counters.dropped_implausible;
     } else if (data) {
         receive_data(nic, board, c, part, payload, header->payload_bytes);

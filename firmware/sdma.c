@@ -97,9 +97,7 @@ void mcp_deliver_waiting(struct mcp_nic *nic, struct mcp_board *board, uint32_t 
 static void queue_there(struct mcp_nic *nic, struct mcp_board *board, struct mcp_sending *sending)
 {
     struct mcp_connection *c = &mcp_connections(nic)[sending->connection];
-    if (c->gone) {
-        mcp_sending_done(nic, board, sending, MCP_FAILED, MCP_FAILED_GONE);
-    } else if (one_waits(board, &c->aside, sending)) {
+    if (one_waits(board, &c->aside, sending)) {
         sending->state = MCP_ASIDE;
         mcp_enqueue(board, &c->aside, sending);
     } else {

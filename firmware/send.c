@@ -205,7 +205,7 @@ static bool send_next(struct mcp_nic *nic, struct mcp_board *board, struct mcp_c
 
 void mcp_send(struct mcp_nic *nic, struct mcp_board *board, struct mcp_connection *c)
 {
-    if (c->gone || (c->next == c->highest && 0 == c->current) || c->next - c->base >= c->window) {
+    if ((c->next == c->highest && 0 == c->current) || c->next - c->base >= c->window) {
         return;
     }
     const uint64_t now_ns = board->ops.now_ns(board);
@@ -235,6 +235,7 @@ void mcp_retry(struct mcp_nic *nic, struct mcp_board *board, struct mcp_connecti
     const uint32_t half = c->window / 2;
     c->threshold = half < MCP_WINDOW_LEAST ? MCP_WINDOW_LEAST : half;
     c->window = MCP_WINDOW_LEAST;
+    c->unheard_ms += (uint32_t)(c->patience_ns / 1000000);
     c->patience_ns *= 2;
     if (c->patience_ns > MCP_RETRY_MOST_NS) {
         c->patience_ns = MCP_RETRY_MOST_NS;

@@ -228,6 +228,7 @@ static mca_mtl_base_module_t *init(void)
     component->met = 0;
     component->runner_bytes = 0;
     component->talks_to_others = false;
+    component->silence = (struct myr_seldom){0};
     if (MYR_OK != open_endpoint(&error)) {
         complain("not used: %s", error.text);
         close_endpoint();

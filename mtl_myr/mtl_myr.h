@@ -26,6 +26,7 @@
 #include "ompi/mca/mtl/base/base.h"
 #include "ompi/mca/mtl/mtl.h"
 
+#include "libmyr/messages/pace.h"
 #include "libmyr/messages/tagged.h"
 
 typedef struct mca_mtl_myr_component {
@@ -43,11 +44,12 @@ typedef struct mca_mtl_myr_component {
     struct myr_nic *nic;
     struct myr_tagged *endpoint;
     opal_mutex_t lock;
-    _Atomic uint32_t calls;   /* of the host, where there is a runner */
-    _Atomic uint32_t readers; /* of its threads that read a piece just now */
-    uint32_t met;             /* processes of this job, from rank 0 on, whose NICs were met */
-    uint64_t runner_bytes;    /* of long messages that the runner has read */
-    bool talks_to_others;     /* there are peers on other nodes */
+    _Atomic uint32_t calls;    /* of the host, where there is a runner */
+    _Atomic uint32_t readers;  /* of its threads that read a piece just now */
+    uint32_t met;              /* processes of this job, from rank 0 on, whose NICs were met */
+    uint64_t runner_bytes;     /* of long messages that the runner has read */
+    bool talks_to_others;      /* there are peers on other nodes */
+    struct myr_seldom silence; /* looked for */
 } mca_mtl_myr_component_t;
 
 OMPI_DECLSPEC extern mca_mtl_myr_component_t mca_mtl_myr_component;

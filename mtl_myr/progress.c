@@ -67,6 +67,21 @@ static void broken(void)
     (void)ompi_mpi_abort(&ompi_mpi_comm_world.comm, MPI_ERR_OTHER);
 }
 
+/* Say which node is not heard of. Locked. */
+static void look_for_silence(void)
+{
+    mca_mtl_myr_component_t *component = &mca_mtl_myr_component;
+    const int warn = component->parameters.nic.warn;
+    struct myr_unheard unheard;
+    uint64_t id;
+    if (0 != warn && myr_seldom_due(&component->silence) &&
+        myr_tagged_unheard(component->endpoint, OMPI_PROC_MY_NAME->jobid, (uint32_t)warn, &unheard,
+                           &id)) {
+        const opal_process_name_t name = mca_mtl_myr_name(id);
+        nicbarr_nic_unheard("mtl", &name, &unheard);
+    }
+}
+
 static struct mca_mtl_myr_request *request_of(struct myr_tagged_request *tagged)
 {
     return (struct mca_mtl_myr_request *)((uint8_t *)tagged -
@@ -114,8 +129,11 @@ static inline int go_on(int steps)
     if (myr_nic_knocked(component->nic)) {
         mca_mtl_myr_let_in();
     }
-    if (0 == steps && myr_tagged_broken(component->endpoint)) {
-        broken();
+    if (0 == steps) {
+        if (myr_tagged_broken(component->endpoint)) {
+            broken();
+        }
+        look_for_silence();
     }
     struct myr_tagged_request *done = myr_tagged_done(component->endpoint);
     while (NULL != done) {
@@ -147,9 +165,10 @@ int mca_mtl_myr_progress_beside_runner(void)
 void mca_mtl_myr_lost(void *context, uint64_t id, enum myr_status status)
 {
     (void)context;
+    (void)status;
     const opal_process_name_t name = mca_mtl_myr_name(id);
     char text[400];
-    nicbarr_nic_lost(text, sizeof(text), "mtl", &name, MYR_ERR_GONE == status);
+    nicbarr_nic_lost(text, sizeof(text), "mtl", &name);
     opal_output(0, "%s", text);
     (void)ompi_mpi_abort(&ompi_mpi_comm_world.comm, MPI_ERR_OTHER);
 }

@@ -2,8 +2,10 @@
 /* See nic_options.h. */
 #include "ompi/nic_options.h"
 
+#include <limits.h>
 #include <stdio.h>
 
+#include "libmyr/messages/port.h"
 #include "ompi/number.h"
 
 void nicbarr_nic_options_add(const mca_base_component_t *component,
@@ -25,8 +27,12 @@ void nicbarr_nic_options_add(const mca_base_component_t *component,
          MCA_BASE_VAR_TYPE_STRING, offsetof(struct nicbarr_nic_options, network), OPAL_INFO_LVL_2},
         {"port", "The NIC's UDP port (0: any). Where coll/nicbarr was first, its parameter counts",
          MCA_BASE_VAR_TYPE_INT, offsetof(struct nicbarr_nic_options, port), OPAL_INFO_LVL_5},
+        {"warn",
+         "After how long without any sign of life of a node that messages are under way to, to say "
+         "so (seconds). 0: never. They wait in any case",
+         MCA_BASE_VAR_TYPE_INT, offsetof(struct nicbarr_nic_options, warn), OPAL_INFO_LVL_3},
     };
-    *options = (struct nicbarr_nic_options){.memory = 256, .network = (char *)""};
+    *options = (struct nicbarr_nic_options){.memory = 256, .network = (char *)"", .warn = 30};
     for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); ++i) {
         mca_base_component_var_register(component, table[i].name, table[i].help, table[i].type,
                                         NULL, 0, 0, table[i].level, MCA_BASE_VAR_SCOPE_READONLY,
@@ -66,7 +72,8 @@ bool nicbarr_nic_options_fit(nicbarr_complain_fn complain, const char *component
                              const struct nicbarr_nic_options *options)
 {
     return nicbarr_within(complain, component, "memory", options->memory, 16, 1024) &&
-           nicbarr_within(complain, component, "port", options->port, 0, 65535);
+           nicbarr_within(complain, component, "port", options->port, 0, 65535) &&
+           nicbarr_within(complain, component, "warn", options->warn, 0, INT_MAX);
 }
 
 size_t nicbarr_memory_share(size_t shared_bytes)
@@ -75,12 +82,25 @@ size_t nicbarr_memory_share(size_t shared_bytes)
 }
 
 void nicbarr_nic_lost(char *text, size_t room, const char *framework,
-                      const opal_process_name_t *name, bool gone)
+                      const opal_process_name_t *name)
 {
     snprintf(text, room,
-             "nicbarr: %s myr: a message to process %s was lost: %s. Has that process ended, or is "
-             "there a firewall between the nodes (UDP; see %s_myr_network and %s_myr_port)?",
-             framework, OPAL_NAME_PRINT(*name),
-             gone ? "its node cannot be reached any more" : "its port is closed or refuses it",
-             framework, framework);
+             "nicbarr: %s myr: a message to process %s was lost: its port is closed or refuses it. "
+             "Has that process ended?",
+             framework, OPAL_NAME_PRINT(*name));
+}
+
+void nicbarr_nic_unheard(const char *framework, const opal_process_name_t *name,
+                         const struct myr_unheard *unheard)
+{
+    const opal_proc_t *proc = NULL == name ? NULL : opal_proc_for_name(*name);
+    const char *host = NULL == proc ? NULL : opal_get_proc_hostname(proc);
+    opal_output(
+        0,
+        "nicbarr: %s myr: for %u s no sign of life of %s (%s%s%s), which messages are under "
+        "way to; they go on waiting. Is it up, and does the network between let UDP pass? "
+        "Or do its processes compute without calling MPI, or stand still? (Where "
+        "coll/nicbarr is used, a node answers while its processes compute)",
+        framework, unheard->silence_s, NULL == host ? "a host" : host, unheard->place,
+        NULL == name ? "" : ", process ", NULL == name ? "" : OPAL_NAME_PRINT(*name));
 }

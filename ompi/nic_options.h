@@ -14,6 +14,7 @@ struct nicbarr_nic_options {
     int memory; /* MiB, of all shared memory */
     char *network;
     int port;
+    int warn; /* seconds */
 };
 
 /* Register them for a component, with their defaults. */
@@ -39,9 +40,13 @@ bool nicbarr_nic_options_fit(nicbarr_complain_fn complain, const char *component
  * those of all of the job's processes on this node have room in one half of it. */
 size_t nicbarr_memory_share(size_t shared_bytes);
 
-/* Messages of a component ("mtl") to a process were lost: what a person reads. `gone`: its node is
- * out of reach. */
+/* Messages of a component ("mtl") to a process were lost: what a person reads. */
 void nicbarr_nic_lost(char *text, size_t room, const char *framework,
-                      const opal_process_name_t *name, bool gone);
+                      const opal_process_name_t *name);
+
+/* The same where nothing comes of the node of a process, which messages are under way to. */
+struct myr_unheard;
+void nicbarr_nic_unheard(const char *framework, const opal_process_name_t *name,
+                         const struct myr_unheard *unheard);
 
 #endif

@@ -162,7 +162,7 @@ bool myr_port_look(struct myr_port *port, struct myr_received *received)
             };
             return true;
         }
-        give_back(port, event->what, MCP_SENT == event->type ? MYR_OK : MYR_ERR_GONE);
+        give_back(port, event->what, MCP_SENT == event->type ? MYR_OK : MYR_ERR_TOO_LONG);
     }
     return false;
 }
@@ -193,6 +193,17 @@ size_t myr_segment_size(const struct myr_segment *segment)
 {
     (void)segment;
     return 0;
+}
+
+/* Nobody is told of silence. */
+bool myr_port_unheard(struct myr_port *port, uint32_t who, uint32_t least_s,
+                      struct myr_unheard *unheard)
+{
+    (void)port;
+    (void)who;
+    (void)least_s;
+    (void)unheard;
+    return false;
 }
 
 /* Its board tells it when a packet has come. */

@@ -8,6 +8,8 @@ enum {
     FAR_POLLS = 10000, /* without a packet, before the network counts as quiet: some milliseconds */
     QUIET = 64,        /* calls with nothing to do between two looks at the clock */
     DOUBT = 64 * QUIET,    /* ... and whether the NIC is still of use */
+    SELDOM = 1024,         /* calls between two looks at the clock */
+    SELDOM_MS = 1000,      /* ... and what is due then */
     LINGER_US = 2000,      /* after the end, */
     DRAIN_US = 200 * 1000, /* ... and at the most */
 };
@@ -35,6 +37,19 @@ uint32_t myr_pace_poll(struct myr_pace *pace, struct myr_nic *nic)
 bool myr_pace_broken(const struct myr_pace *pace, struct myr_nic *nic)
 {
     return 0 == pace->far && 0 == pace->idle % DOUBT && myr_nic_broken(nic);
+}
+
+bool myr_seldom_due(struct myr_seldom *seldom)
+{
+    if (0 != ++seldom->calls % SELDOM) {
+        return false;
+    }
+    const uint64_t now_ms = os_now_ms();
+    if (now_ms - seldom->last_ms < SELDOM_MS) {
+        return false;
+    }
+    seldom->last_ms = now_ms;
+    return true;
 }
 
 struct myr_drain myr_drain_begin(bool talks_to_others)

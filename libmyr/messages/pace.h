@@ -38,6 +38,13 @@ uint32_t myr_pace_poll(struct myr_pace *pace, struct myr_nic *nic);
 /* Is the NIC of no use any more? It is looked at now and then, while nothing comes. */
 bool myr_pace_broken(const struct myr_pace *pace, struct myr_nic *nic);
 
+/* Something to do once in a second at the most, by a function that is called all the time. */
+struct myr_seldom {
+    uint32_t calls;
+    uint64_t last_ms;
+};
+bool myr_seldom_due(struct myr_seldom *seldom);
+
 /*
  * At the end all processes have got all that they wanted. What has not been acknowledged yet only
  * looks lost. Acknowledgements wait a little for another packet that can carry them. So who talks

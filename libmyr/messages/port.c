@@ -416,14 +416,11 @@ enum myr_status myr_port_connect(struct myr_port *port, const struct myr_port_na
     }
     remote->connection = mcp_connect(nic, board, name->nic.key, link, mtu, sign ? &secret : NULL);
     const uint32_t room = nic->messages.nconnections;
-    const bool full = room == nic->messages.connections;
     myr_nic_leave(port->nic);
     if (MCP_NO_CONNECTION != remote->connection) {
         return MYR_OK;
     }
-    return full ? myr_fail(error, MYR_ERR_FULL, 0, "this NIC has connections to %u others already",
-                           room)
-                : myr_fail(error, MYR_ERR_GONE, 0, "the other NIC cannot be reached any more");
+    return myr_fail(error, MYR_ERR_FULL, 0, "this NIC has connections to %u others already", room);
 }
 
 struct myr_intake myr_port_intake(const struct myr_port *port)
@@ -509,14 +506,7 @@ static enum myr_status status_of(const struct mcp_event *event)
     if (MCP_SENT == event->type) {
         return MYR_OK;
     }
-    switch (event->why) {
-    case MCP_FAILED_TOO_LONG:
-        return MYR_ERR_TOO_LONG;
-    case MCP_FAILED_GONE:
-        return MYR_ERR_GONE;
-    default:
-        return MYR_ERR_UNREGISTERED;
-    }
+    return MCP_FAILED_TOO_LONG == event->why ? MYR_ERR_TOO_LONG : MYR_ERR_UNREGISTERED;
 }
 
 static void take_sent(struct myr_port *port, const struct mcp_event *event)
@@ -571,4 +561,24 @@ bool myr_port_receive(struct myr_port *port, struct myr_received *received)
     }
     myr_nic_poll(port->nic);
     return myr_port_look(port, received);
+}
+
+/* ---- silence ---- */
+
+bool myr_port_unheard(struct myr_port *port, uint32_t who, uint32_t least_s,
+                      struct myr_unheard *unheard)
+{
+    struct mcp_unheard found;
+    struct mcp_board *board;
+    struct mcp_nic *nic = myr_nic_enter(port->nic, &board);
+    const uint32_t least_ms = least_s < UINT32_MAX / 1000 ? least_s * 1000 : UINT32_MAX;
+    const bool any =
+        NULL != nic && mcp_messages_unheard(nic, board, port->number, who, least_ms, &found);
+    if (any) {
+        unheard->connection = found.connection;
+        unheard->silence_s = found.silence_ms / 1000;
+        myr_nic_place_of(port->nic, found.link, unheard->place);
+    }
+    myr_nic_leave(port->nic);
+    return any;
 }

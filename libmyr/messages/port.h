@@ -90,8 +90,8 @@ uint32_t myr_port_receive_tokens(const struct myr_port *port); /* free ones */
  * Send `bytes` (0 to the buffer's size) of registered memory. Takes a send token; MYR_ERR_FULL when
  * there is none. myr_port_receive() calls `callback`; from then on the buffer is the caller's
  * again. It gives MYR_OK once the other NIC has the whole message, else why it never will
- * (MYR_ERR_TOO_LONG, MYR_ERR_GONE). The message is under way as long as the other port has no
- * receive token, or is not open.
+ * (MYR_ERR_TOO_LONG). The message is under way as long as the other port has no receive token, is
+ * not open, or cannot be reached: myr_port_unheard() tells.
  */
 typedef void (*myr_sent_fn)(struct myr_port *port, void *context, void *buffer,
                             enum myr_status status);
@@ -129,6 +129,19 @@ bool myr_port_look(struct myr_port *port, struct myr_received *received);
 /* The inlet's receiving side. It gets short messages from ports of this NIC, sent by the outlet of
  * myr_port_connect(). The caller's copy is the one that counts. */
 struct myr_intake myr_port_intake(const struct myr_port *port);
+
+/*
+ * Is there a NIC to which this port has messages under way, and of which nothing has come for
+ * `least_s` of asking? Nobody may run it (its processes compute), or it is out of reach. Each
+ * silence is told once to each `who`, which is all processes of a job on this node.
+ */
+struct myr_unheard {
+    uint32_t connection; /* as in struct myr_remote */
+    uint32_t silence_s;
+    char place[MCP_PLACE_TEXT]; /* its address */
+};
+bool myr_port_unheard(struct myr_port *port, uint32_t who, uint32_t least_s,
+                      struct myr_unheard *unheard);
 
 /* Close all ports of a process that has died, and free what it had. Returns how many there were. */
 uint32_t myr_ports_bury(struct myr_nic *nic, uint32_t process);

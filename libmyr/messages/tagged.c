@@ -505,6 +505,27 @@ bool myr_tagged_broken(const struct myr_tagged *t)
     return myr_pace_broken(&t->pace, t->nic);
 }
 
+/* The peer that was connected to last. There is one, as it has sent. */
+static uint64_t id_by(const struct myr_tagged *t, uint32_t connection)
+{
+    for (uint32_t b = 0; b < TAGGED_BUCKETS; ++b) {
+        for (const struct myr_tagged_peer *peer = t->bucket[b]; NULL != peer; peer = peer->next) {
+            if (!peer->remote.same_nic && connection == peer->remote.connection) {
+                return peer->id;
+            }
+        }
+    }
+    return 0;
+}
+
+bool myr_tagged_unheard(struct myr_tagged *t, uint32_t who, uint32_t least_s,
+                        struct myr_unheard *unheard, uint64_t *id)
+{
+    const bool any = myr_port_unheard(t->port, who, least_s, unheard);
+    *id = any ? id_by(t, unheard->connection) : 0;
+    return any;
+}
+
 bool myr_tagged_expects(const struct myr_tagged *t)
 {
     return myr_pace_expects(&t->pace) || NULL != t->pulled.first;

@@ -193,6 +193,10 @@ struct myr_tagged_request *myr_tagged_done(struct myr_tagged *tagged);
 /* Is the NIC of no use any more? Then nothing moves between nodes, nor long messages here. */
 bool myr_tagged_broken(const struct myr_tagged *tagged);
 
+/* Has a NIC not been heard of (myr_port_unheard())? `id` is that of a peer there. */
+bool myr_tagged_unheard(struct myr_tagged *tagged, uint32_t who, uint32_t least_s,
+                        struct myr_unheard *unheard, uint64_t *id);
+
 /* Is there more to do in no time: for the network, or for who wants data of a message? */
 bool myr_tagged_expects(const struct myr_tagged *tagged);
 

@@ -10,7 +10,7 @@
 
 /* Raise this whenever the meaning of what processes share of a NIC changes. A change of its size is
  * seen without. */
-enum { MYR_NIC_LAYOUT = 14 };
+enum { MYR_NIC_LAYOUT = 15 };
 uint32_t myr_nic_layout(void);
 
 /*
@@ -40,6 +40,9 @@ uint32_t myr_nic_route(const struct myr_nic *nic, const struct myr_nic_name *nam
 /* Hold the link to that address. MCP_LINK_SENDER: there is none, or no room for another link. The
  * holder gives it back by the board's drop(). Between enter() and leave(). */
 mcp_link myr_nic_link(struct myr_nic *nic, const struct myr_nic_name *name);
+
+/* The address that a link means, as text. Between enter() and leave(). */
+void myr_nic_place_of(const struct myr_nic *nic, mcp_link link, char text[MCP_PLACE_TEXT]);
 
 /* Messages will come: have their packets come in chains. A NIC with nothing but collectives to play
  * does without, as it takes a packet faster then. */

@@ -72,6 +72,8 @@ nowhere="--mca btl_myr_network 203.0.113.0/24" # nobody's: kept free for documen
     check "a wrong parameter" ok 3 --mca pml ob1 --mca btl $usual,myr --mca btl_myr_tokens 1 \
         $quiet_ledger
     check "says what, once" said_once "btl_myr_tokens is 1, but goes from"
+    check "another one" ok 3 --mca pml ob1 --mca btl $usual,myr --mca btl_myr_warn -1 $quiet_ledger
+    check "says what, once" said_once "btl_myr_warn is -1, but goes from"
     for tokens in 4294967328 abc; do # (32 is left of the first, if it is cut off)
         check "tokens $tokens" ok 3 --mca pml ob1 --mca btl $usual,myr --mca btl_myr_tokens $tokens \
             $quiet_ledger

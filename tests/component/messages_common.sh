@@ -63,7 +63,43 @@ starting_others() { # HOSTS PROGRAM-OPTION...
         "$programs/spawned" "$@" --ledger "$scratch/ledger" --cells "$scratch/ledger" \
         > "$scratch/out" 2>&1 && [ "$(grep -c "^ok spawned" "$scratch/out")" = 3 ]
 }
+# Two hosts do barriers by messages. The second one is unplugged until a process has said that nothing
+# comes of the other host: maybe on that host, so a file has what each process says. Then they go on.
+cat > "$scratch/unplugs.sh" << 'EOS'
+#!/bin/bash
+until_all_began() { until [ -e "$folder/pid.0" ] && [ -e "$folder/pid.1" ]; do sleep 0.05; done; }
+until_said() { until grep -rq "$1" "$folder/said"; do sleep 0.05; done; }
+"$NETHOSTS_MPIRUN" --output-filename "$folder/said" "$@" &
+job=$!
+until_all_began
+"$NETHOSTS_RUN" 2 ip link set eth0 down
+until_said "no sign of life"
+kill -0 $job && echo "goes on waiting"
+"$NETHOSTS_RUN" 2 ip link set eth0 up
+touch "$folder/stop"
+wait $job
+EOS
+chmod +x "$scratch/unplugs.sh"
+unplugged() { # MCA-OPTIONS...
+    export folder=$scratch/unplugged
+    rm -rf "$folder"
+    mkdir "$folder"
+    # shellcheck disable=SC2086 # options
+    timeout -k 5 "${watchdog:-300}" "$nethosts" --shell 2 1 "$scratch/unplugs.sh" $myr \
+        --mca coll ^nicbarr "$@" "$programs/overdue" --folder "$folder" --ledger "$scratch/ledger" \
+        > "$scratch/out" 2>&1 && said "^ok"
+}
+says_who() { # once on each host, at the most
+    local lines
+    lines=$(grep -rhE "nicbarr: ${component%_myr} myr: for [0-9]+ s no sign of life of (host|10\.77\.0\.)[12] \(10\.77\.0\.[12]:[0-9]+, process .*under way to; they go on waiting" \
+        "$scratch/unplugged/said" | wc -l)
+    [ "$lines" -ge 1 ] && [ "$lines" -le 2 ]
+}
+
 messages_on_hosts() {
+    check "a host is unplugged: the job goes on" unplugged --mca "${component}_warn" 2
+    check "it waits for it" said "^goes on waiting"
+    check "a line says which host" says_who
     check "2 hosts" on_hosts 2 1 "$programs/pt2pt" --rounds 8
     check "3 hosts with 2 processes each" on_hosts 3 2 "$programs/pt2pt" --rounds 3
     check "threads, 2 hosts with 2 processes each" on_hosts 2 2 "$programs/pt2pt" --rounds 2 \

@@ -77,6 +77,8 @@ refused() { ! job 1 $myr "$@" $quiet_ledger; }
     check "says why" said "nicbarr: mtl myr: not used: there is no network to use"
     check "a wrong parameter" refused --mca mtl_myr_buffers 1
     check "says what" said "mtl_myr_buffers is 1, but goes from"
+    check "another one" refused --mca mtl_myr_warn -1
+    check "says what of that" said "mtl_myr_warn is -1, but goes from"
     check "a number beyond an int" refused --mca mtl_myr_buffers 4294967328
     check "says what, too" said "mtl_myr_buffers is 4294967328, but goes from"
 }

@@ -71,7 +71,6 @@ static struct {
     struct wire wire;
     struct host hosts[HOSTS];
     uint32_t keys;   /* of ports, so far */
-    bool parted;     /* a NIC was told that the other one is gone */
     bool tainted[2]; /* a host on it was wild: what it sent then may still come */
     uint8_t lose;    /* bit n: the nth packet from now on is lost */
     uint32_t nrecorded;
@@ -293,7 +292,7 @@ static void note_arrival(struct host *host, const uint8_t *memory, const struct 
             found = sender->sending[t].arrived = true;
         }
     }
-    CHECK(found || w.parted); /* nobody was told before that it is sent, or never will be */
+    CHECK(found); /* nobody was told before that it is sent, or never will be */
 }
 
 static void take_message(struct host *host, const struct mcp_event *event)
@@ -327,8 +326,7 @@ static void take_end(struct host *host, const struct mcp_event *event)
         if (!w.tainted[host->nic->number] && !receiver->wild && letter->bytes >= sizeof(*letter)) {
             CHECK(MCP_SENT != event->type || receiver->key != letter->to_key ||
                   host->sending[event->what].arrived);
-            CHECK(MCP_SENT == event->type || MCP_FAILED_GONE == event->why ||
-                  !host->sending[event->what].arrived);
+            CHECK(MCP_SENT == event->type || !host->sending[event->what].arrived);
         }
     }
     ASAN_POISON_MEMORY_REGION(host->out[event->what], LONGEST);
@@ -544,8 +542,8 @@ static void connect_to(uint32_t n, uint32_t to, uint32_t mtu)
                     PEER == to ? NULL : &secret_of_two);
     for (uint32_t h = n; h < HOSTS; h += 2) {
         if (MCP_NO_CONNECTION == connection) {
-            const struct mcp_connection *c = mcp_connection_find(nic->mcp, other->mcp->key);
-            CHECK(NULL == c ? WIRE_CONNECTIONS == nic->mcp->messages.connections : c->gone);
+            CHECK(NULL == mcp_connection_find(nic->mcp, other->mcp->key));
+            CHECK(WIRE_CONNECTIONS == nic->mcp->messages.connections);
         } else if (PEER == to) {
             w.hosts[h].to_peer = connection;
         } else {
@@ -623,9 +621,8 @@ static uint32_t check_connection(const struct wire_nic *nic, const struct mcp_co
     CHECK(c->credit < c->window + MCP_WINDOW_MOST && 0 != c->fragment);
     CHECK(in_time(nic->mcp, c, c->retry_ns) && in_time(nic->mcp, c, c->resume_ns));
     CHECK(in_time(nic->mcp, c, c->acknowledge_ns));
-    CHECK(c->gone || c->base == c->next || 0 != c->retry_ns);
-    CHECK(c->gone || 0 == c->aside.first || 0 != c->resume_ns);
-    CHECK(!c->gone || (0 == c->queue.first && 0 == c->aside.first && 0 == c->retry_ns));
+    CHECK(c->base == c->next || 0 != c->retry_ns);
+    CHECK(0 == c->aside.first || 0 != c->resume_ns);
     if (0 != c->incoming.port) {
         CHECK(c->incoming.port <= m->nports && 0 != mcp_ports(nic->mcp)[c->incoming.port - 1].key);
         CHECK(c->incoming.received <= c->incoming.length);
@@ -686,6 +683,16 @@ static bool all_is_done(void)
     return true;
 }
 
+static void forget_the_liar(struct wire_nic *nic)
+{
+    for (uint32_t i = 0; i < nic->mcp->messages.connections; ++i) {
+        struct mcp_connection *c = &mcp_connections(nic->mcp)[i];
+        if (w.wire.nics[PEER].link == c->link) {
+            mcp_incoming_drop(nic->mcp, &nic->board, c);
+        }
+    }
+}
+
 /* Nothing is lost any more, and there are tokens: what is under way to open ports comes. A message
  * that a liar has begun holds a token until he is gone. */
 static void heal(void)
@@ -693,7 +700,7 @@ static void heal(void)
     w.wire.faults = (struct wire_faults){.delay_least_ns = 1000, .delay_most_ns = 1000};
     w.lose = 0;
     for (uint32_t n = 0; n < 2; ++n) {
-        mcp_peer_gone(w.wire.nics[n].mcp, &w.wire.nics[n].board, w.wire.nics[PEER].link);
+        forget_the_liar(&w.wire.nics[n]);
     }
     for (uint32_t h = 0; h < HOSTS; ++h) {
         if (0 != w.hosts[h].key) {
@@ -731,7 +738,7 @@ enum step {
     BAD_BUFFER,
     BELLS,
     CONNECT,
-    GONE,
+    LOOK_FOR_SILENCE,
     STEPS
 };
 
@@ -770,6 +777,20 @@ static void put_bad_token(struct input *in, struct host *host)
                   .to_port = (uint16_t)(kind & 0x80 ? to->number : WIRE_PORTS - 1 + kind % 3),
               });
     ring(host);
+}
+
+/* A port is told of a silence to somebody whom it sends to, and once. */
+static void look_for_silence(struct wire_nic *nic, uint8_t argument)
+{
+    const uint32_t number = argument / 2 % (WIRE_PORTS + 1), who = 1 + argument % 5;
+    const uint32_t least_ms = argument / 32 * 10;
+    struct mcp_unheard unheard;
+    for (uint32_t told = 0;
+         mcp_messages_unheard(nic->mcp, &nic->board, number, who, least_ms, &unheard); ++told) {
+        CHECK(told < nic->mcp->messages.connections);
+        CHECK(unheard.connection < nic->mcp->messages.connections);
+        CHECK(unheard.link - 1 < NICS && unheard.silence_ms >= least_ms);
+    }
 }
 
 static void send_to_peer(struct input *in, struct host *host)
@@ -869,12 +890,8 @@ static void take_one(struct input *in)
         connect_to(argument % 2, argument & 2 ? PEER : 1 - argument % 2,
                    argument & 4 ? 0 : MTU - argument % 16);
         break;
-    case GONE:
-        if (0 == argument / 2 % 4) {
-            w.parted = true;
-        }
-        mcp_peer_gone(nic->mcp, &nic->board,
-                      w.wire.nics[0 == argument / 2 % 4 ? 1 - argument % 2 : PEER].link);
+    case LOOK_FOR_SILENCE:
+        look_for_silence(nic, argument);
         break;
     case STEPS:
         break;
@@ -891,11 +908,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         check_nic(&w.wire.nics[0]);
         check_nic(&w.wire.nics[1]);
     }
-    if (!w.parted) {
-        heal();
-        check_nic(&w.wire.nics[0]);
-        check_nic(&w.wire.nics[1]);
-    }
+    heal();
+    check_nic(&w.wire.nics[0]);
+    check_nic(&w.wire.nics[1]);
     end();
     return 0;
 }

@@ -139,6 +139,16 @@ bool myr_port_look(struct myr_port *port, struct myr_received *received)
     return any;
 }
 
+bool myr_port_unheard(struct myr_port *port, uint32_t who, uint32_t least_s,
+                      struct myr_unheard *unheard)
+{
+    (void)port;
+    (void)who;
+    (void)least_s;
+    (void)unheard;
+    return false;
+}
+
 struct myr_intake myr_port_intake(const struct myr_port *port)
 {
     (void)port;

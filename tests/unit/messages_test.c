@@ -834,44 +834,75 @@ static void full_table(void **state)
     end(&w);
 }
 
-static void peer_gone(void **state)
+static bool is_unheard(struct world *w, uint32_t h, uint32_t who, uint32_t least_s,
+                       struct mcp_unheard *unheard)
+{
+    struct host *host = &w->hosts[h];
+    return mcp_messages_unheard(host->nic->mcp, &host->nic->board, host->number, who,
+                                1000 * least_s, unheard);
+}
+
+static void expect_silence(struct world *w, uint32_t h, uint32_t who, uint32_t least_s,
+                           uint32_t from)
+{
+    struct mcp_unheard unheard;
+    assert_true(is_unheard(w, h, who, least_s, &unheard));
+    assert_int_equal(unheard.connection, w->hosts[h].connection[from]);
+    assert_int_equal(unheard.link, w->hosts[from].nic->link);
+    assert_true(unheard.silence_ms >= 1000 * least_s);
+    assert_false(is_unheard(w, h, who, least_s, &unheard)); /* it was told */
+}
+
+/* A NIC that is out of reach is told of, once to each who asks and has messages for it; they go on
+ * waiting. What counts is time in which it was asked, not time. */
+static void silence(void **state)
 {
     (void)state;
     struct world w;
+    struct mcp_unheard unheard;
     begin(&w, 3, 6, crew_seed());
+    assert_true(provide(&w.hosts[1], LONGEST) && provide(&w.hosts[1], LONGEST));
+    assert_true(send(&w, 0, 1, 100000));
+    assert_true(send(&w, 0, 4, 100)); /* who has no token: it refuses, and so is heard of */
+    pass(&w, 5 * SECOND);
+    assert_false(is_unheard(&w, 0, 1, 1, &unheard));
+    assert_int_equal(w.hosts[0].under_way, 1);
+
+    w.wire.nics[1].unplugged = true;
+    assert_true(send(&w, 0, 1, 10000));
+    pass(&w, 9 * SECOND);
+    assert_false(is_unheard(&w, 0, 1, 10, &unheard));
+    pass(&w, 2 * SECOND);
+    expect_silence(&w, 0, 1, 10, 1);
+    expect_silence(&w, 0, 2, 10, 1);                  /* another job */
+    assert_false(is_unheard(&w, 3, 3, 10, &unheard)); /* another port: nothing for it */
+    assert_true(send(&w, 0, 1, 1));
+    pass(&w, 60 * SECOND);
+    assert_false(is_unheard(&w, 0, 1, 10, &unheard));
+    assert_int_equal(w.hosts[0].failed, 0);
+
+    w.wire.nics[1].unplugged = false; /* they were not lost */
     while (provide(&w.hosts[1], LONGEST)) {
     }
-    while (provide(&w.hosts[0], LONGEST)) {
-    }
-    assert_true(send(&w, 0, 1, 100000));
-    assert_true(send(&w, 0, 4, 100)); /* who has no token */
-    assert_true(send(&w, 1, 0, 100000));
-    for (int i = 0; i < 30; ++i) {
-        wire_next(&w.wire);
-    }
-    w.wire.nics[1].unplugged = true;
+    assert_true(provide(&w.hosts[4], LONGEST));
     pass(&w, SECOND);
-    assert_int_equal(w.hosts[0].under_way, 2);
-    struct wire_nic *nic = w.hosts[0].nic;
-    mcp_peer_gone(nic->mcp, &nic->board, w.hosts[1].nic->link);
-    look_all(&w);
-    assert_int_equal(w.hosts[0].failed, 2);
-    assert_int_equal(w.hosts[0].why, MCP_FAILED_GONE);
+    assert_int_equal(w.hosts[0].under_way, 0);
+    assert_int_equal(w.hosts[1].received + w.hosts[4].received, 4);
+
+    w.wire.nics[1].unplugged = true; /* another silence */
     assert_true(send(&w, 0, 1, 1));
-    look_all(&w);
-    assert_int_equal(w.hosts[0].failed, 3);
-    assert_int_equal(meet(nic, w.hosts[1].nic), MCP_NO_CONNECTION);
-    assert_true(provide(&w.hosts[2], 10) && send(&w, 0, 2, 10)); /* others are there still */
-    for (uint32_t i = 0; i < RECEIVES; ++i) { /* with all of the receive tokens */
-        assert_true(send(&w, 2, 0, 10));
-    }
+    pass(&w, 11 * SECOND);
+    expect_silence(&w, 0, 1, 10, 1);
+
+    w.wire.nics[1].unplugged = false;
     pass(&w, SECOND);
-    assert_int_equal(w.hosts[2].received, 1);
-    assert_int_equal(w.hosts[0].received, RECEIVES);
-    w.wire.nics[1].unplugged = false; /* too late */
+    w.wire.nics[1].unplugged = true;
+    assert_true(send(&w, 0, 1, 1));
+    w.wire.now_ns += 60 * SECOND; /* nobody has run this NIC, and nobody was asked */
     pass(&w, SECOND);
-    assert_int_equal(w.hosts[0].received, RECEIVES);
-    assert_true(nic->mcp->counters.dropped_implausible > 0);
+    assert_false(is_unheard(&w, 0, 1, 10, &unheard));
+    close_port(&w.hosts[0]);
+    assert_false(is_unheard(&w, 0, 1, 1, &unheard));
     end(&w);
 }
 
@@ -1515,9 +1546,6 @@ static void links_are_held_once(void **state)
     nic->mcp->messages.nconnections = 1;
     assert_int_equal(meet(nic, &w.wire.nics[2]), MCP_NO_CONNECTION);
     assert_int_equal(nic->held[2], 0);
-    mcp_peer_gone(nic->mcp, &nic->board, other->link);
-    assert_int_equal(meet(nic, other), MCP_NO_CONNECTION);
-    assert_int_equal(nic->held[1], 1);
     end(&w);
 }
 
@@ -1535,7 +1563,7 @@ int main(void)
         cmocka_unit_test(bad_tokens),
         cmocka_unit_test(random_rings),
         cmocka_unit_test(full_table),
-        cmocka_unit_test(peer_gone),
+        cmocka_unit_test(silence),
         cmocka_unit_test(strange_packets),
         cmocka_unit_test(traffic),
         cmocka_unit_test(coming_and_going),

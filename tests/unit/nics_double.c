@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <setjmp.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sched.h>
@@ -67,6 +68,12 @@ mcp_link myr_nic_link(struct myr_nic *nic, const struct myr_nic_name *name)
     assert_int_not_equal(myr_observe(nic->lock), 0);
     return 0 == name->count ? MCP_LINK_SENDER
                             : wire_hold(nic->below, mcp_ip_to_4(&name->address[0].ip));
+}
+
+void myr_nic_place_of(const struct myr_nic *nic, mcp_link link, char text[MCP_PLACE_TEXT])
+{
+    assert_int_equal(myr_observe(nic->lock), 1);
+    snprintf(text, MCP_PLACE_TEXT, "link %u", link);
 }
 
 uint32_t myr_nic_mtu(const struct myr_nic *nic, const struct myr_nic_name *name)

@@ -249,17 +249,10 @@ static void refusals(void **state)
     assert_int_equal(myr_port_send(a, &remote, out, 101, hear, &heard), MYR_OK);
     hear_soon(a, &heard, 1);
     assert_int_equal(heard.status, MYR_ERR_TOO_LONG);
-    w->wire.nics[1].unplugged = true;
-    assert_int_equal(myr_port_send(a, &remote, out, 100, hear, &heard), MYR_OK);
-    struct wire_nic *below = w->nics[0].below;
-    mcp_peer_gone(below->mcp, &below->board, w->wire.nics[1].link);
-    hear_soon(a, &heard, 2);
-    assert_int_equal(heard.status, MYR_ERR_GONE);
     struct myr_port_name name;
     struct myr_remote again;
     struct myr_error error;
     myr_port_get_name(b, &name);
-    assert_int_equal(myr_port_connect(a, &name, &again, &error), MYR_ERR_GONE);
     name.nic.key += 100;
     name.nic.count = 0;
     assert_int_equal(myr_port_connect(a, &name, &again, &error), MYR_ERR_NOT_THERE);
@@ -271,6 +264,38 @@ static void refusals(void **state)
     ++name.nic.key;
     assert_int_equal(myr_port_connect(a, &name, &again, &error), MYR_ERR_FULL);
     assert_non_null(strstr(error.text, "16"));
+    myr_port_close(a);
+    myr_port_close(b);
+    nics_end(w);
+}
+
+/* A node that is out of reach is told of, and its messages are not lost. */
+static void silence(void **state)
+{
+    (void)state;
+    struct nics_double *w = nics_begin(crew_seed());
+    struct myr_port *a = open_port(&w->nics[0], 4), *b = open_port(&w->nics[1], 4);
+    const struct myr_remote remote = connect_ports(a, b);
+    uint8_t *out = myr_port_alloc(a, 100), *in = myr_port_alloc(b, 100);
+    struct heard heard = {0};
+    struct myr_unheard unheard;
+    w->wire.nics[1].unplugged = true;
+    assert_int_equal(myr_port_provide(b, in, 100), MYR_OK);
+    assert_int_equal(myr_port_send(a, &remote, out, 100, hear, &heard), MYR_OK);
+    wire_pass(&w->wire, UINT64_C(29) * 1000000000);
+    assert_false(myr_port_unheard(a, 1, 30, &unheard));
+    wire_pass(&w->wire, UINT64_C(2) * 1000000000);
+    assert_true(myr_port_unheard(a, 1, 30, &unheard));
+    assert_int_equal(unheard.connection, remote.connection);
+    assert_in_range(unheard.silence_s, 30, 31);
+    assert_string_equal(unheard.place, "link 2");
+    assert_false(myr_port_unheard(a, 1, 30, &unheard));
+    assert_false(myr_port_unheard(b, 1, 1, &unheard));
+    assert_int_equal(heard.count, 0);
+    w->wire.nics[1].unplugged = false;
+    hear_soon(a, &heard, 1);
+    assert_int_equal(heard.status, MYR_OK);
+    assert_false(myr_port_unheard(a, 2, 1, &unheard));
     myr_port_close(a);
     myr_port_close(b);
     nics_end(w);
@@ -656,6 +681,7 @@ int main(void)
         cmocka_unit_test(tokens),
         cmocka_unit_test(callbacks_send),
         cmocka_unit_test(refusals),
+        cmocka_unit_test(silence),
         cmocka_unit_test(signed_packets),
         cmocka_unit_test(no_keys),
         cmocka_unit_test(numbers),

@@ -619,6 +619,29 @@ static void much_waits(void **state)
     end(g);
 }
 
+/* Of a node that is not heard of, one of its endpoints is named. */
+static void silence(void **state)
+{
+    (void)state;
+    struct game *g = begin_with(&(struct myr_tagged_options){.direct = false}, crew_seed());
+    struct myr_unheard unheard;
+    uint64_t id;
+    g->w->wire.nics[1].unplugged = true;
+    (void)send_one(g, 0, 3, (struct mcp_envelope){0, 0, 1}, 8, false);
+    wire_pass(&g->w->wire, UINT64_C(31) * 1000000000);
+    assert_false(myr_tagged_unheard(g->t[2], 7, 30, &unheard, &id)); /* it has sent nothing */
+    assert_true(myr_tagged_unheard(g->t[0], 7, 30, &unheard, &id));
+    assert_true(1001 == id || 1003 == id);
+    assert_false(myr_tagged_unheard(g->t[0], 7, 30, &unheard, &id));
+    g->w->wire.nics[1].unplugged = false;
+    (void)receive_one(g, 3, anything, 8);
+    for (uint32_t n = 0; n < 10000 && !all_quiet(g); ++n) {
+        progress_all(g, 1);
+    }
+    assert_true(all_quiet(g));
+    end(g);
+}
+
 /* Whatever lies in the inlet or comes by the port, no byte is written where none belongs. */
 static void garbage(void **state)
 {
@@ -757,6 +780,7 @@ int main(void)
         cmocka_unit_test(room_is_used),
         cmocka_unit_test(much_waits),
         cmocka_unit_test(random_games),
+        cmocka_unit_test(silence),
         cmocka_unit_test(garbage),
         cmocka_unit_test(memory_is_shared_out),
         cmocka_unit_test(all_messages_have_room),
