@@ -115,7 +115,7 @@ static bool describe(const struct count *count, struct nicbarr_nodes *nodes)
     nodes->ranks = calloc(nodes->nodes, sizeof(*nodes->ranks));
     bool good = NULL != nodes->firsts && NULL != nodes->ranks;
     for (uint32_t r = count->size; good && r > 0; --r) { /* of a node's, the first comes last */
-        nodes->firsts[count->nodes.of[r - 1]] = count->peers[r - 1]->index;
+        nodes->firsts[count->nodes.of[r - 1]] = count->peers[r - 1]->number;
         nodes->ranks[count->nodes.of[r - 1]] = r - 1;
     }
     for (uint32_t r = 0; r < count->size; ++r) {

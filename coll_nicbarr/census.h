@@ -20,7 +20,7 @@
  * on; 0: it has none. */
 struct nicbarr_peer {
     uint32_t segment;
-    uint32_t index; /* in the segment */
+    uint32_t number; /* in the segment */
     uint32_t nic[NICBARR_NICS_MOST];
     uint8_t trouble; /* what keeps it from taking part: enum nicbarr_trouble, peers.h */
     bool sealed;     /* it has a public key: secrets may travel sealed */
@@ -43,7 +43,7 @@ struct nicbarr_nodes {
     uint32_t by;            /* the NIC whose sharing makes a node */
     uint32_t players;       /* bit n: NIC n can play between all of them */
     const struct myr_nic_name **names[NICBARR_NICS_MOST]; /* [nodes]; NULL where it cannot */
-    uint32_t *firsts; /* [nodes]: the index in its segment of each node's first process */
+    uint32_t *firsts; /* [nodes]: the number in its segment of each node's first process */
     uint32_t *ranks;  /* [nodes]: that process's rank */
     uint32_t *of;     /* [size]: the node of each rank; NULL for more than NICBARR_DATA_RANKS */
 };

@@ -253,7 +253,7 @@ static bool join_segment(struct nicbarr_hello *hello)
         return false;
     }
     hello->identity = myr_segment_identity(component->segment);
-    hello->index = myr_segment_index(component->segment);
+    hello->number = myr_segment_number(component->segment);
     myr_waiter_init(&component->waiter, component->segment, nicbarr_progress, &patience);
     return true;
 }

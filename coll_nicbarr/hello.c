@@ -8,7 +8,7 @@
  * are, each with as many addresses as it has, then why there is none. */
 struct head {
     uint32_t format; /* NICBARR_HELLO_FORMAT, in the sender's byte order, as all the rest */
-    uint32_t index;
+    uint32_t number;
     uint64_t identity, digest;
     uint8_t there; /* bit n: NIC n; bit 0: a public key */
     uint8_t later;
@@ -44,7 +44,7 @@ size_t nicbarr_hello_write(const struct nicbarr_hello *hello, uint8_t *bytes)
         .format = NICBARR_HELLO_FORMAT,
         .identity = hello->identity,
         .digest = hello->digest,
-        .index = hello->index,
+        .number = hello->number,
         .later = hello->later,
         .why = (uint16_t)strlen(hello->why),
     };
@@ -78,8 +78,10 @@ bool nicbarr_hello_read(const uint8_t *bytes, size_t count, struct nicbarr_hello
         head.why >= sizeof(hello->why) || count < sizeof(head) + key_bytes + head.why) {
         return false;
     }
-    *hello = (struct nicbarr_hello){
-        .identity = head.identity, .digest = head.digest, .index = head.index, .later = head.later};
+    *hello = (struct nicbarr_hello){.identity = head.identity,
+                                    .digest = head.digest,
+                                    .number = head.number,
+                                    .later = head.later};
     const uint8_t *why = bytes + count - head.why;
     bytes += sizeof(head);
     memcpy(&hello->key, bytes, key_bytes);

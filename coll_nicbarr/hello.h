@@ -18,12 +18,12 @@
 
 /* Of these words, and of all else that processes tell each other or do in step: the lower half
  * changes with that. A machine of the other byte order reads another number, and does not go on. */
-enum { NICBARR_HELLO_FORMAT = 0x4e420004 };
+enum { NICBARR_HELLO_FORMAT = 0x4e420005 };
 
 struct nicbarr_hello {
     uint64_t identity; /* of its segment; 0: it has none, and `why` says why */
     uint64_t digest;   /* of schedules, wire and parameters: who differs would disagree */
-    uint32_t index;    /* in the segment */
+    uint32_t number;   /* in the segment */
     bool later;        /* it opens more NICs when it meets another node's process: its job needed
                           none, or it had to wait for one */
     struct myr_public_key key; /* of its segment's pair; secrets for it are sealed with that */

@@ -74,7 +74,7 @@ static const char *share_segment(mca_coll_nicbarr_module_t *module, ompi_communi
                      (unsigned)name.vpid);
             why = text;
         } else {
-            module->homes[r] = myr_segment_home(component->segment, peers[r]->index);
+            module->homes[r] = myr_segment_home(component->segment, peers[r]->number);
             digest = nicbarr_digest(digest, &name, sizeof(name));
         }
     }
@@ -122,7 +122,7 @@ static uint32_t count_homes(const struct nicbarr_peer *const *peers, uint32_t si
     for (uint32_t r = 0; NULL != homes && r < size; ++r) {
         if (peers[r]->segment == peers[rank]->segment) {
             homes[neighbours++] =
-                myr_segment_home(mca_coll_nicbarr_component.segment, peers[r]->index);
+                myr_segment_home(mca_coll_nicbarr_component.segment, peers[r]->number);
         }
     }
     const uint32_t count = NULL == homes ? 0 : number_homes(homes, neighbours);

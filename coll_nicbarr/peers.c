@@ -123,7 +123,7 @@ static void describe_nics(struct nicbarr_peer *peer, const struct nicbarr_hello 
 static void describe(struct nicbarr_peer *peer, const struct nicbarr_hello *hello)
 {
     peer->segment = number_of(&segments, hello->identity, NULL);
-    peer->index = hello->index;
+    peer->number = hello->number;
     peer->later = hello->later;
     peer->sealed = myr_has_key(&hello->key);
     keep_key(peer->segment, &hello->key);

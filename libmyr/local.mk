@@ -32,7 +32,7 @@ if HAVE_VERBS
 libmyr_libmyr_la_SOURCES += \
     libmyr/verbs/calls.h libmyr/verbs/calls.c \
     libmyr/verbs/verbs.h libmyr/verbs/device.c libmyr/verbs/near.c libmyr/verbs/link.c \
-    libmyr/verbs/parcels.c libmyr/verbs/group.c libmyr/verbs/join.c \
+    libmyr/verbs/parcels.c libmyr/verbs/words.c libmyr/verbs/group.c libmyr/verbs/join.c \
     libmyr/verbs/thread.c libmyr/verbs/kind.c
 if HAVE_RDMACM
 libmyr_libmyr_la_SOURCES += libmyr/verbs/cm.h libmyr/verbs/route.c

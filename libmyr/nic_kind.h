@@ -43,7 +43,7 @@ struct myr_caps {
     uint32_t buffer;              /* bytes of data that a group can gather; 0: it carries none */
 };
 
-enum { MYR_BLOB_MOST = 256 /* bytes */ };
+enum { MYR_BLOB_MOST = 264 /* bytes */ };
 
 /* Where a process opens its NICs. */
 struct myr_site {

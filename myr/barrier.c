@@ -31,7 +31,7 @@ struct card {
     uint32_t version, size, nic; /* equal on all, as the algorithm */
     enum nicbarr_algorithm algorithm;
     uint32_t parameter;
-    uint32_t index;           /* in its segment, */
+    uint32_t number;          /* in its segment, */
     uint64_t segment;         /* which is this one */
     struct myr_nic_name name; /* of its NIC */
     struct mcp_secret secret; /* the one of process 0 counts */
@@ -46,7 +46,7 @@ static bool write_card(const struct myr_barrier *barrier, struct card *card)
     card->nic = host->nic;
     card->algorithm = barrier->plays.choice.algorithm;
     card->parameter = barrier->plays.choice.parameter;
-    card->index = myr_segment_index(host->segment);
+    card->number = myr_segment_number(host->segment);
     card->segment = myr_segment_identity(host->segment);
     nicbarr_kind(host->nic)->query(host->nics.nic[host->nic], &card->name);
     return myr_secret_draw(&card->secret);
@@ -55,7 +55,7 @@ static bool write_card(const struct myr_barrier *barrier, struct card *card)
 static bool agree(const struct card *cards, uint32_t size, char *why)
 {
     for (uint32_t r = 0; r < size; ++r) {
-        if (0 != memcmp(&cards[r], &cards[0], offsetof(struct card, index))) {
+        if (0 != memcmp(&cards[r], &cards[0], offsetof(struct card, number))) {
             return myr_refuse(why,
                               "process %u came with another size, algorithm or NIC than process 0, "
                               "or with another version of libmyr",
@@ -102,7 +102,7 @@ static enum nicbarr_counted count_nodes(struct myr_barrier *barrier, const struc
     if (NULL != peers && NULL != list) {
         for (uint32_t r = 0; r < size; ++r) {
             peers[r].segment = number_of_segment(cards, r);
-            peers[r].index = cards[r].index;
+            peers[r].number = cards[r].number;
             peers[r].nic[nic] = number_of_nic(cards, r);
             list[r] = &peers[r];
             names[r] = &cards[r].name;

@@ -40,7 +40,7 @@ struct myr_nic_members {
     uint32_t local;                          /* this one, 0 to locals - 1 */
     const struct myr_nic_name *const *names; /* [nodes]: their NICs */
     const uint32_t
-        *firsts; /* [nodes]: of their first processes (local 0) the index in the segment */
+        *firsts; /* [nodes]: of their first processes (local 0) the number in the segment */
     /* Bytes of a node's block, if there is room for so many, in a group that carries data
      * (nic_data.h), or of a broadcast. 0: it is for barriers. */
     uint32_t unit_most;

@@ -45,9 +45,9 @@ void myr_tell_processors(struct myr_sram_process *process)
     process->home = lowest(process->processors);
 }
 
-uint32_t myr_segment_home(const struct myr_segment *segment, uint32_t index)
+uint32_t myr_segment_home(const struct myr_segment *segment, uint32_t number)
 {
-    return segment->sram->process[index].home;
+    return segment->sram->process[number % MYR_PROCESSES].home;
 }
 
 const myr_word *myr_segment_population(const struct myr_segment *segment)

@@ -65,8 +65,8 @@ uint32_t myr_segment_pid_of(const struct myr_segment *segment, uint32_t number);
 /* Has the process with this number left or died? For `thoroughly` see myr_process_ended(). */
 bool myr_segment_gone(const struct myr_segment *segment, uint32_t number, bool thoroughly);
 
-/* The lowest processor that process `index` might run on when it joined. */
-uint32_t myr_segment_home(const struct myr_segment *segment, uint32_t index);
+/* The lowest processor that the process with this number might run on when it joined. */
+uint32_t myr_segment_home(const struct myr_segment *segment, uint32_t number);
 
 /* Bytes of memory the segment takes at present, of the whole node. */
 size_t myr_segment_bytes(const struct myr_segment *segment);

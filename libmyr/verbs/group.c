@@ -7,7 +7,7 @@
  * come and says what is to be sent next.
  *
  * Where a node is missing, a node that knows it tells its peers: it writes that node's number into
- * a word of theirs. They do the same.
+ * a word of theirs (words.c). They do the same.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -54,7 +54,8 @@ static void fail(struct myr_verbs *nic, const struct myr_verbs_group *own, uint3
     ++nic->shown->counters.failed;
     for (uint32_t p = 0; p < own->peers; ++p) {
         const struct myr_verbs_peer *peer = &own->peer[p];
-        myr_verbs_write_word(nic, peer->link, peer->told, peer->key, node + 1);
+        myr_verbs_write_word(nic, peer->link, peer->told, peer->told_key,
+                             myr_verbs_telling(peer->turn, node));
     }
     myr_verbs_wake(&own->mcp->done);
 }
@@ -103,11 +104,19 @@ static void offer(const struct myr_verbs_group *own)
     }
 }
 
+/* A node that is missing, as others have told, + 1; 0: none. */
+static uint32_t told_of(const struct myr_verbs_group *own)
+{
+    const uint32_t here = myr_observe(&own->shared->told), there = myr_observe(own->told);
+    const uint32_t nobody = myr_verbs_telling(own->turn, UINT32_MAX);
+    return 0 != here ? here : there > nobody && 0 == (there ^ nobody) >> 17 ? there - nobody : 0;
+}
+
 /* Begin what the node has arrived in, and go on. (A block is handed on before its epoch counts as
  * left: a root of this node arrives as soon as it has put its block down.) */
 MYR_HOT static void play(struct myr_verbs *nic, struct myr_verbs_group *own)
 {
-    const uint32_t told = myr_observe(&own->shared->told);
+    const uint32_t told = told_of(own);
     if (__builtin_expect(0 != told, 0)) {
         fail(nic, own, told - 1);
     }
@@ -158,6 +167,7 @@ static void give_back(struct myr_verbs *nic, struct myr_verbs_group *own)
         nic->shown->registered -= own->memory->length;
         (void)nic->device.calls->dereg_mr(own->memory);
     }
+    myr_verbs_word_give(nic, own);
     myr_record_leave(nic->segment, own->record);
     free(own);
 }

@@ -180,6 +180,9 @@ static enum myr_status make_part(const struct myr_nic_group *group,
     pthread_mutex_lock(&nic->mutex);
     enum myr_status status = hold_links(nic, own, members, &peers, blob, error);
     if (MYR_OK == status) {
+        status = myr_verbs_word_take(nic, own, error);
+    }
+    if (MYR_OK == status) {
         status = register_it(nic, own, layout.behind, error);
     }
     pthread_mutex_unlock(&nic->mutex);
@@ -190,7 +193,9 @@ static enum myr_status make_part(const struct myr_nic_group *group,
         myr_verbs_device_address(&nic->device, &blob->address);
         blob->key = own->memory->rkey;
         blob->arrivals = (uintptr_t)mcp_group_arrivals(own->mcp);
-        blob->told = (uintptr_t)&own->shared->told;
+        blob->told = (uintptr_t)own->told;
+        blob->told_key = nic->words.memory->rkey;
+        blob->turn = own->turn;
         blob->landing = (uintptr_t)own->landing;
     }
     return status;
@@ -290,6 +295,8 @@ static enum myr_status connect_all(struct myr_verbs *nic, struct myr_verbs_group
         peer->key = blob.key;
         peer->arrivals = blob.arrivals;
         peer->told = blob.told;
+        peer->told_key = blob.told_key;
+        peer->turn = blob.turn;
         peer->landing = blob.landing;
         status =
             myr_verbs_connect(nic, peer->link, &blob.address,

@@ -66,8 +66,14 @@ enum myr_status myr_verbs_open(struct myr_segment *segment, const struct myr_ver
     if (NULL == nic) {
         return myr_fail(error, MYR_ERR_OUT_OF_MEMORY, 0, "out of memory");
     }
-    const enum myr_status status =
+    enum myr_status status =
         myr_verbs_device_open(calls, wanted, myr_segment_index(segment), &nic->device, error);
+    if (MYR_OK == status) {
+        status = myr_verbs_words_open(nic, error);
+        if (MYR_OK != status) {
+            myr_verbs_device_close(&nic->device);
+        }
+    }
     if (MYR_OK != status) {
         free(nic);
         return status;
@@ -84,6 +90,7 @@ void myr_verbs_close(struct myr_verbs *nic)
     myr_verbs_thread_stop(nic);
     myr_verbs_hang_up(nic);
     myr_verbs_clear(nic);
+    myr_verbs_words_close(nic);
     myr_verbs_device_close(&nic->device);
     pthread_mutex_destroy(&nic->mutex);
     if (NULL != nic->record) {

@@ -8,6 +8,7 @@
  *   route.c    librdmacm: the way to another node's device
  *   link.c     queue pairs to other processes; writing into their memory
  *   parcels.c  messages that carry data, and broadcasts
+ *   words.c    words by which other nodes tell of one that is missing
  *   group.c    groups that are played so
  *   join.c     making them
  *   thread.c   a thread that plays them
@@ -18,8 +19,15 @@
  * received, and nobody waits for a completion. A process that waits polls its own memory.
  *
  * Of a node's processes in a group, the first one plays it: it has the queue pairs. The others
- * arrive in the node's memory, and wait for the release there. Messages of a node come by one queue
- * pair each way, so they come in order: a record never goes back.
+ * arrive in the node's memory, and wait for the release there.
+ *
+ * Three orders are relied on, which a reliable queue pair has. Requests are reported in the order
+ * in which they were posted. Of two writes to the same bytes the second one stays (ibv_reg_mr(3),
+ * "ordering semantics", where memory is registered without a flag for another order): so a record
+ * never goes back, and needs no second word for odd epochs. And a card takes the packets of a write
+ * in their order: whoever has seen the last one's word may give back the memory (parcels.c). No
+ * order is relied on between writes to different words, or to different processes. That memory is
+ * polled at all is more than InfiniBand promises. Cards and machines that others poll on do it.
  *
  * Connections are reliable, so nothing is ever asked for or sent again here. Who waits for long
  * writes nothing, now and then, to the processes that it waits for: their cards acknowledge it as
@@ -79,7 +87,7 @@ struct myr_verbs_way {
 /* A connection to another process. */
 struct myr_verbs_link {
     uint64_t node;    /* that process's: the identity of its segment, */
-    uint32_t process; /* ... and its index there */
+    uint32_t process; /* ... and its number there, which no other process ever gets */
     uint32_t place;   /* among this NIC's links */
     struct ibv_qp *qp;
     uint32_t remote;            /* its queue pair's number; 0: not connected */
@@ -92,15 +100,37 @@ struct myr_verbs_link {
 
 /* What a node's processes share of a group besides itself; their arrivals follow. */
 struct myr_verbs_shared {
-    myr_word told; /* the number of a node that is missing + 1; written by other nodes */
+    myr_word told; /* the number of a node that is missing + 1; by those that do not play */
 };
+
+/*
+ * Words by which other nodes tell that a node is missing, one for each group that is played. Who
+ * tells does not know whether this node is through with the group, and has left it. So these words
+ * are no part of a group's memory: they are registered as long as the NIC is open, or a late write
+ * would break a connection that other groups need. A word that a group has given back goes to
+ * another one some time, with another turn. What is told has the turn in it.
+ */
+enum { MYR_VERBS_WORDS = 4096, MYR_VERBS_TURNS = 1 << 15 };
+struct myr_verbs_words {
+    struct ibv_mr *memory;
+    myr_word *word;
+    uint32_t taken, given;          /* how many words, of all time; these wrap around */
+    uint16_t free[MYR_VERBS_WORDS]; /* in the order in which they came back */
+    uint16_t turn[MYR_VERBS_WORDS]; /* 1 to MYR_VERBS_TURNS - 1 */
+};
+
+static inline uint32_t myr_verbs_telling(uint32_t turn, uint32_t node)
+{
+    return turn << 17 | (node + 1);
+}
 
 /* Another node that this one sends to or waits for. */
 struct myr_verbs_peer {
     uint32_t node;
     struct myr_verbs_link *link;
-    uint32_t key;
+    uint32_t key, told_key;
     uint64_t arrivals, told, landing; /* addresses there */
+    uint32_t turn;                    /* of the word `told` */
     uint32_t posted; /* the link's last request that reads this group's memory; 0: none has */
 };
 
@@ -115,7 +145,9 @@ struct myr_verbs_peer {
 struct myr_verbs_group {
     struct mcp_group *mcp;
     struct myr_verbs_shared *shared;
-    myr_word *arrivals; /* of this node's processes */
+    const myr_word *told; /* by other nodes; NULL: it has no such word */
+    uint32_t turn;        /* ... the word's */
+    myr_word *arrivals;   /* of this node's processes */
     struct myr_record *record;
     uint32_t locals;
     bool plays;
@@ -139,6 +171,7 @@ struct myr_verbs {
     struct myr_verbs_group *left;   /* that it has left, and cards may yet write or read */
     uint32_t links, groups;
     uint32_t next; /* which group is looked at next, see group.c */
+    struct myr_verbs_words words;
     struct myr_verbs_thread *thread;
     struct myr_verbs_shown *shown;
     struct myr_record *record;     /* where that lies; NULL: there was no room, so it is */
@@ -257,6 +290,16 @@ void myr_verbs_hand_on(struct myr_verbs *nic, struct myr_verbs_group *own);
 /* The slot of a broadcast. */
 struct mcp_bcast_slot *myr_verbs_slot(const struct myr_verbs_group *own, uint32_t number);
 
+/* ---- words.c ---- */
+
+enum myr_status myr_verbs_words_open(struct myr_verbs *nic, struct myr_error *error);
+void myr_verbs_words_close(struct myr_verbs *nic);
+
+/* Give a group a word; and take it back, if it has one. With the mutex. */
+enum myr_status myr_verbs_word_take(struct myr_verbs *nic, struct myr_verbs_group *own,
+                                    struct myr_error *error);
+void myr_verbs_word_give(struct myr_verbs *nic, struct myr_verbs_group *own);
+
 /* ---- thread.c ---- */
 
 /* Have a thread go on with all groups that this process plays; and end it, if there is one. */
@@ -298,10 +341,11 @@ enum myr_status myr_verbs_join(struct myr_verbs *nic, const struct myr_nic_membe
 enum { MYR_VERBS_PEERS = 52 };
 struct myr_verbs_blob {
     struct myr_verbs_address address;
-    uint32_t key;                         /* of the memory that all of the following lie in */
-    uint64_t arrivals;                    /* addresses: its arrival records, */
-    uint64_t told;                        /* ... the word for a node that is missing, */
+    uint32_t key;                         /* of the group's memory, */
+    uint64_t arrivals;                    /* ... where its arrival records are, */
     uint64_t landing;                     /* ... and its landing places */
+    uint64_t told;                        /* the word for a node that is missing, */
+    uint32_t told_key, turn;              /* ... the key of its memory, and its turn */
     uint32_t queue_pair[MYR_VERBS_PEERS]; /* for each of its peers, by their numbers */
 };
 _Static_assert(sizeof(struct myr_verbs_blob) <= MYR_BLOB_MOST, "it travels as a blob");

@@ -28,7 +28,7 @@ static struct {
 
 static bool is_same(const struct nicbarr_hello *a, const struct nicbarr_hello *b)
 {
-    return a->identity == b->identity && a->digest == b->digest && a->index == b->index &&
+    return a->identity == b->identity && a->digest == b->digest && a->number == b->number &&
            a->later == b->later && 0 == memcmp(a->nic, b->nic, sizeof(a->nic)) &&
            0 == strcmp(a->why, b->why);
 }
@@ -69,7 +69,7 @@ static void describe(uint32_t rank)
 {
     w.peers[rank] = &w.peer[rank];
     w.peer[rank].segment = number_of(0, rank, w.hello[rank].identity);
-    w.peer[rank].index = w.hello[rank].index;
+    w.peer[rank].number = w.hello[rank].number;
     for (uint32_t nic = 1; nic < NICS; ++nic) {
         w.peer[rank].nic[nic] = number_of(nic, rank, w.hello[rank].nic[nic].key);
     }

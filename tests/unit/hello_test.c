@@ -29,7 +29,7 @@ static struct nicbarr_hello some_hello(uint64_t *random, uint32_t nics, size_t w
     memset(&hello, 0, sizeof(hello));
     hello.identity = crew_random(random);
     hello.digest = crew_random(random);
-    hello.index = (uint32_t)crew_random(random);
+    hello.number = (uint32_t)crew_random(random);
     hello.later = 0 == crew_below(random, 2);
     if (0 == crew_below(random, 2)) {
         fill_random(random, &hello.key, sizeof(hello.key));
@@ -50,7 +50,7 @@ static void expect_equal(const struct nicbarr_hello *one, const struct nicbarr_h
 {
     assert_int_equal(one->identity, other->identity);
     assert_int_equal(one->digest, other->digest);
-    assert_int_equal(one->index, other->index);
+    assert_int_equal(one->number, other->number);
     assert_int_equal(one->later, other->later);
     assert_memory_equal(&one->key, &other->key, sizeof(one->key));
     assert_memory_equal(&one->nic[1], &other->nic[1], sizeof(one->nic) - sizeof(one->nic[0]));

@@ -129,7 +129,7 @@ enum { MOST = 100 };
 struct board {
     _Atomic uint32_t come[8]; /* to each meeting point */
     uint64_t identity[MOST];
-    uint32_t index[MOST], home[MOST], processors[MOST];
+    uint32_t index[MOST], number[MOST], home[MOST], processors[MOST];
     bool oversubscribed[MOST];
     uint32_t size;
     cpu_set_t bound[MOST]; /* none: leave it as it is */
@@ -1245,13 +1245,13 @@ static void be_counted(uint32_t rank, void *context)
     }
     CREW_CHECK(MYR_OK == myr_segment_join(folder, LIMIT, &segment, NULL), "cannot join");
     meet(0);
-    board->index[rank] = myr_segment_index(segment);
-    board->home[rank] = myr_segment_home(segment, myr_segment_index(segment));
+    board->number[rank] = myr_segment_number(segment);
+    board->home[rank] = myr_segment_home(segment, myr_segment_number(segment));
     board->oversubscribed[rank] = myr_segment_oversubscribed(segment);
     board->processors[rank] = myr_segment_processors(segment);
     meet(1);
     for (uint32_t q = 0; q < board->size; ++q) {
-        CREW_CHECK(board->home[q] == myr_segment_home(segment, board->index[q]),
+        CREW_CHECK(board->home[q] == myr_segment_home(segment, board->number[q]),
                    "others see %u elsewhere", q);
     }
     meet(2);
@@ -1355,7 +1355,7 @@ static void census_of_many_processors(void **state)
     }
     for (int m = 0; m < MEMBERS; ++m) {
         pretended = &sets[m];
-        assert_int_equal(myr_segment_home(segments[m], myr_segment_index(segments[m])),
+        assert_int_equal(myr_segment_home(segments[m], myr_segment_number(segments[m])),
                          members[m].first);
         assert_int_equal(myr_segment_oversubscribed(segments[m]), members[m].oversubscribed);
         assert_int_equal(myr_segment_processors(segments[m]), 1024);
@@ -1379,7 +1379,7 @@ static void population(void **state)
     CPU_SET(processor(1), &one);
     struct myr_segment *self = join(folder, LIMIT);
     const myr_word *word = myr_segment_population(self);
-    const uint32_t home = myr_segment_home(self, 0);
+    const uint32_t home = myr_segment_home(self, myr_segment_number(self));
 
     uint32_t before = myr_observe(word);
     assert_false(myr_segment_oversubscribed(self));
@@ -1388,7 +1388,7 @@ static void population(void **state)
     assert_false(myr_segment_oversubscribed(self));
     assert_int_not_equal(myr_observe(word), before);
     assert_int_equal(myr_segment_processors(self), 1);
-    assert_int_equal(myr_segment_home(self, 0), home); /* of when it came */
+    assert_int_equal(myr_segment_home(self, myr_segment_number(self)), home); /* of when it came */
 
     before = myr_observe(word);
     struct myr_segment *other = join(folder, LIMIT);

@@ -106,6 +106,12 @@ struct world {
     uint64_t random;
 };
 
+/* As processes tell others which one they are. */
+static uint32_t process_of(const struct myr_segment *segment)
+{
+    return myr_segment_number(segment);
+}
+
 /* `routed` has a bit for each node: does it have librdmacm? `wanted` is each one's port; NULL: any.
  */
 static struct world *world_on(const struct verbs_double_device *card, uint32_t nodes,
@@ -120,6 +126,7 @@ static struct world *world_on(const struct verbs_double_device *card, uint32_t n
         assert_int_equal(myr_segment_join(NULL, SEGMENT, &world->segment[n], NULL), MYR_OK);
         world->name[n].key = myr_segment_identity(world->segment[n]);
         world->names[n] = &world->name[n];
+        world->firsts[n] = process_of(world->segment[n]);
         for (uint32_t l = 0; l < locals; ++l) {
             assert_int_equal(myr_verbs_open(world->segment[n],
                                             0 != (routed >> n & 1) ? &world->routed : &world->plain,
@@ -469,7 +476,7 @@ static struct nicbarr_choice any_choice(uint64_t *random, uint32_t nodes)
 /* Until nothing is held but pairs, and what each device takes. */
 static void wait_for_quiet(struct world *world)
 {
-    while (verbs_double_held() != verbs_double_pairs() + 3 * world->nodes * world->locals) {
+    while (verbs_double_held() != verbs_double_pairs() + 4 * world->nodes * world->locals) {
         myr_verbs_poll(world->member[crew_below(&world->random, world->nodes)][0].nic);
         (void)verbs_double_step();
     }
@@ -505,7 +512,7 @@ static void play_game(uint64_t *random, uint32_t unit_most, bool broadcasts)
         leave(world, g);
     }
     if (0 == unit_most) { /* all is said and done */
-        assert_int_equal(verbs_double_held(), verbs_double_pairs() + 3 * nodes * locals);
+        assert_int_equal(verbs_double_held(), verbs_double_pairs() + 4 * nodes * locals);
     } else if (0 != crew_below(random, 4)) {
         wait_for_quiet(world);
     }
@@ -690,6 +697,84 @@ static void test_last_words(void **state)
         myr_nic_group_leave(&second->group[0]);
         world_free(world);
     }
+}
+
+/* A node is through with the last barrier and leaves, while another one still waits in it, and
+ * gives up. What that one tells finds no group any more, and breaks no connection: other groups
+ * need it. */
+static void test_told_after_leaving(void **state)
+{
+    uint64_t random = crew_seed() + 6;
+    (void)state;
+    for (uint32_t game = 0; game < 100; ++game) {
+        struct world *world = world_new(3, 1, crew_random(&random));
+        struct myr_nic_group *waits = &world->member[1][0].group[0];
+        world->groups = 1;
+        world->unit_most = 0 == game % 2 ? 0 : 64;
+        assert_true(join(world, 0, (struct nicbarr_choice){NICBARR_DISSEMINATION, 2, 1}));
+        for (uint32_t n = 0; n < 3; ++n) {
+            (void)myr_nic_group_arrive(&world->member[n][0].group[0]);
+        }
+        while (1 != *world->member[0][0].group[0].done) {
+            (void)verbs_double_step();
+            myr_verbs_poll(world->member[0][0].nic);
+        }
+        myr_nic_group_leave(&world->member[0][0].group[0]);
+        while (verbs_double_step()) {
+            myr_verbs_poll(world->member[0][0].nic); /* its memory is given back */
+        }
+        assert_int_equal(*waits->done, 0);
+        world->member[0][0].left[0] = true;
+        struct myr_verbs_words *words = &world->member[0][0].nic->words;
+        if (game % 4 < 2) { /* the next group has the word of this one */
+            words->taken = words->given - 1;
+        }
+        myr_nic_group_fail(waits, 2);
+        assert_true(join(world, 1, (struct nicbarr_choice){NICBARR_DISSEMINATION, 2, 1}));
+        for (uint32_t n = 0; n < 3; ++n) {
+            (void)myr_nic_group_arrive(&world->member[n][0].group[1]);
+        }
+        for (uint32_t n = 0, turns = 0; n < 3; ++turns) {
+            struct myr_nic_group *group = &world->member[n][0].group[1];
+            assert_in_range(turns, 0, 100000);
+            (void)group->player->poll(group);
+            (void)verbs_double_step();
+            n += 1 == *group->done && !myr_nic_group_over(group);
+        }
+        leave(world, 0);
+        leave(world, 1);
+        world_free(world);
+        assert_int_equal(verbs_double_held(), 0);
+    }
+}
+
+/* The next process at a place in the node's segment, as of a job that is spawned when another one
+ * has ended, gets connections of its own. */
+static void test_the_next_process(void **state)
+{
+    struct world *world = world_new(2, 1, crew_seed());
+    const struct nicbarr_choice choice = {NICBARR_DISSEMINATION, 1, 1};
+    (void)state;
+    world->groups = 1;
+    for (uint32_t round = 0; round < 3; ++round) {
+        assert_true(join(world, 0, choice));
+        while (!is_over(world, 3)) {
+            move(world, 3);
+        }
+        leave(world, 0);
+        const int kept = dup(myr_segment_fd(world->segment[1]));
+        const uint32_t index = myr_segment_index(world->segment[1]);
+        myr_verbs_close(world->member[1][0].nic);
+        myr_segment_leave(world->segment[1]);
+        assert_int_equal(myr_segment_join_fd(kept, &world->segment[1], NULL), MYR_OK);
+        assert_int_equal(myr_segment_index(world->segment[1]), index);
+        world->firsts[1] = process_of(world->segment[1]);
+        assert_int_equal(
+            myr_verbs_open(world->segment[1], &world->plain, NULL, &world->member[1][0].nic, NULL),
+            MYR_OK);
+    }
+    world_free(world);
+    assert_int_equal(verbs_double_held(), 0);
 }
 
 /* Who lives, and is late, is heard of; so nobody takes it for dead. */
@@ -1138,6 +1223,8 @@ int main(void)
         cmocka_unit_test(test_card_is_gone),
         cmocka_unit_test(test_root_is_late_or_gone),
         cmocka_unit_test(test_last_words),
+        cmocka_unit_test(test_told_after_leaving),
+        cmocka_unit_test(test_the_next_process),
         cmocka_unit_test(test_late_ones_are_heard_of),
         cmocka_unit_test(test_refusals),
         cmocka_unit_test(test_devices),

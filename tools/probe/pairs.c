@@ -26,7 +26,7 @@ struct letter {
     uint8_t has[PROBE_NICS];
     struct myr_nic_name name[PROBE_NICS];
     struct mcp_secret secret; /* that of the lower host counts */
-    uint32_t process;         /* its index in its segment */
+    uint32_t process;         /* its number in its segment */
 };
 
 /* The two hosts' processes that try a NIC. */
@@ -153,7 +153,7 @@ static void try_nic(struct pair *pair, int number)
 static void write_letter(const struct probe *probe, struct letter *letter)
 {
     *letter =
-        (struct letter){.process = NULL == probe->segment ? 0 : myr_segment_index(probe->segment)};
+        (struct letter){.process = NULL == probe->segment ? 0 : myr_segment_number(probe->segment)};
     memcpy(letter->host, probe->host, sizeof(letter->host));
     for (int n = 0; n < probe->nics; ++n) {
         letter->has[n] = NULL != probe->nic[n].nic;

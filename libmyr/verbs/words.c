@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Words by which other nodes tell of one that is missing; see verbs.h.
+ *
+ * They come back in the order in which they are given again. So thousands of groups come and go
+ * before a word is another group's, and what is told so late has come by then, or its turn is over.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "libmyr/verbs/verbs.h"
+
+enum { PAGE = 4096, BYTES = MYR_VERBS_WORDS * sizeof(myr_word) };
+
+enum myr_status myr_verbs_words_open(struct myr_verbs *nic, struct myr_error *error)
+{
+    struct myr_verbs_words *words = &nic->words;
+    words->word = aligned_alloc(PAGE, BYTES); /* pages of their own: forked programs lack them */
+    if (NULL == words->word) {
+        return myr_fail(error, MYR_ERR_OUT_OF_MEMORY, 0, "out of memory");
+    }
+    memset(words->word, 0, BYTES);
+    words->memory = nic->device.calls->reg_mr(nic->device.pd, words->word, BYTES,
+                                              IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE);
+    if (NULL == words->memory) {
+        const int err = errno;
+        free(words->word);
+        return myr_fail(error, MYR_ERR_SYSTEM, err,
+                        "the RDMA device %s cannot register memory (is the limit of locked "
+                        "memory, ulimit -l, large enough?)",
+                        nic->device.name);
+    }
+    for (uint32_t w = 0; w < MYR_VERBS_WORDS; ++w) {
+        words->free[w] = (uint16_t)w;
+    }
+    words->given = MYR_VERBS_WORDS;
+    return MYR_OK;
+}
+
+void myr_verbs_words_close(struct myr_verbs *nic)
+{
+    (void)nic->device.calls->dereg_mr(nic->words.memory);
+    free(nic->words.word);
+}
+
+enum myr_status myr_verbs_word_take(struct myr_verbs *nic, struct myr_verbs_group *own,
+                                    struct myr_error *error)
+{
+    struct myr_verbs_words *words = &nic->words;
+    if (words->taken == words->given) {
+        return myr_fail(error, MYR_ERR_FULL, 0, "the RDMA NIC plays %d groups already",
+                        (int)MYR_VERBS_WORDS);
+    }
+    const uint32_t w = words->free[words->taken++ % MYR_VERBS_WORDS];
+    words->turn[w] = (uint16_t)(words->turn[w] % (MYR_VERBS_TURNS - 1) + 1);
+    own->told = &words->word[w];
+    own->turn = words->turn[w];
+    return MYR_OK;
+}
+
+void myr_verbs_word_give(struct myr_verbs *nic, struct myr_verbs_group *own)
+{
+    struct myr_verbs_words *words = &nic->words;
+    if (NULL != own->told) {
+        words->free[words->given++ % MYR_VERBS_WORDS] = (uint16_t)(own->told - words->word);
+        own->told = NULL;
+    }
+}
