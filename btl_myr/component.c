@@ -133,6 +133,12 @@ static bool check_parameters(void)
 
 /* ---- opening and closing ---- */
 
+/* (complain() may wait for the segment's lock itself.) */
+static void say_waiting(const char *line)
+{
+    opal_output(0, "nicbarr: btl myr: %s", line);
+}
+
 static int component_open(void)
 {
     mca_btl_myr_component_t *component = &mca_btl_myr_component;
@@ -154,6 +160,7 @@ static int component_open(void)
     OBJ_CONSTRUCT(&component->tasks, opal_list_t);
     OBJ_CONSTRUCT(&component->spare_tasks, opal_free_list_t);
     component->asked_for = true;
+    myr_segment_say = say_waiting;
     return OPAL_SUCCESS;
 }
 

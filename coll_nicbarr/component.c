@@ -258,6 +258,11 @@ static bool join_segment(struct nicbarr_hello *hello)
     return true;
 }
 
+static void say_waiting(const char *line)
+{
+    say(0, line);
+}
+
 static int component_open(void)
 {
     mca_coll_nicbarr_component_t *component = &mca_coll_nicbarr_component;
@@ -270,6 +275,7 @@ static int component_open(void)
     component->output = opal_output_open(NULL);
     opal_output_set_verbosity(component->output, component->parameters.verbose);
 
+    myr_segment_say = say_waiting;
     struct nicbarr_hello hello = {.digest = digest_of_what_counts()};
     struct myr_key_pair keys = {0};
     if (join_segment(&hello) && nicbarr_nics_wanted(&component->nics)) {

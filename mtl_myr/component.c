@@ -137,6 +137,12 @@ static bool check_parameters(void)
 
 /* ---- opening and closing ---- */
 
+/* (complain() may wait for the segment's lock itself.) */
+static void say_waiting(const char *line)
+{
+    opal_output(0, "nicbarr: mtl myr: %s", line);
+}
+
 static int component_open(void)
 {
     if (!nicbarr_asked_for(ompi_mtl_base_framework.framework_selection, "myr")) {
@@ -147,6 +153,7 @@ static int component_open(void)
         complain("%s", wrong);
         return OMPI_ERR_NOT_AVAILABLE;
     }
+    myr_segment_say = say_waiting;
     return OMPI_SUCCESS;
 }
 

@@ -41,6 +41,11 @@ static void say(int level, const char *line)
     }
 }
 
+static void say_waiting(const char *line)
+{
+    say(0, line);
+}
+
 /* Whoever waits has nothing else to keep going. */
 static void nothing(void) {}
 
@@ -56,6 +61,7 @@ static bool open_parts(struct myr_host *host, const struct myr_options *options,
     if (!choose(host, options->nic, why) || !myr_settings_read(host, options->settings, why)) {
         return false;
     }
+    myr_segment_say = say_waiting;
     if (MYR_OK != myr_segment_join(options->folder, memory << 20, &host->segment, &error)) {
         return myr_refuse(why, "%s", error.text);
     }

@@ -293,6 +293,11 @@ static enum myr_status check(const struct myrd_options *options, struct myr_erro
     return status;
 }
 
+static void say_waiting(const char *line)
+{
+    myrd_log(MYRD_WARNING, "%s", line);
+}
+
 static enum myr_status open_server(const struct myrd_options *options, void **serving,
                                    struct myr_error *error)
 {
@@ -301,6 +306,7 @@ static enum myr_status open_server(const struct myrd_options *options, void **se
         return myr_fail(error, MYR_ERR_OUT_OF_MEMORY, 0, "out of memory");
     }
     server->options = *options;
+    myr_segment_say = say_waiting;
     server->place.lock = server->place.listening = -1;
     server->place.folder = server->place.spare = -1;
     enum myr_status status = listen_there(server, error);

@@ -10,7 +10,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "os/calls.h"
 
@@ -19,6 +21,9 @@ enum {
     YIELDS = 16, /* in vain before each nap of who waits for the lock */
     NAP_US = 50,
 };
+
+uint32_t myr_lock_naps = 10 * 1000 * 1000 / NAP_US; /* 10 s at least */
+void (*myr_segment_say)(const char *line);
 
 /* Have the system give memory for the bytes from `offset` on. */
 bool myr_commit(const struct myr_segment *segment, size_t offset, size_t bytes)
@@ -30,6 +35,20 @@ bool myr_commit(const struct myr_segment *segment, size_t offset, size_t bytes)
     return 0 == rc;
 }
 
+/* (Who waits counts its own naps: a job that was suspended as a whole has not waited.) */
+static void tell_of_owner(struct myr_sram *sram)
+{
+    char line[200];
+    const uint32_t owner = myr_observe(&sram->owner);
+    if (NULL != myr_segment_say && owner != atomic_exchange(&sram->stuck, owner)) {
+        snprintf(line, sizeof(line),
+                 "process %u of this node keeps the lock of the shared memory and does not go on "
+                 "(is it stopped, or in a debugger?): others wait until it does",
+                 (unsigned)owner);
+        myr_segment_say(line);
+    }
+}
+
 /*
  * Nobody sleeps in the mutex. The C library ends the process where the system refuses futexes on
  * shared memory, and a process that is killed just as it hands the lock on would leave the others
@@ -38,15 +57,19 @@ bool myr_commit(const struct myr_segment *segment, size_t offset, size_t bytes)
 void myr_segment_lock(struct myr_segment *segment)
 {
     static const struct timespec nap = {0, NAP_US * 1000L};
-    uint32_t tries = 0;
+    uint32_t tries = 0, naps = 0;
     int rc;
     while (EBUSY == (rc = pthread_mutex_trylock(&segment->sram->lock))) {
         if (++tries % (YIELDS + 1)) {
             os_give_way();
         } else {
             (void)nanosleep(&nap, NULL);
+            if (++naps == myr_lock_naps) {
+                tell_of_owner(segment->sram);
+            }
         }
     }
+    myr_publish(&segment->sram->owner, (uint32_t)getpid());
     if (EOWNERDEAD == rc) {
         segment->sram->full = 1;
         pthread_mutex_consistent(&segment->sram->lock);

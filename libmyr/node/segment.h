@@ -37,6 +37,14 @@ void myr_segment_leave(struct myr_segment *segment);
  * The segment then owns the descriptor, or it is closed. */
 enum myr_status myr_segment_join_fd(int fd, struct myr_segment **segment, struct myr_error *error);
 
+/*
+ * Its lock is held for microseconds, but a process may be stopped just then (SIGSTOP, a debugger).
+ * Nobody else comes to an end with what changes the segment then: joining it, records, memory. They
+ * wait until it goes on. One process of those that wait has a line said about it, by any thread;
+ * where this is NULL, nobody is told.
+ */
+extern void (*myr_segment_say)(const char *line);
+
 /* The descriptor by which others can join; it stays the segment's. */
 int myr_segment_fd(const struct myr_segment *segment);
 

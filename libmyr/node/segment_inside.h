@@ -27,6 +27,10 @@ struct myr_segment {
 /* How long a process waits for the session folder's lock (milliseconds); tests change it. */
 extern unsigned myr_door_ms;
 
+/* After how many naps, of 50 us and more, somebody who waits for the segment's lock says so; tests
+ * change it. */
+extern uint32_t myr_lock_naps;
+
 /* Have the system give memory for the bytes from `offset` on. */
 bool myr_commit(const struct myr_segment *segment, size_t offset, size_t bytes);
 

@@ -17,7 +17,7 @@
 #include "firmware/atomics.h"
 
 #define MYR_SRAM_MAGIC 0x6d61727372796dULL /* "myrsram" */
-#define MYR_SRAM_LAYOUT 7
+#define MYR_SRAM_LAYOUT 8
 
 enum {
     MYR_PROCESSES = 1024,   /* processes of a job on a node */
@@ -67,6 +67,8 @@ struct myr_sram {
     uint64_t identity;    /* random: two processes share a segment if and only if this is equal */
     uint64_t sign[2];     /* by which sign it is found, see segment.c; 0, 0: by none */
     pthread_mutex_t lock; /* robust: its owner may be killed */
+    myr_word owner;       /* the pid of who had the lock last, for people, */
+    myr_word stuck;       /* ... and of who was said to keep it */
     uint32_t full;      /* once true nobody creates records any more: all ranks must see the same */
     uint32_t end;       /* where memory that was never used begins */
     uint32_t committed; /* up to here the system has given memory; beyond it nothing is touched */

@@ -715,6 +715,70 @@ static void no_folder(void **state)
     expect_refused(path, MYR_ERR_SYSTEM, "a long name");
 }
 
+static _Atomic uint32_t *told; /* pid */
+
+static void hear_of_stuck(const char *line)
+{
+    unsigned pid = 0;
+    CREW_CHECK(1 == sscanf(line, "process %u of this node keeps the lock", &pid), "%s", line);
+    CREW_CHECK(0 == atomic_exchange(told, pid), "said twice: %s", line);
+}
+
+static void stop_with_lock(uint32_t rank, void *context)
+{
+    struct myr_segment *segment;
+    (void)rank;
+    (void)context;
+    CREW_CHECK(MYR_OK == myr_segment_join(folder, LIMIT, &segment, NULL), "cannot join");
+    myr_segment_lock(segment);
+    raise(SIGSTOP);
+    myr_segment_unlock(segment);
+    myr_segment_leave(segment);
+}
+
+static void wait_for_lock(uint32_t rank, void *context)
+{
+    struct myr_segment *segment;
+    (void)context;
+    CREW_CHECK(MYR_OK == myr_segment_join(folder, LIMIT, &segment, NULL), "cannot join");
+    CREW_CHECK(myr_note_add(segment, 77 + (uint64_t)rank, 1), "no note");
+    myr_segment_leave(segment);
+}
+
+/* A process is stopped while it has the segment's lock: the others wait, and one says for whom. */
+static void holder_is_stopped(void **state)
+{
+    enum { WAITING = 3 };
+    (void)state;
+    pid_t pids[WAITING];
+    int status;
+    const uint32_t usual = myr_lock_naps;
+    struct myr_segment *segment = join(folder, LIMIT);
+    told = crew_memory(sizeof(*told));
+    const pid_t stopped = crew_fork(stop_with_lock, 0, NULL);
+    assert_int_equal(waitpid(stopped, &status, WUNTRACED), stopped);
+    assert_true(WIFSTOPPED(status));
+    myr_lock_naps = 20;
+    myr_segment_say = hear_of_stuck;
+    for (uint32_t r = 0; r < WAITING; ++r) {
+        pids[r] = crew_fork(wait_for_lock, r, NULL);
+    }
+    while (0 == atomic_load(told)) {
+        usleep(1000);
+    }
+    assert_int_equal(atomic_load(told), stopped);
+    kill(stopped, SIGCONT);
+    assert_true(crew_join(stopped));
+    for (uint32_t r = 0; r < WAITING; ++r) {
+        assert_true(crew_join(pids[r]));
+    }
+    assert_true(myr_note_add(segment, 99, 1));
+    myr_lock_naps = usual;
+    myr_segment_say = NULL;
+    myr_segment_leave(segment);
+    crew_memory_free(told, sizeof(*told));
+}
+
 /* As another user could do it in /tmp. */
 static void folder_kept_locked(void **state)
 {
@@ -1596,6 +1660,7 @@ int main(void)
         IN_A_FOLDER(something_else),
         IN_A_FOLDER(something_like_it),
         IN_A_FOLDER(no_folder),
+        IN_A_FOLDER(holder_is_stopped),
         IN_A_FOLDER(folder_kept_locked),
         IN_A_FOLDER(another_jobs),
         IN_A_FOLDER(dangling),
