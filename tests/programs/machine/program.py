@@ -20,6 +20,8 @@ the words for --with):
                     entered it; many MPI_Ireduce that are outstanding there hang. (None is nicbarr's.)
   create-group-attributes  MPI_Comm_create_group calls the copy callbacks of attributes.
   window-hosts      MPI_Win_allocate fails between hosts that have TCP alone (osc/pt2pt and osc/rdma).
+  create-group-idup  MPI_Comm_create_group and an MPI_Comm_idup that is outstanding wait for each other
+                    now and then, as both look for a number of a communicator.
   inter-monitoring  MPI_Intercomm_create crashes now and then under coll/monitoring.
 """
 
@@ -32,7 +34,7 @@ REDUCTIONS = ("allreduce", "reduce")
 ROOTED = ("reduce", "bcast", "gather", "scatter")
 BROKEN_BELOW = ("idup-nonblocking", "idup-inter", "free-outstanding", "persistent-freed", "reduce-bottom",
                 "create-group-attributes", "nonblocking-negative", "inter-nonblocking", "inter-monitoring",
-                "window-hosts")
+                "window-hosts", "create-group-idup")
 CREATIONS = ("dup", "dupinfo", "split", "cgroup", "inter", "merge")
 
 ARITHMETIC = ("MPI_MAX", "MPI_MIN", "MPI_SUM", "MPI_PROD")
@@ -196,6 +198,8 @@ class Legal:
 
     def _cgroup(self, s):
         if s.c in self.places and self.places[s.c]["attr"] and "create-group-attributes" not in self.beyond:
+            return False
+        if any(r["kind"] == "idup" for r in self.requests.values()) and "create-group-idup" not in self.beyond:
             return False
         return self._make(s, False, False)
 
