@@ -69,13 +69,13 @@ barriers() { "$NETHOSTS_RUN" 1 "$nicbarr" status --json | sed "s/.*\"barriers\":
 "$NETHOSTS_MPIRUN" "$@" &
 job=$!
 until [ "0$(barriers)" -ge 100 ]; do kill -0 $job && sleep 0.1 || exit; done
-mac=$("$NETHOSTS_RUN" 1 cat /sys/class/net/eth0/address)
+mac=$("$NETHOSTS_RUN" 1 ip -br link show eth0 | awk '{ print $3 }')
 "$NETHOSTS_RUN" 2 ip neigh replace 10.77.0.1 lladdr "$mac" dev eth0 nud permanent
 "$NETHOSTS_RUN" 2 sysctl -q net.ipv4.conf.all.arp_ignore=8
 "$NETHOSTS_RUN" 1 ip neigh del 10.77.0.2 dev eth0
 until "$NETHOSTS_RUN" 1 ip neigh show 10.77.0.2 | grep -q FAILED; do sleep 0.1; done
 before=$(barriers)
-until [ "$(barriers)" -ge $((before + 1000)) ]; do kill -0 $job && sleep 0.1 || exit; done
+until [ "$(barriers)" -ge $((before + 200)) ]; do kill -0 $job && sleep 0.1 || exit; done
 echo "ok, they go on"
 kill -KILL $job # nethosts ends its processes, which mpirun does not reach
 exit 0
