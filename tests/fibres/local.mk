@@ -26,9 +26,10 @@ tests_fibres_node_test_SOURCES = tests/fibres/node_test.c \
 tests_fibres_node_test_CFLAGS = $(unit_cflags) -fsanitize-coverage=trace-pc
 tests_fibres_node_test_LDADD = tests/fibres/libfibres.la $(unit_libs)
 
-## The component as Open MPI loads it, with the double as its only kind of NIC; what depends on Open
-## MPI's release it finds in the test program.
-tests_fibres_mca_coll_nicbarr_la_SOURCES = $(coll_nicbarr_sources) tests/unit/nic_double.c \
+## The component as Open MPI loads it, with the soft NIC and a double as its kinds of NICs; what depends
+## on Open MPI's release it finds in the test program.
+tests_fibres_mca_coll_nicbarr_la_SOURCES = $(coll_nicbarr_sources) tests/fibres/kinds.c \
+    tests/unit/nic_double.h tests/unit/nic_double.c \
     $(coll_nicbarr_libnicbarr_pure_la_SOURCES) $(libmyr_libmyr_la_SOURCES) ompi/number.c ompi/pvars.c
 tests_fibres_mca_coll_nicbarr_la_CPPFLAGS = $(coll_nicbarr_cppflags) $(SODIUM_CFLAGS) $(VERBS_CFLAGS)
 tests_fibres_mca_coll_nicbarr_la_CFLAGS = $(coll_nicbarr_cflags) -fsanitize-coverage=trace-pc

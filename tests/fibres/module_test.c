@@ -447,6 +447,8 @@ static void draw_job(uint64_t *random, struct double_job *job)
     }
     job->across = program.across = 0 == crew_below(random, 2);
     if (job->across) {
+        set(job, all, "nic", ONE_OF(random, "auto", "soft", "double"));
+        set(job, all, "network", "127.0.0.1");
         set(job, all, "join_after", ONE_OF(random, "0", "2", "30"));
         set(job, all, "timeout", "0"); /* time passes by leaps */
         for (uint32_t r = 0; r < program.size; ++r) {
@@ -936,7 +938,8 @@ static void print_where(void)
 
 /* ---- programs ---- */
 
-/* Of communicators: the node's keys have a record, too. */
+/* Of communicators on one node: the node's keys have a record, too. (NICs keep what others may yet
+ * ask for.) */
 static void count_record(struct myr_record *record, void *context)
 {
     if (0 != record->key[1]) {
@@ -968,7 +971,7 @@ static void play_program(uint64_t seed)
         crew_fail(__FILE__, __LINE__, "an end", "NICBARR_SEED=0x%llx: ranks wait for ever",
                   (unsigned long long)seed);
     }
-    for (uint32_t r = 0; r < program.size; ++r) {
+    for (uint32_t r = 0; r < program.size && !program.across; ++r) {
         if (NULL != double_segment(r)) {
             myr_records_each(double_segment(r), count_record, &left);
         }

@@ -3,7 +3,9 @@
 #include "tests/fibres/mpi_double.h"
 
 #include <dlfcn.h>
+#include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -69,6 +71,13 @@ int clock_gettime(clockid_t clock, struct timespec *time)
 void double_pass(uint64_t ns)
 {
     world.now_ns += ns;
+}
+
+/* Ranks are all that runs. */
+int pthread_create(pthread_t *id, const pthread_attr_t *attributes, void *(*run)(void *),
+                   void *context)
+{
+    return NOBODY == rank_now() ? REAL(pthread_create)(id, attributes, run, context) : EAGAIN;
 }
 
 static bool below_progress(uint32_t rank);

@@ -342,7 +342,8 @@ tests_unit_kernel_nic_test_LDADD = $(unit_libs)
 
 ## The component with a test double as its only kind of NIC; tests/component/double.sh plays on it.
 check_LTLIBRARIES += tests/unit/double/mca_coll_nicbarr.la
-tests_unit_double_mca_coll_nicbarr_la_SOURCES = $(coll_nicbarr_sources) tests/unit/nic_double.c
+tests_unit_double_mca_coll_nicbarr_la_SOURCES = $(coll_nicbarr_sources) tests/unit/nic_double.h tests/unit/nic_double.c \
+    tests/unit/double_kind.c
 tests_unit_double_mca_coll_nicbarr_la_CPPFLAGS = $(coll_nicbarr_cppflags)
 tests_unit_double_mca_coll_nicbarr_la_CFLAGS = $(coll_nicbarr_cflags)
 tests_unit_double_mca_coll_nicbarr_la_LDFLAGS = $(coll_nicbarr_ldflags) -rpath /nowhere

@@ -10,8 +10,8 @@
  *
  * NICBARR_DOUBLE_REFUSALS is how many groups each process has no memory for before it has some.
  *
- * tests/component/double.sh runs jobs with it: a component that knows no other kind (kinds list at
- * the end).
+ * tests/component/double.sh runs jobs with it: a component that knows no other kind
+ * (double_kind.c). tests/fibres play on it beside the soft NIC.
  */
 #include <fcntl.h>
 #include <sched.h>
@@ -25,6 +25,7 @@
 #include "libmyr/groups/group_player.h"
 #include "os/clock.h"
 #include "os/random.h"
+#include "tests/unit/nic_double.h"
 
 enum { FILE_BYTES = 4 << 20, LINKS = 4096, GROUPS = 512, PEERS = 64, FIRST_GROUP = MYR_LINE };
 
@@ -292,7 +293,7 @@ static void count(void *nic, struct mcp_counters *counters)
 static const char *const ways[] = {NULL};
 static const struct myr_option options[] = {{.name = NULL}};
 
-static const struct myr_nic_kind double_kind = {
+const struct myr_nic_kind myr_double_kind = {
     .name = "double",
     .title = "the double",
     .help = "a test's",
@@ -307,5 +308,3 @@ static const struct myr_nic_kind double_kind = {
     .prepare = prepare,
     .connect = connect_group,
 };
-
-const struct myr_nic_kind *const nicbarr_kinds[] = {&double_kind, NULL};
