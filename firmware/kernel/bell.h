@@ -4,12 +4,14 @@
  *
  * A doorbell has to get as far as the NIC's interface, where the program takes it. A packet to
  * another host does not where the system does not know that host's hardware address, as of one
- * that is down. So doorbells go to a multicast address, whose hardware address follows from it. It
- * is one of the link (RFC 4727: for experiments), which no router hands on, and to which nobody
- * listens. Where this host's own firewall lets none out, they go to a peer.
+ * that is down. So a doorbell that must not be lost goes to a multicast address, whose hardware
+ * address follows from it. It is one of the link (RFC 4727: for experiments), which no router hands
+ * on, and to which nobody listens. Where this host lets none out (a firewall), it goes to a peer.
  *
- * Who sleeps on the socket rings by way of a peer in any case (mcp_bell_ring_to()): it is woken by
- * a packet that comes from there, and a firewall that lets answers alone in takes it for one.
+ * On a barrier's path doorbells go to a peer, until one is lost: to a multicast address Linux looks
+ * for the way with each packet. Who sleeps on the socket rings by way of a peer in any case: it is
+ * woken by a packet that comes from there, and a firewall that lets answers alone in takes it for
+ * one.
  *
  * Doorbells have no UDP checksum: the program turns them into others, for which it would be wrong.
  * Nor need those have one by which the program wakes who sleeps.
@@ -29,7 +31,8 @@
 
 struct mcp_bell {
     int socket;            /* UDP; -1: none */
-    struct mcp_address at; /* where doorbells go to */
+    bool multicasts;       /* this system lets it send them */
+    struct mcp_address at; /* where they go to */
 };
 
 static inline bool mcp_bell_is_bare(int bell, int family)
@@ -62,8 +65,8 @@ static inline struct mcp_address mcp_bell_place(const struct mcp_ip *own, uint16
 }
 
 /* At the NIC's own address, as packets from another one of the host's are no doorbells; for a NIC
- * at this interface and port. False, with errno: there is none to be had,
- * or none that goes there. The caller closes the socket in any case. */
+ * at this interface and port. False, with errno: there is none to be had. The caller closes the
+ * socket in any case. */
 static inline bool mcp_bell_make(struct mcp_bell *bell, const struct mcp_ip *own,
                                  uint32_t interface, uint16_t port)
 {
@@ -71,8 +74,8 @@ static inline bool mcp_bell_make(struct mcp_bell *bell, const struct mcp_ip *own
     const struct mcp_address from = mcp_address_of(own, 0);
     bell->at = mcp_bell_place(own, port);
     bell->socket = socket(family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    bell->multicasts = bell->socket >= 0 && mcp_bell_goes_by(bell->socket, family, interface);
     return bell->socket >= 0 && mcp_bell_is_bare(bell->socket, family) &&
-           mcp_bell_goes_by(bell->socket, family, interface) &&
            0 == bind(bell->socket, &from.at.any, mcp_address_bytes(&from));
 }
 
@@ -89,11 +92,11 @@ static inline bool mcp_bell_ring_to(const struct mcp_bell *bell, const void *wor
     return (long)bytes == sent;
 }
 
-/* `peer` as above. */
+/* To the multicast address, else to the peer, which is as above. */
 static inline bool mcp_bell_ring(const struct mcp_bell *bell, const void *words, size_t bytes,
                                  const struct mcp_address *peer)
 {
-    return mcp_bell_ring_to(bell, words, bytes, &bell->at) ||
+    return (bell->multicasts && mcp_bell_ring_to(bell, words, bytes, &bell->at)) ||
            mcp_bell_ring_to(bell, words, bytes, peer);
 }
 

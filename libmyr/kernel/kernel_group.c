@@ -33,6 +33,7 @@
 enum {
     GROUP_RECORD = 0x6b, /* id of the records' keys: "k" */
     REPEATED = 256,      /* doorbells that are rung again at once, at the most */
+    DETOUR = 256,        /* doorbells by multicast, after one had to be repeated */
     ALIVE_EVERY = 64     /* questions after which the daemon is looked for, a power of two */
 };
 
@@ -46,6 +47,7 @@ struct myr_kernel_seat {
     uint64_t key;
     uint32_t stuck_at;            /* the last epoch that was complete when somebody reminded, */
     struct mcp_patience patience; /* ... and when to ask if it still is */
+    _Atomic uint32_t detour;      /* so many doorbells go by multicast from now on */
     uint32_t questions;           /* whether it is over */
     bool orphaned;                /* the NIC is gone: once seen, so for good */
     /* Without a daemon: in which wait, and since when it has been alone in it (0: it is not). */
@@ -71,19 +73,33 @@ static struct myr_kernel_seat *seat_of(const struct myr_nic_group *group)
 
 /* ---- playing ---- */
 
-static void send_bell(const struct myr_kernel_seat *seat, const void *bell, size_t bytes)
+/* By way of the peer that the socket is connected to: for a multicast Linux looks for the way each
+ * time, which takes 0.45 us. Where a doorbell had to be repeated, that peer's hardware address may
+ * not be known any more, so the next ones go by multicast. */
+static void send_bell(struct myr_kernel_seat *seat, const void *bell, size_t bytes)
 {
-    (void)mcp_bell_ring(&seat->bell, bell, bytes, NULL);
+    const uint32_t detour = atomic_load_explicit(&seat->detour, memory_order_relaxed);
+    if (__builtin_expect(0 == detour, 1)) {
+        (void)mcp_bell_ring_to(&seat->bell, bell, bytes, NULL);
+    } else {
+        atomic_store_explicit(&seat->detour, detour - 1, memory_order_relaxed);
+        (void)mcp_bell_ring(&seat->bell, bell, bytes, NULL);
+    }
 }
 
-static void ring(const struct myr_kernel_seat *seat, enum mcp_ring what, uint32_t epoch)
+static void make_detour(struct myr_kernel_seat *seat)
+{
+    atomic_store_explicit(&seat->detour, DETOUR, memory_order_relaxed);
+}
+
+static void ring(struct myr_kernel_seat *seat, enum mcp_ring what, uint32_t epoch)
 {
     const struct mcp_doorbell bell = mcp_doorbell(what, epoch, seat->key);
     send_bell(seat, &bell, sizeof(bell));
 }
 
 /* The same with a block behind it. */
-static void ring_with(const struct myr_kernel_seat *seat, enum mcp_ring what, uint32_t epoch,
+static void ring_with(struct myr_kernel_seat *seat, enum mcp_ring what, uint32_t epoch,
                       const void *block, uint32_t bytes)
 {
     struct {
@@ -113,7 +129,7 @@ static void bcast(struct myr_nic_group *group, uint32_t number, const void *bloc
 
 static void ask_bcast(struct myr_nic_group *group, uint32_t root, uint32_t number)
 {
-    const struct myr_kernel_seat *seat = seat_of(group);
+    struct myr_kernel_seat *seat = seat_of(group);
     struct mcp_doorbell bell = mcp_doorbell(MCP_RING_BCAST_ASK, number, seat->key);
     bell.root = root;
     send_bell(seat, &bell, sizeof(bell));
@@ -123,7 +139,7 @@ static void ask_bcast(struct myr_nic_group *group, uint32_t root, uint32_t numbe
  * lost, or came too early. */
 static void start_again(const struct myr_nic_group *group, uint32_t done)
 {
-    const struct myr_kernel_seat *seat = seat_of(group);
+    struct myr_kernel_seat *seat = seat_of(group);
     const int32_t ahead = (int32_t)(myr_group_arrived(group) - done);
     if (NULL != group->data) {
         const uint8_t *block;
@@ -159,6 +175,7 @@ static void remind(const struct myr_nic_group *group, uint64_t now_us)
     if (!mcp_patience_ended(&seat->patience, now_ns)) {
         return;
     }
+    make_detour(seat);
     start_again(group, done);
     ring(seat, MCP_RING_ASK, done + 1);
 }
@@ -215,6 +232,7 @@ static uint32_t list_missing(struct myr_nic_group *group, struct mcp_missing *li
 
 static void fail_group(struct myr_nic_group *group, uint32_t node)
 {
+    make_detour(seat_of(group));
     ring(seat_of(group), MCP_RING_FAIL, node);
 }
 

@@ -6,7 +6,6 @@
 #include <setjmp.h>
 #include <arpa/inet.h>
 #include <errno.h>
-#include <net/if.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -46,13 +45,14 @@ void say_to(int from, const struct sockaddr_in *to, const struct myrd_hosts_word
                "%s", strerror(errno));
 }
 
-/* Doorbells go to a multicast address. */
+/* Doorbells that are repeated go to a multicast address, others to a peer. */
 static int hear_doorbells(uint16_t port)
 {
     const struct mcp_ip own = mcp_ip_of_4(ip4_of("127.0.0.1"));
     const struct mcp_address at = mcp_bell_place(&own, htons(port));
-    const struct ip_mreqn at_loopback = {.imr_multiaddr = at.at.ip4.sin_addr,
-                                         .imr_ifindex = (int)if_nametoindex("lo")};
+    /* By its address: qemu gives a number of an interface in the wrong order of bytes. */
+    const struct ip_mreq at_loopback = {.imr_multiaddr = at.at.ip4.sin_addr,
+                                        .imr_interface.s_addr = htonl(INADDR_LOOPBACK)};
     const int udp = socket(AF_INET, SOCK_DGRAM, 0);
     assert_int_equal(bind(udp, &at.at.any, mcp_address_bytes(&at)), 0);
     assert_int_equal(
@@ -76,6 +76,11 @@ static void lie_to(const struct sockaddr_in *to, struct myrd_hosts_words words)
     say_to(world.other[LIAR], to, &words);
 }
 
+static void pass_on(const void *doorbell, ssize_t bytes)
+{
+    CREW_CHECK(bytes == send(world.bells[1], doorbell, (size_t)bytes, 0), "%s", strerror(errno));
+}
+
 static void *be_others(void *nothing)
 {
     (void)nothing;
@@ -88,8 +93,9 @@ static void *be_others(void *nothing)
     while (poll(watched, OTHERS + 2, -1) > 0 && 0 == watched[OTHERS].revents) {
         uint8_t packet[2 * MCP_PAYLOAD_MOST];
         const ssize_t rung = recv(world.doorbells, packet, sizeof(packet), MSG_DONTWAIT);
-        CREW_CHECK(rung < 0 || rung == send(world.bells[1], packet, (size_t)rung, 0), "%s",
-                   strerror(errno));
+        if (rung >= 0) {
+            pass_on(packet, rung);
+        }
         for (int o = 0; o < OTHERS; ++o) {
             struct myrd_hosts_words words;
             struct sockaddr_in from;
@@ -98,6 +104,9 @@ static void *be_others(void *nothing)
                                      ? -1
                                      : recvfrom(world.other[o], packet, sizeof(packet), 0,
                                                 (struct sockaddr *)&from, &bytes);
+            if (came >= (ssize_t)sizeof(struct mcp_doorbell)) {
+                pass_on(packet, came);
+            }
             if (sizeof(words) != came) {
                 continue;
             }
