@@ -124,6 +124,7 @@ tests_programs_player_CFLAGS = $(mpi_cflags)
 tests_programs_player_LDADD = $(MPI_LIBS) -lm
 
 EXTRA_DIST += tests/programs/run.sh tests/programs/odd.sh tests/programs/killing.sh tests/programs/daemons.sh tests/programs/machine tests/programs/cases
+EXTRA_DIST += tests/mutations/run.sh tests/mutations/mutate.py tests/mutations/list
 
 ## A stranger on the network, who sends packets of his own to the NICs of a job.
 check_PROGRAMS += tests/component/spray tests/component/sniffer tests/component/search

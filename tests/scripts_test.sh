@@ -25,7 +25,7 @@ done
 says_head() { # FILE: what it begins with is the script's head comment
     [ "$(head -n 1 "$1")" = "$(sed -n '3s/^# //p' "$script")" ]
 }
-for script in "$top"/*.sh "$top"/tests/*.sh "$top"/tests/{component,fuzz,litmus,machines,mpi,spin}/*.sh "$top"/{nethosts,verbshosts}/tests/*.sh \
+for script in "$top"/*.sh "$top"/tests/*.sh "$top"/tests/{component,fuzz,litmus,machines,mpi,mutations,spin}/*.sh "$top"/{nethosts,verbshosts}/tests/*.sh \
     "$top/tests/fetched"; do
     [ -x "$script" ] || continue # it is to be sourced
     run timeout 60 "$script" --help
@@ -66,6 +66,12 @@ verdict $? "and those that depend on Open MPI's release are with 5.0, too"
 parts | sort | uniq -d > out
 [ ! -s out ]
 verdict $? "none is there twice"
+
+# ---- the list of mutations
+
+run "$top/tests/mutations/run.sh" --check
+[ "$status" = 0 ] && [ ! -s out ] && [ ! -s err ]
+verdict $? "each text that a mutation replaces is there, once"
 
 # ---- completion
 
