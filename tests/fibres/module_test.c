@@ -97,7 +97,7 @@ static struct program {
     bool in_progress[DOUBLE_RANKS];
 } program;
 
-static ompi_op_t *users_sum;
+static ompi_op_t *users_op;
 
 #define CHECK(condition, ...) CHECK_(condition, __VA_ARGS__, 0)
 #define CHECK_(condition, format, ...)                                                             \
@@ -494,6 +494,52 @@ static void expect(const struct flight *flight, const uint64_t *words, uint64_t 
     }
 }
 
+/* The program's operation, which does not commute: x -> a x + b (mod 2^32), then another one of
+ * these. The upper half of a word is a, the lower one b. */
+static uint64_t compose(uint64_t first, uint64_t second)
+{
+    const uint32_t a1 = (uint32_t)(first >> 32), b1 = (uint32_t)first;
+    const uint32_t a2 = (uint32_t)(second >> 32), b2 = (uint32_t)second;
+    return (uint64_t)(a1 * a2) << 32 | (uint32_t)(b1 * a2 + b2);
+}
+
+static void expect_reduction(const struct flight *flight)
+{
+    const struct op *op = flight->op;
+    uint64_t sum = 0;
+    for (uint32_t r = 0; r < flight->size; ++r) {
+        sum += value(flight, r);
+    }
+    for (uint32_t w = 0; op->users && w < op->bytes / 8; ++w) {
+        uint64_t composed = value(flight, 0) + w;
+        for (uint32_t r = 1; r < flight->size; ++r) {
+            composed = compose(composed, value(flight, r) + w);
+        }
+        CHECK(composed == flight->to[w],
+              "op %u (%s %s of %u bytes by the program's operation, root %u), round %u: word %u is "
+              "wrong",
+              op->number, kinds[op->kind], collectives[op->collective], op->bytes, op->root,
+              flight->round, w);
+    }
+    if (!op->users) {
+        expect(flight, flight->to, sum, flight->size);
+    }
+}
+
+/* Where the result is only the root's, the memory of the others stays as it was. */
+static void expect_nothing(const struct flight *flight)
+{
+    const struct op *op = flight->op;
+    const uint32_t blocks = GATHER == op->collective ? flight->size : 1;
+    for (uint32_t w = 0; w < op->bytes / 8 * blocks; ++w) {
+        CHECK(0 == flight->to[w],
+              "op %u (%s %s of %u bytes, root %u), round %u: word %u is written, and this is not "
+              "the root",
+              op->number, kinds[op->kind], collectives[op->collective], op->bytes, op->root,
+              flight->round, w);
+    }
+}
+
 /* ---- collectives ---- */
 
 static void open_flight(struct flight *flight, struct op *op, const struct side *side)
@@ -542,10 +588,6 @@ static void check(struct flight *flight)
 {
     const struct op *op = flight->op;
     const bool is_root = op->root == flight->rank;
-    uint64_t sum = 0;
-    for (uint32_t r = 0; r < flight->size; ++r) {
-        sum += value(flight, r);
-    }
     switch (op->collective) {
     case BARRIER:
         CHECK(op->came[flight->round % 2] == (UINT32_C(1) << flight->size) - 1,
@@ -556,17 +598,19 @@ static void check(struct flight *flight)
         break;
     case REDUCE:
         if (!is_root) {
+            expect_nothing(flight);
             break;
         }
         /* fallthrough */
     case ALLREDUCE:
-        expect(flight, flight->to, sum, flight->size);
+        expect_reduction(flight);
         break;
     case BCAST:
         expect(flight, flight->to, value(flight, op->root), 1);
         break;
     case GATHER:
         if (!is_root) {
+            expect_nothing(flight);
             break;
         }
         /* fallthrough */
@@ -588,7 +632,7 @@ static int call_blocking(const struct flight *f, ompi_communicator_t *comm)
     const struct op *op = f->op;
     const mca_coll_base_comm_coll_t *t = comm->c_coll;
     const int count = (int)(op->bytes / 8), root = (int)op->root;
-    ompi_op_t *sum = op->users ? users_sum : MPI_SUM;
+    ompi_op_t *sum = op->users ? users_op : MPI_SUM;
     ompi_datatype_t *type = MPI_UINT64_T;
     const void *from = op->in_place && ALLREDUCE == op->collective ? MPI_IN_PLACE : f->from;
     switch (op->collective) {
@@ -620,7 +664,7 @@ static int call_nonblocking(struct flight *f, ompi_communicator_t *comm)
     const struct op *op = f->op;
     const mca_coll_base_comm_coll_t *t = comm->c_coll;
     const int count = (int)(op->bytes / 8), root = (int)op->root;
-    ompi_op_t *sum = op->users ? users_sum : MPI_SUM;
+    ompi_op_t *sum = op->users ? users_op : MPI_SUM;
     ompi_datatype_t *type = MPI_UINT64_T;
     ompi_request_t **request = &f->request;
     const void *from = op->in_place && ALLREDUCE == op->collective ? MPI_IN_PLACE : f->from;
@@ -655,7 +699,7 @@ static int make_persistent(struct flight *f, ompi_communicator_t *comm)
     const struct op *op = f->op;
     const mca_coll_base_comm_coll_t *t = comm->c_coll;
     const int count = (int)(op->bytes / 8), root = (int)op->root;
-    ompi_op_t *sum = op->users ? users_sum : MPI_SUM;
+    ompi_op_t *sum = op->users ? users_op : MPI_SUM;
     ompi_datatype_t *type = MPI_UINT64_T;
     struct ompi_info_t *info = MPI_INFO_NULL;
     ompi_request_t **request = &f->request;
@@ -981,11 +1025,11 @@ static void play_program(uint64_t seed)
     double_close();
 }
 
-static void add_up(void *from, void *to, int *count, MPI_Datatype *type)
+static void compose_all(void *from, void *to, int *count, MPI_Datatype *type)
 {
     (void)type;
     for (int w = 0; w < *count; ++w) {
-        ((uint64_t *)to)[w] += ((const uint64_t *)from)[w];
+        ((uint64_t *)to)[w] = compose(((const uint64_t *)from)[w], ((uint64_t *)to)[w]);
     }
 }
 
@@ -1002,7 +1046,7 @@ static void play_programs(uint32_t rank, void *context)
     snprintf(path, sizeof(path), "%s/tests/fibres/.libs/mca_coll_nicbarr.so",
              NULL == build ? "." : build);
     double_begin(path, context);
-    MPI_Op_create(add_up, 1, &users_sum);
+    MPI_Op_create(compose_all, 0, &users_op);
     for (uint64_t p = 0; p < count; ++p) {
         *playing = crew_seed() + p;
         play_program(*playing);
