@@ -95,6 +95,7 @@ static struct program {
     uint64_t random[DOUBLE_RANKS]; /* each rank's own */
     uint32_t at[DOUBLE_RANKS];     /* the operation that it plays */
     bool in_progress[DOUBLE_RANKS];
+    bool proven[DOUBLE_RANKS + 1]; /* a communicator of so many ranks has measured to an end */
 } program;
 
 static ompi_op_t *users_op;
@@ -211,8 +212,41 @@ static uint32_t state_of(const struct side *side, const struct op *op)
                                      : (uint32_t)state_of_class(side, op);
 }
 
+/* Who takes a choice over as proven takes it from a communicator that has measured to an end, in a
+ * contest or in a duel. */
+static void check_source(const struct side *own)
+{
+    const mca_coll_nicbarr_module_t *module = double_module(own->comm);
+    for (uint32_t i = 0; i < DOUBLE_RANKS * COMMS; ++i) {
+        const struct side *side = &program.side[i / COMMS][i % COMMS];
+        const mca_coll_nicbarr_module_t *one =
+            NULL == side->comm ? NULL : double_module(side->comm);
+        if (NULL != one && NULL == one->tuner &&
+            (NICBARR_MEASURED == one->source || NICBARR_DUELLED == one->source)) {
+            program.proven[side->size] = true;
+        }
+    }
+    CHECK(NULL == module || NICBARR_FROM_JOB != module->source || program.proven[own->size],
+          "a choice among %u ranks counts as proven, and none is", own->size);
+}
+
+/* In how many calls something watched is looked at again; 0: in none. */
+static uint32_t due_in(const struct side *side, const struct op *op)
+{
+    const mca_coll_nicbarr_module_t *module = double_module(side->comm);
+    const uint32_t state = state_of(side, op);
+    if (BARRIER == op->collective) {
+        return WATCHED == state ? module->watch.until : 0;
+    }
+    const size_t bytes = op->collective >= ALLGATHER ? (size_t)op->bytes * side->size : op->bytes;
+    return D_WATCHED_OURS == state || D_WATCHED_OWN == state
+               ? module->ways[class_of(op)][nicbarr_size_class(bytes)].until
+               : 0;
+}
+
 static void note_transition(const struct side *side, const struct op *op, uint32_t before)
 {
+    check_source(side);
     const uint32_t event = (uint32_t)(op->kind * COLLECTIVES + op->collective);
     const uint32_t table = (BARRIER == op->collective ? ON_NODE : DATA_ON_NODE) + program.across;
     ++taken[table][before][event][state_of(side, op)];
@@ -829,10 +863,14 @@ static void call(struct side *side, struct op *op)
     struct flight flight;
     open_flight(&flight, op, side);
     for (; flight.round < op->times; ++flight.round) {
-        const uint32_t before = state_of(side, op);
+        const uint32_t before = state_of(side, op), due = due_in(side, op);
         load(&flight);
         CHECK(MPI_SUCCESS == call_blocking(&flight, side->comm), "op %u fails", op->number);
         note_transition(side, op, before);
+        /* (A program's operation goes by Open MPI's own function where all of MPI's do.) */
+        CHECK(op->users || due < 2 || state_of(side, op) != before || due_in(side, op) == due - 1,
+              "op %u (%s): what is watched was due in %u calls, and is in %u", op->number,
+              collectives[op->collective], due, due_in(side, op));
         check(&flight);
     }
     close_flight(&flight);
