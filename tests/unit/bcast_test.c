@@ -111,7 +111,11 @@ static void check_tree(struct mcp_group *const *groups, uint32_t size, uint32_t 
         }
     }
     for (uint32_t r = 0; r < size; ++r) {
+        const uint32_t room = groups[r]->slot_bytes - (uint32_t)sizeof(struct mcp_bcast_slot);
         struct mcp_message question;
+        assert_int_equal(mcp_bcast_take(groups[r], root, 0, 1, room), MCP_RECORDED);
+        assert_int_equal(mcp_bcast_take(groups[r], root, 0, 1, room + 1), MCP_IMPLAUSIBLE);
+        assert_int_equal(mcp_bcast_take(groups[r], size, 0, 1, room), MCP_IMPLAUSIBLE);
         assert_int_equal(parents[r], r != root);
         assert_int_equal(mcp_bcast_ask(groups[r], root, 1, &question), r != root);
     }
