@@ -991,6 +991,46 @@ static void unfinished_messages(void **state)
     end(&w);
 }
 
+/* A NIC in error sends more of a message than it has said: nothing is written behind its end. */
+static void more_than_was_said(void **state)
+{
+    (void)state;
+    struct world w;
+    begin(&w, 2, 2, crew_seed());
+    while (provide(&w.hosts[1], LONGEST)) {
+    }
+    const struct wire_nic *from = w.hosts[0].nic, *to = w.hosts[1].nic;
+    for (uint32_t i = 0; i < 100; ++i) {
+        struct {
+            struct mcp_header header;
+            uint8_t payload[64];
+        } packet;
+        const uint32_t missing = 1 + crew_below(&w.random, sizeof(packet.payload) - 1);
+        for (uint32_t second = 0; second < 2; ++second) {
+            memset(&packet, 0, sizeof(packet));
+            packet.header.type = MCP_DATA;
+            packet.header.key = to->mcp->key;
+            packet.header.message = (struct mcp_message_part){
+                .source = from->mcp->key,
+                .sequence = MCP_FIRST_SEQUENCE + i + second,
+                .expected = MCP_FIRST_SEQUENCE,
+                .to_port = (uint16_t)w.hosts[1].number,
+                .port_key = w.hosts[1].key,
+                .length = sizeof(packet.payload) + missing,
+                .round = (uint16_t)(MCP_FIRST_ROUND + i),
+                .flags = 0 == second ? MCP_FIRST : 0,
+            };
+            mcp_seal(&packet.header, &secret, packet.payload, sizeof(packet.payload));
+            wire_inject(&w.wire, from, to, &packet, sizeof(packet));
+            pass(&w, SECOND);
+        }
+        assert_int_equal(connection(&w, 1, 0)->expected, MCP_FIRST_SEQUENCE + i + 1);
+        assert_int_equal(to->mcp->counters.refusals, i + 1);
+    }
+    assert_int_equal(w.hosts[1].received, 0);
+    end(&w);
+}
+
 /* ---- random traffic ---- */
 
 static uint32_t any_size(struct world *w)
@@ -1572,6 +1612,7 @@ int main(void)
         cmocka_unit_test(heirs_try_again),
         cmocka_unit_test(nobody_overtakes),
         cmocka_unit_test(unfinished_messages),
+        cmocka_unit_test(more_than_was_said),
         cmocka_unit_test(links_are_held_once),
         cmocka_unit_test(a_round_before_the_first),
         cmocka_unit_test(forged_data),

@@ -1021,6 +1021,83 @@ static void thousands_at_once(void **state)
     myr_segment_leave(segment);
 }
 
+/* Keys that differ in one number, whichever it is, and are in one bucket. */
+static void neighbours_in_a_bucket(void **state)
+{
+    (void)state;
+    struct myr_segment *segment = join(NULL, LIMIT);
+    const struct myr_key key = {1, 2, 3, 4};
+    struct myr_record *record = myr_record_join(segment, &key, 1, 100, 7, NULL);
+    for (int number = 0; number < 4; ++number) {
+        struct myr_key other = key;
+        uint64_t *const numbers[] = {&other.scope, &other.id, &other.members, &other.sequence};
+        do {
+            ++*numbers[number];
+        } while (myr_record_bucket(&other) != myr_record_bucket(&key));
+        struct myr_record *neighbour = myr_record_join(segment, &other, 1, 100, 8, NULL);
+        assert_non_null(neighbour);
+        assert_ptr_not_equal(neighbour, record);
+        assert_ptr_equal(myr_record_join(segment, &key, 1, 100, 9, NULL), record);
+        myr_record_leave(segment, neighbour);
+    }
+    myr_record_leave(segment, record);
+    myr_segment_leave(segment);
+}
+
+static size_t free_bytes(const struct myr_segment *segment)
+{
+    size_t bytes = 0;
+    for (uint32_t c = 0; c < MYR_BLOCK_CLASSES; ++c) {
+        for (uint32_t o = segment->sram->free_block[c]; 0 != o;
+             o = myr_block_at(segment, o)->next) {
+            bytes += myr_block_bytes(c);
+        }
+    }
+    return bytes;
+}
+
+/* Memory of any size comes and goes: it lies within the segment, is nobody else's, and none is lost
+ * when blocks are split. */
+static void blocks_in_any_order(void **state)
+{
+    (void)state;
+    enum { BLOCKS = 40, TURNS = 2000 };
+    uint64_t random = crew_seed();
+    for (int times = 0; times < 10; ++times) {
+        struct myr_segment *segment = join(NULL, (1 + crew_below(&random, 8)) * 200000);
+        uint8_t *memory[BLOCKS] = {NULL};
+        size_t bytes[BLOCKS];
+        const size_t unused = segment->sram->end - free_bytes(segment);
+        for (uint32_t turn = 0; turn < TURNS; ++turn) {
+            const uint32_t b = crew_below(&random, BLOCKS);
+            if (NULL == memory[b]) {
+                bytes[b] = 1 + crew_below(&random, segment->sram->limit >> crew_below(&random, 16));
+                memory[b] = myr_segment_alloc(segment, bytes[b]);
+                assert_true(segment->sram->end <= myr_segment_size(segment));
+            }
+            if (NULL != memory[b] && 0 == turn % 2) {
+                memset(memory[b], (int)b + 1, bytes[b]);
+            } else if (NULL != memory[b]) {
+                memset(memory[b], 0, bytes[b]);
+                myr_segment_free(segment, memory[b]);
+                memory[b] = NULL;
+            }
+            for (uint32_t i = 0; i < BLOCKS; ++i) {
+                if (NULL != memory[i]) {
+                    assert_int_equal(memory[i][0], i + 1);
+                    assert_int_equal(memory[i][bytes[i] / 2], i + 1);
+                    assert_int_equal(memory[i][bytes[i] - 1], i + 1);
+                }
+            }
+        }
+        for (uint32_t b = 0; b < BLOCKS; ++b) {
+            myr_segment_free(segment, memory[b]);
+        }
+        assert_int_equal(segment->sram->end - free_bytes(segment), unused);
+        myr_segment_leave(segment);
+    }
+}
+
 /* ---- full ---- */
 
 static void expect_none(struct myr_segment *segment, uint64_t id, size_t bytes)
@@ -1670,6 +1747,8 @@ int main(void)
         IN_A_FOLDER(freed_by_the_last),
         IN_A_FOLDER(cycles_do_not_grow),
         IN_A_FOLDER(thousands_at_once),
+        IN_A_FOLDER(neighbours_in_a_bucket),
+        IN_A_FOLDER(blocks_in_any_order),
         IN_A_FOLDER(plenty),
         IN_A_FOLDER(full),
         IN_A_FOLDER(too_large),

@@ -491,6 +491,9 @@ static void finds_out_about_neighbours(void **state)
     assert_true(bench.watch.polls > 0);
     for (int round = 0; round < 3; ++round) {
         neighbour = join_neighbour(folder);
+        struct myr_waiter newcomer; /* who comes late finds it so */
+        myr_waiter_init(&newcomer, bench.segment, progress, &bench.waiter.patience);
+        assert_true(myr_waiter_oversubscribed(&newcomer));
         assert_true(myr_waiter_oversubscribed(&bench.waiter));
         for (int i = 0; i < 1000; ++i) {
             wait_once();
