@@ -642,6 +642,27 @@ static void gaps_are_filled(void **state)
     }
 }
 
+/* All that was sent has come, but not what tells of it. Who sends the first packet again hears
+ * that, and goes on behind the others at once. */
+static void goes_on_behind_what_came(void **state)
+{
+    (void)state;
+    struct world w;
+    begin(&w, 2, 2, crew_seed());
+    struct victim victim = {.type = MCP_ACK, .always = true};
+    w.wire.transmitted = spare_others;
+    w.wire.context = &victim;
+    provide(&w.hosts[1], LONGEST);
+    assert_true(send(&w, 0, 1, 100000));
+    pass(&w, MCP_RETRY_NS / 2);
+    assert_true(victim.done);
+    w.wire.transmitted = NULL;
+    pass(&w, MCP_RETRY_NS);
+    assert_int_equal(w.hosts[1].received, 1);
+    assert_int_equal(w.hosts[0].sent, 1);
+    end(&w);
+}
+
 /* Who was refused first is closed, and nobody tells the next one that there is a token: it finds
  * out. */
 static void heirs_try_again(void **state)
@@ -1614,6 +1635,7 @@ int main(void)
         cmocka_unit_test(coming_and_going),
         cmocka_unit_test(cut_in_the_middle),
         cmocka_unit_test(gaps_are_filled),
+        cmocka_unit_test(goes_on_behind_what_came),
         cmocka_unit_test(heirs_try_again),
         cmocka_unit_test(nobody_overtakes),
         cmocka_unit_test(unfinished_messages),

@@ -124,16 +124,22 @@ static void handle_yields(void)
 /* A thread's processor time as the waiter sees it. It may be real. It may stand still: then nothing
  * has moved in a call of progress, however slow the machine is. Or it may race: then something has
  * moved in each call but the first, and no time goes by between two of them. Or each look at it may
- * take long, though nothing moves. */
-static enum { TIME_RUNS, TIME_STANDS, TIME_RACES, TIME_IS_DEAR } processor_time;
+ * take long, though nothing moves. Or something has moved in the first call after each sleep. */
+static enum { TIME_RUNS, TIME_STANDS, TIME_RACES, TIME_IS_DEAR, TIME_JUMPS } processor_time;
 
 int clock_gettime(clockid_t clock, struct timespec *time)
 {
     static _Thread_local long us;
+    static _Thread_local uint32_t sleeps, looks; /* since the last of them */
+    if (CLOCK_THREAD_CPUTIME_ID == clock) {
+        looks = sleeps == notes.sleeps ? looks + 1 : 1;
+        sleeps = notes.sleeps;
+    }
     if (TIME_RUNS != processor_time && CLOCK_THREAD_CPUTIME_ID == clock) {
-        us += TIME_IS_DEAR == processor_time                       ? 50
-              : TIME_RACES == processor_time && notes.progress > 1 ? 1000
-                                                                   : 0;
+        us += TIME_IS_DEAR == processor_time                             ? 50
+              : TIME_RACES == processor_time && notes.progress > 1       ? 1000
+              : TIME_JUMPS == processor_time && sleeps > 0 && 2 == looks ? 1000
+                                                                         : 0;
         *time = (struct timespec){us / 1000000, us % 1000000 * 1000};
         return 0;
     }
@@ -315,6 +321,21 @@ static void sleeps_in_slices(void **state)
         }
         bench_end();
     }
+}
+
+/* While something moves, sleeps stay short. */
+static void sleeps_little_in_traffic(void **state)
+{
+    (void)state;
+    bench_begin(NULL, 0, 0, 1000);
+    processor_time = TIME_JUMPS;
+    plot.at_sleep = 8;
+    myr_wait(&bench.watch, bench.word, 1);
+    assert_int_equal(notes.sleeps, 8);
+    for (int s = 0; s < 8; ++s) {
+        assert_int_equal(notes.sleep_us[s], 50);
+    }
+    bench_end();
 }
 
 /* Where traffic never ends, or the machine is so slow that it seems to, the word counts. */
@@ -601,6 +622,7 @@ int main(void)
         cmocka_unit_test(yields_quietly_at_first),
         cmocka_unit_test(yields_and_makes_progress),
         cmocka_unit_test(sleeps_in_slices),
+        cmocka_unit_test(sleeps_little_in_traffic),
         cmocka_unit_test(hears_its_word_in_traffic),
         cmocka_unit_test(waits_for_its_epoch),
         cmocka_unit_test(nobody_to_wake),
