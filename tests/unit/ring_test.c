@@ -40,6 +40,8 @@ static void look(struct member *member, bool writes)
         while (!(writes ? myr_ring_room(ring) : myr_ring_has(ring))) {
             sched_yield();
         }
+        CREW_CHECK(!writes || ring->passed - ring->all_passed < MYR_RING_WINDOW,
+                   "rank %u is to write round %u, and would wait", ring->rank, ring->passed + 1);
     }
 }
 
