@@ -2,17 +2,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # `nicbarr evaluate` and the page it writes, with experiments that are none (sample_experiments.sh), so that nothing
 # is measured and the same comes out each time. Also on hosts, where they may be made.
-#
-# Run by `make check`, in the build folder; NICBARR names another nicbarr to test.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
-nicbarr=$(realpath "${NICBARR:-tools/nicbarr}")
 for program in gnuplot mpirun; do
     command -v $program > /dev/null || { echo "there is no $program"; exit 77; }
 done
-build=$PWD
 # shellcheck source=bench/report/page_checks.sh
 . "$here/../../bench/report/page_checks.sh"
+nicbarr=$build/tools/nicbarr
 
 # What is installed is all that it has: nothing of the source tree is there.
 make -s -C "$build" DESTDIR="$scratch/installed" install-nobase_dist_pkglibexecSCRIPTS install-nobase_dist_libexecdataDATA \

@@ -2,15 +2,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # `nicbarr report` as a person or a script meets it: samples, garbage, truncations, wrong usage.
 #
-# Run by `make check`, in the build folder; NICBARR names another nicbarr to test. What is compared
-# is what the samples beside this script say: nothing here measures anything.
+# What is compared is what the samples beside this script say: nothing here measures anything.
 #
 # shellcheck disable=SC2016 # evil names are not to be expanded
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
-nicbarr=$(realpath "${NICBARR:-tools/nicbarr}")
 # shellcheck source=tests/tap.sh
 . "$here/../../tests/tap.sh"
+nicbarr=$build/tools/nicbarr
 
 report() { # ARGUMENT...: status, out, err
     "$nicbarr" report "$@" >out 2>err </dev/null

@@ -1,19 +1,18 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 # `nicbarr status` on processes that have NICs, have none, or have something that only looks like
-# ours; also while all of it changes. Run by `make check`, in the build folder.
+# ours; also while all of it changes.
 #
 # Other processes of this machine may use nicbarr at the same time, so only what concerns our own is
 # looked at.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
-nicbarr=$PWD/tools/nicbarr
-subject=$PWD/tools/tests/status_subject
-[ -x "$subject" ] || { echo "run this by make check"; exit 99; }
 command -v python3 > /dev/null || { echo "skip: no python3 to read JSON with"; exit 77; }
 pid=
 # shellcheck source=tests/tap.sh
 . "$here/../../tests/tap.sh"
+nicbarr=$build/tools/nicbarr
+subject=$build/tools/tests/status_subject
 
 # Start a subject and wait until it is ready; ended by the end of its input.
 begin() { # KIND

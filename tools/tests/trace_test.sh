@@ -4,11 +4,11 @@
 # tests/component/trace.sh.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
-nicbarr=$(realpath "${NICBARR:-tools/nicbarr}")
 NICBARR_LIBEXECDIR=$(cd "$here/../.." && pwd)
 export NICBARR_LIBEXECDIR
 # shellcheck source=tests/tap.sh
 . "$here/../../tests/tap.sh"
+nicbarr=$build/tools/nicbarr
 
 run() { # ARGUMENT...
     "$nicbarr" trace "$@" > out 2> err

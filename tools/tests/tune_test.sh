@@ -2,16 +2,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # `nicbarr tune` with an mpirun that measures nothing: which jobs it starts, and what it makes of their lines.
 # tests/component/tuning.sh has what such jobs do.
-#
-# Run by `make check`, in the build folder; NICBARR names another nicbarr to test.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
-nicbarr=$(realpath "${NICBARR:-tools/nicbarr}")
 command -v gnuplot > /dev/null || { echo "there is no gnuplot"; exit 77; }
 NICBARR_LIBEXECDIR=$(cd "$here/../.." && pwd)
 export NICBARR_LIBEXECDIR
 # shellcheck source=bench/report/page_checks.sh
 . "$here/../../bench/report/page_checks.sh"
+nicbarr=$build/tools/nicbarr
 
 # A job chooses pairwise, but in every third time flags:4, which is faster there, and before it says so counter:1 is its
 # choice for a while; broadcasts fail where `broken` is there.

@@ -2,14 +2,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # nicsim as a person or a script meets it: the papers' table, games, studies, wrong usage.
 #
-# Run by `make check`, in the build folder; NICSIM names another nicsim to test. Its data are those
-# beside this script's folder. Time here is simulated: nothing depends on the machine's.
+# Its data are those beside this script's folder. Time here is simulated: nothing depends on the
+# machine's.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 data=$(cd "$here/.." && pwd)
-nicsim=$(realpath "${NICSIM:-bench/nicsim/nicsim}")
 # shellcheck source=tests/tap.sh
 . "$here/../../../tests/tap.sh"
+nicsim=$build/bench/nicsim/nicsim
 
 run() { # ARGUMENT...: status, out, err; of what is printed only how long that took is left out
     "$nicsim" --data "$data" "$@" >whole 2>err </dev/null

@@ -2,17 +2,15 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # `nicsim report` and the page it writes, of small clusters.
 #
-# Run by `make check`, in the build folder; NICSIM names another nicsim to test. Scripts and data are those of the
-# source tree. What is simulated comes out the same each time.
+# Scripts and data are those of the source tree. What is simulated comes out the same each time.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
-nicsim=$(realpath "${NICSIM:-bench/nicsim/nicsim}")
 command -v gnuplot > /dev/null || { echo "there is no gnuplot"; exit 77; }
-unset NICSIM
 export NICBARR_LIBEXECDIR=$here/../../..
 data=$here/..
 # shellcheck source=bench/report/page_checks.sh
 . "$here/../../report/page_checks.sh"
+nicsim=$build/bench/nicsim/nicsim
 
 run() { # ARGUMENT...: status, out, err
     "$nicsim" report --data "$data" "$@" > out 2> err < /dev/null
