@@ -97,9 +97,10 @@ static bool close_group(struct myrd_groups *groups, struct group *group)
     const struct closed closed = {group->plan.key, myrd_account(group->plan.uid)};
     make_room_for_closed(groups, closed.account);
     if (!mcp_kernel_group_close(groups->kernel, closed.key, group->failed)) {
-        groups->farewell_at_ms = group->closes ? groups->farewell_at_ms : 0;
-        group->over_at_ms = group->closes ? group->over_at_ms : 0;
-        group->leaves = group->closes = true;
+        if (!group->closes) {
+            group->leaves = group->closes = true;
+            group->over_at_ms = groups->farewell_at_ms = 0;
+        }
         return false;
     }
     groups->closed[groups->closed_count++] = closed;
@@ -121,7 +122,9 @@ static void fail(struct myrd_groups *groups, struct group *group)
         group->failed = true;
         group->due = !ring_failure(groups, group);
         group->ask_at_ms = 0;
-        groups->ask_at_ms = group->due ? 0 : groups->ask_at_ms;
+        if (group->due) {
+            groups->ask_at_ms = 0;
+        }
     }
 }
 
@@ -287,10 +290,11 @@ static void look_after_farewells(struct myrd_groups *groups, uint64_t now_ms)
 static bool cut_short(struct myrd_groups *groups, uint32_t uid)
 {
     struct group *oldest = NULL;
+    const uint32_t account = myrd_account(uid);
     for (uint32_t g = 0; g < groups->count; ++g) {
         struct group *group = &groups->group[g];
         /* (That of one that has just begun is the greatest, less 1.) */
-        if (group->leaves && myrd_account(uid) == myrd_account(group->plan.uid) &&
+        if (group->leaves && account == myrd_account(group->plan.uid) &&
             (NULL == oldest || group->over_at_ms - 1 < oldest->over_at_ms - 1)) {
             oldest = group;
         }
@@ -303,9 +307,10 @@ static bool cut_short(struct myrd_groups *groups, uint32_t uid)
 /* Is there room for one more group of this user's? */
 static bool has_room(const struct myrd_groups *groups, uint32_t uid)
 {
+    const uint32_t account = myrd_account(uid);
     uint32_t count = 0;
     for (uint32_t g = 0; g < groups->count; ++g) {
-        count += myrd_account(uid) == myrd_account(groups->group[g].plan.uid);
+        count += account == myrd_account(groups->group[g].plan.uid);
     }
     return myrd_share_allows(MCP_KERNEL_GROUPS, groups->count - count, count, uid);
 }

@@ -204,20 +204,20 @@ static uint32_t all_taken(const struct mcp_pages *pages)
     return UINT32_MAX >> (32 - pages->kind->places);
 }
 
-/* Is it a page of this user's account? */
-static bool is_of_account(const struct mcp_pages *pages, const struct page *page, uint32_t uid)
+static bool is_of_account(const struct mcp_pages *pages, const struct page *page, uint32_t account)
 {
-    return page->owned && pages->account(uid) == pages->account(page->uid);
+    return page->owned && account == pages->account(page->uid);
 }
 
 /* A page of this user's that has room. NULL: there is none. `count` gets how many pages the user's
  * account has. */
 static struct page *find_own(struct mcp_pages *pages, uint32_t uid, uint32_t *count)
 {
+    const uint32_t account = pages->account(uid);
     *count = 0;
     for (uint32_t p = 0; p < pages->count; ++p) {
         struct page *page = &pages->page[p];
-        *count += is_of_account(pages, page, uid);
+        *count += is_of_account(pages, page, account);
         if (page->owned && uid == page->uid && all_taken(pages) != page->taken) {
             return page;
         }
@@ -240,10 +240,11 @@ static struct page *find_new(struct mcp_pages *pages)
  * anybody. */
 static struct page *find_idle(struct mcp_pages *pages, bool own, uint32_t uid)
 {
+    const uint32_t account = pages->account(uid);
     struct page *idle = NULL;
     for (uint32_t p = 0; p < pages->count; ++p) {
         struct page *page = &pages->page[p];
-        if (0 == page->taken && (!own || is_of_account(pages, page, uid)) &&
+        if (0 == page->taken && (!own || is_of_account(pages, page, account)) &&
             (NULL == idle || page->spent < idle->spent)) {
             idle = page;
         }
