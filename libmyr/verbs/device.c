@@ -349,6 +349,20 @@ enum myr_status myr_verbs_device_open(const struct myr_verbs_calls *calls, const
     return status;
 }
 
+struct ibv_mr *myr_verbs_register(const struct myr_verbs_device *device, void *memory, size_t bytes,
+                                  struct myr_error *error)
+{
+    struct ibv_mr *registered = device->calls->reg_mr(
+        device->pd, memory, bytes, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE);
+    if (NULL == registered) {
+        (void)myr_fail(error, MYR_ERR_SYSTEM, errno,
+                       "the RDMA device %s cannot register memory (is the limit of locked memory, "
+                       "ulimit -l, large enough?)",
+                       device->name);
+    }
+    return registered;
+}
+
 void myr_verbs_device_close(struct myr_verbs_device *device)
 {
     if (NULL != device->cq) {

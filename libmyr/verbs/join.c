@@ -5,7 +5,6 @@
  * A group lies in the node's segment. The node's first process registers that memory, has queue
  * pairs to its peers, and says both to the other nodes; with what they say it connects.
  */
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -132,13 +131,9 @@ static enum myr_status fill(const struct myr_nic_group *group,
 static enum myr_status register_it(struct myr_verbs *nic, struct myr_verbs_group *own, size_t bytes,
                                    struct myr_error *error)
 {
-    own->memory = nic->device.calls->reg_mr(nic->device.pd, own->shared, bytes,
-                                            IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE);
+    own->memory = myr_verbs_register(&nic->device, own->shared, bytes, error);
     if (NULL == own->memory) {
-        return myr_fail(error, MYR_ERR_SYSTEM, errno,
-                        "the RDMA device %s cannot register memory (is the limit of locked "
-                        "memory, ulimit -l, large enough?)",
-                        nic->device.name);
+        return MYR_ERR_SYSTEM;
     }
     nic->shown->registered += own->memory->length;
     return MYR_OK;

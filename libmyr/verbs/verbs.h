@@ -198,6 +198,11 @@ enum myr_status myr_verbs_device_open(const struct myr_verbs_calls *calls, const
                                       struct myr_error *error);
 void myr_verbs_device_close(struct myr_verbs_device *device);
 
+/* Register memory that other processes' cards write. NULL, with the error (MYR_ERR_SYSTEM): that
+ * cannot be. */
+struct ibv_mr *myr_verbs_register(const struct myr_verbs_device *device, void *memory, size_t bytes,
+                                  struct myr_error *error);
+
 /* Are there separators in such a list, and no word? `why` says so then, of `bytes`. */
 bool myr_verbs_devices_wrong(const char *wanted, char *why, size_t bytes);
 

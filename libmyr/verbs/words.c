@@ -5,7 +5,6 @@
  * They come back in the order in which they are given again. So thousands of groups come and go
  * before a word is another group's, and what is told so late has come by then, or its turn is over.
  */
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,15 +20,10 @@ enum myr_status myr_verbs_words_open(struct myr_verbs *nic, struct myr_error *er
         return myr_fail(error, MYR_ERR_OUT_OF_MEMORY, 0, "out of memory");
     }
     memset(words->word, 0, BYTES);
-    words->memory = nic->device.calls->reg_mr(nic->device.pd, words->word, BYTES,
-                                              IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE);
+    words->memory = myr_verbs_register(&nic->device, words->word, BYTES, error);
     if (NULL == words->memory) {
-        const int err = errno;
         free(words->word);
-        return myr_fail(error, MYR_ERR_SYSTEM, err,
-                        "the RDMA device %s cannot register memory (is the limit of locked "
-                        "memory, ulimit -l, large enough?)",
-                        nic->device.name);
+        return MYR_ERR_SYSTEM;
     }
     for (uint32_t w = 0; w < MYR_VERBS_WORDS; ++w) {
         words->free[w] = (uint16_t)w;

@@ -106,12 +106,6 @@ struct world {
     uint64_t random;
 };
 
-/* As processes tell others which one they are. */
-static uint32_t process_of(const struct myr_segment *segment)
-{
-    return myr_segment_number(segment);
-}
-
 /* `routed` has a bit for each node: does it have librdmacm? `wanted` is each one's port; NULL: any.
  */
 static struct world *world_on(const struct verbs_double_device *card, uint32_t nodes,
@@ -126,7 +120,7 @@ static struct world *world_on(const struct verbs_double_device *card, uint32_t n
         assert_int_equal(myr_segment_join(NULL, SEGMENT, &world->segment[n], NULL), MYR_OK);
         world->name[n].key = myr_segment_identity(world->segment[n]);
         world->names[n] = &world->name[n];
-        world->firsts[n] = process_of(world->segment[n]);
+        world->firsts[n] = myr_segment_number(world->segment[n]);
         for (uint32_t l = 0; l < locals; ++l) {
             assert_int_equal(myr_verbs_open(world->segment[n],
                                             0 != (routed >> n & 1) ? &world->routed : &world->plain,
@@ -768,7 +762,7 @@ static void test_the_next_process(void **state)
         myr_segment_leave(world->segment[1]);
         assert_int_equal(myr_segment_join_fd(kept, &world->segment[1], NULL), MYR_OK);
         assert_int_equal(myr_segment_index(world->segment[1]), index);
-        world->firsts[1] = process_of(world->segment[1]);
+        world->firsts[1] = myr_segment_number(world->segment[1]);
         assert_int_equal(
             myr_verbs_open(world->segment[1], &world->plain, NULL, &world->member[1][0].nic, NULL),
             MYR_OK);
