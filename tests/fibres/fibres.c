@@ -10,6 +10,7 @@
 #include <setjmp.h>
 #include <stdlib.h>
 #include <ucontext.h>
+#include <unistd.h>
 
 #include "tests/unit/crew.h"
 
@@ -128,4 +129,14 @@ uint32_t fibres_rank(void)
 uint64_t fibres_switches(void)
 {
     return fibres.switches;
+}
+
+uint64_t fibres_programs(uint64_t usual)
+{
+    const char *given = getenv("NICBARR_PROGRAMS");
+    if (NULL == given) {
+        return usual;
+    }
+    alarm(0);
+    return strtoull(given, NULL, 0);
 }

@@ -32,6 +32,10 @@ uint32_t fibres_rank(void);
 /* Let another rank go on, as the running one waits; nothing outside of fibres_run(). */
 void fibres_yield(void);
 
+/* How many programs a test is to play: NICBARR_PROGRAMS, which may take longer than any watchdog of
+ * this process waits, or else `usual`. */
+uint64_t fibres_programs(uint64_t usual);
+
 /* How often another rank has gone on since the process began. */
 uint64_t fibres_switches(void);
 

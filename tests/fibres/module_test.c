@@ -24,7 +24,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 #include <cmocka.h>
 
 #include "tests/fibres/mpi_double.h"
@@ -177,18 +176,30 @@ static enum nicbarr_collective class_of(const struct op *op)
     }
 }
 
-static enum data_state state_of_class(const struct side *side, const struct op *op)
+/* The class of size that this one falls into; NULL: into none that the component serves. */
+static const struct nicbarr_class *find_class(const struct side *side, const struct op *op,
+                                              uint32_t *size_class)
 {
     const mca_coll_nicbarr_module_t *module = double_module(side->comm);
     const enum nicbarr_collective collective = class_of(op);
     const bool blocks = op->collective >= ALLGATHER;
     const size_t bytes = blocks ? (size_t)op->bytes * side->size : op->bytes;
     if (NULL == module || 0 == bytes || bytes > nicbarr_data_most(collective, module->across)) {
+        return NULL;
+    }
+    *size_class = nicbarr_size_class(bytes);
+    return &module->ways[collective][*size_class];
+}
+
+static enum data_state state_of_class(const struct side *side, const struct op *op)
+{
+    const enum nicbarr_collective collective = class_of(op);
+    uint32_t size_class;
+    const struct nicbarr_class *class = find_class(side, op, &size_class);
+    if (NULL == class) {
         return D_NONE;
     }
-    const uint32_t size_class = nicbarr_size_class(bytes);
-    const struct nicbarr_class *class = &module->ways[collective][size_class];
-    const struct nicbarr_trial *trial = module->trials;
+    const struct nicbarr_trial *trial = double_module(side->comm)->trials;
     while (NULL != trial && (collective != trial->collective || size_class != trial->size_class)) {
         trial = trial->next;
     }
@@ -234,14 +245,13 @@ static void check_source(const struct side *own)
 /* In how many calls something watched is looked at again; 0: in none. */
 static uint32_t due_in(const struct side *side, const struct op *op)
 {
-    const mca_coll_nicbarr_module_t *module = double_module(side->comm);
     const uint32_t state = state_of(side, op);
+    uint32_t size_class;
     if (BARRIER == op->collective) {
-        return WATCHED == state ? module->watch.until : 0;
+        return WATCHED == state ? double_module(side->comm)->watch.until : 0;
     }
-    const size_t bytes = op->collective >= ALLGATHER ? (size_t)op->bytes * side->size : op->bytes;
     return D_WATCHED_OURS == state || D_WATCHED_OWN == state
-               ? module->ways[class_of(op)][nicbarr_size_class(bytes)].until
+               ? find_class(side, op, &size_class)->until
                : 0;
 }
 
@@ -1077,11 +1087,7 @@ static uint64_t *playing;
 
 static void play_programs(uint32_t rank, void *context)
 {
-    const char *given = getenv("NICBARR_PROGRAMS");
-    const uint64_t count = NULL == given ? PROGRAMS : strtoull(given, NULL, 0);
-    if (NULL != given) {
-        alarm(0); /* a child has a watchdog, and many programs take long */
-    }
+    const uint64_t count = fibres_programs(PROGRAMS);
     const char *build = getenv("builddir");
     char path[400];
     (void)rank;

@@ -42,8 +42,6 @@ static struct {
     } of[DOUBLE_RANKS];
 } world = {.opening = NOBODY};
 
-#define CHECK(condition, ...) CREW_CHECK(condition, __VA_ARGS__)
-
 /* The rank for which the component runs; NOBODY: it does not. */
 static uint32_t rank_now(void)
 {
@@ -104,7 +102,7 @@ int opal_progress_register(opal_progress_callback_t callback)
     if (NOBODY == rank) {
         return REAL(opal_progress_register)(callback);
     }
-    CHECK(world.of[rank].callbacks < CALLBACKS, "too many progress functions");
+    CREW_CHECK(world.of[rank].callbacks < CALLBACKS, "too many progress functions");
     world.of[rank].callback[world.of[rank].callbacks++] = callback;
     return OPAL_SUCCESS;
 }
@@ -127,7 +125,7 @@ int opal_progress_unregister(opal_progress_callback_t callback)
             world.of[rank].callback[left++] = world.of[rank].callback[c];
         }
     }
-    CHECK(left + 1 == world.of[rank].callbacks, "a progress function that is not there");
+    CREW_CHECK(left + 1 == world.of[rank].callbacks, "a progress function that is not there");
     world.of[rank].callbacks = left;
     return OPAL_SUCCESS;
 }
@@ -219,7 +217,7 @@ int nicbarr_modex_put(const mca_base_component_t *component, const void *data, s
 {
     const uint32_t rank = rank_now();
     (void)component;
-    CHECK(bytes <= HELLO_BYTES, "%zu bytes for the modex", bytes);
+    CREW_CHECK(bytes <= HELLO_BYTES, "%zu bytes for the modex", bytes);
     memcpy(world.of[rank].hello, data, bytes);
     world.of[rank].hello_bytes = bytes;
     return OMPI_SUCCESS;
@@ -230,7 +228,7 @@ size_t nicbarr_modex_get(const mca_base_component_t *component, const opal_proce
 {
     (void)component;
     const size_t bytes = world.of[peer->vpid].hello_bytes;
-    CHECK(bytes <= room, "room for %zu bytes of %zu", room, bytes);
+    CREW_CHECK(bytes <= room, "room for %zu bytes of %zu", room, bytes);
     memcpy(data, world.of[peer->vpid].hello, bytes);
     return bytes;
 }
@@ -325,13 +323,13 @@ static struct call *join(double_comm_t *comm, uint32_t channel, uint32_t number,
                               .block = wish->block};
         calls = call;
     }
-    CHECK(
+    CREW_CHECK(
         call->kind == wish->kind && call->root == wish->root && call->block == wish->block,
         "NICBARR_SEED=0x%llx: call %u below (channel %u) of communicator %u is collective %d, root "
         "%d, %zu bytes on one rank, and %d, %d, %zu on rank %u",
         (unsigned long long)world.job.seed, number, channel, comm->id, (int)call->kind, call->root,
         call->block, (int)wish->kind, wish->root, wish->block, comm->rank);
-    CHECK(0 == (call->came & bit), "rank %u comes twice", comm->rank);
+    CREW_CHECK(0 == (call->came & bit), "rank %u comes twice", comm->rank);
     call->came |= bit;
     const bool roots = BCAST == wish->kind || SCATTER == wish->kind;
     if (!roots || wish->root == (int)comm->rank) {
@@ -509,7 +507,7 @@ static int new_request(ompi_communicator_t *base, const struct wish *wish, bool 
     request->comm = comm;
     request->wish = *wish;
     request->channel = persistent ? PERSISTENT + comm->persistent++ : NONBLOCKING;
-    CHECK(request->channel < CHANNELS, "too many persistent requests below");
+    CREW_CHECK(request->channel < CHANNELS, "too many persistent requests below");
     *handle = &request->super;
     return persistent ? OMPI_SUCCESS : start_one(request);
 }
@@ -601,7 +599,7 @@ static int below_allgatherv(const void *from, int count, ompi_datatype_t *type, 
     const double_comm_t *comm = (double_comm_t *)base;
     size_t most = 0, size;
     ompi_datatype_type_size(type, &size);
-    CHECK(1 == size && type == to_type, "bytes only");
+    CREW_CHECK(1 == size && type == to_type, "bytes only");
     (void)module;
     for (uint32_t r = 0; r < comm->size; ++r) {
         most = (size_t)counts[r] > most ? (size_t)counts[r] : most;
@@ -755,13 +753,13 @@ static mca_coll_nicbarr_component_t *load(const char *path, uint32_t rank)
     snprintf(copy, sizeof(copy), "%s/component%u.so", world.folder, rank);
     const int from = open(path, O_RDONLY | O_CLOEXEC);
     const int to = open(copy, O_WRONLY | O_CREAT | O_CLOEXEC, 0700);
-    CHECK(from >= 0 && 0 == fstat(from, &about), "cannot read %s", path);
-    CHECK(about.st_size == sendfile(to, from, NULL, (size_t)about.st_size), "cannot write %s",
-          copy);
+    CREW_CHECK(from >= 0 && 0 == fstat(from, &about), "cannot read %s", path);
+    CREW_CHECK(about.st_size == sendfile(to, from, NULL, (size_t)about.st_size), "cannot write %s",
+               copy);
     close(from);
     close(to);
     void *handle = dlopen(copy, RTLD_NOW | RTLD_LOCAL);
-    CHECK(NULL != handle, "%s", dlerror());
+    CREW_CHECK(NULL != handle, "%s", dlerror());
     return dlsym(handle, "mca_coll_nicbarr_component");
 }
 
@@ -779,7 +777,7 @@ static void make_folder(const char *name, uint32_t number)
 {
     char path[sizeof(world.folder) + 32];
     snprintf(path, sizeof(path), "%s/%s%u", world.folder, name, number);
-    CHECK(0 == mkdir(path, 0700), "cannot make %s", path);
+    CREW_CHECK(0 == mkdir(path, 0700), "cannot make %s", path);
 }
 
 static void remove_folder(const char *name, uint32_t number)
@@ -804,7 +802,7 @@ void double_begin(const char *component_file, const char *folder)
     snprintf(world.folder, sizeof(world.folder), "%s", folder);
     setenv("OMPI_MCA_coll", "^nicbarr", 1);
     setenv("OMPI_MCA_ess_singleton_isolated", "1", 1);
-    CHECK(MPI_SUCCESS == MPI_Init(NULL, NULL), "no MPI");
+    CREW_CHECK(MPI_SUCCESS == MPI_Init(NULL, NULL), "no MPI");
     for (uint32_t r = 0; r < DOUBLE_RANKS; ++r) {
         world.component[r] = load(component_file, r);
         world.near[r] = make_proc(r, OPAL_PROC_ON_NODE);
@@ -831,8 +829,8 @@ void double_open(const struct double_job *job)
         const mca_base_component_t *component = &world.component[r]->super.collm_version;
         (void)component->mca_register_component_params();
         world.open[r] = OMPI_SUCCESS == component->mca_open_component();
-        CHECK(world.open[r], "NICBARR_SEED=0x%llx: rank %u's component does not open",
-              (unsigned long long)job->seed, r);
+        CREW_CHECK(world.open[r], "NICBARR_SEED=0x%llx: rank %u's component does not open",
+                   (unsigned long long)job->seed, r);
         crew_pretend_no_more();
         world.opening = NOBODY;
     }
@@ -840,8 +838,8 @@ void double_open(const struct double_job *job)
 
 void double_close(void)
 {
-    CHECK(NULL == calls, "NICBARR_SEED=0x%llx: a call below is left, of communicator %u",
-          (unsigned long long)world.job.seed, calls->comm);
+    CREW_CHECK(NULL == calls, "NICBARR_SEED=0x%llx: a call below is left, of communicator %u",
+               (unsigned long long)world.job.seed, calls->comm);
     for (uint32_t r = 0; r < world.job.ranks; ++r) {
         if (world.open[r]) {
             world.opening = r;
@@ -849,8 +847,8 @@ void double_close(void)
             world.open[r] = false;
             world.opening = NOBODY;
         }
-        CHECK(0 == world.of[r].callbacks, "NICBARR_SEED=0x%llx: a progress function is left",
-              (unsigned long long)world.job.seed);
+        CREW_CHECK(0 == world.of[r].callbacks, "NICBARR_SEED=0x%llx: a progress function is left",
+                   (unsigned long long)world.job.seed);
         remove_folder("node", r);
     }
     remove_folder("nics", 0);

@@ -20,7 +20,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 #include <cmocka.h>
 
 #include "coll_nicbarr/schedule.h"
@@ -420,12 +419,8 @@ static void play_program(uint64_t seed, bool mixed)
 static void play_programs(uint32_t rank, void *context)
 {
     const bool mixed = *(const bool *)context;
-    const char *given = getenv("NICBARR_PROGRAMS");
-    const uint64_t count = NULL == given ? PROGRAMS : strtoull(given, NULL, 0);
+    const uint64_t count = fibres_programs(PROGRAMS);
     (void)rank;
-    if (NULL != given) {
-        alarm(0); /* a child has a watchdog, and many programs take long */
-    }
     if (mixed && NULL == freopen("/dev/null", "w", stderr)) {
         return;
     }
