@@ -672,109 +672,53 @@ static void check(struct flight *flight)
     }
 }
 
-static int call_blocking(const struct flight *f, ompi_communicator_t *comm)
-{
-    const struct op *op = f->op;
-    const mca_coll_base_comm_coll_t *t = comm->c_coll;
-    const int count = (int)(op->bytes / 8), root = (int)op->root;
-    ompi_op_t *sum = op->users ? users_op : MPI_SUM;
-    ompi_datatype_t *type = MPI_UINT64_T;
-    const void *from = op->in_place && ALLREDUCE == op->collective ? MPI_IN_PLACE : f->from;
-    switch (op->collective) {
-    case BARRIER:
-        return t->coll_barrier(comm, t->coll_barrier_module);
-    case ALLREDUCE:
-        return t->coll_allreduce(from, f->to, count, type, sum, comm, t->coll_allreduce_module);
-    case REDUCE:
-        return t->coll_reduce(from, f->to, count, type, sum, root, comm, t->coll_reduce_module);
-    case BCAST:
-        return t->coll_bcast(f->to, count, type, root, comm, t->coll_bcast_module);
-    case ALLGATHER:
-        return t->coll_allgather(from, count, type, f->to, count, type, comm,
-                                 t->coll_allgather_module);
-    case GATHER:
-        return t->coll_gather(from, count, type, f->to, count, type, root, comm,
-                              t->coll_gather_module);
-    case SCATTER:
-        return t->coll_scatter(from, count, type, f->to, count, type, root, comm,
-                               t->coll_scatter_module);
-    case COLLECTIVES:
-        break;
+/* The collective of `f` on `comm`, by the functions coll_BEFOREnameAFTER, whose parameters in front
+ * of the module are `more`. */
+#define UNPACK(...) __VA_ARGS__
+#define FORM(name, before, after, more)                                                            \
+    static int name(struct flight *f, ompi_communicator_t *comm)                                   \
+    {                                                                                              \
+        const struct op *op = f->op;                                                               \
+        const mca_coll_base_comm_coll_t *t = comm->c_coll;                                         \
+        const int n = (int)(op->bytes / 8), root = (int)op->root;                                  \
+        ompi_op_t *by = op->users ? users_op : MPI_SUM;                                            \
+        ompi_datatype_t *type = MPI_UINT64_T;                                                      \
+        const void *from = op->in_place && ALLREDUCE == op->collective ? MPI_IN_PLACE : f->from;   \
+        switch (op->collective) {                                                                  \
+        case BARRIER:                                                                              \
+            return t->coll_##before##barrier##after(                                               \
+                comm, UNPACK more t->coll_##before##barrier##after##_module);                      \
+        case ALLREDUCE:                                                                            \
+            return t->coll_##before##allreduce##after(                                             \
+                from, f->to, n, type, by, comm,                                                    \
+                UNPACK more t->coll_##before##allreduce##after##_module);                          \
+        case REDUCE:                                                                               \
+            return t->coll_##before##reduce##after(                                                \
+                from, f->to, n, type, by, root, comm,                                              \
+                UNPACK more t->coll_##before##reduce##after##_module);                             \
+        case BCAST:                                                                                \
+            return t->coll_##before##bcast##after(                                                 \
+                f->to, n, type, root, comm, UNPACK more t->coll_##before##bcast##after##_module);  \
+        case ALLGATHER:                                                                            \
+            return t->coll_##before##allgather##after(                                             \
+                from, n, type, f->to, n, type, comm,                                               \
+                UNPACK more t->coll_##before##allgather##after##_module);                          \
+        case GATHER:                                                                               \
+            return t->coll_##before##gather##after(                                                \
+                from, n, type, f->to, n, type, root, comm,                                         \
+                UNPACK more t->coll_##before##gather##after##_module);                             \
+        case SCATTER:                                                                              \
+            return t->coll_##before##scatter##after(                                               \
+                from, n, type, f->to, n, type, root, comm,                                         \
+                UNPACK more t->coll_##before##scatter##after##_module);                            \
+        case COLLECTIVES:                                                                          \
+            break;                                                                                 \
+        }                                                                                          \
+        return OMPI_ERROR;                                                                         \
     }
-    return OMPI_ERROR;
-}
-
-static int call_nonblocking(struct flight *f, ompi_communicator_t *comm)
-{
-    const struct op *op = f->op;
-    const mca_coll_base_comm_coll_t *t = comm->c_coll;
-    const int count = (int)(op->bytes / 8), root = (int)op->root;
-    ompi_op_t *sum = op->users ? users_op : MPI_SUM;
-    ompi_datatype_t *type = MPI_UINT64_T;
-    ompi_request_t **request = &f->request;
-    const void *from = op->in_place && ALLREDUCE == op->collective ? MPI_IN_PLACE : f->from;
-    switch (op->collective) {
-    case BARRIER:
-        return t->coll_ibarrier(comm, request, t->coll_ibarrier_module);
-    case ALLREDUCE:
-        return t->coll_iallreduce(from, f->to, count, type, sum, comm, request,
-                                  t->coll_iallreduce_module);
-    case REDUCE:
-        return t->coll_ireduce(from, f->to, count, type, sum, root, comm, request,
-                               t->coll_ireduce_module);
-    case BCAST:
-        return t->coll_ibcast(f->to, count, type, root, comm, request, t->coll_ibcast_module);
-    case ALLGATHER:
-        return t->coll_iallgather(from, count, type, f->to, count, type, comm, request,
-                                  t->coll_iallgather_module);
-    case GATHER:
-        return t->coll_igather(from, count, type, f->to, count, type, root, comm, request,
-                               t->coll_igather_module);
-    case SCATTER:
-        return t->coll_iscatter(from, count, type, f->to, count, type, root, comm, request,
-                                t->coll_iscatter_module);
-    case COLLECTIVES:
-        break;
-    }
-    return OMPI_ERROR;
-}
-
-static int make_persistent(struct flight *f, ompi_communicator_t *comm)
-{
-    const struct op *op = f->op;
-    const mca_coll_base_comm_coll_t *t = comm->c_coll;
-    const int count = (int)(op->bytes / 8), root = (int)op->root;
-    ompi_op_t *sum = op->users ? users_op : MPI_SUM;
-    ompi_datatype_t *type = MPI_UINT64_T;
-    struct ompi_info_t *info = MPI_INFO_NULL;
-    ompi_request_t **request = &f->request;
-    const void *from = op->in_place && ALLREDUCE == op->collective ? MPI_IN_PLACE : f->from;
-    switch (op->collective) {
-    case BARRIER:
-        return t->coll_barrier_init(comm, info, request, t->coll_barrier_init_module);
-    case ALLREDUCE:
-        return t->coll_allreduce_init(from, f->to, count, type, sum, comm, info, request,
-                                      t->coll_allreduce_init_module);
-    case REDUCE:
-        return t->coll_reduce_init(from, f->to, count, type, sum, root, comm, info, request,
-                                   t->coll_reduce_init_module);
-    case BCAST:
-        return t->coll_bcast_init(f->to, count, type, root, comm, info, request,
-                                  t->coll_bcast_init_module);
-    case ALLGATHER:
-        return t->coll_allgather_init(from, count, type, f->to, count, type, comm, info, request,
-                                      t->coll_allgather_init_module);
-    case GATHER:
-        return t->coll_gather_init(from, count, type, f->to, count, type, root, comm, info, request,
-                                   t->coll_gather_init_module);
-    case SCATTER:
-        return t->coll_scatter_init(from, count, type, f->to, count, type, root, comm, info,
-                                    request, t->coll_scatter_init_module);
-    case COLLECTIVES:
-        break;
-    }
-    return OMPI_ERROR;
-}
+FORM(call_blocking, , , ())
+FORM(call_nonblocking, i, , (&f->request, ))
+FORM(make_persistent, , _init, (MPI_INFO_NULL, &f->request, ))
 
 /* MPI_Wait; the request is checked once it is complete. */
 static void land(struct flight *flight)
