@@ -301,27 +301,35 @@ typedef struct double_comm {
     mca_coll_nicbarr_module_t *module;     /* NULL: the component does not serve it */
 } double_comm_t;
 
-static struct call *calls;
+/* The roots of broadcasts run ahead by thousands of calls, so these are hashed. */
+enum { BUCKETS = 4096 };
+static struct call *calls[BUCKETS];
+
+static struct call **bucket(uint32_t comm, uint32_t channel, uint32_t number)
+{
+    return &calls[(((comm * CHANNELS + channel) << 8) + number) % BUCKETS];
+}
 
 static struct call *join(double_comm_t *comm, uint32_t channel, uint32_t number,
                          const struct wish *wish)
 {
     const uint32_t bit = UINT32_C(1) << comm->rank;
-    struct call *call = calls;
+    struct call **first = bucket(comm->id, channel, number);
+    struct call *call = *first;
     while (NULL != call &&
            (call->comm != comm->id || call->channel != channel || call->number != number)) {
         call = call->next;
     }
     if (NULL == call) {
         call = calloc(1, sizeof(*call));
-        *call = (struct call){.next = calls,
+        *call = (struct call){.next = *first,
                               .comm = comm->id,
                               .channel = channel,
                               .number = number,
                               .kind = wish->kind,
                               .root = wish->root,
                               .block = wish->block};
-        calls = call;
+        *first = call;
     }
     CREW_CHECK(
         call->kind == wish->kind && call->root == wish->root && call->block == wish->block,
@@ -412,7 +420,7 @@ static void take(const double_comm_t *comm, struct call *call, const struct wish
     }
     call->left |= UINT32_C(1) << comm->rank;
     if (call->left == (UINT32_C(1) << comm->size) - 1) {
-        struct call **at = &calls;
+        struct call **at = bucket(call->comm, call->channel, call->number);
         while (*at != call) {
             at = &(*at)->next;
         }
@@ -838,8 +846,11 @@ void double_open(const struct double_job *job)
 
 void double_close(void)
 {
-    CREW_CHECK(NULL == calls, "NICBARR_SEED=0x%llx: a call below is left, of communicator %u",
-               (unsigned long long)world.job.seed, calls->comm);
+    for (size_t b = 0; b < BUCKETS; ++b) {
+        CREW_CHECK(NULL == calls[b],
+                   "NICBARR_SEED=0x%llx: a call below is left, of communicator %u",
+                   (unsigned long long)world.job.seed, calls[b]->comm);
+    }
     for (uint32_t r = 0; r < world.job.ranks; ++r) {
         if (world.open[r]) {
             world.opening = r;
