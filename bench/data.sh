@@ -31,7 +31,7 @@ done
 # shellcheck source=ompi/jobs.sh
 . "$top/ompi/jobs.sh"
 # What earlier jobs have measured is left out of it.
-export OMPI_MCA_coll_nicbarr_cache=none
+export OMPI_MCA_coll_nicbarr_cache=none OMPI_MCA_coll_nicbarr_tune_share=100
 
 # shellcheck source=bench/data_table.sh
 . "$top/bench/data_table.sh"

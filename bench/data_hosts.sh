@@ -39,7 +39,7 @@ done
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 # What earlier jobs have measured is left out of it.
-export OMPI_MCA_coll_nicbarr_cache=none nic chunks scratch
+export OMPI_MCA_coll_nicbarr_cache=none OMPI_MCA_coll_nicbarr_tune_share=100 nic chunks scratch
 
 layout() { # HOSTSxPER-HOST
     export NETHOSTS_HOSTS=${1%x*} NETHOSTS_PER_HOST=${1#*x}

@@ -32,7 +32,7 @@ done
 # shellcheck source=bench/built.sh
 . "$top/bench/built.sh"
 # What earlier jobs have measured is left out of it.
-export OMPI_MCA_coll_nicbarr_cache=none
+export OMPI_MCA_coll_nicbarr_cache=none OMPI_MCA_coll_nicbarr_tune_share=100
 
 # shellcheck source=bench/udp_round_trip.sh
 . "$top/bench/udp_round_trip.sh"

@@ -43,6 +43,13 @@ bench_nicbarr_raw_udp_SOURCES = bench/raw_udp.c \
     bench/chunk.h bench/chunk.c \
     bench/stats.h bench/stats.c
 bench_nicbarr_raw_udp_LDADD = coll_nicbarr/libnicbarr_pure.la -lm
+
+## Whole jobs of a few calls, which bench/startup.sh starts.
+noinst_PROGRAMS += bench/startup
+bench_startup_CFLAGS = $(AM_CFLAGS) $(MPI_CFLAGS)
+bench_startup_LDADD = $(MPI_LIBS)
+EXTRA_DIST += bench/startup.sh
+
 EXTRA_DIST += bench/lj.in bench/built.sh bench/data.sh bench/data_table.sh bench/data_hosts.sh bench/regret.sh bench/petsc.sh bench/hosts.sh bench/kernel.sh bench/machines.sh bench/nics.sh bench/foreign.sh bench/neighbour.sh bench/verbs.sh \
     bench/quantiles.sh bench/udp_round_trip.sh
 

@@ -40,7 +40,7 @@ scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 chmod 711 "$scratch"
 cp _build/tests/component/worst_user "$scratch"
-export quantiles OMPI_MCA_coll_nicbarr_cache=none rounds groups scratch
+export quantiles OMPI_MCA_coll_nicbarr_cache=none OMPI_MCA_coll_nicbarr_tune_share=100 rounds groups scratch
 
 # The median of one job.
 job() {

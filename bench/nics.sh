@@ -19,7 +19,8 @@ nics_head() {
 # The medians of one job: nicbarr's, Open MPI's, how many times faster.
 nics_job() { # ALGORITHM NIC SIZE MPIRUN...
     # shellcheck disable=SC2086 # words
-    "${@:4}" --mca coll_nicbarr_cache none --mca coll_nicbarr_algorithm "$1" --mca coll_nicbarr_nic "$2" \
+    "${@:4}" --mca coll_nicbarr_cache none --mca coll_nicbarr_tune_share 100 \
+        --mca coll_nicbarr_algorithm "$1" --mca coll_nicbarr_nic "$2" \
         "$(realpath "$(command -v nicbarr_bench)")" -a '' -b ^nicbarr $3 2> /dev/null |
         awk 'NF == 4 && ($1 == "A" || $1 == "B" || $1 == "B/A") { printf "%s ", $3 }'
 }

@@ -35,7 +35,7 @@ cd "$top"
 . ./env.sh
 # shellcheck source=bench/quantiles.sh
 . bench/quantiles.sh
-export quantiles OMPI_MCA_coll_nicbarr_cache=none rounds algorithm operation bytes
+export quantiles OMPI_MCA_coll_nicbarr_cache=none OMPI_MCA_coll_nicbarr_tune_share=100 rounds algorithm operation bytes
 
 # The medians of one job: nicbarr's, Open MPI's, how many times faster.
 job() { # MPIRUN-OPTION...

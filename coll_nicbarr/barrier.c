@@ -47,12 +47,12 @@ MYR_HOT static int barrier_counter(ompi_communicator_t *comm, mca_coll_base_modu
  * same barriers, so all begin to tune in the same one. */
 static int barrier_undecided(ompi_communicator_t *comm, mca_coll_base_module_t *base)
 {
-    const struct nicbarr_parameters *parameters = &mca_coll_nicbarr_component.parameters;
     mca_coll_nicbarr_module_t *module = (mca_coll_nicbarr_module_t *)base;
     if (module->tuning) { /* a collective that tuning uses is made of barriers */
         return own_barrier(module, comm);
     }
-    if (0 != parameters->tune_budget && module->group.epoch >= (uint32_t)parameters->tune_after) {
+    if (0 != mca_coll_nicbarr_component.parameters.tune_budget &&
+        module->group.epoch >= module->tune_at) {
         return nicbarr_tune(module, comm);
     }
     myr_group_barrier(&module->group);
@@ -164,14 +164,20 @@ MYR_HOT static int barrier_watched_nic(ompi_communicator_t *comm, mca_coll_base_
     return due(module) ? begin_duel(module, comm) : nicbarr_nic_barrier(module, comm, &module->nic);
 }
 
-/* Open MPI's own, as nothing is known of communicators of this shape: measure. */
+/* Open MPI's own, as nothing is known of communicators of this shape: measure, once the job can
+ * afford it. */
 int nicbarr_barrier_across_undecided(ompi_communicator_t *comm, mca_coll_base_module_t *base)
 {
     mca_coll_nicbarr_module_t *module = (mca_coll_nicbarr_module_t *)base;
-    if (!module->tuning && 0 != mca_coll_nicbarr_component.parameters.tune_budget) {
-        return nicbarr_tune(module, comm);
+    nicbarr_data_attend(module, comm);
+    if (nicbarr_barrier_across_undecided != module->current_barrier) { /* measured meanwhile */
+        return nicbarr_barrier(comm, base);
     }
-    return own_barrier(module, comm);
+    if (module->tuning || 0 == mca_coll_nicbarr_component.parameters.tune_budget ||
+        module->barriers++ < module->tune_at) {
+        return own_barrier(module, comm);
+    }
+    return nicbarr_tune(module, comm);
 }
 
 /* It is known what is better than Open MPI's own. That runs nevertheless until there were so many
@@ -235,8 +241,9 @@ int nicbarr_barrier_get_split(mca_coll_nicbarr_module_t *module, ompi_communicat
     }
     if (OMPI_SUCCESS == rc && nicbarr_barrier_across_known == module->current_barrier) {
         rc = nicbarr_across_install(module, comm);
-    } else if (OMPI_SUCCESS == rc && nicbarr_barrier_across_undecided == module->current_barrier) {
-        rc = nicbarr_barrier_across_undecided(comm, &module->super);
+    } else if (OMPI_SUCCESS == rc && nicbarr_barrier_across_undecided == module->current_barrier &&
+               0 != mca_coll_nicbarr_component.parameters.tune_budget && !module->tuning) {
+        rc = nicbarr_tune(module, comm);
     }
     return rc;
 }

@@ -156,7 +156,8 @@ enum { NICBARR_PENDING_BCAST = 8 /* the first of its bits */ };
 /* How a collective is done, in a class of size. */
 struct nicbarr_class {
     enum nicbarr_way way;
-    uint32_t calls; /* while it is open */
+    uint32_t calls,
+        wanted; /* while it is open; until it is looked at, 0: coll_nicbarr_tune_after */
     /* The same, and while it is watched; see nicbarr_data_one_root(): */
     int root_seen;
     uint32_t root_changes; /* calls whose root was not that of the call before */
@@ -195,6 +196,7 @@ typedef struct mca_coll_nicbarr_module {
     bool declined;               /* tried to set up, and all members went back to Open MPI's */
     bool failed;                 /* a member is lost: barriers return an error at once */
     bool tuning;                 /* MPI_Barrier is being measured, by means of Open MPI's own */
+    uint32_t tune_at;            /* barriers, or MPI_Ibarriers, after which it is to be */
     struct nicbarr_tuner *tuner; /* of a provisional choice (tune.c); NULL: there is none */
     struct {                     /* watch.c */
         uint32_t until;          /* barriers until the next duel */

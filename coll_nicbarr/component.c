@@ -13,8 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "coll_nicbarr/choice/expense.h"
 #include "coll_nicbarr/data/data.h"
-#include "coll_nicbarr/data/data_watch.h"
 #include "coll_nicbarr/digest.h"
 #include "coll_nicbarr/files/cache_file.h"
 #include "coll_nicbarr/files/report.h"
@@ -287,7 +287,7 @@ static int component_open(void)
             open_nics(&hello, true);
         }
     }
-    nicbarr_data_watch_open();
+    nicbarr_expense_open();
     nicbarr_report_open(&(struct nicbarr_report_site){component->parameters.report,
                                                       component->segment, component->output});
     const int rc = nicbarr_requests_open();

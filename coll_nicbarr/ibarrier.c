@@ -88,7 +88,7 @@ static void note_call(mca_coll_nicbarr_module_t *module)
 {
     const mca_coll_nicbarr_component_t *component = &mca_coll_nicbarr_component;
     const bool forced = NICBARR_ALGORITHMS != component->forced.algorithm;
-    const uint32_t wanted = forced ? 0 : (uint32_t)component->parameters.tune_after;
+    const uint32_t wanted = forced ? 0 : module->tune_at;
     if (module->across && !module->declined && module->ibarriers++ >= wanted) {
         module->pending |= NICBARR_PENDING_BARRIER;
     }

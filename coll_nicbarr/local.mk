@@ -33,7 +33,7 @@ coll_nicbarr_sources = \
     coll_nicbarr/choice/tuning.h coll_nicbarr/choice/tune.h coll_nicbarr/choice/tune.c \
     coll_nicbarr/choice/watch.h coll_nicbarr/choice/watch.c coll_nicbarr/choice/together.h \
     coll_nicbarr/choice/together.c coll_nicbarr/choice/limits.h coll_nicbarr/choice/limits.c \
-    coll_nicbarr/choice/round_trips.c \
+    coll_nicbarr/choice/round_trips.c coll_nicbarr/choice/expense.h coll_nicbarr/choice/expense.c \
     coll_nicbarr/data/data.h coll_nicbarr/data/data.c coll_nicbarr/data/data_across.c \
     coll_nicbarr/data/data_tune.c coll_nicbarr/data/data_watch.h coll_nicbarr/data/data_watch.c \
     coll_nicbarr/data/trial.h coll_nicbarr/data/trial.c coll_nicbarr/data/reduction.h \

@@ -65,6 +65,10 @@ static const struct {
     AMOUNT(tune_budget, SHARED, 50, 0, 60000, 4,
            "How long measuring may take, once for each shape of communicator (milliseconds). 0: do "
            "not measure, use the default algorithm or what the cache knows"),
+    AMOUNT(tune_share, SHARED, 0, 0, 100, 4,
+           "How much of a job's time so far measuring may take, where nothing is known (percent). "
+           "100: no limit, it begins after coll_nicbarr_tune_after calls. 0: 1, or 100 where a "
+           "report is written (coll_nicbarr_report)"),
     FLAG(tune_watch, SHARED, true, 4,
          "Whether choices are watched, and given up where another one has become faster: a barrier "
          "is challenged from time to time in the program's own barriers, a collective that carries "
@@ -256,6 +260,9 @@ void nicbarr_parameters_take(struct nicbarr_parameters *parameters, struct nicba
     for (int p = 0; p < PARAMETERS; ++p) {
         take_one(&table[p].option, (const uint8_t *)&registered + table[p].offset,
                  (uint8_t *)parameters + table[p].offset);
+    }
+    if (0 == parameters->tune_share) {
+        parameters->tune_share = '\0' == parameters->report[0] ? 1 : 100;
     }
     for (uint32_t nic = 1; nic < nicbarr_nics_end(); ++nic) {
         const struct myr_option *option = nicbarr_kind(nic)->options;

@@ -18,7 +18,9 @@
 struct nicbarr_parameters {
     int priority, verbose;
     char *algorithm;
-    int tune_after, tune_budget, join_after;
+    int tune_after, tune_budget;
+    int tune_share; /* percent */
+    int join_after;
     bool tune_watch;
     char *cache, *report;
     int memory; /* MiB */

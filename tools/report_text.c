@@ -66,8 +66,8 @@ static const char *source_words(enum report_source source)
     case REPORT_PARAMETER:
         return "set by the parameter coll_nicbarr_algorithm";
     case REPORT_DEFAULT:
-        return "the default: not measured, as there were too few barriers (see "
-               "coll_nicbarr_tune_after and coll_nicbarr_tune_budget)";
+        return "the default: not measured, as the job was too short (see "
+               "coll_nicbarr_tune_after, coll_nicbarr_tune_share and coll_nicbarr_tune_budget)";
     case REPORT_DUEL:
         return "the winner of a duel in this communicator's own barriers";
     case REPORT_DECLINED:

@@ -171,7 +171,8 @@ log=$output/$log_name
 
 # shellcheck source=ompi/jobs.sh
 . "$top/ompi/jobs.sh"
-export OMPI_MCA_coll_nicbarr_cache=none # what earlier jobs have measured is left out of it
+# What earlier jobs have measured is left out of it, and jobs are short.
+export OMPI_MCA_coll_nicbarr_cache=none OMPI_MCA_coll_nicbarr_tune_share=100
 
 # ---- the parts: where the experiments run
 declare -A part_title part_text

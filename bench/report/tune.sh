@@ -150,7 +150,7 @@ job() { # HOSTS PROCESSES-ON-EACH CALL: lines of nicbarr
     # (of barriers there is a plot: of the last job of each shape)
     [ "$3" != barrier ] || report=(--mca coll_nicbarr_report "$output/shape-$1x$2.json")
     mpirun -np "$processes" "${where[@]}" "${more[@]}" "${report[@]}" --mca coll_nicbarr_cache "anew,$file" \
-        --mca coll_nicbarr_tune_budget "$budget" --mca coll_nicbarr_tune_after 20 \
+        --mca coll_nicbarr_tune_budget "$budget" --mca coll_nicbarr_tune_after 20 --mca coll_nicbarr_tune_share 100 \
         --mca coll_nicbarr_verbose 1 nicbarr_bench "${call[@]}" "${size[@]}" -c 1 -i 1 -x 60 --no-validation
 }
 

@@ -8,8 +8,6 @@ enum {
     MOST = 1 << 22 /* of the fastest calls some 0.3 s */
 };
 
-static const double share = 0.01; /* of a job's time */
-
 static uint32_t twice(uint32_t pause)
 {
     return pause < MOST / 2 ? 2 * pause : MOST;
@@ -29,7 +27,7 @@ uint32_t nicbarr_anew_put_off(uint32_t *pause)
     return *pause < PROVEN ? *pause : PROVEN;
 }
 
-double nicbarr_anew_lacking_us(double us, double spent_us, double job_us)
+double nicbarr_lacking_us(double us, double spent_us, double job_us, int percent)
 {
-    return us + spent_us - share * job_us;
+    return us + spent_us - job_us * percent / 100;
 }

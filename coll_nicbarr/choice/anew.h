@@ -13,6 +13,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+enum { NICBARR_ANEW_PERCENT = 1 /* of a job's time */ };
+
 /* Calls from one time to the next, where it was `before` (0: this is the first one). `proven`: this
  * job has measured, and is sure. */
 uint32_t nicbarr_anew_pause(uint32_t before, bool proven);
@@ -20,8 +22,9 @@ uint32_t nicbarr_anew_pause(uint32_t before, bool proven);
 /* It was not affordable then. Calls until it is asked again, and the pause from now on. */
 uint32_t nicbarr_anew_put_off(uint32_t *pause);
 
-/* Is so much affordable, after `job_us` of which `spent_us` were spent? It is if the result is not
- * above 0; of several processes the greatest counts. (Microseconds.) */
-double nicbarr_anew_lacking_us(double us, double spent_us, double job_us);
+/* May `us` more be spent on measuring, after `job_us` of which `spent_us` were, where that is to be
+ * no more than so many percent? It may if the result is not above 0; of several processes the
+ * greatest counts. (Microseconds.) */
+double nicbarr_lacking_us(double us, double spent_us, double job_us, int percent);
 
 #endif

@@ -2,6 +2,8 @@
 /* When a contest is continued; see portions.h. */
 #include "coll_nicbarr/choice/portions.h"
 
+#include "coll_nicbarr/choice/anew.h"
+
 enum { LEAST_PAUSE = 10 };
 
 /* It grows with each turn. */
@@ -10,12 +12,14 @@ static int place_of(const struct nicbarr_contest *contest)
     return (contest->rounds + contest->looked) * NICBARR_CONTESTANTS + contest->next;
 }
 
-void nicbarr_portions_begin(struct nicbarr_portions *portions, double budget_us, int tune_after)
+void nicbarr_portions_begin(struct nicbarr_portions *portions, double budget_us, int tune_after,
+                            bool limited)
 {
     *portions = (struct nicbarr_portions){.budget_us = budget_us, .pause = LEAST_PAUSE};
     if (tune_after / 2 > LEAST_PAUSE) {
         portions->pause = (uint32_t)tune_after / 2;
     }
+    portions->least = limited ? portions->pause : 0;
 }
 
 double nicbarr_portions_next_us(const struct nicbarr_portions *portions)
@@ -34,18 +38,23 @@ void nicbarr_portions_note(struct nicbarr_portions *portions, const struct nicba
 bool nicbarr_portions_left(const struct nicbarr_portions *portions,
                            const struct nicbarr_contest *contest)
 {
-    return nicbarr_contest_wants(contest, portions->played);
+    return 0 == portions->least ? nicbarr_contest_wants(contest, portions->played)
+                                : contest->provisional && nicbarr_contest_open(contest);
 }
 
 void nicbarr_portions_pause(struct nicbarr_portions *portions)
 {
+    if (0 != portions->least) {
+        portions->until = portions->pause = portions->least;
+        return;
+    }
     portions->until = portions->pause;
     portions->pause += portions->pause / 2;
 }
 
-void nicbarr_portions_put_off(struct nicbarr_portions *portions, uint32_t calls)
+void nicbarr_portions_put_off(struct nicbarr_portions *portions)
 {
-    portions->until = calls;
+    portions->until = nicbarr_anew_put_off(&portions->pause);
 }
 
 bool nicbarr_portions_due(struct nicbarr_portions *portions)

@@ -23,6 +23,7 @@
 #include "coll_nicbarr/across.h"
 #include "coll_nicbarr/choice/candidates.h"
 #include "coll_nicbarr/choice/contest.h"
+#include "coll_nicbarr/choice/expense.h"
 #include "coll_nicbarr/choice/known.h"
 #include "coll_nicbarr/choice/limits.h"
 #include "coll_nicbarr/choice/portions.h"
@@ -320,14 +321,26 @@ bool nicbarr_tune_due(const mca_coll_nicbarr_module_t *module)
     return nicbarr_portions_due(&module->tuner->portions);
 }
 
+/* May the job spend so much now? */
+static bool affordable(const mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                       double us)
+{
+    return !nicbarr_expense_limited() || nicbarr_affordable(module, comm, us, false);
+}
+
 int nicbarr_tune_on(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm)
 {
     struct nicbarr_tuner *tuner = module->tuner;
     const double start_us = nicbarr_now_us();
-    (void)comm;
     module->tuning = true; /* collectives below may call MPI_Barrier's function on `comm` */
+    if (!affordable(module, comm, nicbarr_portions_next_us(&tuner->portions))) {
+        nicbarr_portions_put_off(&tuner->portions);
+        module->tuning = false;
+        return nicbarr_meet(module, comm);
+    }
     take_back(tuner);
     int rc = compete(tuner, start_us);
+    nicbarr_expense_note(nicbarr_now_us() - start_us);
     tuner->tuning.spent_us += nicbarr_now_us() - start_us;
     module->group.plan = (struct myr_plan){.nsteps = 0}; /* the tuner's */
     rc = OMPI_SUCCESS == rc ? settle(tuner) : rc;
@@ -383,6 +396,15 @@ static int adopt(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm, u
     return rc;
 }
 
+/* The budget of the first portion (microseconds): a part of coll_nicbarr_tune_budget, where it has
+ * to be affordable. */
+static double first_portion_us(void)
+{
+    enum { PARTS = 10 };
+    return mca_coll_nicbarr_component.parameters.tune_budget * 1e3 /
+           (nicbarr_expense_limited() ? PARTS : 1);
+}
+
 /* Measure, as nothing is known. */
 static int measure(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm)
 {
@@ -395,8 +417,10 @@ static int measure(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm)
     tuner->comm = comm;
     tuner->root = 0 == ompi_comm_rank(comm);
     tuner->tuning.budget_ms = parameters->tune_budget;
-    nicbarr_portions_begin(&tuner->portions, parameters->tune_budget * 1e3, parameters->tune_after);
+    nicbarr_portions_begin(&tuner->portions, first_portion_us(), parameters->tune_after,
+                           nicbarr_expense_limited());
     const int rc = begin(tuner);
+    nicbarr_expense_note(tuner->tuning.spent_us);
     if (OMPI_SUCCESS == rc && 1 < tuner->tuning.count) {
         return settle(tuner);
     }
@@ -413,12 +437,27 @@ int nicbarr_tune_anew(mca_coll_nicbarr_module_t *module, ompi_communicator_t *co
     return measure(module, comm);
 }
 
+/* Not now: after twice as many barriers, or some more. Open MPI's own is this one. */
+static int put_off(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm)
+{
+    enum { LEAST = 10, MOST = 20000 };
+    const uint32_t more = module->tune_at < LEAST ? LEAST : module->tune_at;
+    module->tune_at += more < MOST ? more : MOST;
+    return nicbarr_meet(module, comm);
+}
+
 int nicbarr_tune(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm)
 {
     struct word word = {0, 0};
 
     module->tuning = true; /* collectives below may call MPI_Barrier's function on `comm` */
     int rc = ask_root(module, comm, &word);
+    if (OMPI_SUCCESS == rc && 0 == (word.known | word.doubted) &&
+        !affordable(module, comm, first_portion_us())) {
+        rc = put_off(module, comm);
+        module->tuning = false;
+        return rc;
+    }
     if (OMPI_SUCCESS == rc) {
         nicbarr_report_retract(module, comm, NULL);
     }

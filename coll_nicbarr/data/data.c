@@ -160,7 +160,8 @@ static bool worth_a_look(mca_coll_nicbarr_module_t *module, enum nicbarr_collect
     if (nicbarr_data_forced(collective)) {
         return true;
     }
-    if (0 == parameters->tune_budget || ++class->calls <= (uint32_t)parameters->tune_after) {
+    const uint32_t wanted = 0 != class->wanted ? class->wanted : (uint32_t)parameters->tune_after;
+    if (0 == parameters->tune_budget || ++class->calls <= wanted) {
         return false;
     }
     judge_roots(class, class->calls);

@@ -278,9 +278,11 @@ static int join(struct tuner *t)
     return OMPI_SUCCESS == rc ? open_carriers(t) : rc;
 }
 
-/* Have all that could compete, or what is known to be best alone. */
-static int enter(struct tuner *t, uint64_t *known)
+/* Have all that could compete, or what is known to be best alone; nobody, where the job cannot
+ * afford a contest yet. */
+static int enter(struct tuner *t, uint64_t *known, bool *put_off)
 {
+    const struct nicbarr_trial *trial = &t->trial;
     struct nicbarr_entrants *entrants = &t->entrants;
     struct nicbarr_choice choice;
     list_candidates(t);
@@ -293,7 +295,10 @@ static int enter(struct tuner *t, uint64_t *known)
         entrants->choice[1] = choice;
         entrants->count = NICBARR_OPENMPI == choice.algorithm ? 1 : 2;
     }
-    return OMPI_SUCCESS == rc && entrants->count > 1 ? join(t) : rc;
+    *put_off =
+        OMPI_SUCCESS == rc && 0 == *known && entrants->count > 1 && is_free(t) &&
+        !nicbarr_trial_affordable(trial->module, trial->comm, trial->collective, trial->size_class);
+    return OMPI_SUCCESS == rc && entrants->count > 1 && !*put_off ? join(t) : rc;
 }
 
 /* Who challenges what is in use: `entrants` are all candidates, and become these. */
@@ -374,8 +379,13 @@ static int decide(struct tuner *t)
     const double start_us = nicbarr_now_us();
     uint64_t known;
     struct nicbarr_choice choice;
-    const int rc = enter(t, &known);
+    bool put_off;
+    const int rc = enter(t, &known, &put_off);
     const int count = t->entrants.count;
+    if (put_off) {
+        free_tuner(trial);
+        return rc;
+    }
     if (OMPI_SUCCESS == rc && 0 == known && count > 1) {
         trial->once = t->forced && 2 == count;
         return nicbarr_trial_begin(trial, count, start_us);

@@ -253,7 +253,8 @@ int nicbarr_data_tune(mca_coll_nicbarr_module_t *module, ompi_communicator_t *co
         nicbarr_data_watch(module, collective, size_class, (enum nicbarr_way)(known & 0xff),
                            NICBARR_FROM_JOB == source && 0 == (known & NICBARR_DOUBTFUL));
         nicbarr_report_data(module, comm, collective, size_class, source, NULL, NULL);
-    } else if (OMPI_SUCCESS == rc) {
+    } else if (OMPI_SUCCESS == rc &&
+               nicbarr_trial_affordable(module, comm, collective, size_class)) {
         rc = try_it(module, comm, collective, size_class);
     }
     module->tuning = false;

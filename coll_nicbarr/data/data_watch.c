@@ -5,42 +5,16 @@
 #include <stdatomic.h>
 
 #include "coll_nicbarr/choice/anew.h"
+#include "coll_nicbarr/choice/expense.h"
 #include "coll_nicbarr/choice/known.h"
-#include "coll_nicbarr/choice/together.h"
 #include "coll_nicbarr/data/classes.h"
 
-static double opened_us;
-static _Atomic unsigned long long spent_ns;
 static _Atomic unsigned long long anew, switches;
-
-void nicbarr_data_watch_open(void)
-{
-    opened_us = nicbarr_now_us();
-    atomic_store(&spent_ns, 0);
-}
 
 struct nicbarr_anew_counters nicbarr_data_watch_count(void)
 {
     return (struct nicbarr_anew_counters){anew, switches};
 }
-
-/* ---- what it costs ---- */
-
-bool nicbarr_data_affordable(const mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
-                             double us)
-{
-    const double job_us = nicbarr_now_us() - opened_us;
-    const double spent_us = (double)atomic_load(&spent_ns) * 1e-3;
-    double lacking = nicbarr_anew_lacking_us(us, spent_us, job_us);
-    return OMPI_SUCCESS == nicbarr_maximum(module, comm, &lacking, 1) && lacking <= 0;
-}
-
-void nicbarr_data_spent(double us)
-{
-    atomic_fetch_add_explicit(&spent_ns, (unsigned long long)(us * 1e3), memory_order_relaxed);
-}
-
-/* ---- when ---- */
 
 void nicbarr_data_watch(mca_coll_nicbarr_module_t *module, enum nicbarr_collective collective,
                         uint32_t size_class, enum nicbarr_way way, bool proven)
@@ -76,7 +50,7 @@ bool nicbarr_data_watch_due(mca_coll_nicbarr_module_t *module, ompi_communicator
     struct nicbarr_class *class = &module->ways[collective][size_class];
     module->tuning = true; /* collectives below may call our functions on `comm` */
     const bool due =
-        nicbarr_data_affordable(module, comm, nicbarr_data_budget_us(module, collective));
+        nicbarr_affordable(module, comm, nicbarr_data_budget_us(module, collective), true);
     module->tuning = false;
     if (!due) {
         class->until = nicbarr_anew_put_off(&class->pause);

@@ -6,9 +6,9 @@
  * do all members switch, in the same call. Else what is in use stays.
  *
  * All members count the same calls of a class, as they block. When it is time by count, they agree
- * on whether it is affordable: all that was measured anew in a process is to take less than a small
- * share of its job's time. If it is not, they count twice as many calls. So a short job pays for
- * some counting, and a long one never more than that share, however many communicators it has.
+ * on whether it is affordable (expense.h). If it is not, they count twice as many calls. So a short
+ * job pays for some counting, and a long one never more than that share, however many communicators
+ * it has.
  *
  * Where this job has measured, and is sure, that Open MPI's own is best, nobody watches any more.
  * So it costs nothing.
@@ -19,9 +19,6 @@
 #define NICBARR_DATA_WATCH_H
 
 #include "coll_nicbarr/coll_nicbarr.h"
-
-/* The job begins. */
-void nicbarr_data_watch_open(void);
 
 /* A class is decided, and goes by `way` (nicbarr's, or Open MPI's own) from now on; it is watched,
  * if there is a reason. `proven`: that was measured in this job, which was sure of it. Local, and
@@ -38,11 +35,6 @@ void nicbarr_data_watch_note(mca_coll_nicbarr_module_t *module, enum nicbarr_col
  * Collective. */
 bool nicbarr_data_watch_due(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                             enum nicbarr_collective collective, uint32_t size_class);
-
-/* Are so many microseconds affordable? Collective, with module->tuning set. So many were spent. */
-bool nicbarr_data_affordable(const mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
-                             double us);
-void nicbarr_data_spent(double us);
 
 /* How often classes of this process's communicators were measured anew so far, and switched; any
  * thread. */

@@ -3,6 +3,7 @@
 #include "coll_nicbarr/data/trial.h"
 
 #include "coll_nicbarr/choice/anew.h"
+#include "coll_nicbarr/choice/expense.h"
 #include "coll_nicbarr/choice/together.h"
 #include "coll_nicbarr/data/classes.h"
 #include "coll_nicbarr/data/data_watch.h"
@@ -85,23 +86,10 @@ static void fail(struct nicbarr_trial *trial)
     trial->kind->free(trial);
 }
 
-/* Is there to be another portion? */
-static bool goes_on(const struct nicbarr_trial *trial)
+/* Must its portions be affordable? */
+static bool is_limited(const struct nicbarr_trial *trial)
 {
-    const struct nicbarr_contest *contest = &trial->contest;
-    return trial->anew ? contest->provisional && nicbarr_contest_open(contest)
-                       : !trial->once && nicbarr_portions_left(&trial->portions, contest);
-}
-
-/* Until the next portion. Of one anew, it is asked first whether that is affordable. */
-static void pause_for(struct nicbarr_trial *trial)
-{
-    if (trial->anew) {
-        trial->pause = nicbarr_anew_pause(0, false);
-        nicbarr_portions_put_off(&trial->portions, trial->pause);
-    } else {
-        nicbarr_portions_pause(&trial->portions);
-    }
+    return trial->anew || (trial->watched && nicbarr_expense_limited());
 }
 
 /* Play a portion; and others behind it, as long as they take no more than this in all. */
@@ -117,7 +105,7 @@ static int go_on(struct nicbarr_trial *trial, double since_us, double at_once_us
         const double portion_us = nicbarr_portions_next_us(portions);
         rc = nicbarr_race_go_on(&trial->contest, &race, since_us, portion_us);
         nicbarr_portions_note(portions, &trial->contest);
-        more = goes_on(trial);
+        more = !trial->once && nicbarr_portions_left(portions, &trial->contest);
         at_once_us -= portion_us;
         since_us = nicbarr_now_us();
     } while (OMPI_SUCCESS == rc && more && nicbarr_portions_next_us(portions) <= at_once_us);
@@ -125,8 +113,10 @@ static int go_on(struct nicbarr_trial *trial, double since_us, double at_once_us
         fail(trial);
         return rc;
     }
+    if (is_limited(trial)) {
+        nicbarr_expense_note(nicbarr_now_us() - began_us);
+    }
     if (trial->anew) {
-        nicbarr_data_spent(nicbarr_now_us() - began_us);
         trial->contest.chosen =
             trial->contest.provisional ? trial->standing : trial->contest.chosen;
     }
@@ -135,7 +125,7 @@ static int go_on(struct nicbarr_trial *trial, double since_us, double at_once_us
         remember(trial);
     }
     if (more) {
-        pause_for(trial);
+        nicbarr_portions_pause(portions);
         *way_of(trial) = NICBARR_WAY_OPEN;
     } else {
         nicbarr_trial_end(trial);
@@ -154,16 +144,33 @@ int nicbarr_trial_begin(struct nicbarr_trial *trial, int candidates, double sinc
 {
     mca_coll_nicbarr_module_t *module = trial->module;
     const double budget_us = nicbarr_data_budget_us(module, trial->collective);
+    const int tune_after = mca_coll_nicbarr_component.parameters.tune_after;
     nicbarr_contest_begin(&trial->contest, candidates);
     trial->contest.in_a_row = loosely_synchronous(trial->collective) ? IN_A_ROW : 0;
     nicbarr_portions_begin(&trial->portions, budget_us,
-                           mca_coll_nicbarr_component.parameters.tune_after);
+                           trial->anew ? 2 * (int)nicbarr_anew_pause(0, false) : tune_after,
+                           is_limited(trial));
     trial->next = module->trials;
     module->trials = trial;
     if (trial->anew) {
         take_back(trial);
     }
-    return go_on(trial, since_us, trial->anew ? 0 : AT_ONCE * budget_us);
+    return go_on(trial, since_us, is_limited(trial) ? 0 : AT_ONCE * budget_us);
+}
+
+bool nicbarr_trial_affordable(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                              enum nicbarr_collective collective, uint32_t size_class)
+{
+    enum { LEAST = 10 };
+    struct nicbarr_class *class = &module->ways[collective][size_class];
+    if (!nicbarr_expense_limited() ||
+        nicbarr_affordable(module, comm, nicbarr_data_budget_us(module, collective), false)) {
+        return true;
+    }
+    class->wanted = class->calls < LEAST ? LEAST : class->calls;
+    (void)nicbarr_anew_put_off(&class->wanted);
+    class->calls = 0;
+    return false;
 }
 
 int nicbarr_trial_root(const struct nicbarr_trial *trial, int number)
@@ -191,13 +198,13 @@ bool nicbarr_trial_call(struct nicbarr_trial *trial)
     }
     module->tuning = true; /* collectives below may call our functions on this communicator */
     const bool affordable =
-        !trial->anew ||
-        nicbarr_data_affordable(module, trial->comm, nicbarr_portions_next_us(portions));
+        !is_limited(trial) ||
+        nicbarr_affordable(module, trial->comm, nicbarr_portions_next_us(portions), trial->anew);
     if (affordable) {
         take_back(trial);
         (void)go_on(trial, nicbarr_now_us(), 0);
     } else {
-        nicbarr_portions_put_off(portions, nicbarr_anew_put_off(&trial->pause));
+        nicbarr_portions_put_off(portions);
     }
     module->tuning = false;
     return affordable;

@@ -9,9 +9,9 @@
  * is best so far. The class's way is open until the end, so that its calls are counted: whoever
  * finds it open asks for a trial. Classes that are decided do not notice.
  *
- * A class that is watched may be tried anew (data_watch.h). Then each portion has to
- * be affordable, there are as many as it takes to be sure, or until all rounds have been, and what
- * is in use stays until another one is better for sure.
+ * A class that is watched may be tried anew (data_watch.h). Then what is in use stays until another
+ * one is better for sure. Such portions have to be affordable, and all others where measuring has a
+ * limit (expense.h).
  *
  * All of it happens within blocking collectives of all members. Each counts the same calls, and all
  * agree on the figures. So they go on, choose and end alike.
@@ -39,7 +39,6 @@ struct nicbarr_trial {
     /* The rest is trial.c's: */
     struct nicbarr_contest contest;
     struct nicbarr_portions portions;
-    uint32_t pause;             /* of one anew: calls until the next portion may be affordable */
     struct nicbarr_trial *next; /* of the module's */
 };
 
@@ -62,6 +61,11 @@ struct nicbarr_trial_kind {
  * `since_us` (nicbarr_now_us()) counts. Collective, with module->tuning set; Open MPI's error.
  */
 int nicbarr_trial_begin(struct nicbarr_trial *trial, int candidates, double since_us);
+
+/* May a trial of a class of which nothing is known begin now? If the job cannot afford it, the
+ * class is looked at again after more calls. Collective, with module->tuning set. */
+bool nicbarr_trial_affordable(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                              enum nicbarr_collective collective, uint32_t size_class);
 
 /* Who is the root of the `number`-th call that competes: who is of all the program's calls, or it
  * goes round. */

@@ -47,6 +47,18 @@ PYTHON
 check "few barriers" works 3 --mca coll_nicbarr_tune_after 2000000000 --mca coll_nicbarr_verbose 1
 check "are not measured" bash -c "! grep -q measured '$scratch/out'"
 
+# Neither are those too short to gain it back: by itself, measuring takes 1 % of a job's time.
+unmeasured() { ! said measured; }
+share() { job 3 --mca coll_nicbarr_tune_after 3 --mca coll_nicbarr_verbose 1 --mca coll_nicbarr_tune_share "$@"; }
+check "no job can afford 6 s" share 0 --mca coll_nicbarr_tune_budget 60000 "$programs/short_job" --allreduces 3000 --bcasts 3000
+check "so nothing is measured" unmeasured
+check "each can afford 0.1 ms" share 0 --mca coll_nicbarr_tune_budget 1 "$programs/short_job" --allreduces 3000 --bcasts 3000
+check "so barriers are measured" said "MPI_Barrier on .*(measured"
+check "and what carries data" said "MPI_Allreduce up to 8 bytes on .*(measured"
+check "with a report the usual share is 100" share 0 --mca coll_nicbarr_tune_budget 1000 \
+    --mca coll_nicbarr_report "$report" "$programs/short_job"
+check "so it is measured" grep -q '"source": "measured"' "$report"
+
 # A report is complete without measuring as well.
 check "no tuning" works 3 --mca coll_nicbarr_tune_budget 0 --mca coll_nicbarr_report "$report"
 check "is reported" grep -q '"source": "default"' "$report"

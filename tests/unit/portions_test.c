@@ -55,7 +55,7 @@ static int play_all(struct machine *machine, double budget_us, struct nicbarr_co
 {
     struct nicbarr_portions portions;
     nicbarr_contest_begin(contest, 2);
-    nicbarr_portions_begin(&portions, budget_us, 20);
+    nicbarr_portions_begin(&portions, budget_us, 20, false);
     do {
         play(machine, &portions, contest);
     } while (nicbarr_portions_left(&portions, contest));
@@ -79,11 +79,47 @@ static void pauses(void **state)
         {10, 15, 22, 33, 49}, {10, 15, 22, 33, 49}, {50, 75, 112, 168, 252}};
     for (size_t a = 0; a < sizeof(tune_after) / sizeof(*tune_after); ++a) {
         struct nicbarr_portions portions;
-        nicbarr_portions_begin(&portions, 1000, tune_after[a]);
+        nicbarr_portions_begin(&portions, 1000, tune_after[a], false);
         for (size_t i = 0; i < sizeof(calls[a]) / sizeof(*calls[a]); ++i) {
             nicbarr_portions_pause(&portions);
             assert_int_equal(calls_until_due(&portions), calls[a][i]);
         }
+    }
+}
+
+/* Each has to be affordable. After a refusal the pause is twice as long, up to 20,000 calls; after
+ * a portion it is the least again. */
+static void pauses_of_limited_ones(void **state)
+{
+    (void)state;
+    static const int calls[] = {50, 100, 200, 400, 800, 1600, 3200, 6400, 12800, 20000, 20000};
+    struct nicbarr_portions portions;
+    nicbarr_portions_begin(&portions, 1000, 101, true);
+    for (int portion = 0; portion < 3; ++portion) {
+        nicbarr_portions_pause(&portions);
+        assert_int_equal(calls_until_due(&portions), calls[0]);
+        for (size_t i = 1; i < sizeof(calls) / sizeof(*calls); ++i) {
+            nicbarr_portions_put_off(&portions);
+            assert_int_equal(calls_until_due(&portions), calls[i]);
+        }
+    }
+}
+
+/* ... and there are as many as it takes: until it is sure, or all rounds have been. */
+static void as_many_as_it_takes(void **state)
+{
+    (void)state;
+    for (int equal = 0; equal < 2; ++equal) {
+        struct machine machine = {.cost_us = {500, equal ? 500 : 400}, .agreement_us = 100};
+        struct nicbarr_contest contest;
+        struct nicbarr_portions portions;
+        nicbarr_contest_begin(&contest, 2);
+        nicbarr_portions_begin(&portions, 500, 20, true);
+        while (nicbarr_portions_left(&portions, &contest)) {
+            play(&machine, &portions, &contest);
+        }
+        assert_true(portions.played > 2 * NICBARR_CONTEST_TOTAL);
+        assert_true(!contest.provisional || !nicbarr_contest_open(&contest));
     }
 }
 
@@ -95,7 +131,7 @@ static void fast(void **state)
     struct nicbarr_contest contest;
     struct nicbarr_portions portions;
     nicbarr_contest_begin(&contest, 2);
-    nicbarr_portions_begin(&portions, 8000, 20);
+    nicbarr_portions_begin(&portions, 8000, 20, false);
     assert_true(8000 == nicbarr_portions_next_us(&portions));
     play(&machine, &portions, &contest);
     assert_true(4000 == nicbarr_portions_next_us(&portions));
@@ -112,7 +148,7 @@ static void nothing_fits(void **state)
     struct nicbarr_contest contest;
     struct nicbarr_portions portions;
     nicbarr_contest_begin(&contest, 2);
-    nicbarr_portions_begin(&portions, 8000, 20);
+    nicbarr_portions_begin(&portions, 8000, 20, false);
     play(&machine, &portions, &contest);
     assert_true(8000 == nicbarr_portions_next_us(&portions));
     play(&machine, &portions, &contest);
@@ -146,6 +182,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(pauses),
+        cmocka_unit_test(pauses_of_limited_ones),
+        cmocka_unit_test(as_many_as_it_takes),
         cmocka_unit_test(fast),
         cmocka_unit_test(nothing_fits),
         cmocka_unit_test(slow),

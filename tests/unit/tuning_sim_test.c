@@ -292,7 +292,7 @@ static void begin_all(const struct machine *machine, struct nicbarr_contest *con
     for (int r = 0; r < RANKS; ++r) {
         nicbarr_contest_begin(&contests[r], machine->count);
     }
-    nicbarr_portions_begin(portions, first_us, 20);
+    nicbarr_portions_begin(portions, first_us, 20, false);
 }
 
 static void next_portion(struct machine *machine, struct nicbarr_contest *contests,
@@ -462,7 +462,8 @@ static void call_often(struct machine *machine, struct data_watch *watch, uint32
 /* Calls, until so much is affordable. */
 static void afford(struct machine *machine, struct data_watch *watch, uint32_t *pause, double us)
 {
-    while (nicbarr_anew_lacking_us(us, watch->spent_us, machine->clock_us - watch->began_us) > 0) {
+    while (nicbarr_lacking_us(us, watch->spent_us, machine->clock_us - watch->began_us,
+                              NICBARR_ANEW_PERCENT) > 0) {
         call_often(machine, watch, nicbarr_anew_put_off(pause));
         agreement_of_all(machine);
     }

@@ -11,6 +11,7 @@ ODD = (
     ("OMPI_MCA_coll", "^nicbarr"), ("OMPI_MCA_coll", "^nicbarr"),
     ("OMPI_MCA_coll_nicbarr_priority", "-1"), ("OMPI_MCA_coll_nicbarr_nic", "none"),
     ("OMPI_MCA_coll_nicbarr_tune_after", "5"), ("OMPI_MCA_coll_nicbarr_tune_watch", "0"),
+    ("OMPI_MCA_coll_nicbarr_tune_share", "50"),
     ("OMPI_MCA_coll_nicbarr_allreduce", "openmpi"), ("OMPI_MCA_coll_nicbarr_bcast", "openmpi"),
     ("OMPI_MCA_coll_nicbarr_nonblocking", "0"), ("OMPI_MCA_coll_nicbarr_tune_budget", "0"),
     ("OMPI_MCA_coll_nicbarr_join_after", "7"), ("OMPI_MCA_coll_nicbarr_memory", "1"),
@@ -57,6 +58,8 @@ def draw_surroundings(lot, options, caches):
         around.mca |= {"coll_nicbarr_tune_after": "3", "coll_nicbarr_tune_budget": "2", "coll_nicbarr_join_after": "5"}
     elif how < 0.7:
         around.mca |= {"coll_nicbarr_tune_after": str(lot.choice((0, 1, 10)))}
+    if lot.random() < 0.25:
+        around.mca |= {"coll_nicbarr_tune_share": lot.choice(("1", "30"))}
     if lot.random() < 0.25:
         around.mca |= forced(lot, hosts > 1)
     if options.tame:

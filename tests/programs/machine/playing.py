@@ -136,7 +136,7 @@ class Outcome:
 def mpirun_arguments(around, program, board, cache):
     """What follows mpirun, or nethosts HOSTS PER-HOST."""
     words = []
-    for name, value in around.mca.items():
+    for name, value in ({"coll_nicbarr_tune_share": "100"} | around.mca).items():
         words += ["--mca", name, value]
     words += ["--mca", "coll_nicbarr_cache", cache]
     if around.odd:

@@ -1,0 +1,132 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+# What does nicbarr cost a whole job, and what does it gain? Jobs of a few calls of a collective in turns,
+# with nicbarr and without (none of its components is there, then):
+#
+#     bench/startup.sh [-n ROUNDS] [-c COLLECTIVE] [-k CACHE] [-d COMMUNICATORS] [-a ARGUMENT]... LAYOUT CALLS...
+#     bench/startup.sh 4 0 1 5 25 100              # 4 processes on this node, default: barriers
+#     bench/startup.sh -c allreduce -k small 4x2 100    # 4 hosts (nethosts; needs root) of 2 processes
+#     bench/startup.sh -d 100 8 1                  # one barrier on each of 100 duplicates of MPI_COMM_WORLD
+#
+# CACHE is what earlier jobs have left: `none` (the default), `small`, which has this shape alone, or
+# `large`, which has it beside so many others that it is as large as caches get. COLLECTIVE: barrier, allreduce
+# or bcast (8 bytes). ARGUMENT is for mpirun, with nicbarr (-a '--mca coll_nicbarr_nic myrd').
+# A line for each number of CALLS: the whole command's time without nicbarr and with, the processes' processor
+# time and memory (Pss before MPI_Finalize), medians over ROUNDS (20), and of each the ratio with / without,
+# quartile, median, quartile; last the medians of what the slowest process spent in MPI_Init, in the first
+# call and in the others, without and with. Uses what ./setup.sh has built.
+set -eu
+top=$(cd "$(dirname "$0")/.." && pwd)
+# shellcheck source=nethosts/usage.sh
+. "$top/nethosts/usage.sh"
+
+rounds=20 collective=barrier known=none communicators=0 arguments=
+while getopts n:c:k:d:a: option; do
+    case $option in
+        n) rounds=$OPTARG ;;
+        c) collective=$OPTARG ;;
+        k) known=$OPTARG ;;
+        d) communicators=$OPTARG ;;
+        a) arguments+=" $OPTARG" ;;
+        *) usage ;;
+    esac
+done
+shift $((OPTIND - 1))
+[ $# -ge 2 ] || usage
+layout=$1
+shift
+# shellcheck source=bench/built.sh
+. "$top/bench/built.sh"
+# shellcheck source=ompi/jobs.sh
+. "$top/ompi/jobs.sh"
+# shellcheck source=bench/quantiles.sh
+. "$top/bench/quantiles.sh"
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+startup=$top/_build/bench/startup
+hosts=${layout%x*}
+path=$OMPI_MCA_mca_base_component_path
+export layout startup collective communicators arguments path scratch rounds quantiles known
+
+job() { # with|without COLLECTIVE CALLS [COMMUNICATORS]
+    local side=$1 mpirun=(mpirun -np "$layout" --bind-to core:overload-allowed)
+    shift
+    [ -z "${NETHOSTS_MPIRUN-}" ] || mpirun=("$NETHOSTS_MPIRUN")
+    if [ "$side" = with ]; then
+        # shellcheck disable=SC2086 # arguments
+        "${mpirun[@]}" --mca mca_base_component_path "$path" --mca coll_nicbarr_cache "$scratch/$known" $arguments \
+            "$startup" "$@"
+    else
+        env -u OMPI_MCA_mca_base_component_path "${mpirun[@]}" "$startup" "$@"
+    fi
+}
+
+# A line for each job: side, round, whole time, then what the processes print: the times of the slowest, the
+# sums of processor time and memory.
+measure() { # SIDE ROUND CALLS
+    local before=$EPOCHREALTIME
+    job "$1" "$collective" "$3" "$communicators" > "$scratch/out" 2> "$scratch/err" ||
+        { cat "$scratch/out" "$scratch/err" >&2; exit 1; }
+    awk -v side="$1" -v round="$2" -v before="$before" -v after="$EPOCHREALTIME" '
+        $1 == "startup" {
+            for (i = 1; i <= 5; i++) if ($(i + 1) > most[i]) most[i] = $(i + 1)
+            processor += $7; memory += $8
+        }
+        END { print side, round, 1e6 * (after - before), processor, memory, most[1], most[3], most[4] }' "$scratch/out"
+}
+
+# What earlier jobs leave behind; the large one has other shapes, too, each under a name of its own.
+make_cache() {
+    rm -f "$scratch/small" "$scratch/large"
+    [ "$known" != none ] || { export known=no-file; return 0; }
+    known=small job with "$collective" 200000 > "$scratch/out" 2>&1 || { cat "$scratch/out" >&2; exit 1; }
+    [ "$known" = small ] || python3 - "$scratch/small" "$scratch/large" << 'PYTHON'
+import json, os, sys
+cache = json.load(open(sys.argv[1]))
+mine = list(cache["shapes"].items())
+while len(json.dumps(cache)) < 1.9e6:
+    for name, measurements in mine:
+        cache["shapes"]["another machine %d | %s" % (len(cache["shapes"]), name)] = measurements
+json.dump(cache, open(sys.argv[2], "w"), indent=1)
+PYTHON
+    [ "$known" != large ] || rm "$scratch/small"
+}
+
+table() { # CALLS...
+    local calls round
+    printf '%-8s%7s |%9s%9s |%20s |%20s |%20s | %s\n' layout calls 'without' 'with (ms)' 'whole time' 'processor time' memory \
+        'MPI_Init, first call, other calls (us)'
+    for calls; do
+        for ((round = 1; round <= rounds; ++round)); do
+            make_cache_again
+            measure without "$round" "$calls"
+            measure with "$round" "$calls"
+        done | awk -v layout="$layout" -v calls="$calls" "$quantiles"'
+            { for (i = 3; i <= NF; i++) value[$1, i, $2] = $i; n = $2 }
+            function median(side, i,   r, v) { for (r = 1; r <= n; r++) v[r] = value[side, i, r]; sort(v, n); return quantile(v, n, 0.5) }
+            function ratios(i,   r, v) {
+                for (r = 1; r <= n; r++) v[r] = value["with", i, r] / value["without", i, r]
+                sort(v, n)
+                return sprintf("%6.3f%7.3f%7.3f", quantile(v, n, 0.25), quantile(v, n, 0.5), quantile(v, n, 0.75))
+            }
+            END {
+                printf "%-8s%7d |%9.1f%9.1f |%s |%s |%s |", layout, calls, median("without", 3) / 1e3,
+                    median("with", 3) / 1e3, ratios(3), ratios(4), ratios(5)
+                for (i = 6; i <= 8; i++) printf " %.0f %.0f;", median("without", i), median("with", i)
+                print ""
+            }'
+    done
+}
+# Each job finds the same: what the one before has added is gone.
+make_cache_again() { [ ! -e "$scratch/kept" ] || cp "$scratch/kept" "$scratch/$known"; rm -f "$scratch/no-file"; }
+all() {
+    make_cache
+    [ ! -e "$scratch/$known" ] || cp "$scratch/$known" "$scratch/kept"
+    table "$@"
+}
+export -f job measure make_cache make_cache_again table all
+if [ "$hosts" = "$layout" ]; then
+    all "$@"
+else
+    NETHOSTS_PER_HOST=${layout#*x} "$top/nethosts/nethosts" --shell "$hosts" bash -euc 'all "$@"' bash "$@"
+fi

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What measuring may cost a job; see expense.h. */
+#include "coll_nicbarr/choice/expense.h"
+
+#include <stdatomic.h>
+
+#include "coll_nicbarr/choice/anew.h"
+#include "coll_nicbarr/choice/together.h"
+
+static double opened_us;
+static _Atomic unsigned long long spent_ns;
+
+void nicbarr_expense_open(void)
+{
+    opened_us = nicbarr_now_us();
+    atomic_store(&spent_ns, 0);
+}
+
+bool nicbarr_expense_limited(void)
+{
+    return mca_coll_nicbarr_component.parameters.tune_share < 100;
+}
+
+bool nicbarr_affordable(const mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                        double us, bool anew)
+{
+    double lacking_us = nicbarr_lacking_us(
+        us, (double)atomic_load(&spent_ns) * 1e-3, nicbarr_now_us() - opened_us,
+        anew ? NICBARR_ANEW_PERCENT : mca_coll_nicbarr_component.parameters.tune_share);
+    return OMPI_SUCCESS == nicbarr_maximum(module, comm, &lacking_us, 1) && lacking_us <= 0;
+}
+
+void nicbarr_expense_note(double us)
+{
+    atomic_fetch_add_explicit(&spent_ns, (unsigned long long)(us * 1e3), memory_order_relaxed);
+}
