@@ -16,7 +16,6 @@
 #include "coll_nicbarr/choice/expense.h"
 #include "coll_nicbarr/data/data.h"
 #include "coll_nicbarr/digest.h"
-#include "coll_nicbarr/files/cache_file.h"
 #include "coll_nicbarr/files/report.h"
 #include "coll_nicbarr/module.h"
 #include "coll_nicbarr/pvars.h"
@@ -301,7 +300,6 @@ static int component_close(void)
         return OMPI_SUCCESS; /* was not opened */
     }
     nicbarr_report_close();
-    nicbarr_cache_file_forget();
     nicbarr_requests_close();
     nicbarr_peers_close();
     close_nics();

@@ -81,7 +81,7 @@ static const struct {
     TEXT(cache, LOCAL, "auto", 4,
          "Files that keep what was measured for the next jobs, separated by commas. All are read; "
          "what is measured goes to the first that can be written. A file is a path, auto "
-         "(nicbarr/tuning.json in $XDG_CACHE_HOME or ~/.cache), or none, which keeps nothing. "
+         "(nicbarr/tuning.jsonl in $XDG_CACHE_HOME or ~/.cache), or none, which keeps nothing. "
          "Behind the word anew, files are written, but not read"),
     TEXT(report, LOCAL, "", 1,
          "Write what was tried, what it cost and what was chosen to this file (JSON; read it with: "

@@ -8,11 +8,11 @@ rewrite_cache() { # FROM TO HOW-SURE [CHOICE [DAYS]]
     python3 - "$@" << 'PYTHON'
 import json, sys, time
 given = dict(enumerate(sys.argv))
-cache = json.load(open(given[1]))
-assert cache["format"] == "nicbarr tuning cache 2"
-for measurements in cache["shapes"].values():
-    measurements[:] = measurements[-1:]
-    one = measurements[0]
+cache = [json.loads(line) for line in open(given[1])]
+assert cache[0] == {"format": "nicbarr tuning cache 3"}
+for line in cache[1:]:
+    line["measurements"] = line["measurements"][-1:]
+    one = line["measurements"][0]
     one["confidence"] = float(given[3])
     one["when"] = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() - 86400 * int(given.get(5, 0))))
     choice = given.get(4)
@@ -22,6 +22,7 @@ for measurements in cache["shapes"].values():
         place = 0 if choice == "openmpi" else 1
         rounds = one["candidates"][0]["rounds"]
         one["candidates"][place] = {"choice": choice, "rounds": rounds, "us": [1e-3, 1e-3, 1e-3]}
-json.dump(cache, open(given[2], "w"))
+with open(given[2], "w") as out:
+    out.writelines(json.dumps(line) + "\n" for line in cache)
 PYTHON
 }

@@ -38,7 +38,7 @@ tools_probe_nicbarr_probe_SOURCES = \
     tools/findings.h tools/findings.c \
     tools/alloc.h tools/text.h tools/text.c \
     coll_nicbarr/files/cache_file.h coll_nicbarr/files/cache_file.c \
-    coll_nicbarr/files/cache_json.h coll_nicbarr/files/cache_json.c coll_nicbarr/kinds.c
+    coll_nicbarr/files/cache_lines.h coll_nicbarr/files/cache_lines.c coll_nicbarr/kinds.c
 tools_probe_nicbarr_probe_CFLAGS = $(AM_CFLAGS) $(MPI_CFLAGS) $(JANSSON_CFLAGS)
 tools_probe_nicbarr_probe_LDADD = coll_nicbarr/libnicbarr_pure.la libmyr/libmyr.la \
     $(MPI_LIBS) $(JANSSON_LIBS) -lm

@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "coll_nicbarr/files/cache_json.h"
+#include "coll_nicbarr/files/cache_lines.h"
 #include "coll_nicbarr/files/regular_file.h"
 #include "coll_nicbarr/nics.h"
 
@@ -56,107 +55,29 @@ static void make_key(const struct nicbarr_cache_file *file, const struct nicbarr
 
 /* ---- reading ---- */
 
-/* The content of a file that is open; NULL, with a line, if it is none of ours. */
-static json_t *parse(int in, struct myr_error *error)
-{
-    size_t bytes = 0;
-    char *text = nicbarr_read_whole(in, NICBARR_CACHE_MOST, &bytes, error);
-    json_t *root = NULL == text ? NULL : nicbarr_cache_json_parse(text, bytes, error);
-    free(text);
-    return root;
-}
-
-/* What the file says, and which version of it that was; empty where there is none, with a version
- * that no file has. NULL, with a line, where it must be left alone. */
-static json_t *load(const char *path, struct nicbarr_file_version *version, struct myr_error *error)
+/* What the file says, to be freed; an empty text where there is none. NULL, with a line, where it
+ * must be left alone, or cannot be read. */
+static char *load(const char *path, size_t *bytes, struct myr_error *error)
 {
     struct myr_error why;
-    *version = (struct nicbarr_file_version){0};
     const int in = nicbarr_open_regular(path, O_RDONLY, 0, &why);
+    *bytes = 0;
     if (in < 0 && MYR_ERR_NOT_THERE == why.status) {
-        return nicbarr_cache_json_empty();
+        return strdup("");
     }
     if (in < 0) {
         *error = why;
         return NULL;
     }
-    (void)nicbarr_version_of_open(in, version);
-    json_t *root = parse(in, error);
+    char *text = nicbarr_read_whole(in, NICBARR_CACHE_MOST, bytes, error);
     close(in);
-    return root;
-}
-
-/* ---- what was parsed ---- */
-
-/*
- * The last few files that this process has parsed, or refused. A file that has not changed since is
- * not opened again. The version cannot tell a file from one of the same size that got the inode of
- * an earlier one within the same tick of the kernel's clock. So only readers, who may see an old
- * file anyway, trust it; a writer always reads the file.
- */
-enum { PARSED_KEPT = 4 };
-
-static struct parsed {
-    char path[PATH_BYTES];
-    struct nicbarr_file_version version;
-    json_t *root; /* NULL: it was refused, as `error` says */
-    struct myr_error error;
-} parsed[PARSED_KEPT];
-
-static pthread_mutex_t parsed_lock = PTHREAD_MUTEX_INITIALIZER; /* around `parsed` */
-
-/* The place of `path`, else the next one to use again. */
-static struct parsed *parsed_of(const char *path)
-{
-    static uint32_t next;
-    for (uint32_t i = 0; i < PARSED_KEPT; ++i) {
-        if (0 == strcmp(parsed[i].path, path)) {
-            return &parsed[i];
-        }
+    if (NULL != text && !nicbarr_cache_lines_are_ours(text, *bytes)) {
+        myr_write_error(error, MYR_ERR_FOREIGN, 0,
+                        "it is something else, or of another version of nicbarr");
+        free(text);
+        return NULL;
     }
-    struct parsed *place = &parsed[next++ % PARSED_KEPT];
-    json_decref(place->root);
-    *place = (struct parsed){.root = NULL};
-    return place;
-}
-
-/* Takes the reference `root` over. */
-static void keep(struct parsed *place, const char *path, const struct nicbarr_file_version *version,
-                 json_t *root, const struct myr_error *error)
-{
-    json_decref(place->root);
-    *place = (struct parsed){.version = *version, .root = root, .error = *error};
-    snprintf(place->path, sizeof(place->path), "%s", path);
-}
-
-/* As load(), but borrowed, and only as new as the file's version tells. With the lock held. */
-static const json_t *look_up(const char *path, struct myr_error *error)
-{
-    struct nicbarr_file_version now;
-    struct parsed *place = parsed_of(path);
-    if (!nicbarr_version_of_path(path, &now) || '\0' == place->path[0] ||
-        !nicbarr_same_version(&now, &place->version)) {
-        struct myr_error why = {.text = ""};
-        json_t *root = load(path, &now, &why);
-        if (NULL == root && MYR_ERR_FOREIGN != why.status) {
-            now = (struct nicbarr_file_version){0}; /* it may go better the next time */
-        }
-        keep(place, path, &now, root, &why);
-    }
-    if (NULL == place->root) {
-        *error = place->error;
-    }
-    return place->root;
-}
-
-void nicbarr_cache_file_forget(void)
-{
-    pthread_mutex_lock(&parsed_lock);
-    for (uint32_t i = 0; i < PARSED_KEPT; ++i) {
-        json_decref(parsed[i].root);
-        parsed[i] = (struct parsed){.root = NULL};
-    }
-    pthread_mutex_unlock(&parsed_lock);
+    return text;
 }
 
 bool nicbarr_cache_file_read(const struct nicbarr_cache_file *file,
@@ -164,12 +85,14 @@ bool nicbarr_cache_file_read(const struct nicbarr_cache_file *file,
                              struct myr_error *error)
 {
     char key[KEY_BYTES];
-    make_key(file, shape, key);
-    pthread_mutex_lock(&parsed_lock);
-    const json_t *root = look_up(file->path, error);
-    nicbarr_cache_json_read(root, key, evidence);
-    pthread_mutex_unlock(&parsed_lock);
-    return NULL != root;
+    size_t bytes;
+    char *text = load(file->path, &bytes, error);
+    if (NULL != text) {
+        make_key(file, shape, key);
+        nicbarr_cache_lines_read(text, bytes, key, evidence);
+    }
+    free(text);
+    return NULL != text;
 }
 
 /* ---- writing ---- */
@@ -202,10 +125,10 @@ static int make_folders(const char *path, const char *below)
 /* Before the lock is made, which stays: nothing is to lie beside a file that is left alone. */
 static bool is_ours(const char *path, struct myr_error *error)
 {
-    pthread_mutex_lock(&parsed_lock);
-    const bool ours = NULL != look_up(path, error);
-    pthread_mutex_unlock(&parsed_lock);
-    return ours;
+    size_t bytes;
+    char *text = load(path, &bytes, error);
+    free(text);
+    return NULL != text;
 }
 
 /* The lock's descriptor; it is locked until that is closed. -1 otherwise. Folders are missing
@@ -247,12 +170,11 @@ static int make_fresh(const char *fresh, struct myr_error *error)
 }
 
 /* Have the file hold `text` (NULL: there is no memory), by way of the new one, which is closed. */
-static bool replace(const char *path, const char *fresh, int out, const char *text,
-                    struct nicbarr_file_version *version, struct myr_error *error)
+static bool replace(const char *path, const char *fresh, int out, const char *text, size_t bytes,
+                    struct myr_error *error)
 {
-    const bool dumped = NULL != text && nicbarr_write_whole(out, text, strlen(text)) &&
-                        nicbarr_version_of_open(out, version);
-    const bool written = 0 == close(out) && dumped && 0 == rename(fresh, path);
+    const bool whole = NULL != text && nicbarr_write_whole(out, text, bytes);
+    const bool written = 0 == close(out) && whole && 0 == rename(fresh, path);
     if (!written) {
         myr_write_error(error, MYR_ERR_SYSTEM, errno, "it cannot be written");
     }
@@ -264,28 +186,23 @@ static bool rewrite(const char *path, const char *key,
                     const struct nicbarr_measurement *measurement, struct myr_error *error)
 {
     char fresh[PATH_BYTES];
-    struct nicbarr_file_version version;
+    size_t bytes;
+    bool written = false;
     snprintf(fresh, sizeof(fresh), "%s.new", path);
     const int out = make_fresh(fresh, error);
     if (out < 0) {
         return false;
     }
-    json_t *root = load(path, &version, error); /* (in this order: see the header) */
-    bool written = false;
-    if (NULL == root) {
+    char *text = load(path, &bytes, error); /* (in this order: see the header) */
+    if (NULL == text) {
         close(out);
     } else {
-        nicbarr_cache_json_add(root, key, measurement);
-        char *text = nicbarr_cache_json_text(root, key);
-        written = replace(path, fresh, out, text, &version, error);
-        free(text);
+        char *added = nicbarr_cache_lines_add(text, bytes, key, measurement, &bytes);
+        written = replace(path, fresh, out, added, bytes, error);
+        free(added);
     }
-    if (written) {
-        pthread_mutex_lock(&parsed_lock);
-        keep(parsed_of(path), path, &version, root, error);
-        pthread_mutex_unlock(&parsed_lock);
-    } else {
-        json_decref(root);
+    free(text);
+    if (!written) {
         (void)unlink(fresh);
     }
     return written;

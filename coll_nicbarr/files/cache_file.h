@@ -1,24 +1,23 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A file of the tuning cache: what jobs have measured, by the shape they measured it on, as JSON
- * (docs/tuning-cache.md; cache_json.c has the content). cache.c says which files there are, and
+ * A file of the tuning cache: what jobs have measured, by the shape they measured it on
+ * (docs/tuning-cache.md; cache_lines.c has the content). cache.c says which files there are, and
  * knows the component; here is neither that nor Open MPI.
  *
  * A file is replaced as a whole, by rename, under a lock. Readers need no lock. They see the old
  * file or the new one. A writer that is killed leaves the old file, and a new one beside it that
- * the next writer removes. A file that is not ours, or is broken, is left alone, and nothing is put
- * beside it; one of an earlier format of ours is replaced; an empty one is as none.
+ * the next writer removes. A file that is not ours is left alone, and nothing is put beside it;
+ * an empty one is as none.
  *
  * Over NFS. The lock is on a file of its own, as NFS has none on folders, and that file is opened
  * for writing, as NFS wants it. The new file is made after locking and before reading: that has a
  * client look at the folder anew, so it reads the file that another host has just renamed.
  *
- * What was parsed is kept in the process: asking again costs one stat() while the file has not
- * changed, also where it was refused.
+ * Nothing is kept in the process: asking reads the file, once.
  *
  * Functions may be called by any thread of any process. Where there is something to complain of,
  * `error` says what; else its text stays empty. Of the status: MYR_ERR_FOREIGN, the file is not
- * ours, or is not as we write it; MYR_ERR_FULL, another process keeps it locked; others, it cannot
+ * ours; MYR_ERR_FULL, another process keeps it locked; others, it cannot
  * be opened or written.
  */
 #ifndef NICBARR_CACHE_FILE_H
@@ -45,8 +44,5 @@ bool nicbarr_cache_file_read(const struct nicbarr_cache_file *file,
 bool nicbarr_cache_file_add(const struct nicbarr_cache_file *file,
                             const struct nicbarr_shape *shape,
                             const struct nicbarr_measurement *measurement, struct myr_error *error);
-
-/* Release what this process has kept of files. */
-void nicbarr_cache_file_forget(void);
 
 #endif

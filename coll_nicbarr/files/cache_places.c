@@ -12,10 +12,10 @@ static bool find_own(struct nicbarr_cache_place *place)
     const char *xdg = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
     int length = 0;
     if (NULL != xdg && '/' == *xdg) {
-        length = snprintf(place->path, PATH_MAX, "%s/nicbarr/tuning.json", xdg);
+        length = snprintf(place->path, PATH_MAX, "%s/nicbarr/tuning.jsonl", xdg);
         snprintf(place->below, PATH_MAX, "%.*s", (int)(strrchr(xdg, '/') - xdg), xdg);
     } else if (NULL != home && '/' == *home) {
-        length = snprintf(place->path, PATH_MAX, "%s/.cache/nicbarr/tuning.json", home);
+        length = snprintf(place->path, PATH_MAX, "%s/.cache/nicbarr/tuning.jsonl", home);
     }
     return 0 < length && length < PATH_MAX;
 }

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -41,41 +42,6 @@ bool nicbarr_lock(int fd, unsigned most_ms, struct myr_error *error)
         myr_write_error(error, MYR_ERR_SYSTEM, errno, "it cannot be locked");
     }
     return false;
-}
-
-/* ---- versions ---- */
-
-static struct nicbarr_file_version version_of(const struct stat *about)
-{
-    return (struct nicbarr_file_version){about->st_dev, about->st_ino, (uint64_t)about->st_size,
-                                         about->st_mtim.tv_sec, about->st_mtim.tv_nsec};
-}
-
-bool nicbarr_version_of_open(int fd, struct nicbarr_file_version *version)
-{
-    struct stat about;
-    const bool known = 0 == fstat(fd, &about);
-    if (known) {
-        *version = version_of(&about);
-    }
-    return known;
-}
-
-bool nicbarr_version_of_path(const char *path, struct nicbarr_file_version *version)
-{
-    struct stat about;
-    const bool known = 0 == stat(path, &about) && S_ISREG(about.st_mode);
-    if (known) {
-        *version = version_of(&about);
-    }
-    return known;
-}
-
-bool nicbarr_same_version(const struct nicbarr_file_version *a,
-                          const struct nicbarr_file_version *b)
-{
-    return a->device == b->device && a->inode == b->inode && a->bytes == b->bytes &&
-           a->seconds == b->seconds && a->nanoseconds == b->nanoseconds;
 }
 
 /* ---- content ---- */

@@ -17,7 +17,6 @@
 
 #include <stdbool.h>
 #include <stddef.h>
-#include <stdint.h>
 
 #include "libmyr/status.h"
 
@@ -28,18 +27,6 @@ int nicbarr_open_regular(const char *path, int flags, unsigned mode, struct myr_
 /* Lock what `fd` has open, until it is closed; false, with a line, after `most_ms` in vain
  * (MYR_ERR_FULL), or where it cannot be locked. Over NFS, `fd` must be open for writing. */
 bool nicbarr_lock(int fd, unsigned most_ms, struct myr_error *error);
-
-/* What tells a file from one that replaced it, or was changed in place. */
-struct nicbarr_file_version {
-    uint64_t device, inode, bytes;
-    int64_t seconds, nanoseconds; /* of the last change of its content */
-};
-
-/* That of what `fd` has open, or of the regular file at `path`; false if there is none. */
-bool nicbarr_version_of_open(int fd, struct nicbarr_file_version *version);
-bool nicbarr_version_of_path(const char *path, struct nicbarr_file_version *version);
-bool nicbarr_same_version(const struct nicbarr_file_version *a,
-                          const struct nicbarr_file_version *b);
 
 /* All that `fd` has open, from its beginning; to be freed. `bytes` becomes its length. NULL, with a
  * line, if it has more than `most` bytes (MYR_ERR_FOREIGN), or cannot be read. */

@@ -92,7 +92,7 @@ had to wait for room or credit (\fBmtl_myr_delayed\fR), or came before their rec
 Parameters of the user, one a line: \fINAME\fR = \fIVALUE\fR.
 Open MPI has a file openmpi\-mca\-params.conf for all users.
 .TP
-.I ~/.cache/nicbarr/tuning.json
+.I ~/.cache/nicbarr/tuning.jsonl
 What was measured, for the next jobs (coll_nicbarr_cache).
 .SH SEE ALSO
 .BR nicbarr (1),

@@ -80,5 +80,5 @@ for page in $pages; do
     done < <(commands "$srcdir/$page")
 done
 check "there are commands" [ "$passed" -gt 20 ]
-check "the cache is the test's own" [ -s "$XDG_CACHE_HOME/nicbarr/tuning.json" ]
+check "the cache is the test's own" [ -s "$XDG_CACHE_HOME/nicbarr/tuning.jsonl" ]
 finish

@@ -49,7 +49,7 @@ can_load=$(holds 'state("kernel as NIC") == {"ok"}' && echo yes)
 # ---- what processes may not do; a cache that is none
 
 mkdir -p "$XDG_CACHE_HOME/nicbarr"
-echo garbage > "$XDG_CACHE_HOME/nicbarr/tuning.json"
+echo garbage > "$XDG_CACHE_HOME/nicbarr/tuning.jsonl"
 "$without" bpf,pidfd_getfd true
 if [ $? = 77 ]; then
     echo "skip: no filter of system calls can be had here"
@@ -58,12 +58,12 @@ else
         doctor 1 prlimit --memlock=65536 "$without" bpf,pidfd_getfd nicbarr doctor --json
     check "these are the problems" holds 'sorted(problems) == ["NIC soft", "tuning cache"]'
     check "pidfd_getfd is named" holds '"pidfd_getfd is not permitted" in seen("NIC soft")'
-    check "the cache is named, and why" holds '"tuning.json is not used" in seen("tuning cache") and "line 1" in seen("tuning cache")'
+    check "the cache is named, and why" holds '"tuning.jsonl is not used" in seen("tuning cache") and "something else" in seen("tuning cache")'
     check "locked memory" holds 'state("locked memory") == {"note"} and " 64 KiB" in seen("locked memory")'
     check "BPF" holds 'state("kernel as NIC") == {"note"}'
     [ -z "$can_load" ] || check "and why" holds '"may not load a program" in seen("kernel as NIC")'
 fi
-check "the bad cache is left as it is" grep -qx garbage "$XDG_CACHE_HOME/nicbarr/tuning.json"
+check "the bad cache is left as it is" grep -qx garbage "$XDG_CACHE_HOME/nicbarr/tuning.jsonl"
 rm -r "$XDG_CACHE_HOME"
 
 # ---- Open MPI

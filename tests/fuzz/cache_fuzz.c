@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Fuzzes the reader of the tuning cache (coll_nicbarr/files/cache_file.c, cache_json.c). Built and
+ * Fuzzes the reader of the tuning cache (coll_nicbarr/files/cache_file.c, cache_lines.c). Built and
  * run by run.sh.
  *
  * An input is a byte for the shape, and the file's content. Invariants: what is read is in its
@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "coll_nicbarr/files/cache_file.h"
-#include "coll_nicbarr/files/cache_json.h"
+#include "coll_nicbarr/files/cache_lines.h"
 #include "coll_nicbarr/nics.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/unit/crew.h"
@@ -33,7 +33,7 @@ static void begin(void)
 {
     if ('\0' == path[0]) {
         crew_folder_make(folder, sizeof(folder));
-        snprintf(path, sizeof(path), "%s/tuning.json", folder);
+        snprintf(path, sizeof(path), "%s/tuning.jsonl", folder);
         CHECK(0 == atexit(remove_folder));
         nicbarr_choice_nics(nicbarr_nic_names());
     }
@@ -44,7 +44,6 @@ static void put(const uint8_t *content, size_t bytes)
     const int out = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
     CHECK(out >= 0 && (ssize_t)bytes == write(out, content, bytes));
     close(out);
-    nicbarr_cache_file_forget(); /* inputs may follow each other within one tick of the clock */
 }
 
 static bool is_still(const uint8_t *content, size_t bytes)

@@ -60,10 +60,10 @@ use() { # TARGET
         hello)
             longest=1000 least=90 reached=(coll_nicbarr/{hello,census}.c) ;;
         cache)
-            longest=900 least=70
-            parts=(coll_nicbarr/files/{cache_file,cache_json,regular_file}.c coll_nicbarr/choice/evidence.c tests/unit/crew.c)
+            longest=900 least=80
+            parts=(coll_nicbarr/files/{cache_file,cache_lines,regular_file}.c coll_nicbarr/choice/evidence.c tests/unit/crew.c)
             options=("-dict=$root/tests/fuzz/json.dict")
-            reached=(coll_nicbarr/files/cache_{file,json}.c coll_nicbarr/choice/evidence.c) ;;
+            reached=(coll_nicbarr/files/cache_{file,lines}.c coll_nicbarr/choice/evidence.c) ;;
         report)
             longest=1000 least=90 parts=(tools/{report_file,report_text,text,table}.c)
             options=("-dict=$root/tests/fuzz/json.dict") reached=(tools/{report_file,text}.c) ;;

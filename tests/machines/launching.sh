@@ -141,7 +141,7 @@ cached() {
 }
 check "the cache is in a home that all hosts see" cached
 check "measured" said "MPI_Barrier on .*, 2 processes on 2 nodes: .*(measured"
-cache=$home/nicbarr/tuning.json
+cache=$home/nicbarr/tuning.jsonl
 check "it is there" rewrite_cache "$cache" "$cache" 0.99 pairwise@soft
 check "once more" cached
 check "from the cache" said "MPI_Barrier on .*, 2 processes on 2 nodes: pairwise@soft (cache)"

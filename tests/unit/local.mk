@@ -15,7 +15,7 @@ unit_programs = \
     tests/unit/portions_test \
     tests/unit/tuning_sim_test \
     tests/unit/cache_file_test \
-    tests/unit/cache_json_test \
+    tests/unit/cache_lines_test \
     tests/unit/evidence_test \
     tests/unit/network_test \
     tests/unit/report_file_test \
@@ -115,15 +115,14 @@ tests_unit_tuning_sim_test_LDADD = $(unit_libs) -lm
 
 tests_unit_cache_file_test_SOURCES = tests/unit/cache_file_test.c $(unit_common) \
     coll_nicbarr/files/cache_file.h coll_nicbarr/files/cache_file.c \
-    coll_nicbarr/files/cache_json.h coll_nicbarr/files/cache_json.c
+    coll_nicbarr/files/cache_lines.h coll_nicbarr/files/cache_lines.c
 tests_unit_cache_file_test_CFLAGS = $(unit_cflags) $(JANSSON_CFLAGS)
 tests_unit_cache_file_test_LDADD = $(unit_libs) $(JANSSON_LIBS)
 
-tests_unit_cache_json_test_SOURCES = tests/unit/cache_json_test.c $(unit_common) \
-    coll_nicbarr/files/cache_json.h coll_nicbarr/files/cache_json.c
-tests_unit_cache_json_test_CFLAGS = $(unit_cflags) $(JANSSON_CFLAGS)
-tests_unit_cache_json_test_LDFLAGS = -Wl,--wrap=strptime
-tests_unit_cache_json_test_LDADD = $(unit_libs) $(JANSSON_LIBS)
+tests_unit_cache_lines_test_SOURCES = tests/unit/cache_lines_test.c $(unit_common) \
+    coll_nicbarr/files/cache_lines.h coll_nicbarr/files/cache_lines.c
+tests_unit_cache_lines_test_CFLAGS = $(unit_cflags) $(JANSSON_CFLAGS)
+tests_unit_cache_lines_test_LDADD = $(unit_libs) $(JANSSON_LIBS)
 
 tests_unit_evidence_test_SOURCES = tests/unit/evidence_test.c $(unit_common)
 tests_unit_evidence_test_CFLAGS = $(unit_cflags)

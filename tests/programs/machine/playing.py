@@ -8,7 +8,7 @@ A case is a file that has it all: lines with @ are the surroundings, the rest ar
                                    whose daemons are killed and started again)
     @mca coll_nicbarr_tune_after 3
     @odd 1 OMPI_MCA_coll ^nicbarr  the environment of one rank
-    @cache {...}                   the tuning cache that it begins with (JSON)
+    @cache [...]                   the tuning cache that it begins with: a list of its lines (JSON)
     @chosen openmpi                instead: a cache that a first run has left, with this choice the best and sure
                                    wherever it was a candidate (caches name the machine)
 """
@@ -249,10 +249,10 @@ def with_choice(case):
         if not os.path.exists(path):
             return None
         with open(path) as file:
-            cache = json.load(file)
-    for measurements in cache["shapes"].values():
-        one = measurements[-1]
-        measurements[:] = [one]
+            cache = [json.loads(line) for line in file]
+    for line in cache[1:]:
+        one = line["measurements"][-1]
+        line["measurements"] = [one]
         one["confidence"] = 0.99
         for candidate in one["candidates"]:
             if candidate["choice"] == chosen:
@@ -275,7 +275,7 @@ def play(case, keep=None):
             file.write(bytes(64 * THREADS * 8))
         if case.surroundings.cache is not None:
             with open(cache, "w") as file:
-                file.write(case.surroundings.cache)
+                file.writelines(json.dumps(line) + "\n" for line in json.loads(case.surroundings.cache))
         elif keep is None:
             cache = "none"
         np = case.surroundings.np

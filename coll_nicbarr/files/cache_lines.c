@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* See cache_lines.h. */
+#include "coll_nicbarr/files/cache_lines.h"
+
+#include <jansson.h>
+#include <limits.h>
+#include <math.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+static const char head[] = "{\"format\": \"nicbarr tuning cache 3\"}\n";
+static const char time_format[] = "%Y-%m-%dT%H:%M:%SZ";
+
+enum {
+    TIME_TEXT = 32,
+    START_BYTES = 1000, /* of what a line begins with */
+    HEAD_BYTES = sizeof(head) - 1,
+    NAME_BYTES = 6 * NICBARR_CHOICE_TEXT, /* as JSON, whatever it is made of */
+    LINE_MOST = START_BYTES + NICBARR_CACHE_KEPT * (NICBARR_CONTESTANTS + 1) * (NAME_BYTES + 100),
+};
+_Static_assert(HEAD_BYTES + LINE_MOST < NICBARR_CACHE_MOST / 2, "what is added always fits");
+
+/* ---- a measurement ---- */
+
+static json_t *write_measurement(const struct nicbarr_measurement *measurement)
+{
+    char when[TIME_TEXT] = "";
+    struct tm utc;
+    const time_t seconds = (time_t)measurement->when;
+    json_t *candidates = json_array();
+    for (uint32_t c = 0; c < measurement->count; ++c) {
+        const struct nicbarr_quartiles us = measurement->of[c].us;
+        json_array_append_new(candidates, json_pack("{s:s, s:i, s:[f, f, f]}", "choice",
+                                                    measurement->of[c].name, "rounds",
+                                                    (int)measurement->of[c].rounds, "us", us.q1,
+                                                    us.median, us.q3));
+    }
+    strftime(when, sizeof(when), time_format, gmtime_r(&seconds, &utc));
+    return json_pack("{s:s, s:f, s:o}", "when", when, "confidence", measurement->confidence,
+                     "candidates", candidates);
+}
+
+static bool read_time(const json_t *text, int64_t *when)
+{
+    struct tm utc = {0};
+    const char *value = json_string_value(text);
+    const char *end = NULL == value ? NULL : strptime(value, time_format, &utc);
+    *when = NULL == end ? 0 : (int64_t)timegm(&utc);
+    return NULL != end && '\0' == *end;
+}
+
+/* A figure above 0, as all are. */
+static bool read_figure(const json_t *value, double *figure)
+{
+    *figure = json_number_value(value);
+    return isfinite(*figure) && *figure > 0;
+}
+
+/* False where it is not as we write it. */
+static bool read_measurement(const json_t *json, struct nicbarr_measurement *measurement)
+{
+    const json_t *candidates = json_object_get(json, "candidates");
+    const json_t *confidence = json_object_get(json, "confidence");
+    const double sure = json_number_value(confidence);
+    const size_t count = json_array_size(candidates);
+    bool good = read_time(json_object_get(json, "when"), &measurement->when) &&
+                json_is_number(confidence) && sure >= 0 && sure <= 1 && count >= 1 &&
+                count <= NICBARR_CONTESTANTS;
+    measurement->confidence = sure;
+    measurement->count = (uint32_t)count;
+    for (size_t c = 0; good && c < count; ++c) {
+        const json_t *one = json_array_get(candidates, c), *us = json_object_get(one, "us");
+        const char *name = json_string_value(json_object_get(one, "choice"));
+        const json_int_t rounds = json_integer_value(json_object_get(one, "rounds"));
+        struct nicbarr_quartiles *quartiles = &measurement->of[c].us;
+        good = NULL != name && strlen(name) < NICBARR_CHOICE_TEXT && rounds >= 1 &&
+               rounds <= INT_MAX && read_figure(json_array_get(us, 0), &quartiles->q1) &&
+               read_figure(json_array_get(us, 1), &quartiles->median) &&
+               read_figure(json_array_get(us, 2), &quartiles->q3);
+        measurement->of[c].rounds = (uint32_t)rounds;
+        snprintf(measurement->of[c].name, NICBARR_CHOICE_TEXT, "%s", NULL == name ? "" : name);
+    }
+    return good;
+}
+
+/* ---- several of them ---- */
+
+/* Take `one` in among those from `first` on, which are in the order of their times. The oldest goes
+ * where there are as many as are kept. */
+static void take(struct nicbarr_evidence *evidence, uint32_t first,
+                 const struct nicbarr_measurement *one)
+{
+    uint32_t place = evidence->count;
+    while (place > first && evidence->of[place - 1].when > one->when) {
+        --place;
+    }
+    struct nicbarr_measurement *at = &evidence->of[place];
+    if (evidence->count - first < NICBARR_CACHE_KEPT && evidence->count < NICBARR_EVIDENCE_MOST) {
+        memmove(at + 1, at, (evidence->count - place) * sizeof(*at));
+        *at = *one;
+        ++evidence->count;
+    } else if (place > first) {
+        memmove(&evidence->of[first], &evidence->of[first + 1], (place - first - 1) * sizeof(*at));
+        at[-1] = *one;
+    }
+}
+
+/* ---- lines ---- */
+
+/* Where the line at `line` ends, behind its line feed. */
+static const char *end_of(const char *line, const char *end)
+{
+    const char *feed = memchr(line, '\n', (size_t)(end - line));
+    return NULL == feed ? end : feed + 1;
+}
+
+/* What the line of `key` begins with. Of the key, what JSON would have another form of is a "?". */
+static size_t start_of(const char *key, char start[START_BYTES])
+{
+    static const char before[] = "{\"shape\": \"", behind[] = "\", \"measurements\": ";
+    size_t length = (size_t)snprintf(start, START_BYTES, "%s", before);
+    while ('\0' != *key && length < START_BYTES - sizeof(behind)) {
+        const char c = *key++;
+        start[length++] = (char)(c < ' ' || c > '~' || '"' == c || '\\' == c ? '?' : c);
+    }
+    return length + (size_t)snprintf(start + length, START_BYTES - length, "%s", behind);
+}
+
+/* Is no list or object of a line within too many others? (jansson takes 2,048, which overflows the
+ * stack of a small thread.) */
+static bool is_shallow(const char *text, size_t bytes)
+{
+    bool in_string = false;
+    size_t depth = 0;
+    for (size_t i = 0; i < bytes && depth <= NICBARR_CACHE_DEPTH; ++i) {
+        const char c = text[i];
+        if ('"' == c) {
+            in_string = !in_string;
+        } else if (in_string) {
+            i += '\\' == c; /* and what it escapes */
+        } else if ('[' == c || '{' == c) {
+            ++depth;
+        } else if (']' == c || '}' == c) {
+            depth -= depth > 0;
+        }
+    }
+    return depth <= NICBARR_CACHE_DEPTH;
+}
+
+/* Take in what a line says, among what is there from `first` on. */
+static void read_line(const char *line, size_t bytes, struct nicbarr_evidence *evidence,
+                      uint32_t first)
+{
+    struct nicbarr_measurement one;
+    json_t *root = is_shallow(line, bytes) ? json_loadb(line, bytes, 0, NULL) : NULL;
+    const json_t *list = json_object_get(root, "measurements");
+    for (size_t i = 0; i < json_array_size(list); ++i) {
+        if (read_measurement(json_array_get(list, i), &one)) {
+            take(evidence, first, &one);
+        }
+    }
+    json_decref(root);
+}
+
+/* Take in all that is known under `key`. (Who has put two files together has two lines of it.) The
+ * other lines, each with a line feed, go to `others` (NULL: nowhere), which has room for a byte
+ * more than the text. Returns how long they are. */
+static size_t part(const char *text, size_t bytes, const char *key,
+                   struct nicbarr_evidence *evidence, char *others)
+{
+    char start[START_BYTES];
+    const size_t start_bytes = start_of(key, start);
+    const uint32_t first = evidence->count;
+    const char *line = bytes < HEAD_BYTES ? text + bytes : text + HEAD_BYTES;
+    const char *const end = text + bytes;
+    size_t length = 0;
+    for (const char *next; line < end; line = next) {
+        next = end_of(line, end);
+        const size_t line_bytes = (size_t)(next - line);
+        if (line_bytes > start_bytes && 0 == memcmp(line, start, start_bytes)) {
+            read_line(line, line_bytes, evidence, first);
+        } else if (NULL != others) {
+            memcpy(others + length, line, line_bytes);
+            length += line_bytes;
+        }
+    }
+    if (length > 0 && '\n' != others[length - 1]) {
+        others[length++] = '\n';
+    }
+    return length;
+}
+
+/* ---- texts ---- */
+
+bool nicbarr_cache_lines_are_ours(const char *text, size_t bytes)
+{
+    return 0 == bytes || (bytes >= HEAD_BYTES && 0 == memcmp(text, head, HEAD_BYTES));
+}
+
+void nicbarr_cache_lines_read(const char *text, size_t bytes, const char *key,
+                              struct nicbarr_evidence *evidence)
+{
+    (void)part(text, bytes, key, evidence, NULL);
+}
+
+/* The line of a key; to be freed. NULL: there is no memory. */
+static char *write_line(const char *key, const struct nicbarr_evidence *evidence)
+{
+    char start[START_BYTES], *line = NULL;
+    json_t *list = json_array();
+    (void)start_of(key, start);
+    for (uint32_t i = 0; i < evidence->count; ++i) {
+        json_array_append_new(list, write_measurement(&evidence->of[i]));
+    }
+    char *measurements = json_dumps(list, JSON_REAL_PRECISION(6));
+    if (NULL == measurements || asprintf(&line, "%s%s}\n", start, measurements) < 0) {
+        line = NULL;
+    }
+    free(measurements);
+    json_decref(list);
+    return line;
+}
+
+/* The format's line, as many of the other lines as fit, the last ones, and the key's. */
+static char *compose(const char *others, size_t others_bytes, const char *line, size_t *bytes)
+{
+    const size_t line_bytes = strlen(line), most = NICBARR_CACHE_MOST - HEAD_BYTES - line_bytes;
+    const char *from = others;
+    const char *const end = others + others_bytes;
+    if (others_bytes > most) {
+        while ((size_t)(end - from) > most - NICBARR_CACHE_MOST / 2) {
+            from = end_of(from, end);
+        }
+    }
+    *bytes = HEAD_BYTES + (size_t)(end - from) + line_bytes;
+    char *text = malloc(*bytes);
+    if (NULL != text) {
+        memcpy(text, head, HEAD_BYTES);
+        memcpy(text + HEAD_BYTES, from, (size_t)(end - from));
+        memcpy(text + HEAD_BYTES + (end - from), line, line_bytes);
+    }
+    return text;
+}
+
+char *nicbarr_cache_lines_add(const char *text, size_t bytes, const char *key,
+                              const struct nicbarr_measurement *measurement, size_t *new_bytes)
+{
+    struct nicbarr_evidence *known = calloc(1, sizeof(*known));
+    char *others = malloc(bytes + 1), *line = NULL, *added = NULL;
+    if (NULL != known && NULL != others) {
+        const size_t others_bytes = part(text, bytes, key, known, others);
+        take(known, 0, measurement);
+        line = write_line(key, known);
+        added = NULL == line ? NULL : compose(others, others_bytes, line, new_bytes);
+    }
+    free(line);
+    free(others);
+    free(known);
+    return added;
+}

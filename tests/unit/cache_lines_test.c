@@ -1,0 +1,462 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What a file of the tuning cache says (coll_nicbarr/files/cache_lines.c). Invariants. Of each key
+ * the newest measurements are known, in the order of their times; lines are in the order in which
+ * they were written; beyond the limit the first ones go. What is not as we write it counts for
+ * nothing. Whatever the text is, what is added is known afterwards besides what was known before,
+ * no other line changes, and the result can be read. (What becomes of a file is
+ * cache_file_test.c's.)
+ */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "coll_nicbarr/files/cache_lines.h"
+#include "tests/unit/crew.h"
+
+#define HEAD "{\"format\": \"nicbarr tuning cache 3\"}\n"
+#define START(key) "{\"shape\": \"" key "\", \"measurements\": "
+#define SECOND(n)                                                                                  \
+    "{\"when\": \"1970-01-01T00:00:" #n "Z\", \"confidence\": 0.875, \"candidates\": ["            \
+    "{\"choice\": \"openmpi\", \"rounds\": 9, \"us\": [8.5, 9.25, 10.0]}]}"
+
+enum { KEYS = 100, STEPS = 2000, MUTANTS = 5000, KEPT = NICBARR_CACHE_KEPT };
+
+static uint64_t lot;
+
+/* ---- a text, and the measurements of a key in it ---- */
+
+static char *text;
+static size_t bytes;
+
+static void put(const char *what, size_t count)
+{
+    free(text);
+    text = malloc(count + 1);
+    assert_non_null(text);
+    memcpy(text, what, count);
+    text[bytes = count] = '\0';
+}
+
+static void add(const char *key, const struct nicbarr_measurement *one)
+{
+    size_t more = 0;
+    char *added = nicbarr_cache_lines_add(text, bytes, key, one, &more);
+    assert_non_null(added);
+    put(added, more);
+    free(added);
+    assert_true(bytes > 0 && bytes <= NICBARR_CACHE_MOST);
+    assert_true(nicbarr_cache_lines_are_ours(text, bytes));
+}
+
+static struct nicbarr_evidence seen; /* (what was read last) */
+
+static uint32_t known(const char *key)
+{
+    seen.count = 0;
+    nicbarr_cache_lines_read(text, bytes, key, &seen);
+    return seen.count;
+}
+
+/* One that can be told from others by its time, of so many candidates. */
+static struct nicbarr_measurement measurement_of(int64_t when, uint32_t candidates)
+{
+    struct nicbarr_measurement one = {.when = when, .confidence = 0.875, .count = candidates};
+    for (uint32_t c = 0; c < candidates; ++c) {
+        snprintf(one.of[c].name, NICBARR_CHOICE_TEXT, "tree:%u", (unsigned)c);
+        one.of[c].rounds = 9 + c;
+        one.of[c].us =
+            (struct nicbarr_quartiles){0.5, 1 + (double)(when % 1000) / 8, 2e6 + 1.0 / 3};
+    }
+    return one;
+}
+
+/* As far as six digits tell. */
+static bool are_close(double a, double b)
+{
+    return fabs(a - b) <= 1e-5 * fabs(a);
+}
+
+static void expect_same(const struct nicbarr_measurement *a, const struct nicbarr_measurement *b)
+{
+    assert_int_equal(a->when, b->when);
+    assert_int_equal(a->count, b->count);
+    assert_true(are_close(a->confidence, b->confidence));
+    for (uint32_t c = 0; c < a->count; ++c) {
+        const struct nicbarr_quartiles *is = &a->of[c].us, *was = &b->of[c].us;
+        assert_string_equal(a->of[c].name, b->of[c].name);
+        assert_int_equal(a->of[c].rounds, b->of[c].rounds);
+        assert_true(are_close(is->q1, was->q1) && are_close(is->median, was->median) &&
+                    are_close(is->q3, was->q3));
+    }
+}
+
+/* ---- a model ---- */
+
+/* A line: whose it is, what it says, and its bytes. */
+struct line {
+    uint32_t key, count;
+    struct nicbarr_measurement of[KEPT + 1];
+    char *text;
+    size_t bytes;
+};
+
+/* A key has what JSON would have another form of, or not. */
+static const char *key_of(uint32_t key)
+{
+    static char name[30];
+    snprintf(name, sizeof(name), "m %s| %u", 0 == key % 3 ? "\"\\\n\xc3\xa4" : "", (unsigned)key);
+    return name;
+}
+
+/* The oldest of one too many goes. */
+static void model_add(struct line *line, const struct nicbarr_measurement *one)
+{
+    uint32_t place = line->count++;
+    for (; place > 0 && line->of[place - 1].when > one->when; --place) {
+        line->of[place] = line->of[place - 1];
+    }
+    line->of[place] = *one;
+    if (line->count > KEPT) {
+        memmove(&line->of[0], &line->of[1], KEPT * sizeof(line->of[0]));
+        line->count = KEPT;
+    }
+}
+
+static void expect_known(const struct line *line)
+{
+    assert_int_equal(known(key_of(line->key)), line->count);
+    for (uint32_t i = 0; i < line->count; ++i) {
+        expect_same(&line->of[i], &seen.of[i]);
+    }
+}
+
+static struct line lines[KEYS];
+static uint32_t line_count;
+
+static void forget(uint32_t which)
+{
+    free(lines[which].text);
+    memmove(&lines[which], &lines[which + 1], (--line_count - which) * sizeof(lines[0]));
+}
+
+/* The key's line, as the last one. */
+static struct line *last_line(uint32_t key)
+{
+    struct line line = {.key = key};
+    for (uint32_t i = 0; i < line_count; ++i) {
+        if (key == lines[i].key) {
+            line = lines[i];
+            line.text = NULL;
+            forget(i);
+        }
+    }
+    lines[line_count] = line;
+    return &lines[line_count++];
+}
+
+/* The text is these lines, the first ones gone where it would be too long. True: they were. */
+static bool expect_lines(void)
+{
+    size_t all = strlen(HEAD), at = strlen(HEAD);
+    for (uint32_t i = 0; i < line_count; ++i) {
+        all += lines[i].bytes;
+    }
+    const bool drop = all > NICBARR_CACHE_MOST;
+    while (drop && all > NICBARR_CACHE_MOST / 2) {
+        all -= lines[0].bytes;
+        forget(0);
+    }
+    assert_int_equal(bytes, all);
+    assert_memory_equal(text, HEAD, at);
+    for (uint32_t i = 0; i < line_count; ++i) {
+        assert_memory_equal(text + at, lines[i].text, lines[i].bytes);
+        at += lines[i].bytes;
+    }
+    return drop;
+}
+
+static void as_the_model(void **state)
+{
+    (void)state;
+    uint32_t dropped = 0;
+    put("", 0);
+    for (int step = 0; step < STEPS; ++step) {
+        struct line *line = last_line(crew_below(&lot, KEYS));
+        const struct nicbarr_measurement one =
+            measurement_of(crew_below(&lot, 100000), 1 + crew_below(&lot, NICBARR_CONTESTANTS));
+        model_add(line, &one);
+        add(key_of(line->key), &one);
+        const char *last = memrchr(text, '\n', bytes - 1);
+        line->text = strdup(last + 1);
+        line->bytes = strlen(last + 1);
+        dropped += expect_lines();
+        expect_known(&lines[line_count - 1]);
+    }
+    assert_true(dropped > 1);
+    for (uint32_t key = 0; key < KEYS; ++key) {
+        expect_known(last_line(key));
+    }
+    while (line_count > 0) {
+        forget(0);
+    }
+}
+
+/* ---- what is not as we write it ---- */
+
+static void put_line(const char *line)
+{
+    char *all = NULL;
+    assert_true(asprintf(&all, "%s%s", HEAD, line) > 0);
+    put(all, strlen(all));
+    free(all);
+}
+
+static void edited(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *from, *to;
+        bool good;
+    } cases[] = {
+        {"\"rounds\": 9", "\"rounds\": 10", true},
+        {"\"tree:1\"", "\"magic\"", true}, /* (who reads names sees to them) */
+        {"\"rounds\": 9", "\"rounds\": 0", false},
+        {"\"rounds\": 9", "\"rounds\": -9", false},
+        {"\"rounds\": 9", "\"rounds\": 9000000000", false},
+        {"\"rounds\": 9", "\"rounds\": \"9\"", false},
+        {"\"tree:1\"", "\"a name that is longer than any name\"", false},
+        {"\"tree:1\"", "4", false},
+        {"1.375", "-1.375", false},
+        {"1.375", "0", false},
+        {"1.375", "true", false},
+        {"0.875", "null", false},
+        {"0.875", "1.5", false},
+        {"0.875", "-0.5", false},
+        {"1970", "nineteen", false},
+        {"Z\"", "Z+1\"", false},
+        {"\"candidates\"", "\"candidate\"", false},
+        {"\"measurements\"", "\"measurement\"", false},
+        {"\"shape\": ", "\"shape\":", false},
+        {"{\"shape\"", " {\"shape\"", false},
+        {"]}\n", "]\n", false}, /* not JSON, and not the others' trouble */
+        {"]}\n", "]} {}\n", false},
+        {"]}\n", "]}", true}, /* an editor, or a full disk */
+    };
+    const struct nicbarr_measurement first = measurement_of(3, 2), second = measurement_of(4, 1);
+    put("", 0);
+    add("key", &first);
+    char *good = strdup(text);
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); ++i) {
+        char changed[600];
+        const char *place = strstr(good, cases[i].from);
+        assert_non_null(place);
+        snprintf(changed, sizeof(changed), "%.*s%s%s", (int)(place - good), good, cases[i].to,
+                 place + strlen(cases[i].from));
+        put(changed, strlen(changed));
+        assert_int_equal(known("key"), cases[i].good);
+        add("other", &second);
+        assert_int_equal(known("key"), cases[i].good);
+        add("key", &second);
+        assert_int_equal(known("key"), 1 + cases[i].good);
+        assert_int_equal(known("other"), 1);
+    }
+    free(good);
+}
+
+static void not_ours(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {
+        " ",
+        "\n",
+        "garbage",
+        "{\"format\": \"nicbarr tuning cache 3\"}",
+        "[1, 2, 3]\n",
+        "{\"format\": \"nicbarr tuning cache 2\", \"shapes\": {}}\n",
+        "{\"format\": \"nicbarr tuning cache 4\"}\n",
+        "\n" HEAD,
+    };
+    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); ++i) {
+        assert_false(nicbarr_cache_lines_are_ours(texts[i], strlen(texts[i])));
+    }
+    assert_true(nicbarr_cache_lines_are_ours("", 0));
+    assert_true(nicbarr_cache_lines_are_ours(HEAD, strlen(HEAD)));
+}
+
+/* Two files, put together: both count, and one line is written. */
+static void two_lines(void **state)
+{
+    (void)state;
+    const struct nicbarr_measurement one = measurement_of(5, 1);
+    put_line(
+        START("key") "[" SECOND(07) "]}\nx\n" START("key") "[" SECOND(03) ", " SECOND(09) "]}\n");
+    assert_int_equal(known("key"), 3);
+    add("key", &one);
+    assert_int_equal(known("key"), 4);
+    for (uint32_t i = 0; i < 4; ++i) {
+        assert_int_equal(seen.of[i].when, 3 + 2 * i);
+    }
+    assert_memory_equal(text, HEAD "x\n" START("key"), strlen(HEAD "x\n" START("key")));
+    assert_ptr_equal(strstr(text + strlen(HEAD "x\n") + 1, "shape"), strstr(text, "shape"));
+}
+
+/* What several files know adds up, as far as there is room. */
+static void several_files(void **state)
+{
+    (void)state;
+    put("", 0);
+    for (int64_t when = 1; when <= KEPT + 1; ++when) {
+        const struct nicbarr_measurement one = measurement_of(when, 2);
+        add("key", &one);
+    }
+    seen.count = 3;
+    for (uint32_t i = 1; i <= 1 + NICBARR_EVIDENCE_MOST / KEPT; ++i) {
+        const uint32_t all = 3 + KEPT * i, most = NICBARR_EVIDENCE_MOST;
+        nicbarr_cache_lines_read(text, bytes, "key", &seen);
+        assert_int_equal(seen.count, all < most ? all : most);
+        assert_int_equal(seen.of[seen.count - 1].when, KEPT + 1); /* the newest, if not all */
+    }
+}
+
+/* A line with so many lists within each other, in all, beside a measurement. */
+static void put_nested(size_t depth)
+{
+    char *line = malloc(2 * depth + 400);
+    assert_non_null(line);
+    int length = sprintf(line, START("key") "[" SECOND(07) "], \"x\": ");
+    memset(line + length, '[', depth - 1);
+    memset(line + length + depth - 1, ']', depth - 1);
+    strcpy(line + length + 2 * (depth - 1), "}\n");
+    put_line(line);
+    free(line);
+}
+
+static void deep_nesting(void **state)
+{
+    (void)state;
+    static const size_t depths[] = {NICBARR_CACHE_DEPTH, NICBARR_CACHE_DEPTH + 1, 2000, 200000};
+    for (size_t i = 0; i < sizeof(depths) / sizeof(depths[0]); ++i) {
+        put_nested(depths[i]);
+        assert_int_equal(known("key"), 0 == i);
+    }
+    /* What is in strings does not count, nor what is side by side. */
+    put_line(
+        START("key") "[" SECOND(07) "], \"x\\\"[[[[[[[[[[[[[[[[[[\\\\\": [{}, [], {}, [], {}, [],"
+                                    " {}, [], {}, [], {}, [], {}, [], {}, [], {}, []]}\n");
+    assert_int_equal(known("key"), 1);
+}
+
+/* ---- hostile texts ---- */
+
+/* Add to it: all that was known is known still, of this key and, where there is room, of another.
+ */
+static void expect_sound(void)
+{
+    static struct line before[2];
+    const bool room = bytes + 5000 < NICBARR_CACHE_MOST;
+    const uint32_t which = crew_below(&lot, 2);
+    for (uint32_t i = 0; i < 2; ++i) {
+        before[i] = (struct line){.key = i, .count = known(key_of(i))};
+        assert_true(seen.count <= KEPT);
+        memcpy(before[i].of, seen.of, seen.count * sizeof(seen.of[0]));
+    }
+    const struct nicbarr_measurement one = measurement_of(crew_below(&lot, 50), 1);
+    model_add(&before[which], &one);
+    add(key_of(which), &one);
+    expect_known(&before[which]);
+    if (room) {
+        expect_known(&before[1 - which]);
+    }
+}
+
+/* A good text, changed at random: a byte, a piece that goes, or comes twice. */
+static void mutants(void **state)
+{
+    (void)state;
+    static const char odd[] = "\n\"\\[]{}:,09.-eZu \377\001";
+    for (int mutant = 0; mutant < MUTANTS; ++mutant) {
+        char changed[20000];
+        if (0 == mutant % 100) {
+            put("", 0);
+            for (uint32_t i = 0; i < 6; ++i) {
+                const struct nicbarr_measurement one = measurement_of(crew_below(&lot, 50), 2);
+                add(key_of(i % 3), &one);
+            }
+        }
+        const size_t head = strlen(HEAD), at = head + crew_below(&lot, (uint32_t)(bytes - head));
+        const size_t most = bytes - at < 300 ? bytes - at : 300;
+        const size_t piece = crew_below(&lot, 1 + (uint32_t)most), length = bytes;
+        assert_true(length + piece < sizeof(changed));
+        memcpy(changed, text, length);
+        switch (crew_below(&lot, 3)) {
+        case 0:
+            changed[at] = odd[crew_below(&lot, sizeof(odd))];
+            put(changed, length);
+            break;
+        case 1:
+            memmove(changed + at, changed + at + piece, length - at - piece);
+            put(changed, length - piece);
+            break;
+        default:
+            memmove(changed + at + piece, changed + at, length - at);
+            put(changed, length + piece);
+            break;
+        }
+        expect_sound();
+        if (bytes > 10000) {
+            mutant += 100 - mutant % 100 - 1; /* begin anew */
+        }
+    }
+}
+
+/* Texts up to the limit that are made to cost much. (Who needs a time that grows faster than the
+ * text does not end before the watchdog.) */
+static void costly(void **state)
+{
+    (void)state;
+    static const char *const pieces[] = {
+        "\n",
+        "[",
+        "\"",
+        "\\",
+        "0,",
+        "{\"shape\": \"",
+        START("m | 1") "[\n",
+        START("m | 1") "[]}\n",
+        START("m | 1") "[" SECOND(07) "]}\n",
+        SECOND(07) ", ",
+    };
+    static char all[NICBARR_CACHE_MOST + 1];
+    for (size_t i = 0; i < 2 * sizeof(pieces) / sizeof(pieces[0]); ++i) {
+        const char *piece = pieces[i / 2];
+        size_t length = (size_t)sprintf(all, HEAD "%s", 0 == i % 2 ? "" : START("m | 1") "[");
+        for (; length + strlen(piece) < sizeof(all); length += strlen(piece)) {
+            memcpy(all + length, piece, strlen(piece) + 1);
+        }
+        put(all, length);
+        expect_sound();
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(as_the_model),  cmocka_unit_test(edited),
+        cmocka_unit_test(not_ours),      cmocka_unit_test(two_lines),
+        cmocka_unit_test(several_files), cmocka_unit_test(deep_nesting),
+        cmocka_unit_test(mutants),       cmocka_unit_test(costly),
+    };
+    crew_watchdog();
+    lot = crew_seed();
+    const int failed = cmocka_run_group_tests_name("cache lines", tests, NULL, NULL);
+    free(text);
+    return failed;
+}
