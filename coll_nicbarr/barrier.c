@@ -51,8 +51,7 @@ static int barrier_undecided(ompi_communicator_t *comm, mca_coll_base_module_t *
     if (module->tuning) { /* a collective that tuning uses is made of barriers */
         return own_barrier(module, comm);
     }
-    if (0 != mca_coll_nicbarr_component.parameters.tune_budget &&
-        module->group.epoch >= module->tune_at) {
+    if (module->group.epoch >= module->tune_at) {
         return nicbarr_tune(module, comm);
     }
     myr_group_barrier(&module->group);
@@ -173,8 +172,7 @@ int nicbarr_barrier_across_undecided(ompi_communicator_t *comm, mca_coll_base_mo
     if (nicbarr_barrier_across_undecided != module->current_barrier) { /* measured meanwhile */
         return nicbarr_barrier(comm, base);
     }
-    if (module->tuning || 0 == mca_coll_nicbarr_component.parameters.tune_budget ||
-        module->barriers++ < module->tune_at) {
+    if (module->tuning || module->barriers++ < module->tune_at) {
         return own_barrier(module, comm);
     }
     return nicbarr_tune(module, comm);
@@ -239,11 +237,12 @@ int nicbarr_barrier_get_split(mca_coll_nicbarr_module_t *module, ompi_communicat
     if (nicbarr_barrier_across_first == module->current_barrier) {
         rc = leave_first(module, comm);
     }
+    if (OMPI_SUCCESS == rc && nicbarr_barrier_across_undecided == module->current_barrier &&
+        !module->tuning) {
+        rc = nicbarr_tune(module, comm);
+    }
     if (OMPI_SUCCESS == rc && nicbarr_barrier_across_known == module->current_barrier) {
         rc = nicbarr_across_install(module, comm);
-    } else if (OMPI_SUCCESS == rc && nicbarr_barrier_across_undecided == module->current_barrier &&
-               0 != mca_coll_nicbarr_component.parameters.tune_budget && !module->tuning) {
-        rc = nicbarr_tune(module, comm);
     }
     return rc;
 }

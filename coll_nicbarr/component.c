@@ -16,6 +16,7 @@
 #include "coll_nicbarr/choice/expense.h"
 #include "coll_nicbarr/data/data.h"
 #include "coll_nicbarr/digest.h"
+#include "coll_nicbarr/files/cache.h"
 #include "coll_nicbarr/files/report.h"
 #include "coll_nicbarr/module.h"
 #include "coll_nicbarr/pvars.h"
@@ -300,6 +301,7 @@ static int component_close(void)
         return OMPI_SUCCESS; /* was not opened */
     }
     nicbarr_report_close();
+    nicbarr_cache_close();
     nicbarr_requests_close();
     nicbarr_peers_close();
     close_nics();

@@ -83,6 +83,10 @@ enum nicbarr_source nicbarr_propose(const struct nicbarr_shape *shape,
     if (0 != note) {
         return nicbarr_unpack(note, choice);
     }
+    if (!nicbarr_cache_ready()) {
+        *choice = nicbarr_default_choice(shape);
+        return NICBARR_UNDECIDED;
+    }
     bool sure = false;
     if (!nicbarr_cache_read(shape, NULL, choice, &sure)) {
         *choice = nicbarr_default_choice(shape);
@@ -90,7 +94,7 @@ enum nicbarr_source nicbarr_propose(const struct nicbarr_shape *shape,
         sure = true; /* as sure as it will get */
     }
     const enum nicbarr_source source = sure ? NICBARR_FROM_CACHE : NICBARR_UNDECIDED;
-    /* So that nobody has to look in the file again. */
+    /* So that nobody has to look there again. */
     myr_note_set(component->segment, nicbarr_shape_key(shape), nicbarr_pack(*choice, source));
     return source;
 }

@@ -21,6 +21,7 @@
 #include <sys/resource.h>
 
 #include "coll_nicbarr/across.h"
+#include "coll_nicbarr/barrier.h"
 #include "coll_nicbarr/choice/candidates.h"
 #include "coll_nicbarr/choice/contest.h"
 #include "coll_nicbarr/choice/expense.h"
@@ -35,6 +36,7 @@
 #include "coll_nicbarr/files/report.h"
 #include "coll_nicbarr/groups.h"
 #include "coll_nicbarr/layout.h"
+#include "coll_nicbarr/lower.h"
 #include "coll_nicbarr/overdue.h"
 
 _Static_assert((int)NICBARR_CANDIDATES <= (int)NICBARR_CONTESTANTS, "all can take part");
@@ -350,21 +352,31 @@ int nicbarr_tune_on(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm
 
 /* What rank 0 knows. */
 struct word {
-    uint64_t known;   /* another communicator of this shape was tuned meanwhile; 0: none was */
+    uint64_t known;   /* by another communicator of this shape, or by the cache; 0: nothing */
     uint64_t doubted; /* else: NICs whose packets did not come through for another one meanwhile */
+    uint64_t reading; /* else: the cache has not been read yet */
 };
+
+/* What is known of a shape, at rank 0. */
+static uint64_t look_up(const struct nicbarr_shape *shape)
+{
+    struct nicbarr_choice choice;
+    (void)nicbarr_propose(shape, &choice); /* it notes what the cache says */
+    return nicbarr_recall(shape);
+}
 
 static int ask_root(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm, struct word *word)
 {
     if (0 == ompi_comm_rank(comm)) {
         struct nicbarr_shape shape = module->shape;
-        word->known = nicbarr_recall(&shape);
+        word->known = look_up(&shape);
         word->doubted = 0 == word->known && module->across ? nicbarr_doubted(shape.players) : 0;
         if (0 != word->doubted && nicbarr_shape_without(&shape, (uint32_t)word->doubted)) {
-            word->known = nicbarr_recall(&shape);
+            word->known = look_up(&shape);
         }
+        word->reading = 0 == word->known && !nicbarr_cache_ready();
     }
-    return module->bcast.function(word, 2, MPI_UINT64_T, 0, comm, module->bcast.module);
+    return module->bcast.function(word, 3, MPI_UINT64_T, 0, comm, module->bcast.module);
 }
 
 /* Go by what is `known`; false when out of memory. */
@@ -384,12 +396,17 @@ static bool take_over(mca_coll_nicbarr_module_t *module, uint64_t known)
     return true;
 }
 
-/* Go by what another communicator has measured. */
+/* Go by what another communicator has measured, or an earlier job. Across nodes the NICs take over
+ * once there were enough barriers to be worth it. */
 static int adopt(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm, uint64_t known)
 {
     int rc = take_over(module, known) ? OMPI_SUCCESS : OMPI_ERR_OUT_OF_RESOURCE;
     rc = OMPI_SUCCESS == rc ? nicbarr_meet(module, comm) : rc;
-    rc = OMPI_SUCCESS == rc ? nicbarr_install_choice(module, comm) : rc;
+    if (OMPI_SUCCESS == rc && module->across) {
+        nicbarr_set_barrier(module, comm, nicbarr_barrier_across_known);
+    } else if (OMPI_SUCCESS == rc) {
+        rc = nicbarr_install_choice(module, comm);
+    }
     if (OMPI_SUCCESS == rc && !module->declined) {
         nicbarr_report_note(module, comm, NULL, NULL);
     }
@@ -437,6 +454,13 @@ int nicbarr_tune_anew(mca_coll_nicbarr_module_t *module, ompi_communicator_t *co
     return measure(module, comm);
 }
 
+/* May a contest begin now? */
+static bool may_measure(const mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm)
+{
+    return 0 != mca_coll_nicbarr_component.parameters.tune_budget &&
+           affordable(module, comm, first_portion_us());
+}
+
 /* Not now: after twice as many barriers, or some more. Open MPI's own is this one. */
 static int put_off(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm)
 {
@@ -448,12 +472,12 @@ static int put_off(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm)
 
 int nicbarr_tune(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm)
 {
-    struct word word = {0, 0};
+    struct word word = {0, 0, 0};
 
     module->tuning = true; /* collectives below may call MPI_Barrier's function on `comm` */
     int rc = ask_root(module, comm, &word);
     if (OMPI_SUCCESS == rc && 0 == (word.known | word.doubted) &&
-        !affordable(module, comm, first_portion_us())) {
+        (0 != word.reading || !may_measure(module, comm))) {
         rc = put_off(module, comm);
         module->tuning = false;
         return rc;

@@ -132,7 +132,7 @@ static void list_candidates(struct tuner *t)
 
 /* ---- what is remembered ---- */
 
-/* What rank 0 knows of a class; 0: nothing. */
+/* What rank 0 knows of a class; 0: nothing; NICBARR_READING: nothing yet. */
 static uint64_t recall(const struct nicbarr_trial *trial)
 {
     char text[NICBARR_CLASS_TEXT];
@@ -144,6 +144,9 @@ static uint64_t recall(const struct nicbarr_trial *trial)
                      nicbarr_data_note_key(trial->module, trial->collective, trial->size_class));
     if (0 != note) {
         return note;
+    }
+    if (!nicbarr_cache_ready()) {
+        return NICBARR_READING;
     }
     return nicbarr_cache_read(
                shape, nicbarr_class_name(trial->module, trial->collective, trial->size_class, text),
@@ -287,6 +290,11 @@ static int enter(struct tuner *t, uint64_t *known, bool *put_off)
     struct nicbarr_choice choice;
     list_candidates(t);
     int rc = ask_root(t, known);
+    *put_off = OMPI_SUCCESS == rc && NICBARR_READING == *known;
+    if (*put_off) {
+        nicbarr_trial_put_off(trial->module, trial->collective, trial->size_class);
+        return rc;
+    }
     (void)nicbarr_unpack(*known, &choice);
     if (0 != *known && NICBARR_OPENMPI != choice.algorithm && !does(t->style, choice.algorithm)) {
         *known = 0; /* somebody has written into the cache */

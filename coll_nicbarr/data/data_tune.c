@@ -106,8 +106,8 @@ static uint64_t word_of(enum nicbarr_way way, enum nicbarr_source source)
     return (uint64_t)source << 8 | (uint64_t)way;
 }
 
-/* What rank 0 knows of a class, from this job or, if that is sure, from earlier ones; 0: nothing.
- */
+/* What rank 0 knows of a class, from this job or, if that is sure, from earlier ones; 0: nothing;
+ * NICBARR_READING: nothing yet. */
 static uint64_t recall(const mca_coll_nicbarr_module_t *module, enum nicbarr_collective collective,
                        uint32_t size_class)
 {
@@ -117,6 +117,9 @@ static uint64_t recall(const mca_coll_nicbarr_module_t *module, enum nicbarr_col
     const uint64_t key = nicbarr_data_note_key(module, collective, size_class);
     const uint64_t note = myr_note_get(segment, key);
     bool sure;
+    if (0 == note && !nicbarr_cache_ready()) {
+        return NICBARR_READING;
+    }
     if (0 != note ||
         !nicbarr_cache_read_name(&module->shape,
                                  nicbarr_class_name(module, collective, size_class, text), name,
@@ -248,7 +251,9 @@ int nicbarr_data_tune(mca_coll_nicbarr_module_t *module, ompi_communicator_t *co
     uint64_t known = 0 == ompi_comm_rank(comm) ? recall(module, collective, size_class) : 0;
     module->tuning = true;
     int rc = module->bcast.function(&known, 1, MPI_UINT64_T, 0, comm, module->bcast.module);
-    if (OMPI_SUCCESS == rc && 0 != known) {
+    if (OMPI_SUCCESS == rc && NICBARR_READING == known) {
+        nicbarr_trial_put_off(module, collective, size_class);
+    } else if (OMPI_SUCCESS == rc && 0 != known) {
         const enum nicbarr_source source = (enum nicbarr_source)(known >> 8 & 0xff);
         nicbarr_data_watch(module, collective, size_class, (enum nicbarr_way)(known & 0xff),
                            NICBARR_FROM_JOB == source && 0 == (known & NICBARR_DOUBTFUL));

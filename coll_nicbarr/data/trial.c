@@ -158,18 +158,24 @@ int nicbarr_trial_begin(struct nicbarr_trial *trial, int candidates, double sinc
     return go_on(trial, since_us, is_limited(trial) ? 0 : AT_ONCE * budget_us);
 }
 
-bool nicbarr_trial_affordable(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
-                              enum nicbarr_collective collective, uint32_t size_class)
+void nicbarr_trial_put_off(mca_coll_nicbarr_module_t *module, enum nicbarr_collective collective,
+                           uint32_t size_class)
 {
     enum { LEAST = 10 };
     struct nicbarr_class *class = &module->ways[collective][size_class];
+    class->wanted = class->calls < LEAST ? LEAST : class->calls;
+    (void)nicbarr_anew_put_off(&class->wanted);
+    class->calls = 0;
+}
+
+bool nicbarr_trial_affordable(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                              enum nicbarr_collective collective, uint32_t size_class)
+{
     if (!nicbarr_expense_limited() ||
         nicbarr_affordable(module, comm, nicbarr_data_budget_us(module, collective), false)) {
         return true;
     }
-    class->wanted = class->calls < LEAST ? LEAST : class->calls;
-    (void)nicbarr_anew_put_off(&class->wanted);
-    class->calls = 0;
+    nicbarr_trial_put_off(module, collective, size_class);
     return false;
 }
 

@@ -62,8 +62,12 @@ struct nicbarr_trial_kind {
  */
 int nicbarr_trial_begin(struct nicbarr_trial *trial, int candidates, double since_us);
 
-/* May a trial of a class of which nothing is known begin now? If the job cannot afford it, the
- * class is looked at again after more calls. Collective, with module->tuning set. */
+/* Not now: the class is looked at again after more calls. All members say so in the same call. */
+void nicbarr_trial_put_off(mca_coll_nicbarr_module_t *module, enum nicbarr_collective collective,
+                           uint32_t size_class);
+
+/* May a trial of a class of which nothing is known begin now? If the job cannot afford it, it is
+ * put off. Collective, with module->tuning set. */
 bool nicbarr_trial_affordable(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                               enum nicbarr_collective collective, uint32_t size_class);
 

@@ -19,6 +19,7 @@
 #include "coll_nicbarr/files/cache_file.h"
 #include "coll_nicbarr/files/cache_places.h"
 #include "coll_nicbarr/files/network.h"
+#include "coll_nicbarr/files/node_cache.h"
 #include "coll_nicbarr/files/this_host.h"
 #include "firmware/wire.h"
 
@@ -74,21 +75,36 @@ static void complain(const char *path, bool writing, const struct myr_error *err
 
 /* ---- reading ---- */
 
+static void complain_of_reading(void)
+{
+    char path[PATH_MAX];
+    struct myr_error error;
+    if (nicbarr_node_cache_trouble(path, &error)) {
+        complain(path, false, &error);
+    }
+}
+
+bool nicbarr_cache_ready(void)
+{
+    const bool ready = nicbarr_node_cache_ready();
+    complain_of_reading();
+    return ready;
+}
+
+void nicbarr_cache_close(void)
+{
+    complain_of_reading();
+    nicbarr_node_cache_close();
+}
+
 /* All that the files know. */
 static void gather(const struct nicbarr_shape *shape, const char *what,
                    struct nicbarr_evidence *evidence)
 {
-    char machine[MACHINE_BYTES];
-    struct nicbarr_cache_place place;
-    const char *list = mca_coll_nicbarr_component.parameters.cache;
+    char machine[MACHINE_BYTES], key[NICBARR_CACHE_KEY];
+    const struct nicbarr_cache_file any = {.machine = machine, .what = what};
     describe_machine(shape, machine);
-    while (nicbarr_cache_next_place(&list, &place) && !place.anew) {
-        const struct nicbarr_cache_file file = file_of(&place, machine, what);
-        struct myr_error error = {.text = ""};
-        if ('\0' != place.path[0] && !nicbarr_cache_file_read(&file, shape, evidence, &error)) {
-            complain(place.path, false, &error);
-        }
-    }
+    nicbarr_node_cache_find(nicbarr_cache_file_key(&any, shape, key), evidence);
 }
 
 bool nicbarr_cache_read_name(const struct nicbarr_shape *shape, const char *what, char *name,

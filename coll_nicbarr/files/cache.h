@@ -13,6 +13,13 @@
 #include "coll_nicbarr/choice/contest.h"
 #include "coll_nicbarr/shape.h"
 
+/* Have the files been read? The first question on a node begins that, and nobody waits for it
+ * (node_cache.h). Until then nothing is known. */
+bool nicbarr_cache_ready(void);
+
+/* The component closes: what has not been read by now is not wanted any more. */
+void nicbarr_cache_close(void);
+
 /*
  * The best that is known for `shape` and `what`, a collective and its size in words (NULL:
  * MPI_Barrier), and whether that is sure. False if nothing is known.

@@ -17,7 +17,6 @@
 #include "coll_nicbarr/nics.h"
 
 enum {
-    KEY_BYTES = 800,
     PATH_BYTES = PATH_MAX + 8, /* with a suffix */
     /* How long another may keep the lock: one of this user's, or anybody. (What is not remembered
      * is measured again.) */
@@ -41,23 +40,22 @@ static const char *players_text(const struct nicbarr_shape *shape, char *text, s
     return text;
 }
 
-static void make_key(const struct nicbarr_cache_file *file, const struct nicbarr_shape *shape,
-                     char key[KEY_BYTES])
+const char *nicbarr_cache_file_key(const struct nicbarr_cache_file *file,
+                                   const struct nicbarr_shape *shape, char key[NICBARR_CACHE_KEY])
 {
     char players[100];
-    snprintf(key, KEY_BYTES,
+    snprintf(key, NICBARR_CACHE_KEY,
              "%s | nodes %u, processes %u, bound to %u sets of processors of %u%s%s | %s",
              file->machine, shape->nodes, shape->processes, shape->homes, shape->processors,
              shape->oversubscribed ? ", oversubscribed" : "",
              players_text(shape, players, sizeof(players)),
              NULL == file->what ? "MPI_Barrier" : file->what);
+    return key;
 }
 
 /* ---- reading ---- */
 
-/* What the file says, to be freed; an empty text where there is none. NULL, with a line, where it
- * must be left alone, or cannot be read. */
-static char *load(const char *path, size_t *bytes, struct myr_error *error)
+char *nicbarr_cache_file_text(const char *path, size_t *bytes, struct myr_error *error)
 {
     struct myr_error why;
     const int in = nicbarr_open_regular(path, O_RDONLY, 0, &why);
@@ -84,12 +82,11 @@ bool nicbarr_cache_file_read(const struct nicbarr_cache_file *file,
                              const struct nicbarr_shape *shape, struct nicbarr_evidence *evidence,
                              struct myr_error *error)
 {
-    char key[KEY_BYTES];
+    char key[NICBARR_CACHE_KEY];
     size_t bytes;
-    char *text = load(file->path, &bytes, error);
+    char *text = nicbarr_cache_file_text(file->path, &bytes, error);
     if (NULL != text) {
-        make_key(file, shape, key);
-        nicbarr_cache_lines_read(text, bytes, key, evidence);
+        nicbarr_cache_lines_read(text, bytes, nicbarr_cache_file_key(file, shape, key), evidence);
     }
     free(text);
     return NULL != text;
@@ -126,7 +123,7 @@ static int make_folders(const char *path, const char *below)
 static bool is_ours(const char *path, struct myr_error *error)
 {
     size_t bytes;
-    char *text = load(path, &bytes, error);
+    char *text = nicbarr_cache_file_text(path, &bytes, error);
     free(text);
     return NULL != text;
 }
@@ -193,7 +190,7 @@ static bool rewrite(const char *path, const char *key,
     if (out < 0) {
         return false;
     }
-    char *text = load(path, &bytes, error); /* (in this order: see the header) */
+    char *text = nicbarr_cache_file_text(path, &bytes, error); /* (in this order: see the header) */
     if (NULL == text) {
         close(out);
     } else {
@@ -212,17 +209,17 @@ bool nicbarr_cache_file_add(const struct nicbarr_cache_file *file,
                             const struct nicbarr_shape *shape,
                             const struct nicbarr_measurement *measurement, struct myr_error *error)
 {
-    char key[KEY_BYTES];
+    char key[NICBARR_CACHE_KEY];
     if (!is_ours(file->path, error)) {
         return false;
     }
-    make_key(file, shape, key);
     const int no_folders = make_folders(file->path, file->below);
     const int door = lock(file->path, no_folders, error);
     if (door < 0) {
         return false;
     }
-    const bool written = rewrite(file->path, key, measurement, error);
+    const bool written =
+        rewrite(file->path, nicbarr_cache_file_key(file, shape, key), measurement, error);
     close(door);
     return written;
 }

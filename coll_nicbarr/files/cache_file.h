@@ -34,6 +34,15 @@ struct nicbarr_cache_file {
     const char *what;    /* which collective, of which size, in words; NULL: MPI_Barrier */
 };
 
+/* What stands for `shape` in a file; returns key. */
+enum { NICBARR_CACHE_KEY = 800 /* bytes */ };
+const char *nicbarr_cache_file_key(const struct nicbarr_cache_file *file,
+                                   const struct nicbarr_shape *shape, char key[NICBARR_CACHE_KEY]);
+
+/* What the file at `path` says (cache_lines.h), to be freed; an empty text where there is none.
+ * NULL where it must be left alone, or cannot be read. */
+char *nicbarr_cache_file_text(const char *path, size_t *bytes, struct myr_error *error);
+
 /* Add to `evidence` what the file knows of `shape`; false where there is something to complain of.
  * No file, or nothing in it, is nothing to complain of. */
 bool nicbarr_cache_file_read(const struct nicbarr_cache_file *file,

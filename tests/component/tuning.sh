@@ -52,9 +52,10 @@ unmeasured() { ! said measured; }
 share() { job 3 --mca coll_nicbarr_tune_after 3 --mca coll_nicbarr_verbose 1 --mca coll_nicbarr_tune_share "$@"; }
 check "no job can afford 6 s" share 0 --mca coll_nicbarr_tune_budget 60000 "$programs/short_job" --allreduces 3000 --bcasts 3000
 check "so nothing is measured" unmeasured
-check "each can afford 0.1 ms" share 0 --mca coll_nicbarr_tune_budget 1 "$programs/short_job" --allreduces 3000 --bcasts 3000
+check "each can afford 0.1 ms" share 0 --mca coll_nicbarr_tune_budget 1 "$programs/barrier_ledger"
 check "so barriers are measured" said "MPI_Barrier on .*(measured"
-check "and what carries data" said "MPI_Allreduce up to 8 bytes on .*(measured"
+check "or what carries data, if that comes first" share 0 --mca coll_nicbarr_tune_budget 1 "$programs/short_job" --allreduces 20000
+check "so it is measured" said "MPI_Allreduce up to 8 bytes on .*(measured"
 check "with a report the usual share is 100" share 0 --mca coll_nicbarr_tune_budget 1000 \
     --mca coll_nicbarr_report "$report" "$programs/short_job"
 check "so it is measured" grep -q '"source": "measured"' "$report"
@@ -140,6 +141,16 @@ check "another shape" with_cache "$cache.sure" 2
 check "is measured" said "(measured"
 check "and the cache has both" test "$(grep -c '| MPI_Barrier"' "$cache.sure")" -ge 2
 
+# A file system that does not answer holds nobody up: the job goes by its defaults, and ends.
+hung=$builddir/tests/component/.libs/hung_file.so
+hung() { # ARGUMENT...
+    job 3 -x LD_PRELOAD="$hung" -x HUNG_FILE="$cache.sure" --mca coll_nicbarr_cache "$cache.sure" \
+        --mca coll_nicbarr_verbose 1 --mca coll_nicbarr_tune_after 3 "$@"
+}
+check "a cache that does not answer" hung "$programs/short_job" --allreduces 3000
+check "is waited for by nobody" said "does not answer"
+check "and nothing is measured meanwhile" unmeasured
+
 # Who is not sure measures anew, and adds what it finds.
 for doubt in "0.9" "0.99 pairwise 100"; do
     # shellcheck disable=SC2086 # several words
@@ -196,8 +207,8 @@ check "and adds what it finds" test "$(measurements "$cache.sure")" -gt "$before
 # Collectives that carry data were kept, too.
 check "what data took is kept" grep -q '| MPI_Bcast (one root) up to 1152 bytes"' "$carried"
 check "for sure" rewrite_cache "$carried" "$carried.sure" 0.99
-check "the next job with data" calls --mca coll_nicbarr_tune_after 0 --mca coll_nicbarr_cache "$carried.sure"
-check "goes by that" said "MPI_Bcast (one root) up to 1152 bytes on MPI_COMM_WORLD, 3 .*(cache"
+allreduces=3000 check "the next job with data" calls --mca coll_nicbarr_tune_after 0 --mca coll_nicbarr_cache "$carried.sure"
+check "goes by that" said "MPI_Allreduce up to 8 bytes on MPI_COMM_WORLD, 3 .*(cache"
 check "and measures none of it" bash -c "! grep -q 'bytes on .*measured' '$scratch/out'"
 check "its report says so" reported cache
 

@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * See node_cache.h.
+ *
+ * The files' texts lie in the segment one behind the other, with a 0 behind each. A note says where
+ * (CONTENT); another one, which process reads them (READER), so that nobody waits for one that has
+ * died.
+ *
+ * A thread that hangs in a file system cannot be joined. It has all that it needs in memory of its
+ * own, and publishes nothing once the component has been closed since.
+ */
+#include "coll_nicbarr/files/node_cache.h"
+
+#include <pthread.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "coll_nicbarr/coll_nicbarr.h"
+#include "coll_nicbarr/files/cache_file.h"
+#include "coll_nicbarr/files/cache_lines.h"
+#include "coll_nicbarr/files/cache_places.h"
+#include "os/thread.h"
+
+enum {
+    READER = 100, /* keys of notes; enum nicbarr_saying has others */
+    CONTENT = 101,
+    FILES_MOST = 8,
+};
+
+struct reading {
+    unsigned opened; /* `state.opened` when it began */
+    int count;
+    char path[FILES_MOST][PATH_MAX];
+};
+
+static struct {
+    pthread_mutex_t lock;
+    unsigned opened; /* how often the component was closed, and may be open again */
+    bool trouble;    /* with the file at `path` */
+    char path[PATH_MAX];
+    struct myr_error error;
+} state = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+/* ---- a note of where the texts are ---- */
+
+static uint64_t word_of(size_t offset, size_t bytes)
+{
+    return UINT64_C(1) << 63 | (uint64_t)offset << 32 | bytes;
+}
+
+static const char *texts_at(struct myr_segment *segment, size_t *bytes)
+{
+    const uint64_t word = myr_note_get(segment, CONTENT); /* 0: there are none */
+    *bytes = (uint32_t)word;
+    return (const char *)myr_segment_base(segment) + (word >> 32 & INT32_MAX);
+}
+
+/* ---- reading ---- */
+
+/* Add a file's text to `texts`, which may move; `texts` stays as it is without memory. */
+static void append(char **texts, size_t *bytes, const char *text, size_t more)
+{
+    char *longer = realloc(*texts, *bytes + more + 1);
+    if (NULL != longer) {
+        memcpy(longer + *bytes, text, more);
+        longer[*bytes + more] = '\0';
+        *texts = longer;
+        *bytes += more + 1;
+    }
+}
+
+/* Where there is no memory to share, there is no cache. With the lock held. */
+static void publish(const char *texts, size_t bytes)
+{
+    struct myr_segment *segment = mca_coll_nicbarr_component.segment;
+    char *shared = 0 == bytes ? NULL : myr_segment_alloc_if_plenty(segment, bytes);
+    if (NULL == shared) {
+        (void)myr_note_set(segment, CONTENT, word_of(0, 0));
+        return;
+    }
+    memcpy(shared, texts, bytes);
+    const size_t offset = (size_t)(shared - (const char *)myr_segment_base(segment));
+    (void)myr_note_set(segment, CONTENT, word_of(offset, bytes));
+}
+
+static void read_files(struct reading *reading)
+{
+    char *texts = NULL;
+    size_t bytes = 0;
+    int failed = FILES_MOST;
+    struct myr_error first = {.text = ""};
+    for (int f = 0; f < reading->count; ++f) {
+        struct myr_error error = {.text = ""};
+        size_t more;
+        char *text = nicbarr_cache_file_text(reading->path[f], &more, &error);
+        if (NULL != text) {
+            append(&texts, &bytes, text, more);
+        } else if (FILES_MOST == failed) {
+            failed = f;
+            first = error;
+        }
+        free(text);
+    }
+    pthread_mutex_lock(&state.lock);
+    if (reading->opened == state.opened) {
+        if (FILES_MOST != failed) {
+            state.trouble = true;
+            memcpy(state.path, reading->path[failed], sizeof(state.path));
+            state.error = first;
+        }
+        publish(texts, bytes);
+    }
+    pthread_mutex_unlock(&state.lock);
+    free(texts);
+    free(reading);
+}
+
+/* Where processes have no processor to spare, they do not wait for this one. */
+static void *run(void *context)
+{
+    enum { LEAST_URGENT = 19 };
+    (void)setpriority(PRIO_PROCESS, (id_t)syscall(SYS_gettid), LEAST_URGENT);
+    read_files(context);
+    return NULL;
+}
+
+/* Have the files of the list read, up to the word "anew". */
+static void begin(void)
+{
+    struct reading *reading = calloc(1, sizeof(*reading));
+    struct nicbarr_cache_place place;
+    const char *list = mca_coll_nicbarr_component.parameters.cache;
+    pthread_t thread;
+    if (NULL == reading) {
+        publish(NULL, 0);
+        return;
+    }
+    while (reading->count < FILES_MOST && nicbarr_cache_next_place(&list, &place) && !place.anew) {
+        if ('\0' != place.path[0]) {
+            memcpy(reading->path[reading->count++], place.path, sizeof(place.path));
+        }
+    }
+    reading->opened = state.opened;
+    if (0 == reading->count || 0 != os_thread_create(&thread, run, reading)) {
+        read_files(reading);
+    } else {
+        (void)pthread_detach(thread);
+    }
+}
+
+bool nicbarr_node_cache_ready(void)
+{
+    struct myr_segment *segment = mca_coll_nicbarr_component.segment;
+    if (0 != myr_note_get(segment, CONTENT)) {
+        return true;
+    }
+    uint64_t reader = myr_note_get(segment, READER);
+    if (0 == reader && myr_note_add(segment, READER, myr_segment_number(segment))) {
+        begin();
+        return 0 != myr_note_get(segment, CONTENT);
+    }
+    return 0 != reader && myr_segment_gone(segment, (uint32_t)reader, false);
+}
+
+void nicbarr_node_cache_close(void)
+{
+    pthread_mutex_lock(&state.lock);
+    ++state.opened;
+    state.trouble = false;
+    pthread_mutex_unlock(&state.lock);
+}
+
+/* ---- what was read ---- */
+
+void nicbarr_node_cache_find(const char *key, struct nicbarr_evidence *evidence)
+{
+    struct myr_segment *segment = mca_coll_nicbarr_component.segment;
+    size_t bytes;
+    const char *text = texts_at(segment, &bytes);
+    const char *end = text + bytes;
+    while (text < end) {
+        const size_t length = strlen(text);
+        nicbarr_cache_lines_read(text, length, key, evidence);
+        text += length + 1;
+    }
+}
+
+bool nicbarr_node_cache_trouble(char path[PATH_MAX], struct myr_error *error)
+{
+    pthread_mutex_lock(&state.lock);
+    const bool trouble = state.trouble;
+    if (trouble) {
+        memcpy(path, state.path, sizeof(state.path));
+        *error = state.error;
+        state.trouble = false;
+    }
+    pthread_mutex_unlock(&state.lock);
+    return trouble;
+}
