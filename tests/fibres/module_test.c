@@ -468,8 +468,13 @@ static void draw_job(uint64_t *random, struct double_job *job)
     set(job, all, "cache", "none");
     set(job, all, "sleep_after", "-1"); /* nobody else would run meanwhile */
     set(job, all, "tune_after", ONE_OF(random, "0", "1", "3", "10"));
-    set(job, all, "tune_budget", ONE_OF(random, "0", "1", "1", "5"));
-    set(job, all, "tune_share", ONE_OF(random, "100", "100", "10", "1"));
+    if (0 == crew_below(random, 2)) {
+        set(job, all, "tune_budget", ONE_OF(random, "0", "1", "1", "5"));
+        set(job, all, "tune_share", "100");
+    } else { /* in portions that are not too small: each ends with a test of all rounds */
+        set(job, all, "tune_budget", ONE_OF(random, "0", "10", "50"));
+        set(job, all, "tune_share", ONE_OF(random, "1", "10", "50"));
+    }
     set(job, all, "memory", ONE_OF(random, "1", "1", "4"));
     if (0 == crew_below(random, 4)) {
         set(job, all, "tune_watch", "0");
