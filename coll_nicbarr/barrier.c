@@ -14,6 +14,7 @@
 #include "coll_nicbarr/choice/tune.h"
 #include "coll_nicbarr/choice/watch.h"
 #include "coll_nicbarr/data/data.h"
+#include "coll_nicbarr/files/cache.h"
 #include "coll_nicbarr/files/report.h"
 #include "coll_nicbarr/lower.h"
 #include "coll_nicbarr/overdue.h"
@@ -221,6 +222,7 @@ int nicbarr_barrier_across_first(ompi_communicator_t *comm, mca_coll_base_module
     if (module->tuning) {
         return own_barrier(module, comm);
     }
+    nicbarr_cache_soon(comm, module->barriers);
     if (module->barriers < wanted) {
         if (0 == module->barriers++) {
             nicbarr_report_note(module, comm, NULL, too_few);

@@ -6,6 +6,7 @@
 #include "coll_nicbarr/data/data_watch.h"
 #include "coll_nicbarr/data/memory.h"
 #include "coll_nicbarr/data/trial.h"
+#include "coll_nicbarr/files/cache.h"
 #include "coll_nicbarr/files/report.h"
 #include "coll_nicbarr/lower.h"
 #include "coll_nicbarr/requests.h"
@@ -256,6 +257,7 @@ static __attribute__((noinline)) bool decide_or_try(mca_coll_nicbarr_module_t *m
     struct nicbarr_trial *trial = nicbarr_trial_of(module, collective, size_class);
     if (NULL == trial && !watched) {
         note_root(module, collective, size_class, root);
+        nicbarr_cache_soon(comm, module->ways[collective][size_class].calls);
     }
     if (watched) {
         decide_anew(module, comm, collective, size_class);

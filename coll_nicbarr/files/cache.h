@@ -11,11 +11,15 @@
 #define NICBARR_CACHE_H
 
 #include "coll_nicbarr/choice/contest.h"
+#include "coll_nicbarr/coll_nicbarr.h"
 #include "coll_nicbarr/shape.h"
 
 /* Have the files been read? The first question on a node begins that, and nobody waits for it
  * (node_cache.h). Until then nothing is known. */
 bool nicbarr_cache_ready(void);
+
+/* Rank 0 will ask when there were enough calls: where this is the first, have the files read. */
+void nicbarr_cache_soon(ompi_communicator_t *comm, uint32_t calls_before);
 
 /* The component closes: what has not been read by now is not wanted any more. */
 void nicbarr_cache_close(void);

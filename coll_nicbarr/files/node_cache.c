@@ -155,7 +155,7 @@ static void begin(void)
 bool nicbarr_node_cache_ready(void)
 {
     struct myr_segment *segment = mca_coll_nicbarr_component.segment;
-    if (0 != myr_note_get(segment, CONTENT)) {
+    if (NULL == segment || 0 != myr_note_get(segment, CONTENT)) {
         return true;
     }
     uint64_t reader = myr_note_get(segment, READER);
