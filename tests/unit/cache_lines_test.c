@@ -354,6 +354,31 @@ static void deep_nesting(void **state)
     assert_int_equal(known("key"), 1);
 }
 
+/* What has just the limit stays whole; with one byte more, half of it goes. */
+static void at_the_limit(void **state)
+{
+    (void)state;
+    const struct nicbarr_measurement one = measurement_of(1, 1);
+    static char others[NICBARR_CACHE_MOST];
+    for (size_t more = 0; more < 2; ++more) {
+        put("", 0);
+        add("key", &one);
+        const size_t length = NICBARR_CACHE_MOST - bytes + more;
+        memset(others, 'x', length);
+        for (size_t i = 99; i < length; i += 100) {
+            others[i] = '\n';
+        }
+        others[length - 1] = '\n';
+        memmove(others + strlen(HEAD), others, length);
+        memcpy(others, HEAD, strlen(HEAD));
+        put(others, strlen(HEAD) + length);
+        add("key", &one);
+        assert_true(0 == more
+                        ? NICBARR_CACHE_MOST == bytes
+                        : bytes > NICBARR_CACHE_MOST / 2 - 100 && bytes <= NICBARR_CACHE_MOST / 2);
+    }
+}
+
 /* ---- hostile texts ---- */
 
 /* Add to it: all that was known is known still, of this key and, where there is room, of another.
@@ -452,7 +477,8 @@ int main(void)
         cmocka_unit_test(as_the_model),  cmocka_unit_test(edited),
         cmocka_unit_test(not_ours),      cmocka_unit_test(two_lines),
         cmocka_unit_test(several_files), cmocka_unit_test(deep_nesting),
-        cmocka_unit_test(mutants),       cmocka_unit_test(costly),
+        cmocka_unit_test(at_the_limit),  cmocka_unit_test(mutants),
+        cmocka_unit_test(costly),
     };
     crew_watchdog();
     lot = crew_seed();
