@@ -11,6 +11,7 @@
 #include <string.h>
 #include <time.h>
 
+static const char tail[] = "}\n";
 static const char head[] = "{\"format\": \"nicbarr tuning cache 3\"}\n";
 static const char time_format[] = "%Y-%m-%dT%H:%M:%SZ";
 
@@ -21,7 +22,7 @@ enum {
     NAME_BYTES = 6 * NICBARR_CHOICE_TEXT, /* as JSON, whatever it is made of */
     LINE_MOST = START_BYTES + NICBARR_CACHE_KEPT * (NICBARR_CONTESTANTS + 1) * (NAME_BYTES + 100),
 };
-_Static_assert(HEAD_BYTES + LINE_MOST < NICBARR_CACHE_MOST / 2, "what is added always fits");
+_Static_assert(HEAD_BYTES + LINE_MOST < NICBARR_CACHE_MOST / 2, "what is added stays");
 
 /* ---- a measurement ---- */
 
@@ -187,7 +188,7 @@ static size_t part(const char *text, size_t bytes, const char *key,
             length += line_bytes;
         }
     }
-    if (length > 0 && '\n' != others[length - 1]) {
+    if (NULL != others && length > 0 && '\n' != others[length - 1]) {
         others[length++] = '\n';
     }
     return length;
@@ -206,58 +207,55 @@ void nicbarr_cache_lines_read(const char *text, size_t bytes, const char *key,
     (void)part(text, bytes, key, evidence, NULL);
 }
 
-/* The line of a key; to be freed. NULL: there is no memory. */
-static char *write_line(const char *key, const struct nicbarr_evidence *evidence)
+/* The line of a key, of LINE_MOST bytes at most; returns how long it is, 0 without memory. */
+static size_t write_line(const char *key, const struct nicbarr_evidence *evidence, char *line)
 {
-    char start[START_BYTES], *line = NULL;
+    size_t length = start_of(key, line);
     json_t *list = json_array();
-    (void)start_of(key, start);
     for (uint32_t i = 0; i < evidence->count; ++i) {
         json_array_append_new(list, write_measurement(&evidence->of[i]));
     }
-    char *measurements = json_dumps(list, JSON_REAL_PRECISION(6));
-    if (NULL == measurements || asprintf(&line, "%s%s}\n", start, measurements) < 0) {
-        line = NULL;
-    }
-    free(measurements);
+    const size_t room = LINE_MOST - sizeof(tail) - length;
+    const size_t bytes = json_dumpb(list, line + length, room, JSON_REAL_PRECISION(6));
     json_decref(list);
-    return line;
+    if (0 == bytes || bytes > room) {
+        return 0;
+    }
+    memcpy(line + length + bytes, tail, sizeof(tail) - 1);
+    return length + bytes + sizeof(tail) - 1;
 }
 
-/* The format's line, as many of the other lines as fit, the last ones, and the key's. */
-static char *compose(const char *others, size_t others_bytes, const char *line, size_t *bytes)
+/* Lines leave the text at the front until half of the limit is left; returns how long it is. */
+static size_t make_room(char *text, size_t bytes)
 {
-    const size_t line_bytes = strlen(line), most = NICBARR_CACHE_MOST - HEAD_BYTES - line_bytes;
-    const char *from = others;
-    const char *const end = others + others_bytes;
-    if (others_bytes > most) {
-        while ((size_t)(end - from) > most - NICBARR_CACHE_MOST / 2) {
-            from = end_of(from, end);
-        }
+    const char *from = text + HEAD_BYTES, *const end = text + bytes;
+    while (HEAD_BYTES + (size_t)(end - from) > NICBARR_CACHE_MOST / 2) {
+        from = end_of(from, end);
     }
-    *bytes = HEAD_BYTES + (size_t)(end - from) + line_bytes;
-    char *text = malloc(*bytes);
-    if (NULL != text) {
-        memcpy(text, head, HEAD_BYTES);
-        memcpy(text + HEAD_BYTES, from, (size_t)(end - from));
-        memcpy(text + HEAD_BYTES + (end - from), line, line_bytes);
-    }
-    return text;
+    memmove(text + HEAD_BYTES, from, (size_t)(end - from));
+    return HEAD_BYTES + (size_t)(end - from);
 }
 
 char *nicbarr_cache_lines_add(const char *text, size_t bytes, const char *key,
                               const struct nicbarr_measurement *measurement, size_t *new_bytes)
 {
     struct nicbarr_evidence *known = calloc(1, sizeof(*known));
-    char *others = malloc(bytes + 1), *line = NULL, *added = NULL;
-    if (NULL != known && NULL != others) {
-        const size_t others_bytes = part(text, bytes, key, known, others);
+    char *added = malloc(HEAD_BYTES + bytes + 1 + LINE_MOST);
+    size_t line_bytes = 0;
+    if (NULL != known && NULL != added) {
+        memcpy(added, head, HEAD_BYTES);
+        const size_t length = HEAD_BYTES + part(text, bytes, key, known, added + HEAD_BYTES);
         take(known, 0, measurement);
-        line = write_line(key, known);
-        added = NULL == line ? NULL : compose(others, others_bytes, line, new_bytes);
+        line_bytes = write_line(key, known, added + length);
+        *new_bytes = length + line_bytes;
+        if (*new_bytes > NICBARR_CACHE_MOST) {
+            *new_bytes = make_room(added, *new_bytes);
+        }
     }
-    free(line);
-    free(others);
     free(known);
+    if (0 == line_bytes) {
+        free(added);
+        added = NULL;
+    }
     return added;
 }
