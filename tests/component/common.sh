@@ -22,6 +22,8 @@ export OMPI_MCA_mca_base_component_show_load_errors=1
 export OMPI_MCA_coll_nicbarr_cache=none
 # Jobs of tests are short, and are to measure all the same.
 export OMPI_MCA_coll_nicbarr_tune_share=100
+# Options for mpirun that have the tuning cache read at once, so that it is not time that says when it is known.
+at_once=(-x LD_PRELOAD="$builddir/tests/component/.libs/few_threads.so")
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 export XDG_CACHE_HOME=$scratch/cache

@@ -110,7 +110,7 @@ check "goes on until the class is decided" said_before "MPI_Allreduce up to 8 by
     "MPI_Barrier on MPI_COMM_WORLD"
 with_cache() { # FILE STEPS MPIRUN-ARGUMENT...: the budget is large, so that there is something to keep
     on_hosts 2 1 --mca coll_nicbarr_verbose 1 --mca coll_nicbarr_tune_after 5 --mca coll_nicbarr_tune_budget 2000 \
-        --mca coll_nicbarr_cache "$1" "${@:3}" "$programs/data" --seed "$seed" --steps "$2"
+        --mca coll_nicbarr_cache "$1" "${at_once[@]}" "${@:3}" "$programs/data" --seed "$seed" --steps "$2"
 }
 cache=$scratch/cache
 check "measured for later jobs" with_cache "$cache" 60
@@ -128,7 +128,7 @@ check "in a report that can be read" readable
 # It is measured anew in the end, whatever the cache says.
 watched() { # FROM CHOICE NETHOSTS-ARGUMENT...
     rewrite_cache "$1" "$1.watched" 0.99 "$2"
-    on_hosts "${@:3}" --mca coll_nicbarr_cache "$1.watched" --mca coll_nicbarr_report "$scratch/report" \
+    on_hosts "${@:3}" "${at_once[@]}" --mca coll_nicbarr_cache "$1.watched" --mca coll_nicbarr_report "$scratch/report" \
         "$programs/watched" --data --seed "$seed" --watchdog "$((${watchdog:-300} - 10))" "${limits[@]}"
 }
 check "a shape is measured" on_hosts 2 2 --mca coll_nicbarr_cache "$cache.shape" --mca coll_nicbarr_tune_budget 500 \

@@ -92,7 +92,7 @@ check "and says no such thing" bash -c '! grep "too few barriers" "$1"' - "$scra
 # A choice that comes from the cache is challenged.
 watched() { # CHOICE NETHOSTS-ARGUMENT...
     rewrite_cache "$scratch/measured" "$scratch/watched" 0.99 "$1"
-    on_hosts "${@:2}" --mca coll_nicbarr_cache "$scratch/watched" --mca coll_nicbarr_verbose 1 \
+    on_hosts "${@:2}" "${at_once[@]}" --mca coll_nicbarr_cache "$scratch/watched" --mca coll_nicbarr_verbose 1 \
         --mca coll_nicbarr_join_after 20 "$programs/watched" --barriers 800 --least 1 --seed "$seed"
 }
 check "a shape is measured" on_hosts 2 2 --mca coll_nicbarr_cache "$scratch/measured" \
