@@ -471,8 +471,8 @@ static void draw_job(uint64_t *random, struct double_job *job)
     if (0 == crew_below(random, 2)) {
         set(job, all, "tune_budget", ONE_OF(random, "0", "1", "1", "5"));
         set(job, all, "tune_share", "100");
-    } else { /* in portions that are not too small: each ends with a test of all rounds */
-        set(job, all, "tune_budget", ONE_OF(random, "0", "10", "50"));
+    } else { /* not too small portions, as each ends with a test of all rounds */
+        set(job, all, "tune_budget", ONE_OF(random, "0", "5", "10"));
         set(job, all, "tune_share", ONE_OF(random, "1", "10", "50"));
     }
     set(job, all, "memory", ONE_OF(random, "1", "1", "4"));
