@@ -159,6 +159,12 @@ void opal_output_verbose(int level, int id, const char *format, ...)
     va_end(arguments);
 }
 
+opal_proc_t *opal_proc_local_get(void)
+{
+    const uint32_t rank = rank_now();
+    return NOBODY == rank ? REAL(opal_proc_local_get)() : &world.near[rank]->super;
+}
+
 int ompi_mpi_abort(struct ompi_communicator_t *comm, int code)
 {
     (void)comm;
