@@ -30,7 +30,9 @@ bool nicbarr_affordable(const mca_coll_nicbarr_module_t *module, ompi_communicat
     return OMPI_SUCCESS == nicbarr_maximum(module, comm, &lacking_us, 1) && lacking_us <= 0;
 }
 
-void nicbarr_expense_note(double us)
+void nicbarr_expense_note(double us, bool anew)
 {
-    atomic_fetch_add_explicit(&spent_ns, (unsigned long long)(us * 1e3), memory_order_relaxed);
+    if (anew || nicbarr_expense_limited()) {
+        atomic_fetch_add_explicit(&spent_ns, (unsigned long long)(us * 1e3), memory_order_relaxed);
+    }
 }

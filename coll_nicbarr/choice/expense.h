@@ -21,7 +21,7 @@ bool nicbarr_expense_limited(void);
 bool nicbarr_affordable(const mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                         double us, bool anew);
 
-/* They were. */
-void nicbarr_expense_note(double us);
+/* They were. (Where there is no limit for what is not known, that does not count.) */
+void nicbarr_expense_note(double us, bool anew);
 
 #endif

@@ -342,7 +342,7 @@ int nicbarr_tune_on(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm
     }
     take_back(tuner);
     int rc = compete(tuner, start_us);
-    nicbarr_expense_note(nicbarr_now_us() - start_us);
+    nicbarr_expense_note(nicbarr_now_us() - start_us, false);
     tuner->tuning.spent_us += nicbarr_now_us() - start_us;
     module->group.plan = (struct myr_plan){.nsteps = 0}; /* the tuner's */
     rc = OMPI_SUCCESS == rc ? settle(tuner) : rc;
@@ -437,7 +437,7 @@ static int measure(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm)
     nicbarr_portions_begin(&tuner->portions, first_portion_us(), parameters->tune_after,
                            nicbarr_expense_limited());
     const int rc = begin(tuner);
-    nicbarr_expense_note(tuner->tuning.spent_us);
+    nicbarr_expense_note(tuner->tuning.spent_us, false);
     if (OMPI_SUCCESS == rc && 1 < tuner->tuning.count) {
         return settle(tuner);
     }

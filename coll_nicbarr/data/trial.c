@@ -113,9 +113,7 @@ static int go_on(struct nicbarr_trial *trial, double since_us, double at_once_us
         fail(trial);
         return rc;
     }
-    if (is_limited(trial)) {
-        nicbarr_expense_note(nicbarr_now_us() - began_us);
-    }
+    nicbarr_expense_note(nicbarr_now_us() - began_us, trial->anew);
     if (trial->anew) {
         trial->contest.chosen =
             trial->contest.provisional ? trial->standing : trial->contest.chosen;
