@@ -287,12 +287,12 @@ static void portion(struct machine *machine, struct nicbarr_contest contests[RAN
 }
 
 static void begin_all(const struct machine *machine, struct nicbarr_contest *contests,
-                      double first_us, struct nicbarr_portions *portions)
+                      double first_us, bool limited, struct nicbarr_portions *portions)
 {
     for (int r = 0; r < RANKS; ++r) {
         nicbarr_contest_begin(&contests[r], machine->count);
     }
-    nicbarr_portions_begin(portions, first_us, 20, false);
+    nicbarr_portions_begin(portions, first_us, 20, limited);
 }
 
 static void next_portion(struct machine *machine, struct nicbarr_contest *contests,
@@ -302,16 +302,19 @@ static void next_portion(struct machine *machine, struct nicbarr_contest *contes
     nicbarr_portions_note(portions, &contests[0]);
 }
 
-/* All portions. Returns the candidate that was chosen. */
-static int tune(struct machine *machine, struct outcome *result)
+/* All portions: of the budget, as soon as they may be; or small ones, with 99 times as long between
+ * them. Returns the candidate that was chosen. */
+static int tune(struct machine *machine, bool limited, struct outcome *result)
 {
     static struct nicbarr_contest contests[RANKS];
     struct outcome outcome = {0};
     struct nicbarr_portions portions;
-    begin_all(machine, contests, budget_us, &portions);
+    begin_all(machine, contests, limited ? budget_us / 10 : budget_us, limited, &portions);
     do {
+        const double before_us = outcome.spent_us;
         next_portion(machine, contests, &portions, &outcome);
-        machine->clock_us += pause_us * uniform(&machine->random);
+        machine->clock_us += limited ? (outcome.spent_us - before_us) * (100 / NICBARR_ANEW_PERCENT)
+                                     : pause_us * uniform(&machine->random);
         outcome.first_regret =
             1 == portions.played ? regret_of(machine, contests[0].chosen) : outcome.first_regret;
     } while (nicbarr_portions_left(&portions, &contests[0]));
@@ -437,7 +440,7 @@ static void watch_on(struct machine *machine, struct watch *watch)
                         : nicbarr_duel_pause(watch->pause, watch->next, machine->count);
     if (lost && !watch->measured) {
         struct outcome outcome;
-        watch->chosen = tune(machine, &outcome);
+        watch->chosen = tune(machine, false, &outcome);
         watch->measured = true;
         watch->pause = NICBARR_PAUSE_MEASURED;
     }
@@ -475,7 +478,7 @@ static void watch_data_on(struct machine *machine, struct data_watch *watch)
     static struct nicbarr_contest contests[RANKS];
     struct outcome outcome = {0};
     struct nicbarr_portions portions;
-    begin_all(machine, contests, budget_us / DATA_CLASSES, &portions);
+    begin_all(machine, contests, budget_us / DATA_CLASSES, false, &portions);
     call_often(machine, watch, watch->pause);
     afford(machine, watch, &watch->pause, nicbarr_portions_next_us(&portions));
     do {
@@ -509,8 +512,9 @@ static int ascending(const void *left, const void *right)
 }
 
 /* What is chosen in the end costs at most 3 % more than the best in the median, and at most 5 %
- * more in 99 of 100 cases (with few seeds: in all but one more). */
-static void tune_all(const char *name, void (*trouble)(struct machine *))
+ * more in 99 of 100 cases (with few seeds: in all but one more); in 97, where it is measured in
+ * small portions, each of which may fall into a load as a whole. */
+static void tune_all(const char *name, void (*trouble)(struct machine *), bool limited)
 {
     const int count = (int)setting("NICBARR_SEEDS", SEEDS);
     uint64_t seed = setting("NICBARR_FIRST_SEED", 1);
@@ -523,7 +527,7 @@ static void tune_all(const char *name, void (*trouble)(struct machine *))
         make_machine(&machine, crew_random(&seed));
         trouble(&machine);
         struct outcome outcome;
-        (void)tune(&machine, &outcome);
+        (void)tune(&machine, limited, &outcome);
         regrets[s] = outcome.regret;
         bad += outcome.regret > 0.05;
         first_bad += outcome.first_regret > 0.05;
@@ -532,12 +536,13 @@ static void tune_all(const char *name, void (*trouble)(struct machine *))
         over_us = fmax(over_us, outcome.over_us);
     }
     qsort(regrets, (size_t)count, sizeof(*regrets), ascending);
-    print_message("%s: regret %.1f %% in the median, %.1f %% at worst; above 5 %%: %d of %d (%d "
+    print_message("%s%s: regret %.1f %% in the median, %.1f %% at worst; above 5 %%: %d of %d (%d "
                   "after the first portion); %.1f portions; %d provisional; over by %.0f us\n",
-                  name, 100 * regrets[count / 2], 100 * regrets[count - 1], bad, count, first_bad,
-                  portions / count, provisional, over_us);
+                  name, limited ? ", small portions" : "", 100 * regrets[count / 2],
+                  100 * regrets[count - 1], bad, count, first_bad, portions / count, provisional,
+                  over_us);
     assert_true(regrets[count / 2] <= 0.03);
-    assert_true(bad <= (count < 1000 ? 1 : 0) + count / 100);
+    assert_true(bad <= (count < 1000 ? 1 : 0) + count * (limited ? 3 : 1) / 100);
     assert_true(over_us <= budget_us / 2 + 1e4);
     free(regrets);
 }
@@ -561,7 +566,8 @@ static void machines(void **state)
 {
     (void)state;
     for (size_t m = 0; m < MACHINES; ++m) {
-        tune_all(of[m].name, of[m].trouble);
+        tune_all(of[m].name, of[m].trouble, false);
+        tune_all(of[m].name, of[m].trouble, true);
     }
 }
 
