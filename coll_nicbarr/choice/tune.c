@@ -152,7 +152,7 @@ static double involuntary_switches(void)
     return (double)usage.ru_nivcsw;
 }
 
-/* What is known before there was a look at all of them: the barrier in use is one of them. */
+/* What stays until enough is known: the barrier in use is one of them. */
 static int in_use(const struct nicbarr_tuner *tuner)
 {
     int c = tuner->tuning.count - 1;
@@ -180,7 +180,10 @@ static int compete(struct nicbarr_tuner *tuner, double start_us)
     }
     tuning->load = busy[0] > tuning->load ? busy[0] : tuning->load;
     tuning->switches += busy[1];
-    contest->chosen = contest->looked ? contest->chosen : in_use(tuner);
+    if (!contest->looked ||
+        (nicbarr_expense_limited() && contest->rounds < NICBARR_CONTEST_BATCH)) {
+        contest->chosen = in_use(tuner); /* the next portion may be far away */
+    }
     for (int c = 0; c < tuning->count; ++c) {
         tuning->candidates[c].rounds = (uint32_t)contest->of[c].rounds;
         tuning->candidates[c].us = contest->of[c].us;

@@ -41,7 +41,7 @@ enum {
     SOME_CALLS = 40,      /* in a row */
     DUEL_CALLS = 1500,    /* barriers in a row, in which there is room for a duel */
     USUAL = 3,            /* collectives that a communicator plays mostly */
-    PATIENCE = 100000000, /* basic blocks of a program */
+    PATIENCE = 400000000, /* basic blocks of a program; a rank test of 60 rounds has 100,000 */
     GRAIN = 16,           /* basic blocks of a turn */
     PROGRAMS = 100,
 };
