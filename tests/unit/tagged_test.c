@@ -17,7 +17,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "libmyr/messages/tagged.h"
+#include "libmyr/messages/tagged_inside.h"
 #include "libmyr/node/segment.h"
 #include "tests/unit/crew.h"
 #include "tests/unit/nics_double.h"
@@ -642,23 +642,30 @@ static void silence(void **state)
     end(g);
 }
 
+/* A port that sends what it likes to endpoint 0. */
+static struct myr_port *open_stranger(struct game *g, struct myr_remote *remote)
+{
+    struct myr_port *port = NULL;
+    struct myr_tagged_name name;
+    assert_int_equal(myr_port_open(&g->w->nics[0],
+                                   &(struct myr_port_options){MYR_ANY_PORT, 64, 64, true}, &port,
+                                   NULL),
+                     MYR_OK);
+    myr_tagged_get_name(g->t[0], &name);
+    assert_int_equal(myr_port_connect(port, &name.port, remote, NULL), MYR_OK);
+    return port;
+}
+
 /* Whatever lies in the inlet or comes by the port, no byte is written where none belongs. */
 static void garbage(void **state)
 {
     (void)state;
     struct game *g = begin_with(
         &(struct myr_tagged_options){.direct = false, .buffer_bytes = BUFFER}, crew_seed());
-    struct myr_port *port = NULL;
-    struct myr_tagged_name name;
     struct myr_remote remote;
     uint64_t random = crew_seed() + 7;
-    assert_int_equal(myr_port_open(&g->w->nics[0],
-                                   &(struct myr_port_options){MYR_ANY_PORT, 64, 64, true}, &port,
-                                   NULL),
-                     MYR_OK);
+    struct myr_port *port = open_stranger(g, &remote);
     uint8_t *out = myr_port_alloc(port, BUFFER);
-    myr_tagged_get_name(g->t[0], &name);
-    assert_int_equal(myr_port_connect(port, &name.port, &remote, NULL), MYR_OK);
     for (uint32_t i = 0; i < 20000; ++i) {
         struct myr_received received;
         const uint32_t bytes = crew_below(&random, 0 == i % 2 ? 241 : 300);
@@ -697,6 +704,52 @@ static void garbage(void **state)
             }
         }
     }
+    myr_port_close(port);
+    end(g);
+}
+
+static void send_heads(struct myr_remote *remote, uint8_t kind, struct tagged_more more,
+                       uint32_t bytes)
+{
+    const struct tagged_head head = {.kind = kind, .from = 1001};
+    uint8_t *slot = myr_outlet_begin(&remote->outlet);
+    assert_non_null(slot);
+    memcpy(slot, &head, sizeof(head));
+    memcpy(slot + sizeof(head), &more, sizeof(more));
+    memset(slot + TAGGED_HEADS, 0xdd, bytes);
+    myr_outlet_end(&remote->outlet, TAGGED_HEADS + bytes);
+}
+
+/* Of a message that is awaited, pieces that are not within it are not written at all. */
+static void pieces_stay_within_the_message(void **state)
+{
+    (void)state;
+    enum { ROOM = 100 };
+    struct game *g = begin_with(&(struct myr_tagged_options){.buffer_bytes = BUFFER}, crew_seed());
+    struct myr_tagged_request request;
+    struct myr_remote remote;
+    struct myr_port *port = open_stranger(g, &remote);
+    uint8_t memory[3 * ROOM], untouched[sizeof(memory)];
+    memset(memory, 0xcc, sizeof(memory));
+    memcpy(untouched, memory, sizeof(memory));
+    assert_false(myr_tagged_receive(g->t[0], &anything, memory + ROOM, ROOM, &request));
+    send_heads(&remote, TAGGED_OFFER, (struct tagged_more){.bytes = ROOM}, 0);
+    (void)myr_tagged_progress(g->t[0]);
+    for (uint32_t i = 0; i < 20000; ++i) {
+        const uint64_t at = crew_below(&g->random, 2 * ROOM) - (0 == i % 2 ? UINT64_C(0) : ROOM);
+        const uint32_t bytes = crew_below(&g->random, MYR_SHORT_BYTES - TAGGED_HEADS + 1);
+        if (at > ROOM || at + bytes > ROOM) {
+            send_heads(&remote, TAGGED_DATA, (struct tagged_more){request.here, 0, 0, at}, bytes);
+            (void)myr_tagged_progress(g->t[0]);
+            assert_memory_equal(memory, untouched, sizeof(memory));
+            assert_null(myr_tagged_done(g->t[0]));
+        }
+    }
+    send_heads(&remote, TAGGED_DATA, (struct tagged_more){.there = request.here}, ROOM);
+    (void)myr_tagged_progress(g->t[0]);
+    assert_ptr_equal(myr_tagged_done(g->t[0]), &request);
+    memset(untouched + ROOM, 0xdd, ROOM);
+    assert_memory_equal(memory, untouched, sizeof(memory));
     myr_port_close(port);
     end(g);
 }
@@ -782,6 +835,7 @@ int main(void)
         cmocka_unit_test(random_games),
         cmocka_unit_test(silence),
         cmocka_unit_test(garbage),
+        cmocka_unit_test(pieces_stay_within_the_message),
         cmocka_unit_test(memory_is_shared_out),
         cmocka_unit_test(all_messages_have_room),
         cmocka_unit_test(short_ones_starve_nobody),
