@@ -104,6 +104,32 @@ static void of_another_length(void **state)
     assert_false(read_them(bytes, count + 1, &back));
 }
 
+/* A reason without an end, and more addresses than there is room for, though all bytes are there.
+ */
+static void too_much(void **state)
+{
+    (void)state;
+    uint64_t random = crew_seed();
+    uint8_t bytes[2 * NICBARR_HELLO_BYTES] = {0}, shorter[NICBARR_HELLO_BYTES];
+    struct nicbarr_hello back;
+    const size_t longest = sizeof(back.why) - 1;
+    struct nicbarr_hello hello = some_hello(&random, 0, longest);
+    size_t count = nicbarr_hello_write(&hello, bytes), at = 0;
+    hello.why[longest - 1] = '\0';
+    (void)nicbarr_hello_write(&hello, shorter);
+    while (bytes[at] == shorter[at]) { /* up to where its length is */
+        ++at;
+    }
+    while (0 != ++bytes[at]) {
+        assert_false(read_them(bytes, ++count, &back));
+    }
+    hello = some_hello(&random, 1U << 1, 0);
+    for (hello.nic[1].count = 0; hello.nic[1].count < 2 * MYR_NIC_ADDRESSES; ++hello.nic[1].count) {
+        count = nicbarr_hello_write(&hello, bytes); /* those behind are the next NIC's */
+        assert_int_equal(read_them(bytes, count, &back), hello.nic[1].count <= MYR_NIC_ADDRESSES);
+    }
+}
+
 /* Those of a machine with the other byte order, and of another format. */
 static void of_another_order(void **state)
 {
@@ -170,9 +196,8 @@ int main(void)
 {
     crew_watchdog();
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(comes_back),
-        cmocka_unit_test(of_another_length),
-        cmocka_unit_test(of_another_order),
+        cmocka_unit_test(comes_back), cmocka_unit_test(of_another_length),
+        cmocka_unit_test(too_much),   cmocka_unit_test(of_another_order),
         cmocka_unit_test(garbage),
     };
     return cmocka_run_group_tests_name("hello", tests, NULL, NULL);
