@@ -57,7 +57,8 @@ static void make_world(struct world *world, uint32_t size)
 static void place(struct world *world, uint32_t rank, uint32_t segment, uint32_t nic1,
                   uint32_t nic2)
 {
-    world->peer[rank] = (struct nicbarr_peer){.segment = segment, .nic = {0, nic1, nic2}};
+    world->peer[rank] = (struct nicbarr_peer){
+        .segment = segment, .number = 1 + 7 * rank % MOST, .nic = {0, nic1, nic2}};
 }
 
 static enum nicbarr_counted count(const struct world *world, uint32_t rank, uint32_t by_segment,
@@ -137,6 +138,7 @@ static void check_plainly(const struct world *world, uint32_t rank,
         }
         const bool ours = world->peer[r].nic[FIRST] == world->peer[rank].nic[FIRST];
         assert_true(!fresh || nodes->ranks[distinct] == r);
+        assert_true(!fresh || nodes->firsts[distinct] == world->peer[r].number);
         before = fresh && ours ? distinct : before;
         distinct += fresh;
         local = ours && r < rank ? local + 1 : local;
@@ -146,6 +148,19 @@ static void check_plainly(const struct world *world, uint32_t rank,
     assert_int_equal(nodes->node, before);
     assert_int_equal(nodes->locals, locals);
     assert_int_equal(nodes->local, local);
+}
+
+/* Do the same processes share the second NIC as the first, pair by pair? */
+static bool shared_alike(const struct world *world)
+{
+    bool alike = true;
+    for (uint32_t r = 0; r < world->size; ++r) {
+        for (uint32_t s = 0; s < r; ++s) {
+            const uint32_t *one = world->peer[r].nic, *other = world->peer[s].nic;
+            alike = alike && (one[FIRST] == other[FIRST]) == (one[SECOND] == other[SECOND]);
+        }
+    }
+    return alike;
 }
 
 static void test_random_ones(void **state)
@@ -161,9 +176,16 @@ static void test_random_ones(void **state)
             const uint32_t home = 1 + crew_below(&random, of);
             place(&world, r, home, home, home);
         }
+        if (0 == turn % 2) { /* two, which may be of one node, have each other's second NIC */
+            uint32_t *one = &world.peer[crew_below(&random, world.size)].nic[SECOND];
+            uint32_t *other = &world.peer[crew_below(&random, world.size)].nic[SECOND];
+            const uint32_t home = *one;
+            *one = *other;
+            *other = home;
+        }
         const uint32_t rank = crew_below(&random, world.size);
-        assert_int_equal(count(&world, rank, 1 << SECOND, &nodes), NICBARR_COUNTED);
-        assert_int_equal(nodes.players, 1 << FIRST | 1 << SECOND);
+        assert_int_equal(count(&world, rank, turn % 3 ? 1 << SECOND : 0, &nodes), NICBARR_COUNTED);
+        assert_int_equal(nodes.players, 1 << FIRST | (shared_alike(&world) ? 1 << SECOND : 0));
         check_plainly(&world, rank, &nodes);
         nicbarr_nodes_free(&nodes);
     }
