@@ -74,6 +74,17 @@ static void wrapping_indents(void **state)
     char *text = PRINTED(out, text_wrap(out, "one two  three incomprehensibilities x", 4, 12));
     assert_string_equal(text, "one two\n    three\n    incomprehensibilities\n    x\n");
     free(text);
+    for (size_t width = 10; width < 30;
+         ++width) { /* as many words in a line as there is room for */
+        text = PRINTED(out, text_wrap(out, "one two three four fives and\xc3\xa9 6", 0, width));
+        for (char *line = text, *end; '\0' != *line; line = end + 1) {
+            end = strchr(line, '\n');
+            *end = '\0';
+            assert_in_range(text_columns(line), 1, width);
+            assert_true('\0' == end[1] || text_columns(line) + 1 + strcspn(end + 1, " \n") > width);
+        }
+        free(text);
+    }
     text = PRINTED(out, text_wrap(out, "", 4, 12));
     assert_string_equal(text, "\n");
     free(text);
