@@ -18,19 +18,25 @@ enum {
 
 /* ---- entries ---- */
 
-/* Do two entries differ in nothing but their names and counts? */
-static bool alike(const json_t *left, const json_t *right)
+/* Does `other` have all that an entry says, but for its name, count and writer? */
+static bool says_all(const json_t *other, const json_t *entry)
 {
-    static const char *fields[] = {"collective", "bytes",          "processes",    "nodes",
-                                   "choice",     "source",         "reason",       "processors",
-                                   "bound_sets", "oversubscribed", "record_bytes", "duels"};
-    for (size_t f = 0; f < sizeof(fields) / sizeof(fields[0]); ++f) {
-        const json_t *a = json_object_get(left, fields[f]), *b = json_object_get(right, fields[f]);
-        if (a != b && !json_equal(a, b)) {
+    const char *field;
+    json_t *value;
+    json_object_foreach((json_t *)entry, field, value)
+    {
+        const bool own = 0 == strcmp(field, "communicator") ||
+                         0 == strcmp(field, "communicators") || 0 == strcmp(field, "process");
+        if (!own && !json_equal(value, json_object_get(other, field))) {
             return false;
         }
     }
     return true;
+}
+
+static bool alike(const json_t *left, const json_t *right)
+{
+    return says_all(left, right) && says_all(right, left);
 }
 
 /* The number of the entry that `entry` would share, SIZE_MAX if there is none. */

@@ -17,8 +17,8 @@
 
 #include "libmyr/status.h"
 
-/* Add `entry` to the array `entries`. Where that has one that differs from it only by names and
- * figures, the communicator is counted there instead. Returns where it is counted. */
+/* Add `entry` to the array `entries`. Where that has one that differs from it only by the
+ * communicator's name, the communicator is counted there instead. Returns where it is counted. */
 json_t *nicbarr_entries_add(json_t *entries, json_t *entry);
 
 /* Count one communicator less in the entry like `entry`; the last one takes it away. */

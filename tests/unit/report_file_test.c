@@ -67,6 +67,32 @@ static void counts_what_is_alike(void **state)
     json_decref(entries);
 }
 
+/* Whatever is said of a communicator but its name keeps it apart from others of which that is not
+ * said, or something else. */
+static void counts_apart_what_differs(void **state)
+{
+    (void)state;
+    static const char *const fields[] = {"collective", "bytes", "source", "secret", "switches"};
+    const size_t count = sizeof(fields) / sizeof(fields[0]);
+    json_t *entries = json_array();
+    for (json_int_t time = 1; time <= 2; ++time) {
+        for (size_t n = 0; n <= 2 * count; ++n) { /* of 0, all are true */
+            json_t *entry = json_pack("{s:i, s:i}", "communicator", (int)time, "communicators", 1);
+            for (size_t f = 0; f < count; ++f) {
+                if (n != 2 * f + 1) {
+                    json_object_set_new(entry, fields[f], json_boolean(n != 2 * f + 2));
+                }
+            }
+            nicbarr_entries_add(entries, entry);
+            json_object_set_new(entry, "process", json_string("a:0")); /* it is in the file */
+            json_decref(entry);
+            assert_int_equal(counted(entries, n), time);
+        }
+        assert_int_equal(json_array_size(entries), 2 * count + 1);
+    }
+    json_decref(entries);
+}
+
 /* ---- the file ---- */
 
 /* Have `process` of `job` say that it has one communicator for each of `names`. */
@@ -267,9 +293,13 @@ int main(void)
 {
     crew_watchdog();
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(counts_what_is_alike),    cmocka_unit_test(processes_share_it),
-        cmocka_unit_test(collectives_have_a_list), cmocka_unit_test(what_is_left_of_a_report_goes),
-        cmocka_unit_test(what_is_no_report_stays), cmocka_unit_test(says_why_it_cannot),
+        cmocka_unit_test(counts_what_is_alike),
+        cmocka_unit_test(counts_apart_what_differs),
+        cmocka_unit_test(processes_share_it),
+        cmocka_unit_test(collectives_have_a_list),
+        cmocka_unit_test(what_is_left_of_a_report_goes),
+        cmocka_unit_test(what_is_no_report_stays),
+        cmocka_unit_test(says_why_it_cannot),
         cmocka_unit_test(what_is_too_large_stays),
     };
     return cmocka_run_group_tests_name("report_file", tests, make_folder, remove_folder);
