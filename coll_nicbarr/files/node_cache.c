@@ -2,9 +2,9 @@
 /*
  * See node_cache.h.
  *
- * The files' texts lie in the segment one behind the other, with a 0 behind each. A note says where
- * (CONTENT); another one, which process reads them (READER), so that nobody waits for one that has
- * died.
+ * The files' texts lie in the segment one behind the other, with a 0 behind each. A note says
+ * where; until then, it has the number of the process that reads them, so that nobody waits for one
+ * that has died. Where there is no memory for the note, there is no cache.
  *
  * A thread that hangs in a file system cannot be joined. It has all that it needs in memory of its
  * own, and publishes nothing once the component has been closed since.
@@ -26,8 +26,7 @@
 #include "os/thread.h"
 
 enum {
-    READER = 100, /* keys of notes; enum nicbarr_saying has others */
-    CONTENT = 101,
+    NOTE = 100, /* its key; enum nicbarr_saying has others */
     FILES_MOST = 8,
 };
 
@@ -47,15 +46,17 @@ static struct {
 
 /* ---- a note of where the texts are ---- */
 
+static const uint64_t have_been_read = UINT64_C(1) << 63;
+
 static uint64_t word_of(size_t offset, size_t bytes)
 {
-    return UINT64_C(1) << 63 | (uint64_t)offset << 32 | bytes;
+    return have_been_read | (uint64_t)offset << 32 | bytes;
 }
 
 static const char *texts_at(struct myr_segment *segment, size_t *bytes)
 {
-    const uint64_t word = myr_note_get(segment, CONTENT); /* 0: there are none */
-    *bytes = (uint32_t)word;
+    const uint64_t word = myr_note_get(segment, NOTE);
+    *bytes = 0 == (word & have_been_read) ? 0 : (uint32_t)word;
     return (const char *)myr_segment_base(segment) + (word >> 32 & INT32_MAX);
 }
 
@@ -79,12 +80,12 @@ static void publish(const char *texts, size_t bytes)
     struct myr_segment *segment = mca_coll_nicbarr_component.segment;
     char *shared = 0 == bytes ? NULL : myr_segment_alloc_if_plenty(segment, bytes);
     if (NULL == shared) {
-        (void)myr_note_set(segment, CONTENT, word_of(0, 0));
+        (void)myr_note_set(segment, NOTE, word_of(0, 0));
         return;
     }
     memcpy(shared, texts, bytes);
     const size_t offset = (size_t)(shared - (const char *)myr_segment_base(segment));
-    (void)myr_note_set(segment, CONTENT, word_of(offset, bytes));
+    (void)myr_note_set(segment, NOTE, word_of(offset, bytes));
 }
 
 static void read_files(struct reading *reading)
@@ -155,15 +156,17 @@ static void begin(void)
 bool nicbarr_node_cache_ready(void)
 {
     struct myr_segment *segment = mca_coll_nicbarr_component.segment;
-    if (NULL == segment || 0 != myr_note_get(segment, CONTENT)) {
+    if (NULL == segment) {
         return true;
     }
-    uint64_t reader = myr_note_get(segment, READER);
-    if (0 == reader && myr_note_add(segment, READER, myr_segment_number(segment))) {
+    if (0 == myr_note_get(segment, NOTE) &&
+        myr_note_add(segment, NOTE, myr_segment_number(segment)) &&
+        0 != myr_note_get(segment, NOTE)) { /* there was memory for it */
         begin();
-        return 0 != myr_note_get(segment, CONTENT);
     }
-    return 0 != reader && myr_segment_gone(segment, (uint32_t)reader, false);
+    const uint64_t word = myr_note_get(segment, NOTE);
+    return 0 == word || 0 != (word & have_been_read) ||
+           myr_segment_gone(segment, (uint32_t)word, false);
 }
 
 void nicbarr_node_cache_close(void)
