@@ -73,6 +73,7 @@ int main(void)
         cmocka_unit_test(a_dead_runners_pid_is_given_again),
         cmocka_unit_test(a_broken_nic_is_left_alone),
         cmocka_unit_test(killed_as_a_member),
+        cmocka_unit_test(a_node_arrives_with_its_last),
         cmocka_unit_test(one_is_stopped),
         cmocka_unit_test(barriers_under_fire),
         cmocka_unit_test(barriers_asleep),

@@ -12,6 +12,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
+#include "libmyr/groups/group_player.h"
 #include "tests/unit/crew.h"
 #include "tests/unit/nic/machine.h"
 #include "tests/unit/nic/member.h"
@@ -60,6 +61,31 @@ void barriers_asleep(void **state)
     run(2, 1, 500, &sleeping);
     run(2, 3, 300, &sleeping);
     run(4, 2, 200, &sleeping);
+}
+
+/* In which epoch has a node arrived? In the last one that none of its processes is behind. */
+void a_node_arrives_with_its_last(void **state)
+{
+    (void)state;
+    enum { AHEAD = 50 };
+    uint64_t random = crew_seed();
+    myr_word arrivals[MOST_LOCALS];
+    for (uint32_t turn = 0; turn < 20000; ++turn) {
+        struct myr_nic_group group = {.arrivals = arrivals, .locals = 1 + turn % MOST_LOCALS};
+        const uint32_t first = turn % 2 ? (uint32_t)crew_random(&random) : UINT32_MAX - AHEAD / 2;
+        uint32_t least = AHEAD;
+        for (uint32_t i = 0; i < group.locals; ++i) {
+            const uint32_t ahead = crew_below(&random, AHEAD);
+            atomic_init(&arrivals[i], first + ahead);
+            least = ahead < least ? ahead : least;
+        }
+        group.local = crew_below(&random, group.locals);
+        group.epoch = arrivals[group.local];
+        assert_int_equal(myr_group_arrived(&group), first + least);
+        assert_true(myr_group_all_arrived(&group, first + least));
+        assert_true(group.epoch == first + least ||
+                    !myr_group_all_arrived(&group, first + least + 1));
+    }
 }
 
 void one_is_stopped(void **state)

@@ -19,6 +19,7 @@
 #include "libmyr/messages/port.h"
 #include "libmyr/soft/nic_inside.h"
 #include "libmyr/soft/nic_look.h"
+#include "libmyr/soft/nic_parts.h"
 #include "libmyr/soft/nic_thread.h"
 #include "tests/unit/crew.h"
 #include "tests/unit/nic/machine.h"
@@ -260,6 +261,20 @@ void a_dead_runners_pid_is_given_again(void **state)
     end_world(world);
 }
 
+/* Rank 1 does the same to a NIC that is broken. */
+static void with_the_broken_lock(uint32_t rank, void *context)
+{
+    struct world *world = context;
+    struct member member;
+    struct mcp_board *board;
+    open_nic(&member, world, rank);
+    atomic_store(&world->come[8], 1);
+    await_go(world, 2);
+    (void)myr_nic_enter(member.nic, &board);
+    atomic_store(&world->come[11], myr_nic_entered(member.nic));
+    raise(SIGKILL);
+}
+
 /* On a NIC that is broken nobody runs the control program any more, whoever tries; all can clear
  * up, and who comes is told. */
 void a_broken_nic_is_left_alone(void **state)
@@ -274,12 +289,18 @@ void a_broken_nic_is_left_alone(void **state)
     const struct myr_port_options any = {.number = MYR_ANY_PORT, .inlet = true};
     struct myr_error error = {0};
     const pid_t victim = crew_fork(with_the_lock, 1, world);
+    const pid_t another_victim = crew_fork(with_the_broken_lock, 1, world);
     begin(&member, world, 0);
     assert_int_equal(myr_port_open(member.nic, &any, &port, &error), MYR_OK);
+    await_come(world, 8, 1);
     atomic_fetch_add(&world->come[9], 1);
-    atomic_store(&world->go, 1);
     assert_false(crew_join(victim));
     assert_true(myr_nic_broken(member.nic));
+    atomic_store(&world->go, 2);
+    assert_false(crew_join(another_victim));
+    assert_int_equal(atomic_load(&world->come[11]), 1);
+    assert_true(myr_nic_broken(member.nic));
+    assert_int_equal(myr_observe(&member.nic->shared->lock), MYR_NIC_BROKEN); /* others have it */
 
     const int stranger = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
     send_a_question(stranger, &world->name[0]);

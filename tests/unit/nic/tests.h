@@ -9,6 +9,7 @@
 void barriers_across_nodes(void **state);
 void barriers_over_ipv6(void **state);
 void barriers_asleep(void **state);
+void a_node_arrives_with_its_last(void **state);
 void one_is_stopped(void **state);
 
 /* data.c */
