@@ -89,7 +89,7 @@ static struct program {
     uint64_t seed;
     bool across;
     uint32_t size, members[COMMS], ops;
-    struct op op[OPS + 3 * COMMS];
+    struct op op[OPS + FLIGHTS + 3 * COMMS];
     struct op usual[COMMS][USUAL]; /* collective, bytes, and users alone */
     struct side side[DOUBLE_RANKS][COMMS];
     uint64_t random[DOUBLE_RANKS]; /* each rank's own */
@@ -364,7 +364,8 @@ static void draw_op(uint64_t *random, struct planned *at, uint32_t comm)
         }
         break;
     case BEGIN:
-        if (!at->floating && at->flights < FLIGHTS) {
+        for (uint32_t more = 1 + crew_below(random, FLIGHTS);
+             !at->floating && at->flights < FLIGHTS && more > 0; --more) {
             add(random, BEGIN, comm);
             ++at->flights;
         }
