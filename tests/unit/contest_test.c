@@ -17,6 +17,7 @@
 #include <cmocka.h>
 
 #include "coll_nicbarr/choice/contest.h"
+#include "coll_nicbarr/choice/duel.h"
 #include "tests/unit/crew.h"
 
 enum {
@@ -675,6 +676,49 @@ static void whatever_is_measured(void **state)
     }
 }
 
+/* ---- a duel ---- */
+
+/* Two ranks duel without a shared clock: in the barrier of duelist d one spends us[d][0], which is
+ * the greatest time, the other us[d][1]. Returns the winner. */
+static int duel_of_two(const double us[2][2])
+{
+    struct nicbarr_duel duels[2];
+    nicbarr_duel_begin(&duels[0], 2, false);
+    nicbarr_duel_begin(&duels[1], 2, false);
+    while (!duels[0].over) {
+        const int next = nicbarr_duel_next(&duels[0]);
+        const int d = NICBARR_DUEL_APART == next ? 0 : next;
+        const bool ends = nicbarr_duel_note(&duels[0], 0, us[d][0]);
+        assert_true(ends == nicbarr_duel_note(&duels[1], 5, 5 + us[d][1]));
+        if (ends) {
+            double agreed[NICBARR_DUEL_VALUES], other[NICBARR_DUEL_VALUES];
+            const int count = nicbarr_duel_values(&duels[0], agreed);
+            assert_int_equal(nicbarr_duel_values(&duels[1], other), count);
+            for (int v = 0; v < count; ++v) {
+                agreed[v] = fmax(agreed[v], other[v]);
+            }
+            nicbarr_duel_agreed(&duels[0], agreed);
+            nicbarr_duel_agreed(&duels[1], agreed);
+        }
+    }
+    assert_int_equal(duels[0].winner, duels[1].winner);
+    return duels[0].winner;
+}
+
+static void who_wins_is_worse_by_neither_figure(void **state)
+{
+    (void)state;
+    static const double factors[] = {0.6, 0.9, 0.96, 0.98, 1, 1.02, 1.1, 1.7};
+    enum { FACTORS = sizeof(factors) / sizeof(factors[0]) };
+    for (int i = 0; i < FACTORS * FACTORS; ++i) {
+        const double one = factors[i / FACTORS], other = factors[i % FACTORS];
+        const bool better = fmin(one, other) < 1 / 1.03 && fmax(one, other) <= 1;
+        if (better != duel_of_two((const double[2][2]){{400, 100}, {400 * one, 100 * other}})) {
+            fail_msg("%g and %g times the figures of the chosen one", one, other);
+        }
+    }
+}
+
 int main(void)
 {
     crew_watchdog();
@@ -698,6 +742,7 @@ int main(void)
         cmocka_unit_test(errors),
         cmocka_unit_test(agreement_fails),
         cmocka_unit_test(whatever_is_measured),
+        cmocka_unit_test(who_wins_is_worse_by_neither_figure),
     };
     return cmocka_run_group_tests_name("contest", tests, NULL, NULL);
 }
