@@ -54,7 +54,7 @@ use() { # TARGET
             reached=(myrd/server.c) ;;
         kernel_server)
             longest=500 least=70 linked=("$wrap")
-            parts=("${daemon[@]}" tests/unit/kernel_double.c myrd/users.c firmware/kernel/hooks.c firmware/kernel/pins.c
+            parts=("${daemon[@]}" tests/unit/kernel_double.c myrd/users.c myrd/accounts.c firmware/kernel/hooks.c firmware/kernel/pins.c
                 myrd/kernel_{server,clients,plan,meeting,hosts,groups,holders,interface,guard}.c)
             reached=(myrd/kernel_{server,clients,plan,meeting,hosts,groups}.c) ;;
         hello)
