@@ -34,8 +34,8 @@
 
 enum {
     COMMS = 4,
-    OPS = 60,
-    PERSISTENTS = 2,      /* of a communicator at once */
+    OPS = 80,
+    PERSISTENTS = 4,      /* of a communicator at once */
     FLIGHTS = 8,          /* requests of a communicator, that are outstanding */
     MOST_BYTES = 1 << 15, /* of a rank's block */
     SOME_CALLS = 40,      /* in a row */
@@ -89,6 +89,7 @@ static struct program {
     uint64_t seed;
     bool across;
     uint32_t size, members[COMMS], ops;
+    uint32_t burst; /* so many requests are made in a row, at the most */
     struct op op[OPS + FLIGHTS + 3 * COMMS];
     struct op usual[COMMS][USUAL]; /* collective, bytes, and users alone */
     struct side side[DOUBLE_RANKS][COMMS];
@@ -364,14 +365,15 @@ static void draw_op(uint64_t *random, struct planned *at, uint32_t comm)
         }
         break;
     case BEGIN:
-        for (uint32_t more = 1 + crew_below(random, FLIGHTS);
-             !at->floating && at->flights < FLIGHTS && more > 0; --more) {
+        for (uint32_t more = program.burst; !at->floating && at->flights < FLIGHTS && more > 0;
+             --more) {
             add(random, BEGIN, comm);
             ++at->flights;
         }
         break;
     case MAKE:
-        if (!at->floating && at->persistents < PERSISTENTS && !at->started) {
+        for (uint32_t more = program.burst;
+             !at->floating && at->persistents < PERSISTENTS && !at->started && more > 0; --more) {
             add(random, MAKE, comm);
             ++at->persistents;
         }
@@ -417,6 +419,7 @@ static void draw_plan(uint64_t *random)
         }
     }
     const uint32_t calls = 1 + crew_below(random, 4); /* of each chance to do something else */
+    program.burst = 1 + crew_below(random, FLIGHTS);
     while (program.ops < OPS) {
         const uint32_t comm = crew_below(random, COMMS);
         if (!at[comm].open) {
