@@ -53,6 +53,32 @@ static void fill_shape(struct nicbarr_shape *shape, uint32_t processes, uint32_t
     shape->oversubscribed = myr_waiter_oversubscribed(&component->waiter);
 }
 
+static bool of_one_job(ompi_communicator_t *comm)
+{
+    const opal_jobid_t job = opal_proc_local_get()->proc_name.jobid;
+    int r = 0;
+    while (r < ompi_comm_size(comm) &&
+           job == ompi_group_get_proc_name(comm->c_local_group, r).jobid) {
+        ++r;
+    }
+    return r == ompi_comm_size(comm);
+}
+
+bool nicbarr_is_across(ompi_communicator_t *comm)
+{
+    if (OMPI_COMM_IS_INTER(comm) || of_one_job(comm)) {
+        return ompi_group_have_remote_peers(comm->c_local_group);
+    }
+    const int size = ompi_comm_size(comm);
+    const struct nicbarr_peer **peers = nicbarr_peers_of(comm);
+    int r = 0;
+    while (NULL != peers && r < size && peers[r]->segment == peers[ompi_comm_rank(comm)]->segment) {
+        ++r;
+    }
+    free(peers);
+    return r < size;
+}
+
 /* NULL: all do; else why not, valid until the next call. */
 static const char *share_segment(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm)
 {

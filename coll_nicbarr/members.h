@@ -27,4 +27,12 @@ bool nicbarr_nodes_agree(mca_coll_nicbarr_module_t *module, ompi_communicator_t 
  */
 bool nicbarr_members_later(ompi_communicator_t *comm);
 
+/*
+ * Are members on several nodes? All of them come to the same answer. Within a job, each process
+ * knows that of all. Of processes of another job it knows it only where it has met them itself, so
+ * with such ones the words of all members say it: what does not share this process's segment is on
+ * another node.
+ */
+bool nicbarr_is_across(ompi_communicator_t *comm);
+
 #endif

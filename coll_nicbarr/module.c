@@ -20,6 +20,7 @@
 #include "coll_nicbarr/data/trial.h"
 #include "coll_nicbarr/groups.h"
 #include "coll_nicbarr/lower.h"
+#include "coll_nicbarr/members.h"
 
 /* Where there is nothing to fall back on, it leaves the communicator alone. */
 static int module_enable(mca_coll_base_module_t *base, ompi_communicator_t *comm)
@@ -57,7 +58,7 @@ OBJ_CLASS_INSTANCE(mca_coll_nicbarr_module_t, mca_coll_base_module_t, module_con
 mca_coll_base_module_t *nicbarr_comm_query(ompi_communicator_t *comm, int *priority)
 {
     const mca_coll_nicbarr_component_t *component = &mca_coll_nicbarr_component;
-    const bool across = ompi_group_have_remote_peers(comm->c_local_group);
+    const bool across = nicbarr_is_across(comm);
     *priority = component->parameters.priority < 100 ? component->parameters.priority : 100;
     const char *why = *priority < 0              ? "coll_nicbarr_priority is negative"
                       : OMPI_COMM_IS_INTER(comm) ? "it is an intercommunicator"
