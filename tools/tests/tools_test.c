@@ -74,8 +74,8 @@ static void wrapping_indents(void **state)
     char *text = PRINTED(out, text_wrap(out, "one two  three incomprehensibilities x", 4, 12));
     assert_string_equal(text, "one two\n    three\n    incomprehensibilities\n    x\n");
     free(text);
-    for (size_t width = 10; width < 30;
-         ++width) { /* as many words in a line as there is room for */
+    /* As many words in a line as there is room for. */
+    for (size_t width = 10; width < 30; ++width) {
         text = PRINTED(out, text_wrap(out, "one two three four fives and\xc3\xa9 6", 0, width));
         for (char *line = text, *end; '\0' != *line; line = end + 1) {
             end = strchr(line, '\n');
