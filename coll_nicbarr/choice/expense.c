@@ -24,6 +24,9 @@ bool nicbarr_expense_limited(void)
 bool nicbarr_affordable(const mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                         double us, bool anew)
 {
+    if (!anew && !nicbarr_expense_limited()) {
+        return true;
+    }
     double lacking_us = nicbarr_lacking_us(
         us, (double)atomic_load(&spent_ns) * 1e-3, nicbarr_now_us() - opened_us,
         anew ? NICBARR_ANEW_PERCENT : mca_coll_nicbarr_component.parameters.tune_share);

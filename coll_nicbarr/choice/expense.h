@@ -17,7 +17,8 @@ void nicbarr_expense_open(void);
 /* Is there a limit for what is not known? The same on all members. */
 bool nicbarr_expense_limited(void);
 
-/* May `us` microseconds be spent now, by all members? Collective, with module->tuning set. */
+/* May `us` microseconds be spent now, by all members? Always, where there is no limit; else it is
+ * collective, with module->tuning set. */
 bool nicbarr_affordable(const mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                         double us, bool anew);
 

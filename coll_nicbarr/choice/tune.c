@@ -326,19 +326,12 @@ bool nicbarr_tune_due(const mca_coll_nicbarr_module_t *module)
     return nicbarr_portions_due(&module->tuner->portions);
 }
 
-/* May the job spend so much now? */
-static bool affordable(const mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
-                       double us)
-{
-    return !nicbarr_expense_limited() || nicbarr_affordable(module, comm, us, false);
-}
-
 int nicbarr_tune_on(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm)
 {
     struct nicbarr_tuner *tuner = module->tuner;
     const double start_us = nicbarr_now_us();
     module->tuning = true; /* collectives below may call MPI_Barrier's function on `comm` */
-    if (!affordable(module, comm, nicbarr_portions_next_us(&tuner->portions))) {
+    if (!nicbarr_affordable(module, comm, nicbarr_portions_next_us(&tuner->portions), false)) {
         nicbarr_portions_put_off(&tuner->portions);
         module->tuning = false;
         return nicbarr_meet(module, comm);
@@ -461,7 +454,7 @@ int nicbarr_tune_anew(mca_coll_nicbarr_module_t *module, ompi_communicator_t *co
 static bool may_measure(const mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm)
 {
     return 0 != mca_coll_nicbarr_component.parameters.tune_budget &&
-           affordable(module, comm, first_portion_us());
+           nicbarr_affordable(module, comm, first_portion_us(), false);
 }
 
 /* Not now: after twice as many barriers, or some more. Open MPI's own is this one. */

@@ -171,8 +171,7 @@ void nicbarr_trial_put_off(mca_coll_nicbarr_module_t *module, enum nicbarr_colle
 bool nicbarr_trial_affordable(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                               enum nicbarr_collective collective, uint32_t size_class)
 {
-    if (!nicbarr_expense_limited() ||
-        nicbarr_affordable(module, comm, nicbarr_data_budget_us(module, collective), false)) {
+    if (nicbarr_affordable(module, comm, nicbarr_data_budget_us(module, collective), false)) {
         return true;
     }
     nicbarr_trial_put_off(module, collective, size_class);
