@@ -2,13 +2,14 @@
 /*
  * A whole job of some calls of one collective, for bench/startup.sh:
  *
- *     startup barrier|allreduce|bcast CALLS [COMMUNICATORS]
+ *     startup barrier|allreduce|bcast|all CALLS [COMMUNICATORS]
  *
- * With COMMUNICATORS, the calls are made on each of so many duplicates of MPI_COMM_WORLD. Each
- * process prints one line when MPI is finalized: microseconds in MPI_Init, for the duplicates, in
- * the first call of each, in the other calls and in MPI_Finalize, its processor time until then,
- * and the kilobytes of memory that it had in use before MPI_Finalize, shared pages by their share
- * (Pss of proc(5)).
+ * `all`: a call is one of each collective that nicbarr serves, of 8 bytes and of 1024. With
+ * COMMUNICATORS, the calls are made on each of so many duplicates of MPI_COMM_WORLD. Each process
+ * prints one line when MPI is finalized: microseconds in MPI_Init, for the duplicates, in the first
+ * call of each, in the other calls and in MPI_Finalize, its processor time until then, and the
+ * kilobytes of memory that it had in use before MPI_Finalize, shared pages by their share (Pss of
+ * proc(5)).
  */
 #include <mpi.h>
 #include <stdio.h>
@@ -16,7 +17,8 @@
 #include <string.h>
 #include <time.h>
 
-enum { MOST_COMMUNICATORS = 1000 };
+enum { MOST_COMMUNICATORS = 1000, MOST_PROCESSES = 1024, LARGE = 128 /* numbers */ };
+enum collective { BARRIER, ALLREDUCE, BCAST, ALL, COLLECTIVES };
 
 static double seconds(clockid_t clock)
 {
@@ -47,19 +49,48 @@ static unsigned long memory_in_use(void)
     return kilobytes;
 }
 
-static void call(char collective, MPI_Comm comm)
+/* One of each, `count` numbers for each process where there is a block for each. */
+static void call_all(double *from, double *to, int count, MPI_Comm comm)
 {
-    double one = 1, sum;
+    MPI_Allreduce(from, to, count, MPI_DOUBLE, MPI_SUM, comm);
+    MPI_Reduce(from, to, count, MPI_DOUBLE, MPI_SUM, 0, comm);
+    MPI_Bcast(from, count, MPI_DOUBLE, 0, comm);
+    MPI_Allgather(from, count, MPI_DOUBLE, to, count, MPI_DOUBLE, comm);
+    MPI_Gather(from, count, MPI_DOUBLE, to, count, MPI_DOUBLE, 0, comm);
+    MPI_Scatter(to, count, MPI_DOUBLE, from, count, MPI_DOUBLE, 0, comm);
+}
+
+static void call(enum collective collective, MPI_Comm comm)
+{
+    static double from[LARGE], to[LARGE * MOST_PROCESSES];
     switch (collective) {
-    case 'a':
-        MPI_Allreduce(&one, &sum, 1, MPI_DOUBLE, MPI_SUM, comm);
+    case ALLREDUCE:
+        MPI_Allreduce(from, to, 1, MPI_DOUBLE, MPI_SUM, comm);
         break;
-    case 'b': /* MPI_Bcast */
-        MPI_Bcast(&one, 1, MPI_DOUBLE, 0, comm);
+    case BCAST:
+        MPI_Bcast(from, 1, MPI_DOUBLE, 0, comm);
         break;
-    default:
+    case BARRIER:
         MPI_Barrier(comm);
+        break;
+    case ALL:
+        MPI_Barrier(comm);
+        call_all(from, to, 1, comm);
+        call_all(from, to, LARGE, comm);
+        break;
+    case COLLECTIVES:
+        break;
     }
+}
+
+static enum collective collective_of(const char *name)
+{
+    static const char *const names[COLLECTIVES] = {"barrier", "allreduce", "bcast", "all"};
+    int c = 0;
+    while (c < COLLECTIVES && 0 != strcmp(names[c], name)) {
+        ++c;
+    }
+    return (enum collective)c;
 }
 
 int main(int argc, char **argv)
@@ -69,13 +100,11 @@ int main(int argc, char **argv)
     const unsigned long calls = argc > 2 ? strtoul(argv[2], NULL, 10) : 0;
     const int communicators = argc > 3 ? atoi(argv[3]) : 0;
     const int used = communicators > 0 ? communicators : 1;
-    if (argc < 3 || communicators < 0 || communicators > MOST_COMMUNICATORS) {
-        fprintf(stderr, "usage: startup barrier|allreduce|bcast CALLS [COMMUNICATORS]\n");
+    const enum collective collective = argc > 2 ? collective_of(argv[1]) : COLLECTIVES;
+    if (COLLECTIVES == collective || communicators < 0 || communicators > MOST_COMMUNICATORS) {
+        fprintf(stderr, "usage: startup barrier|allreduce|bcast|all CALLS [COMMUNICATORS]\n");
         return 64;
     }
-    const char collective = 0 == strcmp(argv[1], "bcast")       ? 'b'
-                            : 0 == strcmp(argv[1], "allreduce") ? 'a'
-                                                                : '.';
 
     MPI_Init(&argc, &argv);
     us[0] = lap(&at);

@@ -10,11 +10,12 @@
 #
 # CACHE is what earlier jobs have left: `none` (the default), `small`, which has this shape alone, or
 # `large`, which has it beside so many others that it is as large as caches get. COLLECTIVE: barrier, allreduce
-# or bcast (8 bytes). ARGUMENT is for mpirun, with nicbarr (-a '--mca coll_nicbarr_nic myrd').
+# or bcast (8 bytes), or all: each that nicbarr serves. ARGUMENT is for mpirun, with nicbarr
+# (-a '--mca coll_nicbarr_nic myrd').
 # A line for each number of CALLS: the whole command's time without nicbarr and with, the processes' processor
 # time and memory (Pss before MPI_Finalize), medians over ROUNDS (20), and of each the ratio with / without,
-# quartile, median, quartile; last the medians of what the slowest process spent in MPI_Init, in the first
-# call and in the others, without and with. Uses what ./setup.sh has built.
+# quartile, median, quartile; last the medians, without and with, of a process's memory and of what the slowest
+# process spent in MPI_Init, in the first call and in the others. Uses what ./setup.sh has built.
 set -eu
 top=$(cd "$(dirname "$0")/.." && pwd)
 # shellcheck source=nethosts/usage.sh
@@ -69,10 +70,11 @@ measure() { # SIDE ROUND CALLS
         { cat "$scratch/out" "$scratch/err" >&2; exit 1; }
     awk -v side="$1" -v round="$2" -v before="$before" -v after="$EPOCHREALTIME" '
         $1 == "startup" {
+            ++processes
             for (i = 1; i <= 5; i++) if ($(i + 1) > most[i]) most[i] = $(i + 1)
             processor += $7; memory += $8
         }
-        END { print side, round, 1e6 * (after - before), processor, memory, most[1], most[3], most[4] }' "$scratch/out"
+        END { print side, round, 1e6 * (after - before), processor, memory / processes, most[1], most[3], most[4] }' "$scratch/out"
 }
 
 # What earlier jobs leave behind; the large one has other shapes, too, each under a name of its own.
@@ -96,7 +98,7 @@ PYTHON
 table() { # CALLS...
     local calls round
     printf '%-8s%7s |%9s%9s |%20s |%20s |%20s | %s\n' layout calls 'without' 'with (ms)' 'whole time' 'processor time' memory \
-        'MPI_Init, first call, other calls (us)'
+        'memory (KB); MPI_Init, first call, other calls (us)'
     for calls; do
         for ((round = 1; round <= rounds; ++round)); do
             make_cache_again
@@ -113,7 +115,7 @@ table() { # CALLS...
             END {
                 printf "%-8s%7d |%9.1f%9.1f |%s |%s |%s |", layout, calls, median("without", 3) / 1e3,
                     median("with", 3) / 1e3, ratios(3), ratios(4), ratios(5)
-                for (i = 6; i <= 8; i++) printf " %.0f %.0f;", median("without", i), median("with", i)
+                for (i = 5; i <= 8; i++) printf " %.0f %.0f;", median("without", i), median("with", i)
                 print ""
             }'
     done
