@@ -177,8 +177,9 @@ typedef struct mca_coll_nicbarr_module {
     /* What MPI_Barrier is in the present state (barrier.c). It is also in the communicator's slot,
      * unless a component above has wrapped this one. */
     mca_coll_base_module_barrier_fn_t current_barrier;
-    /* Collectives that carry data, by their bytes: */
-    struct nicbarr_class ways[NICBARR_COLLECTIVES][NICBARR_SIZE_CLASSES];
+    /* Collectives that carry data, by their bytes: [NICBARR_SIZE_CLASSES]. NULL before the first
+     * call, as most communicators use few of them or none; see nicbarr_class_of(). */
+    struct nicbarr_class *ways[NICBARR_COLLECTIVES];
     struct nicbarr_trial *trials; /* of classes whose choice is provisional (trial.h) */
     uint32_t pending; /* across nodes: what is to be decided on, as bits: classes of MPI_Allreduce
                          and (NICBARR_PENDING_BCAST) MPI_Bcast, and NICBARR_PENDING_BARRIER */

@@ -49,6 +49,9 @@ static void module_destruct(mca_coll_nicbarr_module_t *module)
     nicbarr_group_leave(&module->split);
     nicbarr_nodes_free(&module->nodes);
     free(module->homes);
+    for (int c = 0; c < NICBARR_COLLECTIVES; ++c) {
+        free(module->ways[c]);
+    }
     nicbarr_lower_forget(module);
 }
 

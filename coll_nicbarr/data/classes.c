@@ -3,9 +3,19 @@
 #include "coll_nicbarr/data/classes.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "coll_nicbarr/digest.h"
+
+void nicbarr_classes_make(mca_coll_nicbarr_module_t *module, enum nicbarr_collective collective)
+{
+    module->ways[collective] = calloc(NICBARR_SIZE_CLASSES, sizeof(struct nicbarr_class));
+    if (NULL == module->ways[collective]) {
+        opal_output(0, "nicbarr: out of memory in %s", nicbarr_collective_name(collective));
+        ompi_mpi_abort(&ompi_mpi_comm_world.comm, OMPI_ERR_OUT_OF_RESOURCE);
+    }
+}
 
 int nicbarr_data_one_root(const mca_coll_nicbarr_module_t *module,
                           enum nicbarr_collective collective, uint32_t size_class)

@@ -33,6 +33,19 @@ static inline bool nicbarr_data_forced(enum nicbarr_collective collective)
     return NICBARR_WAY_OURS == mca_coll_nicbarr_component.forced_ways[collective];
 }
 
+/* The state of a class. The first time, a collective's classes get their memory; without it the
+ * program ends with a line, as the other members count on this one. */
+void nicbarr_classes_make(mca_coll_nicbarr_module_t *module, enum nicbarr_collective collective);
+static inline struct nicbarr_class *nicbarr_class_of(mca_coll_nicbarr_module_t *module,
+                                                     enum nicbarr_collective collective,
+                                                     uint32_t size_class)
+{
+    if (__builtin_expect(NULL == module->ways[collective], 0)) {
+        nicbarr_classes_make(module, collective);
+    }
+    return &module->ways[collective][size_class];
+}
+
 /* The way of a class, watched or not. */
 static inline enum nicbarr_way nicbarr_data_way(const mca_coll_nicbarr_module_t *module,
                                                 enum nicbarr_collective collective,

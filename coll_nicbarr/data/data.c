@@ -84,10 +84,10 @@ static void decide_across(mca_coll_nicbarr_module_t *module, ompi_communicator_t
 }
 
 /* Is it neither decided nor tried? */
-static bool is_untried(const mca_coll_nicbarr_module_t *module, enum nicbarr_collective collective,
+static bool is_untried(mca_coll_nicbarr_module_t *module, enum nicbarr_collective collective,
                        uint32_t size_class)
 {
-    return NICBARR_WAY_OPEN == module->ways[collective][size_class].way &&
+    return NICBARR_WAY_OPEN == nicbarr_class_of(module, collective, size_class)->way &&
            NULL == nicbarr_trial_of(module, collective, size_class);
 }
 
@@ -129,7 +129,7 @@ enum { ROOTS_DIFFER = -1 };
 static void note_root(mca_coll_nicbarr_module_t *module, enum nicbarr_collective collective,
                       uint32_t size_class, int root)
 {
-    struct nicbarr_class *class = &module->ways[collective][size_class];
+    struct nicbarr_class *class = nicbarr_class_of(module, collective, size_class);
     if (!nicbarr_data_forced(collective) && ROOTS_DIFFER != class->root_seen &&
         root + 1 != class->root_seen) {
         class->root_changes += 0 != class->root_seen;
@@ -157,7 +157,7 @@ static bool worth_a_look(mca_coll_nicbarr_module_t *module, enum nicbarr_collect
                          uint32_t size_class)
 {
     const struct nicbarr_parameters *parameters = &mca_coll_nicbarr_component.parameters;
-    struct nicbarr_class *class = &module->ways[collective][size_class];
+    struct nicbarr_class *class = nicbarr_class_of(module, collective, size_class);
     if (nicbarr_data_forced(collective)) {
         return true;
     }
@@ -191,7 +191,7 @@ bool nicbarr_data_ours_at_once(mca_coll_nicbarr_module_t *module, ompi_communica
     if (0 == bytes || bytes > nicbarr_data_most(collective, module->across)) {
         return false;
     }
-    uint32_t *calls = &module->ways[collective][nicbarr_size_class(bytes)].calls;
+    uint32_t *calls = &nicbarr_class_of(module, collective, nicbarr_size_class(bytes))->calls;
     *calls = *calls < enough ? enough : *calls;
     return nicbarr_data_ours(module, comm, collective, bytes, NICBARR_NO_ROOT);
 }
@@ -235,7 +235,7 @@ static void decide(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
 static void decide_anew(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                         enum nicbarr_collective collective, uint32_t size_class)
 {
-    struct nicbarr_class *class = &module->ways[collective][size_class];
+    struct nicbarr_class *class = nicbarr_class_of(module, collective, size_class);
     if (!nicbarr_data_watch_due(module, comm, collective, size_class)) {
         return;
     }
@@ -274,7 +274,7 @@ static __attribute__((noinline)) bool decide_or_try(mca_coll_nicbarr_module_t *m
 MYR_HOT bool nicbarr_data_counted(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                                   enum nicbarr_collective collective, uint32_t size_class, int root)
 {
-    struct nicbarr_class *class = &module->ways[collective][size_class];
+    struct nicbarr_class *class = nicbarr_class_of(module, collective, size_class);
     if (NICBARR_WAY_WATCHED == class->way && 0 != class->until) {
         --class->until;
         note_root(module, collective, size_class, root);

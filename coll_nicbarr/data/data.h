@@ -36,7 +36,7 @@ static inline bool nicbarr_data_ours(mca_coll_nicbarr_module_t *module, ompi_com
         return false;
     }
     const uint32_t size_class = nicbarr_size_class(bytes);
-    struct nicbarr_class *class = &module->ways[collective][size_class];
+    struct nicbarr_class *class = nicbarr_class_of(module, collective, size_class);
     if (NICBARR_WAY_OURS == class->way) {
         return true;
     }

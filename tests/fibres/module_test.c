@@ -189,7 +189,9 @@ static const struct nicbarr_class *find_class(const struct side *side, const str
         return NULL;
     }
     *size_class = nicbarr_size_class(bytes);
-    return &module->ways[collective][*size_class];
+    static const struct nicbarr_class not_called;
+    const struct nicbarr_class *row = module->ways[collective];
+    return NULL == row ? &not_called : &row[*size_class];
 }
 
 static enum data_state state_of_class(const struct side *side, const struct op *op)
@@ -887,9 +889,9 @@ static void provoke(const struct side *side, struct op *op)
         module->watch.until = soon;
     }
     for (uint32_t i = 0; NULL != module && i < NICBARR_COLLECTIVES * NICBARR_SIZE_CLASSES; ++i) {
-        struct nicbarr_class *class =
-            &module->ways[i / NICBARR_SIZE_CLASSES][i % NICBARR_SIZE_CLASSES];
-        if (NICBARR_WAY_WATCHED == class->way && 0 != class->until) {
+        struct nicbarr_class *row = module->ways[i / NICBARR_SIZE_CLASSES];
+        struct nicbarr_class *class = NULL == row ? NULL : &row[i % NICBARR_SIZE_CLASSES];
+        if (NULL != class && NICBARR_WAY_WATCHED == class->way && 0 != class->until) {
             class->until = soon;
         }
     }
