@@ -81,7 +81,7 @@ int nicbarr_duel_challengers(int chosen, int all, uint32_t *next,
 enum {
     NICBARR_PAUSE_UNKNOWN = 400,
     NICBARR_PAUSE_MEASURED = 20000,
-    NICBARR_PAUSE_MOST = 1 << 18 /* a change of the machine is noticed within so many */
+    NICBARR_PAUSE_MOST = 1 << 20 /* a change of the machine is noticed within so many */
 };
 uint32_t nicbarr_duel_pause(uint32_t before, uint32_t next, int all);
 
