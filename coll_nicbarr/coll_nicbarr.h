@@ -63,8 +63,8 @@
  *   allreduce.c, allreduce_across.c, bcast.c, bcast_across.c, gather.c, scatter.c   what MPI calls
  *
  * files/: what is remembered and reported
- *   cache.c         what earlier jobs have measured; cache_places.c, cache_file.c, cache_lines.c
- *                   (pure)
+ *   cache.c         what earlier jobs have measured: read by node_cache.c, added to by
+ *                   cache_writer.c; cache_places.c, cache_file.c, cache_lines.c (pure)
  *   report.c        what was measured, as JSON; report_file.c: the file (pure)
  *   network.c       this host's network (pure)
  *   this_host.c     its names

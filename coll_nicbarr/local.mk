@@ -48,7 +48,8 @@ coll_nicbarr_sources = \
     coll_nicbarr/data/allreduce.c coll_nicbarr/data/allreduce_across.c coll_nicbarr/data/bcast.c \
     coll_nicbarr/data/bcast_across.c coll_nicbarr/data/gather.c coll_nicbarr/data/scatter.c \
     coll_nicbarr/files/cache.h coll_nicbarr/files/cache.c coll_nicbarr/files/node_cache.h \
-    coll_nicbarr/files/node_cache.c coll_nicbarr/files/cache_file.h \
+    coll_nicbarr/files/node_cache.c coll_nicbarr/files/cache_writer.h \
+    coll_nicbarr/files/cache_writer.c coll_nicbarr/files/cache_trouble.h coll_nicbarr/files/cache_file.h \
     coll_nicbarr/files/cache_file.c coll_nicbarr/files/cache_lines.h coll_nicbarr/files/cache_lines.c \
     coll_nicbarr/files/this_host.h coll_nicbarr/files/this_host.c \
     coll_nicbarr/files/report.h coll_nicbarr/files/report.c coll_nicbarr/files/report_file.h \

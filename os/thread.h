@@ -6,6 +6,9 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stddef.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 enum { OS_THREAD_STACK = 256 << 10 /* bytes; the thread-local memory of all libraries is in it */ };
 
@@ -25,6 +28,13 @@ static inline int os_thread_create(pthread_t *id, void *(*run)(void *), void *co
         (void)pthread_setname_np(*id, "nicbarr");
     }
     return rc;
+}
+
+/* The calling thread runs where no other one wants the processor. */
+static inline void os_thread_give_way(void)
+{
+    enum { LEAST_URGENT = 19 };
+    (void)setpriority(PRIO_PROCESS, (id_t)syscall(SYS_gettid), LEAST_URGENT);
 }
 
 #endif

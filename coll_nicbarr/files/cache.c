@@ -17,7 +17,7 @@
 #include "coll_nicbarr/coll_nicbarr.h"
 #include "coll_nicbarr/digest.h"
 #include "coll_nicbarr/files/cache_file.h"
-#include "coll_nicbarr/files/cache_places.h"
+#include "coll_nicbarr/files/cache_writer.h"
 #include "coll_nicbarr/files/network.h"
 #include "coll_nicbarr/files/node_cache.h"
 #include "coll_nicbarr/files/this_host.h"
@@ -25,26 +25,17 @@
 
 /* ---- what measurements depend on ---- */
 
-enum { MACHINE_BYTES = 500 };
-
-static void describe_machine(const struct nicbarr_shape *shape, char machine[MACHINE_BYTES])
+static void describe_machine(const struct nicbarr_shape *shape, char machine[NICBARR_CACHE_MACHINE])
 {
     char network[NICBARR_NETWORK_TEXT] = "shared memory";
     const uint32_t wire = shape->nodes > 1 ? MCP_WIRE_VERSION : 0;
     if (shape->nodes > 1) {
         (void)nicbarr_network_name("/sys", network);
     }
-    snprintf(machine, MACHINE_BYTES, "%s | %s | Open MPI %d.%d.%d | schedules %016llx",
+    snprintf(machine, NICBARR_CACHE_MACHINE, "%s | %s | Open MPI %d.%d.%d | schedules %016llx",
              nicbarr_processor_name(), network, OMPI_MAJOR_VERSION, OMPI_MINOR_VERSION,
              OMPI_RELEASE_VERSION,
              (unsigned long long)nicbarr_digest(nicbarr_schedules_digest(), &wire, sizeof(wire)));
-}
-
-static struct nicbarr_cache_file file_of(const struct nicbarr_cache_place *place,
-                                         const char *machine, const char *what)
-{
-    return (struct nicbarr_cache_file){place->path, '\0' == place->below[0] ? NULL : place->below,
-                                       machine, what};
 }
 
 /* ---- what is said ---- */
@@ -73,21 +64,24 @@ static void complain(const char *path, bool writing, const struct myr_error *err
     }
 }
 
-/* ---- reading ---- */
-
-static void complain_of_reading(void)
+static void complain_of_trouble(void)
 {
     char path[PATH_MAX];
     struct myr_error error;
-    if (nicbarr_node_cache_trouble(path, &error)) {
+    if (nicbarr_cache_trouble_take(&nicbarr_node_cache_trouble, path, &error)) {
         complain(path, false, &error);
     }
+    if (nicbarr_cache_trouble_take(&nicbarr_cache_writer_trouble, path, &error)) {
+        complain(path, true, &error);
+    }
 }
+
+/* ---- reading ---- */
 
 bool nicbarr_cache_ready(void)
 {
     const bool ready = nicbarr_node_cache_ready();
-    complain_of_reading();
+    complain_of_trouble();
     return ready;
 }
 
@@ -100,7 +94,8 @@ void nicbarr_cache_soon(ompi_communicator_t *comm, uint32_t calls_before)
 
 void nicbarr_cache_close(void)
 {
-    complain_of_reading();
+    nicbarr_cache_writer_close();
+    complain_of_trouble();
     nicbarr_node_cache_close();
 }
 
@@ -108,7 +103,7 @@ void nicbarr_cache_close(void)
 static void gather(const struct nicbarr_shape *shape, const char *what,
                    struct nicbarr_evidence *evidence)
 {
-    char machine[MACHINE_BYTES], key[NICBARR_CACHE_KEY];
+    char machine[NICBARR_CACHE_MACHINE], key[NICBARR_CACHE_KEY];
     const struct nicbarr_cache_file any = {.machine = machine, .what = what};
     describe_machine(shape, machine);
     nicbarr_node_cache_find(nicbarr_cache_file_key(&any, shape, key), evidence);
@@ -157,30 +152,24 @@ bool nicbarr_cache_read(const struct nicbarr_shape *shape, const char *what,
 /* A contest whose result is provisional is never sure alone, whatever its few rounds say. */
 static const double most_provisional = 0.9;
 
-/* Into the first file that takes it. Where none does, the first failure is the one to tell. */
+/* Without memory it is not kept. */
 static void add(const struct nicbarr_shape *shape, const char *what,
                 const struct nicbarr_measurement *measurement)
 {
-    char machine[MACHINE_BYTES], first[PATH_MAX] = "";
-    struct nicbarr_cache_place place;
-    struct myr_error why = {.text = ""};
-    const char *list = mca_coll_nicbarr_component.parameters.cache;
-    bool written = false;
-    describe_machine(shape, machine);
-    while (!written && nicbarr_cache_next_place(&list, &place)) {
-        const struct nicbarr_cache_file file = file_of(&place, machine, what);
-        struct myr_error error = {.text = ""};
-        const bool none = '\0' == place.path[0] && !place.anew;
-        written =
-            none || (!place.anew && nicbarr_cache_file_add(&file, shape, measurement, &error));
-        if (!written && !place.anew && '\0' == first[0]) {
-            memcpy(first, place.path, sizeof(first));
-            why = error;
-        }
+    struct nicbarr_cache_addition *addition = calloc(1, sizeof(*addition));
+    char *list = strdup(mca_coll_nicbarr_component.parameters.cache);
+    if (NULL == addition || NULL == list) {
+        free(addition);
+        free(list);
+        return;
     }
-    if (!written && '\0' != first[0]) {
-        complain(first, true, &why);
-    }
+    addition->list = list;
+    addition->shape = *shape;
+    addition->measurement = *measurement;
+    describe_machine(shape, addition->machine);
+    snprintf(addition->what, sizeof(addition->what), "%s", NULL == what ? "" : what);
+    nicbarr_cache_writer_add(addition);
+    complain_of_trouble();
 }
 
 void nicbarr_cache_add_names(const struct nicbarr_shape *shape, const char *what,

@@ -15,9 +15,6 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include "coll_nicbarr/coll_nicbarr.h"
 #include "coll_nicbarr/files/cache_file.h"
@@ -39,10 +36,9 @@ struct reading {
 static struct {
     pthread_mutex_t lock;
     unsigned opened; /* how often the component was closed, and may be open again */
-    bool trouble;    /* with the file at `path` */
-    char path[PATH_MAX];
-    struct myr_error error;
 } state = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+struct nicbarr_cache_trouble nicbarr_node_cache_trouble = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 /* ---- a note of where the texts are ---- */
 
@@ -109,9 +105,7 @@ static void read_files(struct reading *reading)
     pthread_mutex_lock(&state.lock);
     if (reading->opened == state.opened) {
         if (FILES_MOST != failed) {
-            state.trouble = true;
-            memcpy(state.path, reading->path[failed], sizeof(state.path));
-            state.error = first;
+            nicbarr_cache_trouble_note(&nicbarr_node_cache_trouble, reading->path[failed], &first);
         }
         publish(texts, bytes);
     }
@@ -123,8 +117,7 @@ static void read_files(struct reading *reading)
 /* Where processes have no processor to spare, they do not wait for this one. */
 static void *run(void *context)
 {
-    enum { LEAST_URGENT = 19 };
-    (void)setpriority(PRIO_PROCESS, (id_t)syscall(SYS_gettid), LEAST_URGENT);
+    os_thread_give_way();
     read_files(context);
     return NULL;
 }
@@ -173,7 +166,6 @@ void nicbarr_node_cache_close(void)
 {
     pthread_mutex_lock(&state.lock);
     ++state.opened;
-    state.trouble = false;
     pthread_mutex_unlock(&state.lock);
 }
 
@@ -190,17 +182,4 @@ void nicbarr_node_cache_find(const char *key, struct nicbarr_evidence *evidence)
         nicbarr_cache_lines_read(text, length, key, evidence);
         text += length + 1;
     }
-}
-
-bool nicbarr_node_cache_trouble(char path[PATH_MAX], struct myr_error *error)
-{
-    pthread_mutex_lock(&state.lock);
-    const bool trouble = state.trouble;
-    if (trouble) {
-        memcpy(path, state.path, sizeof(state.path));
-        *error = state.error;
-        state.trouble = false;
-    }
-    pthread_mutex_unlock(&state.lock);
-    return trouble;
 }

@@ -12,11 +12,8 @@
 #ifndef NICBARR_NODE_CACHE_H
 #define NICBARR_NODE_CACHE_H
 
-#include <limits.h>
-#include <stdbool.h>
-
 #include "coll_nicbarr/choice/evidence.h"
-#include "libmyr/status.h"
+#include "coll_nicbarr/files/cache_trouble.h"
 
 /* Have the files been read? The first call begins it. */
 bool nicbarr_node_cache_ready(void);
@@ -24,8 +21,8 @@ bool nicbarr_node_cache_ready(void);
 /* Add to `evidence` what is known under `key`, once they have been. */
 void nicbarr_node_cache_find(const char *key, struct nicbarr_evidence *evidence);
 
-/* Could this process not read a file? True once, with what was wrong with the first. */
-bool nicbarr_node_cache_trouble(char path[PATH_MAX], struct myr_error *error);
+/* The first file that this process could not read. */
+extern struct nicbarr_cache_trouble nicbarr_node_cache_trouble;
 
 /* The component closes: what has not been read by now will not be. */
 void nicbarr_node_cache_close(void);

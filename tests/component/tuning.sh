@@ -153,6 +153,16 @@ check "a cache that does not answer" hung "$programs/short_job" --allreduces 300
 check "is waited for by nobody" said "does not answer"
 check "and nothing is measured meanwhile" unmeasured
 
+# Nor does one that takes what was measured.
+unwritten() { # ARGUMENT...
+    job 3 -x LD_PRELOAD="$hung" -x HUNG_FILE="$scratch/unwritten.lock" --mca coll_nicbarr_cache "$scratch/unwritten" \
+        --mca coll_nicbarr_verbose 1 --mca coll_nicbarr_tune_after 3 "$@"
+}
+check "a cache that cannot be locked" unwritten "$programs/short_job" --allreduces 3000
+check "is waited for by nobody" said "unwritten.lock does not answer"
+check "what is measured is used" said "(measured"
+check "and a line says that it is not kept" said "is not written: that takes more than 1000 ms"
+
 # Who is not sure measures anew, and adds what it finds.
 for doubt in "0.9" "0.99 pairwise 100"; do
     # shellcheck disable=SC2086 # several words

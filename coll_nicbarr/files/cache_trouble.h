@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What a thread could not do with a file of the tuning cache, until another one prints it: Open
+ * MPI's output is not for threads of ours.
+ *
+ * Called by node_cache.c and cache_writer.c; cache.c prints it. Any thread.
+ */
+#ifndef NICBARR_CACHE_TROUBLE_H
+#define NICBARR_CACHE_TROUBLE_H
+
+#include <limits.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include "libmyr/status.h"
+
+struct nicbarr_cache_trouble {
+    pthread_mutex_t lock;
+    bool any;
+    char path[PATH_MAX];
+    struct myr_error error;
+};
+
+static inline void nicbarr_cache_trouble_note(struct nicbarr_cache_trouble *trouble,
+                                              const char path[PATH_MAX],
+                                              const struct myr_error *error)
+{
+    pthread_mutex_lock(&trouble->lock);
+    trouble->any = true;
+    memcpy(trouble->path, path, sizeof(trouble->path));
+    trouble->error = *error;
+    pthread_mutex_unlock(&trouble->lock);
+}
+
+/* True once, with the latest. */
+static inline bool nicbarr_cache_trouble_take(struct nicbarr_cache_trouble *trouble,
+                                              char path[PATH_MAX], struct myr_error *error)
+{
+    pthread_mutex_lock(&trouble->lock);
+    const bool any = trouble->any;
+    if (any) {
+        memcpy(path, trouble->path, sizeof(trouble->path));
+        *error = trouble->error;
+        trouble->any = false;
+    }
+    pthread_mutex_unlock(&trouble->lock);
+    return any;
+}
+
+#endif

@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * See cache_writer.h.
+ *
+ * One thread at a time works off a queue, and ends when it is empty. It uses nothing of the
+ * component, which may have been closed by the time that a file system answers.
+ */
+#include "coll_nicbarr/files/cache_writer.h"
+
+#include <stdlib.h>
+#include <time.h>
+
+#include "coll_nicbarr/files/cache_file.h"
+#include "coll_nicbarr/files/cache_places.h"
+#include "os/thread.h"
+
+enum { LONGEST_MS = 1000 /* that the end of a job waits */ };
+
+static struct {
+    pthread_mutex_t lock;
+    struct nicbarr_cache_addition *first, *last;
+    bool writing; /* a thread is there; the first addition is the one that it writes */
+} queue = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+struct nicbarr_cache_trouble nicbarr_cache_writer_trouble = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+/* ---- one addition ---- */
+
+static bool add_to(const struct nicbarr_cache_place *place,
+                   const struct nicbarr_cache_addition *addition, struct myr_error *error)
+{
+    const struct nicbarr_cache_file file = {
+        place->path, '\0' == place->below[0] ? NULL : place->below, addition->machine,
+        '\0' == addition->what[0] ? NULL : addition->what};
+    return nicbarr_cache_file_add(&file, &addition->shape, &addition->measurement, error);
+}
+
+/* Where no file takes it, the first failure is the one to tell. */
+static void write_one(const struct nicbarr_cache_addition *addition)
+{
+    struct nicbarr_cache_place place, failed = {.path = ""};
+    struct myr_error why = {.text = ""};
+    const char *list = addition->list;
+    bool written = false;
+    while (!written && nicbarr_cache_next_place(&list, &place)) {
+        struct myr_error error = {.text = ""};
+        const bool none = '\0' == place.path[0] && !place.anew;
+        written = none || (!place.anew && add_to(&place, addition, &error));
+        if (!written && !place.anew && '\0' == failed.path[0]) {
+            failed = place;
+            why = error;
+        }
+    }
+    if (!written && '\0' != failed.path[0]) {
+        nicbarr_cache_trouble_note(&nicbarr_cache_writer_trouble, failed.path, &why);
+    }
+}
+
+/* ---- the queue ---- */
+
+/* NULL: the queue is empty, and the thread ends. */
+static struct nicbarr_cache_addition *first(void)
+{
+    pthread_mutex_lock(&queue.lock);
+    struct nicbarr_cache_addition *addition = queue.first;
+    queue.writing = NULL != addition;
+    pthread_mutex_unlock(&queue.lock);
+    return addition;
+}
+
+static void take_out(struct nicbarr_cache_addition *addition)
+{
+    pthread_mutex_lock(&queue.lock);
+    queue.first = addition->next;
+    pthread_mutex_unlock(&queue.lock);
+    free(addition->list);
+    free(addition);
+}
+
+static void write_all(void)
+{
+    struct nicbarr_cache_addition *addition;
+    while (NULL != (addition = first())) {
+        write_one(addition);
+        take_out(addition);
+    }
+}
+
+static void *run(void *unused)
+{
+    (void)unused;
+    os_thread_give_way();
+    write_all();
+    return NULL;
+}
+
+void nicbarr_cache_writer_add(struct nicbarr_cache_addition *addition)
+{
+    pthread_t thread;
+    pthread_mutex_lock(&queue.lock);
+    const bool idle = !queue.writing;
+    addition->next = NULL;
+    *(NULL == queue.first ? &queue.first : &queue.last->next) = addition;
+    queue.last = addition;
+    queue.writing = true;
+    pthread_mutex_unlock(&queue.lock);
+    if (!idle) {
+        return;
+    }
+    if (0 == os_thread_create(&thread, run, NULL)) {
+        (void)pthread_detach(thread);
+    } else {
+        write_all();
+    }
+}
+
+/* The first file that is yet to be written; false: there is none. */
+static bool unwritten(char path[PATH_MAX])
+{
+    struct nicbarr_cache_place place = {.path = ""};
+    pthread_mutex_lock(&queue.lock);
+    const bool writing = queue.writing;
+    const char *list = NULL == queue.first ? "" : queue.first->list;
+    while ('\0' == place.path[0] && nicbarr_cache_next_place(&list, &place)) {
+    }
+    pthread_mutex_unlock(&queue.lock);
+    memcpy(path, place.path, sizeof(place.path));
+    return writing;
+}
+
+void nicbarr_cache_writer_close(void)
+{
+    const struct timespec moment = {.tv_nsec = 200000};
+    char path[PATH_MAX];
+    struct myr_error error;
+    bool writing = unwritten(path);
+    for (int left = LONGEST_MS * 5; writing && left > 0; --left) {
+        (void)nanosleep(&moment, NULL);
+        writing = unwritten(path);
+    }
+    if (writing) {
+        myr_write_error(&error, MYR_ERR_FULL, 0, "that takes more than %d ms", (int)LONGEST_MS);
+        nicbarr_cache_trouble_note(&nicbarr_cache_writer_trouble, path, &error);
+    }
+}
