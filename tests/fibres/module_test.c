@@ -96,7 +96,9 @@ static struct program {
     uint64_t random[DOUBLE_RANKS]; /* each rank's own */
     uint32_t at[DOUBLE_RANKS];     /* the operation that it plays */
     bool in_progress[DOUBLE_RANKS];
-    bool proven[DOUBLE_RANKS + 1]; /* a communicator of so many ranks has measured to an end */
+    /* A communicator of so many ranks has measured to an end; the same of a class of size. */
+    bool proven[DOUBLE_RANKS + 1];
+    bool proven_class[DOUBLE_RANKS + 1][NICBARR_COLLECTIVES][NICBARR_SIZE_CLASSES];
 } program;
 
 static ompi_op_t *users_op;
@@ -194,6 +196,17 @@ static const struct nicbarr_class *find_class(const struct side *side, const str
     return NULL == row ? &not_called : &row[*size_class];
 }
 
+static const struct nicbarr_trial *find_trial(const mca_coll_nicbarr_module_t *module,
+                                              enum nicbarr_collective collective,
+                                              uint32_t size_class)
+{
+    const struct nicbarr_trial *trial = module->trials;
+    while (NULL != trial && (collective != trial->collective || size_class != trial->size_class)) {
+        trial = trial->next;
+    }
+    return trial;
+}
+
 static enum data_state state_of_class(const struct side *side, const struct op *op)
 {
     const enum nicbarr_collective collective = class_of(op);
@@ -202,10 +215,8 @@ static enum data_state state_of_class(const struct side *side, const struct op *
     if (NULL == class) {
         return D_NONE;
     }
-    const struct nicbarr_trial *trial = double_module(side->comm)->trials;
-    while (NULL != trial && (collective != trial->collective || size_class != trial->size_class)) {
-        trial = trial->next;
-    }
+    const struct nicbarr_trial *trial =
+        find_trial(double_module(side->comm), collective, size_class);
     if (NULL != trial) {
         return trial->anew ? D_ANEW : D_TRIAL;
     }
@@ -245,6 +256,47 @@ static void check_source(const struct side *own)
           "a choice among %u ranks counts as proven, and none is", own->size);
 }
 
+/* Is a communicator sure of a class? */
+static bool is_sure(const mca_coll_nicbarr_module_t *module, enum nicbarr_collective collective,
+                    uint32_t size_class)
+{
+    enum { PAUSE_IF_SURE = 20000 /* calls, at the least; anew.c */ };
+    const struct nicbarr_trial *trial = find_trial(module, collective, size_class);
+    const struct nicbarr_class *row = module->ways[collective];
+    const bool has_pause = NULL != row && row[size_class].pause >= PAUSE_IF_SURE;
+    if (NULL != trial) {
+        return has_pause || (trial->contest.rounds > 0 && !trial->contest.provisional);
+    }
+    return has_pause || (NULL != row && (NICBARR_WAY_OURS == row[size_class].way ||
+                                         NICBARR_WAY_OWN == row[size_class].way));
+}
+
+/* The same of what the job remembers of a class: while a communicator still measures it, others
+ * take it for proven if one was sure of it. (Across nodes the words are others.) */
+static void check_note(const struct side *own, const struct op *op)
+{
+    const mca_coll_nicbarr_module_t *module = double_module(own->comm);
+    const enum nicbarr_collective collective = class_of(op);
+    uint32_t c;
+    if (program.across || BARRIER == op->collective || NULL == find_class(own, op, &c)) {
+        return;
+    }
+    bool *proven = &program.proven_class[own->size][collective][c];
+    for (uint32_t i = 0; i < DOUBLE_RANKS * COMMS; ++i) {
+        const struct side *side = &program.side[i / COMMS][i % COMMS];
+        const mca_coll_nicbarr_module_t *one =
+            NULL == side->comm ? NULL : double_module(side->comm);
+        *proven =
+            *proven || (NULL != one && own->size == side->size && is_sure(one, collective, c));
+    }
+    if (NULL != find_trial(module, collective, c)) {
+        const uint64_t word = double_note(module, collective, c);
+        CHECK(*proven || NICBARR_FROM_JOB != (word >> 8 & 0xff) || 0 != (word & NICBARR_DOUBTFUL),
+              "class %u of %s among %u ranks is remembered as proven, and none is", c,
+              collectives[op->collective], own->size);
+    }
+}
+
 /* In how many calls something watched is looked at again; 0: in none. */
 static uint32_t due_in(const struct side *side, const struct op *op)
 {
@@ -261,6 +313,7 @@ static uint32_t due_in(const struct side *side, const struct op *op)
 static void note_transition(const struct side *side, const struct op *op, uint32_t before)
 {
     check_source(side);
+    check_note(side, op);
     const uint32_t event = (uint32_t)(op->kind * COLLECTIVES + op->collective);
     const uint32_t table = (BARRIER == op->collective ? ON_NODE : DATA_ON_NODE) + program.across;
     ++taken[table][before][event][state_of(side, op)];

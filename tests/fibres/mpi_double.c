@@ -27,6 +27,8 @@ typedef struct below_request below_request_t;
 static struct {
     struct double_job job;
     mca_coll_nicbarr_component_t *component[DOUBLE_RANKS];
+    uint64_t (*note[DOUBLE_RANKS])(const mca_coll_nicbarr_module_t *, enum nicbarr_collective,
+                                   uint32_t); /* of kinds.c */
     bool open[DOUBLE_RANKS];
     uint32_t opening; /* the rank for which a component opens or closes; NOBODY */
     uint64_t now_ns, random;
@@ -760,7 +762,7 @@ mca_coll_nicbarr_module_t *double_module(const ompi_communicator_t *comm)
 /* ---- the job ---- */
 
 /* A copy of the file has globals of its own. */
-static mca_coll_nicbarr_component_t *load(const char *path, uint32_t rank)
+static void load(const char *path, uint32_t rank)
 {
     char copy[sizeof(world.folder) + 32];
     struct stat about;
@@ -774,7 +776,8 @@ static mca_coll_nicbarr_component_t *load(const char *path, uint32_t rank)
     close(to);
     void *handle = dlopen(copy, RTLD_NOW | RTLD_LOCAL);
     CREW_CHECK(NULL != handle, "%s", dlerror());
-    return dlsym(handle, "mca_coll_nicbarr_component");
+    world.component[rank] = dlsym(handle, "mca_coll_nicbarr_component");
+    *(void **)&world.note[rank] = dlsym(handle, "double_copy_note");
 }
 
 static ompi_proc_t *make_proc(uint32_t rank, uint16_t flags)
@@ -818,7 +821,7 @@ void double_begin(const char *component_file, const char *folder)
     setenv("OMPI_MCA_ess_singleton_isolated", "1", 1);
     CREW_CHECK(MPI_SUCCESS == MPI_Init(NULL, NULL), "no MPI");
     for (uint32_t r = 0; r < DOUBLE_RANKS; ++r) {
-        world.component[r] = load(component_file, r);
+        load(component_file, r);
         world.near[r] = make_proc(r, OPAL_PROC_ON_NODE);
         world.far[r] = make_proc(r, 0);
     }
@@ -869,6 +872,12 @@ void double_close(void)
         remove_folder("node", r);
     }
     remove_folder("nics", 0);
+}
+
+uint64_t double_note(const mca_coll_nicbarr_module_t *module, enum nicbarr_collective collective,
+                     uint32_t size_class)
+{
+    return world.note[rank_now()](module, collective, size_class);
 }
 
 struct myr_segment *double_segment(uint32_t rank)

@@ -50,6 +50,10 @@ void double_close(void);
 ompi_communicator_t *double_comm(uint32_t id, uint32_t ranks, bool wrapped);
 mca_coll_nicbarr_module_t *double_module(const ompi_communicator_t *comm);
 
+/* The word by which the job remembers a class of size, on this rank's node; 0: it does not. */
+uint64_t double_note(const mca_coll_nicbarr_module_t *module, enum nicbarr_collective collective,
+                     uint32_t size_class);
+
 /* Time passes. */
 void double_pass(uint64_t ns);
 
