@@ -52,7 +52,7 @@ chroot_run "$root" env programs="$*" bash -eu -c '
         /nicbarr/configure --quiet --disable-kernel-nic --disable-man --enable-werror --with-libsodium CC=musl-gcc \
             CFLAGS="-g -O2 $headers" LDFLAGS=-L/musl
     fi
-    programs=${programs:-$(make -s --no-print-directory --eval "list: ; @echo \$(unit_programs)" list | tail -n 1)}
+    programs=${programs:-$(make -s --no-print-directory --eval "list: ; @echo \$(plain_programs)" list | tail -n 1)}
     make -s -j"$(nproc)" myr/libmyr.la $programs > build.log 2>&1 || { tail -n 40 build.log; exit 1; }
     if readelf -d myr/.libs/libmyr.so | grep "libc\.so\.6"; then
         echo "that is of glibc"

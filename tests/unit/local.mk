@@ -1,7 +1,7 @@
 ## SPDX-License-Identifier: BSD-3-Clause
 ## Tests of the parts, without MPI: one program for a source file.
 if HAVE_CMOCKA
-unit_programs = \
+plain_programs = \
     tests/unit/schedule_test \
     tests/unit/model_test \
     tests/unit/statistics_test \
@@ -59,11 +59,13 @@ unit_programs = \
     tests/unit/kernel_server_test \
     tests/unit/library_test
 if HAVE_KERNEL_NIC
-unit_programs += tests/unit/kernel_test tests/unit/kernel6_test
+plain_programs += tests/unit/kernel_test tests/unit/kernel6_test
 endif
 if HAVE_VERBS
-unit_programs += tests/unit/verbs_test
+plain_programs += tests/unit/verbs_test
 endif
+## With libraries of Open MPI; tests/musl.sh and tests/processors.sh have none, and take the others.
+unit_programs = $(plain_programs) tests/unit/scale_test
 check_PROGRAMS += $(unit_programs)
 TESTS += $(unit_programs)
 
@@ -89,6 +91,18 @@ tests_unit_statistics_test_LDADD = $(unit_libs) -lm
 tests_unit_census_test_SOURCES = tests/unit/census_test.c $(unit_common)
 tests_unit_census_test_CFLAGS = $(unit_cflags)
 tests_unit_census_test_LDADD = firmware/libmcp.la $(unit_libs)
+
+tests_unit_scale_test_SOURCES = tests/unit/scale_test.c $(unit_common) \
+    coll_nicbarr/across.c coll_nicbarr/doubt.c coll_nicbarr/groups.c coll_nicbarr/members.c \
+    coll_nicbarr/peers.c coll_nicbarr/sharing.c coll_nicbarr/choice/known.c \
+    coll_nicbarr/choice/together.c coll_nicbarr/files/cache.c coll_nicbarr/files/cache_file.c \
+    coll_nicbarr/files/cache_lines.c coll_nicbarr/files/cache_writer.c coll_nicbarr/files/node_cache.c \
+    coll_nicbarr/files/this_host.c
+tests_unit_scale_test_CPPFLAGS = $(coll_nicbarr_cppflags)
+tests_unit_scale_test_CFLAGS = $(unit_cflags) $(OMPI_CFLAGS)
+## It counts who reads the tuning cache.
+tests_unit_scale_test_LDFLAGS = $(OMPI_LDFLAGS) -Wl,--wrap=nicbarr_cache_file_text
+tests_unit_scale_test_LDADD = $(unit_libs) $(OMPI_LIBS) $(JANSSON_LIBS)
 
 tests_unit_nics_test_SOURCES = tests/unit/nics_test.c $(unit_common)
 tests_unit_nics_test_CFLAGS = $(unit_cflags)
