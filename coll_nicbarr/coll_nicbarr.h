@@ -117,7 +117,8 @@ typedef struct mca_coll_nicbarr_component {
     struct myr_segment *segment; /* NULL: this process could not join one */
     struct myr_waiter waiter;
     struct nicbarr_nics nics;
-    bool explained; /* whether this process, without a segment, has said so */
+    bool explained;  /* whether this process, without a segment, has said so */
+    uint32_t opened; /* how often; sessions of 5.0 do so again */
 } mca_coll_nicbarr_component_t;
 
 OMPI_DECLSPEC extern mca_coll_nicbarr_component_t mca_coll_nicbarr_component;

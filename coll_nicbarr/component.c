@@ -272,6 +272,7 @@ static int component_open(void)
         return OMPI_ERR_NOT_AVAILABLE;
     }
     take_parameters();
+    ++component->opened;
     component->output = opal_output_open(NULL);
     opal_output_set_verbosity(component->output, component->parameters.verbose);
 

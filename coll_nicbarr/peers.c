@@ -3,6 +3,7 @@
 #include "coll_nicbarr/peers.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -40,58 +41,142 @@ static uint64_t key_of(const opal_process_name_t *name)
     return (uint64_t)name->jobid << 32 | name->vpid;
 }
 
-/* ---- the words of this node's processes: the modex takes some 50 us for each of them ---- */
+/* ---- what this node has heard: the modex takes some 50 us for each process ---- */
 
-/* In the segment, until that ends; a note says where. */
+/*
+ * The words of a job's processes, in the segment until that ends; a note says where. Each process
+ * tells its own, and who has asked the modex for another one's tells them, too. So each node asks
+ * once for each process, or a little more often where several of its processes ask at once.
+ */
+struct roll {
+    uint32_t size;
+    _Atomic uint32_t at[]; /* by process: where its words are in the segment; 0: not here yet */
+};
+
 struct words {
-    uint64_t process; /* key_of() its name */
     uint32_t count;
     uint8_t bytes[];
 };
 
-static uint64_t note_key(uint64_t process)
+static struct roll *own_roll; /* this process's job's; NULL: there was no memory */
+
+/* Room for words of others, cut from larger pieces, as each of these takes 128 bytes besides. */
+static struct {
+    uint8_t *at;
+    size_t left, piece;
+} shelf;
+
+/* (Where processes open the component again, their words are others than before.) */
+static uint64_t note_key(opal_jobid_t job)
 {
-    return nicbarr_digest(0, &process, sizeof(process)) | UINT64_C(1) << 63;
+    const uint32_t words[] = {job, OPAL_VPID_INVALID, mca_coll_nicbarr_component.opened};
+    return nicbarr_digest(0, words, sizeof(words)) | UINT64_C(1) << 63;
 }
 
-/* Where there is no memory the others ask the modex. */
-static void tell_node(const uint8_t *bytes, size_t count)
+static uint64_t place_of(const void *memory)
+{
+    return (uint64_t)((const uint8_t *)memory -
+                      myr_segment_base(mca_coll_nicbarr_component.segment));
+}
+
+static void *memory_at(uint64_t place)
+{
+    return myr_segment_base(mca_coll_nicbarr_component.segment) + place;
+}
+
+/* Who comes first makes it. */
+static void make_roll(opal_jobid_t job, uint32_t size)
 {
     struct myr_segment *segment = mca_coll_nicbarr_component.segment;
-    const opal_process_name_t name = opal_proc_local_get()->proc_name;
-    struct words *words =
-        NULL == segment ? NULL : myr_segment_alloc_if_plenty(segment, sizeof(*words) + count);
-    if (NULL != words) {
-        words->process = key_of(&name);
-        words->count = (uint32_t)count;
-        memcpy(words->bytes, bytes, count);
-        (void)myr_note_set(segment, note_key(words->process),
-                           (uint64_t)((uint8_t *)words - myr_segment_base(segment)));
+    const size_t bytes = sizeof(struct roll) + size * sizeof(own_roll->at[0]);
+    struct roll *roll = 0 != myr_note_get(segment, note_key(job))
+                            ? NULL
+                            : myr_segment_alloc_if_plenty(segment, bytes);
+    if (NULL != roll) {
+        memset(roll, 0, bytes);
+        roll->size = size;
+        (void)myr_note_add(segment, note_key(job), place_of(roll));
+        if (place_of(roll) != myr_note_get(segment, note_key(job))) {
+            myr_segment_free(segment, roll);
+        }
     }
 }
 
-static bool ask_node(const opal_process_name_t *name, struct nicbarr_hello *hello)
+/* NULL: no process of that job is on this node, or there was no memory. */
+static struct roll *roll_of(opal_jobid_t job)
 {
     struct myr_segment *segment = mca_coll_nicbarr_component.segment;
-    const uint64_t process = key_of(name);
-    const uint64_t at = NULL == segment ? 0 : myr_note_get(segment, note_key(process));
-    const struct words *words =
-        0 == at ? NULL : (const struct words *)(myr_segment_base(segment) + at);
-    return NULL != words && process == words->process &&
-           nicbarr_hello_read(words->bytes, words->count, hello);
+    if (NULL != own_roll && job == opal_proc_local_get()->proc_name.jobid) {
+        return own_roll;
+    }
+    const uint64_t place = NULL == segment ? 0 : myr_note_get(segment, note_key(job));
+    return 0 == place ? NULL : memory_at(place);
 }
 
-static bool ask_modex(const opal_process_name_t *name, struct nicbarr_hello *hello)
+static struct words *room_for(size_t count)
 {
+    enum { FIRST = 1024, MOST = 65536, BESIDES = 128, ALIGNED = sizeof(uint64_t) };
+    const size_t bytes = (sizeof(struct words) + count + ALIGNED - 1) / ALIGNED * ALIGNED;
+    if (bytes > shelf.left) {
+        shelf.piece = 0 == shelf.piece ? FIRST : shelf.piece < MOST ? 2 * shelf.piece : MOST;
+        shelf.left = shelf.piece - BESIDES;
+        shelf.at = myr_segment_alloc_if_plenty(mca_coll_nicbarr_component.segment, shelf.left);
+        shelf.left = NULL == shelf.at ? 0 : shelf.left;
+    }
+    if (bytes > shelf.left) {
+        return NULL;
+    }
+    struct words *room = (struct words *)shelf.at;
+    shelf.at += bytes;
+    shelf.left -= bytes;
+    return room;
+}
+
+/* Where there is no room for `words` (NULL) the others ask the modex. */
+static void tell_node(struct roll *roll, uint32_t process, struct words *words,
+                      const uint8_t *bytes, size_t count)
+{
+    if (NULL != words) {
+        words->count = (uint32_t)count;
+        memcpy(words->bytes, bytes, count);
+        atomic_store_explicit(&roll->at[process], (uint32_t)place_of(words), memory_order_release);
+    }
+}
+
+static void tell_own(const uint8_t *bytes, size_t count)
+{
+    struct myr_segment *segment = mca_coll_nicbarr_component.segment;
+    const opal_process_name_t name = opal_proc_local_get()->proc_name;
+    memset(&shelf, 0, sizeof(shelf));
+    if (NULL != segment) {
+        make_roll(name.jobid, (uint32_t)ompi_process_info.num_procs);
+        own_roll = roll_of(name.jobid);
+    }
+    if (NULL != own_roll && name.vpid < own_roll->size) {
+        tell_node(own_roll, name.vpid,
+                  myr_segment_alloc_if_plenty(segment, sizeof(struct words) + count), bytes, count);
+    }
+}
+
+/* With the lock held. */
+static bool ask(const opal_process_name_t *name, struct nicbarr_hello *hello)
+{
+    struct roll *roll = roll_of(name->jobid);
+    const bool listed = NULL != roll && name->vpid < roll->size;
+    const uint32_t place =
+        listed ? atomic_load_explicit(&roll->at[name->vpid], memory_order_acquire) : 0;
+    if (0 != place) {
+        const struct words *words = memory_at(place);
+        return nicbarr_hello_read(words->bytes, words->count, hello);
+    }
     uint8_t bytes[NICBARR_HELLO_BYTES];
     const size_t count = nicbarr_modex_get(&mca_coll_nicbarr_component.super.collm_version, name,
                                            bytes, sizeof(bytes));
-    return 0 != count && nicbarr_hello_read(bytes, count, hello);
-}
-
-static bool ask(const opal_process_name_t *name, struct nicbarr_hello *hello)
-{
-    return ask_node(name, hello) || ask_modex(name, hello);
+    const bool good = 0 != count && nicbarr_hello_read(bytes, count, hello);
+    if (good && listed) {
+        tell_node(roll, name->vpid, room_for(count), bytes, count);
+    }
+    return good;
 }
 
 /* ---- what was met ---- */
@@ -285,11 +370,20 @@ const char *nicbarr_peer_trouble(const opal_process_name_t *name, const struct n
     return text;
 }
 
+/* The rank with which this process begins: those of a node ask for a share of the members each, and
+ * find the rest in the segment. */
+static int first_to_ask(int size)
+{
+    const uint64_t locals = (uint64_t)ompi_process_info.num_local_peers + 1;
+    return (int)((uint64_t)size * (ompi_process_info.my_local_rank % locals) / locals);
+}
+
 const struct nicbarr_peer **nicbarr_peers_of(ompi_communicator_t *comm)
 {
-    const int size = ompi_comm_size(comm);
+    const int size = ompi_comm_size(comm), first = first_to_ask(size);
     const struct nicbarr_peer **list = malloc((size_t)size * sizeof(*list));
-    for (int r = 0; NULL != list && r < size; ++r) {
+    for (int asked = 0; NULL != list && asked < size; ++asked) {
+        const int r = (first + asked) % size;
         const opal_process_name_t name = ompi_group_get_proc_name(comm->c_local_group, r);
         list[r] = nicbarr_peer(&name);
         if (NULL == list[r]) {
@@ -332,7 +426,10 @@ uint64_t nicbarr_job_identity(void)
     opal_process_name_t first = opal_proc_local_get()->proc_name;
     struct nicbarr_hello hello;
     first.vpid = 0;
-    return ask(&first, &hello) ? hello.identity : 0;
+    pthread_mutex_lock(&lock);
+    const uint64_t identity = ask(&first, &hello) ? hello.identity : 0;
+    pthread_mutex_unlock(&lock);
+    return identity;
 }
 
 /* ---- opening and closing ---- */
@@ -379,7 +476,7 @@ int nicbarr_peers_open(const struct nicbarr_hello *hello, const struct myr_key_p
         return rc;
     }
     const size_t count = nicbarr_hello_write(&own, bytes);
-    tell_node(bytes, count);
+    tell_own(bytes, count);
     return nicbarr_modex_put(&mca_coll_nicbarr_component.super.collm_version, bytes, count);
 }
 
@@ -391,6 +488,7 @@ void nicbarr_peers_close(void)
         return;
     }
     ready = false;
+    own_roll = NULL;
     for (int rc = opal_hash_table_get_first_key_uint64(&peers, &key, &peer, &at); 0 == rc;
          rc = opal_hash_table_get_next_key_uint64(&peers, &key, &peer, at, &at)) {
         free(((struct nicbarr_peer *)peer)->why);

@@ -4,7 +4,8 @@
  *
  * The words go by the modex, before Open MPI's start-up fence, and for the processes of this node
  * by the shared segment, too. Afterwards everybody can read everybody's, so all members of a
- * communicator compare the same words. What was read is kept once for each process and once for
+ * communicator compare the same words. Of other nodes' processes the segment gets the words that
+ * any process of this node has asked for. What was read is kept once for each process and once for
  * each NIC, however many communicators they are in.
  *
  * Threads: any may ask; open and close by one, before and after everything else.

@@ -41,8 +41,8 @@ enum {
     FEW_NODES = 16,
     PER_NODE = 64,
     SIZE = NODES * PER_NODE,
-    PLAYED = 7, /* ranks, on the first node, on one in the middle, and on the last */
-    SEGMENT_BYTES = 16 << 20,
+    PLAYED = 7,                /* ranks, on the first node, on one in the middle, and on the last */
+    SEGMENT_BYTES = 256 << 20, /* as by default */
     JOB = 0x10001,
     SOFT = 1,
     KERNEL = 2,
@@ -100,7 +100,7 @@ static struct {
 
 /* What the played process has done. */
 static struct {
-    uint32_t gets, broadcasts, gathers;
+    uint32_t gets, gets_most, broadcasts, gathers;
     size_t got_bytes, broadcast_bytes, gathered_bytes;
     const char *declined;
 } seen;
@@ -140,8 +140,11 @@ size_t nicbarr_modex_get(const mca_base_component_t *component, const opal_proce
                          void *data, size_t room)
 {
     (void)component;
-    const size_t bytes = job.bytes[peer->vpid];
-    assert_true(0 != bytes && bytes <= room);
+    const size_t bytes = seen.gets < seen.gets_most ? job.bytes[peer->vpid] : 0;
+    assert_true(bytes <= room);
+    if (0 == bytes) {
+        return 0;
+    }
     memcpy(data, job.words[peer->vpid], bytes);
     ++seen.gets;
     seen.got_bytes += bytes;
@@ -369,6 +372,10 @@ static void start(uint32_t rank)
         myr_waiter_init(&mca_coll_nicbarr_component.waiter, segment, NULL, &patience);
     }
     memset(&seen, 0, sizeof(seen));
+    seen.gets_most = job.size;
+    ompi_process_info.num_procs = job.size;
+    ompi_process_info.num_local_peers = PER_NODE - 1;
+    ompi_process_info.my_local_rank = (uint16_t)l;
     assert_int_equal(nicbarr_peers_open(&hello, &node->keys), OMPI_SUCCESS);
 }
 
@@ -519,29 +526,53 @@ static void print_set_up(const char *who, const struct taken *taken)
            taken->once_more, taken->blob_bytes);
 }
 
+/* All processes of the last node ask at once: none gets further than its share before the others
+ * have asked for theirs, so none asks for more. */
+static void share_out(void)
+{
+    uint32_t sum = 0, most = 0;
+    for (uint32_t l = 0; l < PER_NODE; ++l) {
+        start(job.size - PER_NODE + l);
+        seen.gets_most = job.nodes;
+        free(nicbarr_peers_of(&job.comm));
+        sum += seen.gets;
+        most = seen.gets > most ? seen.gets : most;
+        stop();
+    }
+    printf("%d of a node that ask at once: up to %u hellos by the modex each, %u together\n",
+           PER_NODE, most, sum);
+    assert_int_equal(sum, job.size - PER_NODE);
+    assert_true(most <= job.nodes);
+}
+
 /* A communicator of all; returns what it has taken rank 0, and in `other` the last rank. */
 static struct taken play_some(uint32_t nodes, struct taken *other)
 {
     struct agreed agreed[PLAYED];
     struct taken taken[PLAYED];
     begin_job(nodes);
+    share_out();
     const uint32_t middle = nodes / 2 * PER_NODE;
     const uint32_t rank[PLAYED] = {
-        0, 1, PER_NODE - 1, middle, middle + 5, job.size - PER_NODE, job.size - 1};
+        0, 1, PER_NODE - 1, middle + 5, middle, job.size - PER_NODE, job.size - 1};
     for (uint32_t p = 0; p < PLAYED; ++p) {
+        const bool alone = 0 == rank[p] || middle + 5 == rank[p]; /* the first of its node */
         play(rank[p], &agreed[p], &taken[p]);
         assert_memory_equal(&agreed[p], &agreed[0], sizeof(agreed[0]));
         assert_int_equal(taken[p].broadcasts, taken[0].broadcasts);
         assert_int_equal(taken[p].broadcast_bytes, taken[0].broadcast_bytes);
         assert_int_equal(taken[p].blob_bytes, taken[0].blob_bytes);
-        assert_int_equal(taken[p].gets, job.size - PER_NODE);
+        assert_int_equal(taken[p].gets, alone ? job.size - PER_NODE : 0);
     }
     assert_int_equal(agreed[0].shape.nodes, nodes);
     assert_int_equal(agreed[0].shape.processes, job.size);
     assert_int_equal(agreed[0].shape.players, 1 << SOFT | 1 << KERNEL);
     assert_int_equal(agreed[0].sealed, myr_seals());
-    print_set_up("rank 0", &taken[0]);
-    print_set_up("the last rank", &taken[PLAYED - 1]);
+    print_set_up("rank 0, before any other one of its node,", &taken[0]);
+    print_set_up("the last rank, with the others of its node,", &taken[PLAYED - 1]);
+    const size_t bytes = myr_segment_bytes(job.node[0].segment[0]);
+    printf("the segment of a node has %zu bytes\n", bytes);
+    assert_true(bytes <= ((size_t)1 << 20) + (size_t)job.size * 256);
     *other = taken[PLAYED - 1];
     return taken[0];
 }
