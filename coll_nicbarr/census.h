@@ -23,7 +23,8 @@ struct nicbarr_peer {
     uint32_t number; /* in the segment */
     uint32_t nic[NICBARR_NICS_MOST];
     uint8_t trouble; /* what keeps it from taking part: enum nicbarr_trouble, peers.h */
-    bool sealed;     /* it has a public key: secrets may travel sealed */
+    bool met : 1;    /* it has been asked for all of this */
+    bool sealed : 1; /* it has a public key: secrets may travel sealed */
     bool later;      /* it had not opened all NICs when it started; that stays true when it has */
     bool renewed;    /* it has told so */
     char *why;       /* what it says about its trouble; NULL: nothing */

@@ -31,7 +31,9 @@ static struct nicbarr_hello own;
 static struct myr_key_pair pair;                         /* of this process's segment */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* around all that follows */
 static bool ready;
-static opal_hash_table_t peers; /* by process name: struct nicbarr_peer */
+static struct nicbarr_peer *own_job; /* [own_job_size]: by process; NULL: none has been met */
+static uint32_t own_job_size;
+static opal_hash_table_t peers; /* those of other jobs, by process name: struct nicbarr_peer */
 static struct registry segments, nics[NICBARR_NICS_MOST];
 static struct node_key *node_keys; /* [segments.count]: by number - 1 */
 static uint32_t node_key_room;
@@ -149,7 +151,7 @@ static void tell_own(const uint8_t *bytes, size_t count)
     const opal_process_name_t name = opal_proc_local_get()->proc_name;
     memset(&shelf, 0, sizeof(shelf));
     if (NULL != segment) {
-        make_roll(name.jobid, (uint32_t)ompi_process_info.num_procs);
+        make_roll(name.jobid, own_job_size);
         own_roll = roll_of(name.jobid);
     }
     if (NULL != own_roll && name.vpid < own_roll->size) {
@@ -267,33 +269,36 @@ static void describe(struct nicbarr_peer *peer, const struct nicbarr_hello *hell
     describe_nics(peer, hello);
 }
 
-/* What has been found out about a process; a new entry where it has not been met. */
-static struct nicbarr_peer *entry(const opal_process_name_t *name, bool *fresh)
+/* What has been found out about a process, which may be nothing yet; NULL: no memory. */
+static struct nicbarr_peer *entry(const opal_process_name_t *name)
 {
     const uint64_t key = key_of(name);
     void *known = NULL;
-    *fresh = false;
-    if (OPAL_SUCCESS == opal_hash_table_get_value_uint64(&peers, key, &known)) {
-        return known;
+    if (name->vpid < own_job_size && name->jobid == opal_proc_local_get()->proc_name.jobid) {
+        own_job = NULL == own_job ? calloc(own_job_size, sizeof(*own_job)) : own_job;
+        return NULL == own_job ? NULL : &own_job[name->vpid];
     }
-    struct nicbarr_peer *peer = calloc(1, sizeof(*peer));
-    if (NULL != peer) {
-        *fresh = true;
-        opal_hash_table_set_value_uint64(&peers, key, peer);
+    if (OPAL_SUCCESS != opal_hash_table_get_value_uint64(&peers, key, &known)) {
+        known = calloc(1, sizeof(struct nicbarr_peer));
+        if (NULL != known) {
+            opal_hash_table_set_value_uint64(&peers, key, known);
+        }
     }
-    return peer;
+    return known;
 }
 
 static struct nicbarr_peer *find(const opal_process_name_t *name)
 {
     struct nicbarr_hello hello;
-    bool fresh = false;
     pthread_mutex_lock(&lock);
-    struct nicbarr_peer *peer = ready ? entry(name, &fresh) : NULL;
-    if (fresh && ask(name, &hello)) {
-        describe(peer, &hello);
-    } else if (fresh) {
-        peer->trouble = NICBARR_NO_COMPONENT;
+    struct nicbarr_peer *peer = ready ? entry(name) : NULL;
+    if (NULL != peer && !peer->met) {
+        if (ask(name, &hello)) {
+            describe(peer, &hello);
+        } else {
+            peer->trouble = NICBARR_NO_COMPONENT;
+        }
+        peer->met = true;
     }
     pthread_mutex_unlock(&lock);
     return peer;
@@ -475,6 +480,7 @@ int nicbarr_peers_open(const struct nicbarr_hello *hello, const struct myr_key_p
     if (!ready) {
         return rc;
     }
+    own_job_size = (uint32_t)ompi_process_info.num_procs;
     const size_t count = nicbarr_hello_write(&own, bytes);
     tell_own(bytes, count);
     return nicbarr_modex_put(&mca_coll_nicbarr_component.super.collm_version, bytes, count);
@@ -495,6 +501,11 @@ void nicbarr_peers_close(void)
         free(peer);
     }
     OBJ_DESTRUCT(&peers);
+    for (uint32_t p = 0; NULL != own_job && p < own_job_size; ++p) {
+        free(own_job[p].why);
+    }
+    free(own_job);
+    own_job = NULL;
     registry_close(&segments);
     free(node_keys);
     node_keys = NULL;
