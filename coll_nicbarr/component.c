@@ -272,6 +272,14 @@ static int component_open(void)
         return OMPI_ERR_NOT_AVAILABLE;
     }
     take_parameters();
+    if (nicbarr_failures_are_survived()) {
+        if (component->parameters.verbose > 0 && 0 == ompi_process_info.my_local_rank) {
+            opal_output(0, "nicbarr: mpirun --with-ft ulfm: Open MPI's own collectives run, as "
+                           "nicbarr's do not report failed processes");
+        }
+        nicbarr_parameters_free(&component->parameters, &component->nics);
+        return OMPI_ERR_NOT_AVAILABLE;
+    }
     ++component->opened;
     component->output = opal_output_open(NULL);
     opal_output_set_verbosity(component->output, component->parameters.verbose);

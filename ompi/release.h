@@ -42,6 +42,7 @@
 #define NICBARR_MODEX_GLOBAL OPAL_PMIX_GLOBAL
 #elif OMPI_MAJOR_VERSION == 5 && OMPI_MINOR_VERSION == 0
 #include "ompi/runtime/ompi_rte.h"
+#include "ompi/runtime/params.h"
 #include "opal/mca/accelerator/base/base.h"
 #include "opal/mca/pmix/pmix-internal.h"
 #include "opal/mca/threads/mutex.h"
@@ -104,6 +105,17 @@ static inline bool nicbarr_may_take_rooted(void)
 #else
 #define NICBARR_PROC_FAILED MPI_ERR_OTHER
 #endif
+
+/* Does the program survive the failure of processes (mpirun --with-ft ulfm)? Then a collective has
+ * to end with an error where a member is dead. */
+static inline bool nicbarr_failures_are_survived(void)
+{
+#if OMPI_MAJOR_VERSION > 4 && OPAL_ENABLE_FT_MPI
+    return ompi_ftmpi_enabled;
+#else
+    return false;
+#endif
+}
 
 /* The host of a rank; NULL: not known. */
 static inline const char *nicbarr_rank_host(ompi_communicator_t *comm, int rank)

@@ -23,6 +23,7 @@ mpi_programs = \
     tests/mpi/matching \
     tests/mpi/statuses \
     tests/mpi/signals \
+    tests/mpi/survivors \
     tests/mpi/moving \
     tests/mpi/message_pvars \
     tests/mpi/mismatched \
@@ -96,6 +97,9 @@ tests_mpi_statuses_LDADD = $(MPI_LIBS)
 tests_mpi_signals_SOURCES = tests/mpi/signals.c $(mpi_common)
 tests_mpi_signals_CFLAGS = $(mpi_cflags)
 tests_mpi_signals_LDADD = $(MPI_LIBS)
+tests_mpi_survivors_SOURCES = tests/mpi/survivors.c
+tests_mpi_survivors_CFLAGS = $(mpi_cflags)
+tests_mpi_survivors_LDADD = $(MPI_LIBS)
 tests_mpi_message_pvars_SOURCES = tests/mpi/message_pvars.c $(mpi_common)
 tests_mpi_message_pvars_CFLAGS = $(mpi_cflags)
 tests_mpi_message_pvars_LDADD = $(MPI_LIBS)

@@ -11,6 +11,18 @@ export OMPI_MCA_odls_base_sigkill_timeout=0
 export NPS="2 4 7" MPIRUN=mpirun
 check "killed at any moment" bash -c "'$srcdir/tests/mpi/run_killed.sh' '$programs/killed' \
     > '$scratch/out' 2>&1"
+# A program that survives failures (from 5.0 on) gets its errors, from Open MPI's own collectives. (mpirun's status
+# tells of the process that was killed.)
+survivors() { # PROCESSES
+    job "$1" --with-ft ulfm --mca coll_nicbarr_verbose 1 "$programs/survivors"
+    [ "$(grep -c '^survived' "$scratch/out")" = $(($1 - 1)) ]
+}
+if ! is_open_mpi 4; then
+    for processes in 2 4; do
+        check "a failure that is survived, $processes processes" survivors $processes
+        check "a line says whose collectives run" said_once "Open MPI's own collectives run"
+    done
+fi
 for program in barrier_ledger barrier_shapes ibarrier threads; do
     check "$program finds barriers that are none" bash -c "'$srcdir/tests/mpi/run_broken.sh' 3 \
         '$programs/$program' > '$scratch/out' 2>&1"
