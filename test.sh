@@ -211,6 +211,7 @@ analysis() {
     step "clang-format" formatted
     step "licences" tests/style.sh licences
     step "documents" tests/style.sh documents
+    step "layers" tests/layers.py
     step "shellcheck" scripts_checked
     step "cppcheck" cpp_checked
 }

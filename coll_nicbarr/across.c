@@ -14,14 +14,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "coll_nicbarr/barrier.h"
+#include "coll_nicbarr/barrier_state.h"
 #include "coll_nicbarr/choice/known.h"
 #include "coll_nicbarr/choice/together.h"
+#include "coll_nicbarr/declining.h"
 #include "coll_nicbarr/doubt.h"
 #include "coll_nicbarr/files/report.h"
 #include "coll_nicbarr/groups.h"
 #include "coll_nicbarr/lower.h"
 #include "coll_nicbarr/members.h"
+#include "coll_nicbarr/peers.h"
 #include "coll_nicbarr/sharing.h"
 #include "libmyr/groups/secrets.h"
 
@@ -275,8 +277,8 @@ int nicbarr_across_set_up(mca_coll_nicbarr_module_t *module, ompi_communicator_t
         rc = nicbarr_across_install(module, comm);
     } else if (OMPI_SUCCESS == rc) {
         nicbarr_set_barrier(module, comm,
-                            NICBARR_UNDECIDED == module->source ? nicbarr_barrier_across_undecided
-                                                                : nicbarr_barrier_across_known);
+                            NICBARR_UNDECIDED == module->source ? NICBARR_BARRIER_ACROSS_UNDECIDED
+                                                                : NICBARR_BARRIER_ACROSS_KNOWN);
     }
     if (OMPI_SUCCESS == rc && !module->declined) {
         nicbarr_report_note(module, comm, NULL, NULL);

@@ -19,15 +19,22 @@
 #include "coll_nicbarr/lower.h"
 #include "coll_nicbarr/overdue.h"
 #include "coll_nicbarr/setup.h"
+#include "coll_nicbarr/split.h"
 
 static int own_barrier(const mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm)
 {
     return module->barrier.function(comm, module->barrier.module);
 }
 
+static int barrier_own(ompi_communicator_t *comm, mca_coll_base_module_t *module)
+{
+    return own_barrier((mca_coll_nicbarr_module_t *)module, comm);
+}
+
 int nicbarr_barrier(ompi_communicator_t *comm, mca_coll_base_module_t *base)
 {
-    return ((mca_coll_nicbarr_module_t *)base)->current_barrier(comm, base);
+    const mca_coll_nicbarr_module_t *module = (mca_coll_nicbarr_module_t *)base;
+    return nicbarr_barrier_functions[module->barrier_state](comm, base);
 }
 
 MYR_HOT static int barrier_slots(ompi_communicator_t *comm, mca_coll_base_module_t *module)
@@ -130,7 +137,7 @@ static int barrier_watched_own(ompi_communicator_t *comm, mca_coll_base_module_t
     return due(module) ? begin_duel(module, comm) : own_barrier(module, comm);
 }
 
-int nicbarr_barrier_dueling(ompi_communicator_t *comm, mca_coll_base_module_t *base)
+static int barrier_dueling(ompi_communicator_t *comm, mca_coll_base_module_t *base)
 {
     mca_coll_nicbarr_module_t *module = (mca_coll_nicbarr_module_t *)base;
     if (module->tuning) { /* as above */
@@ -142,7 +149,7 @@ int nicbarr_barrier_dueling(ompi_communicator_t *comm, mca_coll_base_module_t *b
     return nicbarr_watch_play(module, comm);
 }
 
-int nicbarr_barrier_first(ompi_communicator_t *comm, mca_coll_base_module_t *module)
+static int barrier_first(ompi_communicator_t *comm, mca_coll_base_module_t *module)
 {
     nicbarr_set_up((mca_coll_nicbarr_module_t *)module, comm);
     return nicbarr_barrier(comm, module);
@@ -166,11 +173,11 @@ MYR_HOT static int barrier_watched_nic(ompi_communicator_t *comm, mca_coll_base_
 
 /* Open MPI's own, as nothing is known of communicators of this shape: measure, once the job can
  * afford it. */
-int nicbarr_barrier_across_undecided(ompi_communicator_t *comm, mca_coll_base_module_t *base)
+static int barrier_across_undecided(ompi_communicator_t *comm, mca_coll_base_module_t *base)
 {
     mca_coll_nicbarr_module_t *module = (mca_coll_nicbarr_module_t *)base;
     nicbarr_data_attend(module, comm);
-    if (nicbarr_barrier_across_undecided != module->current_barrier) { /* measured meanwhile */
+    if (NICBARR_BARRIER_ACROSS_UNDECIDED != module->barrier_state) { /* measured meanwhile */
         return nicbarr_barrier(comm, base);
     }
     if (module->tuning || module->barriers++ < module->tune_at) {
@@ -181,13 +188,12 @@ int nicbarr_barrier_across_undecided(ompi_communicator_t *comm, mca_coll_base_mo
 
 /* It is known what is better than Open MPI's own. That runs nevertheless until there were so many
  * barriers that setting up is worth its cost. */
-int nicbarr_barrier_across_known(ompi_communicator_t *comm, mca_coll_base_module_t *base)
+static int barrier_across_known(ompi_communicator_t *comm, mca_coll_base_module_t *base)
 {
     mca_coll_nicbarr_module_t *module = (mca_coll_nicbarr_module_t *)base;
     const uint32_t wanted = (uint32_t)mca_coll_nicbarr_component.parameters.join_after;
     nicbarr_data_attend(module, comm);
-    if (nicbarr_barrier_across_known !=
-        module->current_barrier) { /* it has been set up meanwhile */
+    if (NICBARR_BARRIER_ACROSS_KNOWN != module->barrier_state) { /* it has been set up meanwhile */
         return nicbarr_barrier(comm, base);
     }
     if (module->tuning || module->barriers++ < wanted) {
@@ -197,26 +203,16 @@ int nicbarr_barrier_across_known(ompi_communicator_t *comm, mca_coll_base_module
     return OMPI_SUCCESS == rc ? nicbarr_barrier(comm, base) : rc;
 }
 
-static const char *const too_few = "it has done too few barriers (see coll_nicbarr_tune_after)";
-
-static int leave_first(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm)
-{
-    if (0 != module->barriers) {
-        nicbarr_report_retract(module, comm, too_few);
-    }
-    return nicbarr_across_set_up(module, comm);
-}
-
 /* Open MPI's own, until there were enough barriers to be worth a look at what else there is. All
  * members count the same barriers, so all do the same in each. */
-int nicbarr_barrier_across_first(ompi_communicator_t *comm, mca_coll_base_module_t *base)
+static int barrier_across_first(ompi_communicator_t *comm, mca_coll_base_module_t *base)
 {
     const mca_coll_nicbarr_component_t *component = &mca_coll_nicbarr_component;
     mca_coll_nicbarr_module_t *module = (mca_coll_nicbarr_module_t *)base;
     const bool forced = NICBARR_ALGORITHMS != component->forced.algorithm;
     const uint32_t wanted = forced ? 0 : (uint32_t)component->parameters.tune_after;
     nicbarr_data_attend(module, comm);
-    if (nicbarr_barrier_across_first != module->current_barrier) { /* as above */
+    if (NICBARR_BARRIER_ACROSS_FIRST != module->barrier_state) { /* as above */
         return nicbarr_barrier(comm, base);
     }
     if (module->tuning) {
@@ -225,60 +221,38 @@ int nicbarr_barrier_across_first(ompi_communicator_t *comm, mca_coll_base_module
     nicbarr_cache_soon(comm, module->barriers);
     if (module->barriers < wanted) {
         if (0 == module->barriers++) {
-            nicbarr_report_note(module, comm, NULL, too_few);
+            nicbarr_report_note(module, comm, NULL, nicbarr_too_few_barriers);
         }
         return own_barrier(module, comm);
     }
-    const int rc = leave_first(module, comm);
+    const int rc = nicbarr_across_leave_first(module, comm);
     return OMPI_SUCCESS == rc ? nicbarr_barrier(comm, base) : rc;
 }
 
-int nicbarr_barrier_get_split(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm)
+static int barrier_failed(ompi_communicator_t *comm, mca_coll_base_module_t *module)
 {
-    int rc = OMPI_SUCCESS;
-    if (nicbarr_barrier_across_first == module->current_barrier) {
-        rc = leave_first(module, comm);
-    }
-    if (OMPI_SUCCESS == rc && nicbarr_barrier_across_undecided == module->current_barrier &&
-        !module->tuning) {
-        rc = nicbarr_tune(module, comm);
-    }
-    if (OMPI_SUCCESS == rc && nicbarr_barrier_across_known == module->current_barrier) {
-        rc = nicbarr_across_install(module, comm);
-    }
-    return rc;
+    (void)comm;
+    (void)module;
+    return NICBARR_PROC_FAILED;
 }
 
-/* ---- from one state to the next ---- */
+/* ---- all of them ---- */
 
-/* Of a choice, watched or not. */
-static mca_coll_base_module_barrier_fn_t function_of(const mca_coll_nicbarr_module_t *module,
-                                                     bool watched)
-{
-    if (NICBARR_OPENMPI == module->choice.algorithm) {
-        return barrier_watched_own;
-    }
-    if (module->across) {
-        return watched ? barrier_watched_nic : barrier_nic;
-    }
-    if (NICBARR_UNDECIDED == module->source) {
-        return barrier_undecided;
-    }
-    return NULL != module->group.plan.leaf ? watched ? barrier_watched_counter : barrier_counter
-           : watched                       ? barrier_watched_slots
-                                           : barrier_slots;
-}
-
-void nicbarr_install_barrier(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm)
-{
-    if (NULL != module->tuner) {
-        nicbarr_set_barrier(module, comm, barrier_provisional);
-        return;
-    }
-    const bool watched = nicbarr_watch_begin(module);
-    if (!watched && NICBARR_OPENMPI == module->choice.algorithm) {
-        nicbarr_put_back_barrier(module, comm);
-    } else {
-        nicbarr_set_barrier(module, comm, function_of(module, watched));
-    }
-}
+const mca_coll_base_module_barrier_fn_t nicbarr_barrier_functions[NICBARR_BARRIER_STATES] = {
+    [NICBARR_BARRIER_FIRST] = barrier_first,
+    [NICBARR_BARRIER_UNDECIDED] = barrier_undecided,
+    [NICBARR_BARRIER_ACROSS_FIRST] = barrier_across_first,
+    [NICBARR_BARRIER_ACROSS_UNDECIDED] = barrier_across_undecided,
+    [NICBARR_BARRIER_ACROSS_KNOWN] = barrier_across_known,
+    [NICBARR_BARRIER_PROVISIONAL] = barrier_provisional,
+    [NICBARR_BARRIER_SLOTS] = barrier_slots,
+    [NICBARR_BARRIER_COUNTER] = barrier_counter,
+    [NICBARR_BARRIER_NIC] = barrier_nic,
+    [NICBARR_BARRIER_WATCHED_SLOTS] = barrier_watched_slots,
+    [NICBARR_BARRIER_WATCHED_COUNTER] = barrier_watched_counter,
+    [NICBARR_BARRIER_WATCHED_NIC] = barrier_watched_nic,
+    [NICBARR_BARRIER_WATCHED_OWN] = barrier_watched_own,
+    [NICBARR_BARRIER_DUELING] = barrier_dueling,
+    [NICBARR_BARRIER_FAILED] = barrier_failed,
+    [NICBARR_BARRIER_OWN] = barrier_own,
+};

@@ -17,6 +17,7 @@
  *
  *   module.c        a communicator's module
  *   lower.c         the communicator's table of functions, and what lies below
+ *   declining.c     the communicator is left to Open MPI
  *   members.c       can a communicator be served?
  *   setup.c         setting up at the first collective, on one node
  *   layout.c        from a choice to a plan in a record's memory
@@ -27,6 +28,8 @@
  *   doubt.c         NICs whose packets did not come through
  *   overdue.c       collectives that take long: who is missing?
  *
+ *   barrier_state.c the state of MPI_Barrier by a choice
+ *   split.c         on the way to a group of NICs for MPI_Ibarrier
  *   barrier.c       MPI_Barrier
  *   ibarrier.c      MPI_Ibarrier and persistent barriers
  *   requests.c      non-blocking collectives under way
@@ -77,11 +80,11 @@
 
 #include <stdbool.h>
 
+#include "coll_nicbarr/census.h"
 #include "coll_nicbarr/data/reduction.h"
 #include "coll_nicbarr/data/stream.h"
 #include "coll_nicbarr/nics.h"
 #include "coll_nicbarr/parameters.h"
-#include "coll_nicbarr/peers.h"
 #include "coll_nicbarr/schedule.h"
 #include "coll_nicbarr/shape.h"
 #include "libmyr/node/group.h"
@@ -134,6 +137,27 @@ enum nicbarr_source {
     NICBARR_DUELLED     /* it has won a duel on this communicator (watch.c) */
 };
 
+/* The states of a communicator's MPI_Barrier; barrier.c has a function for each. */
+enum nicbarr_barrier_state {
+    NICBARR_BARRIER_FIRST,            /* on one node: nothing is set up */
+    NICBARR_BARRIER_UNDECIDED,        /* ... by the default algorithm, until it is to be measured */
+    NICBARR_BARRIER_ACROSS_FIRST,     /* on several: Open MPI's own, and nobody has looked around */
+    NICBARR_BARRIER_ACROSS_UNDECIDED, /* ... until it is to be measured */
+    NICBARR_BARRIER_ACROSS_KNOWN,     /* ... until joining what is better is worth its cost */
+    NICBARR_BARRIER_PROVISIONAL,      /* a choice that nobody is sure of: its contest goes on */
+    NICBARR_BARRIER_SLOTS,            /* what was chosen: on one node by slots, */
+    NICBARR_BARRIER_COUNTER,          /* by counters, */
+    NICBARR_BARRIER_NIC,              /* or across nodes by NICs; */
+    NICBARR_BARRIER_WATCHED_SLOTS,    /* the same, and it is watched */
+    NICBARR_BARRIER_WATCHED_COUNTER,
+    NICBARR_BARRIER_WATCHED_NIC,
+    NICBARR_BARRIER_WATCHED_OWN, /* Open MPI's own, watched */
+    NICBARR_BARRIER_DUELING,     /* a duel is under way */
+    NICBARR_BARRIER_FAILED,      /* a member is lost */
+    NICBARR_BARRIER_OWN,         /* Open MPI's own, which costs nothing */
+    NICBARR_BARRIER_STATES
+};
+
 /* The collectives that this component covers. */
 #define NICBARR_COVERED(each)                                                                      \
     each(barrier) each(ibarrier) each(barrier_init) each(allreduce) each(iallreduce)               \
@@ -175,9 +199,8 @@ typedef struct mca_coll_nicbarr_module {
     struct myr_group group; /* record NULL: not set up yet */
     NICBARR_COVERED(NICBARR_LOWER)
     NICBARR_USED(NICBARR_LOWER)
-    /* What MPI_Barrier is in the present state (barrier.c). It is also in the communicator's slot,
-     * unless a component above has wrapped this one. */
-    mca_coll_base_module_barrier_fn_t current_barrier;
+    /* Its function is in the communicator's slot, unless a component above has wrapped this one. */
+    enum nicbarr_barrier_state barrier_state;
     /* Collectives that carry data, by their bytes: [NICBARR_SIZE_CLASSES]. NULL before the first
      * call, as most communicators use few of them or none; see nicbarr_class_of(). */
     struct nicbarr_class *ways[NICBARR_COLLECTIVES];
@@ -254,6 +277,8 @@ enum { NICBARR_COMM_TEXT = MPI_MAX_OBJECT_NAME + 40 };
 const char *nicbarr_comm_name(const ompi_communicator_t *comm, char *text);
 
 void nicbarr_progress(void); /* Open MPI's, in the form that libmyr calls */
+
+struct nicbarr_hello;
 
 /* Open the NICs, unless that was done, as there is a use for them now. `hello` is what this process
  * says of itself from then on. Any thread. */

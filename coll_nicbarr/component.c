@@ -19,6 +19,7 @@
 #include "coll_nicbarr/files/cache.h"
 #include "coll_nicbarr/files/report.h"
 #include "coll_nicbarr/module.h"
+#include "coll_nicbarr/peers.h"
 #include "coll_nicbarr/pvars.h"
 #include "coll_nicbarr/requests.h"
 #include "coll_nicbarr/shape.h"

@@ -20,6 +20,7 @@
 #include "coll_nicbarr/members.h"
 #include "coll_nicbarr/requests.h"
 #include "coll_nicbarr/setup.h"
+#include "coll_nicbarr/split.h"
 
 /* ---- on one node ---- */
 
@@ -160,7 +161,7 @@ static int join_own_group(mca_coll_nicbarr_module_t *module, ompi_communicator_t
 static int get_own_group(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                          struct own *own)
 {
-    const int rc = nicbarr_barrier_get_split(module, comm);
+    const int rc = nicbarr_across_get_split(module, comm);
     return OMPI_SUCCESS == rc && !module->declined && myr_nic_group_joined(&module->split)
                ? join_own_group(module, comm, own)
                : rc;

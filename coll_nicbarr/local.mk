@@ -23,7 +23,9 @@ coll_nicbarr_sources = \
     coll_nicbarr/coll_nicbarr.h coll_nicbarr/component.c coll_nicbarr/parameters.h \
     coll_nicbarr/parameters.c coll_nicbarr/pvars.h coll_nicbarr/pvars.c coll_nicbarr/peers.h \
     coll_nicbarr/peers.c coll_nicbarr/members.h coll_nicbarr/members.c coll_nicbarr/module.h \
-    coll_nicbarr/module.c coll_nicbarr/lower.h coll_nicbarr/lower.c coll_nicbarr/setup.h \
+    coll_nicbarr/module.c coll_nicbarr/lower.h coll_nicbarr/lower.c coll_nicbarr/declining.h \
+    coll_nicbarr/declining.c coll_nicbarr/barrier_state.h coll_nicbarr/barrier_state.c \
+    coll_nicbarr/split.h coll_nicbarr/split.c coll_nicbarr/setup.h \
     coll_nicbarr/setup.c coll_nicbarr/doubt.h coll_nicbarr/doubt.c coll_nicbarr/layout.h coll_nicbarr/layout.c coll_nicbarr/across.h \
     coll_nicbarr/across.c coll_nicbarr/sharing.h coll_nicbarr/sharing.c coll_nicbarr/groups.h \
     coll_nicbarr/groups.c coll_nicbarr/entrants.h coll_nicbarr/entrants.c coll_nicbarr/overdue.h \

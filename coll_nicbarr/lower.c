@@ -2,8 +2,6 @@
 /* A communicator's table of functions; see lower.h. */
 #include "coll_nicbarr/lower.h"
 
-#include "coll_nicbarr/files/report.h"
-
 /* Of `module`, on `comm`. */
 #define SAVE(collective)                                                                           \
     module->collective.function = comm->c_coll->coll_##collective;                                 \
@@ -51,24 +49,14 @@ void nicbarr_lower_forget(mca_coll_nicbarr_module_t *module)
     } while (0)
 
 void nicbarr_set_barrier(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
-                         mca_coll_base_module_barrier_fn_t function)
+                         enum nicbarr_barrier_state state)
 {
-    module->current_barrier = function;
-    if (&module->super == comm->c_coll->coll_barrier_module) {
-        comm->c_coll->coll_barrier = function;
+    module->barrier_state = state;
+    if (NICBARR_BARRIER_OWN == state) {
+        PUT_BACK(module, comm, barrier);
+    } else if (&module->super == comm->c_coll->coll_barrier_module) {
+        comm->c_coll->coll_barrier = nicbarr_barrier_functions[state];
     }
-}
-
-static int own_barrier(ompi_communicator_t *comm, mca_coll_base_module_t *base)
-{
-    const mca_coll_nicbarr_module_t *module = (mca_coll_nicbarr_module_t *)base;
-    return module->barrier.function(comm, module->barrier.module);
-}
-
-void nicbarr_put_back_barrier(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm)
-{
-    module->current_barrier = own_barrier;
-    PUT_BACK(module, comm, barrier);
 }
 
 void nicbarr_put_back_data(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
@@ -100,31 +88,12 @@ void nicbarr_put_back_data(mca_coll_nicbarr_module_t *module, ompi_communicator_
     }
 }
 
-static void put_back(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm)
+void nicbarr_put_back_all(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm)
 {
-    nicbarr_put_back_barrier(module, comm);
+    nicbarr_set_barrier(module, comm, NICBARR_BARRIER_OWN);
     PUT_BACK(module, comm, ibarrier);
     PUT_BACK(module, comm, barrier_init);
     for (int c = 0; c < NICBARR_COLLECTIVES; ++c) {
         nicbarr_put_back_data(module, comm, (enum nicbarr_collective)c);
     }
-}
-
-/* Who still comes to our functions asks nicbarr_data_counted(), which knows of `declined`. */
-static void forget_ways(mca_coll_nicbarr_module_t *module)
-{
-    for (int c = 0; c < NICBARR_COLLECTIVES; ++c) {
-        for (int k = 0; NULL != module->ways[c] && k < NICBARR_SIZE_CLASSES; ++k) {
-            module->ways[c][k].way = NICBARR_WAY_OPEN;
-        }
-    }
-}
-
-void nicbarr_decline(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm, const char *why)
-{
-    module->declined = true;
-    forget_ways(module);
-    nicbarr_explain(comm, why);
-    nicbarr_report_note(module, comm, NULL, why);
-    put_back(module, comm);
 }

@@ -17,12 +17,12 @@
 bool nicbarr_lower_save(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm);
 void nicbarr_lower_forget(mca_coll_nicbarr_module_t *module);
 
-/* Have MPI_Barrier be `function` from now on. */
-void nicbarr_set_barrier(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
-                         mca_coll_base_module_barrier_fn_t function);
+/* MPI_Barrier in each of its states; barrier.c has them. */
+extern const mca_coll_base_module_barrier_fn_t nicbarr_barrier_functions[NICBARR_BARRIER_STATES];
 
-/* Put back Open MPI's own MPI_Barrier; the others stay as they are. */
-void nicbarr_put_back_barrier(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm);
+/* Have MPI_Barrier be in `state` from now on. In NICBARR_BARRIER_OWN Open MPI's own is put back. */
+void nicbarr_set_barrier(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                         enum nicbarr_barrier_state state);
 
 /* Put back Open MPI's own functions of a collective that carries data: the blocking one, and the
  * one that makes persistent ones. The non-blocking one stays, as Open MPI may call it from within
@@ -30,8 +30,7 @@ void nicbarr_put_back_barrier(mca_coll_nicbarr_module_t *module, ompi_communicat
 void nicbarr_put_back_data(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                            enum nicbarr_collective collective);
 
-/* Give all collectives back to what lies below; `why` is explained and reported. Members decline in
- * the same call of the program. */
-void nicbarr_decline(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm, const char *why);
+/* Put back all of Open MPI's own. */
+void nicbarr_put_back_all(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm);
 
 #endif

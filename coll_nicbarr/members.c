@@ -14,6 +14,7 @@
 
 #include "coll_nicbarr/digest.h"
 #include "coll_nicbarr/nics.h"
+#include "coll_nicbarr/peers.h"
 
 enum { WHY_BYTES = 300 };
 

@@ -83,7 +83,7 @@ mca_coll_base_module_t *nicbarr_comm_query(ompi_communicator_t *comm, int *prior
     module->super.coll_module_enable = module_enable;
     module->across = across;
     module->tune_at = (uint32_t)component->parameters.tune_after;
-    module->current_barrier = across ? nicbarr_barrier_across_first : nicbarr_barrier_first;
+    module->barrier_state = across ? NICBARR_BARRIER_ACROSS_FIRST : NICBARR_BARRIER_FIRST;
     if (ompi_comm_size(comm) > 1) { /* alone there is nothing to gain, and nobody to tune with */
         module->super.coll_barrier = nicbarr_barrier;
     }

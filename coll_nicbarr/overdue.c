@@ -7,6 +7,7 @@
 #include <stdio.h>
 
 #include "coll_nicbarr/lower.h"
+#include "coll_nicbarr/peers.h"
 #include "libmyr/groups/nic_bcast.h"
 #include "os/clock.h"
 
@@ -298,19 +299,12 @@ static void tell_failure(mca_coll_nicbarr_module_t *module, ompi_communicator_t 
     say(&line);
 }
 
-static int barrier_failed(ompi_communicator_t *comm, mca_coll_base_module_t *module)
-{
-    (void)comm;
-    (void)module;
-    return NICBARR_PROC_FAILED;
-}
-
 /* From now on all barriers of the communicator fail at once. */
 static int give_up(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                    struct myr_nic_group *group, const struct nicbarr_wait *wait)
 {
     tell_failure(module, comm, group, wait);
-    nicbarr_set_barrier(module, comm, barrier_failed);
+    nicbarr_set_barrier(module, comm, NICBARR_BARRIER_FAILED);
     module->failed = true;
     return NICBARR_PROC_FAILED;
 }

@@ -10,9 +10,10 @@
 
 #include <stdio.h>
 
-#include "coll_nicbarr/barrier.h"
+#include "coll_nicbarr/barrier_state.h"
 #include "coll_nicbarr/choice/candidates.h"
 #include "coll_nicbarr/choice/known.h"
+#include "coll_nicbarr/declining.h"
 #include "coll_nicbarr/files/report.h"
 #include "coll_nicbarr/layout.h"
 #include "coll_nicbarr/lower.h"

@@ -31,4 +31,10 @@ enum nicbarr_source nicbarr_propose(const struct nicbarr_shape *shape,
 /* Are choices that come from there watched? The same on all processes. */
 bool nicbarr_watched(enum nicbarr_source source);
 
+/* Was it measured elsewhere, by figures that leave some doubt? */
+static inline bool nicbarr_is_unproven(enum nicbarr_source source)
+{
+    return NICBARR_FROM_CACHE == source || NICBARR_FROM_TRIAL == source;
+}
+
 #endif

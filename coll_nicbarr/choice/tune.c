@@ -21,7 +21,6 @@
 #include <sys/resource.h>
 
 #include "coll_nicbarr/across.h"
-#include "coll_nicbarr/barrier.h"
 #include "coll_nicbarr/choice/candidates.h"
 #include "coll_nicbarr/choice/contest.h"
 #include "coll_nicbarr/choice/expense.h"
@@ -399,7 +398,7 @@ static int adopt(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm, u
     int rc = take_over(module, known) ? OMPI_SUCCESS : OMPI_ERR_OUT_OF_RESOURCE;
     rc = OMPI_SUCCESS == rc ? nicbarr_meet(module, comm) : rc;
     if (OMPI_SUCCESS == rc && module->across) {
-        nicbarr_set_barrier(module, comm, nicbarr_barrier_across_known);
+        nicbarr_set_barrier(module, comm, NICBARR_BARRIER_ACROSS_KNOWN);
     } else if (OMPI_SUCCESS == rc) {
         rc = nicbarr_install_choice(module, comm);
     }

@@ -6,9 +6,9 @@
  * time until the next one. Where it is lost, all members switch in the same barrier. If nobody had
  * measured on this communicator before, what a duel has refuted is measured anew (tune.c).
  *
- * Which functions stand in the communicator: while it counts, barrier_watched_*; during a
- * duel nicbarr_barrier_dueling. Where Open MPI's own is the best as measured in this job, or has
- * won some duels, nobody watches any more, and it costs nothing.
+ * States: while it counts, NICBARR_BARRIER_WATCHED_*; during a duel NICBARR_BARRIER_DUELING. Where
+ * Open MPI's own is the best as measured in this job, or has won some duels, nobody watches any
+ * more, and it costs nothing.
  *
  * All members count the same barriers, and the ends of rounds go by what they have agreed on by
  * Open MPI's own functions. So all of them do the same in each barrier.
@@ -20,7 +20,6 @@
 #include <string.h>
 
 #include "coll_nicbarr/across.h"
-#include "coll_nicbarr/barrier.h"
 #include "coll_nicbarr/choice/candidates.h"
 #include "coll_nicbarr/choice/duel.h"
 #include "coll_nicbarr/choice/known.h"
@@ -56,29 +55,6 @@ struct nicbarr_watch_counters nicbarr_watch_count(void)
 static bool has_measured(const mca_coll_nicbarr_module_t *module)
 {
     return NICBARR_MEASURED == module->source || NICBARR_DUELLED == module->source;
-}
-
-/* It was measured elsewhere, by figures that leave some doubt. */
-static bool is_unproven(const mca_coll_nicbarr_module_t *module)
-{
-    return NICBARR_FROM_CACHE == module->source || NICBARR_FROM_TRIAL == module->source;
-}
-
-bool nicbarr_watch_begin(mca_coll_nicbarr_module_t *module)
-{
-    const bool proven = NICBARR_MEASURED == module->source || NICBARR_FROM_JOB == module->source ||
-                        module->watch.pause >= NICBARR_PAUSE_MEASURED;
-    const bool best = NICBARR_OPENMPI == module->choice.algorithm && proven;
-    if (!nicbarr_watched(module->source) || best) {
-        return false;
-    }
-    if (0 == module->watch.pause) {
-        module->watch.pause = is_unproven(module) || NICBARR_DUELLED == module->source
-                                  ? NICBARR_PAUSE_UNKNOWN
-                                  : NICBARR_PAUSE_MEASURED;
-    }
-    module->watch.until = module->watch.pause;
-    return true;
 }
 
 static uint32_t next_pause(const mca_coll_nicbarr_module_t *module)
@@ -230,7 +206,7 @@ static int conclude(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm
     atomic_fetch_add_explicit(&duels, 1, memory_order_relaxed);
     atomic_fetch_add_explicit(&switches, lost, memory_order_relaxed);
     module->watch.pause = lost ? 0 : next_pause(module);
-    if (lost || is_unproven(module)) {
+    if (lost || nicbarr_is_unproven(module->source)) {
         module->source = NICBARR_DUELLED;
     }
     nicbarr_report_duel(module, comm, &dueling->duel, dueling->choice);
@@ -311,6 +287,6 @@ int nicbarr_watch_duel(mca_coll_nicbarr_module_t *module, ompi_communicator_t *c
         module->watch.until = module->watch.pause;
         return nicbarr_meet(module, comm);
     }
-    nicbarr_set_barrier(module, comm, nicbarr_barrier_dueling);
+    nicbarr_set_barrier(module, comm, NICBARR_BARRIER_DUELING);
     return nicbarr_watch_play(module, comm);
 }

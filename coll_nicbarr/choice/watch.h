@@ -7,10 +7,6 @@
 
 #include "coll_nicbarr/coll_nicbarr.h"
 
-/* Is the choice, which is about to be installed, to be watched? Then barriers until the first duel
- * are counted from now on. Local, and the same on all members. */
-bool nicbarr_watch_begin(mca_coll_nicbarr_module_t *module);
-
 /* It is time for a duel: have its contestants, then play this barrier. Collective over `comm`; Open
  * MPI's error. */
 int nicbarr_watch_duel(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm);

@@ -2,7 +2,6 @@
 /* When collectives that carry data are served; see data.h. */
 #include "coll_nicbarr/data/data.h"
 
-#include "coll_nicbarr/barrier.h"
 #include "coll_nicbarr/data/data_watch.h"
 #include "coll_nicbarr/data/memory.h"
 #include "coll_nicbarr/data/trial.h"
@@ -10,6 +9,7 @@
 #include "coll_nicbarr/files/report.h"
 #include "coll_nicbarr/lower.h"
 #include "coll_nicbarr/requests.h"
+#include "coll_nicbarr/split.h"
 
 bool nicbarr_data_wanted(enum nicbarr_collective collective, bool across, int processes)
 {
@@ -113,7 +113,7 @@ void nicbarr_data_decide_pending(mca_coll_nicbarr_module_t *module, ompi_communi
 {
     if (!module->tuning && 0 != (module->pending & NICBARR_PENDING_BARRIER)) {
         module->pending &= ~NICBARR_PENDING_BARRIER;
-        (void)nicbarr_barrier_get_split(module, comm); /* whose error it is says so itself */
+        (void)nicbarr_across_get_split(module, comm); /* whose error it is says so itself */
     }
     for (uint32_t c = 0; !module->tuning && 0 != module->pending && c < NICBARR_ACROSS_CLASSES;
          ++c) {

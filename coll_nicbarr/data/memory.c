@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "coll_nicbarr/data/classes.h"
+#include "coll_nicbarr/declining.h"
 #include "coll_nicbarr/lower.h"
 #include "coll_nicbarr/members.h"
 

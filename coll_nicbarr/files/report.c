@@ -19,6 +19,7 @@
 #include "coll_nicbarr/data/carriers.h"
 #include "coll_nicbarr/files/report_file.h"
 #include "coll_nicbarr/files/this_host.h"
+#include "coll_nicbarr/peers.h"
 
 static const char *format = "nicbarr report 1";
 static struct nicbarr_report_site site;

@@ -21,7 +21,6 @@
 #include <cmocka.h>
 
 #include "coll_nicbarr/across.h"
-#include "coll_nicbarr/barrier.h"
 #include "coll_nicbarr/choice/candidates.h"
 #include "coll_nicbarr/choice/known.h"
 #include "coll_nicbarr/digest.h"
@@ -30,6 +29,7 @@
 #include "coll_nicbarr/files/report.h"
 #include "coll_nicbarr/groups.h"
 #include "coll_nicbarr/lower.h"
+#include "coll_nicbarr/peers.h"
 #include "coll_nicbarr/members.h"
 #include "coll_nicbarr/overdue.h"
 #include "libmyr/groups/group_player.h"
@@ -207,10 +207,10 @@ void nicbarr_decline(mca_coll_nicbarr_module_t *module, ompi_communicator_t *com
 }
 
 void nicbarr_set_barrier(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
-                         mca_coll_base_module_barrier_fn_t function)
+                         enum nicbarr_barrier_state state)
 {
     (void)comm;
-    module->current_barrier = function;
+    module->barrier_state = state;
 }
 
 void nicbarr_install_barrier(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm)
@@ -218,18 +218,6 @@ void nicbarr_install_barrier(mca_coll_nicbarr_module_t *module, ompi_communicato
     (void)module;
     (void)comm;
     fail();
-}
-
-int nicbarr_barrier_across_undecided(ompi_communicator_t *comm, mca_coll_base_module_t *base)
-{
-    (void)comm;
-    (void)base;
-    return OMPI_ERR_NOT_AVAILABLE;
-}
-
-int nicbarr_barrier_across_known(ompi_communicator_t *comm, mca_coll_base_module_t *base)
-{
-    return nicbarr_barrier_across_undecided(comm, base);
 }
 
 void nicbarr_report_note(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* See declining.h. */
+#include "coll_nicbarr/declining.h"
+
+#include "coll_nicbarr/files/report.h"
+#include "coll_nicbarr/lower.h"
+
+/* Who still comes to our functions asks nicbarr_data_counted(), which knows of `declined`. */
+static void forget_ways(mca_coll_nicbarr_module_t *module)
+{
+    for (int c = 0; c < NICBARR_COLLECTIVES; ++c) {
+        for (int k = 0; NULL != module->ways[c] && k < NICBARR_SIZE_CLASSES; ++k) {
+            module->ways[c][k].way = NICBARR_WAY_OPEN;
+        }
+    }
+}
+
+void nicbarr_decline(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm, const char *why)
+{
+    module->declined = true;
+    forget_ways(module);
+    nicbarr_explain(comm, why);
+    nicbarr_report_note(module, comm, NULL, why);
+    nicbarr_put_back_all(module, comm);
+}
