@@ -20,6 +20,9 @@ the words for --with):
                     entered it; many MPI_Ireduce that are outstanding there hang. (None is nicbarr's.)
   create-group-attributes  MPI_Comm_create_group calls the copy callbacks of attributes.
   window-hosts      MPI_Win_allocate fails between hosts that have TCP alone (osc/pt2pt and osc/rdma).
+  window-parts      MPI_Win_allocate of several parts of a communicator at a time fails now and then.
+  own-block         MPI_Gather, MPI_Allgather and MPI_Scatter lose the end of a process's own block that is a
+                    little larger than a MiB and not contiguous.
   create-group-idup  MPI_Comm_create_group and an MPI_Comm_idup that is outstanding wait for each other
                     now and then, as both look for a number of a communicator.
   inter-monitoring  MPI_Intercomm_create crashes now and then under coll/monitoring.
@@ -34,7 +37,7 @@ REDUCTIONS = ("allreduce", "reduce")
 ROOTED = ("reduce", "bcast", "gather", "scatter")
 BROKEN_BELOW = ("idup-nonblocking", "idup-inter", "free-outstanding", "persistent-freed", "reduce-bottom",
                 "create-group-attributes", "nonblocking-negative", "inter-nonblocking", "inter-monitoring",
-                "window-hosts", "create-group-idup")
+                "window-hosts", "create-group-idup", "window-parts", "own-block")
 CREATIONS = ("dup", "dupinfo", "split", "cgroup", "inter", "merge")
 
 ARITHMETIC = ("MPI_MAX", "MPI_MIN", "MPI_SUM", "MPI_PROD")
@@ -84,7 +87,8 @@ class Legal:
 
     def __init__(self, beyond=()):
         self.beyond = beyond  # of BROKEN_BELOW
-        self.places = {0: {"inter": False, "attr": False, "idup": None}}
+        # "parts": the place may hold several communicators
+        self.places = {0: {"inter": False, "attr": False, "idup": None, "parts": False}}
         self.requests = {}  # number: {"c", "kind": i, p, idup or shift, "active"}
         self.threads = 0  # between fork and join
 
@@ -123,6 +127,9 @@ class Legal:
         if (s.what in REDUCTIONS and s.how != "b" and s.send == "N"
                 and "nonblocking-negative" not in self.beyond):
             return False
+        if (s.what in ("gather", "allgather", "scatter") and (s.send or s.recv)
+                and (s.n or 1) * TYPES[s.type or "MPI_INT"][0] > 1 << 20 and "own-block" not in self.beyond):
+            return False
         if s.how != "b":
             self.requests[s.r] = {"c": s.c, "kind": s.how, "active": s.how == "i"}
         return True
@@ -145,8 +152,9 @@ class Legal:
         request = self.requests[number]
         request["active"] = False
         if request["kind"] == "idup":
-            self.places[request["d"]] = {"inter": self.places[request["c"]]["inter"], "attr": False, "idup": None}
-            self.places[request["c"]]["idup"] = None
+            old = self.places[request["c"]]
+            self.places[request["d"]] = old | {"attr": False, "idup": None}
+            old["idup"] = None
         if request["kind"] != "p":
             del self.requests[number]
 
@@ -172,7 +180,9 @@ class Legal:
 
     def _window(self, s):
         """It is made on a duplicate of c, and freed in the same step."""
-        return s.c in self.places and not self.places[s.c]["inter"] and self.places[s.c]["idup"] is None
+        if s.c not in self.places or (self.places[s.c]["parts"] and "window-parts" not in self.beyond):
+            return False
+        return not self.places[s.c]["inter"] and self.places[s.c]["idup"] is None
 
     def _new(self, s):
         """Whether place d is free to be made from c."""
@@ -185,7 +195,8 @@ class Legal:
             return False
         old = self.places[s.c]
         kept = s.kind in ("dup", "dupinfo")
-        self.places[s.d] = {"inter": old["inter"] if kept else inter, "attr": kept and old["attr"], "idup": None}
+        self.places[s.d] = {"inter": old["inter"] if kept else inter, "attr": kept and old["attr"], "idup": None,
+                            "parts": old["parts"] or s.kind == "split"}
         return True
 
     def _dup(self, s):
