@@ -5,13 +5,18 @@
 #include "../mpi/data_types.h"
 
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 static struct place places[PLACES];
-static MPI_Group world;
+static const struct origin *origin;
+static struct {
+    MPI_Group group;
+    int numbers[MAX_RANKS];
+} known; /* all processes that this one has met */
 static int collecting = MPI_KEYVAL_INVALID;
 static _Atomic int64_t *board;
 
@@ -23,13 +28,32 @@ struct place *place_of(const struct step *step, const char *key)
     return &places[number];
 }
 
-static int ranks_in_world(MPI_Group group, int *ranks)
+/* New processes, whose numbers are these, or begin with `first`. */
+static void meet(MPI_Group group, const int *numbers, int first)
+{
+    MPI_Group before = known.group;
+    int met, size;
+    MPI_Group_size(before, &met);
+    MPI_Group_size(group, &size);
+    for (int i = 0; i < size; i++)
+        known.numbers[met + i] = numbers ? numbers[i] : first + i;
+    MPI_Group_union(before, group, &known.group);
+    MPI_Group_free(&group);
+    if (before != MPI_GROUP_EMPTY)
+        MPI_Group_free(&before);
+}
+
+static int numbers_of(MPI_Group group, int *numbers)
 {
     int size, own[MAX_RANKS];
     MPI_Group_size(group, &size);
     for (int i = 0; i < size; i++)
         own[i] = i;
-    MPI_Group_translate_ranks(group, size, own, world, ranks);
+    MPI_Group_translate_ranks(group, size, own, known.group, numbers);
+    for (int i = 0; i < size; i++) {
+        TEST_CHECK(numbers[i] != MPI_UNDEFINED, "group", "its rank %d was never met", i);
+        numbers[i] = known.numbers[numbers[i]];
+    }
     MPI_Group_free(&group);
     return size;
 }
@@ -45,11 +69,11 @@ void place_set(struct place *place, MPI_Comm comm)
     place->inter = inter;
     MPI_Comm_rank(comm, &place->rank);
     MPI_Comm_group(comm, &group);
-    place->size = ranks_in_world(group, place->members);
+    place->size = numbers_of(group, place->members);
     if (!place->inter)
         return;
     MPI_Comm_remote_group(comm, &group);
-    place->remote_size = ranks_in_world(group, place->remote);
+    place->remote_size = numbers_of(group, place->remote);
 }
 
 /* ---- making them ---- */
@@ -126,6 +150,25 @@ static void create_group(const struct place *from, const struct step *step, MPI_
     MPI_Group_free(&all);
 }
 
+/* The first of those who accept, rank 0, tells the first of the others its port. */
+static void connect_parts(const struct place *from, int left, int tag, MPI_Comm local,
+                          MPI_Comm *result)
+{
+    char port[MPI_MAX_PORT_NAME] = "";
+    if (from->rank == 0) {
+        MPI_Open_port(MPI_INFO_NULL, port);
+        MPI_Send(port, sizeof(port), MPI_CHAR, left, tag, from->comm);
+    } else if (from->rank == left) {
+        MPI_Recv(port, sizeof(port), MPI_CHAR, 0, tag, from->comm, MPI_STATUS_IGNORE);
+    }
+    if (from->rank < left)
+        MPI_Comm_accept(port, MPI_INFO_NULL, 0, local, result);
+    else
+        MPI_Comm_connect(port, MPI_INFO_NULL, 0, local, result);
+    if (from->rank == 0)
+        MPI_Close_port(port);
+}
+
 /* The first `left` ranks against the others; of one process there is none. */
 static void create_inter(const struct place *from, const struct step *step, MPI_Comm *result)
 {
@@ -135,8 +178,38 @@ static void create_inter(const struct place *from, const struct step *step, MPI_
     bool right = from->rank >= left;
     MPI_Comm local;
     MPI_Comm_split(from->comm, right, from->rank, &local);
-    MPI_Intercomm_create(local, 0, from->comm, right ? 0 : left, (int)(step->id % 100), result);
+    if (step_is(step, "how", "port"))
+        connect_parts(from, left, 1000 + (int)step->id, local, result);
+    else
+        MPI_Intercomm_create(local, 0, from->comm, right ? 0 : left, (int)(step->id % 100), result);
     MPI_Comm_free(&local);
+}
+
+static int first_of(const struct step *spawning)
+{
+    return (int)step_number(spawning, "first", SPAWNED);
+}
+
+/* Process `by` spawns n others, together with the communicator that it is in. */
+static void spawn(const struct place *from, const struct step *step, MPI_Comm *result)
+{
+    char line[12], parents[4 * MAX_RANKS], *end = parents;
+    int by = -1;
+    for (int i = 0; i < from->size; i++) {
+        end += sprintf(end, ",%d", from->members[i]);
+        if (from->members[i] == step_number(step, "by", 0))
+            by = i;
+    }
+    if (by < 0)
+        return;
+    snprintf(line, sizeof(line), "%d", step->line);
+    const char *arguments[] = {"--program", origin->program, "--board", origin->board, "--line",
+                               line,        "--parents",     parents,   NULL};
+    MPI_Comm_spawn(origin->player, (char **)arguments, (int)step_number(step, "n", 1),
+                   MPI_INFO_NULL, by, from->comm, result, MPI_ERRCODES_IGNORE);
+    MPI_Group children;
+    MPI_Comm_remote_group(*result, &children);
+    meet(children, NULL, first_of(step));
 }
 
 static void make(const struct step *step, const struct place *from, struct place *to)
@@ -152,18 +225,23 @@ static void make(const struct step *step, const struct place *from, struct place
         create_group(from, step, &comm);
     else if (strcmp(step->kind, "inter") == 0)
         create_inter(from, step, &comm);
+    else if (strcmp(step->kind, "spawn") == 0)
+        spawn(from, step, &comm);
     else if (strcmp(step->kind, "merge") == 0)
-        MPI_Intercomm_merge(from->comm, from->members[0] > from->remote[0], &comm);
+        MPI_Intercomm_merge(from->comm,
+                            (from->members[0] > from->remote[0]) != step_number(step, "turned", 0),
+                            &comm);
     place_set(to, comm);
 }
 
 bool places_play(const struct step *step)
 {
-    static const char *const makers[] = {"dup", "dupinfo", "split", "cgroup", "inter", "merge"};
+    static const char *const makers[] = {"dup",   "dupinfo", "split", "cgroup",
+                                         "inter", "spawn",   "merge"};
     struct place *from = place_of(step, "c");
     if (strcmp(step->kind, "free") == 0) {
         if (from->comm != MPI_COMM_NULL)
-            MPI_Comm_free(&from->comm);
+            (step_is(step, "how", "disconnect") ? MPI_Comm_disconnect : MPI_Comm_free)(&from->comm);
         return true;
     }
     if (strcmp(step->kind, "attr") == 0) {
@@ -193,21 +271,47 @@ void places_idup(const struct step *step, MPI_Comm *comm, MPI_Request *request)
 
 /* ---- the board ---- */
 
-void places_open(const char *board_path)
+static void meet_parents(const struct step *spawning)
+{
+    int numbers[MAX_RANKS], n = 0;
+    MPI_Comm comm;
+    MPI_Group parents;
+    for (char *at = origin->parents; *at;)
+        numbers[n++] = (int)strtol(at + 1, &at, 10);
+    MPI_Comm_get_parent(&comm);
+    MPI_Comm_remote_group(comm, &parents);
+    meet(parents, numbers, 0);
+    place_set(place_of(spawning, "d"), comm);
+}
+
+static void open_board(void)
 {
     size_t bytes = sizeof(int64_t) * MAX_RANKS * BOARD_THREADS;
-    int fd = open(board_path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    int fd = open(origin->board, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
     if (fd < 0 || ftruncate(fd, (off_t)bytes) != 0)
-        test_fail("board", "%s cannot be opened", board_path);
+        test_fail("board", "%s cannot be opened", origin->board);
     board = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     if (board == MAP_FAILED)
-        test_fail("board", "%s cannot be mapped", board_path);
+        test_fail("board", "%s cannot be mapped", origin->board);
     close(fd);
+}
+
+void places_open(const struct origin *origin_, const struct step *spawning)
+{
+    int first = spawning ? first_of(spawning) : 0;
+    MPI_Group world;
+    origin = origin_;
+    open_board();
+    test.rank += first;
+    known.group = MPI_GROUP_EMPTY;
     MPI_Comm_group(MPI_COMM_WORLD, &world);
+    meet(world, NULL, first);
     MPI_Comm_create_keyval(copy_attribute, MPI_COMM_NULL_DELETE_FN, &collecting, NULL);
     for (int i = 0; i < PLACES; i++)
         places[i].comm = MPI_COMM_NULL;
     place_set(&places[0], MPI_COMM_WORLD);
+    if (spawning)
+        meet_parents(spawning);
 }
 
 void places_close(void)
@@ -216,7 +320,7 @@ void places_close(void)
         if (places[i].comm != MPI_COMM_NULL)
             MPI_Comm_free(&places[i].comm);
     MPI_Comm_free_keyval(&collecting);
-    MPI_Group_free(&world);
+    MPI_Group_free(&known.group);
 }
 
 int64_t board_position(const struct step *step, int iteration)

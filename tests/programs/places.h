@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The communicators of a program, each in a numbered place; 0 is MPI_COMM_WORLD.
+ * The communicators of a program, each in a numbered place; 0 is MPI_COMM_WORLD, of each job its
+ * own.
  *
  * Who calls it: player.c. A place may hold several communicators that do not overlap, as
  * MPI_Comm_split makes them, and of some processes none. A process knows its own.
+ *
+ * Processes have numbers: their ranks in MPI_COMM_WORLD, and for those that a step spawns what it
+ * says, from SPAWNED on. These begin with the step after it, knowing nothing but their parents.
  *
  * The board is memory that all processes of the job share with the runner: each thread says there
  * which call it has entered. The runner tells by it where a program hangs. The check of a barrier
@@ -19,13 +23,19 @@
 #include <mpi.h>
 #include <stdint.h>
 
-enum { PLACES = 24, BOARD_THREADS = 8, MAX_RANKS = 64 };
+enum { PLACES = 24, BOARD_THREADS = 8, MAX_RANKS = 64, SPAWNED = 32 };
 
 struct place {
     MPI_Comm comm; /* MPI_COMM_NULL: I am in none */
     bool inter;
     int rank, size, remote_size;               /* remote_size is 0 unless inter */
-    int members[MAX_RANKS], remote[MAX_RANKS]; /* ranks in MPI_COMM_WORLD */
+    int members[MAX_RANKS], remote[MAX_RANKS]; /* their numbers */
+};
+
+/* What the player was called with. */
+struct origin {
+    const char *player, *program, *board;
+    char *line, *parents; /* NULL, or which step has spawned it, and the numbers of those who did */
 };
 
 /* The place that the word `key` of a step names. */
@@ -38,7 +48,9 @@ bool places_play(const struct step *step);
 /* Starts MPI_Comm_idup; the place is there once places_idup_done was called. */
 void places_idup(const struct step *step, MPI_Comm *comm, MPI_Request *request);
 
-void places_open(const char *board_path);
+/* test.rank becomes this process's number. `spawning` is the step that has spawned it, or NULL.
+ * `origin` must stay. */
+void places_open(const struct origin *origin, const struct step *spawning);
 /* Frees all that are left. */
 void places_close(void);
 

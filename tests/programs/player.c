@@ -2,10 +2,11 @@
 /*
  * Plays a program (program.h) under MPI and checks every result.
  *
- *     player --program FILE --board FILE
+ *     player --program FILE --board FILE [--line N --parents NUMBERS]
  *
- * Who calls it: machine/play.py, as the program of mpirun. The board (places.h) says how far each
- * process is. A wrong result ends the job by MPI_Abort, with the step and what was expected.
+ * Who calls it: machine/play.py, as the program of mpirun, and the step `spawn`. The board
+ * (places.h) says how far each process is. A wrong result ends the job by MPI_Abort, with the step
+ * and what was expected.
  *
  * Requests have numbered places as well. A place holds the requests of one step, which may be many
  * calls, with their buffers.
@@ -48,14 +49,14 @@ static struct program program;
 
 static volatile unsigned spun;
 
-/* slow=R: rank R of MPI_COMM_WORLD is late by us microseconds in each call; slow=-2: another rank
- * in each. spin=1: it computes meanwhile. */
+/* slow=R: rank R of each MPI_COMM_WORLD is late by us microseconds in each call; slow=-2: another
+ * rank in each. spin=1: it computes meanwhile. */
 static void delay(const struct step *step, int iteration)
 {
     long slow = step_number(step, "slow", -1), us = step_number(step, "us", 0);
     if (slow == -2)
         slow = (long)(data_hash(step->id, (uint64_t)iteration, 31) % (uint64_t)test.size);
-    if (slow != test.rank || us == 0)
+    if (slow != test.rank % SPAWNED || us == 0)
         return;
     if (!step_number(step, "spin", 0)) {
         usleep((unsigned)us);
@@ -367,7 +368,7 @@ static int play_forked(int fork)
 
 /* ---- the whole ---- */
 
-static void begin(int argc, char **argv, const char *board)
+static void begin(int argc, char **argv, const struct origin *origin, const struct step *spawning)
 {
     MPI_Init_thread(&argc, &argv, program.threads ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE,
                     &test.provided);
@@ -376,9 +377,9 @@ static void begin(int argc, char **argv, const char *board)
     MPI_Comm_size(MPI_COMM_WORLD, &test.size);
     if (program.threads && test.provided < MPI_THREAD_MULTIPLE)
         test_skip("this MPI has no MPI_THREAD_MULTIPLE");
-    if (test.size > MAX_RANKS)
+    if (test.size > SPAWNED)
         test_skip("too many processes");
-    places_open(board);
+    places_open(origin, spawning);
     collectives_open();
 }
 
@@ -397,20 +398,25 @@ static void finish(void)
 
 int main(int argc, char **argv)
 {
-    const char *path = NULL, *board = NULL;
+    struct origin origin = {.player = argv[0]};
     for (int i = 1; i + 1 < argc; i += 2) {
         if (strcmp(argv[i], "--program") == 0)
-            path = argv[i + 1];
+            origin.program = argv[i + 1];
         else if (strcmp(argv[i], "--board") == 0)
-            board = argv[i + 1];
+            origin.board = argv[i + 1];
+        else if (strcmp(argv[i], "--line") == 0)
+            origin.line = argv[i + 1];
+        else if (strcmp(argv[i], "--parents") == 0)
+            origin.parents = argv[i + 1];
     }
-    if (!path || !board) {
+    if (!origin.program || !origin.board) {
         fprintf(stderr, "usage: player --program FILE --board FILE\n");
         return 64;
     }
-    program_read(&program, path);
-    begin(argc, argv, board);
-    for (int i = 0; i < program.n_steps;) {
+    program_read(&program, origin.program);
+    int spawned_by = origin.line ? atoi(origin.line) : 0;
+    begin(argc, argv, &origin, spawned_by ? &program.steps[spawned_by - 1] : NULL);
+    for (int i = spawned_by; i < program.n_steps;) {
         if (strcmp(program.steps[i].kind, "fork") == 0) {
             i = play_forked(i);
             continue;

@@ -29,7 +29,10 @@ def one_case(seed, options, caches):
     steps = Generator(f"program {options.family} {seed}", options.length, beyond=options.beyond).draw()
     if around.hosts and "window-hosts" not in options.beyond:
         steps = [step for step in steps if step.kind != "window"]
-    if any(step.kind == "inter" for step in steps) and "inter-monitoring" not in options.beyond:
+    for step in steps if around.hosts and "spawn-hosts" not in options.beyond else ():
+        if step.kind == "spawn":
+            step.words["n"] = 1
+    if any(step.kind in ("inter", "spawn") for step in steps) and "inter-monitoring" not in options.beyond:
         around.mca.pop("pml_monitoring_enable", None)
     return Case(around, steps)
 

@@ -32,7 +32,7 @@ SOURCES = os.environ.get("srcdir") or os.path.dirname(os.path.dirname(HERE))
 BUILT = os.environ.get("builddir") or os.path.join(SOURCES, "_build")
 PLAYER = os.path.join(BUILT, "tests", "programs", "player")
 NETHOSTS = os.path.join(SOURCES, "nethosts", "nethosts")
-THREADS, ITERATIONS = 8, 1024  # as places.h and program.h have them
+PROCESSES, THREADS, ITERATIONS = 64, 8, 1024  # as places.h and program.h have them
 # A program that stands still for so many seconds hangs: of a machine that has nothing else to do.
 PATIENCE = float(os.environ.get("NICBARR_PATIENCE", "60"))
 
@@ -165,14 +165,9 @@ def environment(around):
     return result
 
 
-def positions(board, np):
+def positions(board):
     with open(board, "rb") as file:
-        data = file.read()
-    result = []
-    for rank in range(np):
-        at = rank * THREADS * 8
-        result.append(struct.unpack_from(f"{THREADS}q", data, at) if len(data) >= at + THREADS * 8 else (0,) * THREADS)
-    return result
+        return list(struct.iter_unpack(f"{THREADS}q", file.read()))
 
 
 def stop(process):
@@ -197,7 +192,7 @@ def speed():
     return max(0.2, processors / max(processors, running))
 
 
-def watch(process, board, np):
+def watch(process, board):
     """Until it ends (True) or stands still (False)."""
     last, stood, pause = None, 0.0, 0.02
     while True:
@@ -207,16 +202,16 @@ def watch(process, board, np):
             return True
         except subprocess.TimeoutExpired:
             pause = min(0.5, pause * 1.5)
-        now = positions(board, np)
+        now = positions(board)
         stood = 0.0 if now != last else stood + (time.monotonic() - begin) * speed()
         last = now
         if stood > PATIENCE:
             return False
 
 
-def where(steps, board, np):
+def where(steps, board):
     result = []
-    for rank, threads in enumerate(positions(board, np)):
+    for rank, threads in enumerate(positions(board)):
         for thread, position in enumerate(threads):
             line, call = divmod(position, ITERATIONS)
             if position:
@@ -272,23 +267,22 @@ def play(case, keep=None):
         output, cache = os.path.join(scratch, "output"), os.path.join(scratch, "cache.json")
         case.write(program)
         with open(board, "wb") as file:
-            file.write(bytes(64 * THREADS * 8))
+            file.write(bytes(PROCESSES * THREADS * 8))
         if case.surroundings.cache is not None:
             with open(cache, "w") as file:
                 file.writelines(json.dumps(line) + "\n" for line in json.loads(case.surroundings.cache))
         elif keep is None:
             cache = "none"
-        np = case.surroundings.np
         with open(output, "wb") as out:
             process = subprocess.Popen(command(case.surroundings, program, board, cache), stdin=subprocess.DEVNULL,
                                        stdout=out, stderr=subprocess.STDOUT, cwd=scratch, start_new_session=True,
                                        env=environment(case.surroundings))
             try:
-                ended = watch(process, board, np)
+                ended = watch(process, board)
             finally:
                 stop(process)
         with open(output, errors="replace") as file:
             text = file.read()
         if keep and os.path.exists(cache):
             shutil.copy(cache, keep)
-        return Outcome(verdict(process, ended, text), text, where(case.steps, board, np))
+        return Outcome(verdict(process, ended, text), text, where(case.steps, board))

@@ -25,20 +25,24 @@ the words for --with):
                     little larger than a MiB and not contiguous.
   create-group-idup  MPI_Comm_create_group and an MPI_Comm_idup that is outstanding wait for each other
                     now and then, as both look for a number of a communicator.
-  inter-monitoring  MPI_Intercomm_create crashes now and then under coll/monitoring.
+  inter-monitoring  MPI_Intercomm_create crashes now and then under coll/monitoring, and what is spawned or
+                    connects by a port always does.
+  spawn-hosts       MPI_Comm_spawn of processes on several hosts fails in their MPI_Init, where Open MPI
+                    itself chooses the hosts.
+  disconnect-jobs   MPI_Comm_disconnect hangs of what was made of a communicator of several jobs.
 """
 
 import random
 
-PLACES = 24
+PLACES, PROCESSES, SPAWNED = 24, 64, 32  # as places.h has them
+MOST_SPAWNED = 6  # in a program, as each step `spawn` takes a third of a second
 REQUESTS = 16
 ALL_COLLECTIVES = ("barrier", "allreduce", "reduce", "bcast", "allgather", "gather", "scatter")
 REDUCTIONS = ("allreduce", "reduce")
 ROOTED = ("reduce", "bcast", "gather", "scatter")
 BROKEN_BELOW = ("idup-nonblocking", "idup-inter", "free-outstanding", "persistent-freed", "reduce-bottom",
                 "create-group-attributes", "nonblocking-negative", "inter-nonblocking", "inter-monitoring",
-                "window-hosts", "create-group-idup", "window-parts", "own-block")
-CREATIONS = ("dup", "dupinfo", "split", "cgroup", "inter", "merge")
+                "window-hosts", "create-group-idup", "window-parts", "own-block", "spawn-hosts", "disconnect-jobs")
 
 ARITHMETIC = ("MPI_MAX", "MPI_MIN", "MPI_SUM", "MPI_PROD")
 BITS = ("MPI_BAND", "MPI_BOR", "MPI_BXOR")
@@ -87,10 +91,12 @@ class Legal:
 
     def __init__(self, beyond=()):
         self.beyond = beyond  # of BROKEN_BELOW
-        # "parts": the place may hold several communicators
-        self.places = {0: {"inter": False, "attr": False, "idup": None, "parts": False}}
+        # "jobs": its processes are of one job (0), of several that met to make it (1), or it was made of
+        # such a one (2). "parts": the place may hold several communicators.
+        self.places = {0: {"inter": False, "attr": False, "idup": None, "parts": False, "jobs": 0}}
         self.requests = {}  # number: {"c", "kind": i, p, idup or shift, "active"}
         self.threads = 0  # between fork and join
+        self.spawned = set()  # numbers of processes
 
     def of(self, place):
         return [r for r in self.requests.values() if r["c"] == place]
@@ -153,7 +159,7 @@ class Legal:
         request["active"] = False
         if request["kind"] == "idup":
             old = self.places[request["c"]]
-            self.places[request["d"]] = old | {"attr": False, "idup": None}
+            self.places[request["d"]] = old | {"attr": False, "idup": None, "jobs": 2 if old["jobs"] else 0}
             old["idup"] = None
         if request["kind"] != "p":
             del self.requests[number]
@@ -195,8 +201,9 @@ class Legal:
             return False
         old = self.places[s.c]
         kept = s.kind in ("dup", "dupinfo")
+        jobs = 1 if s.kind == "spawn" or (old["jobs"] and s.how == "port") else 2 if old["jobs"] else 0
         self.places[s.d] = {"inter": old["inter"] if kept else inter, "attr": kept and old["attr"], "idup": None,
-                            "parts": old["parts"] or s.kind == "split"}
+                            "parts": old["parts"] or s.kind == "split", "jobs": jobs}
         return True
 
     def _dup(self, s):
@@ -216,6 +223,13 @@ class Legal:
 
     def _inter(self, s):
         return self._make(s, False, True)
+
+    def _spawn(self, s):
+        children = set(range(s.first, s.first + s.n))
+        if children & self.spawned or s.first + s.n > PROCESSES or not self._make(s, False, True):
+            return False
+        self.spawned |= children
+        return True
 
     def _merge(self, s):
         return self._make(s, True, False)
@@ -240,6 +254,9 @@ class Legal:
             return False
         if any(r["kind"] == "p" or (r["kind"] == "i" and "free-outstanding" not in self.beyond)
                for r in self.of(s.c)):
+            return False
+        if s.how == "disconnect" and (self.of(s.c) or (self.places[s.c]["jobs"] == 2
+                                                       and "disconnect-jobs" not in self.beyond)):
             return False
         del self.places[s.c]
         for request in self.of(s.c):
@@ -300,6 +317,7 @@ class Generator:
             "delays": lot.choice((0, 0.1, 0.3)),
             "bursts": lot.choice((1, 8, 60, 60)),
             "windows": lot.random() < 0.15,
+            "jobs": lot.random() < 0.12,
         }
 
     def draw(self):
@@ -426,6 +444,7 @@ class Generator:
             kinds += ["make", "free", "make", "free"]
         kinds += ["idup"] * 3 if flavour["idup"] else []
         kinds += ["inter"] if flavour["inter"] else []
+        kinds += ["spawn", "port"] if flavour["jobs"] else []
         kinds += ["attr"] if flavour["attr"] else []
         kinds += ["shift"] if flavour["shifts"] else []
         kinds += ["window"] if flavour["windows"] else []
@@ -471,8 +490,12 @@ class Generator:
             words["key"] = lot.randint(0, 3)
         self._add(kind, **words)
 
+    def _free(self, place):
+        words = {"how": "disconnect"} if self.flavour["jobs"] and self.lot.random() < 0.5 else {}
+        self._add("free", c=place, **words)
+
     def _draw_free(self):
-        self._add("free", c=self._place())
+        self._free(self._place())
 
     def _draw_idup(self):
         place, request = self._free_place(), self._free_request()
@@ -488,16 +511,32 @@ class Generator:
             self._collective(None, place)
             self._add("free", c=place)
 
-    def _draw_inter(self):
+    def _draw_inter(self, **words):
         place = self._free_place()
         if place is None:
             return
         if self.lot.random() < 0.6:
-            self._add("inter", c=self._place(), d=place, left=self.lot.randint(0, 3))
+            self._add("inter", c=self._place(), d=place, left=self.lot.randint(0, 3), **words)
         else:
             inters = sorted(p for p, what in self.state.places.items() if what["inter"])
             if inters:
-                self._add("merge", c=self.lot.choice(inters), d=place)
+                self._add("merge", c=self.lot.choice(inters), d=place, turned=self.lot.randint(0, 1))
+
+    def _draw_port(self):
+        self._draw_inter(how="port")
+
+    def _draw_spawn(self):
+        lot, place, spawned = self.lot, self._free_place(), self.state.spawned
+        words = {"n": lot.randint(1, 3), "first": SPAWNED + len(spawned), "by": lot.choice((0, 0, 1, *sorted(spawned)))}
+        if place is None or len(spawned) + words["n"] > MOST_SPAWNED:
+            return
+        if self._add("spawn", c=self._place(), d=place, **words) and lot.random() < 0.7:
+            merged = self._free_place()
+            if merged is not None and self._add("merge", c=place, d=merged, turned=lot.randint(0, 1)):
+                for _ in range(lot.randint(0, 6)):
+                    self._collective(None, merged)
+                if lot.random() < 0.5:
+                    self._free(place)
 
     def _draw_attr(self):
         self._add("attr", c=self._place())

@@ -111,7 +111,7 @@ class Shrinker:
     def simpler_steps(self):
         """Words that are not needed go, numbers become small."""
         for at in range(len(self.best.steps)):
-            for word in ("slow", "spin", "freed", "walk", "side", "send", "recv", "inplace", "order", "type"):
+            for word in ("slow", "spin", "freed", "walk", "side", "send", "recv", "inplace", "order", "turned", "type"):
                 self.change(at, word, None)
             for word in ("times", "n"):
                 for value in (1, 2, 4, 8, 16):
