@@ -2,8 +2,14 @@
 /* The modex by way of PMIx; see modex.h. */
 #include "ompi/modex.h"
 
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
+
+/* What a process has published was there before its MPI_Init ended, so a time after which it cannot
+ * come any more can be a generous one. */
+enum { WAITED_SECONDS = 30 };
 
 int nicbarr_modex_put(const mca_base_component_t *component, const void *data, size_t bytes)
 {
@@ -14,24 +20,152 @@ int nicbarr_modex_put(const mca_base_component_t *component, const void *data, s
 
 #if OMPI_MAJOR_VERSION == 4
 
-static int receive(const mca_base_component_t *component, const opal_process_name_t *peer,
-                   uint8_t **data, size_t *bytes)
+/* What this node's server has. */
+static void look_up(const opal_process_name_t *peer, const char *key, uint8_t **data, size_t *bytes)
 {
     int rc;
-    OPAL_MODEX_RECV(rc, component, peer, data, bytes);
-    return rc;
+    opal_byte_object_t *object = NULL;
+    OPAL_MODEX_RECV_VALUE_IMMEDIATE(rc, key, peer, &object, OPAL_BYTE_OBJECT);
+    if (OPAL_SUCCESS == rc) {
+        *data = object->bytes;
+        *bytes = (size_t)object->size;
+        free(object);
+    }
+}
+
+/* As mpirun names the nodes; NULL: not known here. */
+static char *node_of(const opal_process_name_t *process)
+{
+    int rc;
+    char *node = NULL;
+    OPAL_MODEX_RECV_VALUE_OPTIONAL(rc, OPAL_PMIX_HOSTNAME, process, &node, OPAL_STRING);
+    return OPAL_SUCCESS == rc ? node : NULL;
+}
+
+/* What this node's server does not have of such a process does not exist: the process has published
+ * all before the start-up fence, if there was one. */
+static bool has_told_this_node(const opal_process_name_t *peer)
+{
+    char *here = node_of(OMPI_PROC_MY_NAME), *there = node_of(peer);
+    const bool same = NULL != here && NULL != there && 0 == strcmp(here, there);
+    free(here);
+    free(there);
+    return same && !opal_pmix_base_async_modex;
+}
+
+/* To the peer's server. Belongs to its asker and to PMIx; whoever of them is last frees it. */
+struct question {
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    bool answered, left;
+    char *key; /* PMIx reads it until it answers */
+    uint8_t *data;
+    size_t bytes;
+};
+
+static struct question *make_question(const char *key)
+{
+    struct question *question = calloc(1, sizeof(*question));
+    if (NULL != question) {
+        pthread_condattr_t steady;
+        pthread_condattr_init(&steady);
+        pthread_condattr_setclock(&steady, CLOCK_MONOTONIC);
+        pthread_cond_init(&question->changed, &steady);
+        pthread_condattr_destroy(&steady);
+        pthread_mutex_init(&question->lock, NULL);
+        question->key = strdup(key);
+    }
+    return question;
+}
+
+static void free_question(struct question *question)
+{
+    pthread_mutex_destroy(&question->lock);
+    pthread_cond_destroy(&question->changed);
+    free(question->key);
+    free(question->data);
+    free(question);
+}
+
+/* In PMIx's thread. */
+static void answer(int status, opal_value_t *value, void *asked)
+{
+    struct question *question = asked;
+    pthread_mutex_lock(&question->lock);
+    if (OPAL_SUCCESS == status && NULL != value && OPAL_BYTE_OBJECT == value->type) {
+        question->data = value->data.bo.bytes;
+        question->bytes = (size_t)value->data.bo.size;
+        value->data.bo.bytes = NULL; /* the question's now */
+    }
+    question->answered = true;
+    const bool last = question->left;
+    pthread_cond_signal(&question->changed);
+    pthread_mutex_unlock(&question->lock);
+    if (last) {
+        free_question(question);
+    }
+}
+
+/* True: there is an answer. */
+static bool wait_for_answer(struct question *question)
+{
+    struct timespec end;
+    clock_gettime(CLOCK_MONOTONIC, &end);
+    end.tv_sec += WAITED_SECONDS;
+    pthread_mutex_lock(&question->lock);
+    while (!question->answered &&
+           0 == pthread_cond_timedwait(&question->changed, &question->lock, &end)) {
+    }
+    const bool answered = question->answered;
+    question->left = !answered;
+    pthread_mutex_unlock(&question->lock);
+    return answered;
+}
+
+/* For a process that runs there is an answer, at once where it is on another node. For one that has
+ * ended there is none. (Its data need not be asked for: the PML has fetched all that it published,
+ * when it learned of that process.) */
+static void ask(const opal_process_name_t *peer, const char *key, uint8_t **data, size_t *bytes)
+{
+    struct question *question = make_question(key);
+    if (NULL == question) {
+        return;
+    }
+    const bool under_way =
+        NULL != question->key &&
+        OPAL_SUCCESS == opal_pmix.get_nb(peer, question->key, NULL, answer, question);
+    if (under_way && !wait_for_answer(question)) {
+        return; /* it is freed when the answer comes */
+    }
+    *data = question->data;
+    *bytes = question->bytes;
+    question->data = NULL; /* the caller's now */
+    free_question(question);
+}
+
+static void receive(const mca_base_component_t *component, const opal_process_name_t *peer,
+                    uint8_t **data, size_t *bytes)
+{
+    char *key = mca_base_component_to_string(component);
+    if (NULL == key) {
+        return;
+    }
+    look_up(peer, key, data, bytes);
+    if (NULL == *data && NULL != opal_pmix.get_nb && !has_told_this_node(peer)) {
+        ask(peer, key, data, bytes);
+    }
+    free(key);
 }
 
 #else
 
 /* PMIx_Get() asks the peer's server, which waits until the peer publishes the data: for ever, where
- * the peer lacks the component. What the peer has was published before MPI_Init's fence, so a time
- * after which it cannot come any more can be a generous one. (With PMIX_IMMEDIATE some processes
- * are told that there is no data a moment before others receive it.) */
-static int receive(const mca_base_component_t *component, const opal_process_name_t *peer,
-                   uint8_t **data, size_t *bytes)
+ * the peer lacks the component. (With PMIX_IMMEDIATE some processes are told that there is no data
+ * a moment before others receive it.) */
+static void receive(const mca_base_component_t *component, const opal_process_name_t *peer,
+                    uint8_t **data, size_t *bytes)
 {
-    int seconds = 30;
+    int seconds = WAITED_SECONDS;
     char *key = mca_base_component_to_string(component);
     pmix_proc_t process;
     pmix_info_t timeout;
@@ -50,7 +184,6 @@ static int receive(const mca_base_component_t *component, const opal_process_nam
     if (NULL != value) {
         PMIX_VALUE_RELEASE(value);
     }
-    return rc;
 }
 
 #endif
@@ -60,8 +193,8 @@ size_t nicbarr_modex_get(const mca_base_component_t *component, const opal_proce
 {
     uint8_t *got = NULL;
     size_t bytes = 0;
-    const int rc = receive(component, peer, &got, &bytes);
-    if (0 != rc || NULL == got || bytes > room) {
+    receive(component, peer, &got, &bytes);
+    if (NULL == got || bytes > room) {
         bytes = 0;
     }
     if (0 != bytes) {

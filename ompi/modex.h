@@ -17,8 +17,8 @@
 int nicbarr_modex_put(const mca_base_component_t *component, const void *data, size_t bytes);
 
 /* Read what `peer` told: at most `room` bytes, into `data`. Returns how many; 0 if it told nothing,
- * or more than that. May wait for a peer that is still starting, and with Open MPI 5.0 half a
- * minute for one on another node that told nothing. */
+ * or more than that. May wait for a peer that is still starting, and half a minute for one on
+ * another node that told nothing (with Open MPI 4.1 only if it has ended). */
 size_t nicbarr_modex_get(const mca_base_component_t *component, const opal_process_name_t *peer,
                          void *data, size_t room);
 
