@@ -114,32 +114,37 @@ void nicbarr_cache_writer_add(struct nicbarr_cache_addition *addition)
     }
 }
 
-/* The first file that is yet to be written; false: there is none. */
-static bool unwritten(char path[PATH_MAX])
+static bool is_writing(void)
 {
-    struct nicbarr_cache_place place = {.path = ""};
     pthread_mutex_lock(&queue.lock);
     const bool writing = queue.writing;
+    pthread_mutex_unlock(&queue.lock);
+    return writing;
+}
+
+/* It takes too long: name the first file that is yet to be written. */
+static void give_up(void)
+{
+    struct nicbarr_cache_place place = {.path = ""};
+    struct myr_error error;
+    pthread_mutex_lock(&queue.lock);
     const char *list = NULL == queue.first ? "" : queue.first->list;
     while ('\0' == place.path[0] && nicbarr_cache_next_place(&list, &place)) {
     }
     pthread_mutex_unlock(&queue.lock);
-    memcpy(path, place.path, sizeof(place.path));
-    return writing;
+    myr_write_error(&error, MYR_ERR_FULL, 0, "that takes more than %d ms", (int)LONGEST_MS);
+    nicbarr_cache_trouble_note(&nicbarr_cache_writer_trouble, place.path, &error);
 }
 
 void nicbarr_cache_writer_close(void)
 {
     const struct timespec moment = {.tv_nsec = 200000};
-    char path[PATH_MAX];
-    struct myr_error error;
-    bool writing = unwritten(path);
+    bool writing = is_writing();
     for (int left = LONGEST_MS * 5; writing && left > 0; --left) {
         (void)nanosleep(&moment, NULL);
-        writing = unwritten(path);
+        writing = is_writing();
     }
     if (writing) {
-        myr_write_error(&error, MYR_ERR_FULL, 0, "that takes more than %d ms", (int)LONGEST_MS);
-        nicbarr_cache_trouble_note(&nicbarr_cache_writer_trouble, path, &error);
+        give_up();
     }
 }
