@@ -15,6 +15,7 @@
 #include <time.h>
 
 #include "coll_nicbarr/coll_nicbarr.h"
+#include "coll_nicbarr/data/classes.h"
 #include "coll_nicbarr/digest.h"
 #include "coll_nicbarr/files/cache_file.h"
 #include "coll_nicbarr/files/cache_writer.h"
@@ -151,6 +152,8 @@ bool nicbarr_cache_read(const struct nicbarr_shape *shape, const char *what,
 
 /* A contest whose result is provisional is never sure alone, whatever its few rounds say. */
 static const double most_provisional = 0.9;
+
+_Static_assert((int)NICBARR_CLASS_TEXT <= (int)NICBARR_CACHE_WHAT, "what was measured fits");
 
 /* Without memory it is not kept. */
 static void add(const struct nicbarr_shape *shape, const char *what,
