@@ -16,7 +16,6 @@
 #include "coll_nicbarr/declining.h"
 #include "coll_nicbarr/files/report.h"
 #include "coll_nicbarr/layout.h"
-#include "coll_nicbarr/lower.h"
 #include "coll_nicbarr/members.h"
 
 /* Bytes for `choice`, or, where that is open or may be challenged, for every candidate. */
