@@ -132,24 +132,26 @@ sanitized_job() { # PROCESSES PROGRAM...
     ln -sf "$top"/_build-asan/*/.libs/mca_*.so "$logs/components/"
     ASAN_OPTIONS=detect_leaks=0 OMPI_MCA_mca_base_component_path=$logs/components:SYSTEM_DEFAULT \
         OMPI_MCA_coll_nicbarr_cache=none OMPI_MCA_coll_nicbarr_report=$logs/asan.json \
-        timeout 300 mpirun -np "$1" "${messages[@]}" "_build-asan/tests/mpi/$2" "${@:3}"
+        timeout 300 mpirun -np "$1" "${messages[@]}" "_build-asan/tests/$2" "${@:3}"
 }
 sanitized_jobs() {
-    local messages=()
+    local messages=() flavour
     # shellcheck disable=SC2046 # words
-    step "sanitized build for jobs" asan_build all $(listed mpi_programs) || return
-    step "sanitized ledger" sanitized_job 3 barrier_ledger --iterations 3000
-    step "sanitized shapes" sanitized_job 4 barrier_shapes
-    step "sanitized ibarrier" sanitized_job 3 ibarrier
-    step "sanitized freed" sanitized_job 3 ibarrier --freed
-    step "sanitized threads" sanitized_job 2 threads
-    step "sanitized data" sanitized_job 3 data --steps 300
-    step "sanitized progress" sanitized_job 3 progress
+    step "sanitized build for jobs" asan_build all $(listed mpi_programs) tests/programs/player || return
+    step "sanitized ledger" sanitized_job 3 mpi/barrier_ledger --iterations 3000
+    step "sanitized shapes" sanitized_job 4 mpi/barrier_shapes
+    step "sanitized ibarrier" sanitized_job 3 mpi/ibarrier
+    step "sanitized freed" sanitized_job 3 mpi/ibarrier --freed
+    for flavour in '{}' '{"threads": true}'; do
+        tests/programs/run.sh draw "$logs/asan.program" "$RANDOM" --length 300 --flavour "$flavour" &&
+            step "sanitized data, $flavour" sanitized_job 3 programs/player --program "$logs/asan.program"
+    done
+    step "sanitized progress" sanitized_job 3 mpi/progress
     messages=(--mca pml ob1 --mca btl "myr,self")
-    step "sanitized messages" sanitized_job 3 pt2pt --rounds 1
-    step "sanitized windows" sanitized_job 3 windows
+    step "sanitized messages" sanitized_job 3 mpi/pt2pt --rounds 1
+    step "sanitized windows" sanitized_job 3 mpi/windows
     messages=(--mca pml cm --mca mtl myr --mca mtl_myr_runner 1)
-    step "sanitized matching" sanitized_job 3 matching --rounds 3 --truncate
+    step "sanitized matching" sanitized_job 3 mpi/matching --rounds 3 --truncate
 }
 
 # The members of a group as threads of one process, so that ThreadSanitizer sees what they share.

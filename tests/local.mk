@@ -6,7 +6,6 @@ mpi_programs = \
     tests/mpi/barrier_shapes \
     tests/mpi/ibarrier \
     tests/mpi/progress \
-    tests/mpi/threads \
     tests/mpi/soak \
     tests/mpi/killed \
     tests/mpi/overdue \
@@ -16,9 +15,6 @@ mpi_programs = \
     tests/mpi/cputime \
     tests/mpi/pvars \
     tests/mpi/watched \
-    tests/mpi/data \
-    tests/mpi/user_ops \
-    tests/mpi/persistent \
     tests/mpi/short_job \
     tests/mpi/matching \
     tests/mpi/statuses \
@@ -45,9 +41,6 @@ tests_mpi_ibarrier_LDADD = $(MPI_LIBS)
 tests_mpi_progress_SOURCES = tests/mpi/progress.c $(mpi_common)
 tests_mpi_progress_CFLAGS = $(mpi_cflags)
 tests_mpi_progress_LDADD = $(MPI_LIBS)
-tests_mpi_threads_SOURCES = tests/mpi/threads.c $(mpi_common)
-tests_mpi_threads_CFLAGS = $(mpi_cflags)
-tests_mpi_threads_LDADD = $(MPI_LIBS)
 tests_mpi_soak_SOURCES = tests/mpi/soak.c $(mpi_common)
 tests_mpi_soak_CFLAGS = $(mpi_cflags)
 tests_mpi_soak_LDADD = $(MPI_LIBS)
@@ -75,15 +68,6 @@ tests_mpi_pvars_LDADD = $(MPI_LIBS)
 tests_mpi_watched_SOURCES = tests/mpi/watched.c $(mpi_common)
 tests_mpi_watched_CFLAGS = $(mpi_cflags)
 tests_mpi_watched_LDADD = $(MPI_LIBS)
-tests_mpi_data_SOURCES = tests/mpi/data.c tests/mpi/data_types.h tests/mpi/data_types.c $(mpi_common)
-tests_mpi_data_CFLAGS = $(mpi_cflags)
-tests_mpi_data_LDADD = $(MPI_LIBS) -lm
-tests_mpi_user_ops_SOURCES = tests/mpi/user_ops.c $(mpi_common)
-tests_mpi_user_ops_CFLAGS = $(mpi_cflags)
-tests_mpi_user_ops_LDADD = $(MPI_LIBS)
-tests_mpi_persistent_SOURCES = tests/mpi/persistent.c tests/mpi/data_types.h tests/mpi/data_types.c $(mpi_common)
-tests_mpi_persistent_CFLAGS = $(mpi_cflags)
-tests_mpi_persistent_LDADD = $(MPI_LIBS) -lm
 tests_mpi_short_job_SOURCES = tests/mpi/short_job.c $(mpi_common)
 tests_mpi_short_job_CFLAGS = $(mpi_cflags)
 tests_mpi_short_job_LDADD = $(MPI_LIBS)
@@ -123,7 +107,7 @@ tests_programs_player_SOURCES = tests/programs/player.c \
     tests/programs/places.h tests/programs/places.c \
     tests/programs/layout.h tests/programs/layout.c \
     tests/programs/collective.h tests/programs/collective.c \
-    tests/mpi/data_types.h tests/mpi/data_types.c $(mpi_common)
+    tests/programs/data_types.h tests/programs/data_types.c $(mpi_common)
 tests_programs_player_CFLAGS = $(mpi_cflags)
 tests_programs_player_LDADD = $(MPI_LIBS) -lm
 
@@ -234,7 +218,7 @@ TESTS += $(component_tests) $(below_tests) $(machine_tests)
 EXTRA_DIST += tests/parts tests/again.sh tests/tap.sh tests/style.sh tests/layers.py $(component_tests) $(below_tests) $(machine_tests) tests/component/common.sh tests/rewrite_cache.sh tests/chroot.sh tests/debian13.sh tests/packages.sh tests/rpm.sh tests/tarball.sh tests/processors.sh tests/musl.sh tests/unit/emulated.c \
     tests/component/verbs_common.sh tests/component/verbs_kernels.sh tests/component/verbs_many.sh \
     tests/fetched tests/machines/machines tests/machines/inside tests/machines/launching.sh tests/machines/monitor \
-    tests/component/hosts_common.sh tests/component/random_common.sh tests/component/playing_common.sh tests/component/carried_common.sh tests/component/traced_common.sh \
+    tests/component/hosts_common.sh tests/component/random_common.sh tests/component/drawn_common.sh tests/component/playing_common.sh tests/component/carried_common.sh tests/component/traced_common.sh \
     tests/component/messages_common.sh tests/component/odd_common.sh \
     tests/component/inside.sh tests/component/programs_common.sh \
     tests/mpi/mpi4py_same.py tests/mpi/run_broken.sh tests/mpi/run_killed.sh

@@ -1,13 +1,16 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # What the test scripts share whose jobs have collectives that carry data between hosts; to be sourced after
-# common.sh and `seed` and `data_patience` (seconds) are set.
+# common.sh and `seed` is set.
 # shellcheck shell=bash disable=SC2154
 
-# Collectives that carry data by nicbarr, and the program that checks each bit of them.
+# shellcheck source=tests/component/drawn_common.sh
+. "$(dirname "${BASH_SOURCE[0]}")/drawn_common.sh"
+
+# Collectives that carry data by nicbarr, and a program that checks each bit of them.
 reductions=(--mca coll_nicbarr_allreduce exchange --mca coll_nicbarr_reduce exchange)
 ours=("${reductions[@]}" --mca coll_nicbarr_bcast ring --mca coll_nicbarr_allgather exchange
     --mca coll_nicbarr_gather exchange --mca coll_nicbarr_scatter ring)
-data=("$programs/data" --seed "$seed" --bits 1024 --any-ireduce 1 --watchdog "$data_patience")
+drawn data --length $((60 * ${longer:-1})) --first 2 --ours hosts
 
 carried() { # HOSTS SCHEDULE@NIC COLLECTIVE...: all of them
     local collective

@@ -4,11 +4,22 @@
 # the right bits, whoever plays them, whoever is late, and in the order of combining that nicbarr promises. Where
 # nicbarr does not play them, Open MPI's own functions do.
 #
-# NICBARR_DATA_LONGER=N makes each game N times as long.
+# NICBARR_DATA_LONGER=N makes each program N times as long.
 . "$(dirname "$0")/common.sh"
 . "$(dirname "$0")/hosts_common.sh"
+. "$(dirname "$0")/drawn_common.sh"
 longer=${NICBARR_DATA_LONGER:-1}
-data=("$programs/data" --seed "$seed" --watchdog "$((${watchdog:-300} - 10))")
+length=(--length $((200 * longer)))
+bits=("${length[@]}" --ours node --first 10)
+own_operations='"own": true, "collectives": ["allreduce", "reduce"]'
+drawn data "${length[@]}" --first 10
+drawn in_order "${bits[@]}" --flavour '{"collectives": ["allreduce", "allreduce", "reduce", "bcast", "allgather", "gather", "scatter"]}'
+drawn threads "${bits[@]}" --flavour '{"threads": true}'
+drawn any_threads "${length[@]}" --flavour '{"threads": true}'
+drawn operations "${bits[@]}" --flavour "{$own_operations}"
+drawn operations_in_threads "${bits[@]}" --flavour "{$own_operations, \"threads\": true}"
+drawn persistent "${length[@]}" --first 10 --flavour '{"hows": "bp"}'
+drawn persistent_kept "${bits[@]}" --flavour '{"hows": "bip"}'
 played_by() { # ALLREDUCE REDUCE BCAST GATHERINGS SCATTER
     echo "--mca coll_nicbarr_allreduce $1 --mca coll_nicbarr_reduce $2 --mca coll_nicbarr_bcast $3" \
         "--mca coll_nicbarr_allgather $4 --mca coll_nicbarr_gather $4" \
@@ -17,72 +28,58 @@ played_by() { # ALLREDUCE REDUCE BCAST GATHERINGS SCATTER
 read -ra ours < <(played_by exchange exchange ring exchange ring)
 read -ra own < <(played_by openmpi openmpi openmpi openmpi openmpi)
 soon=(--mca coll_nicbarr_tune_after 5) # calls
-steps() { echo --steps $(($1 * longer / $2)); } # OF-ONE-PROCESS PROCESSES
 passes() { job "$@" && said "^ok"; }
 
 # ---- nicbarr's from the first call on, in the order that it promises
 
 for processes in 1 2 3 4 5 6 7 8 12 16 17; do
-    # shellcheck disable=SC2046 # words
-    check "$processes processes, bit by bit" passes "$processes" "${ours[@]}" "${data[@]}" \
-        --bits 1024 $(steps 900 "$processes")
+    check "$processes processes, bit by bit" passes "$processes" "${ours[@]}" "${in_order[@]}"
+    check "the program's operations" passes "$processes" "${ours[@]}" "${operations[@]}"
+    check "persistent ones" passes "$processes" "${ours[@]}" "${persistent_kept[@]}"
 done
-check "threads with communicators of their own" passes 3 "${ours[@]}" "${data[@]}" --bits 1024 \
-    --threads 4 --steps $((80 * longer))
-
-# ---- operations and types of the program
-
-user_ops=("$programs/user_ops" --seed "$seed" --watchdog "$((${watchdog:-300} - 10))" --steps "$((100 * longer))")
-for processes in 1 2 3 4 5 6 7 8 13 16 17; do
-    check "$processes processes, the program's operations" passes "$processes" "${ours[@]}" "${user_ops[@]}" --bits
+for processes in 2 3 4 9; do
+    check "$processes processes, threads with communicators of their own" passes "$processes" "${ours[@]}" "${threads[@]}"
 done
-check "... in threads, with a lock of the program" passes 3 "${ours[@]}" "${user_ops[@]}" --bits --threads 3
-check "... chosen by measuring" passes 4 "${soon[@]}" "${user_ops[@]}"
-check "... Open MPI's own" passes 3 "${own[@]}" "${user_ops[@]}"
+check "the program's operations in threads, with a lock of the program" passes 3 "${ours[@]}" "${operations_in_threads[@]}"
+check "... chosen by measuring" passes 4 "${soon[@]}" "${operations[@]}"
 
 # ---- persistent ones
 
-persistent=("$programs/persistent" --seed "$seed" --watchdog "$((${watchdog:-300} - 10))")
-for processes in 1 2 3 5 8 13; do
-    # shellcheck disable=SC2046
-    check "$processes processes, persistent ones" passes "$processes" "${ours[@]}" "${persistent[@]}" \
-        --bits 1024 --ours $(steps 600 "$processes")
-done
-check "... with no more said" passes 4 "${soon[@]}" "${persistent[@]}" --steps $((60 * longer))
-check "... Open MPI's own" passes 3 "${own[@]}" "${persistent[@]}" --steps $((60 * longer))
-check "... give their memory back" passes 4 "${ours[@]}" --mca coll_nicbarr_memory 2 "${persistent[@]}" \
-    --bits 1024 --ours --requests 6 --steps 1000
-check "... no room for all of them" passes 4 "${ours[@]}" --mca coll_nicbarr_memory 1 "${persistent[@]}" \
-    --requests 300 --steps $((60 * longer))
+check "persistent ones with no more said" passes 4 "${soon[@]}" "${persistent[@]}"
+check "... Open MPI's own" passes 3 "${own[@]}" "${persistent[@]}"
+# Each of some turns makes some of each collective, plays them and frees them. (Open MPI's own would not outlive
+# the type and the operation.)
+made() { # TURNS TIMES WORDS COLLECTIVE...
+    local turn what
+    for turn in $(seq "$1"); do
+        for what in "${@:4}"; do
+            printf "$turn %s r=0\n" "coll what=$what how=p c=0 times=$2 n=12 $3" \
+                start wait start wait rfree
+        done
+    done
+}
+written many_made < <(made 200 2 \
+    "type=two-numbers-of-a-user op=composition-of-maps send=G recv=G kept=1" allreduce reduce bcast allgather gather scatter)
+check "... give their memory back" passes 4 "${ours[@]}" --mca coll_nicbarr_memory 2 "${many_made[@]}"
+written crowd < <(made 20 300 "type=MPI_INT op=MPI_MAX" allreduce)
+check "... no room for all of them" passes 4 "${ours[@]}" --mca coll_nicbarr_memory 1 "${crowd[@]}"
 unsaid() { ! said "$1"; }
 check "... but for all else" unsaid "Open MPI's own"
 
 # ---- chosen by measuring, and Open MPI's own
 
 for processes in 2 3 4 7; do
-    # shellcheck disable=SC2046
     check "$processes processes, chosen by measuring" passes "$processes" "${soon[@]}" \
-        --mca coll_nicbarr_verbose 1 "${data[@]}" $(steps 900 "$processes")
-    for call in "MPI_Allreduce up to" "MPI_Reduce.* up to" "MPI_Bcast.* up to" "MPI_Bcast.* up to 32768" \
-        "MPI_Allgather up to" "MPI_Gather.* up to" "MPI_Scatter.* up to" "MPI_Scatter.* up to 32768"; do
+        --mca coll_nicbarr_verbose 1 "${data[@]}"
+    for call in "MPI_Allreduce up to" "MPI_Reduce.* up to" "MPI_Bcast.* up to" "MPI_Bcast.* up to [0-9]\{5,\}" \
+        "MPI_Allgather up to" "MPI_Gather.* up to" "MPI_Scatter.* up to" "MPI_Scatter.* up to [0-9]\{5,\}"; do
         check "$call ... was measured" said "$call .* (measured"
     done
 done
-check "threads, chosen by measuring" passes 2 "${soon[@]}" "${data[@]}" --threads 4 \
-    --steps $((80 * longer))
-check "Open MPI's own" passes 4 "${own[@]}" "${data[@]}" --steps $((150 * longer))
-
-# ---- the same bits in each run, wherever the processes are
-
-digest() { # MPIRUN-OPTION...
-    job 5 "${ours[@]}" "$@" "${data[@]}" --bits 1024 --digest && said "^ok" &&
-        sed -n 's/^digest //p' "$scratch/out" >> "$scratch/digests"
-}
-one_digest() { [ "$(sort "$scratch/digests" | uniq -c | awk '{ print $1 }')" = 3 ]; }
-check "rounded sums" digest --bind-to none
-check "bound to processors" digest --bind-to core:overload-allowed
-check "with barriers of another kind" digest --mca coll_nicbarr_algorithm tree:4
-check "have the same bits" one_digest
+check "threads, chosen by measuring" passes 2 "${soon[@]}" "${any_threads[@]}"
+check "Open MPI's own" passes 4 "${own[@]}" "${data[@]}"
+check "bit by bit, bound to processors" passes 5 "${ours[@]}" --bind-to core:overload-allowed "${in_order[@]}"
+check "bit by bit, with barriers of another kind" passes 5 "${ours[@]}" --mca coll_nicbarr_algorithm tree:4 "${in_order[@]}"
 
 # ---- wrong programs
 
@@ -96,10 +93,10 @@ stopped() {
     local until=$scratch/until rank ranks job
     rm -f "$until"
     : > "$scratch/out"
-    mpirun -np 4 "${ours[@]}" "${data[@]}" --bits 1024 --steps 20 --until "$until" > "$scratch/out" 2>&1 &
+    mpirun -np 4 "${ours[@]}" "${in_order[@]}" --until "$until" > "$scratch/out" 2>&1 &
     job=$!
     until said "under way" || ! kill -0 "$job" 2> /dev/null; do sleep 0.05; done
-    mapfile -t ranks < <(pgrep -P "$job" -x data)
+    mapfile -t ranks < <(pgrep -P "$job" -x player)
     [ ${#ranks[@]} = 4 ] || return 1
     for rank in "${ranks[@]}"; do
         kill -STOP "$rank" || return 1
@@ -123,29 +120,35 @@ no_room() { # COLLECTIVE
 }
 no_pieces() { said_once "nicbarr: MPI_[BS][a-z]* of more than 512 bytes on .* stays Open MPI's own: half of .*coll_nicbarr_memory"; }
 crowded=(--mca coll_nicbarr_memory 1)
-many=(--dups 400 --steps 100)
+# So many communicators, and one of each collective on them.
+dups() { # COUNT
+    local i what
+    for i in $(seq "$1"); do
+        echo "$i dup c=0 d=$i"
+        for what in allreduce reduce bcast allgather gather scatter; do
+            echo "$i coll what=$what how=b c=$i type=MPI_INT op=MPI_MAX n=1"
+        done
+        echo "$i coll what=bcast how=b c=$i type=MPI_INT n=8128"
+        echo "$i coll what=scatter how=b c=$i type=MPI_INT n=2033"
+    done
+}
+written many < <(dups 400)
+written some < <(dups 8)
 for ways in "MPI_Allreduce exchange openmpi openmpi openmpi openmpi" "MPI_Reduce openmpi exchange openmpi openmpi openmpi" \
     "MPI_Allgather openmpi openmpi openmpi exchange openmpi" "MPI_Bcast openmpi openmpi ring openmpi openmpi" \
     "MPI_Scatter openmpi openmpi openmpi openmpi ring"; do
     # shellcheck disable=SC2086 # words
     set -- $ways
     # shellcheck disable=SC2046
-    check "no room for all $1" passes 4 "${crowded[@]}" $(played_by "${@:2}") "${data[@]}" "${many[@]}"
+    check "no room for all $1" passes 4 "${crowded[@]}" $(played_by "${@:2}") "${many[@]}"
     check "says so once" no_room "$1"
 done
 check "says so of large broadcasts" no_pieces
-check "room for large broadcasts on some communicators" passes 4 --mca coll_nicbarr_memory 6 "${ours[@]}" \
-    "${data[@]}" --dups 8 --steps 100
+check "room for large broadcasts on some communicators" passes 4 --mca coll_nicbarr_memory 6 "${ours[@]}" "${some[@]}"
 check "says so of the others" no_pieces
 
-# ---- and the test itself: it finds what is wrong, each time (few sums are of numbers that are rounded)
+# ---- and the test itself: Open MPI's own combine in another order
 
-for spoil in order chunk stale send; do
-    check "it finds it: $spoil" env NICBARR_TEST_BREAK=1 bash -c "'$srcdir/tests/mpi/run_broken.sh' 4 \
-        '$programs/data' --bits 1024 --spoil $spoil --seed $seed > '$scratch/out' 2>&1"
-done
-check "it finds it: persistent ones" env NICBARR_TEST_BREAK=1 bash -c "'$srcdir/tests/mpi/run_broken.sh' 3 \
-    '$programs/persistent' --seed $seed > '$scratch/out' 2>&1"
-check "it finds it: an operation that does nothing" env NICBARR_TEST_BREAK=50 bash -c \
-    "'$srcdir/tests/mpi/run_broken.sh' 4 '$programs/user_ops' --seed $seed > '$scratch/out' 2>&1"
+other_bits() { ! passes 5 "${own[@]}" "${in_order[@]}" && said "FAIL.*the result"; }
+check "another order is found" other_bits
 finish

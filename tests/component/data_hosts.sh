@@ -4,20 +4,27 @@
 # each schedule, in any placement, by soft NICs and by kernels, over a bad network, with processes that are late;
 # reductions give the same bits as on one node.
 #
-# NICBARR_DATA_LONGER=N makes each game N times as long.
+# NICBARR_DATA_LONGER=N makes each program N times as long.
 . "$(dirname "$0")/common.sh"
 . "$(dirname "$0")/hosts_common.sh"
 longer=${NICBARR_DATA_LONGER:-1}
 # Open MPI 5.0.7's coll/han gives wrong results of MPI_Allgather, also without nicbarr, where several
 # processes are on a host and the types of both sides differ.
 is_open_mpi 4 || export OMPI_MCA_coll=^han
-data_patience=$((${watchdog:-300} - 10))
+patience_of_programs=$((${watchdog:-300} - 10))
 # shellcheck source=tests/component/carried_common.sh
 . "$(dirname "$0")/carried_common.sh"
 soft=(--mca coll_nicbarr_verbose 1 --mca coll_nicbarr_nic soft)
 reductions=("${soft[@]}" "${reductions[@]}")
 ours=("${soft[@]}" "${ours[@]}")
-mismatched=("$programs/mismatched" --hosts --watchdog "$data_patience")
+mismatched=("$programs/mismatched" --hosts --watchdog "$patience_of_programs")
+usual=(--length $((40 * longer)) --first 10)
+drawn any "${usual[@]}"
+drawn persistent "${usual[@]}" --ours hosts --flavour '{"hows": "bip"}'
+written any_persistent < <(for what in allreduce reduce bcast allgather gather scatter; do
+    printf "1 %s r=0\n" "coll what=$what how=p c=0 type=MPI_INT op=MPI_MAX n=2 times=2" start wait start wait rfree
+done)
+drawn operations "${usual[@]}" --ours hosts --flavour '{"own": true, "collectives": ["allreduce", "reduce"]}'
 handed_on() { carried "$@" Bcast Scatter; } # HOSTS SCHEDULE@NIC
 
 did() { grep -qE "^switch: .* $1 [1-9]" "$scratch/out"; }
@@ -30,7 +37,7 @@ for game in "2 1 pairwise" "3 2 tree:2" "4 1 dissemination:1" "2 3 dissemination
     # shellcheck disable=SC2086 # words
     set -- $game
     check "$1 hosts with $2 processes each, $3, bit by bit" on_hosts "$1" "$2" "${ours[@]}" \
-        --mca coll_nicbarr_algorithm "$3" "${data[@]}" --steps $((240 * longer / ($1 * $2)))
+        --mca coll_nicbarr_algorithm "$3" "${data[@]}"
     check "the NICs carry it" carried "$1" "$3@soft" Allreduce Reduce Allgather Gather
     case $3 in
         dissemination*) check "they hand broadcasts on" handed_on "$1" "$3@soft" ;;
@@ -40,15 +47,14 @@ done
 # One process combines, and results come back by a broadcast.
 rooted=(--mca coll_nicbarr_verbose 1 --mca coll_nicbarr_nic soft --mca coll_nicbarr_allreduce rooted
     --mca coll_nicbarr_reduce exchange)
-persistent=("$programs/persistent" --seed "$seed" --watchdog "$((${watchdog:-300} - 10))")
 for game in "2 3" "4 1" "3 2 --loss 10 --duplicate 5 --reorder 10 --seed $seed"; do
     # shellcheck disable=SC2086 # words
     set -- $game
     check "one process of $1 hosts with $2 each combines ${3+over a bad network}" on_hosts "${@:3}" "$1" "$2" \
-        "${rooted[@]}" "${data[@]}" --steps $((($# > 2 ? 60 : 120) * longer / ($1 * $2)))
+        "${rooted[@]}" "${data[@]}"
     check "for all" said "MPI_Allreduce up to .* on $1 nodes: rooted:$(($1 - 1))@soft (parameter"
     check "... of persistent ones" on_hosts "${@:3}" "$1" "$2" "${rooted[@]}" --mca coll_nicbarr_bcast ring \
-        "${persistent[@]}" --bits 1024 --ours --hosts --steps $((120 * longer / ($1 * $2)))
+        "${persistent[@]}"
 done
 for kind in "" --persistent; do
     # shellcheck disable=SC2086 # nothing or a word
@@ -56,16 +62,15 @@ for kind in "" --persistent; do
         "$programs/pvars" --iallreduce --done $kind
 done
 # Of any layout, which may be another one in each process.
-user_ops=("$programs/user_ops" --seed "$seed" --watchdog "$((${watchdog:-300} - 10))" --steps "$((60 * longer))")
-check "the program's operations" on_hosts 2 3 "${ours[@]}" --mca coll_nicbarr_algorithm pairwise "${user_ops[@]}"
-check "... which one process combines" on_hosts 3 1 "${rooted[@]}" "${user_ops[@]}"
+check "the program's operations" on_hosts 2 3 "${ours[@]}" --mca coll_nicbarr_algorithm pairwise "${operations[@]}"
+check "... which one process combines" on_hosts 3 1 "${rooted[@]}" "${operations[@]}"
 check "MPI_Ibcast, too" on_hosts 2 2 "${ours[@]}" "$programs/pvars" --ibcast --done
 check "MPI_Bcast_init, too" on_hosts 2 2 "${ours[@]}" "$programs/pvars" --ibcast --persistent --done
 # Rank 0 makes no call of MPI until the others are through.
 computing() { # NETHOSTS-ARGUMENT...
     rm -rf "$scratch/folder"
     mkdir "$scratch/folder"
-    on_hosts "$@" --folder "$scratch/folder" --watchdog "$((${watchdog:-300} - 10))"
+    on_hosts "$@" --folder "$scratch/folder" --watchdog "$patience_of_programs"
 }
 for operation in "" --allreduce; do
     # shellcheck disable=SC2086 # nothing or a word
@@ -77,13 +82,12 @@ for game in "2 1 pairwise" "3 2 dissemination:1"; do
     # shellcheck disable=SC2086 # words
     set -- $game
     check "persistent ones, $1 hosts with $2 processes each, $3" on_hosts "$1" "$2" "${ours[@]}" \
-        --mca coll_nicbarr_algorithm "$3" "${persistent[@]}" --bits 1024 --ours --hosts --steps $((60 * longer))
+        --mca coll_nicbarr_algorithm "$3" "${persistent[@]}"
 done
-check "persistent ones, chosen by measuring" on_hosts 2 1 --mca coll_nicbarr_verbose 1 "$programs/persistent" \
-    --seed "$seed" --steps $((40 * longer))
+check "persistent ones, chosen by measuring" on_hosts 2 1 --mca coll_nicbarr_verbose 1 "${any_persistent[@]}"
 check "at once" said "MPI_Allreduce up to .*, 2 processes on 2 nodes: .* (measured, "
 check "chosen by measuring" on_hosts 3 1 --mca coll_nicbarr_verbose 1 --mca coll_nicbarr_tune_after 5 \
-    --mca coll_nicbarr_report "$scratch/report" "$programs/data" --seed "$seed" --steps $((60 * longer))
+    --mca coll_nicbarr_report "$scratch/report" "${any[@]}"
 for call in MPI_Allreduce MPI_Allgather MPI_Bcast MPI_Scatter; do
     check "of $call, which is said" said "$call.* up to .*, 3 processes on 3 nodes: .* (measured, "
 done
@@ -108,20 +112,20 @@ check "a small budget" on_hosts 3 2 --mca coll_nicbarr_verbose 1 --mca coll_nicb
     --mca coll_nicbarr_tune_budget 1 "$programs/short_job" --allreduces 5000
 check "goes on until the class is decided" said_before "MPI_Allreduce up to 8 bytes on MPI_COMM_WORLD, .*measured, " \
     "MPI_Barrier on MPI_COMM_WORLD"
-with_cache() { # FILE STEPS MPIRUN-ARGUMENT...: the budget is large, so that there is something to keep
+with_cache() { # FILE MPIRUN-ARGUMENT...: the budget is large, so that there is something to keep
     on_hosts 2 1 --mca coll_nicbarr_verbose 1 --mca coll_nicbarr_tune_after 5 --mca coll_nicbarr_tune_budget 2000 \
-        --mca coll_nicbarr_cache "$1" "${at_once[@]}" "${@:3}" "$programs/data" --seed "$seed" --steps "$2"
+        --mca coll_nicbarr_cache "$1" "${at_once[@]}" "${@:2}" "${any[@]}"
 }
 cache=$scratch/cache
-check "measured for later jobs" with_cache "$cache" 60
+check "measured for later jobs" with_cache "$cache"
 check "by one" said "MPI_Allreduce up to .* (measured, "
 check "which may be sure" rewrite_cache "$cache" "$cache.sure" 0.99
-check "a later job" with_cache "$cache.sure" 60
+check "a later job" with_cache "$cache.sure"
 for call in MPI_Allreduce MPI_Allgather MPI_Bcast MPI_Scatter; do
     check "goes by it, $call" said "$call.* up to .* (cache"
 done
 check "or of Open MPI's own" rewrite_cache "$cache" "$cache.own" 0.99 openmpi
-check "a later job" with_cache "$cache.own" 20 --mca coll_nicbarr_report "$scratch/report"
+check "a later job" with_cache "$cache.own" --mca coll_nicbarr_report "$scratch/report"
 check "goes by it, and reports it" said "MPI_Bcast.* up to .*: openmpi (cache"
 readable() { "$builddir/tools/nicbarr" report "$scratch/report" > "$scratch/text"; }
 check "in a report that can be read" readable
@@ -129,7 +133,7 @@ check "in a report that can be read" readable
 watched() { # FROM CHOICE NETHOSTS-ARGUMENT...
     rewrite_cache "$1" "$1.watched" 0.99 "$2"
     on_hosts "${@:3}" "${at_once[@]}" --mca coll_nicbarr_cache "$1.watched" --mca coll_nicbarr_report "$scratch/report" \
-        "$programs/watched" --data --seed "$seed" --watchdog "$((${watchdog:-300} - 10))" "${limits[@]}"
+        "$programs/watched" --data --seed "$seed" --watchdog "$patience_of_programs" "${limits[@]}"
 }
 check "a shape is measured" on_hosts 2 2 --mca coll_nicbarr_cache "$cache.shape" --mca coll_nicbarr_tune_budget 500 \
     "$programs/watched" --data --calls 200 --most 0 --seed "$seed"
@@ -147,8 +151,8 @@ check "but not unwatched" watched "$cache.shape" openmpi 2 2 --mca coll_nicbarr_
 
 # ---- played by the kernels, where they may have programs
 
-by_kernels() { # STEPS NETHOSTS-ARGUMENT...
-    on_hosts --kernel "${@:2}" "${ours[@]/#soft/kernel}" "${data[@]}" --steps $(($1 * longer))
+by_kernels() { # NETHOSTS-ARGUMENT...
+    on_hosts --kernel "$@" "${ours[@]/#soft/kernel}" "${data[@]}"
 }
 "$nethosts" --kernel --shell 2 true > "$scratch/out" 2>&1
 if [ $? = 77 ]; then
@@ -157,37 +161,31 @@ else
     for game in "2 3 pairwise" "3 2 tree:2" "5 1 dissemination:1"; do
         # shellcheck disable=SC2086 # words
         set -- $game
-        check "kernels of $1 hosts with $2 processes each, $3" by_kernels $((120 / ($1 * $2))) "$1" "$2" \
+        check "kernels of $1 hosts with $2 processes each, $3" by_kernels "$1" "$2" \
             --mca coll_nicbarr_algorithm "$3"
         check "they carry it" carried "$1" "$3@kernel" Allreduce Reduce Allgather Gather
         check "they hand broadcasts on" handed_on "$1" "dissemination:[0-9]@kernel"
     done
     check "the kernel goes on while a process computes" computing --kernel 3 1 "${ours[@]/#soft/kernel}" \
         --mca coll_nicbarr_algorithm dissemination:1 "$programs/asynchronous" --allreduce
-    check "one process combines" on_hosts --kernel 4 1 "${rooted[@]/#soft/kernel}" "${data[@]}" --steps $((30 * longer))
+    check "one process combines" on_hosts --kernel 4 1 "${rooted[@]/#soft/kernel}" "${data[@]}"
     check "what the kernels carry" said "MPI_Allreduce up to .* on 4 nodes: rooted:3@kernel (parameter"
     for fault in "lost --loss 10" "repaired --duplicate 10 --reorder 20 --corrupt 10"; do
         # shellcheck disable=SC2086 # words
         set -- $fault
         what=$1
         shift
-        check "kernels, $*" by_kernels 12 --seed "$seed" "$@" 3 1 --mca coll_nicbarr_algorithm dissemination:1
+        check "kernels, $*" by_kernels --seed "$seed" "$@" 3 1 --mca coll_nicbarr_algorithm dissemination:1
         check "some were $what" did "$what"
     done
 fi
 
 # ---- the same bits wherever the processes are
 
-digest() { # HOSTS PER-HOST MPIRUN-ARGUMENT...
-    on_hosts "$@" "${data[@]}" --digest &&
-        sed -n 's/^digest //p' "$scratch/out" >> "$scratch/digests"
-}
-one_digest() { [ "$(sort "$scratch/digests" | uniq -c | awk '{ print $1 }')" = 4 ]; }
-check "rounded sums of 6 processes on 1 host" digest 1 6 "${ours[@]}"
-check "on 2" digest 2 3 "${ours[@]}"
-check "on 6" digest 6 1 "${ours[@]}"
-check "and combined by one process" digest 6 1 "${rooted[@]}"
-check "have the same bits" one_digest
+for layout in "1 6" "2 3" "6 1"; do
+    # shellcheck disable=SC2086 # two words
+    check "6 processes, hosts and processes of each: $layout" on_hosts $layout "${ours[@]}" "${data[@]}"
+done
 
 # ---- over a bad network
 
@@ -196,7 +194,7 @@ for fault in "lost --loss 10" "duplicated --duplicate 10 --reorder 20 --loss 5" 
     set -- $fault
     what=$1
     shift
-    check "$*" on_hosts --seed "$seed" "$@" 3 1 "${ours[@]}" "${data[@]}" --steps $((12 * longer))
+    check "$*" on_hosts --seed "$seed" "$@" 3 1 "${ours[@]}" "${data[@]}"
     check "some were $what" did "$what"
 done
 
@@ -232,7 +230,7 @@ for hosts in 1-2 2-3; do
         cut_off "\(reduction\|broadcast\)" "$hosts" 3000 "${rooted[@]}" "${allreduces[@]}"
 done
 check "packets that do not come through" on_hosts --cut 1-2 2 1 --mca coll_nicbarr_tune_after 5 \
-    "$programs/data" --seed "$seed" --steps 40
+    "${any[@]}"
 told() { said "stay Open MPI's own: .*packets do not come through" && told_once; }
 check "are told of" told
 finish

@@ -5,7 +5,6 @@
 . "$(dirname "$0")/common.sh"
 . "$(dirname "$0")/hosts_common.sh"
 is_open_mpi 4 || export OMPI_MCA_coll=^han # see data_hosts.sh
-data_patience=$((${watchdog:-300} - 10))
 # shellcheck source=tests/component/carried_common.sh
 . "$(dirname "$0")/carried_common.sh"
 ln -s "$builddir"/{btl_myr/.libs/mca_btl_myr.so,mtl_myr/.libs/mca_mtl_myr.so} "$scratch/components/"
@@ -15,7 +14,7 @@ on_node() { job "$@" && said "^ok"; }
 for processes in 2 5; do
     check "$processes processes: barriers" on_node $processes "$programs/barrier_shapes" --steps 400 --seed "$seed"
     check "non-blocking ones" on_node $processes "$programs/ibarrier" --steps 400 --seed "$seed"
-    check "data" on_node $processes "${ours[@]}" "${data[@]}" --steps 100
+    check "data" on_node $processes "${ours[@]}" "${data[@]}"
 done
 for kind in soft kernel; do
     hosts=(--loss 5 --duplicate 5 --reorder 5 --seed "$seed")
@@ -29,7 +28,7 @@ for kind in soft kernel; do
         --ledger "$scratch/ledger" --seed "$seed"
     check "the NICs play them" said "MPI_Barrier on .* nodes: dissemination:1@$kind"
     check "$kind: data of 3 hosts" on_hosts "${hosts[@]}" 3 2 "${verbose[@]}" "${ours[@]}" \
-        --mca coll_nicbarr_algorithm "dissemination:2@$kind" "${data[@]}" --steps 40
+        --mca coll_nicbarr_algorithm "dissemination:2@$kind" "${data[@]}"
     check "the NICs carry them" carried 3 "dissemination:2@$kind" Allreduce Reduce Allgather Gather Bcast Scatter
 done
 for component in "pml ob1 --mca btl myr,self" "pml cm --mca mtl myr"; do

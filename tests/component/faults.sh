@@ -23,7 +23,7 @@ if ! is_open_mpi 4; then
         check "a line says whose collectives run" said_once "Open MPI's own collectives run"
     done
 fi
-for program in barrier_ledger barrier_shapes ibarrier threads; do
+for program in barrier_ledger barrier_shapes ibarrier; do
     check "$program finds barriers that are none" bash -c "'$srcdir/tests/mpi/run_broken.sh' 3 \
         '$programs/$program' > '$scratch/out' 2>&1"
 done

@@ -6,6 +6,7 @@
 # Each layout meets each algorithm and each program; with NICBARR_TEST_ALL=1 in all combinations.
 . "$(dirname "$0")/common.sh"
 . "$(dirname "$0")/hosts_common.sh"
+. "$(dirname "$0")/drawn_common.sh"
 
 algorithms=(pairwise dissemination:1 dissemination:2 tree:2 tree:4)
 # Small enough for a shared machine, as every wait is for a process that may have to wait its turn.
@@ -14,16 +15,18 @@ arguments() { # PROGRAM PROCESSES
         barrier_ledger) echo "--iterations 600" ;;
         barrier_shapes) echo "--steps 150 --alive 30" ;;
         ibarrier) echo "--steps 150 --rounds 2" ;;
-        threads) echo "--threads 2 --steps 40" ;;
         soak) echo "--cycles 200" ;;
         progress) echo "--rounds 2 --max-bytes 262144 --two-sided" ;;
     esac
 }
+drawn threads --length 30 --flavour '{"threads": true, "collectives": ["barrier"]}'
 runs() { # HOSTS PER-HOST ALGORITHM PROGRAM
-    # shellcheck disable=SC2046 # words
+    local program
+    # shellcheck disable=SC2207 # words
+    program=("$programs/$4" $(arguments "$4") --ledger "$scratch/ledger" --seed "$seed")
+    [ "$4" != threads ] || program=("${threads[@]}")
     check "$4 on $1 hosts with $2 processes each, $3" on_hosts "$1" "$2" --mca coll_nicbarr_verbose 1 \
-        --mca coll_nicbarr_algorithm "$3" "$programs/$4" $(arguments "$4") --ledger "$scratch/ledger" \
-        --seed "$seed"
+        --mca coll_nicbarr_algorithm "$3" "${program[@]}"
 }
 
 turn=0

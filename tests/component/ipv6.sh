@@ -6,6 +6,7 @@
 # (What the kernel's program takes for its packets there, bit by bit: tests/unit/kernel6_test.)
 . "$(dirname "$0")/common.sh"
 . "$(dirname "$0")/hosts_common.sh"
+. "$(dirname "$0")/drawn_common.sh"
 
 is_open_mpi 4 || { echo "skip: hosts of IPv6 need 4.1's launcher"; exit 77; }
 if [ ! -e /proc/net/if_inet6 ] || ! ompi_info --all --parsable | grep -q '^options:ipv6:yes'; then
@@ -16,6 +17,7 @@ for component in btl_myr mtl_myr; do
     ln -s "$builddir/$component/.libs/mca_$component.so" "$scratch/components/"
 done
 
+drawn data --first 2
 soft=(--mca coll_nicbarr_verbose 1 --mca coll_nicbarr_nic soft)
 ledger=("$programs/barrier_ledger" --iterations 200 --ledger "$scratch/ledger" --seed "$seed")
 plays="MPI_Barrier on .* nodes: dissemination:1@soft"
@@ -42,7 +44,7 @@ check "packets lost, doubled, late and damaged" on_three_through --loss 5 --dupl
 check "are survived by the NICs" said "$plays"
 check "and not few" said "^switch: .* udp [0-9]*[0-9][0-9][0-9], .* lost [1-9].* repaired [1-9]"
 check "data, bit by bit" on_hosts --ipv6 3 1 "${soft[@]}" --mca coll_nicbarr_algorithm dissemination:1 \
-    --mca coll_nicbarr_allreduce exchange --mca coll_nicbarr_bcast ring "$programs/data" --seed "$seed" --steps 40
+    --mca coll_nicbarr_allreduce exchange --mca coll_nicbarr_bcast ring "${data[@]}"
 check "is carried by the NICs" said "MPI_Allreduce up to .* on 3 nodes: dissemination:1@soft"
 check "messages of btl/myr" on_hosts --ipv6 3 1 --mca pml ob1 --mca btl myr,self "$programs/pt2pt" --rounds 2
 check "messages of mtl/myr" on_hosts --ipv6 3 1 --mca pml cm --mca mtl myr "$programs/pt2pt" --rounds 2
@@ -156,7 +158,7 @@ if [ $kernels != 77 ]; then
     check "are survived by the kernels" said "$plays_there"
     check "and not few" said "^switch: .* lost [1-9].* repaired [1-9]"
     check "the kernels' data, bit by bit" by_kernels 3 1 "${kernel[@]}" --mca coll_nicbarr_allreduce exchange \
-        --mca coll_nicbarr_bcast ring "$programs/data" --seed "$seed" --steps 20
+        --mca coll_nicbarr_bcast ring "${data[@]}"
     check "are carried by them" said "MPI_Allreduce up to .* on 3 nodes: dissemination:1@kernel"
     check "and handed on" said "MPI_Bcast up to .* on 3 nodes: dissemination:1@kernel"
     check "strangers' packets" by_kernels --shell 3 2 bash "$scratch/stranger.sh" "${kernel[@]}" "${ledger[@]}"

@@ -21,14 +21,20 @@ over_myr() { # PROCESSES PROGRAM...
 many_over_myr() { over_myr 128 --mca coll ^nicbarr "$programs/barrier_ledger" --iterations 3; }
 
 # With barriers by nicbarr, and by others.
+seed=${NICBARR_SEED:-$(($(date +%s) % 100000))}
+echo "NICBARR_SEED=$seed"
+# shellcheck source=tests/component/drawn_common.sh
+. "$(dirname "${BASH_SOURCE[0]}")/drawn_common.sh"
+drawn in_threads --length 200 --flavour '{"threads": true}'
 barriers_over_myr() {
     local coll program
     for coll in nicbarr,tuned,basic,libnbc,inter,sync,self,sm ^nicbarr; do
         for program in "barrier_ledger --iterations 500" "barrier_shapes --steps 400" ibarrier \
-            "threads" "soak --cycles 500"; do
+            "soak --cycles 500"; do
             # shellcheck disable=SC2086 # a program with its options
             check "$program, coll $coll" over_myr 4 --mca coll $coll "$programs"/$program
         done
+        check "threads, coll $coll" over_myr 4 --mca coll $coll "${in_threads[@]}"
     done
 }
 

@@ -58,7 +58,8 @@ check "barriers" unharmed 3 2 "$programs/barrier_ledger" --iterations 100 --unti
     --ledger "$scratch/ledger" --seed "$seed"
 until="" check "communicators that come and go" unharmed 2 2 "$programs/barrier_shapes" --steps 1000000 --alive 15 \
     --ledger "$scratch/ledger" --seed "$seed"
-check "data" unharmed 3 1 "$programs/data" --until "$until" --seed "$seed" --watchdog "$patience"
+drawn data
+check "data" unharmed 3 1 "${data[@]}" --until "$until"
 
 # ---- random programs: their results are right, whichever NIC serves them in the end
 

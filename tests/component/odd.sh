@@ -6,15 +6,16 @@
 . "$(dirname "$0")/common.sh"
 . "$(dirname "$0")/hosts_common.sh"
 . "$(dirname "$0")/odd_common.sh"
+. "$(dirname "$0")/drawn_common.sh"
 export odd_rank=1
 # (5.0's coll/han replaces itself in the communicator where it cannot serve; with a component above it
 # on some ranks alone, these go on calling it, and the others do not.)
 without=^nicbarr
 is_open_mpi 4 || { export OMPI_MCA_coll=^han && without=^nicbarr,han; }
 soon=(--mca coll_nicbarr_tune_after 3)
-data=("$programs/data" --seed "$seed" --watchdog "$((${watchdog:-300} - 10))")
-here() { job 3 "${soon[@]}" "$scratch/odd.sh" "$1" "${data[@]}" --steps 60 && said "^ok"; }
-there() { on_hosts 2 1 "${soon[@]}" "$scratch/odd.sh" "$1" "${data[@]}" --steps 60; }
+drawn data --first 10
+here() { job 3 "${soon[@]}" "$scratch/odd.sh" "$1" "${data[@]}" && said "^ok"; }
+there() { on_hosts 2 1 "${soon[@]}" "$scratch/odd.sh" "$1" "${data[@]}"; }
 odd() { # NAME SETTING
     check "one node: $1" here "$2"
     check "two hosts: $1" there "$2"

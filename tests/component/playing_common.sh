@@ -2,10 +2,13 @@
 # What the test scripts share that run programs over bad networks; sourced after hosts_common.sh. The
 # ledger of the programs tells whether each barrier is one.
 # shellcheck shell=bash disable=SC2154
+# shellcheck source=tests/component/drawn_common.sh
+. "$(dirname "${BASH_SOURCE[0]}")/drawn_common.sh"
 ledger="$programs/barrier_ledger --iterations 300 --ledger $scratch/ledger --seed $seed"
 ibarrier="$programs/ibarrier --blocking --steps 300 --rounds 3 --ledger $scratch/ledger --seed $seed"
 shapes="$programs/barrier_shapes --steps 60 --alive 15 --ledger $scratch/ledger --seed $seed"
-threads="$programs/threads --threads 2 --steps 20 --ledger $scratch/ledger --seed $seed"
+drawn in_threads --first 1 --flavour '{"threads": true, "collectives": ["barrier"]}'
+threads="${in_threads[*]}"
 
 # A program runs well, and NICs play its barriers: the soft ones, or with player=@kernel the
 # kernels'. Each time it is another algorithm.

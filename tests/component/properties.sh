@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # What a barrier is, in all forms: nobody leaves before everybody has entered. It is tried with every
 # number of processes from 1 to 17, communicators of all shapes, non-blocking and persistent barriers,
-# threads, and other traffic that has to go on meanwhile. The random seeds are in the log; NICBARR_SEED
+# and other traffic that has to go on meanwhile. (Of threads, see data.sh.) The random seeds are in the log; NICBARR_SEED
 # sets them.
 . "$(dirname "$0")/common.sh"
 seed=(${NICBARR_SEED:+--seed "$NICBARR_SEED"})
@@ -30,7 +30,6 @@ for processes in $(seq 1 17); do
 done
 for processes in 2 3 4 9; do
     run "$processes" progress
-    run "$processes" threads
     run "$processes" ibarrier --freed
 done
 binding=(--bind-to core:overload-allowed)

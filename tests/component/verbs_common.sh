@@ -11,7 +11,7 @@ on_machine() { # VERBSHOSTS-ARGUMENT...
     builddir=$(cd "${builddir:-.}" && pwd)
     export srcdir builddir
     local component=$builddir/coll_nicbarr/.libs/mca_coll_nicbarr.so
-    if [ ! -e "$component" ] || [ ! -x "$builddir/tests/mpi/data" ]; then
+    if [ ! -e "$component" ] || [ ! -x "$builddir/tests/programs/player" ]; then
         echo "no component, or no programs of the tests in $builddir: run this by make check, or 'make check TESTS=' before it" >&2
         exit 1
     fi
@@ -28,7 +28,6 @@ begin() {
     echo "NICBARR_SEED=$seed"
     verbs=(--mca pml ob1 --mca coll_nicbarr_nic verbs --mca coll_nicbarr_verbose 1)
     patience=$((${watchdog:-300} - 10))
-    data_patience=$patience
     # shellcheck source=tests/component/carried_common.sh
     . "$(dirname "$0")/carried_common.sh"
 }

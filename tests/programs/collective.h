@@ -28,6 +28,7 @@ struct call {
     int root;      /* what is passed to MPI */
     int root_rank; /* the root's rank in its group */
     struct data_values values;
+    MPI_Op op;
     uint64_t key; /* of the step and the iteration */
     size_t n;
     struct layout send, receive;
@@ -44,7 +45,7 @@ void call_blocking(struct call *call);
 void call_nonblocking(struct call *call, MPI_Request *request);
 /* Skips the test where this MPI has no persistent collectives. */
 void call_persistent(struct call *call, MPI_Request *request);
-/* The datatypes go now, though the operation is outstanding. */
+/* The datatypes and the program's operation go now, though the call is outstanding. */
 void call_free_types(struct call *call);
 /* New data for the next start of a persistent call. */
 void call_refill(struct call *call, const struct step *step);

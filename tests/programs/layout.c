@@ -3,20 +3,23 @@
 #include "layout.h"
 #include "../mpi/common.h"
 
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { GUARD = 64, PATTERN = 0xa5 };
 
-static int keyval = MPI_KEYVAL_INVALID;
-static MPI_Op composition, exclusive_or;
-
-/* What an operation is told of a type that is not plain. */
-struct hint {
+/* What an operation is told of a type that is not plain. MPI may keep a type after MPI_Type_free,
+ * but not its attributes: so the handle says which it is, until another type gets it. */
+static struct hint {
+    MPI_Datatype type;
     enum layout_kind kind;
     size_t n, extent;
     MPI_Aint base; /* where the elements begin, for absolute addresses */
-};
+    struct hint *next;
+} * hints;
+static pthread_mutex_t hints_lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t programs_lock = PTHREAD_MUTEX_INITIALIZER;
 
 static size_t spread(enum layout_kind kind)
 {
@@ -51,12 +54,34 @@ static uint32_t *operand(void *buffer, const struct hint *hint, size_t i)
     return (uint32_t *)data;
 }
 
-static const struct hint *hint_of(MPI_Datatype type)
+/* NULL: it is plain. What is found stays as it is while the type is in use. */
+static struct hint *hint_of(MPI_Datatype type)
 {
-    struct hint *hint;
-    int found;
-    MPI_Type_get_attr(type, keyval, &hint, &found);
-    return found ? hint : NULL;
+    pthread_mutex_lock(&hints_lock);
+    struct hint *hint = hints;
+    while (hint && hint->type != type)
+        hint = hint->next;
+    pthread_mutex_unlock(&hints_lock);
+    return hint;
+}
+
+static void set_hint(struct layout *layout)
+{
+    struct hint *hint = hint_of(layout->type);
+    if (!hint) {
+        hint = calloc(1, sizeof(*hint));
+        if (!hint)
+            test_fail("layout", "no memory");
+        hint->type = layout->type;
+        pthread_mutex_lock(&hints_lock);
+        hint->next = hints;
+        hints = hint;
+        pthread_mutex_unlock(&hints_lock);
+    }
+    hint->kind = layout->kind;
+    hint->n = layout->n;
+    hint->extent = layout->of->extent;
+    MPI_Get_address(layout->data, &hint->base);
 }
 
 static size_t operands(const struct hint *hint, int count)
@@ -68,12 +93,14 @@ static size_t operands(const struct hint *hint, int count)
 static void compose(void *left, void *right, int *count, MPI_Datatype *type)
 {
     const struct hint *hint = hint_of(*type);
+    layouts_lock();
     for (size_t i = 0; i < operands(hint, *count); i++) {
         const uint32_t *a = operand(left, hint, i);
         uint32_t *b = operand(right, hint, i);
         b[1] += b[0] * a[1];
         b[0] *= a[0];
     }
+    layouts_unlock();
 }
 
 static void mix(void *left, void *right, int *count, MPI_Datatype *type)
@@ -87,33 +114,42 @@ static void mix(void *left, void *right, int *count, MPI_Datatype *type)
     }
 }
 
-MPI_Op layout_op(enum data_op op)
-{
-    return op == DATA_COMPOSE ? composition : op == DATA_MIX ? exclusive_or : data_op_mpi(op);
-}
-
-/* The hint goes with the type, which MPI may keep after MPI_Type_free. */
-static int free_hint(MPI_Datatype type, int key, void *hint, void *extra)
+static void sum(void *left, void *right, int *count, MPI_Datatype *type)
 {
     (void)type;
-    (void)key;
-    (void)extra;
-    free(hint);
-    return MPI_SUCCESS;
+    for (int i = 0; i < *count; i++)
+        ((double *)right)[i] = ((double *)left)[i] + ((double *)right)[i];
 }
 
-void layouts_open(void)
+MPI_Op layout_op(enum data_op op, bool users)
 {
-    MPI_Type_create_keyval(MPI_TYPE_NULL_COPY_FN, free_hint, &keyval, NULL);
-    MPI_Op_create(compose, 0, &composition);
-    MPI_Op_create(mix, 1, &exclusive_or);
+    MPI_Op result = data_op_mpi(op);
+    if (op == DATA_COMPOSE)
+        MPI_Op_create(compose, 0, &result);
+    else if (op == DATA_MIX)
+        MPI_Op_create(mix, 1, &result);
+    else if (users)
+        MPI_Op_create(sum, 1, &result);
+    return result;
+}
+
+void layouts_lock(void)
+{
+    pthread_mutex_lock(&programs_lock);
+}
+
+void layouts_unlock(void)
+{
+    pthread_mutex_unlock(&programs_lock);
 }
 
 void layouts_close(void)
 {
-    MPI_Type_free_keyval(&keyval);
-    MPI_Op_free(&composition);
-    MPI_Op_free(&exclusive_or);
+    while (hints) {
+        struct hint *next = hints->next;
+        free(hints);
+        hints = next;
+    }
 }
 
 /* ---- kinds ---- */
@@ -193,12 +229,7 @@ static void set_type(struct layout *layout)
         return;
     layout->type = make_type(layout);
     MPI_Type_commit(&layout->type);
-    struct hint *hint = malloc(sizeof(*hint));
-    if (!hint)
-        test_fail("layout", "no memory");
-    *hint = (struct hint){layout->kind, layout->n, layout->of->extent, 0};
-    MPI_Get_address(layout->data, &hint->base);
-    MPI_Type_set_attr(layout->type, keyval, hint);
+    set_hint(layout);
 }
 
 /* ---- memory ---- */

@@ -9,14 +9,15 @@
  * `counted` layouts are passed as n elements of a type, `whole` ones as one element of a type that
  * has them all. Where ranks pass different layouts in one call, their signatures are the same.
  *
- * A program's own operations learn from an attribute of the datatype where the elements are.
+ * A program's own operations know by the datatype's handle where the elements are. They take a lock
+ * of the program.
  *
  * Threads: a layout belongs to one thread.
  */
 #ifndef NICBARR_TESTS_LAYOUT_H
 #define NICBARR_TESTS_LAYOUT_H
 
-#include "../mpi/data_types.h"
+#include "data_types.h"
 
 enum layout_kind {
     LAYOUT_PLAIN,    /* P: counted, one after the other */
@@ -42,10 +43,14 @@ struct layout {
     bool type_is_ours;
 };
 
-/* The attribute that tells operations about layouts; once, by one thread. */
-void layouts_open(void);
+/* An operation; what is not MPI's is the caller's, who frees it. users: the sum of MPI_DOUBLE that
+ * the program has defined. */
+MPI_Op layout_op(enum data_op op, bool users);
+/* The lock that the program's operations take. */
+void layouts_lock(void);
+void layouts_unlock(void);
+/* In the end, by one thread. */
 void layouts_close(void);
-MPI_Op layout_op(enum data_op op);
 
 /* The kind that a letter names; `x`, `c` and `w` draw one of all, of the counted and of the whole
  * ones by lot. Without elements, or with an odd number of them, some become LAYOUT_PLAIN. */

@@ -2,7 +2,7 @@
 /* Communicators of a program; see places.h. */
 #include "places.h"
 #include "../mpi/common.h"
-#include "../mpi/data_types.h"
+#include "data_types.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -19,6 +19,7 @@ static struct {
 } known; /* all processes that this one has met */
 static int collecting = MPI_KEYVAL_INVALID;
 static _Atomic int64_t *board;
+static int64_t lines_before; /* of earlier rounds */
 
 struct place *place_of(const struct step *step, const char *key)
 {
@@ -43,16 +44,16 @@ static void meet(MPI_Group group, const int *numbers, int first)
         MPI_Group_free(&before);
 }
 
-static int numbers_of(MPI_Group group, int *numbers)
+static int numbers_of(MPI_Group group, unsigned char *numbers)
 {
-    int size, own[MAX_RANKS];
+    int size, own[MAX_RANKS], ranks[MAX_RANKS];
     MPI_Group_size(group, &size);
     for (int i = 0; i < size; i++)
         own[i] = i;
-    MPI_Group_translate_ranks(group, size, own, known.group, numbers);
+    MPI_Group_translate_ranks(group, size, own, known.group, ranks);
     for (int i = 0; i < size; i++) {
-        TEST_CHECK(numbers[i] != MPI_UNDEFINED, "group", "its rank %d was never met", i);
-        numbers[i] = known.numbers[numbers[i]];
+        TEST_CHECK(ranks[i] != MPI_UNDEFINED, "group", "its rank %d was never met", i);
+        numbers[i] = (unsigned char)known.numbers[ranks[i]];
     }
     MPI_Group_free(&group);
     return size;
@@ -103,20 +104,30 @@ static int copy_attribute(MPI_Comm comm, int key, void *extra, void *in, void *o
     return MPI_SUCCESS;
 }
 
+/* Among others with the key by which a user chooses components of Open MPI. */
 static void duplicate_with_info(MPI_Comm comm, const struct step *step, MPI_Comm *result)
 {
-    static const char *const keys[] = {"mpi_assert_allow_overtaking", "mpi_assert_no_any_tag",
-                                       "mpi_assert_exact_length", "a_key_that_nobody_knows"};
+    static const char *const keys[][2] = {{"mpi_assert_allow_overtaking", "true"},
+                                          {"mpi_assert_no_any_tag", "true"},
+                                          {"mpi_assert_exact_length", "true"},
+                                          {"a_key_that_nobody_knows", "true"},
+                                          {"ompi_comm_coll_preference", "^nicbarr"},
+                                          {"ompi_comm_coll_preference", "nicbarr"},
+                                          {"ompi_comm_coll_preference", "nicbarr,tuned"},
+                                          {"ompi_comm_coll_preference", "basic"}};
+    const char *const *key = keys[step_number(step, "key", 0) & 7];
     MPI_Info info;
     MPI_Info_create(&info);
-    MPI_Info_set(info, keys[step_number(step, "key", 0) & 3], "true");
+    MPI_Info_set(info, key[0], key[1]);
     MPI_Comm_dup_with_info(comm, info, result);
     MPI_Info_free(&info);
 }
 
 static int color_of(const struct place *from, const struct step *step)
 {
-    long colors = step_number(step, "colors", 2);
+    long colors = step_number(step, "colors", 2), out = step_number(step, "out", 0);
+    if (out && from->rank % out == 1)
+        return MPI_UNDEFINED;
     return step_is(step, "how", "blocks") ? (int)(from->rank * colors / from->size)
                                           : (int)(from->rank % colors);
 }
@@ -130,24 +141,68 @@ static int key_of(const struct place *from, const struct step *step)
     return 0;
 }
 
-static void create_group(const struct place *from, const struct step *step, MPI_Comm *result)
+/* Those that `every` and `out` choose, in another order than the parent's, or the others. */
+static MPI_Group group_of(const struct place *from, const struct step *step, bool others)
 {
     MPI_Group all, some;
     int chosen[MAX_RANKS], n = 0, every = (int)step_number(step, "every", 2),
                            out = (int)step_number(step, "out", 0);
-    bool member = false;
-    for (int i = from->size - 1; i >= 0; i--) /* in another order than the parent's */
-        if (from->size == 1 || i % every != out) {
+    for (int i = from->size - 1; i >= 0; i--)
+        if ((from->size == 1 || i % every != out) != others)
             chosen[n++] = i;
-            member |= i == from->rank;
-        }
-    if (!member)
-        return;
     MPI_Comm_group(from->comm, &all);
     MPI_Group_incl(all, n, chosen, &some);
-    MPI_Comm_create_group(from->comm, some, (int)(step->id % 100), result);
-    MPI_Group_free(&some);
     MPI_Group_free(&all);
+    return some;
+}
+
+/* `cgroup` is called by the members, `create` by all: the others get none, or one (both=1). */
+static void create_group(const struct place *from, const struct step *step, MPI_Comm *result)
+{
+    bool alone = strcmp(step->kind, "cgroup") == 0;
+    MPI_Group some = group_of(from, step, false);
+    int rank;
+    MPI_Group_rank(some, &rank);
+    if (alone && rank != MPI_UNDEFINED)
+        MPI_Comm_create_group(from->comm, some, (int)(step->id % 100), result);
+    if (!alone && rank == MPI_UNDEFINED && step_number(step, "both", 0)) {
+        MPI_Group_free(&some);
+        some = group_of(from, step, true);
+    }
+    if (!alone)
+        MPI_Comm_create(from->comm, some, result);
+    if (some != MPI_GROUP_EMPTY)
+        MPI_Group_free(&some);
+}
+
+/* Two rows, where there are so many; of an odd number one is left out. rows=1: each is one. */
+static void create_cartesian(const struct place *from, const struct step *step, MPI_Comm *result)
+{
+    int dims[] = {from->size > 1 ? 2 : 1, from->size > 1 ? from->size / 2 : 1};
+    int periods[] = {1, 0}, remain[] = {0, 1};
+    MPI_Comm whole;
+    MPI_Cart_create(from->comm, 2, dims, periods, 1, &whole);
+    *result = whole;
+    if (whole == MPI_COMM_NULL || !step_number(step, "rows", 0))
+        return;
+    MPI_Cart_sub(whole, remain, result);
+    MPI_Comm_free(&whole);
+}
+
+/* A ring. */
+static void create_graph(const struct place *from, const struct step *step, MPI_Comm *result)
+{
+    int n = from->size, index[MAX_RANKS], edges[MAX_RANKS], weight = 1;
+    int left = (from->rank + n - 1) % n, right = (from->rank + 1) % n;
+    for (int i = 0; i < n; i++) {
+        index[i] = i + 1;
+        edges[i] = (i + 1) % n;
+    }
+    if (step_number(step, "distributed", 0))
+        MPI_Dist_graph_create_adjacent(from->comm, 1, &left, &weight, 1, &right, &weight,
+                                       MPI_INFO_NULL, 0, result);
+    else
+        MPI_Graph_create(from->comm, n, index, edges, 0, result);
 }
 
 /* The first of those who accept, rank 0, tells the first of the others its port. */
@@ -203,8 +258,15 @@ static void spawn(const struct place *from, const struct step *step, MPI_Comm *r
     if (by < 0)
         return;
     snprintf(line, sizeof(line), "%d", step->line);
-    const char *arguments[] = {"--program", origin->program, "--board", origin->board, "--line",
-                               line,        "--parents",     parents,   NULL};
+    const char *arguments[] = {"--program",
+                               origin->program,
+                               "--line",
+                               line,
+                               "--parents",
+                               parents,
+                               origin->board ? "--board" : NULL,
+                               origin->board,
+                               NULL};
     MPI_Comm_spawn(origin->player, (char **)arguments, (int)step_number(step, "n", 1),
                    MPI_INFO_NULL, by, from->comm, result, MPI_ERRCODES_IGNORE);
     MPI_Group children;
@@ -221,8 +283,14 @@ static void make(const struct step *step, const struct place *from, struct place
         duplicate_with_info(from->comm, step, &comm);
     else if (strcmp(step->kind, "split") == 0)
         MPI_Comm_split(from->comm, color_of(from, step), key_of(from, step), &comm);
-    else if (strcmp(step->kind, "cgroup") == 0)
+    else if (strcmp(step->kind, "cgroup") == 0 || strcmp(step->kind, "create") == 0)
         create_group(from, step, &comm);
+    else if (strcmp(step->kind, "cart") == 0)
+        create_cartesian(from, step, &comm);
+    else if (strcmp(step->kind, "graph") == 0)
+        create_graph(from, step, &comm);
+    else if (strcmp(step->kind, "shared") == 0)
+        MPI_Comm_split_type(from->comm, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &comm);
     else if (strcmp(step->kind, "inter") == 0)
         create_inter(from, step, &comm);
     else if (strcmp(step->kind, "spawn") == 0)
@@ -236,12 +304,14 @@ static void make(const struct step *step, const struct place *from, struct place
 
 bool places_play(const struct step *step)
 {
-    static const char *const makers[] = {"dup",   "dupinfo", "split", "cgroup",
-                                         "inter", "spawn",   "merge"};
+    static const char *const makers[] = {"dup",   "dupinfo", "split", "cgroup", "create", "cart",
+                                         "graph", "shared",  "inter", "spawn",  "merge"};
     struct place *from = place_of(step, "c");
     if (strcmp(step->kind, "free") == 0) {
-        if (from->comm != MPI_COMM_NULL)
+        /* (kept=1: nicbarr's requests outlive it. Of one process they are Open MPI's own.) */
+        if (from->comm != MPI_COMM_NULL && !(step_number(step, "kept", 0) && from->size == 1))
             (step_is(step, "how", "disconnect") ? MPI_Comm_disconnect : MPI_Comm_free)(&from->comm);
+        from->comm = MPI_COMM_NULL;
         return true;
     }
     if (strcmp(step->kind, "attr") == 0) {
@@ -284,7 +354,7 @@ static void meet_parents(const struct step *spawning)
     place_set(place_of(spawning, "d"), comm);
 }
 
-static void open_board(void)
+static void board_open(void)
 {
     size_t bytes = sizeof(int64_t) * MAX_RANKS * BOARD_THREADS;
     int fd = open(origin->board, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
@@ -294,6 +364,8 @@ static void open_board(void)
     if (board == MAP_FAILED)
         test_fail("board", "%s cannot be mapped", origin->board);
     close(fd);
+    for (int t = 0; t < BOARD_THREADS; t++) /* an earlier job's may be there */
+        board[test.rank * BOARD_THREADS + t] = 0;
 }
 
 void places_open(const struct origin *origin_, const struct step *spawning)
@@ -301,8 +373,9 @@ void places_open(const struct origin *origin_, const struct step *spawning)
     int first = spawning ? first_of(spawning) : 0;
     MPI_Group world;
     origin = origin_;
-    open_board();
     test.rank += first;
+    if (origin->board)
+        board_open();
     known.group = MPI_GROUP_EMPTY;
     MPI_Comm_group(MPI_COMM_WORLD, &world);
     meet(world, NULL, first);
@@ -314,28 +387,35 @@ void places_open(const struct origin *origin_, const struct step *spawning)
         meet_parents(spawning);
 }
 
-void places_close(void)
+void places_clear(int lines)
 {
     for (int i = 1; i < PLACES; i++)
         if (places[i].comm != MPI_COMM_NULL)
             MPI_Comm_free(&places[i].comm);
+    lines_before += lines + 1;
+}
+
+void places_close(void)
+{
     MPI_Comm_free_keyval(&collecting);
     MPI_Group_free(&known.group);
 }
 
 int64_t board_position(const struct step *step, int iteration)
 {
-    return (int64_t)step->line * STEP_ITERATIONS + iteration;
+    return (lines_before + step->line) * STEP_ITERATIONS + iteration;
 }
 
 void board_enter(int thread, int64_t position)
 {
-    board[test.rank * BOARD_THREADS + thread] = position;
+    if (board)
+        board[test.rank * BOARD_THREADS + thread] = position;
 }
 
-static void check_entered(const int *ranks, int n, int thread, int64_t position, const char *how)
+static void check_entered(const unsigned char *ranks, int n, int thread, int64_t position,
+                          const char *how)
 {
-    for (int i = 0; i < n; i++) {
+    for (int i = 0; board && i < n; i++) {
         int64_t there = board[ranks[i] * BOARD_THREADS + thread];
         TEST_CHECK(there >= position, how, "left before rank %d has entered (line %ld, call %ld)",
                    ranks[i], (long)(there / STEP_ITERATIONS), (long)(there % STEP_ITERATIONS));

@@ -23,18 +23,19 @@
 #include <mpi.h>
 #include <stdint.h>
 
-enum { PLACES = 24, BOARD_THREADS = 8, MAX_RANKS = 64, SPAWNED = 32 };
+enum { PLACES = 4096, BOARD_THREADS = 8, MAX_RANKS = 160, SPAWNED = 128 };
 
 struct place {
     MPI_Comm comm; /* MPI_COMM_NULL: I am in none */
     bool inter;
-    int rank, size, remote_size;               /* remote_size is 0 unless inter */
-    int members[MAX_RANKS], remote[MAX_RANKS]; /* their numbers */
+    int rank, size, remote_size;                         /* remote_size is 0 unless inter */
+    unsigned char members[MAX_RANKS], remote[MAX_RANKS]; /* their numbers */
 };
 
 /* What the player was called with. */
 struct origin {
-    const char *player, *program, *board;
+    const char *player, *program;
+    const char *board;    /* or NULL */
     char *line, *parents; /* NULL, or which step has spawned it, and the numbers of those who did */
 };
 
@@ -49,9 +50,12 @@ bool places_play(const struct step *step);
 void places_idup(const struct step *step, MPI_Comm *comm, MPI_Request *request);
 
 /* test.rank becomes this process's number. `spawning` is the step that has spawned it, or NULL.
- * `origin` must stay. */
+ * `origin` must stay. Without a board barriers are not checked. */
 void places_open(const struct origin *origin, const struct step *spawning);
-/* Frees all that are left. */
+/* Frees all but MPI_COMM_WORLD. The program of so many lines may be played again, unless it spawns
+ * processes. */
+void places_clear(int lines);
+/* After places_clear. */
 void places_close(void);
 
 /* Which step and iteration a thread is in. */

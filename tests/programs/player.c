@@ -2,11 +2,12 @@
 /*
  * Plays a program (program.h) under MPI and checks every result.
  *
- *     player --program FILE --board FILE [--line N --parents NUMBERS]
+ *     player --program FILE [--board FILE] [--until FILE] [--line N --parents NUMBERS]
  *
- * Who calls it: machine/play.py, as the program of mpirun, and the step `spawn`. The board
- * (places.h) says how far each process is. A wrong result ends the job by MPI_Abort, with the step
- * and what was expected.
+ * Who calls it: machine/playing.py, and scripts (tests/component/drawn_common.sh), as the program
+ * of mpirun, and the step `spawn`. The board (places.h) says how far each process is. A wrong
+ * result ends the job by MPI_Abort, with the step and what was expected. --until: it plays the
+ * program again, with other data, until there is that file; the program spawns nobody.
  *
  * Requests have numbered places as well. A place holds the requests of one step, which may be many
  * calls, with their buffers.
@@ -111,10 +112,21 @@ static void check_message(const struct held *held_)
     }
 }
 
-/* In an order of its own. */
+/* by=any, by=some: as they come. Else in an order of its own. */
 static void wait_for(struct held *held_, const struct step *step)
 {
     uint64_t lot = data_hash(step->id, (uint64_t)test.rank, 41);
+    int n = 0, some[STEP_ITERATIONS];
+    if (step_is(step, "by", "any")) {
+        for (int i = 0; i < held_->n; i++)
+            MPI_Waitany(held_->n, held_->requests, some, MPI_STATUS_IGNORE);
+        return;
+    }
+    if (step_is(step, "by", "some")) {
+        for (int i = 0; i < held_->n && n != MPI_UNDEFINED; i += n)
+            MPI_Waitsome(held_->n, held_->requests, &n, some, MPI_STATUSES_IGNORE);
+        return;
+    }
     if (lot % 3 == 0) {
         MPI_Waitall(held_->n, held_->requests, MPI_STATUSES_IGNORE);
         return;
@@ -131,6 +143,10 @@ static void complete(struct held *held_, const struct step *step)
         return;
     wait_for(held_, step);
     held_->active = false;
+    for (int i = 0; held_->calls && i < held_->n; i++)
+        TEST_CHECK((held_->requests[i] != MPI_REQUEST_NULL) == held_->persistent, "request",
+                   "line %d, call %d: it is %s once it is complete", held_->step->line, i,
+                   held_->persistent ? "gone" : "still there");
     if (strcmp(held_->step->kind, "idup") == 0)
         place_set(place_of(held_->step, "d"), held_->idup);
     if (held_->received)
@@ -172,8 +188,63 @@ static void play_blocking(const struct step *step, int thread)
     }
 }
 
+/* led=1: nobody else starts before one has told that it has. */
+static void follow(const struct step *step, const struct place *place, bool started)
+{
+    int leader = (int)(step->id % (unsigned)place->size), tag = 1000 + (int)(step->id % 1000);
+    if (place->rank != leader && !started)
+        MPI_Recv(NULL, 0, MPI_BYTE, leader, tag, place->comm, MPI_STATUS_IGNORE);
+    for (int rank = 0; place->rank == leader && started && rank < place->size; rank++)
+        if (rank != leader)
+            MPI_Send(NULL, 0, MPI_BYTE, rank, tag, place->comm);
+}
+
+/* MPI 4.0, 3.7.3 and 3.7.6: whatever asks for it gets an empty status. */
+static void check_inactive(const struct step *step, MPI_Request *request)
+{
+    MPI_Status status;
+    int flag = 1, count = -1;
+    if (step->id % 2)
+        MPI_Wait(request, &status);
+    else
+        MPI_Request_get_status(*request, &flag, &status);
+    MPI_Get_count(&status, MPI_BYTE, &count);
+    TEST_CHECK(flag && count == 0 && status.MPI_SOURCE == MPI_ANY_SOURCE &&
+                   status.MPI_TAG == MPI_ANY_TAG,
+               "request", "line %d: not active, it gives flag %d, count %d, source %d, tag %d",
+               step->line, flag, count, status.MPI_SOURCE, status.MPI_TAG);
+}
+
+/* locked=1: the program holds the lock that its operations take, long enough for other threads' to
+ * meet it. */
+static void start(struct held *held_, int k)
+{
+    bool locked = step_number(held_->step, "locked", 0);
+    if (held_->persistent) {
+        call_persistent(&held_->calls[k], &held_->requests[k]);
+        check_inactive(held_->step, &held_->requests[k]);
+        return;
+    }
+    if (locked) {
+        layouts_lock();
+        usleep(program.threads ? 200 : 0);
+    }
+    call_nonblocking(&held_->calls[k], &held_->requests[k]);
+    if (locked)
+        layouts_unlock();
+}
+
+/* kept=1: a persistent request of nicbarr's outlives its types, operation and communicator. (Alone
+ * it is Open MPI's own.) */
+static bool frees_types(const struct step *step, const struct place *place)
+{
+    return step_number(step, "freed", 0) || (step_number(step, "kept", 0) && place->size > 1);
+}
+
 static void play_started(const struct step *step, int thread)
 {
+    const struct place *place = place_of(step, "c");
+    bool led = step_number(step, "led", 0);
     struct held *held_ = held_of(step_number(step, "r", 0));
     int times = (int)step_number(step, "times", 1);
     hold(held_, step, times);
@@ -185,11 +256,12 @@ static void play_started(const struct step *step, int thread)
     for (int k = 0; k < times; k++) {
         call_open(&held_->calls[k], step, k, thread);
         delay(step, k);
-        if (held_->persistent)
-            call_persistent(&held_->calls[k], &held_->requests[k]);
-        else
-            call_nonblocking(&held_->calls[k], &held_->requests[k]);
-        if (step_number(step, "freed", 0))
+        if (led && k == 0)
+            follow(step, place, false);
+        start(held_, k);
+        if (led && k == 0)
+            follow(step, place, true);
+        if (frees_types(step, place))
             call_free_types(&held_->calls[k]);
     }
 }
@@ -205,7 +277,7 @@ static void play_collective(const struct step *step, int thread)
         play_started(step, thread);
 }
 
-/* Each process starts the persistent requests in an order of its own. */
+/* Each process starts the persistent requests in an order of its own, or all at once. */
 static void play_start(const struct step *step, int thread)
 {
     struct held *held_ = held_of(step_number(step, "r", 0));
@@ -217,11 +289,14 @@ static void play_start(const struct step *step, int thread)
     for (int i = 0; i < held_->n; i++)
         call_refill(&held_->calls[i], step);
     board_enter(thread, board_position(step, 0));
-    for (int i = 0; i < held_->n; i++) {
+    for (int i = 0; i < held_->n; i++)
+        held_->calls[i].position = board_position(step, 0);
+    for (int i = 0; i < held_->n && !step_number(step, "all", 0); i++) {
         delay(step, i);
-        held_->calls[order[i]].position = board_position(step, 0);
         MPI_Start(&held_->requests[order[i]]);
     }
+    if (step_number(step, "all", 0))
+        MPI_Startall(held_->n, held_->requests);
     held_->active = true;
 }
 
@@ -380,43 +455,15 @@ static void begin(int argc, char **argv, const struct origin *origin, const stru
     if (test.size > SPAWNED)
         test_skip("too many processes");
     places_open(origin, spawning);
+    setvbuf(stdout, NULL, _IOLBF, 0);
+    test_report("player: np %d\n", test.size);
     collectives_open();
 }
 
-static void finish(void)
+static void play(int first)
 {
     static const struct step last = {.kind = "waitall"};
-    complete_all(&last);
-    for (int i = 0; i < HELD; i++) {
-        for (int k = 0; held[i].persistent && k < held[i].n; k++)
-            MPI_Request_free(&held[i].requests[k]);
-        release(&held[i]);
-    }
-    places_close();
-    collectives_close();
-}
-
-int main(int argc, char **argv)
-{
-    struct origin origin = {.player = argv[0]};
-    for (int i = 1; i + 1 < argc; i += 2) {
-        if (strcmp(argv[i], "--program") == 0)
-            origin.program = argv[i + 1];
-        else if (strcmp(argv[i], "--board") == 0)
-            origin.board = argv[i + 1];
-        else if (strcmp(argv[i], "--line") == 0)
-            origin.line = argv[i + 1];
-        else if (strcmp(argv[i], "--parents") == 0)
-            origin.parents = argv[i + 1];
-    }
-    if (!origin.program || !origin.board) {
-        fprintf(stderr, "usage: player --program FILE --board FILE\n");
-        return 64;
-    }
-    program_read(&program, origin.program);
-    int spawned_by = origin.line ? atoi(origin.line) : 0;
-    begin(argc, argv, &origin, spawned_by ? &program.steps[spawned_by - 1] : NULL);
-    for (int i = spawned_by; i < program.n_steps;) {
+    for (int i = first; i < program.n_steps;) {
         if (strcmp(program.steps[i].kind, "fork") == 0) {
             i = play_forked(i);
             continue;
@@ -425,7 +472,56 @@ int main(int argc, char **argv)
             play_step(&program.steps[i], 0);
         i++;
     }
-    finish();
+    complete_all(&last);
+    for (int i = 0; i < HELD; i++) {
+        for (int k = 0; held[i].persistent && k < held[i].n; k++)
+            MPI_Request_free(&held[i].requests[k]);
+        release(&held[i]);
+    }
+    places_clear(program.n_steps);
+}
+
+/* Whether it is to be played again. The line is for a script that disturbs the job. */
+static bool goes_on(const char *until)
+{
+    if (!until)
+        return false;
+    int more = access(until, F_OK) != 0;
+    if (test.seed++ == 0)
+        test_report("player: under way\n");
+    MPI_Bcast(&more, 1, MPI_INT, 0, MPI_COMM_WORLD);
+    return more;
+}
+
+int main(int argc, char **argv)
+{
+    struct origin origin = {.player = argv[0]};
+    const char *until = NULL;
+    for (int i = 1; i + 1 < argc; i += 2) {
+        if (strcmp(argv[i], "--program") == 0)
+            origin.program = argv[i + 1];
+        else if (strcmp(argv[i], "--board") == 0)
+            origin.board = argv[i + 1];
+        else if (strcmp(argv[i], "--until") == 0)
+            until = argv[i + 1];
+        else if (strcmp(argv[i], "--line") == 0)
+            origin.line = argv[i + 1];
+        else if (strcmp(argv[i], "--parents") == 0)
+            origin.parents = argv[i + 1];
+    }
+    if (!origin.program) {
+        fprintf(stderr, "usage: player --program FILE [--board FILE] [--until FILE]\n");
+        return 64;
+    }
+    program_read(&program, origin.program);
+    int spawned_by = origin.line ? atoi(origin.line) : 0;
+    begin(argc, argv, &origin, spawned_by ? &program.steps[spawned_by - 1] : NULL);
+    do
+        play(spawned_by);
+    while (goes_on(until));
+    test_report("ok player np=%d steps=%d\n", test.size, program.n_steps);
+    places_close();
+    collectives_close();
     program_free(&program);
     MPI_Finalize();
     return 0;

@@ -5,11 +5,13 @@
 # Usage: tests/programs/run.sh SECONDS [SEED] [OPTION...]
 #   or:  tests/programs/run.sh play [--times N] [--plain] FILE...
 #   or:  tests/programs/run.sh [--tries N] shrink FILE...
+#   or:  tests/programs/run.sh draw FILE SEED [--length N] [--first N] [--flavour JSON] [--ours node|hosts]
 #
 # Plays programs for so long, or until --most of them have failed (1). Each has a
 # seed of its own, from SEED on. A program that fails is written to the folder
 # --keep, a file that `play` takes; with --shrink the least one that still fails
 # is beside it. The last lines say how many programs there were and of what.
+# `draw` writes a program that is to be played by other means (tests/component/drawn_common.sh).
 #
 #     --keep FOLDER    where programs that fail go (.); before the other words
 #     --length N       steps of a program (60)
@@ -37,7 +39,7 @@ while [[ ${1-} == --keep || ${1-} == --tries || ${1-} == --with || ${1-} == --sh
     shift 2
 done
 case ${1-} in
-    play | shrink) ;;
+    play | shrink | draw) ;;
     *) words+=(run) ;;
 esac
 exec python3 -B "$here/machine" "${words[@]}" "$@"

@@ -4,14 +4,15 @@
 import argparse
 import collections
 import copy
+import json
 import os
 import random
 import sys
 import time
 
 from drawing import Caches, draw_surroundings
-from playing import Case, play
-from program import BROKEN_BELOW, Generator
+from playing import Case, Surroundings, play
+from program import ALL_COLLECTIVES, BROKEN_BELOW, Generator
 from shrinking import Shrinker
 
 
@@ -111,6 +112,19 @@ def play_files(options):
     return 1 if failed else 0
 
 
+# What a drawn program is like, unless --flavour says otherwise: what each Open MPI can do by itself.
+USUAL = {"collectives": ALL_COLLECTIVES, "hows": "bbi", "idup": False, "places": 8, "churn": True, "inter": False,
+         "attr": False, "threads": False, "shifts": True, "layouts": True, "own": False, "large": True,
+         "tiny": False, "delays": 0.1, "bursts": 20, "windows": False, "jobs": False}
+
+
+def draw_file(options):
+    generator = Generator(f"drawn {options.seed}", options.length, USUAL | json.loads(options.flavour),
+                          ours=options.ours)
+    Case(Surroundings(), generator.draw(options.first)).write(options.file, [f"drawn from seed {options.seed}"])
+    return 0
+
+
 def options_of(arguments):
     parser = argparse.ArgumentParser(prog="run.sh")
     parser.add_argument("--with", dest="beyond", action="append", default=[], choices=BROKEN_BELOW,
@@ -133,6 +147,13 @@ def options_of(arguments):
     plays.add_argument("files", nargs="+")
     plays.add_argument("--times", type=int, default=1)
     plays.add_argument("--plain", action="store_true")
+    draws = commands.add_parser("draw")
+    draws.add_argument("file")
+    draws.add_argument("seed", type=int)
+    draws.add_argument("--length", type=int, default=60)
+    draws.add_argument("--first", type=int, default=0, help="calls of each collective on MPI_COMM_WORLD, first")
+    draws.add_argument("--flavour", default="{}", help="JSON: what it does more often than others")
+    draws.add_argument("--ours", choices=("node", "hosts"), help="also what nicbarr alone promises")
     shrinks = commands.add_parser("shrink")
     shrinks.add_argument("files", nargs="+")
     return parser.parse_args(arguments)
@@ -142,6 +163,8 @@ def main():
     import tempfile
     options = options_of(sys.argv[1:])
     os.makedirs(options.keep, exist_ok=True)
+    if options.command == "draw":
+        return draw_file(options)
     if options.command == "play":
         return play_files(options)
     if options.command == "shrink":

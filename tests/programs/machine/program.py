@@ -21,8 +21,8 @@ the words for --with):
   create-group-attributes  MPI_Comm_create_group calls the copy callbacks of attributes.
   window-hosts      MPI_Win_allocate fails between hosts that have TCP alone (osc/pt2pt and osc/rdma).
   window-parts      MPI_Win_allocate of several parts of a communicator at a time fails now and then.
-  own-block         MPI_Gather, MPI_Allgather and MPI_Scatter lose the end of a process's own block that is a
-                    little larger than a MiB and not contiguous.
+  mixed             Of pairs and structures with gaps between them a part is lost where a packet, or a piece of a
+                    process's own block, ends within one.
   create-group-idup  MPI_Comm_create_group and an MPI_Comm_idup that is outstanding wait for each other
                     now and then, as both look for a number of a communicator.
   inter-monitoring  MPI_Intercomm_create crashes now and then under coll/monitoring, and what is spawned or
@@ -30,11 +30,17 @@ the words for --with):
   spawn-hosts       MPI_Comm_spawn of processes on several hosts fails in their MPI_Init, where Open MPI
                     itself chooses the hosts.
   disconnect-jobs   MPI_Comm_disconnect hangs of what was made of a communicator of several jobs.
+
+What nicbarr promises and MPI does not is drawn where it plays all (`ours`: node or hosts):
+  bits              Sums of rounded numbers combine in one order.
+  kept              What small persistent requests are made of may be freed at once, and their
+                    communicator before they are started, or while barriers are outstanding.
+  locked            Operations do not run in the call that starts a non-blocking reduction.
 """
 
 import random
 
-PLACES, PROCESSES, SPAWNED = 24, 64, 32  # as places.h has them
+PLACES, PROCESSES, SPAWNED = 4096, 160, 128  # as places.h has them
 MOST_SPAWNED = 6  # in a program, as each step `spawn` takes a third of a second
 REQUESTS = 16
 ALL_COLLECTIVES = ("barrier", "allreduce", "reduce", "bcast", "allgather", "gather", "scatter")
@@ -42,24 +48,31 @@ REDUCTIONS = ("allreduce", "reduce")
 ROOTED = ("reduce", "bcast", "gather", "scatter")
 BROKEN_BELOW = ("idup-nonblocking", "idup-inter", "free-outstanding", "persistent-freed", "reduce-bottom",
                 "create-group-attributes", "nonblocking-negative", "inter-nonblocking", "inter-monitoring",
-                "window-hosts", "create-group-idup", "window-parts", "own-block", "spawn-hosts", "disconnect-jobs")
+                "window-hosts", "create-group-idup", "window-parts", "mixed", "spawn-hosts", "disconnect-jobs")
 
 ARITHMETIC = ("MPI_MAX", "MPI_MIN", "MPI_SUM", "MPI_PROD")
 BITS = ("MPI_BAND", "MPI_BOR", "MPI_BXOR")
+LOGICAL = ("MPI_LAND", "MPI_LOR", "MPI_LXOR")
+LOCATED = ("MPI_MAXLOC", "MPI_MINLOC")
 OWN = ("composition-of-maps", "a-user's-exclusive-or")
 MAP = "two-numbers-of-a-user"
 # name: (bytes of the signature, operations)
 TYPES = {
-    "MPI_INT": (4, ARITHMETIC + BITS), "MPI_DOUBLE": (8, ARITHMETIC), "MPI_BYTE": (1, BITS),
-    "MPI_INT8_T": (1, ARITHMETIC + BITS), "MPI_SHORT": (2, ARITHMETIC + BITS),
-    "MPI_FLOAT": (4, ARITHMETIC), "MPI_LONG": (8, ARITHMETIC + BITS),
-    "MPI_UNSIGNED_CHAR": (1, ARITHMETIC + BITS), "MPI_UINT64_T": (8, ARITHMETIC + BITS),
+    "MPI_INT": (4, ARITHMETIC + BITS + LOGICAL), "MPI_DOUBLE": (8, ARITHMETIC), "MPI_BYTE": (1, BITS),
+    "MPI_INT8_T": (1, ARITHMETIC + BITS + LOGICAL), "MPI_SHORT": (2, ARITHMETIC + BITS + LOGICAL),
+    "MPI_FLOAT": (4, ARITHMETIC), "MPI_LONG": (8, ARITHMETIC + BITS + LOGICAL),
+    "MPI_UNSIGNED_CHAR": (1, ARITHMETIC + BITS), "MPI_UINT64_T": (8, ARITHMETIC + BITS + LOGICAL),
+    "MPI_AINT": (8, ARITHMETIC + BITS), "MPI_C_BOOL": (1, LOGICAL), "MPI_LOGICAL": (4, LOGICAL),
+    "MPI_INTEGER2": (2, ARITHMETIC + BITS), "MPI_DOUBLE_PRECISION": (8, ARITHMETIC),
     "MPI_LONG_DOUBLE": (16, ARITHMETIC), "MPI_C_DOUBLE_COMPLEX": (16, ("MPI_SUM", "MPI_PROD")),
-    "MPI_DOUBLE_INT": (12, ("MPI_MAXLOC", "MPI_MINLOC")),
-    "MPI_2INT": (8, ("MPI_MAXLOC", "MPI_MINLOC")),
-    "MPI_SHORT_INT": (6, ("MPI_MAXLOC", "MPI_MINLOC")), MAP: (8, OWN),
-    "MPI_CHAR": (1, ()), "a-structure-with-gaps": (13, ()),
+    "MPI_COMPLEX": (8, ("MPI_SUM", "MPI_PROD")),
+    "MPI_DOUBLE_INT": (12, LOCATED), "MPI_2INT": (8, LOCATED), "MPI_SHORT_INT": (6, LOCATED),
+    "MPI_2REAL": (8, LOCATED), MAP: (8, OWN),
+    "MPI_CHAR": (1, ()), "MPI_WCHAR": (4, ()), "a-structure-with-gaps": (13, ()),
 }
+MIXED = [name for name, (_, ops) in TYPES.items() if ops == LOCATED] + ["a-structure-with-gaps"]
+ROUNDED = ("MPI_DOUBLE", "MPI_FLOAT", "MPI_DOUBLE_PRECISION", "MPI_LONG_DOUBLE", "MPI_C_DOUBLE_COMPLEX", "MPI_COMPLEX")
+IN_ORDER, KEPT, MOST_RANKS = 1024, 512, 17  # bytes; and of as many processes as `ours` is about
 REDUCIBLE = [name for name, (_, ops) in TYPES.items() if ops]
 # Bytes around which something changes: chunks, blocks, pieces, limits, classes of sizes.
 BORDERS = (8, 32, 48, 112, 256, 512, 1152, 1568, 2048, 4096, 16256, 32768, 262144, 1 << 20)
@@ -91,9 +104,10 @@ class Legal:
 
     def __init__(self, beyond=()):
         self.beyond = beyond  # of BROKEN_BELOW
-        # "jobs": its processes are of one job (0), of several that met to make it (1), or it was made of
-        # such a one (2). "parts": the place may hold several communicators.
-        self.places = {0: {"inter": False, "attr": False, "idup": None, "parts": False, "jobs": 0}}
+        # "whole": all processes of the job are in it. "jobs": its processes are of one job (0), of several
+        # that met to make it (1), or it was made of such a one (2). "parts": the place may hold several
+        # communicators.
+        self.places = {0: {"inter": False, "attr": False, "idup": None, "whole": True, "parts": False, "jobs": 0}}
         self.requests = {}  # number: {"c", "kind": i, p, idup or shift, "active"}
         self.threads = 0  # between fork and join
         self.spawned = set()  # numbers of processes
@@ -102,15 +116,21 @@ class Legal:
         return [r for r in self.requests.values() if r["c"] == place]
 
     def _threaded(self, step):
-        """Between fork and join: only what touches its own communicator."""
+        """Between fork and join: only what touches communicators of one thread."""
         if step.kind == "join":
             return True
         if step.kind == "coll":
             return step.how == "b" or (step.how == "i" and step.r % self.threads == step.c % self.threads)
         if step.kind in ("wait", "test"):
             request = self.requests.get(step.r)
-            return request is not None and request["c"] == step.c and request["kind"] == "i"
-        return step.kind == "pause"
+            return request is not None and request["c"] == step.c and request["kind"] in ("i", "shift")
+        if step.kind in ("dup", "split"):
+            # (Open MPI 4.1 gives numbers to communicators of parents with lower numbers first, and waits for
+            # them: those who share some of the parents only wait for each other in circles.)
+            return step.d % self.threads == step.c % self.threads and self.places[step.c]["whole"]
+        if step.kind == "shift":
+            return step.r % self.threads == step.c % self.threads
+        return step.kind in ("free", "pause")
 
     def take(self, step):
         """Whether the step is legal now; if so, it has happened."""
@@ -126,6 +146,8 @@ class Legal:
             return False
         if s.how == "p" and (place["inter"] or (s.freed and "persistent-freed" not in self.beyond)):
             return False
+        if place["inter"] and (s.bits or s.led):
+            return False
         if s.how == "i" and place["inter"] and "inter-nonblocking" not in self.beyond:
             return False
         if s.what == "reduce" and s.send == "A" and "reduce-bottom" not in self.beyond:
@@ -133,11 +155,11 @@ class Legal:
         if (s.what in REDUCTIONS and s.how != "b" and s.send == "N"
                 and "nonblocking-negative" not in self.beyond):
             return False
-        if (s.what in ("gather", "allgather", "scatter") and (s.send or s.recv)
-                and (s.n or 1) * TYPES[s.type or "MPI_INT"][0] > 1 << 20 and "own-block" not in self.beyond):
+        if (s.type in MIXED and (s.send or s.recv) and (s.n or 1) * TYPES[s.type][0] > 4096
+                and "mixed" not in self.beyond):
             return False
         if s.how != "b":
-            self.requests[s.r] = {"c": s.c, "kind": s.how, "active": s.how == "i"}
+            self.requests[s.r] = {"c": s.c, "kind": s.how, "active": s.how == "i", "kept": s.kept}
         return True
 
     def _start(self, s):
@@ -159,7 +181,8 @@ class Legal:
         request["active"] = False
         if request["kind"] == "idup":
             old = self.places[request["c"]]
-            self.places[request["d"]] = old | {"attr": False, "idup": None, "jobs": 2 if old["jobs"] else 0}
+            self.places[request["d"]] = old | {"attr": False, "idup": None, "whole": False,
+                                               "jobs": 2 if old["jobs"] else 0}
             old["idup"] = None
         if request["kind"] != "p":
             del self.requests[number]
@@ -203,7 +226,8 @@ class Legal:
         kept = s.kind in ("dup", "dupinfo")
         jobs = 1 if s.kind == "spawn" or (old["jobs"] and s.how == "port") else 2 if old["jobs"] else 0
         self.places[s.d] = {"inter": old["inter"] if kept else inter, "attr": kept and old["attr"], "idup": None,
-                            "parts": old["parts"] or s.kind == "split", "jobs": jobs}
+                            "whole": kept and old["whole"], "jobs": jobs,
+                            "parts": old["parts"] or s.kind in ("split", "create", "cart", "shared")}
         return True
 
     def _dup(self, s):
@@ -213,6 +237,8 @@ class Legal:
 
     def _split(self, s):
         return self._make(s, False, False)
+
+    _create = _cart = _graph = _shared = _split
 
     def _cgroup(self, s):
         if s.c in self.places and self.places[s.c]["attr"] and "create-group-attributes" not in self.beyond:
@@ -252,8 +278,10 @@ class Legal:
     def _free(self, s):
         if s.c not in self.places or s.c == 0 or self.places[s.c]["idup"] is not None:
             return False
-        if any(r["kind"] == "p" or (r["kind"] == "i" and "free-outstanding" not in self.beyond)
+        if any((r["kind"] == "p" or (r["kind"] == "i" and "free-outstanding" not in self.beyond)) and not r.get("kept")
                for r in self.of(s.c)):
+            return False
+        if any(r.get("kept") for r in self.of(s.c)) and not s.kept:
             return False
         if s.how == "disconnect" and (self.of(s.c) or (self.places[s.c]["jobs"] == 2
                                                        and "disconnect-jobs" not in self.beyond)):
@@ -288,13 +316,14 @@ def legal(steps, beyond=()):
 class Generator:
     """Draws a program from a seed."""
 
-    def __init__(self, seed, length, flavour=None, beyond=()):
+    def __init__(self, seed, length, flavour=None, beyond=(), ours=None):
         self.lot = random.Random(seed)
         self.state = Legal(beyond)
         self.steps = []
         self.number = 0
         self.length = length
-        self.flavour = flavour or self._draw_flavour()
+        self.flavour = self._draw_flavour() | (flavour or {})
+        self.ours = ours
 
     def _draw_flavour(self):
         """What this program does more often than others; many programs do little else."""
@@ -320,7 +349,11 @@ class Generator:
             "jobs": lot.random() < 0.12,
         }
 
-    def draw(self):
+    def draw(self, first=0):
+        """first: so often each collective is called on MPI_COMM_WORLD before all else."""
+        for what in ALL_COLLECTIVES if first else ():
+            for n in (1,) if what != "bcast" and what != "scatter" else (1, 8200):
+                self._add("coll", what=what, how="b", c=0, type="MPI_INT", op="MPI_MAX", n=n, times=first)
         if self.flavour["idup"]:
             self._warm_up()
         while len(self.steps) < self.length:
@@ -354,9 +387,10 @@ class Generator:
             return 0
         return lot.choice(sorted(self.state.places))
 
-    def _free_place(self):
+    def _free_place(self, parent=0):
+        threads = self.state.threads or 1
         taken = {r.get("d") for r in self.state.requests.values()} | set(self.state.places)
-        return next((place for place in range(1, PLACES) if place not in taken), None)
+        return next((p for p in range(1, PLACES) if p not in taken and (p - parent) % threads == 0), None)
 
     def _free_request(self, place=0):
         threads = self.state.threads or 1
@@ -386,7 +420,9 @@ class Generator:
         whole = "PGNRVA" if n <= 3000 else "PGN"
         if what in REDUCTIONS:
             if words["type"] == MAP:
-                words["send"] = lot.choice(whole if what != "reduce" else whole.replace("A", ""))
+                # (Open MPI's own ring frees what it has not, where a bound is negative.)
+                not_for = ("A" if what == "reduce" else "") + ("N" if n * size > 2048 else "")
+                words["send"] = lot.choice([letter for letter in whole if letter not in not_for])
             return
         for side in ("send", "recv"):
             words[side] = lot.choice(whole if lot.random() < 0.5 or n > 3000 else same)
@@ -405,6 +441,10 @@ class Generator:
             words["times"] = self._times(0) if how != "p" else 1
         else:
             self._data(words, what, how)
+        if how == "i" and lot.random() < 0.2:
+            words["led"] = 1
+        if self.ours:
+            self._ours(words, what, how)
         self._delay(words)
         return self._add("coll", **words)
 
@@ -416,6 +456,9 @@ class Generator:
             if self.flavour["own"]:
                 words["type"] = MAP
             words["op"] = lot.choice(TYPES[words["type"]][1])
+            if self.ours and not self.flavour["own"] and lot.random() < 0.6:
+                words["type"] = lot.choice(ROUNDED)
+                words["op"] = "MPI_PROD" if "COMPLEX" not in words["type"] and lot.random() < 0.3 else "MPI_SUM"
         size = TYPES[words["type"]][0]
         words["n"] = self._elements(size)
         words["times"] = self._times(words["n"] * size) if how != "p" else lot.choice((1, 1, 3))
@@ -429,6 +472,24 @@ class Generator:
         if how == "i" and lot.random() < 0.3:
             words["freed"] = 1
         self._layouts(words, what, words["n"], size)
+
+    def _ours(self, words, what, how):
+        """Of MPI_Ireduce between hosts, of long vectors, and on intercommunicators there is no promise."""
+        lot, here = self.lot, self.ours == "node"
+        reduces, own = what in REDUCTIONS, words.get("op") in OWN
+        bytes_ = words.get("n", 1) * TYPES[words["type"]][0] if "type" in words else 1
+        if (reduces and words["type"] in ROUNDED and bytes_ <= IN_ORDER and lot.random() < 0.8
+                and (here or what == "allreduce" or how == "b") and not self.state.places[words["c"]]["inter"]):
+            words["bits"] = 1
+            if (words["type"], words["op"]) == ("MPI_DOUBLE", "MPI_SUM") and here and lot.random() < 0.5:
+                words["users"] = 1
+        if how == "i" and reduces and lot.random() < 0.5:
+            words["locked"] = 1
+        whole = bytes_ if reduces or what == "bcast" else bytes_ * MOST_RANKS
+        if how == "p" and 0 < whole <= KEPT and (here or what == "bcast" or (what == "allreduce" and not own)):
+            words["kept"] = 1
+        if how == "i" and what == "barrier" and here:
+            words["kept"] = 1
 
     # ---- steps ----
 
@@ -465,33 +526,43 @@ class Generator:
         elif active and lot.random() < 0.2:
             self._add("test", r=lot.choice(active), times=lot.choice((1, 10, 100)))
         elif active and lot.random() < 0.8:
-            self._add("wait", r=lot.choice(active))
+            self._add("wait", r=lot.choice(active), **self._how_to_wait())
         elif lot.random() < 0.5:
-            self._add("waitall")
+            self._add("waitall", **self._how_to_wait())
+
+    def _how_to_wait(self):
+        return {"by": self.lot.choice(("any", "some"))} if self.lot.random() < 0.3 else {}
 
     def _draw_start(self):
         resting = sorted(n for n, r in self.state.requests.items() if r["kind"] == "p" and not r["active"])
         if resting:
-            self._add("start", r=self.lot.choice(resting))
+            self._add("start", r=self.lot.choice(resting), **({"all": 1} if self.lot.random() < 0.3 else {}))
 
     def _draw_make(self):
         lot, place = self.lot, self._free_place()
         if place is None:
             return
-        kind = lot.choice(("dup", "dup", "split", "cgroup", "dupinfo"))
+        kind = lot.choice(("dup", "dup", "split", "cgroup", "dupinfo", "create", "cart", "graph", "shared"))
         words = {"c": self._place(), "d": place}
         if kind == "split":
-            words |= {"colors": lot.choice((1, 2, 2, 3)), "how": lot.choice(("blocks", "cyclic")),
-                      "order": lot.choice(("same", "reversed", "random"))}
-        elif kind == "cgroup":
+            words |= {"colors": lot.choice((1, 2, 2, 3, 64)), "how": lot.choice(("blocks", "cyclic")),
+                      "order": lot.choice(("same", "reversed", "random")), "out": lot.choice((0, 0, 2, 3))}
+        elif kind == "cart":
+            words["rows"] = lot.randint(0, 1)
+        elif kind == "graph":
+            words["distributed"] = lot.randint(0, 1)
+        elif kind in ("cgroup", "create"):
+            words["both"] = lot.randint(0, 1)
             words["every"] = lot.choice((2, 3, 4))
             words["out"] = lot.randint(0, words["every"])
         elif kind == "dupinfo":
-            words["key"] = lot.randint(0, 3)
+            words["key"] = lot.randint(0, 3 if self.ours else 7)  # (from 4 on nicbarr may not be wanted)
         self._add(kind, **words)
 
     def _free(self, place):
         words = {"how": "disconnect"} if self.flavour["jobs"] and self.lot.random() < 0.5 else {}
+        if any(r.get("kept") for r in self.state.of(place)):
+            words["kept"] = 1
         self._add("free", c=place, **words)
 
     def _draw_free(self):
@@ -570,7 +641,17 @@ class Generator:
             number = lot.choice(active)
             self._add("wait", r=number, c=self.state.requests[number]["c"])
             return
-        self._collective(lot.choice("bbi"), lot.choice(sorted(self.state.places)))
+        place = lot.choice(sorted(self.state.places))
+        kind = lot.choice((None,) * 8 + ("dup", "split", "free", "shift"))
+        child, request = self._free_place(place), self._free_request(place)
+        if kind in ("dup", "split") and child is not None:
+            self._add(kind, c=place, d=child, **({"colors": 2, "how": "cyclic"} if kind == "split" else {}))
+        elif kind == "free":
+            self._add("free", c=place)
+        elif kind == "shift" and request is not None:
+            self._add("shift", c=place, r=request, by=1, n=lot.choice((1, 100, 5000)))
+        else:
+            self._collective(lot.choice("bbi"), place)
 
     def _warm_up(self):
         """Some calls first, so that functions have been chosen when it begins."""

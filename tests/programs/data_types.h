@@ -3,7 +3,7 @@
  * Data for the tests of collectives that carry some: types, operations, values that anybody can
  * compute, and what a reduction of them must give.
  *
- * Who calls it: data.c. Nothing here communicates.
+ * Who calls it: collective.c and layout.c. Nothing here communicates.
  *
  * A value is a function of a key (the operation of the test that it belongs to), a rank and the
  * number of the element. So every process knows what all others send.
@@ -17,8 +17,8 @@
  *
  * Threads: everything is read only after data_types_open, which one thread calls.
  */
-#ifndef NICBARR_TESTS_MPI_DATA_TYPES_H
-#define NICBARR_TESTS_MPI_DATA_TYPES_H
+#ifndef NICBARR_TESTS_DATA_TYPES_H
+#define NICBARR_TESTS_DATA_TYPES_H
 
 #include <mpi.h>
 #include <stdbool.h>
@@ -77,12 +77,10 @@ struct data_type {
 };
 
 /* Makes the derived types and the operations; returns how many types there are. Types that this MPI
- * lacks are left out. Those from *n_reducible on are only copied. */
-int data_types_open(int *n_reducible);
+ * lacks are left out. */
+int data_types_open(void);
 void data_types_close(void);
 const struct data_type *data_type(int i);
-/* The fields of the last type in other places of the memory: of the same signature. */
-const struct data_type *data_type_twin(void);
 MPI_Op data_op_mpi(enum data_op op);
 const char *data_op_name(enum data_op op);
 /* Whether there are rough values. */

@@ -1,0 +1,23 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# Programs of tests/programs that a script has once and plays in many ways, each result checked; to be
+# sourced after common.sh, and `seed` is set.
+# shellcheck shell=bash disable=SC2154
+
+# written NAME: "${NAME[@]}" plays the program that comes from standard input.
+written() {
+    local -n words=$1
+    cat > "$scratch/$1.program"
+    words=("$builddir/tests/programs/player" --board "${MACHINES_LEDGER:-$scratch/board}" --program "$scratch/$1.program")
+}
+# drawn NAME OPTION...: the same of a random one
+drawn() { written "$1" < <("$srcdir/tests/programs/run.sh" draw /dev/stdout "$seed" "${@:2}"); }
+# drawn_barriers NAME LENGTH [OPTION...]: of barriers, on communicators of all shapes that come and go
+drawn_barriers() {
+    drawn "$1" --length "$2" --first 1 \
+        --flavour '{"collectives": ["barrier"], "hows": "bbip", "inter": true, "places": 20}' "${@:3}"
+}
+# "${thousands[@]}" has 5000 non-blocking barriers outstanding.
+thousands_outstanding() {
+    written thousands < <(printf '%s\n' "1 coll what=barrier how=b c=0 times=3"
+        printf '2 coll what=barrier how=i c=0 times=1000 r=%s\n' 0 1 2 3 4)
+}
