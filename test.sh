@@ -139,11 +139,8 @@ sanitized_jobs() {
     # shellcheck disable=SC2046 # words
     step "sanitized build for jobs" asan_build all $(listed mpi_programs) tests/programs/player || return
     step "sanitized ledger" sanitized_job 3 mpi/barrier_ledger --iterations 3000
-    step "sanitized shapes" sanitized_job 4 mpi/barrier_shapes
-    step "sanitized ibarrier" sanitized_job 3 mpi/ibarrier
-    step "sanitized freed" sanitized_job 3 mpi/ibarrier --freed
-    for flavour in '{}' '{"threads": true}'; do
-        tests/programs/run.sh draw "$logs/asan.program" "$RANDOM" --length 300 --flavour "$flavour" &&
+    for flavour in '{}' '{"threads": true}' '{"collectives": ["barrier"], "hows": "bip", "inter": true}'; do
+        tests/programs/run.sh draw "$logs/asan.program" "$RANDOM" --length 300 --ours node --flavour "$flavour" &&
             step "sanitized data, $flavour" sanitized_job 3 programs/player --program "$logs/asan.program"
     done
     step "sanitized progress" sanitized_job 3 mpi/progress
@@ -172,9 +169,10 @@ threaded() {
 # another one was: so valgrind is to remember those that are gone.)
 under_valgrind() {
     . ./env.sh
+    tests/programs/run.sh draw "$logs/valgrind.program" "$RANDOM" --length 200 || return
     OMPI_MCA_coll_nicbarr_cache=none OMPI_MCA_coll_nicbarr_report=$logs/valgrind.json \
         timeout 600 mpirun -np 2 valgrind --quiet --leak-check=full --num-callers=30 --keep-debuginfo=yes --fullpath-after= \
-        --log-file="$logs/valgrind.%p" _build/tests/mpi/barrier_shapes --alive 40 --steps 200 ||
+        --log-file="$logs/valgrind.%p" _build/tests/programs/player --program "$logs/valgrind.program" ||
         return 1
     ! grep -H -B 12 -A 4 '/coll_nicbarr/\|/libmyr/\|/firmware/\|mca_coll_nicbarr' "$logs"/valgrind.[0-9]*
 }

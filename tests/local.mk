@@ -3,8 +3,6 @@
 ## (tests/component). The parts have their own (tests/unit).
 mpi_programs = \
     tests/mpi/barrier_ledger \
-    tests/mpi/barrier_shapes \
-    tests/mpi/ibarrier \
     tests/mpi/progress \
     tests/mpi/soak \
     tests/mpi/killed \
@@ -32,12 +30,6 @@ mpi_cflags = $(AM_CFLAGS) $(MPI_CFLAGS) -pthread
 tests_mpi_barrier_ledger_SOURCES = tests/mpi/barrier_ledger.c $(mpi_common)
 tests_mpi_barrier_ledger_CFLAGS = $(mpi_cflags)
 tests_mpi_barrier_ledger_LDADD = $(MPI_LIBS)
-tests_mpi_barrier_shapes_SOURCES = tests/mpi/barrier_shapes.c $(mpi_common)
-tests_mpi_barrier_shapes_CFLAGS = $(mpi_cflags)
-tests_mpi_barrier_shapes_LDADD = $(MPI_LIBS)
-tests_mpi_ibarrier_SOURCES = tests/mpi/ibarrier.c $(mpi_common)
-tests_mpi_ibarrier_CFLAGS = $(mpi_cflags)
-tests_mpi_ibarrier_LDADD = $(MPI_LIBS)
 tests_mpi_progress_SOURCES = tests/mpi/progress.c $(mpi_common)
 tests_mpi_progress_CFLAGS = $(mpi_cflags)
 tests_mpi_progress_LDADD = $(MPI_LIBS)

@@ -90,7 +90,7 @@ if there_are_hosts; then
     messages_on_hosts
     for coll in ^nicbarr ^monitoring; do
         check "barriers, 2 hosts with 2 processes each, coll $coll" on_hosts 2 2 --mca coll $coll \
-            "$programs/barrier_shapes" --steps 60 --alive 20 --ledger "$scratch/ledger"
+            "${shapes[@]}"
     done
 fi
 finish

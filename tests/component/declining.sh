@@ -3,6 +3,9 @@
 # Where nicbarr cannot serve, all processes of a communicator go back to Open MPI's barrier together,
 # and one line says why.
 . "$(dirname "$0")/common.sh"
+. "$(dirname "$0")/drawn_common.sh"
+seed=${NICBARR_SEED:-$(($(date +%s) % 100000))}
+echo "NICBARR_SEED=$seed"
 . "$(dirname "$0")/odd_common.sh"
 program=$programs/barrier_ledger
 works() { job "$@" && said "^ok"; }
@@ -62,8 +65,8 @@ check "one process with little address space" odd "$address_space"
 why "little address space" "process 2: cannot map 256 MiB of shared address space (see ulimit -v)"
 
 # Memory that is used up: communicators beyond it keep Open MPI's own, for all members.
-check "hundreds of communicators in 1 MiB" works 4 --mca coll_nicbarr_memory 1 \
-    "$programs/barrier_shapes" --alive 1500
+written many < <(for i in {1..600}; do printf "$i %s=$i\n" "dup c=0 d" "coll what=barrier how=b times=2 c"; done)
+check "hundreds of communicators in 1 MiB" works 4 --mca coll_nicbarr_memory 1 "${many[@]}"
 why "1 MiB" "shared memory is used up"
 
 # /dev/shm does not matter: full, missing, or too small for anything. (Open MPI's own transport has to
@@ -92,6 +95,7 @@ check "an algorithm for the kernel's NIC on one node" works 4 --mca coll_nicbarr
 why "an algorithm for the kernel's NIC" "coll_nicbarr_algorithm is tree:4@kernel, and on one node"
 
 # What is not one node's is left alone without a line.
-check "intercommunicators and the rest" works 4 "$programs/barrier_shapes"
+drawn_barriers shapes 400
+check "intercommunicators and the rest" works 4 "${shapes[@]}"
 check "in silence" silent
 finish

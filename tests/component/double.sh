@@ -5,6 +5,8 @@
 # counted like any other.
 . "$(dirname "$0")/common.sh"
 . "$(dirname "$0")/hosts_common.sh"
+. "$(dirname "$0")/drawn_common.sh"
+drawn_barriers shapes 200
 
 ln -sf "$builddir/tests/unit/double/.libs/mca_coll_nicbarr.so" "$scratch/components/mca_coll_nicbarr.so"
 export NICBARR_DOUBLE=$scratch/double
@@ -23,10 +25,7 @@ for algorithm in pairwise dissemination:1 tree:2@double; do
     plays $algorithm 3 2 --mca coll_nicbarr_algorithm $algorithm $ledger
     check "the double plays it" said "MPI_Barrier on .* nodes: ${algorithm%@double}@double (parameter)"
 done
-plays ibarrier 2 2 --mca coll_nicbarr_algorithm dissemination:1 "$programs/ibarrier" --steps 100 \
-    --rounds 1 --ledger "$scratch/ledger"
-plays communicators 2 2 --mca coll_nicbarr_algorithm tree:2 "$programs/barrier_shapes" --steps 60 \
-    --alive 20 --ledger "$scratch/ledger"
+plays communicators 2 2 --mca coll_nicbarr_algorithm tree:2 "${shapes[@]}"
 # shellcheck disable=SC2086 # words
 plays "by measurement" 3 1 --mca coll_nicbarr_report "$scratch/report" $ledger
 check "measured" said "3 nodes: .*(measured"
@@ -40,8 +39,7 @@ for algorithm in tree:2 auto; do
     rm -f "$scratch/report"
     plays "the first group of each has no memory, $algorithm" 2 2 -x NICBARR_DOUBLE_REFUSALS \
         --mca coll_nicbarr_algorithm $algorithm --mca coll_nicbarr_tune_after 0 \
-        --mca coll_nicbarr_report "$scratch/report" "$programs/barrier_shapes" --steps 60 --alive 20 \
-        --ledger "$scratch/ledger"
+        --mca coll_nicbarr_report "$scratch/report" "${shapes[@]}"
     check "it is left to Open MPI" grep -q "the double has no memory left" "$scratch/report"
     check "nobody thinks of a firewall" bash -c '! grep "come through" "$1"' - "$scratch/report"
     check "the others are served" said "MPI_Barrier on .* nodes: .*($by"

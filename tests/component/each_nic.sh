@@ -10,10 +10,10 @@ is_open_mpi 4 || export OMPI_MCA_coll=^han # see data_hosts.sh
 ln -s "$builddir"/{btl_myr/.libs/mca_btl_myr.so,mtl_myr/.libs/mca_mtl_myr.so} "$scratch/components/"
 verbose=(--mca coll_nicbarr_verbose 1)
 on_node() { job "$@" && said "^ok"; }
+drawn_barriers barriers 200
 
 for processes in 2 5; do
-    check "$processes processes: barriers" on_node $processes "$programs/barrier_shapes" --steps 400 --seed "$seed"
-    check "non-blocking ones" on_node $processes "$programs/ibarrier" --steps 400 --seed "$seed"
+    check "$processes processes: barriers" on_node $processes "${barriers[@]}"
     check "data" on_node $processes "${ours[@]}" "${data[@]}"
 done
 for kind in soft kernel; do
@@ -24,8 +24,7 @@ for kind in soft kernel; do
         [ $? != 77 ] || { echo "skip kernel: $(cat "$scratch/out")"; continue; }
     fi
     check "$kind: barriers of 3 hosts" on_hosts "${hosts[@]}" 3 2 "${verbose[@]}" \
-        --mca coll_nicbarr_algorithm "dissemination:1@$kind" "$programs/barrier_shapes" --steps 60 --alive 15 \
-        --ledger "$scratch/ledger" --seed "$seed"
+        --mca coll_nicbarr_algorithm "dissemination:1@$kind" "${barriers[@]}"
     check "the NICs play them" said "MPI_Barrier on .* nodes: dissemination:1@$kind"
     check "$kind: data of 3 hosts" on_hosts "${hosts[@]}" 3 2 "${verbose[@]}" "${ours[@]}" \
         --mca coll_nicbarr_algorithm "dissemination:2@$kind" "${data[@]}"

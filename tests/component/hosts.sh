@@ -13,18 +13,21 @@ algorithms=(pairwise dissemination:1 dissemination:2 tree:2 tree:4)
 arguments() { # PROGRAM PROCESSES
     case $1 in
         barrier_ledger) echo "--iterations 600" ;;
-        barrier_shapes) echo "--steps 150 --alive 30" ;;
-        ibarrier) echo "--steps 150 --rounds 2" ;;
         soak) echo "--cycles 200" ;;
         progress) echo "--rounds 2 --max-bytes 262144 --two-sided" ;;
     esac
 }
+drawn_barriers shapes 200
+thousands_outstanding
 drawn threads --length 30 --flavour '{"threads": true, "collectives": ["barrier"]}'
 runs() { # HOSTS PER-HOST ALGORITHM PROGRAM
     local program
     # shellcheck disable=SC2207 # words
     program=("$programs/$4" $(arguments "$4") --ledger "$scratch/ledger" --seed "$seed")
-    [ "$4" != threads ] || program=("${threads[@]}")
+    case $4 in
+        shapes) program=("${shapes[@]}") ;;
+        threads) program=("${threads[@]}") ;;
+    esac
     check "$4 on $1 hosts with $2 processes each, $3" on_hosts "$1" "$2" --mca coll_nicbarr_verbose 1 \
         --mca coll_nicbarr_algorithm "$3" "${program[@]}"
 }
@@ -33,7 +36,7 @@ turn=0
 for layout in "2 2" "4 1" "3 2" "5 1"; do
     # shellcheck disable=SC2086 # two words
     set -- $layout
-    others=(barrier_shapes ibarrier threads soak progress)
+    others=(shapes threads soak progress)
     for i in "${!algorithms[@]}"; do
         runs "$1" "$2" "${algorithms[i]}" barrier_ledger
         check "the NICs play it" served "$1" $(($1 * $2))
@@ -49,8 +52,7 @@ for layout in "2 2" "4 1" "3 2" "5 1"; do
 done
 
 check "thousands of MPI_Ibarrier outstanding" on_hosts 2 2 --mca coll_nicbarr_verbose 1 \
-    --mca coll_nicbarr_algorithm dissemination:1 "$programs/ibarrier" --many 5000 --steps 1 --rounds 1 \
-    --ledger "$scratch/ledger" --seed "$seed"
+    --mca coll_nicbarr_algorithm dissemination:1 "${thousands[@]}"
 check "the NICs play them" said "MPI_Barrier on .* 2 nodes: dissemination:1"
 
 readable() { "$builddir/tools/nicbarr" report "$scratch/report" > "$scratch/text"; }
@@ -107,7 +109,6 @@ done
 check "so it is where packets are lost" watched tree:2@soft --loss 5 --reorder 5 --duplicate 5 2 2
 
 check "communicators within a host are served there" on_hosts 2 3 --mca coll_nicbarr_verbose 1 \
-    --mca coll_nicbarr_algorithm counter \
-    "$programs/barrier_shapes" --steps 300 --alive 50 --ledger "$scratch/ledger" --seed "$seed"
+    --mca coll_nicbarr_algorithm counter "${shapes[@]}"
 check "by shared memory" said "processes on one node: counter"
 finish

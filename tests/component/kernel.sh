@@ -12,12 +12,13 @@ if [ $? = 77 ]; then
 fi
 
 player=@kernel
+thousands_outstanding
 played "2 hosts" "$ledger" 2 1
 played "3 hosts with 2 processes each" "$ledger" 3 2
-played "5 hosts" "$ibarrier" 5 1
+played "5 hosts" "$shapes" 5 1
 played "4 hosts with 2 processes each" "$shapes" 4 2
 played "threads" "$threads" 3 2
-played "thousands outstanding" "$ibarrier --many 5000" 2 2
+played "thousands outstanding" "${thousands[*]}" 2 2
 played "MPI_Ibarrier alone" "$programs/pvars --nic kernel --done --ibarrier" 2 2
 played "persistent barriers alone" "$programs/pvars --nic kernel --done --persistent" 2 2
 # shellcheck disable=SC2086 # words
@@ -27,7 +28,7 @@ check "the NICs play it" said "MPI_Barrier on .* nodes: dissemination:1@kernel"
 
 # ---- a bad network
 
-for program in "$ledger" "$ibarrier" "$shapes"; do
+for program in "$ledger" "$shapes"; do
     played "10 % loss" "$program" --loss 10 3 2
     check "some are lost" did lost
     played "30 % loss" "$program" --loss 30 3 2
@@ -42,7 +43,7 @@ done
 
 # ---- a cable is out for a while, as communicators come and go
 
-export nicbarr=$builddir/tools/nicbarr
+export nicbarr=$builddir/tools/nicbarr plugged=$scratch/plugged
 cat > "$scratch/unplugs.sh" << 'EOS'
 #!/bin/bash
 "$NETHOSTS_MPIRUN" "$@" &
@@ -52,12 +53,12 @@ until "$NETHOSTS_RUN" 2 "$nicbarr" status | grep -q "closed  *[0-9][0-9]"; do sl
 kill -0 $job && echo unplugged
 sleep 11
 "$NETHOSTS_RUN" 2 ip link set eth0 up
+touch "$plugged"
 wait $job
 EOS
 chmod +x "$scratch/unplugs.sh"
-# shellcheck disable=SC2086 # words
 check "a host is unplugged for 11 s: the job goes on" on_hosts --kernel --shell 2 2 "$scratch/unplugs.sh" \
-    --mca coll_nicbarr_algorithm dissemination:1@kernel $shapes --steps 3000
+    --mca coll_nicbarr_algorithm dissemination:1@kernel "${of_shapes[@]}" --until "$plugged"
 check "it was in the middle" said unplugged
 
 # ---- hardware addresses are not to be found any more: barriers need none

@@ -13,13 +13,13 @@ bad() { # NAME PROGRAM SWITCH-OPTION...
     played "$@" 3 2
 }
 
-for program in "$ledger" "$ibarrier" "$shapes" "$threads"; do
+for program in "$ledger" "$shapes" "$threads"; do
     bad "10 % loss" "$program" --loss 10
     check "some are lost" did lost
     bad "30 % loss" "$program" --loss 30
     check "some are lost" did lost
 done
-for program in "$ledger" "$ibarrier"; do
+for program in "$ledger" "$shapes"; do
     bad "duplication" "$program" --duplicate 10
     check "some come twice" did duplicated
     bad "reordering" "$program" --reorder 20

@@ -25,15 +25,16 @@ seed=${NICBARR_SEED:-$(($(date +%s) % 100000))}
 echo "NICBARR_SEED=$seed"
 # shellcheck source=tests/component/drawn_common.sh
 . "$(dirname "${BASH_SOURCE[0]}")/drawn_common.sh"
+drawn_barriers shapes 400
 drawn in_threads --length 200 --flavour '{"threads": true}'
 barriers_over_myr() {
     local coll program
     for coll in nicbarr,tuned,basic,libnbc,inter,sync,self,sm ^nicbarr; do
-        for program in "barrier_ledger --iterations 500" "barrier_shapes --steps 400" ibarrier \
-            "soak --cycles 500"; do
+        for program in "barrier_ledger --iterations 500" "soak --cycles 500"; do
             # shellcheck disable=SC2086 # a program with its options
             check "$program, coll $coll" over_myr 4 --mca coll $coll "$programs"/$program
         done
+        check "communicators of all shapes, coll $coll" over_myr 4 --mca coll $coll "${shapes[@]}"
         check "threads, coll $coll" over_myr 4 --mca coll $coll "${in_threads[@]}"
     done
 }

@@ -35,14 +35,8 @@ for kill in $(seq "$kills"); do
     kill_daemon $host $((RANDOM % 2)) || exit 1
 done
 kill -0 $job && echo "killed: $kill" || exit 1
-if [ -n "${until-}" ]; then
-    touch "$until"
-    wait $job
-else # its program goes on for ever
-    kill $job
-    wait $job
-    echo "ok, it went on"
-fi
+touch "$until"
+wait $job
 EOS
 chmod +x "$scratch/restarts.sh"
 
@@ -56,8 +50,7 @@ unharmed() { # HOSTS PER-HOST MPIRUN-ARGUMENT...
 }
 check "barriers" unharmed 3 2 "$programs/barrier_ledger" --iterations 100 --until "$until" \
     --ledger "$scratch/ledger" --seed "$seed"
-until="" check "communicators that come and go" unharmed 2 2 "$programs/barrier_shapes" --steps 1000000 --alive 15 \
-    --ledger "$scratch/ledger" --seed "$seed"
+check "communicators that come and go" unharmed 2 2 "${of_shapes[@]}" --until "$until"
 drawn data
 check "data" unharmed 3 1 "${data[@]}" --until "$until"
 

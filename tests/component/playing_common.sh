@@ -5,8 +5,8 @@
 # shellcheck source=tests/component/drawn_common.sh
 . "$(dirname "${BASH_SOURCE[0]}")/drawn_common.sh"
 ledger="$programs/barrier_ledger --iterations 300 --ledger $scratch/ledger --seed $seed"
-ibarrier="$programs/ibarrier --blocking --steps 300 --rounds 3 --ledger $scratch/ledger --seed $seed"
-shapes="$programs/barrier_shapes --steps 60 --alive 15 --ledger $scratch/ledger --seed $seed"
+drawn_barriers of_shapes 150
+shapes="${of_shapes[*]}"
 drawn in_threads --first 1 --flavour '{"threads": true, "collectives": ["barrier"]}'
 threads="${in_threads[*]}"
 

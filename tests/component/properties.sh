@@ -5,44 +5,42 @@
 # and other traffic that has to go on meanwhile. (Of threads, see data.sh.) The random seeds are in the log; NICBARR_SEED
 # sets them.
 . "$(dirname "$0")/common.sh"
-seed=(${NICBARR_SEED:+--seed "$NICBARR_SEED"})
+seed=${NICBARR_SEED:-$(($(date +%s) % 100000))}
+echo "NICBARR_SEED=$seed"
+. "$(dirname "$0")/drawn_common.sh"
 
 run() { # PROCESSES PROGRAM [OPTION...]
-    local processes=$1 program=$2
-    shift 2
-    check "$program, $processes processes" passes "$processes" "$program" "$@"
+    check "$2, $1 processes" passes "$1" "$programs/$2" --seed "$seed" "${@:3}"
 }
 
-passes() { # a program may say that it cannot be tried here (77)
-    local processes=$1 program=$2
-    shift 2
-    job "$processes" "${binding[@]}" "$programs/$program" ${seed[@]+"${seed[@]}"} "$@"
+passes() { # PROCESSES PROGRAM [OPTION...]: a program may say that it cannot be tried here (77)
+    job "$1" "${binding[@]}" "${@:2}"
     local status=$?
     grep -E '^(ok|[a-z_]+:.*--seed)' "$scratch/out" | sed 's/^/     | /'
     [ "$status" = 0 ] || said "Exit code:    77\|exit code 77\|skip"
 }
 
+# (Barriers of nicbarr's go on while their communicator is freed: --ours.)
+drawn_barriers shapes 800 --ours node
 binding=(--bind-to none)
 for processes in $(seq 1 17); do
     run "$processes" barrier_ledger --iterations 3000
-    run "$processes" barrier_shapes --steps 800
-    run "$processes" ibarrier --steps 800
+    check "communicators of all shapes, $processes processes" passes "$processes" "${shapes[@]}"
 done
 for processes in 2 3 4 9; do
     run "$processes" progress
-    run "$processes" ibarrier --freed
 done
 binding=(--bind-to core:overload-allowed)
 for processes in 2 4 7; do
     run "$processes" barrier_ledger
-    run "$processes" barrier_shapes
+    check "communicators of all shapes, $processes processes, bound" passes "$processes" "${shapes[@]}"
     run "$processes" progress
 done
 binding=()
-run 4 barrier_shapes --alive 3000 --steps 300
-run 4 barrier_shapes --alive 300 --steps 3000
+written alive < <(for i in {1..3000}; do printf "$i %s=$i\n" "dup c=0 d" "coll what=barrier how=b times=2 c"; done)
+check "3000 communicators, 4 processes" passes 4 "${alive[@]}"
 
 # Spawned processes share the node's segment with those who spawned them. (5.0 reaches them by tcp.)
 ! is_open_mpi 5 || export OMPI_MCA_btl=sm,tcp,self OMPI_MCA_btl_tcp_if_include=lo
-run 2 barrier_shapes --spawn
+run 2 spawned --hosts localhost --more-hosts localhost --ledger "$scratch/ledger" --cells "$scratch/ledger"
 finish

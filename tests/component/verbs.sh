@@ -36,8 +36,8 @@ check "a tree on 3 hosts with 2 processes each" on_hosts 3 2 --mca coll_nicbarr_
 check "the RDMA NIC plays it" played tree:2 parameter 3
 check "3 hosts, by measurement" on_hosts 3 1 "${ledger[@]}"
 check "measured" said "MPI_Barrier on .* 3 nodes: .*(measured"
-check "non-blocking ones" on_hosts 2 2 --mca coll_nicbarr_algorithm pairwise@verbs "$programs/ibarrier" \
-    --steps 60 --rounds 1 --seed "$seed"
+drawn_barriers shapes 60
+check "communicators of all shapes" on_hosts 2 2 --mca coll_nicbarr_algorithm pairwise@verbs "${shapes[@]}"
 # The first host has two devices. Ranks go to the hosts in turn, so each of its processes is the first one
 # there of a half of them all; --until has all communicators play.
 two_devices() { # PROGRAM...
@@ -52,7 +52,7 @@ check "both write" test "$(packets 1)" -gt "$first" -a "$(packets 3)" -gt "$thir
 check "librdmacm is there" has_librdmacm
 mv /dev/infiniband/rdma_cm /dev/infiniband/hidden
 check "communicators come and go, without librdmacm" on_hosts 3 1 --mca coll_nicbarr_algorithm dissemination:2@verbs \
-    "$programs/barrier_shapes" --steps 60 --alive 20 --seed "$seed"
+    "${shapes[@]}"
 mv /dev/infiniband/hidden /dev/infiniband/rdma_cm
 check "which is said" said "$no_librdmacm"
 

@@ -22,7 +22,14 @@ check "$COMMUNICATORS communicators come and go" on_hosts 2 1 "${play[@]}" "$pro
 reported() { grep -v "nicbarr:" "$scratch/out"; }
 reported
 check "the RDMA NIC plays them" test $(($(packets 1) - first)) -gt "$COMMUNICATORS"
-check "many live at once" on_hosts 2 1 "${play[@]}" "$programs/barrier_shapes" --alive $((COMMUNICATORS / 20)) \
-    --steps $((COMMUNICATORS / 10)) --seed "$seed" --watchdog "$patience"
+# One of each barrier on all of them, and then on those that are left, in another order.
+many() {
+    local i alive=$((COMMUNICATORS / 20))
+    for i in $(seq $alive); do printf "$i %s=$i\n" "dup c=0 d" "coll what=barrier how=b times=2 c"; done
+    for i in $(seq 2 2 $alive); do echo "$i free c=$i"; done
+    for i in $(seq $((alive - 1 - alive % 2)) -2 1); do echo "$i coll what=barrier how=b times=3 c=$i"; done
+}
+written alive < <(many)
+check "many live at once" on_hosts 2 1 "${play[@]}" "${alive[@]}"
 reported
 finish

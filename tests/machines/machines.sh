@@ -50,8 +50,7 @@ start() { # PER-MACHINE MPIRUN-ARGUMENT...
 runs() { start "$@" && said "^ok"; }
 usual=(--seed "$seed" --watchdog "$patience")
 ledger=("$programs/barrier_ledger" --iterations $((400 * longer)) --ledger "$MACHINES_LEDGER" "${usual[@]}")
-shapes=("$programs/barrier_shapes" --steps $((40 * longer)) --alive 15 --ledger "$MACHINES_LEDGER" "${usual[@]}")
-ibarrier=("$programs/ibarrier" --blocking --steps $((60 * longer)) --rounds 1 --ledger "$MACHINES_LEDGER" "${usual[@]}")
+drawn_barriers shapes $((100 * longer))
 played() { # PER-MACHINE ALGORITHM MPIRUN-ARGUMENT...
     runs "$1" --mca coll_nicbarr_algorithm "$2" "${@:3}" && said "MPI_Barrier on .* 2 nodes: $2"
 }
@@ -61,8 +60,7 @@ on_both() { # WORD...
 }
 by() { # NIC
     check "barriers by the $1 NIC" played 2 "dissemination:1@$1" "${ledger[@]}"
-    check "communicators come and go" played 1 "pairwise@$1" "${shapes[@]}"
-    check "non-blocking ones" played 2 "tree:2@$1" "${ibarrier[@]}"
+    check "communicators of all shapes" played 2 "tree:2@$1" "${shapes[@]}"
     check "data, bit by bit" runs 1 --mca coll_nicbarr_nic "$1" "${ours[@]}" \
         --mca coll_nicbarr_algorithm dissemination:1 "${data[@]}"
     check "the $1 NIC carries it" carried 2 "dissemination:1@$1" Allreduce Allgather Bcast Scatter

@@ -7,7 +7,7 @@
 # environment:
 #   MPIRUN              the launcher with its options (default: mpirun; ompi/jobs.sh sets the environment for it)
 #   NICBARR_TEST_BREAK  N: one barrier in N does nothing (default 1: all); negative: it waits without
-#                       MPI, which progress and ibarrier must find (by --watchdog 5)
+#                       MPI, which progress must find (by --watchdog 5)
 set -u
 # shellcheck source=nethosts/usage.sh
 . "$(dirname "$0")/../../nethosts/usage.sh"
