@@ -140,7 +140,7 @@ sanitized_jobs() {
     step "sanitized build for jobs" asan_build all $(listed mpi_programs) tests/programs/player || return
     step "sanitized ledger" sanitized_job 3 mpi/barrier_ledger --iterations 3000
     for flavour in '{}' '{"threads": true}' '{"collectives": ["barrier"], "hows": "bip", "inter": true}'; do
-        tests/programs/run.sh draw "$logs/asan.program" "$RANDOM" --length 300 --ours node --flavour "$flavour" &&
+        tests/programs/run.sh draw "$logs/asan.program" "$NICBARR_SEED" --length 300 --ours node --flavour "$flavour" &&
             step "sanitized data, $flavour" sanitized_job 3 programs/player --program "$logs/asan.program"
     done
     step "sanitized progress" sanitized_job 3 mpi/progress
@@ -169,7 +169,7 @@ threaded() {
 # another one was: so valgrind is to remember those that are gone.)
 under_valgrind() {
     . ./env.sh
-    tests/programs/run.sh draw "$logs/valgrind.program" "$RANDOM" --length 200 || return
+    tests/programs/run.sh draw "$logs/valgrind.program" "$NICBARR_SEED" --length 200 || return
     OMPI_MCA_coll_nicbarr_cache=none OMPI_MCA_coll_nicbarr_report=$logs/valgrind.json \
         timeout 600 mpirun -np 2 valgrind --quiet --leak-check=full --num-callers=30 --keep-debuginfo=yes --fullpath-after= \
         --log-file="$logs/valgrind.%p" _build/tests/programs/player --program "$logs/valgrind.program" ||
