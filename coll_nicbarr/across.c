@@ -214,7 +214,7 @@ int nicbarr_across_install(mca_coll_nicbarr_module_t *module, ompi_communicator_
         }
     }
     if (OMPI_SUCCESS == rc && good) {
-        nicbarr_install_barrier(module, comm);
+        nicbarr_barrier_event(module, comm, NICBARR_EVENT_CHOSEN);
     }
     module->tuning = false;
     return rc;
@@ -225,7 +225,7 @@ int nicbarr_install_choice(mca_coll_nicbarr_module_t *module, ompi_communicator_
     if (module->across && !myr_nic_group_joined(&module->split)) {
         return nicbarr_across_install(module, comm);
     }
-    nicbarr_install_barrier(module, comm);
+    nicbarr_barrier_event(module, comm, NICBARR_EVENT_CHOSEN);
     return OMPI_SUCCESS;
 }
 
@@ -276,9 +276,9 @@ int nicbarr_across_set_up(mca_coll_nicbarr_module_t *module, ompi_communicator_t
     } else if (OMPI_SUCCESS == rc && NICBARR_FORCED == module->source) {
         rc = nicbarr_across_install(module, comm);
     } else if (OMPI_SUCCESS == rc) {
-        nicbarr_set_barrier(module, comm,
-                            NICBARR_UNDECIDED == module->source ? NICBARR_BARRIER_ACROSS_UNDECIDED
-                                                                : NICBARR_BARRIER_ACROSS_KNOWN);
+        nicbarr_barrier_event(module, comm,
+                              NICBARR_UNDECIDED == module->source ? NICBARR_EVENT_SHAPE_UNKNOWN
+                                                                  : NICBARR_EVENT_SHAPE_KNOWN);
     }
     if (OMPI_SUCCESS == rc && !module->declined) {
         nicbarr_report_note(module, comm, NULL, NULL);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * What MPI calls: MPI_Barrier in each of its states (barrier.c), MPI_Ibarrier and persistent
- * barriers (ibarrier.c). Each state has a function of its own; nicbarr_set_barrier() (lower.h)
- * enters it.
+ * barriers (ibarrier.c). Each state has a function of its own; nicbarr_barrier_event()
+ * (barrier_state.h) enters it.
  */
 #ifndef NICBARR_BARRIER_H
 #define NICBARR_BARRIER_H

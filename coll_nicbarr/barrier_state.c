@@ -2,6 +2,8 @@
 /* See barrier_state.h. */
 #include "coll_nicbarr/barrier_state.h"
 
+#include <assert.h>
+
 #include "coll_nicbarr/choice/duel.h"
 #include "coll_nicbarr/choice/known.h"
 #include "coll_nicbarr/lower.h"
@@ -25,28 +27,29 @@ static bool begin_watching(mca_coll_nicbarr_module_t *module)
     return true;
 }
 
-static enum nicbarr_barrier_state state_of_choice(mca_coll_nicbarr_module_t *module)
+static struct nicbarr_barrier_choice describe_choice(mca_coll_nicbarr_module_t *module)
 {
-    if (NULL != module->tuner) {
-        return NICBARR_BARRIER_PROVISIONAL;
-    }
-    const bool watched = begin_watching(module);
-    if (NICBARR_OPENMPI == module->choice.algorithm) {
-        return watched ? NICBARR_BARRIER_WATCHED_OWN : NICBARR_BARRIER_OWN;
-    }
-    if (module->across) {
-        return watched ? NICBARR_BARRIER_WATCHED_NIC : NICBARR_BARRIER_NIC;
-    }
-    if (NICBARR_UNDECIDED == module->source) {
-        return NICBARR_BARRIER_UNDECIDED;
-    }
-    if (NULL != module->group.plan.leaf) {
-        return watched ? NICBARR_BARRIER_WATCHED_COUNTER : NICBARR_BARRIER_COUNTER;
-    }
-    return watched ? NICBARR_BARRIER_WATCHED_SLOTS : NICBARR_BARRIER_SLOTS;
+    const bool provisional = NULL != module->tuner;
+    return (struct nicbarr_barrier_choice){
+        .means = NICBARR_OPENMPI == module->choice.algorithm ? NICBARR_BY_OWN
+                 : module->across                            ? NICBARR_BY_NIC
+                 : NULL != module->group.plan.leaf           ? NICBARR_BY_COUNTER
+                                                             : NICBARR_BY_SLOTS,
+        .provisional = provisional,
+        .watched = !provisional && begin_watching(module),
+        .unmeasured = !module->across && NICBARR_UNDECIDED == module->source,
+    };
 }
 
-void nicbarr_install_barrier(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm)
+void nicbarr_barrier_event(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                           enum nicbarr_barrier_event event)
 {
-    nicbarr_set_barrier(module, comm, state_of_choice(module));
+    struct nicbarr_barrier_choice choice = {.means = NICBARR_BY_OWN};
+    if (NICBARR_EVENT_CHOSEN == event) {
+        choice = describe_choice(module);
+    }
+    const enum nicbarr_barrier_state next =
+        nicbarr_barrier_next(module->barrier_state, event, &choice);
+    assert(NICBARR_BARRIER_STATES != next);
+    nicbarr_set_barrier(module, comm, next);
 }

@@ -28,7 +28,8 @@
  *   doubt.c         NICs whose packets did not come through
  *   overdue.c       collectives that take long: who is missing?
  *
- *   barrier_state.c the state of MPI_Barrier by a choice
+ *   barrier_transitions.c   the states of MPI_Barrier, and which follows from what (pure)
+ *   barrier_state.c a communicator's, by its choice
  *   split.c         on the way to a group of NICs for MPI_Ibarrier
  *   barrier.c       MPI_Barrier
  *   ibarrier.c      MPI_Ibarrier and persistent barriers
@@ -80,6 +81,7 @@
 
 #include <stdbool.h>
 
+#include "coll_nicbarr/barrier_transitions.h"
 #include "coll_nicbarr/census.h"
 #include "coll_nicbarr/data/reduction.h"
 #include "coll_nicbarr/data/stream.h"
@@ -135,27 +137,6 @@ enum nicbarr_source {
     NICBARR_FROM_TRIAL, /* likewise, but its measuring goes on: nobody is sure of it */
     NICBARR_FROM_CACHE, /* by an earlier job */
     NICBARR_DUELLED     /* it has won a duel on this communicator (watch.c) */
-};
-
-/* The states of a communicator's MPI_Barrier; barrier.c has a function for each. */
-enum nicbarr_barrier_state {
-    NICBARR_BARRIER_FIRST,            /* on one node: nothing is set up */
-    NICBARR_BARRIER_UNDECIDED,        /* ... by the default algorithm, until it is to be measured */
-    NICBARR_BARRIER_ACROSS_FIRST,     /* on several: Open MPI's own, and nobody has looked around */
-    NICBARR_BARRIER_ACROSS_UNDECIDED, /* ... until it is to be measured */
-    NICBARR_BARRIER_ACROSS_KNOWN,     /* ... until joining what is better is worth its cost */
-    NICBARR_BARRIER_PROVISIONAL,      /* a choice that nobody is sure of: its contest goes on */
-    NICBARR_BARRIER_SLOTS,            /* what was chosen: on one node by slots, */
-    NICBARR_BARRIER_COUNTER,          /* by counters, */
-    NICBARR_BARRIER_NIC,              /* or across nodes by NICs; */
-    NICBARR_BARRIER_WATCHED_SLOTS,    /* the same, and it is watched */
-    NICBARR_BARRIER_WATCHED_COUNTER,
-    NICBARR_BARRIER_WATCHED_NIC,
-    NICBARR_BARRIER_WATCHED_OWN, /* Open MPI's own, watched */
-    NICBARR_BARRIER_DUELING,     /* a duel is under way */
-    NICBARR_BARRIER_FAILED,      /* a member is lost */
-    NICBARR_BARRIER_OWN,         /* Open MPI's own, which costs nothing */
-    NICBARR_BARRIER_STATES
 };
 
 /* The collectives that this component covers. */
@@ -220,7 +201,6 @@ typedef struct mca_coll_nicbarr_module {
         bool no_room[2]; /* in shared memory: for an exchange, for a ring */
     } nonblocking;
     bool declined;               /* tried to set up, and all members went back to Open MPI's */
-    bool failed;                 /* a member is lost: barriers return an error at once */
     bool tuning;                 /* MPI_Barrier is being measured, by means of Open MPI's own */
     uint32_t tune_at;            /* barriers, or MPI_Ibarriers, after which it is to be */
     struct nicbarr_tuner *tuner; /* of a provisional choice (tune.c); NULL: there is none */

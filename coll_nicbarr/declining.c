@@ -2,6 +2,7 @@
 /* See declining.h. */
 #include "coll_nicbarr/declining.h"
 
+#include "coll_nicbarr/barrier_state.h"
 #include "coll_nicbarr/files/report.h"
 #include "coll_nicbarr/lower.h"
 
@@ -21,5 +22,6 @@ void nicbarr_decline(mca_coll_nicbarr_module_t *module, ompi_communicator_t *com
     forget_ways(module);
     nicbarr_explain(comm, why);
     nicbarr_report_note(module, comm, NULL, why);
-    nicbarr_put_back_all(module, comm);
+    nicbarr_barrier_event(module, comm, NICBARR_EVENT_DECLINED);
+    nicbarr_put_back_others(module, comm);
 }

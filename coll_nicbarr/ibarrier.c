@@ -101,7 +101,7 @@ int nicbarr_ibarrier(ompi_communicator_t *comm, ompi_request_t **handle,
                      mca_coll_base_module_t *base)
 {
     mca_coll_nicbarr_module_t *module = (mca_coll_nicbarr_module_t *)base;
-    if (module->failed) {
+    if (NICBARR_BARRIER_FAILED == module->barrier_state) {
         *handle = MPI_REQUEST_NULL;
         return NICBARR_PROC_FAILED;
     }

@@ -88,9 +88,8 @@ void nicbarr_put_back_data(mca_coll_nicbarr_module_t *module, ompi_communicator_
     }
 }
 
-void nicbarr_put_back_all(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm)
+void nicbarr_put_back_others(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm)
 {
-    nicbarr_set_barrier(module, comm, NICBARR_BARRIER_OWN);
     PUT_BACK(module, comm, ibarrier);
     PUT_BACK(module, comm, barrier_init);
     for (int c = 0; c < NICBARR_COLLECTIVES; ++c) {

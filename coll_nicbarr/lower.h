@@ -20,7 +20,8 @@ void nicbarr_lower_forget(mca_coll_nicbarr_module_t *module);
 /* MPI_Barrier in each of its states; barrier.c has them. */
 extern const mca_coll_base_module_barrier_fn_t nicbarr_barrier_functions[NICBARR_BARRIER_STATES];
 
-/* Have MPI_Barrier be in `state` from now on. In NICBARR_BARRIER_OWN Open MPI's own is put back. */
+/* Have MPI_Barrier be in `state` from now on. In NICBARR_BARRIER_OWN Open MPI's own is put back.
+ * For barrier_state.c alone. */
 void nicbarr_set_barrier(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                          enum nicbarr_barrier_state state);
 
@@ -30,7 +31,7 @@ void nicbarr_set_barrier(mca_coll_nicbarr_module_t *module, ompi_communicator_t 
 void nicbarr_put_back_data(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                            enum nicbarr_collective collective);
 
-/* Put back all of Open MPI's own. */
-void nicbarr_put_back_all(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm);
+/* Put back all of Open MPI's own but MPI_Barrier. */
+void nicbarr_put_back_others(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm);
 
 #endif

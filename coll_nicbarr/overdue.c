@@ -6,7 +6,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-#include "coll_nicbarr/lower.h"
+#include "coll_nicbarr/barrier_state.h"
 #include "coll_nicbarr/peers.h"
 #include "libmyr/groups/nic_bcast.h"
 #include "os/clock.h"
@@ -304,8 +304,7 @@ static int give_up(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                    struct myr_nic_group *group, const struct nicbarr_wait *wait)
 {
     tell_failure(module, comm, group, wait);
-    nicbarr_set_barrier(module, comm, NICBARR_BARRIER_FAILED);
-    module->failed = true;
+    nicbarr_barrier_event(module, comm, NICBARR_EVENT_LOST);
     return NICBARR_PROC_FAILED;
 }
 

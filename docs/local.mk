@@ -7,6 +7,7 @@ docs_example_LDADD = myr/libmyr.la
 
 EXTRA_DIST += \
     docs/architecture.md \
+    docs/design/barrier-states.md \
     docs/cluster-on-a-laptop.md \
     docs/cluster.md \
     docs/figures.md \

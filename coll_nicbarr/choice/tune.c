@@ -21,6 +21,7 @@
 #include <sys/resource.h>
 
 #include "coll_nicbarr/across.h"
+#include "coll_nicbarr/barrier_state.h"
 #include "coll_nicbarr/choice/candidates.h"
 #include "coll_nicbarr/choice/contest.h"
 #include "coll_nicbarr/choice/expense.h"
@@ -35,7 +36,6 @@
 #include "coll_nicbarr/files/report.h"
 #include "coll_nicbarr/groups.h"
 #include "coll_nicbarr/layout.h"
-#include "coll_nicbarr/lower.h"
 #include "coll_nicbarr/overdue.h"
 
 _Static_assert((int)NICBARR_CANDIDATES <= (int)NICBARR_CONTESTANTS, "all can take part");
@@ -398,7 +398,7 @@ static int adopt(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm, u
     int rc = take_over(module, known) ? OMPI_SUCCESS : OMPI_ERR_OUT_OF_RESOURCE;
     rc = OMPI_SUCCESS == rc ? nicbarr_meet(module, comm) : rc;
     if (OMPI_SUCCESS == rc && module->across) {
-        nicbarr_set_barrier(module, comm, NICBARR_BARRIER_ACROSS_KNOWN);
+        nicbarr_barrier_event(module, comm, NICBARR_EVENT_SHAPE_KNOWN);
     } else if (OMPI_SUCCESS == rc) {
         rc = nicbarr_install_choice(module, comm);
     }

@@ -20,6 +20,7 @@
 #include <string.h>
 
 #include "coll_nicbarr/across.h"
+#include "coll_nicbarr/barrier_state.h"
 #include "coll_nicbarr/choice/candidates.h"
 #include "coll_nicbarr/choice/duel.h"
 #include "coll_nicbarr/choice/known.h"
@@ -29,7 +30,6 @@
 #include "coll_nicbarr/files/report.h"
 #include "coll_nicbarr/groups.h"
 #include "coll_nicbarr/layout.h"
-#include "coll_nicbarr/lower.h"
 #include "coll_nicbarr/overdue.h"
 
 _Static_assert((int)NICBARR_DUEL_VALUES <= (int)NICBARR_MOST_VALUES, "nicbarr_maximum()");
@@ -287,6 +287,6 @@ int nicbarr_watch_duel(mca_coll_nicbarr_module_t *module, ompi_communicator_t *c
         module->watch.until = module->watch.pause;
         return nicbarr_meet(module, comm);
     }
-    nicbarr_set_barrier(module, comm, NICBARR_BARRIER_DUELING);
+    nicbarr_barrier_event(module, comm, NICBARR_EVENT_DUEL);
     return nicbarr_watch_play(module, comm);
 }

@@ -11,6 +11,7 @@ plain_programs = \
     tests/unit/carry_test \
     tests/unit/nics_test \
     tests/unit/hello_test \
+    tests/unit/barrier_transitions_test \
     tests/unit/contest_test \
     tests/unit/portions_test \
     tests/unit/tuning_sim_test \
@@ -115,6 +116,10 @@ tests_unit_hello_test_LDADD = $(unit_libs)
 tests_unit_candidates_test_SOURCES = tests/unit/candidates_test.c $(unit_common)
 tests_unit_candidates_test_CFLAGS = $(unit_cflags)
 tests_unit_candidates_test_LDADD = $(unit_libs)
+
+tests_unit_barrier_transitions_test_SOURCES = tests/unit/barrier_transitions_test.c $(unit_common)
+tests_unit_barrier_transitions_test_CFLAGS = $(unit_cflags)
+tests_unit_barrier_transitions_test_LDADD = $(unit_libs)
 
 tests_unit_contest_test_SOURCES = tests/unit/contest_test.c $(unit_common)
 tests_unit_contest_test_CFLAGS = $(unit_cflags)

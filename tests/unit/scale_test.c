@@ -206,18 +206,12 @@ void nicbarr_decline(mca_coll_nicbarr_module_t *module, ompi_communicator_t *com
     seen.declined = why;
 }
 
-void nicbarr_set_barrier(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
-                         enum nicbarr_barrier_state state)
+void nicbarr_barrier_event(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                           enum nicbarr_barrier_event event)
 {
     (void)comm;
-    module->barrier_state = state;
-}
-
-void nicbarr_install_barrier(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm)
-{
-    (void)module;
-    (void)comm;
-    fail();
+    assert_true(NICBARR_EVENT_CHOSEN != event);
+    module->barrier_state = nicbarr_barrier_next(module->barrier_state, event, NULL);
 }
 
 void nicbarr_report_note(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* See barrier_transitions.h. */
+#include "coll_nicbarr/barrier_transitions.h"
+
+#include <stdint.h>
+
+#define IN(state) (UINT32_C(1) << NICBARR_BARRIER_##state)
+
+/* The states in which an event may come. */
+static const uint32_t comes_in[NICBARR_BARRIER_EVENTS] = {
+    [NICBARR_EVENT_SHAPE_UNKNOWN] = IN(ACROSS_FIRST),
+    [NICBARR_EVENT_SHAPE_KNOWN] = IN(ACROSS_FIRST) | IN(ACROSS_UNDECIDED),
+    [NICBARR_EVENT_CHOSEN] = IN(FIRST) | IN(UNDECIDED) | IN(ACROSS_FIRST) | IN(ACROSS_UNDECIDED) |
+                             IN(ACROSS_KNOWN) | IN(PROVISIONAL) | IN(DUELING),
+    [NICBARR_EVENT_DUEL] =
+        IN(WATCHED_SLOTS) | IN(WATCHED_COUNTER) | IN(WATCHED_NIC) | IN(WATCHED_OWN),
+    [NICBARR_EVENT_LOST] = UINT32_MAX,
+    [NICBARR_EVENT_DECLINED] = UINT32_MAX,
+};
+
+/* By whether it is watched. */
+static const enum nicbarr_barrier_state by_means[NICBARR_BARRIER_MEANS][2] = {
+    [NICBARR_BY_OWN] = {NICBARR_BARRIER_OWN, NICBARR_BARRIER_WATCHED_OWN},
+    [NICBARR_BY_SLOTS] = {NICBARR_BARRIER_SLOTS, NICBARR_BARRIER_WATCHED_SLOTS},
+    [NICBARR_BY_COUNTER] = {NICBARR_BARRIER_COUNTER, NICBARR_BARRIER_WATCHED_COUNTER},
+    [NICBARR_BY_NIC] = {NICBARR_BARRIER_NIC, NICBARR_BARRIER_WATCHED_NIC},
+};
+
+enum nicbarr_barrier_state nicbarr_barrier_next(enum nicbarr_barrier_state state,
+                                                enum nicbarr_barrier_event event,
+                                                const struct nicbarr_barrier_choice *choice)
+{
+    /* A request notices a failure whenever Open MPI makes progress, also while its process goes
+     * through other events. */
+    if (NICBARR_BARRIER_FAILED == state && NICBARR_EVENT_DECLINED != event) {
+        return state;
+    }
+    if (0 == (comes_in[event] >> state & 1)) {
+        return NICBARR_BARRIER_STATES;
+    }
+    switch (event) {
+    case NICBARR_EVENT_SHAPE_UNKNOWN:
+        return NICBARR_BARRIER_ACROSS_UNDECIDED;
+    case NICBARR_EVENT_SHAPE_KNOWN:
+        return NICBARR_BARRIER_ACROSS_KNOWN;
+    case NICBARR_EVENT_CHOSEN:
+        return choice->provisional  ? NICBARR_BARRIER_PROVISIONAL
+               : choice->unmeasured ? NICBARR_BARRIER_UNDECIDED
+                                    : by_means[choice->means][choice->watched];
+    case NICBARR_EVENT_DUEL:
+        return NICBARR_BARRIER_DUELING;
+    case NICBARR_EVENT_LOST:
+        return NICBARR_BARRIER_FAILED;
+    case NICBARR_EVENT_DECLINED:
+        return NICBARR_BARRIER_OWN;
+    case NICBARR_BARRIER_EVENTS:
+        break;
+    }
+    return NICBARR_BARRIER_STATES;
+}
