@@ -7,7 +7,8 @@ docs_example_LDADD = myr/libmyr.la
 
 EXTRA_DIST += \
     docs/architecture.md \
-    docs/design/barrier-states.md \
+    docs/design/across-nodes.md docs/design/barrier-states.md docs/design/glossary.md \
+    docs/design/measuring.md docs/design/messages.md docs/design/nics.md docs/design/one-node.md \
     docs/cluster-on-a-laptop.md \
     docs/cluster.md \
     docs/figures.md \
