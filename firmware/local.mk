@@ -39,7 +39,9 @@ firmware_libkernel_la_SOURCES = \
     firmware/kernel/hooks.h firmware/kernel/hooks.c \
     firmware/kernel/pages.h firmware/kernel/pages.c \
     firmware/kernel/pins.h firmware/kernel/pins.c \
-    firmware/kernel/owner.h firmware/kernel/owner.c
+    firmware/kernel/owner.h firmware/kernel/owner_inside.h firmware/kernel/owner.c \
+    firmware/kernel/owner_load.c firmware/kernel/owner_groups.c firmware/kernel/owner_neighbours.c \
+    firmware/kernel/owner_kept.c
 nodist_firmware_libkernel_la_SOURCES = firmware/kernel/program.skel.h
 firmware_libkernel_la_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_builddir)
 firmware_libkernel_la_CFLAGS = $(AM_CFLAGS) $(LIBBPF_CFLAGS)

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The kernel NIC's program, as far as this kernel can take it; see owner_inside.h. */
+#include "firmware/kernel/owner_inside.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int be_quiet(enum libbpf_print_level level, const char *format, va_list arguments)
+{
+    (void)level;
+    (void)format;
+    (void)arguments;
+    return 0;
+}
+
+bool mcp_kernel_may(const char *feature)
+{
+    const char *without = getenv("NICBARR_KERNEL_WITHOUT");
+    return NULL == without || NULL == strstr(without, feature);
+}
+
+/* Does this kernel's helper of that name exist? */
+static bool has_helper(enum bpf_func_id helper)
+{
+    return 1 == libbpf_probe_bpf_helper(BPF_PROG_TYPE_SCHED_CLS, helper, NULL);
+}
+
+/* Have the maps pinned, and those that are pinned already used. */
+static int pin_maps(const struct program *program, const struct mcp_pins *pins)
+{
+    struct bpf_map *map;
+    bpf_object__for_each_map(map, program->obj)
+    {
+        char path[MCP_PIN_PATH];
+        if (!bpf_map__is_internal(map) && (!mcp_pins_path(pins, bpf_map__name(map), path) ||
+                                           bpf_map__set_pin_path(map, path) < 0)) {
+            return -ENAMETOOLONG;
+        }
+    }
+    return 0;
+}
+
+/* With timers, or without. Returns 0, or the error. */
+static int try_load(struct program **program, const struct mcp_kernel_place *place,
+                    const struct mcp_pins *pins, bool timed)
+{
+    struct program *loading = program__open();
+    if (NULL == loading) {
+        return -errno;
+    }
+    memcpy((void *)&loading->rodata->place, place, sizeof(*place));
+    loading->rodata->six = !mcp_ip_is_4(&place->ip);
+    loading->rodata->timed = timed;
+    loading->rodata->loops = mcp_kernel_may("loop") && has_helper(BPF_FUNC_loop);
+    (void)bpf_program__set_autoload(loading->progs.mcp_begin, timed);
+    int err = mcp_pins_there(pins) ? pin_maps(loading, pins) : 0;
+    if (0 == err) {
+        err = program__load(loading);
+    }
+    if (err < 0) {
+        program__destroy(loading);
+        return err;
+    }
+    *program = loading;
+    return 0;
+}
+
+int mcp_kernel_load_program(struct program **program, const struct mcp_kernel_place *place,
+                            const struct mcp_pins *pins, char *why)
+{
+    if (NULL == getenv("NICBARR_KERNEL_DEBUG")) {
+        libbpf_set_print(be_quiet);
+    }
+    int err = try_load(program, place, pins, mcp_kernel_may("timer"));
+    if (err < 0 && EPERM != -err) {
+        err = try_load(program, place, pins, false);
+    }
+    if (EPERM == -err) {
+        return mcp_kernel_refuse(
+            why, "may not load a program into the kernel: run as root, or with "
+                 "CAP_BPF, CAP_NET_ADMIN and CAP_PERFMON (in the first user namespace)");
+    }
+    if (err < 0 && !has_helper(BPF_FUNC_for_each_map_elem)) {
+        return mcp_kernel_refuse(why, "this kernel's BPF cannot run the NIC's program: it has no "
+                                      "bpf_for_each_map_elem() (Linux 5.15 has all it takes)");
+    }
+    return err < 0 ? mcp_kernel_refuse(
+                         why,
+                         "the kernel does not take the NIC's program: %s (it must have BPF and "
+                         "BTF, as Linux 5.15 and newer ones do)",
+                         strerror(-err))
+                   : 0;
+}
