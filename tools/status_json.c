@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* `nicbarr status --json`. */
+#include <inttypes.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "os/clock.h"
+#include "tools/status_forms.h"
+#include "tools/waiting.h"
+
+static json_t *json_of_processes(const struct segment *segment)
+{
+    json_t *list = json_array();
+    for (size_t p = 0; p < segment->count; ++p) {
+        const struct process *process = &segment->processes[p];
+        json_array_append_new(list,
+                              json_pack("{s:i, s:s, s:s, s:s}", "pid", (int)process->pid, "name",
+                                        process->name, "job", process->job, "rank", process->rank));
+    }
+    return list;
+}
+
+static json_t *json_of_counters(const struct mcp_counters *counted)
+{
+    json_t *json = json_object();
+    uint64_t counts[SIGHT_COUNTERS];
+    sight_counts(counted, counts);
+    for (int c = 0; c < SIGHT_COUNTERS; ++c) {
+        json_object_set_new(json, sight_counters[c].name, json_integer((json_int_t)counts[c]));
+    }
+    return json;
+}
+
+/* What all kinds of NICs have. */
+static json_t *json_of_nic(const struct myr_nic_view *nic, const char *kind, const char *run_by)
+{
+    json_t *addresses = json_array(), *groups = json_array(), *ports = json_array();
+    const uint64_t now = os_now_ns();
+    for (uint32_t a = 0; a < nic->name.count; ++a) {
+        char text[MCP_IP_TEXT];
+        const struct mcp_ip *ip = &nic->name.address[a].ip;
+        json_array_append_new(
+            addresses, json_pack("{s:s, s:i, s:i}", "address", mcp_ip_text(ip, text), "prefix",
+                                 (int)mcp_prefix_written(ip, nic->name.address[a].prefix), "port",
+                                 (int)ntohs(nic->name.address[a].port)));
+    }
+    for (uint32_t g = 0; g < nic->groups; ++g) {
+        const struct myr_group_view *group = &nic->group[g];
+        json_array_append_new(
+            groups, json_pack("{s:I, s:I, s:I, s:b, s:o, s:o}", "node", (json_int_t)group->node,
+                              "done", (json_int_t)group->done, "started",
+                              (json_int_t)group->started, "failed", (int)group->failed, "lost",
+                              waiting_json_lost(group), "waits", waiting_json(group, now)));
+    }
+    for (uint32_t p = 0; p < nic->ports; ++p) {
+        const struct myr_port_view *port = &nic->port[p];
+        json_array_append_new(ports,
+                              json_pack("{s:I, s:I, s:I}", "number", (json_int_t)port->number,
+                                        "pid", (json_int_t)port->pid, "messages_under_way",
+                                        (json_int_t)port->under_way));
+    }
+    return json_pack("{s:s, s:o, s:s, s:s, s:I, s:b, s:o, s:o, s:o}", "kind", kind, "addresses",
+                     addresses, "secrets", sight_secrets(), "run_by", run_by, "runner",
+                     (json_int_t)nic->runner, "broken", (int)nic->broken, "groups", groups, "ports",
+                     ports, "counters", json_of_counters(&nic->counters));
+}
+
+static json_t *json_of_rdma(const struct segment *segment)
+{
+    uint32_t count;
+    struct myr_verbs_shown *list = myr_look_at_rdma(segment->fd, &count);
+    json_t *all = json_array();
+    for (uint32_t i = 0; i < count; ++i) {
+        const struct myr_verbs_shown *nic = &list[i];
+        json_array_append_new(
+            all,
+            json_pack("{s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:o}", "device", nic->device,
+                      "port", (json_int_t)nic->port, "pid", (json_int_t)nic->pid, "queue_pairs",
+                      (json_int_t)nic->links, "failed", (json_int_t)nic->broken, "routed",
+                      (json_int_t)nic->routed, "registered", (json_int_t)nic->registered, "groups",
+                      (json_int_t)nic->groups, "counters", json_of_counters(&nic->counters)));
+    }
+    free(list);
+    return all;
+}
+
+static json_t *json_of_segment(const struct segment *segment)
+{
+    struct sight sight;
+    json_t *json = NULL;
+    sight_look(segment, &sight);
+    if (MYR_OK == sight.segment_status) {
+        char identity[17];
+        snprintf(identity, sizeof(identity), "%016" PRIx64, sight.segment.identity);
+        json = json_pack("{s:s, s:I, s:I, s:b}", "memory", identity, "bytes",
+                         (json_int_t)sight.segment.bytes, "limit", (json_int_t)sight.segment.limit,
+                         "full", (int)sight.segment.full);
+    } else if (MYR_ERR_NOT_THERE != sight.segment_status) {
+        json = json_pack("{s:s}", "trouble", sight.error.text);
+    }
+    if (NULL != json) {
+        json_object_set_new(json, "processes", json_of_processes(segment));
+        json_object_set_new(json, "rdma", json_of_rdma(segment));
+        json_object_set_new(json, "nic",
+                            MYR_OK == sight.nic_status && sight.nic.there
+                                ? json_of_nic(&sight.nic, "soft", sight_runner(&sight.nic))
+                                : json_null());
+        if (MYR_OK == sight.nic_status && !sight.nic.there) {
+            json_object_set_new(json, "trouble", json_string(sight.nic.why));
+        } else if (MYR_ERR_FOREIGN == sight.nic_status) {
+            json_object_set_new(json, "trouble", json_string(sight.error.text));
+        }
+    }
+    myr_nic_view_free(&sight.nic);
+    return json;
+}
+
+static json_t *json_of_kernel(const struct kernel_sight *sight)
+{
+    if (MYR_ERR_NOT_THERE == sight->status) {
+        return json_null();
+    }
+    if (MYR_OK != sight->status) {
+        return json_pack("{s:s}", "trouble", sight->error.text);
+    }
+    json_t *json = json_of_nic(&sight->nic, "kernel", "kernel");
+    json_object_set_new(json, "interface", json_string(sight->report.interface));
+    json_object_set_new(json, "closed", json_integer((json_int_t)sight->report.closed));
+    json_object_set_new(json, "refused", json_integer((json_int_t)sight->report.refused));
+    return json;
+}
+
+void status_print_json(const struct segments *segments, const struct kernel_sight *kernel)
+{
+    json_t *list = json_array();
+    for (size_t s = 0; s < segments->count; ++s) {
+        json_t *one = json_of_segment(&segments->segment[s]);
+        if (NULL != one) {
+            json_array_append_new(list, one);
+        }
+    }
+    json_t *whole = json_pack("{s:s, s:o, s:o}", "format", "nicbarr status 1", "segments", list,
+                              "kernel", json_of_kernel(kernel));
+    json_dumpf(whole, stdout, JSON_COMPACT | JSON_REAL_PRECISION(10));
+    putchar('\n');
+    json_decref(whole);
+}

@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* `nicbarr status` for people. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "libmyr/seal.h"
+#include "os/clock.h"
+#include "tools/status_forms.h"
+#include "tools/table.h"
+#include "tools/waiting.h"
+
+enum { GROUPS_SHOWN = 8 };
+
+/* In the largest unit that has at least one of it. */
+static void print_bytes(uint64_t bytes)
+{
+    static const char *const units[] = {"bytes", "KiB", "MiB", "GiB"};
+    double value = (double)bytes;
+    size_t unit = 0;
+    for (; value >= 1024 && unit + 1 < sizeof(units) / sizeof(units[0]); ++unit) {
+        value /= 1024;
+    }
+    printf(value < 100 && value != (double)(uint64_t)value ? "%.1f %s" : "%.0f %s", value,
+           units[unit]);
+}
+
+static void print_processes(const struct segment *segment)
+{
+    for (size_t p = 0; p < segment->count; ++p) {
+        const struct process *process = &segment->processes[p];
+        printf("%s%s (%d)", 0 == p ? "  processes  " : ", ", process->name, (int)process->pid);
+        if ('\0' != process->job[0]) {
+            printf(" rank %s of job %s", process->rank, process->job);
+        }
+    }
+    putchar('\n');
+}
+
+static void print_addresses(const struct myr_nic_view *nic, const char *kind)
+{
+    for (uint32_t a = 0; a < nic->name.count; ++a) {
+        char text[MCP_NETWORK_TEXT];
+        printf("%s%s%s port %u", 0 == a ? "  NIC        " : "", 0 == a ? kind : ", ",
+               mcp_network_text(&nic->name.address[a].ip, nic->name.address[a].prefix, text),
+               (unsigned)ntohs(nic->name.address[a].port));
+    }
+    putchar('\n');
+}
+
+static void print_nic(const struct myr_nic_view *nic)
+{
+    print_addresses(nic, "soft, ");
+    printf("  run by     ");
+    if (nic->broken) {
+        printf("nobody: a process was killed while it ran it, so it is of no use any more\n");
+    } else if (MYR_NIC_POLLED == nic->runs_as) {
+        printf("the processes that wait\n");
+    } else {
+        printf("%s process %u, and the processes that wait\n",
+               MYR_NIC_DAEMON == nic->runs_as ? "myrd," : "a thread of", (unsigned)nic->runner);
+    }
+}
+
+static void print_secrets(void)
+{
+    printf("  secrets    %s\n", myr_seals()
+                                    ? "sealed while they travel to other nodes (libsodium)"
+                                    : "travel in clear: nicbarr was built without libsodium");
+}
+
+static void print_groups(const struct myr_nic_view *nic)
+{
+    printf("  groups     %u open, %u in a barrier", (unsigned)nic->groups,
+           (unsigned)sight_groups_in_a_barrier(nic));
+    for (uint32_t g = 0; g < nic->groups && g < GROUPS_SHOWN; ++g) {
+        const struct myr_group_view *group = &nic->group[g];
+        printf("%s%u%s", 0 == g ? "; barriers done: " : ", ", (unsigned)group->done,
+               group->failed ? " (failed)" : "");
+    }
+    printf("%s\n", nic->groups > GROUPS_SHOWN ? ", ..." : "");
+}
+
+static void print_ports(const struct myr_nic_view *nic)
+{
+    for (uint32_t p = 0; p < nic->ports; ++p) {
+        const struct myr_port_view *port = &nic->port[p];
+        printf("%snumber %u of process %u: %u messages under way", 0 == p ? "  ports      " : "; ",
+               (unsigned)port->number, (unsigned)port->pid, (unsigned)port->under_way);
+    }
+    if (0 != nic->ports) {
+        putchar('\n');
+    }
+}
+
+static void print_counters(const struct myr_nic_view *nic, bool zeros)
+{
+    static const struct table_column columns[] = {
+        {"count", "", true}, {"counter", "", false}, {"of what", "", false}};
+    uint64_t counts[SIGHT_COUNTERS];
+    struct table table;
+    sight_counts(&nic->counters, counts);
+    table_begin(&table, columns, sizeof(columns) / sizeof(columns[0]));
+    for (int c = 0; c < SIGHT_COUNTERS; ++c) {
+        if (zeros || 0 != counts[c]) {
+            table_cell(&table, "%" PRIu64, counts[c]);
+            table_cell(&table, "%s", sight_counters[c].name);
+            table_cell(&table, "%s", sight_counters[c].text);
+        }
+    }
+    if (0 == table.count) {
+        puts("  counters   all are zero");
+    } else {
+        table_print(&table, stdout, 2);
+    }
+    table_end(&table);
+}
+
+static void print_rdma(const struct segment *segment)
+{
+    uint32_t count;
+    struct myr_verbs_shown *list = myr_look_at_rdma(segment->fd, &count);
+    for (uint32_t i = 0; i < count; ++i) {
+        const struct myr_verbs_shown *nic = &list[i];
+        printf("  RDMA NIC   %s, port %u, of process %u: %u queue pairs", nic->device,
+               (unsigned)nic->port, (unsigned)nic->pid, (unsigned)nic->links);
+        if (0 != nic->routed) {
+            printf(" (ways of %u by librdmacm)", (unsigned)nic->routed);
+        }
+        if (0 != nic->broken) {
+            printf(" (%u have failed)", (unsigned)nic->broken);
+        }
+        printf(", ");
+        print_bytes(nic->registered);
+        printf(" registered; it plays %u groups: %" PRIu64 " barriers, %" PRIu64
+               " blocks of broadcasts, %" PRIu64 " writes, %" PRIu64 " groups failed\n",
+               (unsigned)nic->groups, nic->counters.barriers, nic->counters.broadcasts,
+               nic->counters.packets_sent, nic->counters.failed);
+    }
+    free(list);
+}
+
+static void print_segment(const struct segment *segment, const struct sights *sights,
+                          const struct status_settings *settings)
+{
+    const struct sight *sight = &sights->now;
+    if (MYR_ERR_NOT_THERE == sight->segment_status) {
+        return; /* somebody else's file of that name */
+    }
+    if (MYR_OK == sight->segment_status) {
+        printf("Memory %016" PRIx64 ": ", sight->segment.identity);
+        print_bytes(sight->segment.bytes);
+        printf(" of at most ");
+        print_bytes(sight->segment.limit);
+        printf("%s\n", sight->segment.full ? ", used up" : "");
+    } else {
+        printf("Memory: %s\n", sight->error.text);
+    }
+    print_processes(segment);
+    if (MYR_OK == sight->nic_status && sight->nic.there) {
+        print_nic(&sight->nic);
+        print_secrets();
+        print_groups(&sight->nic);
+        print_ports(&sight->nic);
+        waiting_print(&sight->nic, &sights->earlier.nic, segment, settings->all, os_now_ns());
+        print_counters(&sight->nic, settings->counters);
+    } else if (MYR_OK == sight->segment_status) {
+        printf("  NIC        none: %s\n",
+               MYR_OK == sight->nic_status ? sight->nic.why
+               : MYR_ERR_NOT_THERE == sight->nic_status
+                   ? "barriers on one node need none, or it was not asked for"
+                   : sight->error.text);
+    }
+    if (MYR_OK == sight->segment_status) {
+        print_rdma(segment);
+    }
+    putchar('\n');
+}
+
+static void print_kernel(const struct kernel_sight *sight, const struct status_settings *settings)
+{
+    if (MYR_ERR_NOT_THERE == sight->status) {
+        return;
+    }
+    if (MYR_OK != sight->status) {
+        printf("Kernel: %s\n\n", sight->error.text);
+        return;
+    }
+    printf("Kernel: a NIC at interface %s\n", sight->report.interface);
+    printf("  processes  myrd (%u)\n", (unsigned)sight->report.pid);
+    print_addresses(&sight->nic, "kernel, ");
+    printf("  run by     the kernel\n");
+    print_secrets();
+    print_groups(&sight->nic);
+    waiting_print(&sight->nic, NULL, NULL, settings->all, os_now_ns());
+    printf("  closed     %u, whose last epochs are kept for peers that ask\n",
+           (unsigned)sight->report.closed);
+    printf("  refused    %" PRIu64 " connections\n", sight->report.refused);
+    print_counters(&sight->nic, settings->counters);
+    putchar('\n');
+}
+
+void status_print_text(const struct segments *segments, const struct kernel_sight *kernel,
+                       const struct status_settings *settings)
+{
+    print_kernel(kernel, settings);
+    if (0 == segments->count && MYR_OK != kernel->status) {
+        printf("No process%s%s that you may look into uses nicbarr at present.\n",
+               NULL == settings->job ? "" : " of job ", NULL == settings->job ? "" : settings->job);
+    }
+    struct sights *sights = sight_look_twice(segments, settings->all);
+    for (size_t s = 0; s < segments->count; ++s) {
+        print_segment(&segments->segment[s], &sights[s], settings);
+        myr_nic_view_free(&sights[s].now.nic);
+        myr_nic_view_free(&sights[s].earlier.nic);
+    }
+    free(sights);
+}
