@@ -24,7 +24,8 @@ myrd_kernel_sources = \
     myrd/share.h myrd/users.h myrd/users.c \
     myrd/accounts.h myrd/accounts.c \
     myrd/kernel_holders.h myrd/kernel_holders.c \
-    myrd/kernel_groups.h myrd/kernel_groups.c \
+    myrd/kernel_groups.h myrd/kernel_groups_inside.h myrd/kernel_groups.c \
+    myrd/kernel_groups_kept.c myrd/kernel_groups_due.c myrd/kernel_groups_report.c \
     myrd/kernel_clients.h myrd/kernel_clients.c \
     myrd/kernel_server.c
 if HAVE_KERNEL_NIC

@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Groups that are stuck, and asking for them; see kernel_groups.h. */
+#include "myrd/kernel_groups_inside.h"
+
+#include "myrd/users.h"
+
+/* A peer's hardware address may have changed; then all packets to it are lost. */
+static void meet_again(struct myrd_groups *groups, const struct myrd_group *group)
+{
+    char why[MCP_KERNEL_WHY];
+    for (uint32_t p = 0; p < group->plan.nsends + group->plan.nwaits; ++p) {
+        (void)mcp_kernel_meet(groups->kernel, &group->plan.peers[p].ip, why);
+    }
+}
+
+/* A host that waits asks for itself. This is for hosts that compute meanwhile: their NIC could wait
+ * for a lost message for ever. */
+static void ask_for(struct myrd_groups *groups, struct myrd_group *group, uint64_t now_ms)
+{
+    if (group->failed) {
+        group->due = !myrd_groups_ring_failure(groups, group);
+        group->ask_at_ms = now_ms + MYRD_FAIL_AGAIN_MS;
+        return;
+    }
+    group->due = false;
+    (void)mcp_kernel_ring(groups->kernel, group->plan.key, MCP_RING_ASK);
+    if (group->meets) {
+        meet_again(groups, group);
+    }
+}
+
+/* How many messages can a step of the group's miss? */
+static uint32_t widest_step(const struct myrd_group *group)
+{
+    uint32_t most = 0;
+    for (uint32_t s = 0; s < group->plan.nsteps; ++s) {
+        most = group->plan.steps[s].waits > most ? group->plan.steps[s].waits : most;
+    }
+    return most;
+}
+
+/* The group is stuck, and `asked` says how often it has been in this epoch, now included. Ask for
+ * it when its user's share allows that. What is due already stays due at its time. So a user's
+ * groups take turns. */
+static void be_due(struct myrd_groups *groups, struct myrd_group *group, uint32_t asked,
+                   uint64_t now_ms)
+{
+    if (group->due) {
+        return;
+    }
+    group->due = true;
+    group->meets = asked / MYRD_ASKED_BEFORE_MEET != group->asked / MYRD_ASKED_BEFORE_MEET;
+    group->asked = asked;
+    const uint32_t peers = group->meets ? group->plan.nsends + group->plan.nwaits : 0;
+    group->ask_at_ms = myrd_users_ask(groups->users, group->plan.uid,
+                                      MYRD_USERS_ASK_BEGIN + widest_step(group) + peers, now_ms);
+    if (group->ask_at_ms < groups->ask_at_ms) {
+        groups->ask_at_ms = group->ask_at_ms;
+    }
+}
+
+static void ask_for_due(struct myrd_groups *groups, uint64_t now_ms)
+{
+    if (now_ms < groups->ask_at_ms) {
+        return;
+    }
+    groups->ask_at_ms = UINT64_MAX;
+    for (uint32_t g = 0; g < groups->count; ++g) {
+        struct myrd_group *group = &groups->group[g];
+        if (group->due && group->ask_at_ms <= now_ms) {
+            ask_for(groups, group, now_ms);
+        }
+        if (group->due && group->ask_at_ms < groups->ask_at_ms) {
+            groups->ask_at_ms = group->ask_at_ms;
+        }
+    }
+}
+
+static void hear_of_stuck(void *context, const struct mcp_kernel_stuck *stuck)
+{
+    struct myrd_groups *groups = context;
+    const uint32_t place = myrd_groups_find(groups, stuck->key);
+    struct myrd_group *group = &groups->group[place];
+    if (place == groups->count || group->failed) {
+        return;
+    }
+    if (!group->waited || stuck->done != group->done) {
+        group->waited = true;
+        group->done = stuck->done;
+        group->since_ms = groups->heard_at_ms;
+        group->asked = 0;
+    }
+    be_due(groups, group, stuck->told, groups->heard_at_ms);
+}
+
+void myrd_groups_hear(struct myrd_groups *groups, uint64_t now_ms)
+{
+    groups->heard_at_ms = now_ms;
+    mcp_kernel_hear(groups->kernel, hear_of_stuck, groups);
+    ask_for_due(groups, now_ms);
+}
+
+/* The same where the kernel does not tell. */
+static void look_after(struct myrd_groups *groups, struct myrd_group *group, uint64_t now_ms)
+{
+    const uint64_t now_ns = 1000000 * now_ms;
+    uint32_t done = group->done;
+    const bool waits = 1 == mcp_kernel_group_waits(groups->kernel, group->plan.key, &done);
+    if (!waits || !group->waited || done != group->done) {
+        group->waited = waits;
+        group->done = done;
+        group->since_ms = now_ms;
+        group->asked = 0;
+        mcp_patience_begin(&group->patience, MCP_KERNEL_LOOK_NS, now_ns);
+    } else if (mcp_patience_ended(&group->patience, now_ns)) {
+        be_due(groups, group, group->asked + 1, now_ms);
+    }
+}
+
+/* False: it was not time for it. */
+static bool look_after_all(struct myrd_groups *groups, uint64_t now_ms)
+{
+    if (groups->told || now_ms < groups->look_at_ms) {
+        return false;
+    }
+    groups->looked_at_ms = now_ms;
+    groups->look_at_ms = now_ms + MYRD_LOOK_MS;
+    for (uint32_t g = 0; g < groups->count; ++g) {
+        if (!groups->group[g].failed) {
+            look_after(groups, &groups->group[g], now_ms);
+        }
+    }
+    return true;
+}
+
+bool myrd_groups_look(struct myrd_groups *groups, uint64_t now_ms)
+{
+    const bool looked = look_after_all(groups, now_ms);
+    myrd_groups_look_after_farewells(groups, now_ms);
+    ask_for_due(groups, now_ms);
+    return looked;
+}
+
+void myrd_groups_took(struct myrd_groups *groups, uint64_t took_ns)
+{
+    groups->look_at_ms = groups->looked_at_ms + mcp_kernel_rest(took_ns) / 1000000;
+}
+
+int myrd_groups_timeout(const struct myrd_groups *groups, uint64_t now_ms)
+{
+    uint32_t g = 0;
+    while (g < groups->count && groups->group[g].failed) {
+        ++g;
+    }
+    const uint64_t look_at_ms =
+        groups->told || g == groups->count ? UINT64_MAX : groups->look_at_ms;
+    uint64_t next_ms = groups->ask_at_ms < look_at_ms ? groups->ask_at_ms : look_at_ms;
+    next_ms = groups->farewell_at_ms < next_ms ? groups->farewell_at_ms : next_ms;
+    return UINT64_MAX == next_ms ? -1 : next_ms <= now_ms ? 0 : (int)(next_ms - now_ms);
+}
