@@ -7,8 +7,8 @@
  * the machine can do? Everything that is compared takes turns within one job (contest.h): on a
  * machine that changes its speed, only ratios of such neighbours mean something.
  *
- * Who does what: options.c the command line, job.c the placement, mpi_side.c and raw_job.c the
- * contestants, mpi_operation.c what they play, report.c the figures.
+ * Files: options.c the command line, job.c the placement, mpi_side.c and raw_job.c the contestants,
+ * mpi_operation.c what they play, report.c the figures.
  */
 #include <mpi.h>
 #include <stdio.h>

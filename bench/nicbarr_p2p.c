@@ -117,7 +117,7 @@ static const struct argp argp = {
 
 /* ---- measuring ---- */
 
-/* Who sends to a rank, as its receives say. */
+/* The source argument of a rank's receives. */
 static int source_for(const struct settings *settings, int rank)
 {
     return MPI_ANY_SOURCE == settings->source ? MPI_ANY_SOURCE : 1 - rank;

@@ -2,12 +2,12 @@
 /*
  * Locks of osc/rdma that this process holds: so that it does not wait for itself.
  *
- * A lock is a word. Who holds it alone has set its highest bit by a compare-and-swap. Who wants to
- * share it adds 1. If the highest bit was set by then, it subtracts 1 and tries again. osc/rdma of
- * 4.1.1 to 4.1.4 takes the lock of a dynamic window's list of memory alone, and then wants to share
- * it before it gives it back. On one node it has other ways, but across nodes it would try for
- * ever. So a process that tries again while it holds the lock alone is not told of the highest bit.
- * Nobody else can have that lock meanwhile, so nothing is lost.
+ * A lock is a word. A process takes it exclusively by setting its highest bit with a
+ * compare-and-swap, and shared by adding 1. If the highest bit was set by then, it subtracts 1 and
+ * tries again. osc/rdma of 4.1.1 to 4.1.4 takes the lock of a dynamic window's list of memory
+ * alone, and then wants to share it before it gives it back. On one node it has other ways, but
+ * across nodes it would try for ever. So a process that tries again while it holds the lock alone
+ * is not told of the highest bit. Nobody else can have that lock meanwhile, so nothing is lost.
  *
  * One word is remembered: the last that was taken. It is forgotten when it is given back, which is
  * an addition of the highest bit, or when anything else is added.

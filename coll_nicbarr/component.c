@@ -76,7 +76,7 @@ static void take_algorithm(void)
     }
 }
 
-/* Who does a collective that carries data, if the person says so. */
+/* How a data collective is done, where the user says so. */
 static enum nicbarr_way take_way(enum nicbarr_collective collective, const char *parameter,
                                  const char *given)
 {

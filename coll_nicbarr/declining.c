@@ -6,7 +6,8 @@
 #include "coll_nicbarr/files/report.h"
 #include "coll_nicbarr/lower.h"
 
-/* Who still comes to our functions asks nicbarr_data_counted(), which knows of `declined`. */
+/* Calls that still reach our functions go through nicbarr_data_counted(), which checks `declined`.
+ */
 static void forget_ways(mca_coll_nicbarr_module_t *module)
 {
     for (int c = 0; c < NICBARR_COLLECTIVES; ++c) {

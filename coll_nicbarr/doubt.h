@@ -5,8 +5,7 @@
  * Finding that out takes seconds. So not every communicator tries that kind again, but the second
  * after that, then the fourth, the eighth: the network may be mended, or the machine may have been
  * too busy. All members keep it, and rank 0 of another communicator has its members go without that
- * kind (nicbarr_shape_without()). Who has not tried knows nothing of packets, whatever else has
- * failed.
+ * kind (nicbarr_shape_without()). A failure before any packet was tried says nothing about packets.
  *
  * Called by across.c, entrants.c and tune.c. Any thread.
  */

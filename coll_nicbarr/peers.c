@@ -86,7 +86,7 @@ static void *memory_at(uint64_t place)
     return myr_segment_base(mca_coll_nicbarr_component.segment) + place;
 }
 
-/* Who comes first makes it. */
+/* The first process to come makes it. */
 static void make_roll(opal_jobid_t job, uint32_t size)
 {
     struct myr_segment *segment = mca_coll_nicbarr_component.segment;

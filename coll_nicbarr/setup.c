@@ -59,7 +59,7 @@ static const char *try_to_set_up(mca_coll_nicbarr_module_t *module, ompi_communi
                  error.text);
         return trouble;
     }
-    /* Who came first has decided. */
+    /* The member that created the record has decided. */
     module->source = nicbarr_unpack(record->note, &module->choice);
     bytes = bytes_needed(&module->shape, module->source, module->choice);
     module->counter_bytes = bytes.counters;

@@ -2,7 +2,7 @@
 /*
  * Patience: when to ask for a message that has not come.
  *
- * A message may be lost, or its sender may be late. Who misses one waits for a while, then asks its
+ * A message may be lost, or its sender may be late. The receiver waits for a while, then asks the
  * sender. After each question in vain it waits twice as long, up to MCP_PATIENCE_MOST_NS. The next
  * epoch begins anew. Whom to ask says the engine (mcp_group_misses()): the sender of each message
  * that the present step misses, and nobody else.

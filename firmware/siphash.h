@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * SipHash: a number of 64 bits for some words and a secret (Aumasson, Bernstein: "SipHash: a fast
- * short-input PRF"). Who does not know the secret cannot tell the number, however many others he
- * has seen.
+ * short-input PRF"). Without the secret the number cannot be predicted, however many others were
+ * seen.
  *
  * SipHash-c-d does c rounds for each word and d at the end. The check of packets (wire.h) is
  * SipHash-1-3, on every kind of NIC: 9 ns for a collective's packet, where 2-4 takes 18. No attack

@@ -53,7 +53,7 @@ enum myr_status myr_talk_say(int connection, const char *daemon, const void *wor
 enum myr_status myr_talk_hear(int connection, const char *daemon,
                               const struct myr_talk_patience *patience, struct myr_error *error);
 
-/* Who is at the other end; false if the kernel does not say. */
+/* The credentials of the other end; false if the kernel does not tell. */
 bool myr_talk_peer(int connection, struct ucred *peer);
 
 /* Send a message with `count` descriptors, which stay the caller's. `flags` are those of send().

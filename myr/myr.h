@@ -87,7 +87,7 @@ struct myr_barrier;
  */
 typedef bool (*myr_allgather_fn)(void *context, const void *mine, void *all, size_t bytes);
 
-/* Who meets in a barrier. All members give the same size, and each a rank of its own. */
+/* The members of a barrier. All members give the same size, and each a rank of its own. */
 struct myr_members {
     uint32_t size, rank;        /* 1 to 4096; 0 to size - 1 */
     myr_allgather_fn allgather; /* is called while the barrier is created and freed */

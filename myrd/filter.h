@@ -8,7 +8,7 @@
  * call then takes the one that it used before. Calls of another architecture than the program's end
  * the process.
  *
- * Who needs another call adds it to the list in filter.c: its feature fails until then.
+ * A feature that needs another call adds it to the list in filter.c; it fails until then.
  */
 #ifndef MYRD_FILTER_H
 #define MYRD_FILTER_H

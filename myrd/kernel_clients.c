@@ -376,7 +376,7 @@ static void bury_absent(struct myrd_clients *clients, const struct pollfd *watch
 
 /* Begin with another one in each turn, as a user's time may be over before all its clients were
  * heard. The last one takes the place of one that goes; so go down, to hear nobody by another's
- * events. Who comes below the first one by that is heard in the next turn. */
+ * events. A client that this moves below the first one is served in the next turn. */
 void myrd_clients_hear(struct myrd_clients *clients, const struct pollfd *watched)
 {
     bury_absent(clients, &watched[place_of(clients->count)]);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Who removes the NIC's filters from its interface when the daemon has ended, in whatever way.
- * Where the NIC stands by clsact (firmware/kernel/hooks.h) these would stay. The daemon itself may
- * not remove them: that takes CAP_NET_ADMIN, with which one may also turn the network upside down,
- * and the daemon talks to everybody.
+ * A process that removes the NIC's filters from its interface when the daemon has ended, in
+ * whatever way. Where the NIC stands by clsact (firmware/kernel/hooks.h) these would stay. The
+ * daemon itself may not remove them: that takes CAP_NET_ADMIN, with which one may also turn the
+ * network upside down, and the daemon talks to everybody.
  *
  * So a child of it keeps that right. It talks to nobody. It waits for the daemon's end, removes the
  * filters, and ends. (Where the next daemon takes the NIC over, one that is killed leaves them.) It

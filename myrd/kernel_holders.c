@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Who holds which groups; see kernel_holders.h. */
+/* The holders of groups; see kernel_holders.h. */
 #include "myrd/kernel_holders.h"
 
 #include <string.h>

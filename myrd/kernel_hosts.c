@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Who has a myrd --kernel; see kernel_hosts.h. */
+/* The hosts that have a myrd --kernel; see kernel_hosts.h. */
 #include "myrd/kernel_hosts.h"
 
 #include <linux/filter.h>

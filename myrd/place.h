@@ -53,8 +53,8 @@ short myrd_place_events(struct myrd_place *place);
 int myrd_place_timeout(const struct myrd_place *place, int timeout_ms);
 
 /* Take the next visitor. False if there is none. If `why` is not NULL afterwards, it says why the
- * process cannot be watched. Who has got the last descriptor must be sent away before the next one
- * is taken. */
+ * process cannot be watched. A visitor that has got the last descriptor must be sent away before
+ * the next one is taken. */
 bool myrd_place_accept(struct myrd_place *place, struct myrd_visitor *visitor, const char **why);
 
 /* Has that visitor got the last descriptor? */

@@ -45,7 +45,7 @@ struct report_round_trip {
     double least_us, median_us;
 };
 
-/* Who took part in a communicator's last duel. */
+/* A candidate that took part in a communicator's last duel. */
 struct report_duelist {
     char *algorithm;
     double median_us; /* 0: it was too slow to be measured */

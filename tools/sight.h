@@ -58,7 +58,7 @@ void sight_look_at_kernel(struct kernel_sight *sight);
 
 uint32_t sight_groups_in_a_barrier(const struct myr_nic_view *nic);
 
-/* Who runs the NIC, in a word. */
+/* What runs the NIC, in a word. */
 const char *sight_runner(const struct myr_nic_view *nic);
 
 /* Of this build: whoever was built with another one, nobody sees from here. */

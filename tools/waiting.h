@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Who waits for whom, in words, in JSON and as a figure: called by status.c for each NIC. Knows
- * nothing of where groups are found.
+ * Which groups wait for which nodes and processes, in words, in JSON and as a figure. Called for
+ * each NIC. Knows nothing of where groups are found.
  */
 #ifndef TOOLS_WAITING_H
 #define TOOLS_WAITING_H

@@ -160,8 +160,8 @@ static struct mcp_secret share_secret(MPI_Comm team)
     return secret;
 }
 
-/* Who is where in the team, and on several nodes their NICs' names: one piece of memory, which the
- * caller frees. Nodes are in the order of their first ranks. */
+/* The placement of the team's members, and on several nodes their NICs' names: one piece of memory,
+ * which the caller frees. Nodes are in the order of their first ranks. */
 static void find_members(const struct library *library, MPI_Comm team,
                          struct myr_nic_members *members)
 {

@@ -8,9 +8,9 @@
  * this compares A with B, which take turns in one job (contest.h), as in nicbarr_bench. Where they
  * give means of 10,000, this gives medians and quartiles of chunks.
  *
- * Who does what: settings.c has the command line and the job, table.c text and CSV. sides.c and
- * loops.c have what takes turns, library.c libmyr without MPI, fits.c what is read off curves. Each
- * experiment has a file of its name.
+ * settings.c has the command line and the job, table.c text and CSV. sides.c and loops.c have what
+ * takes turns, library.c libmyr without MPI, fits.c what is read off curves. Each experiment has a
+ * file of its name.
  */
 #include <mpi.h>
 #include <stdlib.h>

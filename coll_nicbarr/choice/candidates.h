@@ -2,7 +2,7 @@
 /*
  * Which barriers are worth measuring for a communicator of some shape, and which one it begins
  * with. These are pure functions of the shape, so all ranks come to the same list without a
- * message. Who makes a record knows from the list how much room it needs.
+ * message. The list also tells how much memory a record needs.
  *
  * Called by setup.c (room), known.c (the first choice) and tune.c (the contest).
  */

@@ -14,7 +14,7 @@ enum {
      * in one of three jobs. Fewer than these are too few to be sure, whatever they say. */
     LEAST_ROUNDS = 9,
     /* A turn has to be long compared with setting off together; but not so long that a machine
-     * changes its speed within a round. Who is slow gets the shortest turns that there are. */
+     * changes its speed within a round. Slow candidates get the shortest turns. */
     LEAST_REPETITIONS = 2,
     MOST_REPETITIONS = 2000,
     LATER_SHARES = 2, /* of a budget: each portion after the first has one */
@@ -90,8 +90,8 @@ static double known_us(const struct nicbarr_contestant *one)
     return one->rounds < LEAST_ROUNDS ? least : one->us.median;
 }
 
-/* The best of those that are still in it, once there has been a look. Who was dropped does not
- * count: the machine may have been faster then. */
+/* The best of those that are still in it, once there has been a look. Dropped candidates do not
+ * count: the machine may have been faster when they were measured. */
 static int find_best(const struct nicbarr_contest *contest)
 {
     int best = 0;
@@ -160,8 +160,8 @@ static void set_repetitions(struct nicbarr_contest *contest, double budget_us)
 
 /* ---- turns ---- */
 
-/* Who has a place in a round. Each round begins with another one: else who has always the same
- * place would always meet the same moment of a machine that changes as regularly. */
+/* The candidate that plays at a place of a round. Each round begins with another one, so that no
+ * candidate always meets the same phase of a machine whose speed changes periodically. */
 static int candidate_at(const struct nicbarr_contest *contest, int rounds, int place)
 {
     return (place + rounds) % contest->count;

@@ -10,7 +10,7 @@
  * not the time that somebody waited for one who came late.
  * - Where all ranks share a clock, that is the last one's leaving less the last one's arrival.
  * - Where they do not, there are two figures: the least time that a rank spent in the barrier,
- *   which is about the last one's to come, and the greatest. Who wins must be better by one of
+ *   which is about the last one's to come, and the greatest. A winner must be better by one of
  *   them, and not worse by the other.
  *
  * A turn is a barrier by Open MPI's own function, which keeps the challengers' memory apart, one to
@@ -47,7 +47,8 @@ struct nicbarr_duel {
 /* `count` is 2 to NICBARR_DUELISTS. `shared_clock`: see above. */
 void nicbarr_duel_begin(struct nicbarr_duel *duel, int count, bool shared_clock);
 
-/* Who plays the next barrier; NICBARR_DUEL_APART: Open MPI's own function, between two turns. */
+/* The duelist that plays the next barrier; NICBARR_DUEL_APART: Open MPI's own function, between two
+ * turns. */
 int nicbarr_duel_next(const struct nicbarr_duel *duel);
 
 /* It was played: this rank has come and left then (microseconds). True: a round is over, and the
@@ -66,9 +67,9 @@ void nicbarr_duel_agreed(struct nicbarr_duel *duel, const double *values);
 double nicbarr_duel_us(const struct nicbarr_duel *duel, int duelist);
 
 /*
- * Who challenges candidate number `chosen` of `all` (-1: it is none of them): the first, which is
- * Open MPI's own, and as many others as have a place. Each duel goes on in the list where the one
- * before has stopped: `*next` counts, from 0 on. Returns how many.
+ * The challengers of candidate number `chosen` of `all` (-1: it is none of them): the first, which
+ * is Open MPI's own, and as many others as have a place. Each duel goes on in the list where the
+ * one before has stopped: `*next` counts, from 0 on. Returns how many.
  */
 int nicbarr_duel_challengers(int chosen, int all, uint32_t *next,
                              int challengers[NICBARR_DUELISTS - 1]);

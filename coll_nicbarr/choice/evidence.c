@@ -5,8 +5,9 @@
 #include <math.h>
 #include <string.h>
 
-/* What is within `tie` of the best is as good. Who was dropped from a contest was slower than its
- * best by `left_behind` or more, whatever its few rounds say of a machine that changes its speed.
+/* What is within `tie` of the best is as good. A candidate that was dropped from a contest counts
+ * as slower than its best by `left_behind` at least, whatever its few rounds say of a machine that
+ * changes its speed.
  */
 static const double tie = 1.03, left_behind = 1.25;
 

@@ -309,7 +309,7 @@ static int enter(struct tuner *t, uint64_t *known, bool *put_off)
     return OMPI_SUCCESS == rc && entrants->count > 1 && !*put_off ? join(t) : rc;
 }
 
-/* Who challenges what is in use: `entrants` are all candidates, and become these. */
+/* Reduce `entrants`, which are all candidates, to the challengers of the one in use. */
 static void choose_challengers(const struct nicbarr_carrier *standing, uint32_t anew,
                                struct nicbarr_entrants *entrants)
 {

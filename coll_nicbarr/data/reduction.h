@@ -38,7 +38,7 @@ struct nicbarr_reducer {
     uint32_t begun;               /* rounds that are given to reductions */
 };
 
-/* Who takes what a process has written in a round, when it is there: so many bytes. */
+/* Consumes what a process has written in a round, once it is there: so many bytes. */
 struct nicbarr_taker {
     void (*take)(struct nicbarr_taker *taker, const struct myr_exchange *x, size_t bytes);
     uint32_t rank; /* that process, or: */

@@ -71,8 +71,8 @@ void nicbarr_trial_put_off(mca_coll_nicbarr_module_t *module, enum nicbarr_colle
 bool nicbarr_trial_affordable(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                               enum nicbarr_collective collective, uint32_t size_class);
 
-/* Who is the root of the `number`-th call that competes: who is of all the program's calls, or it
- * goes round. */
+/* The root of the `number`-th call that competes: that of the program's calls where it is always
+ * the same, else each rank in turn. */
 int nicbarr_trial_root(const struct nicbarr_trial *trial, int number);
 
 /* The one of a class; NULL: there is none. */

@@ -94,9 +94,9 @@ bool nicbarr_cache_file_read(const struct nicbarr_cache_file *file,
 
 /* ---- writing ---- */
 
-/* Create the folders that lead to `path`, as far as they are missing within `below`. Who has made
- * that folder for another user is not to put his own ones there. Returns why the first one that
- * could not be created was not (errno), or 0. */
+/* Create the folders that lead to `path`, as far as they are missing within `below`. A process that
+ * runs as another user (su, sudo) must not create folders of its own there. Returns why the first
+ * one that could not be created was not (errno), or 0. */
 static int make_folders(const char *path, const char *below)
 {
     char folder[PATH_BYTES];
@@ -154,8 +154,8 @@ static int lock(const char *path, int no_folders, struct myr_error *error)
     return door;
 }
 
-/* A new file beside it; -1 otherwise. Who has the lock may do with it as he likes: what is there is
- * of one who was killed. */
+/* A new file beside it; -1 otherwise. The holder of the lock may replace it: a file that is there
+ * was left by a process that was killed. */
 static int make_fresh(const char *fresh, struct myr_error *error)
 {
     (void)unlink(fresh);

@@ -166,9 +166,9 @@ static void read_line(const char *line, size_t bytes, struct nicbarr_evidence *e
     json_decref(root);
 }
 
-/* Take in all that is known under `key`. (Who has put two files together has two lines of it.) The
- * other lines, each with a line feed, go to `others` (NULL: nowhere), which has room for a byte
- * more than the text. Returns how long they are. */
+/* Take in all that is known under `key`. (Where a user has concatenated two files there are two
+ * lines of it.) The other lines, each with a line feed, go to `others` (NULL: nowhere), which has
+ * room for a byte more than the text. Returns how long they are. */
 static size_t part(const char *text, size_t bytes, const char *key,
                    struct nicbarr_evidence *evidence, char *others)
 {

@@ -446,7 +446,7 @@ void nicbarr_report_retract(const mca_coll_nicbarr_module_t *module, ompi_commun
 
 /* ---- the file ---- */
 
-/* Who wrote an entry: equal for the same process of the same job only, on whatever node. */
+/* The writer of an entry: unique to a process of a job, across all nodes. */
 static void own_names(char *job_name, size_t job_bytes, char *process, size_t process_bytes)
 {
     snprintf(job_name, job_bytes, "%016llx",

@@ -9,9 +9,9 @@
  * on, and to which nobody listens. Where this host lets none out (a firewall), it goes to a peer.
  *
  * On a barrier's path doorbells go to a peer, until one is lost: to a multicast address Linux looks
- * for the way with each packet. Who sleeps on the socket rings by way of a peer in any case: it is
- * woken by a packet that comes from there, and a firewall that lets answers alone in takes it for
- * one.
+ * for the way with each packet. A process that will sleep on the socket rings by way of a peer in
+ * any case: it is woken by a packet that comes from there, and a firewall that lets answers alone
+ * in takes it for one.
  *
  * Doorbells have no UDP checksum: the program turns them into others, for which it would be wrong.
  * Nor need those have one by which the program wakes who sleeps.

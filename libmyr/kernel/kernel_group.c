@@ -248,8 +248,8 @@ static uint32_t failed(const struct myr_nic_group *group)
     return MCP_KERNEL_REMOVED == seen ? 0 : seen;
 }
 
-/* Nothing but the program is needed as long as epochs are completed. Who waits for long needs the
- * daemon, as only that would tell it of a process of this node that has died. */
+/* Nothing but the program is needed as long as epochs are completed. A process that waits for long
+ * needs the daemon, as only that would tell it of a process of this node that has died. */
 static bool is_orphaned(const struct myr_nic_group *group, struct myr_kernel_seat *seat)
 {
     const enum myr_kernel_daemon daemon = myr_kernel_nic_daemon(seat->nic);

@@ -170,7 +170,7 @@ struct myr_tagged {
 bool tagged_number_give(struct myr_tagged *t, enum tagged_owner kind, void *owner,
                         uint32_t *number);
 
-/* Who has that number. NULL: nobody, or another kind of owner. */
+/* The owner of that number; NULL: none, or of another kind. */
 void *tagged_number_owner(const struct myr_tagged *t, enum tagged_owner kind, uint32_t number);
 
 void tagged_number_end(struct myr_tagged *t, uint32_t number);

@@ -224,7 +224,7 @@ static void take_credits(struct myr_tagged_peer *peer, const struct tagged_head 
     }
 }
 
-/* Who has sent this. A process that nobody has connected to yet is connected to, by the host. */
+/* The sender of this. The host connects to a process that it has not met yet. */
 static struct myr_tagged_peer *sender_of(struct myr_tagged *t, const struct tagged_head *head)
 {
     struct myr_tagged_peer *peer = myr_tagged_peer(t, head->from);

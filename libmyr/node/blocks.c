@@ -35,7 +35,8 @@ bool myr_commit(const struct myr_segment *segment, size_t offset, size_t bytes)
     return 0 == rc;
 }
 
-/* (Who waits counts its own naps: a job that was suspended as a whole has not waited.) */
+/* (A waiting process counts its own naps, so a job that was suspended as a whole has not waited.)
+ */
 static void tell_of_owner(struct myr_sram *sram)
 {
     char line[200];

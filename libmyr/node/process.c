@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Who is alive; see process.h. proc(5) describes /proc/PID/stat. */
+/* Which processes are alive; see process.h. proc(5) describes /proc/PID/stat. */
 #include "libmyr/node/process.h"
 
 #include <errno.h>

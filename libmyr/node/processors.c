@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Who runs where: how many processes of a segment share how many processors; see segment.h.
+ * How many processes of a segment share how many processors; see segment.h.
  *
  * Each process writes into its own entry of the table where it may run: when it joins (segment.c),
  * and again when it finds that it was bound anew. Waiters ask whether processors are short.

@@ -60,8 +60,9 @@ struct myr_shared_nic {
     uint32_t status;                     /* enum myr_status, of making it, */
     char why[sizeof(((struct myr_error *)0)->text)]; /* ... and why there is none */
     struct myr_nic_name name;
-    /* Who has the socket, each process at its place in the segment's table. So whoever has it last,
-     * newcomers find it. Where `process` is not the one that has this place now, nobody offers it.
+    /* The processes that have the socket, each at its place in the segment's table. So whoever has
+     * it last, newcomers find it. Where `process` is not the one that has this place now, nobody
+     * offers it.
      */
     struct {
         uint32_t process;

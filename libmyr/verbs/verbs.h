@@ -29,9 +29,9 @@
  * order is relied on between writes to different words, or to different processes. That memory is
  * polled at all is more than InfiniBand promises. Cards and machines that others poll on do it.
  *
- * Connections are reliable, so nothing is ever asked for or sent again here. Who waits for long
- * writes nothing, now and then, to the processes that it waits for: their cards acknowledge it as
- * long as they live.
+ * Connections are reliable, so nothing is ever asked for or sent again here. A process that waits
+ * for long posts empty writes, now and then, to the peers it waits for: their cards acknowledge
+ * them as long as they live.
  *
  * A message that carries data is a parcel: what a soft NIC would put on the wire, with its header
  * and the check over all of it (firmware/wire.h). One write puts it into a landing place at the

@@ -358,7 +358,7 @@ static bool join(struct probe *probe, const char *folder)
     return true;
 }
 
-/* Who has a blob has memory registered with a card. */
+/* A kind that has a blob registers memory with a card. */
 static bool locks_memory(const struct probe_nic *nic)
 {
     return !nic->absent && 0 != nic->kind->caps.blob;

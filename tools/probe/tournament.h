@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Who meets whom, where each of some hosts is to meet each other one, in rounds in which nobody has
- * two others to meet (the circle method). Pure functions; called by pairs.c.
+ * A round-robin tournament of hosts: each meets each other one, and in no round two others (the
+ * circle method). Pure functions; called by pairs.c.
  */
 #ifndef TOOLS_PROBE_TOURNAMENT_H
 #define TOOLS_PROBE_TOURNAMENT_H
