@@ -2,7 +2,7 @@
 /*
  * nicbarr_bench: MPI collectives in the manner of the OSU micro-benchmarks, two sides in turns.
  *
- * A person's and the demo's program. It answers two questions for this machine, now. How much
+ * A user's and the demo's program. It answers two questions for this machine, now. How much
  * faster is one choice of Open MPI's collective components than another? How far is it from what
  * the machine can do? Everything that is compared takes turns within one job (contest.h): on a
  * machine that changes its speed, only ratios of such neighbours mean something.

@@ -2,7 +2,7 @@
 /*
  * nicbarr_p2p: messages between two processes in the manner of osu_latency and osu_bw.
  *
- * A person's and p2p.sh's program. Two BTLs cannot take turns within one job, so this one measures
+ * A user's and p2p.sh's program. Two BTLs cannot take turns within one job, so this one measures
  * the job's own, and p2p.sh has short jobs take turns. Ranks 0 and 1 measure; others look on.
  *
  * Latency is half a round trip. Bandwidth is that of windows of messages, each answered by an empty

@@ -2,7 +2,7 @@
 /*
  * nicbarr_raw_limit: what a barrier costs on this node at the very least, without MPI.
  *
- * A person's program, for the distance between an MPI barrier and the machine's own limit. It forks
+ * A user's program, for the distance between an MPI barrier and the machine's own limit. It forks
  * the members of a team (raw.h) over one shared mapping and plays all patterns in turns, ABAB, in
  * short chunks; member 0 keeps the time.
  *

@@ -2,7 +2,7 @@
 /*
  * nicbarr_raw_udp: what a message between two hosts costs at the very least, by UDP.
  *
- * A person's program, called by bench/hosts.sh on each of two hosts. It shows how far a barrier
+ * A user's program, called by bench/hosts.sh on each of two hosts. It shows how far a barrier
  * across hosts is from the network's own limit. On one host it answers. On the other it sends a
  * packet of 24 bytes (as long as a barrier's) and waits for the answer, over and over. Both wait in
  * two ways: by polling, or blocked in recv(). A poller gives the processor away in between, as

@@ -207,7 +207,7 @@ static int tell_others(void)
                              sizeof(component->self));
 }
 
-/* What the person has set counts for both modules, apart from what only `direct` can do. */
+/* What the user has set counts for both modules, apart from what only `direct` can do. */
 static void make_copying_module(void)
 {
     mca_btl_base_module_t *copying = &mca_btl_myr_module[MCA_BTL_MYR_COPYING].super;

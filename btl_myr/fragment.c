@@ -11,14 +11,14 @@
  *
  * Where a node has so many processes that these would take more than half of its shared memory,
  * each takes 2 MiB, 1 MiB or 512 KiB: with the usual 256 MiB from 33, 65 and 129 processes on. What
- * the person has set stays.
+ * the user has set stays.
  */
 #include "btl_myr/btl_myr.h"
 
 OBJ_CLASS_INSTANCE(mca_btl_myr_fragment_t, mca_btl_base_descriptor_t, NULL, NULL);
 
 enum {
-    TOKENS = 64, /* the port's, where the person has not set them */
+    TOKENS = 64, /* the port's, where the user has not set them */
     BUFFERS = 64,
     HALVINGS = 3,         /* down to an eighth */
     LARGE_FRAGMENTS = 32, /* a pipeline of some messages, each of 3 or so fragments */
@@ -75,7 +75,7 @@ struct numbers {
     int buffers, eager, large, pieces;
 };
 
-/* After so many halvings of what the person has not set. */
+/* After so many halvings of what the user has not set. */
 static struct numbers numbers_after(int halvings)
 {
     const mca_btl_myr_component_t *component = &mca_btl_myr_component;

@@ -4,7 +4,7 @@
  * neither Open MPI nor shared memory.
  *
  *   component.c     what Open MPI loads: opening and closing
- *   parameters.c    what the person may set
+ *   parameters.c    what the user may set
  *   pvars.c         counters for MPI's tools interface
  *   kinds.c         the kinds of NICs that there are
  *   nics.c          those of this process
@@ -72,7 +72,7 @@
  *   report.c        what was measured, as JSON; report_file.c: the file (pure)
  *   network.c       this host's network (pure)
  *   this_host.c     its names
- *   regular_file.c  opening files whose names the person gives (pure)
+ *   regular_file.c  opening files whose names the user gives (pure)
  */
 #ifndef COLL_NICBARR_H
 #define COLL_NICBARR_H
@@ -252,7 +252,7 @@ bool nicbarr_say_once(enum nicbarr_saying saying); /* true: go ahead, you are th
 /* One line that says why Open MPI's own barrier runs. */
 void nicbarr_explain(ompi_communicator_t *comm, const char *why);
 
-/* What a person knows a communicator by: the name it was given, else its number; returns text. */
+/* What a user knows a communicator by: the name it was given, else its number; returns text. */
 enum { NICBARR_COMM_TEXT = MPI_MAX_OBJECT_NAME + 40 };
 const char *nicbarr_comm_name(const ompi_communicator_t *comm, char *text);
 

@@ -30,7 +30,7 @@ static bool equal(const char *word, size_t length, const char *wanted)
     return strlen(wanted) == length && 0 == memcmp(word, wanted, length);
 }
 
-/* The kind's own word for what the person has said; NULL: it has none. */
+/* The kind's own word for what the user has said; NULL: it has none. */
 static const char *way_of(const struct myr_nic_kind *kind, const char *word, size_t length)
 {
     if (equal(word, length, kind->name)) {

@@ -22,7 +22,7 @@ enum { NICBARR_NICS_MOST = 5 }; /* numbers of NICs, 0 included */
 
 struct nicbarr_nics {
     struct myr_site site;
-    bool wanted[NICBARR_NICS_MOST];     /* by the person, if there is a use for it */
+    bool wanted[NICBARR_NICS_MOST];     /* by the user, if there is a use for it */
     const char *way[NICBARR_NICS_MOST]; /* how; NULL: any way */
     void *nic[NICBARR_NICS_MOST];       /* NULL: not open */
     union myr_value values[NICBARR_NICS_MOST][MYR_OPTIONS_MOST];

@@ -3,7 +3,7 @@
  * A collective across nodes that takes long: is a node missing that gives no sign of life?
  *
  * Late is not dead. A NIC that is asked for what its host has not sent yet says so, and its host
- * may be late for hours without a word. After coll_nicbarr_warn without a sign of a node the person
+ * may be late for hours without a word. After coll_nicbarr_warn without a sign of a node the user
  * is told, once for each barrier. After coll_nicbarr_timeout the group fails on all nodes, and the
  * communicator's error handler is called. Other communicators go on. Where they wait for the same
  * node, they give it up at the first look, unless there was a sign of it since.
@@ -36,7 +36,7 @@ uint32_t nicbarr_overdue_silence(struct myr_nic_group *group, const struct nicba
                                  uint32_t *node);
 
 /* Look at who is missing. OMPI_SUCCESS: go on waiting; else an error of MPI's: nothing more will
- * come of it, and the person has been told why, once for the communicator. */
+ * come of it, and the user has been told why, once for the communicator. */
 int nicbarr_overdue_look(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                          struct myr_nic_group *group, struct nicbarr_wait *wait);
 

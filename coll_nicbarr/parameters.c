@@ -134,7 +134,7 @@ static const struct {
 
 enum { PARAMETERS = sizeof(table) / sizeof(table[0]) };
 
-/* Where Open MPI writes what the person has set. */
+/* Where Open MPI writes what the user has set. */
 static struct nicbarr_parameters registered;
 static union myr_value registered_of[NICBARR_NICS_MOST][MYR_OPTIONS_MOST];
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the person may set: MCA parameters coll_nicbarr_<name>, from one table for the component and
+ * What the user may set: MCA parameters coll_nicbarr_<name>, from one table for the component and
  * one for each kind of NIC.
  *
  * Called by component.c. Parameters are registered when Open MPI asks for it, and taken once when

@@ -49,7 +49,7 @@ enum { MYR_BLOB_MOST = 264 /* bytes */ };
 struct myr_site {
     struct myr_segment *segment; /* what the job's processes on this node share */
     struct myr_waiter *waiter;   /* how they wait */
-    /* What the person should read. Level 0: at once; 1: if the person wants to know more. */
+    /* What the user should read. Level 0: at once; 1: if the user wants to know more. */
     void (*say)(int level, const char *line);
     /* The program waits for this: who has to be asked, and does not answer at once, is asked again
      * by another open(), which then waits. */
@@ -60,9 +60,9 @@ struct myr_site {
 struct myr_nic_kind {
     const char *name;   /* a word, which stands for it everywhere: "tree:4@soft" */
     const char *title;  /* for sentences: "the soft NIC" */
-    const char *help;   /* what it is, for the person who chooses */
-    const char *absent; /* what the person may look for where a node has none; NULL: nothing */
-    /* What the person may look at where its packets do not come through between two hosts. */
+    const char *help;   /* what it is, for the user who chooses */
+    const char *absent; /* what the user may look for where a node has none; NULL: nothing */
+    /* What the user may look at where its packets do not come through between two hosts. */
     const char *blocked;
     /* Other words for it, each of which is a way to have it that open() knows; NULL ends them. */
     const char *const *ways;
@@ -70,9 +70,9 @@ struct myr_nic_kind {
     struct myr_caps caps;
 
     /*
-     * Have a NIC of this kind. `way` is the person's word for it; NULL: any way will do. `values`
+     * Have a NIC of this kind. `way` is the user's word for it; NULL: any way will do. `values`
      * belong to the options, one each. MYR_ERR_NOT_THERE: there is none on this machine; only a
-     * person who has asked for it wants to hear of that. MYR_ERR_NOT_YET, only in a hurry: there
+     * user who has asked for it wants to hear of that. MYR_ERR_NOT_YET, only in a hurry: there
      * may be one, nobody can tell so soon. The site must outlive the NIC.
      */
     enum myr_status (*open)(const struct myr_site *site, const char *way,

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Parameters that the person may set, as tables.
+ * Parameters that the user may set, as tables.
  *
  * The owner of parameters (a kind of NIC, the component) lists them. The code that knows where the
- * person sets them (in Open MPI's MCA) goes through the list. Plain data; no state.
+ * user sets them (in Open MPI's MCA) goes through the list. Plain data; no state.
  */
 #ifndef MYR_OPTION_H
 #define MYR_OPTION_H
@@ -27,7 +27,7 @@ union myr_value {
 struct myr_option {
     const char *name; /* NULL: the end of a list */
     enum myr_option_type type;
-    union myr_value usual; /* what holds unless the person says something else */
+    union myr_value usual; /* what holds unless the user says something else */
     int least, most;       /* of a number */
     bool amount;           /* a number; who goes beyond a bound means nearly that bound */
     int level; /* from 1, for everybody, to 9, for experts of the code (MPI_T's verbosity levels) */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * How libmyr fails: a status, and one line that says what went wrong and what the person can do.
+ * How libmyr fails: a status, and one line that says what went wrong and what the user can do.
  *
  * The function that finds the error writes the line. Those above it pass it on unchanged. The one
  * that decides what to do about it prints it, once.

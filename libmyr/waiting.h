@@ -21,7 +21,7 @@
 
 #include <stdint.h>
 
-/* What the person may set. */
+/* What the user may set. */
 struct myr_patience {
     int32_t spin;        /* looks before the processor is given up; -1 = as the node's load asks */
     int32_t sleep_after; /* microseconds of waiting after which to sleep; -1 = never */

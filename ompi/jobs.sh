@@ -17,7 +17,7 @@ is_open_mpi() { # 4 or 5 (some who source this are of sh)
     case $(mpirun --version 2> /dev/null) in *"(Open MPI) $1."*) ;; *) false ;; esac
 }
 ! is_open_mpi 5 || export OMPI_MCA_btl=sm,self
-# Several hosts need one: the person's own choice again, if there is one.
+# Several hosts need one: the user's own choice again, if there is one.
 on_several_hosts() {
     export OMPI_MCA_btl=$transports
     [ -n "$transports" ] || unset OMPI_MCA_btl

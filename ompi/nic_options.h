@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Parameters of the components that carry messages: those of the node's NIC, which are the same for
- * all of them, and what a person reads where one is out of its range, or may have to be changed.
+ * all of them, and what a user reads where one is out of its range, or may have to be changed.
  */
 #ifndef NICBARR_NIC_OPTIONS_H
 #define NICBARR_NIC_OPTIONS_H
@@ -40,7 +40,7 @@ bool nicbarr_nic_options_fit(nicbarr_complain_fn complain, const char *component
  * those of all of the job's processes on this node have room in one half of it. */
 size_t nicbarr_memory_share(size_t shared_bytes);
 
-/* Messages of a component ("mtl") to a process were lost: what a person reads. */
+/* Messages of a component ("mtl") to a process were lost: what a user reads. */
 void nicbarr_nic_lost(char *text, size_t room, const char *framework,
                       const opal_process_name_t *name);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Numbers of MCA parameters as the person wrote them. Open MPI takes what is no number for 0, and
+ * Numbers of MCA parameters as the user wrote them. Open MPI takes what is no number for 0, and
  * cuts off what does not fit an int, both without a word. Called by the components' parameters.
  *
  * What mpirun was given is in the environment. What a file of parameters says, Open MPI keeps to

@@ -90,7 +90,7 @@ static inline bool nicbarr_host_memory_only(void)
 }
 
 /*
- * May MPI_Reduce and MPI_Gather across nodes be taken over, unless the person wants it? With 5.0.7,
+ * May MPI_Reduce and MPI_Gather across nodes be taken over, unless the user wants it? With 5.0.7,
  * 7 KiB of each communicator stay behind then: modules of coll/tuned that coll/adapt, in the
  * communicators that coll/han makes, never gives back. (Without either of them nothing does.)
  */

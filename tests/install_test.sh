@@ -81,7 +81,7 @@ if [ -x "$modules" ]; then
     }
     ours=$(with_path "")
     holds "Open MPI's own are there" [ "${ours##*:}" = SYSTEM_DEFAULT ]
-    holds "and the person's" [ "$(with_path "/opt/a b:SYSTEM_DEFAULT")" = "${ours%:*}:/opt/a b:SYSTEM_DEFAULT" ]
+    holds "and the user's" [ "$(with_path "/opt/a b:SYSTEM_DEFAULT")" = "${ours%:*}:/opt/a b:SYSTEM_DEFAULT" ]
     (unset OMPI_MCA_mca_base_component_path && module load nicbarr && module unload nicbarr && env) > out &&
         ! grep -E "$scratch/staged|^(OMPI|PMIX)_MCA_mca_base_component_path=." out
     verdict $? "module unload leaves nothing"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * `nicbarr doctor`: what nicbarr finds on this machine, or on several hosts and between them, and
- * what the person can do about it.
+ * what the user can do about it.
  *
  * It guesses nothing. Open MPI's own commands say what they find (doctor_ompi.c), a job's processes
  * what they get (doctor_job.c), and myrd whether the kernel can be a NIC here.

@@ -15,7 +15,7 @@
 
 enum finding_state {
     FINDING_OK,
-    FINDING_NOTE,    /* it works, or is not needed; the person may want to know */
+    FINDING_NOTE,    /* it works, or is not needed; the user may want to know */
     FINDING_PROBLEM, /* jobs suffer from it */
 };
 

@@ -1,5 +1,5 @@
 ## SPDX-License-Identifier: BSD-3-Clause
-## The person's tool: nicbarr, one file for each subcommand.
+## The user's tool: nicbarr, one file for each subcommand.
 bin_PROGRAMS += tools/nicbarr
 tools_nicbarr_SOURCES = \
     tools/nicbarr.c \

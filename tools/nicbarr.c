@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * nicbarr: the person's tool. Finds the subcommand and hands over to its file; see commands.h.
+ * nicbarr: the user's tool. Finds the subcommand and hands over to its file; see commands.h.
  */
 #include <argp.h>
 #include <stdio.h>

@@ -493,7 +493,7 @@ static FILE *scratch(void)
 /* Run gnuplot; 0, or an error number where it cannot be run. `status` is what waitpid says. */
 static int run(FILE *script, FILE *picture, FILE *complaints, int *status)
 {
-    /* No start-up files of the person's (-d): they could change what is drawn. */
+    /* No start-up files of the user's (-d): they could change what is drawn. */
     char *const arguments[] = {(char *)"gnuplot", (char *)"-d", NULL};
     posix_spawn_file_actions_t actions;
     pid_t child;

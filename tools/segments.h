@@ -2,7 +2,7 @@
 /*
  * The segments of nicbarr that processes of this machine have open, found in /proc.
  *
- * Called by status.c. It finds what the person may look into: their own processes, or everybody's
+ * Called by status.c. It finds what the user may look into: their own processes, or everybody's
  * for root. Processes come and go meanwhile. Each is taken as it was when it was looked at.
  */
 #ifndef TOOLS_SEGMENTS_H

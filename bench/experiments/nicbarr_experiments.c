@@ -2,7 +2,7 @@
 /*
  * nicbarr_experiments: the evaluations of the papers that nicbarr follows, on the real thing.
  *
- * A person's program: MPI_Barrier as Buntinas, Panda and Sadayappan evaluated NIC-based barriers
+ * A user's program: MPI_Barrier as Buntinas, Panda and Sadayappan evaluated NIC-based barriers
  * under MPI (section 4), MPI_Bcast as Zhang did, and messages as Hoefler measured them for the
  * n-way dissemination barrier (section 2). Where they compare NIC-based with host-based barriers,
  * this compares A with B, which take turns in one job (contest.h), as in nicbarr_bench. Where they

@@ -365,7 +365,7 @@ failed() { # RUN TITLE: true after a line on the page, if it did
 about() { # MACHINE
     sed -n 's/^ *"about": *"\(.*\)",$/\1/p' "$data/machines/$1.json"
 }
-# Figures as a person reads them: barrier:LANai4.3:gm:PE:16:nic_us is "barrier, LANai 4.3, GM, pairwise exchange, 16
+# Figures as a user reads them: barrier:LANai4.3:gm:PE:16:nic_us is "barrier, LANai 4.3, GM, pairwise exchange, 16
 # nodes, NICs".
 named_figures() {
     awk -F , -v OFS=, '

@@ -27,7 +27,7 @@ enum {
         128, /* beyond that, reading everybody's line is not the shortest way */
 };
 
-/* Does a person want nicbarr's? Then it is not measured. */
+/* Does a user want nicbarr's? Then it is not measured. */
 static inline bool nicbarr_data_forced(enum nicbarr_collective collective)
 {
     return NICBARR_WAY_OURS == mca_coll_nicbarr_component.forced_ways[collective];

@@ -19,7 +19,7 @@
 #include "coll_nicbarr/coll_nicbarr.h"
 #include "coll_nicbarr/data/classes.h"
 
-/* Is a module to offer `collective` at all? No: a person wants Open MPI's own, or data may lie
+/* Is a module to offer `collective` at all? No: a user wants Open MPI's own, or data may lie
  * where only Open MPI can read it (on a GPU). */
 bool nicbarr_data_wanted(enum nicbarr_collective collective, bool across, int processes);
 
@@ -78,7 +78,7 @@ static inline bool nicbarr_data_small(size_t bytes, ompi_communicator_t *comm)
 /* Is `collective` worth it where some go on at once, and others have to keep up with them? Open
  * MPI's own lets them run ahead without bound, nicbarr's a window only. So with more processes than
  * processors Open MPI's own may be faster. `record`: the first member that took it up says whether
- * there are, so all hear the same. The person may want nicbarr's in any case. */
+ * there are, so all hear the same. The user may want nicbarr's in any case. */
 bool nicbarr_data_keeps_up(enum nicbarr_collective collective, const struct myr_record *record);
 
 /* ---- data_tune.c ---- */
@@ -97,7 +97,7 @@ int nicbarr_data_tune_anew(mca_coll_nicbarr_module_t *module, ompi_communicator_
 struct nicbarr_carrier; /* carrier.h */
 
 /* Decide on a class: join groups of NICs, and measure them against Open MPI's own. `forced`: the
- * person wants nicbarr's, if there is any. Sets `way`. Collective; Open MPI's error otherwise. */
+ * user wants nicbarr's, if there is any. Sets `way`. Collective; Open MPI's error otherwise. */
 int nicbarr_data_across_decide(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                                enum nicbarr_collective collective, uint32_t size_class,
                                bool forced);

@@ -48,7 +48,7 @@ struct tuner {
     struct nicbarr_trial trial;
     const struct nicbarr_style *style;
     struct nicbarr_vectors vectors;
-    bool forced; /* the person wants nicbarr's */
+    bool forced; /* the user wants nicbarr's */
     struct nicbarr_entrants entrants;
     struct nicbarr_carrier carriers[NICBARR_CANDIDATES];
     int lent; /* candidate whose carrier is the module's; 0: none */
@@ -103,7 +103,7 @@ static bool does(const struct nicbarr_style *style, enum nicbarr_algorithm algor
                                    (style->combines || nicbarr_algorithm_barrier(algorithm));
 }
 
-/* All that could be, or the one that the person wants for barriers, if that can carry data. */
+/* All that could be, or the one that the user wants for barriers, if that can carry data. */
 static void list_candidates(struct tuner *t)
 {
     const struct nicbarr_shape *shape = &t->trial.module->shape;
@@ -156,7 +156,7 @@ static uint64_t recall(const struct nicbarr_trial *trial)
                : 0;
 }
 
-/* Where the person decides, nothing is known, and nothing is to be learnt for others. */
+/* Where the user decides, nothing is known, and nothing is to be learnt for others. */
 static bool is_free(const struct tuner *t)
 {
     return !t->forced && NICBARR_ALGORITHMS == mca_coll_nicbarr_component.forced.algorithm;

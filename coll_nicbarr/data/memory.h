@@ -10,7 +10,7 @@
 #include "coll_nicbarr/coll_nicbarr.h"
 
 /* Get the memory that a collective needs: the ring, or the exchange. False, with a line
- * for the person, where there is none: Open MPI's own functions are put back, on all members. */
+ * for the user, where there is none: Open MPI's own functions are put back, on all members. */
 bool nicbarr_data_set_up(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                          enum nicbarr_collective collective);
 /* The same for its non-blocking calls; where there is none, they go to Open MPI's own from now on.

@@ -47,7 +47,7 @@ struct nicbarr_trial_kind {
     int (*call)(void *trial, int candidate, int number);
     /* What was installed, or stands, before it goes on; NULL: nothing to do. */
     void (*take_back)(struct nicbarr_trial *trial);
-    void (*install)(struct nicbarr_trial *trial); /* contest.chosen, or what the person wants */
+    void (*install)(struct nicbarr_trial *trial); /* contest.chosen, or what the user wants */
     /* Both by rank 0: what the job's other communicators of this shape are told, once there was a
      * round (0: nothing); tell people and later jobs, at the end. */
     uint64_t (*word)(const struct nicbarr_trial *trial);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The tuning cache: what was measured, kept across jobs in files of the person's and the
+ * The tuning cache: what was measured, kept across jobs in files of the user's and the
  * administrator's. One process of a communicator asks it, and one writes to it. Complaints are
  * printed once on a node.
  *

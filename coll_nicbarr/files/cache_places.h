@@ -18,7 +18,7 @@ struct nicbarr_cache_place {
     char below[PATH_MAX]; /* where missing folders are made; empty: nowhere */
 };
 
-/* Take the next word off `list`, which moves on. False at its end. (Where nobody knows the person's
+/* Take the next word off `list`, which moves on. False at its end. (Where nobody knows the user's
  * own file, "auto" is passed over.) */
 bool nicbarr_cache_next_place(const char **list, struct nicbarr_cache_place *place);
 

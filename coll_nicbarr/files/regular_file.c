@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Files whose names the person gives; see regular_file.h. */
+/* Files whose names the user gives; see regular_file.h. */
 #include "coll_nicbarr/files/regular_file.h"
 
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Files whose names the person gives: the tuning cache and the report. Called by cache_file.c and
+ * Files whose names the user gives: the tuning cache and the report. Called by cache_file.c and
  * report_file.c.
  *
  * Opening such a file never waits, whatever it is, and only a regular file is opened: a pipe in its

@@ -5,7 +5,7 @@
  *
  * Several processes of a job write into the same file. Each replaces its own entries, under a lock.
  * Entries of an earlier job are dropped. A file that holds something else than a report is left as
- * it is: the person may have slipped in its name.
+ * it is: the user may have slipped in its name.
  *
  * Threads: one at a time for the same entries; any process for the same file.
  */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What a person knows this host by, for the report and the cache.
+ * What a user knows this host by, for the report and the cache.
  */
 #ifndef NICBARR_THIS_HOST_H
 #define NICBARR_THIS_HOST_H

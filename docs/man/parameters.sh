@@ -12,7 +12,7 @@ components=$(mktemp -d)
 trap 'rm -rf "$components"' EXIT
 ln -s "$build"/*/.libs/mca_*.so "$components"
 
-# Neither the environment nor a file of the person's may change what the defaults are. (5.0 has PMIx
+# Neither the environment nor a file of the user's may change what the defaults are. (5.0 has PMIx
 # look for its own components in the same path, and complain, unless it has one of its own.)
 list() { # FRAMEWORK COMPONENT: items of its parameters
     env -i PATH="$PATH" HOME=/nonexistent PMIX_MCA_mca_base_component_path=: \

@@ -3,7 +3,7 @@
  * Asynchronous progress: a thread that runs the NIC, so that barriers go on while all hosts
  * compute.
  *
- * The component calls it where the person wants a thread, and so does the daemon. One thread serves
+ * The component calls it where the user wants a thread, and so does the daemon. One thread serves
  * all processes of the node. It sleeps on the network until something comes or is due. Processes
  * that wait for a barrier meanwhile sleep on the release instead. When the thread's process leaves
  * or dies, waiting processes run the NIC, as they do without a thread.

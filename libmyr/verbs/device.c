@@ -2,14 +2,14 @@
 /*
  * Which RDMA device, and which of its addresses; see verbs.h.
  *
- * A process has one port. The best is the first one that the person names, or else the fastest; of
+ * A process has one port. The best is the first one that the user names, or else the fastest; of
  * equally fast ones the first, as nodes that are alike should take the same. Others are as good if
  * they are named as well, or as fast, and are in the best one's network: from there, too, all nodes
- * can be reached. The processes of a node take these in turn; where the person names none, those
+ * can be reached. The processes of a node take these in turn; where the user names none, those
  * near the processors that the process is bound to come first.
  *
  * A network is known by its number: of IP, or of InfiniBand's subnet. InfiniBand's usual number may
- * stand for several networks that know nothing of each other; there the person has to name ports.
+ * stand for several networks that know nothing of each other; there the user has to name ports.
  *
  * Of a RoCE port's addresses (GIDs) the first is taken that is RoCE v2's with an IPv4 address, else
  * the first of RoCE v2. InfiniBand's is the first.
@@ -27,7 +27,7 @@
  */
 enum { COMPLETIONS = 16384 };
 
-/* ---- what the person wants ---- */
+/* ---- what the user wants ---- */
 
 enum { ANY = 1 };
 

@@ -8,7 +8,7 @@
 # rdma-nic.md have nothing but such, for real hosts, a firewall, slurmd or a card, and are not looked at.
 . "$(dirname "$0")/common.sh"
 
-# As a person has it who has sourced env.sh: nothing is set for the processors of this machine.
+# As a user has it who has sourced env.sh: nothing is set for the processors of this machine.
 unset OMPI_MCA_rmaps_base_oversubscribe PRTE_MCA_rmaps_default_mapping_policy OMPI_MCA_coll_nicbarr_cache
 mkdir "$scratch/bin"
 export PATH=$scratch/bin:$builddir/tools:$srcdir/nethosts:$PATH

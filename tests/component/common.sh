@@ -18,7 +18,7 @@ fi
 
 export PMIX_MCA_mca_base_component_path=: # as env.sh does
 export OMPI_MCA_mca_base_component_show_load_errors=1
-# Nothing of the person's own is read or written.
+# Nothing of the user's own is read or written.
 export OMPI_MCA_coll_nicbarr_cache=none
 # Jobs of tests are short, and are to measure all the same.
 export OMPI_MCA_coll_nicbarr_tune_share=100

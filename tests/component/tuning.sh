@@ -202,7 +202,7 @@ check "a shipped cache" with_cache "$scratch/own.json,$cache.edited" 3
 check "is gone by, too" said "pairwise (cache)"
 before=$(measurements "$cache.edited")
 check "what it does not know" with_cache "$scratch/own.json,$cache.edited" 2
-check "goes to the person's own" test "$(measurements "$scratch/own.json")" -ge 1
+check "goes to the user's own" test "$(measurements "$scratch/own.json")" -ge 1
 check "and not to the shipped one" test "$(measurements "$cache.edited")" = "$before"
 check "a file that cannot be written" with_cache "/proc/nonexistent/x.json,$scratch/second.json" 3
 check "is passed over" test -s "$scratch/second.json"

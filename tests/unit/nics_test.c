@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * This process's NICs (nics.c): which are wanted, by the person's words; which of them are open
+ * This process's NICs (nics.c): which are wanted, by the user's words; which of them are open
  * afterwards, and what is said where none is. The kinds are made up: each opens, or not, as the
  * test says.
  */
@@ -111,7 +111,7 @@ static void good_words(void **state)
     expect_wanted("a,", true, true, false, "a");
 }
 
-/* A word that is none: all are wanted, however they come, and the person hears of it. */
+/* A word that is none: all are wanted, however they come, and the user hears of it. */
 static void bad_words(void **state)
 {
     (void)state;

@@ -258,7 +258,7 @@ static void says_why_it_cannot(void **state)
     memcpy(path, kept, sizeof(path));
 }
 
-/* What the person may have slipped in is not read whole just to see that it is no report. */
+/* What the user may have slipped in is not read whole just to see that it is no report. */
 static void what_is_too_large_stays(void **state)
 {
     (void)state;

@@ -529,7 +529,7 @@ static void finds_out_about_neighbours(void **state)
     }
     bench_end();
 
-    /* A number that the person gives holds, come who may. */
+    /* A number that the user gives holds, come who may. */
     bench_begin(folder, 7, -1, 1000);
     assert_int_equal(bench.watch.polls, 7);
     neighbour = join_neighbour(folder);

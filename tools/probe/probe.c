@@ -8,7 +8,7 @@
  * known. MPI messages go from one process to one other only, and each host's first process says
  * what it has found by itself: so one host that cannot be spoken to hides nothing of the others.
  *
- * What the person has set is read by MPI_T, as the component has it.
+ * What the user has set is read by MPI_T, as the component has it.
  */
 #include "tools/probe/probe.h"
 
@@ -43,7 +43,7 @@ void probe_print(json_t *json)
     json_decref(json);
 }
 
-/* ---- what the person has set ---- */
+/* ---- what the user has set ---- */
 
 /* Read the component's parameter into `value`; false if there is no such. */
 static bool read_parameter(const char *name, void *value)

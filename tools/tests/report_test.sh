@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# `nicbarr report` as a person or a script meets it: samples, garbage, truncations, wrong usage.
+# `nicbarr report` as a user or a script meets it: samples, garbage, truncations, wrong usage.
 #
 # What is compared is what the samples beside this script say: nothing here measures anything.
 #

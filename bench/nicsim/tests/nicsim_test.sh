@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# nicsim as a person or a script meets it: the papers' table, games, studies, wrong usage.
+# nicsim as a user or a script meets it: the papers' table, games, studies, wrong usage.
 #
 # Its data are those beside this script's folder. Time here is simulated: nothing depends on the
 # machine's.

@@ -163,7 +163,7 @@ void routes_of_ipv6(void **state)
 
     it = open_elsewhere(dual, "fd00::/8,10.0.0.0/8");
     assert_int_equal(it.name.count, 2);
-    expect_route(&it, 2, near, 1); /* as the person has said */
+    expect_route(&it, 2, near, 1); /* as the user has said */
     expect_route(&it, 2, far, 0);
     expect_route(&it, 1, four, 0);
     expect_route(&it, 1, six, 0);
