@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 # What the scripts have in common that people call: they say what they are for, and env.sh leaves the
-# person's settings alone. Starts no job.
+# user's settings alone. Starts no job.
 top=$(cd "${srcdir:-$(dirname "$0")/..}" && pwd)
 # shellcheck source=tests/tap.sh
 . "$top/tests/tap.sh"
