@@ -80,13 +80,15 @@ static void take_algorithm(void)
 static enum nicbarr_way take_way(enum nicbarr_collective collective, const char *parameter,
                                  const char *given)
 {
-    const char *ours = nicbarr_way_name(collective, NICBARR_WAY_OURS);
+    char own[NICBARR_CHOICE_TEXT], ours[NICBARR_CHOICE_TEXT];
+    (void)nicbarr_choice_name(nicbarr_way_choice(collective, NICBARR_WAY_OWN), own);
+    (void)nicbarr_choice_name(nicbarr_way_choice(collective, NICBARR_WAY_OURS), ours);
     const bool rooted = NICBARR_ALLREDUCE == collective && 0 == strcmp(given, "rooted");
     if (0 == strcmp(given, ours) || rooted) {
         mca_coll_nicbarr_component.forced_rooted |= rooted;
         return NICBARR_WAY_OURS;
     }
-    if (0 == strcmp(given, nicbarr_way_name(collective, NICBARR_WAY_OWN))) {
+    if (0 == strcmp(given, own)) {
         return NICBARR_WAY_OWN;
     }
     if ('\0' != *given && 0 != strcmp(given, "auto")) {

@@ -59,6 +59,8 @@ struct nicbarr_bytes nicbarr_layout_bytes(const struct nicbarr_shape *shape,
         break;
     case NICBARR_OPENMPI:
     case NICBARR_ROOTED:
+    case NICBARR_EXCHANGE:
+    case NICBARR_RING:
     case NICBARR_ALGORITHMS:
         break;
     }
@@ -107,6 +109,8 @@ bool nicbarr_layout_plan(const mca_coll_nicbarr_module_t *module, struct nicbarr
                                  releases(choice), nicbarr_schedule_of, &among);
     case NICBARR_OPENMPI:
     case NICBARR_ROOTED:
+    case NICBARR_EXCHANGE:
+    case NICBARR_RING:
     case NICBARR_ALGORITHMS:
         break;
     }

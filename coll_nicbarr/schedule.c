@@ -24,6 +24,8 @@ static const struct {
     [NICBARR_DISSEMINATION] = {"dissemination", 1, 4096, 1, true},
     [NICBARR_PAIRWISE] = {"pairwise", 0, 0, 0, true},
     [NICBARR_ROOTED] = {"rooted", 1, 4096, 4, true},
+    [NICBARR_EXCHANGE] = {"exchange", 0, 0, 0, false},
+    [NICBARR_RING] = {"ring", 0, 0, 0, false},
 };
 
 static const char *const none[] = {NULL};
@@ -92,7 +94,7 @@ bool nicbarr_algorithm_messages(enum nicbarr_algorithm algorithm)
 
 bool nicbarr_algorithm_barrier(enum nicbarr_algorithm algorithm)
 {
-    return NICBARR_ROOTED != algorithm;
+    return algorithm < NICBARR_ROOTED;
 }
 
 bool nicbarr_choice_parse(const char *text, struct nicbarr_choice *choice)
@@ -284,6 +286,8 @@ static void emit_barrier(struct sheet *sheet, struct nicbarr_choice choice, uint
         emit_tree(sheet, parameter, size, rank, NICBARR_ROOTED == choice.algorithm);
         break;
     case NICBARR_OPENMPI:
+    case NICBARR_EXCHANGE:
+    case NICBARR_RING:
     case NICBARR_ALGORITHMS:
         break;
     }

@@ -25,6 +25,9 @@ enum nicbarr_algorithm {
     NICBARR_PAIRWISE,      /* pairwise exchange (Buntinas), recursive doubling; no parameter */
     NICBARR_ROOTED, /* no barrier: gather over a tree, for reductions (rooted.h); parameter: degree
                      */
+    NICBARR_SCHEDULES, /* so many have one; those of data on one node have none: */
+    NICBARR_EXCHANGE = NICBARR_SCHEDULES, /* everybody writes, everybody reads (exchange.h) */
+    NICBARR_RING,                         /* one writes, everybody reads (ring.h) */
     NICBARR_ALGORITHMS
 };
 

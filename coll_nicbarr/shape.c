@@ -32,7 +32,7 @@ uint64_t nicbarr_schedules_digest(void)
     enum { SIZE = 13, PARAMETERS = 3 };
     uint64_t digest = 0;
     bool good = true;
-    for (enum nicbarr_algorithm a = NICBARR_OPENMPI + 1; a < NICBARR_ALGORITHMS; ++a) {
+    for (enum nicbarr_algorithm a = NICBARR_OPENMPI + 1; a < NICBARR_SCHEDULES; ++a) {
         const uint32_t most = nicbarr_parameter_max(a, SIZE);
         for (uint32_t p = most > 0; p <= PARAMETERS && p <= most; ++p) {
             for (uint32_t rank = 0; good && rank < SIZE; ++rank) {

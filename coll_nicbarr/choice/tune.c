@@ -48,8 +48,8 @@ struct nicbarr_tuner {
     ompi_communicator_t *comm;
     bool root; /* this is rank 0 */
     struct nicbarr_tuning tuning;
+    struct nicbarr_entrants entrants;          /* the candidates; on several nodes with groups */
     struct myr_plan plans[NICBARR_CANDIDATES]; /* on one node */
-    struct nicbarr_entrants entrants;          /* on several */
     struct nicbarr_contest contest;
     struct nicbarr_portions portions;
     int lent; /* candidate whose plan or group is the module's */
@@ -57,7 +57,7 @@ struct nicbarr_tuner {
 
 static bool is_own(const struct nicbarr_tuner *tuner, int candidate)
 {
-    return NICBARR_OPENMPI == tuner->tuning.candidates[candidate].choice.algorithm;
+    return NICBARR_OPENMPI == tuner->entrants.choice[candidate].algorithm;
 }
 
 /* One barrier of a candidate. */
@@ -79,16 +79,21 @@ static int enter_barrier(void *context, int candidate, int number)
 
 /* ---- what competes ---- */
 
-/* Have a group of NICs for each candidate, as far as that can be. */
+/* Have a plan for each candidate. */
+static int make_plans(struct nicbarr_tuner *tuner)
+{
+    const struct nicbarr_entrants *entrants = &tuner->entrants;
+    bool made = true;
+    for (int c = 1; made && c < entrants->count; ++c) { /* the first is Open MPI's own */
+        made = nicbarr_layout_plan(tuner->module, entrants->choice[c], &tuner->plans[c]);
+    }
+    return made ? OMPI_SUCCESS : OMPI_ERR_OUT_OF_RESOURCE;
+}
+
+/* Or a group of NICs for each, as far as that can be. */
 static int make_groups(struct nicbarr_tuner *tuner)
 {
-    struct nicbarr_tuning *tuning = &tuner->tuning;
-    const int rc = nicbarr_entrants_join(tuner->module, tuner->comm, 0, false, &tuner->entrants);
-    tuning->count = tuner->entrants.count;
-    for (int c = 0; c < tuning->count; ++c) {
-        tuning->candidates[c].choice = tuner->entrants.choice[c];
-    }
-    return rc;
+    return nicbarr_entrants_join(tuner->module, tuner->comm, 0, false, &tuner->entrants);
 }
 
 /* What to say where nobody can play: the error of the first NIC that could have. */
@@ -99,14 +104,15 @@ static const struct myr_error *main_error(const struct nicbarr_tuner *tuner)
 
 /* ---- the whole of it ---- */
 
-static void predict(const mca_coll_nicbarr_module_t *module, struct nicbarr_tuning *tuning)
+static void predict(struct nicbarr_tuner *tuner)
 {
+    const mca_coll_nicbarr_module_t *module = tuner->module;
+    struct nicbarr_tuning *tuning = &tuner->tuning;
     const struct nicbarr_machine machine = {tuning->limits.line_us, tuning->limits.switch_us,
                                             module->shape.processors};
-    for (int c = 0; c < tuning->count; ++c) {
-        struct nicbarr_candidate *candidate = &tuning->candidates[c];
-        const struct nicbarr_choice choice = candidate->choice;
-        candidate->model_us = module->across
+    for (int c = 0; c < tuner->entrants.count; ++c) {
+        const struct nicbarr_choice choice = tuner->entrants.choice[c];
+        tuning->model_us[c] = module->across
                                   ? nicbarr_model_across_us(choice, module->shape.nodes,
                                                             &tuning->round_trips[choice.nic])
                                   : nicbarr_model_us(choice, module->shape.processes, &machine);
@@ -127,21 +133,10 @@ static int probe(struct nicbarr_tuner *tuner)
     if (!tuner->module->across) {
         return nicbarr_limits(tuner->module, tuner->comm, &tuner->tuning.limits);
     }
-    for (int c = tuner->tuning.count - 1; c > 0; --c) {
-        turns[tuner->tuning.candidates[c].choice.nic] = tuner->contest.of[c].repetitions;
+    for (int c = tuner->entrants.count - 1; c > 0; --c) {
+        turns[tuner->entrants.choice[c].nic] = tuner->contest.of[c].repetitions;
     }
     return nicbarr_round_trips(tuner->module, tuner->comm, turns, &tuner->tuning);
-}
-
-/* Have a plan for each candidate. */
-static int make_plans(struct nicbarr_tuner *tuner)
-{
-    struct nicbarr_tuning *tuning = &tuner->tuning;
-    bool made = true;
-    for (int c = 1; made && c < tuning->count; ++c) { /* the first is Open MPI's own */
-        made = nicbarr_layout_plan(tuner->module, tuning->candidates[c].choice, &tuner->plans[c]);
-    }
-    return made ? OMPI_SUCCESS : OMPI_ERR_OUT_OF_RESOURCE;
 }
 
 static double involuntary_switches(void)
@@ -154,9 +149,8 @@ static double involuntary_switches(void)
 /* What stays until enough is known: the barrier in use is one of them. */
 static int in_use(const struct nicbarr_tuner *tuner)
 {
-    int c = tuner->tuning.count - 1;
-    while (c > 0 &&
-           !nicbarr_choice_equal(tuner->tuning.candidates[c].choice, tuner->module->choice)) {
+    int c = tuner->entrants.count - 1;
+    while (c > 0 && !nicbarr_choice_equal(tuner->entrants.choice[c], tuner->module->choice)) {
         --c;
     }
     return c;
@@ -183,12 +177,6 @@ static int compete(struct nicbarr_tuner *tuner, double start_us)
         (nicbarr_expense_limited() && contest->rounds < NICBARR_CONTEST_BATCH)) {
         contest->chosen = in_use(tuner); /* the next portion may be far away */
     }
-    for (int c = 0; c < tuning->count; ++c) {
-        tuning->candidates[c].rounds = (uint32_t)contest->of[c].rounds;
-        tuning->candidates[c].us = contest->of[c].us;
-    }
-    tuning->confidence = contest->confidence;
-    tuning->provisional = contest->provisional;
     return rc;
 }
 
@@ -196,22 +184,18 @@ static int compete(struct nicbarr_tuner *tuner, double start_us)
 static int begin(struct nicbarr_tuner *tuner)
 {
     mca_coll_nicbarr_module_t *module = tuner->module;
-    struct nicbarr_tuning *tuning = &tuner->tuning;
     struct nicbarr_entrants *entrants = &tuner->entrants;
     const double start_us = nicbarr_now_us();
 
-    tuning->count = entrants->count = nicbarr_candidates(&module->shape, entrants->choice);
-    for (int c = 0; c < tuning->count; ++c) {
-        tuning->candidates[c].choice = entrants->choice[c];
-    }
+    entrants->count = nicbarr_candidates(&module->shape, entrants->choice);
     struct myr_plan before = module->group.plan;
     int rc = module->across ? make_groups(tuner) : make_plans(tuner);
-    nicbarr_contest_begin(&tuner->contest, tuning->count);
+    nicbarr_contest_begin(&tuner->contest, entrants->count);
     rc = OMPI_SUCCESS == rc ? compete(tuner, start_us) : rc;
-    if (tuning->count > 1) {
+    if (entrants->count > 1) {
         rc = OMPI_SUCCESS == rc ? probe(tuner) : rc;
     }
-    tuning->spent_us = nicbarr_now_us() - start_us;
+    tuner->tuning.spent_us = nicbarr_now_us() - start_us;
     module->group.plan = before;
     if (OMPI_SUCCESS == rc) {
         myr_plan_destroy(&module->group.plan);
@@ -226,7 +210,7 @@ static void lend(struct nicbarr_tuner *tuner)
 {
     mca_coll_nicbarr_module_t *module = tuner->module;
     const int best = tuner->lent = tuner->contest.chosen;
-    module->choice = tuner->tuning.candidates[best].choice;
+    module->choice = tuner->entrants.choice[best];
     module->source = NICBARR_MEASURED;
     module->group.plan = tuner->plans[best];
     module->nic = tuner->entrants.group[best];
@@ -266,8 +250,8 @@ static void leave_dropped(struct nicbarr_tuner *tuner)
 static void publish(struct nicbarr_tuner *tuner)
 {
     mca_coll_nicbarr_module_t *module = tuner->module;
-    predict(module, &tuner->tuning);
-    nicbarr_remember(&module->shape, module->choice, !tuner->tuning.provisional);
+    predict(tuner);
+    nicbarr_remember(&module->shape, module->choice, !tuner->contest.provisional);
     nicbarr_report_note(module, tuner->comm, &tuner->tuning, NULL);
     nicbarr_report_write();
 }
@@ -275,13 +259,8 @@ static void publish(struct nicbarr_tuner *tuner)
 /* Tell later jobs, once it is all that there will be. */
 static void keep(const struct nicbarr_tuner *tuner)
 {
-    const struct nicbarr_contest *contest = &tuner->contest;
-    if (tuner->root && contest->rounds > 0) {
-        struct nicbarr_choice choices[NICBARR_CANDIDATES];
-        for (int c = 0; c < contest->count; ++c) {
-            choices[c] = tuner->tuning.candidates[c].choice;
-        }
-        nicbarr_cache_add(&tuner->module->shape, NULL, choices, contest);
+    if (tuner->root && tuner->contest.rounds > 0) {
+        nicbarr_cache_add(&tuner->module->shape, NULL, tuner->entrants.choice, &tuner->contest);
     }
 }
 
@@ -428,12 +407,14 @@ static int measure(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm)
     tuner->module = module;
     tuner->comm = comm;
     tuner->root = 0 == ompi_comm_rank(comm);
-    tuner->tuning.budget_ms = parameters->tune_budget;
+    tuner->tuning = (struct nicbarr_tuning){.contest = &tuner->contest,
+                                            .choices = tuner->entrants.choice,
+                                            .budget_ms = parameters->tune_budget};
     nicbarr_portions_begin(&tuner->portions, first_portion_us(), parameters->tune_after,
                            nicbarr_expense_limited());
     const int rc = begin(tuner);
     nicbarr_expense_note(tuner->tuning.spent_us, false);
-    if (OMPI_SUCCESS == rc && 1 < tuner->tuning.count) {
+    if (OMPI_SUCCESS == rc && 1 < tuner->entrants.count) {
         return settle(tuner);
     }
     if (OMPI_SUCCESS == rc) {

@@ -5,28 +5,20 @@
 #define NICBARR_TUNING_H
 
 #include "coll_nicbarr/choice/candidates.h"
+#include "coll_nicbarr/choice/contest.h"
 #include "coll_nicbarr/choice/limits.h"
 #include "coll_nicbarr/choice/model.h"
-#include "coll_nicbarr/choice/statistics.h"
 #include "coll_nicbarr/coll_nicbarr.h"
 
-struct nicbarr_candidate {
-    struct nicbarr_choice choice;
-    struct nicbarr_quartiles us; /* of a barrier, over rounds; a round counts its slowest rank */
-    uint32_t rounds;
-    double model_us; /* 0: no prediction */
-};
-
 struct nicbarr_tuning {
-    int count;
-    struct nicbarr_candidate candidates[NICBARR_CANDIDATES]; /* the first is Open MPI's own */
-    struct nicbarr_limits limits;                            /* on one node */
+    const struct nicbarr_contest *contest;
+    const struct nicbarr_choice *choices; /* the candidates; the first is Open MPI's own */
+    double model_us[NICBARR_CANDIDATES];  /* predictions; 0: there is none */
+    struct nicbarr_limits limits;         /* on one node */
     /* Raw limits across nodes, by NIC; rank 0 knows them. */
     struct nicbarr_round_trips round_trips[NICBARR_NICS_MOST];
-    double spent_us;   /* in all portions of the contest so far */
-    int budget_ms;     /* of the first */
-    double confidence; /* see contest.h */
-    bool provisional;
+    double spent_us; /* in all portions of the contest so far, and on what it needs */
+    int budget_ms;   /* of the first */
     bool in_between; /* this is neither the first portion nor the last one */
     /* Was the machine busy? The system's load (of a minute) where it was highest; and how often a
      * process lost its processor while it measured, in each portion the one that lost it most. */

@@ -52,12 +52,13 @@ const char *nicbarr_class_name(const mca_coll_nicbarr_module_t *module,
     return text;
 }
 
-const char *nicbarr_way_name(enum nicbarr_collective collective, enum nicbarr_way way)
+struct nicbarr_choice nicbarr_way_choice(enum nicbarr_collective collective, enum nicbarr_way way)
 {
-    if (NICBARR_WAY_OURS != way) {
-        return "openmpi";
-    }
-    return nicbarr_data_by_ring(collective) ? "ring" : "exchange";
+    const bool ring = nicbarr_data_by_ring(collective);
+    return (struct nicbarr_choice){NICBARR_WAY_OURS != way ? NICBARR_OPENMPI
+                                   : ring                  ? NICBARR_RING
+                                                           : NICBARR_EXCHANGE,
+                                   0, 0};
 }
 
 uint64_t nicbarr_data_note_key(const mca_coll_nicbarr_module_t *module,

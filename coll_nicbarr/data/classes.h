@@ -114,8 +114,8 @@ const char *nicbarr_class_name(const mca_coll_nicbarr_module_t *module,
                                enum nicbarr_collective collective, uint32_t size_class,
                                char text[NICBARR_CLASS_TEXT]);
 
-/* How it is done: "exchange", "ring" or "openmpi", as parameters and the report have it. */
-const char *nicbarr_way_name(enum nicbarr_collective collective, enum nicbarr_way way);
+/* How it is done on one node, as a choice: by an exchange, a ring, or Open MPI's own function. */
+struct nicbarr_choice nicbarr_way_choice(enum nicbarr_collective collective, enum nicbarr_way way);
 
 /* The note by which a job remembers what is best for a class, in communicators of this shape. A bit
  * of it says that nobody is sure of that. */

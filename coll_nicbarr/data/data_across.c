@@ -26,7 +26,6 @@
 #include "coll_nicbarr/data/styles.h"
 #include "coll_nicbarr/data/trial.h"
 #include "coll_nicbarr/entrants.h"
-#include "coll_nicbarr/files/cache.h"
 #include "coll_nicbarr/files/report.h"
 #include "coll_nicbarr/groups.h"
 
@@ -48,7 +47,6 @@ struct tuner {
     struct nicbarr_trial trial;
     const struct nicbarr_style *style;
     struct nicbarr_vectors vectors;
-    bool forced; /* the user wants nicbarr's */
     struct nicbarr_entrants entrants;
     struct nicbarr_carrier carriers[NICBARR_CANDIDATES];
     int lent; /* candidate whose carrier is the module's; 0: none */
@@ -130,76 +128,6 @@ static void list_candidates(struct tuner *t)
         nicbarr_playable(shape, choice) && 0 != nicbarr_kind(choice.nic)->caps.buffer ? 2 : 1;
 }
 
-/* ---- what is remembered ---- */
-
-/* What rank 0 knows of a class; 0: nothing; NICBARR_READING: nothing yet. */
-static uint64_t recall(const struct nicbarr_trial *trial)
-{
-    char text[NICBARR_CLASS_TEXT];
-    const struct nicbarr_shape *shape = &trial->module->shape;
-    struct nicbarr_choice choice;
-    bool sure;
-    const uint64_t note =
-        myr_note_get(mca_coll_nicbarr_component.segment,
-                     nicbarr_data_note_key(trial->module, trial->collective, trial->size_class));
-    if (0 != note) {
-        return note;
-    }
-    if (!nicbarr_cache_ready()) {
-        return NICBARR_READING;
-    }
-    return nicbarr_cache_read(
-               shape, nicbarr_class_name(trial->module, trial->collective, trial->size_class, text),
-               &choice, &sure) &&
-                   sure
-               ? nicbarr_pack(choice, NICBARR_FROM_CACHE)
-               : 0;
-}
-
-/* Where the user decides, nothing is known, and nothing is to be learnt for others. */
-static bool is_free(const struct tuner *t)
-{
-    return !t->forced && NICBARR_ALGORITHMS == mca_coll_nicbarr_component.forced.algorithm;
-}
-
-/* Rank 0 knows; the others go by what it says. */
-static int ask_root(const struct tuner *t, uint64_t *known)
-{
-    const mca_coll_nicbarr_module_t *module = t->trial.module;
-    ompi_communicator_t *comm = t->trial.comm;
-    *known = 0;
-    if (!is_free(t)) {
-        return OMPI_SUCCESS;
-    }
-    if (0 == ompi_comm_rank(comm)) {
-        *known = recall(&t->trial);
-    }
-    return module->bcast.function(known, 1, MPI_UINT64_T, 0, comm, module->bcast.module);
-}
-
-static uint64_t word(const struct nicbarr_trial *trial)
-{
-    const struct tuner *t = (const struct tuner *)trial;
-    return is_free(t) ? nicbarr_pack(t->entrants.choice[trial->contest.chosen], NICBARR_FROM_JOB)
-                      : 0;
-}
-
-static void publish(const struct nicbarr_trial *trial)
-{
-    const struct tuner *t = (const struct tuner *)trial;
-    char text[NICBARR_CLASS_TEXT];
-    if (is_free(t)) {
-        nicbarr_cache_add(
-            &trial->module->shape,
-            nicbarr_class_name(trial->module, trial->collective, trial->size_class, text),
-            t->entrants.choice, &trial->contest);
-    }
-    nicbarr_report_data(trial->module, trial->comm, trial->collective, trial->size_class,
-                        t->forced ? NICBARR_FORCED : NICBARR_MEASURED, &trial->contest,
-                        t->entrants.choice);
-    nicbarr_report_write();
-}
-
 /* ---- the winner ---- */
 
 static struct nicbarr_carrier *in_use(const struct nicbarr_trial *trial)
@@ -237,8 +165,8 @@ static void take_back(struct nicbarr_trial *trial)
 static int best(const struct tuner *t)
 {
     const struct nicbarr_contest *contest = &t->trial.contest;
-    int chosen = t->forced ? 1 : contest->chosen;
-    for (int c = 2; t->forced && c < t->entrants.count; ++c) {
+    int chosen = t->trial.forced ? 1 : contest->chosen;
+    for (int c = 2; t->trial.forced && c < t->entrants.count; ++c) {
         chosen = contest->of[c].us.median < contest->of[chosen].us.median ? c : chosen;
     }
     return chosen;
@@ -250,7 +178,7 @@ static void install(struct nicbarr_trial *trial)
     struct tuner *t = (struct tuner *)trial;
     trial->contest.chosen = best(t);
     lend(t, trial->contest.chosen);
-    for (int c = 1; !t->forced && c < t->entrants.count; ++c) {
+    for (int c = 1; !t->trial.forced && c < t->entrants.count; ++c) {
         if (trial->contest.of[c].dropped) {
             nicbarr_carrier_close(&t->carriers[c]);
         }
@@ -267,8 +195,7 @@ static void free_tuner(struct nicbarr_trial *trial)
     free(t);
 }
 
-static const struct nicbarr_trial_kind across_nodes = {call, take_back, install,
-                                                       word, publish,   free_tuner};
+static const struct nicbarr_trial_kind across_nodes = {call, take_back, install, free_tuner};
 
 /* ---- the whole of it ---- */
 
@@ -288,8 +215,13 @@ static int enter(struct tuner *t, uint64_t *known, bool *put_off)
     const struct nicbarr_trial *trial = &t->trial;
     struct nicbarr_entrants *entrants = &t->entrants;
     struct nicbarr_choice choice;
+    int rc = OMPI_SUCCESS;
     list_candidates(t);
-    int rc = ask_root(t, known);
+    *known = 0;
+    if (trial->watched) {
+        rc = nicbarr_trial_ask(trial->module, trial->comm, trial->collective, trial->size_class,
+                               known);
+    }
     *put_off = OMPI_SUCCESS == rc && NICBARR_READING == *known;
     if (*put_off) {
         nicbarr_trial_put_off(trial->module, trial->collective, trial->size_class);
@@ -304,7 +236,7 @@ static int enter(struct tuner *t, uint64_t *known, bool *put_off)
         entrants->count = NICBARR_OPENMPI == choice.algorithm ? 1 : 2;
     }
     *put_off =
-        OMPI_SUCCESS == rc && 0 == *known && entrants->count > 1 && is_free(t) &&
+        OMPI_SUCCESS == rc && 0 == *known && entrants->count > 1 && trial->watched &&
         !nicbarr_trial_affordable(trial->module, trial->comm, trial->collective, trial->size_class);
     return OMPI_SUCCESS == rc && entrants->count > 1 && !*put_off ? join(t) : rc;
 }
@@ -395,15 +327,14 @@ static int decide(struct tuner *t)
         return rc;
     }
     if (OMPI_SUCCESS == rc && 0 == known && count > 1) {
-        trial->once = t->forced && 2 == count;
+        trial->once = t->trial.forced && 2 == count;
         return nicbarr_trial_begin(trial, count, start_us);
     }
     lend(t, OMPI_SUCCESS == rc && count > 1 ? 1 : 0);
     trial->module->ways[trial->collective][trial->size_class].way = trial->way;
     if (OMPI_SUCCESS == rc && 0 != known && trial->watched) {
         nicbarr_data_watch(trial->module, trial->collective, trial->size_class, trial->way,
-                           NICBARR_FROM_JOB == nicbarr_unpack(known, &choice) &&
-                               0 == (known & NICBARR_DOUBTFUL));
+                           nicbarr_trial_is_proven(known));
     }
     if (OMPI_SUCCESS == rc && 1 == count && NICBARR_OPENMPI != t->entrants.choice[1].algorithm) {
         give_up(t);
@@ -429,19 +360,21 @@ static struct tuner *make_tuner(mca_coll_nicbarr_module_t *module, ompi_communic
         free(t);
         return NULL;
     }
-    t->trial = (struct nicbarr_trial){.kind = &across_nodes,
-                                      .module = module,
-                                      .comm = comm,
-                                      .collective = collective,
-                                      .size_class = size_class};
+    t->trial = (struct nicbarr_trial){
+        .kind = &across_nodes,
+        .module = module,
+        .comm = comm,
+        .collective = collective,
+        .size_class = size_class,
+        .choices = t->entrants.choice,
+        .forced = forced,
+        .watched = !forced && NICBARR_ALGORITHMS == mca_coll_nicbarr_component.forced.algorithm};
     t->style = nicbarr_style(collective);
-    t->forced = forced;
     t->vectors = (struct nicbarr_vectors){.trial = &t->trial,
                                           .bytes = bytes,
                                           .count = (int)(bytes / sizeof(double)),
                                           .from = (double *)(t + 1)};
     t->vectors.to = t->vectors.from + t->vectors.count;
-    t->trial.watched = is_free(t);
     return t;
 }
 

@@ -11,16 +11,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "coll_nicbarr/choice/known.h"
 #include "coll_nicbarr/choice/together.h"
 #include "coll_nicbarr/data/data_watch.h"
 #include "coll_nicbarr/data/trial.h"
-#include "coll_nicbarr/files/cache.h"
 #include "coll_nicbarr/files/report.h"
 
 enum { OWN, OURS, CONTESTANTS };
 
 struct tuner {
     struct nicbarr_trial trial;
+    struct nicbarr_choice choices[CONTESTANTS];
     int count; /* of elements; a block has so many */
     ompi_datatype_t *type;
     ompi_op_t *op;
@@ -91,70 +92,6 @@ static int call(void *trial, int candidate, int number)
     }
 }
 
-/* ---- what is remembered ---- */
-
-/* What the cache calls the contestants. */
-static void name_ways(enum nicbarr_collective collective, const char *names[CONTESTANTS])
-{
-    names[OWN] = nicbarr_way_name(collective, NICBARR_WAY_OWN);
-    names[OURS] = nicbarr_way_name(collective, NICBARR_WAY_OURS);
-}
-
-/* A word has a way, and where it comes from. */
-static uint64_t word_of(enum nicbarr_way way, enum nicbarr_source source)
-{
-    return (uint64_t)source << 8 | (uint64_t)way;
-}
-
-/* What rank 0 knows of a class, from this job or, if that is sure, from earlier ones; 0: nothing;
- * NICBARR_READING: nothing yet. */
-static uint64_t recall(const mca_coll_nicbarr_module_t *module, enum nicbarr_collective collective,
-                       uint32_t size_class)
-{
-    struct myr_segment *segment = mca_coll_nicbarr_component.segment;
-    char text[NICBARR_CLASS_TEXT], name[NICBARR_CHOICE_TEXT];
-    const char *names[CONTESTANTS];
-    const uint64_t key = nicbarr_data_note_key(module, collective, size_class);
-    const uint64_t note = myr_note_get(segment, key);
-    bool sure;
-    if (0 == note && !nicbarr_cache_ready()) {
-        return NICBARR_READING;
-    }
-    if (0 != note ||
-        !nicbarr_cache_read_name(&module->shape,
-                                 nicbarr_class_name(module, collective, size_class, text), name,
-                                 &sure) ||
-        !sure) {
-        return note;
-    }
-    name_ways(collective, names);
-    const uint64_t word =
-        0 == strcmp(name, names[OURS])  ? word_of(NICBARR_WAY_OURS, NICBARR_FROM_CACHE)
-        : 0 == strcmp(name, names[OWN]) ? word_of(NICBARR_WAY_OWN, NICBARR_FROM_CACHE)
-                                        : 0;
-    (void)myr_note_set(segment, key, word);
-    return word;
-}
-
-static uint64_t word(const struct nicbarr_trial *trial)
-{
-    return word_of(trial->way, NICBARR_FROM_JOB);
-}
-
-static void publish(const struct nicbarr_trial *trial)
-{
-    char text[NICBARR_CLASS_TEXT];
-    const char *names[CONTESTANTS];
-    name_ways(trial->collective, names);
-    nicbarr_cache_add_names(
-        &trial->module->shape,
-        nicbarr_class_name(trial->module, trial->collective, trial->size_class, text), names,
-        &trial->contest);
-    nicbarr_report_data(trial->module, trial->comm, trial->collective, trial->size_class,
-                        NICBARR_MEASURED, &trial->contest, NULL);
-    nicbarr_report_write();
-}
-
 /* ---- the whole of it ---- */
 
 static void install(struct nicbarr_trial *trial)
@@ -176,8 +113,7 @@ static void free_tuner(struct nicbarr_trial *trial)
     free(t);
 }
 
-static const struct nicbarr_trial_kind on_one_node = {call, NULL,    install,
-                                                      word, publish, free_tuner};
+static const struct nicbarr_trial_kind on_one_node = {call, NULL, install, free_tuner};
 
 /* The smallest class may have less than a byte for each process: it gets one. */
 static size_t payload(const ompi_communicator_t *comm, enum nicbarr_collective collective,
@@ -209,7 +145,10 @@ static struct tuner *make_tuner(mca_coll_nicbarr_module_t *module, ompi_communic
                                       .comm = comm,
                                       .collective = collective,
                                       .size_class = size_class,
+                                      .choices = t->choices,
                                       .watched = true};
+    t->choices[OWN] = nicbarr_way_choice(collective, NICBARR_WAY_OWN);
+    t->choices[OURS] = nicbarr_way_choice(collective, NICBARR_WAY_OURS);
     t->count = (int)bytes / (blocks ? ompi_comm_size(comm) : (int)sizeof(double));
     t->type = blocks ? MPI_BYTE : MPI_DOUBLE;
     t->op = op;
@@ -244,19 +183,30 @@ static int try_anew(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm
     return nicbarr_trial_begin(&t->trial, CONTESTANTS, start_us);
 }
 
-/* Rank 0 knows; the others go by what it says. */
+/* The way that a choice is for this collective; open: for none of it (somebody has written into the
+ * cache). */
+static enum nicbarr_way way_of(enum nicbarr_collective collective, struct nicbarr_choice choice)
+{
+    const bool ours =
+        nicbarr_choice_equal(choice, nicbarr_way_choice(collective, NICBARR_WAY_OURS));
+    return ours                                  ? NICBARR_WAY_OURS
+           : NICBARR_OPENMPI == choice.algorithm ? NICBARR_WAY_OWN
+                                                 : NICBARR_WAY_OPEN;
+}
+
 int nicbarr_data_tune(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                       enum nicbarr_collective collective, uint32_t size_class)
 {
-    uint64_t known = 0 == ompi_comm_rank(comm) ? recall(module, collective, size_class) : 0;
+    struct nicbarr_choice choice;
+    uint64_t known;
     module->tuning = true;
-    int rc = module->bcast.function(&known, 1, MPI_UINT64_T, 0, comm, module->bcast.module);
+    int rc = nicbarr_trial_ask(module, comm, collective, size_class, &known);
+    const enum nicbarr_source source = nicbarr_unpack(known, &choice);
+    const enum nicbarr_way way = 0 == known ? NICBARR_WAY_OPEN : way_of(collective, choice);
     if (OMPI_SUCCESS == rc && NICBARR_READING == known) {
         nicbarr_trial_put_off(module, collective, size_class);
-    } else if (OMPI_SUCCESS == rc && 0 != known) {
-        const enum nicbarr_source source = (enum nicbarr_source)(known >> 8 & 0xff);
-        nicbarr_data_watch(module, collective, size_class, (enum nicbarr_way)(known & 0xff),
-                           NICBARR_FROM_JOB == source && 0 == (known & NICBARR_DOUBTFUL));
+    } else if (OMPI_SUCCESS == rc && NICBARR_WAY_OPEN != way) {
+        nicbarr_data_watch(module, collective, size_class, way, nicbarr_trial_is_proven(known));
         nicbarr_report_data(module, comm, collective, size_class, source, NULL, NULL);
     } else if (OMPI_SUCCESS == rc &&
                nicbarr_trial_affordable(module, comm, collective, size_class)) {

@@ -4,9 +4,12 @@
 
 #include "coll_nicbarr/choice/anew.h"
 #include "coll_nicbarr/choice/expense.h"
+#include "coll_nicbarr/choice/known.h"
 #include "coll_nicbarr/choice/together.h"
 #include "coll_nicbarr/data/classes.h"
 #include "coll_nicbarr/data/data_watch.h"
+#include "coll_nicbarr/files/cache.h"
+#include "coll_nicbarr/files/report.h"
 
 enum {
     AT_ONCE = 4,  /* budgets */
@@ -31,16 +34,76 @@ static bool is_root(const struct nicbarr_trial *trial)
     return 0 == ompi_comm_rank(trial->comm);
 }
 
+/* ---- what is remembered ---- */
+
+static uint64_t recall(const mca_coll_nicbarr_module_t *module, enum nicbarr_collective collective,
+                       uint32_t size_class)
+{
+    char text[NICBARR_CLASS_TEXT];
+    struct nicbarr_choice choice;
+    bool sure;
+    struct myr_segment *segment = mca_coll_nicbarr_component.segment;
+    const uint64_t key = nicbarr_data_note_key(module, collective, size_class);
+    const uint64_t note = myr_note_get(segment, key);
+    if (0 != note) {
+        return note;
+    }
+    if (!nicbarr_cache_ready()) {
+        return NICBARR_READING;
+    }
+    if (!nicbarr_cache_read(&module->shape,
+                            nicbarr_class_name(module, collective, size_class, text), &choice,
+                            &sure) ||
+        !sure) {
+        return 0;
+    }
+    const uint64_t word = nicbarr_pack(choice, NICBARR_FROM_CACHE);
+    (void)myr_note_set(segment, key, word);
+    return word;
+}
+
+int nicbarr_trial_ask(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                      enum nicbarr_collective collective, uint32_t size_class, uint64_t *known)
+{
+    *known = 0 == ompi_comm_rank(comm) ? recall(module, collective, size_class) : 0;
+    return module->bcast.function(known, 1, MPI_UINT64_T, 0, comm, module->bcast.module);
+}
+
+bool nicbarr_trial_is_proven(uint64_t known)
+{
+    struct nicbarr_choice choice;
+    return NICBARR_FROM_JOB == nicbarr_unpack(known, &choice) && 0 == (known & NICBARR_DOUBTFUL);
+}
+
+/* Tell the job's other communicators of this shape, once there was a round. */
 static void remember(const struct nicbarr_trial *trial)
 {
-    const uint64_t word = trial->kind->word(trial);
-    if (0 != word) {
+    if (trial->watched) {
         (void)myr_note_set(
             mca_coll_nicbarr_component.segment,
             nicbarr_data_note_key(trial->module, trial->collective, trial->size_class),
-            word | (trial->contest.provisional ? NICBARR_DOUBTFUL : 0));
+            nicbarr_pack(trial->choices[trial->contest.chosen], NICBARR_FROM_JOB) |
+                (trial->contest.provisional ? NICBARR_DOUBTFUL : 0));
     }
 }
+
+/* Tell people and later jobs, at the end. */
+static void publish(const struct nicbarr_trial *trial)
+{
+    char text[NICBARR_CLASS_TEXT];
+    if (trial->watched) {
+        nicbarr_cache_add(
+            &trial->module->shape,
+            nicbarr_class_name(trial->module, trial->collective, trial->size_class, text),
+            trial->choices, &trial->contest);
+    }
+    nicbarr_report_data(trial->module, trial->comm, trial->collective, trial->size_class,
+                        trial->forced ? NICBARR_FORCED : NICBARR_MEASURED, &trial->contest,
+                        trial->choices);
+    nicbarr_report_write();
+}
+
+/* ---- its portions ---- */
 
 static void take_out(struct nicbarr_trial *trial)
 {
@@ -66,7 +129,7 @@ void nicbarr_trial_end(struct nicbarr_trial *trial)
         *way_of(trial) = trial->way;
     }
     if (is_root(trial) && !trial->module->declined && told) {
-        trial->kind->publish(trial);
+        publish(trial);
     }
     trial->kind->free(trial);
 }

@@ -31,9 +31,13 @@ struct nicbarr_trial {
     ompi_communicator_t *comm;
     enum nicbarr_collective collective;
     uint32_t size_class;
-    bool once;    /* nothing but figures can come of it: it is not continued */
-    bool watched; /* the class is to be watched afterwards */
-    bool anew;    /* it was decided before; this candidate is in use: */
+    const struct nicbarr_choice *choices; /* the candidates */
+    bool forced;                          /* the user wants one of nicbarr's */
+    bool once; /* nothing but figures can come of it: it is not continued */
+    /* The user forces nothing: what is measured is remembered, and the class is watched
+     * afterwards. */
+    bool watched;
+    bool anew; /* it was decided before; this candidate is in use: */
     int standing;
     enum nicbarr_way way; /* that calls go by meanwhile, if it is anew; else install() says it */
     /* The rest is trial.c's: */
@@ -48,12 +52,19 @@ struct nicbarr_trial_kind {
     /* What was installed, or stands, before it goes on; NULL: nothing to do. */
     void (*take_back)(struct nicbarr_trial *trial);
     void (*install)(struct nicbarr_trial *trial); /* contest.chosen, or what the user wants */
-    /* Both by rank 0: what the job's other communicators of this shape are told, once there was a
-     * round (0: nothing); tell people and later jobs, at the end. */
-    uint64_t (*word)(const struct nicbarr_trial *trial);
-    void (*publish)(const struct nicbarr_trial *trial);
-    void (*free)(struct nicbarr_trial *trial); /* with all but what is installed */
+    void (*free)(struct nicbarr_trial *trial);    /* with all but what is installed */
 };
+
+/*
+ * What the job knows of a class, or the cache if that is sure: a word of nicbarr_pack(), perhaps
+ * with NICBARR_DOUBTFUL. 0: nothing; NICBARR_READING: nothing yet. Rank 0 knows, the others go by
+ * what it says. Collective, with module->tuning set; Open MPI's error.
+ */
+int nicbarr_trial_ask(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                      enum nicbarr_collective collective, uint32_t size_class, uint64_t *known);
+
+/* Was that measured in this job, to an end? */
+bool nicbarr_trial_is_proven(uint64_t known);
 
 /*
  * Begin it, with what comes first filled in, and so many candidates. Sets the class's way, at the

@@ -110,8 +110,8 @@ static void gather(const struct nicbarr_shape *shape, const char *what,
     nicbarr_node_cache_find(nicbarr_cache_file_key(&any, shape, key), evidence);
 }
 
-bool nicbarr_cache_read_name(const struct nicbarr_shape *shape, const char *what, char *name,
-                             bool *sure)
+/* The best of it by name (NICBARR_CHOICE_TEXT bytes). */
+static bool read_name(const struct nicbarr_shape *shape, const char *what, char *name, bool *sure)
 {
     struct nicbarr_finding finding = {.sure = false};
     struct nicbarr_evidence *evidence = calloc(1, sizeof(*evidence));
@@ -129,7 +129,7 @@ bool nicbarr_cache_read(const struct nicbarr_shape *shape, const char *what,
                         struct nicbarr_choice *choice, bool *sure)
 {
     char name[NICBARR_CHOICE_TEXT];
-    if (!nicbarr_cache_read_name(shape, what, name, sure)) {
+    if (!read_name(shape, what, name, sure)) {
         return false;
     }
     const bool known =
@@ -175,8 +175,8 @@ static void add(const struct nicbarr_shape *shape, const char *what,
     complain_of_trouble();
 }
 
-void nicbarr_cache_add_names(const struct nicbarr_shape *shape, const char *what,
-                             const char *const *names, const struct nicbarr_contest *contest)
+void nicbarr_cache_add(const struct nicbarr_shape *shape, const char *what,
+                       const struct nicbarr_choice *choices, const struct nicbarr_contest *contest)
 {
     const bool doubtful = contest->provisional && contest->confidence > most_provisional;
     struct nicbarr_measurement measurement = {
@@ -186,7 +186,7 @@ void nicbarr_cache_add_names(const struct nicbarr_shape *shape, const char *what
     for (int c = 0; c < contest->count; ++c) {
         const uint32_t place = measurement.count;
         if (contest->of[c].rounds > 0) { /* else it was hopeless */
-            snprintf(measurement.of[place].name, NICBARR_CHOICE_TEXT, "%s", names[c]);
+            (void)nicbarr_choice_name(choices[c], measurement.of[place].name);
             measurement.of[place].rounds = (uint32_t)contest->of[c].rounds;
             measurement.of[place].us = contest->of[c].us;
             ++measurement.count;
@@ -195,15 +195,4 @@ void nicbarr_cache_add_names(const struct nicbarr_shape *shape, const char *what
     if (contest->count > 1 && contest->of[0].rounds > 0) { /* else nothing was measured */
         add(shape, what, &measurement);
     }
-}
-
-void nicbarr_cache_add(const struct nicbarr_shape *shape, const char *what,
-                       const struct nicbarr_choice *choices, const struct nicbarr_contest *contest)
-{
-    char texts[NICBARR_CONTESTANTS][NICBARR_CHOICE_TEXT];
-    const char *names[NICBARR_CONTESTANTS];
-    for (int c = 0; c < contest->count; ++c) {
-        names[c] = nicbarr_choice_name(choices[c], texts[c]);
-    }
-    nicbarr_cache_add_names(shape, what, names, contest);
 }

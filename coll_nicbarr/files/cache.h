@@ -35,10 +35,4 @@ bool nicbarr_cache_read(const struct nicbarr_shape *shape, const char *what,
 void nicbarr_cache_add(const struct nicbarr_shape *shape, const char *what,
                        const struct nicbarr_choice *choices, const struct nicbarr_contest *contest);
 
-/* The same for candidates that are known by names alone; `name` has NICBARR_CHOICE_TEXT bytes. */
-bool nicbarr_cache_read_name(const struct nicbarr_shape *shape, const char *what, char *name,
-                             bool *sure);
-void nicbarr_cache_add_names(const struct nicbarr_shape *shape, const char *what,
-                             const char *const *names, const struct nicbarr_contest *contest);
-
 #endif

@@ -55,12 +55,6 @@ static const char *source_name(enum nicbarr_source source)
 
 /* ---- entries ---- */
 
-static json_t *candidate_json(const char *name, int rounds, struct nicbarr_quartiles us)
-{
-    return json_pack("{s:s, s:i, s:f, s:f, s:f}", "algorithm", name, "rounds", rounds, "q1_us",
-                     us.q1, "median_us", us.median, "q3_us", us.q3);
-}
-
 static void add_round_trips(json_t *entry, const struct nicbarr_tuning *tuning)
 {
     json_t *list = json_array();
@@ -79,26 +73,31 @@ static void add_round_trips(json_t *entry, const struct nicbarr_tuning *tuning)
     json_decref(list);
 }
 
-static void add_confidence(json_t *entry, double confidence, bool provisional)
-{
-    json_object_set_new(entry, "confidence", json_real(confidence));
-    json_object_set_new(entry, "provisional", json_boolean(provisional));
-}
-
-static void add_tuning(json_t *entry, const struct nicbarr_tuning *tuning)
+/* `model_us` is NULL where there are no predictions. */
+static void add_contest(json_t *entry, const struct nicbarr_contest *contest,
+                        const struct nicbarr_choice *choices, const double *model_us)
 {
     json_t *candidates = json_array();
-    for (int c = 0; c < tuning->count; ++c) {
-        const struct nicbarr_candidate *candidate = &tuning->candidates[c];
+    for (int c = 0; c < contest->count; ++c) {
         char name[NICBARR_CHOICE_TEXT];
-        json_t *json = candidate_json(nicbarr_choice_name(candidate->choice, name),
-                                      (int)candidate->rounds, candidate->us);
-        if (candidate->model_us > 0) {
-            json_object_set_new(json, "model_us", json_real(candidate->model_us));
+        const struct nicbarr_contestant *one = &contest->of[c];
+        json_t *json =
+            json_pack("{s:s, s:i, s:f, s:f, s:f}", "algorithm",
+                      nicbarr_choice_name(choices[c], name), "rounds", one->rounds, "q1_us",
+                      one->us.q1, "median_us", one->us.median, "q3_us", one->us.q3);
+        if (NULL != model_us && model_us[c] > 0) {
+            json_object_set_new(json, "model_us", json_real(model_us[c]));
         }
         json_array_append_new(candidates, json);
     }
     json_object_set_new(entry, "candidates", candidates);
+    json_object_set_new(entry, "confidence", json_real(contest->confidence));
+    json_object_set_new(entry, "provisional", json_boolean(contest->provisional));
+}
+
+static void add_tuning(json_t *entry, const struct nicbarr_tuning *tuning)
+{
+    add_contest(entry, tuning->contest, tuning->choices, tuning->model_us);
     if (tuning->limits.line_us > 0) {
         json_object_set_new(entry, "line_us", json_real(tuning->limits.line_us));
     }
@@ -106,27 +105,8 @@ static void add_tuning(json_t *entry, const struct nicbarr_tuning *tuning)
     add_round_trips(entry, tuning);
     json_object_set_new(entry, "spent_ms", json_real(tuning->spent_us / 1e3));
     json_object_set_new(entry, "budget_ms", json_integer(tuning->budget_ms));
-    add_confidence(entry, tuning->confidence, tuning->provisional);
     json_object_set_new(entry, "load", json_real(tuning->load));
     json_object_set_new(entry, "involuntary_switches", json_real(tuning->switches));
-}
-
-static void add_contest(json_t *entry, const struct nicbarr_contest *contest,
-                        enum nicbarr_collective collective, const struct nicbarr_choice *choices)
-{
-    json_t *candidates = json_array();
-    for (int c = 0; c < contest->count; ++c) {
-        char text[NICBARR_CHOICE_TEXT];
-        const char *name =
-            NULL != choices
-                ? nicbarr_choice_name(choices[c], text)
-                : nicbarr_way_name(collective, 0 == c ? NICBARR_WAY_OWN : NICBARR_WAY_OURS);
-        json_array_append_new(candidates,
-                              candidate_json(name, contest->of[c].rounds, contest->of[c].us));
-    }
-    json_object_set_new(entry, "candidates", candidates);
-    json_object_set_new(entry, "spent_ms", json_real(contest->spent_us / 1e3));
-    add_confidence(entry, contest->confidence, contest->provisional);
 }
 
 static json_t *new_entry(ompi_communicator_t *comm)
@@ -191,9 +171,11 @@ static const char *data_way(const mca_coll_nicbarr_module_t *module,
                             char text[NICBARR_CHOICE_TEXT])
 {
     const struct nicbarr_carrier *carrier = nicbarr_data_carrier(module, collective, size_class);
-    return NULL != carrier
-               ? nicbarr_choice_name(carrier->choice, text)
-               : nicbarr_way_name(collective, nicbarr_data_way(module, collective, size_class));
+    return nicbarr_choice_name(
+        NULL != carrier
+            ? carrier->choice
+            : nicbarr_way_choice(collective, nicbarr_data_way(module, collective, size_class)),
+        text);
 }
 
 static size_t data_bytes(const mca_coll_nicbarr_module_t *module,
@@ -279,18 +261,20 @@ bool nicbarr_report_wanted(void)
 
 enum { FIGURES_TEXT = 160 /* bytes */ };
 
-static void write_figures(char figures[FIGURES_TEXT], struct nicbarr_quartiles ours,
-                          struct nicbarr_quartiles own, double confidence, bool provisional)
+/* What the contest has found: the figures of the chosen one, and of the reference. */
+static void write_figures(char figures[FIGURES_TEXT], const struct nicbarr_contest *contest)
 {
+    const double chosen_us = contest->of[contest->chosen].us.median;
+    const double own_us = contest->of[0].us.median;
     char doubt[60] = "";
-    if (0 == own.median) {
+    if (0 == own_us) {
         snprintf(figures, FIGURES_TEXT, ", provisional: the machine is too busy to measure");
         return;
     }
-    if (provisional) {
-        snprintf(doubt, sizeof(doubt), "; provisional, confidence %.2f", confidence);
+    if (contest->provisional) {
+        snprintf(doubt, sizeof(doubt), "; provisional, confidence %.2f", contest->confidence);
     }
-    snprintf(figures, FIGURES_TEXT, ", %.3f us; Open MPI's own: %.3f us%s", ours.median, own.median,
+    snprintf(figures, FIGURES_TEXT, ", %.3f us; Open MPI's own: %.3f us%s", chosen_us, own_us,
              doubt);
 }
 
@@ -311,11 +295,8 @@ static void say_barrier(const mca_coll_nicbarr_module_t *module, ompi_communicat
                         const struct nicbarr_tuning *tuning)
 {
     char name[NICBARR_CHOICE_TEXT], figures[FIGURES_TEXT] = "";
-    for (int c = 0; NULL != tuning && c < tuning->count; ++c) {
-        if (nicbarr_choice_equal(tuning->candidates[c].choice, module->choice)) {
-            write_figures(figures, tuning->candidates[c].us, tuning->candidates[0].us,
-                          tuning->confidence, tuning->provisional);
-        }
+    if (NULL != tuning) {
+        write_figures(figures, tuning->contest);
     }
     say(comm, module->shape.nodes, "MPI_Barrier", nicbarr_choice_name(module->choice, name),
         module->source, figures);
@@ -328,8 +309,7 @@ static void say_data(const mca_coll_nicbarr_module_t *module, ompi_communicator_
     char what[NICBARR_CLASS_TEXT], figures[FIGURES_TEXT] = "", text[NICBARR_CHOICE_TEXT];
     (void)nicbarr_class_name(module, collective, size_class, what);
     if (NULL != contest) {
-        write_figures(figures, contest->of[contest->chosen].us, contest->of[0].us,
-                      contest->confidence, contest->provisional);
+        write_figures(figures, contest);
     }
     say(comm, module->shape.nodes, what, data_way(module, collective, size_class, text), source,
         figures);
@@ -425,7 +405,8 @@ void nicbarr_report_data(mca_coll_nicbarr_module_t *module, ompi_communicator_t 
     }
     json_t *entry = data_json(module, comm, collective, size_class, source);
     if (NULL != contest) {
-        add_contest(entry, contest, collective, choices);
+        add_contest(entry, contest, choices, NULL);
+        json_object_set_new(entry, "spent_ms", json_real(contest->spent_us / 1e3));
     }
     json_t **kept = &module->ways[collective][size_class].entry;
     *kept = keep(entry, NULL != contest, *kept);

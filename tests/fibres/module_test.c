@@ -272,13 +272,13 @@ static bool is_sure(const mca_coll_nicbarr_module_t *module, enum nicbarr_collec
 }
 
 /* The same of what the job remembers of a class: while a communicator still measures it, others
- * take it for proven if one was sure of it. (Across nodes the words are others.) */
+ * take it for proven if one was sure of it. */
 static void check_note(const struct side *own, const struct op *op)
 {
     const mca_coll_nicbarr_module_t *module = double_module(own->comm);
     const enum nicbarr_collective collective = class_of(op);
     uint32_t c;
-    if (program.across || BARRIER == op->collective || NULL == find_class(own, op, &c)) {
+    if (BARRIER == op->collective || NULL == find_class(own, op, &c)) {
         return;
     }
     bool *proven = &program.proven_class[own->size][collective][c];
@@ -291,7 +291,7 @@ static void check_note(const struct side *own, const struct op *op)
     }
     if (NULL != find_trial(module, collective, c)) {
         const uint64_t word = double_note(module, collective, c);
-        CHECK(*proven || NICBARR_FROM_JOB != (word >> 8 & 0xff) || 0 != (word & NICBARR_DOUBTFUL),
+        CHECK(*proven || NICBARR_FROM_JOB != (word >> 40 & 0xff) || 0 != (word & NICBARR_DOUBTFUL),
               "class %u of %s among %u ranks is remembered as proven, and none is", c,
               collectives[op->collective], own->size);
     }
