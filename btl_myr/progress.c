@@ -132,7 +132,7 @@ static bool run_nic(void)
     return any;
 }
 
-/* Say which node is not heard of. */
+/* Name the node from which nothing is received. */
 static void look_for_silence(void)
 {
     mca_btl_myr_component_t *component = &mca_btl_myr_component;

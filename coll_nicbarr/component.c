@@ -174,7 +174,8 @@ static void say_stuck(const char *line)
     }
 }
 
-/* A process that is stopped inside the soft NIC is like a node from which nothing is heard. */
+/* A process that is stopped inside the soft NIC is treated like a node from which nothing is
+ * received. */
 static struct myr_nic_bounds bounds_of(const struct nicbarr_parameters *parameters)
 {
     const uint64_t second = UINT64_C(1000) * 1000 * 1000;
@@ -194,7 +195,7 @@ static int tend_nics(void)
 static bool tending; /* whether Open MPI's progress engine knows of it */
 
 /* In a hurry, as MPI_Init waits: a daemon that does not answer at once is asked again when the
- * first communicator across nodes is set up, and all members hear of it then. */
+ * first communicator across nodes is set up, and all members learn of it then. */
 static void open_nics(struct nicbarr_hello *hello, bool hurry)
 {
     mca_coll_nicbarr_component_t *component = &mca_coll_nicbarr_component;

@@ -13,9 +13,9 @@
 #include "coll_nicbarr/overdue.h"
 #include "libmyr/groups/secrets.h"
 
-/* How long nothing may be heard of a node, in a barrier that all enter at once, before its packets
- * count as not coming through (milliseconds). A busy host answers late, but a NIC that is asked
- * again and again does answer: at a load of 70 one of 20,000 communicators took more than 2 s. */
+/* How long a node may be silent, in a barrier that all enter at once, before its packets count as
+ * not coming through (milliseconds). A busy host answers late, but a NIC that is asked again and
+ * again does answer: at a load of 70 one of 20,000 communicators took more than 2 s. */
 enum { TRY_MS = 5000 };
 
 static uint32_t blob_bytes(const struct nicbarr_joining *joining)
@@ -230,7 +230,7 @@ void nicbarr_group_leave(struct myr_nic_group *group)
     }
 }
 
-/* Is it in vain to wait any longer? Then all nodes that can be reached hear of it, as they may wait
+/* Is it in vain to wait any longer? Then all nodes that can be reached are told, as they may wait
  * for others than those that are silent. */
 static bool in_vain(struct myr_nic_group *group, const struct nicbarr_wait *wait,
                     struct myr_error *error)

@@ -237,7 +237,7 @@ bool nicbarr_members_later(ompi_communicator_t *comm)
     bool later = false, good = NULL != peers;
     for (int r = 0; good && r < ompi_comm_size(comm); ++r) {
         later = later || peers[r]->later;
-        /* They may have told more since then, but not all members need to have heard it. */
+        /* They may have published more since then, which not all members need to have read. */
         good = peers[r]->later ? !hopeless(peers[r]->trouble)
                                : NICBARR_TROUBLE_NONE == peers[r]->trouble;
     }

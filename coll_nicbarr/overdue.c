@@ -25,7 +25,7 @@ uint32_t nicbarr_now_ms(void)
 
 /* ---- who is missing ---- */
 
-/* How long nothing was heard of a node, of the time that we have waited (milliseconds). */
+/* How long a node has been silent, of the time that we have waited (milliseconds). */
 static uint32_t silence(const struct nicbarr_wait *wait, const struct mcp_missing *missing,
                         uint32_t now_ms)
 {

@@ -43,7 +43,7 @@ static uint64_t key_of(const opal_process_name_t *name)
     return (uint64_t)name->jobid << 32 | name->vpid;
 }
 
-/* ---- what this node has heard: the modex takes some 50 us for each process ---- */
+/* ---- what this node has read: the modex takes some 50 us for each process ---- */
 
 /*
  * The words of a job's processes, in the segment until that ends; a note says where. Each process

@@ -4,8 +4,8 @@
  *
  * Called by the node's planner (plan.c), by the model (model.c), by the simulator (bench/nicsim)
  * and by the tests. Nothing here knows of Open MPI, of memory or of time. Invariants, tested for
- * every P up to 300: at the end every rank (of NICBARR_ROOTED: rank 0) has heard, directly or not,
- * of every rank; every send has its wait; nobody sends to itself.
+ * every P up to 300: at the end every rank (of NICBARR_ROOTED: rank 0) has received word, directly
+ * or not, of every rank; every send has its wait; nobody sends to itself.
  */
 #ifndef NICBARR_SCHEDULE_H
 #define NICBARR_SCHEDULE_H
@@ -60,7 +60,7 @@ bool nicbarr_choice_parse_data(const char *text, struct nicbarr_choice *choice);
 /* Is it made of messages, so that any NIC can play it? */
 bool nicbarr_algorithm_messages(enum nicbarr_algorithm algorithm);
 
-/* Does every rank hear of every rank? */
+/* Does the arrival of every rank reach every rank? */
 bool nicbarr_algorithm_barrier(enum nicbarr_algorithm algorithm);
 
 /* Greatest parameter that makes a difference for P processes; 0 where the algorithm has none. */

@@ -8,7 +8,7 @@
  * all members' present incarnations, so nobody else's messages ever fit. A message that comes
  * before its group is open is kept in a small record. Where the record is too small, the NIC asks
  * for the message again later. Of a closed group the last epoch is kept: a peer that lost the last
- * message then hears that it is done. But if that epoch had data, they are gone: the peer hears
+ * message is then told that it is done. But if that epoch had data, they are gone: the peer is told
  * that the group has failed. So a group that carries data says farewell before it is closed.
  *
  * Nothing that a packet says counts before its check is known to be good. A message that comes

@@ -9,10 +9,10 @@
  * It takes no other packet, and keeps none that comes out of turn (go-back-N).
  *
  * A refusal ends a round. A receiver that refuses packet s of round r takes nothing more of that
- * round. When the sender hears of it, it begins round r + 1. There it may give s and all later
- * numbers to other packets. So a refused message is set aside, and messages to other ports pass it:
- * no port holds up another. Of the messages set aside, the first for each port has a time to try
- * again. When one was taken, others follow.
+ * round. When the sender is told, it begins round r + 1. There it may give s and all later numbers
+ * to other packets. So a refused message is set aside, and messages to other ports pass it: no port
+ * holds up another. Of the messages set aside, the first for each port has a time to try again.
+ * When one was taken, others follow.
  */
 #ifndef MCP_CONNECTION_H
 #define MCP_CONNECTION_H

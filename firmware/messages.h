@@ -32,11 +32,11 @@ struct mcp_nic;
 struct mcp_messages {
     /* Hosts look at `knocked` all the time. So what lies beside it changes seldom. */
     _Alignas(MYR_LINE) myr_word knocked; /* 1: by `stranger`; nobody has connected to it yet */
-    bool known_only;                     /* only NICs are heard that a host has connected to */
-    uint8_t stranger_attempt;            /* of the last DATA that another one has sent, */
-    uint64_t stranger;                   /* and its key */
-    uint32_t nports, nconnections;       /* room in the tables */
-    uint32_t connections;                /* that there are */
+    bool known_only;          /* packets are accepted only from NICs that a host has connected to */
+    uint8_t stranger_attempt; /* of the last DATA that another one has sent, */
+    uint64_t stranger;        /* and its key */
+    uint32_t nports, nconnections; /* room in the tables */
+    uint32_t connections;          /* that there are */
 
     _Alignas(MYR_LINE) uint32_t active;      /* number + 1 of the first connection that waits for a
                                                 time */

@@ -50,7 +50,7 @@ static void acknowledged(struct mcp_nic *nic, struct mcp_board *board, struct mc
     if (0 == packets || packets > c->highest - c->base) {
         return; /* nothing new, or an old packet */
     }
-    if (MCP_FIRST_SEQUENCE == c->base) { /* losses before it heard us say nothing of the network */
+    if (MCP_FIRST_SEQUENCE == c->base) { /* earlier losses say nothing of the network */
         c->window = MCP_WINDOW_FIRST;
         c->threshold = MCP_WINDOW_MOST;
     }

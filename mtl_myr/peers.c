@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The way to other processes. Open MPI tells of a job's processes at the beginning; most of them
- * never hear from each other. So a process is connected to when it is first sent to, or answered,
- * or when its NIC knocks.
+ * never communicate. So a process is connected to when it is first sent to, or answered, or when
+ * its NIC knocks.
  *
  * Processes of other jobs (MPI_Comm_spawn, MPI_Comm_accept) are connected to as soon as Open MPI
  * tells of them. Nobody could look for them when their NIC knocks, as a job can list its own

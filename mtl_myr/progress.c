@@ -67,7 +67,7 @@ static void broken(void)
     (void)ompi_mpi_abort(&ompi_mpi_comm_world.comm, MPI_ERR_OTHER);
 }
 
-/* Say which node is not heard of. Locked. */
+/* Name the node from which nothing is received. Locked. */
 static void look_for_silence(void)
 {
     mca_mtl_myr_component_t *component = &mca_mtl_myr_component;

@@ -26,7 +26,8 @@ static void add(struct candidates *candidates, uint32_t size, enum nicbarr_algor
     }
 }
 
-/* Rounds of dissemination: each one multiplies by n + 1 how many have been heard of. */
+/* Rounds of dissemination: each one multiplies by n + 1 the number of ranks known to have arrived.
+ */
 static uint32_t rounds_of(uint32_t n, uint32_t size)
 {
     uint32_t rounds = 0;

@@ -78,7 +78,7 @@ static inline bool nicbarr_data_small(size_t bytes, ompi_communicator_t *comm)
 /* Is `collective` worth it where some go on at once, and others have to keep up with them? Open
  * MPI's own lets them run ahead without bound, nicbarr's a window only. So with more processes than
  * processors Open MPI's own may be faster. `record`: the first member that took it up says whether
- * there are, so all hear the same. The user may want nicbarr's in any case. */
+ * there are, so all get the same answer. The user may want nicbarr's in any case. */
 bool nicbarr_data_keeps_up(enum nicbarr_collective collective, const struct myr_record *record);
 
 /* ---- data_tune.c ---- */

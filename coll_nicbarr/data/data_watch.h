@@ -26,8 +26,8 @@
 void nicbarr_data_watch(mca_coll_nicbarr_module_t *module, enum nicbarr_collective collective,
                         uint32_t size_class, enum nicbarr_way way, bool proven);
 
-/* It was measured anew, and another way was taken or not, which nicbarr_data_watch() hears of next.
- * Likewise. */
+/* It was measured anew, and another way was taken or not, which is passed to nicbarr_data_watch()
+ * next. Likewise. */
 void nicbarr_data_watch_note(mca_coll_nicbarr_module_t *module, enum nicbarr_collective collective,
                              uint32_t size_class, bool switched, bool proven);
 

@@ -85,9 +85,9 @@ uint32_t mcp_kernel_next_number(const struct mcp_kernel *kernel);
 int mcp_kernel_group_open(struct mcp_kernel *kernel, const struct mcp_kernel_plan *plan,
                           struct mcp_kernel_seen *seen, char why[MCP_KERNEL_WHY]);
 
-/* Close it. Its last epoch is kept until it is forgotten: a peer that lost a message of that
- * epoch hears that it is done. Or that the group has failed, if it `fails`, as a process of this
- * node has died. The caller decides when to forget it; there is room for MCP_KERNEL_LATE. False: it
+/* Close it. Its last epoch is kept until it is forgotten: a peer that lost a message of that epoch
+ * is told that it is done. Or that the group has failed, if it `fails`, as a process of this node
+ * has died. The caller decides when to forget it; there is room for MCP_KERNEL_LATE. False: it
  * could not be kept, for want of memory, so the group stays as it is. Try again later. */
 bool mcp_kernel_group_close(struct mcp_kernel *kernel, uint64_t key, bool fails);
 void mcp_kernel_group_forget(struct mcp_kernel *kernel, uint64_t key);

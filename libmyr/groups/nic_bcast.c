@@ -132,7 +132,7 @@ void myr_nic_bcast_remind_at(struct myr_nic_group *group, uint64_t now_us)
         mcp_patience_begin(&bcast->patience, MCP_PATIENCE_NS, now_ns);
     } else if (!mcp_patience_ended(&bcast->patience, now_ns)) {
         return;
-    } else if (0 != bcast->sent) { /* the NIC has not heard of it */
+    } else if (0 != bcast->sent) { /* the NIC has not been told */
         group->player->bcast(group, bcast->number, bcast->block, bcast->sent);
     } else if (bcast->root != bcast->node) {
         group->player->bcast_ask(group, bcast->root, bcast->number);

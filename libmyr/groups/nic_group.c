@@ -188,7 +188,7 @@ uint32_t myr_nic_group_missing(struct myr_nic_group *group, struct mcp_missing *
     return count;
 }
 
-/* (The NIC may not hear of it: a packet rings the kernel's NIC, and its cable may be out.) */
+/* (The NIC may not notice: a packet rings the kernel's NIC, and its cable may be unplugged.) */
 void myr_nic_group_fail(struct myr_nic_group *group, uint32_t node)
 {
     group->given_up = node + 1;

@@ -466,7 +466,7 @@ void myr_kernel_nic_ask_close(struct myr_kernel_nic *nic, uint64_t key)
         .magic = MYR_KERNEL_MAGIC, .ask = MYR_KERNEL_CLOSE, .key = key};
     pthread_mutex_lock(&nic->asking);
     let_go(nic, key);
-    /* What cannot be said is no harm: the next daemon hears of what is still held, and the group is
+    /* What cannot be said is no harm: the next daemon is told what is still held, and the group is
      * closed when this process ends. */
     nic->deaf = nic->deaf ? !myr_talk_send(nic->connection, &question, sizeof(question), NULL, 0, 0)
                           : MYR_OK != myr_talk_say(nic->connection, daemon_name, &question,

@@ -17,9 +17,10 @@
  * registered memory only, which all processes of the node share.
  *
  * Packets between two NICs are signed with a secret that follows from the keys of both (seal.h). So
- * a NIC hears another one only after a process here has connected to a port there: to answer it, or
- * because myr_nic_knocked() told of it. Until then the other NIC sends again. Where one of the two
- * has no keys, as its nicbarr was built without libsodium, packets between them are not signed.
+ * a NIC accepts another one's packets only after a process here has connected to a port there: to
+ * answer it, or because myr_nic_knocked() told of it. Until then the other NIC sends again. Where
+ * one of the two has no keys, as its nicbarr was built without libsodium, packets between them are
+ * not signed.
  *
  * Threads: one thread at a time uses a port.
  */

@@ -76,7 +76,7 @@ struct myr_tagged_options {
 enum myr_status myr_tagged_open(struct myr_nic *nic, const struct myr_tagged_options *options,
                                 struct myr_tagged **tagged, struct myr_error *error);
 
-/* Close it at once. Nobody hears of requests that are not done. */
+/* Close it at once. Requests that are not done are dropped without notice. */
 void myr_tagged_close(struct myr_tagged *tagged);
 
 void myr_tagged_get_name(const struct myr_tagged *tagged, struct myr_tagged_name *name);
@@ -149,8 +149,8 @@ uint32_t myr_tagged_run(struct myr_tagged *tagged);
 /*
  * That thread sleeps in this order: nap, run the endpoint, and if there was nothing, sleep. It is
  * woken when a neighbour offers a message, wants one that was offered, sends data of it or finds no
- * room here, and when there are pieces to read. Of packets between nodes it does not hear. These
- * two may be called while another thread uses the endpoint.
+ * room here, and when there are pieces to read. Packets between nodes do not wake it. These two may
+ * be called while another thread uses the endpoint.
  */
 void myr_tagged_nap(struct myr_tagged *tagged);
 bool myr_tagged_sleep(struct myr_tagged *tagged, uint32_t timeout_us); /* true: it was woken */
@@ -193,7 +193,7 @@ struct myr_tagged_request *myr_tagged_done(struct myr_tagged *tagged);
 /* Is the NIC of no use any more? Then nothing moves between nodes, nor long messages here. */
 bool myr_tagged_broken(const struct myr_tagged *tagged);
 
-/* Has a NIC not been heard of (myr_port_unheard())? `id` is that of a peer there. */
+/* Has a NIC been silent (myr_port_unheard())? `id` is that of a peer there. */
 bool myr_tagged_unheard(struct myr_tagged *tagged, uint32_t who, uint32_t least_s,
                         struct myr_unheard *unheard, uint64_t *id);
 

@@ -154,7 +154,7 @@ struct myr_tagged {
     struct tagged_buffer *small, *large;   /* free ones */
     uint32_t busy_buffers;
     bool by_host;         /* it may ask its caller for peers */
-    enum myr_status lost; /* why messages to this peer were lost; the host hears of it */
+    enum myr_status lost; /* why messages to this peer were lost; reported to the host */
     uint64_t lost_id;
     struct myr_received held; /* has come by the port; there was no room */
     bool holds;

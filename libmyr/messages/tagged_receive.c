@@ -19,8 +19,8 @@ static void copy(struct myr_tagged_request *request, const void *data)
     }
 }
 
-/* A sender hears of what it is owed with the next thing that leaves, or when it is owed more than
- * half of the slots in which nothing waits. So it is never held up while there is room here. */
+/* A sender gets its credits with the next message that leaves, or when it is owed more than half of
+ * the slots in which nothing waits. So it is never held up while there is room here. */
 static void tell(struct myr_tagged *t, struct myr_tagged_peer *peer)
 {
     if (2 * peer->owed_slots + peer->waiting > t->options.messages ||

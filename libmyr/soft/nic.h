@@ -111,7 +111,7 @@ bool myr_nic_broken(struct myr_nic *nic);
 /* The pid of the process that this one has given up waiting for; 0: none. */
 uint32_t myr_nic_given_up(const struct myr_nic *nic);
 
-/* Has another NIC sent a message that no process here has connected to? It is not heard before
+/* Has another NIC sent a message that no process here has connected to? It is not accepted before
  * (port.h). A word is looked at, so this may be called often. */
 bool myr_nic_knocked(const struct myr_nic *nic);
 

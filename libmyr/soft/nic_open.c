@@ -167,7 +167,7 @@ static enum myr_status attach(struct myr_nic *nic, int given, struct myr_error *
     return MYR_OK;
 }
 
-/* The first process makes the NIC. If it cannot, all others hear the same. Locked. */
+/* The first process makes the NIC. If it cannot, all others get the same error. Locked. */
 static enum myr_status create_or_attach(struct myr_nic *nic, const struct myr_nic_options *options,
                                         int given, struct myr_error *error)
 {

@@ -97,8 +97,8 @@ uint32_t myr_nic_turns(const struct myr_nic *nic)
     return myr_observe(&nic->shared->turns);
 }
 
-/* (A process that has not heard of it takes a chain for a damaged packet. It will be sent
- * again.) */
+/* (A process that does not know of chains takes one for a damaged packet. It will be sent again.)
+ */
 void myr_nic_expect_messages(struct myr_nic *nic)
 {
     if (0 == myr_glance(&nic->shared->chains)) {

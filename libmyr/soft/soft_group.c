@@ -23,7 +23,7 @@ struct shared_group {
     myr_word again_at; /* ... and takes some more when this one is done */
 };
 
-/* What the first process of the node has come to; the others hear the same. */
+/* The outcome of the node's first process; the others get the same. */
 enum group_state { GROUP_NEW, GROUP_OPEN, GROUP_NO_MEMORY, GROUP_NO_WAY };
 
 size_t myr_nic_group_before(uint32_t locals)
@@ -125,8 +125,8 @@ static uint32_t poll_nic(struct myr_nic_group *group)
     return myr_nic_poll(group->nic);
 }
 
-/* The control program has timers of its own. It wants to hear again of epochs that were too many at
- * once. */
+/* The control program has timers of its own. It wants to be called again for epochs that were too
+ * many at once. */
 static void remind(const struct myr_nic_group *group, uint64_t now_us)
 {
     const struct shared_group *shared = shared_of(group->record);
