@@ -3,14 +3,21 @@
 # sourced after common.sh, and `seed` is set.
 # shellcheck shell=bash disable=SC2154
 
-# written NAME: "${NAME[@]}" plays the program that comes from standard input.
-written() {
+# played_by NAME: "${NAME[@]}" plays $scratch/NAME.program.
+played_by() {
     local -n words=$1
-    cat > "$scratch/$1.program"
     words=("$builddir/tests/programs/player" --board "${MACHINES_LEDGER:-$scratch/board}" --program "$scratch/$1.program")
 }
-# drawn NAME OPTION...: the same of a random one
-drawn() { written "$1" < <("$srcdir/tests/programs/run.sh" draw /dev/stdout "$seed" "${@:2}"); }
+# written NAME: it is what comes from standard input.
+written() {
+    played_by "$1"
+    cat > "$scratch/$1.program"
+}
+# drawn NAME OPTION...: it is a random one.
+drawn() {
+    played_by "$1"
+    "$srcdir/tests/programs/run.sh" draw "$scratch/$1.program" "$seed" "${@:2}" || exit
+}
 # drawn_barriers NAME LENGTH [OPTION...]: of barriers, on communicators of all shapes that come and go
 drawn_barriers() {
     drawn "$1" --length "$2" --first 1 \

@@ -208,13 +208,13 @@ EOS
 chmod +x "$scratch/cable.sh"
 # A group that is set up later needs the interface by its name. Of those that are closed later, 15 at
 # the most were there before (--alive), and all others came later.
-# shellcheck disable=SC2016,SC2086 # expanded there; words
+# shellcheck disable=SC2016 # expanded there
 check "renamed in the middle of a job: it goes on" on_hosts --shell 2 1 "$scratch/cable.sh" '
         until_closed 5
         for host in 1 2; do "$NETHOSTS_RUN" $host ip link set nic0 name nic1; done
         until_closed $(($(closed) + 20)) && echo "ok, all goes on"
         kill $job; wait $job; exit 0' \
-    --mca coll_nicbarr_algorithm dissemination:1@kernel $shapes --steps 1000000
+    --mca coll_nicbarr_algorithm dissemination:1@kernel "${of_shapes[@]}" --until "$scratch/never"
 # shellcheck disable=SC2016 # expanded there
 check "moved away in the middle of a job: the job ends with a line" breaks --shell 2 1 "$scratch/cable.sh" '
         until grep -q "@kernel" "$dies_out"; do sleep 0.1; done

@@ -68,6 +68,8 @@ void program_read(struct program *program, const char *path)
         read_step(step, line, path);
         program->threads |= strcmp(step->kind, "fork") == 0;
     }
+    if (program->n_steps == 0)
+        unreadable(path, "it has no steps");
 }
 
 void program_free(struct program *program)
