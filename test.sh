@@ -156,7 +156,7 @@ one_threaded() { step "threaded ${1##*/}" env NICBARR_THREADS=1 TSAN_OPTIONS=hal
 tsan_build() { (build_with "-O1 -fsanitize=thread" _build-tsan "$@"); }
 threaded() {
     local name programs=()
-    for name in plan layout waiter group exchange ring segment inlet port nic; do
+    for name in layout waiter group slots segment inlet port nic; do
         programs+=("tests/unit/${name}_test")
     done
     step "threaded build" tsan_build "${programs[@]}" || return

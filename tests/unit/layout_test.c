@@ -1,11 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * From a choice to a plan as the component does it (coll_nicbarr/layout.c). Invariants: all words
- * lie within the bytes announced for the choice; counters and slots never share memory; so the
- * candidates of tuning may take turns in one record in any order, and each is a barrier.
+ * Plans over a node's memory (libmyr/node/plan.c), and from a choice to a plan as the component
+ * does it (coll_nicbarr/layout.c): if this fails, a barrier within a node lets a process go before
+ * all have come, or never, or is slow as processes write into each other's lines.
+ *
+ * Invariants. In any order in which processes may run, nobody leaves a barrier before all have
+ * entered it, and everybody leaves it in the end. A word of slots has one writer. All words lie on
+ * multiples of 4 within the bytes announced for the choice. Counters and slots never share memory.
+ * So the candidates of tuning may take turns in one record in any order. Epochs wrap around.
  *
  * layout.c knows of Open MPI only by the header of the component's inside. What it needs of that
- * stands here instead, so that this test can play all ranks in one process.
+ * stands here instead, so that this test can play all ranks in one process. Orders are drawn from a
+ * seed that is printed.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -123,8 +129,16 @@ static void expect_none(const char *wrong, struct nicbarr_choice choice, uint32_
     }
 }
 
+/* An epoch to begin with: 0 as in life, else just before it wraps around or changes its sign. */
+static uint32_t first_epoch(uint64_t *random)
+{
+    static const uint32_t turns[] = {0, UINT32_MAX, INT32_MAX};
+    const uint32_t turn = turns[crew_below(random, 3)];
+    return 0 == turn ? 0 : turn - crew_below(random, 5);
+}
+
 static void take_turn(const struct team *team, struct nicbarr_choice choice, uint32_t *epoch,
-                      uint64_t *random)
+                      bool first, uint64_t *random)
 {
     struct myr_plan *plans = calloc(team->size, sizeof(*plans));
     for (uint32_t r = 0; r < team->size; ++r) {
@@ -137,6 +151,9 @@ static void take_turn(const struct team *team, struct nicbarr_choice choice, uin
     expect_none(
         stepper_inspect(plans, team->size, counts ? slots : slots + module->counter_bytes, bytes),
         choice, team->size);
+    if (first && 0 != *epoch) {
+        stepper_preset(plans, team->size, *epoch);
+    }
     expect_none(stepper_play(plans, team->size, epoch, 1 + crew_below(random, 4), random), choice,
                 team->size);
     for (uint32_t r = 0; r < team->size; ++r) {
@@ -149,15 +166,18 @@ static void take_turn(const struct team *team, struct nicbarr_choice choice, uin
 static void by_itself(void **state)
 {
     (void)state;
+    enum { GAMES = 20 };
     uint64_t random = crew_seed();
     static const uint32_t more[] = {33, 64, 65, 100};
     for (uint32_t i = 0; i < 19 + sizeof(more) / sizeof(more[0]); ++i) {
         const uint32_t size = i < 19 ? i + 2 : more[i - 19];
-        for (size_t c = 0; c < CHOICES; ++c) {
+        for (size_t c = 0; c < (size <= 20 ? GAMES : 1) * CHOICES; ++c) {
+            const struct nicbarr_choice *choice = &choices[c % CHOICES];
             struct team team;
-            uint32_t epoch = 0;
-            team_begin(&team, size, 1 + crew_below(&random, size), &choices[c], 1);
-            take_turn(&team, choices[c], &epoch, &random);
+            uint32_t epoch = first_epoch(&random);
+            team_begin(&team, size, 1 + crew_below(&random, size), choice, 1);
+            take_turn(&team, *choice, &epoch, true, &random);
+            take_turn(&team, *choice, &epoch, false, &random);
             team_end(&team);
         }
     }
@@ -173,7 +193,7 @@ static void in_turn(void **state)
         uint32_t epoch = 0;
         team_begin(&team, size, 1 + crew_below(&random, size), choices, CHOICES);
         for (int turn = 0; turn < 150; ++turn) {
-            take_turn(&team, choices[crew_below(&random, CHOICES)], &epoch, &random);
+            take_turn(&team, choices[crew_below(&random, CHOICES)], &epoch, false, &random);
         }
         team_end(&team);
     }
@@ -188,7 +208,7 @@ static void alone(void **state)
     uint32_t epoch = 0;
     team_begin(&team, 1, 1, choices, CHOICES);
     for (size_t c = 0; c < CHOICES; ++c) {
-        take_turn(&team, choices[c], &epoch, &random);
+        take_turn(&team, choices[c], &epoch, false, &random);
     }
     team_end(&team);
 }
@@ -233,13 +253,139 @@ static void none(void **state)
     team_end(&team);
 }
 
+/* ---- where words lie ---- */
+
+static void flags_lie_apart(void **state)
+{
+    (void)state;
+    _Alignas(MYR_LINE) static uint8_t slots[5 * MYR_LINE];
+    for (uint32_t stride = 4; stride <= 128; stride *= 2) {
+        assert_int_equal(myr_plan_flags_bytes(5, stride),
+                         (5 * stride + MYR_LINE - 1) / MYR_LINE * MYR_LINE);
+        for (uint32_t rank = 0; rank < 5; ++rank) {
+            struct myr_plan plan;
+            assert_true(myr_plan_flags(&plan, slots, 5, rank, stride));
+            assert_int_equal(plan.nsteps, 1);
+            assert_int_equal(plan.steps[0].sends, 1);
+            assert_int_equal(plan.steps[0].waits, 4);
+            for (uint32_t i = 0; i < 5; ++i) { /* one's own, then those above, in turn */
+                assert_ptr_equal(plan.words[i], slots + (rank + i) % 5 * stride);
+            }
+            myr_plan_destroy(&plan);
+        }
+    }
+}
+
+/* Words that two different processes write for two different readers share no line; the root and
+ * the leaves of counters have a line each. */
+static void lines_of_their_own(void **state)
+{
+    (void)state;
+    enum { SIZE = 40, WAITS = 9 };
+    _Alignas(MYR_LINE) static uint8_t slots[1 << 16];
+    static uint32_t reader[sizeof(slots) / MYR_LINE];
+    const struct nicbarr_among among = {{NICBARR_DISSEMINATION, 3, 0}, SIZE};
+    struct myr_plan plan;
+    assert_true(myr_plan_messages_bytes(SIZE, WAITS) <= sizeof(slots));
+    for (uint32_t r = 0; r < SIZE; ++r) {
+        assert_true(myr_plan_messages(&plan, slots, r, WAITS, false, nicbarr_schedule_of, &among));
+        myr_word **word = plan.words;
+        for (uint32_t s = 0; s < plan.nsteps; ++s) {
+            word += plan.steps[s].sends;
+            for (uint32_t i = plan.steps[s].waits; i > 0; --i, ++word) {
+                uint32_t *of_line = &reader[((uint8_t *)*word - slots) / MYR_LINE];
+                assert_true(0 == *of_line || r + 1 == *of_line);
+                *of_line = r + 1;
+            }
+        }
+        myr_plan_destroy(&plan);
+    }
+    const uint32_t leaf_of[] = {0, 1};
+    assert_true(myr_plan_counter(&plan, slots, 2, 1, 2, leaf_of));
+    assert_int_equal(plan.nsteps, 0);
+    assert_int_equal(plan.leaf_members, 1);
+    assert_int_equal(plan.leaves, 2);
+    assert_true(labs((uint8_t *)plan.leaf - (uint8_t *)plan.root) >= MYR_LINE);
+    assert_true(labs((uint8_t *)plan.leaf - (uint8_t *)plan.release) >= MYR_LINE);
+    assert_true(labs((uint8_t *)plan.root - (uint8_t *)plan.release) >= MYR_LINE);
+    myr_plan_destroy(&plan);
+}
+
+/* Only rank 0 writes the release word, everybody else waits for it last, and nobody sends down. */
+static void one_release(void **state)
+{
+    (void)state;
+    enum { SIZE = 13, WAITS = 4 };
+    _Alignas(MYR_LINE) static uint8_t slots[1 << 14];
+    const struct nicbarr_among among = {{NICBARR_TREE, 3, 0}, SIZE};
+    assert_true(myr_plan_messages_bytes(SIZE, WAITS) <= sizeof(slots));
+    for (uint32_t r = 0; r < SIZE; ++r) {
+        struct myr_plan plan;
+        uint32_t sends = 0, waits = 0;
+        assert_true(myr_plan_messages(&plan, slots, r, WAITS, true, nicbarr_schedule_of, &among));
+        for (uint32_t s = 0; s < plan.nsteps; ++s) {
+            sends += plan.steps[s].sends;
+            waits += plan.steps[s].waits;
+        }
+        const uint32_t children = 3 * r + 3 < SIZE ? 3 : 0; /* 13 is a whole tree */
+        assert_int_equal(sends, 1);
+        assert_int_equal(waits, children + (0 != r));
+        assert_ptr_equal(plan.words[sends + waits - 1], slots);
+        myr_plan_destroy(&plan);
+    }
+}
+
+/* ---- failing ---- */
+
+struct short_of_memory {
+    struct nicbarr_among team;
+    uint32_t granted; /* schedules that are still to be had */
+};
+
+static bool schedule_while_memory_lasts(const void *context, uint32_t rank,
+                                        struct myr_schedule *schedule)
+{
+    struct short_of_memory *memory = *(struct short_of_memory *const *)context;
+    if (0 == memory->granted) {
+        return false;
+    }
+    --memory->granted;
+    return nicbarr_schedule_of(&memory->team, rank, schedule);
+}
+
+/* Whichever schedule is refused, the plan is none, and (under a sanitizer) nothing is lost. */
+static void out_of_memory(void **state)
+{
+    (void)state;
+    _Alignas(MYR_LINE) static uint8_t slots[1 << 14];
+    struct short_of_memory is = {{{NICBARR_DISSEMINATION, 1, 0}, 8}, 0};
+    struct short_of_memory *const context = &is;
+    assert_true(myr_plan_messages_bytes(8, 3) <= sizeof(slots));
+    for (uint32_t granted = 0; granted <= 4; ++granted) { /* its own and three receivers' */
+        struct myr_plan plan;
+        is.granted = granted;
+        assert_int_equal(
+            myr_plan_messages(&plan, slots, 1, 3, false, schedule_while_memory_lasts, &context),
+            4 == granted);
+        if (4 == granted) {
+            myr_plan_destroy(&plan);
+        }
+    }
+}
+
 int main(void)
 {
     crew_watchdog();
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(by_itself), cmocka_unit_test(in_turn),
-        cmocka_unit_test(alone),     cmocka_unit_test(neighbours_count_together),
+        cmocka_unit_test(by_itself),
+        cmocka_unit_test(in_turn),
+        cmocka_unit_test(alone),
+        cmocka_unit_test(neighbours_count_together),
         cmocka_unit_test(none),
+        cmocka_unit_test(flags_lie_apart),
+        cmocka_unit_test(lines_of_their_own),
+        cmocka_unit_test(one_release),
+        cmocka_unit_test(out_of_memory),
     };
-    return cmocka_run_group_tests_name("layout", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("plans and layouts", tests, NULL, NULL);
 }

@@ -22,13 +22,11 @@ plain_programs = \
     tests/unit/report_file_test \
     tests/unit/fits_test \
     tests/unit/options_test \
-    tests/unit/plan_test \
     tests/unit/layout_test \
     tests/unit/waiter_test \
     tests/unit/no_futex_test \
     tests/unit/group_test \
-    tests/unit/exchange_test \
-    tests/unit/ring_test \
+    tests/unit/slots_test \
     tests/unit/segment_test \
     tests/unit/secrets_test \
     tests/unit/seal_test \
@@ -71,8 +69,6 @@ check_PROGRAMS += $(unit_programs)
 TESTS += $(unit_programs)
 
 unit_common = tests/unit/crew.h tests/unit/crew.c
-unit_slots = tests/unit/slots_common.h tests/unit/slots_common.c
-unit_stepper = tests/unit/stepper.h tests/unit/stepper.c
 unit_wire = tests/unit/wire_double.h tests/unit/wire_double.c
 unit_cflags = $(AM_CFLAGS) $(CMOCKA_CFLAGS) -pthread
 unit_libs = coll_nicbarr/libnicbarr_pure.la libmyr/libmyr.la $(CMOCKA_LIBS)
@@ -166,11 +162,8 @@ tests_unit_options_test_SOURCES = tests/unit/options_test.c $(unit_common) \
 tests_unit_options_test_CFLAGS = $(unit_cflags)
 tests_unit_options_test_LDADD = $(unit_libs)
 
-tests_unit_plan_test_SOURCES = tests/unit/plan_test.c $(unit_common) $(unit_stepper)
-tests_unit_plan_test_CFLAGS = $(unit_cflags)
-tests_unit_plan_test_LDADD = $(unit_libs)
-
-tests_unit_layout_test_SOURCES = tests/unit/layout_test.c $(unit_common) $(unit_stepper)
+tests_unit_layout_test_SOURCES = tests/unit/layout_test.c $(unit_common) \
+    tests/unit/stepper.h tests/unit/stepper.c
 tests_unit_layout_test_CFLAGS = $(unit_cflags)
 tests_unit_layout_test_LDADD = $(unit_libs)
 
@@ -194,13 +187,9 @@ tests_unit_group_test_SOURCES = tests/unit/group_test.c $(unit_common)
 tests_unit_group_test_CFLAGS = $(unit_cflags)
 tests_unit_group_test_LDADD = $(unit_libs)
 
-tests_unit_exchange_test_SOURCES = tests/unit/exchange_test.c $(unit_slots) $(unit_common)
-tests_unit_exchange_test_CFLAGS = $(unit_cflags)
-tests_unit_exchange_test_LDADD = $(unit_libs)
-
-tests_unit_ring_test_SOURCES = tests/unit/ring_test.c $(unit_slots) $(unit_common)
-tests_unit_ring_test_CFLAGS = $(unit_cflags)
-tests_unit_ring_test_LDADD = $(unit_libs)
+tests_unit_slots_test_SOURCES = tests/unit/slots_test.c $(unit_common)
+tests_unit_slots_test_CFLAGS = $(unit_cflags)
+tests_unit_slots_test_LDADD = $(unit_libs)
 
 ## As other programs are linked.
 tests_unit_library_test_SOURCES = tests/unit/library_test.c $(unit_common)

@@ -1,0 +1,370 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Exchanges and rings of real processes: if this fails, a reduction or a broadcast within a node
+ * has other ranks' or other calls' data in it, or hangs. (tests/fibres/node_test.c preempts them
+ * anywhere, on one processor. Here they run at once, and sleep in the kernel.)
+ *
+ * Invariants. Whoever finds a round ready reads what was written into it, each byte, by every
+ * member or by the round's writer. No slot is used again before all have passed its round. That
+ * holds however far members run ahead of each other, whether they wait or look now and then, and
+ * across the wrap-around of rounds. The same holds for a ring's pieces. All processes get them or
+ * none does, and their memory is free again when all have left.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sched.h>
+#include <setjmp.h>
+#include <stdio.h>
+#include <cmocka.h>
+
+#include "libmyr/node/exchange.h"
+#include "libmyr/node/ring.h"
+#include "libmyr/node/segment.h"
+#include "tests/unit/crew.h"
+
+enum { MOST = 8 /* members */ };
+
+/* What a test has its crew do. The parent makes it; members inherit it. */
+struct crew {
+    char folder[200];
+    struct myr_segment *segment;
+    struct myr_record *record;
+    const struct myr_patience *patience; /* NULL: each member its own */
+    uint32_t size, rounds;
+    uint32_t start; /* the number of the round before the first */
+    uint64_t seed;
+    /* Written by a member before it passes a round; read by who uses its slot again. */
+    struct ledger {
+        struct myr_passed of[MOST];
+    } * ledger;
+};
+
+struct member {
+    const struct crew *crew;
+    uint64_t random;
+    struct myr_waiter waiter;
+    struct myr_exchange x; /* one of these is used */
+    struct myr_ring ring;
+};
+
+/* By yielding, asleep, by default, or each in its own way. */
+static const struct myr_patience ways[] = {{0, -1, 1000}, {0, 0, 1000}, {-1, 500, 1000}};
+enum { WAYS = 4 };
+
+static void no_progress(void) {}
+
+static void make_waiter(const struct crew *crew, uint32_t rank, struct myr_waiter *waiter)
+{
+    const struct myr_patience *patience = NULL != crew->patience ? crew->patience : &ways[rank % 3];
+    myr_waiter_init(waiter, crew->segment, no_progress, patience);
+}
+
+static void member_begin(struct member *member, uint32_t rank, const struct crew *crew)
+{
+    *member = (struct member){.crew = crew, .random = crew->seed ^ rank * 0x10001};
+    make_waiter(crew, rank, &member->waiter);
+    myr_exchange_init(&member->x, crew->record, &member->waiter, crew->size, rank);
+    myr_ring_init(&member->ring, crew->record, &member->waiter, crew->size, rank);
+    member->x.written = member->x.passed = member->x.all_passed = crew->start;
+    member->ring.passed = member->ring.all_passed = crew->start;
+}
+
+/* ---- what rounds have in them ---- */
+
+static uint8_t byte_of(uint32_t rank, uint32_t round, uint32_t at)
+{
+    return (uint8_t)(round * 31 + rank * 7 + at + at / 97);
+}
+
+static void fill(void *to, uint32_t bytes, uint32_t rank, uint32_t round)
+{
+    for (uint32_t at = 0; at < bytes; ++at) {
+        ((uint8_t *)to)[at] = byte_of(rank, round, at);
+    }
+}
+
+static void check(const void *from, uint32_t bytes, uint32_t rank, uint32_t round)
+{
+    for (uint32_t at = 0; at < bytes; ++at) {
+        const uint8_t seen = ((const uint8_t *)from)[at];
+        CREW_CHECK(seen == byte_of(rank, round, at),
+                   "%u is at %u of %u bytes that rank %u wrote in round %u", seen, at, bytes, rank,
+                   round);
+    }
+}
+
+/* Nobody may use a slot again before all have passed what was in it. */
+static void check_free(const struct crew *crew, uint32_t rank, uint32_t round, uint32_t window)
+{
+    for (uint32_t r = 0; r < crew->size; ++r) {
+        const uint32_t passed = myr_observe(&crew->ledger->of[r].round);
+        CREW_CHECK(myr_epoch_reached(passed, round - window),
+                   "rank %u writes round %u, but rank %u has passed %u only", rank, round, r,
+                   passed);
+    }
+}
+
+static void note(const struct crew *crew, uint32_t rank, uint32_t round)
+{
+    myr_publish(&crew->ledger->of[rank].round, round);
+}
+
+/* ---- exchanges ---- */
+
+static void write_one(struct member *member)
+{
+    struct myr_exchange *x = &member->x;
+    check_free(member->crew, x->rank, x->written + 1, MYR_EXCHANGE_WINDOW);
+    fill(myr_exchange_next(x), MYR_SLOT_BYTES, x->rank, x->written + 1);
+    myr_exchange_write(x);
+}
+
+static void read_one(struct member *member)
+{
+    struct myr_exchange *x = &member->x;
+    for (uint32_t r = 0; r < x->size; ++r) {
+        check(myr_exchange_payload(x, r), MYR_SLOT_BYTES, r, x->passed + 1);
+    }
+    note(member->crew, x->rank, x->passed + 1);
+    myr_exchange_pass(x);
+}
+
+/* Wait until a round can be written or read, and then read it. */
+static void await(struct myr_exchange *x, struct member *member)
+{
+    if (x->written == x->passed) {
+        myr_exchange_await_room(x);
+        CREW_CHECK(myr_exchange_room(x), "there is no room");
+    } else {
+        myr_exchange_await(x);
+        read_one(member);
+    }
+}
+
+/* Write some rounds, as far as there is room, then look whether there are some to read, or wait.
+ * Some members only look, some only wait. */
+static void exchange(uint32_t rank, void *context)
+{
+    struct member member;
+    member_begin(&member, rank, context);
+    struct myr_exchange *x = &member.x;
+    const uint32_t last = member.crew->start + member.crew->rounds;
+    const uint32_t kind = crew_below(&member.random, 3);
+    while (last != x->passed) {
+        crew_dawdle(&member.random);
+        const bool waits = 2 == kind ? 0 == crew_below(&member.random, 2) : 0 != kind;
+        const uint32_t most = 1 + crew_below(&member.random, 2 * MYR_EXCHANGE_WINDOW);
+        uint32_t taken = 0;
+        for (uint32_t n = 0; n < most && last != x->written && myr_exchange_room(x); ++n) {
+            write_one(&member);
+        }
+        if (waits) {
+            await(x, &member);
+            continue;
+        }
+        while (taken < most && x->written != x->passed && myr_exchange_ready(x)) {
+            read_one(&member);
+            ++taken;
+        }
+        if (0 == taken) {
+            sched_yield();
+        }
+    }
+}
+
+/* ---- rings ---- */
+
+/* Now and then, a process looks itself until the next round can be written, or read. */
+static void look(struct member *member, bool writes)
+{
+    struct myr_ring *ring = &member->ring;
+    if (0 == crew_below(&member->random, 2)) {
+        while (!(writes ? myr_ring_room(ring) : myr_ring_has(ring))) {
+            sched_yield();
+        }
+        CREW_CHECK(!writes || ring->passed - ring->all_passed < MYR_RING_WINDOW,
+                   "rank %u is to write round %u, and would wait", ring->rank, ring->passed + 1);
+    }
+}
+
+/* A round's bytes are in a slot, or in a piece beside it; the slot's note says how many. */
+static void take_part(struct member *member, uint32_t writer, uint32_t bytes, bool piece)
+{
+    struct myr_ring *ring = &member->ring;
+    const uint32_t round = ring->passed + 1;
+    look(member, writer == ring->rank);
+    if (writer == ring->rank) {
+        void *payload = myr_ring_next(ring);
+        check_free(member->crew, writer, round, MYR_RING_WINDOW);
+        fill(piece ? myr_ring_piece(ring) : payload, bytes, writer, round);
+        note(member->crew, ring->rank, round);
+        myr_ring_write(ring, bytes);
+    } else {
+        const struct myr_slot *slot = myr_ring_await(ring);
+        CREW_CHECK(bytes == myr_glance(&slot->note), "rank %u finds the note %u in round %u",
+                   ring->rank, slot->note, round);
+        check(piece ? (const void *)myr_ring_piece(ring) : slot->payload, bytes, writer, round);
+        note(member->crew, ring->rank, round);
+        myr_ring_pass(ring);
+    }
+}
+
+/* Everybody writes some time. */
+static void ring_goes_round(uint32_t rank, void *context)
+{
+    struct member member;
+    member_begin(&member, rank, context);
+    uint64_t random = member.crew->seed; /* the same for all */
+    for (uint32_t r = 0; r < member.crew->rounds; ++r) {
+        crew_dawdle(&member.random);
+        const uint32_t writer = crew_below(&random, member.crew->size);
+        take_part(&member, writer, crew_below(&random, MYR_SLOT_BYTES + 1), false);
+    }
+}
+
+/* One writes all, as fast as it can; the last one reads slowly. */
+static void writer_runs_ahead(uint32_t rank, void *context)
+{
+    struct member member;
+    member_begin(&member, rank, context);
+    for (uint32_t r = 0; r < member.crew->rounds; ++r) {
+        if (rank + 1 == member.crew->size && 0 != rank) {
+            crew_dawdle(&member.random);
+        }
+        take_part(&member, 0, MYR_SLOT_BYTES, false);
+    }
+}
+
+/* The pieces are asked for when rounds were played already, by each when it comes to it. */
+static void pieces(uint32_t rank, void *context)
+{
+    struct member member;
+    member_begin(&member, rank, context);
+    take_part(&member, 0, 8, false);
+    crew_dawdle(&member.random);
+    CREW_CHECK(myr_ring_get_pieces(&member.ring, member.crew->segment), "rank %u has none", rank);
+    uint64_t random = member.crew->seed; /* the same for all */
+    for (uint32_t r = 0; r < member.crew->rounds; ++r) {
+        const uint32_t writer = r < MYR_RING_WINDOW ? 0 : crew_below(&random, member.crew->size);
+        const uint32_t bytes = 1 + crew_below(&random, MYR_RING_PIECE);
+        crew_dawdle(&member.random);
+        take_part(&member, writer, bytes, true);
+    }
+}
+
+/* ---- tests ---- */
+
+static void run(crew_fn fn, int way, uint32_t size, uint32_t rounds, uint32_t start, size_t bytes)
+{
+    static uint64_t runs;
+    const struct myr_key key = {1, 2, 3, 4};
+    struct crew crew = {
+        .patience = way < 3 ? &ways[way] : NULL,
+        .size = size,
+        .rounds = rounds,
+        .start = start,
+        .seed = crew_seed() + 1000 * ++runs,
+        .ledger = crew_memory(sizeof(*crew.ledger)),
+    };
+    crew_folder_make(crew.folder, sizeof(crew.folder));
+    assert_int_equal(myr_segment_join(crew.folder, 2 << 20, &crew.segment, NULL), MYR_OK);
+    crew.record = myr_record_join(crew.segment, &key, 1, bytes, 0, NULL);
+    assert_non_null(crew.record);
+    for (uint32_t r = 0; r < size; ++r) {
+        crew.ledger->of[r].round = start;
+    }
+    /* The memory says that all rounds so far are over. */
+    struct myr_slot *lines = (struct myr_slot *)crew.record->slots;
+    for (size_t l = 0; l < bytes / sizeof(*lines); ++l) {
+        lines[l].round = lines[l].note = start;
+    }
+    if (!crew_run(size, fn, &crew)) {
+        fail_msg("%u members, way %d, from round %u", size, way, start + 1);
+    }
+    myr_record_leave(crew.segment, crew.record);
+    myr_segment_leave(crew.segment);
+    crew_memory_free(crew.ledger, sizeof(*crew.ledger));
+    crew_folder_remove(crew.folder);
+}
+
+static void run_all(crew_fn fn, uint32_t rounds, uint32_t start, size_t (*bytes)(uint32_t))
+{
+    for (int way = 0; way < WAYS; ++way) {
+        for (uint32_t size = 1; size <= MOST; size += 1 + size / 3) { /* 1, 2, 3, 5, 7 */
+            run(fn, way, size, rounds, start, bytes(size));
+        }
+    }
+}
+
+static void exchanges(void **state)
+{
+    (void)state;
+    run_all(exchange, 300, 0, myr_exchange_bytes);
+    run_all(exchange, 60, UINT32_MAX - 30, myr_exchange_bytes);
+    run_all(exchange, 60, INT32_MAX - 30, myr_exchange_bytes);
+}
+
+static void rings(void **state)
+{
+    (void)state;
+    run_all(ring_goes_round, 200, 0, myr_ring_bytes);
+    run_all(ring_goes_round, 100, UINT32_MAX - 50, myr_ring_bytes);
+    run_all(writer_runs_ahead, 300, 0, myr_ring_bytes);
+    run_all(writer_runs_ahead, 100, INT32_MAX - 50, myr_ring_bytes);
+}
+
+static void pieces_beside_the_slots(void **state)
+{
+    (void)state;
+    run_all(pieces, 80, 0, myr_ring_bytes);
+}
+
+/* Rings of one process, on a segment with room for few pieces in its first half. */
+static void no_room_for_pieces(void **state)
+{
+    (void)state;
+    enum { RINGS = 12 };
+    struct crew crew = {.patience = NULL};
+    struct myr_waiter waiter;
+    struct myr_ring ring[RINGS];
+    assert_int_equal(myr_segment_join(NULL, 4 << 20, &crew.segment, NULL), MYR_OK);
+    make_waiter(&crew, 0, &waiter);
+    uint32_t at_first = 0;
+    for (int again = 0; again < 3; ++again) {
+        uint32_t have = 0;
+        for (uint32_t r = 0; r < RINGS; ++r) {
+            const struct myr_key key = {1, 2, 3, r};
+            struct myr_record *record = /* there is always room for this */
+                myr_record_join(crew.segment, &key, 1, myr_ring_bytes(1), 0, NULL);
+            assert_non_null(record);
+            myr_ring_init(&ring[r], record, &waiter, 1, 0);
+            const size_t alone = myr_ring_taken(&ring[r]);
+            const bool got = myr_ring_get_pieces(&ring[r], crew.segment);
+            assert_int_equal(got, myr_ring_get_pieces(&ring[r], crew.segment));
+            assert_int_equal(got, NULL != ring[r].pieces);
+            assert_int_equal(got, myr_ring_taken(&ring[r]) > alone);
+            have += got;
+        }
+        assert_in_range(have, 1, RINGS - 1);
+        at_first = 0 == again ? have : at_first;
+        assert_int_equal(have, at_first); /* what was given back is there again */
+        for (uint32_t r = 0; r < RINGS; ++r) {
+            myr_ring_leave(&ring[r], crew.segment);
+        }
+    }
+    myr_segment_leave(crew.segment);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(exchanges),
+        cmocka_unit_test(rings),
+        cmocka_unit_test(pieces_beside_the_slots),
+        cmocka_unit_test(no_room_for_pieces),
+    };
+    crew_watchdog();
+    (void)crew_seed();
+    return cmocka_run_group_tests_name("exchanges and rings", tests, NULL, NULL);
+}
