@@ -236,7 +236,6 @@ TESTS += $(search_tests)
 EXTRA_DIST += tests/fuzz/fuzz.h tests/fuzz/daemon.h tests/fuzz/daemon.c tests/fuzz/json.dict \
     tests/fuzz/wire_steps.h tests/fuzz/collective_fuzz.c tests/fuzz/corpus/collective.txt \
     tests/fuzz/bcast_fuzz.c tests/fuzz/corpus/bcast.txt \
-    tests/fuzz/barrier_fuzz.c tests/fuzz/corpus/barrier.txt \
     tests/fuzz/messages_fuzz.c tests/fuzz/corpus/messages.txt \
     tests/fuzz/tagged_fuzz.c tests/fuzz/corpus/tagged.txt \
     tests/fuzz/soft_server_fuzz.c tests/fuzz/corpus/soft_server.txt \

@@ -24,7 +24,7 @@ export TMPDIR=$scratch LLVM_PROFILE_FILE=$scratch/unwanted.profraw # (run() want
 flags=(-std=gnu11 -D_GNU_SOURCE -g -O1 "-fsanitize=fuzzer-no-link,address,undefined"
     -fno-sanitize-recover=undefined -fprofile-instr-generate -fcoverage-mapping
     -Wall -Wextra -Wshadow "-I$root" '-DNICBARR_VERSION="fuzzed"')
-all_targets=(collective bcast barrier messages tagged soft_server kernel_server hello cache report)
+all_targets=(collective bcast messages tagged soft_server kernel_server hello cache report)
 
 # What a fuzzer consists of besides its own file and the library, how long its inputs are (bytes),
 # options of the linker and of the fuzzer, and which files it is to reach. So many of their regions
@@ -41,9 +41,6 @@ use() { # TARGET
             reached=(firmware/engine.c firmware/collective.c firmware/wire.c) ;;
         bcast)
             longest=400 least=95 reached=(firmware/{bcast,collective_bcast}.c) ;;
-        barrier)
-            longest=300 least=75 parts=("${wire[@]}" tests/unit/wire_group.c) # (no data)
-            reached=(firmware/engine.c firmware/collective.c) ;;
         messages)
             longest=500 least=95 parts=("${wire[@]}")
             reached=(firmware/{port,connection,sdma,send,recv,rdma}.c) ;;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Steps that go to the test double of the wire itself (tests/unit/wire_double.h). They are the same
- * for barrier_fuzz.c and messages_fuzz.c, which call them with the argument of a step.
+ * Steps that go to the test double of the wire itself (tests/unit/wire_double.h). messages_fuzz.c
+ * calls them with the argument of a step.
  */
 #ifndef TESTS_FUZZ_WIRE_STEPS_H
 #define TESTS_FUZZ_WIRE_STEPS_H

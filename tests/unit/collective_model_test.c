@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Barriers of NICs over a bad wire, drawn at random: schedules, sizes, faults of the wire, when
- * hosts come, open their groups and close them, how many barriers a host has begun at a time.
+ * hosts come, open their groups and close them, how many barriers a host has begun at a time. If
+ * this fails, some job hangs, fails, or goes on too early where its network loses packets.
  *
  * Invariants, looked at after every event: no group is done with an epoch on any node before every
- * node has started it; nothing goes back; whoever gets further is woken; nothing that honest NICs
- * say is implausible, nothing damaged is believed. And in the end: all are done, within a bound on
- * the virtual time; the NICs know of no group any more; closed groups' memory was left alone.
+ * node has started it; nothing goes back; whoever gets further is woken; who waits knows for whom,
+ * and has a deadline; nothing that honest NICs say is implausible, nothing damaged is believed. And
+ * in the end: all are done, within a bound on the virtual time; the NICs know of no group any more;
+ * closed groups' memory was left alone.
  *
  * Some groups carry data, of another length in each epoch. Whoever is done with an epoch finds all
  * blocks of it, until he begins the next one. When a host leaves, its group says farewell; when
@@ -326,6 +328,20 @@ static void host_give_up(struct wire_nic *nic, void *context)
 
 /* ---- the invariants ---- */
 
+/* Who waits knows for whom, and asks in time. */
+static void check_awaited(struct trial *trial, const struct host *host)
+{
+    struct mcp_group *group = host->group;
+    struct mcp_missing missing;
+    uint32_t cursor = 0, count = 0;
+    while (mcp_group_awaits(group, &cursor, &missing)) {
+        TRIAL_CHECK(trial, missing.node < host->team->group.size && ++count <= group->nwaits);
+    }
+    TRIAL_CHECK(trial, (0 != count) == mcp_group_waits_now(group));
+    TRIAL_CHECK(trial, 0 == count || (0 != group->patience.ends_ns && 0 != group->active &&
+                                      mcp_deadline_ns(host->nic->mcp) <= group->patience.ends_ns));
+}
+
 static void check_host(struct trial *trial, struct host *host)
 {
     const uint32_t done = wire_group_done(host->group) - host->team->first;
@@ -355,6 +371,7 @@ static void check_nic(struct trial *trial, const struct wire_nic *nic)
         struct host *host = trial->host_on[nic->number][t];
         if (NULL != host && OPEN == host->state) {
             check_host(trial, host);
+            check_awaited(trial, host);
         }
     }
 }
