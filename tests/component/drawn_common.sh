@@ -3,19 +3,19 @@
 # sourced after common.sh, and `seed` is set.
 # shellcheck shell=bash disable=SC2154
 
-# played_by NAME: "${NAME[@]}" plays $scratch/NAME.program.
-played_by() {
+# program_of NAME: "${NAME[@]}" plays $scratch/NAME.program.
+program_of() {
     local -n words=$1
     words=("$builddir/tests/programs/player" --board "${MACHINES_LEDGER:-$scratch/board}" --program "$scratch/$1.program")
 }
 # written NAME: it is what comes from standard input.
 written() {
-    played_by "$1"
+    program_of "$1"
     cat > "$scratch/$1.program"
 }
 # drawn NAME OPTION...: it is a random one.
 drawn() {
-    played_by "$1"
+    program_of "$1"
     "$srcdir/tests/programs/run.sh" draw "$scratch/$1.program" "$seed" "${@:2}" || exit
 }
 # drawn_barriers NAME LENGTH [OPTION...]: of barriers, on communicators of all shapes that come and go
