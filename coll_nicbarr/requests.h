@@ -68,7 +68,8 @@ struct nicbarr_request {
             struct nicbarr_carrier *carrier;
             struct nicbarr_handed handed;
             void *buffer, *packed; /* of a type with gaps: memory without; else NULL */
-            int count, root;
+            nicbarr_count_t count;
+            int root;
             ompi_datatype_t *type;
         } bcast;
         struct {

@@ -99,6 +99,9 @@ static inline bool nicbarr_may_take_rooted(void)
     return 4 == OMPI_MAJOR_VERSION;
 }
 
+/* What the functions of coll count elements in. */
+typedef int nicbarr_count_t;
+
 /* The error of a collective that a process has not come to: where MPI has a word for it (5.0). */
 #ifdef MPI_ERR_PROC_FAILED
 #define NICBARR_PROC_FAILED MPI_ERR_PROC_FAILED

@@ -14,8 +14,8 @@
 #include "coll_nicbarr/requests.h"
 
 static __attribute__((noinline)) int reduce_users(struct nicbarr_reducer *reducer, const void *from,
-                                                  void *to, int count, ompi_datatype_t *type,
-                                                  ompi_op_t *op, int root)
+                                                  void *to, nicbarr_count_t count,
+                                                  ompi_datatype_t *type, ompi_op_t *op, int root)
 {
     struct nicbarr_user_op user;
     int rc = nicbarr_user_op_open(&user, &reducer->exchange, to, count, type, op, root, NULL);
@@ -28,8 +28,8 @@ static __attribute__((noinline)) int reduce_users(struct nicbarr_reducer *reduce
     return rc;
 }
 
-static inline int reduce_now(struct nicbarr_reducer *reducer, const void *from, void *to, int count,
-                             ompi_datatype_t *type, ompi_op_t *op, int root)
+static inline int reduce_now(struct nicbarr_reducer *reducer, const void *from, void *to,
+                             nicbarr_count_t count, ompi_datatype_t *type, ompi_op_t *op, int root)
 {
     struct nicbarr_reduction reduction;
     if (nicbarr_is_users(op)) {
@@ -42,8 +42,8 @@ static inline int reduce_now(struct nicbarr_reducer *reducer, const void *from, 
     return OMPI_SUCCESS;
 }
 
-MYR_HOT int nicbarr_allreduce(const void *from, void *to, int count, ompi_datatype_t *type,
-                              ompi_op_t *op, ompi_communicator_t *comm,
+MYR_HOT int nicbarr_allreduce(const void *from, void *to, nicbarr_count_t count,
+                              ompi_datatype_t *type, ompi_op_t *op, ompi_communicator_t *comm,
                               mca_coll_base_module_t *base)
 {
     mca_coll_nicbarr_module_t *module = (mca_coll_nicbarr_module_t *)base;
@@ -57,7 +57,7 @@ MYR_HOT int nicbarr_allreduce(const void *from, void *to, int count, ompi_dataty
     return reduce_now(&module->reducer, from, to, count, type, op, NICBARR_NO_ROOT);
 }
 
-MYR_HOT int nicbarr_reduce(const void *from, void *to, int count, ompi_datatype_t *type,
+MYR_HOT int nicbarr_reduce(const void *from, void *to, nicbarr_count_t count, ompi_datatype_t *type,
                            ompi_op_t *op, int root, ompi_communicator_t *comm,
                            mca_coll_base_module_t *base)
 {
@@ -118,7 +118,7 @@ static void drop_users(nicbarr_request_t *request)
 static const struct nicbarr_operation reduce_by_users = {begin_users, test_users, NULL, drop_users};
 
 static int start(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm, const void *from,
-                 void *to, int count, ompi_datatype_t *type, ompi_op_t *op, int root,
+                 void *to, nicbarr_count_t count, ompi_datatype_t *type, ompi_op_t *op, int root,
                  ompi_request_t **handle)
 {
     const struct myr_exchange *x = &module->nonblocking.reducer.exchange;
@@ -145,8 +145,8 @@ static int start(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm, c
     return rc;
 }
 
-int nicbarr_iallreduce(const void *from, void *to, int count, ompi_datatype_t *type, ompi_op_t *op,
-                       ompi_communicator_t *comm, ompi_request_t **handle,
+int nicbarr_iallreduce(const void *from, void *to, nicbarr_count_t count, ompi_datatype_t *type,
+                       ompi_op_t *op, ompi_communicator_t *comm, ompi_request_t **handle,
                        mca_coll_base_module_t *base)
 {
     mca_coll_nicbarr_module_t *module = (mca_coll_nicbarr_module_t *)base;
@@ -158,8 +158,8 @@ int nicbarr_iallreduce(const void *from, void *to, int count, ompi_datatype_t *t
     return start(module, comm, from, to, count, type, op, NICBARR_NO_ROOT, handle);
 }
 
-int nicbarr_ireduce(const void *from, void *to, int count, ompi_datatype_t *type, ompi_op_t *op,
-                    int root, ompi_communicator_t *comm, ompi_request_t **handle,
+int nicbarr_ireduce(const void *from, void *to, nicbarr_count_t count, ompi_datatype_t *type,
+                    ompi_op_t *op, int root, ompi_communicator_t *comm, ompi_request_t **handle,
                     mca_coll_base_module_t *base)
 {
     mca_coll_nicbarr_module_t *module = (mca_coll_nicbarr_module_t *)base;
@@ -216,7 +216,7 @@ static int make_persistent(mca_coll_nicbarr_module_t *module, ompi_communicator_
     return rc;
 }
 
-int nicbarr_allreduce_init(const void *from, void *to, int count, ompi_datatype_t *type,
+int nicbarr_allreduce_init(const void *from, void *to, nicbarr_count_t count, ompi_datatype_t *type,
                            ompi_op_t *op, ompi_communicator_t *comm, MPI_Info info,
                            ompi_request_t **handle, mca_coll_base_module_t *base)
 {
@@ -231,9 +231,9 @@ int nicbarr_allreduce_init(const void *from, void *to, int count, ompi_datatype_
     return make_persistent(module, comm, &what, handle);
 }
 
-int nicbarr_reduce_init(const void *from, void *to, int count, ompi_datatype_t *type, ompi_op_t *op,
-                        int root, ompi_communicator_t *comm, MPI_Info info, ompi_request_t **handle,
-                        mca_coll_base_module_t *base)
+int nicbarr_reduce_init(const void *from, void *to, nicbarr_count_t count, ompi_datatype_t *type,
+                        ompi_op_t *op, int root, ompi_communicator_t *comm, MPI_Info info,
+                        ompi_request_t **handle, mca_coll_base_module_t *base)
 {
     mca_coll_nicbarr_module_t *module = (mca_coll_nicbarr_module_t *)base;
     struct nicbarr_persistent what = {

@@ -24,7 +24,8 @@
 enum { USERS_RANKS = 32 /* for a function of the program's */ };
 
 /* The bytes of a vector that can be carried; 0: it cannot. */
-static size_t carriable(int count, ompi_datatype_t *type, ompi_op_t *op, ompi_communicator_t *comm)
+static size_t carriable(nicbarr_count_t count, ompi_datatype_t *type, ompi_op_t *op,
+                        ompi_communicator_t *comm)
 {
     const bool too_much =
         nicbarr_is_users(op) && (ompi_comm_size(comm) > USERS_RANKS ||
@@ -60,7 +61,7 @@ int nicbarr_carry(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
 static __attribute__((noinline)) int carry_packed(mca_coll_nicbarr_module_t *module,
                                                   ompi_communicator_t *comm,
                                                   struct nicbarr_carrier *carrier, const void *from,
-                                                  void *to, bool reads, int count,
+                                                  void *to, bool reads, nicbarr_count_t count,
                                                   ompi_datatype_t *type, ompi_op_t *op)
 {
     const size_t bytes = nicbarr_packed_bytes(count, type);
@@ -84,7 +85,7 @@ static __attribute__((noinline)) int carry_packed(mca_coll_nicbarr_module_t *mod
 
 int nicbarr_carry_reduction(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                             struct nicbarr_carrier *carrier, const void *from, void *to, bool reads,
-                            int count, ompi_datatype_t *type, ompi_op_t *op)
+                            nicbarr_count_t count, ompi_datatype_t *type, ompi_op_t *op)
 {
     struct nicbarr_carried carried;
     while (0 != myr_observe(&carrier->outstanding)) {
@@ -103,9 +104,9 @@ static struct nicbarr_carrier *carrier_of(const mca_coll_nicbarr_module_t *modul
     return nicbarr_data_carrier(module, collective, nicbarr_size_class(bytes));
 }
 
-MYR_HOT int nicbarr_allreduce_across(const void *from, void *to, int count, ompi_datatype_t *type,
-                                     ompi_op_t *op, ompi_communicator_t *comm,
-                                     mca_coll_base_module_t *base)
+MYR_HOT int nicbarr_allreduce_across(const void *from, void *to, nicbarr_count_t count,
+                                     ompi_datatype_t *type, ompi_op_t *op,
+                                     ompi_communicator_t *comm, mca_coll_base_module_t *base)
 {
     mca_coll_nicbarr_module_t *module = (mca_coll_nicbarr_module_t *)base;
     const size_t bytes = carriable(count, type, op, comm);
@@ -120,7 +121,7 @@ MYR_HOT int nicbarr_allreduce_across(const void *from, void *to, int count, ompi
                                    to, true, count, type, op);
 }
 
-int nicbarr_reduce_across(const void *from, void *to, int count, ompi_datatype_t *type,
+int nicbarr_reduce_across(const void *from, void *to, nicbarr_count_t count, ompi_datatype_t *type,
                           ompi_op_t *op, int root, ompi_communicator_t *comm,
                           mca_coll_base_module_t *base)
 {
@@ -139,7 +140,7 @@ int nicbarr_reduce_across(const void *from, void *to, int count, ompi_datatype_t
 /* ---- MPI_Iallreduce ---- */
 
 /* As `carriable`; but a request runs no function of the program. */
-static size_t carriable_later(int count, ompi_datatype_t *type, ompi_op_t *op,
+static size_t carriable_later(nicbarr_count_t count, ompi_datatype_t *type, ompi_op_t *op,
                               ompi_communicator_t *comm)
 {
     return ompi_op_is_intrinsic(op) ? carriable(count, type, op, comm) : 0;
@@ -209,9 +210,9 @@ static bool remind(nicbarr_request_t *request, bool look)
 
 static const struct nicbarr_operation across = {begin, test, remind, NULL};
 
-int nicbarr_iallreduce_across(const void *from, void *to, int count, ompi_datatype_t *type,
-                              ompi_op_t *op, ompi_communicator_t *comm, ompi_request_t **handle,
-                              mca_coll_base_module_t *base)
+int nicbarr_iallreduce_across(const void *from, void *to, nicbarr_count_t count,
+                              ompi_datatype_t *type, ompi_op_t *op, ompi_communicator_t *comm,
+                              ompi_request_t **handle, mca_coll_base_module_t *base)
 {
     mca_coll_nicbarr_module_t *module = (mca_coll_nicbarr_module_t *)base;
     const size_t bytes = carriable_later(count, type, op, comm);
@@ -246,9 +247,10 @@ static void begin_again(nicbarr_request_t *request)
 
 static const struct nicbarr_operation across_again = {begin_again, test, remind, NULL};
 
-int nicbarr_allreduce_init_across(const void *from, void *to, int count, ompi_datatype_t *type,
-                                  ompi_op_t *op, ompi_communicator_t *comm, MPI_Info info,
-                                  ompi_request_t **handle, mca_coll_base_module_t *base)
+int nicbarr_allreduce_init_across(const void *from, void *to, nicbarr_count_t count,
+                                  ompi_datatype_t *type, ompi_op_t *op, ompi_communicator_t *comm,
+                                  MPI_Info info, ompi_request_t **handle,
+                                  mca_coll_base_module_t *base)
 {
     mca_coll_nicbarr_module_t *module = (mca_coll_nicbarr_module_t *)base;
     struct nicbarr_persistent what = {

@@ -17,7 +17,7 @@
 #include "coll_nicbarr/data/stream.h"
 #include "coll_nicbarr/data/streamed.h"
 
-MYR_HOT int nicbarr_bcast(void *buffer, int count, ompi_datatype_t *type, int root,
+MYR_HOT int nicbarr_bcast(void *buffer, nicbarr_count_t count, ompi_datatype_t *type, int root,
                           ompi_communicator_t *comm, mca_coll_base_module_t *base)
 {
     mca_coll_nicbarr_module_t *module = (mca_coll_nicbarr_module_t *)base;
@@ -42,8 +42,8 @@ MYR_HOT int nicbarr_bcast(void *buffer, int count, ompi_datatype_t *type, int ro
 
 /* ---- MPI_Ibcast, MPI_Bcast_init ---- */
 
-static struct nicbarr_streamed stream_of(void *buffer, int count, ompi_datatype_t *type, int root,
-                                         ompi_communicator_t *comm)
+static struct nicbarr_streamed stream_of(void *buffer, nicbarr_count_t count, ompi_datatype_t *type,
+                                         int root, ompi_communicator_t *comm)
 {
     const struct nicbarr_side side = {buffer, count, type}, none = {NULL, 0, NULL};
     const bool is_root = root == ompi_comm_rank(comm);
@@ -51,7 +51,7 @@ static struct nicbarr_streamed stream_of(void *buffer, int count, ompi_datatype_
         .sent = is_root ? side : none, .received = is_root ? none : side, .root = is_root};
 }
 
-int nicbarr_ibcast(void *buffer, int count, ompi_datatype_t *type, int root,
+int nicbarr_ibcast(void *buffer, nicbarr_count_t count, ompi_datatype_t *type, int root,
                    ompi_communicator_t *comm, ompi_request_t **handle, mca_coll_base_module_t *base)
 {
     mca_coll_nicbarr_module_t *module = (mca_coll_nicbarr_module_t *)base;
@@ -66,7 +66,7 @@ int nicbarr_ibcast(void *buffer, int count, ompi_datatype_t *type, int root,
     return nicbarr_streamed_start(module, comm, &what, handle);
 }
 
-int nicbarr_bcast_init(void *buffer, int count, ompi_datatype_t *type, int root,
+int nicbarr_bcast_init(void *buffer, nicbarr_count_t count, ompi_datatype_t *type, int root,
                        ompi_communicator_t *comm, MPI_Info info, ompi_request_t **handle,
                        mca_coll_base_module_t *base)
 {

@@ -137,7 +137,7 @@ int nicbarr_carry_bcast(mca_coll_nicbarr_module_t *module, ompi_communicator_t *
 
 /* By way of memory without gaps. */
 static int carry_packed(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
-                        struct nicbarr_carrier *carrier, void *buffer, int count,
+                        struct nicbarr_carrier *carrier, void *buffer, nicbarr_count_t count,
                         const ompi_datatype_t *type, size_t bytes, int root)
 {
     uint8_t packed[NICBARR_EXCHANGE_MOST];
@@ -152,8 +152,8 @@ static int carry_packed(mca_coll_nicbarr_module_t *module, ompi_communicator_t *
     return nicbarr_from_bytes(packed, bytes, buffer, count, type);
 }
 
-MYR_HOT int nicbarr_bcast_across(void *buffer, int count, ompi_datatype_t *type, int root,
-                                 ompi_communicator_t *comm, mca_coll_base_module_t *base)
+MYR_HOT int nicbarr_bcast_across(void *buffer, nicbarr_count_t count, ompi_datatype_t *type,
+                                 int root, ompi_communicator_t *comm, mca_coll_base_module_t *base)
 {
     mca_coll_nicbarr_module_t *module = (mca_coll_nicbarr_module_t *)base;
     size_t bytes = nicbarr_packed_bytes(count, type);
@@ -178,7 +178,7 @@ static void begin_request(nicbarr_request_t *request)
     struct nicbarr_handed *handed = &request->of.bcast.handed;
     const ompi_datatype_t *type = request->of.bcast.type;
     void *buffer = request->of.bcast.buffer, *packed = request->of.bcast.packed;
-    const int count = request->of.bcast.count;
+    const nicbarr_count_t count = request->of.bcast.count;
     const size_t bytes = nicbarr_packed_bytes(count, type);
     nicbarr_handed_begin(request->module, request->super.req_mpi_object.comm, carrier, handed,
                          NULL != packed ? packed : buffer, bytes, request->of.bcast.root);
@@ -243,7 +243,7 @@ static const struct nicbarr_operation across = {begin_request, test, remind, dro
 
 /* What it is to carry, and by what. */
 static void fill_in(nicbarr_request_t *request, struct nicbarr_carrier *carrier, void *buffer,
-                    int count, ompi_datatype_t *type, int root)
+                    nicbarr_count_t count, ompi_datatype_t *type, int root)
 {
     const bool dense = nicbarr_is_dense(type);
     void *packed = dense ? NULL : malloc(nicbarr_packed_bytes(count, type));
@@ -259,7 +259,7 @@ static void fill_in(nicbarr_request_t *request, struct nicbarr_carrier *carrier,
     request->of.bcast.root = root;
 }
 
-int nicbarr_ibcast_across(void *buffer, int count, ompi_datatype_t *type, int root,
+int nicbarr_ibcast_across(void *buffer, nicbarr_count_t count, ompi_datatype_t *type, int root,
                           ompi_communicator_t *comm, ompi_request_t **handle,
                           mca_coll_base_module_t *base)
 {
@@ -283,7 +283,7 @@ int nicbarr_ibcast_across(void *buffer, int count, ompi_datatype_t *type, int ro
 
 /* ---- MPI_Bcast_init ---- */
 
-int nicbarr_bcast_init_across(void *buffer, int count, ompi_datatype_t *type, int root,
+int nicbarr_bcast_init_across(void *buffer, nicbarr_count_t count, ompi_datatype_t *type, int root,
                               ompi_communicator_t *comm, MPI_Info info, ompi_request_t **handle,
                               mca_coll_base_module_t *base)
 {

@@ -144,8 +144,9 @@ static void build(void *context, uint32_t epoch, uint8_t *block)
 /* ---- one under way ---- */
 
 void nicbarr_carrier_begin(struct nicbarr_carrier *carrier, struct nicbarr_carried *carried,
-                           const void *from, void *to, bool reads, int count, ompi_datatype_t *type,
-                           ompi_op_t *op, const struct nicbarr_operands *gaps)
+                           const void *from, void *to, bool reads, nicbarr_count_t count,
+                           ompi_datatype_t *type, ompi_op_t *op,
+                           const struct nicbarr_operands *gaps)
 {
     ptrdiff_t lower, extent;
     (void)ompi_datatype_get_extent(type, &lower, &extent);

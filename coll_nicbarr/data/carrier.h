@@ -92,8 +92,9 @@ void nicbarr_carrier_close(struct nicbarr_carrier *carrier);
  * NICBARR_ELEMENT_MOST bytes, which always have room in an epoch. `gaps`: `from` and `to` are
  * packed, and this has room for so many elements; NULL: the type is contiguous. */
 void nicbarr_carrier_begin(struct nicbarr_carrier *carrier, struct nicbarr_carried *carried,
-                           const void *from, void *to, bool reads, int count, ompi_datatype_t *type,
-                           ompi_op_t *op, const struct nicbarr_operands *gaps);
+                           const void *from, void *to, bool reads, nicbarr_count_t count,
+                           ompi_datatype_t *type, ompi_op_t *op,
+                           const struct nicbarr_operands *gaps);
 
 /* The same for a gathering: `bytes` > 0 of each rank come to `to`, side by side. */
 void nicbarr_carrier_begin_gathering(struct nicbarr_carrier *carrier,

@@ -153,7 +153,7 @@ int nicbarr_carry_gathering(mca_coll_nicbarr_module_t *module, ompi_communicator
  * MPI's. */
 int nicbarr_carry_reduction(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                             struct nicbarr_carrier *carrier, const void *from, void *to, bool reads,
-                            int count, ompi_datatype_t *type, ompi_op_t *op);
+                            nicbarr_count_t count, ompi_datatype_t *type, ompi_op_t *op);
 
 /* Broadcast so many bytes by this carrier; `*bytes` becomes how many the root has sent. Returns an
  * error of MPI's. */
@@ -179,77 +179,84 @@ uint32_t nicbarr_bcast_unit(uint32_t bytes);
 
 /* ---- what MPI calls ---- */
 
-int nicbarr_bcast_across(void *buffer, int count, ompi_datatype_t *type, int root,
+int nicbarr_bcast_across(void *buffer, nicbarr_count_t count, ompi_datatype_t *type, int root,
                          ompi_communicator_t *comm, mca_coll_base_module_t *module);
-int nicbarr_ibcast_across(void *buffer, int count, ompi_datatype_t *type, int root,
+int nicbarr_ibcast_across(void *buffer, nicbarr_count_t count, ompi_datatype_t *type, int root,
                           ompi_communicator_t *comm, ompi_request_t **request,
                           mca_coll_base_module_t *module);
-int nicbarr_allreduce_across(const void *from, void *to, int count, ompi_datatype_t *type,
-                             ompi_op_t *op, ompi_communicator_t *comm,
+int nicbarr_allreduce_across(const void *from, void *to, nicbarr_count_t count,
+                             ompi_datatype_t *type, ompi_op_t *op, ompi_communicator_t *comm,
                              mca_coll_base_module_t *module);
-int nicbarr_reduce_across(const void *from, void *to, int count, ompi_datatype_t *type,
+int nicbarr_reduce_across(const void *from, void *to, nicbarr_count_t count, ompi_datatype_t *type,
                           ompi_op_t *op, int root, ompi_communicator_t *comm,
                           mca_coll_base_module_t *module);
-int nicbarr_iallreduce_across(const void *from, void *to, int count, ompi_datatype_t *type,
-                              ompi_op_t *op, ompi_communicator_t *comm, ompi_request_t **request,
-                              mca_coll_base_module_t *module);
+int nicbarr_iallreduce_across(const void *from, void *to, nicbarr_count_t count,
+                              ompi_datatype_t *type, ompi_op_t *op, ompi_communicator_t *comm,
+                              ompi_request_t **request, mca_coll_base_module_t *module);
 
-int nicbarr_allreduce(const void *from, void *to, int count, ompi_datatype_t *type, ompi_op_t *op,
-                      ompi_communicator_t *comm, mca_coll_base_module_t *module);
-int nicbarr_iallreduce(const void *from, void *to, int count, ompi_datatype_t *type, ompi_op_t *op,
-                       ompi_communicator_t *comm, ompi_request_t **request,
+int nicbarr_allreduce(const void *from, void *to, nicbarr_count_t count, ompi_datatype_t *type,
+                      ompi_op_t *op, ompi_communicator_t *comm, mca_coll_base_module_t *module);
+int nicbarr_iallreduce(const void *from, void *to, nicbarr_count_t count, ompi_datatype_t *type,
+                       ompi_op_t *op, ompi_communicator_t *comm, ompi_request_t **request,
                        mca_coll_base_module_t *module);
-int nicbarr_reduce(const void *from, void *to, int count, ompi_datatype_t *type, ompi_op_t *op,
-                   int root, ompi_communicator_t *comm, mca_coll_base_module_t *module);
-int nicbarr_ireduce(const void *from, void *to, int count, ompi_datatype_t *type, ompi_op_t *op,
-                    int root, ompi_communicator_t *comm, ompi_request_t **request,
+int nicbarr_reduce(const void *from, void *to, nicbarr_count_t count, ompi_datatype_t *type,
+                   ompi_op_t *op, int root, ompi_communicator_t *comm,
+                   mca_coll_base_module_t *module);
+int nicbarr_ireduce(const void *from, void *to, nicbarr_count_t count, ompi_datatype_t *type,
+                    ompi_op_t *op, int root, ompi_communicator_t *comm, ompi_request_t **request,
                     mca_coll_base_module_t *module);
-int nicbarr_allreduce_init(const void *from, void *to, int count, ompi_datatype_t *type,
+int nicbarr_allreduce_init(const void *from, void *to, nicbarr_count_t count, ompi_datatype_t *type,
                            ompi_op_t *op, ompi_communicator_t *comm, MPI_Info info,
                            ompi_request_t **request, mca_coll_base_module_t *module);
-int nicbarr_allreduce_init_across(const void *from, void *to, int count, ompi_datatype_t *type,
-                                  ompi_op_t *op, ompi_communicator_t *comm, MPI_Info info,
-                                  ompi_request_t **request, mca_coll_base_module_t *module);
-int nicbarr_reduce_init(const void *from, void *to, int count, ompi_datatype_t *type, ompi_op_t *op,
-                        int root, ompi_communicator_t *comm, MPI_Info info,
+int nicbarr_allreduce_init_across(const void *from, void *to, nicbarr_count_t count,
+                                  ompi_datatype_t *type, ompi_op_t *op, ompi_communicator_t *comm,
+                                  MPI_Info info, ompi_request_t **request,
+                                  mca_coll_base_module_t *module);
+int nicbarr_reduce_init(const void *from, void *to, nicbarr_count_t count, ompi_datatype_t *type,
+                        ompi_op_t *op, int root, ompi_communicator_t *comm, MPI_Info info,
                         ompi_request_t **request, mca_coll_base_module_t *module);
-int nicbarr_bcast_init(void *buffer, int count, ompi_datatype_t *type, int root,
+int nicbarr_bcast_init(void *buffer, nicbarr_count_t count, ompi_datatype_t *type, int root,
                        ompi_communicator_t *comm, MPI_Info info, ompi_request_t **request,
                        mca_coll_base_module_t *module);
-int nicbarr_ibcast(void *buffer, int count, ompi_datatype_t *type, int root,
+int nicbarr_ibcast(void *buffer, nicbarr_count_t count, ompi_datatype_t *type, int root,
                    ompi_communicator_t *comm, ompi_request_t **request,
                    mca_coll_base_module_t *module);
-int nicbarr_bcast_init_across(void *buffer, int count, ompi_datatype_t *type, int root,
+int nicbarr_bcast_init_across(void *buffer, nicbarr_count_t count, ompi_datatype_t *type, int root,
                               ompi_communicator_t *comm, MPI_Info info, ompi_request_t **request,
                               mca_coll_base_module_t *module);
-int nicbarr_bcast(void *buffer, int count, ompi_datatype_t *type, int root,
+int nicbarr_bcast(void *buffer, nicbarr_count_t count, ompi_datatype_t *type, int root,
                   ompi_communicator_t *comm, mca_coll_base_module_t *module);
-int nicbarr_allgather(const void *from, int from_count, ompi_datatype_t *from_type, void *to,
-                      int to_count, ompi_datatype_t *to_type, ompi_communicator_t *comm,
-                      mca_coll_base_module_t *module);
-int nicbarr_iallgather(const void *from, int from_count, ompi_datatype_t *from_type, void *to,
-                       int to_count, ompi_datatype_t *to_type, ompi_communicator_t *comm,
-                       ompi_request_t **request, mca_coll_base_module_t *module);
-int nicbarr_gather(const void *from, int from_count, ompi_datatype_t *from_type, void *to,
-                   int to_count, ompi_datatype_t *to_type, int root, ompi_communicator_t *comm,
-                   mca_coll_base_module_t *module);
-int nicbarr_scatter(const void *from, int from_count, ompi_datatype_t *from_type, void *to,
-                    int to_count, ompi_datatype_t *to_type, int root, ompi_communicator_t *comm,
+int nicbarr_allgather(const void *from, nicbarr_count_t from_count, ompi_datatype_t *from_type,
+                      void *to, nicbarr_count_t to_count, ompi_datatype_t *to_type,
+                      ompi_communicator_t *comm, mca_coll_base_module_t *module);
+int nicbarr_iallgather(const void *from, nicbarr_count_t from_count, ompi_datatype_t *from_type,
+                       void *to, nicbarr_count_t to_count, ompi_datatype_t *to_type,
+                       ompi_communicator_t *comm, ompi_request_t **request,
+                       mca_coll_base_module_t *module);
+int nicbarr_gather(const void *from, nicbarr_count_t from_count, ompi_datatype_t *from_type,
+                   void *to, nicbarr_count_t to_count, ompi_datatype_t *to_type, int root,
+                   ompi_communicator_t *comm, mca_coll_base_module_t *module);
+int nicbarr_scatter(const void *from, nicbarr_count_t from_count, ompi_datatype_t *from_type,
+                    void *to, nicbarr_count_t to_count, ompi_datatype_t *to_type, int root,
+                    ompi_communicator_t *comm, mca_coll_base_module_t *module);
+int nicbarr_igather(const void *from, nicbarr_count_t from_count, ompi_datatype_t *from_type,
+                    void *to, nicbarr_count_t to_count, ompi_datatype_t *to_type, int root,
+                    ompi_communicator_t *comm, ompi_request_t **request,
                     mca_coll_base_module_t *module);
-int nicbarr_igather(const void *from, int from_count, ompi_datatype_t *from_type, void *to,
-                    int to_count, ompi_datatype_t *to_type, int root, ompi_communicator_t *comm,
-                    ompi_request_t **request, mca_coll_base_module_t *module);
-int nicbarr_iscatter(const void *from, int from_count, ompi_datatype_t *from_type, void *to,
-                     int to_count, ompi_datatype_t *to_type, int root, ompi_communicator_t *comm,
-                     ompi_request_t **request, mca_coll_base_module_t *module);
-int nicbarr_allgather_init(const void *from, int from_count, ompi_datatype_t *from_type, void *to,
-                           int to_count, ompi_datatype_t *to_type, ompi_communicator_t *comm,
-                           MPI_Info info, ompi_request_t **request, mca_coll_base_module_t *module);
-int nicbarr_gather_init(const void *from, int from_count, ompi_datatype_t *from_type, void *to,
-                        int to_count, ompi_datatype_t *to_type, int root, ompi_communicator_t *comm,
-                        MPI_Info info, ompi_request_t **request, mca_coll_base_module_t *module);
-int nicbarr_scatter_init(const void *from, int from_count, ompi_datatype_t *from_type, void *to,
-                         int to_count, ompi_datatype_t *to_type, int root,
+int nicbarr_iscatter(const void *from, nicbarr_count_t from_count, ompi_datatype_t *from_type,
+                     void *to, nicbarr_count_t to_count, ompi_datatype_t *to_type, int root,
+                     ompi_communicator_t *comm, ompi_request_t **request,
+                     mca_coll_base_module_t *module);
+int nicbarr_allgather_init(const void *from, nicbarr_count_t from_count, ompi_datatype_t *from_type,
+                           void *to, nicbarr_count_t to_count, ompi_datatype_t *to_type,
+                           ompi_communicator_t *comm, MPI_Info info, ompi_request_t **request,
+                           mca_coll_base_module_t *module);
+int nicbarr_gather_init(const void *from, nicbarr_count_t from_count, ompi_datatype_t *from_type,
+                        void *to, nicbarr_count_t to_count, ompi_datatype_t *to_type, int root,
+                        ompi_communicator_t *comm, MPI_Info info, ompi_request_t **request,
+                        mca_coll_base_module_t *module);
+int nicbarr_scatter_init(const void *from, nicbarr_count_t from_count, ompi_datatype_t *from_type,
+                         void *to, nicbarr_count_t to_count, ompi_datatype_t *to_type, int root,
                          ompi_communicator_t *comm, MPI_Info info, ompi_request_t **request,
                          mca_coll_base_module_t *module);
 

@@ -81,16 +81,18 @@ static int gather(const struct gathering *g, const struct nicbarr_side *from,
 }
 
 /* What this process contributes. */
-static inline struct nicbarr_side own_of(const void *from, int count, ompi_datatype_t *type,
-                                         const struct nicbarr_side *all, ompi_communicator_t *comm)
+static inline struct nicbarr_side own_of(const void *from, nicbarr_count_t count,
+                                         ompi_datatype_t *type, const struct nicbarr_side *all,
+                                         ompi_communicator_t *comm)
 {
     return MPI_IN_PLACE == from ? nicbarr_block_of(all, (uint32_t)ompi_comm_rank(comm))
                                 : (struct nicbarr_side){(void *)from, count, type};
 }
 
-MYR_HOT int nicbarr_allgather(const void *from, int from_count, ompi_datatype_t *from_type,
-                              void *to, int to_count, ompi_datatype_t *to_type,
-                              ompi_communicator_t *comm, mca_coll_base_module_t *base)
+MYR_HOT int nicbarr_allgather(const void *from, nicbarr_count_t from_count,
+                              ompi_datatype_t *from_type, void *to, nicbarr_count_t to_count,
+                              ompi_datatype_t *to_type, ompi_communicator_t *comm,
+                              mca_coll_base_module_t *base)
 {
     mca_coll_nicbarr_module_t *module = (mca_coll_nicbarr_module_t *)base;
     const size_t block = nicbarr_packed_bytes(to_count, to_type);
@@ -107,8 +109,8 @@ MYR_HOT int nicbarr_allgather(const void *from, int from_count, ompi_datatype_t 
     return gather(&(struct gathering){module, comm, NICBARR_ALLGATHER, true, block}, &own, &all);
 }
 
-MYR_HOT int nicbarr_gather(const void *from, int from_count, ompi_datatype_t *from_type, void *to,
-                           int to_count, ompi_datatype_t *to_type, int root,
+MYR_HOT int nicbarr_gather(const void *from, nicbarr_count_t from_count, ompi_datatype_t *from_type,
+                           void *to, nicbarr_count_t to_count, ompi_datatype_t *to_type, int root,
                            ompi_communicator_t *comm, mca_coll_base_module_t *base)
 {
     mca_coll_nicbarr_module_t *module = (mca_coll_nicbarr_module_t *)base;
@@ -178,9 +180,9 @@ struct given {
 };
 
 /* `gets`: the blocks come to this process, too. Only then the other side counts. */
-static struct given given_of(const void *from, int from_count, ompi_datatype_t *from_type, void *to,
-                             int to_count, ompi_datatype_t *to_type, bool gets,
-                             ompi_communicator_t *comm)
+static struct given given_of(const void *from, nicbarr_count_t from_count,
+                             ompi_datatype_t *from_type, void *to, nicbarr_count_t to_count,
+                             ompi_datatype_t *to_type, bool gets, ompi_communicator_t *comm)
 {
     const struct nicbarr_side all = {to, to_count, to_type}, none = {NULL, 0, NULL};
     const size_t block = gets ? nicbarr_packed_bytes(to_count, to_type)
@@ -227,9 +229,10 @@ static int make(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                                     fill_in, given, handle);
 }
 
-int nicbarr_iallgather(const void *from, int from_count, ompi_datatype_t *from_type, void *to,
-                       int to_count, ompi_datatype_t *to_type, ompi_communicator_t *comm,
-                       ompi_request_t **handle, mca_coll_base_module_t *base)
+int nicbarr_iallgather(const void *from, nicbarr_count_t from_count, ompi_datatype_t *from_type,
+                       void *to, nicbarr_count_t to_count, ompi_datatype_t *to_type,
+                       ompi_communicator_t *comm, ompi_request_t **handle,
+                       mca_coll_base_module_t *base)
 {
     mca_coll_nicbarr_module_t *module = (mca_coll_nicbarr_module_t *)base;
     const struct given given =
@@ -242,9 +245,10 @@ int nicbarr_iallgather(const void *from, int from_count, ompi_datatype_t *from_t
     return start(module, comm, &given, handle);
 }
 
-int nicbarr_igather(const void *from, int from_count, ompi_datatype_t *from_type, void *to,
-                    int to_count, ompi_datatype_t *to_type, int root, ompi_communicator_t *comm,
-                    ompi_request_t **handle, mca_coll_base_module_t *base)
+int nicbarr_igather(const void *from, nicbarr_count_t from_count, ompi_datatype_t *from_type,
+                    void *to, nicbarr_count_t to_count, ompi_datatype_t *to_type, int root,
+                    ompi_communicator_t *comm, ompi_request_t **handle,
+                    mca_coll_base_module_t *base)
 {
     mca_coll_nicbarr_module_t *module = (mca_coll_nicbarr_module_t *)base;
     const struct given given = given_of(from, from_count, from_type, to, to_count, to_type,
@@ -258,9 +262,10 @@ int nicbarr_igather(const void *from, int from_count, ompi_datatype_t *from_type
     return start(module, comm, &given, handle);
 }
 
-int nicbarr_allgather_init(const void *from, int from_count, ompi_datatype_t *from_type, void *to,
-                           int to_count, ompi_datatype_t *to_type, ompi_communicator_t *comm,
-                           MPI_Info info, ompi_request_t **handle, mca_coll_base_module_t *base)
+int nicbarr_allgather_init(const void *from, nicbarr_count_t from_count, ompi_datatype_t *from_type,
+                           void *to, nicbarr_count_t to_count, ompi_datatype_t *to_type,
+                           ompi_communicator_t *comm, MPI_Info info, ompi_request_t **handle,
+                           mca_coll_base_module_t *base)
 {
     mca_coll_nicbarr_module_t *module = (mca_coll_nicbarr_module_t *)base;
     const struct given given =
@@ -272,9 +277,10 @@ int nicbarr_allgather_init(const void *from, int from_count, ompi_datatype_t *fr
                                                  comm, info, handle, module->allgather_init.module);
 }
 
-int nicbarr_gather_init(const void *from, int from_count, ompi_datatype_t *from_type, void *to,
-                        int to_count, ompi_datatype_t *to_type, int root, ompi_communicator_t *comm,
-                        MPI_Info info, ompi_request_t **handle, mca_coll_base_module_t *base)
+int nicbarr_gather_init(const void *from, nicbarr_count_t from_count, ompi_datatype_t *from_type,
+                        void *to, nicbarr_count_t to_count, ompi_datatype_t *to_type, int root,
+                        ompi_communicator_t *comm, MPI_Info info, ompi_request_t **handle,
+                        mca_coll_base_module_t *base)
 {
     mca_coll_nicbarr_module_t *module = (mca_coll_nicbarr_module_t *)base;
     const struct given given = given_of(from, from_count, from_type, to, to_count, to_type,

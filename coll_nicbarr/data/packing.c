@@ -13,7 +13,7 @@ static size_t aligned(size_t bytes)
 }
 
 /* What the vector takes in memory, and where that begins, seen from its address. */
-static size_t span(int count, const ompi_datatype_t *type, ptrdiff_t *begins)
+static size_t span(nicbarr_count_t count, const ompi_datatype_t *type, ptrdiff_t *begins)
 {
     ptrdiff_t lower, extent, true_extent;
     (void)ompi_datatype_get_extent(type, &lower, &extent);
@@ -23,7 +23,7 @@ static size_t span(int count, const ompi_datatype_t *type, ptrdiff_t *begins)
     return (size_t)(true_extent + (last < 0 ? -last : last));
 }
 
-bool nicbarr_operands_open(struct nicbarr_operands *operands, int count,
+bool nicbarr_operands_open(struct nicbarr_operands *operands, nicbarr_count_t count,
                            const ompi_datatype_t *type, size_t more)
 {
     ptrdiff_t begins;
@@ -46,8 +46,8 @@ void nicbarr_operands_close(struct nicbarr_operands *operands)
     operands->memory = NULL;
 }
 
-int nicbarr_to_bytes(const void *from, int count, const ompi_datatype_t *type, void *packed,
-                     size_t bytes)
+int nicbarr_to_bytes(const void *from, nicbarr_count_t count, const ompi_datatype_t *type,
+                     void *packed, size_t bytes)
 {
     struct iovec place = {packed, bytes};
     uint32_t places = 1;
@@ -66,7 +66,7 @@ int nicbarr_to_bytes(const void *from, int count, const ompi_datatype_t *type, v
     return rc;
 }
 
-int nicbarr_from_bytes(const void *packed, size_t bytes, void *to, int count,
+int nicbarr_from_bytes(const void *packed, size_t bytes, void *to, nicbarr_count_t count,
                        const ompi_datatype_t *type)
 {
     struct iovec place = {(void *)packed, bytes};

@@ -19,7 +19,7 @@ static inline bool nicbarr_is_dense(const ompi_datatype_t *type)
 }
 
 /* Bytes of `count` elements when they are packed. */
-static inline size_t nicbarr_packed_bytes(int count, const ompi_datatype_t *type)
+static inline size_t nicbarr_packed_bytes(nicbarr_count_t count, const ompi_datatype_t *type)
 {
     size_t size;
     (void)ompi_datatype_type_size(type, &size);
@@ -38,7 +38,8 @@ enum { NICBARR_ELEMENT_MOST = 32 /* bytes */ };
 /* The bytes of a vector that nicbarr can reduce, as it carries them; 0: it cannot. MPI's own
  * operations are for MPI's own types, whose elements it carries as they lie in memory. What the
  * program has defined takes any type, and is packed. All members see the same. */
-static inline size_t nicbarr_reducible(int count, ompi_datatype_t *type, const ompi_op_t *op)
+static inline size_t nicbarr_reducible(nicbarr_count_t count, ompi_datatype_t *type,
+                                       const ompi_op_t *op)
 {
     ptrdiff_t lower, extent;
     if (nicbarr_is_users(op)) {
@@ -61,14 +62,14 @@ struct nicbarr_operands {
 };
 
 /* False when out of memory. */
-bool nicbarr_operands_open(struct nicbarr_operands *operands, int count,
+bool nicbarr_operands_open(struct nicbarr_operands *operands, nicbarr_count_t count,
                            const ompi_datatype_t *type, size_t more);
 void nicbarr_operands_close(struct nicbarr_operands *operands);
 
 /* A side of a gathering or scattering: so many elements of a type are a block. */
 struct nicbarr_side {
     uint8_t *data;
-    int count;
+    nicbarr_count_t count;
     ompi_datatype_t *type;
 };
 
@@ -77,14 +78,14 @@ static inline struct nicbarr_side nicbarr_block_of(const struct nicbarr_side *al
 {
     ptrdiff_t lower, extent;
     (void)ompi_datatype_get_extent(all->type, &lower, &extent);
-    return (struct nicbarr_side){all->data + (ptrdiff_t)rank * all->count * extent, all->count,
-                                 all->type};
+    return (struct nicbarr_side){all->data + (ptrdiff_t)rank * (ptrdiff_t)all->count * extent,
+                                 all->count, all->type};
 }
 
 /* `count` elements from memory to so many bytes, and back. Open MPI's error. */
-int nicbarr_to_bytes(const void *from, int count, const ompi_datatype_t *type, void *packed,
-                     size_t bytes);
-int nicbarr_from_bytes(const void *packed, size_t bytes, void *to, int count,
+int nicbarr_to_bytes(const void *from, nicbarr_count_t count, const ompi_datatype_t *type,
+                     void *packed, size_t bytes);
+int nicbarr_from_bytes(const void *packed, size_t bytes, void *to, nicbarr_count_t count,
                        const ompi_datatype_t *type);
 
 /* Copy a side's elements to another one of the same signature. Open MPI's error. */

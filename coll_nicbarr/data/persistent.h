@@ -25,7 +25,8 @@ struct nicbarr_persistent {
     struct nicbarr_carrier carrier;   /* across nodes */
     const void *from;                 /* arguments of a reduction: */
     void *to;
-    int count, root;
+    nicbarr_count_t count;
+    int root;
     ompi_datatype_t *type, *to_type; /* of any; NULL: has none */
     ompi_op_t *op;                   /* the same */
     ompi_request_free_fn_t free;     /* of requests that keep nothing */

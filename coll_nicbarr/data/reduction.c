@@ -10,7 +10,7 @@ static uint32_t next_chunk(const struct nicbarr_reduction *reduction, uint32_t l
 }
 
 void nicbarr_reduction_init(struct nicbarr_reduction *reduction, const void *from, void *to,
-                            int count, ompi_datatype_t *type, ompi_op_t *op, bool reads)
+                            nicbarr_count_t count, ompi_datatype_t *type, ompi_op_t *op, bool reads)
 {
     ptrdiff_t lower, extent;
     (void)ompi_datatype_get_extent(type, &lower, &extent);

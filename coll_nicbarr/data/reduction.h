@@ -69,7 +69,8 @@ struct nicbarr_reduction {
 /* A reduction by one of MPI's operations, on one of its types; `count` > 0 elements of at most
  * MYR_SLOT_BYTES each. */
 void nicbarr_reduction_init(struct nicbarr_reduction *reduction, const void *from, void *to,
-                            int count, ompi_datatype_t *type, ompi_op_t *op, bool reads);
+                            nicbarr_count_t count, ompi_datatype_t *type, ompi_op_t *op,
+                            bool reads);
 
 /* One of so many bytes, whose rounds somebody else takes. */
 void nicbarr_reduction_init_taken(struct nicbarr_reduction *reduction, const void *from,

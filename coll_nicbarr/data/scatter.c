@@ -93,9 +93,10 @@ static int receive_across(mca_coll_nicbarr_module_t *module, ompi_communicator_t
 
 /* ---- what MPI calls ---- */
 
-MYR_HOT int nicbarr_scatter(const void *from, int from_count, ompi_datatype_t *from_type, void *to,
-                            int to_count, ompi_datatype_t *to_type, int root,
-                            ompi_communicator_t *comm, mca_coll_base_module_t *base)
+MYR_HOT int nicbarr_scatter(const void *from, nicbarr_count_t from_count,
+                            ompi_datatype_t *from_type, void *to, nicbarr_count_t to_count,
+                            ompi_datatype_t *to_type, int root, ompi_communicator_t *comm,
+                            mca_coll_base_module_t *base)
 {
     mca_coll_nicbarr_module_t *module = (mca_coll_nicbarr_module_t *)base;
     const bool is_root = root == ompi_comm_rank(comm);
@@ -130,9 +131,10 @@ MYR_HOT int nicbarr_scatter(const void *from, int from_count, ompi_datatype_t *f
 /* ---- MPI_Iscatter, MPI_Scatter_init: on one node ---- */
 
 /* What this process is given, as a stream. */
-static struct nicbarr_streamed stream_of(const void *from, int from_count,
-                                         ompi_datatype_t *from_type, void *to, int to_count,
-                                         ompi_datatype_t *to_type, bool is_root)
+static struct nicbarr_streamed stream_of(const void *from, nicbarr_count_t from_count,
+                                         ompi_datatype_t *from_type, void *to,
+                                         nicbarr_count_t to_count, ompi_datatype_t *to_type,
+                                         bool is_root)
 {
     const struct nicbarr_side sent = {(void *)from, from_count, from_type},
                               received = {to, to_count, to_type}, none = {NULL, 0, NULL};
@@ -145,9 +147,10 @@ static struct nicbarr_streamed stream_of(const void *from, int from_count,
     };
 }
 
-int nicbarr_iscatter(const void *from, int from_count, ompi_datatype_t *from_type, void *to,
-                     int to_count, ompi_datatype_t *to_type, int root, ompi_communicator_t *comm,
-                     ompi_request_t **handle, mca_coll_base_module_t *base)
+int nicbarr_iscatter(const void *from, nicbarr_count_t from_count, ompi_datatype_t *from_type,
+                     void *to, nicbarr_count_t to_count, ompi_datatype_t *to_type, int root,
+                     ompi_communicator_t *comm, ompi_request_t **handle,
+                     mca_coll_base_module_t *base)
 {
     mca_coll_nicbarr_module_t *module = (mca_coll_nicbarr_module_t *)base;
     const struct nicbarr_streamed what =
@@ -162,8 +165,8 @@ int nicbarr_iscatter(const void *from, int from_count, ompi_datatype_t *from_typ
     return nicbarr_streamed_start(module, comm, &what, handle);
 }
 
-int nicbarr_scatter_init(const void *from, int from_count, ompi_datatype_t *from_type, void *to,
-                         int to_count, ompi_datatype_t *to_type, int root,
+int nicbarr_scatter_init(const void *from, nicbarr_count_t from_count, ompi_datatype_t *from_type,
+                         void *to, nicbarr_count_t to_count, ompi_datatype_t *to_type, int root,
                          ompi_communicator_t *comm, MPI_Info info, ompi_request_t **handle,
                          mca_coll_base_module_t *base)
 {

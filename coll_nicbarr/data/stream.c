@@ -20,7 +20,7 @@ void nicbarr_rest_unpack(const struct nicbarr_rest *rest, const void *from, size
     (void)opal_convertor_unpack(rest->convertor, &place, &places, &bytes);
 }
 
-int nicbarr_stream_send_packed(struct myr_ring *ring, const void *from, int count,
+int nicbarr_stream_send_packed(struct myr_ring *ring, const void *from, nicbarr_count_t count,
                                const ompi_datatype_t *type, size_t bytes, size_t part)
 {
     uint8_t packed[NICBARR_LINES_MOST];
@@ -50,7 +50,7 @@ static int receive(struct myr_ring *ring, struct nicbarr_rest rest, bool parted,
                   : nicbarr_stream_receive(ring, rest, used);
 }
 
-int nicbarr_stream_receive_packed(struct myr_ring *ring, void *to, int count,
+int nicbarr_stream_receive_packed(struct myr_ring *ring, void *to, nicbarr_count_t count,
                                   const ompi_datatype_t *type, size_t bytes, bool parted)
 {
     uint8_t packed[NICBARR_LINES_MOST];

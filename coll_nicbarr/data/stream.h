@@ -238,10 +238,10 @@ static inline bool nicbarr_stream_receive_part_on(struct myr_ring *ring, struct 
 
 /* ---- the same by the convertor; `bytes`: of all these elements ---- */
 
-int nicbarr_stream_send_packed(struct myr_ring *ring, const void *from, int count,
+int nicbarr_stream_send_packed(struct myr_ring *ring, const void *from, nicbarr_count_t count,
                                const ompi_datatype_t *type, size_t bytes, size_t part);
 /* `parted`: this process's part alone. */
-int nicbarr_stream_receive_packed(struct myr_ring *ring, void *to, int count,
+int nicbarr_stream_receive_packed(struct myr_ring *ring, void *to, nicbarr_count_t count,
                                   const ompi_datatype_t *type, size_t bytes, bool parted);
 
 #endif

@@ -102,7 +102,7 @@ static bool finish_level(struct nicbarr_user_op *user)
 /* ---- memory ---- */
 
 int nicbarr_user_op_open(struct nicbarr_user_op *user, const struct myr_exchange *x, void *to,
-                         int count, ompi_datatype_t *type, ompi_op_t *op, int root,
+                         nicbarr_count_t count, ompi_datatype_t *type, ompi_op_t *op, int root,
                          opal_mutex_t *held)
 {
     *user = (struct nicbarr_user_op){

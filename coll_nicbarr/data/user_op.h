@@ -28,7 +28,8 @@ struct nicbarr_user_op {
     ompi_op_t *op;
     ompi_datatype_t *type;
     void *to;
-    int count, root;
+    nicbarr_count_t count;
+    int root;
     size_t bytes; /* packed */
     uint32_t processes, rank;
     uint32_t level;                   /* blocks have 1 << level ranks */
@@ -41,7 +42,7 @@ struct nicbarr_user_op {
 
 /* Get memory for one. Open MPI's error if there is none; to be closed in any case. */
 int nicbarr_user_op_open(struct nicbarr_user_op *user, const struct myr_exchange *x, void *to,
-                         int count, ompi_datatype_t *type, ompi_op_t *op, int root,
+                         nicbarr_count_t count, ompi_datatype_t *type, ompi_op_t *op, int root,
                          opal_mutex_t *held);
 void nicbarr_user_op_close(struct nicbarr_user_op *user);
 
