@@ -20,12 +20,7 @@ static int component_register(void);
 static int component_open(void);
 static int component_close(void);
 static int component_query(mca_base_module_t **module, int *priority);
-#if OMPI_MAJOR_VERSION == 4
-static mca_mtl_base_module_t *component_init(bool progress_threads, bool mpi_threads);
-#else
-static mca_mtl_base_module_t *component_init(bool progress_threads, bool mpi_threads,
-                                             bool *accelerators);
-#endif
+static mca_mtl_base_module_t *init(void);
 static int add_comm(mca_mtl_base_module_t *mtl, struct ompi_communicator_t *comm);
 static int del_comm(mca_mtl_base_module_t *mtl, struct ompi_communicator_t *comm);
 static int finalize(mca_mtl_base_module_t *mtl);
@@ -36,6 +31,8 @@ enum {
     TAG_MOST = 0x7fffffff,        /* greater ones are Open MPI's own, which are negative there */
     PIECE_BYTES = 64 * 1024,      /* of a message that the runner and its host read, 7 us */
 };
+
+NICBARR_MTL_INIT(component_init, init)
 
 mca_mtl_myr_component_t mca_mtl_myr_component = {
     .super =
@@ -253,24 +250,6 @@ static mca_mtl_base_module_t *init(void)
     opal_progress_register(progress_function());
     return &mca_mtl_myr_module;
 }
-
-#if OMPI_MAJOR_VERSION == 4
-static mca_mtl_base_module_t *component_init(bool progress_threads, bool mpi_threads)
-{
-    (void)progress_threads;
-    (void)mpi_threads;
-    return init();
-}
-#else
-static mca_mtl_base_module_t *component_init(bool progress_threads, bool mpi_threads,
-                                             bool *accelerators)
-{
-    (void)progress_threads;
-    (void)mpi_threads;
-    *accelerators = false;
-    return init();
-}
-#endif
 
 /* A communicator is a number in envelopes, and nothing else. */
 static int add_comm(mca_mtl_base_module_t *mtl, struct ompi_communicator_t *comm)

@@ -189,6 +189,27 @@ static inline bool nicbarr_btl_deliver(mca_btl_base_module_t *btl,
     }
 #endif
 
+/* Define what an MTL's mtl_init is: it calls `init`, which returns the module. */
+#if OMPI_MAJOR_VERSION == 4
+#define NICBARR_MTL_INIT(name, init)                                                               \
+    static mca_mtl_base_module_t *name(bool progress_threads, bool mpi_threads)                    \
+    {                                                                                              \
+        (void)progress_threads;                                                                    \
+        (void)mpi_threads;                                                                         \
+        return init();                                                                             \
+    }
+#else
+#define NICBARR_MTL_INIT(name, init)                                                               \
+    static mca_mtl_base_module_t *name(bool progress_threads, bool mpi_threads,                    \
+                                       bool *accelerators)                                         \
+    {                                                                                              \
+        (void)progress_threads;                                                                    \
+        (void)mpi_threads;                                                                         \
+        *accelerators = false;                                                                     \
+        return init();                                                                             \
+    }
+#endif
+
 /* 5.0 plays one-sided communication by messages, and answers through the endpoint. */
 static inline bool nicbarr_btl_wants_endpoint(mca_btl_base_tag_t tag)
 {

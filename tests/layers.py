@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Do includes point down, and never in a circle?
+"""Do includes point down, and never in a circle? Does ompi/ alone ask for Open MPI's release?
 
-    tests/layers.py         a line for each include that points up, and for each circle
+    tests/layers.py         a line for each include that points up, for each circle, and for each
+                            condition on the release in a component
 
 Folders are ordered by LAYERS, the lowest first; those of one row do not include each other. A header
 and its source are one unit, and so are private headers (..._inside.h, ..._parts.h) of it. Units
@@ -23,6 +24,7 @@ LAYERS = [
     ["tools"],
     ["bench"],
 ]
+COMPONENTS = ["coll_nicbarr", "btl_myr", "mtl_myr"]
 # Circles that are yet to be undone.
 KNOWN = [
     {"firmware/connection", "firmware/mcp", "firmware/messages", "firmware/port"},
@@ -39,15 +41,29 @@ def layer(path):
     return next((n for n, row in enumerate(LAYERS) if top in row), None)
 
 
-def includes():
-    """(file, file that it includes) of all sources but tests."""
+def sources():
+    """(file, text) of all but tests."""
     listed = subprocess.run(["git", "ls-files", "*.c", "*.h"], capture_output=True, text=True, check=True)
     for path in listed.stdout.split():
         if not re.search(r"(^|/)tests/", path):
             with open(path, encoding="utf-8") as source:
-                for included in re.findall(r'^#include "([^"]+)"', source.read(), re.M):
-                    if os.path.exists(included):
-                        yield path, included
+                yield path, source.read()
+
+
+def includes():
+    """(file, file that it includes)"""
+    for path, text in sources():
+        for included in re.findall(r'^#include "([^"]+)"', text, re.M):
+            if os.path.exists(included):
+                yield path, included
+
+
+def conditions():
+    """(file, condition on Open MPI's release) of the components."""
+    for path, text in sources():
+        if path.split("/")[0] in COMPONENTS:
+            for condition in re.findall(r"^# *(?:if|elif)\b.*(?:OMPI|OPAL)_M\w+_VERSION.*", text, re.M):
+                yield path, condition
 
 
 def reachable(graph, start):
@@ -69,6 +85,7 @@ def main():
             wrong.append(f"{path}: it or {included} is in no layer (tests/layers.py)")
         elif above[0] < above[1] or above[0] == above[1] and path.split("/")[0] != included.split("/")[0]:
             wrong.append(f"{path} includes {included}, which is not below it")
+    wrong += [f"{path}: {condition} is ompi/'s to ask" for path, condition in conditions()]
     below = {name: reachable(graph, name) for name in graph}
     circles = {frozenset(m for m in below[name] if name in below.get(m, ())) for name in graph}
     for circle in circles:
