@@ -141,9 +141,9 @@ static int exchange(const mca_coll_nicbarr_module_t *module, ompi_communicator_t
         counts[nodes->ranks[n]] = (int)bytes;
         places[nodes->ranks[n]] = (int)(n * bytes);
     }
-    const int rc =
-        module->allgatherv.function(own, 0 == nodes->local ? (int)bytes : 0, MPI_BYTE, letters,
-                                    counts, places, MPI_BYTE, comm, module->allgatherv.module);
+    const int rc = module->allgatherv.function(
+        own, 0 == nodes->local ? (int)bytes : 0, MPI_BYTE, letters, NICBARR_COUNTS(counts),
+        NICBARR_PLACES(places), MPI_BYTE, comm, module->allgatherv.module);
     free(counts);
     return rc;
 }

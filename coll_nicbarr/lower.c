@@ -11,11 +11,20 @@
         OBJ_RETAIN(module->collective.module);                                                     \
     }
 
+#define TAKE(collective)                                                                           \
+    if (NULL != module->super.coll_##collective) {                                                 \
+        comm->c_coll->coll_##collective = module->super.coll_##collective;                         \
+        comm->c_coll->coll_##collective##_module = &module->super;                                 \
+    }
+
 bool nicbarr_lower_save(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm)
 {
     bool missing = false;
     NICBARR_COVERED(SAVE)
     NICBARR_USED(SAVE)
+    if (!missing && nicbarr_modules_fill_tables()) {
+        NICBARR_COVERED(TAKE)
+    }
     return !missing;
 }
 
@@ -30,15 +39,19 @@ void nicbarr_lower_forget(mca_coll_nicbarr_module_t *module)
     NICBARR_USED(FORGET)
 }
 
-/* The slot in the communicator holds a reference to its module, and we hold one to the module
+/* The slot in the communicator may hold a reference to its module, and we hold one to the module
  * below. Our module lives as long as the communicator: Open MPI keeps a list of all modules. */
 #define PUT_BACK(the_module, comm, collective)                                                     \
     do {                                                                                           \
         if (&(the_module)->super == (comm)->c_coll->coll_##collective##_module) {                  \
-            OBJ_RETAIN((the_module)->collective.module);                                           \
+            if (!nicbarr_modules_fill_tables()) {                                                  \
+                OBJ_RETAIN((the_module)->collective.module);                                       \
+            }                                                                                      \
             (comm)->c_coll->coll_##collective = (the_module)->collective.function;                 \
             (comm)->c_coll->coll_##collective##_module = (the_module)->collective.module;          \
-            OBJ_RELEASE(the_module);                                                               \
+            if (!nicbarr_modules_fill_tables()) {                                                  \
+                OBJ_RELEASE(the_module);                                                           \
+            }                                                                                      \
         }                                                                                          \
     } while (0)
 
@@ -94,5 +107,14 @@ void nicbarr_put_back_others(mca_coll_nicbarr_module_t *module, ompi_communicato
     PUT_BACK(module, comm, barrier_init);
     for (int c = 0; c < NICBARR_COLLECTIVES; ++c) {
         nicbarr_put_back_data(module, comm, (enum nicbarr_collective)c);
+    }
+}
+
+#define RESTORE(collective) PUT_BACK(module, comm, collective);
+
+void nicbarr_lower_restore(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm)
+{
+    if (nicbarr_modules_fill_tables()) {
+        NICBARR_COVERED(RESTORE)
     }
 }

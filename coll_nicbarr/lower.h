@@ -12,9 +12,12 @@
 
 #include "coll_nicbarr/coll_nicbarr.h"
 
-/* Remember the functions of `comm`, whose slots are not ours yet. False: one is missing, so there
+/* Remember the functions of `comm`, whose slots are not ours yet; they are from now on, where it is
+ * a module that fills them (nicbarr_modules_fill_tables()). False: a function is missing, so there
  * is nothing to fall back on. */
 bool nicbarr_lower_save(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm);
+/* The communicator ends: there, put back what was remembered. */
+void nicbarr_lower_restore(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm);
 void nicbarr_lower_forget(mca_coll_nicbarr_module_t *module);
 
 /* MPI_Barrier in each of its states; barrier.c has them. */

@@ -29,6 +29,13 @@ static int module_enable(mca_coll_base_module_t *base, ompi_communicator_t *comm
                                                                        : OMPI_ERR_NOT_FOUND;
 }
 
+/* Components above have put back our functions by now. */
+static int module_disable(mca_coll_base_module_t *base, ompi_communicator_t *comm)
+{
+    nicbarr_lower_restore((mca_coll_nicbarr_module_t *)base, comm);
+    return OMPI_SUCCESS;
+}
+
 static void module_construct(mca_coll_nicbarr_module_t *module)
 {
     memset((uint8_t *)module + sizeof(module->super), 0, sizeof(*module) - sizeof(module->super));
@@ -81,6 +88,7 @@ mca_coll_base_module_t *nicbarr_comm_query(ompi_communicator_t *comm, int *prior
         return NULL;
     }
     module->super.coll_module_enable = module_enable;
+    module->super.coll_module_disable = module_disable;
     module->across = across;
     module->tune_at = (uint32_t)component->parameters.tune_after;
     module->barrier_state = across ? NICBARR_BARRIER_ACROSS_FIRST : NICBARR_BARRIER_FIRST;

@@ -28,7 +28,7 @@ else
     # It counts its own host's slots by the hostname only, and maps by processor, which fills the
     # first host with all processes.
     list=host1${list#"${name}1"}
-    export PRTE_MCA_rmaps_default_mapping_policy=slot:oversubscribe
+    map_by slot:oversubscribe
     launcher=(--prtemca plm ssh --leave-session-attached --prtemca plm_ssh_agent "$here/agent"
         --prtemca plm_ssh_no_tree_spawn 1 --prtemca prte_if_include "$network")
 fi

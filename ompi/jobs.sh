@@ -8,15 +8,23 @@
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 export PRTE_ALLOW_RUN_AS_ROOT=1 PRTE_ALLOW_RUN_AS_ROOT_CONFIRM=1
 export OMPI_MCA_rmaps_base_oversubscribe=1
-export PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe
-# One machine needs no network, and 5.0's tcp complains about loopback. 4.1 must have it: without, its
+is_open_mpi() { # 4, 5 or 6 (some who source this are of sh)
+    case $(mpirun --version 2> /dev/null) in *"(Open MPI) $1."*) ;; *) false ;; esac
+}
+# (Since 6.0 the old name of this is worth a paragraph on each start.)
+map_by() { # POLICY
+    if is_open_mpi 6; then
+        export PRTE_MCA_mapby=$1
+    else
+        export PRTE_MCA_rmaps_default_mapping_policy=$1
+    fi
+}
+map_by :oversubscribe
+# One machine needs no network, and tcp of 5.0 and later complains about loopback. 4.1 must have it: without, its
 # one-sided communication falls back to osc/pt2pt, whose MPI_Win_unlock returns before the data has
 # arrived (seen with plain Open MPI 4.1.4).
 transports=${OMPI_MCA_btl-}
-is_open_mpi() { # 4 or 5 (some who source this are of sh)
-    case $(mpirun --version 2> /dev/null) in *"(Open MPI) $1."*) ;; *) false ;; esac
-}
-! is_open_mpi 5 || export OMPI_MCA_btl=sm,self
+is_open_mpi 4 || export OMPI_MCA_btl=sm,self
 # Several hosts need one: the user's own choice again, if there is one.
 on_several_hosts() {
     export OMPI_MCA_btl=$transports

@@ -15,12 +15,28 @@ static bool same_structures(void)
 #undef SAME
 }
 
-const char *nicbarr_wrong_release(void)
+#if OMPI_MAJOR_VERSION < 6
+static bool same_series(void)
 {
     char version[MPI_MAX_LIBRARY_VERSION_STRING];
     int length;
     MPI_Get_library_version(version, &length);
-    if (NULL == strstr(version, "v" NICBARR_SERIES ".")) {
+    return NULL != strstr(version, "v" NICBARR_SERIES ".");
+}
+#else
+/* MPI's functions lie above what components are linked with: programs have them of one of two
+ * libraries. So it is a component of Open MPI's own that says it. */
+static bool same_series(void)
+{
+    const mca_base_component_t *own = &opal_accelerator_base_selected_component.base_version;
+    return OMPI_MAJOR_VERSION == own->mca_component_major_version &&
+           OMPI_MINOR_VERSION == own->mca_component_minor_version;
+}
+#endif
+
+const char *nicbarr_wrong_release(void)
+{
+    if (!same_series()) {
         return "built for Open MPI " NICBARR_SERIES ", but another one is running: not used. "
                "Source the env.sh that goes with this mpirun";
     }

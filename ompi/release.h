@@ -3,7 +3,8 @@
  * What differs between Open MPI releases: the only place that asks which release this is.
  *
  * Included first by every file that includes Open MPI's internal headers. Components are built
- * for one release (4.1 or 5.0) and refuse to run under another: Open MPI itself would not notice.
+ * for one release (4.1, 5.0 or 6.0) and refuse to run under another: Open MPI itself would not
+ * notice.
  */
 #ifndef NICBARR_RELEASE_H
 #define NICBARR_RELEASE_H
@@ -40,21 +41,34 @@
 #define NICBARR_COLL_VERSION MCA_COLL_BASE_VERSION_2_0_0
 #define NICBARR_BTL_VERSION MCA_BTL_BASE_VERSION_3_1_0
 #define NICBARR_MODEX_GLOBAL OPAL_PMIX_GLOBAL
-#elif OMPI_MAJOR_VERSION == 5 && OMPI_MINOR_VERSION == 0
+typedef int nicbarr_count_t;        /* what the functions of coll count elements in */
+#define NICBARR_COUNTS(ints) (ints) /* an array of counts, and one of places, for them */
+#define NICBARR_PLACES(ints) (ints)
+#elif (OMPI_MAJOR_VERSION == 5 || OMPI_MAJOR_VERSION == 6) && OMPI_MINOR_VERSION == 0
 #include "ompi/runtime/ompi_rte.h"
 #include "ompi/runtime/params.h"
 #include "opal/mca/accelerator/base/base.h"
 #include "opal/mca/pmix/pmix-internal.h"
 #include "opal/mca/threads/mutex.h"
-#define NICBARR_COLL_VERSION MCA_COLL_BASE_VERSION_2_4_0
 #define NICBARR_BTL_VERSION MCA_BTL_BASE_VERSION_3_3_0
 #define NICBARR_MODEX_GLOBAL PMIX_GLOBAL
+#if OMPI_MAJOR_VERSION == 5
+#define NICBARR_COLL_VERSION MCA_COLL_BASE_VERSION_2_4_0
+typedef int nicbarr_count_t;
+#define NICBARR_COUNTS(ints) (ints)
+#define NICBARR_PLACES(ints) (ints)
 #else
-#error "nicbarr is written for Open MPI 4.1 and 5.0"
+#define NICBARR_COLL_VERSION MCA_COLL_BASE_VERSION_3_0_0
+typedef size_t nicbarr_count_t;
+#define NICBARR_COUNTS(ints) ompi_count_array_create(ints)
+#define NICBARR_PLACES(ints) ompi_disp_array_create(ints)
+#endif
+#else
+#error "nicbarr is written for Open MPI 4.1, 5.0 and 6.0"
 #endif
 
-/* "4.1" or "5.0": what a component is built for; and the release whose headers it was built with.
- */
+/* "4.1", "5.0" or "6.0": what a component is built for; and the release whose headers it was built
+ * with. */
 #define NICBARR_TEXT_(x) #x
 #define NICBARR_TEXT(x) NICBARR_TEXT_(x)
 #define NICBARR_SERIES NICBARR_TEXT(OMPI_MAJOR_VERSION) "." NICBARR_TEXT(OMPI_MINOR_VERSION)
@@ -92,15 +106,34 @@ static inline bool nicbarr_host_memory_only(void)
 /*
  * May MPI_Reduce and MPI_Gather across nodes be taken over, unless the user wants it? With 5.0.7,
  * 7 KiB of each communicator stay behind then: modules of coll/tuned that coll/adapt, in the
- * communicators that coll/han makes, never gives back. (Without either of them nothing does.)
+ * communicators that coll/han makes, never gives back. (Without either of them nothing does.) With
+ * 6.0 that was not tried yet.
  */
 static inline bool nicbarr_may_take_rooted(void)
 {
     return 4 == OMPI_MAJOR_VERSION;
 }
 
-/* What the functions of coll count elements in. */
-typedef int nicbarr_count_t;
+/*
+ * Who writes a module's functions into a communicator's table, and puts back those below? Up to 5.0
+ * Open MPI does, from the module's own members, and an entry of the table has a reference to its
+ * module. Since 6.0 the module does when it is enabled and disabled, and an entry has none.
+ */
+static inline bool nicbarr_modules_fill_tables(void)
+{
+    return OMPI_MAJOR_VERSION > 5;
+}
+
+/* An operation like one that a program defines by MPI_Op_create; NULL when out of memory. */
+typedef void (*nicbarr_op_fn)(void *left, void *right, int *count, ompi_datatype_t **type);
+static inline ompi_op_t *nicbarr_op_create(nicbarr_op_fn combine)
+{
+#if OMPI_MAJOR_VERSION < 6
+    return ompi_op_create_user(true, (ompi_op_fortran_handler_fn_t *)combine);
+#else
+    return ompi_op_create_user(true, false, (ompi_op_fortran_handler_fn_t *)combine);
+#endif
+}
 
 /* The error of a collective that a process has not come to: where MPI has a word for it (5.0). */
 #ifdef MPI_ERR_PROC_FAILED

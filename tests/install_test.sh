@@ -58,7 +58,7 @@ holds "the module file names folders" [ "$(wc -l <<< "$named")" = 4 ]
 for folder in $named; do
     holds "${folder##*/} is there" [ -d "$(realpath -m "$scratch/staged$folder")" ]
 done
-holds "and the release" grep -q "\"$series\" eq " "$modulefile"
+holds "and the release" grep -q "\"$series\" ne " "$modulefile"
 
 # Who loads it finds all that there is, and keeps what was set before: by environment modules or Lmod.
 modules=$(command -v modulecmd || echo "${LMOD_CMD-/usr/share/lmod/lmod/libexec/lmod}")
@@ -116,7 +116,7 @@ chmod +x mpicc
 says "no pkg-config" "there is no pkg-config" PKG_CONFIG=
 says "no such compiler" "MPICC is \"nowhere/mpicc\", and there is no such command" MPICC=nowhere/mpicc
 says "another compiler" ".*/bin/cat is no compiler wrapper of Open MPI's" MPICC=cat
-says "another release" "$scratch/mpicc belongs to Open MPI 3.1.4, and nicbarr is written for 4.1 and 5.0" \
+says "another release" "$scratch/mpicc belongs to Open MPI 3.1.4, and nicbarr is written for 4.1, 5.0 and 6.0" \
     MPICC="$scratch/mpicc" RELEASE=3.1.4
 
 finish

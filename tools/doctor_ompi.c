@@ -28,11 +28,11 @@ static bool look_at_mpirun(struct doctor *doctor)
     json_array_append_new(
         doctor->findings,
         !there  ? finding(NULL, "mpirun", FINDING_PROBLEM,
-                          "install Open MPI 4.1 or 5.0 (on Debian: apt-get install openmpi-bin), or "
-                           "put its folder into the PATH (module load)",
+                          "install Open MPI 4.1, 5.0 or 6.0 (on Debian: apt-get install "
+                           "openmpi-bin), or put its folder into the PATH (module load)",
                           "there is none in the PATH")
         : !fits ? finding(NULL, "mpirun", FINDING_PROBLEM,
-                          "put the mpirun of Open MPI 4.1 or 5.0 first in the PATH",
+                          "put the mpirun of Open MPI 4.1, 5.0 or 6.0 first in the PATH",
                           "it is not Open MPI's: %s", line)
                 : finding(NULL, "mpirun", FINDING_OK, NULL, "%s", line));
     doctor->release = line_behind(line, "(Open MPI) ");

@@ -131,9 +131,7 @@ static struct tuner *make_tuner(mca_coll_nicbarr_module_t *module, ompi_communic
     const size_t bytes = payload(comm, collective, size_class);
     const bool blocks = has_blocks(collective);
     struct tuner *t = calloc(1, sizeof(*t) + 2 * bytes);
-    ompi_op_t *op = by_users(collective)
-                        ? ompi_op_create_user(true, (ompi_op_fortran_handler_fn_t *)sum)
-                        : MPI_SUM;
+    ompi_op_t *op = by_users(collective) ? nicbarr_op_create(sum) : MPI_SUM;
     double failed = NULL == t || NULL == op;
     if (OMPI_SUCCESS != nicbarr_maximum(module, comm, &failed, 1) || 0 != failed) {
         release_op(collective, op);

@@ -9,7 +9,7 @@
 . "$(dirname "$0")/common.sh"
 
 # As a user has it who has sourced env.sh: nothing is set for the processors of this machine.
-unset OMPI_MCA_rmaps_base_oversubscribe PRTE_MCA_rmaps_default_mapping_policy OMPI_MCA_coll_nicbarr_cache
+unset OMPI_MCA_rmaps_base_oversubscribe PRTE_MCA_rmaps_default_mapping_policy PRTE_MCA_mapby OMPI_MCA_coll_nicbarr_cache
 mkdir "$scratch/bin"
 export PATH=$scratch/bin:$builddir/tools:$srcdir/nethosts:$PATH
 # Nobody looks at the figures: few chunks do, after enough barriers to be measured.

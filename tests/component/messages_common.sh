@@ -4,8 +4,8 @@
 # shellcheck shell=bash disable=SC2154
 ln -s "$builddir/${component}/.libs/mca_$component.so" "$scratch/components/"
 nethosts=$srcdir/nethosts/nethosts
-release=5.0 usual=self,sm,tcp
-! is_open_mpi 4 || release=4.1 usual=self,vader,tcp
+usual=self,sm,tcp
+! is_open_mpi 4 || usual=self,vader,tcp
 unset OMPI_MCA_btl
 
 ok() { job "$@" && said "^ok"; }
@@ -28,14 +28,15 @@ echo "NICBARR_SEED=$seed"
 drawn_barriers shapes 400
 drawn in_threads --length 200 --flavour '{"threads": true}'
 barriers_over_myr() {
-    local coll program
-    for coll in nicbarr,tuned,basic,libnbc,inter,sync,self,sm ^nicbarr; do
+    local some=nicbarr,tuned,basic,libnbc,inter,sync,self coll program
+    is_open_mpi 6 || some+=,sm
+    for coll in $some ^nicbarr; do
         for program in "barrier_ledger --iterations 500" "soak --cycles 500"; do
             # shellcheck disable=SC2086 # a program with its options
             check "$program, coll $coll" over_myr 4 --mca coll $coll "$programs"/$program
         done
-        check "communicators of all shapes, coll $coll" over_myr 4 --mca coll $coll "${shapes[@]}"
-        check "threads, coll $coll" over_myr 4 --mca coll $coll "${in_threads[@]}"
+        check "communicators of all shapes, coll $coll" over_myr 4 --mca coll "$coll" "${shapes[@]}"
+        check "threads, coll $coll" over_myr 4 --mca coll "$coll" "${in_threads[@]}"
     done
 }
 
@@ -46,7 +47,7 @@ killed_over_myr() { # RUNS
 
 # Are there hosts? If not, that is said.
 there_are_hosts() {
-    [ $release = 4.1 ] && "$nethosts" 2 true > /dev/null 2>&1 && return
+    is_open_mpi 4 && "$nethosts" 2 true > /dev/null 2>&1 && return
     echo "skip hosts: nethosts needs root and 4.1's launcher"
     return 1
 }

@@ -8,7 +8,7 @@
 . "$(dirname "$0")/hosts_common.sh"
 . "$(dirname "$0")/random_common.sh"
 is_open_mpi 4 || {
-    echo "skip: the generator knows what Open MPI 4.1 cannot do by itself, and not yet what 5.0 cannot"
+    echo "skip: the generator knows what Open MPI 4.1 cannot do by itself, and not yet what 5.0 and 6.0 cannot"
     exit 77
 }
 
