@@ -3,7 +3,7 @@
 # The tests, from a bare checkout: installs and builds what is missing (setup.sh), and runs
 #
 #     ./test.sh                  the short form, a quarter of an hour: unit tests, also under sanitizers, static
-#                                analysis, and of each NIC, of messages and of both releases of Open MPI the
+#                                analysis, and of each NIC, of messages and of each release of Open MPI the
 #                                tests that find most
 #     ./test.sh --all            everything, an hour and more: also processors of other kinds, fuzzers, models,
 #                                virtual machines, Debian packages
@@ -219,27 +219,28 @@ clang_tidy() { step "clang-tidy" tidied; }
 
 distcheck() { step "distcheck" make -s -C _build distcheck TESTS='docs/example tests/unit/schedule_test'; }
 
-# In a Debian 13, which has Open MPI 5.0; where that is this machine's own, there is nothing more to try.
-in_chroot() { tests/debian13.sh bash -c "$1"; }
-openmpi5_build="mkdir -p /build && cd /build && { [ -e config.status ] || /nicbarr/configure --quiet --prefix=/build/_install; } &&
+# In another release of Debian, which has that one of Open MPI; where that is this machine's own, there is nothing
+# more to try.
+other_build="mkdir -p /build && cd /build && { [ -e config.status ] || /nicbarr/configure --quiet --prefix=/build/_install; } &&
     make -s -j$(nproc) && list='$job_programs' && make -s -j$(nproc) \$($list_of)"
-openmpi5() { # [SCRIPT]
-    local name="${1:-build} with Open MPI 5.0"
-    if [ "$(listed OMPI_SERIES)" = 5.0 ]; then
+with_openmpi() { # SERIES DEBIAN [SCRIPT]
+    local name="${3:-build} with Open MPI $1" command=$other_build
+    if [ "$(listed OMPI_SERIES)" = "$1" ]; then
         step "$name" sh -c "echo it is this machine\'s own; exit 77"
-    elif [ $# = 0 ]; then
-        step "$name" in_chroot "$openmpi5_build"
-    else
-        step "$name" in_chroot "$openmpi5_build && export builddir=/build srcdir=/nicbarr && /nicbarr/$1"
+        return
     fi
+    [ $# -lt 3 ] || command+=" && export builddir=/build srcdir=/nicbarr && /nicbarr/$3"
+    step "$name" tests/debian.sh "$2" bash -c "$command"
 }
+openmpi5() { with_openmpi 5.0 13 "$@"; }
+openmpi6() { with_openmpi 6.0 14 "$@"; }
 
 # ---- which parts
 
 run_part() { # PART
     local part=$1
     case $part in
-        openmpi5:*) openmpi5 "${part#*:}" ;;
+        openmpi[56]:*) "${part%%:*}" "${part#*:}" ;;
         tests/unit/*_test | tests/fibres/*_test)
             step "build of $part" quiet_make -C _build "$part" && one_unit "$part" ;;
         *.sh:*) step "${part/:/ }" play "$top/${part%%:*}" "${part#*:}" ;;

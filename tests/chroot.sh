@@ -3,7 +3,8 @@
 #
 #     chroot_allowed [ARGUMENT...]            else it ends with a line and 77; these are the script's own arguments
 #     chroot_make FOLDER CODENAME PACKAGES [OPTION...]    by mmdebstrap, from the mirror that this machine's own
-#                                             apt uses. One that was made for the same list of packages stays
+#                                             apt uses, whatever date that mirror is of, if apt does so, too. One
+#                                             that was made for the same list of packages stays
 #     chroot_run FOLDER COMMAND...            in it, with this checkout at /nicbarr. What is mounted there is
 #                                             gone with the command
 # shellcheck shell=bash
@@ -21,15 +22,16 @@ chroot_mirror() { # of Debian itself (not of its security updates), whichever re
 }
 
 chroot_make() { # FOLDER CODENAME PACKAGES [OPTION...]
-    local url
+    local url dates
     # The file lists the packages, so that a chroot made for an earlier list is made anew.
     [ "$(cat "$1/made-by-nicbarr" 2> /dev/null)" != "$3" ] || return 0
     url=$(chroot_mirror)
     [ -n "$url" ] || { echo "${0##*/}: apt names no Debian mirror (run apt-get update)" >&2; return 1; }
+    dates=$(apt-config dump Acquire::Check-Valid-Until)
     rm -rf --one-file-system "$1"
     mkdir -p "$(dirname "$1")"
     echo "making a Debian ($2) in ${1#"$chroot_top"/} ..." >&2
-    mmdebstrap --quiet --variant=minbase --include="$3" "${@:4}" "$2" "$1" "$url" >&2 || return
+    mmdebstrap --quiet --variant=minbase --include="$3" ${dates:+--aptopt="$dates"} "${@:4}" "$2" "$1" "$url" >&2 || return
     echo "$3" > "$1/made-by-nicbarr"
 }
 

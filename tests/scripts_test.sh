@@ -36,7 +36,7 @@ for script in svg_texts open_pages; do
     run python3 -B "$top/bench/report/$script.py" --help
     works "$script.py --help" "^    $script.py "
 done
-for name in {autogen,demo,packages,release,setup,test}.sh tests/{debian13,packages,processors,style}.sh tests/fetched; do
+for name in {autogen,demo,packages,release,setup,test}.sh tests/{debian,packages,processors,style}.sh tests/fetched; do
     script=$top/$name
     run timeout 60 "$script" --wibble
     [ "$status" = 64 ] && says_head err && [ ! -s out ]
@@ -47,7 +47,7 @@ done
 mkdir user
 printf '#!/bin/sh\necho 1000\n' > user/id
 chmod +x user/id
-for call in musl.sh "musl.sh tests/unit/wire_test" packages.sh "processors.sh arm64" "debian13.sh true"; do
+for call in musl.sh "musl.sh tests/unit/wire_test" packages.sh "processors.sh arm64" "debian.sh 13 true"; do
     # shellcheck disable=SC2086 # words
     PATH=$scratch/user:$PATH run "$top/tests/"$call
     [ "$status" = 77 ] && [ "$(cat out)" = "a chroot needs root: sudo $top/tests/$call" ]
@@ -107,7 +107,7 @@ echo "mpirun (Open MPI) $RELEASE"
 EOS
 chmod +x bin/mpirun
 sed -e "s|@libdir@|$scratch/lib|; s|@bindir@|$scratch/tools|" "$top/ompi/env.sh.in" > env.sh
-for release in 4.1 5.0; do
+for release in 4.1 5.0 6.0; do
     mkdir -p "lib/nicbarr/openmpi-$release"
     touch "lib/nicbarr/openmpi-$release/mca_coll_nicbarr.so"
 done
@@ -123,6 +123,7 @@ ours=$scratch/lib/nicbarr/openmpi
 becomes "env.sh alone" "" 4.1.4 "$ours-4.1:SYSTEM_DEFAULT"
 becomes "twice" "$ours-4.1:SYSTEM_DEFAULT" 4.1.4 "$ours-4.1:SYSTEM_DEFAULT"
 becomes "for another release" "$ours-4.1:SYSTEM_DEFAULT" 5.0.7 "$ours-5.0:SYSTEM_DEFAULT"
+becomes "for 6.0" "$ours-5.0:SYSTEM_DEFAULT" 6.0.0rc2 "$ours-6.0:SYSTEM_DEFAULT"
 becomes "another nicbarr" "/opt/lib/nicbarr/openmpi-4.1:SYSTEM_DEFAULT" 4.1.4 "$ours-4.1:SYSTEM_DEFAULT"
 becomes "the user's own folders" "/opt/a b:SYSTEM_DEFAULT:/opt/c" 4.1.4 "$ours-4.1:/opt/a b:SYSTEM_DEFAULT:/opt/c"
 becomes "and no others" "/opt/alone" 4.1.4 "$ours-4.1:/opt/alone"
