@@ -3,7 +3,7 @@
 # The tests, from a bare checkout: installs and builds what is missing (setup.sh), and runs
 #
 #     ./test.sh                  the short form, a quarter of an hour: unit tests, also under sanitizers, static
-#                                analysis, and of each NIC, of messages and of each release of Open MPI the
+#                                analysis, and of each NIC, of messages and of Open MPI 4.1 and 5.0 the
 #                                tests that find most
 #     ./test.sh --all            everything, an hour and more: also processors of other kinds, fuzzers, models,
 #                                virtual machines, Debian packages
