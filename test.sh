@@ -132,22 +132,25 @@ sanitized_job() { # PROCESSES PROGRAM...
     ln -sf "$top"/_build-asan/*/.libs/mca_*.so "$logs/components/"
     ASAN_OPTIONS=detect_leaks=0 OMPI_MCA_mca_base_component_path=$logs/components:SYSTEM_DEFAULT \
         OMPI_MCA_coll_nicbarr_cache=none OMPI_MCA_coll_nicbarr_report=$logs/asan.json \
-        timeout 300 mpirun -np "$1" "${messages[@]}" "_build-asan/tests/$2" "${@:3}"
+        timeout 300 mpirun -np "$1" "${mca[@]}" "_build-asan/tests/$2" "${@:3}"
 }
 sanitized_jobs() {
-    local messages=() flavour
+    local mca=() flavour
     # shellcheck disable=SC2046 # words
     step "sanitized build for jobs" asan_build all $(listed mpi_programs) tests/programs/player || return
     step "sanitized ledger" sanitized_job 3 mpi/barrier_ledger --iterations 3000
+    mca=(--mca coll_nicbarr_allreduce exchange --mca coll_nicbarr_reduce exchange --mca coll_nicbarr_bcast ring
+        --mca coll_nicbarr_allgather exchange --mca coll_nicbarr_gather exchange --mca coll_nicbarr_scatter ring)
     for flavour in '{}' '{"threads": true}' '{"collectives": ["barrier"], "hows": "bip", "inter": true}'; do
         tests/programs/run.sh draw "$logs/asan.program" "$NICBARR_SEED" --length 300 --ours node --flavour "$flavour" &&
             step "sanitized data, $flavour" sanitized_job 3 programs/player --program "$logs/asan.program"
     done
+    mca=()
     step "sanitized progress" sanitized_job 3 mpi/progress
-    messages=(--mca pml ob1 --mca btl "myr,self")
+    mca=(--mca pml ob1 --mca btl "myr,self")
     step "sanitized messages" sanitized_job 3 mpi/pt2pt --rounds 1
     step "sanitized windows" sanitized_job 3 mpi/windows
-    messages=(--mca pml cm --mca mtl myr --mca mtl_myr_runner 1)
+    mca=(--mca pml cm --mca mtl myr --mca mtl_myr_runner 1)
     step "sanitized matching" sanitized_job 3 mpi/matching --rounds 3 --truncate
 }
 
