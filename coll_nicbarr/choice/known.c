@@ -29,9 +29,9 @@ uint64_t nicbarr_recall(const struct nicbarr_shape *shape)
     return 0 == note || NICBARR_UNDECIDED == nicbarr_unpack(note, &choice) ? 0 : note;
 }
 
-void nicbarr_remember(const struct nicbarr_shape *shape, struct nicbarr_choice choice, bool proven)
+void nicbarr_remember(uint64_t key, struct nicbarr_choice choice, bool proven)
 {
-    myr_note_set(mca_coll_nicbarr_component.segment, nicbarr_shape_key(shape),
+    myr_note_set(mca_coll_nicbarr_component.segment, key,
                  nicbarr_pack(choice, proven ? NICBARR_FROM_JOB : NICBARR_FROM_TRIAL));
 }
 

@@ -17,8 +17,9 @@ enum nicbarr_source nicbarr_unpack(uint64_t word, struct nicbarr_choice *choice)
 
 /* What the job knows about a shape, as such a word; 0: nothing measured. */
 uint64_t nicbarr_recall(const struct nicbarr_shape *shape);
-/* Tell the job; `proven`: it was measured, and the figures leave no doubt. */
-void nicbarr_remember(const struct nicbarr_shape *shape, struct nicbarr_choice choice, bool proven);
+/* Tell the job what is best for a shape (nicbarr_shape_key()) or a class of size
+ * (nicbarr_data_note_key()); `proven`: it was measured, and the figures leave no doubt. */
+void nicbarr_remember(uint64_t key, struct nicbarr_choice choice, bool proven);
 
 /* What keeps the forced choice from being played there, in words; NULL: nothing. All members come
  * to the same answer. */

@@ -251,7 +251,8 @@ static void publish(struct nicbarr_tuner *tuner)
 {
     mca_coll_nicbarr_module_t *module = tuner->module;
     predict(tuner);
-    nicbarr_remember(&module->shape, module->choice, !tuner->contest.provisional);
+    nicbarr_remember(nicbarr_shape_key(&module->shape), module->choice,
+                     !tuner->contest.provisional);
     nicbarr_report_note(module, tuner->comm, &tuner->tuning, NULL);
     nicbarr_report_write();
 }

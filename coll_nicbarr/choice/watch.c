@@ -214,7 +214,7 @@ static int conclude(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm
     if (lost && unmeasured) {
         rc = nicbarr_tune_anew(module, comm);
     } else {
-        nicbarr_remember(&module->shape, module->choice, true);
+        nicbarr_remember(nicbarr_shape_key(&module->shape), module->choice, true);
         rc = nicbarr_install_choice(module, comm);
     }
     return rc;

@@ -117,11 +117,9 @@ const char *nicbarr_class_name(const mca_coll_nicbarr_module_t *module,
 /* How it is done on one node, as a choice: by an exchange, a ring, or Open MPI's own function. */
 struct nicbarr_choice nicbarr_way_choice(enum nicbarr_collective collective, enum nicbarr_way way);
 
-/* The note by which a job remembers what is best for a class, in communicators of this shape. A bit
- * of it says that nobody is sure of that. */
-#define NICBARR_DOUBTFUL (UINT64_C(1) << 62)
 /* In place of what a note says: nothing is known yet, as the cache is being read. */
 #define NICBARR_READING UINT64_MAX
+/* The note by which a job remembers what is best for a class, in communicators of this shape. */
 uint64_t nicbarr_data_note_key(const mca_coll_nicbarr_module_t *module,
                                enum nicbarr_collective collective, uint32_t size_class);
 

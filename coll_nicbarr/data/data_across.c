@@ -334,7 +334,7 @@ static int decide(struct tuner *t)
     trial->module->ways[trial->collective][trial->size_class].way = trial->way;
     if (OMPI_SUCCESS == rc && 0 != known && trial->watched) {
         nicbarr_data_watch(trial->module, trial->collective, trial->size_class, trial->way,
-                           nicbarr_trial_is_proven(known));
+                           NICBARR_FROM_JOB == nicbarr_unpack(known, &choice));
     }
     if (OMPI_SUCCESS == rc && 1 == count && NICBARR_OPENMPI != t->entrants.choice[1].algorithm) {
         give_up(t);

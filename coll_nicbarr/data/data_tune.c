@@ -204,7 +204,7 @@ int nicbarr_data_tune(mca_coll_nicbarr_module_t *module, ompi_communicator_t *co
     if (OMPI_SUCCESS == rc && NICBARR_READING == known) {
         nicbarr_trial_put_off(module, collective, size_class);
     } else if (OMPI_SUCCESS == rc && NICBARR_WAY_OPEN != way) {
-        nicbarr_data_watch(module, collective, size_class, way, nicbarr_trial_is_proven(known));
+        nicbarr_data_watch(module, collective, size_class, way, NICBARR_FROM_JOB == source);
         nicbarr_report_data(module, comm, collective, size_class, source, NULL, NULL);
     } else if (OMPI_SUCCESS == rc &&
                nicbarr_trial_affordable(module, comm, collective, size_class)) {

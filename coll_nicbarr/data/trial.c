@@ -69,21 +69,12 @@ int nicbarr_trial_ask(mca_coll_nicbarr_module_t *module, ompi_communicator_t *co
     return module->bcast.function(known, 1, MPI_UINT64_T, 0, comm, module->bcast.module);
 }
 
-bool nicbarr_trial_is_proven(uint64_t known)
-{
-    struct nicbarr_choice choice;
-    return NICBARR_FROM_JOB == nicbarr_unpack(known, &choice) && 0 == (known & NICBARR_DOUBTFUL);
-}
-
 /* Tell the job's other communicators of this shape, once there was a round. */
 static void remember(const struct nicbarr_trial *trial)
 {
     if (trial->watched) {
-        (void)myr_note_set(
-            mca_coll_nicbarr_component.segment,
-            nicbarr_data_note_key(trial->module, trial->collective, trial->size_class),
-            nicbarr_pack(trial->choices[trial->contest.chosen], NICBARR_FROM_JOB) |
-                (trial->contest.provisional ? NICBARR_DOUBTFUL : 0));
+        nicbarr_remember(nicbarr_data_note_key(trial->module, trial->collective, trial->size_class),
+                         trial->choices[trial->contest.chosen], !trial->contest.provisional);
     }
 }
 

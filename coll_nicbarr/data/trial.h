@@ -56,15 +56,12 @@ struct nicbarr_trial_kind {
 };
 
 /*
- * What the job knows of a class, or the cache if that is sure: a word of nicbarr_pack(), perhaps
- * with NICBARR_DOUBTFUL. 0: nothing; NICBARR_READING: nothing yet. Rank 0 knows, the others go by
- * what it says. Collective, with module->tuning set; Open MPI's error.
+ * What the job knows of a class, or the cache if that is sure: a word of nicbarr_pack(). 0:
+ * nothing; NICBARR_READING: nothing yet. Rank 0 knows, the others go by what it says. Collective,
+ * with module->tuning set; Open MPI's error.
  */
 int nicbarr_trial_ask(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                       enum nicbarr_collective collective, uint32_t size_class, uint64_t *known);
-
-/* Was that measured in this job, to an end? */
-bool nicbarr_trial_is_proven(uint64_t known);
 
 /*
  * Begin it, with what comes first filled in, and so many candidates. Sets the class's way, at the

@@ -291,7 +291,7 @@ static void check_note(const struct side *own, const struct op *op)
     }
     if (NULL != find_trial(module, collective, c)) {
         const uint64_t word = double_note(module, collective, c);
-        CHECK(*proven || NICBARR_FROM_JOB != (word >> 40 & 0xff) || 0 != (word & NICBARR_DOUBTFUL),
+        CHECK(*proven || NICBARR_FROM_JOB != (word >> 40 & 0xff),
               "class %u of %s among %u ranks is remembered as proven, and none is", c,
               collectives[op->collective], own->size);
     }
