@@ -8,8 +8,9 @@
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 export PRTE_ALLOW_RUN_AS_ROOT=1 PRTE_ALLOW_RUN_AS_ROOT_CONFIRM=1
 export OMPI_MCA_rmaps_base_oversubscribe=1
+mpirun_version=$(mpirun --version 2> /dev/null) || :
 is_open_mpi() { # 4, 5 or 6 (some who source this are of sh)
-    case $(mpirun --version 2> /dev/null) in *"(Open MPI) $1."*) ;; *) false ;; esac
+    case $mpirun_version in *"(Open MPI) $1."*) ;; *) false ;; esac
 }
 # (Since 6.0 the old name of this is worth a paragraph on each start.)
 map_by() { # POLICY

@@ -41,9 +41,6 @@
 #define NICBARR_COLL_VERSION MCA_COLL_BASE_VERSION_2_0_0
 #define NICBARR_BTL_VERSION MCA_BTL_BASE_VERSION_3_1_0
 #define NICBARR_MODEX_GLOBAL OPAL_PMIX_GLOBAL
-typedef int nicbarr_count_t;        /* what the functions of coll count elements in */
-#define NICBARR_COUNTS(ints) (ints) /* an array of counts, and one of places, for them */
-#define NICBARR_PLACES(ints) (ints)
 #elif (OMPI_MAJOR_VERSION == 5 || OMPI_MAJOR_VERSION == 6) && OMPI_MINOR_VERSION == 0
 #include "ompi/runtime/ompi_rte.h"
 #include "ompi/runtime/params.h"
@@ -54,17 +51,22 @@ typedef int nicbarr_count_t;        /* what the functions of coll count elements
 #define NICBARR_MODEX_GLOBAL PMIX_GLOBAL
 #if OMPI_MAJOR_VERSION == 5
 #define NICBARR_COLL_VERSION MCA_COLL_BASE_VERSION_2_4_0
+#else
+#define NICBARR_COLL_VERSION MCA_COLL_BASE_VERSION_3_0_0
+#endif
+#else
+#error "nicbarr is written for Open MPI 4.1, 5.0 and 6.0"
+#endif
+
+/* What the functions of coll count elements in; an array of counts, and one of places, for them. */
+#if OMPI_MAJOR_VERSION < 6
 typedef int nicbarr_count_t;
 #define NICBARR_COUNTS(ints) (ints)
 #define NICBARR_PLACES(ints) (ints)
 #else
-#define NICBARR_COLL_VERSION MCA_COLL_BASE_VERSION_3_0_0
 typedef size_t nicbarr_count_t;
 #define NICBARR_COUNTS(ints) ompi_count_array_create(ints)
 #define NICBARR_PLACES(ints) ompi_disp_array_create(ints)
-#endif
-#else
-#error "nicbarr is written for Open MPI 4.1, 5.0 and 6.0"
 #endif
 
 /* "4.1", "5.0" or "6.0": what a component is built for; and the release whose headers it was built
