@@ -358,7 +358,7 @@ static bool is_over(const struct myr_nic_group *group, const struct nicbarr_wait
 
 static bool wait_more(struct myr_nic_group *group, const struct nicbarr_wait *wait)
 {
-    return wait->block ? myr_nic_bcast_wait(group, NICBARR_LOOK_US)
+    return wait->block ? myr_nic_group_wait_bcast(group, NICBARR_LOOK_US)
                        : myr_nic_group_wait(group, wait->epoch, NICBARR_LOOK_US);
 }
 

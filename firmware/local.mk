@@ -10,7 +10,7 @@ firmware_libmcp_la_SOURCES = \
     firmware/collective.h firmware/collective_inside.h firmware/collective.c \
     firmware/collective_bcast.c \
     firmware/match.h firmware/match.c \
-    firmware/port.h firmware/port.c \
+    firmware/port.h firmware/port_table.c \
     firmware/messages.h firmware/connection.h firmware/connection.c \
     firmware/sdma.c firmware/send.c firmware/recv.c firmware/rdma.c \
     firmware/mcp.h firmware/mcp.c

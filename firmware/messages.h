@@ -47,6 +47,11 @@ struct mcp_messages {
 /* Bytes of the tables. */
 size_t mcp_messages_bytes(uint32_t ports, uint32_t connections);
 
+/* Compute the bytes of a port's memory, and its geometry. False if there are too many or too few
+ * tokens. */
+bool mcp_port_shape(struct mcp_port *port, uint32_t send_tokens, uint32_t receive_tokens,
+                    size_t *bytes);
+
 /* A port to be opened. `key` is random and not 0. `rings` is memory that is all 0; mcp_port_shape()
  * tells its size. */
 struct mcp_port_wish {

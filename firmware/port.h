@@ -164,9 +164,4 @@ static inline struct mcp_sending *mcp_sendings(const struct mcp_port *port, stru
     return (struct mcp_sending *)(mcp_spare_tokens(port, rings) + port->receive_slots);
 }
 
-/* Compute the bytes of a port's memory, and its geometry. False if there are too many or too few
- * tokens. */
-bool mcp_port_shape(struct mcp_port *port, uint32_t send_tokens, uint32_t receive_tokens,
-                    size_t *bytes);
-
 #endif

@@ -12,7 +12,8 @@ libmyr_libmyr_la_SOURCES = \
     libmyr/node/slot.h libmyr/node/exchange.h libmyr/node/exchange.c libmyr/node/ring.h \
     libmyr/node/ring.c libmyr/node/direct.h libmyr/node/direct.c \
     libmyr/groups/secrets.h libmyr/groups/secrets.c libmyr/groups/carry.h libmyr/groups/carry.c \
-    libmyr/groups/spread.h libmyr/groups/spread.c libmyr/groups/group_player.h \
+    libmyr/groups/spread.h libmyr/groups/spread.c libmyr/groups/group_member.h \
+    libmyr/groups/group_player.h libmyr/groups/group_player.c libmyr/groups/group_tables.h libmyr/groups/group_tables.c \
     libmyr/groups/nic_group.h libmyr/groups/nic_group.c libmyr/groups/nic_data.h \
     libmyr/groups/nic_data.c libmyr/groups/nic_bcast.h libmyr/groups/nic_bcast.c \
     libmyr/soft/nic.h libmyr/soft/nic.c libmyr/soft/nic_inside.h libmyr/soft/nic_parts.h \

@@ -4,6 +4,16 @@
 
 #include <stdlib.h>
 
+struct myr_lengths myr_schedule_lengths(const struct myr_schedule *schedule)
+{
+    struct myr_lengths lengths = {.steps = schedule->nsteps};
+    for (uint32_t s = 0; s < schedule->nsteps; ++s) {
+        lengths.sends += schedule->steps[s].sends;
+        lengths.waits += schedule->steps[s].waits;
+    }
+    return lengths;
+}
+
 /* A message that is sent: the peer it goes to, and that peer's index in the schedule. */
 struct sent {
     uint32_t peer, place;

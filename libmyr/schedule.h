@@ -23,6 +23,12 @@ struct myr_schedule {
     uint32_t *peers; /* ranks, step after step: first those sent to, then those waited for */
 };
 
+/* The length of a schedule. */
+struct myr_lengths {
+    uint32_t steps, sends, waits;
+};
+struct myr_lengths myr_schedule_lengths(const struct myr_schedule *schedule);
+
 /* Gives another rank's schedule; false when out of memory. */
 typedef bool (*myr_schedule_fn)(const void *context, uint32_t rank, struct myr_schedule *schedule);
 

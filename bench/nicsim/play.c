@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "libmyr/groups/group_player.h"
+#include "libmyr/groups/group_tables.h"
 
 struct party;
 

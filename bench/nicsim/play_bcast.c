@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-#include "libmyr/groups/group_player.h"
+#include "libmyr/groups/group_tables.h"
 #include "libmyr/groups/nic_bcast.h"
 
 /* A port's tokens, of each sort, are so many that those of answers are back in time. */

@@ -107,7 +107,7 @@ static int wait(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
 {
     const uint32_t epoch = group->epoch - 1;
     if (handed->sent) {
-        return myr_nic_bcast_wait(group, NICBARR_LOOK_US)
+        return myr_nic_group_wait_bcast(group, NICBARR_LOOK_US)
                    ? OMPI_SUCCESS
                    : nicbarr_overdue_bcast(module, comm, group);
     }

@@ -87,11 +87,6 @@ void myr_nic_bcast_send(struct myr_nic_group *group, uint32_t bytes)
     group->player->bcast(group, bcast->number, bcast->block, bcast->sent);
 }
 
-bool myr_nic_bcast_wait(struct myr_nic_group *group, uint32_t timeout_us)
-{
-    return myr_group_await(group, myr_nic_bcast_word(group), group->bcast->number, timeout_us);
-}
-
 const void *myr_nic_bcast_look(const struct myr_nic_group *group, uint32_t *bytes)
 {
     const struct head *head =

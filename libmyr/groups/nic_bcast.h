@@ -8,9 +8,8 @@
  *     root:   wait until myr_nic_bcast_room(group), see there;
  *             memcpy(myr_nic_bcast_data(group), mine, bytes);
  *             myr_nic_bcast_send(group, bytes);
- *     all:    myr_nic_bcast_wait(group, ...), the root too, as its NIC may not have heard of it;
- *     others: look at myr_nic_bcast_look(group, &bytes);
- *     myr_nic_bcast_end(group);
+ *     all:    myr_nic_group_wait_bcast(group, ...), the root too, as its NIC may not have heard of
+ * it; others: look at myr_nic_bcast_look(group, &bytes); myr_nic_bcast_end(group);
  *
  * The root waits for nobody, as long as the window has room. The group's epochs are its credits. A
  * barrier in between (myr_nic_group_arrive()) leaves out the rest of a half window.
@@ -21,7 +20,8 @@
 #define MYR_NIC_BCAST_H
 
 #include "firmware/bcast.h"
-#include "libmyr/groups/nic_group.h"
+#include "firmware/missing.h"
+#include "libmyr/groups/group_member.h"
 #include "libmyr/groups/spread.h"
 
 /* This process's side of it, by a group's pointer `bcast`. */
@@ -68,9 +68,6 @@ static inline bool myr_nic_bcast_test(const struct myr_nic_group *group)
 {
     return group->bcast->number == myr_observe(myr_nic_bcast_word(group));
 }
-
-/* As myr_nic_group_wait(). */
-bool myr_nic_bcast_wait(struct myr_nic_group *group, uint32_t timeout_us);
 
 /* For a process that waits for it by testing: what myr_nic_group_remind() is for epochs. */
 void myr_nic_bcast_remind(struct myr_nic_group *group);

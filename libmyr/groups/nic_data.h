@@ -23,7 +23,7 @@
 #define MYR_NIC_DATA_H
 
 #include "libmyr/groups/carry.h"
-#include "libmyr/groups/nic_group.h"
+#include "libmyr/groups/group_member.h"
 
 /* What a node's processes share for this; the node's blocks and the processes' parts follow. */
 struct myr_node_data {
@@ -73,6 +73,16 @@ static inline const uint8_t *myr_nic_data_block(const struct myr_nic_group *grou
 }
 
 /* ---- what kinds of NICs call ---- */
+
+/*
+ * What a group that carries data needs besides; `members` may say that it carries none, then that
+ * is NULL, too. The kind of NIC adds the memory. MYR_ERR_TOO_LONG: no block of use has room on
+ * buffers of so many bytes, or in packets.
+ */
+enum myr_status myr_nic_data_new(const struct myr_nic_members *members, myr_schedule_fn schedule_of,
+                                 const void *context, uint32_t buffer_bytes,
+                                 struct myr_nic_data **data, struct myr_error *error);
+void myr_nic_data_free(struct myr_nic_data *data);
 
 /* The greatest block that a group can have whose NICs have buffers of so many bytes, and whose user
  * wants `unit_most`; 0: none is of use. */

@@ -6,132 +6,13 @@
  */
 #include "libmyr/groups/nic_group.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "libmyr/groups/group_player.h"
 #include "libmyr/groups/nic_bcast.h"
 #include "libmyr/groups/nic_data.h"
 #include "os/calls.h"
 #include "os/clock.h"
 
-/* ---- from a schedule to the NIC's tables ---- */
-
-struct myr_lengths myr_schedule_lengths(const struct myr_schedule *schedule)
-{
-    struct myr_lengths lengths = {.steps = schedule->nsteps};
-    for (uint32_t s = 0; s < schedule->nsteps; ++s) {
-        lengths.sends += schedule->steps[s].sends;
-        lengths.waits += schedule->steps[s].waits;
-    }
-    return lengths;
-}
-
-bool myr_fill_tables(const struct myr_schedule *schedule, uint32_t node,
-                     myr_schedule_fn schedule_of, const void *context,
-                     const struct myr_nic_data *data, const struct myr_nic_bcast *bcast,
-                     struct mcp_step *steps, struct mcp_peer *peers)
-{
-    uint32_t *slots = myr_schedule_slots(schedule, node, schedule_of, context);
-    struct mcp_peer *sends = peers, *waits = peers + myr_schedule_lengths(schedule).sends;
-    uint32_t place = 0;
-    if (NULL == slots) {
-        return false;
-    }
-    for (uint32_t s = 0; s < schedule->nsteps; ++s) {
-        steps[s] = schedule->steps[s];
-        for (uint32_t i = 0; i < steps[s].sends + steps[s].waits; ++i, ++place) {
-            struct mcp_peer **peer = i < steps[s].sends ? &sends : &waits;
-            *(*peer)++ = (struct mcp_peer){
-                .node = (uint16_t)schedule->peers[place],
-                .slot = (uint16_t)slots[place],
-                .blocks = NULL == data ? 0 : data->carry.blocks[place],
-                .at = NULL != data    ? data->carry.at[place]
-                      : NULL != bcast ? bcast->spread.reach[place]
-                                      : 0,
-            };
-        }
-    }
-    free(slots);
-    return true;
-}
-
-bool myr_group_fill(const struct myr_nic_group *group, struct mcp_group *mcp,
-                    const struct myr_nic_members *members, const struct myr_schedule *schedule,
-                    myr_schedule_fn schedule_of, const void *context)
-{
-    const struct myr_lengths lengths = myr_schedule_lengths(schedule);
-    mcp_group_init(mcp, members->key, members->nodes, members->node, lengths.steps, lengths.sends,
-                   lengths.waits, 0);
-    mcp->secret = members->secret;
-    if (NULL != group->data) {
-        mcp->places = group->data->carry.places;
-        mcp->unit_most = group->data->unit_most;
-    }
-    if (NULL != group->bcast) {
-        mcp->window = group->bcast->window;
-        mcp->slot_bytes = group->bcast->slot_bytes;
-        memset(mcp_group_window(mcp), 0, (size_t)mcp->window * mcp->slot_bytes);
-    }
-    return myr_fill_tables(schedule, members->node, schedule_of, context, group->data, group->bcast,
-                           mcp_group_steps(mcp), mcp_group_sends(mcp));
-}
-
-/* ---- what lies behind the engine's group ---- */
-
-static size_t buffer_bytes(const struct myr_nic_data *data)
-{
-    return (size_t)data->carry.places * data->unit_most;
-}
-
-size_t myr_group_behind_bytes(const struct myr_nic_group *group)
-{
-    const struct myr_nic_data *data = group->data;
-    if (NULL != data) {
-        return myr_whole_lines(2 * buffer_bytes(data)) +
-               myr_nic_data_bytes(group->locals, data->unit_most);
-    }
-    return NULL == group->bcast ? 0 : (size_t)group->bcast->window * group->bcast->slot_bytes;
-}
-
-void myr_group_take_behind(const struct myr_nic_group *group, uint8_t *behind)
-{
-    struct myr_nic_data *data = group->data;
-    if (NULL != data) {
-        data->buffers[0] = behind;
-        data->buffers[1] = behind + buffer_bytes(data);
-        data->shared = (struct myr_node_data *)(behind + myr_whole_lines(2 * buffer_bytes(data)));
-    }
-    if (NULL != group->bcast) {
-        group->bcast->slots = behind;
-    }
-}
-
 /* ---- barriers ---- */
-
-/* Of two processes that arrive at once, at least one sees the other's word, as both write before
- * they read. If both do, the NIC is told twice; that makes no difference. */
-bool myr_group_all_arrived(const struct myr_nic_group *group, uint32_t epoch)
-{
-    for (uint32_t i = 1; i < group->locals; ++i) {
-        uint32_t other = group->local + i;
-        other = other < group->locals ? other : other - group->locals;
-        if (!myr_epoch_reached(atomic_load(&group->arrivals[other]), epoch)) {
-            return false;
-        }
-    }
-    return true;
-}
-
-uint32_t myr_group_arrived(const struct myr_nic_group *group)
-{
-    uint32_t epoch = group->epoch;
-    for (uint32_t i = 0; group->locals > 1 && i < group->locals; ++i) {
-        const uint32_t other = myr_observe(&group->arrivals[i]);
-        epoch = myr_epoch_reached(other, epoch) ? epoch : other;
-    }
-    return epoch;
-}
 
 uint32_t myr_nic_group_arrive(struct myr_nic_group *group)
 {
@@ -142,18 +23,6 @@ uint32_t myr_nic_group_arrive(struct myr_nic_group *group)
         myr_nic_bcast_leave_half(group);
     }
     return myr_group_arrive_next(group);
-}
-
-uint32_t myr_group_arrive_next(struct myr_nic_group *group)
-{
-    const uint32_t epoch = ++group->epoch;
-    if (group->locals > 1) {
-        atomic_store(&group->arrivals[group->local], epoch);
-    }
-    if (myr_group_all_arrived(group, epoch)) {
-        group->player->start(group, epoch, NULL, 0);
-    }
-    return epoch;
 }
 
 bool myr_nic_group_over(const struct myr_nic_group *group)
@@ -265,8 +134,8 @@ static bool look_for(struct myr_nic_group *group, uint32_t value, uint64_t start
     return false;
 }
 
-bool myr_group_await(struct myr_nic_group *group, const myr_word *word, uint32_t value,
-                     uint32_t timeout_us)
+static bool await_word(struct myr_nic_group *group, const myr_word *word, uint32_t value,
+                       uint32_t timeout_us)
 {
     group->watched = word;
     /* (Most waits are over before we would have to look at the clock.) */
@@ -296,5 +165,10 @@ bool myr_group_await(struct myr_nic_group *group, const myr_word *word, uint32_t
 
 bool myr_nic_group_wait(struct myr_nic_group *group, uint32_t epoch, uint32_t timeout_us)
 {
-    return myr_group_await(group, group->done, epoch, timeout_us);
+    return await_word(group, group->done, epoch, timeout_us);
+}
+
+bool myr_nic_group_wait_bcast(struct myr_nic_group *group, uint32_t timeout_us)
+{
+    return await_word(group, myr_nic_bcast_word(group), group->bcast->number, timeout_us);
 }

@@ -22,6 +22,7 @@
 #include "firmware/kernel/bell.h"
 #include "firmware/kernel/kernel.h"
 #include "libmyr/groups/group_player.h"
+#include "libmyr/groups/group_tables.h"
 #include "libmyr/groups/nic_bcast.h"
 #include "libmyr/groups/nic_data.h"
 #include "libmyr/kernel/kernel_inside.h"

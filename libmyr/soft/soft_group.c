@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "libmyr/groups/group_player.h"
+#include "libmyr/groups/group_tables.h"
 #include "libmyr/groups/nic_bcast.h"
 #include "libmyr/groups/nic_data.h"
 #include "libmyr/node/segment.h"

@@ -22,7 +22,7 @@
 #include "coll_nicbarr/schedule.h"
 #include "firmware/bcast.h"
 #include "firmware/mcp.h"
-#include "libmyr/groups/group_player.h"
+#include "libmyr/groups/group_tables.h"
 #include "libmyr/groups/nic_bcast.h"
 #include "tests/fuzz/fuzz.h"
 

@@ -17,7 +17,7 @@
 #include <cmocka.h>
 
 #include "coll_nicbarr/schedule.h"
-#include "libmyr/groups/group_player.h"
+#include "libmyr/groups/group_tables.h"
 #include "libmyr/groups/nic_data.h"
 #include "tests/unit/crew.h"
 

@@ -19,7 +19,7 @@
 
 #include "coll_nicbarr/census.h"
 #include "coll_nicbarr/choice/candidates.h"
-#include "libmyr/groups/group_player.h"
+#include "libmyr/groups/group_tables.h"
 #include "tests/unit/crew.h"
 
 /* Two kinds, which are only counted here. */

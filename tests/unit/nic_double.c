@@ -23,6 +23,7 @@
 #include "coll_nicbarr/nics.h"
 #include "firmware/collective.h"
 #include "libmyr/groups/group_player.h"
+#include "libmyr/groups/group_tables.h"
 #include "os/clock.h"
 #include "os/random.h"
 #include "tests/unit/nic_double.h"

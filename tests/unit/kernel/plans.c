@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "firmware/bcast.h"
-#include "libmyr/groups/group_player.h"
+#include "libmyr/groups/group_tables.h"
 #include "libmyr/groups/nic_bcast.h"
 #include "libmyr/groups/nic_data.h"
 #include "libmyr/groups/spread.h"

@@ -43,7 +43,8 @@ static void read_block(struct member *member, const uint8_t *block, uint32_t byt
 {
     struct myr_nic_group *group = &member->group;
     uint32_t came;
-    CREW_CHECK(myr_nic_bcast_wait(group, 0), "broadcast %u never comes", group->bcast->number);
+    CREW_CHECK(myr_nic_group_wait_bcast(group, 0), "broadcast %u never comes",
+               group->bcast->number);
     if (0 == crew_below(&member->random, 4)) {
         crew_dawdle(&member->random);
     }

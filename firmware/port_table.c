@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Ports come and go; see port.h and messages.h. */
+/* The table of ports: they come and go; see messages.h. */
 #include "firmware/connection.h"
 
 bool mcp_port_shape(struct mcp_port *port, uint32_t send_tokens, uint32_t receive_tokens,

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* How the processes of a node arrive in an epoch; see group_player.h. */
+#include "libmyr/groups/group_player.h"
+
+/* Of two processes that arrive at once, at least one sees the other's word, as both write before
+ * they read. If both do, the NIC is told twice; that makes no difference. */
+bool myr_group_all_arrived(const struct myr_nic_group *group, uint32_t epoch)
+{
+    for (uint32_t i = 1; i < group->locals; ++i) {
+        uint32_t other = group->local + i;
+        other = other < group->locals ? other : other - group->locals;
+        if (!myr_epoch_reached(atomic_load(&group->arrivals[other]), epoch)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+uint32_t myr_group_arrived(const struct myr_nic_group *group)
+{
+    uint32_t epoch = group->epoch;
+    for (uint32_t i = 0; group->locals > 1 && i < group->locals; ++i) {
+        const uint32_t other = myr_observe(&group->arrivals[i]);
+        epoch = myr_epoch_reached(other, epoch) ? epoch : other;
+    }
+    return epoch;
+}
+
+uint32_t myr_group_arrive_next(struct myr_nic_group *group)
+{
+    const uint32_t epoch = ++group->epoch;
+    if (group->locals > 1) {
+        atomic_store(&group->arrivals[group->local], epoch);
+    }
+    if (myr_group_all_arrived(group, epoch)) {
+        group->player->start(group, epoch, NULL, 0);
+    }
+    return epoch;
+}
