@@ -221,18 +221,11 @@ void mcp_collective_open(struct mcp_collective *c, struct mcp_board *board,
     }
 }
 
-/* Remember how a group has ended. Data go with it: a peer that still misses those of the last epoch
- * must not hear that this is done. (Everybody has had those of the epoch before.) Likewise blocks,
- * unless all nodes have said farewell. */
 static void remember(struct mcp_collective *c, const struct mcp_group *group)
 {
     const uint32_t place = c->next_late++ % MCP_LATE;
-    const uint32_t done = myr_glance(&group->done), failed = myr_glance(&group->failed);
-    const bool data = 0 != group->unit[done % 2];
-    const bool lost = data || (0 != group->window && mcp_group_waits_now(group));
     c->late[place].key = group->key;
-    c->late[place].epoch = data ? done - 1 : done;
-    c->late[place].failed = lost && 0 == failed ? group->node + 1U : failed;
+    c->late[place].ending = mcp_ending_of(group, false);
     c->late_secret[place] = group->secret;
 }
 
@@ -277,58 +270,53 @@ bool mcp_collective_offer(struct mcp_collective *c, struct mcp_board *board,
 bool mcp_collective_farewell(struct mcp_collective *c, struct mcp_board *board,
                              struct mcp_counters *counters, struct mcp_group *group)
 {
-    const uint32_t done = myr_glance(&group->done);
-    if (0 != myr_glance(&group->failed)) {
-        return false;
-    }
-    if (0 != group->window) {
-        group->farewell = 1;
-        mcp_collective_start(c, board, counters, group, group->started + 1);
-        return mcp_group_waits_now(group);
-    }
-    if (0 == group->unit[done % 2] || mcp_group_waits_now(group)) {
+    if (!mcp_group_owes(group)) {
         return false;
     }
     group->farewell = 1;
-    return mcp_collective_offer(c, board, counters, group, done + 1, NULL, 0);
+    if (0 == group->window) {
+        return mcp_collective_offer(c, board, counters, group, group->started + 1, NULL, 0);
+    }
+    mcp_collective_start(c, board, counters, group, group->started + 1);
+    return mcp_group_waits_now(group);
 }
 
 /* ---- packets ---- */
+
+/* For a group that is closed. */
+static void receive_late(struct mcp_board *board, struct mcp_counters *counters,
+                         const struct mcp_header *header, const void *payload,
+                         const struct mcp_ending *ending, const struct mcp_secret *secret)
+{
+    struct mcp_header answer = *header;
+    if (!mcp_genuine(header, secret, payload)) {
+        ++counters->dropped_forged;
+    } else if (!mcp_ending_answer(ending, &answer)) {
+        ++counters->duplicates;
+    } else {
+        ++counters->answered;
+        mcp_seal(&answer, secret, NULL, 0);
+        board->ops.send(board, MCP_LINK_SENDER, &answer, NULL, 0);
+    }
+}
 
 static void receive_stranger(struct mcp_collective *c, struct mcp_board *board,
                              struct mcp_counters *counters, const struct mcp_header *header,
                              const void *payload)
 {
-    const struct mcp_collective_part *part = &header->collective;
     uint32_t i = 0;
     while (i < MCP_LATE && header->key != c->late[i].key) {
         ++i;
     }
-    if (i < MCP_LATE && !mcp_genuine(header, &c->late_secret[i], payload)) {
-        ++counters->dropped_forged;
-    } else if (i < MCP_LATE) {
-        struct mcp_header answer = {.type = MCP_DONE, .key = header->key};
-        answer.collective = *part;
-        /* (Whoever misses a block misses it for ever. Where nothing has failed, nobody does.) */
-        if (MCP_BCAST_ASK == header->type || !myr_epoch_reached(c->late[i].epoch, part->epoch)) {
-            answer.type = MCP_FAIL;
-            answer.collective.node = (uint16_t)(c->late[i].failed - 1);
-        }
-        if ((MCP_ASK == header->type || MCP_BCAST_ASK == header->type) &&
-            (MCP_DONE == answer.type || 0 != c->late[i].failed)) {
-            ++counters->answered;
-            mcp_seal(&answer, &c->late_secret[i], NULL, 0);
-            board->ops.send(board, MCP_LINK_SENDER, &answer, NULL, 0);
-        } else {
-            ++counters->duplicates;
-        }
+    if (i < MCP_LATE) {
+        receive_late(board, counters, header, payload, &c->late[i].ending, &c->late_secret[i]);
     } else if (MCP_ARRIVE == header->type && 0 != header->payload_bytes) {
         ++counters->early; /* it will be asked for */
     } else if (MCP_ARRIVE == header->type) {
         const uint32_t place = c->next_early++ % MCP_EARLY;
         c->early[place].key = header->key;
         c->early[place].check = header->check;
-        c->early[place].part = *part;
+        c->early[place].part = header->collective;
         ++counters->early;
     } else {
         ++counters->dropped_foreign;
@@ -372,33 +360,50 @@ enum mcp_recorded mcp_collective_fail(struct mcp_collective *c, struct mcp_board
     return MCP_RECORDED;
 }
 
-/* A packet that moves no group forward: it tells of a peer, or is of a broadcast. */
-static enum mcp_recorded take_note(struct mcp_collective *c, struct mcp_board *board,
-                                   struct mcp_counters *counters, struct mcp_group *group,
-                                   const struct mcp_header *header, const void *payload)
+static enum mcp_recorded hear(struct mcp_board *board, struct mcp_group *group,
+                              const struct mcp_collective_part *part)
+{
+    return mcp_group_hear(group, part->node, part->slot, part->epoch,
+                          (uint32_t)(board->ops.now_ns(board) / 1000000));
+}
+
+static enum mcp_recorded act(struct mcp_collective *c, struct mcp_board *board,
+                             struct mcp_counters *counters, struct mcp_group *group,
+                             enum mcp_action action, const struct mcp_header *header,
+                             const void *payload)
 {
     const struct mcp_collective_part *part = &header->collective;
-    if (mcp_is_bcast(header->type)) {
-        return mcp_collective_receive_bcast(board, counters, group, header, payload);
+    switch (action) {
+    case MCP_ACTION_RECORD:
+        return take_arrival(group, part, payload, header->payload_bytes);
+    case MCP_ACTION_RELEASE:
+        return mcp_group_release(group, part->epoch);
+    case MCP_ACTION_ANSWER:
+        answer(board, counters, group, part);
+        return MCP_RECORDED;
+    case MCP_ACTION_HEAR:
+        return hear(board, group, part);
+    case MCP_ACTION_GIVE_UP:
+        return mcp_collective_fail(c, board, counters, group, part->node);
+    case MCP_ACTION_TAKE_BLOCK:
+        return mcp_collective_take_block(board, counters, group, part->slot, part->epoch, payload,
+                                         header->payload_bytes);
+    case MCP_ACTION_ANSWER_BCAST:
+        mcp_collective_answer_bcast(board, counters, group, part);
+        return MCP_RECORDED;
+    case MCP_ACTION_HEAR_BCAST:
+        return mcp_collective_hear_bcast(board, group, part);
+    case MCP_ACTION_PASS_OVER:
+        return MCP_KNOWN;
+    default:
+        return MCP_IMPLAUSIBLE;
     }
-    if (MCP_LATER == header->type) {
-        const enum mcp_recorded heard =
-            mcp_group_hear(group, part->node, part->slot, part->epoch,
-                           (uint32_t)(board->ops.now_ns(board) / 1000000));
-        counters->heard += MCP_RECORDED == heard;
-        return heard;
-    }
-    if (0 != group->farewell) {
-        return MCP_KNOWN; /* it has no hosts, but data that somebody may miss */
-    }
-    return mcp_collective_fail(c, board, counters, group, part->node);
 }
 
 void mcp_collective_receive(struct mcp_collective *c, struct mcp_board *board,
                             struct mcp_counters *counters, const struct mcp_header *header,
                             const void *payload)
 {
-    const struct mcp_collective_part *part = &header->collective;
     if (0 == header->key) { /* nobody's: the tables use it for "nothing" */
         ++counters->dropped_foreign;
         return;
@@ -412,34 +417,10 @@ void mcp_collective_receive(struct mcp_collective *c, struct mcp_board *board,
         ++counters->dropped_forged;
         return;
     }
-    if (MCP_ASK == header->type) {
-        answer(board, counters, group, part);
-        return;
-    }
-    const enum mcp_recorded recorded =
-        MCP_ARRIVE == header->type ? take_arrival(group, part, payload, header->payload_bytes)
-        : MCP_DONE == header->type ? mcp_group_release(group, part->epoch)
-                                   : take_note(c, board, counters, group, header, payload);
-    switch (recorded) {
-    case MCP_UNEXPECTED:
-        /* An answer tells the last epoch that its sender is in. This may be the epoch after that of
-         * the lost message; it then stands for both. */
-        ++counters->unexpected;
+    const enum mcp_action action = mcp_action_on(group, header->type, 0 != group->farewell);
+    const enum mcp_recorded recorded = act(c, board, counters, group, action, header, payload);
+    mcp_count(counters, group, action, recorded);
+    if (mcp_plays_on(action, recorded)) {
         play_on(c, board, counters, group);
-        break;
-    case MCP_RECORDED:
-        if (header->type <= MCP_DONE) { /* the others move nothing */
-            play_on(c, board, counters, group);
-        }
-        break;
-    case MCP_KNOWN:
-        ++counters->duplicates;
-        break;
-    case MCP_TOO_SOON:
-        ++counters->early;
-        break;
-    case MCP_IMPLAUSIBLE: /* when a group has failed, peers may be ahead by any number of epochs */
-        counters->dropped_implausible += 0 == myr_glance(&group->failed);
-        break;
     }
 }

@@ -20,7 +20,7 @@
 
 #include "firmware/board.h"
 #include "firmware/counters.h"
-#include "firmware/engine.h"
+#include "firmware/policy.h"
 
 enum {
     MCP_BUCKETS = 256, /* of the hash table of groups */
@@ -39,8 +39,7 @@ struct mcp_collective {
     } early[MCP_EARLY];
     struct {
         uint64_t key;
-        uint32_t epoch;
-        uint32_t failed; /* as in struct mcp_group */
+        struct mcp_ending ending;
     } late[MCP_LATE];
     struct mcp_secret
         late_secret[MCP_LATE]; /* of those groups; apart, as their keys are searched */

@@ -12,9 +12,9 @@ static struct mcp_bcast_slot *slot_of(struct mcp_group *group, uint32_t number)
 }
 
 /* A block has come: keep it, and hand it on. */
-static enum mcp_recorded take_block(struct mcp_board *board, struct mcp_counters *counters,
-                                    struct mcp_group *group, uint32_t root, uint32_t number,
-                                    const void *block, uint32_t bytes)
+enum mcp_recorded mcp_collective_take_block(struct mcp_board *board, struct mcp_counters *counters,
+                                            struct mcp_group *group, uint32_t root, uint32_t number,
+                                            const void *block, uint32_t bytes)
 {
     struct mcp_bcast_slot *slot = slot_of(group, number);
     struct mcp_message message;
@@ -42,7 +42,8 @@ bool mcp_collective_bcast(struct mcp_board *board, struct mcp_counters *counters
                           uint32_t bytes)
 {
     return 0 != group->window &&
-           MCP_IMPLAUSIBLE != take_block(board, counters, group, group->node, number, block, bytes);
+           MCP_IMPLAUSIBLE !=
+               mcp_collective_take_block(board, counters, group, group->node, number, block, bytes);
 }
 
 void mcp_collective_bcast_ask(struct mcp_board *board, struct mcp_counters *counters,
@@ -55,8 +56,8 @@ void mcp_collective_bcast_ask(struct mcp_board *board, struct mcp_counters *coun
     }
 }
 
-static void answer(struct mcp_board *board, struct mcp_counters *counters, struct mcp_group *group,
-                   const struct mcp_collective_part *part)
+void mcp_collective_answer_bcast(struct mcp_board *board, struct mcp_counters *counters,
+                                 struct mcp_group *group, const struct mcp_collective_part *part)
 {
     struct mcp_bcast_slot *slot = slot_of(group, part->epoch);
     struct mcp_message message;
@@ -73,8 +74,8 @@ static void answer(struct mcp_board *board, struct mcp_counters *counters, struc
     }
 }
 
-static enum mcp_recorded hear(struct mcp_board *board, struct mcp_counters *counters,
-                              struct mcp_group *group, const struct mcp_collective_part *part)
+enum mcp_recorded mcp_collective_hear_bcast(struct mcp_board *board, struct mcp_group *group,
+                                            const struct mcp_collective_part *part)
 {
     struct mcp_bcast_slot *slot = slot_of(group, part->epoch);
     const enum mcp_recorded recorded =
@@ -82,28 +83,6 @@ static enum mcp_recorded hear(struct mcp_board *board, struct mcp_counters *coun
     if (MCP_RECORDED == recorded) {
         const uint32_t now_ms = (uint32_t)(board->ops.now_ns(board) / 1000000);
         myr_publish(&slot->heard_ms, now_ms + (0 == now_ms));
-        ++counters->heard;
     }
     return recorded;
-}
-
-enum mcp_recorded mcp_collective_receive_bcast(struct mcp_board *board,
-                                               struct mcp_counters *counters,
-                                               struct mcp_group *group,
-                                               const struct mcp_header *header, const void *payload)
-{
-    const struct mcp_collective_part *part = &header->collective;
-    if (0 == group->window) {
-        return MCP_IMPLAUSIBLE;
-    }
-    switch (header->type) {
-    case MCP_BCAST:
-        return take_block(board, counters, group, part->slot, part->epoch, payload,
-                          header->payload_bytes);
-    case MCP_BCAST_ASK:
-        answer(board, counters, group, part);
-        return MCP_RECORDED;
-    default:
-        return hear(board, counters, group, part);
-    }
 }

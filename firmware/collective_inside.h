@@ -13,11 +13,13 @@ static inline void mcp_collective_send(struct mcp_board *board, const struct mcp
     board->ops.send(board, message->to, &message->header, payload, message->bytes);
 }
 
-/* A packet of a broadcast has come, and it is genuine. */
-enum mcp_recorded mcp_collective_receive_bcast(struct mcp_board *board,
-                                               struct mcp_counters *counters,
-                                               struct mcp_group *group,
-                                               const struct mcp_header *header,
-                                               const void *payload);
+/* Of a broadcast: its block has come, a peer misses it, or the parent says that it is late. */
+enum mcp_recorded mcp_collective_take_block(struct mcp_board *board, struct mcp_counters *counters,
+                                            struct mcp_group *group, uint32_t root, uint32_t number,
+                                            const void *block, uint32_t bytes);
+void mcp_collective_answer_bcast(struct mcp_board *board, struct mcp_counters *counters,
+                                 struct mcp_group *group, const struct mcp_collective_part *part);
+enum mcp_recorded mcp_collective_hear_bcast(struct mcp_board *board, struct mcp_group *group,
+                                            const struct mcp_collective_part *part);
 
 #endif

@@ -6,7 +6,7 @@ firmware_libmcp_la_SOURCES = \
     firmware/siphash.h firmware/nh.h firmware/wire.h firmware/wire.c \
     firmware/step.h firmware/missing.h firmware/patience.h \
     firmware/engine.h firmware/engine_inside.h firmware/engine.c \
-    firmware/bcast.h firmware/bcast.c \
+    firmware/bcast.h firmware/bcast.c firmware/policy.h \
     firmware/collective.h firmware/collective_inside.h firmware/collective.c \
     firmware/collective_bcast.c \
     firmware/match.h firmware/match.c \
@@ -52,7 +52,7 @@ firmware_kernel_needs = $(firmware_kernel_program) \
     firmware/kernel/kernel.h firmware/ip.h firmware/atomics.h firmware/counters.h \
     firmware/siphash.h firmware/nh.h firmware/wire.h firmware/step.h firmware/missing.h \
     firmware/patience.h firmware/engine.h firmware/engine_inside.h firmware/engine.c \
-    firmware/bcast.h firmware/bcast.c
+    firmware/bcast.h firmware/bcast.c firmware/policy.h
 firmware/kernel/program.bpf.o: firmware/kernel/program.bpf.c $(firmware_kernel_needs)
 	@$(MKDIR_P) firmware/kernel
 	$(bpf_compile) $(srcdir)/firmware/kernel/program.bpf.c

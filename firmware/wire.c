@@ -86,7 +86,7 @@ bool mcp_genuine_message(const struct mcp_header *header, const struct mcp_secre
     return header->check == long_check(header, secret, nh, payload);
 }
 
-/* Are the fields of a message's packet possible? */
+/* Are the fields possible? */
 static bool sound(const struct mcp_header *header, size_t payload_bytes)
 {
     const struct mcp_message_part *m = &header->message;
@@ -101,19 +101,10 @@ static bool sound(const struct mcp_header *header, size_t payload_bytes)
                (0 != payload_bytes || (0 == m->length && 0 != (m->flags & MCP_FIRST)));
     case MCP_REFUSE:
         return 0 == payload_bytes && 0 == m->flags && m->detail > 0 && m->detail < MCP_REASONS;
-    case MCP_ASK:
-    case MCP_DONE:
-    case MCP_LATER:
-    case MCP_FAIL:
-    case MCP_BCAST_ASK:
-    case MCP_BCAST_LATER:
-        return 0 == payload_bytes;
-    case MCP_BCAST:
-        return 0 != payload_bytes;
     case MCP_ACK:
         return 0 == payload_bytes && 0 == (m->flags & ~(MCP_GAP | MCP_READY));
     default:
-        return true;
+        return mcp_collective_sound(header->type, (uint32_t)payload_bytes);
     }
 }
 

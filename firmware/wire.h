@@ -116,6 +116,12 @@ static inline bool mcp_is_bcast(uint8_t type)
     return type >= MCP_BCAST && type <= MCP_BCAST_LATER;
 }
 
+/* Can a collective packet of this type have so much payload? */
+static inline bool mcp_collective_sound(uint8_t type, uint32_t payload_bytes)
+{
+    return MCP_ARRIVE == type || (MCP_BCAST == type) == (0 != payload_bytes);
+}
+
 static inline size_t mcp_header_bytes(uint8_t type)
 {
     return mcp_is_collective(type) ? MCP_COLLECTIVE_BYTES : MCP_MESSAGE_BYTES;

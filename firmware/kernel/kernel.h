@@ -19,8 +19,8 @@
 
 #include "firmware/bcast.h"
 #include "firmware/counters.h"
-#include "firmware/engine.h"
 #include "firmware/ip.h"
+#include "firmware/policy.h"
 #include "firmware/wire.h"
 
 /* What a host says to the kernel's NIC. It is as long as a collective packet, so that one can
@@ -106,8 +106,7 @@ _Static_assert(offsetof(struct mcp_kernel_group, group.done) == MCP_KERNEL_STATE
 
 /* The remains of a closed group, for peers who ask. */
 struct mcp_kernel_late {
-    uint32_t epoch;           /* the last one that was done, and whose data nobody can miss */
-    uint32_t failed;          /* as in struct mcp_group */
+    struct mcp_ending ending;
     struct mcp_secret secret; /* of its packets */
     uint64_t closed_ns;       /* for the owner: when it was closed (CLOCK_MONOTONIC), */
     uint64_t uid;             /* ... and whose it was */

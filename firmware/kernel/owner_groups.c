@@ -163,21 +163,6 @@ static bool take_away(const struct mcp_kernel *kernel, struct mcp_kernel_group *
     return true;
 }
 
-/* How a group has ended (as in collective.c). Data go with it: a peer that still misses those of
- * the last epoch must not hear that this is done. */
-static struct mcp_kernel_late remember(const struct mcp_group *group, bool fails)
-{
-    const uint32_t done = myr_glance(&group->done), failed = myr_glance(&group->failed);
-    const bool data = 0 != group->unit[done % 2];
-    const bool lost = fails || data || (0 != group->window && mcp_group_waits_now(group));
-    return (struct mcp_kernel_late){
-        .epoch = data ? done - 1 : done,
-        .failed = lost && 0 == failed ? group->node + 1U : failed,
-        .secret = group->secret,
-        .closed_ns = os_now_ns(),
-    };
-}
-
 /* (How it ended is written first: meanwhile the program answers for the group itself. Whoever takes
  * over from a process that was killed in the middle finds a whole group, or one without a line,
  * which needs nothing but to be deleted. What counts groups and their peers is lowered when no
@@ -188,8 +173,12 @@ bool mcp_kernel_group_close(struct mcp_kernel *kernel, uint64_t key, bool fails)
     if (!mcp_kernel_look_up(kernel, key, &group)) {
         return ENOENT == errno;
     }
-    struct mcp_kernel_late last = remember(&group.group, fails);
-    last.uid = group.uid;
+    const struct mcp_kernel_late last = {
+        .ending = mcp_ending_of(&group.group, fails),
+        .secret = group.group.secret,
+        .closed_ns = os_now_ns(),
+        .uid = group.uid,
+    };
     if (bpf_map__update_elem(kernel->program->maps.late, &key, sizeof(key), &last, sizeof(last),
                              BPF_ANY) < 0 ||
         !take_away(kernel, &group)) {
@@ -269,9 +258,7 @@ void mcp_kernel_group_give_up(struct mcp_kernel *kernel, uint64_t key)
 bool mcp_kernel_group_farewell(struct mcp_kernel *kernel, uint64_t key, uint32_t *epoch)
 {
     struct mcp_kernel_group group;
-    if (!mcp_kernel_look_up(kernel, key, &group) || 0 != myr_glance(&group.group.failed) ||
-        (0 == group.group.window && (mcp_group_waits_now(&group.group) ||
-                                     0 == group.group.unit[myr_glance(&group.group.done) % 2]))) {
+    if (!mcp_kernel_look_up(kernel, key, &group) || !mcp_group_owes(&group.group)) {
         return false;
     }
     *epoch = group.group.started + 1;

@@ -91,9 +91,7 @@ static __always_inline bool genuine(struct __sk_buff *packet, uint64_t sum,
            header->check == check_of(header, secret);
 }
 
-/* Handle a packet for a group that is not open. A peer that asks for the last message of a closed
- * group hears that all have entered its epoch. If the group has failed, it hears that, and who was
- * missing (as in collective.c). */
+/* Handle a packet for a group that is not open. */
 APART int receive_stranger(struct __sk_buff *packet, const struct ethhdr *frame, uint64_t sum,
                            struct mcp_header *header)
 {
@@ -107,16 +105,10 @@ APART int receive_stranger(struct __sk_buff *packet, const struct ethhdr *frame,
         COUNT(dropped_forged);
         return DROP;
     }
-    const bool asks = MCP_ASK == header->type;
-    const bool done = asks && myr_epoch_reached(last->epoch, header->collective.epoch);
-    if ((!asks && MCP_BCAST_ASK != header->type) || (!done && 0 == last->failed)) {
+    const struct mcp_ending ending = last->ending;
+    if (!mcp_ending_answer(&ending, header)) {
         COUNT(duplicates);
         return DROP;
-    }
-    header->type = MCP_DONE;
-    if (!done) {
-        header->type = MCP_FAIL;
-        header->collective.node = (uint16_t)(last->failed - 1);
     }
     /* (Its memory may be another group's by now, as in hold.h.) */
     if (!say(packet, frame->h_source, source_of(frame), header, &last->secret, 0) ||
@@ -137,7 +129,7 @@ static __always_inline long fail_on(uint32_t peer, void *context)
 }
 WALKED(fail_on)
 
-/* The group fails, as this node is missing. Hosts and peers are told once (as in collective.c). */
+/* The group fails, as this node is missing. Hosts and peers are told once. */
 static __always_inline enum mcp_recorded fail(struct play *playing, uint32_t missing)
 {
     struct mcp_kernel_group *group = playing->group;
@@ -159,36 +151,30 @@ static __always_inline enum mcp_recorded fail(struct play *playing, uint32_t mis
     return MCP_RECORDED;
 }
 
-/* A packet that moves no group forward: it tells of a peer, or is of a broadcast (as in
- * collective.c). */
-static __always_inline int take_note(struct __sk_buff *packet, struct mcp_kernel_group *group,
-                                     const struct mcp_header *header)
+/* The peer `part->node` says that the group fails. */
+static __always_inline int give_up(struct __sk_buff *packet, struct mcp_kernel_group *group,
+                                   const struct mcp_header *header)
 {
-    const struct mcp_collective_part part = header->collective;
-    enum mcp_recorded recorded = MCP_IMPLAUSIBLE;
-    if (mcp_is_bcast(header->type)) {
-        return receive_bcast(packet, group, header);
-    }
-    if (MCP_FAIL == header->type && 0 != group->leaves) {
-        recorded = MCP_KNOWN;
-    } else if (MCP_FAIL == header->type) {
-        struct play playing = {.packet = packet, .group = group, .key = header->key};
-        recorded = fail(&playing, part.node);
-        if (MCP_RECORDED == recorded) {
-            return wake(packet, group, header->key, true);
-        }
-    } else {
-        const uint32_t now_ms = (uint32_t)(bpf_ktime_get_ns() / 1000000);
-        if (hold(group, header->key)) {
-            recorded = mcp_group_hear(&group->group, part.node, part.slot, part.epoch, now_ms);
-            let_go(group);
-        }
-    }
-    return count_heard(recorded);
+    struct play playing = {.packet = packet, .group = group, .key = header->key};
+    const enum mcp_recorded recorded = fail(&playing, header->collective.node);
+    return MCP_RECORDED == recorded ? wake(packet, group, header->key, true)
+                                    : count(group, MCP_ACTION_GIVE_UP, recorded);
 }
 
-/* A peer's message has come to a group that carries data: keep what it carries, and record it (as
- * in collective.c). */
+/* A peer is alive, but its host is not there yet. */
+static __always_inline int hear(struct mcp_kernel_group *group, const struct mcp_header *header)
+{
+    const struct mcp_collective_part part = header->collective;
+    const uint32_t now_ms = (uint32_t)(bpf_ktime_get_ns() / 1000000);
+    enum mcp_recorded recorded = MCP_IMPLAUSIBLE;
+    if (hold(group, header->key)) {
+        recorded = mcp_group_hear(&group->group, part.node, part.slot, part.epoch, now_ms);
+        let_go(group);
+    }
+    return count(group, MCP_ACTION_HEAR, recorded);
+}
+
+/* A peer's message has come to a group that carries data: keep what it carries, and record it. */
 static __always_inline enum mcp_recorded take_arrival(struct mcp_kernel_group *group,
                                                       const struct mcp_header *header)
 {
@@ -211,11 +197,11 @@ static __always_inline enum mcp_recorded take_arrival(struct mcp_kernel_group *g
 
 /* An ARRIVE or a DONE has come. */
 static __always_inline int move_on(struct __sk_buff *packet, struct mcp_kernel_group *group,
-                                   const struct mcp_header *header)
+                                   enum mcp_action action, const struct mcp_header *header)
 {
     const struct mcp_collective_part part = header->collective;
     struct play playing = {.packet = packet, .group = group, .key = header->key};
-    const bool carries = 0 != group->group.places && MCP_ARRIVE == header->type;
+    const bool carries = 0 != group->group.places && MCP_ACTION_RECORD == action;
     enum mcp_recorded recorded = MCP_RECORDED;
     if (carries) {
         recorded = take_arrival(group, header);
@@ -224,32 +210,18 @@ static __always_inline int move_on(struct __sk_buff *packet, struct mcp_kernel_g
         COUNT(dropped_implausible);
         return DROP;
     }
-    if (MCP_DONE == header->type) {
+    if (MCP_ACTION_RELEASE == action) {
         recorded = mcp_group_release(&group->group, part.epoch);
     } else if (!carries) {
         recorded = mcp_group_record(&group->group, part.slot, part.epoch);
     }
-    if (recorded <= MCP_UNEXPECTED) { /* that, too: it may stand for an epoch before */
+    const bool plays_on = mcp_plays_on(action, recorded);
+    if (plays_on) {
         mcp_group_burst(&group->group, &playing.burst);
     }
     let_go(group);
-    switch (recorded) {
-    case MCP_KNOWN:
-        COUNT(duplicates);
-        return DROP;
-    case MCP_TOO_SOON:
-        COUNT(early);
-        return DROP;
-    case MCP_IMPLAUSIBLE:
-        COUNT(dropped_implausible);
-        return DROP;
-    case MCP_UNEXPECTED:
-        COUNT(unexpected);
-        break;
-    case MCP_RECORDED:
-        break;
-    }
-    return play(&playing, true);
+    (void)count(group, action, recorded);
+    return plays_on ? play(&playing, true) : DROP;
 }
 
 /* A peer misses a message. */
@@ -275,14 +247,6 @@ static __always_inline int answer(struct __sk_buff *packet, struct mcp_kernel_gr
     return (int)bpf_redirect(place.interface, 0);
 }
 
-/* Can a packet of this type have so much payload? */
-static __always_inline bool carries_so(const struct mcp_header *header)
-{
-    return MCP_BCAST == header->type    ? 0 != header->payload_bytes
-           : MCP_ARRIVE == header->type ? true
-                                        : 0 == header->payload_bytes;
-}
-
 /* A packet for none of our groups goes on. If it was for the NIC, it ends at the socket that keeps
  * the NIC's port. All NICs of a network have the same port, and only root's daemon can have it. */
 SEC("tc")
@@ -300,7 +264,7 @@ int mcp_receive(struct __sk_buff *packet)
     COUNT(packets_received);
     if (MCP_MAGIC != header.magic || MCP_WIRE_VERSION != header.version || 0 == header.type ||
         !mcp_is_collective(header.type) || payload_bytes(packet) != header.payload_bytes ||
-        !carries_so(&header)) {
+        !mcp_collective_sound(header.type, header.payload_bytes)) {
         COUNT(dropped_damaged);
         return NEXT;
     }
@@ -313,11 +277,26 @@ int mcp_receive(struct __sk_buff *packet)
         COUNT(dropped_forged);
         return DROP;
     }
-    if (MCP_ASK == header.type) {
+    const enum mcp_action action = mcp_action_on(&group->group, header.type, 0 != group->leaves);
+    switch (action) {
+    case MCP_ACTION_RECORD:
+    case MCP_ACTION_RELEASE:
+        return move_on(packet, group, action, &header);
+    case MCP_ACTION_ANSWER:
         return answer(packet, group, &header);
+    case MCP_ACTION_HEAR:
+        return hear(group, &header);
+    case MCP_ACTION_GIVE_UP:
+        return give_up(packet, group, &header);
+    case MCP_ACTION_TAKE_BLOCK:
+    case MCP_ACTION_ANSWER_BCAST:
+    case MCP_ACTION_HEAR_BCAST:
+        return receive_bcast(packet, group, action, &header);
+    case MCP_ACTION_PASS_OVER:
+        return count(group, action, MCP_KNOWN);
+    default:
+        return count(group, action, MCP_IMPLAUSIBLE);
     }
-    return header.type > MCP_DONE ? take_note(packet, group, &header)
-                                  : move_on(packet, group, &header);
 }
 
 /* ---- what goes out ---- */

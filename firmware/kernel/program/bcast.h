@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
 /*
- * Broadcasts: as in collective_bcast.c, which is the soft NIC's.
+ * Broadcasts of a group in the kernel: the slots, and what is sent; see firmware/bcast.h.
  */
 #ifndef MCP_PROGRAM_BCAST_H
 #define MCP_PROGRAM_BCAST_H
@@ -85,12 +85,7 @@ static __always_inline int take_block(struct handing *handing, bool incoming)
     handing->child = NO_CHILD;
     const enum mcp_recorded recorded = keep_block(handing);
     if (MCP_RECORDED != recorded) {
-        if (incoming && MCP_KNOWN == recorded) {
-            COUNT(duplicates);
-        } else if (incoming) {
-            COUNT(dropped_implausible);
-        }
-        return DROP;
+        return incoming ? count(group, MCP_ACTION_TAKE_BLOCK, recorded) : DROP;
     }
     COUNT(broadcasts);
     LOOP(group->group.nsends & (2 * MCP_KERNEL_MESSAGES - 1), hand_on, &handing->play, handing);
@@ -162,25 +157,19 @@ static __always_inline int hear_bcast(struct play *play, const struct mcp_collec
         *SLOT(buffer, slot, heard_ms) = now_ms + (0 == now_ms);
     }
     let_go(group);
-    return count_heard(recorded);
+    return count(group, MCP_ACTION_HEAR_BCAST, recorded);
 }
 
 static __always_inline int receive_bcast(struct __sk_buff *packet, struct mcp_kernel_group *group,
-                                         const struct mcp_header *header)
+                                         enum mcp_action action, const struct mcp_header *header)
 {
     const struct mcp_collective_part part = header->collective;
     struct handing handing = {.play = {.packet = packet, .group = group, .key = header->key},
                               .root = part.slot,
                               .number = part.epoch};
-    if (0 == group->group.window) {
-        COUNT(dropped_implausible);
-        return DROP;
-    }
-    if (MCP_BCAST == header->type) {
-        return take_block(&handing, true);
-    }
-    return MCP_BCAST_ASK == header->type ? answer_bcast(&handing.play, &part)
-                                         : hear_bcast(&handing.play, &part);
+    return MCP_ACTION_TAKE_BLOCK == action     ? take_block(&handing, true)
+           : MCP_ACTION_ANSWER_BCAST == action ? answer_bcast(&handing.play, &part)
+                                               : hear_bcast(&handing.play, &part);
 }
 
 /* The host is the root of a broadcast; or it misses one. */

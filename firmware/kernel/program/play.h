@@ -212,15 +212,14 @@ static __always_inline int play(struct play *play, bool incoming)
     return finish(play, is_last, completed > 0, incoming);
 }
 
-/* Somebody says that he lives; this is what has become of it. */
-static __always_inline int count_heard(enum mcp_recorded recorded)
+/* A packet has come to this; count that, and drop it. */
+static __always_inline int count(const struct mcp_kernel_group *group, enum mcp_action action,
+                                 enum mcp_recorded recorded)
 {
-    if (MCP_RECORDED == recorded) {
-        COUNT(heard);
-    } else if (MCP_KNOWN == recorded) {
-        COUNT(duplicates);
-    } else {
-        COUNT(dropped_implausible);
+    const uint32_t zero = 0;
+    struct mcp_counters *all = bpf_map_lookup_elem(&counters, &zero);
+    if (all) {
+        mcp_count(all, &group->group, action, recorded);
     }
     return DROP;
 }

@@ -53,7 +53,7 @@ void set_inner_key(uint64_t key, uint64_t says)
 
 void fill_late(bool full)
 {
-    const struct mcp_kernel_late nothing = {.epoch = 0};
+    const struct mcp_kernel_late nothing = {.closed_ns = 0};
     const int late = find("late", sizeof(nothing));
     for (uint64_t key = 1; key <= MCP_KERNEL_LATE; ++key) {
         (void)(full ? bpf_map_update_elem(late, &key, &nothing, BPF_ANY)

@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What a NIC does with a packet of a collective: each decision once, for the control program in
+ * user space and in simulation (collective.c) and for the kernel's program and its owner (kernel/).
+ *
+ * Pure: functions of their arguments alone, which call nothing but each other. Who decides then
+ * acts, each in its own way: the one sends, the other turns the packet into the answer.
+ */
+#ifndef MCP_POLICY_H
+#define MCP_POLICY_H
+
+#include "firmware/counters.h"
+#include "firmware/engine.h"
+
+/* (Old verifiers want all of a program in one function.) */
+#define MCP_POLICY static inline __attribute__((always_inline))
+
+/* ---- an open group ---- */
+
+/* What to do about a genuine packet of an open group, by its type. A new type is a row here. */
+enum mcp_action {
+    MCP_ACTION_RECORD,       /* ARRIVE: keep its payload, mcp_group_record(), and play on */
+    MCP_ACTION_RELEASE,      /* DONE: mcp_group_release(), and play on */
+    MCP_ACTION_ANSWER,       /* ASK: mcp_group_answer() */
+    MCP_ACTION_HEAR,         /* LATER: mcp_group_hear() */
+    MCP_ACTION_GIVE_UP,      /* FAIL: the group fails, and tells its hosts and peers */
+    MCP_ACTION_TAKE_BLOCK,   /* BCAST: mcp_bcast_take(), and hand it on */
+    MCP_ACTION_ANSWER_BCAST, /* BCAST_ASK: mcp_bcast_answer() */
+    MCP_ACTION_HEAR_BCAST,   /* BCAST_LATER: mcp_bcast_hear() */
+    MCP_ACTION_PASS_OVER,    /* nothing: it counts as one that had come before */
+    MCP_ACTION_REJECT,       /* nothing: it does not belong to such a group */
+};
+
+/* `leaves`: its hosts have left, and it plays on for its peers alone (mcp_group_owes()). Nobody
+ * here needs to know that it fails, but a peer may still miss what it has. */
+MCP_POLICY enum mcp_action mcp_action_on(const struct mcp_group *group, uint8_t type, bool leaves)
+{
+    switch (type) {
+    case MCP_ARRIVE:
+        return MCP_ACTION_RECORD;
+    case MCP_DONE:
+        return MCP_ACTION_RELEASE;
+    case MCP_ASK:
+        return MCP_ACTION_ANSWER;
+    case MCP_LATER:
+        return MCP_ACTION_HEAR;
+    case MCP_FAIL:
+        return leaves ? MCP_ACTION_PASS_OVER : MCP_ACTION_GIVE_UP;
+    case MCP_BCAST:
+        return 0 != group->window ? MCP_ACTION_TAKE_BLOCK : MCP_ACTION_REJECT;
+    case MCP_BCAST_ASK:
+        return 0 != group->window ? MCP_ACTION_ANSWER_BCAST : MCP_ACTION_REJECT;
+    case MCP_BCAST_LATER:
+        return 0 != group->window ? MCP_ACTION_HEAR_BCAST : MCP_ACTION_REJECT;
+    default:
+        return MCP_ACTION_REJECT;
+    }
+}
+
+/* Does the group play on after this? A message that nobody waits for yet lets it, too: an answer
+ * says the last epoch that its sender is in, which may be the one after that of the lost message,
+ * and then stands for both. */
+MCP_POLICY bool mcp_plays_on(enum mcp_action action, enum mcp_recorded recorded)
+{
+    return action <= MCP_ACTION_RELEASE && recorded <= MCP_UNEXPECTED;
+}
+
+/* Count what came of it. (After a failure peers may be ahead by any number of epochs.) */
+MCP_POLICY void mcp_count(struct mcp_counters *counters, const struct mcp_group *group,
+                          enum mcp_action action, enum mcp_recorded recorded)
+{
+    switch (recorded) {
+    case MCP_RECORDED:
+        counters->heard += MCP_ACTION_HEAR == action || MCP_ACTION_HEAR_BCAST == action;
+        break;
+    case MCP_UNEXPECTED:
+        ++counters->unexpected;
+        break;
+    case MCP_KNOWN:
+        ++counters->duplicates;
+        break;
+    case MCP_TOO_SOON:
+        ++counters->early;
+        break;
+    case MCP_IMPLAUSIBLE:
+        counters->dropped_implausible += 0 == myr_glance(&group->failed);
+        break;
+    }
+}
+
+/* ---- its end ---- */
+
+/*
+ * The hosts of a group have left. Does it owe its peers one more epoch, without data, before it may
+ * be closed? So it does if its last epoch carried data, or if it broadcasts: a peer may still miss
+ * what this node has. When that epoch is complete, nobody does.
+ */
+MCP_POLICY bool mcp_group_owes(const struct mcp_group *group)
+{
+    if (0 != myr_glance(&group->failed)) {
+        return false;
+    }
+    return 0 != group->window ||
+           (!mcp_group_waits_now(group) && 0 != group->unit[myr_glance(&group->done) % 2]);
+}
+
+/* How a group has ended. This is kept when the group is closed, for peers that ask. */
+struct mcp_ending {
+    uint32_t epoch;  /* the last one that was complete, and whose data nobody can miss */
+    uint32_t failed; /* as in struct mcp_group: why there is nothing after that; 0: it is known */
+};
+
+/* `fails`: it is closed before its time. Data go with a group, so a peer that still misses those of
+ * the last epoch must not hear that this is done. (Everybody has had those of the epoch before.)
+ * Likewise blocks, unless all nodes are through with the epoch that the group owed. */
+MCP_POLICY struct mcp_ending mcp_ending_of(const struct mcp_group *group, bool fails)
+{
+    const uint32_t done = myr_glance(&group->done), failed = myr_glance(&group->failed);
+    const bool data = 0 != group->unit[done % 2];
+    const bool lost = fails || data || (0 != group->window && mcp_group_waits_now(group));
+    return (struct mcp_ending){
+        .epoch = data ? done - 1 : done,
+        .failed = lost && 0 == failed ? group->node + 1U : failed,
+    };
+}
+
+/*
+ * A genuine packet of a closed group has come. If its sender misses something, true, and the header
+ * is that of the answer, not sealed: all have entered that epoch, or nothing more comes, as that
+ * node is missing. (A block that somebody misses is missed for ever. Where nothing has failed,
+ * nobody misses one.) False: there is nothing to answer.
+ */
+MCP_POLICY bool mcp_ending_answer(const struct mcp_ending *ending, struct mcp_header *header)
+{
+    const bool done =
+        MCP_ASK == header->type && myr_epoch_reached(ending->epoch, header->collective.epoch);
+    const bool asks = MCP_ASK == header->type || MCP_BCAST_ASK == header->type;
+    if (!asks || (!done && 0 == ending->failed)) {
+        return false;
+    }
+    header->type = done ? MCP_DONE : MCP_FAIL;
+    header->collective.node = done ? header->collective.node : (uint16_t)(ending->failed - 1);
+    return true;
+}
+
+#endif
