@@ -104,12 +104,12 @@ static inline void arrive(struct mcp_board *board, struct mcp_group *group,
 static void play(struct mcp_collective *c, struct mcp_board *board, struct mcp_counters *counters,
                  struct mcp_group *group)
 {
-    const uint32_t before = myr_glance(&group->done);
+    const uint32_t before = myr_load_relaxed(&group->done);
     struct mcp_message message;
     while (mcp_group_next(group, &message)) {
         arrive(board, group, &message);
     }
-    const uint32_t now = myr_glance(&group->done);
+    const uint32_t now = myr_load_relaxed(&group->done);
     if (now != before) {
         counters->barriers += now - before;
         if (0 != group->patience.ends_ns) {

@@ -83,7 +83,7 @@ MCP_POLICY void mcp_count(struct mcp_counters *counters, const struct mcp_group 
         ++counters->early;
         break;
     case MCP_IMPLAUSIBLE:
-        counters->dropped_implausible += 0 == myr_glance(&group->failed);
+        counters->dropped_implausible += 0 == myr_load_relaxed(&group->failed);
         break;
     }
 }
@@ -97,11 +97,11 @@ MCP_POLICY void mcp_count(struct mcp_counters *counters, const struct mcp_group 
  */
 MCP_POLICY bool mcp_group_owes(const struct mcp_group *group)
 {
-    if (0 != myr_glance(&group->failed)) {
+    if (0 != myr_load_relaxed(&group->failed)) {
         return false;
     }
     return 0 != group->window ||
-           (!mcp_group_waits_now(group) && 0 != group->unit[myr_glance(&group->done) % 2]);
+           (!mcp_group_waits_now(group) && 0 != group->unit[myr_load_relaxed(&group->done) % 2]);
 }
 
 /* How a group has ended. This is kept when the group is closed, for peers that ask. */
@@ -115,7 +115,7 @@ struct mcp_ending {
  * Likewise blocks, unless all nodes are through with the epoch that the group owed. */
 MCP_POLICY struct mcp_ending mcp_ending_of(const struct mcp_group *group, bool fails)
 {
-    const uint32_t done = myr_glance(&group->done), failed = myr_glance(&group->failed);
+    const uint32_t done = myr_load_relaxed(&group->done), failed = myr_load_relaxed(&group->failed);
     const bool data = 0 != group->unit[done % 2];
     const bool lost = fails || data || (0 != group->window && mcp_group_waits_now(group));
     return (struct mcp_ending){

@@ -4,11 +4,11 @@
 noinst_LTLIBRARIES += libmyr/libmyr.la
 libmyr_libmyr_la_SOURCES = \
     libmyr/status.h libmyr/status.c libmyr/option.h libmyr/schedule.h libmyr/schedule.c \
-    libmyr/waiting.h libmyr/unix_talk.h libmyr/unix_talk.c libmyr/nic_kind.h \
+    libmyr/waiting.h libmyr/unix_talk.h libmyr/unix_talk.c libmyr/nic_kind.h libmyr/nic_name.h \
     libmyr/node/sram.h libmyr/node/process.h libmyr/node/process.c libmyr/node/segment_inside.h \
     libmyr/node/segment.h libmyr/node/segment.c libmyr/node/processors.c libmyr/node/blocks.c \
     libmyr/node/records.c libmyr/node/notes.c libmyr/node/waiter.h libmyr/node/waiter.c \
-    libmyr/node/plan.h libmyr/node/plan.c libmyr/node/group.h libmyr/node/group.c \
+    libmyr/node/plan.h libmyr/node/plan.c libmyr/node/node_group.h libmyr/node/node_group.c \
     libmyr/node/slot.h libmyr/node/exchange.h libmyr/node/exchange.c libmyr/node/ring.h \
     libmyr/node/ring.c libmyr/node/direct.h libmyr/node/direct.c \
     libmyr/groups/secrets.h libmyr/groups/secrets.c libmyr/groups/carry.h libmyr/groups/carry.c \
@@ -21,7 +21,7 @@ libmyr_libmyr_la_SOURCES = \
     libmyr/soft/nic_sleep.c libmyr/soft/nic_links.h libmyr/soft/nic_links.c \
     libmyr/soft/nic_thread.h libmyr/soft/nic_thread.c libmyr/soft/daemon_words.h \
     libmyr/soft/nic_daemon.h libmyr/soft/nic_daemon.c libmyr/soft/nic_look.h \
-    libmyr/soft/nic_look.c libmyr/soft/soft_group.c libmyr/soft/soft_kind.c \
+    libmyr/soft/nic_look.c libmyr/soft/soft_group.h libmyr/soft/soft_group.c libmyr/soft/soft_kind.c \
     libmyr/kernel/kernel_words.h libmyr/kernel/kernel_inside.h libmyr/kernel/kernel_nic.h \
     libmyr/kernel/kernel_nic.c libmyr/kernel/kernel_group.c libmyr/kernel/kernel_kind.c \
     libmyr/messages/inlet.h libmyr/messages/inlet.c libmyr/messages/port.h libmyr/messages/port.c \
@@ -33,8 +33,8 @@ if HAVE_VERBS
 libmyr_libmyr_la_SOURCES += \
     libmyr/verbs/calls.h libmyr/verbs/calls.c \
     libmyr/verbs/verbs.h libmyr/verbs/device.c libmyr/verbs/near.c libmyr/verbs/link.c \
-    libmyr/verbs/parcels.c libmyr/verbs/words.c libmyr/verbs/group.c libmyr/verbs/join.c \
-    libmyr/verbs/thread.c libmyr/verbs/kind.c
+    libmyr/verbs/parcels.c libmyr/verbs/words.c libmyr/verbs/verbs_group.c libmyr/verbs/join.c \
+    libmyr/verbs/thread.c libmyr/verbs/verbs_kind.c
 if HAVE_RDMACM
 libmyr_libmyr_la_SOURCES += libmyr/verbs/cm.h libmyr/verbs/route.c
 else

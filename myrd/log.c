@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* See log.h. */
+#include "firmware/soft/addresses.h"
 #include "myrd/log.h"
 
 #include <arpa/inet.h>

@@ -8,7 +8,7 @@
  * MPI's own barrier: plans may use the same memory one after the other, but not at once (see
  * plan.h).
  *
- * On one node a candidate is a plan. On several it is a group of NICs (entrants.h).
+ * On one node a candidate is a plan. On several it is a group of NICs (candidate_groups.h).
  *
  * A choice may be provisional (contest.h): it is used, and the contest goes on with a small portion
  * after some barriers, then after half as many again, and so on, until it is sure or all portions
@@ -28,10 +28,10 @@
 #include "coll_nicbarr/choice/known.h"
 #include "coll_nicbarr/choice/limits.h"
 #include "coll_nicbarr/choice/portions.h"
-#include "coll_nicbarr/choice/together.h"
+#include "coll_nicbarr/choice/measuring.h"
 #include "coll_nicbarr/choice/tuning.h"
-#include "coll_nicbarr/doubt.h"
-#include "coll_nicbarr/entrants.h"
+#include "coll_nicbarr/suspect_nics.h"
+#include "coll_nicbarr/candidate_groups.h"
 #include "coll_nicbarr/files/cache.h"
 #include "coll_nicbarr/files/report.h"
 #include "coll_nicbarr/groups.h"
@@ -48,8 +48,8 @@ struct nicbarr_tuner {
     ompi_communicator_t *comm;
     bool root; /* this is rank 0 */
     struct nicbarr_tuning tuning;
-    struct nicbarr_entrants entrants;          /* the candidates; on several nodes with groups */
-    struct myr_plan plans[NICBARR_CANDIDATES]; /* on one node */
+    struct nicbarr_candidate_groups contenders; /* the candidates; on several nodes with groups */
+    struct myr_plan plans[NICBARR_CANDIDATES];  /* on one node */
     struct nicbarr_contest contest;
     struct nicbarr_portions portions;
     int lent; /* candidate whose plan or group is the module's */
@@ -57,7 +57,7 @@ struct nicbarr_tuner {
 
 static bool is_own(const struct nicbarr_tuner *tuner, int candidate)
 {
-    return NICBARR_OPENMPI == tuner->entrants.choice[candidate].algorithm;
+    return NICBARR_OPENMPI == tuner->contenders.choice[candidate].algorithm;
 }
 
 /* One barrier of a candidate. */
@@ -71,7 +71,7 @@ static int enter_barrier(void *context, int candidate, int number)
         return nicbarr_meet(tuner->module, tuner->comm);
     }
     if (tuner->module->across) {
-        return nicbarr_nic_barrier(tuner->module, tuner->comm, &tuner->entrants.group[candidate]);
+        return nicbarr_nic_barrier(tuner->module, tuner->comm, &tuner->contenders.group[candidate]);
     }
     myr_group_barrier(&tuner->module->group);
     return OMPI_SUCCESS;
@@ -82,10 +82,10 @@ static int enter_barrier(void *context, int candidate, int number)
 /* Have a plan for each candidate. */
 static int make_plans(struct nicbarr_tuner *tuner)
 {
-    const struct nicbarr_entrants *entrants = &tuner->entrants;
+    const struct nicbarr_candidate_groups *contenders = &tuner->contenders;
     bool made = true;
-    for (int c = 1; made && c < entrants->count; ++c) { /* the first is Open MPI's own */
-        made = nicbarr_layout_plan(tuner->module, entrants->choice[c], &tuner->plans[c]);
+    for (int c = 1; made && c < contenders->count; ++c) { /* the first is Open MPI's own */
+        made = nicbarr_layout_plan(tuner->module, contenders->choice[c], &tuner->plans[c]);
     }
     return made ? OMPI_SUCCESS : OMPI_ERR_OUT_OF_RESOURCE;
 }
@@ -93,13 +93,13 @@ static int make_plans(struct nicbarr_tuner *tuner)
 /* Or a group of NICs for each, as far as that can be. */
 static int make_groups(struct nicbarr_tuner *tuner)
 {
-    return nicbarr_entrants_join(tuner->module, tuner->comm, 0, false, &tuner->entrants);
+    return nicbarr_candidate_groups_join(tuner->module, tuner->comm, 0, false, &tuner->contenders);
 }
 
 /* What to say where nobody can play: the error of the first NIC that could have. */
 static const struct myr_error *main_error(const struct nicbarr_tuner *tuner)
 {
-    return &tuner->entrants.errors[__builtin_ctz(tuner->module->shape.players)];
+    return &tuner->contenders.errors[__builtin_ctz(tuner->module->shape.players)];
 }
 
 /* ---- the whole of it ---- */
@@ -110,8 +110,8 @@ static void predict(struct nicbarr_tuner *tuner)
     struct nicbarr_tuning *tuning = &tuner->tuning;
     const struct nicbarr_machine machine = {tuning->limits.line_us, tuning->limits.switch_us,
                                             module->shape.processors};
-    for (int c = 0; c < tuner->entrants.count; ++c) {
-        const struct nicbarr_choice choice = tuner->entrants.choice[c];
+    for (int c = 0; c < tuner->contenders.count; ++c) {
+        const struct nicbarr_choice choice = tuner->contenders.choice[c];
         tuning->model_us[c] = module->across
                                   ? nicbarr_model_across_us(choice, module->shape.nodes,
                                                             &tuning->round_trips[choice.nic])
@@ -133,8 +133,8 @@ static int probe(struct nicbarr_tuner *tuner)
     if (!tuner->module->across) {
         return nicbarr_limits(tuner->module, tuner->comm, &tuner->tuning.limits);
     }
-    for (int c = tuner->entrants.count - 1; c > 0; --c) {
-        turns[tuner->entrants.choice[c].nic] = tuner->contest.of[c].repetitions;
+    for (int c = tuner->contenders.count - 1; c > 0; --c) {
+        turns[tuner->contenders.choice[c].nic] = tuner->contest.of[c].repetitions;
     }
     return nicbarr_round_trips(tuner->module, tuner->comm, turns, &tuner->tuning);
 }
@@ -149,8 +149,8 @@ static double involuntary_switches(void)
 /* What stays until enough is known: the barrier in use is one of them. */
 static int in_use(const struct nicbarr_tuner *tuner)
 {
-    int c = tuner->entrants.count - 1;
-    while (c > 0 && !nicbarr_choice_equal(tuner->entrants.choice[c], tuner->module->choice)) {
+    int c = tuner->contenders.count - 1;
+    while (c > 0 && !nicbarr_choice_equal(tuner->contenders.choice[c], tuner->module->choice)) {
         --c;
     }
     return c;
@@ -184,15 +184,15 @@ static int compete(struct nicbarr_tuner *tuner, double start_us)
 static int begin(struct nicbarr_tuner *tuner)
 {
     mca_coll_nicbarr_module_t *module = tuner->module;
-    struct nicbarr_entrants *entrants = &tuner->entrants;
+    struct nicbarr_candidate_groups *contenders = &tuner->contenders;
     const double start_us = nicbarr_now_us();
 
-    entrants->count = nicbarr_candidates(&module->shape, entrants->choice);
+    contenders->count = nicbarr_candidates(&module->shape, contenders->choice);
     struct myr_plan before = module->group.plan;
     int rc = module->across ? make_groups(tuner) : make_plans(tuner);
-    nicbarr_contest_begin(&tuner->contest, entrants->count);
+    nicbarr_contest_begin(&tuner->contest, contenders->count);
     rc = OMPI_SUCCESS == rc ? compete(tuner, start_us) : rc;
-    if (entrants->count > 1) {
+    if (contenders->count > 1) {
         rc = OMPI_SUCCESS == rc ? probe(tuner) : rc;
     }
     tuner->tuning.spent_us = nicbarr_now_us() - start_us;
@@ -210,19 +210,19 @@ static void lend(struct nicbarr_tuner *tuner)
 {
     mca_coll_nicbarr_module_t *module = tuner->module;
     const int best = tuner->lent = tuner->contest.chosen;
-    module->choice = tuner->entrants.choice[best];
+    module->choice = tuner->contenders.choice[best];
     module->source = NICBARR_MEASURED;
     module->group.plan = tuner->plans[best];
-    module->nic = tuner->entrants.group[best];
+    module->nic = tuner->contenders.group[best];
     tuner->plans[best] = (struct myr_plan){.nsteps = 0};
-    tuner->entrants.group[best] = (struct myr_nic_group){0};
+    tuner->contenders.group[best] = (struct myr_nic_group){0};
 }
 
 static void take_back(struct nicbarr_tuner *tuner)
 {
     mca_coll_nicbarr_module_t *module = tuner->module;
     tuner->plans[tuner->lent] = module->group.plan;
-    tuner->entrants.group[tuner->lent] = module->nic;
+    tuner->contenders.group[tuner->lent] = module->nic;
     module->group.plan = (struct myr_plan){.nsteps = 0};
     module->nic = (struct myr_nic_group){0};
 }
@@ -232,16 +232,16 @@ static void free_tuner(struct nicbarr_tuner *tuner)
     for (int c = 0; c < NICBARR_CANDIDATES; ++c) {
         myr_plan_destroy(&tuner->plans[c]);
     }
-    nicbarr_entrants_leave(&tuner->entrants);
+    nicbarr_candidate_groups_leave(&tuner->contenders);
     free(tuner);
 }
 
 /* The NICs' memory is not to be kept by those who are out of it. */
 static void leave_dropped(struct nicbarr_tuner *tuner)
 {
-    for (int c = 1; c < tuner->entrants.count; ++c) {
+    for (int c = 1; c < tuner->contenders.count; ++c) {
         if (tuner->contest.of[c].dropped) {
-            nicbarr_group_leave(&tuner->entrants.group[c]);
+            nicbarr_group_leave(&tuner->contenders.group[c]);
         }
     }
 }
@@ -261,7 +261,7 @@ static void publish(struct nicbarr_tuner *tuner)
 static void keep(const struct nicbarr_tuner *tuner)
 {
     if (tuner->root && tuner->contest.rounds > 0) {
-        nicbarr_cache_add(&tuner->module->shape, NULL, tuner->entrants.choice, &tuner->contest);
+        nicbarr_cache_add(&tuner->module->shape, NULL, tuner->contenders.choice, &tuner->contest);
     }
 }
 
@@ -345,7 +345,8 @@ static int ask_root(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm
     if (0 == ompi_comm_rank(comm)) {
         struct nicbarr_shape shape = module->shape;
         word->known = look_up(&shape);
-        word->doubted = 0 == word->known && module->across ? nicbarr_doubted(shape.players) : 0;
+        word->doubted =
+            0 == word->known && module->across ? nicbarr_suspect_nics(shape.players) : 0;
         if (0 != word->doubted && nicbarr_shape_without(&shape, (uint32_t)word->doubted)) {
             word->known = look_up(&shape);
         }
@@ -409,13 +410,13 @@ static int measure(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm)
     tuner->comm = comm;
     tuner->root = 0 == ompi_comm_rank(comm);
     tuner->tuning = (struct nicbarr_tuning){.contest = &tuner->contest,
-                                            .choices = tuner->entrants.choice,
+                                            .choices = tuner->contenders.choice,
                                             .budget_ms = parameters->tune_budget};
     nicbarr_portions_begin(&tuner->portions, first_portion_us(), parameters->tune_after,
                            nicbarr_expense_limited());
     const int rc = begin(tuner);
     nicbarr_expense_note(tuner->tuning.spent_us, false);
-    if (OMPI_SUCCESS == rc && 1 < tuner->entrants.count) {
+    if (OMPI_SUCCESS == rc && 1 < tuner->contenders.count) {
         return settle(tuner);
     }
     if (OMPI_SUCCESS == rc) {

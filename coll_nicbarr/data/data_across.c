@@ -19,13 +19,13 @@
 #include "coll_nicbarr/across.h"
 #include "coll_nicbarr/choice/duel.h"
 #include "coll_nicbarr/choice/known.h"
-#include "coll_nicbarr/choice/together.h"
+#include "coll_nicbarr/choice/measuring.h"
 #include "coll_nicbarr/data/carriers.h"
 #include "coll_nicbarr/data/data_watch.h"
 #include "coll_nicbarr/data/rooted.h"
-#include "coll_nicbarr/data/styles.h"
+#include "coll_nicbarr/data/traits.h"
 #include "coll_nicbarr/data/trial.h"
-#include "coll_nicbarr/entrants.h"
+#include "coll_nicbarr/candidate_groups.h"
 #include "coll_nicbarr/files/report.h"
 #include "coll_nicbarr/groups.h"
 
@@ -45,9 +45,9 @@ struct nicbarr_carrier *nicbarr_data_carrier_noted(mca_coll_nicbarr_module_t *mo
 
 struct tuner {
     struct nicbarr_trial trial;
-    const struct nicbarr_style *style;
+    const struct nicbarr_traits *traits;
     struct nicbarr_vectors vectors;
-    struct nicbarr_entrants entrants;
+    struct nicbarr_candidate_groups contenders;
     struct nicbarr_carrier carriers[NICBARR_CANDIDATES];
     int lent; /* candidate whose carrier is the module's; 0: none */
 };
@@ -55,8 +55,8 @@ struct tuner {
 static int call(void *trial, int candidate, int number)
 {
     struct tuner *t = trial;
-    return 0 == candidate ? t->style->own(&t->vectors, number)
-                          : t->style->ours(&t->vectors, &t->carriers[candidate], number);
+    return 0 == candidate ? t->traits->own(&t->vectors, number)
+                          : t->traits->ours(&t->vectors, &t->carriers[candidate], number);
 }
 
 /* ---- what competes ---- */
@@ -64,41 +64,41 @@ static int call(void *trial, int candidate, int number)
 /* Put the candidates' groups to use. Those that somebody cannot use are left out by all. */
 static int open_carriers(struct tuner *t)
 {
-    struct nicbarr_entrants *entrants = &t->entrants;
+    struct nicbarr_candidate_groups *contenders = &t->contenders;
     double failed[NICBARR_CANDIDATES] = {0};
     int kept = 1, rc;
-    for (int c = 1; c < entrants->count; ++c) {
-        failed[c] =
-            !t->style->open(&t->vectors, &entrants->group[c], entrants->choice[c], &t->carriers[c]);
-        entrants->group[c] = (struct myr_nic_group){0};
+    for (int c = 1; c < contenders->count; ++c) {
+        failed[c] = !t->traits->open(&t->vectors, &contenders->group[c], contenders->choice[c],
+                                     &t->carriers[c]);
+        contenders->group[c] = (struct myr_nic_group){0};
     }
     rc = nicbarr_rooted_join(t->trial.module, t->trial.comm, (uint32_t)t->vectors.bytes,
-                             t->carriers, entrants->count, failed, entrants->errors);
+                             t->carriers, contenders->count, failed, contenders->errors);
     rc = OMPI_SUCCESS == rc
-             ? nicbarr_maximum(t->trial.module, t->trial.comm, failed, entrants->count)
+             ? nicbarr_maximum(t->trial.module, t->trial.comm, failed, contenders->count)
              : rc;
-    for (int c = 1; OMPI_SUCCESS == rc && c < entrants->count; ++c) {
+    for (int c = 1; OMPI_SUCCESS == rc && c < contenders->count; ++c) {
         if (0 != failed[c]) {
             nicbarr_carrier_close(&t->carriers[c]);
         } else {
             if (kept != c) {
                 t->carriers[kept] = t->carriers[c];
                 t->carriers[c] = (struct nicbarr_carrier){.stack = NULL};
-                entrants->choice[kept] = entrants->choice[c];
+                contenders->choice[kept] = contenders->choice[c];
             }
             ++kept;
         }
     }
-    entrants->count = OMPI_SUCCESS == rc ? kept : entrants->count;
+    contenders->count = OMPI_SUCCESS == rc ? kept : contenders->count;
     return rc;
 }
 
 /* Does the algorithm do for this collective? */
-static bool does(const struct nicbarr_style *style, enum nicbarr_algorithm algorithm)
+static bool does(const struct nicbarr_traits *traits, enum nicbarr_algorithm algorithm)
 {
-    return style->broadcasts ? NICBARR_DISSEMINATION == algorithm
-                             : nicbarr_algorithm_messages(algorithm) &&
-                                   (style->combines || nicbarr_algorithm_barrier(algorithm));
+    return traits->broadcasts ? NICBARR_DISSEMINATION == algorithm
+                              : nicbarr_algorithm_messages(algorithm) &&
+                                    (traits->combines || nicbarr_algorithm_barrier(algorithm));
 }
 
 /* All that could be, or the one that the user wants for barriers, if that can carry data. */
@@ -106,25 +106,25 @@ static void list_candidates(struct tuner *t)
 {
     const struct nicbarr_shape *shape = &t->trial.module->shape;
     struct nicbarr_choice choice = mca_coll_nicbarr_component.forced;
-    struct nicbarr_entrants *entrants = &t->entrants;
-    entrants->count = nicbarr_data_candidates(
-        shape, t->style->broadcasts,
-        t->style->combines ? t->style->unit(&t->vectors, (uint32_t)t->vectors.bytes) : 0,
-        entrants->choice);
-    if (1 == entrants->count) {
+    struct nicbarr_candidate_groups *contenders = &t->contenders;
+    contenders->count = nicbarr_data_candidates(
+        shape, t->traits->broadcasts,
+        t->traits->combines ? t->traits->unit(&t->vectors, (uint32_t)t->vectors.bytes) : 0,
+        contenders->choice);
+    if (1 == contenders->count) {
         return;
     }
-    if (t->style->combines && mca_coll_nicbarr_component.forced_rooted) {
-        entrants->choice[1] = nicbarr_rooted_choice(shape, entrants->choice[1].nic);
-        entrants->count = 2;
+    if (t->traits->combines && mca_coll_nicbarr_component.forced_rooted) {
+        contenders->choice[1] = nicbarr_rooted_choice(shape, contenders->choice[1].nic);
+        contenders->count = 2;
         return;
     }
-    if (NICBARR_ALGORITHMS == choice.algorithm || !does(t->style, choice.algorithm)) {
+    if (NICBARR_ALGORITHMS == choice.algorithm || !does(t->traits, choice.algorithm)) {
         return;
     }
-    choice.nic = 0 != choice.nic ? choice.nic : entrants->choice[1].nic;
-    entrants->choice[1] = choice;
-    entrants->count =
+    choice.nic = 0 != choice.nic ? choice.nic : contenders->choice[1].nic;
+    contenders->choice[1] = choice;
+    contenders->count =
         nicbarr_playable(shape, choice) && 0 != nicbarr_kind(choice.nic)->caps.buffer ? 2 : 1;
 }
 
@@ -154,7 +154,7 @@ static void take_back(struct nicbarr_trial *trial)
     if (0 == t->lent) {
         return;
     }
-    while (0 != myr_observe(&lent->outstanding)) {
+    while (0 != myr_load_acquire(&lent->outstanding)) {
         opal_progress();
     }
     t->carriers[t->lent] = *lent;
@@ -166,7 +166,7 @@ static int best(const struct tuner *t)
 {
     const struct nicbarr_contest *contest = &t->trial.contest;
     int chosen = t->trial.forced ? 1 : contest->chosen;
-    for (int c = 2; t->trial.forced && c < t->entrants.count; ++c) {
+    for (int c = 2; t->trial.forced && c < t->contenders.count; ++c) {
         chosen = contest->of[c].us.median < contest->of[chosen].us.median ? c : chosen;
     }
     return chosen;
@@ -178,7 +178,7 @@ static void install(struct nicbarr_trial *trial)
     struct tuner *t = (struct tuner *)trial;
     trial->contest.chosen = best(t);
     lend(t, trial->contest.chosen);
-    for (int c = 1; !t->trial.forced && c < t->entrants.count; ++c) {
+    for (int c = 1; !t->trial.forced && c < t->contenders.count; ++c) {
         if (trial->contest.of[c].dropped) {
             nicbarr_carrier_close(&t->carriers[c]);
         }
@@ -191,7 +191,7 @@ static void free_tuner(struct nicbarr_trial *trial)
     for (int c = 1; c < NICBARR_CANDIDATES; ++c) {
         nicbarr_carrier_close(&t->carriers[c]);
     }
-    nicbarr_entrants_leave(&t->entrants);
+    nicbarr_candidate_groups_leave(&t->contenders);
     free(t);
 }
 
@@ -202,9 +202,9 @@ static const struct nicbarr_trial_kind across_nodes = {call, take_back, install,
 /* Have carriers for all candidates but the first, as far as that can be. */
 static int join(struct tuner *t)
 {
-    const int rc = nicbarr_entrants_join(t->trial.module, t->trial.comm,
-                                         t->style->unit(&t->vectors, (uint32_t)t->vectors.bytes),
-                                         t->style->broadcasts, &t->entrants);
+    const int rc = nicbarr_candidate_groups_join(
+        t->trial.module, t->trial.comm, t->traits->unit(&t->vectors, (uint32_t)t->vectors.bytes),
+        t->traits->broadcasts, &t->contenders);
     return OMPI_SUCCESS == rc ? open_carriers(t) : rc;
 }
 
@@ -213,7 +213,7 @@ static int join(struct tuner *t)
 static int enter(struct tuner *t, uint64_t *known, bool *put_off)
 {
     const struct nicbarr_trial *trial = &t->trial;
-    struct nicbarr_entrants *entrants = &t->entrants;
+    struct nicbarr_candidate_groups *contenders = &t->contenders;
     struct nicbarr_choice choice;
     int rc = OMPI_SUCCESS;
     list_candidates(t);
@@ -228,36 +228,36 @@ static int enter(struct tuner *t, uint64_t *known, bool *put_off)
         return rc;
     }
     (void)nicbarr_unpack(*known, &choice);
-    if (0 != *known && NICBARR_OPENMPI != choice.algorithm && !does(t->style, choice.algorithm)) {
+    if (0 != *known && NICBARR_OPENMPI != choice.algorithm && !does(t->traits, choice.algorithm)) {
         *known = 0; /* somebody has written into the cache */
     }
     if (OMPI_SUCCESS == rc && 0 != *known) {
-        entrants->choice[1] = choice;
-        entrants->count = NICBARR_OPENMPI == choice.algorithm ? 1 : 2;
+        contenders->choice[1] = choice;
+        contenders->count = NICBARR_OPENMPI == choice.algorithm ? 1 : 2;
     }
     *put_off =
-        OMPI_SUCCESS == rc && 0 == *known && entrants->count > 1 && trial->watched &&
+        OMPI_SUCCESS == rc && 0 == *known && contenders->count > 1 && trial->watched &&
         !nicbarr_trial_affordable(trial->module, trial->comm, trial->collective, trial->size_class);
-    return OMPI_SUCCESS == rc && entrants->count > 1 && !*put_off ? join(t) : rc;
+    return OMPI_SUCCESS == rc && contenders->count > 1 && !*put_off ? join(t) : rc;
 }
 
-/* Reduce `entrants`, which are all candidates, to the challengers of the one in use. */
+/* Reduce `contenders`, which are all candidates, to the challengers of the one in use. */
 static void choose_challengers(const struct nicbarr_carrier *standing, uint32_t anew,
-                               struct nicbarr_entrants *entrants)
+                               struct nicbarr_candidate_groups *contenders)
 {
     struct nicbarr_choice all[NICBARR_CANDIDATES];
-    int challengers[NICBARR_DUELISTS - 1], chosen = NULL == standing ? 0 : entrants->count - 1;
+    int challengers[NICBARR_DUELISTS - 1], chosen = NULL == standing ? 0 : contenders->count - 1;
     uint32_t next = anew * (NICBARR_DUELISTS - 1);
-    memcpy(all, entrants->choice, sizeof(all));
+    memcpy(all, contenders->choice, sizeof(all));
     while (chosen > 0 && !nicbarr_choice_equal(all[chosen], standing->choice)) {
         --chosen;
     }
     chosen = NULL != standing && 0 == chosen ? -1 : chosen;
-    const int count = nicbarr_duel_challengers(chosen, entrants->count, &next, challengers);
-    entrants->count = 1; /* Open MPI's own, which is the first */
+    const int count = nicbarr_duel_challengers(chosen, contenders->count, &next, challengers);
+    contenders->count = 1; /* Open MPI's own, which is the first */
     for (int c = 0; c < count; ++c) {
         if (0 != challengers[c]) {
-            entrants->choice[entrants->count++] = all[challengers[c]];
+            contenders->choice[contenders->count++] = all[challengers[c]];
         }
     }
 }
@@ -266,13 +266,13 @@ static void choose_challengers(const struct nicbarr_carrier *standing, uint32_t 
  * others are no better. */
 static void enter_standing(struct tuner *t, const struct nicbarr_carrier *standing)
 {
-    struct nicbarr_entrants *entrants = &t->entrants;
-    for (int c = entrants->count++; c > 1; --c) {
+    struct nicbarr_candidate_groups *contenders = &t->contenders;
+    for (int c = contenders->count++; c > 1; --c) {
         t->carriers[c] = t->carriers[c - 1];
-        entrants->choice[c] = entrants->choice[c - 1];
+        contenders->choice[c] = contenders->choice[c - 1];
     }
     t->carriers[1] = (struct nicbarr_carrier){.stack = NULL}; /* until it is taken back */
-    entrants->choice[1] = standing->choice;
+    contenders->choice[1] = standing->choice;
     t->lent = t->trial.standing = 1;
 }
 
@@ -284,8 +284,8 @@ static int enter_anew(struct tuner *t)
     const struct nicbarr_carrier *standing =
         nicbarr_data_carrier(trial->module, trial->collective, trial->size_class);
     list_candidates(t);
-    choose_challengers(standing, anew, &t->entrants);
-    const int rc = t->entrants.count > 1 ? join(t) : OMPI_SUCCESS;
+    choose_challengers(standing, anew, &t->contenders);
+    const int rc = t->contenders.count > 1 ? join(t) : OMPI_SUCCESS;
     if (OMPI_SUCCESS == rc && NULL != standing) {
         enter_standing(t, standing);
     }
@@ -306,9 +306,9 @@ static void give_up(struct tuner *t)
             *way = NICBARR_WAY_OWN;
         }
     }
-    if (t->entrants.tried && !myr_nic_group_joined(&module->nic)) {
+    if (t->contenders.tried && !myr_nic_group_joined(&module->nic)) {
         nicbarr_across_decline(module, t->trial.comm,
-                               &t->entrants.errors[__builtin_ctz(module->shape.players)]);
+                               &t->contenders.errors[__builtin_ctz(module->shape.players)]);
     }
 }
 
@@ -321,7 +321,7 @@ static int decide(struct tuner *t)
     struct nicbarr_choice choice;
     bool put_off;
     const int rc = enter(t, &known, &put_off);
-    const int count = t->entrants.count;
+    const int count = t->contenders.count;
     if (put_off) {
         free_tuner(trial);
         return rc;
@@ -336,12 +336,12 @@ static int decide(struct tuner *t)
         nicbarr_data_watch(trial->module, trial->collective, trial->size_class, trial->way,
                            NICBARR_FROM_JOB == nicbarr_unpack(known, &choice));
     }
-    if (OMPI_SUCCESS == rc && 1 == count && NICBARR_OPENMPI != t->entrants.choice[1].algorithm) {
+    if (OMPI_SUCCESS == rc && 1 == count && NICBARR_OPENMPI != t->contenders.choice[1].algorithm) {
         give_up(t);
     }
     if (OMPI_SUCCESS == rc && 0 != known) {
         nicbarr_report_data(trial->module, trial->comm, trial->collective, trial->size_class,
-                            nicbarr_unpack(known, &choice), NULL, t->entrants.choice);
+                            nicbarr_unpack(known, &choice), NULL, t->contenders.choice);
         nicbarr_report_write();
     }
     free_tuner(trial);
@@ -366,10 +366,10 @@ static struct tuner *make_tuner(mca_coll_nicbarr_module_t *module, ompi_communic
         .comm = comm,
         .collective = collective,
         .size_class = size_class,
-        .choices = t->entrants.choice,
+        .choices = t->contenders.choice,
         .forced = forced,
         .watched = !forced && NICBARR_ALGORITHMS == mca_coll_nicbarr_component.forced.algorithm};
-    t->style = nicbarr_style(collective);
+    t->traits = nicbarr_traits(collective);
     t->vectors = (struct nicbarr_vectors){.trial = &t->trial,
                                           .bytes = bytes,
                                           .count = (int)(bytes / sizeof(double)),
@@ -393,8 +393,8 @@ int nicbarr_data_across_anew(mca_coll_nicbarr_module_t *module, ompi_communicato
     }
     if (NULL == t) { /* what is in use stays */
         nicbarr_data_watch(module, collective, size_class, way, false);
-    } else if (OMPI_SUCCESS == rc && t->entrants.count > 1) {
-        rc = nicbarr_trial_begin(&t->trial, t->entrants.count, start_us);
+    } else if (OMPI_SUCCESS == rc && t->contenders.count > 1) {
+        rc = nicbarr_trial_begin(&t->trial, t->contenders.count, start_us);
     } else { /* nobody can challenge Open MPI's own, or it is in doubt */
         module->ways[collective][size_class].way = NICBARR_WAY_OWN;
         free_tuner(&t->trial);

@@ -203,14 +203,14 @@ int mcp_kernel_group_waits(struct mcp_kernel *kernel, uint64_t key, uint32_t *do
     if (!mcp_kernel_look_up(kernel, key, &group)) {
         return -1;
     }
-    *done = myr_glance(&group.group.done);
+    *done = myr_load_relaxed(&group.group.done);
     return mcp_group_waits_now(&group.group);
 }
 
 uint32_t mcp_kernel_group_failed(struct mcp_kernel *kernel, uint64_t key)
 {
     struct mcp_kernel_group group;
-    return mcp_kernel_look_up(kernel, key, &group) ? myr_glance(&group.group.failed) : 0;
+    return mcp_kernel_look_up(kernel, key, &group) ? myr_load_relaxed(&group.group.failed) : 0;
 }
 
 uint32_t mcp_kernel_group_missing(struct mcp_kernel *kernel, uint64_t key,
@@ -222,7 +222,7 @@ uint32_t mcp_kernel_group_missing(struct mcp_kernel *kernel, uint64_t key,
         group.group.step >= group.group.nsteps) {
         return 0;
     }
-    const uint32_t epoch = myr_glance(&group.group.done) + 1, first = group.group.first_wait;
+    const uint32_t epoch = myr_load_relaxed(&group.group.done) + 1, first = group.group.first_wait;
     for (uint32_t slot = first; slot < first + group.steps[group.group.step].waits; ++slot) {
         if (!myr_epoch_reached(group.arrivals[slot], epoch)) {
             list[count++] = (struct mcp_missing){group.peers[group.group.nsends + slot].node,

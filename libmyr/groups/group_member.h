@@ -9,9 +9,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "firmware/siphash.h"
+#include "libmyr/nic_name.h"
 #include "libmyr/node/waiter.h"
 #include "libmyr/schedule.h"
-#include "libmyr/soft/nic.h"
+#include "libmyr/status.h"
 
 struct myr_record;
 struct myr_nic_data;
@@ -61,11 +63,11 @@ static inline bool myr_nic_group_joined(const struct myr_nic_group *group)
     return NULL != group->player;
 }
 
-/* Has everybody arrived in `epoch`? Somebody must run the NIC (myr_nic_poll()). A process that
+/* Has everybody arrived in `epoch`? Somebody must run the NIC (myr_soft_poll()). A process that
  * waits by testing also reminds now and then, so that the NIC soon asks for lost messages. */
 static inline bool myr_nic_group_test(const struct myr_nic_group *group, uint32_t epoch)
 {
-    return myr_epoch_reached(myr_observe(group->done), epoch);
+    return myr_epoch_reached(myr_load_acquire(group->done), epoch);
 }
 
 #endif

@@ -32,7 +32,7 @@ enum {
     MYR_INLET_VOID = 1 << 30, /* bytes of a slot whose sender found the port closed */
 };
 
-struct myr_slot {
+struct myr_inlet_slot {
     _Alignas(MYR_LINE) myr_word turn; /* its message is there: lower half of its ticket, plus one */
     uint32_t bytes;
     uint64_t zero;
@@ -46,7 +46,7 @@ struct myr_inlet {
     myr_word napping;                          /* the receiver has a thread that may sleep */
     _Alignas(MYR_LINE) _Atomic uint64_t taken; /* by the receiver: so many, and maybe some more */
     myr_word asleep;                           /* that thread is, or is about to be */
-    struct myr_slot slot[MYR_INLET_SLOTS];
+    struct myr_inlet_slot slot[MYR_INLET_SLOTS];
 };
 
 /* A sender's side; all zeroes: there is no inlet. */
@@ -90,7 +90,7 @@ void *myr_outlet_take(struct myr_outlet *outlet);
 
 static inline void *myr_outlet_begin(struct myr_outlet *outlet)
 {
-    return NULL == outlet->inlet || outlet->key != myr_glance(&outlet->inlet->key)
+    return NULL == outlet->inlet || outlet->key != myr_load_relaxed(&outlet->inlet->key)
                ? NULL
                : myr_outlet_take(outlet);
 }
@@ -110,7 +110,7 @@ void myr_inlet_wake_sleeper(struct myr_inlet *inlet);
 
 static inline void myr_inlet_wake(struct myr_inlet *inlet)
 {
-    if (NULL != inlet && 0 != myr_glance(&inlet->napping)) {
+    if (NULL != inlet && 0 != myr_load_relaxed(&inlet->napping)) {
         myr_inlet_wake_sleeper(inlet);
     }
 }

@@ -9,7 +9,7 @@
  *   link.c     queue pairs to other processes; writing into their memory
  *   parcels.c  messages that carry data, and broadcasts
  *   words.c    words by which other nodes tell of one that is missing
- *   group.c    groups that are played so
+ *   verbs_group.c    groups that are played so
  *   join.c     making them
  *   thread.c   a thread that plays them
  *   kind.c     all of it as a kind of NIC (nic_kind.h)
@@ -170,7 +170,7 @@ struct myr_verbs {
     struct myr_verbs_group **group; /* that this process plays */
     struct myr_verbs_group *left;   /* that it has left, and cards may yet write or read */
     uint32_t links, groups;
-    uint32_t next; /* which group is looked at next, see group.c */
+    uint32_t next; /* which group is looked at next, see verbs_group.c */
     struct myr_verbs_words words;
     struct myr_verbs_thread *thread;
     struct myr_verbs_shown *shown;
@@ -311,14 +311,14 @@ void myr_verbs_word_give(struct myr_verbs *nic, struct myr_verbs_group *own);
 enum myr_status myr_verbs_thread_start(struct myr_verbs *nic, struct myr_error *error);
 void myr_verbs_thread_stop(struct myr_verbs *nic);
 
-/* ---- group.c ---- */
+/* ---- verbs_group.c ---- */
 
 extern const struct myr_player myr_verbs_player;
 
 /* Somebody sleeps on this word, and on the count of sleepers behind it. */
 static inline void myr_verbs_wake(const myr_word *word)
 {
-    if (0 != myr_glance(word + 1)) {
+    if (0 != myr_load_relaxed(word + 1)) {
         os_futex_wake((const void *)word);
     }
 }

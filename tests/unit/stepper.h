@@ -3,7 +3,7 @@
  * Barriers played by many processes that are simulated in one thread, one store or look at a time,
  * in an order drawn at random.
  *
- * Called by layout_test.c. It reads plans (libmyr/node/plan.h) as group.h does, but
+ * Called by layout_test.c. It reads plans (libmyr/node/plan.h) as node_group.h does, but
  * sees all of them at once. So it can tell that somebody left a barrier too early, that nobody will
  * ever leave one, or that a word is ahead of its time. It takes interleavings that real processors
  * take once in a year.

@@ -24,6 +24,7 @@
 #include "coll_nicbarr/files/cache_file.h"
 #include "coll_nicbarr/files/cache_places.h"
 #include "coll_nicbarr/nics.h"
+#include "firmware/soft/addresses.h"
 #include "libmyr/node/segment.h"
 #include "libmyr/node/waiter.h"
 #include "tools/alloc.h"

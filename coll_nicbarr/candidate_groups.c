@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Candidates across nodes; see entrants.h. What is agreed on goes by Open MPI's own functions. */
-#include "coll_nicbarr/entrants.h"
+/* Candidates across nodes; see candidate_groups.h. What is agreed on goes by Open MPI's own
+ * functions. */
+#include "coll_nicbarr/candidate_groups.h"
 
 #include <string.h>
 
-#include "coll_nicbarr/choice/together.h"
-#include "coll_nicbarr/doubt.h"
+#include "coll_nicbarr/choice/measuring.h"
+#include "coll_nicbarr/suspect_nics.h"
 #include "coll_nicbarr/groups.h"
 
 struct failures {
@@ -21,11 +22,11 @@ static double own_mark(ompi_communicator_t *comm)
     return ompi_comm_size(comm) - ompi_comm_rank(comm);
 }
 
-static void say_why(ompi_communicator_t *comm, const struct nicbarr_entrants *entrants,
+static void say_why(ompi_communicator_t *comm, const struct nicbarr_candidate_groups *contenders,
                     uint32_t nic)
 {
     char name[NICBARR_COMM_TEXT];
-    const char *why = entrants->errors[nic].text;
+    const char *why = contenders->errors[nic].text;
     opal_output_verbose(1, mca_coll_nicbarr_component.output,
                         "nicbarr: %s is measured without %s: %s", nicbarr_comm_name(comm, name),
                         nicbarr_kind(nic)->title,
@@ -35,95 +36,96 @@ static void say_why(ompi_communicator_t *comm, const struct nicbarr_entrants *en
 /* Take out what some NICs cannot play, once all have found that out. Where that is because of their
  * packets, they are not tried again here, and seldom by other communicators. */
 static void drop_nics(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
-                      struct nicbarr_entrants *entrants, const struct failures *failures)
+                      struct nicbarr_candidate_groups *contenders, const struct failures *failures)
 {
     int kept = 1; /* Open MPI's own */
-    for (int c = 1; c < entrants->count; ++c) {
-        if (0 != failures->of[entrants->choice[c].nic]) {
-            nicbarr_group_leave(&entrants->group[c]);
+    for (int c = 1; c < contenders->count; ++c) {
+        if (0 != failures->of[contenders->choice[c].nic]) {
+            nicbarr_group_leave(&contenders->group[c]);
             continue;
         }
         if (kept != c) {
-            entrants->group[kept] = entrants->group[c];
-            entrants->group[c] = (struct myr_nic_group){0};
-            entrants->choice[kept] = entrants->choice[c];
+            contenders->group[kept] = contenders->group[c];
+            contenders->group[c] = (struct myr_nic_group){0};
+            contenders->choice[kept] = contenders->choice[c];
         }
         ++kept;
     }
-    entrants->count = kept;
+    contenders->count = kept;
     for (uint32_t nic = 1; nic < nicbarr_nics_end(); ++nic) {
         if (0 != failures->of[nic] && own_mark(comm) == failures->of[nic]) {
-            say_why(comm, entrants, nic);
+            say_why(comm, contenders, nic);
         }
         if (0 != failures->lost[nic]) {
-            nicbarr_doubt(nic, false);
+            nicbarr_suspect_nic(nic, false);
             (void)nicbarr_shape_without(&module->shape, UINT32_C(1) << nic);
-            entrants->tried = true;
+            contenders->tried = true;
         }
     }
 }
 
 /* Do all packets come through? Who has failed once is not tried again: that takes seconds. */
 static int try_out(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
-                   struct nicbarr_entrants *entrants)
+                   struct nicbarr_candidate_groups *contenders)
 {
     struct failures failures = {.of = {0}};
     int rc = OMPI_SUCCESS;
-    for (int c = 1; OMPI_SUCCESS == rc && c < entrants->count; ++c) {
-        const uint32_t nic = entrants->choice[c].nic;
+    for (int c = 1; OMPI_SUCCESS == rc && c < contenders->count; ++c) {
+        const uint32_t nic = contenders->choice[c].nic;
         double *failed = &failures.of[nic];
         if (0 == *failed) {
             rc = nicbarr_meet(module, comm);
             const bool good = OMPI_SUCCESS != rc ||
-                              nicbarr_group_try(&entrants->group[c], &entrants->errors[nic]);
+                              nicbarr_group_try(&contenders->group[c], &contenders->errors[nic]);
             *failed = good ? 0 : own_mark(comm);
             rc = OMPI_SUCCESS == rc ? nicbarr_maximum(module, comm, failed, 1) : rc;
         }
     }
-    entrants->tried |= entrants->count > 1;
+    contenders->tried |= contenders->count > 1;
     if (OMPI_SUCCESS == rc) {
         memcpy(failures.lost, failures.of, sizeof(failures.lost));
-        drop_nics(module, comm, entrants, &failures);
-        for (int c = 1; c < entrants->count; ++c) {
-            nicbarr_doubt(entrants->choice[c].nic, true);
+        drop_nics(module, comm, contenders, &failures);
+        for (int c = 1; c < contenders->count; ++c) {
+            nicbarr_suspect_nic(contenders->choice[c].nic, true);
         }
     }
     return rc;
 }
 
-int nicbarr_entrants_join(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
-                          uint32_t unit_most, bool broadcasts, struct nicbarr_entrants *entrants)
+int nicbarr_candidate_groups_join(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                                  uint32_t unit_most, bool broadcasts,
+                                  struct nicbarr_candidate_groups *contenders)
 {
     struct nicbarr_joining list[NICBARR_CANDIDATES];
     struct failures failures = {.of = {0}};
-    const int count = entrants->count - 1;
+    const int count = contenders->count - 1;
     for (int j = 0; j < count; ++j) {
         list[j] = (struct nicbarr_joining){
-            .choice = entrants->choice[j + 1],
+            .choice = contenders->choice[j + 1],
             .unit_most = unit_most,
             .broadcasts = broadcasts,
-            .group = &entrants->group[j + 1],
+            .group = &contenders->group[j + 1],
         };
     }
-    int rc = nicbarr_groups_join(module, comm, list, count, entrants->errors);
+    int rc = nicbarr_groups_join(module, comm, list, count, contenders->errors);
     for (int j = 0; j < count; ++j) {
         if (list[j].failed) {
             const uint32_t nic = list[j].choice.nic;
             failures.of[nic] = own_mark(comm);
-            failures.lost[nic] = MYR_ERR_GONE == entrants->errors[nic].status;
+            failures.lost[nic] = MYR_ERR_GONE == contenders->errors[nic].status;
         }
     }
     rc = OMPI_SUCCESS == rc ? nicbarr_maximum(module, comm, failures.of, NICBARR_NICS_MOST) : rc;
     rc = OMPI_SUCCESS == rc ? nicbarr_maximum(module, comm, failures.lost, NICBARR_NICS_MOST) : rc;
     if (OMPI_SUCCESS == rc) {
-        drop_nics(module, comm, entrants, &failures);
+        drop_nics(module, comm, contenders, &failures);
     }
-    return OMPI_SUCCESS == rc ? try_out(module, comm, entrants) : rc;
+    return OMPI_SUCCESS == rc ? try_out(module, comm, contenders) : rc;
 }
 
-void nicbarr_entrants_leave(struct nicbarr_entrants *entrants)
+void nicbarr_candidate_groups_leave(struct nicbarr_candidate_groups *contenders)
 {
-    for (int c = 1; c < entrants->count; ++c) {
-        nicbarr_group_leave(&entrants->group[c]);
+    for (int c = 1; c < contenders->count; ++c) {
+        nicbarr_group_leave(&contenders->group[c]);
     }
 }
