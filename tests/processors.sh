@@ -85,7 +85,7 @@ chroot_run "$root" env triplet="$triplet" qemu="$qemu" programs="${*:2}" limits=
             ": "*"all "*) echo "SKIP: $program"; continue ;;
         esac
         status=0
-        ./libtool --mode=execute timeout 600 "$qemu" -E LD_PRELOAD=/build/emulated.so \
+        ./libtool --mode=execute timeout 600 "$qemu" -E LD_PRELOAD=/build/emulated.so -E srcdir=/nicbarr \
             -E "NICBARR_LEAVE_OUT=$without" "$program" > "$name.log" 2>&1 < /dev/null || status=$?
         case $status in
             0) echo "PASS: $program${without:+, without $without}" ;;
