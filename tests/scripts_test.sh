@@ -58,6 +58,8 @@ done
 
 listed() { make -s -C "$build" --no-print-directory --eval "listed: ; @echo \$($1)" listed | tr ' ' '\n' | sort; }
 parts() { awk '!/^#/ && NF { print $3 }' "$top/tests/parts"; }
+prefixes() { awk '!/^#/ { for (i = 4; i <= NF; i++) print $i }' "$top/tests/parts" | sort -u; }
+none_of() { while read -r prefix; do compgen -G "$top/$prefix*" > /dev/null || echo "$prefix"; done > out; [ ! -s out ]; }
 all_in() { comm -23 - <(parts | sed 's/\(.sh\):.*/\1/' | sort -u) > out && [ ! -s out ]; }
 listed 'filter-out $(unit_programs) $(fibre_programs) tools/tests/tools_test docs/example,$(TESTS)' 2> err | all_in
 verdict $? "each test of the Makefile's is one"
@@ -66,6 +68,8 @@ verdict $? "and those that depend on Open MPI's release are with 5.0, too"
 parts | sort | uniq -d > out
 [ ! -s out ]
 verdict $? "none is there twice"
+prefixes | none_of
+verdict $? "what a part's prefixes name is there"
 
 # ---- the list of mutations
 
