@@ -3,7 +3,8 @@
 # What does nicbarr cost a whole job, and what does it gain? Jobs of a few calls of a collective in turns,
 # with nicbarr and without (none of its components is there, then):
 #
-#     bench/startup.sh [-n ROUNDS] [-c COLLECTIVE] [-k CACHE] [-d COMMUNICATORS] [-a ARGUMENT]... LAYOUT CALLS...
+#     bench/startup.sh [-n ROUNDS] [-c COLLECTIVE] [-k CACHE] [-d COMMUNICATORS] [-a ARGUMENT]... [-o OPTION]...
+#                      LAYOUT CALLS...
 #     bench/startup.sh 4 0 1 5 25 100              # 4 processes on this node, default: barriers
 #     bench/startup.sh -c allreduce -k small 4x2 100    # 4 hosts (nethosts; needs root) of 2 processes
 #     bench/startup.sh -d 100 8 1                  # one barrier on each of 100 duplicates of MPI_COMM_WORLD
@@ -11,7 +12,7 @@
 # CACHE is what earlier jobs have left: `none` (the default), `small`, which has this shape alone, or
 # `large`, which has it beside so many others that it is as large as caches get. COLLECTIVE: barrier, allreduce
 # or bcast (8 bytes), or all: each that nicbarr serves. ARGUMENT is for mpirun, with nicbarr
-# (-a '--mca coll_nicbarr_nic myrd').
+# (-a '--mca coll_nicbarr_nic myrd'); OPTION is for nethosts, in all jobs (-o --kernel, -o '--cut 1-2': a firewall).
 # A line for each number of CALLS: the whole command's time without nicbarr and with, the processes' processor
 # time and memory (Pss before MPI_Finalize), medians over ROUNDS (20), and of each the ratio with / without,
 # quartile, median, quartile; last the medians, without and with, of a process's memory and of what the slowest
@@ -21,14 +22,15 @@ top=$(cd "$(dirname "$0")/.." && pwd)
 # shellcheck source=nethosts/usage.sh
 . "$top/nethosts/usage.sh"
 
-rounds=20 collective=barrier known=none communicators=0 arguments=
-while getopts n:c:k:d:a: option; do
+rounds=20 collective=barrier known=none communicators=0 arguments='' options=''
+while getopts n:c:k:d:a:o: option; do
     case $option in
         n) rounds=$OPTARG ;;
         c) collective=$OPTARG ;;
         k) known=$OPTARG ;;
         d) communicators=$OPTARG ;;
         a) arguments+=" $OPTARG" ;;
+        o) options+=" $OPTARG" ;;
         *) usage ;;
     esac
 done
@@ -44,7 +46,7 @@ shift
 . "$top/bench/quantiles.sh"
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
-startup=$top/_build/bench/startup
+startup=${builddir:-$top/_build}/bench/startup
 hosts=${layout%x*}
 path=$OMPI_MCA_mca_base_component_path
 export layout startup collective communicators arguments path scratch rounds quantiles known
@@ -131,5 +133,6 @@ export -f job measure make_cache make_cache_again table all
 if [ "$hosts" = "$layout" ]; then
     all "$@"
 else
-    NETHOSTS_PER_HOST=${layout#*x} "$top/nethosts/nethosts" --shell "$hosts" bash -euc 'all "$@"' bash "$@"
+    # shellcheck disable=SC2086 # options
+    NETHOSTS_PER_HOST=${layout#*x} "$top/nethosts/nethosts" --shell $options "$hosts" bash -euc 'all "$@"' bash "$@"
 fi
