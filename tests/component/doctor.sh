@@ -117,7 +117,7 @@ check "and what to do, each time" \
 check "a line that counts" said "^1 problem, [0-9]* notes"
 misused() { # ARGUMENT...
     nicbarr doctor "$@" > "$scratch/out" 2>&1
-    [ $? = 2 ] && said "^nicbarr doctor: "
+    [ $? = 64 ] && said "^nicbarr doctor: "
 }
 check "a word that it does not know" misused all
 check "one host" misused --hosts here
