@@ -303,6 +303,9 @@ static int component_open(void)
     nicbarr_expense_open();
     nicbarr_report_open(&(struct nicbarr_report_site){component->parameters.report,
                                                       component->segment, component->output});
+    if (0 == opal_proc_local_get()->proc_name.vpid) {
+        nicbarr_report_check();
+    }
     const int rc = nicbarr_requests_open();
     return OMPI_SUCCESS == rc ? nicbarr_peers_open(&hello, &keys) : rc;
 }
