@@ -25,7 +25,7 @@ map_by :oversubscribe
 # one-sided communication falls back to osc/pt2pt, whose MPI_Win_unlock returns before the data has
 # arrived (seen with plain Open MPI 4.1.4).
 transports=${OMPI_MCA_btl-}
-is_open_mpi 4 || export OMPI_MCA_btl=sm,self
+if is_open_mpi 5 || is_open_mpi 6; then export OMPI_MCA_btl=sm,self; fi
 # Several hosts need one: the user's own choice again, if there is one.
 on_several_hosts() {
     export OMPI_MCA_btl=$transports
