@@ -64,7 +64,8 @@ static void look_at_kernel(struct doctor *doctor)
                       "put nicbarr's folder of commands into the PATH (source its env.sh)",
                       "there is no myrd in the PATH to ask whether this host can have it")
             : finding(NULL, "kernel as NIC", FINDING_NOTE,
-                      "nothing, unless you want this NIC; docs/kernel-nic.md says what it takes",
+                      "nothing, unless you want this NIC; " DOCDIR
+                      "/docs/kernel-nic.md says what it takes",
                       "whoever runs this could not start myrd --kernel: %s", why));
     free(line);
     run_free(&run);
