@@ -24,21 +24,21 @@ static emit_steps emit_star, emit_everybody, emit_tree, emit_dissemination, emit
 static count_waits tree_waits, dissemination_waits, pairwise_waits;
 
 static const struct {
-    const char *name;
-    uint32_t least, most, usual; /* parameter; 0, 0, 0 where there is none */
-    emit_steps *emit;            /* NULL: it has no schedule */
-    count_waits *waits;          /* NULL: it is not made of messages; else any NIC can play it */
+    const char *name, *parameter; /* the second for help; NULL: there is none */
+    uint32_t least, most, usual;  /* parameter; 0, 0, 0 where there is none */
+    emit_steps *emit;             /* NULL: it has no schedule */
+    count_waits *waits;           /* NULL: it is not made of messages; else any NIC can play it */
 } algorithms[NICBARR_ALGORITHMS] = {
-    [NICBARR_OPENMPI] = {"openmpi", 0, 0, 0, NULL, NULL},
-    [NICBARR_COUNTER] = {"counter", 1, 4096, 1, emit_star, NULL},
-    [NICBARR_FLAGS] = {"flags", 4, 128, 4, emit_everybody, NULL},
-    [NICBARR_TREE] = {"tree", 1, 4096, 4, emit_tree, tree_waits},
-    [NICBARR_DISSEMINATION] = {"dissemination", 1, 4096, 1, emit_dissemination,
+    [NICBARR_OPENMPI] = {"openmpi", NULL, 0, 0, 0, NULL, NULL},
+    [NICBARR_COUNTER] = {"counter", "leaves", 1, 4096, 1, emit_star, NULL},
+    [NICBARR_FLAGS] = {"flags", "bytes apart: 4, 8 to 128", 4, 128, 4, emit_everybody, NULL},
+    [NICBARR_TREE] = {"tree", "degree", 1, 4096, 4, emit_tree, tree_waits},
+    [NICBARR_DISSEMINATION] = {"dissemination", "n", 1, 4096, 1, emit_dissemination,
                                dissemination_waits},
-    [NICBARR_PAIRWISE] = {"pairwise", 0, 0, 0, emit_pairwise, pairwise_waits},
-    [NICBARR_ROOTED] = {"rooted", 1, 4096, 4, emit_gather, tree_waits},
-    [NICBARR_EXCHANGE] = {"exchange", 0, 0, 0, NULL, NULL},
-    [NICBARR_RING] = {"ring", 0, 0, 0, NULL, NULL},
+    [NICBARR_PAIRWISE] = {"pairwise", NULL, 0, 0, 0, emit_pairwise, pairwise_waits},
+    [NICBARR_ROOTED] = {"rooted", "degree", 1, 4096, 4, emit_gather, tree_waits},
+    [NICBARR_EXCHANGE] = {"exchange", NULL, 0, 0, 0, NULL, NULL},
+    [NICBARR_RING] = {"ring", NULL, 0, 0, 0, NULL, NULL},
 };
 
 static const char *const none[] = {NULL};
@@ -108,6 +108,23 @@ bool nicbarr_algorithm_messages(enum nicbarr_algorithm algorithm)
 bool nicbarr_algorithm_barrier(enum nicbarr_algorithm algorithm)
 {
     return algorithm < NICBARR_ROOTED;
+}
+
+const char *nicbarr_algorithm_list(bool by_nics, char *text, size_t bytes)
+{
+    size_t length = 0;
+    text[0] = '\0';
+    for (int a = NICBARR_OPENMPI + 1; nicbarr_algorithm_barrier((enum nicbarr_algorithm)a); ++a) {
+        const char *parameter = by_nics ? NULL : algorithms[a].parameter;
+        if ((!by_nics || NULL != algorithms[a].waits) && length < bytes) {
+            length +=
+                (size_t)snprintf(text + length, bytes - length, "%s%s%s%s%s",
+                                 0 == length ? "" : ", ", algorithms[a].name,
+                                 NULL == parameter ? "" : "[:", NULL == parameter ? "" : parameter,
+                                 NULL == parameter ? "" : "]");
+        }
+    }
+    return text;
 }
 
 bool nicbarr_choice_parse(const char *text, struct nicbarr_choice *choice)
