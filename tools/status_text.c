@@ -40,7 +40,7 @@ static void print_processes(const struct segment *segment)
     text_field_end(&field, "processes");
 }
 
-static void print_addresses(const struct myr_nic_view *nic, const char *kind)
+static void print_addresses(const struct myr_soft_view *nic, const char *kind)
 {
     struct text_field field;
     FILE *out = text_field_begin(&field);
@@ -53,17 +53,17 @@ static void print_addresses(const struct myr_nic_view *nic, const char *kind)
     text_field_end(&field, "NIC");
 }
 
-static void print_nic(const struct myr_nic_view *nic)
+static void print_nic(const struct myr_soft_view *nic)
 {
     print_addresses(nic, "soft, ");
     printf("  run by     ");
     if (nic->broken) {
         printf("nobody: a process was killed while it ran it, so it is of no use any more\n");
-    } else if (MYR_NIC_POLLED == nic->runs_as) {
+    } else if (MYR_SOFT_POLLED == nic->runs_as) {
         printf("the processes that wait\n");
     } else {
         printf("%s process %u, and the processes that wait\n",
-               MYR_NIC_DAEMON == nic->runs_as ? "myrd," : "a thread of", (unsigned)nic->runner);
+               MYR_SOFT_DAEMON == nic->runs_as ? "myrd," : "a thread of", (unsigned)nic->runner);
     }
 }
 
@@ -74,7 +74,7 @@ static void print_secrets(void)
                                     : "travel in clear: nicbarr was built without libsodium");
 }
 
-static void print_groups(const struct myr_nic_view *nic)
+static void print_groups(const struct myr_soft_view *nic)
 {
     printf("  groups     %u open, %u in a barrier", (unsigned)nic->groups,
            (unsigned)sight_groups_in_a_barrier(nic));
@@ -86,7 +86,7 @@ static void print_groups(const struct myr_nic_view *nic)
     printf("%s\n", nic->groups > GROUPS_SHOWN ? ", ..." : "");
 }
 
-static void print_ports(const struct myr_nic_view *nic)
+static void print_ports(const struct myr_soft_view *nic)
 {
     struct text_field field;
     if (0 == nic->ports) {
@@ -101,7 +101,7 @@ static void print_ports(const struct myr_nic_view *nic)
     text_field_end(&field, "ports");
 }
 
-static void print_counters(const struct myr_nic_view *nic, bool zeros)
+static void print_counters(const struct myr_soft_view *nic, bool zeros)
 {
     static const struct table_column columns[] = {
         {"count", "", true}, {"counter", "", false}, {"of what", "", false}};
@@ -230,8 +230,8 @@ void status_print_text(const struct segments *segments, const struct kernel_sigh
     struct sights *sights = sight_look_twice(segments, settings->all);
     for (size_t s = 0; s < segments->count; ++s) {
         print_segment(&segments->segment[s], &sights[s], settings);
-        myr_nic_view_free(&sights[s].now.nic);
-        myr_nic_view_free(&sights[s].earlier.nic);
+        myr_soft_view_free(&sights[s].now.nic);
+        myr_soft_view_free(&sights[s].earlier.nic);
     }
     free(sights);
 }
