@@ -13,6 +13,7 @@
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sysexits.h>
 
 #include "contest.h"
 #include "job.h"
@@ -172,7 +173,7 @@ int main(int argc, char **argv)
     case OPTIONS_HELPED:
         break;
     case OPTIONS_BAD:
-        status = EXIT_FAILURE;
+        status = EX_USAGE;
         break;
     }
     MPI_Finalize();

@@ -68,11 +68,13 @@ static void take_algorithm(void)
     nicbarr_choice_nics(nicbarr_nic_names());
     if ('\0' != *given && 0 != strcmp(given, "auto") &&
         !nicbarr_choice_parse(given, &component->forced)) {
+        char all[160], by_nics[80];
         component->forced = none;
-        nicbarr_complain("coll_nicbarr_algorithm \"%s\" is none; use auto, openmpi, "
-                         "counter[:leaves], flags[:4|8|...|128], tree[:degree], dissemination[:n] "
-                         "or pairwise, the last three also with a NIC, as in tree:4@%s. Using auto",
-                         given, nicbarr_kind(1)->name);
+        nicbarr_complain("coll_nicbarr_algorithm \"%.60s\" is none; use auto, openmpi, %s; or with "
+                         "a NIC, as in tree:4@%s, one of %s. Using auto",
+                         given, nicbarr_algorithm_list(false, all, sizeof(all)),
+                         nicbarr_kind(1)->name,
+                         nicbarr_algorithm_list(true, by_nics, sizeof(by_nics)));
     }
 }
 
@@ -303,6 +305,9 @@ static int component_open(void)
     nicbarr_expense_open();
     nicbarr_report_open(&(struct nicbarr_report_site){component->parameters.report,
                                                       component->segment, component->output});
+    if (0 == opal_proc_local_get()->proc_name.vpid) {
+        nicbarr_report_check();
+    }
     const int rc = nicbarr_requests_open();
     return OMPI_SUCCESS == rc ? nicbarr_peers_open(&hello, &keys) : rc;
 }

@@ -16,28 +16,11 @@ static bool releases(struct nicbarr_choice choice)
     return NICBARR_TREE == choice.algorithm;
 }
 
-/* The most messages any rank waits for: an upper bound, the same for all ranks. */
-static uint32_t most_waits(struct nicbarr_choice choice, uint32_t size)
+/* All algorithms but two are laid out by their schedules' messages. */
+static bool has_messages(struct nicbarr_choice choice)
 {
-    uint32_t log2 = 0;
-    while ((UINT64_C(1) << log2) < size) {
-        ++log2;
-    }
-    const uint32_t most = nicbarr_parameter_max(choice.algorithm, size);
-    const uint32_t parameter = choice.parameter < most ? choice.parameter : most;
-    switch (choice.algorithm) {
-    case NICBARR_TREE:
-        return parameter + 1; /* the children, the parent */
-    case NICBARR_DISSEMINATION: {
-        uint32_t steps = 0;
-        for (uint64_t reach = 1; reach < size; reach *= (uint64_t)parameter + 1) {
-            ++steps;
-        }
-        return steps * parameter;
-    }
-    default:
-        return log2 + 2; /* the exchanges, the partner before and after */
-    }
+    return nicbarr_algorithm_messages(choice.algorithm) &&
+           nicbarr_algorithm_barrier(choice.algorithm);
 }
 
 struct nicbarr_bytes nicbarr_layout_bytes(const struct nicbarr_shape *shape,
@@ -45,24 +28,12 @@ struct nicbarr_bytes nicbarr_layout_bytes(const struct nicbarr_shape *shape,
 {
     struct nicbarr_bytes bytes = {0, 0};
     const uint32_t size = shape->processes;
-    switch (choice.algorithm) {
-    case NICBARR_COUNTER:
+    if (NICBARR_COUNTER == choice.algorithm) {
         bytes.counters = myr_plan_counter_bytes(choice.parameter < size ? choice.parameter : size);
-        break;
-    case NICBARR_FLAGS:
+    } else if (NICBARR_FLAGS == choice.algorithm) {
         bytes.others = myr_plan_flags_bytes(size, choice.parameter);
-        break;
-    case NICBARR_TREE:
-    case NICBARR_DISSEMINATION:
-    case NICBARR_PAIRWISE:
-        bytes.others = myr_plan_messages_bytes(size, most_waits(choice, size));
-        break;
-    case NICBARR_OPENMPI:
-    case NICBARR_ROOTED:
-    case NICBARR_EXCHANGE:
-    case NICBARR_RING:
-    case NICBARR_ALGORITHMS:
-        break;
+    } else if (has_messages(choice)) {
+        bytes.others = myr_plan_messages_bytes(size, nicbarr_most_waits(choice, size));
     }
     return bytes;
 }
@@ -97,22 +68,13 @@ bool nicbarr_layout_plan(const mca_coll_nicbarr_module_t *module, struct nicbarr
     const struct myr_group *group = &module->group;
     void *slots = nicbarr_layout_slots(module);
     const struct nicbarr_among among = {choice, group->size};
-    switch (choice.algorithm) {
-    case NICBARR_COUNTER:
+    if (NICBARR_COUNTER == choice.algorithm) {
         return plan_counter(module, choice.parameter, plan);
-    case NICBARR_FLAGS:
-        return myr_plan_flags(plan, slots, group->size, group->rank, choice.parameter);
-    case NICBARR_TREE:
-    case NICBARR_DISSEMINATION:
-    case NICBARR_PAIRWISE:
-        return myr_plan_messages(plan, slots, group->rank, most_waits(choice, group->size),
-                                 releases(choice), nicbarr_schedule_of, &among);
-    case NICBARR_OPENMPI:
-    case NICBARR_ROOTED:
-    case NICBARR_EXCHANGE:
-    case NICBARR_RING:
-    case NICBARR_ALGORITHMS:
-        break;
     }
-    return false;
+    if (NICBARR_FLAGS == choice.algorithm) {
+        return myr_plan_flags(plan, slots, group->size, group->rank, choice.parameter);
+    }
+    return has_messages(choice) &&
+           myr_plan_messages(plan, slots, group->rank, nicbarr_most_waits(choice, group->size),
+                             releases(choice), nicbarr_schedule_of, &among);
 }

@@ -51,12 +51,7 @@ static const struct {
         verbose, LOCAL, 0, 0, 100, 1,
         "0: only say what went wrong. 1: also say which barrier each communicator uses, and why. "
         "2: also say which communicators are left to Open MPI"),
-    TEXT(algorithm, SHARED, "auto", 1,
-         "Barrier algorithm: auto (the fastest as measured), openmpi (Open MPI's own), or "
-         "counter[:leaves], flags[:bytes apart, 4 to 128], tree[:degree], dissemination[:n], "
-         "pairwise. Of these, the last three can be played between nodes: by the first NIC that "
-         "all nodes have, or by the one that is named behind them (tree:4@NAME; coll_nicbarr_nic "
-         "says the names)"),
+    TEXT(algorithm, SHARED, "auto", 1, NULL), /* algorithm_help() */
     NUMBER(
         tune_after, SHARED, 20, 0, INT_MAX, 4,
         "How many barriers a communicator of a new shape does before the algorithms are measured "
@@ -155,6 +150,26 @@ static const char *nic_help(char *text, size_t bytes)
     return text;
 }
 
+static const char *algorithm_help(char *text, size_t bytes)
+{
+    char all[160], by_nics[80];
+    snprintf(text, bytes,
+             "Barrier algorithm: auto (the fastest as measured), openmpi (Open MPI's own), or %s. "
+             "Between nodes, %s can be played: by the first NIC that all nodes have, or by the one "
+             "that is named behind them (tree:4@NAME; coll_nicbarr_nic says the names)",
+             nicbarr_algorithm_list(false, all, sizeof(all)),
+             nicbarr_algorithm_list(true, by_nics, sizeof(by_nics)));
+    return text;
+}
+
+/* What follows from a list: of algorithms, or of NICs. */
+static const char *help_of(const struct myr_option *option, char *text, size_t bytes)
+{
+    return NULL != option->help                     ? option->help
+           : 0 == strcmp(option->name, "algorithm") ? algorithm_help(text, bytes)
+                                                    : nic_help(text, bytes);
+}
+
 /* The default goes where the value is, before Open MPI overwrites it. */
 static void register_one(const struct myr_option *option, const char *help, void *value)
 {
@@ -181,8 +196,7 @@ void nicbarr_parameters_register(void)
 {
     char help[1000];
     for (int p = 0; p < PARAMETERS; ++p) {
-        const char *text = table[p].option.help;
-        register_one(&table[p].option, NULL == text ? nic_help(help, sizeof(help)) : text,
+        register_one(&table[p].option, help_of(&table[p].option, help, sizeof(help)),
                      (uint8_t *)&registered + table[p].offset);
     }
     for (uint32_t nic = 1; nic < nicbarr_nics_end(); ++nic) {

@@ -2,9 +2,9 @@
 /*
  * Barrier schedules; see schedule.h for who calls and what holds.
  *
- * Each algorithm is one function that emits its steps. It runs twice: first into a sheet without
- * storage, which counts, then into one of the counted size. So a schedule is one allocation, and no
- * algorithm computes its own sizes.
+ * Each algorithm is a row of a table, with one function that emits its steps. It runs twice: first
+ * into a sheet without storage, which counts, then into one of the counted size. So a schedule is
+ * one allocation, and no algorithm computes its own sizes.
  */
 #include "coll_nicbarr/schedule.h"
 
@@ -12,20 +12,33 @@
 #include <stdlib.h>
 #include <string.h>
 
+struct sheet;
+/* Emit the steps of `rank`; the parameter is from 1 to size - 1, and of no meaning where an
+ * algorithm has none. */
+typedef void emit_steps(struct sheet *sheet, uint32_t parameter, uint32_t size, uint32_t rank);
+/* The most messages that any rank waits for. */
+typedef uint32_t count_waits(uint32_t parameter, uint32_t size);
+
+static emit_steps emit_star, emit_everybody, emit_tree, emit_dissemination, emit_pairwise,
+    emit_gather;
+static count_waits tree_waits, dissemination_waits, pairwise_waits;
+
 static const struct {
-    const char *name;
-    uint32_t least, most, usual; /* parameter; 0, 0, 0 where there is none */
-    bool messages;               /* it is made of them, so that any NIC can play it */
+    const char *name, *parameter; /* the second for help; NULL: there is none */
+    uint32_t least, most, usual;  /* parameter; 0, 0, 0 where there is none */
+    emit_steps *emit;             /* NULL: it has no schedule */
+    count_waits *waits;           /* NULL: it is not made of messages; else any NIC can play it */
 } algorithms[NICBARR_ALGORITHMS] = {
-    [NICBARR_OPENMPI] = {"openmpi", 0, 0, 0, false},
-    [NICBARR_COUNTER] = {"counter", 1, 4096, 1, false},
-    [NICBARR_FLAGS] = {"flags", 4, 128, 4, false},
-    [NICBARR_TREE] = {"tree", 1, 4096, 4, true},
-    [NICBARR_DISSEMINATION] = {"dissemination", 1, 4096, 1, true},
-    [NICBARR_PAIRWISE] = {"pairwise", 0, 0, 0, true},
-    [NICBARR_ROOTED] = {"rooted", 1, 4096, 4, true},
-    [NICBARR_EXCHANGE] = {"exchange", 0, 0, 0, false},
-    [NICBARR_RING] = {"ring", 0, 0, 0, false},
+    [NICBARR_OPENMPI] = {"openmpi", NULL, 0, 0, 0, NULL, NULL},
+    [NICBARR_COUNTER] = {"counter", "leaves", 1, 4096, 1, emit_star, NULL},
+    [NICBARR_FLAGS] = {"flags", "bytes apart: 4, 8 to 128", 4, 128, 4, emit_everybody, NULL},
+    [NICBARR_TREE] = {"tree", "degree", 1, 4096, 4, emit_tree, tree_waits},
+    [NICBARR_DISSEMINATION] = {"dissemination", "n", 1, 4096, 1, emit_dissemination,
+                               dissemination_waits},
+    [NICBARR_PAIRWISE] = {"pairwise", NULL, 0, 0, 0, emit_pairwise, pairwise_waits},
+    [NICBARR_ROOTED] = {"rooted", "degree", 1, 4096, 4, emit_gather, tree_waits},
+    [NICBARR_EXCHANGE] = {"exchange", NULL, 0, 0, 0, NULL, NULL},
+    [NICBARR_RING] = {"ring", NULL, 0, 0, 0, NULL, NULL},
 };
 
 static const char *const none[] = {NULL};
@@ -84,17 +97,34 @@ static bool parse_nic(const char *text, struct nicbarr_choice *choice)
     for (uint32_t n = 0; NULL != nics[n] && 0 == choice->nic; ++n) {
         choice->nic = '@' == *text && 0 == strcmp(text + 1, nics[n]) ? n + 1 : 0;
     }
-    return 0 != choice->nic && algorithms[choice->algorithm].messages;
+    return 0 != choice->nic && nicbarr_algorithm_messages(choice->algorithm);
 }
 
 bool nicbarr_algorithm_messages(enum nicbarr_algorithm algorithm)
 {
-    return algorithms[algorithm].messages;
+    return NULL != algorithms[algorithm].waits;
 }
 
 bool nicbarr_algorithm_barrier(enum nicbarr_algorithm algorithm)
 {
     return algorithm < NICBARR_ROOTED;
+}
+
+const char *nicbarr_algorithm_list(bool by_nics, char *text, size_t bytes)
+{
+    size_t length = 0;
+    text[0] = '\0';
+    for (int a = NICBARR_OPENMPI + 1; nicbarr_algorithm_barrier((enum nicbarr_algorithm)a); ++a) {
+        const char *parameter = by_nics ? NULL : algorithms[a].parameter;
+        if ((!by_nics || NULL != algorithms[a].waits) && length < bytes) {
+            length +=
+                (size_t)snprintf(text + length, bytes - length, "%s%s%s%s%s",
+                                 0 == length ? "" : ", ", algorithms[a].name,
+                                 NULL == parameter ? "" : "[:", NULL == parameter ? "" : parameter,
+                                 NULL == parameter ? "" : "]");
+        }
+    }
+    return text;
 }
 
 bool nicbarr_choice_parse(const char *text, struct nicbarr_choice *choice)
@@ -123,6 +153,20 @@ uint32_t nicbarr_parameter_max(enum nicbarr_algorithm algorithm, uint32_t size)
     }
     const uint32_t others = size > 1 ? size - 1 : 1;
     return others < most ? others : most;
+}
+
+/* From 1 to what makes a difference: what has none may not divide by it. */
+static uint32_t effective(struct nicbarr_choice choice, uint32_t size)
+{
+    const uint32_t others = size > 1 ? size - 1 : 1;
+    const uint32_t parameter = choice.parameter < others ? choice.parameter : others;
+    return parameter > 0 ? parameter : 1;
+}
+
+uint32_t nicbarr_most_waits(struct nicbarr_choice choice, uint32_t size)
+{
+    count_waits *waits = algorithms[choice.algorithm].waits;
+    return NULL == waits ? 0 : waits(effective(choice, size), size);
 }
 
 /* Where a schedule is being written; without storage (steps NULL) it only counts. */
@@ -165,6 +209,15 @@ static void wait_for(struct sheet *sheet, uint32_t peer)
     add_peer(sheet, peer);
 }
 
+static uint32_t dissemination_waits(uint32_t n, uint32_t size)
+{
+    uint32_t steps = 0;
+    for (uint64_t reach = 1; reach < size; reach *= (uint64_t)n + 1) {
+        ++steps;
+    }
+    return steps * n;
+}
+
 /*
  * Hoefler et al., "Fast Barrier Synchronization for InfiniBand", section 3, equations 1 and 2.
  * After step r a rank has heard of the (n+1)^(r+1) ranks up to itself, so a message from
@@ -183,13 +236,32 @@ static void emit_dissemination(struct sheet *sheet, uint32_t n, uint32_t size, u
     }
 }
 
+/* Everybody tells everybody: one step of dissemination. */
+static void emit_everybody(struct sheet *sheet, uint32_t parameter, uint32_t size, uint32_t rank)
+{
+    (void)parameter;
+    emit_dissemination(sheet, size > 1 ? size - 1 : 1, size, rank);
+}
+
+/* The exchanges, and the partner before and after them. */
+static uint32_t pairwise_waits(uint32_t parameter, uint32_t size)
+{
+    uint32_t log2 = 0;
+    (void)parameter;
+    while ((UINT64_C(1) << log2) < size) {
+        ++log2;
+    }
+    return log2 + 2;
+}
+
 /*
  * Buntinas et al., "Fast NIC-Based Barrier over Myrinet/GM": recursive doubling in the set S of the
  * first 2^k ranks; each of the rest (S') tells its partner in S first and hears from it last.
  */
-static void emit_pairwise(struct sheet *sheet, uint32_t size, uint32_t rank)
+static void emit_pairwise(struct sheet *sheet, uint32_t parameter, uint32_t size, uint32_t rank)
 {
     uint32_t core = 1;
+    (void)parameter;
     while (core <= size / 2) {
         core *= 2;
     }
@@ -217,8 +289,8 @@ static void emit_pairwise(struct sheet *sheet, uint32_t size, uint32_t rank)
 
 /* Over the tree in which the children of p are d p + 1 ... d p + d: gather, and broadcast unless it
  * ends at the root. */
-static void emit_tree(struct sheet *sheet, uint64_t degree, uint32_t size, uint32_t rank,
-                      bool rooted)
+static void emit_over_tree(struct sheet *sheet, uint64_t degree, uint32_t size, uint32_t rank,
+                           bool rooted)
 {
     const uint64_t first = degree * rank + 1;
     const uint64_t end = first + degree < size ? first + degree : size;
@@ -244,6 +316,30 @@ static void emit_tree(struct sheet *sheet, uint64_t degree, uint32_t size, uint3
     }
 }
 
+/* The children and the parent. */
+static uint32_t tree_waits(uint32_t degree, uint32_t size)
+{
+    (void)size;
+    return degree + 1;
+}
+
+static void emit_tree(struct sheet *sheet, uint32_t degree, uint32_t size, uint32_t rank)
+{
+    emit_over_tree(sheet, degree, size, rank, false);
+}
+
+static void emit_gather(struct sheet *sheet, uint32_t degree, uint32_t size, uint32_t rank)
+{
+    emit_over_tree(sheet, degree, size, rank, true);
+}
+
+/* Who counts last is the root. */
+static void emit_star(struct sheet *sheet, uint32_t parameter, uint32_t size, uint32_t rank)
+{
+    (void)parameter;
+    emit_over_tree(sheet, size > 1 ? size - 1 : 1, size, rank, false);
+}
+
 static void emit_ping_pong(struct sheet *sheet, uint32_t peers, uint32_t rank)
 {
     if (0 == rank) {
@@ -262,37 +358,6 @@ static void emit_ping_pong(struct sheet *sheet, uint32_t peers, uint32_t rank)
     }
 }
 
-static void emit_barrier(struct sheet *sheet, struct nicbarr_choice choice, uint32_t size,
-                         uint32_t rank)
-{
-    const uint32_t others = size > 1 ? size - 1 : 1;
-    uint32_t parameter = choice.parameter < others ? choice.parameter : others;
-    parameter = parameter > 0 ? parameter : 1; /* what has none may not divide by it */
-    switch (choice.algorithm) {
-    case NICBARR_FLAGS: /* everybody tells everybody: one step of dissemination */
-        emit_dissemination(sheet, others, size, rank);
-        break;
-    case NICBARR_DISSEMINATION:
-        emit_dissemination(sheet, parameter, size, rank);
-        break;
-    case NICBARR_PAIRWISE:
-        emit_pairwise(sheet, size, rank);
-        break;
-    case NICBARR_COUNTER: /* who counts last is the root: as a schedule, a star */
-        emit_tree(sheet, others, size, rank, false);
-        break;
-    case NICBARR_TREE:
-    case NICBARR_ROOTED:
-        emit_tree(sheet, parameter, size, rank, NICBARR_ROOTED == choice.algorithm);
-        break;
-    case NICBARR_OPENMPI:
-    case NICBARR_EXCHANGE:
-    case NICBARR_RING:
-    case NICBARR_ALGORITHMS:
-        break;
-    }
-}
-
 /* What a schedule is wanted of. */
 struct order {
     bool ping_pong; /* else a barrier */
@@ -304,8 +369,9 @@ static void emit(struct sheet *sheet, const struct order *order)
 {
     if (order->ping_pong) {
         emit_ping_pong(sheet, order->size - 1, order->rank);
-    } else {
-        emit_barrier(sheet, order->choice, order->size, order->rank);
+    } else if (NULL != algorithms[order->choice.algorithm].emit) {
+        algorithms[order->choice.algorithm].emit(sheet, effective(order->choice, order->size),
+                                                 order->size, order->rank);
     }
 }
 

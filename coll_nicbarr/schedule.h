@@ -66,6 +66,13 @@ bool nicbarr_algorithm_barrier(enum nicbarr_algorithm algorithm);
 /* Greatest parameter that makes a difference for P processes; 0 where the algorithm has none. */
 uint32_t nicbarr_parameter_max(enum nicbarr_algorithm algorithm, uint32_t size);
 
+/* Write the names of nicbarr's own barriers into text[bytes], for help: with their parameters, or
+ * of those that NICs can play the names alone. Returns text. */
+const char *nicbarr_algorithm_list(bool by_nics, char *text, size_t bytes);
+
+/* The most messages that any of P ranks waits for, or more; 0 where it is not made of messages. */
+uint32_t nicbarr_most_waits(struct nicbarr_choice choice, uint32_t size);
+
 /*
  * Compute the schedule of `rank` (0 <= rank < size). Parameters beyond what makes a difference are
  * the same as the greatest that does. Returns false when out of memory; else the caller owns

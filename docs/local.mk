@@ -5,18 +5,20 @@ TESTS += docs/example
 docs_example_SOURCES = docs/example.c
 docs_example_LDADD = myr/libmyr.la
 
-EXTRA_DIST += \
+## Installed as they lie here, so that links between them hold.
+nobase_dist_doc_DATA = README.md CONTRIBUTING.md SECURITY.md \
+    docs/admin.md \
     docs/architecture.md \
     docs/design/across-nodes.md docs/design/barrier-states.md docs/design/glossary.md \
     docs/design/measuring.md docs/design/messages.md docs/design/nics.md docs/design/one-node.md \
     docs/cluster-on-a-laptop.md \
-    docs/cluster.md \
     docs/figures.md \
     docs/kernel-nic.md \
     docs/papers.md \
     docs/pictures/hosts.svg \
     docs/pictures/report.svg \
     docs/protocol.md \
+    docs/quickstart-cluster.md \
     docs/rdma-nic.md \
     docs/report.md \
     docs/simulator.md \

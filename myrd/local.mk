@@ -45,7 +45,7 @@ endif
 make_unit = $(AM_V_GEN)sed "s|@""bindir@|$$(realpath -m $(bindir))|; s|@""sysconfdir@|$$(realpath -m $(sysconfdir))|" \
     $(srcdir)/$@.in > $@.tmp && mv $@.tmp $@
 CLEANFILES += myrd/myrd.service myrd/myrd-kernel.service
-EXTRA_DIST += myrd/myrd.service.in myrd/myrd-kernel.service.in
+EXTRA_DIST += myrd/myrd.service.in myrd/myrd-kernel.service.in myrd/myrd.conf
 myrd/myrd.service: myrd/myrd.service.in Makefile
 	@$(MKDIR_P) myrd
 	$(make_unit)

@@ -72,7 +72,7 @@ files > before
 inside bash -c "$apt_install /packages/*.deb"
 verdict $status "they are installed"
 files > with
-for file in usr/bin/nicbarr usr/bin/myrd usr/include/myr/myr.h usr/share/man/man1/nicbarr.1.gz usr/share/man/man7/nicbarr.7.gz usr/share/man/man8/myrd.8.gz; do
+for file in etc/nicbarr/myrd.conf usr/share/doc/nicbarr-tools/docs/{admin,kernel-nic}.md usr/bin/nicbarr usr/bin/myrd usr/include/myr/myr.h usr/share/man/man1/nicbarr.1.gz usr/share/man/man7/nicbarr.7.gz usr/share/man/man8/myrd.8.gz; do
     grep -qx "./$file" with
     verdict $? "there is /$file"
 done

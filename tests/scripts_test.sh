@@ -16,10 +16,29 @@ run() { # COMMAND...
 for script in nethosts/nethosts verbshosts/verbshosts tests/machines/machines bench/{data,data_hosts,foreign,hosts,kernel,machines,neighbour,p2p,petsc,regret,verbs}.sh; do
     run bash "$top/$script" --help
     works "$script --help" "^    (bench/)?${script##*/} "
+    [ "$script" != nethosts/nethosts ] || continue
     run bash "$top/$script" --wibble
     [ "$status" = 64 ] && [ ! -s out ] && grep -q "^    .*${script##*/}" err
     verdict $? "$script --wibble"
 done
+misused() { # REASON ARGUMENT...: nethosts says it in one line, and starts nothing
+    run bash "$top/nethosts/nethosts" "${@:2}"
+    [ "$status" = 64 ] && [ ! -s out ] && [ "$(wc -l < err)" = 1 ] && grep -q "^nethosts: $1.* (try --help)$" err
+    verdict $? "nethosts ${*:2}"
+}
+misused "there is no option '--wibble'" --wibble
+misused "there is no option '-np'" -np 4 ./a.out
+misused "how many hosts"
+misused "--loss wants a value" --loss
+misused "--mtu is a number of bytes, not 'x'" --mtu x 2 ./a.out
+for hosts in x 0 '' 2.5; do
+    misused "HOSTS is a number from 1 to 250, not '$hosts'" "$hosts" ./a.out
+done
+misused "250 hosts at the most" 251 ./a.out
+misused "PER-HOST is a number from 1 on, not '0'" 2 0 ./a.out
+misused "which program" 4
+misused "which program" 4 2
+misused "--redirect has no faults" --redirect --loss 1 2 ./a.out
 
 # Whoever looks what a script does shall not start it: an installation, a demonstration, a test of minutes.
 says_head() { # FILE: what it begins with is the script's head comment

@@ -4,8 +4,9 @@
 # rule is named in a line.
 #
 #     tests/style.sh licences    each source file says its licence in one of its first two lines
-#     tests/style.sh documents   lines of Markdown have at most 100 columns, but for tables; the wire
-#                                version that they name is that of the packets
+#     tests/style.sh documents   lines of Markdown have at most 100 columns, but for tables; files and
+#                                headings that they link to are there; the wire version that they
+#                                name is that of the packets; each algorithm is where users read of it
 set -eu
 # shellcheck source=nethosts/usage.sh
 . "$(dirname "$0")/../nethosts/usage.sh"
@@ -27,6 +28,29 @@ licences() {
 
 narrow() { ! git ls-files -z '*.md' | LC_ALL=C.UTF-8 xargs -0 grep -nHE '^[^|].{100}'; }
 
+# Headings are known by GitHub's names for them.
+linked() {
+    git ls-files -z '*.md' | xargs -0 python3 -c '
+import os, re, sys
+
+def headings(path):
+    text = re.sub(r"(?ms)^```.*?^```", "", open(path).read())
+    return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-")
+            for title in re.findall(r"(?m)^#+ +(.*?) *$", text)}
+
+broken = 0
+for page in sys.argv[1:]:
+    for link in re.findall(r"\]\(\s*([^)\s]+)\s*\)", open(page).read()):
+        if re.match(r"[a-z]+:", link):
+            continue
+        name, _, anchor = link.partition("#")
+        path = os.path.join(os.path.dirname(page), name) if name else page
+        if not os.path.exists(path) or (anchor and anchor not in headings(path)):
+            print(f"{page}: the link {link} leads nowhere")
+            broken = 1
+sys.exit(broken)'
+}
+
 names() { # DOCUMENT TEXT
     grep -qF "$2" "$1" || {
         echo "$1: lacks '$2', as firmware/wire.h has another version"
@@ -44,10 +68,25 @@ of_this_wire() {
     return $bad
 }
 
+algorithms() {
+    local name file bad=0
+    for name in $(sed -nE 's/^ *\[NICBARR_[A-Z]+\] = \{"([a-z]+)".*/\1/p' coll_nicbarr/schedule.c); do
+        for file in tools/report_text.c docs/report.md docs/using.md; do
+            grep -qw "$name" "$file" || {
+                echo "$file: lacks the algorithm '$name'"
+                bad=1
+            }
+        done
+    done
+    return $bad
+}
+
 documents() {
     local bad=0
     narrow || bad=1
+    linked || bad=1
     of_this_wire || bad=1
+    algorithms || bad=1
     return $bad
 }
 

@@ -9,7 +9,7 @@
 #ifndef TOOLS_COMMANDS_H
 #define TOOLS_COMMANDS_H
 
-int doctor_command(int argc, char **argv);   /* doctor.c; wrong usage: 2, as 1 tells of problems */
+int doctor_command(int argc, char **argv);   /* doctor.c; 1: there are problems */
 int evaluate_command(int argc, char **argv); /* by_script.c */
 int report_command(int argc, char **argv);   /* report.c */
 int status_command(int argc, char **argv);   /* status.c */

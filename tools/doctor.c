@@ -18,8 +18,6 @@
 #include "tools/findings.h"
 #include "tools/run.h"
 
-enum { USAGE = 2 };
-
 static void look_at_build(struct doctor *doctor)
 {
     json_array_append_new(
@@ -66,7 +64,8 @@ static void look_at_kernel(struct doctor *doctor)
                       "put nicbarr's folder of commands into the PATH (source its env.sh)",
                       "there is no myrd in the PATH to ask whether this host can have it")
             : finding(NULL, "kernel as NIC", FINDING_NOTE,
-                      "nothing, unless you want this NIC; docs/kernel-nic.md says what it takes",
+                      "nothing, unless you want this NIC; " DOCDIR
+                      "/docs/kernel-nic.md says what it takes",
                       "whoever runs this could not start myrd --kernel: %s", why));
     free(line);
     run_free(&run);
@@ -92,7 +91,7 @@ static const char doc[] =
     "`problem', with what to do about it."
     "\v"
     "MPIRUN-OPTIONs are for the job, such as `-- --mca btl_tcp_if_include eth1'.\n"
-    "Exit status: 0, 1 if there is a problem, 2 for wrong usage.";
+    "Exit status: 0, 1 if there is a problem, 64 for wrong usage.";
 
 struct settings {
     struct doctor doctor;
@@ -155,7 +154,6 @@ int doctor_command(int argc, char **argv)
     const struct argp argp = {options, parse, "[-- MPIRUN-OPTION...]", doc, NULL, NULL, NULL};
     struct settings settings = {.doctor = {.findings = json_array(), .more = nothing}};
     struct doctor *doctor = &settings.doctor;
-    argp_err_exit_status = USAGE;
     argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &settings);
     look_at_build(doctor);
     if (doctor_ompi(doctor)) {

@@ -295,22 +295,28 @@ static void tell_of_lines(struct doctor *doctor, const char *text)
     }
 }
 
-/* The beginning of a text, in one line without rulers, to be freed. (Causes come first, advice of a
- * general kind last.) */
-static char *first_words(const char *text)
+/* The first lines of a text as one line without rulers, to be freed: as many as a finding has room
+ * for, each of them whole. (Causes come first, advice of a general kind last.) `cut` says whether
+ * that is not all. */
+static char *first_lines(const char *text, bool *cut)
 {
-    enum { MOST = 400 };
-    char *words = tool_alloc(MOST + 1, 1);
+    enum { MOST = 500 };
+    char *lines = tool_alloc(MOST + 1, 1);
     size_t length = 0;
-    while ('\0' != *text && length < MOST) {
-        const size_t ruler = strspn(text, "-");
-        text += ruler > 2 ? ruler : 0;
-        if ('\0' != *text) {
-            words[length++] = (unsigned char)*text < ' ' ? ' ' : *text;
-            ++text;
+    for (*cut = false; '\0' != *text && !*cut; text += '\n' == *text) {
+        text += strspn(text, " \t-");
+        const size_t bytes = strcspn(text, "\n"), blank = 0 != bytes && 0 != length;
+        *cut = length + blank + bytes > MOST;
+        const size_t room =
+            0 == length && bytes > MOST ? MOST : bytes; /* of one that is too long */
+        if (!*cut || 0 == length) {
+            memset(lines + length, ' ', blank);
+            memcpy(lines + length + blank, text, room);
+            length += blank + room;
         }
+        text += bytes;
     }
-    return words;
+    return lines;
 }
 
 static void tell_of_end(struct doctor *doctor, const struct run *run, size_t hosts_heard)
@@ -323,13 +329,15 @@ static void tell_of_end(struct doctor *doctor, const struct run *run, size_t hos
                                       "same nicbarr in the same place?",
                                       "it hung, and was ended"));
     } else if (0 != run->status) {
-        char *words = first_words(run->err);
+        bool cut;
+        char *lines = first_lines(run->err, &cut);
         json_array_append_new(doctor->findings,
                               finding(NULL, "job", FINDING_PROBLEM,
-                                      "mend what mpirun says; can it start `hostname' there? "
-                                      "nicbarr must be in the same place on all hosts",
-                                      "it failed (status %d): %s", run->status, words));
-        free(words);
+                                      "mend what mpirun says (`mpirun --host ... hostname' says "
+                                      "all of it); nicbarr must be in the same place on all hosts",
+                                      "it failed (status %d): %s%s", run->status, lines,
+                                      cut ? " [and more]" : ""));
+        free(lines);
     } else if (hosts_heard < hosts) {
         json_array_append_new(doctor->findings,
                               finding(NULL, "job", FINDING_PROBLEM,

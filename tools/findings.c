@@ -77,10 +77,55 @@ static bool same(const json_t *one, const json_t *other, const char *name)
     return json_equal(json_object_get(one, name), json_object_get(other, name));
 }
 
+/* Do two findings of different hosts belong together? Notes do even if they were seen in other
+ * words, such as with a path of the host's own, as there is the same to do. */
 static bool same_of_another_host(const json_t *one, const json_t *other)
 {
+    const bool note = 0 == strcmp(field(one, "state"), states[FINDING_NOTE]);
     return NULL != field(one, "host") && NULL != field(other, "host") && same(one, other, "what") &&
-           same(one, other, "state") && same(one, other, "seen") && same(one, other, "do");
+           same(one, other, "state") && same(one, other, "do") &&
+           (note || same(one, other, "seen"));
+}
+
+/* Is it printed with an earlier one, of another host? */
+static bool repeated(const json_t *findings, size_t place)
+{
+    bool found = false;
+    for (size_t f = 0; !found && f < place; ++f) {
+        found = same_of_another_host(json_array_get(findings, f), json_array_get(findings, place));
+    }
+    return found;
+}
+
+/* The hosts of a finding, and behind it those that have seen the like in other words. */
+static char *describe(const json_t *findings, size_t place)
+{
+    const json_t *json = json_array_get(findings, place);
+    const char *before = "; likewise on ";
+    char *line;
+    size_t bytes;
+    FILE *text = open_memstream(&line, &bytes);
+    if (NULL == text) {
+        tool_no_memory();
+    }
+    for (size_t f = place; NULL != field(json, "host") && f < json_array_size(findings); ++f) {
+        const json_t *other = json_array_get(findings, f);
+        if (f == place || (same_of_another_host(other, json) && same(other, json, "seen"))) {
+            fprintf(text, "%s, ", field(other, "host"));
+        }
+    }
+    fprintf(text, "%s: %s", field(json, "what"), field(json, "seen"));
+    for (size_t f = place + 1; f < json_array_size(findings); ++f) {
+        const json_t *other = json_array_get(findings, f);
+        if (same_of_another_host(other, json) && !same(other, json, "seen")) {
+            fprintf(text, "%s%s", before, field(other, "host"));
+            before = ", ";
+        }
+    }
+    if (0 != fclose(text)) {
+        tool_no_memory();
+    }
+    return line;
 }
 
 /* What several hosts have in common is printed once, where the first of them stands. */
@@ -88,27 +133,7 @@ static void print_one(const json_t *findings, size_t place, FILE *out)
 {
     const json_t *json = json_array_get(findings, place);
     const char *todo = field(json, "do");
-    char *line;
-    size_t bytes;
-    for (size_t f = 0; f < place; ++f) {
-        if (same_of_another_host(json_array_get(findings, f), json)) {
-            return;
-        }
-    }
-    FILE *text = open_memstream(&line, &bytes);
-    if (NULL == text) {
-        tool_no_memory();
-    }
-    for (size_t f = place; NULL != field(json, "host") && f < json_array_size(findings); ++f) {
-        const json_t *other = json_array_get(findings, f);
-        if (f == place || same_of_another_host(other, json)) {
-            fprintf(text, "%s, ", field(other, "host"));
-        }
-    }
-    fprintf(text, "%s: %s", field(json, "what"), field(json, "seen"));
-    if (0 != fclose(text)) {
-        tool_no_memory();
-    }
+    char *line = describe(findings, place);
     fprintf(out, "%-*s", INDENT, field(json, "state"));
     text_wrap(out, line, INDENT, COLUMNS);
     free(line);
@@ -125,12 +150,19 @@ static void count_in_words(size_t count, const char *word, FILE *out)
 
 void findings_print(const json_t *findings, FILE *out)
 {
+    size_t printed[sizeof(states) / sizeof(states[0])] = {0};
     for (size_t f = 0; f < json_array_size(findings); ++f) {
+        if (repeated(findings, f)) {
+            continue;
+        }
         print_one(findings, f, out);
+        for (size_t s = 0; s < sizeof(states) / sizeof(states[0]); ++s) {
+            printed[s] += 0 == strcmp(field(json_array_get(findings, f), "state"), states[s]);
+        }
     }
     fputc('\n', out);
-    count_in_words(findings_count(findings, FINDING_PROBLEM), "problem", out);
+    count_in_words(printed[FINDING_PROBLEM], "problem", out);
     fputs(", ", out);
-    count_in_words(findings_count(findings, FINDING_NOTE), "note", out);
+    count_in_words(printed[FINDING_NOTE], "note", out);
     fputs(".\n", out);
 }

@@ -30,7 +30,8 @@ bool finding_is(const json_t *json);
 /* How many of an array's are of this state? */
 size_t findings_count(const json_t *findings, enum finding_state state);
 
-/* All of an array, for people, and a line that counts them. */
+/* All of an array, for people, and a line that counts what was printed: what several hosts have in
+ * common is printed once. */
 void findings_print(const json_t *findings, FILE *out);
 
 #endif

@@ -13,7 +13,7 @@ tools_nicbarr_SOURCES = \
     tools/doctor.h tools/doctor.c tools/doctor_ompi.c tools/doctor_job.c tools/probe/probe.h \
     $(tools_report_sources)
 tools_nicbarr_CPPFLAGS = $(AM_CPPFLAGS) -DPKGLIBEXECDIR='"$(pkglibexecdir)"' \
-    -DPKGDATADIR='"$(pkgdatadir)"'
+    -DPKGDATADIR='"$(pkgdatadir)"' -DDOCDIR='"$(docdir)"'
 tools_nicbarr_CFLAGS = $(AM_CFLAGS) $(JANSSON_CFLAGS)
 tools_nicbarr_LDADD = libmyr/libmyr.la $(JANSSON_LIBS) -lm
 

@@ -102,7 +102,8 @@ uint32_t sight_groups_in_a_barrier(const struct myr_soft_view *nic)
 {
     uint32_t count = 0;
     for (uint32_t g = 0; g < nic->groups; ++g) {
-        count += nic->group[g].started != nic->group[g].done;
+        const struct myr_group_view *group = &nic->group[g];
+        count += !group->failed && (group->started != group->done || 0 != group->absent);
     }
     return count;
 }

@@ -9,12 +9,13 @@
 #include "os/clock.h"
 #include "tools/status_forms.h"
 #include "tools/table.h"
+#include "tools/text.h"
 #include "tools/waiting.h"
 
 enum { GROUPS_SHOWN = 8 };
 
 /* In the largest unit that has at least one of it. */
-static void print_bytes(uint64_t bytes)
+static void print_bytes(FILE *out, uint64_t bytes)
 {
     static const char *const units[] = {"bytes", "KiB", "MiB", "GiB"};
     double value = (double)bytes;
@@ -22,31 +23,35 @@ static void print_bytes(uint64_t bytes)
     for (; value >= 1024 && unit + 1 < sizeof(units) / sizeof(units[0]); ++unit) {
         value /= 1024;
     }
-    printf(value < 100 && value != (double)(uint64_t)value ? "%.1f %s" : "%.0f %s", value,
-           units[unit]);
+    fprintf(out, value < 100 && value != (double)(uint64_t)value ? "%.1f %s" : "%.0f %s", value,
+            units[unit]);
 }
 
 static void print_processes(const struct segment *segment)
 {
+    struct text_field field;
+    FILE *out = text_field_begin(&field);
     for (size_t p = 0; p < segment->count; ++p) {
         const struct process *process = &segment->processes[p];
-        printf("%s%s (%d)", 0 == p ? "  processes  " : ", ", process->name, (int)process->pid);
+        fprintf(out, "%s%s (%d)", 0 == p ? "" : ", ", process->name, (int)process->pid);
         if ('\0' != process->job[0]) {
-            printf(" rank %s of job %s", process->rank, process->job);
+            fprintf(out, " rank %s of job %s", process->rank, process->job);
         }
     }
-    putchar('\n');
+    text_field_end(&field, "processes");
 }
 
 static void print_addresses(const struct myr_soft_view *nic, const char *kind)
 {
+    struct text_field field;
+    FILE *out = text_field_begin(&field);
     for (uint32_t a = 0; a < nic->name.count; ++a) {
         char text[MCP_NETWORK_TEXT];
-        printf("%s%s%s port %u", 0 == a ? "  NIC        " : "", 0 == a ? kind : ", ",
-               mcp_network_text(&nic->name.address[a].ip, nic->name.address[a].prefix, text),
-               (unsigned)ntohs(nic->name.address[a].port));
+        fprintf(out, "%s%s port %u", 0 == a ? kind : ", ",
+                mcp_network_text(&nic->name.address[a].ip, nic->name.address[a].prefix, text),
+                (unsigned)ntohs(nic->name.address[a].port));
     }
-    putchar('\n');
+    text_field_end(&field, "NIC");
 }
 
 static void print_nic(const struct myr_soft_view *nic)
@@ -84,14 +89,17 @@ static void print_groups(const struct myr_soft_view *nic)
 
 static void print_ports(const struct myr_soft_view *nic)
 {
+    struct text_field field;
+    if (0 == nic->ports) {
+        return;
+    }
+    FILE *out = text_field_begin(&field);
     for (uint32_t p = 0; p < nic->ports; ++p) {
         const struct myr_port_view *port = &nic->port[p];
-        printf("%snumber %u of process %u: %u messages under way", 0 == p ? "  ports      " : "; ",
-               (unsigned)port->number, (unsigned)port->pid, (unsigned)port->under_way);
+        fprintf(out, "%snumber %u of process %u: %u messages under way", 0 == p ? "" : "; ",
+                (unsigned)port->number, (unsigned)port->pid, (unsigned)port->under_way);
     }
-    if (0 != nic->ports) {
-        putchar('\n');
-    }
+    text_field_end(&field, "ports");
 }
 
 static void print_counters(const struct myr_soft_view *nic, bool zeros)
@@ -123,22 +131,37 @@ static void print_rdma(const struct segment *segment)
     struct myr_verbs_shown *list = myr_look_at_rdma(segment->fd, &count);
     for (uint32_t i = 0; i < count; ++i) {
         const struct myr_verbs_shown *nic = &list[i];
-        printf("  RDMA NIC   %s, port %u, of process %u: %u queue pairs", nic->device,
-               (unsigned)nic->port, (unsigned)nic->pid, (unsigned)nic->links);
+        struct text_field field;
+        FILE *out = text_field_begin(&field);
+        fprintf(out, "%s, port %u, of process %u: %u queue pairs", nic->device, (unsigned)nic->port,
+                (unsigned)nic->pid, (unsigned)nic->links);
         if (0 != nic->routed) {
-            printf(" (ways of %u by librdmacm)", (unsigned)nic->routed);
+            fprintf(out, " (ways of %u by librdmacm)", (unsigned)nic->routed);
         }
         if (0 != nic->broken) {
-            printf(" (%u have failed)", (unsigned)nic->broken);
+            fprintf(out, " (%u have failed)", (unsigned)nic->broken);
         }
-        printf(", ");
-        print_bytes(nic->registered);
-        printf(" registered; it plays %u groups: %" PRIu64 " barriers, %" PRIu64
-               " blocks of broadcasts, %" PRIu64 " writes, %" PRIu64 " groups failed\n",
-               (unsigned)nic->groups, nic->counters.barriers, nic->counters.broadcasts,
-               nic->counters.packets_sent, nic->counters.failed);
+        fprintf(out, ", ");
+        print_bytes(out, nic->registered);
+        fprintf(out,
+                " registered; it plays %u groups: %" PRIu64 " barriers, %" PRIu64
+                " blocks of broadcasts, %" PRIu64 " writes, %" PRIu64 " groups failed",
+                (unsigned)nic->groups, nic->counters.barriers, nic->counters.broadcasts,
+                nic->counters.packets_sent, nic->counters.failed);
+        text_field_end(&field, "RDMA NIC");
     }
     free(list);
+}
+
+static void print_no_nic(const struct sight *sight)
+{
+    struct text_field field;
+    fprintf(text_field_begin(&field), "none: %s",
+            MYR_OK == sight->nic_status ? sight->nic.why
+            : MYR_ERR_NOT_THERE == sight->nic_status
+                ? "barriers on one node need none, or it was not asked for"
+                : sight->error.text);
+    text_field_end(&field, "NIC");
 }
 
 static void print_segment(const struct segment *segment, const struct sights *sights,
@@ -150,9 +173,9 @@ static void print_segment(const struct segment *segment, const struct sights *si
     }
     if (MYR_OK == sight->segment_status) {
         printf("Memory %016" PRIx64 ": ", sight->segment.identity);
-        print_bytes(sight->segment.bytes);
+        print_bytes(stdout, sight->segment.bytes);
         printf(" of at most ");
-        print_bytes(sight->segment.limit);
+        print_bytes(stdout, sight->segment.limit);
         printf("%s\n", sight->segment.full ? ", used up" : "");
     } else {
         printf("Memory: %s\n", sight->error.text);
@@ -166,11 +189,7 @@ static void print_segment(const struct segment *segment, const struct sights *si
         waiting_print(&sight->nic, &sights->earlier.nic, segment, settings->all, os_now_ns());
         print_counters(&sight->nic, settings->counters);
     } else if (MYR_OK == sight->segment_status) {
-        printf("  NIC        none: %s\n",
-               MYR_OK == sight->nic_status ? sight->nic.why
-               : MYR_ERR_NOT_THERE == sight->nic_status
-                   ? "barriers on one node need none, or it was not asked for"
-                   : sight->error.text);
+        print_no_nic(sight);
     }
     if (MYR_OK == sight->segment_status) {
         print_rdma(segment);

@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "tools/alloc.h"
@@ -87,4 +88,25 @@ void text_wrap(FILE *out, const char *text, size_t indent, size_t width)
         text += blanks + letters;
     }
     fputc('\n', out);
+}
+
+enum { FIELD_INDENT = 13, FIELD_COLUMNS = 92 };
+
+FILE *text_field_begin(struct text_field *field)
+{
+    field->file = open_memstream(&field->text, &field->bytes);
+    if (NULL == field->file) {
+        tool_no_memory();
+    }
+    return field->file;
+}
+
+void text_field_end(struct text_field *field, const char *label)
+{
+    if (0 != fclose(field->file)) {
+        tool_no_memory();
+    }
+    printf("  %-*s", FIELD_INDENT - 2, label);
+    text_wrap(stdout, field->text, FIELD_INDENT, FIELD_COLUMNS);
+    free(field->text);
 }

@@ -23,4 +23,15 @@ size_t text_columns(const char *text);
  * line. Ends the line. A word that is longer than a line stands out. */
 void text_wrap(FILE *out, const char *text, size_t indent, size_t width);
 
+/* A paragraph with a label in front, such as "  ports      ...": what is written into `file`
+ * between the two calls is gathered, and then wrapped onto the standard output. Its memory is
+ * freed. */
+struct text_field {
+    FILE *file;
+    char *text;
+    size_t bytes;
+};
+FILE *text_field_begin(struct text_field *field);
+void text_field_end(struct text_field *field, const char *label);
+
 #endif

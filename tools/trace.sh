@@ -64,7 +64,10 @@ work=$(mktemp -d) || exit 1
 trace=$work/tracefs/instances/nicbarr-$$
 leave() {
     [ ! -d "$trace" ] || rmdir "$trace"
-    ! mountpoint -q "$work/tracefs" || umount "$work/tracefs"
+    local mounted
+    for mounted in tracefs sysfs; do
+        ! mountpoint -q "$work/$mounted" || umount "$work/$mounted"
+    done
     rm -rf "$work"
 }
 trap leave EXIT
@@ -103,9 +106,12 @@ record() {
     echo "# $(uname -n), Linux $(uname -r), $(nproc) processors; interface $interface$(driver)"
     cat "$trace/trace"
 }
+# A sysfs shows the interfaces of the network namespace that it was mounted in: /sys may be another one's.
 driver() {
     local link
-    link=$(readlink "/sys/class/net/$interface/device/driver")
+    mkdir "$work/sysfs"
+    mount -t sysfs -o ro sysfs "$work/sysfs" 2> /dev/null || return 0
+    link=$(readlink "$work/sysfs/class/net/$interface/device/driver")
     echo "${link:+, driver ${link##*/}}"
 }
 

@@ -43,41 +43,41 @@ double waiting_longest(const struct myr_soft_view *nic, uint64_t now_ns)
 
 /* ---- text ---- */
 
-static void print_time(uint64_t ms)
+static void print_time(FILE *out, uint64_t ms)
 {
     const uint64_t seconds = ms / 1000, minutes = seconds / 60;
     if (seconds < 100) {
-        printf("%.1f s", (double)ms / 1000);
+        fprintf(out, "%.1f s", (double)ms / 1000);
     } else if (minutes < 100) {
-        printf("%" PRIu64 " min %" PRIu64 " s", minutes, seconds % 60);
+        fprintf(out, "%" PRIu64 " min %" PRIu64 " s", minutes, seconds % 60);
     } else {
-        printf("%" PRIu64 " h %" PRIu64 " min", minutes / 60, minutes % 60);
+        fprintf(out, "%" PRIu64 " h %" PRIu64 " min", minutes / 60, minutes % 60);
     }
 }
 
-static void print_node(const struct myr_node_view *node)
+static void print_node(FILE *out, const struct myr_node_view *node)
 {
     char text[MCP_IP_TEXT];
-    printf("node %u (%s", (unsigned)node->node,
-           mcp_ip_is_none(&node->ip) ? "unknown address" : mcp_ip_text(&node->ip, text));
+    fprintf(out, "node %u (%s", (unsigned)node->node,
+            mcp_ip_is_none(&node->ip) ? "unknown address" : mcp_ip_text(&node->ip, text));
 }
 
-static void print_nodes(const struct myr_group_view *group, uint64_t now_ns)
+static void print_nodes(FILE *out, const struct myr_group_view *group, uint64_t now_ns)
 {
     uint32_t n = 0;
     for (; n < group->named; ++n) {
-        printf("%s", 0 == n ? ": " : ", ");
-        print_node(&group->missing[n]);
+        fprintf(out, "%s", 0 == n ? ": " : ", ");
+        print_node(out, &group->missing[n]);
         if (0 == group->missing[n].heard_ms) {
-            printf(", never heard)");
+            fprintf(out, ", never heard)");
         } else {
-            printf(", heard ");
-            print_time(heard_ms_ago(&group->missing[n], now_ns));
-            printf(" ago)");
+            fprintf(out, ", heard ");
+            print_time(out, heard_ms_ago(&group->missing[n], now_ns));
+            fprintf(out, " ago)");
         }
     }
     if (n < group->nodes) {
-        printf(", and %u more", (unsigned)(group->nodes - n));
+        fprintf(out, ", and %u more", (unsigned)(group->nodes - n));
     }
 }
 
@@ -91,57 +91,63 @@ static const char *rank_of(const struct segment *processes, uint32_t pid)
     return "";
 }
 
-static void print_absent(const struct myr_group_view *group, const struct segment *processes)
+static void print_absent(FILE *out, const struct myr_group_view *group,
+                         const struct segment *processes)
 {
-    printf(" for %u of the %u processes of this node: ", (unsigned)group->absent,
-           (unsigned)group->locals);
+    fprintf(out, " for %u of the %u processes of this node: ", (unsigned)group->absent,
+            (unsigned)group->locals);
     uint32_t p = 0;
     for (; p < group->absent && p < MYR_VIEW_LOCALS; ++p) {
         const uint32_t pid = group->absent_pid[p];
         const char *rank = rank_of(processes, pid);
-        printf("%s", 0 == p ? "" : ", ");
+        fprintf(out, "%s", 0 == p ? "" : ", ");
         if (0 == pid) {
-            printf("one that has not joined, or has left");
+            fprintf(out, "one that has not joined, or has left");
         } else {
-            printf("pid %u", (unsigned)pid);
+            fprintf(out, "pid %u", (unsigned)pid);
             if ('\0' != *rank) {
-                printf(" (rank %s)", rank);
+                fprintf(out, " (rank %s)", rank);
             }
         }
     }
     if (p < group->absent) {
-        printf(", and %u more", (unsigned)(group->absent - p));
+        fprintf(out, ", and %u more", (unsigned)(group->absent - p));
     }
 }
 
 static void print_failed(const struct myr_group_view *group)
 {
-    printf("  failed     group of node %u failed in epoch %u: ", (unsigned)group->node,
-           (unsigned)(group->done + 1));
+    struct text_field field;
+    FILE *out = text_field_begin(&field);
+    fprintf(out, "group of node %u failed in epoch %u: ", (unsigned)group->node,
+            (unsigned)(group->done + 1));
     if (group->node == group->lost.node) {
-        printf("a process of this node has died\n");
+        fprintf(out, "a process of this node has died");
     } else {
-        print_node(&group->lost);
-        printf(") is missing\n");
+        print_node(out, &group->lost);
+        fprintf(out, ") is missing");
     }
+    text_field_end(&field, "failed");
 }
 
 static void print_one(const struct myr_group_view *group, const struct segment *processes,
                       uint64_t now_ns)
 {
-    printf("  waiting    group of node %u waits in epoch %u", (unsigned)group->node,
-           (unsigned)(group->done + 1));
+    struct text_field field;
+    FILE *out = text_field_begin(&field);
+    fprintf(out, "group of node %u waits in epoch %u", (unsigned)group->node,
+            (unsigned)(group->done + 1));
     if (0 != group->nodes) {
         const uint64_t ms = waited_ms(group, now_ns);
         if (0 != ms) {
-            printf(" for ");
-            print_time(ms);
+            fprintf(out, " for ");
+            print_time(out, ms);
         }
-        print_nodes(group, now_ns);
+        print_nodes(out, group, now_ns);
     } else {
-        print_absent(group, processes);
+        print_absent(out, group, processes);
     }
-    putchar('\n');
+    text_field_end(&field, "waiting");
 }
 
 /* Those whose time is not known come last. */

@@ -15,6 +15,7 @@
 #include <mpi.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sysexits.h>
 
 #include "bench/tell.h"
 #include "bench/mpi_side.h"
@@ -72,7 +73,7 @@ int main(int argc, char **argv)
     case SETTINGS_HELPED:
         return EXIT_SUCCESS;
     case SETTINGS_BAD:
-        return EXIT_FAILURE;
+        return EX_USAGE;
     case SETTINGS_RUN:
         break;
     }

@@ -70,8 +70,7 @@ static bool is_schedule(const char *name)
 {
     struct nicbarr_choice choice;
     return nicbarr_choice_parse(name, &choice) && choice.nic == 0 &&
-           (choice.algorithm == NICBARR_TREE || choice.algorithm == NICBARR_DISSEMINATION ||
-            choice.algorithm == NICBARR_PAIRWISE);
+           nicbarr_algorithm_messages(choice.algorithm);
 }
 
 static const struct experiment *find(const struct experiment *experiments, size_t count,

@@ -4,8 +4,9 @@
 # turns in each job, on this node and on several hosts; then one page with what came out (page.sh), on which
 # plots, tables and raw data are.
 #
-# An experiment that fails leaves a line on the page, and the others go on. Each has the same share of the time. The
-# folder of a page is known by its log: nothing else is written over. usage() says what the options are.
+# An experiment that fails leaves a line on the page, and the others go on. Each has the same share of the time, and
+# less where the jobs take long to start; those that the time does not suffice for are left out, the last ones of the
+# list in all places. The folder of a page is known by its log: nothing else is written over. usage() says what the options are.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 top=$(cd "$here/../.." && pwd)
@@ -210,7 +211,9 @@ launching=2 # seconds for a job to start and to end
 share=$((budget * 60 / runs - launching))
 [ $share -ge 1 ] || share=1
 expected=$((runs * (share + launching)))
-started=$SECONDS
+[ $expected -le $((budget * 60)) ] || expected=$((budget * 60))
+now() { date +%s; }
+started=$(now)
 
 # Rows of data below a header?
 has_rows() { [ -f "$1" ] && [ "$(grep -vc '^#' "$1")" -gt 1 ]; }
@@ -274,31 +277,42 @@ if awk -v load="${load_before%% *}" -v processors="$(nproc)" 'BEGIN { exit !(loa
 fi
 echo "$runs experiments, about $(clock $expected) minutes"
 [ -z "$hosts_why" ] || echo "(no hosts: $(tail -n 1 <<< "$hosts_why"))"
-n=0 failures=0
-for part in "${parts[@]}"; do
-    mkdir -p "$output/$part"
-    for experiment in "${experiments[@]}"; do
-        n=$((n + 1))
+n=0 failures=0 left_out=0 most=$share launched=0
+for experiment in "${experiments[@]}"; do
+    for part in "${parts[@]}"; do
+        mkdir -p "$output/$part"
+        n=$((n + 1)) gone=$(($(now) - started))
         if [ -n "$stopped" ]; then
             why[$part/$experiment]="not run, as the evaluation was interrupted"
             continue
         fi
-        gone=$((SECONDS - started))
-        [ $n = 1 ] || expected=$((gone * runs / (n - 1))) # as those before took
+        if [ $gone -ge $((budget * 60)) ]; then
+            why[$part/$experiment]="not run, as the time was up: give it more by --budget"
+            left_out=$((left_out + 1))
+            continue
+        fi
+        if [ $n -gt 1 ]; then # as those before took
+            expected=$((gone * runs / (n - 1)))
+            [ $expected -le $((budget * 60)) ] || expected=$((budget * 60))
+            share=$(((budget * 60 - gone) / (runs - n + 1) - launched / (n - 1)))
+            share=$((share < 1 ? 1 : share > most ? most : share))
+        fi
         printf '%3d of %d  %-14s %-12s  %s to go' $n $runs "$part" "$experiment" "$(clock $((expected - gone)))"
-        since=$SECONDS
         if run "$part" "$experiment"; then
-            echo ", $((SECONDS - since)) s"
+            echo ", $(($(now) - started - gone)) s"
         else
             failures=$((failures + 1))
             echo ", FAILED: ${why[$part/$experiment]}"
         fi
+        took=$(($(now) - started - gone))
+        launched=$((launched + (took > share ? took - share : 0)))
     done
 done
+[ $left_out = 0 ] || echo "$left_out experiments were left out, as the time was up (--budget)"
 
 # ---- the page
 facts() {
-    run_facts $((SECONDS - started))
+    run_facts $(($(now) - started))
     printf '%s\t%s\n' "Seed" "$seed" \
         "Command" "nicbarr evaluate${arguments:+ $arguments}"
 }

@@ -230,8 +230,19 @@ sed -nE 's/^([0-9]+) .*nicbarr: (MPI_[A-Za-z]*( \([a-z ]+\))*( up to [0-9]+ byte
     fail "nothing was measured; one of the jobs says why: mpirun -np 2 --mca coll_nicbarr_verbose 1 nicbarr_bench"
 }
 awk -F '\t' '
-    $1 != shape { shape = $1; printf "%s%s\n", (NR > 1 ? "\n" : ""), shape }
-    { printf "  %-34s %-22s %d of %d %12.3f us, Open MPI %12.3f us\n", $2, $3, $4, $5, $6, $7 }' "$scratch/rows"
+    { row[NR] = $0; what = length($2) > what ? length($2) : what; chosen = length($3) > chosen ? length($3) : chosen }
+    END {
+        what = what > 10 ? what : 10
+        form = "  %-" what "s  %-" (chosen > 6 ? chosen : 6) "s  %6s  %9s  %11s  %6s\n"
+        for (r = 1; r <= NR; ++r) {
+            split(row[r], cell)
+            if (cell[1] != shape) {
+                printf "%s%s\n" form, (r > 1 ? "\n" : ""), cell[1], "collective", "chosen", "jobs", "us", "Open MPI us", "factor"
+                shape = cell[1]
+            }
+            printf form, cell[2], cell[3], cell[4] " of " cell[5], cell[6], cell[7], sprintf("%.2f", cell[7] / cell[6])
+        }
+    }' "$scratch/rows"
 
 # ---- the page: the same as tables and plots, and of each shape's barrier what the report has
 facts() {

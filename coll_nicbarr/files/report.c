@@ -448,15 +448,30 @@ static json_t *new_document(const char *job_name)
                      "collectives");
 }
 
+static void complain(const struct myr_error *error)
+{
+    if (nicbarr_say_once(NICBARR_SAID_REPORT)) {
+        opal_output(0, "nicbarr: no report: %s (coll_nicbarr_report)", error->text);
+    }
+}
+
+void nicbarr_report_check(void)
+{
+    struct myr_error error = {0};
+    if (nicbarr_report_wanted() && NULL != site.segment &&
+        !nicbarr_report_file_check(site.path, &error)) {
+        complain(&error);
+    }
+}
+
 static void write_file(void)
 {
     char job_name[32], process[80];
     struct myr_error error = {0};
     own_names(job_name, sizeof(job_name), process, sizeof(process));
     json_t *head = new_document(job_name);
-    if (!nicbarr_report_file_write(site.path, head, process, entries, &error) &&
-        nicbarr_say_once(NICBARR_SAID_REPORT)) {
-        opal_output(0, "nicbarr: no report: %s (coll_nicbarr_report)", error.text);
+    if (!nicbarr_report_file_write(site.path, head, process, entries, &error)) {
+        complain(&error);
     }
     json_decref(head);
 }

@@ -165,6 +165,28 @@ static bool replace(int file, const json_t *document)
     return written;
 }
 
+bool nicbarr_report_file_check(const char *path, struct myr_error *error)
+{
+    struct myr_error why = {.text = ""};
+    const int file = nicbarr_open_regular(path, O_RDWR, 0, &why);
+    if (file >= 0) {
+        close(file);
+        return true;
+    }
+    const char *end = strrchr(path, '/');
+    char *folder = NULL == end ? strdup(".") : strndup(path, (size_t)(end - path) + 1);
+    const bool missing = MYR_ERR_NOT_THERE == why.status;
+    const bool can_be_made = missing && (NULL == folder || 0 == access(folder, W_OK | X_OK));
+    if (missing && !can_be_made) {
+        myr_write_error(&why, MYR_ERR_SYSTEM, errno, "it cannot be opened");
+    }
+    free(folder);
+    if (!can_be_made) {
+        (void)myr_fail(error, why.status, 0, "%s: %.180s", path, why.text);
+    }
+    return can_be_made;
+}
+
 bool nicbarr_report_file_write(const char *path, json_t *head, const char *process,
                                const json_t *entries, struct myr_error *error)
 {

@@ -17,6 +17,10 @@
 
 #include "libmyr/status.h"
 
+/* Can the file at `path` be written, or made if it is not there? Nothing is written yet. False,
+ * with a line, if not. */
+bool nicbarr_report_file_check(const char *path, struct myr_error *error);
+
 /* Add `entry` to the array `entries`. Where that has one that differs from it only by the
  * communicator's name, the communicator is counted there instead. Returns where it is counted. */
 json_t *nicbarr_entries_add(json_t *entries, json_t *entry);

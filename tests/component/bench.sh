@@ -107,7 +107,7 @@ check "nobody looks" lied allreduce -m 4 --no-validation
 # What is wrong on the command line is said in one line.
 bad() { # LINE ARGUMENT...
     "$program" "${@:2}" > "$scratch/out" 2>&1
-    [ $? = 1 ] && said "$1" && [ "$(wc -l < "$scratch/out")" = 1 ]
+    [ $? = 64 ] && said "$1" && [ "$(wc -l < "$scratch/out")" = 1 ]
 }
 check "an unknown operation" bad "'scan' is not barrier, " scan
 check "an unknown one beside" bad "'scan' is not barrier, " --beside scan

@@ -4,8 +4,9 @@
 # the order of the page, in one folder with a program a.out. Folders of the system that they name are in that folder.
 #
 # Left out, each with a line that says why: what builds, installs or tests; what another test runs; what takes more than
-# some seconds; what names hosts or a process of the reader's; lines of a file. cluster.md, kernel-nic.md and
-# rdma-nic.md have nothing but such, for real hosts, a firewall, slurmd or a card, and are not looked at.
+# some seconds; what names hosts or a process of the reader's; what changes the system; lines of a file.
+# quickstart-cluster.md, kernel-nic.md and rdma-nic.md have nothing but such, for real hosts, srun or a card, and are
+# not looked at.
 . "$(dirname "$0")/common.sh"
 
 # As a user has it who has sourced env.sh: nothing is set for the processors of this machine.
@@ -40,6 +41,7 @@ reason() { # COMMAND
     case $1 in
         ./demo.sh* | ./test.sh* | ./setup.sh* | ". ./env.sh") echo "it is the way to here" ;;
         make* | tests/*.sh* | _build/tests/*) echo "it builds, or tests" ;;
+        \$EDITOR*) echo "it is the reader's" ;;
         ./packages.sh* | sudo*) echo "tests/packages.sh runs it, in a chroot" ;;
         "cc example.c"* | ./example) echo "tests/library_test.sh runs it" ;;
         "nicbarr evaluate"*) echo "tools/tests/evaluate_test.sh runs it" ;;
@@ -50,7 +52,10 @@ reason() { # COMMAND
         "nicsim fit"*) echo "it writes into the source tree" ;;
         verbshosts/* | tests/machines/*) echo "it is for a virtual machine, which takes minutes" ;;
         *PID* | \$NETHOSTS_*) echo "it looks at a job of the reader's" ;;
-        coll_nicbarr_*\ =\ *) echo "a line of openmpi-mca-params.conf" ;;
+        coll_nicbarr_*\ =\ * | *MYRD_*=* | *"#!/bin/sh") echo "a line of a file" ;;
+        nft* | firewall-cmd* | *pkill* | *setpriv*) echo "it changes the system" ;;
+        "mpirun ..."* | "export OMPI_MCA_mca_base"*) echo "it is a part of a command" ;;
+        "barriers on MPI_COMM_WORLD"* | *"through between all nodes"* | *"in the way of UDP"*) echo "it is what a job says" ;;
         nethosts*) # which needs rights
             [[ $1 != *--ipv6* ]] || is_open_mpi 4 || echo "it is for Open MPI 4.1"
             [[ $hosts == yes && ($kernels == yes || $1 != *--kernel*) ]] || echo "such hosts cannot be made here" ;;
@@ -68,7 +73,7 @@ works() { # COMMAND
     [ -s "$(sed -E 's/.*--plot ([^ ]+).*/\1/' <<< "$1")" ] # and the picture is there
 }
 mkdir -p var/lib/prometheus/node-exporter
-pages="README.md docs/figures.md docs/using.md docs/cluster-on-a-laptop.md docs/tuning-cache.md docs/simulator.md CONTRIBUTING.md"
+pages="README.md docs/figures.md docs/using.md docs/admin.md docs/cluster-on-a-laptop.md docs/tuning-cache.md docs/simulator.md CONTRIBUTING.md"
 for page in $pages; do
     while IFS= read -r command; do
         why=$(reason "$command")

@@ -91,6 +91,19 @@ printf '#!/bin/sh\nexit 127\n' > "$scratch/bin/mpirun"
 check "no mpirun" doctor 1 env PATH="$scratch/bin:$PATH" nicbarr doctor --json
 check "which says so" holds 'problems == ["mpirun"] and "PATH" in seen("mpirun")'
 
+cat > "$scratch/bin/mpirun" << EOS
+#!/bin/bash
+[ "\$1" != --version ] || exec $(command -v mpirun) --version
+echo 'ssh: Could not resolve hostname node7: Name or service not known' >&2
+echo --------------------------------------------------------- >&2
+for number in {1..40}; do echo "ORTE gives advice number \$number." >&2; done
+exit 213
+EOS
+check "an mpirun that fails" doctor 1 env PATH="$scratch/bin:$PATH" nicbarr doctor --json
+check "its first lines are said, whole" holds 'problems == ["job"] and
+    seen("job").startswith("it failed (status 213): ssh: Could not resolve hostname node7: Name or service not known ORTE gives") and
+    seen("job").endswith(". [and more]")'
+
 # ---- in words; with a port that is in use
 
 in_words() {
@@ -117,7 +130,7 @@ check "and what to do, each time" \
 check "a line that counts" said "^1 problem, [0-9]* notes"
 misused() { # ARGUMENT...
     nicbarr doctor "$@" > "$scratch/out" 2>&1
-    [ $? = 2 ] && said "^nicbarr doctor: "
+    [ $? = 64 ] && said "^nicbarr doctor: "
 }
 check "a word that it does not know" misused all
 check "one host" misused --hosts here

@@ -84,7 +84,7 @@ check "the sides are said" said "^# a: ^nicbarr$"
 # What is wrong is said in one line, before anything is started.
 wrong() { # LINE ARGUMENT...
     "$program" "${@:2}" > "$scratch/out" 2>&1
-    [ $? = 1 ] && said "$1" && [ "$(wc -l < "$scratch/out")" = 1 ]
+    [ $? = 64 ] && said "$1" && [ "$(wc -l < "$scratch/out")" = 1 ]
 }
 check "no experiment" wrong "which experiment"
 check "an unknown experiment" wrong "'nonsense' is not an experiment" nonsense

@@ -74,6 +74,17 @@ check "priority -1 leaves everything to Open MPI" said "is left to Open MPI: col
 # What cannot be written is said once; the job goes on.
 check "a report that cannot be written" works --mca coll_nicbarr_report /proc/nonexistent/report.json
 check "is complained of" said_once "no report: /proc/nonexistent/report.json"
+complained_before_the_end() {
+    local job
+    mpirun -np 2 --mca coll_nicbarr_report /proc/nonexistent/report.json "$programs/barrier_ledger" \
+        --until "$scratch/end" > "$scratch/out" 2>&1 &
+    job=$!
+    until said_once "no report: /proc/nonexistent/report.json" || ! kill -0 $job 2> /dev/null; do sleep 0.1; done
+    kill -0 $job 2> /dev/null || return
+    touch "$scratch/end"
+    wait $job && said_once "no report: /proc/nonexistent/report.json"
+}
+check "while the job runs, and once" complained_before_the_end
 for folder in /proc/nonexistent "$scratch/nonexistent"; do
     check "a cache in $folder, which is not there," works --mca coll_nicbarr_cache "$folder/cache.json"
     check "is complained of" said_once "tuning cache $folder/cache.json is not written: its folder"

@@ -67,7 +67,7 @@ cat > "$scratch/node" << 'EOS'
 mkdir -p /mnt/test && mount --rbind "$2" /mnt/test && mount -t tmpfs -o mode=1777 none /tmp &&
     mkdir -p "$2" && mount --move /mnt/test "$2" && exec slurmd -N "$1"
 EOS
-# As docs/cluster.md has it, with a switch.
+# As docs/admin.md has it, with a switch.
 cat > "$scratch/prolog" << EOS
 #!/bin/sh
 [ -e $scratch/with-daemon ] || exit 0

@@ -65,6 +65,8 @@ if is_open_mpi 4 && # whose launcher alone takes such hosts
     traced kernel --kernel --ipv6 2 1
     told
     interface=traced
+    # (It is a veth, which has no driver, whatever the eth0 of this machine has.)
+    check "the interface's driver is not that of another namespace" grep -q "interface eth0$" "$scratch/events"
     check "a message a barrier over IPv6" came 0.7 "$scratch/out"
     check "the times add up" adds_up "$scratch/out"
 fi

@@ -249,13 +249,31 @@ static void says_why_it_cannot(void **state)
     assert_false(write_some("1", "a:0", (const char *const[]){"A", NULL}, &error));
     assert_non_null(strstr(error.text, path));
     assert_non_null(strstr(error.text, "No such file"));
+    error = (struct myr_error){0};
+    assert_false(nicbarr_report_file_check(path, &error)); /* and could have said so before */
+    assert_non_null(strstr(error.text, path));
+    assert_non_null(strstr(error.text, "No such file"));
     /* A pipe is not read, or waited for. */
     snprintf(path, sizeof(path), "%s/pipe", folder);
     assert_int_equal(mkfifo(path, 0600), 0);
     assert_false(write_some("1", "a:0", (const char *const[]){"A", NULL}, &error));
     assert_non_null(strstr(error.text, path));
     assert_non_null(strstr(error.text, "no regular file"));
+    assert_false(nicbarr_report_file_check(path, &error));
     memcpy(path, kept, sizeof(path));
+}
+
+/* Looking whether a report can be written leaves nothing behind, and nothing changed. */
+static void looks_before(void **state)
+{
+    (void)state;
+    struct myr_error error = {0};
+    unlink(path);
+    assert_true(nicbarr_report_file_check(path, &error));
+    assert_int_equal(access(path, F_OK), -1);
+    expect_written("1", "a:0", (const char *const[]){"A", NULL});
+    assert_true(nicbarr_report_file_check(path, &error));
+    expect_names("1", "A ");
 }
 
 /* What the user may have slipped in is not read whole just to see that it is no report. */
@@ -300,6 +318,7 @@ int main(void)
         cmocka_unit_test(what_is_left_of_a_report_goes),
         cmocka_unit_test(what_is_no_report_stays),
         cmocka_unit_test(says_why_it_cannot),
+        cmocka_unit_test(looks_before),
         cmocka_unit_test(what_is_too_large_stays),
     };
     return cmocka_run_group_tests_name("report_file", tests, make_folder, remove_folder);

@@ -159,9 +159,23 @@ kill -TERM $!
 wait $!
 [ $? -eq 130 ] && grep -q 'interrupted; the page has what was measured' err && ! kill -0 "$(cat pid)" 2> /dev/null
 verdict $? "interrupted"
-is_page interrupted 4
+is_page interrupted 8 # two experiments, in both places
 says interrupted 'The evaluation was interrupted' 'Granularity of computation failed: interrupted' \
     'Varying arrival times failed: not run' 'Papers</h2>'
+
+# ---- the time is up: a clock on which each look at it takes 15 s, so that a minute is over in the second experiment
+cat > bin/date << END
+#!/bin/bash
+[ "\$1" = +%s ] || exec $(command -v date) "\$@"
+echo x >> "$PWD/looks"
+echo \$((1700000000 + 15 * \$(grep -c '' "$PWD/looks")))
+END
+chmod +x bin/date
+run --nodes 1 --only latency,rtt,fuzzy --budget 1 --output short
+rm bin/date
+[ $status -eq 0 ] && grep -q '^[1-5] experiments were left out, as the time was up (--budget)$' out
+verdict $? "where the time is up the rest is left out"
+says short 'Fuzzy barriers failed: not run, as the time was up: give it more by --budget'
 
 # ---- figures that mean nothing
 printf '#!/bin/sh\ncase "$*" in */proc/loadavg) echo "12000.0 9 8" ;; *) exec %s "$@" ;; esac\n' "$(command -v cut)" > bin/cut

@@ -46,7 +46,8 @@ sys.exit(0 if len(mine) < 2 and eval(os.environ["EXPRESSION"]) else 1)' 2> err
     verdict $((status + $?)) "$1"
 }
 
-# The text's part about our subject is the paragraph with its pid.
+# The text's part about our subject is the paragraph with its pid. No line is longer than a terminal; those that go on
+# in the next one are joined for the patterns.
 text() { # NAME PATTERN...
     shown "" "$@"
 }
@@ -59,7 +60,9 @@ shown() { # OPTION NAME PATTERN...
     # shellcheck disable=SC2086 # may be empty
     "$nicbarr" status $option > whole 2> err
     status=$?
-    awk -v RS= -v pid="($pid)" 'index($0, pid)' whole > out
+    awk -v RS= -v pid="($pid)" 'index($0, pid)' whole > wrapped
+    [ "$(wc -L < wrapped)" -le 100 ] || { status=1 && echo "# too long: $(wc -L < wrapped)"; }
+    sed -E -e ':more' -e '$!{N;s/\n {13}([^ ])/ \1/;t more' -e 'P;D}' wrapped > out
     for pattern; do
         grep -Eq -e "$pattern" out || { status=1 && echo "# not there: $pattern"; }
     done
@@ -127,7 +130,7 @@ begin here
 here_waits="for 2 of the 3 processes of this node: pid $pid, one that has not joined"
 holds "processes of the same node" '[(g["waits"]["processes"], g["waits"]["processes_missing"], g["waits"]["pids"], g["waits"]["since_s"]) for g in n["groups"] if g["waits"]] == [(3, 2, [int(os.environ["PID"]), 0], None)]'
 text_all "and in words" "^  waiting    group of node 0 waits in epoch 1 $here_waits"
-text "also a second later" "^  waiting    group of node 0 waits in epoch 1 $here_waits"
+text "also a second later" "^  waiting    group of node 0 waits in epoch 1 $here_waits" "1 open, 1 in a barrier"
 end
 
 begin ports

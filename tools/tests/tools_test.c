@@ -294,16 +294,22 @@ static void findings_of_several_hosts_are_one_line(void **state)
     json_array_append_new(list, finding("a", "that", FINDING_NOTE, "do it", "number %d", 1));
     json_array_append_new(list, finding("b", "this", FINDING_OK, NULL, "seen"));
     json_array_append_new(list, finding("b", "that", FINDING_NOTE, "do it", "number %d", 2));
+    for (int host = 1; host <= 2; ++host) { /* problems are printed one by one */
+        json_array_append_new(list, finding(1 == host ? "a" : "b", "other", FINDING_PROBLEM,
+                                            "do it", "number %d", host));
+    }
     json_array_append_new(list, finding(NULL, "all", FINDING_PROBLEM, "do \x1b it", "bad"));
     char *text = PRINTED(out, findings_print(list, out));
     assert_string_equal(text, "ok       a, b, this: seen\n"
-                              "note     a, that: number 1\n"
+                              "note     a, that: number 1; likewise on b\n"
                               "         > do it\n"
-                              "note     b, that: number 2\n"
+                              "problem  a, other: number 1\n"
+                              "         > do it\n"
+                              "problem  b, other: number 2\n"
                               "         > do it\n"
                               "problem  all: bad\n"
                               "         > do ? it\n"
-                              "\n1 problem, 2 notes.\n");
+                              "\n3 problems, 1 note.\n");
     free(text);
     assert_int_equal(findings_count(list, FINDING_OK), 2);
     assert_true(finding_is(json_array_get(list, 0)));

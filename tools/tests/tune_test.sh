@@ -62,12 +62,15 @@ verdict $? "shapes take turns"
 grep -q '^\[18/18\] bcast --root 0, 3 processes on each of 1 hosts; [0-9]*:[0-9][0-9] to go$' err
 verdict $? "it says how long it takes"
 [ "$(sed -E 's/ +/ /g' out)" = "2 processes on one node
- MPI_Barrier pairwise 2 of 3 2.000 us, Open MPI 8.000 us
- MPI_Bcast up to 32 bytes ring 6 of 6 1.500 us, Open MPI 3.000 us
+ collective chosen jobs us Open MPI us factor
+ MPI_Barrier pairwise 2 of 3 2.000 8.000 4.00
+ MPI_Bcast up to 32 bytes ring 6 of 6 1.500 3.000 2.00
 
 3 processes on one node
- MPI_Barrier pairwise 2 of 3 2.000 us, Open MPI 8.000 us
- MPI_Bcast up to 32 bytes ring 6 of 6 1.500 us, Open MPI 3.000 us" ]
+ collective chosen jobs us Open MPI us factor
+ MPI_Barrier pairwise 2 of 3 2.000 8.000 4.00
+ MPI_Bcast up to 32 bytes ring 6 of 6 1.500 3.000 2.00" ] && [ "$(wc -L < out)" -le 80 ] &&
+    [ "$(awk 'NF { print length }' out | sort -u | wc -l)" = 2 ]
 verdict $? "the table says what was chosen, how often, and the times of these jobs"
 is_page nicbarr-tuning 4
 are_readable nicbarr-tuning
