@@ -15,6 +15,8 @@ played() { # CHOICE HOW HOSTS
     said "MPI_Barrier on .* $3 nodes: $1@verbs ($2"
 }
 ledger=("$programs/barrier_ledger" --iterations 300 --seed "$seed")
+# The same barriers each time: enough of them on MPI_COMM_WORLD that they are measured, which is said.
+measured=("$programs/barrier_ledger" --iterations 300 --seed 1)
 
 all_send() { # each device has sent at least so many packets since the last time
     local host now good=0
@@ -34,7 +36,7 @@ check "the RDMA NIC plays it" played dissemination:1 parameter 2
 check "each device writes" all_send 300
 check "a tree on 3 hosts with 2 processes each" on_hosts 3 2 --mca coll_nicbarr_algorithm tree:2@verbs "${ledger[@]}"
 check "the RDMA NIC plays it" played tree:2 parameter 3
-check "3 hosts, by measurement" on_hosts 3 1 "${ledger[@]}"
+check "3 hosts, by measurement" on_hosts 3 1 "${measured[@]}"
 check "measured" said "MPI_Barrier on .* 3 nodes: .*(measured"
 drawn_barriers shapes 60
 check "communicators of all shapes" on_hosts 2 2 --mca coll_nicbarr_algorithm pairwise@verbs "${shapes[@]}"
@@ -88,11 +90,10 @@ no_memory() { # PROGRAM...
     on_hosts 2 1 bash -c 'ulimit -l 0 && exec setpriv --bounding-set=-ipc_lock --inh-caps=-ipc_lock "$@"' \
         bash "$@"
 }
-# Of whichever communicator comes first: the ledger's seed says which.
 own() { said "nicbarr: barriers on .* (2 processes) stay Open MPI's own: .*$1"; }
-check "one host has no device" no_device "${ledger[@]}"
+check "one host has no device" no_device "${measured[@]}"
 check "a line says so" own "no RDMA device that coll_nicbarr_verbs_devices allows"
-check "memory may not be locked" no_memory "${ledger[@]}"
+check "memory may not be locked" no_memory "${measured[@]}"
 check "a line says so" own "locked memory, ulimit -l"
 
 # ---- a process is stopped, or killed
@@ -100,7 +101,7 @@ check "a line says so" own "locked memory, ulimit -l"
 # A job that does nothing but nicbarr's barriers. Something happens to the process on the second host.
 second() { # SIGNAL: send it to that one
     local pid
-    for pid in $(pgrep -x nicbarr_bench); do
+    for pid in $(pgrep -x startup); do
         tr '\0' '\n' < "/proc/$pid/environ" | grep -qx OMPI_COMM_WORLD_RANK=1 && kill "-$1" "$pid"
     done
 }
@@ -111,8 +112,8 @@ stop_and_go_on() { # for longer than nicbarr waits for one of whom nothing is he
     sleep 15
     second CONT
     before=$(packets 1)
-    until [ $(($(packets 1) - before)) -gt 1000 ] || ! pgrep -x nicbarr_bench > /dev/null; do sleep 0.2; done
-    pgrep -x nicbarr_bench > /dev/null && echo "it goes on" >> "$scratch/went"
+    until [ $(($(packets 1) - before)) -gt 1000 ] || ! pgrep -x startup > /dev/null; do sleep 0.2; done
+    pgrep -x startup > /dev/null && echo "it goes on" >> "$scratch/went"
     pkill -TERM -x mpirun
 }
 something 10 stop_and_go_on
