@@ -15,7 +15,7 @@
 #include "coll_nicbarr/schedule.h"
 #include "firmware/match.h"
 #include "libmyr/nic_kind.h"
-#include "libmyr/node/group.h"
+#include "libmyr/node/node_group.h"
 #include "libmyr/node/segment.h"
 
 enum {
@@ -66,14 +66,14 @@ void parts_record_publish(struct parts_record *record)
 {
     ++record->epoch;
     for (uint32_t r = 0; r < record->size; ++r) {
-        myr_publish(word_of(record, r), record->epoch);
+        myr_store_release(word_of(record, r), record->epoch);
     }
 }
 
 bool parts_record_complete(const struct parts_record *record)
 {
     for (uint32_t r = 0; r < record->size; ++r) {
-        if (!myr_epoch_reached(myr_observe(word_of(record, r)), record->epoch)) {
+        if (!myr_epoch_reached(myr_load_acquire(word_of(record, r)), record->epoch)) {
             return false;
         }
     }
@@ -230,10 +230,10 @@ static bool pair_begin(struct parts_pair *pair, uint32_t rank)
 /* Each waits until the other one sleeps: else words come so early that nobody ever sleeps. */
 static void throw_ball(const struct parts_pair *pair, myr_word *ball)
 {
-    while (pair->asleep && 0 == myr_observe(pair->group.watch.sleepers)) {
-        myr_relax();
+    while (pair->asleep && 0 == myr_load_acquire(pair->group.watch.sleepers)) {
+        myr_cpu_relax();
     }
-    myr_publish(ball, pair->epoch);
+    myr_store_release(ball, pair->epoch);
     myr_wake(&pair->group.watch, ball);
 }
 
@@ -273,7 +273,7 @@ static void be_partner(struct parts_pair *pair, int processor)
         } else {
             play_second(pair);
         }
-    } while (++pair->plays != myr_observe(pair->last));
+    } while (++pair->plays != myr_load_acquire(pair->last));
     _exit(0);
 }
 
@@ -337,7 +337,7 @@ struct parts_pair *parts_barrier_open(enum parts_way way, const char *layout)
 
 void parts_pair_close(struct parts_pair *pair)
 {
-    myr_publish(pair->last, pair->plays + 1);
+    myr_store_release(pair->last, pair->plays + 1);
     parts_pair_play(pair);
     waitpid(pair->partner, NULL, 0);
     sched_setaffinity(0, sizeof(pair->before), &pair->before);

@@ -125,7 +125,7 @@ typedef struct mca_btl_myr_component {
     bool asked_for;              /* and therefore open */
     struct myr_segment *segment; /* NULL: none, as for the NIC and the port */
     bool alone;                  /* it could not be joined */
-    struct myr_nic *nic;
+    struct myr_soft_nic *nic;
     struct myr_port *port;
     struct myr_intake intake; /* short messages from this node; progress.c */
     struct mca_btl_myr_hello self;

@@ -167,12 +167,12 @@ static int component_open(void)
 static enum myr_status open_nic(struct myr_error *error)
 {
     mca_btl_myr_component_t *component = &mca_btl_myr_component;
-    const struct myr_nic_options options = {.network = component->parameters.nic.network,
-                                            .port = (uint16_t)component->parameters.nic.port};
+    const struct myr_soft_options options = {.network = component->parameters.nic.network,
+                                             .port = (uint16_t)component->parameters.nic.port};
     char *folder = nicbarr_node_folder();
     const enum myr_status status =
-        myr_nic_open_in(folder, (uint32_t)component->parameters.nic.memory << 20, &options,
-                        &component->segment, &component->nic, error);
+        myr_soft_open_in(folder, (uint32_t)component->parameters.nic.memory << 20, &options,
+                         &component->segment, &component->nic, error);
     free(folder);
     component->alone = NULL == component->segment;
     return status;
@@ -271,7 +271,7 @@ static int component_close(void)
         myr_port_close(component->port);
     }
     if (NULL != component->nic) {
-        myr_nic_close(component->nic);
+        myr_soft_close(component->nic);
     }
     /* A process that could not open the NIC stays in the segment: there the node's others find that
      * this was said. */

@@ -166,7 +166,7 @@ bool mca_btl_myr_meet(void)
     mca_btl_myr_component_t *component = &mca_btl_myr_component;
     opal_process_name_t name;
     const uint32_t before = component->met;
-    while (myr_nic_knocked(component->nic) && nicbarr_next_process(&component->met, &name)) {
+    while (myr_soft_knocked(component->nic) && nicbarr_next_process(&component->met, &name)) {
         struct mca_btl_myr_hello hello;
         struct myr_remote remote;
         if (ask_modex(&name, &hello)) {

@@ -98,7 +98,7 @@ void mca_btl_myr_no_answer(const opal_process_name_t *to)
 void mca_btl_myr_broken(void)
 {
     static char text[160];
-    const uint32_t stopped = myr_nic_given_up(mca_btl_myr_component.nic);
+    const uint32_t stopped = myr_soft_given_up(mca_btl_myr_component.nic);
     if (0 != stopped) {
         snprintf(text, sizeof(text),
                  "nicbarr: btl myr: messages cannot go on: process %u runs the node's NIC and does "

@@ -172,7 +172,7 @@ int mca_btl_myr_progress(void)
         ++steps;
     }
     if (myr_pace_turn(&mca_btl_myr_component.pace, (uint32_t)steps)) {
-        if (myr_nic_knocked(mca_btl_myr_component.nic)) {
+        if (myr_soft_knocked(mca_btl_myr_component.nic)) {
             let_in();
         }
         if (run_nic()) {
@@ -195,7 +195,7 @@ void mca_btl_myr_drain(void)
     mca_btl_myr_fragment_t *fragment;
     OPAL_THREAD_LOCK(&component->lock);
     while (myr_drain_goes_on(&drain, 0 != component->in_flight)) {
-        (void)myr_nic_poll(component->nic);
+        (void)myr_soft_poll(component->nic);
         if (take_message(&received)) {
             component->spent = received.buffer;
         }

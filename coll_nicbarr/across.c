@@ -16,12 +16,12 @@
 
 #include "coll_nicbarr/barrier_state.h"
 #include "coll_nicbarr/choice/known.h"
-#include "coll_nicbarr/choice/together.h"
+#include "coll_nicbarr/choice/measuring.h"
 #include "coll_nicbarr/declining.h"
-#include "coll_nicbarr/doubt.h"
+#include "coll_nicbarr/suspect_nics.h"
 #include "coll_nicbarr/files/report.h"
 #include "coll_nicbarr/groups.h"
-#include "coll_nicbarr/lower.h"
+#include "coll_nicbarr/fallback.h"
 #include "coll_nicbarr/members.h"
 #include "coll_nicbarr/peers.h"
 #include "coll_nicbarr/sharing.h"
@@ -54,7 +54,7 @@ static int hear_proposal(mca_coll_nicbarr_module_t *module, ompi_communicator_t 
 {
     uint64_t words[NICBARR_SHARED_WORDS] = {0, 0};
     if (0 == ompi_comm_rank(comm)) {
-        const uint32_t players = module->shape.players, doubted = nicbarr_doubted(players);
+        const uint32_t players = module->shape.players, doubted = nicbarr_suspect_nics(players);
         struct nicbarr_choice choice;
         enum nicbarr_source source;
         words[1] = propose_without(module->shape, doubted, &choice, &source) ? doubted : players;
@@ -129,7 +129,7 @@ int nicbarr_across_acquaint(mca_coll_nicbarr_module_t *module, ompi_communicator
     uint64_t words[NICBARR_SHARED_WORDS] = {1, 0};
     if (OMPI_SUCCESS == rc && 0 == ompi_comm_rank(comm)) {
         words[0] = myr_secret_draw(&module->secret);
-        words[1] = nicbarr_doubted(module->shape.players);
+        words[1] = nicbarr_suspect_nics(module->shape.players);
     }
     rc = OMPI_SUCCESS == rc ? nicbarr_share(module, comm, words, &module->secret, &module->sealed)
                             : rc;
@@ -156,7 +156,7 @@ static int join_all(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm
     rc = OMPI_SUCCESS == rc ? nicbarr_maximum(module, comm, failed, 2) : rc;
     *good = 0 == failed[0];
     if (OMPI_SUCCESS == rc && 0 != failed[1]) {
-        nicbarr_doubt(module->choice.nic, false);
+        nicbarr_suspect_nic(module->choice.nic, false);
     }
     module->split_choice = module->choice;
     return rc;
@@ -179,7 +179,7 @@ static int try_both(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm
         }
     }
     if (OMPI_SUCCESS == rc) {
-        nicbarr_doubt(module->choice.nic, *good);
+        nicbarr_suspect_nic(module->choice.nic, *good);
     }
     return rc;
 }

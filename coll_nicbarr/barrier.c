@@ -16,7 +16,7 @@
 #include "coll_nicbarr/data/data.h"
 #include "coll_nicbarr/files/cache.h"
 #include "coll_nicbarr/files/report.h"
-#include "coll_nicbarr/lower.h"
+#include "coll_nicbarr/fallback.h"
 #include "coll_nicbarr/overdue.h"
 #include "coll_nicbarr/setup.h"
 #include "coll_nicbarr/split.h"

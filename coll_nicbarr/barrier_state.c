@@ -6,7 +6,7 @@
 
 #include "coll_nicbarr/choice/duel.h"
 #include "coll_nicbarr/choice/known.h"
-#include "coll_nicbarr/lower.h"
+#include "coll_nicbarr/fallback.h"
 
 /* Is the choice to be watched? Open MPI's own is not where this job is sure of it. */
 static bool begin_watching(mca_coll_nicbarr_module_t *module)

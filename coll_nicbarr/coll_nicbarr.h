@@ -16,7 +16,7 @@
  *   digest.c        one number for data (pure)
  *
  *   module.c        a communicator's module
- *   lower.c         the communicator's table of functions, and what lies below
+ *   fallback.c         the communicator's table of functions, and what lies below
  *   declining.c     the communicator is left to Open MPI
  *   members.c       can a communicator be served?
  *   setup.c         setting up at the first collective, on one node
@@ -24,8 +24,8 @@
  *   across.c        setting up communicators on several nodes, whose NICs play the barriers
  *   sharing.c       how their secrets come to all members
  *   groups.c        groups of NICs: joining them
- *   entrants.c      many of them, to be measured
- *   doubt.c         NICs whose packets did not come through
+ *   candidate_groups.c      many of them, to be measured
+ *   suspect_nics.c         NICs whose packets did not come through
  *   overdue.c       collectives that take long: who is missing?
  *
  *   barrier_transitions.c   the states of MPI_Barrier, and which follows from what (pure)
@@ -45,8 +45,8 @@
  *   portions.c      when a contest goes on (pure)
  *   watch.c         is the choice still good?
  *   duel.c          by duels (pure)
- *   anew.c          when a class of data is measured anew (pure)
- *   together.c      what ranks do together meanwhile
+ *   remeasure.c          when a class of data is measured anew (pure)
+ *   measuring.c      what ranks do together meanwhile
  *   statistics.c    medians and quartiles (pure)
  *   evidence.c      what follows from what earlier jobs have measured (pure)
  *   order.c         the order in which values are combined (pure)
@@ -56,7 +56,7 @@
  *   classes.c       classes of size, and how each is done
  *   trial.c         the contest of a class; data_watch.c: when another one begins
  *   data_tune.c     on one node: a trial's calls; memory.c: records
- *   data_across.c   across nodes: a trial's calls; styles.c: what differs for each collective
+ *   data_across.c   across nodes: a trial's calls; traits.c: what differs for each collective
  *   carriers.c      what a communicator's classes go by across nodes
  *   carrier.c       one of them; rooted.c: where one process combines
  *   reduction.c     a reduction under way, on one node
@@ -89,7 +89,7 @@
 #include "coll_nicbarr/parameters.h"
 #include "coll_nicbarr/schedule.h"
 #include "coll_nicbarr/shape.h"
-#include "libmyr/node/group.h"
+#include "libmyr/node/node_group.h"
 #include "libmyr/node/segment.h"
 
 /* Collectives that carry data (data.h), and who does them. */
@@ -150,7 +150,7 @@ enum nicbarr_source {
 #define NICBARR_USED(each) each(allgatherv)
 
 /* The function of one of them that lies below, and the module that goes with it. */
-#define NICBARR_LOWER(collective)                                                                  \
+#define NICBARR_FALLBACK(collective)                                                               \
     struct {                                                                                       \
         mca_coll_base_module_##collective##_fn_t function;                                         \
         mca_coll_base_module_t *module;                                                            \
@@ -178,8 +178,8 @@ struct nicbarr_class {
 typedef struct mca_coll_nicbarr_module {
     mca_coll_base_module_t super;
     struct myr_group group; /* record NULL: not set up yet */
-    NICBARR_COVERED(NICBARR_LOWER)
-    NICBARR_USED(NICBARR_LOWER)
+    NICBARR_COVERED(NICBARR_FALLBACK)
+    NICBARR_USED(NICBARR_FALLBACK)
     /* Its function is in the communicator's slot, unless a component above has wrapped this one. */
     enum nicbarr_barrier_state barrier_state;
     /* Collectives that carry data, by their bytes: [NICBARR_SIZE_CLASSES]. NULL before the first

@@ -176,10 +176,10 @@ static void say_stuck(const char *line)
 
 /* A process that is stopped inside the soft NIC is treated like a node from which nothing is
  * received. */
-static struct myr_nic_bounds bounds_of(const struct nicbarr_parameters *parameters)
+static struct myr_soft_bounds bounds_of(const struct nicbarr_parameters *parameters)
 {
     const uint64_t second = UINT64_C(1000) * 1000 * 1000;
-    return (struct myr_nic_bounds){
+    return (struct myr_soft_bounds){
         .warn_ns = parameters->warn > 0 ? (uint64_t)parameters->warn * second : UINT64_MAX,
         .give_up_ns = parameters->timeout > 0 ? (uint64_t)parameters->timeout * second : UINT64_MAX,
         .say = say_stuck,

@@ -4,7 +4,7 @@
 
 #include "coll_nicbarr/barrier_state.h"
 #include "coll_nicbarr/files/report.h"
-#include "coll_nicbarr/lower.h"
+#include "coll_nicbarr/fallback.h"
 
 /* Calls that still reach our functions go through nicbarr_data_counted(), which checks `declined`.
  */

@@ -2,7 +2,7 @@
 /*
  * Groups of NICs for a communicator: joined many at a time, in the two phases of nic_kind.h.
  *
- * Called by across.c, entrants.c and round_trips.c, within collectives of the communicator.
+ * Called by across.c, candidate_groups.c and round_trips.c, within collectives of the communicator.
  */
 #ifndef NICBARR_GROUPS_H
 #define NICBARR_GROUPS_H

@@ -10,7 +10,7 @@ coll_nicbarr_libnicbarr_pure_la_SOURCES = \
     coll_nicbarr/choice/model.h coll_nicbarr/choice/model.c coll_nicbarr/choice/candidates.h \
     coll_nicbarr/choice/candidates.c coll_nicbarr/choice/contest.h coll_nicbarr/choice/contest.c \
     coll_nicbarr/choice/duel.h coll_nicbarr/choice/duel.c coll_nicbarr/choice/portions.h \
-    coll_nicbarr/choice/portions.c coll_nicbarr/choice/anew.h coll_nicbarr/choice/anew.c \
+    coll_nicbarr/choice/portions.c coll_nicbarr/choice/remeasure.h coll_nicbarr/choice/remeasure.c \
     coll_nicbarr/choice/order.h coll_nicbarr/choice/order.c coll_nicbarr/choice/statistics.h \
     coll_nicbarr/choice/statistics.c coll_nicbarr/choice/evidence.h coll_nicbarr/choice/evidence.c \
     coll_nicbarr/files/network.h coll_nicbarr/files/network.c coll_nicbarr/files/regular_file.h \
@@ -24,18 +24,18 @@ coll_nicbarr_sources = \
     coll_nicbarr/coll_nicbarr.h coll_nicbarr/component.c coll_nicbarr/parameters.h \
     coll_nicbarr/parameters.c coll_nicbarr/pvars.h coll_nicbarr/pvars.c coll_nicbarr/peers.h \
     coll_nicbarr/peers.c coll_nicbarr/members.h coll_nicbarr/members.c coll_nicbarr/module.h \
-    coll_nicbarr/module.c coll_nicbarr/lower.h coll_nicbarr/lower.c coll_nicbarr/declining.h \
+    coll_nicbarr/module.c coll_nicbarr/fallback.h coll_nicbarr/fallback.c coll_nicbarr/declining.h \
     coll_nicbarr/declining.c coll_nicbarr/barrier_state.h coll_nicbarr/barrier_state.c \
     coll_nicbarr/split.h coll_nicbarr/split.c coll_nicbarr/setup.h \
-    coll_nicbarr/setup.c coll_nicbarr/doubt.h coll_nicbarr/doubt.c coll_nicbarr/layout.h coll_nicbarr/layout.c coll_nicbarr/across.h \
+    coll_nicbarr/setup.c coll_nicbarr/suspect_nics.h coll_nicbarr/suspect_nics.c coll_nicbarr/layout.h coll_nicbarr/layout.c coll_nicbarr/across.h \
     coll_nicbarr/across.c coll_nicbarr/sharing.h coll_nicbarr/sharing.c coll_nicbarr/groups.h \
-    coll_nicbarr/groups.c coll_nicbarr/entrants.h coll_nicbarr/entrants.c coll_nicbarr/overdue.h \
+    coll_nicbarr/groups.c coll_nicbarr/candidate_groups.h coll_nicbarr/candidate_groups.c coll_nicbarr/overdue.h \
     coll_nicbarr/overdue.c coll_nicbarr/barrier.h coll_nicbarr/barrier.c coll_nicbarr/ibarrier.c \
     coll_nicbarr/requests.h coll_nicbarr/requests.c \
     coll_nicbarr/choice/known.h coll_nicbarr/choice/known.c \
     coll_nicbarr/choice/tuning.h coll_nicbarr/choice/tune.h coll_nicbarr/choice/tune.c \
-    coll_nicbarr/choice/watch.h coll_nicbarr/choice/watch.c coll_nicbarr/choice/together.h \
-    coll_nicbarr/choice/together.c coll_nicbarr/choice/limits.h coll_nicbarr/choice/limits.c \
+    coll_nicbarr/choice/watch.h coll_nicbarr/choice/watch.c coll_nicbarr/choice/measuring.h \
+    coll_nicbarr/choice/measuring.c coll_nicbarr/choice/limits.h coll_nicbarr/choice/limits.c \
     coll_nicbarr/choice/round_trips.c coll_nicbarr/choice/expense.h coll_nicbarr/choice/expense.c \
     coll_nicbarr/data/data.h coll_nicbarr/data/data.c coll_nicbarr/data/data_across.c \
     coll_nicbarr/data/data_tune.c coll_nicbarr/data/data_watch.h coll_nicbarr/data/data_watch.c \
@@ -46,7 +46,7 @@ coll_nicbarr_sources = \
     coll_nicbarr/data/classes.h coll_nicbarr/data/classes.c coll_nicbarr/data/memory.h \
     coll_nicbarr/data/memory.c coll_nicbarr/data/carriers.h coll_nicbarr/data/carriers.c \
     coll_nicbarr/data/carrier.h coll_nicbarr/data/carrier.c coll_nicbarr/data/rooted.h \
-    coll_nicbarr/data/rooted.c coll_nicbarr/data/styles.h coll_nicbarr/data/styles.c \
+    coll_nicbarr/data/rooted.c coll_nicbarr/data/traits.h coll_nicbarr/data/traits.c \
     coll_nicbarr/data/persistent.h coll_nicbarr/data/persistent.c \
     coll_nicbarr/data/allreduce.c coll_nicbarr/data/allreduce_across.c coll_nicbarr/data/bcast.c \
     coll_nicbarr/data/bcast_across.c coll_nicbarr/data/gather.c coll_nicbarr/data/scatter.c \

@@ -19,20 +19,20 @@
 #include "coll_nicbarr/data/memory.h"
 #include "coll_nicbarr/data/trial.h"
 #include "coll_nicbarr/groups.h"
-#include "coll_nicbarr/lower.h"
+#include "coll_nicbarr/fallback.h"
 #include "coll_nicbarr/members.h"
 
 /* Where there is nothing to fall back on, it leaves the communicator alone. */
 static int module_enable(mca_coll_base_module_t *base, ompi_communicator_t *comm)
 {
-    return nicbarr_lower_save((mca_coll_nicbarr_module_t *)base, comm) ? OMPI_SUCCESS
-                                                                       : OMPI_ERR_NOT_FOUND;
+    return nicbarr_fallback_save((mca_coll_nicbarr_module_t *)base, comm) ? OMPI_SUCCESS
+                                                                          : OMPI_ERR_NOT_FOUND;
 }
 
 /* Components above have put back our functions by now. */
 static int module_disable(mca_coll_base_module_t *base, ompi_communicator_t *comm)
 {
-    nicbarr_lower_restore((mca_coll_nicbarr_module_t *)base, comm);
+    nicbarr_fallback_restore((mca_coll_nicbarr_module_t *)base, comm);
     return OMPI_SUCCESS;
 }
 
@@ -59,7 +59,7 @@ static void module_destruct(mca_coll_nicbarr_module_t *module)
     for (int c = 0; c < NICBARR_COLLECTIVES; ++c) {
         free(module->ways[c]);
     }
-    nicbarr_lower_forget(module);
+    nicbarr_fallback_forget(module);
 }
 
 OBJ_CLASS_INSTANCE(mca_coll_nicbarr_module_t, mca_coll_base_module_t, module_construct,

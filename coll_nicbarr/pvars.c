@@ -62,7 +62,7 @@ static int read_watch(const struct mca_base_pvar_t *pvar, void *value, void *obj
 
 static int read_anew(const struct mca_base_pvar_t *pvar, void *value, void *object)
 {
-    const struct nicbarr_anew_counters counted = nicbarr_data_watch_count();
+    const struct nicbarr_remeasure_counters counted = nicbarr_data_watch_count();
     (void)object;
     return nicbarr_pvar_give(&counted, pvar, value);
 }
@@ -90,8 +90,8 @@ void nicbarr_pvars_register(void)
                      read_watch, &duels);
     register_counter("switches", "duels in which another barrier has won, and was taken",
                      read_watch, &switches);
-    static size_t anew = offsetof(struct nicbarr_anew_counters, anew);
-    static size_t anew_switches = offsetof(struct nicbarr_anew_counters, switches);
+    static size_t anew = offsetof(struct nicbarr_remeasure_counters, anew);
+    static size_t anew_switches = offsetof(struct nicbarr_remeasure_counters, switches);
     register_counter("anew",
                      "how often a choice for a collective that carries data was measured anew",
                      read_anew, &anew);

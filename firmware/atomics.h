@@ -42,32 +42,32 @@ static inline bool myr_epoch_reached(uint32_t seen, uint32_t want)
 
 /* In the kernel, a lock protects each group. A host that sees an epoch done reads nothing else that
  * was written before it. */
-static inline void myr_publish(myr_word *word, uint32_t value)
+static inline void myr_store_release(myr_word *word, uint32_t value)
 {
     *word = value;
 }
 
-static inline uint32_t myr_glance(const myr_word *word)
+static inline uint32_t myr_load_relaxed(const myr_word *word)
 {
     return *word;
 }
 
 #else
 
-/* Make all earlier writes of this process visible to all who myr_observe() this value. */
-static inline void myr_publish(myr_word *word, uint32_t value)
+/* Make all earlier writes of this process visible to all who myr_load_acquire() this value. */
+static inline void myr_store_release(myr_word *word, uint32_t value)
 {
     atomic_store_explicit(word, value, memory_order_release);
 }
 
-/* Pairs with myr_publish(), myr_announce() and myr_count(). */
-static inline uint32_t myr_observe(const myr_word *word)
+/* Pairs with myr_store_release(), myr_store_seq_cst() and myr_fetch_add(). */
+static inline uint32_t myr_load_acquire(const myr_word *word)
 {
     return atomic_load_explicit(word, memory_order_acquire);
 }
 
 /* Look at a word that nobody else writes just now. */
-static inline uint32_t myr_glance(const myr_word *word)
+static inline uint32_t myr_load_relaxed(const myr_word *word)
 {
     return atomic_load_explicit(word, memory_order_relaxed);
 }
@@ -76,19 +76,19 @@ static inline uint32_t myr_glance(const myr_word *word)
  * Two sides have a word each. Each side announces its own word and then notices the other's. At
  * least one of them sees the other's new value.
  */
-static inline void myr_announce(myr_word *word, uint32_t value)
+static inline void myr_store_seq_cst(myr_word *word, uint32_t value)
 {
     atomic_store_explicit(word, value, memory_order_seq_cst);
 }
 
-static inline uint32_t myr_notice(const myr_word *word)
+static inline uint32_t myr_load_seq_cst(const myr_word *word)
 {
     return atomic_load_explicit(word, memory_order_seq_cst);
 }
 
 /* Add one and return the count before. It releases to all others who count, and acquires from
  * them. */
-static inline uint32_t myr_count(myr_word *word)
+static inline uint32_t myr_fetch_add(myr_word *word)
 {
     return atomic_fetch_add_explicit(word, 1, memory_order_acq_rel);
 }
@@ -98,7 +98,7 @@ static inline uint32_t myr_count(myr_word *word)
 #define MYR_HOT __attribute__((hot))
 
 /* Tell the processor that this is a polling loop. */
-static inline void myr_relax(void)
+static inline void myr_cpu_relax(void)
 {
 #if defined(__x86_64__) || defined(__i386__)
     __builtin_ia32_pause();

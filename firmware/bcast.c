@@ -38,7 +38,7 @@ MCP_ENGINE enum mcp_recorded mcp_bcast_take(const struct mcp_group *group, uint3
     const uint32_t credit = mcp_bcast_credit(group->window, group->started);
     if (!has_root(group, root) || !myr_epoch_reached(credit, number) ||
         bytes > group->slot_bytes - sizeof(struct mcp_bcast_slot) ||
-        0 != myr_glance(&group->failed)) {
+        0 != myr_load_relaxed(&group->failed)) {
         return MCP_IMPLAUSIBLE;
     }
     return has_had(group, number, held) ? MCP_KNOWN : MCP_RECORDED;
@@ -77,7 +77,7 @@ MCP_ENGINE bool mcp_bcast_ask(struct mcp_group *group, uint32_t root, uint32_t n
                               struct mcp_message *message)
 {
     const uint32_t place = has_root(group, root) ? parent(group, root) : 0;
-    if (0 == place || 0 != myr_glance(&group->failed)) {
+    if (0 == place || 0 != myr_load_relaxed(&group->failed)) {
         return false;
     }
     address_message(group, message, place, MCP_BCAST_ASK, root, number);

@@ -104,12 +104,12 @@ static inline void arrive(struct mcp_board *board, struct mcp_group *group,
 static void play(struct mcp_collective *c, struct mcp_board *board, struct mcp_counters *counters,
                  struct mcp_group *group)
 {
-    const uint32_t before = myr_glance(&group->done);
+    const uint32_t before = myr_load_relaxed(&group->done);
     struct mcp_message message;
     while (mcp_group_next(group, &message)) {
         arrive(board, group, &message);
     }
-    const uint32_t now = myr_glance(&group->done);
+    const uint32_t now = myr_load_relaxed(&group->done);
     if (now != before) {
         counters->barriers += now - before;
         if (0 != group->patience.ends_ns) {
@@ -227,7 +227,7 @@ void mcp_collective_open(struct mcp_collective *c, struct mcp_board *board,
 static void remember(struct mcp_collective *c, const struct mcp_group *group)
 {
     const uint32_t place = c->next_late++ % MCP_LATE;
-    const uint32_t done = myr_glance(&group->done), failed = myr_glance(&group->failed);
+    const uint32_t done = myr_load_relaxed(&group->done), failed = myr_load_relaxed(&group->failed);
     const bool data = 0 != group->unit[done % 2];
     const bool lost = data || (0 != group->window && mcp_group_waits_now(group));
     c->late[place].key = group->key;
@@ -277,8 +277,8 @@ bool mcp_collective_offer(struct mcp_collective *c, struct mcp_board *board,
 bool mcp_collective_farewell(struct mcp_collective *c, struct mcp_board *board,
                              struct mcp_counters *counters, struct mcp_group *group)
 {
-    const uint32_t done = myr_glance(&group->done);
-    if (0 != myr_glance(&group->failed)) {
+    const uint32_t done = myr_load_relaxed(&group->done);
+    if (0 != myr_load_relaxed(&group->failed)) {
         return false;
     }
     if (0 != group->window) {
@@ -439,7 +439,7 @@ void mcp_collective_receive(struct mcp_collective *c, struct mcp_board *board,
         ++counters->early;
         break;
     case MCP_IMPLAUSIBLE: /* when a group has failed, peers may be ahead by any number of epochs */
-        counters->dropped_implausible += 0 == myr_glance(&group->failed);
+        counters->dropped_implausible += 0 == myr_load_relaxed(&group->failed);
         break;
     }
 }

@@ -19,13 +19,13 @@ static enum mcp_recorded take_block(struct mcp_board *board, struct mcp_counters
     struct mcp_bcast_slot *slot = slot_of(group, number);
     struct mcp_message message;
     const enum mcp_recorded recorded =
-        mcp_bcast_take(group, root, myr_glance(&slot->number), number, bytes);
+        mcp_bcast_take(group, root, myr_load_relaxed(&slot->number), number, bytes);
     if (MCP_RECORDED != recorded) {
         return recorded;
     }
     __builtin_memcpy(slot + 1, block, bytes);
     slot->bytes = bytes;
-    myr_publish(&slot->number, number);
+    myr_store_release(&slot->number, number);
     for (uint32_t s = 0; s < group->nsends; ++s) {
         if (mcp_bcast_child(group, s, root)) {
             mcp_bcast_message(group, s, root, number, bytes, &message);
@@ -60,8 +60,8 @@ static void answer(struct mcp_board *board, struct mcp_counters *counters, struc
 {
     struct mcp_bcast_slot *slot = slot_of(group, part->epoch);
     struct mcp_message message;
-    if (!mcp_bcast_answer(group, part->node, part->slot, part->epoch, myr_glance(&slot->number),
-                          slot->bytes, &message)) {
+    if (!mcp_bcast_answer(group, part->node, part->slot, part->epoch,
+                          myr_load_relaxed(&slot->number), slot->bytes, &message)) {
         return;
     }
     mcp_collective_send(board, group, &message, MCP_BCAST == message.header.type ? slot + 1 : NULL);
@@ -78,10 +78,10 @@ static enum mcp_recorded hear(struct mcp_board *board, struct mcp_counters *coun
 {
     struct mcp_bcast_slot *slot = slot_of(group, part->epoch);
     const enum mcp_recorded recorded =
-        mcp_bcast_hear(group, part->node, part->slot, part->epoch, myr_glance(&slot->number));
+        mcp_bcast_hear(group, part->node, part->slot, part->epoch, myr_load_relaxed(&slot->number));
     if (MCP_RECORDED == recorded) {
         const uint32_t now_ms = (uint32_t)(board->ops.now_ns(board) / 1000000);
-        myr_publish(&slot->heard_ms, now_ms + (0 == now_ms));
+        myr_store_release(&slot->heard_ms, now_ms + (0 == now_ms));
         ++counters->heard;
     }
     return recorded;

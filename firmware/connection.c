@@ -102,8 +102,8 @@ uint32_t mcp_connect(struct mcp_nic *nic, struct mcp_board *board, uint64_t key,
     if (NULL != secret) {
         c->secret = *secret;
     }
-    if (key == nic->messages.stranger && 0 != myr_glance(&nic->messages.knocked)) {
-        myr_publish(&nic->messages.knocked, 0);
+    if (key == nic->messages.stranger && 0 != myr_load_relaxed(&nic->messages.knocked)) {
+        myr_store_release(&nic->messages.knocked, 0);
         mcp_acknowledge(nic, board, c, MCP_GAP, nic->messages.stranger_attempt); /* come again */
     }
     return mcp_connection_number(nic, c);

@@ -39,14 +39,14 @@ MCP_ENGINE void mcp_group_init(struct mcp_group *group, uint64_t key, uint32_t n
         *heard_at(group, w) = 0;
         *claim_at(group, w) = epoch;
     }
-    myr_publish(&group->done, epoch);
+    myr_store_release(&group->done, epoch);
 }
 
 MCP_ENGINE void mcp_group_start(struct mcp_group *group, uint32_t epoch)
 {
     const uint32_t most = done(group) + (0 != group->places ? 1 : MCP_OUTSTANDING);
     const uint32_t begun = myr_epoch_reached(most, epoch) ? epoch : most;
-    if (!myr_epoch_reached(group->started, begun) && 0 == myr_glance(&group->failed)) {
+    if (!myr_epoch_reached(group->started, begun) && 0 == myr_load_relaxed(&group->failed)) {
         group->started = begun;
     }
 }
@@ -54,7 +54,8 @@ MCP_ENGINE void mcp_group_start(struct mcp_group *group, uint32_t epoch)
 MCP_ENGINE bool mcp_group_offer(struct mcp_group *group, uint32_t epoch, uint32_t unit)
 {
     if (done(group) + 1 != epoch || myr_epoch_reached(group->offered, epoch) ||
-        unit > group->unit_most || 0 != unit % MCP_BLOCK_UNIT || 0 != myr_glance(&group->failed)) {
+        unit > group->unit_most || 0 != unit % MCP_BLOCK_UNIT ||
+        0 != myr_load_relaxed(&group->failed)) {
         return false;
     }
     group->offered = epoch;
@@ -138,7 +139,7 @@ INSIDE void next_step(struct mcp_group *group, const struct mcp_step *step)
 INSIDE void next_epoch(struct mcp_group *group)
 {
     group->step = group->sent = group->seen = group->first_send = group->first_wait = 0;
-    myr_publish(&group->done, done(group) + 1);
+    myr_store_release(&group->done, done(group) + 1);
 }
 
 /* What a turn of going on has come to. */
@@ -296,10 +297,10 @@ MCP_ENGINE enum mcp_recorded mcp_group_fail(struct mcp_group *group, uint32_t mi
     if (missing > group->last_node) {
         return MCP_IMPLAUSIBLE;
     }
-    if (0 != myr_glance(&group->failed)) {
+    if (0 != myr_load_relaxed(&group->failed)) {
         return MCP_KNOWN;
     }
-    myr_publish(&group->failed, missing + 1);
+    myr_store_release(&group->failed, missing + 1);
     group->started = done(group);
     return MCP_RECORDED;
 }

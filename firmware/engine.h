@@ -276,7 +276,7 @@ MCP_ENGINE void mcp_group_message(struct mcp_group *group, uint32_t place, uint3
 /* Is an epoch under way that waits for messages? */
 static inline bool mcp_group_waits_now(const struct mcp_group *group)
 {
-    return group->started != myr_glance(&group->done);
+    return group->started != myr_load_relaxed(&group->done);
 }
 
 /* Does the present step still miss the message that it waits for at place `wait` (from 0)? If true,

@@ -96,7 +96,7 @@ INSIDE uint32_t found(struct mcp_group *group, uint32_t place)
 /* Only the NIC writes `done`, and only one thread of it at a time. */
 INSIDE uint32_t done(const struct mcp_group *group)
 {
-    return myr_glance(&group->done);
+    return myr_load_relaxed(&group->done);
 }
 
 INSIDE void address_message(struct mcp_group *group, struct mcp_message *message, uint32_t peer,
@@ -113,7 +113,7 @@ INSIDE void address_message(struct mcp_group *group, struct mcp_message *message
 /* If the group has failed, say so instead, and name the missing node. */
 INSIDE void say_failure(const struct mcp_group *group, struct mcp_message *message)
 {
-    const uint32_t failed = myr_glance(&group->failed);
+    const uint32_t failed = myr_load_relaxed(&group->failed);
     if (0 != failed) {
         message->header.type = MCP_FAIL;
         message->header.collective.node = (uint16_t)(failed - 1);

@@ -17,7 +17,7 @@ void mcp_post(struct mcp_board *board, struct mcp_port *port, const struct mcp_e
     slot->what = event->what;
     slot->bytes = event->bytes;
     slot->from_nic = event->from_nic;
-    myr_publish(&slot->turn, ++port->events);
+    myr_store_release(&slot->turn, ++port->events);
 }
 
 /* ---- receive tokens ---- */
@@ -29,7 +29,7 @@ static bool look(const struct mcp_port *port, struct mcp_rings *rings,
     const struct mcp_receive_token *slot = mcp_receive_slot(port, rings, port->receives);
     if (0 != port->spares) {
         slot = &mcp_spare_tokens(port, rings)[port->spares - 1];
-    } else if (myr_notice(&slot->turn) != port->receives + 1) {
+    } else if (myr_load_seq_cst(&slot->turn) != port->receives + 1) {
         return false;
     }
     token->memory = slot->memory;
@@ -42,7 +42,7 @@ uint32_t mcp_tokens_left(const struct mcp_board *board, const struct mcp_port *p
     struct mcp_rings *rings = mcp_at(board, port->rings);
     uint32_t left = 0;
     while (left < port->receive_slots &&
-           myr_observe(&mcp_receive_slot(port, rings, port->receives + left)->turn) ==
+           myr_load_acquire(&mcp_receive_slot(port, rings, port->receives + left)->turn) ==
                port->receives + left + 1) {
         ++left;
     }
@@ -80,7 +80,7 @@ uint8_t mcp_take_token(struct mcp_nic *nic, struct mcp_board *board, struct mcp_
 {
     struct mcp_rings *rings = mcp_at(board, port->rings);
     if (!look_for_possible(nic, board, port, token)) {
-        myr_announce(&rings->hungry, 1);
+        myr_store_seq_cst(&rings->hungry, 1);
         if (!look_for_possible(nic, board, port, token)) {
             return MCP_NOT_READY;
         }
@@ -99,7 +99,7 @@ void mcp_messages_provided(struct mcp_nic *nic, struct mcp_board *board, uint32_
         return;
     }
     struct mcp_rings *rings = mcp_at(board, port->rings);
-    myr_announce(&rings->hungry, 0);
+    myr_store_seq_cst(&rings->hungry, 0);
     mcp_deliver_waiting(nic, board, number);
     for (uint32_t i = 0; i < nic->messages.connections; ++i) {
         struct mcp_connection *c = &mcp_connections(nic)[i];

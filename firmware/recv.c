@@ -195,7 +195,7 @@ void mcp_messages_receive(struct mcp_nic *nic, struct mcp_board *board,
     if (NULL == c && data && nic->messages.known_only) {
         nic->messages.stranger = part->source; /* it will send its packet again */
         nic->messages.stranger_attempt = part->detail;
-        myr_publish(&nic->messages.knocked, 1);
+        myr_store_release(&nic->messages.knocked, 1);
         ++nic->counters.dropped_foreign;
         return;
     }

@@ -8,7 +8,7 @@ libmyr_libmyr_la_SOURCES = \
     libmyr/node/sram.h libmyr/node/process.h libmyr/node/process.c libmyr/node/segment_inside.h \
     libmyr/node/segment.h libmyr/node/segment.c libmyr/node/processors.c libmyr/node/blocks.c \
     libmyr/node/records.c libmyr/node/notes.c libmyr/node/waiter.h libmyr/node/waiter.c \
-    libmyr/node/plan.h libmyr/node/plan.c libmyr/node/group.h libmyr/node/group.c \
+    libmyr/node/plan.h libmyr/node/plan.c libmyr/node/node_group.h libmyr/node/node_group.c \
     libmyr/node/slot.h libmyr/node/exchange.h libmyr/node/exchange.c libmyr/node/ring.h \
     libmyr/node/ring.c libmyr/node/direct.h libmyr/node/direct.c \
     libmyr/groups/secrets.h libmyr/groups/secrets.c libmyr/groups/carry.h libmyr/groups/carry.c \
@@ -33,8 +33,8 @@ if HAVE_VERBS
 libmyr_libmyr_la_SOURCES += \
     libmyr/verbs/calls.h libmyr/verbs/calls.c \
     libmyr/verbs/verbs.h libmyr/verbs/device.c libmyr/verbs/near.c libmyr/verbs/link.c \
-    libmyr/verbs/parcels.c libmyr/verbs/words.c libmyr/verbs/group.c libmyr/verbs/join.c \
-    libmyr/verbs/thread.c libmyr/verbs/kind.c
+    libmyr/verbs/parcels.c libmyr/verbs/words.c libmyr/verbs/verbs_group.c libmyr/verbs/join.c \
+    libmyr/verbs/thread.c libmyr/verbs/verbs_kind.c
 if HAVE_RDMACM
 libmyr_libmyr_la_SOURCES += libmyr/verbs/cm.h libmyr/verbs/route.c
 else

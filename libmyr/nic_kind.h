@@ -54,7 +54,8 @@ struct myr_site {
     /* The program waits for this: who has to be asked, and does not answer at once, is asked again
      * by another open(), which then waits. */
     bool hurry;
-    struct myr_nic_bounds bounds; /* how long to wait for a process that is stopped in a soft NIC */
+    struct myr_soft_bounds
+        bounds; /* how long to wait for a process that is stopped in a soft NIC */
 };
 
 struct myr_nic_kind {

@@ -164,12 +164,12 @@ static int component_query(mca_base_module_t **module, int *priority)
 static enum myr_status open_endpoint(struct myr_error *error)
 {
     mca_mtl_myr_component_t *component = &mca_mtl_myr_component;
-    const struct myr_nic_options below = {.network = component->parameters.nic.network,
-                                          .port = (uint16_t)component->parameters.nic.port};
+    const struct myr_soft_options below = {.network = component->parameters.nic.network,
+                                           .port = (uint16_t)component->parameters.nic.port};
     char *folder = nicbarr_node_folder();
     enum myr_status status =
-        myr_nic_open_in(folder, (uint32_t)component->parameters.nic.memory << 20, &below,
-                        &component->segment, &component->nic, error);
+        myr_soft_open_in(folder, (uint32_t)component->parameters.nic.memory << 20, &below,
+                         &component->segment, &component->nic, error);
     free(folder);
     if (MYR_OK != status) {
         return status;
@@ -199,7 +199,7 @@ static void close_endpoint(void)
         myr_tagged_close(component->endpoint);
     }
     if (NULL != component->nic) {
-        myr_nic_close(component->nic);
+        myr_soft_close(component->nic);
     }
     if (NULL != component->segment) {
         myr_segment_leave(component->segment);

@@ -41,7 +41,7 @@ typedef struct mca_mtl_myr_component {
 
     /* All that follows is of one opening. */
     struct myr_segment *segment; /* NULL: none, as for the NIC and the endpoint */
-    struct myr_nic *nic;
+    struct myr_soft_nic *nic;
     struct myr_tagged *endpoint;
     opal_mutex_t lock;
     _Atomic uint32_t calls;    /* of the host, where there is a runner */

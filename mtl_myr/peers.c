@@ -83,7 +83,7 @@ void mca_mtl_myr_let_in(void)
 {
     mca_mtl_myr_component_t *component = &mca_mtl_myr_component;
     opal_process_name_t name;
-    while (myr_nic_knocked(component->nic) && nicbarr_next_process(&component->met, &name)) {
+    while (myr_soft_knocked(component->nic) && nicbarr_next_process(&component->met, &name)) {
         (void)peer_named(&name);
     }
 }

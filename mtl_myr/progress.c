@@ -54,7 +54,7 @@ void mca_mtl_myr_complete(struct mca_mtl_myr_request *request)
 
 static void broken(void)
 {
-    const uint32_t stopped = myr_nic_given_up(mca_mtl_myr_component.nic);
+    const uint32_t stopped = myr_soft_given_up(mca_mtl_myr_component.nic);
     if (0 != stopped) {
         opal_output(0,
                     "nicbarr: mtl myr: messages cannot go on: process %u runs the node's NIC and "
@@ -126,7 +126,7 @@ static inline int go_on(int steps)
 {
     mca_mtl_myr_component_t *component = &mca_mtl_myr_component;
     steps += (int)myr_tagged_progress(component->endpoint);
-    if (myr_nic_knocked(component->nic)) {
+    if (myr_soft_knocked(component->nic)) {
         mca_mtl_myr_let_in();
     }
     if (0 == steps) {
@@ -180,7 +180,7 @@ void mca_mtl_myr_drain(void)
     mca_mtl_myr_component_t *component = &mca_mtl_myr_component;
     const struct myr_drain drain = myr_drain_begin(component->talks_to_others);
     while (myr_drain_goes_on(&drain, myr_tagged_busy(component->endpoint))) {
-        (void)myr_nic_poll(component->nic);
+        (void)myr_soft_poll(component->nic);
         (void)myr_tagged_progress(component->endpoint);
     }
 }

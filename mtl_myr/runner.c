@@ -42,7 +42,7 @@ static bool host_stays_away(void)
     calls = atomic_load_explicit(&mca_mtl_myr_component.calls, memory_order_relaxed);
     bool away = host_is_away();
     for (int glance = 0; away && glance < GLANCES; ++glance) {
-        myr_relax();
+        myr_cpu_relax();
         away = host_is_away();
     }
     return away;

@@ -16,7 +16,7 @@
 
 struct myrd_options {
     const char *socket; /* where to listen; NULL: the owner's usual place */
-    struct myr_nic_options nic;
+    struct myr_soft_options nic;
     uint32_t memory; /* the most that all jobs together take (bytes); not for every owner */
 };
 

@@ -48,8 +48,8 @@ struct myrd_server {
     struct myrd_options options;
     struct myrd_place place;
     struct myr_segment *segment;
-    struct myr_nic *nic;
-    struct myr_nic_thread *thread;
+    struct myr_soft_nic *nic;
+    struct myr_soft_thread *thread;
     uint32_t generation;
     bool stale;       /* somebody has died: see renew() */
     uint64_t refused; /* connections since the daemon began */
@@ -62,10 +62,10 @@ struct myrd_server {
 
 static void close_nic(struct myrd_server *server)
 {
-    myr_nic_thread_stop(server->thread);
+    myr_soft_thread_stop(server->thread);
     server->thread = NULL;
     if (NULL != server->nic) {
-        myr_nic_close(server->nic);
+        myr_soft_close(server->nic);
         server->nic = NULL;
     }
     if (NULL != server->segment) {
@@ -79,12 +79,12 @@ static enum myr_status open_nic(struct myrd_server *server, struct myr_error *er
     enum myr_status status =
         myr_segment_join(NULL, server->options.memory, &server->segment, error);
     if (MYR_OK == status) {
-        status = myr_nic_open(server->segment, &server->options.nic, &server->nic, error);
+        status = myr_soft_open(server->segment, &server->options.nic, &server->nic, error);
     }
     if (MYR_OK == status) {
         /* (Clients wait for the daemon's answer up to 10 s.) */
-        myr_nic_set_bounds(server->nic, &(struct myr_nic_bounds){.give_up_ns = STOPPED_NS});
-        status = myr_nic_thread_start(server->nic, MYR_NIC_DAEMON, &server->thread, error);
+        myr_soft_set_bounds(server->nic, &(struct myr_soft_bounds){.give_up_ns = STOPPED_NS});
+        status = myr_soft_thread_start(server->nic, MYR_SOFT_DAEMON, &server->thread, error);
     }
     ++server->generation;
     server->stale = false;
@@ -94,7 +94,7 @@ static enum myr_status open_nic(struct myrd_server *server, struct myr_error *er
 static void tell_that_it_serves(const struct myrd_server *server)
 {
     struct myr_nic_name name;
-    myr_nic_get_name(server->nic, &name);
+    myr_soft_get_name(server->nic, &name);
     myrd_log_serves("serves as the user's soft NIC", &name, &server->place);
 }
 
@@ -105,11 +105,11 @@ static void tell_that_it_serves(const struct myrd_server *server)
  */
 static enum myr_status renew(struct myrd_server *server, struct myr_error *error)
 {
-    if (!myr_nic_broken(server->nic) && !(server->stale && 0 == server->count)) {
+    if (!myr_soft_broken(server->nic) && !(server->stale && 0 == server->count)) {
         return MYR_OK;
     }
-    const bool broken = myr_nic_broken(server->nic);
-    const uint32_t stopped = myr_nic_given_up(server->nic);
+    const bool broken = myr_soft_broken(server->nic);
+    const uint32_t stopped = myr_soft_given_up(server->nic);
     close_nic(server);
     const enum myr_status status = open_nic(server, error);
     if (MYR_OK == status && 0 != stopped) {
@@ -132,8 +132,8 @@ static enum myr_status renew(struct myrd_server *server, struct myr_error *error
 /* All that a dead process held is taken back here, and only here. */
 static void bury(struct myrd_server *server, pid_t pid)
 {
-    myr_nic_bury(server->nic, (uint32_t)pid);
-    myr_nic_groups_bury(server->nic, (uint32_t)pid);
+    myr_soft_bury(server->nic, (uint32_t)pid);
+    myr_soft_groups_bury(server->nic, (uint32_t)pid);
     (void)myr_ports_bury(server->nic, (uint32_t)pid);
     myr_segment_bury(server->segment, (uint32_t)pid);
     server->stale = true;
@@ -215,7 +215,7 @@ static enum myr_status welcome(struct myrd_server *server, struct client *client
         refuse(server, &client->visitor, status, why);
         return MYR_OK;
     }
-    if (myr_nic_broken(server->nic)) {
+    if (myr_soft_broken(server->nic)) {
         status = renew(server, error);
         if (MYR_OK != status) {
             answer(client->visitor.connection, status, error->text, NULL);
@@ -224,7 +224,7 @@ static enum myr_status welcome(struct myrd_server *server, struct client *client
     }
     const int descriptors[MYR_DAEMON_DESCRIPTORS] = {
         [MYR_DAEMON_MEMORY] = myr_segment_fd(server->segment),
-        [MYR_DAEMON_SOCKET] = myr_nic_socket(server->nic),
+        [MYR_DAEMON_SOCKET] = myr_soft_socket(server->nic),
     };
     /* From now on the client's holdings must be taken back. */
     client->pid = hello->pid;
@@ -259,7 +259,7 @@ static enum myr_status listen_there(struct myrd_server *server, struct myr_error
     char usual[sizeof(server->place.address.sun_path)];
     const char *path = server->options.socket;
     if (NULL == path) {
-        if (!myr_nic_daemon_path(usual, sizeof(usual))) {
+        if (!myr_soft_daemon_path(usual, sizeof(usual))) {
             return myr_fail(error, MYR_ERR_SYSTEM, ENAMETOOLONG, "the socket's path");
         }
         const enum myr_status status = myrd_place_make_folder(usual, 0700, error);

@@ -58,7 +58,7 @@ static struct myr_node_view view_node(const struct myr_kernel_node *node)
 static void view_kernel(struct kernel_sight *sight)
 {
     const struct myr_kernel_report *report = &sight->report;
-    sight->nic = (struct myr_nic_view){
+    sight->nic = (struct myr_soft_view){
         .there = true,
         .runner = report->pid,
         .name = report->nic,
@@ -98,7 +98,7 @@ void sight_look_at_kernel(struct kernel_sight *sight)
     }
 }
 
-uint32_t sight_groups_in_a_barrier(const struct myr_nic_view *nic)
+uint32_t sight_groups_in_a_barrier(const struct myr_soft_view *nic)
 {
     uint32_t count = 0;
     for (uint32_t g = 0; g < nic->groups; ++g) {
@@ -107,12 +107,12 @@ uint32_t sight_groups_in_a_barrier(const struct myr_nic_view *nic)
     return count;
 }
 
-const char *sight_runner(const struct myr_nic_view *nic)
+const char *sight_runner(const struct myr_soft_view *nic)
 {
     static const char *const words[] = {
-        [MYR_NIC_POLLED] = "polled",
-        [MYR_NIC_THREAD] = "thread",
-        [MYR_NIC_DAEMON] = "daemon",
+        [MYR_SOFT_POLLED] = "polled",
+        [MYR_SOFT_THREAD] = "thread",
+        [MYR_SOFT_DAEMON] = "daemon",
     };
     return (unsigned)nic->runs_as < sizeof(words) / sizeof(words[0]) ? words[nic->runs_as] : "?";
 }

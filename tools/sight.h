@@ -26,7 +26,7 @@ void sight_counts(const struct mcp_counters *counted, uint64_t counts[SIGHT_COUN
 /* One segment, as far as it could be looked at. */
 struct sight {
     struct myr_segment_view segment;
-    struct myr_nic_view nic;
+    struct myr_soft_view nic;
     enum myr_status segment_status, nic_status;
     struct myr_error error; /* of whichever could not be looked at */
 };
@@ -48,7 +48,7 @@ struct sights *sight_look_twice(const struct segments *segments, bool all);
 /* The kernel's NIC in the words of the others'. MYR_ERR_NOT_THERE: there is none. */
 struct kernel_sight {
     struct myr_kernel_report report;
-    struct myr_nic_view nic;
+    struct myr_soft_view nic;
     struct myr_group_view group[MCP_KERNEL_GROUPS];
     enum myr_status status;
     struct myr_error error;
@@ -56,10 +56,10 @@ struct kernel_sight {
 
 void sight_look_at_kernel(struct kernel_sight *sight);
 
-uint32_t sight_groups_in_a_barrier(const struct myr_nic_view *nic);
+uint32_t sight_groups_in_a_barrier(const struct myr_soft_view *nic);
 
 /* What runs the NIC, in a word. */
-const char *sight_runner(const struct myr_nic_view *nic);
+const char *sight_runner(const struct myr_soft_view *nic);
 
 /* Of this build: whoever was built with another one, nobody sees from here. */
 const char *sight_secrets(void);

@@ -33,7 +33,7 @@ static json_t *json_of_counters(const struct mcp_counters *counted)
 }
 
 /* What all kinds of NICs have. */
-static json_t *json_of_nic(const struct myr_nic_view *nic, const char *kind, const char *run_by)
+static json_t *json_of_nic(const struct myr_soft_view *nic, const char *kind, const char *run_by)
 {
     json_t *addresses = json_array(), *groups = json_array(), *ports = json_array();
     const uint64_t now = os_now_ns();
@@ -112,7 +112,7 @@ static json_t *json_of_segment(const struct segment *segment)
             json_object_set_new(json, "trouble", json_string(sight.error.text));
         }
     }
-    myr_nic_view_free(&sight.nic);
+    myr_soft_view_free(&sight.nic);
     return json;
 }
 

@@ -33,7 +33,7 @@ static void add_groups(struct metrics *metrics, uint32_t groups, const char *lab
 
 /* What soft and kernel's NICs have. Returns the labels, with the NIC's kind and name, to be freed.
  */
-static char *add_nic(struct metrics *metrics, const struct myr_nic_view *nic, const char *kind,
+static char *add_nic(struct metrics *metrics, const struct myr_soft_view *nic, const char *kind,
                      char *labels)
 {
     char name[NIC_TEXT] = "";
@@ -108,12 +108,12 @@ static void add_segment(struct metrics *metrics, const struct segment *segment)
                     "the most memory that these processes may share", labels, sight.segment.limit);
         add_rdma(metrics, segment, labels);
         if (MYR_OK == sight.nic_status && sight.nic.there) {
-            const char *kind = MYR_NIC_DAEMON == sight.nic.runs_as ? "daemon" : "soft";
+            const char *kind = MYR_SOFT_DAEMON == sight.nic.runs_as ? "daemon" : "soft";
             labels = add_nic(metrics, &sight.nic, kind, labels);
         }
         free(labels);
     }
-    myr_nic_view_free(&sight.nic);
+    myr_soft_view_free(&sight.nic);
 }
 
 static void add_kernel(struct metrics *metrics, const struct kernel_sight *sight)

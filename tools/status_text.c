@@ -37,7 +37,7 @@ static void print_processes(const struct segment *segment)
     putchar('\n');
 }
 
-static void print_addresses(const struct myr_nic_view *nic, const char *kind)
+static void print_addresses(const struct myr_soft_view *nic, const char *kind)
 {
     for (uint32_t a = 0; a < nic->name.count; ++a) {
         char text[MCP_NETWORK_TEXT];
@@ -48,17 +48,17 @@ static void print_addresses(const struct myr_nic_view *nic, const char *kind)
     putchar('\n');
 }
 
-static void print_nic(const struct myr_nic_view *nic)
+static void print_nic(const struct myr_soft_view *nic)
 {
     print_addresses(nic, "soft, ");
     printf("  run by     ");
     if (nic->broken) {
         printf("nobody: a process was killed while it ran it, so it is of no use any more\n");
-    } else if (MYR_NIC_POLLED == nic->runs_as) {
+    } else if (MYR_SOFT_POLLED == nic->runs_as) {
         printf("the processes that wait\n");
     } else {
         printf("%s process %u, and the processes that wait\n",
-               MYR_NIC_DAEMON == nic->runs_as ? "myrd," : "a thread of", (unsigned)nic->runner);
+               MYR_SOFT_DAEMON == nic->runs_as ? "myrd," : "a thread of", (unsigned)nic->runner);
     }
 }
 
@@ -69,7 +69,7 @@ static void print_secrets(void)
                                     : "travel in clear: nicbarr was built without libsodium");
 }
 
-static void print_groups(const struct myr_nic_view *nic)
+static void print_groups(const struct myr_soft_view *nic)
 {
     printf("  groups     %u open, %u in a barrier", (unsigned)nic->groups,
            (unsigned)sight_groups_in_a_barrier(nic));
@@ -81,7 +81,7 @@ static void print_groups(const struct myr_nic_view *nic)
     printf("%s\n", nic->groups > GROUPS_SHOWN ? ", ..." : "");
 }
 
-static void print_ports(const struct myr_nic_view *nic)
+static void print_ports(const struct myr_soft_view *nic)
 {
     for (uint32_t p = 0; p < nic->ports; ++p) {
         const struct myr_port_view *port = &nic->port[p];
@@ -93,7 +93,7 @@ static void print_ports(const struct myr_nic_view *nic)
     }
 }
 
-static void print_counters(const struct myr_nic_view *nic, bool zeros)
+static void print_counters(const struct myr_soft_view *nic, bool zeros)
 {
     static const struct table_column columns[] = {
         {"count", "", true}, {"counter", "", false}, {"of what", "", false}};
@@ -211,8 +211,8 @@ void status_print_text(const struct segments *segments, const struct kernel_sigh
     struct sights *sights = sight_look_twice(segments, settings->all);
     for (size_t s = 0; s < segments->count; ++s) {
         print_segment(&segments->segment[s], &sights[s], settings);
-        myr_nic_view_free(&sights[s].now.nic);
-        myr_nic_view_free(&sights[s].earlier.nic);
+        myr_soft_view_free(&sights[s].now.nic);
+        myr_soft_view_free(&sights[s].earlier.nic);
     }
     free(sights);
 }

@@ -30,7 +30,7 @@ static uint32_t heard_ms_ago(const struct myr_node_view *node, uint64_t now_ns)
     return ago > UINT32_MAX / 2 ? 0 : ago;
 }
 
-double waiting_longest(const struct myr_nic_view *nic, uint64_t now_ns)
+double waiting_longest(const struct myr_soft_view *nic, uint64_t now_ns)
 {
     uint64_t longest = 0;
     for (uint32_t g = 0; g < nic->groups; ++g) {
@@ -152,7 +152,7 @@ static int compare(const void *a, const void *b)
 }
 
 /* Did the same group wait then for the same processes of this node? */
-static bool waited_here(const struct myr_nic_view *earlier, const struct myr_group_view *group)
+static bool waited_here(const struct myr_soft_view *earlier, const struct myr_group_view *group)
 {
     for (uint32_t g = 0; NULL != earlier && g < earlier->groups; ++g) {
         const struct myr_group_view *then = &earlier->group[g];
@@ -163,7 +163,7 @@ static bool waited_here(const struct myr_nic_view *earlier, const struct myr_gro
     return false;
 }
 
-void waiting_print(const struct myr_nic_view *nic, const struct myr_nic_view *earlier,
+void waiting_print(const struct myr_soft_view *nic, const struct myr_soft_view *earlier,
                    const struct segment *processes, bool all, uint64_t now_ns)
 {
     const struct myr_group_view **waiting = tool_alloc(nic->groups, sizeof(const void *));
@@ -184,7 +184,7 @@ void waiting_print(const struct myr_nic_view *nic, const struct myr_nic_view *ea
     free(waiting);
 }
 
-bool waiting_here(const struct myr_nic_view *nic)
+bool waiting_here(const struct myr_soft_view *nic)
 {
     uint32_t g = 0;
     while (g < nic->groups && 0 == nic->group[g].absent) {

@@ -21,14 +21,14 @@
  *
  * `processes` are those that have the segment (NULL: not known); `now_ns` is CLOCK_MONOTONIC's.
  */
-void waiting_print(const struct myr_nic_view *nic, const struct myr_nic_view *earlier,
+void waiting_print(const struct myr_soft_view *nic, const struct myr_soft_view *earlier,
                    const struct segment *processes, bool all, uint64_t now_ns);
 
 /* Does a group wait for processes of this node? */
-bool waiting_here(const struct myr_nic_view *nic);
+bool waiting_here(const struct myr_soft_view *nic);
 
 /* For how many seconds the NIC's groups have waited for other nodes at the most; 0: none does. */
-double waiting_longest(const struct myr_nic_view *nic, uint64_t now_ns);
+double waiting_longest(const struct myr_soft_view *nic, uint64_t now_ns);
 
 /* What the group waits for, with everybody who is known; null: it does not wait. */
 json_t *waiting_json(const struct myr_group_view *group, uint64_t now_ns);

@@ -75,9 +75,10 @@ void library_open(struct library *library, const struct settings *settings)
     MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node);
     join_segment(library, node);
     if (!settings->job.one_node) {
-        const struct myr_nic_options options = {.network = getenv("OMPI_MCA_coll_nicbarr_network")};
+        const struct myr_soft_options options = {.network =
+                                                     getenv("OMPI_MCA_coll_nicbarr_network")};
         struct myr_error error = {0};
-        require(myr_nic_open(library->segment, &options, &library->nic, &error), &error);
+        require(myr_soft_open(library->segment, &options, &library->nic, &error), &error);
     }
     MPI_Barrier(node); /* all have joined before anybody may leave */
     MPI_Comm_free(&node);
@@ -87,7 +88,7 @@ void library_open(struct library *library, const struct settings *settings)
 void library_close(struct library *library)
 {
     if (library->nic) {
-        myr_nic_close(library->nic);
+        myr_soft_close(library->nic);
     }
     myr_segment_leave(library->segment);
 }
@@ -141,8 +142,8 @@ static void join_across(struct library_group *group, const struct myr_nic_member
                         const struct nicbarr_among *among)
 {
     struct myr_error error = {0};
-    require(myr_nic_group_join(&group->nics, group->library->nic, &group->library->waiter, members,
-                               nicbarr_schedule_of, among, &error),
+    require(myr_soft_group_join(&group->nics, group->library->nic, &group->library->waiter, members,
+                                nicbarr_schedule_of, among, &error),
             &error);
     if (!myr_nic_group_wait(&group->nics, myr_nic_group_arrive(&group->nics), TRY_US)) {
         give_up("no packets come through between the nodes (a firewall?)");
@@ -184,7 +185,7 @@ static void find_members(const struct library *library, MPI_Comm team,
     struct myr_nic_name *names = (struct myr_nic_name *)(by_node + nodes);
     if (leaders != MPI_COMM_NULL) {
         if (library->nic) {
-            myr_nic_get_name(library->nic, &names[place[2]]);
+            myr_soft_get_name(library->nic, &names[place[2]]);
         }
         MPI_Allgather(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, names, sizeof(*names), MPI_BYTE, leaders);
         MPI_Comm_free(&leaders);
@@ -247,7 +248,7 @@ void library_meet(struct library *library, MPI_Comm comm)
     }
     MPI_Ibarrier(comm, &request);
     while (!met) {
-        (void)myr_nic_poll(library->nic);
+        (void)myr_soft_poll(library->nic);
         MPI_Test(&request, &met, MPI_STATUS_IGNORE);
     }
 }

@@ -14,7 +14,7 @@
 
 #include "coll_nicbarr/schedule.h"
 #include "libmyr/groups/nic_group.h"
-#include "libmyr/node/group.h"
+#include "libmyr/node/node_group.h"
 #include "libmyr/node/segment.h"
 #include "libmyr/node/waiter.h"
 #include "settings.h"
@@ -22,7 +22,7 @@
 /* This process's side of the library; nic is NULL on one node. */
 struct library {
     struct myr_segment *segment;
-    struct myr_nic *nic;
+    struct myr_soft_nic *nic;
     struct myr_waiter waiter;
 };
 

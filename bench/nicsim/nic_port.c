@@ -32,7 +32,7 @@ size_t nicsim_nic_port_bytes(uint32_t sends, uint32_t receives, size_t buffers)
     return bytes + buffers + (size_t)2 * MYR_LINE;
 }
 
-enum myr_status myr_port_open(struct myr_nic *nic, const struct myr_port_options *options,
+enum myr_status myr_port_open(struct myr_soft_nic *nic, const struct myr_port_options *options,
                               struct myr_port **opened, struct myr_error *error)
 {
     struct sim_node *node = nic->node;
@@ -114,7 +114,7 @@ enum myr_status myr_port_send(struct myr_port *port, const struct myr_remote *to
     slot->connection = to->connection;
     slot->to_key = to->key;
     slot->to_port = to->number;
-    myr_publish(&slot->turn, number + 1);
+    myr_store_release(&slot->turn, number + 1);
     mcp_messages_sdma(node->mcp, &node->board, 0);
     return MYR_OK;
 }
@@ -126,8 +126,8 @@ enum myr_status myr_port_provide(struct myr_port *port, void *buffer, size_t byt
     struct mcp_receive_token *slot = mcp_receive_slot(&port->shape, port->rings, number);
     slot->memory = mcp_offset_of(&node->board, buffer);
     slot->bytes = (uint32_t)bytes;
-    myr_publish(&slot->turn, number + 1);
-    if (0 != myr_notice(&port->rings->hungry)) {
+    myr_store_release(&slot->turn, number + 1);
+    if (0 != myr_load_seq_cst(&port->rings->hungry)) {
         mcp_messages_provided(node->mcp, &node->board, 0);
     }
     return MYR_OK;
@@ -136,7 +136,7 @@ enum myr_status myr_port_provide(struct myr_port *port, void *buffer, size_t byt
 static const struct mcp_event *next_event(struct myr_port *port)
 {
     const struct mcp_event *event = mcp_event_slot(&port->shape, port->rings, port->events);
-    if (port->events + 1 != myr_glance(&event->turn)) {
+    if (port->events + 1 != myr_load_relaxed(&event->turn)) {
         return NULL;
     }
     ++port->events;
@@ -177,7 +177,7 @@ struct myr_intake myr_port_intake(const struct myr_port *port)
 }
 
 /* Nobody reads its memory. */
-struct myr_segment *myr_nic_segment(const struct myr_nic *nic)
+struct myr_segment *myr_soft_segment(const struct myr_soft_nic *nic)
 {
     (void)nic;
     return NULL;
@@ -212,14 +212,14 @@ void myr_pace_expect(struct myr_pace *pace)
     (void)pace;
 }
 
-uint32_t myr_pace_poll(struct myr_pace *pace, struct myr_nic *nic)
+uint32_t myr_pace_poll(struct myr_pace *pace, struct myr_soft_nic *nic)
 {
     (void)pace;
     (void)nic;
     return 0;
 }
 
-bool myr_pace_broken(const struct myr_pace *pace, struct myr_nic *nic)
+bool myr_pace_broken(const struct myr_pace *pace, struct myr_soft_nic *nic)
 {
     (void)pace;
     (void)nic;

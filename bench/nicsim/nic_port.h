@@ -14,7 +14,7 @@
 #include "libmyr/messages/port.h"
 
 /* A NIC as its endpoint knows it. */
-struct myr_nic {
+struct myr_soft_nic {
     struct sim_node *node;
 };
 

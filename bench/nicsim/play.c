@@ -76,7 +76,7 @@ static void play_on(struct sim_node *node, struct process *process)
             return;
         }
     }
-    if (process->epoch == myr_glance(&process->group->done)) {
+    if (process->epoch == myr_load_relaxed(&process->group->done)) {
         completed(node, process);
     }
 }

@@ -62,7 +62,7 @@ static void hand_over(struct sim_node *node, struct process *process)
 {
     const struct party *party = process->party;
     const struct nicsim_bcast_game *game = party->game;
-    const uint32_t done = myr_glance(&process->group->done);
+    const uint32_t done = myr_load_relaxed(&process->group->done);
     process->held =
         !myr_epoch_reached(mcp_bcast_credit(process->group->window, done), process->number);
     if (!process->held) {

@@ -33,7 +33,7 @@ struct party;
 
 struct process {
     struct party *party;
-    struct myr_nic nic;
+    struct myr_soft_nic nic;
     struct myr_tagged *endpoint;
     struct myr_tagged_peer **peers; /* by node */
     uint8_t *data;

@@ -30,7 +30,7 @@ static void provide(struct nicsim_port *port, mcp_offset memory)
     struct mcp_receive_token *slot = mcp_receive_slot(&port->shape, port->rings, number);
     slot->memory = memory;
     slot->bytes = port->bytes_most;
-    myr_publish(&slot->turn, number + 1);
+    myr_store_release(&slot->turn, number + 1);
 }
 
 bool nicsim_port_open(struct nicsim_port *port, struct sim_node *node, uint32_t sends,
@@ -105,7 +105,7 @@ bool nicsim_port_take(struct nicsim_port *port, struct sim_node *node, uint32_t 
     }
     sim_host_spend(node, port->costs.receive);
     provide(port, event->what);
-    if (0 != myr_notice(&port->rings->hungry)) {
+    if (0 != myr_load_seq_cst(&port->rings->hungry)) {
         sim_host_provides(node);
     }
     *from = (uint32_t)(event->from_nic - 1);

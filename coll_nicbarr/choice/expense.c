@@ -4,8 +4,8 @@
 
 #include <stdatomic.h>
 
-#include "coll_nicbarr/choice/anew.h"
-#include "coll_nicbarr/choice/together.h"
+#include "coll_nicbarr/choice/remeasure.h"
+#include "coll_nicbarr/choice/measuring.h"
 
 static double opened_us;
 static _Atomic unsigned long long spent_ns;
@@ -29,7 +29,7 @@ bool nicbarr_affordable(const mca_coll_nicbarr_module_t *module, ompi_communicat
     }
     double lacking_us = nicbarr_lacking_us(
         us, (double)atomic_load(&spent_ns) * 1e-3, nicbarr_now_us() - opened_us,
-        anew ? NICBARR_ANEW_PERCENT : mca_coll_nicbarr_component.parameters.tune_share);
+        anew ? NICBARR_REMEASURE_PERCENT : mca_coll_nicbarr_component.parameters.tune_share);
     return OMPI_SUCCESS == nicbarr_maximum(module, comm, &lacking_us, 1) && lacking_us <= 0;
 }
 

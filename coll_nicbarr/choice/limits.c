@@ -4,7 +4,7 @@
 
 #include <sched.h>
 
-#include "coll_nicbarr/choice/together.h"
+#include "coll_nicbarr/choice/measuring.h"
 #include "coll_nicbarr/layout.h"
 
 /* A limit is measured some times, and the fastest counts: nothing makes a machine faster than it
@@ -18,7 +18,7 @@ static double ping_pong(struct myr_group *group, const struct myr_plan *plan, ui
     for (uint32_t epoch = first_epoch; epoch != first_epoch + PROBES; ++epoch) {
         for (uint32_t leg = 0; leg < 2; ++leg) { /* rank 0's word first, then rank 1's */
             if (leg == group->rank) {
-                myr_publish(plan->words[0], epoch);
+                myr_store_release(plan->words[0], epoch);
             } else {
                 myr_wait(&group->watch, plan->words[1], epoch);
             }

@@ -2,7 +2,7 @@
 /* When a contest is continued; see portions.h. */
 #include "coll_nicbarr/choice/portions.h"
 
-#include "coll_nicbarr/choice/anew.h"
+#include "coll_nicbarr/choice/remeasure.h"
 
 enum { LEAST_PAUSE = 10 };
 
@@ -54,7 +54,7 @@ void nicbarr_portions_pause(struct nicbarr_portions *portions)
 
 void nicbarr_portions_put_off(struct nicbarr_portions *portions)
 {
-    portions->until = nicbarr_anew_put_off(&portions->pause);
+    portions->until = nicbarr_remeasure_put_off(&portions->pause);
 }
 
 bool nicbarr_portions_due(struct nicbarr_portions *portions)

@@ -11,7 +11,7 @@
  */
 #include "coll_nicbarr/coll_nicbarr.h"
 
-#include "coll_nicbarr/choice/together.h"
+#include "coll_nicbarr/choice/measuring.h"
 #include "coll_nicbarr/choice/tuning.h"
 #include "coll_nicbarr/groups.h"
 

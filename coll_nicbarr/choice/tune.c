@@ -8,7 +8,7 @@
  * MPI's own barrier: plans may use the same memory one after the other, but not at once (see
  * plan.h).
  *
- * On one node a candidate is a plan. On several it is a group of NICs (entrants.h).
+ * On one node a candidate is a plan. On several it is a group of NICs (candidate_groups.h).
  *
  * A choice may be provisional (contest.h): it is used, and the contest goes on with a small portion
  * after some barriers, then after half as many again, and so on, until it is sure or all portions
@@ -28,10 +28,10 @@
 #include "coll_nicbarr/choice/known.h"
 #include "coll_nicbarr/choice/limits.h"
 #include "coll_nicbarr/choice/portions.h"
-#include "coll_nicbarr/choice/together.h"
+#include "coll_nicbarr/choice/measuring.h"
 #include "coll_nicbarr/choice/tuning.h"
-#include "coll_nicbarr/doubt.h"
-#include "coll_nicbarr/entrants.h"
+#include "coll_nicbarr/suspect_nics.h"
+#include "coll_nicbarr/candidate_groups.h"
 #include "coll_nicbarr/files/cache.h"
 #include "coll_nicbarr/files/report.h"
 #include "coll_nicbarr/groups.h"
@@ -48,7 +48,7 @@ struct nicbarr_tuner {
     ompi_communicator_t *comm;
     bool root; /* this is rank 0 */
     struct nicbarr_tuning tuning;
-    struct nicbarr_entrants entrants;          /* the candidates; on several nodes with groups */
+    struct nicbarr_candidate_groups entrants;  /* the candidates; on several nodes with groups */
     struct myr_plan plans[NICBARR_CANDIDATES]; /* on one node */
     struct nicbarr_contest contest;
     struct nicbarr_portions portions;
@@ -82,7 +82,7 @@ static int enter_barrier(void *context, int candidate, int number)
 /* Have a plan for each candidate. */
 static int make_plans(struct nicbarr_tuner *tuner)
 {
-    const struct nicbarr_entrants *entrants = &tuner->entrants;
+    const struct nicbarr_candidate_groups *entrants = &tuner->entrants;
     bool made = true;
     for (int c = 1; made && c < entrants->count; ++c) { /* the first is Open MPI's own */
         made = nicbarr_layout_plan(tuner->module, entrants->choice[c], &tuner->plans[c]);
@@ -93,7 +93,7 @@ static int make_plans(struct nicbarr_tuner *tuner)
 /* Or a group of NICs for each, as far as that can be. */
 static int make_groups(struct nicbarr_tuner *tuner)
 {
-    return nicbarr_entrants_join(tuner->module, tuner->comm, 0, false, &tuner->entrants);
+    return nicbarr_candidate_groups_join(tuner->module, tuner->comm, 0, false, &tuner->entrants);
 }
 
 /* What to say where nobody can play: the error of the first NIC that could have. */
@@ -184,7 +184,7 @@ static int compete(struct nicbarr_tuner *tuner, double start_us)
 static int begin(struct nicbarr_tuner *tuner)
 {
     mca_coll_nicbarr_module_t *module = tuner->module;
-    struct nicbarr_entrants *entrants = &tuner->entrants;
+    struct nicbarr_candidate_groups *entrants = &tuner->entrants;
     const double start_us = nicbarr_now_us();
 
     entrants->count = nicbarr_candidates(&module->shape, entrants->choice);
@@ -232,7 +232,7 @@ static void free_tuner(struct nicbarr_tuner *tuner)
     for (int c = 0; c < NICBARR_CANDIDATES; ++c) {
         myr_plan_destroy(&tuner->plans[c]);
     }
-    nicbarr_entrants_leave(&tuner->entrants);
+    nicbarr_candidate_groups_leave(&tuner->entrants);
     free(tuner);
 }
 
@@ -345,7 +345,8 @@ static int ask_root(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm
     if (0 == ompi_comm_rank(comm)) {
         struct nicbarr_shape shape = module->shape;
         word->known = look_up(&shape);
-        word->doubted = 0 == word->known && module->across ? nicbarr_doubted(shape.players) : 0;
+        word->doubted =
+            0 == word->known && module->across ? nicbarr_suspect_nics(shape.players) : 0;
         if (0 != word->doubted && nicbarr_shape_without(&shape, (uint32_t)word->doubted)) {
             word->known = look_up(&shape);
         }

@@ -24,9 +24,9 @@
 #include "coll_nicbarr/choice/candidates.h"
 #include "coll_nicbarr/choice/duel.h"
 #include "coll_nicbarr/choice/known.h"
-#include "coll_nicbarr/choice/together.h"
+#include "coll_nicbarr/choice/measuring.h"
 #include "coll_nicbarr/choice/tune.h"
-#include "coll_nicbarr/entrants.h"
+#include "coll_nicbarr/candidate_groups.h"
 #include "coll_nicbarr/files/report.h"
 #include "coll_nicbarr/groups.h"
 #include "coll_nicbarr/layout.h"
@@ -40,7 +40,7 @@ struct nicbarr_dueling {
     struct nicbarr_choice choice[NICBARR_DUELISTS]; /* the first is the chosen one */
     struct myr_plan plans[NICBARR_DUELISTS];        /* on one node, of all but the one in use */
     int in_use;
-    struct nicbarr_entrants entrants; /* on several; see first_entrant() */
+    struct nicbarr_candidate_groups entrants; /* on several; see first_entrant() */
 };
 
 static _Atomic unsigned long long duels, switches;
@@ -108,11 +108,11 @@ static int first_entrant(const struct nicbarr_dueling *dueling)
 static int make_groups(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                        struct nicbarr_dueling *dueling, int *count)
 {
-    struct nicbarr_entrants *entrants = &dueling->entrants;
+    struct nicbarr_candidate_groups *entrants = &dueling->entrants;
     struct nicbarr_choice *choice = &dueling->choice[first_entrant(dueling)];
     entrants->count = *count - first_entrant(dueling);
     memcpy(entrants->choice, choice, (size_t)entrants->count * sizeof(*choice));
-    const int rc = nicbarr_entrants_join(module, comm, 0, false, entrants);
+    const int rc = nicbarr_candidate_groups_join(module, comm, 0, false, entrants);
     *count = entrants->count + first_entrant(dueling);
     memcpy(choice, entrants->choice, (size_t)entrants->count * sizeof(*choice));
     return rc;
@@ -124,7 +124,7 @@ static void free_dueling(struct nicbarr_dueling *dueling)
         for (int d = 0; d < NICBARR_DUELISTS; ++d) {
             myr_plan_destroy(&dueling->plans[d]);
         }
-        nicbarr_entrants_leave(&dueling->entrants);
+        nicbarr_candidate_groups_leave(&dueling->entrants);
         free(dueling);
     }
 }

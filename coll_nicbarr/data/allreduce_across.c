@@ -88,7 +88,7 @@ int nicbarr_carry_reduction(mca_coll_nicbarr_module_t *module, ompi_communicator
                             nicbarr_count_t count, ompi_datatype_t *type, ompi_op_t *op)
 {
     struct nicbarr_carried carried;
-    while (0 != myr_observe(&carrier->outstanding)) {
+    while (0 != myr_load_acquire(&carrier->outstanding)) {
         opal_progress(); /* they come first, and the others have begun them */
     }
     if (!nicbarr_is_dense(type)) {

@@ -120,7 +120,7 @@ int nicbarr_carry_bcast(mca_coll_nicbarr_module_t *module, ompi_communicator_t *
                         struct nicbarr_carrier *carrier, void *data, size_t *bytes, int root)
 {
     struct nicbarr_handed handed;
-    while (0 != myr_observe(&carrier->outstanding)) {
+    while (0 != myr_load_acquire(&carrier->outstanding)) {
         opal_progress(); /* they come first, and the others have begun them */
     }
     nicbarr_handed_begin(module, comm, carrier, &handed, data, *bytes, root);

@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-#include "coll_nicbarr/choice/together.h"
+#include "coll_nicbarr/choice/measuring.h"
 
 struct nicbarr_carrier *nicbarr_data_carrier(const mca_coll_nicbarr_module_t *module,
                                              enum nicbarr_collective collective,

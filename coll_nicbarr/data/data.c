@@ -7,7 +7,7 @@
 #include "coll_nicbarr/data/trial.h"
 #include "coll_nicbarr/files/cache.h"
 #include "coll_nicbarr/files/report.h"
-#include "coll_nicbarr/lower.h"
+#include "coll_nicbarr/fallback.h"
 #include "coll_nicbarr/requests.h"
 #include "coll_nicbarr/split.h"
 

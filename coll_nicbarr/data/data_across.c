@@ -19,13 +19,13 @@
 #include "coll_nicbarr/across.h"
 #include "coll_nicbarr/choice/duel.h"
 #include "coll_nicbarr/choice/known.h"
-#include "coll_nicbarr/choice/together.h"
+#include "coll_nicbarr/choice/measuring.h"
 #include "coll_nicbarr/data/carriers.h"
 #include "coll_nicbarr/data/data_watch.h"
 #include "coll_nicbarr/data/rooted.h"
-#include "coll_nicbarr/data/styles.h"
+#include "coll_nicbarr/data/traits.h"
 #include "coll_nicbarr/data/trial.h"
-#include "coll_nicbarr/entrants.h"
+#include "coll_nicbarr/candidate_groups.h"
 #include "coll_nicbarr/files/report.h"
 #include "coll_nicbarr/groups.h"
 
@@ -45,9 +45,9 @@ struct nicbarr_carrier *nicbarr_data_carrier_noted(mca_coll_nicbarr_module_t *mo
 
 struct tuner {
     struct nicbarr_trial trial;
-    const struct nicbarr_style *style;
+    const struct nicbarr_traits *style;
     struct nicbarr_vectors vectors;
-    struct nicbarr_entrants entrants;
+    struct nicbarr_candidate_groups entrants;
     struct nicbarr_carrier carriers[NICBARR_CANDIDATES];
     int lent; /* candidate whose carrier is the module's; 0: none */
 };
@@ -64,7 +64,7 @@ static int call(void *trial, int candidate, int number)
 /* Put the candidates' groups to use. Those that somebody cannot use are left out by all. */
 static int open_carriers(struct tuner *t)
 {
-    struct nicbarr_entrants *entrants = &t->entrants;
+    struct nicbarr_candidate_groups *entrants = &t->entrants;
     double failed[NICBARR_CANDIDATES] = {0};
     int kept = 1, rc;
     for (int c = 1; c < entrants->count; ++c) {
@@ -94,7 +94,7 @@ static int open_carriers(struct tuner *t)
 }
 
 /* Does the algorithm do for this collective? */
-static bool does(const struct nicbarr_style *style, enum nicbarr_algorithm algorithm)
+static bool does(const struct nicbarr_traits *style, enum nicbarr_algorithm algorithm)
 {
     return style->broadcasts ? NICBARR_DISSEMINATION == algorithm
                              : nicbarr_algorithm_messages(algorithm) &&
@@ -106,7 +106,7 @@ static void list_candidates(struct tuner *t)
 {
     const struct nicbarr_shape *shape = &t->trial.module->shape;
     struct nicbarr_choice choice = mca_coll_nicbarr_component.forced;
-    struct nicbarr_entrants *entrants = &t->entrants;
+    struct nicbarr_candidate_groups *entrants = &t->entrants;
     entrants->count = nicbarr_data_candidates(
         shape, t->style->broadcasts,
         t->style->combines ? t->style->unit(&t->vectors, (uint32_t)t->vectors.bytes) : 0,
@@ -154,7 +154,7 @@ static void take_back(struct nicbarr_trial *trial)
     if (0 == t->lent) {
         return;
     }
-    while (0 != myr_observe(&lent->outstanding)) {
+    while (0 != myr_load_acquire(&lent->outstanding)) {
         opal_progress();
     }
     t->carriers[t->lent] = *lent;
@@ -191,7 +191,7 @@ static void free_tuner(struct nicbarr_trial *trial)
     for (int c = 1; c < NICBARR_CANDIDATES; ++c) {
         nicbarr_carrier_close(&t->carriers[c]);
     }
-    nicbarr_entrants_leave(&t->entrants);
+    nicbarr_candidate_groups_leave(&t->entrants);
     free(t);
 }
 
@@ -202,9 +202,9 @@ static const struct nicbarr_trial_kind across_nodes = {call, take_back, install,
 /* Have carriers for all candidates but the first, as far as that can be. */
 static int join(struct tuner *t)
 {
-    const int rc = nicbarr_entrants_join(t->trial.module, t->trial.comm,
-                                         t->style->unit(&t->vectors, (uint32_t)t->vectors.bytes),
-                                         t->style->broadcasts, &t->entrants);
+    const int rc = nicbarr_candidate_groups_join(
+        t->trial.module, t->trial.comm, t->style->unit(&t->vectors, (uint32_t)t->vectors.bytes),
+        t->style->broadcasts, &t->entrants);
     return OMPI_SUCCESS == rc ? open_carriers(t) : rc;
 }
 
@@ -213,7 +213,7 @@ static int join(struct tuner *t)
 static int enter(struct tuner *t, uint64_t *known, bool *put_off)
 {
     const struct nicbarr_trial *trial = &t->trial;
-    struct nicbarr_entrants *entrants = &t->entrants;
+    struct nicbarr_candidate_groups *entrants = &t->entrants;
     struct nicbarr_choice choice;
     int rc = OMPI_SUCCESS;
     list_candidates(t);
@@ -243,7 +243,7 @@ static int enter(struct tuner *t, uint64_t *known, bool *put_off)
 
 /* Reduce `entrants`, which are all candidates, to the challengers of the one in use. */
 static void choose_challengers(const struct nicbarr_carrier *standing, uint32_t anew,
-                               struct nicbarr_entrants *entrants)
+                               struct nicbarr_candidate_groups *entrants)
 {
     struct nicbarr_choice all[NICBARR_CANDIDATES];
     int challengers[NICBARR_DUELISTS - 1], chosen = NULL == standing ? 0 : entrants->count - 1;
@@ -266,7 +266,7 @@ static void choose_challengers(const struct nicbarr_carrier *standing, uint32_t 
  * others are no better. */
 static void enter_standing(struct tuner *t, const struct nicbarr_carrier *standing)
 {
-    struct nicbarr_entrants *entrants = &t->entrants;
+    struct nicbarr_candidate_groups *entrants = &t->entrants;
     for (int c = entrants->count++; c > 1; --c) {
         t->carriers[c] = t->carriers[c - 1];
         entrants->choice[c] = entrants->choice[c - 1];
@@ -369,7 +369,7 @@ static struct tuner *make_tuner(mca_coll_nicbarr_module_t *module, ompi_communic
         .choices = t->entrants.choice,
         .forced = forced,
         .watched = !forced && NICBARR_ALGORITHMS == mca_coll_nicbarr_component.forced.algorithm};
-    t->style = nicbarr_style(collective);
+    t->style = nicbarr_traits(collective);
     t->vectors = (struct nicbarr_vectors){.trial = &t->trial,
                                           .bytes = bytes,
                                           .count = (int)(bytes / sizeof(double)),

@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "coll_nicbarr/choice/known.h"
-#include "coll_nicbarr/choice/together.h"
+#include "coll_nicbarr/choice/measuring.h"
 #include "coll_nicbarr/data/data_watch.h"
 #include "coll_nicbarr/data/trial.h"
 #include "coll_nicbarr/files/report.h"

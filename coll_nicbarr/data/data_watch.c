@@ -4,16 +4,16 @@
 
 #include <stdatomic.h>
 
-#include "coll_nicbarr/choice/anew.h"
+#include "coll_nicbarr/choice/remeasure.h"
 #include "coll_nicbarr/choice/expense.h"
 #include "coll_nicbarr/choice/known.h"
 #include "coll_nicbarr/data/classes.h"
 
 static _Atomic unsigned long long anew, switches;
 
-struct nicbarr_anew_counters nicbarr_data_watch_count(void)
+struct nicbarr_remeasure_counters nicbarr_data_watch_count(void)
 {
-    return (struct nicbarr_anew_counters){anew, switches};
+    return (struct nicbarr_remeasure_counters){anew, switches};
 }
 
 void nicbarr_data_watch(mca_coll_nicbarr_module_t *module, enum nicbarr_collective collective,
@@ -26,7 +26,7 @@ void nicbarr_data_watch(mca_coll_nicbarr_module_t *module, enum nicbarr_collecti
         return;
     }
     if (0 == class->pause) {
-        class->pause = nicbarr_anew_pause(0, proven);
+        class->pause = nicbarr_remeasure_pause(0, proven);
     }
     class->until = class->pause;
     class->now = way;
@@ -39,7 +39,7 @@ void nicbarr_data_watch_note(mca_coll_nicbarr_module_t *module, enum nicbarr_col
     struct nicbarr_class *class = &module->ways[collective][size_class];
     ++class->anew;
     class->switches += switched;
-    class->pause = nicbarr_anew_pause(class->pause, proven);
+    class->pause = nicbarr_remeasure_pause(class->pause, proven);
     atomic_fetch_add_explicit(&anew, 1, memory_order_relaxed);
     atomic_fetch_add_explicit(&switches, switched, memory_order_relaxed);
 }
@@ -53,7 +53,7 @@ bool nicbarr_data_watch_due(mca_coll_nicbarr_module_t *module, ompi_communicator
         nicbarr_affordable(module, comm, nicbarr_data_budget_us(module, collective), true);
     module->tuning = false;
     if (!due) {
-        class->until = nicbarr_anew_put_off(&class->pause);
+        class->until = nicbarr_remeasure_put_off(&class->pause);
     }
     return due;
 }

@@ -38,9 +38,9 @@ bool nicbarr_data_watch_due(mca_coll_nicbarr_module_t *module, ompi_communicator
 
 /* How often classes of this process's communicators were measured anew so far, and switched; any
  * thread. */
-struct nicbarr_anew_counters {
+struct nicbarr_remeasure_counters {
     unsigned long long anew, switches;
 };
-struct nicbarr_anew_counters nicbarr_data_watch_count(void);
+struct nicbarr_remeasure_counters nicbarr_data_watch_count(void);
 
 #endif

@@ -6,7 +6,7 @@
 
 #include "coll_nicbarr/data/classes.h"
 #include "coll_nicbarr/declining.h"
-#include "coll_nicbarr/lower.h"
+#include "coll_nicbarr/fallback.h"
 #include "coll_nicbarr/members.h"
 
 /* In the keys of records: of an exchange, and the next one of a ring. What is persistent is

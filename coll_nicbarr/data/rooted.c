@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "coll_nicbarr/choice/candidates.h"
-#include "coll_nicbarr/choice/together.h"
+#include "coll_nicbarr/choice/measuring.h"
 #include "coll_nicbarr/data/data.h"
 #include "coll_nicbarr/groups.h"
 #include "libmyr/groups/nic_bcast.h"

@@ -123,7 +123,7 @@ static inline __attribute__((always_inline)) bool
 nicbarr_stream_receive_round(struct myr_ring *ring, struct nicbarr_rest *rest, int *rc)
 {
     const struct myr_slot *slot = myr_ring_await(ring);
-    const uint32_t note = myr_glance(&slot->note);
+    const uint32_t note = myr_load_relaxed(&slot->note);
     if (__builtin_expect((note & NICBARR_STREAM_BYTES) > rest->bytes, 0)) {
         *rc = MPI_ERR_TRUNCATE;
         rest->bytes = 0; /* nothing of what follows is received */
@@ -161,9 +161,9 @@ nicbarr_stream_receive_part_round(struct myr_ring *ring, struct nicbarr_rest *re
                                   struct nicbarr_part *part, int *rc)
 {
     const struct myr_slot *slot = myr_ring_await(ring);
-    const uint32_t note = myr_glance(&slot->note);
+    const uint32_t note = myr_load_relaxed(&slot->note);
     if (!part->known) {
-        const size_t each = myr_glance(&slot->part);
+        const size_t each = myr_load_relaxed(&slot->part);
         const bool longer = each > rest->bytes;
         *rc = longer ? MPI_ERR_TRUNCATE : *rc;
         *part = (struct nicbarr_part){each * ring->rank, longer ? 0 : each, true};

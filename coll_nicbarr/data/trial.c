@@ -2,10 +2,10 @@
 /* Trials of classes of size; see trial.h. */
 #include "coll_nicbarr/data/trial.h"
 
-#include "coll_nicbarr/choice/anew.h"
+#include "coll_nicbarr/choice/remeasure.h"
 #include "coll_nicbarr/choice/expense.h"
 #include "coll_nicbarr/choice/known.h"
-#include "coll_nicbarr/choice/together.h"
+#include "coll_nicbarr/choice/measuring.h"
 #include "coll_nicbarr/data/classes.h"
 #include "coll_nicbarr/data/data_watch.h"
 #include "coll_nicbarr/files/cache.h"
@@ -202,7 +202,7 @@ int nicbarr_trial_begin(struct nicbarr_trial *trial, int candidates, double sinc
     nicbarr_contest_begin(&trial->contest, candidates);
     trial->contest.in_a_row = loosely_synchronous(trial->collective) ? IN_A_ROW : 0;
     nicbarr_portions_begin(&trial->portions, budget_us,
-                           trial->anew ? 2 * (int)nicbarr_anew_pause(0, false) : tune_after,
+                           trial->anew ? 2 * (int)nicbarr_remeasure_pause(0, false) : tune_after,
                            is_limited(trial));
     trial->next = module->trials;
     module->trials = trial;
@@ -218,7 +218,7 @@ void nicbarr_trial_put_off(mca_coll_nicbarr_module_t *module, enum nicbarr_colle
     enum { LEAST = 10 };
     struct nicbarr_class *class = &module->ways[collective][size_class];
     class->wanted = class->calls < LEAST ? LEAST : class->calls;
-    (void)nicbarr_anew_put_off(&class->wanted);
+    (void)nicbarr_remeasure_put_off(&class->wanted);
     class->calls = 0;
 }
 

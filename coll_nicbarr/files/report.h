@@ -2,8 +2,8 @@
 /*
  * The report: how each communicator does its collectives, and what was measured; see report.c.
  *
- * Called where that becomes known (lower.c, setup.c, across.c, tune.c; data.c, data_tune.c), and at
- * the end. Any thread.
+ * Called where that becomes known (fallback.c, setup.c, across.c, tune.c; data.c, data_tune.c), and
+ * at the end. Any thread.
  */
 #ifndef NICBARR_REPORT_H
 #define NICBARR_REPORT_H

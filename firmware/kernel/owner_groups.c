@@ -167,7 +167,7 @@ static bool take_away(const struct mcp_kernel *kernel, struct mcp_kernel_group *
  * the last epoch must not hear that this is done. */
 static struct mcp_kernel_late remember(const struct mcp_group *group, bool fails)
 {
-    const uint32_t done = myr_glance(&group->done), failed = myr_glance(&group->failed);
+    const uint32_t done = myr_load_relaxed(&group->done), failed = myr_load_relaxed(&group->failed);
     const bool data = 0 != group->unit[done % 2];
     const bool lost = fails || data || (0 != group->window && mcp_group_waits_now(group));
     return (struct mcp_kernel_late){
@@ -214,14 +214,14 @@ int mcp_kernel_group_waits(struct mcp_kernel *kernel, uint64_t key, uint32_t *do
     if (!mcp_kernel_look_up(kernel, key, &group)) {
         return -1;
     }
-    *done = myr_glance(&group.group.done);
+    *done = myr_load_relaxed(&group.group.done);
     return mcp_group_waits_now(&group.group);
 }
 
 uint32_t mcp_kernel_group_failed(struct mcp_kernel *kernel, uint64_t key)
 {
     struct mcp_kernel_group group;
-    return mcp_kernel_look_up(kernel, key, &group) ? myr_glance(&group.group.failed) : 0;
+    return mcp_kernel_look_up(kernel, key, &group) ? myr_load_relaxed(&group.group.failed) : 0;
 }
 
 uint32_t mcp_kernel_group_missing(struct mcp_kernel *kernel, uint64_t key,
@@ -233,7 +233,7 @@ uint32_t mcp_kernel_group_missing(struct mcp_kernel *kernel, uint64_t key,
         group.group.step >= group.group.nsteps) {
         return 0;
     }
-    const uint32_t epoch = myr_glance(&group.group.done) + 1, first = group.group.first_wait;
+    const uint32_t epoch = myr_load_relaxed(&group.group.done) + 1, first = group.group.first_wait;
     for (uint32_t slot = first; slot < first + group.steps[group.group.step].waits; ++slot) {
         if (!myr_epoch_reached(group.arrivals[slot], epoch)) {
             list[count++] = (struct mcp_missing){group.peers[group.group.nsends + slot].node,
@@ -269,9 +269,10 @@ void mcp_kernel_group_give_up(struct mcp_kernel *kernel, uint64_t key)
 bool mcp_kernel_group_farewell(struct mcp_kernel *kernel, uint64_t key, uint32_t *epoch)
 {
     struct mcp_kernel_group group;
-    if (!mcp_kernel_look_up(kernel, key, &group) || 0 != myr_glance(&group.group.failed) ||
-        (0 == group.group.window && (mcp_group_waits_now(&group.group) ||
-                                     0 == group.group.unit[myr_glance(&group.group.done) % 2]))) {
+    if (!mcp_kernel_look_up(kernel, key, &group) || 0 != myr_load_relaxed(&group.group.failed) ||
+        (0 == group.group.window &&
+         (mcp_group_waits_now(&group.group) ||
+          0 == group.group.unit[myr_load_relaxed(&group.group.done) % 2]))) {
         return false;
     }
     *epoch = group.group.started + 1;

@@ -172,7 +172,7 @@ bool mcp_kernel_recall(struct mcp_kernel *kernel, uint64_t key,
             MCP_KERNEL_NOWHERE == group.buffer ? -1 : mcp_pages_of(kernel->buffers, group.buffer),
         .number = group.number,
     };
-    recalled->failed = 0 != myr_glance(&group.group.failed);
+    recalled->failed = 0 != myr_load_relaxed(&group.group.failed);
     recalled->leaves = 0 != group.leaves;
     recalled->last = group.group.started;
     return true;

@@ -46,8 +46,8 @@ int mcp_clear(struct __sk_buff *order)
     if (!line) {
         return 1;
     }
-    myr_publish(&line->done, 0);
-    myr_publish(&line->failed, 0);
+    myr_store_release(&line->done, 0);
+    myr_store_release(&line->failed, 0);
     return 0;
 }
 
@@ -60,7 +60,7 @@ int mcp_give_up(struct __sk_buff *order)
     if (!line) {
         return 1;
     }
-    myr_publish(&line->failed, MCP_KERNEL_REMOVED);
+    myr_store_release(&line->failed, MCP_KERNEL_REMOVED);
     return 0;
 }
 
@@ -147,7 +147,7 @@ static __always_inline enum mcp_recorded fail(struct play *playing, uint32_t mis
     }
     const enum mcp_recorded recorded = mcp_group_fail(&group->group, missing);
     if (MCP_RECORDED == recorded && line) {
-        myr_publish(&line->failed, missing + 1);
+        myr_store_release(&line->failed, missing + 1);
     }
     let_go(group);
     if (MCP_RECORDED != recorded) {

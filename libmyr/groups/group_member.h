@@ -61,11 +61,11 @@ static inline bool myr_nic_group_joined(const struct myr_nic_group *group)
     return NULL != group->player;
 }
 
-/* Has everybody arrived in `epoch`? Somebody must run the NIC (myr_nic_poll()). A process that
+/* Has everybody arrived in `epoch`? Somebody must run the NIC (myr_soft_poll()). A process that
  * waits by testing also reminds now and then, so that the NIC soon asks for lost messages. */
 static inline bool myr_nic_group_test(const struct myr_nic_group *group, uint32_t epoch)
 {
-    return myr_epoch_reached(myr_observe(group->done), epoch);
+    return myr_epoch_reached(myr_load_acquire(group->done), epoch);
 }
 
 #endif

@@ -20,7 +20,7 @@ uint32_t myr_group_arrived(const struct myr_nic_group *group)
 {
     uint32_t epoch = group->epoch;
     for (uint32_t i = 0; group->locals > 1 && i < group->locals; ++i) {
-        const uint32_t other = myr_observe(&group->arrivals[i]);
+        const uint32_t other = myr_load_acquire(&group->arrivals[i]);
         epoch = myr_epoch_reached(other, epoch) ? epoch : other;
     }
     return epoch;

@@ -144,7 +144,7 @@ bool myr_nic_bcast_missing(const struct myr_nic_group *group, struct mcp_missing
     }
     *missing = (struct mcp_missing){
         .node = (bcast->node + bcast->nodes - bcast->spread.up[from_root]) % bcast->nodes,
-        .heard_ms = myr_observe(&slot->heard_ms),
+        .heard_ms = myr_load_acquire(&slot->heard_ms),
     };
     return true;
 }

@@ -66,7 +66,7 @@ static inline const myr_word *myr_nic_bcast_word(const struct myr_nic_group *gro
 
 static inline bool myr_nic_bcast_test(const struct myr_nic_group *group)
 {
-    return group->bcast->number == myr_observe(myr_nic_bcast_word(group));
+    return group->bcast->number == myr_load_acquire(myr_nic_bcast_word(group));
 }
 
 /* For a process that waits for it by testing: what myr_nic_group_remind() is for epochs. */

@@ -112,7 +112,7 @@ uint32_t myr_nic_data_arrive(struct myr_nic_group *group, uint32_t unit, myr_bui
             build(context, epoch, block);
         }
         data->shared->unit[epoch % 2] = unit;
-        myr_publish(&data->shared->built, epoch);
+        myr_store_release(&data->shared->built, epoch);
         group->player->start(group, epoch, block, unit);
     }
     return group->epoch = epoch;
@@ -120,7 +120,7 @@ uint32_t myr_nic_data_arrive(struct myr_nic_group *group, uint32_t unit, myr_bui
 
 uint32_t myr_nic_data_built(const struct myr_nic_data *data, uint32_t epoch, const uint8_t **block)
 {
-    if (!myr_epoch_reached(myr_observe(&data->shared->built), epoch)) {
+    if (!myr_epoch_reached(myr_load_acquire(&data->shared->built), epoch)) {
         return UINT32_MAX;
     }
     *block = own_block(data, epoch);

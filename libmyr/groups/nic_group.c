@@ -88,7 +88,7 @@ void myr_nic_group_leave(struct myr_nic_group *group)
 /* (An epoch comes after others, and may be over. A block's slot may have held any number.) */
 static bool has_come(const struct myr_nic_group *group, uint32_t value)
 {
-    const uint32_t seen = myr_observe(group->watched);
+    const uint32_t seen = myr_load_acquire(group->watched);
     return group->watched == group->done ? myr_epoch_reached(seen, value) : seen == value;
 }
 
@@ -151,7 +151,7 @@ static bool await_word(struct myr_nic_group *group, const myr_word *word, uint32
     struct myr_slices slices = myr_slices_begin(&waiter->patience);
     for (uint64_t now = os_now_us(); now < until_us && !myr_nic_group_over(group);
          now = os_now_us()) {
-        const uint32_t seen = myr_observe(word);
+        const uint32_t seen = myr_load_acquire(word);
         if (has_come(group, value)) {
             return true;
         }

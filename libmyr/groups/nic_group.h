@@ -26,15 +26,16 @@
  * other nodes may have opened the group or not. On failure MYR_ERR_*. When there is no memory, all
  * processes of a node fail alike.
  */
-enum myr_status myr_nic_group_join(struct myr_nic_group *group, struct myr_nic *nic,
-                                   struct myr_waiter *waiter, const struct myr_nic_members *members,
-                                   myr_schedule_fn schedule_of, const void *context,
-                                   struct myr_error *error);
+enum myr_status myr_soft_group_join(struct myr_nic_group *group, struct myr_soft_nic *nic,
+                                    struct myr_waiter *waiter,
+                                    const struct myr_nic_members *members,
+                                    myr_schedule_fn schedule_of, const void *context,
+                                    struct myr_error *error);
 void myr_nic_group_leave(struct myr_nic_group *group);
 
 /* A process has died without leaving its groups. They fail, and count it as having left. For
  * whoever oversees the NIC's processes. */
-void myr_nic_groups_bury(struct myr_nic *nic, uint32_t pid);
+void myr_soft_groups_bury(struct myr_soft_nic *nic, uint32_t pid);
 
 /* Arrive in the next epoch, which is returned. */
 uint32_t myr_nic_group_arrive(struct myr_nic_group *group);

@@ -157,9 +157,9 @@ static void start_again(const struct myr_nic_group *group, uint32_t done)
 
 static uint32_t look(struct myr_nic_group *group)
 {
-    const uint32_t seen = myr_observe(group->watched);
-    for (int i = 0; i < MYR_NIC_GLANCES && seen == myr_observe(group->watched); ++i) {
-        myr_relax();
+    const uint32_t seen = myr_load_acquire(group->watched);
+    for (int i = 0; i < MYR_NIC_GLANCES && seen == myr_load_acquire(group->watched); ++i) {
+        myr_cpu_relax();
     }
     return 0;
 }
@@ -167,7 +167,7 @@ static uint32_t look(struct myr_nic_group *group)
 static void remind(const struct myr_nic_group *group, uint64_t now_us)
 {
     struct myr_kernel_seat *seat = seat_of(group);
-    const uint32_t done = myr_observe(group->done);
+    const uint32_t done = myr_load_acquire(group->done);
     const uint64_t now_ns = 1000 * now_us;
     if (done != seat->stuck_at) {
         seat->stuck_at = done;
@@ -190,7 +190,7 @@ static void watch(struct myr_nic_group *group, uint32_t seen, uint32_t timeout_u
     const struct timespec timeout = os_timespec_of_us(timeout_us);
     char packet[MCP_COLLECTIVE_BYTES];
     (void)mcp_bell_ring_to(&seat->bell, &sleeps, sizeof(sleeps), NULL);
-    if (seen == myr_observe(group->watched)) {
+    if (seen == myr_load_acquire(group->watched)) {
         (void)ppoll(&bell, 1, &timeout, NULL);
     }
     while (recv(seat->bell.socket, packet, sizeof(packet), MSG_DONTWAIT) >= 0) {
@@ -204,16 +204,16 @@ static void sleep_on_nic(struct myr_nic_group *group, uint32_t seen, uint32_t ti
     uint32_t nobody = 0;
     if (atomic_compare_exchange_strong(&shared->watcher, &nobody, 1)) {
         watch(group, seen, timeout_us);
-        myr_publish(&shared->watcher, 0);
-        if (0 != myr_observe(&shared->sleepers)) {
-            (void)myr_count(&shared->woken);
+        myr_store_release(&shared->watcher, 0);
+        if (0 != myr_load_acquire(&shared->sleepers)) {
+            (void)myr_fetch_add(&shared->woken);
             os_futex_wake((const void *)&shared->woken);
         }
         return;
     }
-    const uint32_t woken = myr_observe(&shared->woken);
+    const uint32_t woken = myr_load_acquire(&shared->woken);
     atomic_fetch_add(&shared->sleepers, 1);
-    if (seen == myr_observe(group->watched)) {
+    if (seen == myr_load_acquire(group->watched)) {
         os_futex_wait((const void *)&shared->woken, woken, timeout_us);
     }
     atomic_fetch_sub(&shared->sleepers, 1);
@@ -239,7 +239,7 @@ static void fail_group(struct myr_nic_group *group, uint32_t node)
 
 static uint32_t seen_on_line(const struct myr_kernel_seat *seat)
 {
-    return myr_observe((myr_word *)&seat->line->failed);
+    return myr_load_acquire((myr_word *)&seat->line->failed);
 }
 
 /* (A NIC that is removed names nobody.) */
@@ -255,7 +255,7 @@ static bool is_orphaned(const struct myr_nic_group *group, struct myr_kernel_sea
 {
     const enum myr_kernel_daemon daemon = myr_kernel_nic_daemon(seat->nic);
     const uint64_t wait = (uint64_t)group->epoch << 32 ^ (uint64_t)(uintptr_t)group->watched ^
-                          myr_observe(group->done);
+                          myr_load_acquire(group->done);
     const uint64_t now_us = os_now_us();
     if (MYR_KERNEL_HERE == daemon) {
         seat->alone_us = 0;
@@ -296,7 +296,7 @@ static void give_up_seat(struct myr_kernel_seat *seat)
 static void leave(struct myr_nic_group *group)
 {
     if (NULL != group->bcast) {
-        start_again(group, myr_observe(group->done));
+        start_again(group, myr_load_acquire(group->done));
     }
     myr_kernel_nic_ask_close(seat_of(group)->nic, seat_of(group)->key);
     give_up_seat(seat_of(group));

@@ -32,7 +32,7 @@ enum myr_status myr_kernel_nic_report(struct myr_kernel_nic *nic, struct myr_ker
                                       struct myr_error *error);
 
 /*
- * Join a group, as myr_nic_group_join() does; `members->names` are the kernel NICs'. The node's
+ * Join a group, as myr_soft_group_join() does; `members->names` are the kernel NICs'. The node's
  * processes meet in `segment`. MYR_ERR_TOO_LONG where the schedule has more steps or messages than
  * such a NIC has room for (engine.h).
  */

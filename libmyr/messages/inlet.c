@@ -20,7 +20,7 @@ static bool all_ended(const struct myr_inlet *inlet, uint64_t next)
 {
     for (uint64_t back = 1; back <= MYR_INLET_SLOTS && back <= next; ++back) {
         const uint64_t ticket = next - back;
-        if (myr_observe(&inlet->slot[ticket % MYR_INLET_SLOTS].turn) != (uint32_t)ticket + 1) {
+        if (myr_load_acquire(&inlet->slot[ticket % MYR_INLET_SLOTS].turn) != (uint32_t)ticket + 1) {
             return false;
         }
     }
@@ -39,8 +39,8 @@ bool myr_inlet_open(struct myr_inlet *inlet, uint32_t key)
         return false;
     }
     atomic_store_explicit(&inlet->taken, next, memory_order_release);
-    myr_publish(&inlet->napping, 0);
-    myr_publish(&inlet->key, key);
+    myr_store_release(&inlet->napping, 0);
+    myr_store_release(&inlet->key, key);
     return true;
 }
 
@@ -51,7 +51,7 @@ struct myr_intake myr_intake_of(struct myr_inlet *inlet)
 
 void myr_inlet_close(struct myr_inlet *inlet)
 {
-    myr_publish(&inlet->key, 0);
+    myr_store_release(&inlet->key, 0);
 }
 
 /* ---- senders ---- */
@@ -76,7 +76,7 @@ void *myr_outlet_take(struct myr_outlet *outlet)
     } while (!atomic_compare_exchange_weak_explicit(&inlet->next, &ticket, ticket + 1,
                                                     memory_order_acquire, memory_order_relaxed));
     outlet->ticket = ticket;
-    if (outlet->key != myr_glance(&inlet->key)) { /* the port was closed just now */
+    if (outlet->key != myr_load_relaxed(&inlet->key)) { /* the port was closed just now */
         myr_outlet_end(outlet, MYR_INLET_VOID);
         return NULL;
     }
@@ -87,7 +87,7 @@ void myr_outlet_end(struct myr_outlet *outlet, uint32_t bytes)
 {
     struct myr_slot *slot = &outlet->inlet->slot[outlet->ticket % MYR_INLET_SLOTS];
     slot->bytes = bytes;
-    myr_publish(&slot->turn, (uint32_t)outlet->ticket + 1);
+    myr_store_release(&slot->turn, (uint32_t)outlet->ticket + 1);
 }
 
 /* ---- the receiver ---- */
@@ -100,7 +100,7 @@ const void *myr_intake_look(struct myr_intake *intake, uint32_t *bytes)
     const struct myr_slot *slot;
     for (;;) {
         slot = &intake->inlet->slot[intake->taken % MYR_INLET_SLOTS];
-        if (myr_observe(&slot->turn) != (uint32_t)intake->taken + 1) {
+        if (myr_load_acquire(&slot->turn) != (uint32_t)intake->taken + 1) {
             return NULL;
         }
         if (MYR_INLET_VOID != slot->bytes) {
@@ -128,7 +128,7 @@ void myr_intake_done(struct myr_intake *intake)
  */
 void myr_inlet_nap(struct myr_inlet *inlet)
 {
-    myr_publish(&inlet->napping, 1);
+    myr_store_release(&inlet->napping, 1);
     (void)atomic_exchange(&inlet->asleep, 1);
 }
 

@@ -90,7 +90,7 @@ void *myr_outlet_take(struct myr_outlet *outlet);
 
 static inline void *myr_outlet_begin(struct myr_outlet *outlet)
 {
-    return NULL == outlet->inlet || outlet->key != myr_glance(&outlet->inlet->key)
+    return NULL == outlet->inlet || outlet->key != myr_load_relaxed(&outlet->inlet->key)
                ? NULL
                : myr_outlet_take(outlet);
 }
@@ -110,7 +110,7 @@ void myr_inlet_wake_sleeper(struct myr_inlet *inlet);
 
 static inline void myr_inlet_wake(struct myr_inlet *inlet)
 {
-    if (NULL != inlet && 0 != myr_glance(&inlet->napping)) {
+    if (NULL != inlet && 0 != myr_load_relaxed(&inlet->napping)) {
         myr_inlet_wake_sleeper(inlet);
     }
 }

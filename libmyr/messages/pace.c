@@ -19,14 +19,14 @@ void myr_pace_expect(struct myr_pace *pace)
     pace->far = FAR_POLLS;
 }
 
-uint32_t myr_pace_poll(struct myr_pace *pace, struct myr_nic *nic)
+uint32_t myr_pace_poll(struct myr_pace *pace, struct myr_soft_nic *nic)
 {
     uint32_t packets = 0;
     if (0 != pace->far) {
         --pace->far;
-        packets = myr_nic_poll(nic);
+        packets = myr_soft_poll(nic);
     } else if (0 == ++pace->idle % QUIET) {
-        packets = myr_nic_poll_now_and_then(nic);
+        packets = myr_soft_poll_now_and_then(nic);
     }
     if (0 != packets) {
         myr_pace_expect(pace);
@@ -34,9 +34,9 @@ uint32_t myr_pace_poll(struct myr_pace *pace, struct myr_nic *nic)
     return packets;
 }
 
-bool myr_pace_broken(const struct myr_pace *pace, struct myr_nic *nic)
+bool myr_pace_broken(const struct myr_pace *pace, struct myr_soft_nic *nic)
 {
-    return 0 == pace->far && 0 == pace->idle % DOUBT && myr_nic_broken(nic);
+    return 0 == pace->far && 0 == pace->idle % DOUBT && myr_soft_broken(nic);
 }
 
 bool myr_seldom_due(struct myr_seldom *seldom)

@@ -33,10 +33,10 @@ static inline bool myr_pace_expects(const struct myr_pace *pace)
 }
 
 /* Run the NIC or not. Returns how many packets have come. */
-uint32_t myr_pace_poll(struct myr_pace *pace, struct myr_nic *nic);
+uint32_t myr_pace_poll(struct myr_pace *pace, struct myr_soft_nic *nic);
 
 /* Is the NIC of no use any more? It is looked at now and then, while nothing comes. */
-bool myr_pace_broken(const struct myr_pace *pace, struct myr_nic *nic);
+bool myr_pace_broken(const struct myr_pace *pace, struct myr_soft_nic *nic);
 
 /* Something to do once in a second at the most, by a function that is called all the time. */
 struct myr_seldom {

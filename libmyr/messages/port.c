@@ -33,7 +33,7 @@ struct sent {
 };
 
 struct myr_port {
-    struct myr_nic *nic;
+    struct myr_soft_nic *nic;
     struct myr_segment *segment;
     uint8_t *base; /* of the segment, here */
     struct mcp_rings *rings;
@@ -142,12 +142,12 @@ static enum myr_status prepare(struct myr_port *port, const struct mcp_port_wish
 static bool close_number(const struct myr_port *port)
 {
     struct mcp_board *board;
-    struct mcp_nic *nic = myr_nic_enter(port->nic, &board);
+    struct mcp_nic *nic = myr_soft_enter(port->nic, &board);
     if (NULL != nic) {
         mcp_port_close(nic, board, port->number);
     }
-    const bool entered = myr_nic_entered(port->nic);
-    myr_nic_leave(port->nic);
+    const bool entered = myr_soft_entered(port->nic);
+    myr_soft_leave(port->nic);
     return entered;
 }
 
@@ -168,15 +168,15 @@ static enum myr_status open_it(struct myr_port *port, struct mcp_port_wish *wish
     }
     wish->rings = offset_of(port->base, port->rings);
     myr_key_pair_of(port->segment, &port->pair);
-    myr_nic_expect_messages(port->nic);
+    myr_soft_expect_messages(port->nic);
     struct mcp_board *board;
-    struct mcp_nic *nic = myr_nic_enter(port->nic, &board);
+    struct mcp_nic *nic = myr_soft_enter(port->nic, &board);
     const bool signs = NULL != nic && nic->messages.known_only, able = !signs || has_keys(port);
     port->number = NULL == nic || !able ? MCP_NO_PORT : mcp_port_open(nic, board, wish);
     const uint32_t ports = NULL == nic ? 0 : nic->messages.nports;
-    myr_nic_leave(port->nic);
+    myr_soft_leave(port->nic);
     if (NULL == nic) {
-        return myr_nic_is_broken(port->nic, error);
+        return myr_soft_is_broken(port->nic, error);
     }
     if (!able) {
         return myr_fail(error, MYR_ERR_NOT_THERE, 0,
@@ -205,7 +205,7 @@ static enum myr_status open_it(struct myr_port *port, struct mcp_port_wish *wish
     return MYR_OK;
 }
 
-enum myr_status myr_port_open(struct myr_nic *nic, const struct myr_port_options *options,
+enum myr_status myr_port_open(struct myr_soft_nic *nic, const struct myr_port_options *options,
                               struct myr_port **port, struct myr_error *error)
 {
     struct mcp_port_wish wish = {
@@ -219,7 +219,7 @@ enum myr_status myr_port_open(struct myr_nic *nic, const struct myr_port_options
         return myr_fail(error, MYR_ERR_OUT_OF_MEMORY, 0, "out of memory");
     }
     opening->nic = nic;
-    opening->segment = myr_nic_segment(nic);
+    opening->segment = myr_soft_segment(nic);
     opening->base = myr_segment_base(opening->segment);
     const enum myr_status status = open_it(opening, &wish, options->inlet, error);
     if (MYR_OK != status) {
@@ -253,28 +253,28 @@ void myr_port_close(struct myr_port *port)
 }
 
 /* Close the next port of this process: its rings, or NULL if there is none. */
-static struct mcp_rings *bury_one(struct myr_nic *outer, uint32_t process)
+static struct mcp_rings *bury_one(struct myr_soft_nic *outer, uint32_t process)
 {
     struct mcp_board *board;
-    struct mcp_nic *nic = myr_nic_enter(outer, &board);
+    struct mcp_nic *nic = myr_soft_enter(outer, &board);
     uint32_t offset = 0;
     const uint32_t ports = NULL == nic ? 0 : nic->messages.nports;
     for (uint32_t number = 0; 0 == offset && number < ports; ++number) {
         const struct mcp_port *port = mcp_port_at(nic, number);
         if (0 != port->key && process == port->owner) {
             offset = port->rings;
-            close_inlet(myr_nic_segment(outer), mcp_at(board, offset));
+            close_inlet(myr_soft_segment(outer), mcp_at(board, offset));
             mcp_port_close(nic, board, number);
         }
     }
-    myr_nic_leave(outer);
-    uint8_t *base = myr_segment_base(myr_nic_segment(outer));
+    myr_soft_leave(outer);
+    uint8_t *base = myr_segment_base(myr_soft_segment(outer));
     return 0 == offset ? NULL : (struct mcp_rings *)(base + offset);
 }
 
-uint32_t myr_ports_bury(struct myr_nic *nic, uint32_t process)
+uint32_t myr_ports_bury(struct myr_soft_nic *nic, uint32_t process)
 {
-    struct myr_segment *segment = myr_nic_segment(nic);
+    struct myr_segment *segment = myr_soft_segment(nic);
     struct mcp_rings *rings;
     uint32_t buried = 0;
     while (NULL != (rings = bury_one(nic, process))) {
@@ -288,7 +288,7 @@ uint32_t myr_ports_bury(struct myr_nic *nic, uint32_t process)
 void myr_port_get_name(const struct myr_port *port, struct myr_port_name *name)
 {
     memset(name, 0, sizeof(*name));
-    myr_nic_get_name(port->nic, &name->nic);
+    myr_soft_get_name(port->nic, &name->nic);
     name->number = (uint16_t)port->number;
     name->key = port->key;
     name->public = port->pair.public;
@@ -345,7 +345,7 @@ static bool registered(const struct myr_port *port, const void *buffer, size_t b
 static void find_outlet(struct myr_port *port, struct myr_remote *remote)
 {
     struct mcp_board *board;
-    struct mcp_nic *nic = myr_nic_enter(port->nic, &board);
+    struct mcp_nic *nic = myr_soft_enter(port->nic, &board);
     const struct mcp_port *other = NULL == nic ? NULL : mcp_port_at(nic, remote->number);
     if (NULL != other && remote->key == other->key) {
         struct mcp_rings *rings = mcp_at(board, other->rings);
@@ -354,15 +354,15 @@ static void find_outlet(struct myr_port *port, struct myr_remote *remote)
             remote->outlet = (struct myr_outlet){.inlet = inlet, .key = remote->key};
         }
     }
-    myr_nic_leave(port->nic);
+    myr_soft_leave(port->nic);
 }
 
 static bool is_connected(const struct myr_port *port, const struct myr_nic_name *name)
 {
     struct mcp_board *board;
-    struct mcp_nic *nic = myr_nic_enter(port->nic, &board);
+    struct mcp_nic *nic = myr_soft_enter(port->nic, &board);
     const bool connected = NULL != nic && mcp_is_connected(nic, name->key);
-    myr_nic_leave(port->nic);
+    myr_soft_leave(port->nic);
     return connected;
 }
 
@@ -382,7 +382,7 @@ enum myr_status myr_port_connect(struct myr_port *port, const struct myr_port_na
                                  struct myr_remote *remote, struct myr_error *error)
 {
     struct myr_nic_name own;
-    myr_nic_get_name(port->nic, &own);
+    myr_soft_get_name(port->nic, &own);
     *remote = (struct myr_remote){
         .connection = MCP_SAME_NIC,
         .key = name->key,
@@ -399,16 +399,16 @@ enum myr_status myr_port_connect(struct myr_port *port, const struct myr_port_na
     if (sign && !agree(port, &name->public, &secret)) { /* takes a while: once for each NIC */
         return myr_fail(error, MYR_ERR_NOT_THERE, 0, "a NIC is to be sent to whose key is none");
     }
-    const uint32_t mtu = myr_nic_mtu(port->nic, &name->nic);
+    const uint32_t mtu = myr_soft_mtu(port->nic, &name->nic);
     struct mcp_board *board;
-    struct mcp_nic *nic = myr_nic_enter(port->nic, &board);
+    struct mcp_nic *nic = myr_soft_enter(port->nic, &board);
     if (NULL == nic) {
-        myr_nic_leave(port->nic);
-        return myr_nic_is_broken(port->nic, error);
+        myr_soft_leave(port->nic);
+        return myr_soft_is_broken(port->nic, error);
     }
-    const mcp_link link = myr_nic_link(port->nic, &name->nic);
+    const mcp_link link = myr_soft_link(port->nic, &name->nic);
     if (MCP_LINK_SENDER == link) {
-        myr_nic_leave(port->nic);
+        myr_soft_leave(port->nic);
         return myr_fail(
             error, MYR_ERR_NOT_THERE, 0,
             "a NIC is to be sent to that has no address for this one (IPv4 here and IPv6 "
@@ -416,7 +416,7 @@ enum myr_status myr_port_connect(struct myr_port *port, const struct myr_port_na
     }
     remote->connection = mcp_connect(nic, board, name->nic.key, link, mtu, sign ? &secret : NULL);
     const uint32_t room = nic->messages.nconnections;
-    myr_nic_leave(port->nic);
+    myr_soft_leave(port->nic);
     if (MCP_NO_CONNECTION != remote->connection) {
         return MYR_OK;
     }
@@ -445,11 +445,11 @@ uint32_t myr_port_receive_tokens(const struct myr_port *port)
 static void ring_send(struct myr_port *port)
 {
     struct mcp_board *board;
-    struct mcp_nic *nic = myr_nic_enter(port->nic, &board);
+    struct mcp_nic *nic = myr_soft_enter(port->nic, &board);
     if (NULL != nic) {
         mcp_messages_sdma(nic, board, port->number);
     }
-    myr_nic_leave(port->nic);
+    myr_soft_leave(port->nic);
 }
 
 enum myr_status myr_port_send(struct myr_port *port, const struct myr_remote *to,
@@ -470,7 +470,7 @@ enum myr_status myr_port_send(struct myr_port *port, const struct myr_remote *to
     slot->connection = to->connection;
     slot->to_key = to->key;
     slot->to_port = to->number;
-    myr_publish(&slot->turn, ++port->sends);
+    myr_store_release(&slot->turn, ++port->sends);
     ring_send(port);
     return MYR_OK;
 }
@@ -487,14 +487,14 @@ enum myr_status myr_port_provide(struct myr_port *port, void *buffer, size_t byt
     struct mcp_receive_token *slot = mcp_receive_slot(&port->shape, port->rings, port->provides);
     slot->memory = offset_of(port->base, buffer);
     slot->bytes = (uint32_t)bytes;
-    myr_announce(&slot->turn, ++port->provides);
-    if (0 != myr_notice(&port->rings->hungry)) {
+    myr_store_seq_cst(&slot->turn, ++port->provides);
+    if (0 != myr_load_seq_cst(&port->rings->hungry)) {
         struct mcp_board *board;
-        struct mcp_nic *nic = myr_nic_enter(port->nic, &board);
+        struct mcp_nic *nic = myr_soft_enter(port->nic, &board);
         if (NULL != nic) {
             mcp_messages_provided(nic, board, port->number);
         }
-        myr_nic_leave(port->nic);
+        myr_soft_leave(port->nic);
     }
     return MYR_OK;
 }
@@ -524,7 +524,7 @@ static void take_sent(struct myr_port *port, const struct mcp_event *event)
 static const struct mcp_event *next_event(struct myr_port *port)
 {
     const struct mcp_event *event = mcp_event_slot(&port->shape, port->rings, port->events);
-    if (myr_observe(&event->turn) != port->events + 1) {
+    if (myr_load_acquire(&event->turn) != port->events + 1) {
         return NULL;
     }
     ++port->events;
@@ -559,7 +559,7 @@ bool myr_port_receive(struct myr_port *port, struct myr_received *received)
     if (myr_port_look(port, received)) {
         return true;
     }
-    myr_nic_poll(port->nic);
+    myr_soft_poll(port->nic);
     return myr_port_look(port, received);
 }
 
@@ -570,15 +570,15 @@ bool myr_port_unheard(struct myr_port *port, uint32_t who, uint32_t least_s,
 {
     struct mcp_unheard found;
     struct mcp_board *board;
-    struct mcp_nic *nic = myr_nic_enter(port->nic, &board);
+    struct mcp_nic *nic = myr_soft_enter(port->nic, &board);
     const uint32_t least_ms = least_s < UINT32_MAX / 1000 ? least_s * 1000 : UINT32_MAX;
     const bool any =
         NULL != nic && mcp_messages_unheard(nic, board, port->number, who, least_ms, &found);
     if (any) {
         unheard->connection = found.connection;
         unheard->silence_s = found.silence_ms / 1000;
-        myr_nic_place_of(port->nic, found.link, unheard->place);
+        myr_soft_place_of(port->nic, found.link, unheard->place);
     }
-    myr_nic_leave(port->nic);
+    myr_soft_leave(port->nic);
     return any;
 }

@@ -18,7 +18,7 @@
  *
  * Packets between two NICs are signed with a secret that follows from the keys of both (seal.h). So
  * a NIC accepts another one's packets only after a process here has connected to a port there: to
- * answer it, or because myr_nic_knocked() told of it. Until then the other NIC sends again. Where
+ * answer it, or because myr_soft_knocked() told of it. Until then the other NIC sends again. Where
  * one of the two has no keys, as its nicbarr was built without libsodium, packets between them are
  * not signed.
  *
@@ -54,7 +54,7 @@ struct myr_port_options {
     bool inlet;              /* for short messages from this node, see myr_port_intake() */
 };
 
-enum myr_status myr_port_open(struct myr_nic *nic, const struct myr_port_options *options,
+enum myr_status myr_port_open(struct myr_soft_nic *nic, const struct myr_port_options *options,
                               struct myr_port **port, struct myr_error *error);
 
 /* Close it at once. Each message under way may be lost or not. Later messages to the port are
@@ -120,7 +120,7 @@ struct myr_received {
  * there is none. myr_port_receive() runs the NIC when nothing is there. myr_port_look() never does,
  * and then costs a few nanoseconds. It finds messages from this NIC's ports all the same, as their
  * senders bring them. So a progress function that is called all the time looks, and has
- * myr_nic_poll_now_and_then() run the NIC.
+ * myr_soft_poll_now_and_then() run the NIC.
  *
  * A callback may do all with its port but receive, look and close.
  */
@@ -145,6 +145,6 @@ bool myr_port_unheard(struct myr_port *port, uint32_t who, uint32_t least_s,
                       struct myr_unheard *unheard);
 
 /* Close all ports of a process that has died, and free what it had. Returns how many there were. */
-uint32_t myr_ports_bury(struct myr_nic *nic, uint32_t process);
+uint32_t myr_ports_bury(struct myr_soft_nic *nic, uint32_t process);
 
 #endif

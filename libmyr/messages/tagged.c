@@ -190,7 +190,7 @@ static enum myr_status open_it(struct myr_tagged *t, struct myr_error *error)
     return tagged_buffers_open(t, error) ? MYR_OK : MYR_ERR_FULL;
 }
 
-enum myr_status myr_tagged_open(struct myr_nic *nic, const struct myr_tagged_options *options,
+enum myr_status myr_tagged_open(struct myr_soft_nic *nic, const struct myr_tagged_options *options,
                                 struct myr_tagged **tagged, struct myr_error *error)
 {
     struct myr_tagged *t = calloc(1, sizeof(*t));
@@ -204,8 +204,8 @@ enum myr_status myr_tagged_open(struct myr_nic *nic, const struct myr_tagged_opt
     set_usual(&t->options.buffers, TAGGED_BUFFERS);
     t->least_buffers = 0 != options->buffers ? options->buffers : TAGGED_BUFFERS_LEAST;
     set_usual(&t->options.buffer_bytes, BUFFER_BYTES);
-    t->base = myr_segment_base(myr_nic_segment(nic));
-    t->segment_bytes = myr_segment_size(myr_nic_segment(nic));
+    t->base = myr_segment_base(myr_soft_segment(nic));
+    t->segment_bytes = myr_segment_size(myr_soft_segment(nic));
     if (t->options.direct) {
         myr_direct_describe(&t->own);
     }

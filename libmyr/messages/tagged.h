@@ -73,7 +73,7 @@ struct myr_tagged_options {
     uint32_t piece_bytes; /* longer messages are read by pieces; 0: each at once */
 };
 
-enum myr_status myr_tagged_open(struct myr_nic *nic, const struct myr_tagged_options *options,
+enum myr_status myr_tagged_open(struct myr_soft_nic *nic, const struct myr_tagged_options *options,
                                 struct myr_tagged **tagged, struct myr_error *error);
 
 /* Close it at once. Requests that are not done are dropped without notice. */

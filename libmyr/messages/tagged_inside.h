@@ -128,7 +128,7 @@ struct tagged_requests {
 };
 
 struct myr_tagged {
-    struct myr_nic *nic;
+    struct myr_soft_nic *nic;
     struct myr_port *port;
     struct myr_intake intake;
     struct myr_tagged_options options;

@@ -40,7 +40,7 @@ bool myr_commit(const struct myr_segment *segment, size_t offset, size_t bytes)
 static void tell_of_owner(struct myr_sram *sram)
 {
     char line[200];
-    const uint32_t owner = myr_observe(&sram->owner);
+    const uint32_t owner = myr_load_acquire(&sram->owner);
     if (NULL != myr_segment_say && owner != atomic_exchange(&sram->stuck, owner)) {
         snprintf(line, sizeof(line),
                  "process %u of this node keeps the lock of the shared memory and does not go on "
@@ -70,7 +70,7 @@ void myr_segment_lock(struct myr_segment *segment)
             }
         }
     }
-    myr_publish(&segment->sram->owner, (uint32_t)getpid());
+    myr_store_release(&segment->sram->owner, (uint32_t)getpid());
     if (EOWNERDEAD == rc) {
         segment->sram->full = 1;
         pthread_mutex_consistent(&segment->sram->lock);

@@ -47,7 +47,7 @@ static uint32_t last_one(const struct myr_exchange *x, place_fn place, uint32_t 
     uint32_t last = x->rank;
     *passed = x->passed;
     for (uint32_t r = 0; r < x->size; ++r) {
-        const uint32_t its = myr_observe(place(x, r));
+        const uint32_t its = myr_load_acquire(place(x, r));
         if (!myr_epoch_reached(its, *passed)) {
             last = r;
             *passed = its;

@@ -84,8 +84,8 @@ static inline void myr_exchange_write(struct myr_exchange *x)
 {
     struct myr_slot *slot = &x->lines[x->rank].slots[x->write_at];
     x->write_at = myr_exchange_behind(x->write_at);
-    myr_publish(&slot->note, x->passed);
-    myr_publish(&slot->round, ++x->written);
+    myr_store_release(&slot->note, x->passed);
+    myr_store_release(&slot->round, ++x->written);
     myr_wake(&x->watch, &slot->round);
 }
 
@@ -99,7 +99,7 @@ static inline bool myr_exchange_ready(struct myr_exchange *x)
 {
     const uint32_t round = x->passed + 1;
     while (x->seen < x->size &&
-           myr_epoch_reached(myr_observe(&x->lines[x->seen].slots[x->read_at].round), round)) {
+           myr_epoch_reached(myr_load_acquire(&x->lines[x->seen].slots[x->read_at].round), round)) {
         ++x->seen;
     }
     return x->seen == x->size;
@@ -117,7 +117,8 @@ static inline void myr_exchange_await(struct myr_exchange *x)
 /* The same of one process. */
 static inline bool myr_exchange_has(const struct myr_exchange *x, uint32_t rank)
 {
-    return myr_epoch_reached(myr_observe(&x->lines[rank].slots[x->read_at].round), x->passed + 1);
+    return myr_epoch_reached(myr_load_acquire(&x->lines[rank].slots[x->read_at].round),
+                             x->passed + 1);
 }
 
 static inline void myr_exchange_await_one(struct myr_exchange *x, uint32_t rank)
@@ -137,7 +138,7 @@ static inline void myr_exchange_pass(struct myr_exchange *x)
     myr_word *word = &x->lines[x->rank].passed.round;
     x->seen = 0;
     x->read_at = myr_exchange_behind(x->read_at);
-    myr_publish(word, ++x->passed);
+    myr_store_release(word, ++x->passed);
     myr_wake(&x->watch, word);
 }
 

@@ -73,7 +73,7 @@ static struct census take_census(const struct myr_segment *segment,
     uint64_t all[MYR_PROCESSORS / 64] = {0};
     for (uint32_t i = 0; i < segment->sram->processes; ++i) {
         const struct myr_sram_process *process = &segment->sram->process[i];
-        if (0 == myr_observe(&process->attached)) {
+        if (0 == myr_load_acquire(&process->attached)) {
             continue;
         }
         bool inside = true;
@@ -98,7 +98,7 @@ bool myr_segment_oversubscribed(struct myr_segment *segment)
     read_processors(processors);
     if (0 != memcmp(processors, self->processors, sizeof(processors))) {
         memcpy(self->processors, processors, sizeof(processors));
-        myr_count(&segment->sram->population);
+        myr_fetch_add(&segment->sram->population);
     }
     const struct census census = take_census(segment, processors);
     return census.processes > census.processors || census.rivals > census.own;

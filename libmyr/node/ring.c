@@ -28,7 +28,7 @@ enum { NOT_ASKED_FOR, TAKING, NO_PIECES };
 void myr_ring_leave(struct myr_ring *ring, struct myr_segment *segment)
 {
     const bool last = ring->size == atomic_fetch_add(&ring->lines->apart.left, 1) + 1;
-    const uint32_t at = myr_observe(&ring->lines->apart.pieces);
+    const uint32_t at = myr_load_acquire(&ring->lines->apart.pieces);
     if (last && at > NO_PIECES) {
         myr_segment_free(segment, myr_segment_base(segment) + at);
     }
@@ -56,11 +56,11 @@ __attribute__((no_sanitize("thread"))) static void touch_pieces(const uint8_t *p
 bool myr_ring_get_pieces(struct myr_ring *ring, struct myr_segment *segment)
 {
     myr_word *word = &ring->lines->apart.pieces;
-    uint32_t said = myr_observe(word); /* whoever asks again takes the line from nobody */
+    uint32_t said = myr_load_acquire(word); /* whoever asks again takes the line from nobody */
     if (NOT_ASKED_FOR == said && atomic_compare_exchange_strong(word, &said, TAKING)) {
-        myr_publish(word, take_pieces(segment));
+        myr_store_release(word, take_pieces(segment));
     }
-    while ((said = myr_observe(word)) <= TAKING) { /* an allocation: microseconds */
+    while ((said = myr_load_acquire(word)) <= TAKING) { /* an allocation: microseconds */
         os_give_way();
     }
     if (NO_PIECES != said && NULL == ring->pieces) {
@@ -80,7 +80,7 @@ size_t myr_ring_taken(const struct myr_ring *ring)
 /* How far one of them has passed. */
 static void look_at(struct myr_ring *ring, uint32_t rank)
 {
-    const uint32_t passed = myr_observe(&ring->lines->passed[rank].round);
+    const uint32_t passed = myr_load_acquire(&ring->lines->passed[rank].round);
     if (!myr_epoch_reached(passed, ring->all_passed)) {
         ring->all_passed = passed;
     }

@@ -80,7 +80,7 @@ static inline uint8_t *myr_ring_piece(const struct myr_ring *ring)
 static inline void myr_ring_pass(struct myr_ring *ring)
 {
     myr_word *word = &ring->lines->passed[ring->rank].round;
-    myr_publish(word, ++ring->passed);
+    myr_store_release(word, ++ring->passed);
     myr_wake(&ring->watch, word);
 }
 
@@ -120,7 +120,7 @@ static inline void myr_ring_write(struct myr_ring *ring, uint32_t note)
     const uint32_t round = ring->passed + 1;
     struct myr_slot *slot = myr_ring_slot(ring, round);
     atomic_store_explicit(&slot->note, note, memory_order_relaxed);
-    myr_publish(&slot->round, round);
+    myr_store_release(&slot->round, round);
     myr_wake(&ring->watch, &slot->round);
     myr_ring_pass(ring);
 }
@@ -140,7 +140,7 @@ static inline const struct myr_slot *myr_ring_await(struct myr_ring *ring)
 static inline bool myr_ring_has(const struct myr_ring *ring)
 {
     const uint32_t round = ring->passed + 1;
-    return myr_epoch_reached(myr_observe(&myr_ring_slot(ring, round)->round), round);
+    return myr_epoch_reached(myr_load_acquire(&myr_ring_slot(ring, round)->round), round);
 }
 
 #endif

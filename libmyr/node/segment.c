@@ -300,9 +300,10 @@ static uint32_t find_entry(const struct myr_sram *sram, uint32_t pid, uint64_t b
     uint32_t found = sram->processes;
     for (uint32_t i = sram->processes; i > 0; --i) {
         const struct myr_sram_process *process = &sram->process[i - 1];
-        if (0 == myr_observe(&process->attached)) {
+        if (0 == myr_load_acquire(&process->attached)) {
             found = i - 1;
-        } else if (pid == myr_glance(&process->pid) && began == atomic_load(&process->began)) {
+        } else if (pid == myr_load_relaxed(&process->pid) &&
+                   began == atomic_load(&process->began)) {
             return i - 1;
         }
     }
@@ -338,20 +339,20 @@ static enum myr_status enter(struct myr_segment *segment, struct myr_error *erro
         }
         ++sram->processes;
     }
-    const bool first = 0 == myr_observe(&process->attached);
+    const bool first = 0 == myr_load_acquire(&process->attached);
     if (first) {
-        myr_publish(&process->pid, pid);
+        myr_store_release(&process->pid, pid);
         atomic_store(&process->began, began);
         myr_tell_processors(process);
         process->shown = segment->shows ? (uint32_t)segment->fd + 1 : 0; /* by the maker: first */
-        myr_publish(&process->number, next_number(myr_glance(&process->number), index));
+        myr_store_release(&process->number, next_number(myr_load_relaxed(&process->number), index));
     }
-    myr_count(&process->attached);
+    myr_fetch_add(&process->attached);
     segment->index = index;
-    segment->number = myr_glance(&process->number);
+    segment->number = myr_load_relaxed(&process->number);
     myr_segment_unlock(segment);
     if (first) {
-        myr_count(&sram->population);
+        myr_fetch_add(&sram->population);
     }
     return MYR_OK;
 }
@@ -420,7 +421,7 @@ void myr_segment_leave(struct myr_segment *segment)
         segment->fd = -1; /* the sign points there as long as any part of this process is in */
     }
     if (1 == atomic_fetch_sub(&process->attached, 1)) {
-        myr_count(&segment->sram->population);
+        myr_fetch_add(&segment->sram->population);
         if (shown >= 0) {
             remove_sign(segment);
             close(shown);
@@ -436,12 +437,12 @@ void myr_segment_bury(struct myr_segment *segment, uint32_t pid)
     struct myr_sram *sram = segment->sram;
     myr_segment_lock(segment);
     for (uint32_t i = 0; i < sram->processes; ++i) {
-        if (pid == myr_glance(&sram->process[i].pid)) {
-            myr_publish(&sram->process[i].attached, 0);
+        if (pid == myr_load_relaxed(&sram->process[i].pid)) {
+            myr_store_release(&sram->process[i].attached, 0);
         }
     }
     myr_segment_unlock(segment);
-    myr_count(&sram->population);
+    myr_fetch_add(&sram->population);
 }
 
 int myr_segment_fd(const struct myr_segment *segment)
@@ -488,8 +489,8 @@ uint32_t myr_segment_number_of(struct myr_segment *segment, uint32_t pid)
     myr_segment_lock(segment);
     for (uint32_t i = 0; i < segment->sram->processes; ++i) {
         const struct myr_sram_process *process = &segment->sram->process[i];
-        if (0 != myr_observe(&process->attached) && pid == myr_glance(&process->pid)) {
-            number = myr_glance(&process->number);
+        if (0 != myr_load_acquire(&process->attached) && pid == myr_load_relaxed(&process->pid)) {
+            number = myr_load_relaxed(&process->number);
         }
     }
     myr_segment_unlock(segment);
@@ -500,14 +501,15 @@ uint32_t myr_segment_number_of(struct myr_segment *segment, uint32_t pid)
 static const struct myr_sram_process *entry_of(const struct myr_segment *segment, uint32_t number)
 {
     const struct myr_sram_process *process = &segment->sram->process[number % MYR_PROCESSES];
-    return number == myr_observe(&process->number) && 0 != myr_observe(&process->attached) ? process
-                                                                                           : NULL;
+    return number == myr_load_acquire(&process->number) && 0 != myr_load_acquire(&process->attached)
+               ? process
+               : NULL;
 }
 
 uint32_t myr_segment_pid_of(const struct myr_segment *segment, uint32_t number)
 {
     const struct myr_sram_process *process = entry_of(segment, number);
-    return NULL == process ? 0 : myr_glance(&process->pid);
+    return NULL == process ? 0 : myr_load_relaxed(&process->pid);
 }
 
 /* (An entry changes hands only when its owner is gone. A reader of half an entry is wrong about a
@@ -518,6 +520,6 @@ bool myr_segment_gone(const struct myr_segment *segment, uint32_t number, bool t
     const struct myr_sram_process *self = &segment->sram->process[segment->index];
     /* A process that cannot tell when it began cannot tell of others either. */
     return NULL == process ||
-           myr_process_ended(myr_glance(&process->pid), atomic_load(&process->began),
+           myr_process_ended(myr_load_relaxed(&process->pid), atomic_load(&process->began),
                              thoroughly && 0 != atomic_load(&self->began));
 }

@@ -30,14 +30,15 @@ void myr_waiter_init(struct myr_waiter *waiter, struct myr_segment *segment, voi
     waiter->progress = progress;
     waiter->patience = *patience;
     waiter->idle_ns = INT64_MAX;
-    waiter->population = myr_observe(myr_segment_population(segment)) - 1; /* look at first use */
+    waiter->population =
+        myr_load_acquire(myr_segment_population(segment)) - 1; /* look at first use */
     waiter->oversubscribed = false;
 }
 
 /* Two threads that get here at once do the same work twice, with the same result. */
 bool myr_waiter_oversubscribed(struct myr_waiter *waiter)
 {
-    const uint32_t population = myr_observe(myr_segment_population(waiter->segment));
+    const uint32_t population = myr_load_acquire(myr_segment_population(waiter->segment));
     if (population != atomic_load_explicit(&waiter->population, memory_order_relaxed)) {
         const bool oversubscribed = myr_segment_oversubscribed(waiter->segment);
         atomic_store_explicit(&waiter->oversubscribed, oversubscribed, memory_order_relaxed);
@@ -63,8 +64,8 @@ void myr_watch_init(struct myr_watch *watch, struct myr_waiter *waiter, myr_word
 MYR_HOT static bool poll_for(const struct myr_watch *watch, const myr_word *word, uint32_t epoch)
 {
     for (uint32_t i = 1; i <= watch->polls; ++i) {
-        myr_relax();
-        if (myr_epoch_reached(myr_observe(word), epoch)) {
+        myr_cpu_relax();
+        if (myr_epoch_reached(myr_load_acquire(word), epoch)) {
             return true;
         }
         if (0 == i % MYR_WORD_PROGRESS) {
@@ -78,7 +79,7 @@ MYR_HOT static bool yield_for(const myr_word *word, uint32_t epoch)
 {
     for (int i = 0; i < MYR_WORD_YIELDS; ++i) {
         os_give_way();
-        if (myr_epoch_reached(myr_observe(word), epoch)) {
+        if (myr_epoch_reached(myr_load_acquire(word), epoch)) {
             return true;
         }
     }
@@ -119,7 +120,7 @@ static bool progress_for(struct myr_waiter *waiter, const myr_word *word, uint32
             end_us = myr_patience_end(&waiter->patience, os_now_us());
         }
         os_give_way();
-        if (myr_epoch_reached(myr_observe(word), epoch)) {
+        if (myr_epoch_reached(myr_load_acquire(word), epoch)) {
             return true;
         }
     } while (UINT64_MAX == end_us || os_now_us() < end_us);
@@ -133,7 +134,7 @@ static bool look_after_traffic(struct myr_waiter *waiter, const myr_word *word, 
     bool moved = false;
     waiter->progress(); /* the first call after a sleep takes its time in any case */
     for (uint64_t start = os_now_us();
-         os_now_us() - start < AFTERGLOW && !myr_epoch_reached(myr_observe(word), epoch);) {
+         os_now_us() - start < AFTERGLOW && !myr_epoch_reached(myr_load_acquire(word), epoch);) {
         if (progress_moves(waiter)) {
             moved = true;
             start = os_now_us();
@@ -150,13 +151,13 @@ static void sleep_for(const struct myr_watch *watch, myr_word *word, uint32_t ep
     (void)myr_segment_oversubscribed(waiter->segment);
     for (;;) {
         atomic_fetch_add(watch->sleepers, 1);
-        const uint32_t seen = myr_observe(word);
+        const uint32_t seen = myr_load_acquire(word);
         const bool reached = myr_epoch_reached(seen, epoch);
         if (!reached) {
             os_futex_wait((const void *)word, seen, myr_slices_take(&slices));
         }
         atomic_fetch_sub(watch->sleepers, 1);
-        if (reached || myr_epoch_reached(myr_observe(word), epoch)) {
+        if (reached || myr_epoch_reached(myr_load_acquire(word), epoch)) {
             return;
         }
         if (look_after_traffic(waiter, word, epoch)) {

@@ -51,7 +51,7 @@ void myr_wait_slow(struct myr_watch *watch, myr_word *word, uint32_t epoch);
 
 static inline void myr_wait(struct myr_watch *watch, myr_word *word, uint32_t epoch)
 {
-    if (!myr_epoch_reached(myr_observe(word), epoch)) {
+    if (!myr_epoch_reached(myr_load_acquire(word), epoch)) {
         myr_wait_slow(watch, word, epoch);
     }
 }

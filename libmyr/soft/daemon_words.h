@@ -19,7 +19,7 @@ enum { MYR_DAEMON_MEMORY, MYR_DAEMON_SOCKET, MYR_DAEMON_DESCRIPTORS };
 /* Both sides must mean the same by the memory that they share. */
 static inline uint32_t myr_daemon_layout(void)
 {
-    return myr_nic_layout() ^ UINT32_C(0x1000193) * MYR_SRAM_LAYOUT ^
+    return myr_soft_layout() ^ UINT32_C(0x1000193) * MYR_SRAM_LAYOUT ^
            (uint32_t)sizeof(struct myr_sram);
 }
 

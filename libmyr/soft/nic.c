@@ -6,41 +6,41 @@
 
 enum { NIC_RECORD = 0x6e6963 /* scope of the record's key: "nic" */ };
 
-uint32_t myr_nic_layout(void)
+uint32_t myr_soft_layout(void)
 {
-    return (uint32_t)MYR_NIC_LAYOUT << 24 ^ (uint32_t)sizeof(struct myr_shared_nic) << 8 ^
+    return (uint32_t)MYR_SOFT_LAYOUT << 24 ^ (uint32_t)sizeof(struct myr_shared_nic) << 8 ^
            (uint32_t)sizeof(struct mcp_group);
 }
 
-int myr_nic_socket(const struct myr_nic *nic)
+int myr_soft_socket(const struct myr_soft_nic *nic)
 {
     return nic->udp.socket;
 }
 
-struct myr_key myr_nic_record_key(void)
+struct myr_key myr_soft_record_key(void)
 {
     return (struct myr_key){.scope = NIC_RECORD};
 }
 
-size_t myr_nic_shared_bytes(void)
+size_t myr_soft_shared_bytes(void)
 {
     return sizeof(struct myr_shared_nic);
 }
 
-const struct mcp_nic *myr_nic_describe(const void *copy, struct myr_nic_view *view)
+const struct mcp_nic *myr_soft_describe(const void *copy, struct myr_soft_view *view)
 {
     const struct myr_shared_nic *shared = copy;
     if (0 == shared->layout) {
-        *view = (struct myr_nic_view){.why = "it is not ready yet"};
+        *view = (struct myr_soft_view){.why = "it is not ready yet"};
         return &shared->mcp;
     }
-    if (myr_nic_layout() != shared->layout) {
+    if (myr_soft_layout() != shared->layout) {
         return NULL;
     }
-    *view = (struct myr_nic_view){
-        .there = MYR_NIC_OPEN == shared->state,
-        .broken = 0 != (shared->lock & MYR_NIC_BROKEN),
-        .runs_as = 0 == shared->runner ? MYR_NIC_POLLED : (enum myr_nic_runner)shared->runs_as,
+    *view = (struct myr_soft_view){
+        .there = MYR_SOFT_OPEN == shared->state,
+        .broken = 0 != (shared->lock & MYR_SOFT_BROKEN),
+        .runs_as = 0 == shared->runner ? MYR_SOFT_POLLED : (enum myr_soft_runner)shared->runs_as,
         .runner = 0 == shared->runner ? 0 : shared->runner_pid,
         .name = shared->name,
         .counters = shared->mcp.counters,
@@ -52,43 +52,43 @@ const struct mcp_nic *myr_nic_describe(const void *copy, struct myr_nic_view *vi
     return &shared->mcp;
 }
 
-struct mcp_ip myr_nic_ip_of(const void *copy, mcp_link link)
+struct mcp_ip myr_soft_ip_of(const void *copy, mcp_link link)
 {
     const struct myr_shared_nic *shared = copy;
-    return MCP_LINK_SENDER == link || link >= MYR_NIC_LINKS
+    return MCP_LINK_SENDER == link || link >= MYR_SOFT_LINKS
                ? mcp_ip_none()
                : mcp_address_ip(&shared->links.address[link]);
 }
 
-void myr_nic_place_of(const struct myr_nic *nic, mcp_link link, char text[MCP_PLACE_TEXT])
+void myr_soft_place_of(const struct myr_soft_nic *nic, mcp_link link, char text[MCP_PLACE_TEXT])
 {
-    const struct mcp_ip ip = myr_nic_ip_of(nic->shared, link);
+    const struct mcp_ip ip = myr_soft_ip_of(nic->shared, link);
     const bool known = !mcp_ip_is_none(&ip);
     (void)mcp_place_text(&ip, known ? mcp_address_port(&nic->shared->links.address[link]) : 0,
                          text);
 }
 
-void myr_nic_get_name(const struct myr_nic *nic, struct myr_nic_name *name)
+void myr_soft_get_name(const struct myr_soft_nic *nic, struct myr_nic_name *name)
 {
     *name = nic->shared->name;
 }
 
-struct myr_segment *myr_nic_segment(const struct myr_nic *nic)
+struct myr_segment *myr_soft_segment(const struct myr_soft_nic *nic)
 {
     return nic->segment;
 }
 
-struct myr_nic_lingering *myr_nic_lingering(struct myr_nic *nic)
+struct myr_soft_lingering *myr_soft_lingering(struct myr_soft_nic *nic)
 {
     return &nic->shared->lingering;
 }
 
-bool myr_nic_knocked(const struct myr_nic *nic)
+bool myr_soft_knocked(const struct myr_soft_nic *nic)
 {
-    return 0 != myr_glance(&nic->shared->mcp.messages.knocked);
+    return 0 != myr_load_relaxed(&nic->shared->mcp.messages.knocked);
 }
 
-void myr_nic_count(const struct myr_nic *nic, struct mcp_counters *counters)
+void myr_soft_count(const struct myr_soft_nic *nic, struct mcp_counters *counters)
 {
     *counters = nic->shared->mcp.counters;
 }

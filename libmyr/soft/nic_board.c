@@ -18,7 +18,7 @@ static uint64_t now_ns(struct mcp_board *board)
 static void send_packet(struct mcp_board *board, mcp_link link, const struct mcp_header *header,
                         const void *payload, size_t payload_bytes)
 {
-    struct myr_nic *nic = (struct myr_nic *)board;
+    struct myr_soft_nic *nic = (struct myr_soft_nic *)board;
     const struct mcp_address *to =
         MCP_LINK_SENDER == link ? nic->sender : &nic->shared->links.address[link];
     if (mcp_udp_full(&nic->udp)) {
@@ -30,13 +30,13 @@ static void send_packet(struct mcp_board *board, mcp_link link, const struct mcp
 
 static mcp_link hold_sender(struct mcp_board *board)
 {
-    struct myr_nic *nic = (struct myr_nic *)board;
-    return myr_nic_links_hold(&nic->shared->links, nic->sender);
+    struct myr_soft_nic *nic = (struct myr_soft_nic *)board;
+    return myr_soft_links_hold(&nic->shared->links, nic->sender);
 }
 
 static void drop(struct mcp_board *board, mcp_link link)
 {
-    myr_nic_links_drop(&((struct myr_nic *)board)->shared->links, link);
+    myr_soft_links_drop(&((struct myr_soft_nic *)board)->shared->links, link);
 }
 
 static void wake(struct mcp_board *board, myr_word *word)
@@ -48,7 +48,7 @@ static void wake(struct mcp_board *board, myr_word *word)
     }
 }
 
-void myr_nic_make_board(struct myr_nic *nic)
+void myr_soft_make_board(struct myr_soft_nic *nic)
 {
     nic->board = (struct mcp_board){
         .ops = {.send = send_packet,
@@ -73,7 +73,7 @@ static bool is_own(const struct myr_nic_name *own, const struct mcp_ip *ip)
 }
 
 /* (A bridge of containers often has the same address on every host.) */
-uint32_t myr_nic_route(const struct myr_nic *nic, const struct myr_nic_name *name)
+uint32_t myr_soft_route(const struct myr_soft_nic *nic, const struct myr_nic_name *name)
 {
     const struct myr_nic_name *own = &nic->shared->name;
     uint32_t near = MYR_NIC_ADDRESSES, far = MYR_NIC_ADDRESSES, same = MYR_NIC_ADDRESSES;
@@ -96,19 +96,19 @@ uint32_t myr_nic_route(const struct myr_nic *nic, const struct myr_nic_name *nam
     return near < MYR_NIC_ADDRESSES ? near : far < MYR_NIC_ADDRESSES ? far : same;
 }
 
-mcp_link myr_nic_link(struct myr_nic *nic, const struct myr_nic_name *name)
+mcp_link myr_soft_link(struct myr_soft_nic *nic, const struct myr_nic_name *name)
 {
-    const uint32_t way = myr_nic_route(nic, name);
+    const uint32_t way = myr_soft_route(nic, name);
     if (MYR_NIC_ADDRESSES == way) {
         return MCP_LINK_SENDER;
     }
     const struct mcp_address address =
         mcp_address_for(nic->udp.family, &name->address[way].ip, name->address[way].port);
-    return myr_nic_links_hold(&nic->shared->links, &address);
+    return myr_soft_links_hold(&nic->shared->links, &address);
 }
 
-uint32_t myr_nic_mtu(const struct myr_nic *nic, const struct myr_nic_name *name)
+uint32_t myr_soft_mtu(const struct myr_soft_nic *nic, const struct myr_nic_name *name)
 {
-    const uint32_t way = myr_nic_route(nic, name);
+    const uint32_t way = myr_soft_route(nic, name);
     return MYR_NIC_ADDRESSES == way ? 0 : mcp_udp_mtu(&name->address[way].ip);
 }

@@ -11,7 +11,7 @@
 #include "libmyr/soft/daemon_words.h"
 #include "libmyr/unix_talk.h"
 
-bool myr_nic_daemon_path(char *path, size_t bytes)
+bool myr_soft_daemon_path(char *path, size_t bytes)
 {
     const char *runtime = getenv("XDG_RUNTIME_DIR"), *temporary = getenv("TMPDIR");
     int length;
@@ -60,13 +60,13 @@ static enum myr_status introduce(int connection, bool hurry,
                     : myr_fail(error, MYR_ERR_SYSTEM, 0, "myrd's descriptors did not come through");
 }
 
-enum myr_status myr_nic_daemon_open(const char *path, bool hurry, struct myr_nic_daemon *daemon,
-                                    struct myr_error *error)
+enum myr_status myr_soft_daemon_open(const char *path, bool hurry, struct myr_soft_daemon *daemon,
+                                     struct myr_error *error)
 {
     char usual[200];
     int descriptors[MYR_DAEMON_DESCRIPTORS] = {-1, -1};
-    *daemon = (struct myr_nic_daemon){.connection = -1};
-    if (NULL == path && !myr_nic_daemon_path(usual, sizeof(usual))) {
+    *daemon = (struct myr_soft_daemon){.connection = -1};
+    if (NULL == path && !myr_soft_daemon_path(usual, sizeof(usual))) {
         return myr_fail(error, MYR_ERR_SYSTEM, ENAMETOOLONG, "the daemon's socket");
     }
     enum myr_status status =
@@ -77,23 +77,23 @@ enum myr_status myr_nic_daemon_open(const char *path, bool hurry, struct myr_nic
     if (MYR_OK == status) {
         status = myr_segment_join_fd(descriptors[MYR_DAEMON_MEMORY], &daemon->segment, error);
         if (MYR_OK == status) {
-            status = myr_nic_open_given(daemon->segment, descriptors[MYR_DAEMON_SOCKET],
-                                        &daemon->nic, error);
+            status = myr_soft_open_given(daemon->segment, descriptors[MYR_DAEMON_SOCKET],
+                                         &daemon->nic, error);
         }
         if (MYR_OK != status) {
             close(descriptors[MYR_DAEMON_SOCKET]);
         }
     }
     if (MYR_OK != status) {
-        myr_nic_daemon_close(daemon);
+        myr_soft_daemon_close(daemon);
     }
     return MYR_ERR_NOT_YET == status && !hurry ? MYR_ERR_SYSTEM : status;
 }
 
-void myr_nic_daemon_close(struct myr_nic_daemon *daemon)
+void myr_soft_daemon_close(struct myr_soft_daemon *daemon)
 {
     if (NULL != daemon->nic) {
-        myr_nic_close(daemon->nic);
+        myr_soft_close(daemon->nic);
         daemon->nic = NULL;
     }
     if (NULL != daemon->segment) {

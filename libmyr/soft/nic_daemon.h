@@ -10,31 +10,31 @@
  * held. The NIC does not need the daemon: when the daemon ends, waiting processes run the NIC
  * themselves.
  */
-#ifndef MYR_NIC_DAEMON_H
-#define MYR_NIC_DAEMON_H
+#ifndef MYR_SOFT_DAEMON_H
+#define MYR_SOFT_DAEMON_H
 
 #include <stddef.h>
 
 #include "libmyr/soft/nic.h"
 
-struct myr_nic_daemon {
+struct myr_soft_daemon {
     struct myr_segment *segment;
-    struct myr_nic *nic; /* NULL: not open */
+    struct myr_soft_nic *nic; /* NULL: not open */
     int connection;
 };
 
 /* Where the daemon listens unless it is told otherwise: in $XDG_RUNTIME_DIR, else in $TMPDIR or
  * /tmp. False if that is too long. */
-bool myr_nic_daemon_path(char *path, size_t bytes);
+bool myr_soft_daemon_path(char *path, size_t bytes);
 
 /*
  * Open the NIC of the daemon that listens at `path` (NULL: the usual place). MYR_ERR_NOT_THERE:
  * there is none. MYR_ERR_FOREIGN: it is of another version. MYR_ERR_SYSTEM: it refuses, is somebody
  * else's, or does not answer. In a `hurry` that last thing is known after a tenth of a second, and
- * is MYR_ERR_NOT_YET. Close the NIC by myr_nic_daemon_close(), which may be called in any case.
+ * is MYR_ERR_NOT_YET. Close the NIC by myr_soft_daemon_close(), which may be called in any case.
  */
-enum myr_status myr_nic_daemon_open(const char *path, bool hurry, struct myr_nic_daemon *daemon,
-                                    struct myr_error *error);
-void myr_nic_daemon_close(struct myr_nic_daemon *daemon);
+enum myr_status myr_soft_daemon_open(const char *path, bool hurry, struct myr_soft_daemon *daemon,
+                                     struct myr_error *error);
+void myr_soft_daemon_close(struct myr_soft_daemon *daemon);
 
 #endif

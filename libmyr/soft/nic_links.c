@@ -2,7 +2,7 @@
 /* The soft NIC's table of peers; see nic_links.h. */
 #include "libmyr/soft/nic_links.h"
 
-static uint16_t *bucket_of(struct myr_nic_links *links, const struct mcp_address *address)
+static uint16_t *bucket_of(struct myr_soft_links *links, const struct mcp_address *address)
 {
     const struct mcp_ip ip = mcp_address_ip(address);
     uint64_t hash = mcp_address_port(address);
@@ -10,20 +10,20 @@ static uint16_t *bucket_of(struct myr_nic_links *links, const struct mcp_address
         hash = (hash + ip.word[w]) * UINT64_C(0x9e3779b97f4a7c15);
         hash ^= hash >> 32;
     }
-    return &links->bucket[hash % MYR_NIC_LINK_BUCKETS];
+    return &links->bucket[hash % MYR_SOFT_LINK_BUCKETS];
 }
 
-static uint32_t take_entry(struct myr_nic_links *links)
+static uint32_t take_entry(struct myr_soft_links *links)
 {
     const uint32_t entry = links->free;
     if (0 != entry) {
         links->free = links->next[entry];
         return entry;
     }
-    return links->fresh + 1 < MYR_NIC_LINKS ? ++links->fresh : 0;
+    return links->fresh + 1 < MYR_SOFT_LINKS ? ++links->fresh : 0;
 }
 
-mcp_link myr_nic_links_hold(struct myr_nic_links *links, const struct mcp_address *address)
+mcp_link myr_soft_links_hold(struct myr_soft_links *links, const struct mcp_address *address)
 {
     uint16_t *bucket = bucket_of(links, address);
     uint32_t entry = *bucket;
@@ -43,7 +43,7 @@ mcp_link myr_nic_links_hold(struct myr_nic_links *links, const struct mcp_addres
     return entry;
 }
 
-void myr_nic_links_drop(struct myr_nic_links *links, mcp_link link)
+void myr_soft_links_drop(struct myr_soft_links *links, mcp_link link)
 {
     if (MCP_LINK_SENDER == link || 0 != --links->holders[link]) {
         return;
@@ -57,7 +57,7 @@ void myr_nic_links_drop(struct myr_nic_links *links, mcp_link link)
     links->free = link;
 }
 
-uint32_t myr_nic_links_count(const struct myr_nic_links *links)
+uint32_t myr_soft_links_count(const struct myr_soft_links *links)
 {
     uint32_t count = links->fresh;
     for (uint32_t entry = links->free; 0 != entry; entry = links->next[entry]) {

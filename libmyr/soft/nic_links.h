@@ -10,31 +10,31 @@
  * Invariant: each entry before `fresh` is in a bucket's list (held) or in the list of free ones
  * (not held). Entry 0 is MCP_LINK_SENDER and nobody's.
  */
-#ifndef MYR_NIC_LINKS_H
-#define MYR_NIC_LINKS_H
+#ifndef MYR_SOFT_LINKS_H
+#define MYR_SOFT_LINKS_H
 
 #include "firmware/engine.h"
 #include "firmware/soft/addresses.h"
 
-enum { MYR_NIC_LINKS = 4096, MYR_NIC_LINK_BUCKETS = 1024 };
+enum { MYR_SOFT_LINKS = 4096, MYR_SOFT_LINK_BUCKETS = 1024 };
 
 /* All 0: empty. */
-struct myr_nic_links {
+struct myr_soft_links {
     uint32_t fresh; /* entries ever used, but for entry 0 */
     uint32_t free;  /* the first free one; 0: none */
-    uint16_t bucket[MYR_NIC_LINK_BUCKETS];
-    uint16_t next[MYR_NIC_LINKS];    /* in its bucket, or of the free ones; 0: none */
-    uint32_t holders[MYR_NIC_LINKS]; /* how many hold it */
-    _Alignas(MYR_LINE) struct mcp_address address[MYR_NIC_LINKS]; /* what a barrier reads */
+    uint16_t bucket[MYR_SOFT_LINK_BUCKETS];
+    uint16_t next[MYR_SOFT_LINKS];    /* in its bucket, or of the free ones; 0: none */
+    uint32_t holders[MYR_SOFT_LINKS]; /* how many hold it */
+    _Alignas(MYR_LINE) struct mcp_address address[MYR_SOFT_LINKS]; /* what a barrier reads */
 };
 
 /* Hold the link to this address; MCP_LINK_SENDER if there is no room for another. */
-mcp_link myr_nic_links_hold(struct myr_nic_links *links, const struct mcp_address *address);
+mcp_link myr_soft_links_hold(struct myr_soft_links *links, const struct mcp_address *address);
 
 /* Give up one hold of the link. */
-void myr_nic_links_drop(struct myr_nic_links *links, mcp_link link);
+void myr_soft_links_drop(struct myr_soft_links *links, mcp_link link);
 
 /* How many there are. */
-uint32_t myr_nic_links_count(const struct myr_nic_links *links);
+uint32_t myr_soft_links_count(const struct myr_soft_links *links);
 
 #endif

@@ -26,24 +26,25 @@ enum {
 #define LOOK_NS (UINT64_C(1000) * 1000 * 1000)
 
 /* Take the lock of a NIC that is broken. */
-static bool try_lock_broken(struct myr_nic *nic)
+static bool try_lock_broken(struct myr_soft_nic *nic)
 {
-    uint32_t nobody = MYR_NIC_BROKEN;
-    if (MYR_NIC_BROKEN == myr_glance(&nic->shared->lock) &&
-        atomic_compare_exchange_strong(&nic->shared->lock, &nobody, MYR_NIC_BROKEN | nic->self)) {
-        nic->vacant = MYR_NIC_BROKEN;
+    uint32_t nobody = MYR_SOFT_BROKEN;
+    if (MYR_SOFT_BROKEN == myr_load_relaxed(&nic->shared->lock) &&
+        atomic_compare_exchange_strong(&nic->shared->lock, &nobody, MYR_SOFT_BROKEN | nic->self)) {
+        nic->vacant = MYR_SOFT_BROKEN;
         return true;
     }
     return false;
 }
 
-bool myr_nic_gone(struct myr_nic *nic, uint32_t process)
+bool myr_soft_gone(struct myr_soft_nic *nic, uint32_t process)
 {
     if (0 == process || nic->self == process) {
         return false;
     }
-    const uint32_t doubts = myr_glance(&nic->doubts); /* (a count that is lost does no harm) */
-    myr_publish(&nic->doubts, doubts + 1);
+    const uint32_t doubts =
+        myr_load_relaxed(&nic->doubts); /* (a count that is lost does no harm) */
+    myr_store_release(&nic->doubts, doubts + 1);
     return myr_segment_gone(nic->segment, process, 0 == doubts % DOUBTS);
 }
 
@@ -51,27 +52,27 @@ bool myr_nic_gone(struct myr_nic *nic, uint32_t process)
  * given it back meanwhile, nothing happens: nobody else has its number. */
 static void break_lock_of(struct myr_shared_nic *shared, uint32_t process)
 {
-    uint32_t sound = process, broken = MYR_NIC_BROKEN | process;
-    if (!atomic_compare_exchange_strong(&shared->lock, &sound, MYR_NIC_BROKEN)) {
-        (void)atomic_compare_exchange_strong(&shared->lock, &broken, MYR_NIC_BROKEN);
+    uint32_t sound = process, broken = MYR_SOFT_BROKEN | process;
+    if (!atomic_compare_exchange_strong(&shared->lock, &sound, MYR_SOFT_BROKEN)) {
+        (void)atomic_compare_exchange_strong(&shared->lock, &broken, MYR_SOFT_BROKEN);
     }
 }
 
 /* ---- a holder that does not go on ---- */
 
-void myr_nic_lock_init(struct myr_nic *nic)
+void myr_soft_lock_init(struct myr_soft_nic *nic)
 {
-    static const struct myr_nic_bounds usual = {0};
+    static const struct myr_soft_bounds usual = {0};
     pthread_mutex_init(&nic->stuck.mutex, NULL);
-    myr_nic_set_bounds(nic, &usual);
+    myr_soft_set_bounds(nic, &usual);
 }
 
-void myr_nic_lock_end(struct myr_nic *nic)
+void myr_soft_lock_end(struct myr_soft_nic *nic)
 {
     pthread_mutex_destroy(&nic->stuck.mutex);
 }
 
-void myr_nic_set_bounds(struct myr_nic *nic, const struct myr_nic_bounds *bounds)
+void myr_soft_set_bounds(struct myr_soft_nic *nic, const struct myr_soft_bounds *bounds)
 {
     nic->bounds = *bounds;
     if (0 == bounds->warn_ns) {
@@ -82,12 +83,12 @@ void myr_nic_set_bounds(struct myr_nic *nic, const struct myr_nic_bounds *bounds
     }
 }
 
-uint32_t myr_nic_given_up(const struct myr_nic *nic)
+uint32_t myr_soft_given_up(const struct myr_soft_nic *nic)
 {
-    return myr_observe(&nic->given_up);
+    return myr_load_acquire(&nic->given_up);
 }
 
-static void tell(const struct myr_nic *nic, uint32_t pid)
+static void tell(const struct myr_soft_nic *nic, uint32_t pid)
 {
     char line[160];
     snprintf(line, sizeof(line),
@@ -98,13 +99,13 @@ static void tell(const struct myr_nic *nic, uint32_t pid)
 }
 
 /* This process has the lock's holder before it. With the mutex of `stuck`. */
-static void count_wait(struct myr_nic *nic, uint32_t holder)
+static void count_wait(struct myr_soft_nic *nic, uint32_t holder)
 {
-    struct myr_nic_stuck *stuck = &nic->stuck;
-    const uint32_t turns = myr_nic_turns(nic);
+    struct myr_soft_stuck *stuck = &nic->stuck;
+    const uint32_t turns = myr_soft_turns(nic);
     const uint64_t now = os_now_ns();
-    if (holder != myr_glance(&stuck->holder) || turns != stuck->turns) {
-        myr_publish(&stuck->holder, holder);
+    if (holder != myr_load_relaxed(&stuck->holder) || turns != stuck->turns) {
+        myr_store_release(&stuck->holder, holder);
         stuck->turns = turns;
         stuck->waited_ns = 0;
         stuck->told = false;
@@ -126,52 +127,52 @@ static void count_wait(struct myr_nic *nic, uint32_t holder)
     }
     stuck->told = true;
     if (end) {
-        myr_publish(&nic->given_up, pid);
+        myr_store_release(&nic->given_up, pid);
     }
 }
 
 /* `holder` has the lock, and lives. (A thread of this process that has it, or a lock that is free,
  * shows that the holder before goes on.) */
-static void look_at_holder(struct myr_nic *nic, uint32_t holder)
+static void look_at_holder(struct myr_soft_nic *nic, uint32_t holder)
 {
-    struct myr_nic_stuck *stuck = &nic->stuck;
+    struct myr_soft_stuck *stuck = &nic->stuck;
     if (0 != pthread_mutex_trylock(&stuck->mutex)) {
         return;
     }
     if (0 == holder || nic->self == holder) {
-        myr_publish(&stuck->holder, 0);
+        myr_store_release(&stuck->holder, 0);
     } else {
         count_wait(nic, holder);
     }
     pthread_mutex_unlock(&stuck->mutex);
 }
 
-void myr_nic_inherit(struct myr_nic *nic)
+void myr_soft_inherit(struct myr_soft_nic *nic)
 {
-    const uint32_t holder = myr_observe(&nic->shared->lock) & ~MYR_NIC_BROKEN;
-    if (myr_nic_gone(nic, holder)) {
+    const uint32_t holder = myr_load_acquire(&nic->shared->lock) & ~MYR_SOFT_BROKEN;
+    if (myr_soft_gone(nic, holder)) {
         break_lock_of(nic->shared, holder);
-    } else if (0 != holder || 0 != myr_glance(&nic->stuck.holder)) {
+    } else if (0 != holder || 0 != myr_load_relaxed(&nic->stuck.holder)) {
         look_at_holder(nic, holder);
     }
 }
 
 /* ---- taking it ---- */
 
-bool myr_nic_lock(struct myr_nic *nic)
+bool myr_soft_lock(struct myr_soft_nic *nic)
 {
-    for (uint32_t i = 0; !myr_nic_try_lock(nic); ++i) {
+    for (uint32_t i = 0; !myr_soft_try_lock(nic); ++i) {
         if (try_lock_broken(nic)) {
             return true;
         }
         if (i < LOCK_SPINS) {
-            myr_relax();
+            myr_cpu_relax();
         } else {
             os_give_way();
         }
-        if (0 == (i + 1) % MYR_NIC_LOCK_YIELDS) {
-            myr_nic_inherit(nic);
-            if (0 != myr_nic_given_up(nic)) {
+        if (0 == (i + 1) % MYR_SOFT_LOCK_YIELDS) {
+            myr_soft_inherit(nic);
+            if (0 != myr_soft_given_up(nic)) {
                 return false;
             }
         }
@@ -179,34 +180,34 @@ bool myr_nic_lock(struct myr_nic *nic)
     return true;
 }
 
-struct mcp_nic *myr_nic_enter(struct myr_nic *nic, struct mcp_board **board)
+struct mcp_nic *myr_soft_enter(struct myr_soft_nic *nic, struct mcp_board **board)
 {
     pthread_mutex_lock(&nic->mutex);
     *board = &nic->board;
-    nic->entered = myr_nic_lock(nic);
-    return nic->entered && myr_nic_sound(nic) ? &nic->shared->mcp : NULL;
+    nic->entered = myr_soft_lock(nic);
+    return nic->entered && myr_soft_sound(nic) ? &nic->shared->mcp : NULL;
 }
 
-bool myr_nic_entered(const struct myr_nic *nic)
+bool myr_soft_entered(const struct myr_soft_nic *nic)
 {
     return nic->entered;
 }
 
-void myr_nic_leave(struct myr_nic *nic)
+void myr_soft_leave(struct myr_soft_nic *nic)
 {
     if (nic->entered) {
-        myr_nic_unlock(nic);
-        myr_nic_flush(nic);
+        myr_soft_unlock(nic);
+        myr_soft_flush(nic);
     }
     pthread_mutex_unlock(&nic->mutex);
 }
 
 /* (Another thread may have the mutex, and wait for the lock.) */
-struct mcp_nic *myr_nic_enter_to_look(struct myr_nic *nic)
+struct mcp_nic *myr_soft_enter_to_look(struct myr_soft_nic *nic)
 {
     for (uint32_t i = 0; i < LOOK_TRIES; ++i) {
         if (0 == pthread_mutex_trylock(&nic->mutex)) {
-            if (myr_nic_try_lock(nic)) {
+            if (myr_soft_try_lock(nic)) {
                 nic->entered = true;
                 return &nic->shared->mcp;
             }
@@ -217,9 +218,9 @@ struct mcp_nic *myr_nic_enter_to_look(struct myr_nic *nic)
     return NULL;
 }
 
-enum myr_status myr_nic_is_broken(const struct myr_nic *nic, struct myr_error *error)
+enum myr_status myr_soft_is_broken(const struct myr_soft_nic *nic, struct myr_error *error)
 {
-    const uint32_t pid = myr_nic_given_up(nic);
+    const uint32_t pid = myr_soft_given_up(nic);
     if (0 != pid) {
         return myr_fail(error, MYR_ERR_GONE, 0,
                         "the node's NIC cannot be used: process %u runs it and does not go on (is "
@@ -230,13 +231,14 @@ enum myr_status myr_nic_is_broken(const struct myr_nic *nic, struct myr_error *e
                     "the node's NIC is broken: a process was killed while it ran it");
 }
 
-bool myr_nic_broken(struct myr_nic *nic)
+bool myr_soft_broken(struct myr_soft_nic *nic)
 {
-    myr_nic_inherit(nic); /* those who wait may have no packet to take the lock for */
-    return 0 != (myr_observe(&nic->shared->lock) & MYR_NIC_BROKEN) || 0 != myr_nic_given_up(nic);
+    myr_soft_inherit(nic); /* those who wait may have no packet to take the lock for */
+    return 0 != (myr_load_acquire(&nic->shared->lock) & MYR_SOFT_BROKEN) ||
+           0 != myr_soft_given_up(nic);
 }
 
-void myr_nic_bury(struct myr_nic *nic, uint32_t pid)
+void myr_soft_bury(struct myr_soft_nic *nic, uint32_t pid)
 {
     struct myr_shared_nic *shared = nic->shared;
     const uint32_t dead = myr_segment_number_of(nic->segment, pid);

@@ -105,7 +105,7 @@ enum myr_status myr_look_at_segment(int fd, struct myr_segment_view *view, struc
         .full = 0 != sram->full,
     };
     for (uint32_t p = 0; p < sram->processes && p < MYR_PROCESSES; ++p) {
-        view->processes += 0 != myr_observe(&sram->process[p].attached);
+        view->processes += 0 != myr_load_acquire(&sram->process[p].attached);
     }
     free(sram);
     return MYR_OK;
@@ -162,7 +162,7 @@ static struct myr_node_view view_node(struct mcp_group *group, const void *share
     for (uint32_t p = 0; p < group->nsends + group->nwaits; ++p) {
         const struct mcp_peer *peer = &mcp_group_sends(group)[p];
         if (peer->node == node) {
-            view.ip = myr_nic_ip_of(shared, peer->link);
+            view.ip = myr_soft_ip_of(shared, peer->link);
         }
     }
     return view;
@@ -183,23 +183,23 @@ static void view_missing(struct mcp_group *group, const void *shared, struct myr
 static void view_absent(struct source *from, uint32_t offset, const struct mcp_group *head,
                         struct myr_group_view *view)
 {
-    const struct myr_key key = myr_nic_group_record_key(head->key);
+    const struct myr_key key = myr_soft_group_record_key(head->key);
     struct myr_record record;
     const uint32_t at = find_record(from, &key, &record);
     const size_t slots = at + offsetof(struct myr_record, slots);
     if (0 == at || 0 == record.members || record.members > MYR_PROCESSES ||
-        offset != slots + myr_nic_group_before(record.members)) {
+        offset != slots + myr_soft_group_before(record.members)) {
         return;
     }
-    const size_t bytes = myr_nic_group_before(record.members);
+    const size_t bytes = myr_soft_group_before(record.members);
     void *before = aligned_alloc(MYR_LINE, bytes);
     if (NULL != before && copy(from, slots, before, bytes)) {
-        const myr_word *arrivals = myr_nic_group_words(before), *pids = arrivals + record.members;
+        const myr_word *arrivals = myr_soft_group_words(before), *pids = arrivals + record.members;
         view->locals = record.members;
         for (uint32_t i = 0; i < record.members; ++i) {
-            if (!myr_epoch_reached(myr_glance(&arrivals[i]), view->done + 1)) {
+            if (!myr_epoch_reached(myr_load_relaxed(&arrivals[i]), view->done + 1)) {
                 if (view->absent < MYR_VIEW_LOCALS) {
-                    view->absent_pid[view->absent] = myr_glance(&pids[i]);
+                    view->absent_pid[view->absent] = myr_load_relaxed(&pids[i]);
                 }
                 ++view->absent;
             }
@@ -215,9 +215,9 @@ static void view_group(struct source *from, uint32_t offset, const struct mcp_gr
     *view = (struct myr_group_view){
         .place = offset,
         .node = head->node,
-        .done = myr_glance(&head->done),
+        .done = myr_load_relaxed(&head->done),
         .started = head->started,
-        .failed = 0 != myr_glance(&head->failed),
+        .failed = 0 != myr_load_relaxed(&head->failed),
     };
     if (!view->failed && view->started == view->done) {
         view_absent(from, offset, head, view);
@@ -225,7 +225,7 @@ static void view_group(struct source *from, uint32_t offset, const struct mcp_gr
     }
     struct mcp_group *group = copy_group(from, offset, head);
     if (NULL != group && view->failed) {
-        view->lost = view_node(group, shared, myr_glance(&group->failed) - 1, 0);
+        view->lost = view_node(group, shared, myr_load_relaxed(&group->failed) - 1, 0);
     } else if (NULL != group) {
         view_missing(group, shared, view);
     }
@@ -234,7 +234,7 @@ static void view_group(struct source *from, uint32_t offset, const struct mcp_gr
 
 /* Take in the groups of one list, which begins at `offset`. False when out of memory. */
 static bool look_at_groups(struct source *from, uint32_t offset, const void *shared,
-                           struct myr_nic_view *view, uint32_t *room)
+                           struct myr_soft_view *view, uint32_t *room)
 {
     struct mcp_group group;
     while (has_entry(from, offset) && copy(from, offset, &group, sizeof(group))) {
@@ -258,7 +258,7 @@ static bool look_at_groups(struct source *from, uint32_t offset, const void *sha
 
 /* The table lies at `offset`, with room for `room` ports. False when out of memory. */
 static bool look_at_ports(struct source *from, size_t offset, uint32_t room,
-                          struct myr_nic_view *view)
+                          struct myr_soft_view *view)
 {
     struct mcp_port port;
     view->port = calloc(room < TABLE_MOST ? room : TABLE_MOST, sizeof(*view->port));
@@ -272,16 +272,16 @@ static bool look_at_ports(struct source *from, size_t offset, uint32_t room,
     return NULL != view->port;
 }
 
-enum myr_status myr_look_at_nic(int fd, struct myr_nic_view *view, struct myr_error *error)
+enum myr_status myr_look_at_nic(int fd, struct myr_soft_view *view, struct myr_error *error)
 {
-    const size_t line = MYR_LINE, bytes = (myr_nic_shared_bytes() + line - 1) / line * line;
+    const size_t line = MYR_LINE, bytes = (myr_soft_shared_bytes() + line - 1) / line * line;
     struct source from = source_of(fd);
-    const struct myr_key key = myr_nic_record_key();
+    const struct myr_key key = myr_soft_record_key();
     struct myr_record head;
     const uint32_t record = find_record(&from, &key, &head);
     void *shared = 0 == record ? NULL : aligned_alloc(line, bytes);
     enum myr_status status = MYR_OK;
-    *view = (struct myr_nic_view){.there = false};
+    *view = (struct myr_soft_view){.there = false};
     if (0 == record) {
         return myr_fail(error, MYR_ERR_NOT_THERE, 0, "it has no NIC");
     }
@@ -289,8 +289,8 @@ enum myr_status myr_look_at_nic(int fd, struct myr_nic_view *view, struct myr_er
         return myr_fail(error, MYR_ERR_OUT_OF_MEMORY, 0, "out of memory");
     }
     const struct mcp_nic *mcp = NULL;
-    if (copy(&from, record + offsetof(struct myr_record, slots), shared, myr_nic_shared_bytes())) {
-        mcp = myr_nic_describe(shared, view);
+    if (copy(&from, record + offsetof(struct myr_record, slots), shared, myr_soft_shared_bytes())) {
+        mcp = myr_soft_describe(shared, view);
     }
     if (NULL == mcp) {
         status = myr_fail(error, MYR_ERR_FOREIGN, 0, "its NIC is of another version of nicbarr");
@@ -301,19 +301,19 @@ enum myr_status myr_look_at_nic(int fd, struct myr_nic_view *view, struct myr_er
             status = myr_fail(error, MYR_ERR_OUT_OF_MEMORY, 0, "out of memory");
         }
     }
-    const size_t ports = record + offsetof(struct myr_record, slots) + myr_nic_shared_bytes();
+    const size_t ports = record + offsetof(struct myr_record, slots) + myr_soft_shared_bytes();
     if (MYR_OK == status && view->there && 0 != mcp->messages.nports &&
         !look_at_ports(&from, ports, mcp->messages.nports, view)) {
         status = myr_fail(error, MYR_ERR_OUT_OF_MEMORY, 0, "out of memory");
     }
     free(shared);
     if (MYR_OK != status) {
-        myr_nic_view_free(view);
+        myr_soft_view_free(view);
     }
     return status;
 }
 
-void myr_nic_view_free(struct myr_nic_view *view)
+void myr_soft_view_free(struct myr_soft_view *view)
 {
     free(view->group);
     free(view->port);
@@ -345,9 +345,9 @@ struct myr_verbs_shown *myr_look_at_rdma(int fd, uint32_t *count)
     *count = 0;
     for (uint32_t p = 0; NULL != sram && p < sram->processes && p < MYR_PROCESSES; ++p) {
         const struct myr_sram_process *process = &sram->process[p];
-        const struct myr_key key = myr_verbs_shown_key(p, myr_glance(&process->number));
+        const struct myr_key key = myr_verbs_shown_key(p, myr_load_relaxed(&process->number));
         struct myr_verbs_shown shown;
-        if (0 == myr_glance(&process->attached) || !look_at_shown(&from, &key, &shown)) {
+        if (0 == myr_load_relaxed(&process->attached) || !look_at_shown(&from, &key, &shown)) {
             continue;
         }
         struct myr_verbs_shown *more = realloc(list, (*count + 1) * sizeof(*list));

@@ -7,8 +7,8 @@
  * So no foreign file, no file that is cut short, and no data that changes meanwhile can do any
  * harm. A copy may be a mixture of two moments.
  */
-#ifndef MYR_NIC_LOOK_H
-#define MYR_NIC_LOOK_H
+#ifndef MYR_SOFT_LOOK_H
+#define MYR_SOFT_LOOK_H
 
 #include <stddef.h>
 
@@ -62,10 +62,10 @@ struct myr_port_view {
 };
 
 /* What there is to say about a NIC. */
-struct myr_nic_view {
+struct myr_soft_view {
     bool there; /* otherwise `why` says why there is none */
     bool broken;
-    enum myr_nic_runner runs_as;
+    enum myr_soft_runner runs_as;
     uint32_t runner; /* pid, as its own processes see it */
     struct myr_nic_name name;
     struct mcp_counters counters;
@@ -80,9 +80,9 @@ struct myr_nic_view {
 enum myr_status myr_look_at_segment(int fd, struct myr_segment_view *view, struct myr_error *error);
 
 /* The NIC in a segment that could be looked at. MYR_ERR_NOT_THERE: it has none. Give the view back
- * to myr_nic_view_free() if there is one. */
-enum myr_status myr_look_at_nic(int fd, struct myr_nic_view *view, struct myr_error *error);
-void myr_nic_view_free(struct myr_nic_view *view);
+ * to myr_soft_view_free() if there is one. */
+enum myr_status myr_look_at_nic(int fd, struct myr_soft_view *view, struct myr_error *error);
+void myr_soft_view_free(struct myr_soft_view *view);
 
 /* The RDMA NICs of the processes of such a segment: a list of *count, which the caller frees; NULL
  * where there is none. */

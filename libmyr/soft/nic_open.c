@@ -39,10 +39,10 @@ static void allow_peers(void)
 }
 
 /* In the list of this process's sockets put `other` in the place of one. */
-static void replace_socket(struct myr_nic *nic, int one, int other)
+static void replace_socket(struct myr_soft_nic *nic, int one, int other)
 {
     int *sockets = nic->shared->holder[nic->self % MYR_PROCESSES].socket;
-    for (int s = 0; s < MYR_NIC_SOCKETS; ++s) {
+    for (int s = 0; s < MYR_SOFT_SOCKETS; ++s) {
         if (one == sockets[s]) {
             sockets[s] = other;
             return;
@@ -50,12 +50,12 @@ static void replace_socket(struct myr_nic *nic, int one, int other)
     }
 }
 
-static void hold(struct myr_nic *nic)
+static void hold(struct myr_soft_nic *nic)
 {
     const uint32_t place = nic->self % MYR_PROCESSES;
     if (nic->self != nic->shared->holder[place].process) {
         nic->shared->holder[place].process = nic->self;
-        for (int s = 0; s < MYR_NIC_SOCKETS; ++s) {
+        for (int s = 0; s < MYR_SOFT_SOCKETS; ++s) {
             nic->shared->holder[place].socket[s] = -1;
         }
     }
@@ -63,7 +63,7 @@ static void hold(struct myr_nic *nic)
     allow_peers();
 }
 
-static void let_go(struct myr_nic *nic)
+static void let_go(struct myr_soft_nic *nic)
 {
     if (nic->self == nic->shared->holder[nic->self % MYR_PROCESSES].process) {
         replace_socket(nic, nic->udp.socket, -1);
@@ -71,7 +71,7 @@ static void let_go(struct myr_nic *nic)
 }
 
 /* Make the NIC; locked. */
-static enum myr_status create(struct myr_nic *nic, const struct myr_nic_options *options,
+static enum myr_status create(struct myr_soft_nic *nic, const struct myr_soft_options *options,
                               struct myr_error *error)
 {
     struct mcp_local_address addresses[MYR_NIC_ADDRESSES];
@@ -116,7 +116,7 @@ static enum myr_status create(struct myr_nic *nic, const struct myr_nic_options 
 
 /* The same descriptor here; -1, with `err`, if it cannot be had or is not the NIC's socket (as the
  * process is another one by now). */
-static int fetch_one(const struct myr_nic *nic, int process, int theirs, int *err)
+static int fetch_one(const struct myr_soft_nic *nic, int process, int theirs, int *err)
 {
     const int socket = (int)syscall(SYS_pidfd_getfd, process, theirs, 0);
     if (socket < 0) {
@@ -129,14 +129,14 @@ static int fetch_one(const struct myr_nic *nic, int process, int theirs, int *er
 }
 
 /* A descriptor of the NIC's socket, from a process that has one; -1 with errno. */
-static int fetch_socket(const struct myr_nic *nic)
+static int fetch_socket(const struct myr_soft_nic *nic)
 {
     int err = ESRCH, socket = -1;
     for (uint32_t h = 0; socket < 0 && h < MYR_PROCESSES; ++h) {
         const uint32_t number = nic->shared->holder[h].process;
         const uint32_t pid = 0 == number ? 0 : myr_segment_pid_of(nic->segment, number);
         const int process = 0 == pid ? -1 : (int)syscall(SYS_pidfd_open, (pid_t)pid, 0);
-        for (int s = 0; process >= 0 && socket < 0 && s < MYR_NIC_SOCKETS; ++s) {
+        for (int s = 0; process >= 0 && socket < 0 && s < MYR_SOFT_SOCKETS; ++s) {
             const int theirs = nic->shared->holder[h].socket[s];
             socket = theirs < 0 ? -1 : fetch_one(nic, process, theirs, &err);
         }
@@ -149,7 +149,7 @@ static int fetch_socket(const struct myr_nic *nic)
 }
 
 /* Share the NIC that is there: by the socket that was given, else by that of another process. */
-static enum myr_status attach(struct myr_nic *nic, int given, struct myr_error *error)
+static enum myr_status attach(struct myr_soft_nic *nic, int given, struct myr_error *error)
 {
     const int socket = given >= 0 ? given : fetch_socket(nic);
     if (socket < 0) {
@@ -168,21 +168,22 @@ static enum myr_status attach(struct myr_nic *nic, int given, struct myr_error *
 }
 
 /* The first process makes the NIC. If it cannot, all others get the same error. Locked. */
-static enum myr_status create_or_attach(struct myr_nic *nic, const struct myr_nic_options *options,
-                                        int given, struct myr_error *error)
+static enum myr_status create_or_attach(struct myr_soft_nic *nic,
+                                        const struct myr_soft_options *options, int given,
+                                        struct myr_error *error)
 {
     struct myr_shared_nic *shared = nic->shared;
     enum myr_status status = MYR_OK;
-    if (MYR_NIC_NEW == shared->state) {
+    if (MYR_SOFT_NEW == shared->state) {
         struct myr_error trouble = {0};
         shared->status = create(nic, options, &trouble);
-        shared->layout = myr_nic_layout();
-        shared->state = MYR_OK == shared->status ? MYR_NIC_OPEN : MYR_NIC_NONE;
+        shared->layout = myr_soft_layout();
+        shared->state = MYR_OK == shared->status ? MYR_SOFT_OPEN : MYR_SOFT_NONE;
         memcpy(shared->why, trouble.text, sizeof(shared->why));
-    } else if (MYR_NIC_OPEN == shared->state) {
+    } else if (MYR_SOFT_OPEN == shared->state) {
         status = attach(nic, given, error);
     }
-    if (MYR_NIC_NONE == shared->state) {
+    if (MYR_SOFT_NONE == shared->state) {
         status = myr_fail(error, (enum myr_status)shared->status, 0, "%s", shared->why);
     }
     if (MYR_OK == status) {
@@ -191,17 +192,17 @@ static enum myr_status create_or_attach(struct myr_nic *nic, const struct myr_ni
     return status;
 }
 
-static enum myr_status open_nic(struct myr_segment *segment, const struct myr_nic_options *options,
-                                int given, struct myr_nic **nic, struct myr_error *error)
+static enum myr_status open_nic(struct myr_segment *segment, const struct myr_soft_options *options,
+                                int given, struct myr_soft_nic **nic, struct myr_error *error)
 {
-    const struct myr_key key = myr_nic_record_key();
+    const struct myr_key key = myr_soft_record_key();
     struct myr_record *record = myr_record_join(
         segment, &key, NIC_MEMBERS,
         sizeof(struct myr_shared_nic) + mcp_messages_bytes(PORTS, CONNECTIONS), 0, error);
     if (NULL == record) {
         return MYR_ERR_FULL;
     }
-    struct myr_nic *opening = calloc(1, sizeof(*opening));
+    struct myr_soft_nic *opening = calloc(1, sizeof(*opening));
     if (NULL == opening) {
         return myr_fail(error, MYR_ERR_OUT_OF_MEMORY, 0, "out of memory");
     }
@@ -211,39 +212,40 @@ static enum myr_status open_nic(struct myr_segment *segment, const struct myr_ni
     struct myr_key_pair pair;
     myr_key_pair_of(segment, &pair);
     opening->has_keys = myr_has_key(&pair.public);
-    myr_nic_make_board(opening);
+    myr_soft_make_board(opening);
     pthread_mutex_init(&opening->mutex, NULL);
     pthread_mutex_init(&opening->sleeping_mutex, NULL);
-    myr_nic_lock_init(opening);
+    myr_soft_lock_init(opening);
     opening->bounds.give_up_ns = OPEN_NS;
-    const bool locked = myr_nic_lock(opening);
-    const enum myr_status status = locked && myr_nic_sound(opening)
+    const bool locked = myr_soft_lock(opening);
+    const enum myr_status status = locked && myr_soft_sound(opening)
                                        ? create_or_attach(opening, options, given, error)
-                                       : myr_nic_is_broken(opening, error);
+                                       : myr_soft_is_broken(opening, error);
     if (locked) {
-        myr_nic_unlock(opening);
+        myr_soft_unlock(opening);
     }
     if (MYR_OK != status) {
-        myr_nic_lock_end(opening);
+        myr_soft_lock_end(opening);
         pthread_mutex_destroy(&opening->mutex);
         pthread_mutex_destroy(&opening->sleeping_mutex);
         free(opening);
         return status;
     }
-    myr_nic_set_bounds(opening, &(struct myr_nic_bounds){0});
+    myr_soft_set_bounds(opening, &(struct myr_soft_bounds){0});
     *nic = opening;
     return MYR_OK;
 }
 
-enum myr_status myr_nic_open(struct myr_segment *segment, const struct myr_nic_options *options,
-                             struct myr_nic **nic, struct myr_error *error)
+enum myr_status myr_soft_open(struct myr_segment *segment, const struct myr_soft_options *options,
+                              struct myr_soft_nic **nic, struct myr_error *error)
 {
     return open_nic(segment, options, -1, nic, error);
 }
 
-enum myr_status myr_nic_open_in(const char *folder, uint32_t bytes,
-                                const struct myr_nic_options *options, struct myr_segment **segment,
-                                struct myr_nic **nic, struct myr_error *error)
+enum myr_status myr_soft_open_in(const char *folder, uint32_t bytes,
+                                 const struct myr_soft_options *options,
+                                 struct myr_segment **segment, struct myr_soft_nic **nic,
+                                 struct myr_error *error)
 {
     *nic = NULL;
     enum myr_status status = myr_segment_join(folder, bytes, segment, error);
@@ -251,28 +253,28 @@ enum myr_status myr_nic_open_in(const char *folder, uint32_t bytes,
         *segment = NULL;
         return status;
     }
-    status = myr_nic_open(*segment, options, nic, error);
+    status = myr_soft_open(*segment, options, nic, error);
     if (MYR_OK != status) {
         *nic = NULL;
     }
     return status;
 }
 
-enum myr_status myr_nic_open_given(struct myr_segment *segment, int socket, struct myr_nic **nic,
-                                   struct myr_error *error)
+enum myr_status myr_soft_open_given(struct myr_segment *segment, int socket,
+                                    struct myr_soft_nic **nic, struct myr_error *error)
 {
-    static const struct myr_nic_options nowhere = {.network = "none"}; /* make none here */
+    static const struct myr_soft_options nowhere = {.network = "none"}; /* make none here */
     return open_nic(segment, &nowhere, socket, nic, error);
 }
 
-void myr_nic_close(struct myr_nic *nic)
+void myr_soft_close(struct myr_soft_nic *nic)
 {
-    if (myr_nic_lock(nic)) { /* else a descriptor is offered that nobody can fetch any more */
+    if (myr_soft_lock(nic)) { /* else a descriptor is offered that nobody can fetch any more */
         let_go(nic);
-        myr_nic_unlock(nic);
+        myr_soft_unlock(nic);
     }
     mcp_udp_close(&nic->udp);
-    myr_nic_lock_end(nic);
+    myr_soft_lock_end(nic);
     pthread_mutex_destroy(&nic->mutex);
     pthread_mutex_destroy(&nic->sleeping_mutex);
     free(nic);

@@ -21,11 +21,11 @@
  * control program of a broken NIC. From then on the lock keeps apart the processes that clear up.
  *
  * A holder that is stopped is alive, and may go on at any time: nobody can take the lock from it.
- * So others stop waiting (struct myr_nic_bounds), each process for itself. What they cannot give
+ * So others stop waiting (struct myr_soft_bounds), each process for itself. What they cannot give
  * back without the lock stays where it is.
  */
-#ifndef MYR_NIC_PARTS_H
-#define MYR_NIC_PARTS_H
+#ifndef MYR_SOFT_PARTS_H
+#define MYR_SOFT_PARTS_H
 
 #include <pthread.h>
 
@@ -35,28 +35,28 @@
 #include "libmyr/soft/nic_links.h"
 
 enum {
-    MYR_NIC_SOCKETS = 3, /* descriptors of the socket that a process offers to newcomers: of each
+    MYR_SOFT_SOCKETS = 3, /* descriptors of the socket that a process offers to newcomers: of each
                             component that has opened the NIC */
-    MYR_NIC_LOCK_YIELDS = 1000 /* before looking whether the lock's holder is alive, and goes on */
+    MYR_SOFT_LOCK_YIELDS = 1000 /* before looking whether the lock's holder is alive, and goes on */
 };
 
-#define MYR_NIC_BROKEN UINT32_C(0x80000000) /* in the lock; processes' numbers are smaller */
+#define MYR_SOFT_BROKEN UINT32_C(0x80000000) /* in the lock; processes' numbers are smaller */
 
-enum myr_nic_state { MYR_NIC_NEW, MYR_NIC_OPEN, MYR_NIC_NONE };
+enum myr_soft_state { MYR_SOFT_NEW, MYR_SOFT_OPEN, MYR_SOFT_NONE };
 
 /* What the node's processes share. */
 struct myr_shared_nic {
-    uint32_t layout; /* its maker's myr_nic_layout() */
+    uint32_t layout; /* its maker's myr_soft_layout() */
     myr_word chains; /* datagrams may come in chains: messages are sent */
     /* Processes by their numbers in the segment; 0: nobody. */
-    _Alignas(MYR_LINE) myr_word lock;    /* who runs the control program, and MYR_NIC_BROKEN */
+    _Alignas(MYR_LINE) myr_word lock;    /* who runs the control program, and MYR_SOFT_BROKEN */
     myr_word turns;                      /* how often somebody took packets; locked */
     _Alignas(MYR_LINE) myr_word sleeper; /* who sleeps on the socket */
     myr_word runner;                     /* who has a thread that runs the NIC */
     myr_word watch;                      /* who has a thread that looks whether anybody does */
-    uint32_t runs_as;                    /* enum myr_nic_runner, of the runner */
+    uint32_t runs_as;                    /* enum myr_soft_runner, of the runner */
     uint32_t runner_pid;                 /* for people */
-    uint32_t state;                      /* enum myr_nic_state */
+    uint32_t state;                      /* enum myr_soft_state */
     uint32_t status;                     /* enum myr_status, of making it, */
     char why[sizeof(((struct myr_error *)0)->text)]; /* ... and why there is none */
     struct myr_nic_name name;
@@ -66,15 +66,15 @@ struct myr_shared_nic {
      */
     struct {
         uint32_t process;
-        int socket[MYR_NIC_SOCKETS]; /* -1: none */
+        int socket[MYR_SOFT_SOCKETS]; /* -1: none */
     } holder[MYR_PROCESSES];
-    struct myr_nic_links links;
-    struct myr_nic_lingering lingering;
+    struct myr_soft_links links;
+    struct myr_soft_lingering lingering;
     _Alignas(MYR_LINE) struct mcp_nic mcp; /* last: its tables lie behind it */
 };
 
 /* A holder of the lock that has not gone on since it was looked at first. */
-struct myr_nic_stuck {
+struct myr_soft_stuck {
     pthread_mutex_t mutex; /* a thread that looks; another one that comes meanwhile does not */
     myr_word holder;       /* 0: nobody was */
     uint32_t turns;        /* of the NIC, then */
@@ -83,7 +83,7 @@ struct myr_nic_stuck {
     bool told;
 };
 
-struct myr_nic {
+struct myr_soft_nic {
     struct mcp_board board;           /* first: the control program hands it back to us */
     const struct mcp_address *sender; /* of the packet that is being handled */
     struct mcp_udp udp;
@@ -91,7 +91,7 @@ struct myr_nic {
     struct myr_segment *segment;
     uint32_t self;              /* this process's number */
     bool has_keys;              /* so that it can sign messages */
-    uint32_t vacant;            /* what the lock says when nobody has it: 0 or MYR_NIC_BROKEN */
+    uint32_t vacant;            /* what the lock says when nobody has it: 0 or MYR_SOFT_BROKEN */
     myr_word doubts;            /* how often somebody seemed to be gone, or not */
     bool entered;               /* between enter() and leave(): the lock was had */
     pthread_mutex_t mutex;      /* this process's threads: outbox, inbox, lock */
@@ -103,41 +103,41 @@ struct myr_nic {
     pthread_mutex_t sleeping_mutex;
     void (*sleeping)(void *context); /* called by a thread that is about to sleep; NULL: nobody's */
     void *sleeping_context;
-    struct myr_nic_bounds bounds;
-    myr_word given_up;          /* pid of the holder that this process waits for no more; 0: none */
-    struct myr_nic_stuck stuck; /* the present holder, as far as looks at it have shown */
+    struct myr_soft_bounds bounds;
+    myr_word given_up; /* pid of the holder that this process waits for no more; 0: none */
+    struct myr_soft_stuck stuck; /* the present holder, as far as looks at it have shown */
 };
 
 /* ---- nic_lock.c ---- */
 
-/* Take the lock and give it back; with the process's mutex. myr_nic_lock() is false if the process
+/* Take the lock and give it back; with the process's mutex. myr_soft_lock() is false if the process
  * has given up waiting; then there is nothing to give back. */
-bool myr_nic_lock(struct myr_nic *nic);
+bool myr_soft_lock(struct myr_soft_nic *nic);
 
 /* The holder of the lock may run the control program. */
-static inline bool myr_nic_sound(const struct myr_nic *nic)
+static inline bool myr_soft_sound(const struct myr_soft_nic *nic)
 {
     return 0 == nic->vacant;
 }
 
 /* (Fails on a NIC that is broken.) It releases as well: a process that sees us in the lock must
  * find us in the segment's table (tests/litmus/lock.pml). */
-static inline bool myr_nic_try_lock(struct myr_nic *nic)
+static inline bool myr_soft_try_lock(struct myr_soft_nic *nic)
 {
     uint32_t nobody = 0;
     return atomic_compare_exchange_strong_explicit(&nic->shared->lock, &nobody, nic->self,
                                                    memory_order_acq_rel, memory_order_relaxed);
 }
 
-static inline void myr_nic_unlock(struct myr_nic *nic)
+static inline void myr_soft_unlock(struct myr_soft_nic *nic)
 {
     nic->shared->mcp.counters.send_errors += nic->failed;
     nic->failed = 0;
-    myr_publish(&nic->shared->lock, nic->vacant);
+    myr_store_release(&nic->shared->lock, nic->vacant);
 }
 
 /* Put on the wire what was gathered; after unlocking. */
-static inline void myr_nic_flush(struct myr_nic *nic)
+static inline void myr_soft_flush(struct myr_soft_nic *nic)
 {
     if (0 != nic->udp.gathered) {
         nic->failed += mcp_udp_flush(&nic->udp);
@@ -146,18 +146,18 @@ static inline void myr_nic_flush(struct myr_nic *nic)
 
 /* Take the lock from its holder if that has died. The NIC is broken then. If it lives, look whether
  * it goes on. */
-void myr_nic_inherit(struct myr_nic *nic);
+void myr_soft_inherit(struct myr_soft_nic *nic);
 
 /* Has the process with this number left or died? Not 0, and not this one. */
-bool myr_nic_gone(struct myr_nic *nic, uint32_t process);
+bool myr_soft_gone(struct myr_soft_nic *nic, uint32_t process);
 
 /* The part of a NIC that nic_lock.c has for itself. */
-void myr_nic_lock_init(struct myr_nic *nic);
-void myr_nic_lock_end(struct myr_nic *nic);
+void myr_soft_lock_init(struct myr_soft_nic *nic);
+void myr_soft_lock_end(struct myr_soft_nic *nic);
 
 /* ---- nic_board.c ---- */
 
 /* What the control program stands on; the NIC's segment is known. */
-void myr_nic_make_board(struct myr_nic *nic);
+void myr_soft_make_board(struct myr_soft_nic *nic);
 
 #endif

@@ -16,12 +16,12 @@ enum {
 
 static void receive(void *context, const struct mcp_address *from, const void *packet, size_t bytes)
 {
-    struct myr_nic *nic = context;
+    struct myr_soft_nic *nic = context;
     nic->sender = from;
     mcp_receive(&nic->shared->mcp, &nic->board, packet, bytes);
 }
 
-static bool due(struct myr_nic *nic)
+static bool due(struct myr_soft_nic *nic)
 {
     const uint64_t deadline = mcp_deadline_ns(&nic->shared->mcp);
     return 0 != deadline && os_now_ns() >= deadline;
@@ -32,20 +32,20 @@ static bool due(struct myr_nic *nic)
  * order in which they came in. Where messages come, more packets are likely to be there;
  * collectives' packets come one at a time.
  */
-static uint32_t take_packets(struct myr_nic *nic)
+static uint32_t take_packets(struct myr_soft_nic *nic)
 {
-    const bool chains = 0 != myr_glance(&nic->shared->chains);
+    const bool chains = 0 != myr_load_relaxed(&nic->shared->chains);
     uint32_t taken = 0;
     long bytes;
     /* (In the lock's line, which is being written anyway.) */
-    myr_publish(&nic->shared->turns, myr_glance(&nic->shared->turns) + 1);
+    myr_store_release(&nic->shared->turns, myr_load_relaxed(&nic->shared->turns) + 1);
     do {
         bytes = mcp_udp_take(&nic->udp, chains, receive, nic);
         taken += MCP_UDP_NOTHING != bytes;
     } while (bytes > MCP_COLLECTIVE_BYTES && taken < MOST_TAKEN);
-    if (++nic->unlooked >= CLOCK_EVERY || 0 != myr_glance(&nic->slept)) {
+    if (++nic->unlooked >= CLOCK_EVERY || 0 != myr_load_relaxed(&nic->slept)) {
         nic->unlooked = 0;
-        myr_publish(&nic->slept, 0);
+        myr_store_release(&nic->slept, 0);
         if (due(nic)) {
             mcp_timer(&nic->shared->mcp, &nic->board);
         }
@@ -53,24 +53,24 @@ static uint32_t take_packets(struct myr_nic *nic)
     return taken;
 }
 
-uint32_t myr_nic_poll(struct myr_nic *nic)
+uint32_t myr_soft_poll(struct myr_soft_nic *nic)
 {
     if (0 != pthread_mutex_trylock(&nic->mutex)) {
         return 0; /* another thread is at it */
     }
     uint32_t taken = 0;
-    if (myr_nic_try_lock(nic)) { /* else another process is */
+    if (myr_soft_try_lock(nic)) { /* else another process is */
         taken = take_packets(nic);
-        myr_nic_unlock(nic);
-        myr_nic_flush(nic);
-    } else if (0 == ++nic->missed % MYR_NIC_LOCK_YIELDS) {
-        myr_nic_inherit(nic);
+        myr_soft_unlock(nic);
+        myr_soft_flush(nic);
+    } else if (0 == ++nic->missed % MYR_SOFT_LOCK_YIELDS) {
+        myr_soft_inherit(nic);
     }
     pthread_mutex_unlock(&nic->mutex);
     return taken;
 }
 
-uint32_t myr_nic_poll_now_and_then(struct myr_nic *nic)
+uint32_t myr_soft_poll_now_and_then(struct myr_soft_nic *nic)
 {
     const uint64_t now = os_now_ns();
     /* (Two threads that come at once both poll; that does no harm.) */
@@ -78,31 +78,31 @@ uint32_t myr_nic_poll_now_and_then(struct myr_nic *nic)
         return 0;
     }
     atomic_store_explicit(&nic->polled_ns, now, memory_order_relaxed);
-    myr_publish(&nic->slept, 1);
-    return myr_nic_poll(nic);
+    myr_store_release(&nic->slept, 1);
+    return myr_soft_poll(nic);
 }
 
-bool myr_nic_catch_up(struct myr_nic *nic)
+bool myr_soft_catch_up(struct myr_soft_nic *nic)
 {
     uint32_t poll = 0;
-    myr_publish(&nic->slept, 1);
-    while (poll < CATCH_UP_POLLS && 0 != myr_nic_poll(nic)) {
+    myr_store_release(&nic->slept, 1);
+    while (poll < CATCH_UP_POLLS && 0 != myr_soft_poll(nic)) {
         ++poll;
     }
     return CATCH_UP_POLLS != poll;
 }
 
-uint32_t myr_nic_turns(const struct myr_nic *nic)
+uint32_t myr_soft_turns(const struct myr_soft_nic *nic)
 {
-    return myr_observe(&nic->shared->turns);
+    return myr_load_acquire(&nic->shared->turns);
 }
 
 /* (A process that does not know of chains takes one for a damaged packet. It will be sent again.)
  */
-void myr_nic_expect_messages(struct myr_nic *nic)
+void myr_soft_expect_messages(struct myr_soft_nic *nic)
 {
-    if (0 == myr_glance(&nic->shared->chains)) {
-        myr_publish(&nic->shared->chains, 1);
+    if (0 == myr_load_relaxed(&nic->shared->chains)) {
+        myr_store_release(&nic->shared->chains, 1);
         mcp_udp_want_chains(nic->udp.socket);
     }
 }

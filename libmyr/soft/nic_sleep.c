@@ -16,24 +16,24 @@
 #include "os/futex.h"
 
 /* Has somebody a thread that runs the NIC? */
-static bool has_runner(struct myr_nic *nic)
+static bool has_runner(struct myr_soft_nic *nic)
 {
-    uint32_t runner = myr_observe(&nic->shared->runner);
-    if (myr_nic_gone(nic, runner)) {
+    uint32_t runner = myr_load_acquire(&nic->shared->runner);
+    if (myr_soft_gone(nic, runner)) {
         (void)atomic_compare_exchange_strong(&nic->shared->runner, &runner, 0);
         return false;
     }
     return 0 != runner;
 }
 
-static bool sleep_on_socket(struct myr_nic *nic, uint32_t timeout_us)
+static bool sleep_on_socket(struct myr_soft_nic *nic, uint32_t timeout_us)
 {
     uint32_t sleeper = 0;
     if (has_runner(nic)) {
         return false;
     }
     if (!atomic_compare_exchange_strong(&nic->shared->sleeper, &sleeper, nic->self)) {
-        if (myr_nic_gone(nic, sleeper)) {
+        if (myr_soft_gone(nic, sleeper)) {
             (void)atomic_compare_exchange_strong(&nic->shared->sleeper, &sleeper, 0);
         }
         return false;
@@ -41,12 +41,12 @@ static bool sleep_on_socket(struct myr_nic *nic, uint32_t timeout_us)
     struct pollfd socket = {.fd = nic->udp.socket, .events = POLLIN};
     const struct timespec timeout = os_timespec_of_us(timeout_us);
     (void)ppoll(&socket, 1, &timeout, NULL);
-    myr_publish(&nic->shared->sleeper, 0);
+    myr_store_release(&nic->shared->sleeper, 0);
     return true;
 }
 
 /* If the call is being replaced just now, do not wait. */
-static void call_sleeping(struct myr_nic *nic)
+static void call_sleeping(struct myr_soft_nic *nic)
 {
     if (0 == pthread_mutex_trylock(&nic->sleeping_mutex)) {
         if (NULL != nic->sleeping) {
@@ -56,7 +56,7 @@ static void call_sleeping(struct myr_nic *nic)
     }
 }
 
-void myr_nic_when_sleeping(struct myr_nic *nic, void (*call)(void *context), void *context)
+void myr_soft_when_sleeping(struct myr_soft_nic *nic, void (*call)(void *context), void *context)
 {
     pthread_mutex_lock(&nic->sleeping_mutex);
     nic->sleeping = call;
@@ -64,10 +64,10 @@ void myr_nic_when_sleeping(struct myr_nic *nic, void (*call)(void *context), voi
     pthread_mutex_unlock(&nic->sleeping_mutex);
 }
 
-void myr_nic_sleep(struct myr_nic *nic, myr_word *word, myr_word *sleepers, uint32_t seen,
-                   uint32_t timeout_us)
+void myr_soft_sleep(struct myr_soft_nic *nic, myr_word *word, myr_word *sleepers, uint32_t seen,
+                    uint32_t timeout_us)
 {
-    myr_publish(&nic->slept, 1);
+    myr_store_release(&nic->slept, 1);
     call_sleeping(nic);
     if (sleep_on_socket(nic, timeout_us)) {
         return;
@@ -79,7 +79,7 @@ void myr_nic_sleep(struct myr_nic *nic, myr_word *word, myr_word *sleepers, uint
 
 /* ---- running it without being asked ---- */
 
-bool myr_nic_become_runner(struct myr_nic *nic, enum myr_nic_runner as)
+bool myr_soft_become_runner(struct myr_soft_nic *nic, enum myr_soft_runner as)
 {
     uint32_t nobody = 0;
     if (has_runner(nic) ||
@@ -91,24 +91,24 @@ bool myr_nic_become_runner(struct myr_nic *nic, enum myr_nic_runner as)
     return true;
 }
 
-void myr_nic_resign_runner(struct myr_nic *nic)
+void myr_soft_resign_runner(struct myr_soft_nic *nic)
 {
-    myr_publish(&nic->shared->runner, 0);
+    myr_store_release(&nic->shared->runner, 0);
 }
 
-bool myr_nic_become_watch(struct myr_nic *nic)
+bool myr_soft_become_watch(struct myr_soft_nic *nic)
 {
-    uint32_t watch = myr_observe(&nic->shared->watch);
-    return (0 == watch || myr_nic_gone(nic, watch)) &&
+    uint32_t watch = myr_load_acquire(&nic->shared->watch);
+    return (0 == watch || myr_soft_gone(nic, watch)) &&
            atomic_compare_exchange_strong(&nic->shared->watch, &watch, nic->self);
 }
 
-void myr_nic_resign_watch(struct myr_nic *nic)
+void myr_soft_resign_watch(struct myr_soft_nic *nic)
 {
-    myr_publish(&nic->shared->watch, 0);
+    myr_store_release(&nic->shared->watch, 0);
 }
 
-void myr_nic_await(struct myr_nic *nic, int other, uint64_t most_ns)
+void myr_soft_await(struct myr_soft_nic *nic, int other, uint64_t most_ns)
 {
     const uint64_t deadline = mcp_deadline_ns(&nic->shared->mcp), now = os_now_ns();
     uint64_t left = most_ns;
@@ -119,5 +119,5 @@ void myr_nic_await(struct myr_nic *nic, int other, uint64_t most_ns)
                                {.fd = other, .events = POLLIN}};
     const struct timespec timeout = os_timespec_of_ns(left);
     (void)ppoll(watched, 2, &timeout, NULL);
-    myr_publish(&nic->slept, 1);
+    myr_store_release(&nic->slept, 1);
 }

@@ -25,14 +25,14 @@ enum {
     LOOK_EVERY = 16 /* turns, between two looks whether another process is stopped inside the NIC */
 };
 
-struct myr_nic_thread {
-    struct myr_nic *nic;
+struct myr_soft_thread {
+    struct myr_soft_nic *nic;
     pthread_t id;
     int stop; /* eventfd */
     _Atomic bool stopping;
 };
 
-static void pause_until_stopped(const struct myr_nic_thread *thread)
+static void pause_until_stopped(const struct myr_soft_thread *thread)
 {
     struct pollfd stop = {.fd = thread->stop, .events = POLLIN};
     const struct timespec most = os_timespec_of_ns(LONGEST_NS);
@@ -41,26 +41,26 @@ static void pause_until_stopped(const struct myr_nic_thread *thread)
 
 static void *run(void *opaque)
 {
-    struct myr_nic_thread *thread = opaque;
+    struct myr_soft_thread *thread = opaque;
     for (uint32_t turn = 1; !atomic_load(&thread->stopping); ++turn) {
-        if (0 != myr_nic_given_up(thread->nic)) { /* nobody takes what has come */
+        if (0 != myr_soft_given_up(thread->nic)) { /* nobody takes what has come */
             pause_until_stopped(thread);
         } else {
-            myr_nic_await(thread->nic, thread->stop, LONGEST_NS);
+            myr_soft_await(thread->nic, thread->stop, LONGEST_NS);
         }
-        (void)myr_nic_poll(thread->nic);
+        (void)myr_soft_poll(thread->nic);
         if (0 == turn % LOOK_EVERY) {
-            (void)myr_nic_broken(thread->nic);
+            (void)myr_soft_broken(thread->nic);
         }
     }
     return NULL;
 }
 
-enum myr_status myr_nic_thread_start(struct myr_nic *nic, enum myr_nic_runner as,
-                                     struct myr_nic_thread **thread, struct myr_error *error)
+enum myr_status myr_soft_thread_start(struct myr_soft_nic *nic, enum myr_soft_runner as,
+                                      struct myr_soft_thread **thread, struct myr_error *error)
 {
     *thread = NULL;
-    struct myr_nic_thread *starting = calloc(1, sizeof(*starting));
+    struct myr_soft_thread *starting = calloc(1, sizeof(*starting));
     if (NULL == starting) {
         return myr_fail(error, MYR_ERR_OUT_OF_MEMORY, 0, "out of memory");
     }
@@ -72,7 +72,7 @@ enum myr_status myr_nic_thread_start(struct myr_nic *nic, enum myr_nic_runner as
         return myr_fail(error, MYR_ERR_SYSTEM, err, "no descriptor for the NIC's thread");
     }
     int rc = 0;
-    const bool ours = myr_nic_become_runner(nic, as);
+    const bool ours = myr_soft_become_runner(nic, as);
     if (ours) {
         rc = os_thread_create(&starting->id, run, starting);
     }
@@ -81,20 +81,20 @@ enum myr_status myr_nic_thread_start(struct myr_nic *nic, enum myr_nic_runner as
         return MYR_OK;
     }
     if (ours) {
-        myr_nic_resign_runner(nic);
+        myr_soft_resign_runner(nic);
     }
     close(starting->stop);
     free(starting);
     return 0 == rc ? MYR_OK : myr_fail(error, MYR_ERR_SYSTEM, rc, "no thread for the NIC");
 }
 
-void myr_nic_thread_stop(struct myr_nic_thread *thread)
+void myr_soft_thread_stop(struct myr_soft_thread *thread)
 {
     if (NULL != thread) {
         atomic_store(&thread->stopping, true);
         (void)eventfd_write(thread->stop, 1);
         pthread_join(thread->id, NULL);
-        myr_nic_resign_runner(thread->nic);
+        myr_soft_resign_runner(thread->nic);
         close(thread->stop);
         free(thread);
     }
@@ -102,8 +102,8 @@ void myr_nic_thread_stop(struct myr_nic_thread *thread)
 
 /* ---- the watch ---- */
 
-struct myr_nic_watch {
-    struct myr_nic *nic;
+struct myr_soft_watch {
+    struct myr_soft_nic *nic;
     uint64_t every_ns;
     pthread_mutex_t mutex; /* the next two */
     pthread_t id;
@@ -114,33 +114,33 @@ struct myr_nic_watch {
 
 static void *look_now_and_then(void *opaque)
 {
-    struct myr_nic_watch *watch = opaque;
+    struct myr_soft_watch *watch = opaque;
     const struct timespec every = os_timespec_of_ns(watch->every_ns);
-    uint32_t turns = myr_nic_turns(watch->nic);
+    uint32_t turns = myr_soft_turns(watch->nic);
     for (;;) {
         struct pollfd stop = {.fd = watch->stop, .events = POLLIN};
         (void)ppoll(&stop, 1, &every, NULL);
         if (atomic_load(&watch->stopping)) {
             return NULL;
         }
-        if (turns == myr_nic_turns(watch->nic)) {
-            while (!myr_nic_catch_up(watch->nic) && !atomic_load(&watch->stopping)) {
+        if (turns == myr_soft_turns(watch->nic)) {
+            while (!myr_soft_catch_up(watch->nic) && !atomic_load(&watch->stopping)) {
             }
         }
-        turns = myr_nic_turns(watch->nic);
+        turns = myr_soft_turns(watch->nic);
     }
 }
 
 /* If nobody has the watch, have it; 0 or an error's number. */
-static int take_over(struct myr_nic_watch *watch)
+static int take_over(struct myr_soft_watch *watch)
 {
     int rc = 0;
     pthread_mutex_lock(&watch->mutex);
-    if (!watch->here && myr_nic_become_watch(watch->nic)) {
+    if (!watch->here && myr_soft_become_watch(watch->nic)) {
         rc = os_thread_create(&watch->id, look_now_and_then, watch);
         watch->here = 0 == rc;
         if (!watch->here) {
-            myr_nic_resign_watch(watch->nic);
+            myr_soft_resign_watch(watch->nic);
         }
     }
     pthread_mutex_unlock(&watch->mutex);
@@ -153,11 +153,11 @@ static void about_to_sleep(void *opaque)
     (void)take_over(opaque);
 }
 
-enum myr_status myr_nic_watch_start(struct myr_nic *nic, uint64_t every_ns,
-                                    struct myr_nic_watch **watch, struct myr_error *error)
+enum myr_status myr_soft_watch_start(struct myr_soft_nic *nic, uint64_t every_ns,
+                                     struct myr_soft_watch **watch, struct myr_error *error)
 {
     *watch = NULL;
-    struct myr_nic_watch *starting = calloc(1, sizeof(*starting));
+    struct myr_soft_watch *starting = calloc(1, sizeof(*starting));
     if (NULL == starting) {
         return myr_fail(error, MYR_ERR_OUT_OF_MEMORY, 0, "out of memory");
     }
@@ -177,29 +177,29 @@ enum myr_status myr_nic_watch_start(struct myr_nic *nic, uint64_t every_ns,
         free(starting);
         return myr_fail(error, MYR_ERR_SYSTEM, rc, "no thread for the NIC's watch");
     }
-    myr_nic_when_sleeping(nic, about_to_sleep, starting);
+    myr_soft_when_sleeping(nic, about_to_sleep, starting);
     *watch = starting;
     return MYR_OK;
 }
 
-void myr_nic_watch_stop(struct myr_nic_watch *watch)
+void myr_soft_watch_stop(struct myr_soft_watch *watch)
 {
     if (NULL == watch) {
         return;
     }
-    myr_nic_when_sleeping(watch->nic, NULL, NULL);
+    myr_soft_when_sleeping(watch->nic, NULL, NULL);
     if (watch->here) {
         atomic_store(&watch->stopping, true);
         (void)eventfd_write(watch->stop, 1);
         pthread_join(watch->id, NULL);
-        myr_nic_resign_watch(watch->nic);
+        myr_soft_resign_watch(watch->nic);
     }
     pthread_mutex_destroy(&watch->mutex);
     close(watch->stop);
     free(watch);
 }
 
-bool myr_nic_watch_is_here(struct myr_nic_watch *watch)
+bool myr_soft_watch_is_here(struct myr_soft_watch *watch)
 {
     pthread_mutex_lock(&watch->mutex);
     const bool here = watch->here;

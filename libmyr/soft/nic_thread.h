@@ -15,31 +15,31 @@
  * When its process leaves or dies, another one that has asked for a watch takes over as soon as it
  * asks again or is about to sleep.
  */
-#ifndef MYR_NIC_THREAD_H
-#define MYR_NIC_THREAD_H
+#ifndef MYR_SOFT_THREAD_H
+#define MYR_SOFT_THREAD_H
 
 #include "libmyr/soft/nic.h"
 
-struct myr_nic_thread;
+struct myr_soft_thread;
 
 /* Have a thread run the NIC, until it is stopped. *thread is NULL when another process of the node
  * has one already. Stop it before closing the NIC. */
-enum myr_status myr_nic_thread_start(struct myr_nic *nic, enum myr_nic_runner as,
-                                     struct myr_nic_thread **thread, struct myr_error *error);
-void myr_nic_thread_stop(struct myr_nic_thread *thread); /* may be NULL */
+enum myr_status myr_soft_thread_start(struct myr_soft_nic *nic, enum myr_soft_runner as,
+                                      struct myr_soft_thread **thread, struct myr_error *error);
+void myr_soft_thread_stop(struct myr_soft_thread *thread); /* may be NULL */
 
-struct myr_nic_watch;
+struct myr_soft_watch;
 
 /*
  * Have somebody look after the node's NIC every `every_ns` (more than 0), this process or another
  * one, until this process stops it. One watch for a NIC that a process has opened. Stop it before
  * closing the NIC.
  */
-enum myr_status myr_nic_watch_start(struct myr_nic *nic, uint64_t every_ns,
-                                    struct myr_nic_watch **watch, struct myr_error *error);
-void myr_nic_watch_stop(struct myr_nic_watch *watch); /* may be NULL */
+enum myr_status myr_soft_watch_start(struct myr_soft_nic *nic, uint64_t every_ns,
+                                     struct myr_soft_watch **watch, struct myr_error *error);
+void myr_soft_watch_stop(struct myr_soft_watch *watch); /* may be NULL */
 
 /* Is it this process that has the thread? */
-bool myr_nic_watch_is_here(struct myr_nic_watch *watch);
+bool myr_soft_watch_is_here(struct myr_soft_watch *watch);
 
 #endif

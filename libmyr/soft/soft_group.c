@@ -27,7 +27,7 @@ struct shared_group {
 /* The outcome of the node's first process; the others get the same. */
 enum group_state { GROUP_NEW, GROUP_OPEN, GROUP_NO_MEMORY, GROUP_NO_WAY };
 
-size_t myr_nic_group_before(uint32_t locals)
+size_t myr_soft_group_before(uint32_t locals)
 {
     const size_t bytes = sizeof(struct shared_group) + 2 * sizeof(myr_word) * locals;
     return myr_whole_lines(bytes);
@@ -43,12 +43,12 @@ static myr_word *pids(const struct myr_record *record, uint32_t locals)
     return (myr_word *)(shared_of(record) + 1) + locals;
 }
 
-struct myr_key myr_nic_group_record_key(uint64_t key)
+struct myr_key myr_soft_group_record_key(uint64_t key)
 {
     return (struct myr_key){.scope = key, .id = GROUP_RECORD};
 }
 
-const myr_word *myr_nic_group_words(const void *copy)
+const myr_word *myr_soft_group_words(const void *copy)
 {
     return (const myr_word *)((const struct shared_group *)copy + 1);
 }
@@ -64,19 +64,20 @@ static struct mcp_group *mcp_of(const struct myr_nic_group *group)
 static void begin(const struct myr_nic_group *group, uint32_t epoch)
 {
     struct mcp_board *board;
-    struct mcp_nic *mcp = myr_nic_enter(group->nic, &board);
+    struct mcp_nic *mcp = myr_soft_enter(group->nic, &board);
     struct shared_group *shared = shared_of(group->record);
     if (NULL != mcp) {
         mcp_collective_start(&mcp->collective, board, &mcp->counters, mcp_of(group), epoch);
         const bool held = !myr_epoch_reached(mcp_of(group)->started, epoch);
         if (held) {
-            myr_publish(&shared->again_at, myr_glance(group->done) + MCP_OUTSTANDING / 2);
+            myr_store_release(&shared->again_at,
+                              myr_load_relaxed(group->done) + MCP_OUTSTANDING / 2);
         }
-        if (held != (0 != myr_glance(&shared->held))) {
-            myr_publish(&shared->held, held);
+        if (held != (0 != myr_load_relaxed(&shared->held))) {
+            myr_store_release(&shared->held, held);
         }
     }
-    myr_nic_leave(group->nic);
+    myr_soft_leave(group->nic);
 }
 
 /* The same in a group that carries data, whose epochs come one by one. */
@@ -84,12 +85,12 @@ static void begin_with(const struct myr_nic_group *group, uint32_t epoch, const 
                        uint32_t unit)
 {
     struct mcp_board *board;
-    struct mcp_nic *mcp = myr_nic_enter(group->nic, &board);
+    struct mcp_nic *mcp = myr_soft_enter(group->nic, &board);
     if (NULL != mcp) {
         (void)mcp_collective_offer(&mcp->collective, board, &mcp->counters, mcp_of(group), epoch,
                                    block, unit);
     }
-    myr_nic_leave(group->nic);
+    myr_soft_leave(group->nic);
 }
 
 static void start(struct myr_nic_group *group, uint32_t epoch, const void *block, uint32_t unit)
@@ -104,26 +105,26 @@ static void start(struct myr_nic_group *group, uint32_t epoch, const void *block
 static void bcast(struct myr_nic_group *group, uint32_t number, const void *block, uint32_t bytes)
 {
     struct mcp_board *board;
-    struct mcp_nic *mcp = myr_nic_enter(group->nic, &board);
+    struct mcp_nic *mcp = myr_soft_enter(group->nic, &board);
     if (NULL != mcp) {
         (void)mcp_collective_bcast(board, &mcp->counters, mcp_of(group), number, block, bytes);
     }
-    myr_nic_leave(group->nic);
+    myr_soft_leave(group->nic);
 }
 
 static void ask_bcast(struct myr_nic_group *group, uint32_t root, uint32_t number)
 {
     struct mcp_board *board;
-    struct mcp_nic *mcp = myr_nic_enter(group->nic, &board);
+    struct mcp_nic *mcp = myr_soft_enter(group->nic, &board);
     if (NULL != mcp) {
         mcp_collective_bcast_ask(board, &mcp->counters, mcp_of(group), root, number);
     }
-    myr_nic_leave(group->nic);
+    myr_soft_leave(group->nic);
 }
 
 static uint32_t poll_nic(struct myr_nic_group *group)
 {
-    return myr_nic_poll(group->nic);
+    return myr_soft_poll(group->nic);
 }
 
 /* The control program has timers of its own. It wants to be called again for epochs that were too
@@ -132,8 +133,8 @@ static void remind(const struct myr_nic_group *group, uint64_t now_us)
 {
     const struct shared_group *shared = shared_of(group->record);
     (void)now_us;
-    if (0 != myr_observe(&shared->held) &&
-        myr_nic_group_test(group, myr_glance(&shared->again_at))) {
+    if (0 != myr_load_acquire(&shared->held) &&
+        myr_nic_group_test(group, myr_load_relaxed(&shared->again_at))) {
         begin(group, myr_group_arrived(group));
     }
 }
@@ -141,14 +142,14 @@ static void remind(const struct myr_nic_group *group, uint64_t now_us)
 static void sleep_on_nic(struct myr_nic_group *group, uint32_t seen, uint32_t timeout_us)
 {
     myr_word *word = (myr_word *)group->watched;
-    myr_nic_sleep(group->nic, word, word + 1, seen, timeout_us);
+    myr_soft_sleep(group->nic, word, word + 1, seen, timeout_us);
 }
 
 /* (Where another process does not go on with the NIC, nobody can tell. The line about that names
- * the process, see myr_nic_set_bounds().) */
+ * the process, see myr_soft_set_bounds().) */
 static uint32_t list_missing(struct myr_nic_group *group, struct mcp_missing *list, uint32_t most)
 {
-    const struct mcp_nic *mcp = myr_nic_enter_to_look(group->nic);
+    const struct mcp_nic *mcp = myr_soft_enter_to_look(group->nic);
     uint32_t count = 0, cursor = 0;
     if (NULL == mcp) {
         return 0;
@@ -156,28 +157,28 @@ static uint32_t list_missing(struct myr_nic_group *group, struct mcp_missing *li
     while (count < most && mcp_group_awaits(mcp_of(group), &cursor, &list[count])) {
         ++count;
     }
-    myr_nic_leave(group->nic);
+    myr_soft_leave(group->nic);
     return count;
 }
 
 static void fail_group(struct myr_nic_group *group, uint32_t node)
 {
     struct mcp_board *board;
-    struct mcp_nic *mcp = myr_nic_enter(group->nic, &board);
+    struct mcp_nic *mcp = myr_soft_enter(group->nic, &board);
     if (NULL != mcp) {
         (void)mcp_collective_fail(&mcp->collective, board, &mcp->counters, mcp_of(group), node);
     }
-    myr_nic_leave(group->nic);
+    myr_soft_leave(group->nic);
 }
 
 static uint32_t failed(const struct myr_nic_group *group)
 {
-    return myr_observe(&mcp_of(group)->failed);
+    return myr_load_acquire(&mcp_of(group)->failed);
 }
 
 static bool over(const struct myr_nic_group *group)
 {
-    return myr_nic_broken(group->nic) || 0 != myr_observe(&mcp_of(group)->failed);
+    return myr_soft_broken(group->nic) || 0 != myr_load_acquire(&mcp_of(group)->failed);
 }
 
 static void drop_links(struct mcp_board *board, struct mcp_group *group)
@@ -197,7 +198,7 @@ static void close_group(struct mcp_nic *mcp, struct mcp_board *board, struct mcp
 /* The group that lies in a record. */
 static struct mcp_group *group_in(struct myr_record *record)
 {
-    return (struct mcp_group *)(record->slots + myr_nic_group_before(record->members));
+    return (struct mcp_group *)(record->slots + myr_soft_group_before(record->members));
 }
 
 /*
@@ -205,7 +206,7 @@ static struct mcp_group *group_in(struct myr_record *record)
  * with it is taken out by whoever joins or leaves a group later. Records are left without the NIC's
  * lock.
  */
-static struct myr_record *take_from(struct myr_nic_lingering *lingering, struct mcp_board *board,
+static struct myr_record *take_from(struct myr_soft_lingering *lingering, struct mcp_board *board,
                                     uint32_t place)
 {
     struct myr_record *record = mcp_at(board, lingering->record[place]);
@@ -217,19 +218,19 @@ static struct myr_record *take_from(struct myr_nic_lingering *lingering, struct 
 }
 
 /* Put a record in. Returns the oldest one, which gives way to it, or NULL. */
-static struct myr_record *put_lingering(struct myr_nic *nic, struct mcp_board *board,
+static struct myr_record *put_lingering(struct myr_soft_nic *nic, struct mcp_board *board,
                                         struct myr_record *record)
 {
-    struct myr_nic_lingering *lingering = myr_nic_lingering(nic);
+    struct myr_soft_lingering *lingering = myr_soft_lingering(nic);
     struct myr_record *oldest =
-        MYR_NIC_LINGERING == lingering->count ? take_from(lingering, board, 0) : NULL;
+        MYR_SOFT_LINGERING == lingering->count ? take_from(lingering, board, 0) : NULL;
     lingering->record[lingering->count++] = mcp_offset_of(board, record);
     return oldest;
 }
 
-static struct myr_record *take_lingering(struct myr_nic *nic, struct mcp_board *board)
+static struct myr_record *take_lingering(struct myr_soft_nic *nic, struct mcp_board *board)
 {
-    struct myr_nic_lingering *lingering = myr_nic_lingering(nic);
+    struct myr_soft_lingering *lingering = myr_soft_lingering(nic);
     for (uint32_t i = 0; i < lingering->count; ++i) {
         struct myr_record *record = mcp_at(board, lingering->record[i]);
         if (!mcp_group_waits_now(group_in(record))) {
@@ -240,19 +241,19 @@ static struct myr_record *take_lingering(struct myr_nic *nic, struct mcp_board *
 }
 
 /* Close the groups that are through with their farewells. */
-static void close_lingering(struct myr_nic *nic)
+static void close_lingering(struct myr_soft_nic *nic)
 {
     struct myr_record *record;
     do {
         struct mcp_board *board;
-        struct mcp_nic *mcp = myr_nic_enter(nic, &board);
+        struct mcp_nic *mcp = myr_soft_enter(nic, &board);
         record = NULL == mcp ? NULL : take_lingering(nic, board);
         if (NULL != record) {
             close_group(mcp, board, group_in(record));
         }
-        myr_nic_leave(nic);
+        myr_soft_leave(nic);
         if (NULL != record) {
-            myr_record_leave(myr_nic_segment(nic), record);
+            myr_record_leave(myr_soft_segment(nic), record);
         }
     } while (NULL != record);
 }
@@ -263,11 +264,11 @@ static void close_lingering(struct myr_nic *nic)
  * oldest group that says farewell, where there are too many. (Without the lock nothing is counted,
  * and the record stays: who has the lock may still use it.)
  */
-static struct myr_record *count_out(struct myr_nic *nic, struct mcp_nic *mcp,
+static struct myr_record *count_out(struct myr_soft_nic *nic, struct mcp_nic *mcp,
                                     struct mcp_board *board, struct myr_record *record)
 {
     struct shared_group *shared = shared_of(record);
-    if (!myr_nic_entered(nic)) {
+    if (!myr_soft_entered(nic)) {
         return NULL;
     }
     if (++shared->left != record->members || NULL == mcp || GROUP_OPEN != shared->state) {
@@ -285,10 +286,10 @@ static struct myr_record *count_out(struct myr_nic *nic, struct mcp_nic *mcp,
 static void leave(struct myr_nic_group *group)
 {
     struct mcp_board *board;
-    struct mcp_nic *mcp = myr_nic_enter(group->nic, &board);
-    myr_publish(&pids(group->record, group->locals)[group->local], 0);
+    struct mcp_nic *mcp = myr_soft_enter(group->nic, &board);
+    myr_store_release(&pids(group->record, group->locals)[group->local], 0);
     struct myr_record *left = count_out(group->nic, mcp, board, group->record);
-    myr_nic_leave(group->nic);
+    myr_soft_leave(group->nic);
     if (NULL != left) {
         myr_record_leave(group->segment, left);
     }
@@ -312,12 +313,12 @@ static const struct myr_player soft_player = {
 /* ---- joining ---- */
 
 /* Hold links to all peers. False, with none held, if there is no way to one, or too many. */
-static bool hold_links(struct myr_nic *nic, struct mcp_board *board, struct mcp_group *group,
+static bool hold_links(struct myr_soft_nic *nic, struct mcp_board *board, struct mcp_group *group,
                        const struct myr_nic_members *members)
 {
     for (uint32_t p = 0; p < group->nsends + group->nwaits; ++p) {
         struct mcp_peer *peer = &mcp_group_sends(group)[p];
-        peer->link = myr_nic_link(nic, members->names[peer->node]);
+        peer->link = myr_soft_link(nic, members->names[peer->node]);
         if (MCP_LINK_SENDER == peer->link) {
             drop_links(board, group);
             return false;
@@ -351,21 +352,21 @@ static enum myr_status open_once(struct myr_nic_group *group, const struct myr_n
                                  const void *context, bool *counted, struct myr_error *error)
 {
     struct mcp_board *board;
-    struct mcp_nic *mcp = myr_nic_enter(group->nic, &board);
+    struct mcp_nic *mcp = myr_soft_enter(group->nic, &board);
     struct shared_group *shared = shared_of(group->record);
     if (NULL != mcp && GROUP_NEW == shared->state) {
         shared->state = open_it(group, mcp, board, members, schedule, schedule_of, context);
     }
     const uint32_t state = shared->state;
     if (NULL != mcp && GROUP_OPEN == state) {
-        myr_publish(&pids(group->record, group->locals)[group->local], (uint32_t)getpid());
-    } else if (myr_nic_entered(group->nic)) {
+        myr_store_release(&pids(group->record, group->locals)[group->local], (uint32_t)getpid());
+    } else if (myr_soft_entered(group->nic)) {
         ++shared->left;
     }
-    *counted = myr_nic_entered(group->nic);
-    myr_nic_leave(group->nic);
+    *counted = myr_soft_entered(group->nic);
+    myr_soft_leave(group->nic);
     if (NULL == mcp) {
-        return myr_nic_is_broken(group->nic, error);
+        return myr_soft_is_broken(group->nic, error);
     }
     switch (state) {
     case GROUP_OPEN:
@@ -382,24 +383,24 @@ static enum myr_status open_once(struct myr_nic_group *group, const struct myr_n
 
 /* This process has no memory to join: the node's others must not wait for it to leave. If it is the
  * first, they fail alike. */
-static void decline(struct myr_nic *nic, const struct myr_nic_members *members)
+static void decline(struct myr_soft_nic *nic, const struct myr_nic_members *members)
 {
-    const struct myr_key key = myr_nic_group_record_key(members->key);
-    const size_t before = myr_nic_group_before(members->locals);
+    const struct myr_key key = myr_soft_group_record_key(members->key);
+    const size_t before = myr_soft_group_before(members->locals);
     struct myr_record *record =
-        myr_record_join(myr_nic_segment(nic), &key, members->locals, before, 0, NULL);
+        myr_record_join(myr_soft_segment(nic), &key, members->locals, before, 0, NULL);
     if (NULL == record) {
         return;
     }
     struct mcp_board *board;
-    struct mcp_nic *mcp = myr_nic_enter(nic, &board);
-    if (myr_nic_entered(nic) && GROUP_NEW == shared_of(record)->state) {
+    struct mcp_nic *mcp = myr_soft_enter(nic, &board);
+    if (myr_soft_entered(nic) && GROUP_NEW == shared_of(record)->state) {
         shared_of(record)->state = GROUP_NO_MEMORY;
     }
     struct myr_record *left = count_out(nic, mcp, board, record);
-    myr_nic_leave(nic);
+    myr_soft_leave(nic);
     if (NULL != left) {
-        myr_record_leave(myr_nic_segment(nic), left);
+        myr_record_leave(myr_soft_segment(nic), left);
     }
 }
 
@@ -407,8 +408,8 @@ static enum myr_status join(struct myr_nic_group *group, const struct myr_nic_me
                             const struct myr_schedule *schedule, myr_schedule_fn schedule_of,
                             const void *context, struct myr_error *error)
 {
-    const struct myr_key key = myr_nic_group_record_key(members->key);
-    const size_t before = myr_nic_group_before(members->locals);
+    const struct myr_key key = myr_soft_group_record_key(members->key);
+    const size_t before = myr_soft_group_before(members->locals);
     const struct myr_lengths lengths = myr_schedule_lengths(schedule);
     const size_t bytes = mcp_group_bytes(lengths.steps, lengths.sends, lengths.waits);
     struct myr_record *record =
@@ -432,17 +433,18 @@ static enum myr_status join(struct myr_nic_group *group, const struct myr_nic_me
     return status;
 }
 
-enum myr_status myr_nic_group_join(struct myr_nic_group *group, struct myr_nic *nic,
-                                   struct myr_waiter *waiter, const struct myr_nic_members *members,
-                                   myr_schedule_fn schedule_of, const void *context,
-                                   struct myr_error *error)
+enum myr_status myr_soft_group_join(struct myr_nic_group *group, struct myr_soft_nic *nic,
+                                    struct myr_waiter *waiter,
+                                    const struct myr_nic_members *members,
+                                    myr_schedule_fn schedule_of, const void *context,
+                                    struct myr_error *error)
 {
     struct myr_schedule schedule = {.nsteps = 0};
     *group = (struct myr_nic_group){
         .locals = members->locals,
         .local = members->local,
         .waiter = waiter,
-        .segment = myr_nic_segment(nic),
+        .segment = myr_soft_segment(nic),
         .nic = nic,
     };
     close_lingering(nic);
@@ -486,7 +488,7 @@ static void find_member(struct myr_record *record, void *context)
         return;
     }
     for (uint32_t i = 0; i < record->members; ++i) {
-        if (search->pid == myr_observe(&pids(record, record->members)[i])) {
+        if (search->pid == myr_load_acquire(&pids(record, record->members)[i])) {
             search->found = record;
             search->local = i;
         }
@@ -494,28 +496,28 @@ static void find_member(struct myr_record *record, void *context)
 }
 
 /* The record is there until we have left it in place of the dead process. */
-static void fail_and_leave(struct myr_nic *nic, struct myr_record *record, uint32_t local)
+static void fail_and_leave(struct myr_soft_nic *nic, struct myr_record *record, uint32_t local)
 {
     struct mcp_group *group = group_in(record);
     struct mcp_board *board;
-    struct mcp_nic *mcp = myr_nic_enter(nic, &board);
-    myr_publish(&pids(record, record->members)[local], 0);
+    struct mcp_nic *mcp = myr_soft_enter(nic, &board);
+    myr_store_release(&pids(record, record->members)[local], 0);
     if (NULL != mcp) {
         (void)mcp_collective_fail(&mcp->collective, board, &mcp->counters, group, group->node);
     }
     struct myr_record *left = count_out(nic, mcp, board, record);
-    myr_nic_leave(nic);
+    myr_soft_leave(nic);
     if (NULL != left) {
-        myr_record_leave(myr_nic_segment(nic), left);
+        myr_record_leave(myr_soft_segment(nic), left);
     }
 }
 
-void myr_nic_groups_bury(struct myr_nic *nic, uint32_t pid)
+void myr_soft_groups_bury(struct myr_soft_nic *nic, uint32_t pid)
 {
     for (;;) {
         struct search search = {.pid = pid};
-        myr_records_each(myr_nic_segment(nic), find_member, &search);
-        if (NULL == search.found || 0 != myr_nic_given_up(nic)) {
+        myr_records_each(myr_soft_segment(nic), find_member, &search);
+        if (NULL == search.found || 0 != myr_soft_given_up(nic)) {
             return;
         }
         fail_and_leave(nic, search.found, search.local);

@@ -39,10 +39,10 @@ static const char *const ways[] = {daemon_way, NULL};
 #define WATCH_NS (UINT64_C(5) * 1000 * 1000 * 1000)
 
 struct soft {
-    struct myr_nic *nic;
-    struct myr_nic_daemon daemon;  /* whose NIC it is; its `nic` NULL: the job's own */
-    struct myr_nic_thread *thread; /* that runs it; NULL: another process's does, or none */
-    struct myr_nic_watch *watch;   /* NULL: there is none */
+    struct myr_soft_nic *nic;
+    struct myr_soft_daemon daemon;  /* whose NIC it is; its `nic` NULL: the job's own */
+    struct myr_soft_thread *thread; /* that runs it; NULL: another process's does, or none */
+    struct myr_soft_watch *watch;   /* NULL: there is none */
 };
 
 static bool is(const char *way, const char *wanted)
@@ -54,20 +54,20 @@ static enum myr_status open_nic(const struct myr_site *site, const char *way,
                                 const union myr_value *values, struct soft *soft,
                                 struct myr_error *error)
 {
-    const struct myr_nic_options how = {
+    const struct myr_soft_options how = {
         .network = values[OPTION_NETWORK].text,
         .port = (uint16_t)values[OPTION_PORT].number,
     };
     enum myr_status status = MYR_ERR_NOT_THERE;
     if (is(way, daemon_way)) {
-        status = myr_nic_daemon_open(NULL, site->hurry, &soft->daemon, error);
+        status = myr_soft_daemon_open(NULL, site->hurry, &soft->daemon, error);
         soft->nic = soft->daemon.nic;
     }
     if (MYR_OK != status && MYR_ERR_NOT_YET != status && is(way, own_way)) {
         if (MYR_ERR_NOT_THERE != status) { /* the daemon is there, and of no use */
             site->say(1, error->text);
         }
-        status = myr_nic_open(site->segment, &how, &soft->nic, error);
+        status = myr_soft_open(site->segment, &how, &soft->nic, error);
     }
     return status;
 }
@@ -78,10 +78,10 @@ static void start_threads(const struct myr_site *site, bool wanted, struct soft 
 {
     struct myr_error error = {0};
     if (wanted &&
-        MYR_OK != myr_nic_thread_start(soft->nic, MYR_NIC_THREAD, &soft->thread, &error)) {
+        MYR_OK != myr_soft_thread_start(soft->nic, MYR_SOFT_THREAD, &soft->thread, &error)) {
         site->say(0, error.text);
     }
-    if (MYR_OK != myr_nic_watch_start(soft->nic, WATCH_NS, &soft->watch, &error)) {
+    if (MYR_OK != myr_soft_watch_start(soft->nic, WATCH_NS, &soft->watch, &error)) {
         site->say(1, error.text);
     }
 }
@@ -98,7 +98,7 @@ static enum myr_status open_soft(const struct myr_site *site, const char *way,
         free(soft);
         return status;
     }
-    myr_nic_set_bounds(soft->nic, &site->bounds);
+    myr_soft_set_bounds(soft->nic, &site->bounds);
     start_threads(site, values[OPTION_THREAD].flag, soft);
     *nic = soft;
     return MYR_OK;
@@ -107,34 +107,34 @@ static enum myr_status open_soft(const struct myr_site *site, const char *way,
 static void close_soft(void *nic)
 {
     struct soft *soft = nic;
-    myr_nic_watch_stop(soft->watch);
-    myr_nic_thread_stop(soft->thread);
+    myr_soft_watch_stop(soft->watch);
+    myr_soft_thread_stop(soft->thread);
     if (NULL != soft->daemon.nic) {
-        myr_nic_daemon_close(&soft->daemon);
+        myr_soft_daemon_close(&soft->daemon);
     } else {
-        myr_nic_close(soft->nic);
+        myr_soft_close(soft->nic);
     }
     free(soft);
 }
 
 static void query(const void *nic, struct myr_nic_name *name)
 {
-    myr_nic_get_name(((const struct soft *)nic)->nic, name);
+    myr_soft_get_name(((const struct soft *)nic)->nic, name);
 }
 
 static uint32_t poll_soft(void *nic)
 {
-    return myr_nic_poll(((struct soft *)nic)->nic);
+    return myr_soft_poll(((struct soft *)nic)->nic);
 }
 
 static uint32_t tend(void *nic)
 {
-    return myr_nic_poll_now_and_then(((struct soft *)nic)->nic);
+    return myr_soft_poll_now_and_then(((struct soft *)nic)->nic);
 }
 
 static void count(void *nic, struct mcp_counters *counters)
 {
-    myr_nic_count(((struct soft *)nic)->nic, counters);
+    myr_soft_count(((struct soft *)nic)->nic, counters);
 }
 
 static enum myr_status connect_group(void *nic, const struct myr_site *site,
@@ -144,8 +144,8 @@ static enum myr_status connect_group(void *nic, const struct myr_site *site,
                                      struct myr_error *error)
 {
     (void)blobs;
-    return myr_nic_group_join(group, ((struct soft *)nic)->nic, site->waiter, members, schedule_of,
-                              context, error);
+    return myr_soft_group_join(group, ((struct soft *)nic)->nic, site->waiter, members, schedule_of,
+                               context, error);
 }
 
 const struct myr_nic_kind myr_soft_kind = {

@@ -46,7 +46,7 @@ static const uint8_t *look_in(const struct myr_verbs_group *own, const uint8_t *
                               uint32_t number, struct mcp_header *header)
 {
     const struct mcp_header *seen = (const struct mcp_header *)header_in(own, place);
-    if (number != myr_observe((const myr_word *)&seen->collective.epoch)) {
+    if (number != myr_load_acquire((const myr_word *)&seen->collective.epoch)) {
         return NULL;
     }
     memcpy(header, seen, MCP_COLLECTIVE_BYTES);
@@ -136,7 +136,7 @@ static void show(struct mcp_bcast_slot *slot, uint32_t number, const void *block
 {
     memcpy(slot + 1, block, bytes);
     slot->bytes = bytes;
-    myr_publish(&slot->number, number);
+    myr_store_release(&slot->number, number);
     myr_verbs_wake(&slot->number);
 }
 
@@ -146,7 +146,7 @@ void myr_verbs_bcast(struct myr_verbs_group *own, uint32_t number, const void *b
     struct mcp_group *mcp = own->mcp;
     struct mcp_bcast_slot *slot = myr_verbs_slot(own, number);
     struct mcp_message message;
-    if (number == myr_glance(&slot->number) || 0 != myr_observe(&mcp->failed)) {
+    if (number == myr_load_relaxed(&slot->number) || 0 != myr_load_acquire(&mcp->failed)) {
         return;
     }
     mcp_bcast_message(mcp, 0, mcp->node, number, bytes, &message);
@@ -167,7 +167,8 @@ static bool hand_on_one(struct myr_verbs *nic, struct myr_verbs_group *own)
         return false;
     }
     const uint32_t root = header.collective.slot;
-    switch (mcp_bcast_take(mcp, root, myr_glance(&slot->number), number, header.payload_bytes)) {
+    switch (
+        mcp_bcast_take(mcp, root, myr_load_relaxed(&slot->number), number, header.payload_bytes)) {
     case MCP_IMPLAUSIBLE: /* the root is ahead of what this node has said so far */
         return false;
     case MCP_RECORDED:

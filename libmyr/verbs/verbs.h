@@ -318,7 +318,7 @@ extern const struct myr_player myr_verbs_player;
 /* Somebody sleeps on this word, and on the count of sleepers behind it. */
 static inline void myr_verbs_wake(const myr_word *word)
 {
-    if (0 != myr_glance(word + 1)) {
+    if (0 != myr_load_relaxed(word + 1)) {
         os_futex_wake((const void *)word);
     }
 }

@@ -131,7 +131,7 @@ static void make_bell(void)
 static void ring_all(enum mcp_ring ring)
 {
     for (uint32_t g = 0; g < user.groups; ++g) {
-        const uint32_t epoch = myr_observe((myr_word *)&user.line[g]->done) + INT32_MAX;
+        const uint32_t epoch = myr_load_acquire((myr_word *)&user.line[g]->done) + INT32_MAX;
         const struct mcp_doorbell bell = mcp_doorbell(ring, epoch, KEYS + g);
         (void)!send(user.bell, &bell, sizeof(bell), MSG_DONTWAIT);
     }

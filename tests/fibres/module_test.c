@@ -260,7 +260,7 @@ static void check_source(const struct side *own)
 static bool is_sure(const mca_coll_nicbarr_module_t *module, enum nicbarr_collective collective,
                     uint32_t size_class)
 {
-    enum { PAUSE_IF_SURE = 20000 /* calls, at the least; anew.c */ };
+    enum { PAUSE_IF_SURE = 20000 /* calls, at the least; remeasure.c */ };
     const struct nicbarr_trial *trial = find_trial(module, collective, size_class);
     const struct nicbarr_class *row = module->ways[collective];
     const bool has_pause = NULL != row && row[size_class].pause >= PAUSE_IF_SURE;

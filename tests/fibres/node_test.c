@@ -24,7 +24,7 @@
 
 #include "coll_nicbarr/schedule.h"
 #include "libmyr/node/exchange.h"
-#include "libmyr/node/group.h"
+#include "libmyr/node/node_group.h"
 #include "libmyr/node/ring.h"
 #include "libmyr/node/segment.h"
 #include "tests/fibres/fibres.h"

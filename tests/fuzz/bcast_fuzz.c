@@ -444,7 +444,7 @@ static void check_group(uint32_t g)
 {
     struct place *place = &places[g];
     const struct mcp_group *group = (const struct mcp_group *)place->block;
-    const uint32_t done = myr_observe(&group->done), failed = myr_observe(&group->failed);
+    const uint32_t done = myr_load_acquire(&group->done), failed = myr_load_acquire(&group->failed);
     CHECK(key_of(g) == group->key && shape.node == group->node);
     CHECK(group->last_node + 1u == shape.nodes && 0 == group->places && 0 == group->sleepers);
     CHECK((CAST == g ? shape.window : 0) == group->window);

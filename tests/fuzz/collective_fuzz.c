@@ -251,7 +251,7 @@ static void check_guard(const uint8_t *from, const uint8_t *to)
 static void check_group(struct place *place)
 {
     struct mcp_group *group = place->group;
-    const uint32_t done = myr_observe(&group->done);
+    const uint32_t done = myr_load_acquire(&group->done);
     CHECK(myr_epoch_reached(group->started, done));
     CHECK(myr_epoch_reached(done, place->done));
     /* A FAIL that knows the key is believed; then nothing more is completed, or waited for. */

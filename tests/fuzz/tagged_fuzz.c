@@ -69,7 +69,7 @@ static uint32_t nprovided;
 static struct myr_received come;
 static bool has_come;
 
-enum myr_status myr_port_open(struct myr_nic *nic, const struct myr_port_options *options,
+enum myr_status myr_port_open(struct myr_soft_nic *nic, const struct myr_port_options *options,
                               struct myr_port **port, struct myr_error *error)
 {
     (void)nic;
@@ -155,7 +155,7 @@ struct myr_intake myr_port_intake(const struct myr_port *port)
     return myr_intake_of(&own_inlet);
 }
 
-struct myr_segment *myr_nic_segment(const struct myr_nic *nic)
+struct myr_segment *myr_soft_segment(const struct myr_soft_nic *nic)
 {
     (void)nic;
     return NULL;
@@ -173,19 +173,19 @@ size_t myr_segment_size(const struct myr_segment *segment)
     return ARENA;
 }
 
-uint32_t myr_nic_poll(struct myr_nic *nic)
+uint32_t myr_soft_poll(struct myr_soft_nic *nic)
 {
     (void)nic;
     return 0;
 }
 
-uint32_t myr_nic_poll_now_and_then(struct myr_nic *nic)
+uint32_t myr_soft_poll_now_and_then(struct myr_soft_nic *nic)
 {
     (void)nic;
     return 0;
 }
 
-bool myr_nic_broken(struct myr_nic *nic)
+bool myr_soft_broken(struct myr_soft_nic *nic)
 {
     (void)nic;
     return false;

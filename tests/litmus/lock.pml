@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The soft NIC's lock: myr_nic_lock(), myr_nic_unlock(), myr_nic_inherit() and break_lock_of() in
+ * The soft NIC's lock: myr_soft_lock(), myr_soft_unlock(), myr_soft_inherit() and break_lock_of() in
  * libmyr/soft/nic_parts.h and nic_lock.c, and myr_segment_gone() in libmyr/node/segment.c.
  *
  * Three processes take the lock, run the control program and give it back. A and B may be killed

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Sleeping on a word that somebody else stores: sleep_for() and myr_wake() in libmyr/node/waiter.c and
- * waiter.h, myr_nic_sleep() in libmyr/soft/nic_sleep.c and wake() in nic_board.c.
+ * waiter.h, myr_soft_sleep() in libmyr/soft/nic_sleep.c and wake() in nic_board.c.
  *
  * The sleeper counts itself, looks at the word and calls futex. Who stores the word then looks
  * whether anybody is counted, and calls futex if so. There is no fence between that store and that

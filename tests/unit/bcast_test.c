@@ -241,7 +241,7 @@ static void play_leaf(struct host *host, uint32_t number)
     const struct game *game = host->game;
     const struct mcp_bcast_slot *slot = wire_group_slot(host->group, game->base + number);
     uint8_t block[MCP_PAYLOAD_MOST];
-    if (!myr_epoch_reached(myr_observe(&slot->number), game->base + number)) {
+    if (!myr_epoch_reached(myr_load_acquire(&slot->number), game->base + number)) {
         wait_longer(host, number);
         return;
     }

@@ -107,7 +107,7 @@ static void *must(void *memory)
 
 static uint32_t done(const struct game *game, uint32_t node)
 {
-    return myr_observe(&game->node[node].group->done) - game->first;
+    return myr_load_acquire(&game->node[node].group->done) - game->first;
 }
 
 /* No two blocks are alike. */

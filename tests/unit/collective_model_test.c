@@ -167,7 +167,7 @@ static void come_after(struct host *host, uint64_t most_ns)
 
 static bool host_has_failed(const struct host *host)
 {
-    return OPEN == host->state && 0 != myr_glance(&host->group->failed);
+    return OPEN == host->state && 0 != myr_load_relaxed(&host->group->failed);
 }
 
 static void host_close(struct host *host)
@@ -349,7 +349,7 @@ static void check_host(struct trial *trial, struct host *host)
     host->woken = false;
     if (host_has_failed(host)) {
         TRIAL_CHECK(trial, host->team->fails);
-        TRIAL_CHECK(trial, host->team->absent + 1 == myr_glance(&host->group->failed));
+        TRIAL_CHECK(trial, host->team->absent + 1 == myr_load_relaxed(&host->group->failed));
         TRIAL_CHECK(trial, done == host->seen || woken);
         TRIAL_CHECK(trial, !host->failed || done == host->seen); /* nothing more */
         host->failed = true;

@@ -166,7 +166,7 @@ static void offer(uint32_t rank, uint32_t epoch)
 static void expect_blocks(uint32_t rank, uint32_t epoch)
 {
     assert_int_equal(done(rank), epoch);
-    assert_int_equal(myr_observe(&member[rank]->failed), 0);
+    assert_int_equal(myr_load_acquire(&member[rank]->failed), 0);
     for (uint32_t of = 0; of < team.size; ++of) {
         uint8_t block[UNIT];
         make_block(of, epoch, block);
@@ -494,7 +494,7 @@ static void what_cannot_be(void **state)
     assert_int_equal(counters(0)->dropped_foreign, expected[FOREIGN] + 1); /* of a whole length */
     assert_int_equal(logged, 0);
     assert_int_equal(done(0), 0);
-    assert_int_equal(myr_observe(&member[0]->failed), 0);
+    assert_int_equal(myr_load_acquire(&member[0]->failed), 0);
     assert_int_equal(mcp_group_arrivals(member[0])[0], 0);
     start(1, 1);
     settle();
@@ -989,7 +989,7 @@ static void failure_reaches_all(void **state)
     uint32_t told = 0;
     for (uint32_t r = 0; r < NODES; ++r) {
         if (MISSING != r) {
-            assert_int_equal(myr_observe(&member[r]->failed), MISSING + 1);
+            assert_int_equal(myr_load_acquire(&member[r]->failed), MISSING + 1);
             assert_int_equal(counters(r)->failed, 1);
             assert_int_equal(wire.nics[r].wakes, 1);
             told += member[r]->nsends + member[r]->nwaits;
@@ -1002,7 +1002,7 @@ static void failure_reaches_all(void **state)
     wire.nics[MISSING].unplugged = false; /* it comes back, and late */
     start(MISSING, 1);
     wire_pass(&wire, SECOND);
-    assert_int_equal(myr_observe(&member[MISSING]->failed), MISSING + 1);
+    assert_int_equal(myr_load_acquire(&member[MISSING]->failed), MISSING + 1);
     assert_int_equal(done(MISSING), 0);
     end();
 }
@@ -1088,7 +1088,7 @@ static void closed_with_data(void **state)
         wire_pass(&wire, 2 * MCP_PATIENCE_MOST_NS);
         assert_int_equal(count_sent(MCP_DONE), 0);
         assert_int_equal(done(0), 0);
-        assert_int_equal(myr_observe(&member[0]->failed), 2);
+        assert_int_equal(myr_load_acquire(&member[0]->failed), 2);
         assert_int_equal(wire.nics[0].wakes, wakes + 1);
         end();
     }
@@ -1110,7 +1110,7 @@ static void no_failure_in_a_farewell(void **state)
     wire.faults.loss = 0;
     inject(0, 2, MCP_FAIL, team.key, 2, 0, 1);
     wire_pass(&wire, 10 * MICROSECOND);
-    assert_int_equal(myr_observe(&member[2]->failed), 0);
+    assert_int_equal(myr_load_acquire(&member[2]->failed), 0);
     assert_int_equal(count_sent(MCP_FAIL), 0);
     wire_pass(&wire, 2 * MCP_PATIENCE_MOST_NS);
     for (uint32_t r = 0; r < 3; ++r) {

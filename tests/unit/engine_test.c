@@ -467,10 +467,10 @@ static void expect_answers(const struct book *book, uint64_t *random)
 
 static void expect_state(const struct book *book)
 {
-    assert_int_equal(myr_observe(&group->done), (uint32_t)book->done);
+    assert_int_equal(myr_load_acquire(&group->done), (uint32_t)book->done);
     assert_int_equal(group->started, (uint32_t)book->started);
     assert_int_equal(mcp_group_waits_now(group), book_waits(book));
-    assert_int_equal(myr_observe(&group->failed), book->failed);
+    assert_int_equal(myr_load_acquire(&group->failed), book->failed);
     for (uint32_t w = 0; w < book->nwaits; ++w) {
         assert_int_equal(mcp_group_arrivals(group)[w], (uint32_t)book->come[w]);
         assert_int_equal(mcp_group_heard(group)[w], book->heard[w]);

@@ -20,7 +20,7 @@
 #include <cmocka.h>
 
 #include "coll_nicbarr/schedule.h"
-#include "libmyr/node/group.h"
+#include "libmyr/node/node_group.h"
 #include "libmyr/node/segment.h"
 #include "tests/unit/crew.h"
 
@@ -108,13 +108,13 @@ static void set_epoch(struct member *member, uint32_t epoch)
     struct myr_group *group = &member->group;
     myr_word **word = group->plan.words;
     group->epoch = group->arrived = epoch;
-    myr_publish(&group->arrivals[group->rank], epoch);
+    myr_store_release(&group->arrivals[group->rank], epoch);
     if (NULL != group->plan.leaf) {
-        myr_publish(group->plan.release, epoch);
+        myr_store_release(group->plan.release, epoch);
     }
     for (uint32_t s = 0; s < group->plan.nsteps; ++s) {
         for (uint32_t i = group->plan.steps[s].sends + group->plan.steps[s].waits; i > 0; --i) {
-            myr_publish(*word++, epoch);
+            myr_store_release(*word++, epoch);
         }
     }
 }
@@ -126,8 +126,8 @@ static void meet(struct member *member, uint64_t sequence)
     const uint32_t size = member->test->size;
     struct myr_record *record = myr_record_join(member->segment, &key, size, 128, 0, NULL);
     CREW_CHECK(NULL != record, "no record to meet in");
-    myr_count((myr_word *)record->slots);
-    while (myr_observe((myr_word *)record->slots) != size) {
+    myr_fetch_add((myr_word *)record->slots);
+    while (myr_load_acquire((myr_word *)record->slots) != size) {
         sched_yield();
     }
     myr_record_leave(member->segment, record);

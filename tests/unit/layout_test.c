@@ -23,7 +23,7 @@
 
 #include "coll_nicbarr/schedule.h"
 #include "coll_nicbarr/shape.h"
-#include "libmyr/node/group.h"
+#include "libmyr/node/node_group.h"
 #include "libmyr/node/segment.h"
 #include "tests/unit/crew.h"
 #include "tests/unit/stepper.h"

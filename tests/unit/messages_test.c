@@ -188,7 +188,7 @@ static void put_token(struct host *host, const struct mcp_send_token *token)
 {
     struct mcp_send_token *slot = mcp_send_slot(&host->shape, host->rings, host->sends);
     *slot = *token;
-    myr_publish(&slot->turn, ++host->sends);
+    myr_store_release(&slot->turn, ++host->sends);
     mcp_messages_sdma(host->nic->mcp, &host->nic->board, host->number);
 }
 
@@ -198,8 +198,8 @@ static void put_buffer(struct host *host, uint32_t memory, uint32_t bytes)
     struct mcp_receive_token *slot = mcp_receive_slot(&host->shape, host->rings, host->provides);
     slot->memory = memory;
     slot->bytes = bytes;
-    myr_announce(&slot->turn, ++host->provides);
-    if (0 != myr_notice(&host->rings->hungry)) {
+    myr_store_seq_cst(&slot->turn, ++host->provides);
+    if (0 != myr_load_seq_cst(&host->rings->hungry)) {
         mcp_messages_provided(host->nic->mcp, &host->nic->board, host->number);
     }
 }
@@ -282,7 +282,7 @@ static void look(struct world *w, struct host *host)
 {
     for (;;) {
         const struct mcp_event *slot = mcp_event_slot(&host->shape, host->rings, host->events);
-        if (myr_observe(&slot->turn) != host->events + 1) {
+        if (myr_load_acquire(&slot->turn) != host->events + 1) {
             return;
         }
         const struct mcp_event event = *slot;
@@ -703,7 +703,7 @@ static void nobody_overtakes(void **state)
     slot->bytes = LONGEST;
     host->provided[0] = true;
     ++host->waiting;
-    myr_announce(&slot->turn, ++host->provides);
+    myr_store_seq_cst(&slot->turn, ++host->provides);
     assert_true(send(&w, 0, 1, 200));
     look_all(&w);
     assert_int_equal(host->received, 0);
@@ -1210,7 +1210,7 @@ static void read_letters(struct post *post, struct host *host)
 {
     for (;;) {
         const struct mcp_event *slot = mcp_event_slot(&host->shape, host->rings, host->events);
-        if (myr_observe(&slot->turn) != host->events + 1) {
+        if (myr_load_acquire(&slot->turn) != host->events + 1) {
             return;
         }
         ++host->events;
@@ -1515,17 +1515,17 @@ static void strangers(void **state)
     messages->known_only = true;
     assert_true(provide(&w.hosts[0], LONGEST) && send(&w, 1, 0, 10));
     pass(&w, SECOND);
-    assert_int_equal(myr_observe(&messages->knocked), 1);
+    assert_int_equal(myr_load_acquire(&messages->knocked), 1);
     assert_int_equal(messages->connections, 0);
     assert_int_equal(nic->mcp->counters.packets_sent, 0);
     assert_true(nic->mcp->counters.dropped_foreign > 5);
     assert_int_equal(meet(nic, &w.wire.nics[2]), 0); /* that was another one */
-    assert_int_equal(myr_observe(&messages->knocked), 1);
+    assert_int_equal(myr_load_acquire(&messages->knocked), 1);
     assert_int_equal(w.hosts[0].received, 0);
     assert_false(mcp_is_connected(nic->mcp, w.wire.nics[1].mcp->key));
     assert_int_equal(meet(nic, &w.wire.nics[1]), 1);
     assert_true(mcp_is_connected(nic->mcp, w.wire.nics[1].mcp->key));
-    assert_int_equal(myr_observe(&messages->knocked), 0);
+    assert_int_equal(myr_load_acquire(&messages->knocked), 0);
     pass(&w, 10 * MICROSECOND); /* it is told, and need not wait for its next turn */
     assert_int_equal(w.hosts[0].received, 1);
     pass(&w, SECOND);

@@ -13,9 +13,9 @@
 #include "libmyr/soft/nic_links.h"
 #include "tests/unit/crew.h"
 
-enum { KNOWN = MYR_NIC_LINKS + 500, TURNS = 400000 };
+enum { KNOWN = MYR_SOFT_LINKS + 500, TURNS = 400000 };
 
-static struct myr_nic_links links;
+static struct myr_soft_links links;
 static uint32_t held[KNOWN]; /* how often, */
 static mcp_link link_to[KNOWN];
 
@@ -50,12 +50,12 @@ static uint32_t all_held(void)
 static bool hold(uint32_t number)
 {
     const struct mcp_address address = address_of(number);
-    const mcp_link link = myr_nic_links_hold(&links, &address);
+    const mcp_link link = myr_soft_links_hold(&links, &address);
     if (MCP_LINK_SENDER == link) {
         assert_int_equal(held[number], 0);
         return false;
     }
-    assert_true(link < MYR_NIC_LINKS);
+    assert_true(link < MYR_SOFT_LINKS);
     assert_true(mcp_same_address(&address, &links.address[link]));
     if (0 != held[number]) {
         assert_int_equal(link, link_to[number]);
@@ -67,13 +67,13 @@ static bool hold(uint32_t number)
 
 static void drop(uint32_t number)
 {
-    myr_nic_links_drop(&links, link_to[number]);
+    myr_soft_links_drop(&links, link_to[number]);
     --held[number];
 }
 
 static void expect_all(void)
 {
-    static uint8_t seen[MYR_NIC_LINKS];
+    static uint8_t seen[MYR_SOFT_LINKS];
     memset(seen, 0, sizeof(seen));
     for (uint32_t n = 0; n < KNOWN; ++n) {
         const struct mcp_address address = address_of(n);
@@ -82,7 +82,7 @@ static void expect_all(void)
             assert_int_equal(seen[link_to[n]]++, 0);
         }
     }
-    assert_int_equal(myr_nic_links_count(&links), all_held());
+    assert_int_equal(myr_soft_links_count(&links), all_held());
 }
 
 static void full_and_empty_again(void **state)
@@ -94,7 +94,7 @@ static void full_and_empty_again(void **state)
         while (n < KNOWN && hold(n)) {
             ++n;
         }
-        assert_int_equal(n, MYR_NIC_LINKS - 1);
+        assert_int_equal(n, MYR_SOFT_LINKS - 1);
         assert_true(hold(0)); /* it has one */
         assert_false(hold(n));
         drop(0);
@@ -121,7 +121,7 @@ static void at_random(void **state)
         const bool more = crew_below(&random, 10) < (t / 50000 % 2 ? 3 : 7);
         const uint32_t number = crew_below(&random, KNOWN);
         if (more && !hold(number)) {
-            assert_int_equal(all_held(), MYR_NIC_LINKS - 1);
+            assert_int_equal(all_held(), MYR_SOFT_LINKS - 1);
         } else if (!more && 0 != held[number]) {
             drop(number);
         }
@@ -130,7 +130,7 @@ static void at_random(void **state)
         }
     }
     expect_all();
-    myr_nic_links_drop(&links, MCP_LINK_SENDER); /* nobody's, nothing happens */
+    myr_soft_links_drop(&links, MCP_LINK_SENDER); /* nobody's, nothing happens */
     expect_all();
 }
 

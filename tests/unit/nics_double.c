@@ -18,7 +18,7 @@
 
 enum { MEMORY = 64 << 20 };
 
-struct mcp_nic *myr_nic_enter(struct myr_nic *nic, struct mcp_board **board)
+struct mcp_nic *myr_soft_enter(struct myr_soft_nic *nic, struct mcp_board **board)
 {
     uint32_t nobody = 0;
     while (!atomic_compare_exchange_strong(nic->lock, &nobody, 1)) {
@@ -30,69 +30,69 @@ struct mcp_nic *myr_nic_enter(struct myr_nic *nic, struct mcp_board **board)
     return nic->below->mcp;
 }
 
-void myr_nic_leave(struct myr_nic *nic)
+void myr_soft_leave(struct myr_soft_nic *nic)
 {
-    CREW_CHECK(1 == myr_observe(nic->lock), "left without being entered");
-    myr_publish(nic->lock, 0);
+    CREW_CHECK(1 == myr_load_acquire(nic->lock), "left without being entered");
+    myr_store_release(nic->lock, 0);
 }
 
-bool myr_nic_entered(const struct myr_nic *nic)
+bool myr_soft_entered(const struct myr_soft_nic *nic)
 {
-    return 1 == myr_observe(nic->lock);
+    return 1 == myr_load_acquire(nic->lock);
 }
 
-enum myr_status myr_nic_is_broken(const struct myr_nic *nic, struct myr_error *error)
+enum myr_status myr_soft_is_broken(const struct myr_soft_nic *nic, struct myr_error *error)
 {
     (void)nic;
     return myr_fail(error, MYR_ERR_GONE, 0, "the NIC is broken");
 }
 
-void myr_nic_expect_messages(struct myr_nic *nic)
+void myr_soft_expect_messages(struct myr_soft_nic *nic)
 {
     (void)nic;
 }
 
-struct myr_segment *myr_nic_segment(const struct myr_nic *nic)
+struct myr_segment *myr_soft_segment(const struct myr_soft_nic *nic)
 {
     return nic->segment;
 }
 
-void myr_nic_get_name(const struct myr_nic *nic, struct myr_nic_name *name)
+void myr_soft_get_name(const struct myr_soft_nic *nic, struct myr_nic_name *name)
 {
     *name = (struct myr_nic_name){.key = nic->below->mcp->key, .count = 1};
     name->address[0].ip = mcp_ip_of_4(nic->below->link);
 }
 
-mcp_link myr_nic_link(struct myr_nic *nic, const struct myr_nic_name *name)
+mcp_link myr_soft_link(struct myr_soft_nic *nic, const struct myr_nic_name *name)
 {
-    assert_int_not_equal(myr_observe(nic->lock), 0);
+    assert_int_not_equal(myr_load_acquire(nic->lock), 0);
     return 0 == name->count ? MCP_LINK_SENDER
                             : wire_hold(nic->below, mcp_ip_to_4(&name->address[0].ip));
 }
 
-void myr_nic_place_of(const struct myr_nic *nic, mcp_link link, char text[MCP_PLACE_TEXT])
+void myr_soft_place_of(const struct myr_soft_nic *nic, mcp_link link, char text[MCP_PLACE_TEXT])
 {
-    assert_int_equal(myr_observe(nic->lock), 1);
+    assert_int_equal(myr_load_acquire(nic->lock), 1);
     snprintf(text, MCP_PLACE_TEXT, "link %u", link);
 }
 
-uint32_t myr_nic_mtu(const struct myr_nic *nic, const struct myr_nic_name *name)
+uint32_t myr_soft_mtu(const struct myr_soft_nic *nic, const struct myr_nic_name *name)
 {
     (void)nic;
     (void)name;
     return 0;
 }
 
-uint32_t myr_nic_poll(struct myr_nic *nic)
+uint32_t myr_soft_poll(struct myr_soft_nic *nic)
 {
-    assert_int_equal(myr_observe(nic->lock), 0);
+    assert_int_equal(myr_load_acquire(nic->lock), 0);
     ++nic->polls;
     return wire_next(nic->below->wire);
 }
 
-uint32_t myr_nic_poll_now_and_then(struct myr_nic *nic)
+uint32_t myr_soft_poll_now_and_then(struct myr_soft_nic *nic)
 {
-    return myr_nic_poll(nic);
+    return myr_soft_poll(nic);
 }
 
 /* ---- two of them ---- */
@@ -102,9 +102,9 @@ struct nics_double *nics_begin(uint64_t seed)
     struct nics_double *w = calloc(1, sizeof(*w));
     wire_begin(&w->wire, NICS, MEMORY, seed);
     for (int n = 0; n < NICS; ++n) {
-        struct myr_nic *nic = &w->nics[n];
+        struct myr_soft_nic *nic = &w->nics[n];
         struct wire_nic *below = &w->wire.nics[n];
-        *nic = (struct myr_nic){.below = below, .memory = below->board.memory};
+        *nic = (struct myr_soft_nic){.below = below, .memory = below->board.memory};
         nic->lock = crew_memory(sizeof(*nic->lock));
         assert_int_equal(myr_segment_join(NULL, MEMORY, &nic->segment, NULL), MYR_OK);
         below->board.memory = myr_segment_base(nic->segment);
@@ -132,7 +132,7 @@ void nics_end(struct nics_double *w)
     free(w);
 }
 
-bool myr_nic_broken(struct myr_nic *nic)
+bool myr_soft_broken(struct myr_soft_nic *nic)
 {
     (void)nic;
     return false;

@@ -13,7 +13,7 @@
 
 enum { NICS = 2 };
 
-struct myr_nic {
+struct myr_soft_nic {
     struct wire_nic *below;
     struct myr_segment *segment;
     uint8_t *memory; /* the double's own, which the segment stands in for */
@@ -23,7 +23,7 @@ struct myr_nic {
 
 struct nics_double {
     struct wire wire;
-    struct myr_nic nics[NICS];
+    struct myr_soft_nic nics[NICS];
 };
 
 struct nics_double *nics_begin(uint64_t seed);

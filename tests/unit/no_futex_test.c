@@ -76,7 +76,7 @@ static _Atomic uint32_t *shared_naps; /* of all processes, if there is such a co
 int nanosleep(const struct timespec *time, struct timespec *left)
 {
     if (NULL != plot.word && ++plot.naps == plot.publish_at) {
-        myr_publish(plot.word, 1);
+        myr_store_release(plot.word, 1);
     }
     if (NULL != shared_naps) {
         atomic_fetch_add(shared_naps, 1);
@@ -170,7 +170,7 @@ static void reply(uint32_t rank, void *context)
         if (1 == rank) {
             waits(other, segment, round);
         }
-        myr_publish(own, round);
+        myr_store_release(own, round);
         myr_wake_slow(own);
         if (0 == rank) {
             waits(other, segment, round);

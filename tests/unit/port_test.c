@@ -23,7 +23,7 @@
 #include "tests/unit/crew.h"
 #include "tests/unit/nics_double.h"
 
-static struct myr_port *open_port(struct myr_nic *nic, uint32_t tokens)
+static struct myr_port *open_port(struct myr_soft_nic *nic, uint32_t tokens)
 {
     const struct myr_port_options options = {MYR_ANY_PORT, tokens, tokens, true};
     struct myr_error error = {0};
@@ -134,7 +134,7 @@ static void looking(void **state)
 {
     (void)state;
     struct nics_double *w = nics_begin(crew_seed());
-    struct myr_nic *nic = &w->nics[0];
+    struct myr_soft_nic *nic = &w->nics[0];
     struct myr_port *a = open_port(nic, 4), *b = open_port(nic, 4);
     const struct myr_remote remote = connect_ports(a, b);
     void *out = myr_port_alloc(a, 8), *in = myr_port_alloc(b, 8);
@@ -317,11 +317,11 @@ static void signed_packets(void **state)
         void *out = myr_port_alloc(a, 64), *in = myr_port_alloc(b, 64);
         assert_int_equal(myr_port_provide(b, in, 64), MYR_OK);
         assert_int_equal(myr_port_send(a, &remote, out, 64, hear, &heard), MYR_OK);
-        while (0 == myr_observe(&messages->knocked)) {
+        while (0 == myr_load_acquire(&messages->knocked)) {
             assert_false(myr_port_receive(b, &received));
         }
         assert_true(connect_one_way(b, a).is_signed);
-        assert_int_equal(myr_observe(&messages->knocked), 0);
+        assert_int_equal(myr_load_acquire(&messages->knocked), 0);
         assert_true(receive_soon(b, &received));
         hear_soon(a, &heard, 1);
         assert_int_equal(heard.status, MYR_OK);
@@ -415,7 +415,7 @@ static void numbers(void **state)
 /* A process that takes all memory there is, in two ports, and dies. */
 static void take_all(uint32_t rank, void *context)
 {
-    struct myr_nic *nic = context;
+    struct myr_soft_nic *nic = context;
     struct myr_port *port = open_port(nic, 100), *other = open_port(nic, 10);
     (void)rank;
     for (size_t bytes = 1 << 20; bytes > 1000; bytes /= 2) {
@@ -429,7 +429,7 @@ static void memory(void **state)
 {
     (void)state;
     struct nics_double *w = nics_begin(crew_seed());
-    struct myr_nic *nic = &w->nics[0];
+    struct myr_soft_nic *nic = &w->nics[0];
     uint64_t random = crew_seed();
     for (uint32_t round = 0; round < 10; ++round) {
         struct myr_port *port = open_port(nic, 100);
@@ -462,7 +462,7 @@ static void memory(void **state)
 /* ---- inlets ---- */
 
 struct short_lived {
-    struct myr_nic *nic;
+    struct myr_soft_nic *nic;
     struct myr_port_name name;
 };
 
@@ -562,7 +562,7 @@ static void an_inlet_is_closed_under_a_sender(void **state)
 enum { MEMBERS = 3, MESSAGES = 3000, TOKENS = 3, LENGTH = 4000 };
 
 struct meeting {
-    struct myr_nic *nic;
+    struct myr_soft_nic *nic;
     uint64_t seed;
     struct table {
         struct myr_port_name name[MEMBERS];
@@ -582,8 +582,8 @@ static void meet(struct meeting *meeting, struct member *member)
 {
     struct table *table = meeting->table;
     myr_port_get_name(member->port, &table->name[member->number]);
-    myr_count(&table->there);
-    while (MEMBERS != myr_observe(&table->there)) {
+    myr_fetch_add(&table->there);
+    while (MEMBERS != myr_load_acquire(&table->there)) {
         sched_yield();
     }
     CREW_CHECK(MYR_OK == myr_port_connect(member->port,
@@ -651,8 +651,8 @@ static void take_part(uint32_t rank, void *context)
         receive_one(&member);
         crew_dawdle(&random);
     }
-    myr_count(&meeting->table->done);
-    while (MEMBERS != myr_observe(&meeting->table->done)) {
+    myr_fetch_add(&meeting->table->done);
+    while (MEMBERS != myr_load_acquire(&meeting->table->done)) {
         sched_yield(); /* or its port would be closed under the feet of who still sends to it */
     }
     myr_port_close(member.port);

@@ -28,7 +28,7 @@
 #include "coll_nicbarr/files/cache_file.h"
 #include "coll_nicbarr/files/report.h"
 #include "coll_nicbarr/groups.h"
-#include "coll_nicbarr/lower.h"
+#include "coll_nicbarr/fallback.h"
 #include "coll_nicbarr/peers.h"
 #include "coll_nicbarr/members.h"
 #include "coll_nicbarr/overdue.h"

@@ -228,7 +228,7 @@ static void join_and_compare(uint32_t rank, void *context)
     CREW_CHECK(NULL != record, "%s", error.text);
     atomic_fetch_add((myr_word *)record->slots, 1);
     meet(1);
-    CREW_CHECK(board->size == myr_observe((myr_word *)record->slots), "some are elsewhere");
+    CREW_CHECK(board->size == myr_load_acquire((myr_word *)record->slots), "some are elsewhere");
     meet(2); /* nobody leaves while others still look */
     myr_record_leave(segment, record);
     myr_segment_leave(segment);
@@ -281,24 +281,24 @@ static void one_process_twice(void **state)
     (void)state;
     struct myr_segment *neighbour = join(folder, LIMIT), *one = join_self(folder, LIMIT);
     const myr_word *word = myr_segment_population(neighbour);
-    uint32_t before = myr_observe(word);
+    uint32_t before = myr_load_acquire(word);
     struct myr_segment *again = join_self(folder, LIMIT);
     assert_int_equal(myr_segment_index(again), myr_segment_index(one));
     assert_int_not_equal(myr_segment_index(neighbour), myr_segment_index(one));
-    assert_int_equal(myr_observe(word), before); /* nobody new is there */
+    assert_int_equal(myr_load_acquire(word), before); /* nobody new is there */
 
     /* Whichever leaves first, the other one's entry stays, and is nobody else's. */
     myr_segment_leave(one);
-    assert_int_equal(myr_observe(word), before);
+    assert_int_equal(myr_load_acquire(word), before);
     struct myr_segment *late = join(folder, LIMIT);
     assert_int_not_equal(myr_segment_index(late), myr_segment_index(again));
     one = join_self(folder, LIMIT);
     assert_int_equal(myr_segment_index(one), myr_segment_index(again));
     myr_segment_leave(again);
     const uint32_t index = myr_segment_index(one);
-    before = myr_observe(word);
+    before = myr_load_acquire(word);
     myr_segment_leave(one);
-    assert_int_not_equal(myr_observe(word), before);
+    assert_int_not_equal(myr_load_acquire(word), before);
 
     struct myr_segment *next = join(folder, LIMIT);
     assert_int_equal(myr_segment_index(next), index);
@@ -351,13 +351,13 @@ static void buried(void **state)
     (void)state;
     struct myr_segment *one = join(folder, LIMIT), *dead = join_self(folder, LIMIT);
     const uint32_t index = myr_segment_index(dead);
-    const uint32_t before = myr_observe(myr_segment_population(one));
+    const uint32_t before = myr_load_acquire(myr_segment_population(one));
     myr_segment_bury(one, (uint32_t)getpid() + 100000); /* nobody */
     struct myr_segment *next = join(folder, LIMIT);
     assert_int_not_equal(myr_segment_index(next), index);
     myr_segment_leave(next);
     myr_segment_bury(one, (uint32_t)getpid());
-    assert_int_not_equal(myr_observe(myr_segment_population(one)), before);
+    assert_int_not_equal(myr_load_acquire(myr_segment_population(one)), before);
     next = join(folder, LIMIT);
     assert_int_equal(myr_segment_index(next), index);
     myr_segment_leave(next);
@@ -953,7 +953,7 @@ static void same_key_same_record(void **state)
         for (size_t b = 0; b < myr_record_bytes(records[k]); ++b) {
             assert_int_equal(records[k]->slots[b], 0);
         }
-        assert_int_equal(myr_observe(&records[k]->sleepers), 0);
+        assert_int_equal(myr_load_acquire(&records[k]->sleepers), 0);
         memset(records[k]->slots, 0xff, myr_record_bytes(records[k])); /* all of it is ours */
         for (int l = 0; l < k; ++l) {
             assert_ptr_not_equal(records[l], records[k]);
@@ -992,7 +992,7 @@ static void freed_by_the_last(void **state)
     assert_ptr_equal(again, first); /* the last to go into the list is the first to come out */
     assert_int_equal(again->members, 1);
     assert_int_equal(again->left, 0);
-    assert_int_equal(myr_observe(&again->sleepers), 0);
+    assert_int_equal(myr_load_acquire(&again->sleepers), 0);
     for (size_t b = 0; b < 500; ++b) {
         assert_int_equal(again->slots[b], 0);
     }
@@ -1554,22 +1554,22 @@ static void population(void **state)
     const myr_word *word = myr_segment_population(self);
     const uint32_t home = myr_segment_home(self, myr_segment_number(self));
 
-    uint32_t before = myr_observe(word);
+    uint32_t before = myr_load_acquire(word);
     assert_false(myr_segment_oversubscribed(self));
-    assert_int_equal(myr_observe(word), before); /* nothing new */
+    assert_int_equal(myr_load_acquire(word), before); /* nothing new */
     assert_int_equal(sched_setaffinity(0, sizeof(one), &one), 0);
     assert_false(myr_segment_oversubscribed(self));
-    assert_int_not_equal(myr_observe(word), before);
+    assert_int_not_equal(myr_load_acquire(word), before);
     assert_int_equal(myr_segment_processors(self), 1);
     assert_int_equal(myr_segment_home(self, myr_segment_number(self)), home); /* of when it came */
 
-    before = myr_observe(word);
+    before = myr_load_acquire(word);
     struct myr_segment *other = join(folder, LIMIT);
-    assert_int_not_equal(myr_observe(word), before);
+    assert_int_not_equal(myr_load_acquire(word), before);
     assert_true(myr_segment_oversubscribed(self));
-    before = myr_observe(word);
+    before = myr_load_acquire(word);
     myr_segment_leave(other);
-    assert_int_not_equal(myr_observe(word), before);
+    assert_int_not_equal(myr_load_acquire(word), before);
     assert_false(myr_segment_oversubscribed(self));
     assert_int_equal(sched_setaffinity(0, sizeof(all), &all), 0);
     myr_segment_leave(self);

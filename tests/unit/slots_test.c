@@ -98,7 +98,7 @@ static void check(const void *from, uint32_t bytes, uint32_t rank, uint32_t roun
 static void check_free(const struct crew *crew, uint32_t rank, uint32_t round, uint32_t window)
 {
     for (uint32_t r = 0; r < crew->size; ++r) {
-        const uint32_t passed = myr_observe(&crew->ledger->of[r].round);
+        const uint32_t passed = myr_load_acquire(&crew->ledger->of[r].round);
         CREW_CHECK(myr_epoch_reached(passed, round - window),
                    "rank %u writes round %u, but rank %u has passed %u only", rank, round, r,
                    passed);
@@ -107,7 +107,7 @@ static void check_free(const struct crew *crew, uint32_t rank, uint32_t round, u
 
 static void note(const struct crew *crew, uint32_t rank, uint32_t round)
 {
-    myr_publish(&crew->ledger->of[rank].round, round);
+    myr_store_release(&crew->ledger->of[rank].round, round);
 }
 
 /* ---- exchanges ---- */
@@ -202,7 +202,7 @@ static void take_part(struct member *member, uint32_t writer, uint32_t bytes, bo
         myr_ring_write(ring, bytes);
     } else {
         const struct myr_slot *slot = myr_ring_await(ring);
-        CREW_CHECK(bytes == myr_glance(&slot->note), "rank %u finds the note %u in round %u",
+        CREW_CHECK(bytes == myr_load_relaxed(&slot->note), "rank %u finds the note %u in round %u",
                    ring->rank, slot->note, round);
         check(piece ? (const void *)myr_ring_piece(ring) : slot->payload, bytes, writer, round);
         note(member->crew, ring->rank, round);

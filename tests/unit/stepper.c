@@ -43,7 +43,7 @@ enum move { MOVED, BLOCKED, DONE, WRONG };
 
 static enum move wait_for(const struct player *player, const myr_word *word, uint32_t epoch)
 {
-    const uint32_t seen = myr_observe(word);
+    const uint32_t seen = myr_load_acquire(word);
     if (!myr_epoch_reached(seen, epoch)) {
         return BLOCKED;
     }
@@ -62,7 +62,7 @@ static enum move move_slots(struct player *player, uint32_t epoch)
     }
     const struct mcp_step *step = &plan->steps[player->step];
     if (player->in_step < step->sends) {
-        myr_publish(*player->word, epoch);
+        myr_store_release(*player->word, epoch);
     } else if (player->in_step < step->sends + step->waits) {
         const enum move move = wait_for(player, *player->word, epoch);
         if (MOVED != move) {
@@ -86,21 +86,21 @@ static enum move move_counter(struct player *player, uint32_t epoch)
     const struct myr_plan *plan = player->plan;
     switch (player->place) {
     case COUNT_LEAF:
-        player->place = myr_count(plan->leaf) + 1 == plan->leaf_members ? RESET_LEAF : WAIT;
+        player->place = myr_fetch_add(plan->leaf) + 1 == plan->leaf_members ? RESET_LEAF : WAIT;
         return MOVED;
     case RESET_LEAF:
-        myr_publish(plan->leaf, 0);
+        myr_store_release(plan->leaf, 0);
         player->place = 1 == plan->leaves ? RELEASE : COUNT_ROOT;
         return MOVED;
     case COUNT_ROOT:
-        player->place = myr_count(plan->root) + 1 == plan->leaves ? RESET_ROOT : WAIT;
+        player->place = myr_fetch_add(plan->root) + 1 == plan->leaves ? RESET_ROOT : WAIT;
         return MOVED;
     case RESET_ROOT:
-        myr_publish(plan->root, 0);
+        myr_store_release(plan->root, 0);
         player->place = RELEASE;
         return MOVED;
     case RELEASE:
-        myr_publish(plan->release, epoch);
+        myr_store_release(plan->release, epoch);
         return DONE;
     case WAIT:
         break;
@@ -247,13 +247,13 @@ void stepper_preset(const struct myr_plan *plans, uint32_t size, uint32_t epoch)
     for (uint32_t r = 0; r < size; ++r) {
         const struct myr_plan *plan = &plans[r];
         if (NULL != plan->leaf) {
-            myr_publish(plan->release, epoch);
+            myr_store_release(plan->release, epoch);
             continue;
         }
         myr_word **word = plan->words;
         for (uint32_t s = 0; s < plan->nsteps; ++s) {
             for (uint32_t i = plan->steps[s].sends + plan->steps[s].waits; i > 0; --i) {
-                myr_publish(*word++, epoch);
+                myr_store_release(*word++, epoch);
             }
         }
     }

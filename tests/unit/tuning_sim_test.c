@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Tuning, from the first portion of its contest (coll_nicbarr/choice/contest.c) to the last, and
- * watching (coll_nicbarr/choice/duel.c; anew.c for collectives that carry data), on simulated
+ * watching (coll_nicbarr/choice/duel.c; remeasure.c for collectives that carry data), on simulated
  * machines that make it hard. Nothing here depends on the machine that tests: each seed is one
  * course of events.
  *
@@ -27,7 +27,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "coll_nicbarr/choice/anew.h"
+#include "coll_nicbarr/choice/remeasure.h"
 #include "coll_nicbarr/choice/contest.h"
 #include "coll_nicbarr/choice/duel.h"
 #include "coll_nicbarr/choice/portions.h"
@@ -313,8 +313,9 @@ static int tune(struct machine *machine, bool limited, struct outcome *result)
     do {
         const double before_us = outcome.spent_us;
         next_portion(machine, contests, &portions, &outcome);
-        machine->clock_us += limited ? (outcome.spent_us - before_us) * (100 / NICBARR_ANEW_PERCENT)
-                                     : pause_us * uniform(&machine->random);
+        machine->clock_us +=
+            limited ? (outcome.spent_us - before_us) * (100 / NICBARR_REMEASURE_PERCENT)
+                    : pause_us * uniform(&machine->random);
         outcome.first_regret =
             1 == portions.played ? regret_of(machine, contests[0].chosen) : outcome.first_regret;
     } while (nicbarr_portions_left(&portions, &contests[0]));
@@ -466,8 +467,8 @@ static void call_often(struct machine *machine, struct data_watch *watch, uint32
 static void afford(struct machine *machine, struct data_watch *watch, uint32_t *pause, double us)
 {
     while (nicbarr_lacking_us(us, watch->spent_us, machine->clock_us - watch->began_us,
-                              NICBARR_ANEW_PERCENT) > 0) {
-        call_often(machine, watch, nicbarr_anew_put_off(pause));
+                              NICBARR_REMEASURE_PERCENT) > 0) {
+        call_often(machine, watch, nicbarr_remeasure_put_off(pause));
         agreement_of_all(machine);
     }
 }
@@ -483,7 +484,7 @@ static void watch_data_on(struct machine *machine, struct data_watch *watch)
     afford(machine, watch, &watch->pause, nicbarr_portions_next_us(&portions));
     do {
         const double before_us = outcome.spent_us;
-        uint32_t pause = nicbarr_anew_pause(0, false);
+        uint32_t pause = nicbarr_remeasure_pause(0, false);
         next_portion(machine, contests, &portions, &outcome);
         watch->spent_us += outcome.spent_us - before_us;
         call_often(machine, watch, pause);
@@ -493,7 +494,7 @@ static void watch_data_on(struct machine *machine, struct data_watch *watch)
     const bool lost = proven && watch->chosen != contests[0].chosen;
     watch->switches += lost;
     watch->chosen = lost ? contests[0].chosen : watch->chosen;
-    watch->pause = nicbarr_anew_pause(watch->pause, proven);
+    watch->pause = nicbarr_remeasure_pause(watch->pause, proven);
     ++watch->anew;
 }
 
@@ -687,7 +688,7 @@ static void measures_anew(const char *name, void (*trouble)(struct machine *))
         const int best = machine.costs[1] < machine.costs[0];
         const bool bad = regret_of(&machine, !best) > 0.3;
         struct data_watch watch = {.chosen = bad ? !best : best,
-                                   .pause = nicbarr_anew_pause(0, false),
+                                   .pause = nicbarr_remeasure_pause(0, false),
                                    .began_us = machine.clock_us};
         double given_up_us = 0;
         while (machine.clock_us - watch.began_us < 60e6) {

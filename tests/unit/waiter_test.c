@@ -63,7 +63,7 @@ static long (*real_syscall)(long, ...);
 
 static void publish_now(void)
 {
-    myr_publish(plot.word, plot.epoch);
+    myr_store_release(plot.word, plot.epoch);
 }
 
 /* In place of each sched_yield. */
@@ -217,7 +217,7 @@ static void bench_begin(const char *folder, int32_t spin, int32_t sleep_after, i
 
 static void bench_end(void)
 {
-    assert_int_equal(myr_observe(bench.sleepers), 0);
+    assert_int_equal(myr_load_acquire(bench.sleepers), 0);
     crew_memory_free(bench.word, SHARED_BYTES);
     myr_segment_leave(bench.segment);
 }
@@ -250,7 +250,7 @@ static void reached_already(void **state)
                                         {3, UINT32_MAX - 3}};
     bench_begin(NULL, -1, 0, 1000);
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); ++i) {
-        myr_publish(bench.word, cases[i][0]);
+        myr_store_release(bench.word, cases[i][0]);
         myr_wait(&bench.watch, bench.word, cases[i][1]);
     }
     assert_int_equal(notes.yields + notes.progress + notes.sleeps, 0);
@@ -357,7 +357,7 @@ static myr_word *creeping;
 static void creep(void)
 {
     ++notes.progress;
-    myr_count(creeping);
+    myr_fetch_add(creeping);
 }
 
 static void waits_for_its_epoch(void **state)
@@ -369,13 +369,13 @@ static void waits_for_its_epoch(void **state)
         bench_begin(NULL, patiences[i].spin, patiences[i].sleep_after, patiences[i].slice);
         bench.waiter.progress = creep;
         creeping = bench.word;
-        myr_publish(bench.word, UINT32_MAX - 4);
+        myr_store_release(bench.word, UINT32_MAX - 4);
         myr_wait(&bench.watch, bench.word, 5);
         if (patiences[i].sleep_after < 0) {
-            assert_int_equal(myr_observe(bench.word), 5);
+            assert_int_equal(myr_load_acquire(bench.word), 5);
             assert_int_equal(notes.progress, 10);
         } else { /* after a sleep, other traffic is looked after for a moment */
-            assert_true(myr_epoch_reached(myr_observe(bench.word), 5));
+            assert_true(myr_epoch_reached(myr_load_acquire(bench.word), 5));
             assert_true(notes.progress >= 10);
         }
         bench_end();
@@ -388,7 +388,7 @@ static void nobody_to_wake(void **state)
 {
     (void)state;
     bench_begin(NULL, 0, 0, 1000);
-    myr_publish(bench.word, 1);
+    myr_store_release(bench.word, 1);
     myr_wake(&bench.watch, bench.word);
     assert_int_equal(notes.wakes, 0);
     bench_end();
@@ -400,7 +400,7 @@ static void sleep_until_woken(uint32_t rank, void *context)
     (void)rank;
     never_time_out = true;
     myr_wait(&bench.watch, bench.word, 1);
-    CREW_CHECK(1 == notes.sleeps || (0 == notes.sleeps && 1 == myr_observe(bench.word)),
+    CREW_CHECK(1 == notes.sleeps || (0 == notes.sleeps && 1 == myr_load_acquire(bench.word)),
                "slept %u times", notes.sleeps);
 }
 
@@ -415,10 +415,10 @@ static void wakes_all(void **state)
         for (uint32_t r = 0; r < SLEEPERS; ++r) {
             pids[r] = crew_fork(sleep_until_woken, r, NULL);
         }
-        while (SLEEPERS != myr_observe(bench.sleepers)) {
+        while (SLEEPERS != myr_load_acquire(bench.sleepers)) {
             usleep(100);
         }
-        myr_publish(bench.word, 1);
+        myr_store_release(bench.word, 1);
         myr_wake(&bench.watch, bench.word);
         assert_int_equal(notes.wakes, 1);
         assert_int_equal(notes.woken_at_most, INT_MAX);
@@ -464,7 +464,7 @@ static void burns_no_processor(void **state)
     bench_begin(NULL, -1, 500, 1000); /* the defaults */
     const pid_t pid = crew_fork(wait_and_account, 0, NULL);
     usleep(1000000);
-    myr_publish(bench.word, 1);
+    myr_store_release(bench.word, 1);
     myr_wake(&bench.watch, bench.word);
     assert_true(crew_join(pid));
     bench_end();
@@ -474,7 +474,7 @@ static void burns_no_processor(void **state)
 
 static void wait_once(void)
 {
-    myr_publish(bench.word, 0);
+    myr_store_release(bench.word, 0);
     plot.at_progress = notes.progress + 1;
     myr_wait(&bench.watch, bench.word, 1);
 }
@@ -561,11 +561,11 @@ static void tells_where_it_runs(void **state)
         }
     }
     bench_begin(NULL, 0, 0, 100);
-    const uint32_t before = myr_observe(myr_segment_population(bench.segment));
+    const uint32_t before = myr_load_acquire(myr_segment_population(bench.segment));
     assert_int_equal(sched_setaffinity(0, sizeof(one), &one), 0);
     plot.at_progress = 3;
     myr_wait(&bench.watch, bench.word, 1);
-    assert_int_not_equal(myr_observe(myr_segment_population(bench.segment)), before);
+    assert_int_not_equal(myr_load_acquire(myr_segment_population(bench.segment)), before);
     assert_int_equal(myr_segment_processors(bench.segment), 1);
     bench_end();
     assert_int_equal(sched_setaffinity(0, sizeof(all), &all), 0);
@@ -584,7 +584,7 @@ static void *run_round(void *opaque)
     myr_watch_init(&watch, &bench.waiter, bench.sleepers);
     for (uint32_t lap = 1; lap <= LAPS; ++lap) {
         myr_wait(&watch, &ring[left][0], 0 == self ? lap - 1 : lap);
-        myr_publish(&ring[self][0], lap);
+        myr_store_release(&ring[self][0], lap);
         myr_wake(&watch, &ring[self][0]);
         (void)myr_waiter_oversubscribed(&bench.waiter);
     }
@@ -605,7 +605,7 @@ static void threads_share_a_waiter(void **state)
     }
     for (int t = 0; t < THREADS; ++t) {
         assert_int_equal(pthread_join(threads[t], NULL), 0);
-        assert_int_equal(myr_observe(&ring[t][0]), LAPS);
+        assert_int_equal(myr_load_acquire(&ring[t][0]), LAPS);
     }
     bench_end();
 }

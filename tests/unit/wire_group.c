@@ -237,5 +237,5 @@ const uint8_t *wire_group_block(const struct wire_group *group, uint32_t rank,
 
 uint32_t wire_group_done(const struct mcp_group *group)
 {
-    return myr_observe(&group->done);
+    return myr_load_acquire(&group->done);
 }

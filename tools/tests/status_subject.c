@@ -34,7 +34,7 @@
 #include "libmyr/soft/nic_thread.h"
 
 static struct myr_segment *segment;
-static struct myr_nic *nic;
+static struct myr_soft_nic *nic;
 static struct myr_waiter waiter;
 
 static void check(enum myr_status status, const struct myr_error *error)
@@ -60,13 +60,13 @@ static void join_as(struct myr_nic_group *group, uint64_t key, uint32_t nodes, u
 {
     struct myr_error error = {0};
     struct myr_nic_name names[2];
-    myr_nic_get_name(nic, &names[0]);
+    myr_soft_get_name(nic, &names[0]);
     names[1] = names[0];
     names[1].address[0].port = htons(9);
     const struct myr_nic_name *const by_node[] = {&names[0], &names[1]};
     const struct myr_nic_members members = {
         .key = key, .nodes = nodes, .locals = locals, .local = local, .names = by_node};
-    check(myr_nic_group_join(group, nic, &waiter, &members, schedule_of, &nodes, &error), &error);
+    check(myr_soft_group_join(group, nic, &waiter, &members, schedule_of, &nodes, &error), &error);
 }
 
 static void join_group(struct myr_nic_group *group, uint64_t key, uint32_t nodes)
@@ -84,10 +84,10 @@ static void make_segment(void)
 
 static void make_bare_nic(void)
 {
-    const struct myr_nic_options options = {.network = "lo"};
+    const struct myr_soft_options options = {.network = "lo"};
     struct myr_error error = {0};
     make_segment();
-    check(myr_nic_open(segment, &options, &nic, &error), &error);
+    check(myr_soft_open(segment, &options, &nic, &error), &error);
 }
 
 /* One that waits for node 1. */
@@ -195,7 +195,7 @@ int main(int argc, char **argv)
 {
     const char *kind = 2 == argc ? argv[1] : "";
     struct myr_error error = {0};
-    struct myr_nic_thread *thread = NULL;
+    struct myr_soft_thread *thread = NULL;
     if (0 == strcmp(kind, "alone")) {
         make_segment();
     } else if (0 == strcmp(kind, "nic") || 0 == strcmp(kind, "changing")) {
@@ -211,11 +211,11 @@ int main(int argc, char **argv)
         make_ports();
     } else if (0 == strcmp(kind, "thread")) {
         make_nic();
-        check(myr_nic_thread_start(nic, MYR_NIC_THREAD, &thread, &error), &error);
+        check(myr_soft_thread_start(nic, MYR_SOFT_THREAD, &thread, &error), &error);
     } else if (0 == strcmp(kind, "nowhere")) {
-        const struct myr_nic_options options = {.network = "nosuch0"};
+        const struct myr_soft_options options = {.network = "nosuch0"};
         make_segment();
-        (void)myr_nic_open(segment, &options, &nic, &error);
+        (void)myr_soft_open(segment, &options, &nic, &error);
     } else if (0 == strcmp(kind, "foreign")) {
         make_memory(header(MYR_SRAM_MAGIC, MYR_SRAM_LAYOUT + 1), sizeof(struct myr_sram));
     } else if (0 == strcmp(kind, "short")) {

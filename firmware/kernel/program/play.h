@@ -163,7 +163,7 @@ static __always_inline void release(struct mcp_kernel_group *group, uint64_t key
 {
     struct mcp_kernel_line *line = line_at(group->line);
     if (line && hold(group, key)) {
-        myr_publish(&line->done, myr_glance(&group->group.done));
+        myr_store_release(&line->done, myr_load_relaxed(&group->group.done));
         let_go(group);
     }
 }

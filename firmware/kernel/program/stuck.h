@@ -52,7 +52,7 @@ static long look_at(void *map, const uint64_t *place, struct mcp_kernel_group *f
     }
     struct mcp_kernel_watched *watched = &group->watched;
     const bool waits = mcp_group_waits_now(&group->group);
-    telling.done = myr_glance(&group->group.done);
+    telling.done = myr_load_relaxed(&group->group.done);
     if (!waits || !watched->waits || telling.done != watched->done) {
         *watched = (struct mcp_kernel_watched){.waits = waits, .done = telling.done};
         mcp_patience_begin(&watched->patience, MCP_KERNEL_LOOK_NS, look->now_ns);

@@ -114,12 +114,12 @@ static void expect_failure(uint32_t missing)
         send_one(&pair, &message);
     }
     expect_sent();
-    while (missing + 1 != myr_observe(&pair.line->failed)) {
+    while (missing + 1 != myr_load_acquire(&pair.line->failed)) {
         assert_int_equal(pair.line->failed, 0);
         sched_yield();
     }
     assert_int_equal(mcp_kernel_group_failed(kernel, pair.key), missing + 1);
-    assert_int_equal(myr_observe(&pair.line->done), 0);
+    assert_int_equal(myr_load_acquire(&pair.line->done), 0);
     expect_woken(&pair, true);
     expect_nothing_more();
 }
@@ -168,7 +168,7 @@ void failing_elsewhere(void **state)
     ++count.dropped_implausible;
     inject_collective(1, &failure);
     expect_untouched();
-    assert_int_equal(myr_observe(&pair.page->failed), 0);
+    assert_int_equal(myr_load_acquire(&pair.page->failed), 0);
     failure = make_header(&pair, MCP_FAIL, 1, 0, 7);
     ++count.packets_received;
     inject_collective(1, &failure);
@@ -180,7 +180,7 @@ void failing_elsewhere(void **state)
     mcp_group_start(pair.group, 2); /* in vain */
     ring(pair.bell, pair.key, MCP_RING_START, 2);
     expect_nothing_more();
-    assert_int_equal(myr_observe(&pair.line->done), 0);
+    assert_int_equal(myr_load_acquire(&pair.line->done), 0);
     close_pair(&pair);
     event_late(&pair, make_header(&pair, MCP_ASK, 1, 0, 1), &random);
     event_late(&pair, make_header(&pair, MCP_ARRIVE, 1, 0, 1), &random);

@@ -272,7 +272,7 @@ void event_late(struct pair *pair, struct mcp_header header, uint64_t *random)
     const bool lost = data || (broadcasts(pair) && mcp_group_waits_now(pair->group));
     const bool asks = MCP_ASK == header.type;
     const bool over = asks && myr_epoch_reached(done(pair) - data, epoch);
-    const uint32_t missing = myr_glance(&pair->group->failed);
+    const uint32_t missing = myr_load_relaxed(&pair->group->failed);
     const uint32_t failed = lost && 0 == missing ? pair->plan.node + 1 : missing;
     if ((asks || MCP_BCAST_ASK == header.type) && (over || 0 != failed)) {
         struct mcp_message answer = {

@@ -83,7 +83,7 @@ void lines_begin_empty(void **state)
         for (uint32_t p = 0; p < GROUPS; ++p) {
             if (0 == crew_below(&random, 2)) {
                 assert_int_equal(mcp_kernel_ring(kernel, pairs[p].key, MCP_RING_FAIL), 0);
-                while (0 == myr_observe(&pairs[p].line->failed)) {
+                while (0 == myr_load_acquire(&pairs[p].line->failed)) {
                     sched_yield();
                 }
             }

@@ -113,14 +113,14 @@ void close_pair(struct pair *pair)
 
 uint32_t done(const struct pair *pair)
 {
-    return myr_glance(&pair->group->done);
+    return myr_load_relaxed(&pair->group->done);
 }
 
 void expect_done(struct pair *pair)
 {
     uint32_t inside = 0;
-    while (done(pair) != myr_observe(&pair->line->done)) {
-        assert_true(myr_epoch_reached(done(pair), myr_observe(&pair->line->done)));
+    while (done(pair) != myr_load_acquire(&pair->line->done)) {
+        assert_true(myr_epoch_reached(done(pair), myr_load_acquire(&pair->line->done)));
         sched_yield();
     }
     assert_int_equal(mcp_kernel_group_waits(kernel, pair->key, &inside),

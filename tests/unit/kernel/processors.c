@@ -114,7 +114,7 @@ static void *race_on(void *second)
         meet_other(2 * r + 1);
         receive_now(race.program, &frame, MCP_COLLECTIVE_BYTES);
         meet_other(2 * r + 2);
-        if (2 * r + 2 != myr_observe(&pair.line->done)) {
+        if (2 * r + 2 != myr_load_acquire(&pair.line->done)) {
             return (void *)(uintptr_t)(r + 1);
         }
     }
@@ -134,7 +134,7 @@ void the_last_release_stays(void **state)
         (void)alarm(0); /* the watchdog's: as long as it takes */
     }
     const uint32_t round = run_race(race_on);
-    const uint32_t said = myr_observe(&pair.line->done);
+    const uint32_t said = myr_load_acquire(&pair.line->done);
     close_pair(&pair);
     drain(wire);
     mcp_kernel_count(kernel, &count);
@@ -197,12 +197,12 @@ static void *race_with_data(void *second)
         for (uint32_t i = 0; i < 2; ++i) { /* the one this way round, the other that way */
             make_raced(&frame, &bytes, epoch, i ^ one, one);
             receive_now(race.program, &frame, bytes);
-            if (epoch == myr_observe(&pair.line->done) && !is_whole(epoch)) {
+            if (epoch == myr_load_acquire(&pair.line->done) && !is_whole(epoch)) {
                 torn = epoch;
             }
         }
         meet_other(2 * epoch);
-        torn = epoch != myr_observe(&pair.line->done) ? epoch : torn;
+        torn = epoch != myr_load_acquire(&pair.line->done) ? epoch : torn;
     }
     return (void *)(uintptr_t)torn;
 }
@@ -250,7 +250,7 @@ static void make_raced_block(struct frame *frame, size_t *bytes, uint32_t number
 /* Has it come, and is it whole? */
 static bool is_whole_block(struct mcp_bcast_slot *slot, uint32_t number)
 {
-    const bool come = number == myr_observe(&slot->number);
+    const bool come = number == myr_load_acquire(&slot->number);
     const uint64_t *block = (const uint64_t *)(slot + 1);
     for (uint32_t w = 0; w < RACED / 8; ++w) {
         if (block[w] != block[0]) {
@@ -283,8 +283,8 @@ static void *race_with_blocks(void *second)
         }
         make_raced_block(&frame, &bytes, number, one);
         meet_other(2 * number - 1);
-        for (uint32_t looks = 1; one && 0 != number % 2 && number != myr_observe(&slot->number);
-             ++looks) {
+        for (uint32_t looks = 1;
+             one && 0 != number % 2 && number != myr_load_acquire(&slot->number); ++looks) {
             if (0 == looks % 1024) {
                 sched_yield();
             }

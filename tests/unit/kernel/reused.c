@@ -33,7 +33,7 @@ static void expect_as_before(const char *what, uint32_t type)
 {
     expect_silence();
     copy_element(pair.key, after);
-    if (0 != memcmp(before, after, element_bytes()) || 0 != myr_observe(&pair.line->done) ||
+    if (0 != memcmp(before, after, element_bytes()) || 0 != myr_load_acquire(&pair.line->done) ||
         0 != pair.line->failed ||
         (broadcasts(&pair) && 0 != slot_in(&pair, pair.buffer, 1)->number)) {
         set_inner_key(pair.key, pair.key);

@@ -88,9 +88,9 @@ void a_stale_page_heals(void **state)
         ring(pair.bell, pair.key, MCP_RING_START, 1);
         expect_same(&pair);
         complete_unsaid(1);
-        assert_int_equal(myr_observe(&pair.line->done), 0);
+        assert_int_equal(myr_load_acquire(&pair.line->done), 0);
         ring(pair.bell, pair.key, rings[r], 1);
-        assert_int_equal(myr_observe(&pair.line->done), 1);
+        assert_int_equal(myr_load_acquire(&pair.line->done), 1);
         close_pair(&pair);
         drain(wire);
     }

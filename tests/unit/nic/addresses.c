@@ -31,24 +31,24 @@ static void name_of(struct myr_nic_name *name, uint32_t count, const char *const
 /* A NIC on a machine with such interfaces and no others. */
 struct elsewhere {
     struct myr_segment *segment;
-    struct myr_nic *nic;
+    struct myr_soft_nic *nic;
     struct myr_nic_name name;
 };
 
 static struct elsewhere open_elsewhere(const struct pretended *interfaces, const char *network)
 {
-    const struct myr_nic_options options = {.network = network};
+    const struct myr_soft_options options = {.network = network};
     struct elsewhere it;
     pretended = interfaces;
     assert_int_equal(myr_segment_join(NULL, 1 << 20, &it.segment, NULL), MYR_OK);
-    assert_int_equal(myr_nic_open(it.segment, &options, &it.nic, NULL), MYR_OK);
-    myr_nic_get_name(it.nic, &it.name);
+    assert_int_equal(myr_soft_open(it.segment, &options, &it.nic, NULL), MYR_OK);
+    myr_soft_get_name(it.nic, &it.name);
     return it;
 }
 
 static void close_elsewhere(const struct elsewhere *it)
 {
-    myr_nic_close(it->nic);
+    myr_soft_close(it->nic);
     myr_segment_leave(it->segment);
     pretended = NULL;
 }
@@ -58,7 +58,7 @@ static void expect_route(const struct elsewhere *it, uint32_t count, const char 
 {
     struct myr_nic_name name;
     name_of(&name, count, addresses);
-    assert_int_equal(myr_nic_route(it->nic, &name), chosen);
+    assert_int_equal(myr_soft_route(it->nic, &name), chosen);
 }
 
 void routes(void **state)
@@ -201,11 +201,11 @@ void peers_come_and_go(void **state)
     const struct myr_nic_name *names[PEERS + 1] = {&name[0]};
     struct myr_nic_group group[AT_ONCE];
     struct myr_segment *segment;
-    struct myr_nic *nic;
+    struct myr_soft_nic *nic;
     struct myr_error error = {0};
-    const struct myr_nic_options options = {.network = "lo"};
+    const struct myr_soft_options options = {.network = "lo"};
     assert_int_equal(myr_segment_join(NULL, 8 << 20, &segment, NULL), MYR_OK);
-    assert_int_equal(myr_nic_open(segment, &options, &nic, NULL), MYR_OK);
+    assert_int_equal(myr_soft_open(segment, &options, &nic, NULL), MYR_OK);
     for (uint32_t g = 0; g < GROUPS; ++g) {
         for (uint32_t n = 1; n <= PEERS; ++n) {
             names[n] = &name[n];
@@ -218,13 +218,13 @@ void peers_come_and_go(void **state)
         if (g >= AT_ONCE) {
             myr_nic_group_leave(&group[g % AT_ONCE]);
         }
-        assert_int_equal(myr_nic_group_join(&group[g % AT_ONCE], nic, NULL, &members, schedule_of,
-                                            &world, &error),
+        assert_int_equal(myr_soft_group_join(&group[g % AT_ONCE], nic, NULL, &members, schedule_of,
+                                             &world, &error),
                          MYR_OK);
     }
     for (uint32_t g = 0; g < AT_ONCE; ++g) {
         myr_nic_group_leave(&group[g]);
     }
-    myr_nic_close(nic);
+    myr_soft_close(nic);
     myr_segment_leave(segment);
 }

@@ -25,7 +25,7 @@ static void open_and_compare(uint32_t rank, void *context)
     open_nic(&member, world, rank);
     meet(world, 0, size_of(world));
     struct myr_nic_name name;
-    myr_nic_get_name(member.nic, &name);
+    myr_soft_get_name(member.nic, &name);
     if (0 == rank) {
         world->name[0] = name;
     }
@@ -36,7 +36,7 @@ static void open_and_compare(uint32_t rank, void *context)
                    0 != name.key,
                "a strange name");
     meet(world, 2, size_of(world));
-    myr_nic_close(member.nic);
+    myr_soft_close(member.nic);
     myr_segment_leave(member.segment);
 }
 
@@ -57,7 +57,7 @@ static void creator(uint32_t rank, void *context)
     atomic_store(&world->come[10], 1);
     await_come(world, 11, size_of(world) + 1); /* the others are there */
     if (world->thread) {                       /* here: leave politely */
-        myr_nic_close(member.nic);
+        myr_soft_close(member.nic);
         myr_segment_leave(member.segment);
         return;
     }
@@ -75,7 +75,7 @@ static void after_the_creator(uint32_t rank, void *context)
     open_nic(&member, world, rank);
     atomic_fetch_add(&world->come[11], 1);
     if (0 == member.local) {
-        myr_nic_get_name(member.nic, &world->name[member.node]);
+        myr_soft_get_name(member.nic, &world->name[member.node]);
     }
     await_go(world, 1); /* the creator is gone */
     join_group(&member, 0);
@@ -91,7 +91,7 @@ static void latecomer(uint32_t rank, void *context)
 {
     struct world *world = context;
     struct myr_segment *segment;
-    struct myr_nic *nic;
+    struct myr_soft_nic *nic;
     struct myr_nic_name name;
     struct myr_error error = {0};
     (void)rank;
@@ -99,12 +99,12 @@ static void latecomer(uint32_t rank, void *context)
     CREW_CHECK(MYR_OK == myr_segment_join(world->folder[0], 0, &segment, &error), "%s", error.text);
     atomic_fetch_add(&world->come[11], 1);
     await_go(world, 1);
-    CREW_CHECK(MYR_OK == myr_nic_open(segment, &loopback, &nic, &error), "%s", error.text);
+    CREW_CHECK(MYR_OK == myr_soft_open(segment, &loopback, &nic, &error), "%s", error.text);
     atomic_store(&world->come[12], 1);
-    myr_nic_get_name(nic, &name);
+    myr_soft_get_name(nic, &name);
     await_come(world, 0, size_of(world));
     CREW_CHECK(name.key == world->name[0].key, "another NIC");
-    myr_nic_close(nic);
+    myr_soft_close(nic);
     myr_segment_leave(segment);
 }
 
@@ -150,17 +150,17 @@ static void one_of_many(uint32_t rank, void *context)
 {
     struct world *world = context;
     struct myr_segment *segment;
-    struct myr_nic *nic;
+    struct myr_soft_nic *nic;
     struct myr_error error = {0};
     await_go(world, rank > 0); /* until the newcomer has found the segment */
     await_come(world, 10, rank);
     CREW_CHECK(MYR_OK == myr_segment_join(world->folder[0], 4 << 20, &segment, &error), "%s",
                error.text);
-    CREW_CHECK(MYR_OK == myr_nic_open(segment, &loopback, &nic, &error), "%s", error.text);
+    CREW_CHECK(MYR_OK == myr_soft_open(segment, &loopback, &nic, &error), "%s", error.text);
     atomic_fetch_add(&world->come[10], 1);
     await_come(world, 10, MANY);
     await_go(world, MANY - 1 == rank ? 2 : 0);
-    myr_nic_close(nic);
+    myr_soft_close(nic);
     myr_segment_leave(segment);
 }
 
@@ -170,7 +170,7 @@ void the_last_of_many_has_the_socket(void **state)
     (void)state;
     struct world *world = make_world(1, 1, 0);
     struct myr_segment *segment;
-    struct myr_nic *nic;
+    struct myr_soft_nic *nic;
     struct myr_error error = {0};
     pid_t pids[MANY];
     for (uint32_t r = 0; r < MANY; ++r) {
@@ -182,13 +182,13 @@ void the_last_of_many_has_the_socket(void **state)
     for (uint32_t r = 0; r < MANY - 1; ++r) {
         assert_true(crew_join(pids[r]));
     }
-    const enum myr_status status = myr_nic_open(segment, &loopback, &nic, &error);
+    const enum myr_status status = myr_soft_open(segment, &loopback, &nic, &error);
     atomic_store(&world->go, 2);
     assert_true(crew_join(pids[MANY - 1]));
     if (MYR_OK != status) {
         fail_msg("%s", error.text);
     }
-    myr_nic_close(nic);
+    myr_soft_close(nic);
     myr_segment_leave(segment);
     end_world(world);
 }

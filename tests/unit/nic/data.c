@@ -21,7 +21,7 @@ static void one_epoch(struct member *member)
     if (0 == crew_below(&member->random, 3)) {
         crew_dawdle(&member->random);
         while (!myr_nic_group_test(&member->group, epoch)) {
-            (void)myr_nic_poll(member->nic);
+            (void)myr_soft_poll(member->nic);
             sched_yield();
         }
     } else {

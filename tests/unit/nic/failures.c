@@ -31,17 +31,17 @@ static enum myr_status join_as(struct member *member, uint32_t local,
         .unit_most = member->world->unit_most,
     };
     struct myr_error error = {0};
-    return myr_nic_group_join(group, member->nic, &member->waiter, &members, schedule_of,
-                              member->world, &error);
+    return myr_soft_group_join(group, member->nic, &member->waiter, &members, schedule_of,
+                               member->world, &error);
 }
 
 static void expect_no_group(struct member *member)
 {
-    struct myr_nic_view view;
+    struct myr_soft_view view;
     assert_int_equal(groups_in(member->segment), 0);
     assert_int_equal(myr_look_at_nic(myr_segment_fd(member->segment), &view, NULL), MYR_OK);
     assert_int_equal(view.groups, 0);
-    myr_nic_view_free(&view);
+    myr_soft_view_free(&view);
 }
 
 /* The first finds no way to a node, or no memory: the second fails alike, though it would find
@@ -55,7 +55,7 @@ static void fail_as_the_first(uint32_t unit_most)
     struct member member;
     uint32_t failures = 0;
     open_nic(&member, world, 0);
-    myr_nic_get_name(member.nic, &good[0]);
+    myr_soft_get_name(member.nic, &good[0]);
     good[1] = bad[0] = bad[1] = good[0];
     ++good[1].key;
     bad[1].count = 0;
@@ -77,7 +77,7 @@ static void fail_as_the_first(uint32_t unit_most)
         expect_no_group(&member);
     }
     assert_true(failures > 0);
-    myr_nic_close(member.nic);
+    myr_soft_close(member.nic);
     myr_segment_leave(member.segment);
     end_world(world);
 }
@@ -99,7 +99,7 @@ static void fail_as_the_second(uint32_t unit_most)
     struct myr_nic_group group[2];
     struct member member;
     open_nic(&member, world, 0);
-    myr_nic_get_name(member.nic, &names[0]);
+    myr_soft_get_name(member.nic, &names[0]);
     names[1] = names[0];
     ++names[1].key;
     enum myr_status status = MYR_ERR_OUT_OF_MEMORY;
@@ -123,7 +123,7 @@ static void fail_as_the_second(uint32_t unit_most)
         }
     }
     assert_true(key > 3); /* it has failed */
-    myr_nic_close(member.nic);
+    myr_soft_close(member.nic);
     myr_segment_leave(member.segment);
     end_world(world);
 }
@@ -145,7 +145,7 @@ void a_missing_node(void **state)
     const struct myr_nic_members members = {.key = 1, .nodes = 2, .locals = 1, .names = by_node};
     struct myr_nic_group group;
     struct myr_segment *segment;
-    struct myr_nic *nic;
+    struct myr_soft_nic *nic;
     struct myr_waiter waiter;
     struct mcp_missing missing[2];
     struct mcp_counters counters;
@@ -154,8 +154,8 @@ void a_missing_node(void **state)
     names[1].address[0].port = htons(9);
     assert_int_equal(myr_segment_join(NULL, 8 << 20, &segment, NULL), MYR_OK);
     myr_waiter_init(&waiter, segment, no_progress, &sleeping);
-    assert_int_equal(myr_nic_open(segment, &loopback, &nic, NULL), MYR_OK);
-    assert_int_equal(myr_nic_group_join(&group, nic, &waiter, &members, schedule_of, &world, NULL),
+    assert_int_equal(myr_soft_open(segment, &loopback, &nic, NULL), MYR_OK);
+    assert_int_equal(myr_soft_group_join(&group, nic, &waiter, &members, schedule_of, &world, NULL),
                      MYR_OK);
     assert_int_equal(myr_nic_group_missing(&group, missing, 2), 0);
     const uint32_t epoch = myr_nic_group_arrive(&group);
@@ -173,9 +173,9 @@ void a_missing_node(void **state)
     assert_false(myr_nic_group_wait(&group, epoch, 0)); /* for ever, otherwise */
     assert_false(myr_nic_group_wait(&group, myr_nic_group_arrive(&group), 0));
     assert_int_equal(myr_nic_group_missing(&group, missing, 2), 0);
-    myr_nic_count(nic, &counters);
+    myr_soft_count(nic, &counters);
     assert_int_equal(counters.failed, 1);
     myr_nic_group_leave(&group);
-    myr_nic_close(nic);
+    myr_soft_close(nic);
     myr_segment_leave(segment);
 }

@@ -27,14 +27,14 @@ static void begin_pair(struct pair *pair)
     pair->world->unit_most = UNIT_MOST;
     for (uint32_t n = 0; n < 2; ++n) {
         open_nic(&pair->member[n], pair->world, n);
-        myr_nic_get_name(pair->member[n].nic, &pair->world->name[n]);
+        myr_soft_get_name(pair->member[n].nic, &pair->world->name[n]);
     }
 }
 
 static void end_pair(struct pair *pair)
 {
     for (uint32_t n = 0; n < 2; ++n) {
-        myr_nic_close(pair->member[n].nic);
+        myr_soft_close(pair->member[n].nic);
         myr_segment_leave(pair->member[n].segment);
     }
     end_world(pair->world);
@@ -53,8 +53,8 @@ static void meet_in_group(struct pair *pair, uint32_t number, struct myr_nic_gro
     }
     while (!myr_nic_group_test(&pair->member[0].group, 1) ||
            !myr_nic_group_test(&pair->member[1].group, 1)) {
-        (void)myr_nic_poll(pair->member[0].nic);
-        (void)myr_nic_poll(pair->member[1].nic);
+        (void)myr_soft_poll(pair->member[0].nic);
+        (void)myr_soft_poll(pair->member[1].nic);
     }
     for (uint32_t n = 0; n < 2; ++n) {
         expect_blocks(&pair->member[n], 1);
@@ -70,7 +70,7 @@ static void let_them_go(struct pair *pair, uint32_t left0, uint32_t left1)
          groups_in(pair->member[0].segment) > left0 || groups_in(pair->member[1].segment) > left1;
          ++turn) {
         for (uint32_t n = 0; n < 2; ++n) {
-            (void)myr_nic_poll(pair->member[n].nic);
+            (void)myr_soft_poll(pair->member[n].nic);
             if (0 == turn % TURNS) {
                 pass_by(&pair->member[n], ++key);
             }
@@ -84,7 +84,7 @@ static void let_them_go(struct pair *pair, uint32_t left0, uint32_t left1)
 void more_farewells_than_fit(void **state)
 {
     (void)state;
-    enum { GROUPS = MYR_NIC_LINGERING + 8 };
+    enum { GROUPS = MYR_SOFT_LINGERING + 8 };
     static struct myr_nic_group group[GROUPS][2];
     struct pair pair;
     begin_pair(&pair);
@@ -93,7 +93,7 @@ void more_farewells_than_fit(void **state)
         assert_int_equal(groups_in(pair.member[1].segment), g + 1);
         myr_nic_group_leave(&group[g][0]);
         assert_int_equal(groups_in(pair.member[0].segment),
-                         g < MYR_NIC_LINGERING ? g + 1 : MYR_NIC_LINGERING);
+                         g < MYR_SOFT_LINGERING ? g + 1 : MYR_SOFT_LINGERING);
     }
     for (uint32_t g = 0; g < GROUPS; ++g) {
         myr_nic_group_leave(&group[g][1]);
@@ -111,7 +111,7 @@ void one_long_farewell(void **state)
     begin_pair(&pair);
     meet_in_group(&pair, 0, late);
     myr_nic_group_leave(&late[0]);
-    for (uint32_t g = 1; g < 2 * MYR_NIC_LINGERING; ++g) {
+    for (uint32_t g = 1; g < 2 * MYR_SOFT_LINGERING; ++g) {
         meet_in_group(&pair, g, quick);
         myr_nic_group_leave(&quick[g % 2]);
         myr_nic_group_leave(&quick[1 - g % 2]);
@@ -133,14 +133,14 @@ void data_that_cannot_be(void **state)
     const struct myr_nic_name *const names[] = {&pair.world->name[0], &pair.world->name[1]};
     struct myr_nic_members members = {
         .key = 5, .nodes = 2, .locals = 1, .names = names, .unit_most = MCP_BLOCK_UNIT};
-    assert_int_equal(myr_nic_group_join(&group, pair.member[0].nic, &pair.member[0].waiter,
-                                        &members, schedule_of, pair.world, &error),
+    assert_int_equal(myr_soft_group_join(&group, pair.member[0].nic, &pair.member[0].waiter,
+                                         &members, schedule_of, pair.world, &error),
                      MYR_ERR_TOO_LONG);
     assert_false(myr_nic_group_joined(&group));
     members = (struct myr_nic_members){
         .key = 6, .nodes = MYR_CARRY_NODES + 1, .locals = 1, .unit_most = UNIT_MOST};
-    assert_int_equal(myr_nic_group_join(&group, pair.member[0].nic, &pair.member[0].waiter,
-                                        &members, schedule_of, pair.world, &error),
+    assert_int_equal(myr_soft_group_join(&group, pair.member[0].nic, &pair.member[0].waiter,
+                                         &members, schedule_of, pair.world, &error),
                      MYR_ERR_TOO_LONG);
     assert_int_equal(groups_in(pair.member[0].segment), 0);
     end_pair(&pair);

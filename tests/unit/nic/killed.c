@@ -36,7 +36,7 @@ static void wait_in_vain(struct member *member)
     atomic_fetch_add(&world->come[9], 1);
     CREW_CHECK(!myr_nic_group_wait(&member->group, myr_nic_group_arrive(&member->group), 0),
                "a barrier without all members");
-    world->unfit[member->rank] = myr_nic_broken(member->nic);
+    world->unfit[member->rank] = myr_soft_broken(member->nic);
 }
 
 /* Ranks 0 and 1 are a node's; 1 dies with the lock of its NIC in its hand. */
@@ -48,7 +48,7 @@ static void with_the_lock(uint32_t rank, void *context)
     begin(&member, world, rank);
     if (1 == rank) {
         await_come(world, 9, 1);
-        (void)myr_nic_enter(member.nic, &board);
+        (void)myr_soft_enter(member.nic, &board);
         atomic_store(&world->come[10], 1);
         raise(SIGKILL);
     }
@@ -91,11 +91,11 @@ static void holds_and_leaves(uint32_t rank, void *context)
     struct member member;
     struct mcp_board *board;
     open_nic(&member, world, rank);
-    CREW_CHECK(NULL != myr_nic_enter(member.nic, &board), "it is broken");
+    CREW_CHECK(NULL != myr_soft_enter(member.nic, &board), "it is broken");
     atomic_store(&world->come[10], 1);
     await_go(world, 1);
-    myr_nic_leave(member.nic);
-    myr_nic_close(member.nic);
+    myr_soft_leave(member.nic);
+    myr_soft_close(member.nic);
     myr_segment_leave(member.segment);
 }
 
@@ -126,13 +126,13 @@ void the_holder_leaves_in_between(void **state)
     await_come(world, 10, 1);
     before_kill_context = &holder;
     before_kill = let_it_end;
-    assert_false(myr_nic_broken(member.nic));
+    assert_false(myr_soft_broken(member.nic));
     assert_null(before_kill); /* it was asked */
     assert_true(holder.well);
-    assert_false(myr_nic_broken(member.nic));
-    assert_non_null(myr_nic_enter(member.nic, &board));
-    myr_nic_leave(member.nic);
-    myr_nic_close(member.nic);
+    assert_false(myr_soft_broken(member.nic));
+    assert_non_null(myr_soft_enter(member.nic, &board));
+    myr_soft_leave(member.nic);
+    myr_soft_close(member.nic);
     myr_segment_leave(member.segment);
     end_world(world);
 }
@@ -166,8 +166,8 @@ static pid_t give_pid_again(pid_t pid, struct myr_segment *segment)
     }
     struct myr_sram *sram = (struct myr_sram *)myr_segment_base(segment);
     for (uint32_t i = 0; i < sram->processes; ++i) {
-        if ((uint32_t)pid == myr_observe(&sram->process[i].pid)) {
-            myr_publish(&sram->process[i].pid, (uint32_t)getpid());
+        if ((uint32_t)pid == myr_load_acquire(&sram->process[i].pid)) {
+            myr_store_release(&sram->process[i].pid, (uint32_t)getpid());
         }
     }
     return 0;
@@ -227,9 +227,9 @@ static void has_a_thread(uint32_t rank, void *context)
 {
     struct world *world = context;
     struct member member;
-    struct myr_nic_thread *thread;
+    struct myr_soft_thread *thread;
     open_nic(&member, world, rank);
-    CREW_CHECK(MYR_OK == myr_nic_thread_start(member.nic, MYR_NIC_THREAD, &thread, NULL) &&
+    CREW_CHECK(MYR_OK == myr_soft_thread_start(member.nic, MYR_SOFT_THREAD, &thread, NULL) &&
                    NULL != thread,
                "no thread");
     atomic_store(&world->come[10], 1);
@@ -241,22 +241,22 @@ void a_dead_runners_pid_is_given_again(void **state)
     (void)state;
     struct world *world = make_world(1, 2, 0);
     struct member member;
-    struct myr_nic_thread *thread = NULL;
+    struct myr_soft_thread *thread = NULL;
     open_nic(&member, world, 0);
     const pid_t victim = crew_fork(has_a_thread, 1, world);
     await_come(world, 10, 1);
-    assert_int_equal(myr_nic_thread_start(member.nic, MYR_NIC_THREAD, &thread, NULL), MYR_OK);
+    assert_int_equal(myr_soft_thread_start(member.nic, MYR_SOFT_THREAD, &thread, NULL), MYR_OK);
     assert_null(thread);
     kill(victim, SIGKILL);
     assert_false(crew_join(victim));
     const pid_t again = give_pid_again(victim, member.segment);
     for (uint32_t i = 0; i < 1000 && NULL == thread; ++i) { /* not each look is thorough */
-        assert_int_equal(myr_nic_thread_start(member.nic, MYR_NIC_THREAD, &thread, NULL), MYR_OK);
+        assert_int_equal(myr_soft_thread_start(member.nic, MYR_SOFT_THREAD, &thread, NULL), MYR_OK);
     }
     assert_non_null(thread);
-    myr_nic_thread_stop(thread);
+    myr_soft_thread_stop(thread);
     end_again(again);
-    myr_nic_close(member.nic);
+    myr_soft_close(member.nic);
     myr_segment_leave(member.segment);
     end_world(world);
 }
@@ -270,8 +270,8 @@ static void with_the_broken_lock(uint32_t rank, void *context)
     open_nic(&member, world, rank);
     atomic_store(&world->come[8], 1);
     await_go(world, 2);
-    (void)myr_nic_enter(member.nic, &board);
-    atomic_store(&world->come[11], myr_nic_entered(member.nic));
+    (void)myr_soft_enter(member.nic, &board);
+    atomic_store(&world->come[11], myr_soft_entered(member.nic));
     raise(SIGKILL);
 }
 
@@ -284,7 +284,7 @@ void a_broken_nic_is_left_alone(void **state)
     struct member member;
     struct mcp_board *board;
     struct mcp_counters counters;
-    struct myr_nic_view view;
+    struct myr_soft_view view;
     struct myr_port *port;
     const struct myr_port_options any = {.number = MYR_ANY_PORT, .inlet = true};
     struct myr_error error = {0};
@@ -295,24 +295,25 @@ void a_broken_nic_is_left_alone(void **state)
     await_come(world, 8, 1);
     atomic_fetch_add(&world->come[9], 1);
     assert_false(crew_join(victim));
-    assert_true(myr_nic_broken(member.nic));
+    assert_true(myr_soft_broken(member.nic));
     atomic_store(&world->go, 2);
     assert_false(crew_join(another_victim));
     assert_int_equal(atomic_load(&world->come[11]), 1);
-    assert_true(myr_nic_broken(member.nic));
-    assert_int_equal(myr_observe(&member.nic->shared->lock), MYR_NIC_BROKEN); /* others have it */
+    assert_true(myr_soft_broken(member.nic));
+    assert_int_equal(myr_load_acquire(&member.nic->shared->lock),
+                     MYR_SOFT_BROKEN); /* others have it */
 
     const int stranger = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
     send_a_question(stranger, &world->name[0]);
-    assert_int_equal(myr_nic_poll(member.nic), 0);
-    myr_nic_count(member.nic, &counters);
+    assert_int_equal(myr_soft_poll(member.nic), 0);
+    myr_soft_count(member.nic, &counters);
     assert_int_equal(counters.packets_received, 0);
-    assert_null(myr_nic_enter(member.nic, &board));
-    myr_nic_leave(member.nic);
+    assert_null(myr_soft_enter(member.nic, &board));
+    myr_soft_leave(member.nic);
     expect_refusal(member.segment, &loopback, MYR_ERR_GONE, "broken");
     assert_int_equal(myr_look_at_nic(myr_segment_fd(member.segment), &view, &error), MYR_OK);
     assert_true(view.broken);
-    myr_nic_view_free(&view);
+    myr_soft_view_free(&view);
     struct myr_port *another;
     assert_int_equal(myr_port_open(member.nic, &any, &another, &error), MYR_ERR_GONE);
     assert_non_null(strstr(error.text, "broken"));
@@ -320,11 +321,11 @@ void a_broken_nic_is_left_alone(void **state)
     const uint32_t epoch = myr_nic_group_arrive(&member.group);
     assert_false(myr_nic_group_wait(&member.group, epoch, 0));
     myr_port_close(port);
-    myr_nic_groups_bury(member.nic, (uint32_t)victim);
+    myr_soft_groups_bury(member.nic, (uint32_t)victim);
     assert_int_equal(myr_ports_bury(member.nic, (uint32_t)victim), 0);
     myr_nic_group_leave(&member.group);
     close(stranger);
-    myr_nic_close(member.nic);
+    myr_soft_close(member.nic);
     myr_segment_leave(member.segment);
     end_world(world);
 }
@@ -339,14 +340,14 @@ static void stopped_inside(uint32_t rank, void *context)
     struct mcp_board *board;
     begin(&member, world, rank);
     await_come(world, 9, 1);
-    CREW_CHECK(NULL != myr_nic_enter(member.nic, &board), "it is broken");
+    CREW_CHECK(NULL != myr_soft_enter(member.nic, &board), "it is broken");
     raise(SIGSTOP);
-    myr_nic_leave(member.nic);
-    CREW_CHECK(!myr_nic_broken(member.nic), "it was sound");
-    CREW_CHECK(NULL != myr_nic_enter(member.nic, &board), "it was sound");
-    myr_nic_leave(member.nic);
+    myr_soft_leave(member.nic);
+    CREW_CHECK(!myr_soft_broken(member.nic), "it was sound");
+    CREW_CHECK(NULL != myr_soft_enter(member.nic, &board), "it was sound");
+    myr_soft_leave(member.nic);
     myr_nic_group_leave(&member.group);
-    myr_nic_close(member.nic);
+    myr_soft_close(member.nic);
     myr_segment_leave(member.segment);
 }
 
@@ -367,26 +368,26 @@ static void expect_refusals(struct member *member, pid_t stopped)
     const struct myr_port_options any = {.number = MYR_ANY_PORT};
     char pid[40];
     snprintf(pid, sizeof(pid), "process %d ", (int)stopped);
-    CREW_CHECK((uint32_t)stopped == myr_nic_given_up(member->nic), "another one is given up");
+    CREW_CHECK((uint32_t)stopped == myr_soft_given_up(member->nic), "another one is given up");
     CREW_CHECK(1 == stopped_lines && NULL != strstr(stopped_line, pid), "%u lines: %s",
                stopped_lines, stopped_line);
     CREW_CHECK(MYR_ERR_GONE == myr_port_open(member->nic, &any, &port, &error), "a port");
     CREW_CHECK(NULL != strstr(error.text, pid), "%s", error.text);
-    myr_nic_groups_bury(member->nic, (uint32_t)stopped);
+    myr_soft_groups_bury(member->nic, (uint32_t)stopped);
     (void)myr_ports_bury(member->nic, (uint32_t)stopped);
     myr_nic_group_leave(&member->group);
-    myr_nic_close(member->nic);
+    myr_soft_close(member->nic);
     myr_segment_leave(member->segment);
 }
 
 static void begin_beside_stopped(struct member *member, struct world *world)
 {
     begin(member, world, 0);
-    myr_nic_set_bounds(member->nic, &(struct myr_nic_bounds){
-                                        .warn_ns = 30 * 1000 * 1000,
-                                        .give_up_ns = 300 * 1000 * 1000,
-                                        .say = hear_of_stopped,
-                                    });
+    myr_soft_set_bounds(member->nic, &(struct myr_soft_bounds){
+                                         .warn_ns = 30 * 1000 * 1000,
+                                         .give_up_ns = 300 * 1000 * 1000,
+                                         .say = hear_of_stopped,
+                                     });
     atomic_fetch_add(&world->come[9], 1);
     await_go(world, 1);
 }
@@ -400,7 +401,7 @@ static void waits_beside_stopped(uint32_t rank, void *context)
     (void)rank;
     begin_beside_stopped(&member, world);
     CREW_CHECK(0 == myr_nic_group_missing(&member.group, &missing, 1), "a node");
-    CREW_CHECK(0 == myr_nic_given_up(member.nic), "the look waited for the lock");
+    CREW_CHECK(0 == myr_soft_given_up(member.nic), "the look waited for the lock");
     CREW_CHECK(!myr_nic_group_wait(&member.group, myr_nic_group_arrive(&member.group), 0),
                "a barrier without all members");
     expect_refusals(&member, (pid_t)atomic_load(&world->pid[1]));
@@ -414,9 +415,9 @@ static void enters_beside_stopped(uint32_t rank, void *context)
     struct mcp_board *board;
     (void)rank;
     begin_beside_stopped(&member, world);
-    CREW_CHECK(NULL == myr_nic_enter(member.nic, &board), "two are inside");
-    CREW_CHECK(!myr_nic_entered(member.nic), "two are inside");
-    myr_nic_leave(member.nic);
+    CREW_CHECK(NULL == myr_soft_enter(member.nic, &board), "two are inside");
+    CREW_CHECK(!myr_soft_entered(member.nic), "two are inside");
+    myr_soft_leave(member.nic);
     expect_refusals(&member, (pid_t)atomic_load(&world->pid[1]));
 }
 
@@ -425,17 +426,17 @@ static void runs_beside_stopped(uint32_t rank, void *context)
 {
     struct world *world = context;
     struct member member;
-    struct myr_nic_thread *thread;
+    struct myr_soft_thread *thread;
     (void)rank;
     begin_beside_stopped(&member, world);
-    CREW_CHECK(MYR_OK == myr_nic_thread_start(member.nic, MYR_NIC_THREAD, &thread, NULL) &&
+    CREW_CHECK(MYR_OK == myr_soft_thread_start(member.nic, MYR_SOFT_THREAD, &thread, NULL) &&
                    NULL != thread,
                "no thread");
-    while (0 == myr_nic_given_up(member.nic)) {
+    while (0 == myr_soft_given_up(member.nic)) {
         usleep(1000);
     }
-    CREW_CHECK(myr_nic_broken(member.nic), "it is given up");
-    myr_nic_thread_stop(thread);
+    CREW_CHECK(myr_soft_broken(member.nic), "it is given up");
+    myr_soft_thread_stop(thread);
     expect_refusals(&member, (pid_t)atomic_load(&world->pid[1]));
 }
 
@@ -490,17 +491,17 @@ static void one_is_killed_as_a_member(uint32_t unit_most)
     struct world *world = make_world(1, 2, 0);
     world->unit_most = unit_most;
     struct myr_segment *segment;
-    struct myr_nic *nic;
+    struct myr_soft_nic *nic;
     /* Who dies must not be the one by whom others find the segment. */
     assert_int_equal(myr_segment_join(world->folder[0], 1 << 20, &segment, NULL), MYR_OK);
     const pid_t survivor = crew_fork(as_a_member, 0, world);
     const pid_t victim = crew_fork(as_a_member, 1, world);
     assert_false(crew_join(victim));
     await_come(world, 9, 1);
-    assert_int_equal(myr_nic_open(segment, &loopback, &nic, NULL), MYR_OK);
+    assert_int_equal(myr_soft_open(segment, &loopback, &nic, NULL), MYR_OK);
     assert_int_equal(groups_in(segment), 1);
-    myr_nic_bury(nic, (uint32_t)victim);
-    myr_nic_groups_bury(nic, (uint32_t)victim);
+    myr_soft_bury(nic, (uint32_t)victim);
+    myr_soft_groups_bury(nic, (uint32_t)victim);
     myr_segment_bury(segment, (uint32_t)victim);
     await_come(world, 8, 1); /* the survivor knows, and leaves */
     while (0 != groups_in(segment)) {
@@ -509,8 +510,8 @@ static void one_is_killed_as_a_member(uint32_t unit_most)
     atomic_store(&world->go, 1);
     assert_true(crew_join(survivor));
     assert_false(world->unfit[0]); /* the NIC serves others */
-    assert_false(myr_nic_broken(nic));
-    myr_nic_close(nic);
+    assert_false(myr_soft_broken(nic));
+    myr_soft_close(nic);
     myr_segment_leave(segment);
     end_world(world);
 }

@@ -21,7 +21,7 @@ bool schedule_of(const void *context, uint32_t node, struct myr_schedule *schedu
 void open_nic(struct member *member, struct world *world, uint32_t rank)
 {
     struct myr_error error = {0};
-    const struct myr_nic_options options = {.network = world->network[rank / world->locals]};
+    const struct myr_soft_options options = {.network = world->network[rank / world->locals]};
     *member = (struct member){
         .world = world,
         .rank = rank,
@@ -34,7 +34,7 @@ void open_nic(struct member *member, struct world *world, uint32_t rank)
                    myr_segment_join(world->folder[member->node], 4 << 20, &member->segment, &error),
                "%s", error.text);
     myr_waiter_init(&member->waiter, member->segment, no_progress, world->patience);
-    CREW_CHECK(MYR_OK == myr_nic_open(member->segment, &options, &member->nic, &error), "%s",
+    CREW_CHECK(MYR_OK == myr_soft_open(member->segment, &options, &member->nic, &error), "%s",
                error.text);
 }
 
@@ -42,7 +42,7 @@ void exchange_names(struct member *member, int point)
 {
     struct world *world = member->world;
     if (0 == member->local) {
-        myr_nic_get_name(member->nic, &world->name[member->node]);
+        myr_soft_get_name(member->nic, &world->name[member->node]);
     }
     meet(world, point, size_of(world));
 }
@@ -67,8 +67,8 @@ void join_one(struct member *member, uint64_t key, uint32_t unit_most, bool alon
         .unit_most = unit_most,
         .broadcasts = 0 != unit_most && world->broadcasts,
     };
-    CREW_CHECK(MYR_OK == myr_nic_group_join(group, member->nic, &member->waiter, &members,
-                                            schedule_of, world, &error),
+    CREW_CHECK(MYR_OK == myr_soft_group_join(group, member->nic, &member->waiter, &members,
+                                             schedule_of, world, &error),
                "%s", error.text);
 }
 
@@ -89,11 +89,11 @@ void end(struct member *member, int point)
     struct world *world = member->world;
     atomic_fetch_add(&world->come[point], 1);
     while (atomic_load(&world->come[point]) < size_of(world)) {
-        (void)myr_nic_poll(member->nic);
+        (void)myr_soft_poll(member->nic);
         sched_yield();
     }
     myr_nic_group_leave(&member->group);
-    myr_nic_close(member->nic);
+    myr_soft_close(member->nic);
     myr_segment_leave(member->segment);
 }
 
@@ -106,7 +106,7 @@ void one_barrier(struct member *member)
     if (0 == crew_below(&member->random, 3)) { /* come back for it later */
         crew_dawdle(&member->random);
         while (!myr_nic_group_test(&member->group, epoch)) {
-            (void)myr_nic_poll(member->nic);
+            (void)myr_soft_poll(member->nic);
             sched_yield();
         }
     } else {

@@ -20,7 +20,7 @@ struct member {
     uint32_t rank, node, local;
     uint64_t random;
     struct myr_segment *segment;
-    struct myr_nic *nic;
+    struct myr_soft_nic *nic;
     struct myr_waiter waiter;
     struct myr_nic_group group;
     uint32_t generation;

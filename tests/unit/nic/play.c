@@ -14,7 +14,7 @@ struct tally {
 
 static void count_groups(struct myr_record *record, void *context)
 {
-    const struct myr_key key = myr_nic_group_record_key(0);
+    const struct myr_key key = myr_soft_group_record_key(0);
     ((struct tally *)context)->groups += key.id == record->key[1];
 }
 
@@ -80,7 +80,7 @@ uint32_t arrive_with_data(struct member *member)
 
 static void turn_nic(struct member *member)
 {
-    (void)myr_nic_poll(member->nic);
+    (void)myr_soft_poll(member->nic);
     usleep(50);
 }
 
@@ -106,7 +106,7 @@ static void see_groups_off(struct member *member)
     while (atomic_load(&world->come[1]) < size_of(world)) { /* until then their NICs must answer */
         turn_nic(member);
     }
-    myr_nic_close(member->nic);
+    myr_soft_close(member->nic);
     myr_segment_leave(member->segment);
 }
 

@@ -24,12 +24,12 @@
 #include "tests/unit/nic/tests.h"
 #include "tests/unit/nic/world.h"
 
-void expect_refusal(struct myr_segment *segment, const struct myr_nic_options *options,
+void expect_refusal(struct myr_segment *segment, const struct myr_soft_options *options,
                     enum myr_status status, const char *text)
 {
-    struct myr_nic *nic;
+    struct myr_soft_nic *nic;
     struct myr_error error = {0};
-    assert_int_equal(myr_nic_open(segment, options, &nic, &error), status);
+    assert_int_equal(myr_soft_open(segment, options, &nic, &error), status);
     if (NULL == strstr(error.text, text)) {
         fail_msg("\"%s\" is not in \"%s\"", text, error.text);
     }
@@ -38,21 +38,21 @@ void expect_refusal(struct myr_segment *segment, const struct myr_nic_options *o
 void no_network(void **state)
 {
     (void)state;
-    const struct myr_nic_options nowhere = {.network = "10.255.255.0/24,nosuch0"};
+    const struct myr_soft_options nowhere = {.network = "10.255.255.0/24,nosuch0"};
     struct myr_segment *segment;
-    struct myr_nic_view view;
+    struct myr_soft_view view;
     assert_int_equal(myr_segment_join(NULL, 1 << 20, &segment, NULL), MYR_OK);
     expect_refusal(segment, &nowhere, MYR_ERR_NOT_THERE, "nosuch0");
     expect_refusal(segment, &loopback, MYR_ERR_NOT_THERE, "nosuch0"); /* all hear the same */
     assert_int_equal(myr_look_at_nic(myr_segment_fd(segment), &view, NULL), MYR_OK);
     assert_false(view.there);
     assert_non_null(strstr(view.why, "nosuch0"));
-    myr_nic_view_free(&view);
+    myr_soft_view_free(&view);
     myr_segment_leave(segment);
 
     static const struct pretended loopback_only[] = {
         {"lo", "127.0.0.1", "255.0.0.0", IFF_UP | IFF_LOOPBACK}, {NULL, NULL, NULL, 0}};
-    const struct myr_nic_options any = {.network = NULL};
+    const struct myr_soft_options any = {.network = NULL};
     pretended = loopback_only;
     assert_int_equal(myr_segment_join(NULL, 1 << 20, &segment, NULL), MYR_OK);
     expect_refusal(segment, &any, MYR_ERR_NOT_THERE, "no interface but loopback");
@@ -69,7 +69,7 @@ void port_in_use(void **state)
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     assert_int_equal(bind(other, (struct sockaddr *)&address, sizeof(address)), 0);
     assert_int_equal(getsockname(other, (struct sockaddr *)&address, &bytes), 0);
-    const struct myr_nic_options options = {.network = "lo", .port = ntohs(address.sin_port)};
+    const struct myr_soft_options options = {.network = "lo", .port = ntohs(address.sin_port)};
     struct myr_segment *segment;
     char text[40];
     snprintf(text, sizeof(text), "UDP port %u", (unsigned)options.port);
@@ -80,13 +80,13 @@ void port_in_use(void **state)
     close(other);
 
     /* Free again: it is the one that was asked for. */
-    struct myr_nic *nic;
+    struct myr_soft_nic *nic;
     struct myr_nic_name name;
     assert_int_equal(myr_segment_join(NULL, 1 << 20, &segment, NULL), MYR_OK);
-    assert_int_equal(myr_nic_open(segment, &options, &nic, NULL), MYR_OK);
-    myr_nic_get_name(nic, &name);
+    assert_int_equal(myr_soft_open(segment, &options, &nic, NULL), MYR_OK);
+    myr_soft_get_name(nic, &name);
     assert_int_equal(name.address[0].port, address.sin_port);
-    myr_nic_close(nic);
+    myr_soft_close(nic);
     myr_segment_leave(segment);
 }
 
@@ -105,7 +105,7 @@ static void without_rights(uint32_t rank, void *context)
 {
     struct world *world = context;
     struct myr_segment *segment;
-    struct myr_nic *nic;
+    struct myr_soft_nic *nic;
     struct myr_error error = {0};
     (void)rank;
     CREW_CHECK(MYR_OK == myr_segment_join(world->folder[0], 0, &segment, &error), "%s", error.text);
@@ -113,7 +113,7 @@ static void without_rights(uint32_t rank, void *context)
     if (0 == geteuid()) {
         CREW_CHECK(0 == setresuid(65534, 65534, 65534), "setresuid");
     }
-    const enum myr_status status = myr_nic_open(segment, &loopback, &nic, &error);
+    const enum myr_status status = myr_soft_open(segment, &loopback, &nic, &error);
     CREW_CHECK(MYR_ERR_SYSTEM == status && NULL != strstr(error.text, "pidfd_getfd"), "%d: %s",
                (int)status, error.text);
     atomic_store(&world->come[1], 1);
@@ -137,25 +137,25 @@ void a_given_socket_stays_the_givers(void **state)
 {
     (void)state;
     struct myr_segment *segment;
-    struct myr_nic *nic, *second = NULL;
+    struct myr_soft_nic *nic, *second = NULL;
     struct myr_error error = {0};
     assert_int_equal(myr_segment_join(NULL, 1 << 20, &segment, &error), MYR_OK);
-    assert_int_equal(myr_nic_open(segment, &loopback, &nic, &error), MYR_OK);
-    const int given = dup(myr_nic_socket(nic));
+    assert_int_equal(myr_soft_open(segment, &loopback, &nic, &error), MYR_OK);
+    const int given = dup(myr_soft_socket(nic));
     assert_true(given >= 0);
     uint32_t refusals = 0;
     enum myr_status status;
     do { /* each allocation fails once */
         allocations_left = (int)refusals;
-        status = myr_nic_open_given(segment, given, &second, &error);
+        status = myr_soft_open_given(segment, given, &second, &error);
         allocations_left = -1;
         assert_true(fcntl(given, F_GETFD) >= 0);
         refusals += MYR_OK != status;
     } while (MYR_ERR_OUT_OF_MEMORY == status);
     assert_int_equal(status, MYR_OK);
     assert_true(refusals >= 2);
-    myr_nic_close(second);
+    myr_soft_close(second);
     assert_int_equal(fcntl(given, F_GETFD), -1); /* now it was the NIC's */
-    myr_nic_close(nic);
+    myr_soft_close(nic);
     myr_segment_leave(segment);
 }

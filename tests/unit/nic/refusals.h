@@ -9,7 +9,7 @@
 #include "libmyr/soft/nic.h"
 
 /* No NIC in this segment: with this status, and a line that has this text. */
-void expect_refusal(struct myr_segment *segment, const struct myr_nic_options *options,
+void expect_refusal(struct myr_segment *segment, const struct myr_soft_options *options,
                     enum myr_status status, const char *text);
 
 #endif

@@ -39,11 +39,11 @@ void send_a_question(int stranger, const struct myr_nic_name *name)
 }
 
 /* Poll until the NIC has counted so many packets. */
-static void take(struct myr_nic *nic, uint64_t packets, struct mcp_counters *counters)
+static void take(struct myr_soft_nic *nic, uint64_t packets, struct mcp_counters *counters)
 {
     do {
-        (void)myr_nic_poll(nic);
-        myr_nic_count(nic, counters);
+        (void)myr_soft_poll(nic);
+        myr_soft_count(nic, counters);
     } while (counters->packets_received < packets);
 }
 
@@ -52,14 +52,14 @@ void strange_packets(void **state)
     (void)state;
     enum { PACKETS = 300 };
     struct myr_segment *segment;
-    struct myr_nic *nic;
+    struct myr_soft_nic *nic;
     struct myr_nic_name name;
     struct mcp_counters counters;
     uint64_t random = crew_seed();
     uint8_t packet[1400];
     assert_int_equal(myr_segment_join(NULL, 1 << 20, &segment, NULL), MYR_OK);
-    assert_int_equal(myr_nic_open(segment, &loopback, &nic, NULL), MYR_OK);
-    myr_nic_get_name(nic, &name);
+    assert_int_equal(myr_soft_open(segment, &loopback, &nic, NULL), MYR_OK);
+    myr_soft_get_name(nic, &name);
     const int stranger = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 
     for (uint32_t p = 1; p <= PACKETS; ++p) { /* one by one, so that none is lost */
@@ -85,7 +85,7 @@ void strange_packets(void **state)
     assert_int_equal(counters.dropped_foreign, PACKETS);
     assert_int_equal(counters.packets_sent, 0);
     close(stranger);
-    myr_nic_close(nic);
+    myr_soft_close(nic);
     myr_segment_leave(segment);
 }
 

@@ -21,11 +21,11 @@ static void arrive_and_look(uint32_t rank, void *context)
 {
     struct world *world = context;
     struct member member;
-    struct myr_nic_thread *thread = NULL;
+    struct myr_soft_thread *thread = NULL;
     struct myr_error error = {0};
     begin(&member, world, rank);
     if (world->thread) {
-        CREW_CHECK(MYR_OK == myr_nic_thread_start(member.nic, MYR_NIC_THREAD, &thread, &error),
+        CREW_CHECK(MYR_OK == myr_soft_thread_start(member.nic, MYR_SOFT_THREAD, &thread, &error),
                    "%s", error.text);
         world->unfit[rank] = NULL != thread; /* here: who has the thread */
     }
@@ -42,10 +42,10 @@ static void arrive_and_look(uint32_t rank, void *context)
     }
     meet(world, 3, size_of(world));
     while (!myr_nic_group_test(&member.group, world->epochs)) {
-        (void)myr_nic_poll(member.nic);
+        (void)myr_soft_poll(member.nic);
     }
     meet(world, 4, size_of(world));
-    myr_nic_thread_stop(thread);
+    myr_soft_thread_stop(thread);
     meet(world, 5, size_of(world));
     end(&member, 6);
 }
@@ -76,34 +76,34 @@ void threads_come_and_go(void **state)
 {
     (void)state;
     struct myr_segment *segment;
-    struct myr_nic *nic;
-    struct myr_nic_thread *thread, *another;
+    struct myr_soft_nic *nic;
+    struct myr_soft_thread *thread, *another;
     struct myr_error error = {0};
-    struct myr_nic_view view;
+    struct myr_soft_view view;
     assert_int_equal(myr_segment_join(NULL, 1 << 20, &segment, &error), MYR_OK);
-    assert_int_equal(myr_nic_open(segment, &loopback, &nic, &error), MYR_OK);
-    const enum myr_nic_runner kinds[] = {MYR_NIC_THREAD, MYR_NIC_DAEMON};
+    assert_int_equal(myr_soft_open(segment, &loopback, &nic, &error), MYR_OK);
+    const enum myr_soft_runner kinds[] = {MYR_SOFT_THREAD, MYR_SOFT_DAEMON};
     for (int k = 0; k < 2; ++k) {
-        assert_int_equal(myr_nic_thread_start(nic, kinds[k], &thread, &error), MYR_OK);
+        assert_int_equal(myr_soft_thread_start(nic, kinds[k], &thread, &error), MYR_OK);
         assert_non_null(thread);
-        assert_int_equal(myr_nic_thread_start(nic, MYR_NIC_THREAD, &another, &error), MYR_OK);
+        assert_int_equal(myr_soft_thread_start(nic, MYR_SOFT_THREAD, &another, &error), MYR_OK);
         assert_null(another); /* there is one */
         assert_int_equal(myr_look_at_nic(myr_segment_fd(segment), &view, &error), MYR_OK);
         assert_int_equal(view.runs_as, kinds[k]);
         assert_int_equal(view.runner, getpid());
-        myr_nic_view_free(&view);
-        myr_nic_thread_stop(another);
-        myr_nic_thread_stop(thread);
+        myr_soft_view_free(&view);
+        myr_soft_thread_stop(another);
+        myr_soft_thread_stop(thread);
         assert_int_equal(myr_look_at_nic(myr_segment_fd(segment), &view, &error), MYR_OK);
-        assert_int_equal(view.runs_as, MYR_NIC_POLLED);
-        myr_nic_view_free(&view);
+        assert_int_equal(view.runs_as, MYR_SOFT_POLLED);
+        myr_soft_view_free(&view);
     }
-    myr_nic_close(nic);
+    myr_soft_close(nic);
     myr_segment_leave(segment);
 }
 
 struct pollers {
-    struct myr_nic *nic;
+    struct myr_soft_nic *nic;
     uint64_t seed;
 };
 
@@ -112,7 +112,7 @@ static void poll_now_and_then(uint32_t rank, void *context)
     const struct pollers *pollers = context;
     uint64_t random = pollers->seed + rank;
     for (uint32_t i = 0; i < 2000; ++i) {
-        (void)myr_nic_poll_now_and_then(pollers->nic);
+        (void)myr_soft_poll_now_and_then(pollers->nic);
         crew_dawdle(&random);
     }
 }
@@ -125,8 +125,8 @@ void threads_poll(void **state)
     struct pollers pollers = {.seed = crew_seed()};
     struct myr_error error = {0};
     assert_int_equal(myr_segment_join(NULL, 1 << 20, &segment, &error), MYR_OK);
-    assert_int_equal(myr_nic_open(segment, &loopback, &pollers.nic, &error), MYR_OK);
+    assert_int_equal(myr_soft_open(segment, &loopback, &pollers.nic, &error), MYR_OK);
     assert_true(crew_run(4, poll_now_and_then, &pollers));
-    myr_nic_close(pollers.nic);
+    myr_soft_close(pollers.nic);
     myr_segment_leave(segment);
 }

@@ -20,10 +20,10 @@
 #include "tests/unit/nic/tests.h"
 #include "tests/unit/nic/world.h"
 
-static uint64_t received_by(const struct myr_nic *nic)
+static uint64_t received_by(const struct myr_soft_nic *nic)
 {
     struct mcp_counters counters;
-    myr_nic_count(nic, &counters);
+    myr_soft_count(nic, &counters);
     return counters.packets_received;
 }
 
@@ -35,21 +35,21 @@ void a_watch_takes_what_nobody_takes(void **state)
     struct world *world = make_world(1, 1, 0);
     struct member member;
     struct myr_nic_name name;
-    struct myr_nic_view view;
-    struct myr_nic_watch *watch;
-    struct myr_nic_thread *thread;
+    struct myr_soft_view view;
+    struct myr_soft_watch *watch;
+    struct myr_soft_thread *thread;
     sem_init(&watch_time.asleep, 0, 0);
     sem_init(&watch_time.go, 0, 0);
     open_nic(&member, world, 0);
-    myr_nic_get_name(member.nic, &name);
+    myr_soft_get_name(member.nic, &name);
     const int stranger = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
     watch_time.held = true;
-    assert_int_equal(myr_nic_watch_start(member.nic, 1, &watch, NULL), MYR_OK);
+    assert_int_equal(myr_soft_watch_start(member.nic, 1, &watch, NULL), MYR_OK);
     sem_wait(&watch_time.asleep);
-    assert_true(myr_nic_watch_is_here(watch));
+    assert_true(myr_soft_watch_is_here(watch));
     for (uint64_t round = 1; round <= 3; ++round) {
         const uint64_t before = received_by(member.nic);
-        assert_int_equal(myr_nic_poll(member.nic), 0);
+        assert_int_equal(myr_soft_poll(member.nic), 0);
         send_a_question(stranger, &name);
         send_a_question(stranger, &name);
         one_watch_turn(); /* somebody has just run the NIC */
@@ -58,16 +58,16 @@ void a_watch_takes_what_nobody_takes(void **state)
         assert_int_equal(received_by(member.nic), before + 2);
     }
     assert_int_equal(myr_look_at_nic(myr_segment_fd(member.segment), &view, NULL), MYR_OK);
-    assert_int_equal(view.runs_as, MYR_NIC_POLLED);
-    myr_nic_view_free(&view);
+    assert_int_equal(view.runs_as, MYR_SOFT_POLLED);
+    myr_soft_view_free(&view);
     watch_time.held = false;
     sem_post(&watch_time.go);
-    assert_int_equal(myr_nic_thread_start(member.nic, MYR_NIC_THREAD, &thread, NULL), MYR_OK);
+    assert_int_equal(myr_soft_thread_start(member.nic, MYR_SOFT_THREAD, &thread, NULL), MYR_OK);
     assert_non_null(thread);
-    myr_nic_thread_stop(thread);
-    myr_nic_watch_stop(watch);
+    myr_soft_thread_stop(thread);
+    myr_soft_watch_stop(watch);
     close(stranger);
-    myr_nic_close(member.nic);
+    myr_soft_close(member.nic);
     myr_segment_leave(member.segment);
     end_world(world);
 }
@@ -79,14 +79,14 @@ static void one_turn_takes(void (*send)(int socket, const struct myr_nic_name *n
     struct world *world = make_world(1, 1, 0);
     struct member member;
     struct myr_nic_name name;
-    struct myr_nic_watch *watch;
+    struct myr_soft_watch *watch;
     sem_init(&watch_time.asleep, 0, 0);
     sem_init(&watch_time.go, 0, 0);
     open_nic(&member, world, 0);
-    myr_nic_get_name(member.nic, &name);
+    myr_soft_get_name(member.nic, &name);
     const int stranger = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
     watch_time.held = true;
-    assert_int_equal(myr_nic_watch_start(member.nic, 1, &watch, NULL), MYR_OK);
+    assert_int_equal(myr_soft_watch_start(member.nic, 1, &watch, NULL), MYR_OK);
     sem_wait(&watch_time.asleep);
     for (uint32_t p = 0; p < packets; ++p) {
         send(stranger, &name, p);
@@ -95,9 +95,9 @@ static void one_turn_takes(void (*send)(int socket, const struct myr_nic_name *n
     const uint64_t received = received_by(member.nic);
     watch_time.held = false;
     sem_post(&watch_time.go);
-    myr_nic_watch_stop(watch);
+    myr_soft_watch_stop(watch);
     close(stranger);
-    myr_nic_close(member.nic);
+    myr_soft_close(member.nic);
     myr_segment_leave(member.segment);
     end_world(world);
     assert_int_equal(received, packets);
@@ -142,14 +142,14 @@ static void has_a_watch(uint32_t rank, void *context)
 {
     struct world *world = context;
     struct member member;
-    struct myr_nic_watch *watch;
+    struct myr_soft_watch *watch;
     open_nic(&member, world, rank);
-    CREW_CHECK(MYR_OK == myr_nic_watch_start(member.nic, 1000000, &watch, NULL), "no watch");
-    CREW_CHECK(myr_nic_watch_is_here(watch), "it is another's");
+    CREW_CHECK(MYR_OK == myr_soft_watch_start(member.nic, 1000000, &watch, NULL), "no watch");
+    CREW_CHECK(myr_soft_watch_is_here(watch), "it is another's");
     atomic_store(&world->come[10], 1);
     await_go(world, 1);
-    myr_nic_watch_stop(watch);
-    myr_nic_close(member.nic);
+    myr_soft_watch_stop(watch);
+    myr_soft_close(member.nic);
     myr_segment_leave(member.segment);
 }
 
@@ -159,36 +159,36 @@ static void another_has_the_watch(bool politely)
     struct world *world = make_world(1, 2, 0);
     struct member member;
     struct myr_nic_name name;
-    struct myr_nic_watch *watch;
+    struct myr_soft_watch *watch;
     myr_word word[2] = {0, 0};
     open_nic(&member, world, 0);
-    myr_nic_get_name(member.nic, &name);
+    myr_soft_get_name(member.nic, &name);
     const pid_t other = crew_fork(has_a_watch, 1, world);
     await_come(world, 10, 1);
-    assert_int_equal(myr_nic_watch_start(member.nic, 1000000, &watch, NULL), MYR_OK);
-    assert_false(myr_nic_watch_is_here(watch));
-    myr_nic_sleep(member.nic, &word[0], &word[1], 0, 1);
-    assert_false(myr_nic_watch_is_here(watch));
+    assert_int_equal(myr_soft_watch_start(member.nic, 1000000, &watch, NULL), MYR_OK);
+    assert_false(myr_soft_watch_is_here(watch));
+    myr_soft_sleep(member.nic, &word[0], &word[1], 0, 1);
+    assert_false(myr_soft_watch_is_here(watch));
     if (politely) {
         atomic_store(&world->go, 1);
     } else {
         kill(other, SIGKILL);
     }
     assert_int_equal(crew_join(other), politely);
-    myr_nic_sleep(member.nic, &word[0], &word[1], 0, 1);
-    assert_true(myr_nic_watch_is_here(watch));
+    myr_soft_sleep(member.nic, &word[0], &word[1], 0, 1);
+    assert_true(myr_soft_watch_is_here(watch));
     const int stranger = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
     send_a_question(stranger, &name);
     while (0 == received_by(member.nic)) {
         usleep(200);
     }
     close(stranger);
-    myr_nic_watch_stop(watch);
+    myr_soft_watch_stop(watch);
     /* It is nobody's now: who starts one has it. */
-    assert_int_equal(myr_nic_watch_start(member.nic, 1000000, &watch, NULL), MYR_OK);
-    assert_true(myr_nic_watch_is_here(watch));
-    myr_nic_watch_stop(watch);
-    myr_nic_close(member.nic);
+    assert_int_equal(myr_soft_watch_start(member.nic, 1000000, &watch, NULL), MYR_OK);
+    assert_true(myr_soft_watch_is_here(watch));
+    myr_soft_watch_stop(watch);
+    myr_soft_close(member.nic);
     myr_segment_leave(member.segment);
     end_world(world);
 }

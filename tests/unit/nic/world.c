@@ -5,7 +5,7 @@
 #include "tests/unit/crew.h"
 #include "tests/unit/nic/world.h"
 
-const struct myr_nic_options loopback = {.network = "lo"};
+const struct myr_soft_options loopback = {.network = "lo"};
 const struct myr_patience sleeping = {0, 0, 1000}, yielding = {0, 5000, 1000};
 
 uint32_t size_of(const struct world *world)

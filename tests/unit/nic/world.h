@@ -21,7 +21,7 @@ enum {
     UNIT_MOST = 384,
 };
 
-extern const struct myr_nic_options loopback;
+extern const struct myr_soft_options loopback;
 extern const struct myr_patience sleeping, yielding;
 
 struct world {

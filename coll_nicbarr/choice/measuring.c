@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* See together.h. */
-#include "coll_nicbarr/choice/together.h"
+/* See measuring.h. */
+#include "coll_nicbarr/choice/measuring.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A communicator's table of functions; see lower.h. */
-#include "coll_nicbarr/lower.h"
+/* A communicator's table of functions; see fallback.h. */
+#include "coll_nicbarr/fallback.h"
 
 /* Of `module`, on `comm`. */
 #define SAVE(collective)                                                                           \
@@ -17,7 +17,7 @@
         comm->c_coll->coll_##collective##_module = &module->super;                                 \
     }
 
-bool nicbarr_lower_save(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm)
+bool nicbarr_fallback_save(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm)
 {
     bool missing = false;
     NICBARR_COVERED(SAVE)
@@ -33,7 +33,7 @@ bool nicbarr_lower_save(mca_coll_nicbarr_module_t *module, ompi_communicator_t *
         OBJ_RELEASE(module->collective.module);                                                    \
     }
 
-void nicbarr_lower_forget(mca_coll_nicbarr_module_t *module)
+void nicbarr_fallback_forget(mca_coll_nicbarr_module_t *module)
 {
     NICBARR_COVERED(FORGET)
     NICBARR_USED(FORGET)
@@ -112,7 +112,7 @@ void nicbarr_put_back_others(mca_coll_nicbarr_module_t *module, ompi_communicato
 
 #define RESTORE(collective) PUT_BACK(module, comm, collective);
 
-void nicbarr_lower_restore(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm)
+void nicbarr_fallback_restore(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm)
 {
     if (nicbarr_modules_fill_tables()) {
         NICBARR_COVERED(RESTORE)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Collectives in a trial across nodes; see styles.h. */
-#include "coll_nicbarr/data/styles.h"
+/* Collectives in a trial across nodes; see traits.h. */
+#include "coll_nicbarr/data/traits.h"
 
 #include "coll_nicbarr/data/carriers.h"
 #include "coll_nicbarr/data/data.h"
@@ -150,7 +150,7 @@ static int our_scatter(const struct nicbarr_vectors *v, struct nicbarr_carrier *
                                     &each, nicbarr_trial_root(v->trial, number));
 }
 
-static const struct nicbarr_style styles[NICBARR_COLLECTIVES] = {
+static const struct nicbarr_traits styles[NICBARR_COLLECTIVES] = {
     [NICBARR_ALLREDUCE] = {false, true, unit_to_reduce, open_to_reduce, own_allreduce,
                            our_allreduce},
     [NICBARR_REDUCE] = {false, true, unit_to_reduce, open_to_reduce, own_reduce, our_reduce},
@@ -161,7 +161,7 @@ static const struct nicbarr_style styles[NICBARR_COLLECTIVES] = {
     [NICBARR_SCATTER] = {true, false, unit_to_bcast, open_to_bcast, own_scatter, our_scatter},
 };
 
-const struct nicbarr_style *nicbarr_style(enum nicbarr_collective collective)
+const struct nicbarr_traits *nicbarr_traits(enum nicbarr_collective collective)
 {
     return &styles[collective];
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* When a choice is measured anew; see anew.h. */
-#include "coll_nicbarr/choice/anew.h"
+/* When a choice is measured anew; see remeasure.h. */
+#include "coll_nicbarr/choice/remeasure.h"
 
 enum {
     UNKNOWN = 400, /* calls: it was measured elsewhere, or badly */
@@ -13,13 +13,13 @@ static uint32_t twice(uint32_t pause)
     return pause < MOST / 2 ? 2 * pause : MOST;
 }
 
-uint32_t nicbarr_anew_pause(uint32_t before, bool proven)
+uint32_t nicbarr_remeasure_pause(uint32_t before, bool proven)
 {
     const uint32_t least = proven ? PROVEN : UNKNOWN, next = twice(before);
     return next > least ? next : least;
 }
 
-uint32_t nicbarr_anew_put_off(uint32_t *pause)
+uint32_t nicbarr_remeasure_put_off(uint32_t *pause)
 {
     if (*pause < PROVEN) {
         *pause = twice(*pause);

@@ -2,11 +2,11 @@
 /*
  * What the ranks of a communicator do together while they measure. These go by Open MPI's own
  * functions, as they have to work whatever becomes of ours. Called by tune.c, trial.c,
- * data_across.c, entrants.c, limits.c and round_trips.c. All ranks of `comm` call them at the same
- * places, with module->tuning set. They return Open MPI's codes.
+ * data_across.c, candidate_groups.c, limits.c and round_trips.c. All ranks of `comm` call them at
+ * the same places, with module->tuning set. They return Open MPI's codes.
  */
-#ifndef NICBARR_TOGETHER_H
-#define NICBARR_TOGETHER_H
+#ifndef NICBARR_MEASURING_H
+#define NICBARR_MEASURING_H
 
 #include "coll_nicbarr/choice/contest.h"
 #include "coll_nicbarr/coll_nicbarr.h"

@@ -7,18 +7,18 @@
  * wraps) has saved our function and calls it for ever; so each of our functions still has to do the
  * right thing after it has been replaced or declined.
  */
-#ifndef NICBARR_LOWER_H
-#define NICBARR_LOWER_H
+#ifndef NICBARR_FALLBACK_H
+#define NICBARR_FALLBACK_H
 
 #include "coll_nicbarr/coll_nicbarr.h"
 
 /* Remember the functions of `comm`, whose slots are not ours yet; they are from now on, where it is
  * a module that fills them (nicbarr_modules_fill_tables()). False: a function is missing, so there
  * is nothing to fall back on. */
-bool nicbarr_lower_save(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm);
+bool nicbarr_fallback_save(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm);
 /* The communicator ends: there, put back what was remembered. */
-void nicbarr_lower_restore(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm);
-void nicbarr_lower_forget(mca_coll_nicbarr_module_t *module);
+void nicbarr_fallback_restore(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm);
+void nicbarr_fallback_forget(mca_coll_nicbarr_module_t *module);
 
 /* MPI_Barrier in each of its states; barrier.c has them. */
 extern const mca_coll_base_module_barrier_fn_t nicbarr_barrier_functions[NICBARR_BARRIER_STATES];

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Candidates across nodes; see entrants.h. What is agreed on goes by Open MPI's own functions. */
-#include "coll_nicbarr/entrants.h"
+/* Candidates across nodes; see candidate_groups.h. What is agreed on goes by Open MPI's own
+ * functions. */
+#include "coll_nicbarr/candidate_groups.h"
 
 #include <string.h>
 
-#include "coll_nicbarr/choice/together.h"
-#include "coll_nicbarr/doubt.h"
+#include "coll_nicbarr/choice/measuring.h"
+#include "coll_nicbarr/suspect_nics.h"
 #include "coll_nicbarr/groups.h"
 
 struct failures {
@@ -21,7 +22,7 @@ static double own_mark(ompi_communicator_t *comm)
     return ompi_comm_size(comm) - ompi_comm_rank(comm);
 }
 
-static void say_why(ompi_communicator_t *comm, const struct nicbarr_entrants *entrants,
+static void say_why(ompi_communicator_t *comm, const struct nicbarr_candidate_groups *entrants,
                     uint32_t nic)
 {
     char name[NICBARR_COMM_TEXT];
@@ -35,7 +36,7 @@ static void say_why(ompi_communicator_t *comm, const struct nicbarr_entrants *en
 /* Take out what some NICs cannot play, once all have found that out. Where that is because of their
  * packets, they are not tried again here, and seldom by other communicators. */
 static void drop_nics(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
-                      struct nicbarr_entrants *entrants, const struct failures *failures)
+                      struct nicbarr_candidate_groups *entrants, const struct failures *failures)
 {
     int kept = 1; /* Open MPI's own */
     for (int c = 1; c < entrants->count; ++c) {
@@ -56,7 +57,7 @@ static void drop_nics(mca_coll_nicbarr_module_t *module, ompi_communicator_t *co
             say_why(comm, entrants, nic);
         }
         if (0 != failures->lost[nic]) {
-            nicbarr_doubt(nic, false);
+            nicbarr_suspect_nic(nic, false);
             (void)nicbarr_shape_without(&module->shape, UINT32_C(1) << nic);
             entrants->tried = true;
         }
@@ -65,7 +66,7 @@ static void drop_nics(mca_coll_nicbarr_module_t *module, ompi_communicator_t *co
 
 /* Do all packets come through? Who has failed once is not tried again: that takes seconds. */
 static int try_out(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
-                   struct nicbarr_entrants *entrants)
+                   struct nicbarr_candidate_groups *entrants)
 {
     struct failures failures = {.of = {0}};
     int rc = OMPI_SUCCESS;
@@ -85,14 +86,15 @@ static int try_out(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
         memcpy(failures.lost, failures.of, sizeof(failures.lost));
         drop_nics(module, comm, entrants, &failures);
         for (int c = 1; c < entrants->count; ++c) {
-            nicbarr_doubt(entrants->choice[c].nic, true);
+            nicbarr_suspect_nic(entrants->choice[c].nic, true);
         }
     }
     return rc;
 }
 
-int nicbarr_entrants_join(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
-                          uint32_t unit_most, bool broadcasts, struct nicbarr_entrants *entrants)
+int nicbarr_candidate_groups_join(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                                  uint32_t unit_most, bool broadcasts,
+                                  struct nicbarr_candidate_groups *entrants)
 {
     struct nicbarr_joining list[NICBARR_CANDIDATES];
     struct failures failures = {.of = {0}};
@@ -121,7 +123,7 @@ int nicbarr_entrants_join(mca_coll_nicbarr_module_t *module, ompi_communicator_t
     return OMPI_SUCCESS == rc ? try_out(module, comm, entrants) : rc;
 }
 
-void nicbarr_entrants_leave(struct nicbarr_entrants *entrants)
+void nicbarr_candidate_groups_leave(struct nicbarr_candidate_groups *entrants)
 {
     for (int c = 1; c < entrants->count; ++c) {
         nicbarr_group_leave(&entrants->group[c]);

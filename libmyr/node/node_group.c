@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A group on one node, off the barrier's path; see group.h. */
-#include "libmyr/node/group.h"
+#include "libmyr/node/node_group.h"
 
 size_t myr_group_arrival_bytes(uint32_t size)
 {
@@ -27,5 +27,5 @@ void *myr_group_slots(const struct myr_group *group)
 void myr_group_arrive(struct myr_group *group, struct myr_arrival *arrival)
 {
     *arrival = (struct myr_arrival){group->arrivals, group->size, ++group->arrived, 0};
-    myr_publish(&group->arrivals[group->rank], arrival->epoch);
+    myr_store_release(&group->arrivals[group->rank], arrival->epoch);
 }

@@ -50,7 +50,7 @@ static inline void myr_group_barrier_slots(struct myr_group *group)
     myr_word **word = group->plan.words;
     for (; step < end; ++step) {
         for (uint32_t i = step->sends; i > 0; --i, ++word) {
-            myr_publish(*word, epoch);
+            myr_store_release(*word, epoch);
             myr_wake(&group->watch, *word);
         }
         for (uint32_t i = step->waits; i > 0; --i, ++word) {
@@ -63,7 +63,7 @@ static inline void myr_group_barrier_slots(struct myr_group *group)
  * into that epoch. */
 static inline bool myr_counter_complete(myr_word *counter, uint32_t members)
 {
-    if (myr_count(counter) + 1 != members) {
+    if (myr_fetch_add(counter) + 1 != members) {
         return false;
     }
     atomic_store_explicit(counter, 0, memory_order_relaxed);
@@ -76,7 +76,7 @@ static inline void myr_group_barrier_counter(struct myr_group *group)
     const struct myr_plan *plan = &group->plan;
     if (myr_counter_complete(plan->leaf, plan->leaf_members) &&
         (1 == plan->leaves || myr_counter_complete(plan->root, plan->leaves))) {
-        myr_publish(plan->release, epoch);
+        myr_store_release(plan->release, epoch);
         myr_wake(&group->watch, plan->release);
     } else {
         myr_wait(&group->watch, plan->release, epoch);
@@ -109,7 +109,8 @@ void myr_group_arrive(struct myr_group *group, struct myr_arrival *arrival);
 static inline bool myr_arrival_test(struct myr_arrival *arrival)
 {
     while (arrival->seen < arrival->size) {
-        if (!myr_epoch_reached(myr_observe(&arrival->arrivals[arrival->seen]), arrival->epoch)) {
+        if (!myr_epoch_reached(myr_load_acquire(&arrival->arrivals[arrival->seen]),
+                               arrival->epoch)) {
             return false;
         }
         ++arrival->seen;

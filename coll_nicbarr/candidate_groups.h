@@ -10,13 +10,13 @@
  * Called by tune.c (barriers) and data_across.c (collectives that carry data), with module->tuning
  * set.
  */
-#ifndef NICBARR_ENTRANTS_H
-#define NICBARR_ENTRANTS_H
+#ifndef NICBARR_CANDIDATE_GROUPS_H
+#define NICBARR_CANDIDATE_GROUPS_H
 
 #include "coll_nicbarr/choice/candidates.h"
 #include "coll_nicbarr/coll_nicbarr.h"
 
-struct nicbarr_entrants {
+struct nicbarr_candidate_groups {
     int count; /* at least 1 */
     struct nicbarr_choice choice[NICBARR_CANDIDATES];
     struct myr_nic_group group[NICBARR_CANDIDATES]; /* of all but the first, Open MPI's own */
@@ -29,10 +29,11 @@ struct nicbarr_entrants {
  * which are left. `unit_most` and `broadcasts` as in nicbarr_joining. Collective over `comm`; Open
  * MPI's error otherwise. The groups are the caller's in any case.
  */
-int nicbarr_entrants_join(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
-                          uint32_t unit_most, bool broadcasts, struct nicbarr_entrants *entrants);
+int nicbarr_candidate_groups_join(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                                  uint32_t unit_most, bool broadcasts,
+                                  struct nicbarr_candidate_groups *entrants);
 
 /* Leave all groups that are left. */
-void nicbarr_entrants_leave(struct nicbarr_entrants *entrants);
+void nicbarr_candidate_groups_leave(struct nicbarr_candidate_groups *entrants);
 
 #endif

@@ -5,8 +5,8 @@
  *
  * Called by data_across.c.
  */
-#ifndef NICBARR_STYLES_H
-#define NICBARR_STYLES_H
+#ifndef NICBARR_TRAITS_H
+#define NICBARR_TRAITS_H
 
 #include "coll_nicbarr/data/carrier.h"
 #include "coll_nicbarr/data/trial.h"
@@ -19,7 +19,7 @@ struct nicbarr_vectors {
     double *from, *to;
 };
 
-struct nicbarr_style {
+struct nicbarr_traits {
     bool broadcasts, combines;
     /* Bytes of a block, for a class of so many. */
     uint32_t (*unit)(const struct nicbarr_vectors *v, uint32_t bytes);
@@ -32,6 +32,6 @@ struct nicbarr_style {
 };
 
 /* The one of a collective that NICs carry; not of those by the program's own operations. */
-const struct nicbarr_style *nicbarr_style(enum nicbarr_collective collective);
+const struct nicbarr_traits *nicbarr_traits(enum nicbarr_collective collective);
 
 #endif

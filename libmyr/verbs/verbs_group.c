@@ -37,9 +37,9 @@ static struct myr_verbs_group *verbs_of(const struct myr_nic_group *group)
 /* The last epoch that all of the node have arrived in. */
 static uint32_t arrived(const struct myr_verbs_group *own)
 {
-    uint32_t least = myr_observe(&own->arrivals[0]);
+    uint32_t least = myr_load_acquire(&own->arrivals[0]);
     for (uint32_t i = 1; i < own->locals; ++i) {
-        const uint32_t other = myr_observe(&own->arrivals[i]);
+        const uint32_t other = myr_load_acquire(&own->arrivals[i]);
         least = myr_epoch_reached(other, least) ? least : other;
     }
     return least;
@@ -78,15 +78,15 @@ MYR_HOT static void go_on(struct myr_verbs *nic, struct myr_verbs_group *own)
 {
     struct mcp_group *mcp = own->mcp;
     struct mcp_message message;
-    const uint32_t before = myr_glance(&mcp->done);
+    const uint32_t before = myr_load_relaxed(&mcp->done);
     atomic_thread_fence(memory_order_acquire); /* the device has written the records */
     do {
         while (mcp_group_next(mcp, &message)) {
             send_message(nic, own, &message);
         }
     } while (0 != mcp->places && myr_verbs_take(own));
-    if (before != myr_glance(&mcp->done)) {
-        nic->shown->counters.barriers += myr_glance(&mcp->done) - before;
+    if (before != myr_load_relaxed(&mcp->done)) {
+        nic->shown->counters.barriers += myr_load_relaxed(&mcp->done) - before;
         myr_verbs_wake(&mcp->done);
     }
 }
@@ -94,7 +94,7 @@ MYR_HOT static void go_on(struct myr_verbs *nic, struct myr_verbs_group *own)
 /* Begin the next epoch of a group that carries data, if the node's block is made. */
 static void offer(const struct myr_verbs_group *own)
 {
-    const uint32_t epoch = myr_glance(&own->mcp->done) + 1;
+    const uint32_t epoch = myr_load_relaxed(&own->mcp->done) + 1;
     const uint8_t *block;
     const uint32_t unit =
         NULL == own->data ? UINT32_MAX : myr_nic_data_built(own->data, epoch, &block);
@@ -107,7 +107,7 @@ static void offer(const struct myr_verbs_group *own)
 /* A node that is missing, as others have told, + 1; 0: none. */
 static uint32_t told_of(const struct myr_verbs_group *own)
 {
-    const uint32_t here = myr_observe(&own->shared->told), there = myr_observe(own->told);
+    const uint32_t here = myr_load_acquire(&own->shared->told), there = myr_load_acquire(own->told);
     const uint32_t nobody = myr_verbs_telling(own->turn, UINT32_MAX);
     return 0 != here ? here : there > nobody && 0 == (there ^ nobody) >> 17 ? there - nobody : 0;
 }
@@ -153,7 +153,8 @@ static void take_out(struct myr_verbs *nic, const struct myr_verbs_group *own)
  * acknowledged. */
 static bool is_quiet(const struct myr_verbs_group *own)
 {
-    bool quiet = 0 == myr_glance(&own->mcp->failed) && own->last == myr_observe(&own->mcp->done);
+    bool quiet =
+        0 == myr_load_relaxed(&own->mcp->failed) && own->last == myr_load_acquire(&own->mcp->done);
     for (uint32_t p = 0; quiet && p < own->peers; ++p) {
         quiet =
             0 == own->peer[p].posted || myr_verbs_completed(own->peer[p].link, own->peer[p].posted);
@@ -180,7 +181,7 @@ static void see_off(struct myr_verbs *nic)
     myr_verbs_collect(nic);
     while (NULL != *place) {
         struct myr_verbs_group *own = *place;
-        if (0 == myr_glance(&own->mcp->failed)) {
+        if (0 == myr_load_relaxed(&own->mcp->failed)) {
             play(nic, own);
         }
         if (is_quiet(own)) {
@@ -235,7 +236,7 @@ static void start(struct myr_nic_group *group, uint32_t epoch, const void *block
     (void)block;
     (void)unit;
     if (1 == group->locals) {
-        myr_publish(&group->arrivals[0], epoch);
+        myr_store_release(&group->arrivals[0], epoch);
     }
     play_now(group);
 }
@@ -308,7 +309,7 @@ static void ask_parent(struct myr_verbs *nic, struct myr_verbs_group *own, uint3
     if (peer->link->broken) {
         fail(nic, own, peer->node);
     } else if (0 != peer->link->heard_ms) {
-        myr_publish(&myr_verbs_slot(own, number)->heard_ms, peer->link->heard_ms);
+        myr_store_release(&myr_verbs_slot(own, number)->heard_ms, peer->link->heard_ms);
     }
     myr_verbs_ask(nic, peer->link);
 }
@@ -319,7 +320,7 @@ static void ask_bcast(struct myr_nic_group *group, uint32_t root, uint32_t numbe
     struct myr_verbs *nic = group->nic;
     struct myr_verbs_group *own = verbs_of(group);
     if (!own->plays) {
-        myr_publish(&myr_verbs_slot(own, number)->heard_ms, (uint32_t)os_now_ms() | 1);
+        myr_store_release(&myr_verbs_slot(own, number)->heard_ms, (uint32_t)os_now_ms() | 1);
     } else if (0 == pthread_mutex_trylock(&nic->mutex)) {
         ask_parent(nic, own, root, number);
         pthread_mutex_unlock(&nic->mutex);
@@ -360,13 +361,13 @@ static void give_up(struct myr_nic_group *group, uint32_t node)
         fail(nic, own, node);
         pthread_mutex_unlock(&nic->mutex);
     } else {
-        myr_publish(&own->shared->told, node + 1);
+        myr_store_release(&own->shared->told, node + 1);
     }
 }
 
 static uint32_t failed(const struct myr_nic_group *group)
 {
-    return myr_observe(&verbs_of(group)->mcp->failed);
+    return myr_load_acquire(&verbs_of(group)->mcp->failed);
 }
 
 static bool over(const struct myr_nic_group *group)

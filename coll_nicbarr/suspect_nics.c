@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* NICs whose packets did not come through; see doubt.h. */
-#include "coll_nicbarr/doubt.h"
+/* NICs whose packets did not come through; see suspect_nics.h. */
+#include "coll_nicbarr/suspect_nics.h"
 
 #include <pthread.h>
 
@@ -16,7 +16,7 @@ static struct {
 
 enum { DOUBLINGS_MOST = 10 };
 
-void nicbarr_doubt(uint32_t nic, bool good)
+void nicbarr_suspect_nic(uint32_t nic, bool good)
 {
     pthread_mutex_lock(&doubt.lock);
     uint32_t *failures = &doubt.of[nic].failures;
@@ -25,7 +25,7 @@ void nicbarr_doubt(uint32_t nic, bool good)
     pthread_mutex_unlock(&doubt.lock);
 }
 
-uint32_t nicbarr_doubted(uint32_t players)
+uint32_t nicbarr_suspect_nics(uint32_t players)
 {
     uint32_t doubted = 0;
     pthread_mutex_lock(&doubt.lock);
