@@ -13,9 +13,10 @@
 #include "coll_nicbarr/data/persistent.h"
 #include "coll_nicbarr/requests.h"
 
-static __attribute__((noinline)) int reduce_users(struct nicbarr_reducer *reducer, const void *from,
-                                                  void *to, nicbarr_count_t count,
-                                                  ompi_datatype_t *type, ompi_op_t *op, int root)
+static __attribute__((noinline)) int reduce_packed(struct nicbarr_reducer *reducer,
+                                                   const void *from, void *to,
+                                                   nicbarr_count_t count, ompi_datatype_t *type,
+                                                   ompi_op_t *op, int root)
 {
     struct nicbarr_user_op user;
     int rc = nicbarr_user_op_open(&user, &reducer->exchange, to, count, type, op, root, NULL);
@@ -32,8 +33,8 @@ static inline int reduce_now(struct nicbarr_reducer *reducer, const void *from, 
                              nicbarr_count_t count, ompi_datatype_t *type, ompi_op_t *op, int root)
 {
     struct nicbarr_reduction reduction;
-    if (nicbarr_is_users(op)) {
-        return reduce_users(reducer, from, to, count, type, op, root);
+    if (nicbarr_is_packed(type, op)) {
+        return reduce_packed(reducer, from, to, count, type, op, root);
     }
     nicbarr_reduction_init(&reduction, from, to, count, type, op,
                            NICBARR_NO_ROOT == root || root == (int)reducer->exchange.rank);
@@ -87,7 +88,7 @@ static bool test(nicbarr_request_t *request)
 
 static const struct nicbarr_operation reduce = {begin, test, NULL, NULL};
 
-/* ... with an operation of the program's. */
+/* ... with an operation of the program's, or of a type with gaps. */
 
 static void begin_users(nicbarr_request_t *request)
 {
@@ -122,14 +123,15 @@ static int start(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm, c
                  ompi_request_t **handle)
 {
     const struct myr_exchange *x = &module->nonblocking.reducer.exchange;
+    const bool packed = nicbarr_is_packed(type, op);
     nicbarr_request_t *request =
-        nicbarr_request_new(nicbarr_is_users(op) ? &reduce_by_users : &reduce, module, comm, false);
+        nicbarr_request_new(packed ? &reduce_by_users : &reduce, module, comm, false);
     int rc = OMPI_SUCCESS;
     if (NULL == request) {
         return OMPI_ERR_OUT_OF_RESOURCE;
     }
     *handle = &request->super;
-    if (nicbarr_is_users(op)) {
+    if (packed) {
         struct nicbarr_user_op *user = &request->of.user.reduction;
         rc = nicbarr_user_op_open(user, x, to, count, type, op, root, nicbarr_requests_lock());
         rc = OMPI_SUCCESS == rc ? nicbarr_user_op_load(user, from) : rc;
@@ -197,15 +199,15 @@ static const struct nicbarr_operation reduce_by_users_again = {begin_users_again
 static int make_persistent(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                            const struct nicbarr_persistent *what, ompi_request_t **handle)
 {
-    const bool users = nicbarr_is_users(what->op);
+    const bool packed = nicbarr_is_packed(what->type, what->op);
     nicbarr_request_t *request =
-        nicbarr_persistent_new(users ? &reduce_by_users_again : &reduce_again, module, comm, what);
+        nicbarr_persistent_new(packed ? &reduce_by_users_again : &reduce_again, module, comm, what);
     int rc = OMPI_SUCCESS;
     if (NULL == request) {
         return OMPI_ERR_OUT_OF_RESOURCE;
     }
     *handle = &request->super;
-    if (users) {
+    if (packed) {
         rc = nicbarr_user_op_open(&request->of.user.reduction, &what->reducer.exchange, what->to,
                                   what->count, what->type, what->op, what->root,
                                   nicbarr_requests_lock());

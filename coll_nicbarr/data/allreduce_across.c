@@ -91,7 +91,7 @@ int nicbarr_carry_reduction(mca_coll_nicbarr_module_t *module, ompi_communicator
     while (0 != myr_load_acquire(&carrier->outstanding)) {
         opal_progress(); /* they come first, and the others have begun them */
     }
-    if (nicbarr_is_users(op) && !nicbarr_is_dense(type)) {
+    if (!nicbarr_is_dense(type)) {
         return carry_packed(module, comm, carrier, from, to, reads, count, type, op);
     }
     nicbarr_carrier_begin(carrier, &carried, from, to, reads, count, type, op, NULL);
@@ -139,11 +139,11 @@ int nicbarr_reduce_across(const void *from, void *to, nicbarr_count_t count, omp
 
 /* ---- MPI_Iallreduce ---- */
 
-/* As `carriable`; but a request runs no function of the program. */
+/* As `carriable`; but a request runs no function of the program, and packs nothing. */
 static size_t carriable_later(nicbarr_count_t count, ompi_datatype_t *type, ompi_op_t *op,
                               ompi_communicator_t *comm)
 {
-    return ompi_op_is_intrinsic(op) ? carriable(count, type, op, comm) : 0;
+    return nicbarr_is_packed(type, op) ? 0 : carriable(count, type, op, comm);
 }
 
 static void begin(nicbarr_request_t *request)

@@ -35,9 +35,15 @@ static inline bool nicbarr_is_users(const ompi_op_t *op)
 /* The largest element of MPI's own types: complex numbers of long doubles. */
 enum { NICBARR_ELEMENT_MOST = 32 /* bytes */ };
 
+/* Is a vector packed to be combined? What the program has defined takes any type. Some of MPI's own
+ * types have gaps, as MPI_DOUBLE_INT, and what a program keeps there is not to be touched. */
+static inline bool nicbarr_is_packed(const ompi_datatype_t *type, const ompi_op_t *op)
+{
+    return nicbarr_is_users(op) || __builtin_expect(!nicbarr_is_dense(type), 0);
+}
+
 /* The bytes of a vector that nicbarr can reduce, as it carries them; 0: it cannot. MPI's own
- * operations are for MPI's own types, whose elements it carries as they lie in memory. What the
- * program has defined takes any type, and is packed. All members see the same. */
+ * operations are for MPI's own types. All members see the same. */
 static inline size_t nicbarr_reducible(nicbarr_count_t count, ompi_datatype_t *type,
                                        const ompi_op_t *op)
 {
@@ -50,7 +56,7 @@ static inline size_t nicbarr_reducible(nicbarr_count_t count, ompi_datatype_t *t
     }
     (void)ompi_datatype_get_extent(type, &lower, &extent);
     return 0 == lower && extent > 0 && extent <= NICBARR_ELEMENT_MOST && count > 0
-               ? (size_t)count * (size_t)extent
+               ? nicbarr_packed_bytes(count, type)
                : 0;
 }
 

@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -72,8 +73,26 @@ static enum myr_status map(struct myr_segment *segment, size_t bytes, struct myr
     return MYR_OK;
 }
 
+/* The least that a segment takes. */
+static const uint32_t least = (uint32_t)sizeof(struct myr_sram) + MYR_GROWTH + MYR_GROWTH;
+
+/* What a file of this process may have of so many bytes (ulimit -f); the kernel kills who wants
+ * more. It goes for the size alone: within that, those with lower limits commit memory as well. */
+static uint32_t allowed(uint32_t limit)
+{
+    struct rlimit files;
+    return 0 == getrlimit(RLIMIT_FSIZE, &files) && files.rlim_cur < limit
+               ? (uint32_t)files.rlim_cur / MYR_GROWTH * MYR_GROWTH
+               : limit;
+}
+
 static enum myr_status create(struct myr_segment *segment, uint32_t limit, struct myr_error *error)
 {
+    limit = allowed(limit);
+    if (limit < least) {
+        return myr_fail(error, MYR_ERR_SYSTEM, 0,
+                        "shared memory has to be larger than a file may be here (see ulimit -f)");
+    }
     const unsigned flags = MFD_CLOEXEC | MFD_ALLOW_SEALING;
     segment->fd = memfd_create("nicbarr", flags | MFD_NOEXEC_SEAL);
     if (segment->fd < 0 && EINVAL == errno) { /* a kernel before 6.3 */
@@ -376,7 +395,6 @@ enum myr_status myr_segment_join(const char *folder, uint32_t limit, struct myr_
     if (limit > LIMIT_MOST) {
         limit = LIMIT_MOST;
     }
-    const uint32_t least = (uint32_t)sizeof(struct myr_sram) + MYR_GROWTH + MYR_GROWTH;
     if (limit < least) {
         limit = least;
     }

@@ -75,7 +75,7 @@ struct record {
 #define STRUCTURE(name_, ctype)                                                                    \
     {                                                                                              \
         .name = (name_), .mpi = MPI_DATATYPE_NULL, .kind = DATA_ANY, SHAPE(ctype, 3),              \
-        .gaps_are_ours = true, .fields = {                                                         \
+        .structure = true, .fields = {                                                             \
             {offsetof(ctype, d), sizeof(double), true},                                            \
             {offsetof(ctype, i), sizeof(int), false},                                              \
             {offsetof(ctype, c), 1, false}                                                         \
@@ -237,7 +237,7 @@ int data_types_open(void)
         if (type->kind == DATA_MAP) {
             MPI_Type_contiguous(2, MPI_UINT32_T, &type->mpi);
             MPI_Type_commit(&type->mpi);
-        } else if (type->gaps_are_ours) {
+        } else if (type->structure) {
             make_structure(type);
         }
         n_types += exists(type);
@@ -250,7 +250,7 @@ int data_types_open(void)
 void data_types_close(void)
 {
     for (int i = 0; i < n_types; i++)
-        if (types[i].kind == DATA_MAP || types[i].gaps_are_ours)
+        if (types[i].kind == DATA_MAP || types[i].structure)
             MPI_Type_free(&types[i].mpi);
     MPI_Op_free(&ops[DATA_COMPOSE].mpi);
     MPI_Op_free(&ops[DATA_MIX].mpi);
@@ -292,14 +292,14 @@ size_t data_field_bytes(const struct data_field *field)
                                                                                     : field->size;
 }
 
-bool data_is_gap(const struct data_type *type, size_t byte)
+bool data_is_padding(const struct data_type *type, size_t byte)
 {
     for (int i = 0; i < type->n_fields; i++) {
         const struct data_field *field = &type->fields[i];
-        if (byte >= field->offset && byte < field->offset + data_field_bytes(field))
-            return false;
+        if (byte >= field->offset + data_field_bytes(field) && byte < field->offset + field->size)
+            return true;
     }
-    return true;
+    return false;
 }
 
 static void put_integer(const struct data_field *field, uint64_t value, unsigned char *element)

@@ -73,7 +73,7 @@ struct data_type {
     size_t extent, align;
     int n_fields;
     struct data_field fields[3];
-    bool gaps_are_ours; /* else MPI may write between the fields, too */
+    bool structure; /* of the fields, which data_types_open makes */
 };
 
 /* Makes the derived types and the operations; returns how many types there are. Types that this MPI
@@ -108,7 +108,8 @@ void data_reduce(const struct data_values *values, int n_ranks, size_t elements,
 /* How many bytes of a field say its value: those of x86's long double that are there for its
  * alignment say nothing. */
 size_t data_field_bytes(const struct data_field *field);
-/* Whether a byte of an element says nothing. */
-bool data_is_gap(const struct data_type *type, size_t byte);
+/* Whether a byte of an element is such a one. What lies between the fields is the program's, which
+ * MPI does not touch. */
+bool data_is_padding(const struct data_type *type, size_t byte);
 
 #endif

@@ -273,7 +273,8 @@ unsigned char *layout_at(const struct layout *layout, size_t block, size_t eleme
 
 void layout_clear(struct layout *layout)
 {
-    memset(layout->memory, PATTERN, layout->bytes + (size_t)2 * GUARD);
+    /* Each process has another one: what comes from others' gaps is not what was there. */
+    memset(layout->memory, PATTERN + test.rank, layout->bytes + (size_t)2 * GUARD);
 }
 
 unsigned char *layout_copy(const struct layout *layout)
@@ -293,10 +294,11 @@ unsigned char *layout_at_copy(const struct layout *layout, unsigned char *copy,
 
 static bool says_nothing(const struct layout *layout, size_t byte)
 {
-    if (byte < GUARD || byte >= GUARD + layout->bytes || layout->of->gaps_are_ours)
+    if (byte < GUARD || byte >= GUARD + layout->bytes)
         return false;
     size_t extent = layout->of->extent, place = (byte - GUARD) / extent;
-    return place % spread(layout->kind) == 0 && data_is_gap(layout->of, (byte - GUARD) % extent);
+    return place % spread(layout->kind) == 0 &&
+           data_is_padding(layout->of, (byte - GUARD) % extent);
 }
 
 long layout_difference(const struct layout *layout, const unsigned char *expected)

@@ -532,6 +532,38 @@ static void limits(void **state)
     }
 }
 
+/* The kernel ends a process that wants a larger file than it may have (SIGXFSZ): the segment is as
+ * large as it may be, or there is none. Others join who may have less. */
+static void larger_than_a_file_may_be(void **state)
+{
+    (void)state;
+    struct rlimit before, files;
+    struct myr_segment *segment = join(folder, SMALL);
+    const rlim_t least = myr_segment_size(segment);
+    myr_segment_leave(segment);
+    getrlimit(RLIMIT_FSIZE, &before);
+    files = before;
+    files.rlim_cur = least - 1;
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &files), 0);
+    struct myr_error error = {0};
+    const enum myr_status refused = myr_segment_join(folder, LIMIT, &segment, &error);
+    files.rlim_cur = LIMIT / 2 + 1;
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &files), 0);
+    segment = join(folder, LIMIT);
+    const size_t bytes = myr_segment_size(segment);
+    files.rlim_cur = 0;
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &files), 0);
+    struct myr_segment *other = join(folder, LIMIT);
+    struct myr_record *record = record_of(other, 1, 1, LIMIT / 8);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+    assert_int_equal(refused, MYR_ERR_SYSTEM);
+    assert_non_null(strstr(error.text, "ulimit -f"));
+    assert_int_equal(bytes, LIMIT / 2);
+    assert_non_null(record);
+    myr_segment_leave(other);
+    myr_segment_leave(segment);
+}
+
 /* ---- signs that point elsewhere ---- */
 
 static void expect_refused(const char *where, enum myr_status status, const char *what)
@@ -1734,6 +1766,7 @@ int main(void)
         IN_A_FOLDER(numbers_return),
         IN_A_FOLDER(more_than_there_is_room_for),
         IN_A_FOLDER(limits),
+        IN_A_FOLDER(larger_than_a_file_may_be),
         IN_A_FOLDER(something_else),
         IN_A_FOLDER(something_like_it),
         IN_A_FOLDER(no_folder),
