@@ -12,8 +12,8 @@
 #include "number.h"
 
 /* The number from `least` to `most` that the text is; else a line, and the end of the program. */
-static inline unsigned number(struct argp_state *state, const char *text, unsigned long least,
-                              unsigned long most)
+static inline unsigned parse_argp_number(struct argp_state *state, const char *text,
+                                         unsigned long least, unsigned long most)
 {
     unsigned value = 0;
     if (!number_parse(text, least, most, &value)) {

@@ -85,7 +85,7 @@ static void reduce(double *values, unsigned count, MPI_Op op, MPI_Comm comm)
     MPI_Reduce(rank == 0 ? MPI_IN_PLACE : values, values, (int)count, MPI_DOUBLE, op, 0, comm);
 }
 
-static void gather(struct contestant *contestant, unsigned chunks, MPI_Comm comm)
+static void gather_samples(struct contestant *contestant, unsigned chunks, MPI_Comm comm)
 {
     int size;
     MPI_Comm_size(comm, &size);
@@ -116,7 +116,7 @@ void contest_play(struct contestant *contestants, size_t count, MPI_Comm comm, u
         for (size_t i = 0; i < count; i++)
             play_chunk(&contestants[i], chunk);
     for (size_t i = 0; i < count; i++)
-        gather(&contestants[i], chunks, comm);
+        gather_samples(&contestants[i], chunks, comm);
 }
 
 struct nicbarr_quartiles contest_overlap(const struct contestant *contestant, unsigned chunks)

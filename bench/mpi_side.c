@@ -29,7 +29,7 @@ void mpi_side_close(struct mpi_side *side)
 
 /* ---- operations ---- */
 
-static void repeat(struct mpi_side *side, unsigned times)
+static void repeat_operation(struct mpi_side *side, unsigned times)
 {
     while (times--)
         mpi_operation_play(&side->operation);
@@ -54,7 +54,7 @@ static void repeat_overlapped(struct mpi_side *side, unsigned times, unsigned lo
 
 static void once(void *self)
 {
-    repeat(self, 1);
+    repeat_operation(self, 1);
 }
 
 /* ---- chunks ---- */
@@ -62,7 +62,7 @@ static void once(void *self)
 /* All begin a chunk together. Operations alone do not see to that: in one with a root, who only
  * gives is ahead. Then what the chunk before it has left would count, and most against whom nobody
  * may be far ahead of. */
-static double begin(const struct mpi_side *side)
+static double begin_chunk(const struct mpi_side *side)
 {
     MPI_Barrier(side->operation.comm);
     return chunk_clock();
@@ -78,7 +78,7 @@ static void measure_overlap(struct mpi_side *side, unsigned iterations, double f
     unsigned long steps = (unsigned long)(pure * side->work_rate);
 
     repeat_overlapped(side, chunk_approach(iterations), steps);
-    double start = begin(side);
+    double start = begin_chunk(side);
     repeat_overlapped(side, iterations, steps);
     figures[FIGURE_OVERALL] = (chunk_clock() - start) / iterations;
 
@@ -88,12 +88,12 @@ static void measure_overlap(struct mpi_side *side, unsigned iterations, double f
     figures[FIGURE_COMPUTE] = (chunk_clock() - start) / iterations;
 }
 
-static void run(void *self, unsigned iterations, double figures[FIGURES])
+static void run_chunk(void *self, unsigned iterations, double figures[FIGURES])
 {
     struct mpi_side *side = self;
-    repeat(side, chunk_approach(iterations));
-    const double start = begin(side);
-    repeat(side, iterations);
+    repeat_operation(side, chunk_approach(iterations));
+    const double start = begin_chunk(side);
+    repeat_operation(side, iterations);
     figures[FIGURE_LATENCY] = (chunk_clock() - start) / iterations;
     if (side->overlaps)
         measure_overlap(side, iterations, figures);
@@ -101,7 +101,8 @@ static void run(void *self, unsigned iterations, double figures[FIGURES])
 
 struct contestant mpi_side_contestant(struct mpi_side *side, const char *name, bool tails)
 {
-    return (struct contestant){.name = name, .self = side, .run = run, .once = tails ? once : NULL};
+    return (struct contestant){
+        .name = name, .self = side, .run = run_chunk, .once = tails ? once : NULL};
 }
 
 /* ---- components ---- */

@@ -61,7 +61,8 @@ static void game_close(struct game *game)
 }
 
 /* On rank 0: whether all ranks got what they should. */
-static bool check(const struct game *game, struct mpi_side *side, const char *name, size_t bytes)
+static bool check_results(const struct game *game, struct mpi_side *side, const char *name,
+                          size_t bytes)
 {
     int right = mpi_operation_check(&side->operation);
     MPI_Reduce(game->job->rank == 0 ? MPI_IN_PLACE : &right, &right, 1, MPI_INT, MPI_MIN, 0,
@@ -76,7 +77,7 @@ static bool check(const struct game *game, struct mpi_side *side, const char *na
 }
 
 /* One size: measures, then checks. */
-static void play(struct game *game, size_t bytes, struct report *report)
+static void measure_size(struct game *game, size_t bytes, struct report *report)
 {
     const struct options *options = game->options;
     struct contestant contestants[REPORT_SIDES + RAW_PATTERNS];
@@ -100,14 +101,15 @@ static void play(struct game *game, size_t bytes, struct report *report)
         MPI_Barrier(game->sides[i].operation.comm);
     contest_play(contestants, count, MPI_COMM_WORLD, options->chunks);
     for (size_t i = 0; i < game->sides_count; i++)
-        right[i] = options->unchecked || check(game, &game->sides[i], contestants[i].name, bytes);
+        right[i] =
+            options->unchecked || check_results(game, &game->sides[i], contestants[i].name, bytes);
     if (game->job->rank == 0)
         report_add(report, bytes, contestants, count, right);
     contest_free(contestants, count);
 }
 
 /* Rank 0: shows the results. False when some were wrong, or a file could not be written. */
-static bool show(const struct report *report, FILE *json)
+static bool show_report(const struct report *report, FILE *json)
 {
     report_print(report);
     if (json && !report_write_json(report, json)) {
@@ -117,15 +119,15 @@ static bool show(const struct report *report, FILE *json)
     return report_right(report);
 }
 
-static int measure(const struct options *options, const struct job *job, FILE *json)
+static int measure_sizes(const struct options *options, const struct job *job, FILE *json)
 {
     struct game game;
     struct report report;
     game_open(&game, options, job);
     report_open(&report, options, job);
     for (unsigned i = 0; i < options->sizes_count; i++)
-        play(&game, options->sizes[i], &report);
-    bool well = job->rank != 0 || show(&report, json);
+        measure_size(&game, options->sizes[i], &report);
+    bool well = job->rank != 0 || show_report(&report, json);
     report_close(&report);
     game_close(&game);
     return well ? EXIT_SUCCESS : EXIT_FAILURE;
@@ -137,7 +139,7 @@ static bool supported(const struct options *options)
            (options->beside == OPERATION_NONE || mpi_operation_supported(options->beside));
 }
 
-static int run(const struct options *options, int rank)
+static int run_benchmark(const struct options *options, int rank)
 {
     if (!supported(options)) {
         tell(rank, "this MPI library has no persistent collectives");
@@ -151,7 +153,7 @@ static int run(const struct options *options, int rank)
     int status = EXIT_SUCCESS;
     job_open(&job);
     if (job.size > 1)
-        status = measure(options, &job, json);
+        status = measure_sizes(options, &job, json);
     else
         tell(rank, "one process: nothing to measure");
     job_close(&job);
@@ -168,7 +170,7 @@ int main(int argc, char **argv)
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     switch (options_parse(argc, argv, rank == 0, &options)) {
     case OPTIONS_RUN:
-        status = run(&options, rank);
+        status = run_benchmark(&options, rank);
         break;
     case OPTIONS_HELPED:
         break;

@@ -74,25 +74,25 @@ static error_t take_option(int key, char *argument, struct argp_state *state)
     struct settings *settings = state->input;
     switch (key) {
     case 'l':
-        settings->latency_bytes = number(state, argument, 0, 1 << 30);
+        settings->latency_bytes = parse_argp_number(state, argument, 0, 1 << 30);
         return 0;
     case 'b':
-        settings->bandwidth_bytes = number(state, argument, 1, 1 << 30);
+        settings->bandwidth_bytes = parse_argp_number(state, argument, 1, 1 << 30);
         return 0;
     case 'w':
-        settings->window = number(state, argument, 1, MOST_WINDOW);
+        settings->window = parse_argp_number(state, argument, 1, MOST_WINDOW);
         return 0;
     case 'c':
-        settings->chunks = number(state, argument, 1, 100000);
+        settings->chunks = parse_argp_number(state, argument, 1, 100000);
         return 0;
     case 'o':
-        settings->overlap_bytes = number(state, argument, 1, 1 << 30);
+        settings->overlap_bytes = parse_argp_number(state, argument, 1, 1 << 30);
         return 0;
     case 'r':
         settings->rests = true;
         return 0;
     case 'p':
-        settings->posted = number(state, argument, 0, 1 << 20);
+        settings->posted = parse_argp_number(state, argument, 0, 1 << 20);
         return 0;
     case 'a':
         settings->source = MPI_ANY_SOURCE;
@@ -294,8 +294,8 @@ static void cancel(const struct settings *settings, MPI_Request *requests)
 
 /* ---- report ---- */
 
-static void print(const char *what, unsigned bytes, const char *unit, const double *samples,
-                  unsigned chunks)
+static void print_p2p_row(const char *what, unsigned bytes, const char *unit, const double *samples,
+                          unsigned chunks)
 {
     const struct nicbarr_quartiles quartiles = stats_quartiles(samples, chunks);
     printf("%-12s%10u%8s%12.3f%12.3f%12.3f\n", what, bytes, unit, quartiles.q1, quartiles.median,
@@ -315,7 +315,7 @@ static void report_head(const struct settings *settings)
 
 /* ---- all of it ---- */
 
-static void measure(const struct settings *settings, int rank)
+static void measure_messages(const struct settings *settings, int rank)
 {
     static const struct {
         const char *name;
@@ -328,16 +328,17 @@ static void measure(const struct settings *settings, int rank)
         report_head(settings);
     measure_latency(settings, rank, samples);
     if (rank == 0)
-        print("latency", settings->latency_bytes, "us", samples, settings->chunks);
+        print_p2p_row("latency", settings->latency_bytes, "us", samples, settings->chunks);
     measure_bandwidth(settings, rank, samples);
     if (rank == 0)
-        print("bandwidth", settings->bandwidth_bytes, "MB/s", samples, settings->chunks);
+        print_p2p_row("bandwidth", settings->bandwidth_bytes, "MB/s", samples, settings->chunks);
     if (0 != settings->overlap_bytes) {
         const double rate = work_rate();
         for (size_t i = 0; i < sizeof(overlaps) / sizeof(overlaps[0]); i++) {
             measure_overlap(settings, rank, overlaps[i].computes, rate, samples);
             if (rank == 0)
-                print(overlaps[i].name, settings->overlap_bytes, "%", samples, settings->chunks);
+                print_p2p_row(overlaps[i].name, settings->overlap_bytes, "%", samples,
+                              settings->chunks);
         }
     }
     cancel(settings, in_vain);
@@ -358,7 +359,7 @@ int main(int argc, char **argv)
         MPI_Abort(MPI_COMM_WORLD, EXIT_FAILURE);
     }
     if (rank < 2)
-        measure(&settings, rank);
+        measure_messages(&settings, rank);
     MPI_Finalize();
     return EXIT_SUCCESS;
 }

@@ -367,7 +367,7 @@ static void say_nothing(int level, const char *line)
     (void)line;
 }
 
-static bool complain(const struct myr_error *error)
+static bool report_error(const struct myr_error *error)
 {
     fprintf(stderr, "parts: %s\n", error->text);
     return false;
@@ -379,7 +379,7 @@ static bool node_open(const struct myr_nic_kind *kind, struct node *node)
     union myr_value values[MYR_OPTIONS_MOST];
     struct myr_error error;
     if (MYR_OK != myr_segment_join(NULL, SEGMENT_BYTES, &node->segment, &error)) {
-        return complain(&error);
+        return report_error(&error);
     }
     myr_waiter_init(&node->waiter, node->segment, no_progress, &patiences[PARTS_YIELDING]);
     node->site =
@@ -393,7 +393,7 @@ static bool node_open(const struct myr_nic_kind *kind, struct node *node)
     }
     if (MYR_OK != kind->open(&node->site, kind->name, values, &node->nic, &error)) {
         node->nic = NULL;
-        return complain(&error);
+        return report_error(&error);
     }
     return true;
 }
@@ -425,7 +425,7 @@ static bool nodes_join(struct parts_nics *nics)
         good = MYR_OK == kind->connect(node->nic, &node->site, &members[n], nicbarr_schedule_of,
                                        &among, blobs, &node->group, &error);
     }
-    return good || complain(&error);
+    return good || report_error(&error);
 }
 
 void parts_nics_close(struct parts_nics *nics)

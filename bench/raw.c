@@ -62,7 +62,7 @@ static void wait_for(_Atomic uint32_t *word, uint32_t epoch, bool yield)
 
 /* Counts one arrival of `expected` in each epoch; true for the last one, who then knows (acquire)
  * what all others wrote before they arrived (release). */
-static bool count(_Atomic uint32_t *word, unsigned expected, uint32_t epoch)
+static bool count_arrival(_Atomic uint32_t *word, unsigned expected, uint32_t epoch)
 {
     return atomic_fetch_add_explicit(word, 1, memory_order_acq_rel) + 1 == expected * epoch;
 }
@@ -71,7 +71,7 @@ static bool count(_Atomic uint32_t *word, unsigned expected, uint32_t epoch)
 
 static void meet_at_counter(struct raw_line *area, unsigned size, uint32_t epoch, bool yield)
 {
-    if (count(line_word(area, ROOT_LINE), size, epoch))
+    if (count_arrival(line_word(area, ROOT_LINE), size, epoch))
         announce(line_word(area, RELEASE_LINE), epoch);
     else
         wait_for(line_word(area, RELEASE_LINE), epoch, yield);
@@ -108,8 +108,8 @@ static void play_flags(const struct raw_team *team, struct raw_line *area, uint3
 static void play_processor_counters(const struct raw_team *team, struct raw_line *area,
                                     uint32_t epoch)
 {
-    if (count(member_word(area, team->leaf), team->leaf_size, epoch) &&
-        count(line_word(area, ROOT_LINE), team->leaves, epoch))
+    if (count_arrival(member_word(area, team->leaf), team->leaf_size, epoch) &&
+        count_arrival(line_word(area, ROOT_LINE), team->leaves, epoch))
         announce(line_word(area, RELEASE_LINE), epoch);
     else
         wait_for(line_word(area, RELEASE_LINE), epoch, team->yield);
@@ -242,7 +242,7 @@ void raw_sync(struct raw_team *team)
                     true);
 }
 
-static void play(struct raw_team *team, unsigned pattern, unsigned times)
+static void play_pattern(struct raw_team *team, unsigned pattern, unsigned times)
 {
     struct raw_line *area = pattern_area(team, pattern);
     while (times--)
@@ -252,8 +252,8 @@ static void play(struct raw_team *team, unsigned pattern, unsigned times)
 double raw_run(struct raw_team *team, unsigned pattern, unsigned iterations)
 {
     raw_sync(team);
-    play(team, pattern, chunk_approach(iterations));
+    play_pattern(team, pattern, chunk_approach(iterations));
     double start = chunk_clock();
-    play(team, pattern, iterations);
+    play_pattern(team, pattern, iterations);
     return chunk_clock() - start;
 }

@@ -33,7 +33,7 @@ void raw_job_close(struct raw_job *raw)
     MPI_Win_free(&raw->window);
 }
 
-static void run(void *self, unsigned iterations, double figures[FIGURES])
+static void run_pattern(void *self, unsigned iterations, double figures[FIGURES])
 {
     const struct raw_player *player = self;
     figures[FIGURE_LATENCY] = raw_run(player->team, player->pattern, iterations) / iterations;
@@ -49,7 +49,7 @@ size_t raw_job_contestants(struct raw_job *raw, struct contestant contestants[RA
         contestants[count++] = (struct contestant){.name = raw_patterns[p].name,
                                                    .probe = !raw_patterns[p].barrier,
                                                    .self = &raw->players[p],
-                                                   .run = run};
+                                                   .run = run_pattern};
     }
     return count;
 }

@@ -55,21 +55,21 @@ static const struct argp_option argp_options[] = {
     {0},
 };
 
-static error_t parse(int key, char *argument, struct argp_state *state)
+static error_t parse_raw_limit_option(int key, char *argument, struct argp_state *state)
 {
     struct settings *settings = state->input;
     switch (key) {
     case 'n':
-        settings->processes = number(state, argument, 1, 4096);
+        settings->processes = parse_argp_number(state, argument, 1, 4096);
         return 0;
     case 'b':
         settings->bind = true;
         return 0;
     case 'c':
-        settings->chunks = number(state, argument, 1, 100000);
+        settings->chunks = parse_argp_number(state, argument, 1, 100000);
         return 0;
     case 'i':
-        settings->iterations = number(state, argument, 1, 1000000000);
+        settings->iterations = parse_argp_number(state, argument, 1, 1000000000);
         return 0;
     case ARGP_KEY_ARG:
         argp_error(state, "'%s' is not understood", argument);
@@ -81,7 +81,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 
 static const struct argp argp = {
     .options = argp_options,
-    .parser = parse,
+    .parser = parse_raw_limit_option,
     .doc = "Measures barriers of N processes in shared memory, without MPI, and a cache line's way "
            "between two of them.",
 };
@@ -137,7 +137,8 @@ static unsigned find_iterations(struct raw_team *team, unsigned pattern, struct 
     return search.iterations;
 }
 
-static void measure(struct raw_team *team, const struct settings *settings, struct results *results)
+static void measure_patterns(struct raw_team *team, const struct settings *settings,
+                             struct results *results)
 {
     unsigned iterations[RAW_PATTERNS] = {0};
     for (unsigned p = 0; p < RAW_PATTERNS; p++)
@@ -185,7 +186,7 @@ static void fork_members(pid_t *members, const struct settings *settings, const 
         }
         struct raw_team team;
         raw_join(&team, memory, masks, member, settings->processes);
-        measure(&team, settings, results);
+        measure_patterns(&team, settings, results);
         _exit(EXIT_SUCCESS);
     }
 }
@@ -211,8 +212,8 @@ static bool wait_for_members(pid_t *members, unsigned count)
 
 /* ---- report ---- */
 
-static void report(const struct settings *settings, const cpu_set_t *masks,
-                   const struct results *results)
+static void report_patterns(const struct settings *settings, const cpu_set_t *masks,
+                            const struct results *results)
 {
     struct raw_placement placement = raw_place(masks, settings->processes);
     printf("# raw limit: %u processes on %u processors, %s, waiting by %s\n", settings->processes,
@@ -255,7 +256,7 @@ int main(int argc, char **argv)
     fork_members(members, &settings, masks, memory, results);
     bool complete = wait_for_members(members, settings.processes);
     if (complete)
-        report(&settings, masks, results);
+        report_patterns(&settings, masks, results);
     free(members);
     free(masks);
     return complete ? EXIT_SUCCESS : EXIT_FAILURE;

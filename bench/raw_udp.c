@@ -58,7 +58,7 @@ struct link {
     enum way way;
 };
 
-static _Noreturn void fail(const char *what)
+static _Noreturn void exit_with_errno(const char *what)
 {
     fprintf(stderr, "nicbarr_raw_udp: %s: %s\n", what, strerror(errno));
     exit(EXIT_FAILURE);
@@ -95,7 +95,7 @@ static void read_address(struct argp_state *state, const char *text, struct addr
     freeaddrinfo(found);
 }
 
-static error_t parse(int key, char *argument, struct argp_state *state)
+static error_t parse_raw_udp_option(int key, char *argument, struct argp_state *state)
 {
     struct settings *settings = state->input;
     switch (key) {
@@ -106,7 +106,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
         read_address(state, argument, &settings->here);
         return 0;
     case 'c':
-        settings->chunks = number(state, argument, 1, 100000);
+        settings->chunks = parse_argp_number(state, argument, 1, 100000);
         return 0;
     case 'v':
         settings->csv = true;
@@ -124,7 +124,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 
 static const struct argp argp = {
     .options = argp_options,
-    .parser = parse,
+    .parser = parse_raw_udp_option,
     .doc = "Measures the round trip of a small UDP packet between two hosts.",
 };
 
@@ -139,18 +139,18 @@ static struct link open_link(const struct address *at, bool answering)
         (answering && bind(link.socket, (const struct sockaddr *)&at->at, at->bytes)) ||
         (!answering &&
          setsockopt(link.socket, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience))))
-        fail("socket");
+        exit_with_errno("socket");
     return link;
 }
 
 static void aim(const struct link *link, const struct address *there)
 {
     if (connect(link->socket, (const struct sockaddr *)&there->at, there->bytes))
-        fail("connect");
+        exit_with_errno("connect");
 }
 
-static void receive(const struct link *link, enum way way, struct packet *packet,
-                    struct address *from)
+static void receive_udp_packet(const struct link *link, enum way way, struct packet *packet,
+                               struct address *from)
 {
     ssize_t got;
     from->bytes = sizeof(from->at);
@@ -159,47 +159,47 @@ static void receive(const struct link *link, enum way way, struct packet *packet
            way == POLLING && errno == EAGAIN)
         sched_yield();
     if (got != (ssize_t)sizeof(*packet))
-        fail(got < 0 ? "no answer" : "a strange packet");
+        exit_with_errno(got < 0 ? "no answer" : "a strange packet");
 }
 
-static void post(const struct link *link, const struct packet *packet)
+static void send_udp_packet(const struct link *link, const struct packet *packet)
 {
     if (send(link->socket, packet, sizeof(*packet), 0) != (ssize_t)sizeof(*packet))
-        fail("send");
+        exit_with_errno("send");
 }
 
-static void answer(struct link *link)
+static void answer_packets(struct link *link)
 {
     struct packet packet;
     struct address from;
     puts("ready");
     fflush(stdout);
-    receive(link, BLOCKING, &packet, &from);
+    receive_udp_packet(link, BLOCKING, &packet, &from);
     aim(link, &from);
     while (packet.way != END) {
         enum way way = packet.way == POLLING ? POLLING : BLOCKING;
-        post(link, &packet);
-        receive(link, way, &packet, &from);
+        send_udp_packet(link, &packet);
+        receive_udp_packet(link, way, &packet, &from);
     }
-    post(link, &packet);
+    send_udp_packet(link, &packet);
 }
 
 static void round_trip(struct link *link, enum way next)
 {
     struct packet packet = {.number = ++link->number, .way = next};
     struct address from;
-    post(link, &packet);
-    receive(link, link->way, &packet, &from);
+    send_udp_packet(link, &packet);
+    receive_udp_packet(link, link->way, &packet, &from);
     if (packet.number != link->number) {
         errno = EPROTO;
-        fail("an answer out of turn");
+        exit_with_errno("an answer out of turn");
     }
 }
 
 /* ---- measuring ---- */
 
 /* Microseconds of `iterations` round trips, after some to get into step. */
-static double run(struct link *link, enum way way, unsigned iterations)
+static double run_round_trips(struct link *link, enum way way, unsigned iterations)
 {
     link->way = way;
     for (unsigned i = chunk_approach(iterations) + 1; i > 0; i--)
@@ -213,12 +213,12 @@ static double run(struct link *link, enum way way, unsigned iterations)
 static unsigned find_iterations(struct link *link, enum way way)
 {
     struct chunk_search search = chunk_search();
-    while (!chunk_found(&search, run(link, way, search.iterations)))
+    while (!chunk_found(&search, run_round_trips(link, way, search.iterations)))
         ;
     return search.iterations;
 }
 
-static void report(const struct settings *settings, double *samples[WAYS])
+static void report_times(const struct settings *settings, double *samples[WAYS])
 {
     if (!settings->csv)
         printf(
@@ -231,7 +231,7 @@ static void report(const struct settings *settings, double *samples[WAYS])
     }
 }
 
-static void measure(struct link *link, const struct settings *settings)
+static void measure_ways(struct link *link, const struct settings *settings)
 {
     double *samples[WAYS];
     unsigned iterations[WAYS];
@@ -241,9 +241,9 @@ static void measure(struct link *link, const struct settings *settings)
     }
     for (unsigned chunk = 0; chunk < settings->chunks; chunk++)
         for (int way = 0; way < WAYS; way++)
-            samples[way][chunk] = run(link, way, iterations[way]) / iterations[way];
+            samples[way][chunk] = run_round_trips(link, way, iterations[way]) / iterations[way];
     round_trip(link, END);
-    report(settings, samples);
+    report_times(settings, samples);
     for (int way = 0; way < WAYS; way++)
         free(samples[way]);
 }
@@ -255,10 +255,10 @@ int main(int argc, char **argv)
     const bool answering = settings.peer.bytes == 0;
     struct link link = open_link(answering ? &settings.here : &settings.peer, answering);
     if (answering) {
-        answer(&link);
+        answer_packets(&link);
         return EXIT_SUCCESS;
     }
     aim(&link, &settings.peer);
-    measure(&link, &settings);
+    measure_ways(&link, &settings);
     return EXIT_SUCCESS;
 }

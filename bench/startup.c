@@ -60,7 +60,7 @@ static void call_all(double *from, double *to, int count, MPI_Comm comm)
     MPI_Scatter(to, count, MPI_DOUBLE, from, count, MPI_DOUBLE, 0, comm);
 }
 
-static void call(enum collective collective, MPI_Comm comm)
+static void run_collective(enum collective collective, MPI_Comm comm)
 {
     static double from[LARGE], to[LARGE * MOST_PROCESSES];
     switch (collective) {
@@ -114,7 +114,7 @@ int main(int argc, char **argv)
     us[1] = lap(&at);
     for (unsigned long i = 0; i < calls; ++i) {
         for (int c = 0; c < used; ++c) {
-            call(collective, comms[c]);
+            run_collective(collective, comms[c]);
         }
         us[0 == i ? 2 : 3] += lap(&at);
     }

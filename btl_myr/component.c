@@ -42,8 +42,8 @@ enum { SAID_NO_NIC = 0x6d7972 /* key of a note: "myr" */ };
 
 /* ---- parameters ---- */
 
-static void add(const char *name, mca_base_var_type_t type, void *value, const char *help,
-                int level)
+static void register_btl_parameter(const char *name, mca_base_var_type_t type, void *value,
+                                   const char *help, int level)
 {
     mca_base_component_var_register(&mca_btl_myr_component.super.btl_version, name, help, type,
                                     NULL, 0, 0, level, MCA_BASE_VAR_SCOPE_READONLY, value);
@@ -74,19 +74,23 @@ static int component_register(void)
     mca_btl_myr_component_t *component = &mca_btl_myr_component;
     set_defaults();
     nicbarr_nic_options_add(&component->super.btl_version, &component->parameters.nic);
-    add("tokens", MCA_BASE_VAR_TYPE_INT, &component->parameters.tokens,
+    register_btl_parameter(
+        "tokens", MCA_BASE_VAR_TYPE_INT, &component->parameters.tokens,
         "How many messages a process may have under way (8 to 4096; 0: up to 64, as the memory of "
         "the node's processes allows)",
         OPAL_INFO_LVL_5);
-    add("buffers", MCA_BASE_VAR_TYPE_INT, &component->parameters.buffers,
+    register_btl_parameter(
+        "buffers", MCA_BASE_VAR_TYPE_INT, &component->parameters.buffers,
         "How many messages may wait in a process's receive buffers (8 to 4096; 0: up to 64, as the "
         "memory of the node's processes allows), each of which is as large as the largest message "
         "(btl_myr_max_send_size)",
         OPAL_INFO_LVL_5);
-    add("inlet", MCA_BASE_VAR_TYPE_BOOL, &component->parameters.inlet,
+    register_btl_parameter(
+        "inlet", MCA_BASE_VAR_TYPE_BOOL, &component->parameters.inlet,
         "Have short messages from processes of this node come past the NIC (default: yes)",
         OPAL_INFO_LVL_5);
-    add("far_eager_limit", MCA_BASE_VAR_TYPE_SIZE_T, &component->parameters.far_eager_limit,
+    register_btl_parameter(
+        "far_eager_limit", MCA_BASE_VAR_TYPE_SIZE_T, &component->parameters.far_eager_limit,
         "What btl_myr_eager_limit is for processes whose memory cannot be read: those of other "
         "nodes (bytes, up to btl_myr_max_send_size)",
         OPAL_INFO_LVL_4);
@@ -97,7 +101,7 @@ static int component_register(void)
 
 /* One process of the node says it, as all find the same. But a process that alone could not join
  * the segment says so itself, as its job ends without the BTL. */
-static void complain(const char *format, ...)
+static void print_btl_warning(const char *format, ...)
 {
     const mca_btl_myr_component_t *component = &mca_btl_myr_component;
     const bool speak = NULL != component->segment
@@ -120,20 +124,22 @@ static bool check_parameters(void)
     /* ob1's largest header must fit into the smallest message. */
     if (direct->btl_eager_limit < 256 || direct->btl_max_send_size < direct->btl_eager_limit ||
         far < 256 || far > direct->btl_max_send_size || direct->btl_max_send_size > 4 << 20) {
-        complain("btl_myr_eager_limit and _far_eager_limit go from 256 to btl_myr_max_send_size, "
-                 "and that up to 4 MiB: not used");
+        print_btl_warning(
+            "btl_myr_eager_limit and _far_eager_limit go from 256 to btl_myr_max_send_size, "
+            "and that up to 4 MiB: not used");
         return false;
     }
-    return nicbarr_nic_options_fit(complain, "btl_myr", &mca_btl_myr_component.parameters.nic) &&
-           nicbarr_zero_or_within(complain, "btl_myr", "tokens",
+    return nicbarr_nic_options_fit(print_btl_warning, "btl_myr",
+                                   &mca_btl_myr_component.parameters.nic) &&
+           nicbarr_zero_or_within(print_btl_warning, "btl_myr", "tokens",
                                   mca_btl_myr_component.parameters.tokens, 8, 4096) &&
-           nicbarr_zero_or_within(complain, "btl_myr", "buffers",
+           nicbarr_zero_or_within(print_btl_warning, "btl_myr", "buffers",
                                   mca_btl_myr_component.parameters.buffers, 8, 4096);
 }
 
 /* ---- opening and closing ---- */
 
-/* (complain() may wait for the segment's lock itself.) */
+/* (print_btl_warning() may wait for the segment's lock itself.) */
 static void say_waiting(const char *line)
 {
     opal_output(0, "nicbarr: btl myr: %s", line);
@@ -147,7 +153,7 @@ static int component_open(void)
     }
     const char *wrong = nicbarr_wrong_release();
     if (NULL != wrong) {
-        complain("%s", wrong);
+        print_btl_warning("%s", wrong);
         return OPAL_ERR_NOT_AVAILABLE;
     }
     /* The library stays loaded when it is closed: an earlier opening may have left its state. */
@@ -240,7 +246,7 @@ static mca_btl_base_module_t **component_init(int *count, bool progress_threads,
         (uint32_t)(sizeof(struct mca_btl_myr_header) +
                    mca_btl_myr_module[MCA_BTL_MYR_DIRECT].super.btl_max_send_size);
     if (MYR_OK != open_nic(&error) || MYR_OK != open_port(&error)) {
-        complain("not used: %s", error.text);
+        print_btl_warning("not used: %s", error.text);
         return NULL;
     }
     make_copying_module();

@@ -34,7 +34,8 @@ static bool is_it(const struct mca_btl_base_endpoint_t *endpoint, const opal_pro
            (MCA_BTL_MYR_ONESIDED == endpoint->module) == for_windows;
 }
 
-static struct mca_btl_base_endpoint_t *find(const opal_process_name_t *name, bool for_windows)
+static struct mca_btl_base_endpoint_t *find_endpoint(const opal_process_name_t *name,
+                                                     bool for_windows)
 {
     OPAL_THREAD_LOCK(&mca_btl_myr_component.table_lock);
     struct mca_btl_base_endpoint_t *endpoint = *bucket_of(name);
@@ -72,7 +73,7 @@ static struct mca_btl_base_endpoint_t *make_own(opal_proc_t *proc)
     return endpoint;
 }
 
-static struct mca_btl_base_endpoint_t *make(opal_proc_t *proc, bool for_windows)
+static struct mca_btl_base_endpoint_t *make_endpoint(opal_proc_t *proc, bool for_windows)
 {
     mca_btl_myr_component_t *component = &mca_btl_myr_component;
     if (proc == opal_proc_local_get()) {
@@ -122,12 +123,12 @@ static struct mca_btl_base_endpoint_t *make(opal_proc_t *proc, bool for_windows)
 
 struct mca_btl_base_endpoint_t *mca_btl_myr_endpoint_of(opal_proc_t *proc, bool for_windows)
 {
-    struct mca_btl_base_endpoint_t *endpoint = find(&proc->proc_name, for_windows);
+    struct mca_btl_base_endpoint_t *endpoint = find_endpoint(&proc->proc_name, for_windows);
     if (NULL != endpoint) {
         return endpoint;
     }
     struct mca_btl_base_endpoint_t *made =
-        make(proc, for_windows); /* may wait, so nothing is locked */
+        make_endpoint(proc, for_windows); /* may wait, so nothing is locked */
     if (NULL == made) {
         return NULL;
     }
@@ -153,7 +154,7 @@ struct mca_btl_base_endpoint_t *mca_btl_myr_endpoint_of(opal_proc_t *proc, bool 
 struct mca_btl_base_endpoint_t *mca_btl_myr_endpoint_named(const opal_process_name_t *name,
                                                            bool for_windows)
 {
-    struct mca_btl_base_endpoint_t *endpoint = find(name, for_windows);
+    struct mca_btl_base_endpoint_t *endpoint = find_endpoint(name, for_windows);
     if (NULL == endpoint) {
         opal_proc_t *proc = opal_proc_for_name(*name);
         endpoint = NULL == proc ? NULL : mca_btl_myr_endpoint_of(proc, for_windows);

@@ -181,8 +181,8 @@ static void send_task(task_t *task)
 
 /* ---- the target ---- */
 
-static void answer(const opal_process_name_t *to, const struct letter *letter, const void *data,
-                   size_t bytes)
+static void send_answer(const opal_process_name_t *to, const struct letter *letter,
+                        const void *data, size_t bytes)
 {
     mca_btl_myr_component_t *component = &mca_btl_myr_component;
     struct mca_btl_base_endpoint_t *endpoint = mca_btl_myr_endpoint_named(to, true);
@@ -217,24 +217,24 @@ static void be_asked(const opal_process_name_t *by, const struct letter *letter,
     case PUT:
         memcpy((void *)(uintptr_t)letter->address, data, letter->bytes);
         back.what = DONE;
-        answer(by, &back, NULL, 0);
+        send_answer(by, &back, NULL, 0);
         return;
     case GET:
         back.what = DATA;
-        answer(by, &back, (const void *)(uintptr_t)letter->address, letter->bytes);
+        send_answer(by, &back, (const void *)(uintptr_t)letter->address, letter->bytes);
         return;
     default:
         back.what = WORD;
         back.atomic.operand = change(letter->address, &letter->atomic);
-        answer(by, &back, NULL, 0);
+        send_answer(by, &back, NULL, 0);
     }
 }
 
 /* ---- who asks ---- */
 
 /* A task that asks. NULL: there are too many, or there is no memory. */
-static task_t *ask(struct mca_btl_base_endpoint_t *endpoint, uint8_t what, uint64_t address,
-                   uint64_t bytes)
+static task_t *make_request(struct mca_btl_base_endpoint_t *endpoint, uint8_t what,
+                            uint64_t address, uint64_t bytes)
 {
     mca_btl_myr_component_t *component = &mca_btl_myr_component;
     OPAL_THREAD_LOCK(&component->lock);
@@ -302,7 +302,7 @@ static void be_answered(const struct letter *letter, const void *data)
     OPAL_THREAD_UNLOCK(&component->lock);
 }
 
-static void receive(const mca_btl_base_segment_t *segment)
+static void receive_letter(const mca_btl_base_segment_t *segment)
 {
     const struct letter *letter = segment->seg_addr.pval;
     const struct mca_btl_myr_header *header = segment->seg_addr.pval;
@@ -312,7 +312,7 @@ static void receive(const mca_btl_base_segment_t *segment)
         be_answered(letter, letter + 1);
     }
 }
-NICBARR_BTL_RECEIVER(received, receive)
+NICBARR_BTL_RECEIVER(received, receive_letter)
 
 /* ---- what Open MPI calls ---- */
 
@@ -323,11 +323,12 @@ static bool is_here(const struct mca_btl_base_endpoint_t *endpoint,
     return NULL == remote_handle || MCA_BTL_MYR_ITSELF == endpoint->reach;
 }
 
-static int put(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
-               void *local_address, uint64_t remote_address,
-               mca_btl_base_registration_handle_t *local_handle,
-               mca_btl_base_registration_handle_t *remote_handle, size_t size, int flags, int order,
-               mca_btl_base_rdma_completion_fn_t callback, void *context, void *data)
+static int put_data(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
+                    void *local_address, uint64_t remote_address,
+                    mca_btl_base_registration_handle_t *local_handle,
+                    mca_btl_base_registration_handle_t *remote_handle, size_t size, int flags,
+                    int order, mca_btl_base_rdma_completion_fn_t callback, void *context,
+                    void *data)
 {
     (void)flags;
     (void)order;
@@ -335,7 +336,7 @@ static int put(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpo
         memcpy((void *)(uintptr_t)remote_address, local_address, size);
     } else if (MCA_BTL_MYR_BY_CALLS != endpoint->reach ||
                !myr_direct_write(endpoint->pid, local_address, remote_address, size)) {
-        task_t *task = ask(endpoint, PUT, remote_address, size);
+        task_t *task = make_request(endpoint, PUT, remote_address, size);
         if (NULL != task) {
             task->data = local_address;
             task->left = size;
@@ -358,8 +359,8 @@ static int get(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpo
         memcpy(local_address, (const void *)(uintptr_t)remote_address, size);
     } else if (MCA_BTL_MYR_BY_CALLS != endpoint->reach ||
                !myr_direct_read(endpoint->pid, local_address, remote_address, size)) {
-        return send_asking(ask(endpoint, GET, remote_address, size), local_address, local_handle,
-                           callback, context, data);
+        return send_asking(make_request(endpoint, GET, remote_address, size), local_address,
+                           local_handle, callback, context, data);
     }
     callback(btl, endpoint, local_address, local_handle, context, data, OPAL_SUCCESS);
     return OPAL_SUCCESS;
@@ -379,7 +380,7 @@ static int act(struct mca_btl_base_endpoint_t *endpoint, void *local_address,
                  local_handle, context, data, OPAL_SUCCESS);
         return OPAL_SUCCESS;
     }
-    task_t *task = ask(endpoint, ATOMIC, remote_address, 1);
+    task_t *task = make_request(endpoint, ATOMIC, remote_address, 1);
     if (NULL != task) {
         task->letter.atomic = *atomic;
     }
@@ -465,7 +466,7 @@ void mca_btl_myr_onesided_open(mca_btl_base_module_t *module)
     module->btl_registration_handle_size = sizeof(registration);
     module->btl_register_mem = register_memory;
     module->btl_deregister_mem = deregister_memory;
-    module->btl_put = put;
+    module->btl_put = put_data;
     module->btl_get = get;
     module->btl_atomic_op = op;
     module->btl_atomic_fop = fetch_and_op;

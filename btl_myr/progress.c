@@ -18,7 +18,7 @@ static atomic_int busy;
 /* ---- what was sent ---- */
 
 /* Tell ob1, unless it does not want to know or has taken leave of the receiver. */
-static void tell(mca_btl_myr_fragment_t *fragment)
+static void complete_fragment(mca_btl_myr_fragment_t *fragment)
 {
     struct mca_btl_base_endpoint_t *endpoint = fragment->endpoint;
     mca_btl_base_module_t *btl = &mca_btl_myr_module[endpoint->module].super;
@@ -106,7 +106,7 @@ static bool step(void)
     OPAL_THREAD_UNLOCK(&component->lock);
     while (NULL != fragment) {
         any = true;
-        tell(fragment);
+        complete_fragment(fragment);
         OPAL_THREAD_LOCK(&component->lock);
         fragment = take_sent();
         OPAL_THREAD_UNLOCK(&component->lock);

@@ -77,8 +77,8 @@ static void end_short(struct mca_btl_base_endpoint_t *endpoint, size_t payload)
 }
 
 /* Locked. */
-static void post(mca_btl_myr_fragment_t *fragment, struct mca_btl_base_endpoint_t *endpoint,
-                 mca_btl_base_tag_t tag)
+static void post_fragment(mca_btl_myr_fragment_t *fragment,
+                          struct mca_btl_base_endpoint_t *endpoint, mca_btl_base_tag_t tag)
 {
     mca_btl_myr_component_t *component = &mca_btl_myr_component;
     const size_t bytes = fragment->segment.seg_len;
@@ -104,7 +104,7 @@ int mca_btl_myr_send(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t 
     /* ob1 must not be told at once that a fragment is done; other BTLs' comments say so, too. */
     descriptor->des_flags |= MCA_BTL_DES_SEND_ALWAYS_CALLBACK;
     OPAL_THREAD_LOCK(&mca_btl_myr_component.lock);
-    post((mca_btl_myr_fragment_t *)descriptor, endpoint, tag);
+    post_fragment((mca_btl_myr_fragment_t *)descriptor, endpoint, tag);
     OPAL_THREAD_UNLOCK(&mca_btl_myr_component.lock);
     return OPAL_SUCCESS;
 }
@@ -172,7 +172,7 @@ int mca_btl_myr_sendi(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t
     write_payload(fragment->segment.seg_addr.pval, header, header_size, convertor, payload_size);
     fragment->base.des_flags &= ~(uint32_t)MCA_BTL_DES_SEND_ALWAYS_CALLBACK;
     OPAL_THREAD_LOCK(&component->lock);
-    post(fragment, endpoint, tag);
+    post_fragment(fragment, endpoint, tag);
     OPAL_THREAD_UNLOCK(&component->lock);
     return OPAL_SUCCESS;
 }

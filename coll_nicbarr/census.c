@@ -105,7 +105,7 @@ static bool name_all(const struct count *count, uint32_t nic, struct nicbarr_nod
     return NULL != names;
 }
 
-static bool describe(const struct count *count, struct nicbarr_nodes *nodes)
+static bool describe_nodes(const struct count *count, struct nicbarr_nodes *nodes)
 {
     nodes->nodes = count->nodes.count;
     nodes->node = count->nodes.of[count->rank];
@@ -145,7 +145,7 @@ enum nicbarr_counted nicbarr_census(const struct nicbarr_peer *const *peers, uin
         worst = NICBARR_MIXED == counted ? NICBARR_MIXED : worst;
     }
     if (good && NULL != count.nodes.of) {
-        good = describe(&count, nodes);
+        good = describe_nodes(&count, nodes);
         worst = NICBARR_COUNTED;
     }
     if (size <= NICBARR_DATA_RANKS) {

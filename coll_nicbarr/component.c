@@ -164,7 +164,7 @@ static bool on_one_node(void)
     return (uint32_t)ompi_process_info.num_local_peers + 1 == (uint32_t)ompi_process_info.num_procs;
 }
 
-static void say(int level, const char *line)
+static void print_verbose_line(int level, const char *line)
 {
     opal_output_verbose(level, mca_coll_nicbarr_component.output, "nicbarr: %s", line);
 }
@@ -172,7 +172,7 @@ static void say(int level, const char *line)
 static void say_stuck(const char *line)
 {
     if (nicbarr_say_once(NICBARR_SAID_STUCK)) {
-        say(0, line);
+        print_verbose_line(0, line);
     }
 }
 
@@ -201,7 +201,7 @@ static bool tending; /* whether Open MPI's progress engine knows of it */
 static void open_nics(struct nicbarr_hello *hello, bool hurry)
 {
     mca_coll_nicbarr_component_t *component = &mca_coll_nicbarr_component;
-    const struct myr_site site = {component->segment, &component->waiter, say, hurry,
+    const struct myr_site site = {component->segment, &component->waiter, print_verbose_line, hurry,
                                   bounds_of(&component->parameters)};
     struct myr_error error = {0};
     if (MYR_OK != nicbarr_nics_open(&component->nics, &site, &hello->later, &error)) {
@@ -266,7 +266,7 @@ static bool join_segment(struct nicbarr_hello *hello)
 
 static void say_waiting(const char *line)
 {
-    say(0, line);
+    print_verbose_line(0, line);
 }
 
 static int component_open(void)

@@ -65,8 +65,8 @@ static struct myr_nic_members members_of(const mca_coll_nicbarr_module_t *module
 
 /* ---- the two phases ---- */
 
-static void prepare(const mca_coll_nicbarr_module_t *module, struct nicbarr_joining *joining,
-                    void *blob, struct myr_error *error)
+static void prepare_joining(const mca_coll_nicbarr_module_t *module,
+                            struct nicbarr_joining *joining, void *blob, struct myr_error *error)
 {
     const struct nicbarr_nics *nics = &mca_coll_nicbarr_component.nics;
     const struct myr_nic_members members = members_of(module, joining);
@@ -118,7 +118,7 @@ static void prepare_all(const mca_coll_nicbarr_module_t *module, struct nicbarr_
             continue;
         }
         if (NULL != list[j].group) {
-            prepare(module, &list[j], at + sizeof(uint32_t), &errors[list[j].choice.nic]);
+            prepare_joining(module, &list[j], at + sizeof(uint32_t), &errors[list[j].choice.nic]);
         }
         const uint32_t good = NULL != list[j].group && !list[j].failed;
         memcpy(at, &good, sizeof(good));

@@ -24,26 +24,27 @@
 
 /* ---- on one node ---- */
 
-static void arrive(nicbarr_request_t *request)
+static void arrive_in_barrier(nicbarr_request_t *request)
 {
     struct myr_group *own = &request->of.barrier.own;
     myr_group_arrive(NULL == own->record ? &request->module->group : own,
                      &request->of.barrier.arrival);
 }
 
-static bool test(nicbarr_request_t *request)
+static bool test_barrier(nicbarr_request_t *request)
 {
     return myr_arrival_test(&request->of.barrier.arrival);
 }
 
-static void drop(nicbarr_request_t *request)
+static void leave_own_record(nicbarr_request_t *request)
 {
     if (NULL != request->of.barrier.own.record) {
         myr_record_leave(mca_coll_nicbarr_component.segment, request->of.barrier.own.record);
     }
 }
 
-static const struct nicbarr_operation on_one_node = {arrive, test, NULL, drop};
+static const struct nicbarr_operation on_one_node = {arrive_in_barrier, test_barrier, NULL,
+                                                     leave_own_record};
 
 /* ---- across nodes ---- */
 

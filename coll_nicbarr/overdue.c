@@ -176,8 +176,9 @@ struct line {
     size_t length;
 };
 
-static void add(struct line *line, const char *format, ...) __attribute__((format(printf, 2, 3)));
-static void add(struct line *line, const char *format, ...)
+static void append_text(struct line *line, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+static void append_text(struct line *line, const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
@@ -205,13 +206,13 @@ static void add_node(struct line *line, const mca_coll_nicbarr_module_t *module,
         }
     }
     const char *host = first < 0 ? NULL : nicbarr_rank_host(comm, first);
-    add(line, "%s (", NULL == host ? "a host" : host);
+    append_text(line, "%s (", NULL == host ? "a host" : host);
     if (count < 2) {
-        add(line, "rank %d", first);
+        append_text(line, "rank %d", first);
     } else if (last - first + 1 == count) {
-        add(line, "ranks %d to %d", first, last);
+        append_text(line, "ranks %d to %d", first, last);
     } else {
-        add(line, "%d ranks from %d to %d", count, first, last);
+        append_text(line, "%d ranks from %d to %d", count, first, last);
     }
 }
 
@@ -219,34 +220,34 @@ static void add_silent(struct line *line, const mca_coll_nicbarr_module_t *modul
                        ompi_communicator_t *comm, const struct silent *silent)
 {
     for (uint32_t s = 0; s < silent->count && s < NAMED; ++s) {
-        add(line, 0 == s ? "" : ", ");
+        append_text(line, 0 == s ? "" : ", ");
         add_node(line, module, comm, silent->node[s].node);
         if (0 == silent->node[s].heard_ms) {
-            add(line, ", silent all the time)");
+            append_text(line, ", silent all the time)");
         } else {
-            add(line, ", last heard of %.1f s ago)",
-                (double)(nicbarr_now_ms() - silent->node[s].heard_ms) * 1e-3);
+            append_text(line, ", last heard of %.1f s ago)",
+                        (double)(nicbarr_now_ms() - silent->node[s].heard_ms) * 1e-3);
         }
     }
     if (silent->count > NAMED) {
-        add(line, " and %u more nodes", silent->count - NAMED);
+        append_text(line, " and %u more nodes", silent->count - NAMED);
     }
 }
 
-static void begin(struct line *line, ompi_communicator_t *comm, const struct myr_nic_group *group,
-                  const struct nicbarr_wait *wait)
+static void begin_line(struct line *line, ompi_communicator_t *comm,
+                       const struct myr_nic_group *group, const struct nicbarr_wait *wait)
 {
     char name[NICBARR_COMM_TEXT];
     *line = (struct line){.length = 0};
-    add(line, "%s %u on %s has waited for %.1f s",
-        NULL != group->bcast  ? "broadcast"
-        : NULL != group->data ? "reduction"
-                              : "barrier",
-        NULL != group->bcast ? group->bcast->number : wait->epoch, nicbarr_comm_name(comm, name),
-        (double)(nicbarr_now_ms() - wait->began_ms) * 1e-3);
+    append_text(line, "%s %u on %s has waited for %.1f s",
+                NULL != group->bcast  ? "broadcast"
+                : NULL != group->data ? "reduction"
+                                      : "barrier",
+                NULL != group->bcast ? group->bcast->number : wait->epoch,
+                nicbarr_comm_name(comm, name), (double)(nicbarr_now_ms() - wait->began_ms) * 1e-3);
 }
 
-static void say(const struct line *line)
+static void output_line(const struct line *line)
 {
     opal_output(0, "nicbarr: %s", line->text);
 }
@@ -257,15 +258,15 @@ static void warn(const mca_coll_nicbarr_module_t *module, ompi_communicator_t *c
 {
     const int timeout = mca_coll_nicbarr_component.parameters.timeout;
     struct line line;
-    begin(&line, comm, group, wait);
-    add(&line, " without a sign of life of ");
+    begin_line(&line, comm, group, wait);
+    append_text(&line, " without a sign of life of ");
     add_silent(&line, module, comm, silent);
     if (0 == timeout) {
-        add(&line, "; it goes on waiting");
+        append_text(&line, "; it goes on waiting");
     } else {
-        add(&line, "; it gives up after %d s of silence (coll_nicbarr_timeout)", timeout);
+        append_text(&line, "; it gives up after %d s of silence (coll_nicbarr_timeout)", timeout);
     }
-    say(&line);
+    output_line(&line);
 }
 
 /* ---- the end of a group ---- */
@@ -280,23 +281,24 @@ static void tell_failure(mca_coll_nicbarr_module_t *module, ompi_communicator_t 
         return;
     }
     module->told = true;
-    begin(&line, comm, group, wait);
+    begin_line(&line, comm, group, wait);
     if (!myr_nic_group_failed(group, &node)) {
         const struct myr_nic_kind *kind = nicbarr_kind(group->tag);
-        add(&line,
-            " and will not be completed: %s of this node is gone, or a process died that "
-            "ran it, or is stopped there%s%s%s",
-            kind->title, NULL == kind->absent ? "" : " (", NULL == kind->absent ? "" : kind->absent,
-            NULL == kind->absent ? "" : ")");
+        append_text(&line,
+                    " and will not be completed: %s of this node is gone, or a process died that "
+                    "ran it, or is stopped there%s%s%s",
+                    kind->title, NULL == kind->absent ? "" : " (",
+                    NULL == kind->absent ? "" : kind->absent, NULL == kind->absent ? "" : ")");
     } else if (node == module->nodes.node) {
-        add(&line, " and will not be completed: the others have given this node up, or a process "
-                   "of it has died");
+        append_text(&line,
+                    " and will not be completed: the others have given this node up, or a process "
+                    "of it has died");
     } else if (node < module->nodes.nodes) {
-        add(&line, " and will not be completed: no sign of life, or the end, of ");
+        append_text(&line, " and will not be completed: no sign of life, or the end, of ");
         add_node(&line, module, comm, node);
-        add(&line, ")");
+        append_text(&line, ")");
     }
-    say(&line);
+    output_line(&line);
 }
 
 /* From now on all barriers of the communicator fail at once. */
@@ -343,9 +345,9 @@ void nicbarr_overdue_end(ompi_communicator_t *comm, const struct myr_nic_group *
 {
     if (wait->warned) {
         struct line line;
-        begin(&line, comm, group, wait);
-        add(&line, " and goes on now: all nodes have come");
-        say(&line);
+        begin_line(&line, comm, group, wait);
+        append_text(&line, " and goes on now: all nodes have come");
+        output_line(&line);
     }
 }
 

@@ -161,7 +161,7 @@ static void tell_own(const uint8_t *bytes, size_t count)
 }
 
 /* With the lock held. */
-static bool ask(const opal_process_name_t *name, struct nicbarr_hello *hello)
+static bool get_hello(const opal_process_name_t *name, struct nicbarr_hello *hello)
 {
     struct roll *roll = roll_of(name->jobid);
     const bool listed = NULL != roll && name->vpid < roll->size;
@@ -259,7 +259,7 @@ static void describe_nics(struct nicbarr_peer *peer, const struct nicbarr_hello 
     peer->trouble = (uint8_t)trouble_of(hello);
 }
 
-static void describe(struct nicbarr_peer *peer, const struct nicbarr_hello *hello)
+static void describe_peer(struct nicbarr_peer *peer, const struct nicbarr_hello *hello)
 {
     peer->segment = number_of(&segments, hello->identity, NULL);
     peer->number = hello->number;
@@ -287,14 +287,14 @@ static struct nicbarr_peer *entry(const opal_process_name_t *name)
     return known;
 }
 
-static struct nicbarr_peer *find(const opal_process_name_t *name)
+static struct nicbarr_peer *look_up_peer(const opal_process_name_t *name)
 {
     struct nicbarr_hello hello;
     pthread_mutex_lock(&lock);
     struct nicbarr_peer *peer = ready ? entry(name) : NULL;
     if (NULL != peer && !peer->met) {
-        if (ask(name, &hello)) {
-            describe(peer, &hello);
+        if (get_hello(name, &hello)) {
+            describe_peer(peer, &hello);
         } else {
             peer->trouble = NICBARR_NO_COMPONENT;
         }
@@ -306,14 +306,14 @@ static struct nicbarr_peer *find(const opal_process_name_t *name)
 
 const struct nicbarr_peer *nicbarr_peer(const opal_process_name_t *name)
 {
-    return find(name);
+    return look_up_peer(name);
 }
 
 bool nicbarr_peer_renew(const opal_process_name_t *name, const uint8_t *bytes, size_t count)
 {
     struct nicbarr_hello hello;
     const bool read = nicbarr_hello_read(bytes, count, &hello);
-    struct nicbarr_peer *peer = read ? find(name) : NULL;
+    struct nicbarr_peer *peer = read ? look_up_peer(name) : NULL;
     if (NULL == peer) {
         return false;
     }
@@ -432,7 +432,7 @@ uint64_t nicbarr_job_identity(void)
     struct nicbarr_hello hello;
     first.vpid = 0;
     pthread_mutex_lock(&lock);
-    const uint64_t identity = ask(&first, &hello) ? hello.identity : 0;
+    const uint64_t identity = get_hello(&first, &hello) ? hello.identity : 0;
     pthread_mutex_unlock(&lock);
     return identity;
 }

@@ -20,7 +20,8 @@ static mcp_offset *bucket_of(struct mcp_collective *c, uint64_t key)
     return &c->bucket[(key * UINT64_C(0x9e3779b97f4a7c15)) >> 56 & (MCP_BUCKETS - 1)];
 }
 
-static struct mcp_group *find(struct mcp_collective *c, const struct mcp_board *board, uint64_t key)
+static struct mcp_group *find_group(struct mcp_collective *c, const struct mcp_board *board,
+                                    uint64_t key)
 {
     for (mcp_offset o = *bucket_of(c, key); 0 != o;) {
         struct mcp_group *group = mcp_at(board, o);
@@ -89,8 +90,8 @@ static void learn(struct mcp_group *group, uint64_t now_ns)
 }
 
 /* Have an ARRIVE come to its peer. */
-static inline void arrive(struct mcp_board *board, struct mcp_group *group,
-                          struct mcp_message *message)
+static inline void send_arrive(struct mcp_board *board, struct mcp_group *group,
+                               struct mcp_message *message)
 {
     if (NULL != board->ops.put) {
         board->ops.put(board, group, message, payload_of(group, message), message->bytes);
@@ -101,13 +102,13 @@ static inline void arrive(struct mcp_board *board, struct mcp_group *group,
 
 /* Play on after a change. A waiting group stays in the list of the active when it is done, as it
  * will soon wait again. The timer removes those that do not. */
-static void play(struct mcp_collective *c, struct mcp_board *board, struct mcp_counters *counters,
-                 struct mcp_group *group)
+static void play_group(struct mcp_collective *c, struct mcp_board *board,
+                       struct mcp_counters *counters, struct mcp_group *group)
 {
     const uint32_t before = myr_load_relaxed(&group->done);
     struct mcp_message message;
     while (mcp_group_next(group, &message)) {
-        arrive(board, group, &message);
+        send_arrive(board, group, &message);
     }
     const uint32_t now = myr_load_relaxed(&group->done);
     if (now != before) {
@@ -132,7 +133,7 @@ static void play_on(struct mcp_collective *c, struct mcp_board *board,
     if (group->asked) {
         wait_from(c, group, board->ops.now_ns(board));
     }
-    play(c, board, counters, group);
+    play_group(c, board, counters, group);
 }
 
 void mcp_collective_timer(struct mcp_collective *c, struct mcp_board *board,
@@ -250,7 +251,7 @@ void mcp_collective_start(struct mcp_collective *c, struct mcp_board *board,
                           struct mcp_counters *counters, struct mcp_group *group, uint32_t epoch)
 {
     mcp_group_start(group, epoch);
-    play(c, board, counters, group);
+    play_group(c, board, counters, group);
 }
 
 bool mcp_collective_offer(struct mcp_collective *c, struct mcp_board *board,
@@ -323,8 +324,8 @@ static void receive_stranger(struct mcp_collective *c, struct mcp_board *board,
     }
 }
 
-static void answer(struct mcp_board *board, struct mcp_counters *counters, struct mcp_group *group,
-                   const struct mcp_collective_part *part)
+static void answer_ask(struct mcp_board *board, struct mcp_counters *counters,
+                       struct mcp_group *group, const struct mcp_collective_part *part)
 {
     struct mcp_message message;
     if (!mcp_group_answer(group, part->node, part->slot, part->epoch, &message)) {
@@ -333,7 +334,7 @@ static void answer(struct mcp_board *board, struct mcp_counters *counters, struc
     counters->later += MCP_LATER == message.header.type;
     counters->answered += MCP_LATER != message.header.type;
     if (MCP_ARRIVE == message.header.type) {
-        arrive(board, group, &message);
+        send_arrive(board, group, &message);
     } else {
         send(board, group, &message);
     }
@@ -360,8 +361,8 @@ enum mcp_recorded mcp_collective_fail(struct mcp_collective *c, struct mcp_board
     return MCP_RECORDED;
 }
 
-static enum mcp_recorded hear(struct mcp_board *board, struct mcp_group *group,
-                              const struct mcp_collective_part *part)
+static enum mcp_recorded record_liveness(struct mcp_board *board, struct mcp_group *group,
+                                         const struct mcp_collective_part *part)
 {
     return mcp_group_hear(group, part->node, part->slot, part->epoch,
                           (uint32_t)(board->ops.now_ns(board) / 1000000));
@@ -379,10 +380,10 @@ static enum mcp_recorded act(struct mcp_collective *c, struct mcp_board *board,
     case MCP_ACTION_RELEASE:
         return mcp_group_release(group, part->epoch);
     case MCP_ACTION_ANSWER:
-        answer(board, counters, group, part);
+        answer_ask(board, counters, group, part);
         return MCP_RECORDED;
     case MCP_ACTION_HEAR:
-        return hear(board, group, part);
+        return record_liveness(board, group, part);
     case MCP_ACTION_GIVE_UP:
         return mcp_collective_fail(c, board, counters, group, part->node);
     case MCP_ACTION_TAKE_BLOCK:
@@ -408,7 +409,7 @@ void mcp_collective_receive(struct mcp_collective *c, struct mcp_board *board,
         ++counters->dropped_foreign;
         return;
     }
-    struct mcp_group *group = find(c, board, header->key);
+    struct mcp_group *group = find_group(c, board, header->key);
     if (NULL == group) {
         receive_stranger(c, board, counters, header, payload);
         return;

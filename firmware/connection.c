@@ -37,7 +37,7 @@ static void set_mtu(struct mcp_connection *c, uint32_t mtu)
 }
 
 /* The caller has made sure that there is room and that this key is new. */
-static struct mcp_connection *make(struct mcp_nic *nic, uint64_t key, mcp_link link)
+static struct mcp_connection *make_connection(struct mcp_nic *nic, uint64_t key, mcp_link link)
 {
     struct mcp_messages *m = &nic->messages;
     struct mcp_connection *c = &mcp_connections(nic)[m->connections++];
@@ -74,7 +74,7 @@ struct mcp_connection *mcp_connection_to_sender(struct mcp_nic *nic, struct mcp_
         return NULL;
     }
     const mcp_link link = board->ops.hold_sender(board);
-    return MCP_LINK_SENDER == link ? NULL : make(nic, key, link);
+    return MCP_LINK_SENDER == link ? NULL : make_connection(nic, key, link);
 }
 
 bool mcp_is_connected(struct mcp_nic *nic, uint64_t key)
@@ -91,7 +91,7 @@ uint32_t mcp_connect(struct mcp_nic *nic, struct mcp_board *board, uint64_t key,
         return MCP_NO_CONNECTION;
     }
     if (NULL == c) {
-        c = make(nic, key, link);
+        c = make_connection(nic, key, link);
     } else {
         board->ops.drop(board, c->link); /* a packet may have made it, from another address */
         c->link = link;

@@ -146,7 +146,8 @@ static uint32_t *bucket_of(const struct mcp_match *match, const struct mcp_envel
 }
 
 /* The word that names the lane, or would. */
-static uint32_t *find(const struct mcp_match *match, const struct mcp_envelope *name, uint32_t open)
+static uint32_t *find_lane(const struct mcp_match *match, const struct mcp_envelope *name,
+                           uint32_t open)
 {
     uint32_t *at = bucket_of(match, name, open);
     while (0 != *at) {
@@ -194,11 +195,11 @@ void mcp_match_move(struct mcp_match *larger, const struct mcp_match *match)
 }
 
 /* Put a place at the end of its lane of a class. */
-static void join(struct mcp_match *match, uint32_t place, uint32_t open)
+static void append_to_lane(struct mcp_match *match, uint32_t place, uint32_t open)
 {
     struct place *joining = place_at(match, place);
     const struct mcp_envelope name = name_of(&joining->envelope, open);
-    uint32_t *at = find(match, &name, open);
+    uint32_t *at = find_lane(match, &name, open);
     if (0 == *at) {
         *at = open_lane(match);
         *lane_at(match, *at - 1) = (struct lane){
@@ -218,7 +219,7 @@ static void join(struct mcp_match *match, uint32_t place, uint32_t open)
 
 static void close_lane(struct mcp_match *match, struct lane *lane)
 {
-    uint32_t *at = find(match, &lane->name, lane->open);
+    uint32_t *at = find_lane(match, &lane->name, lane->open);
     const uint32_t closed = *at;
     match->lanes_of_receives[lane->open] -= lane->receives;
     *at = lane->next;
@@ -226,7 +227,7 @@ static void close_lane(struct mcp_match *match, struct lane *lane)
     match->free_lane = closed;
 }
 
-static void leave(struct mcp_match *match, const struct place *leaving, uint32_t open)
+static void remove_from_lane(struct mcp_match *match, const struct place *leaving, uint32_t open)
 {
     const struct link link = leaving->link[open];
     struct lane *lane = lane_at(match, link.lane - 1);
@@ -242,7 +243,8 @@ static void leave(struct mcp_match *match, const struct place *leaving, uint32_t
 /* ---- places ---- */
 
 /* There is a free one: receives and messages are counted. */
-static uint32_t keep(struct mcp_match *match, const struct mcp_envelope *envelope, uint8_t kind)
+static uint32_t allocate_place(struct mcp_match *match, const struct mcp_envelope *envelope,
+                               uint8_t kind)
 {
     uint32_t number = match->places_used;
     if (0 == match->free_place) {
@@ -265,7 +267,7 @@ void mcp_match_remove(struct mcp_match *match, mcp_match_place number)
     struct place *place = place_at(match, number);
     for (uint32_t open = 0; open < MCP_MATCH_CLASSES; ++open) {
         if (0 != place->link[open].lane) {
-            leave(match, place, open);
+            remove_from_lane(match, place, open);
         }
     }
     --*(RECEIVE == place->kind ? &match->receives : &match->messages);
@@ -302,7 +304,7 @@ mcp_match_place mcp_match_probe(const struct mcp_match *match, const struct mcp_
         return NONE;
     }
     const struct mcp_envelope name = name_of(&pattern->envelope, pattern->open);
-    const uint32_t lane = *find(match, &name, pattern->open);
+    const uint32_t lane = *find_lane(match, &name, pattern->open);
     return 0 == lane || lane_at(match, lane - 1)->receives ? NONE : lane_at(match, lane - 1)->first;
 }
 
@@ -317,9 +319,9 @@ enum mcp_matched mcp_match_post(struct mcp_match *match, const struct mcp_patter
     if (match->receives == match->receives_most) {
         return MCP_NO_ROOM;
     }
-    *place = keep(match, &pattern->envelope, RECEIVE);
+    *place = allocate_place(match, &pattern->envelope, RECEIVE);
     place_at(match, *place)->number = match->posted++;
-    join(match, *place, pattern->open);
+    append_to_lane(match, *place, pattern->open);
     ++match->receives;
     return MCP_WAITS;
 }
@@ -334,7 +336,7 @@ static uint32_t first_receive(const struct mcp_match *match, const struct mcp_en
             continue;
         }
         const struct mcp_envelope name = name_of(envelope, open);
-        const uint32_t lane = *find(match, &name, open);
+        const uint32_t lane = *find_lane(match, &name, open);
         if (0 != lane && lane_at(match, lane - 1)->receives) {
             const uint32_t head = lane_at(match, lane - 1)->first;
             if (NONE == first || place_at(match, head)->number < place_at(match, first)->number) {
@@ -356,10 +358,10 @@ enum mcp_matched mcp_match_arrive(struct mcp_match *match, const struct mcp_enve
     if (match->messages == match->messages_most) {
         return MCP_NO_ROOM;
     }
-    *place = keep(match, envelope, MESSAGE);
+    *place = allocate_place(match, envelope, MESSAGE);
     const uint32_t classes = classes_of(envelope);
     for (uint32_t open = 0; open < classes; ++open) {
-        join(match, *place, open);
+        append_to_lane(match, *place, open);
     }
     ++match->messages;
     return MCP_WAITS;

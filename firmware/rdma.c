@@ -23,8 +23,8 @@ void mcp_post(struct mcp_board *board, struct mcp_port *port, const struct mcp_e
 /* ---- receive tokens ---- */
 
 /* Copy the next token without taking it. False if there is none. */
-static bool look(const struct mcp_port *port, struct mcp_rings *rings,
-                 struct mcp_receive_token *token)
+static bool peek_token(const struct mcp_port *port, struct mcp_rings *rings,
+                       struct mcp_receive_token *token)
 {
     const struct mcp_receive_token *slot = mcp_receive_slot(port, rings, port->receives);
     if (0 != port->spares) {
@@ -49,7 +49,7 @@ uint32_t mcp_tokens_left(const struct mcp_board *board, const struct mcp_port *p
     return left + port->spares;
 }
 
-static void take(struct mcp_port *port)
+static void consume_token(struct mcp_port *port)
 {
     if (0 != port->spares) {
         --port->spares;
@@ -63,12 +63,12 @@ static bool look_for_possible(struct mcp_nic *nic, struct mcp_board *board, stru
                               struct mcp_receive_token *token)
 {
     struct mcp_rings *rings = mcp_at(board, port->rings);
-    for (uint32_t i = 0; i < port->receive_slots && look(port, rings, token); ++i) {
+    for (uint32_t i = 0; i < port->receive_slots && peek_token(port, rings, token); ++i) {
         if (mcp_in_memory(board, token->memory, token->bytes)) {
             return true;
         }
         const struct mcp_event event = {.type = MCP_UNFIT, .what = token->memory};
-        take(port);
+        consume_token(port);
         ++nic->counters.bad_tokens;
         mcp_post(board, port, &event);
     }
@@ -88,7 +88,7 @@ uint8_t mcp_take_token(struct mcp_nic *nic, struct mcp_board *board, struct mcp_
     if (bytes > token->bytes) {
         return MCP_TOO_LONG;
     }
-    take(port);
+    consume_token(port);
     return 0;
 }
 
@@ -127,8 +127,8 @@ void mcp_incoming_drop(struct mcp_nic *nic, struct mcp_board *board, struct mcp_
 }
 
 /* A message begins. */
-static uint8_t begin(struct mcp_nic *nic, struct mcp_board *board, struct mcp_connection *c,
-                     const struct mcp_message_part *part)
+static uint8_t begin_message(struct mcp_nic *nic, struct mcp_board *board, struct mcp_connection *c,
+                             const struct mcp_message_part *part)
 {
     struct mcp_port *port = mcp_port_at(nic, part->to_port);
     if (NULL == port || 0 == port->key || port->key != part->port_key) {
@@ -173,7 +173,7 @@ uint8_t mcp_deliver(struct mcp_nic *nic, struct mcp_board *board, struct mcp_con
         return 0;
     }
     if (0 != (part->flags & MCP_FIRST)) {
-        const uint8_t why = begin(nic, board, c, part);
+        const uint8_t why = begin_message(nic, board, c, part);
         if (0 != why) {
             return why;
         }

@@ -104,7 +104,8 @@ static void receive_refusal(struct mcp_nic *nic, struct mcp_board *board, struct
 /* Packets were taken, or were known already. Any packet that goes out acknowledges them, so send
  * first. With nothing to send, acknowledge alone: at once, or after waiting for a packet to ride
  * on. */
-static void answer(struct mcp_nic *nic, struct mcp_board *board, struct mcp_connection *c, bool now)
+static void acknowledge_packets(struct mcp_nic *nic, struct mcp_board *board,
+                                struct mcp_connection *c, bool now)
 {
     ++c->unacknowledged;
     mcp_send(nic, board, c);
@@ -119,8 +120,8 @@ static void answer(struct mcp_nic *nic, struct mcp_board *board, struct mcp_conn
     }
 }
 
-static void refuse(struct mcp_nic *nic, struct mcp_board *board, struct mcp_connection *c,
-                   const struct mcp_message_part *part, uint8_t why)
+static void refuse_packet(struct mcp_nic *nic, struct mcp_board *board, struct mcp_connection *c,
+                          const struct mcp_message_part *part, uint8_t why)
 {
     ++nic->counters.refusals;
     c->incoming_round = (uint16_t)(part->round + 1);
@@ -143,17 +144,18 @@ static void tell_gap(struct mcp_nic *nic, struct mcp_board *board, struct mcp_co
 }
 
 /* The packet that is next in turn. */
-static void take(struct mcp_nic *nic, struct mcp_board *board, struct mcp_connection *c,
-                 const struct mcp_message_part *part, const void *payload, uint32_t payload_bytes)
+static void take_packet(struct mcp_nic *nic, struct mcp_board *board, struct mcp_connection *c,
+                        const struct mcp_message_part *part, const void *payload,
+                        uint32_t payload_bytes)
 {
     const uint8_t why = mcp_deliver(nic, board, c, part, payload, payload_bytes);
     if (0 != why) {
-        refuse(nic, board, c, part, why);
+        refuse_packet(nic, board, c, part, why);
         mcp_send(nic, board, c);
     } else {
         ++c->expected;
         c->gap_told = false;
-        answer(nic, board, c, 0 != (part->flags & MCP_PLEASE));
+        acknowledge_packets(nic, board, c, 0 != (part->flags & MCP_PLEASE));
     }
 }
 
@@ -165,12 +167,12 @@ static void receive_data(struct mcp_nic *nic, struct mcp_board *board, struct mc
     const bool present = part->round == c->incoming_round;
     acknowledged(nic, board, c, part->expected);
     if (0 == ahead && present) {
-        take(nic, board, c, part, payload, payload_bytes);
+        take_packet(nic, board, c, part, payload, payload_bytes);
         return;
     }
     ++nic->counters.duplicates;
     if (ahead < 0) {
-        answer(nic, board, c, 0 != (part->flags & MCP_PLEASE));
+        acknowledge_packets(nic, board, c, 0 != (part->flags & MCP_PLEASE));
         return;
     }
     if (present) {

@@ -120,7 +120,7 @@ static bool possible(struct mcp_nic *nic, const struct mcp_board *board,
 
 /* Take a token from its slot. False if there is none. The host may write there meanwhile, so only
  * the copy counts. */
-static bool take(struct mcp_port *port, struct mcp_rings *rings, struct mcp_send_token *token)
+static bool take_token(struct mcp_port *port, struct mcp_rings *rings, struct mcp_send_token *token)
 {
     const struct mcp_send_token *slot = mcp_send_slot(port, rings, port->sends);
     if (myr_load_acquire(&slot->turn) != port->sends + 1) {
@@ -136,8 +136,8 @@ static bool take(struct mcp_port *port, struct mcp_rings *rings, struct mcp_send
     return true;
 }
 
-static void start(struct mcp_nic *nic, struct mcp_board *board, struct mcp_port *port,
-                  struct mcp_rings *rings, const struct mcp_send_token *token)
+static void start_message(struct mcp_nic *nic, struct mcp_board *board, struct mcp_port *port,
+                          struct mcp_rings *rings, const struct mcp_send_token *token)
 {
     struct mcp_sending *sending = &mcp_sendings(port, rings)[token->token];
     *sending = (struct mcp_sending){
@@ -168,10 +168,10 @@ void mcp_messages_sdma(struct mcp_nic *nic, struct mcp_board *board, uint32_t nu
     }
     struct mcp_rings *rings = mcp_at(board, port->rings);
     struct mcp_send_token token;
-    for (uint32_t i = 0; i < port->send_slots && take(port, rings, &token); ++i) {
+    for (uint32_t i = 0; i < port->send_slots && take_token(port, rings, &token); ++i) {
         if (token.token < port->send_tokens &&
             MCP_IDLE == mcp_sendings(port, rings)[token.token].state) {
-            start(nic, board, port, rings, &token);
+            start_message(nic, board, port, rings, &token);
         } else {
             ++nic->counters.bad_tokens;
         }

@@ -29,8 +29,8 @@ struct node_pair {
 };
 
 /* Is there a pair already? */
-static bool look(struct myr_segment *segment, const struct node_pair *node,
-                 struct myr_key_pair *pair)
+static bool read_pair(struct myr_segment *segment, const struct node_pair *node,
+                      struct myr_key_pair *pair)
 {
     myr_segment_lock(segment);
     const bool drawn = 0 != node->drawn;
@@ -43,8 +43,8 @@ static bool look(struct myr_segment *segment, const struct node_pair *node,
 
 /* Several processes may have drawn one meanwhile: that takes a while, so it is not done under the
  * lock. The first pair counts. */
-static void put(struct myr_segment *segment, struct node_pair *node,
-                const struct myr_key_pair *pair)
+static void publish_pair(struct myr_segment *segment, struct node_pair *node,
+                         const struct myr_key_pair *pair)
 {
     myr_segment_lock(segment);
     if (0 == node->drawn) {
@@ -67,12 +67,12 @@ void myr_key_pair_of(struct myr_segment *segment, struct myr_key_pair *pair)
         return;
     }
     struct node_pair *node = (struct node_pair *)record->slots;
-    if (!look(segment, node, pair)) {
+    if (!read_pair(segment, node, pair)) {
         struct myr_key_pair fresh;
         if (0 == crypto_box_keypair(fresh.public.byte, fresh.private)) {
-            put(segment, node, &fresh);
+            publish_pair(segment, node, &fresh);
         }
-        (void)look(segment, node, pair);
+        (void)read_pair(segment, node, pair);
     }
 }
 

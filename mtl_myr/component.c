@@ -72,8 +72,8 @@ mca_mtl_base_module_t mca_mtl_myr_module = {
 
 /* ---- parameters ---- */
 
-static void add(const char *name, mca_base_var_type_t type, void *value, const char *help,
-                int level)
+static void register_mtl_parameter(const char *name, mca_base_var_type_t type, void *value,
+                                   const char *help, int level)
 {
     mca_base_component_var_register(&mca_mtl_myr_component.super.mtl_version, name, help, type,
                                     NULL, 0, 0, level, MCA_BASE_VAR_SCOPE_READONLY, value);
@@ -87,20 +87,24 @@ static int component_register(void)
     component->parameters.direct = true;
     component->parameters.runner = false;
     nicbarr_nic_options_add(&component->super.mtl_version, &component->parameters.nic);
-    add("buffers", MCA_BASE_VAR_TYPE_INT, &component->parameters.buffers,
+    register_mtl_parameter(
+        "buffers", MCA_BASE_VAR_TYPE_INT, &component->parameters.buffers,
         "How many buffers of 32 KiB a process has for messages that come, and half as many for "
         "those that leave (8 to 4096; 0: up to 64, as the memory of the node's processes allows)",
         OPAL_INFO_LVL_5);
-    add("messages", MCA_BASE_VAR_TYPE_INT, &component->parameters.messages,
+    register_mtl_parameter(
+        "messages", MCA_BASE_VAR_TYPE_INT, &component->parameters.messages,
         "How many messages of one process may wait for their receives at another one (1 to 65535; "
         "fewer in jobs of many processes, half a million of all). Those beyond wait at their "
         "sender",
         OPAL_INFO_LVL_5);
-    add("direct", MCA_BASE_VAR_TYPE_BOOL, &component->parameters.direct,
+    register_mtl_parameter(
+        "direct", MCA_BASE_VAR_TYPE_BOOL, &component->parameters.direct,
         "Have a long message from this node read from its sender's memory, where the system lets "
         "us (default: yes)",
         OPAL_INFO_LVL_5);
-    add("runner", MCA_BASE_VAR_TYPE_BOOL, &component->parameters.runner,
+    register_mtl_parameter(
+        "runner", MCA_BASE_VAR_TYPE_BOOL, &component->parameters.runner,
         "Have a thread of each process match and move messages while the process computes "
         "(default: no). It wants a processor of its own",
         OPAL_INFO_LVL_2);
@@ -109,8 +113,8 @@ static int component_register(void)
 }
 
 /* One process of each node says it, as all find the same. */
-static void complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
-static void complain(const char *format, ...)
+static void print_mtl_warning(const char *format, ...) __attribute__((format(printf, 1, 2)));
+static void print_mtl_warning(const char *format, ...)
 {
     if (0 == ompi_process_info.my_local_rank) {
         char text[400];
@@ -125,16 +129,17 @@ static void complain(const char *format, ...)
 static bool check_parameters(void)
 {
     const mca_mtl_myr_component_t *component = &mca_mtl_myr_component;
-    return nicbarr_nic_options_fit(complain, "mtl_myr", &mca_mtl_myr_component.parameters.nic) &&
-           nicbarr_zero_or_within(complain, "mtl_myr", "buffers", component->parameters.buffers, 8,
-                                  4096) &&
-           nicbarr_within(complain, "mtl_myr", "messages", component->parameters.messages, 1,
-                          65535);
+    return nicbarr_nic_options_fit(print_mtl_warning, "mtl_myr",
+                                   &mca_mtl_myr_component.parameters.nic) &&
+           nicbarr_zero_or_within(print_mtl_warning, "mtl_myr", "buffers",
+                                  component->parameters.buffers, 8, 4096) &&
+           nicbarr_within(print_mtl_warning, "mtl_myr", "messages", component->parameters.messages,
+                          1, 65535);
 }
 
 /* ---- opening and closing ---- */
 
-/* (complain() may wait for the segment's lock itself.) */
+/* (print_mtl_warning() may wait for the segment's lock itself.) */
 static void say_waiting(const char *line)
 {
     opal_output(0, "nicbarr: mtl myr: %s", line);
@@ -147,7 +152,7 @@ static int component_open(void)
     }
     const char *wrong = nicbarr_wrong_release();
     if (NULL != wrong) {
-        complain("%s", wrong);
+        print_mtl_warning("%s", wrong);
         return OMPI_ERR_NOT_AVAILABLE;
     }
     myr_segment_say = say_waiting;
@@ -234,7 +239,7 @@ static mca_mtl_base_module_t *init(void)
     component->talks_to_others = false;
     component->silence = (struct myr_seldom){0};
     if (MYR_OK != open_endpoint(&error)) {
-        complain("not used: %s", error.text);
+        print_mtl_warning("not used: %s", error.text);
         close_endpoint();
         return NULL;
     }
@@ -244,7 +249,7 @@ static mca_mtl_base_module_t *init(void)
     }
     OBJ_CONSTRUCT(&component->lock, opal_mutex_t);
     if (component->parameters.runner && OMPI_SUCCESS != mca_mtl_myr_runner_start()) {
-        complain(
+        print_mtl_warning(
             "there is no thread to be had for mtl_myr_runner: messages move within calls only");
     }
     opal_progress_register(progress_function());

@@ -22,7 +22,7 @@ opal_process_name_t mca_mtl_myr_name(uint64_t id)
     return (opal_process_name_t){.jobid = (uint32_t)(id >> 32), .vpid = (uint32_t)id};
 }
 
-static void complain(const opal_process_name_t *name, const char *why)
+static void report_unreachable_peer(const opal_process_name_t *name, const char *why)
 {
     opal_output(0, "nicbarr: mtl myr cannot reach process %s: %s. Leave out --mca pml cm",
                 OPAL_NAME_PRINT(*name), why);
@@ -42,12 +42,12 @@ static struct myr_tagged_peer *connect_to(const opal_process_name_t *name)
     struct myr_tagged_peer *peer;
     struct myr_error error = {0};
     if (!ask_modex(name, &said)) {
-        complain(name, "it has no endpoint, or its nicbarr is another version");
+        report_unreachable_peer(name, "it has no endpoint, or its nicbarr is another version");
         return NULL;
     }
     if (MYR_OK !=
         myr_tagged_connect(component->endpoint, mca_mtl_myr_id(name), &said, &peer, &error)) {
-        complain(name, error.text);
+        report_unreachable_peer(name, error.text);
         return NULL;
     }
     component->talks_to_others = component->talks_to_others || !myr_tagged_is_near(peer);
@@ -93,7 +93,7 @@ int mca_mtl_myr_add_procs(mca_mtl_base_module_t *mtl, size_t count, struct ompi_
     (void)mtl;
     for (size_t p = 0; p < count; ++p) {
         if (procs[p]->super.proc_arch != opal_proc_local_get()->proc_arch) {
-            complain(&procs[p]->super.proc_name, "its processor is another");
+            report_unreachable_peer(&procs[p]->super.proc_name, "its processor is another");
             return OMPI_ERR_UNREACH;
         }
         procs[p]->proc_endpoints[OMPI_PROC_ENDPOINT_TAG_MTL] = NULL;

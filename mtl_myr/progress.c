@@ -23,7 +23,7 @@ static int error_of(enum myr_status status)
     }
 }
 
-static void unpack(struct mca_mtl_myr_request *request)
+static void unpack_message(struct mca_mtl_myr_request *request)
 {
     size_t bytes = request->tagged.wanted;
     struct iovec from = {.iov_base = request->packed, .iov_len = bytes};
@@ -44,7 +44,7 @@ void mca_mtl_myr_complete(struct mca_mtl_myr_request *request)
         status->MPI_TAG = (int)tagged->envelope.tag;
         status->_ucount = tagged->bytes;
         if (NULL != request->packed) {
-            unpack(request);
+            unpack_message(request);
         }
     }
     free(request->packed);

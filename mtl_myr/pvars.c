@@ -26,7 +26,7 @@ static int give_runner_bytes(const struct mca_base_pvar_t *pvar, void *value, vo
     return OPAL_SUCCESS;
 }
 
-static void add(const char *name, const char *text, nicbarr_pvar_fn read, size_t *offset)
+static void register_pvar(const char *name, const char *text, nicbarr_pvar_fn read, size_t *offset)
 {
     nicbarr_pvar_add(&mca_mtl_myr_component.super.mtl_version, name, text, read, offset);
 }
@@ -35,9 +35,9 @@ void mca_mtl_myr_pvars_register(void)
 {
 #define COUNTER(name, text)                                                                        \
     static size_t name = offsetof(struct myr_tagged_counters, name);                               \
-    add(#name, text, give, &name);
+    register_pvar(#name, text, give, &name);
     MYR_TAGGED_COUNTERS(COUNTER)
 #undef COUNTER
-    add("runner_bytes", "bytes of long messages that the runner has moved", give_runner_bytes,
-        NULL);
+    register_pvar("runner_bytes", "bytes of long messages that the runner has moved",
+                  give_runner_bytes, NULL);
 }

@@ -49,7 +49,7 @@ static bool host_stays_away(void)
 }
 
 /* One look. Returns whether there was anything, or soon will be. */
-static bool look(void)
+static bool poll_endpoint(void)
 {
     struct myr_tagged *endpoint = mca_mtl_myr_component.endpoint;
     mca_mtl_myr_lock();
@@ -70,7 +70,7 @@ static void settle(void)
     (void)prctl(PR_SET_TIMERSLACK, 1, 0, 0, 0);
 }
 
-static void *run(void *context)
+static void *run_endpoint(void *context)
 {
     (void)context;
     settle();
@@ -78,7 +78,7 @@ static void *run(void *context)
     uint32_t nap = NAP_US;
     while (!atomic_load_explicit(&ending, memory_order_relaxed)) {
         myr_tagged_nap(component->endpoint);
-        if (host_stays_away() && look()) {
+        if (host_stays_away() && poll_endpoint()) {
             nap = NAP_US;
             (void)sched_yield();
         } else if (myr_tagged_sleep(component->endpoint, nap)) {
@@ -94,7 +94,7 @@ static void *run(void *context)
 int mca_mtl_myr_runner_start(void)
 {
     atomic_store(&ending, false);
-    runs = 0 == os_thread_create(&thread, run, NULL);
+    runs = 0 == os_thread_create(&thread, run_endpoint, NULL);
     return runs ? OMPI_SUCCESS : OMPI_ERROR;
 }
 

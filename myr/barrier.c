@@ -52,7 +52,7 @@ static bool write_card(const struct myr_barrier *barrier, struct card *card)
     return myr_secret_draw(&card->secret);
 }
 
-static bool agree(const struct card *cards, uint32_t size, char *why)
+static bool compare_cards(const struct card *cards, uint32_t size, char *why)
 {
     for (uint32_t r = 0; r < size; ++r) {
         if (0 != memcmp(&cards[r], &cards[0], offsetof(struct card, number))) {
@@ -158,8 +158,8 @@ static struct myr_nic_members group_members(const struct myr_barrier *barrier,
     return members;
 }
 
-static bool prepare(struct myr_barrier *barrier, const struct myr_nic_members *members,
-                    uint8_t *blob, char *why)
+static bool prepare_barrier_group(struct myr_barrier *barrier,
+                                  const struct myr_nic_members *members, uint8_t *blob, char *why)
 {
     struct nicbarr_nics *nics = &barrier->host->nics;
     const uint32_t nic = barrier->host->nic;
@@ -213,7 +213,7 @@ struct creation {
     struct letter *letters;
 };
 
-static bool join(struct myr_barrier *barrier, struct creation *with, char *why)
+static bool join_barrier_group(struct myr_barrier *barrier, struct creation *with, char *why)
 {
     const struct myr_members *members = &barrier->members;
     struct card *card = &with->cards[members->size];
@@ -222,10 +222,10 @@ static bool join(struct myr_barrier *barrier, struct creation *with, char *why)
     if (!members->allgather(members->context, card, with->cards, sizeof(*card))) {
         return myr_refuse(why, "the program's exchange has failed");
     }
-    good = good && agree(with->cards, members->size, why) &&
+    good = good && compare_cards(with->cards, members->size, why) &&
            find_nodes(barrier, with->cards, with->names, why);
     const struct myr_nic_members group = group_members(barrier, &with->cards[0].secret);
-    good = good && prepare(barrier, &group, letter->blob, why);
+    good = good && prepare_barrier_group(barrier, &group, letter->blob, why);
     if (!hear_all(barrier, &good, letter, with->letters, why)) {
         return false;
     }
@@ -233,7 +233,7 @@ static bool join(struct myr_barrier *barrier, struct creation *with, char *why)
     return hear_all(barrier, &good, letter, with->letters, why) && good;
 }
 
-static bool understand(struct myr_barrier *barrier, const char *algorithm, char *why)
+static bool parse_algorithm(struct myr_barrier *barrier, const char *algorithm, char *why)
 {
     const struct myr_members *members = &barrier->members;
     struct nicbarr_choice *choice = &barrier->plays.choice;
@@ -269,7 +269,7 @@ bool myr_barrier_create(struct myr_host *host, const struct myr_members *members
     }
     made->host = host;
     made->members = *members;
-    bool good = understand(made, algorithm, why);
+    bool good = parse_algorithm(made, algorithm, why);
     if (good) {
         struct creation with = {
             .cards = calloc(members->size + UINT32_C(1), sizeof(*with.cards)),
@@ -278,7 +278,7 @@ bool myr_barrier_create(struct myr_host *host, const struct myr_members *members
             .letters = calloc(members->size + UINT32_C(1), sizeof(*with.letters)),
         };
         good = NULL != with.cards && NULL != with.names && NULL != with.letters
-                   ? join(made, &with, why)
+                   ? join_barrier_group(made, &with, why)
                    : myr_refuse(why, "out of memory");
         free(with.letters);
         free(with.names);

@@ -20,7 +20,7 @@ bool myr_refuse(char *why, const char *format, ...)
 /* ---- which NIC ---- */
 
 /* Exactly one is to be wanted. */
-static bool choose(struct myr_host *host, const char *word, char *why)
+static bool choose_nic(struct myr_host *host, const char *word, char *why)
 {
     uint32_t wanted = 0;
     const bool known = nicbarr_nics_want(&host->nics, NULL == word ? myr_soft_kind.name : word);
@@ -34,7 +34,7 @@ static bool choose(struct myr_host *host, const char *word, char *why)
 
 /* ---- opening ---- */
 
-static void say(int level, const char *line)
+static void print_error_line(int level, const char *line)
 {
     if (0 == level) {
         fprintf(stderr, "libmyr: %s\n", line);
@@ -43,7 +43,7 @@ static void say(int level, const char *line)
 
 static void say_waiting(const char *line)
 {
-    say(0, line);
+    print_error_line(0, line);
 }
 
 /* Whoever waits has nothing else to keep going. */
@@ -58,7 +58,7 @@ static bool open_parts(struct myr_host *host, const struct myr_options *options,
     if (memory > MEMORY_MIB_MOST) {
         return myr_refuse(why, "memory goes from 1 to %d MiB, and is %u", MEMORY_MIB_MOST, memory);
     }
-    if (!choose(host, options->nic, why) || !myr_settings_read(host, options->settings, why)) {
+    if (!choose_nic(host, options->nic, why) || !myr_settings_read(host, options->settings, why)) {
         return false;
     }
     myr_segment_say = say_waiting;
@@ -66,7 +66,8 @@ static bool open_parts(struct myr_host *host, const struct myr_options *options,
         return myr_refuse(why, "%s", error.text);
     }
     myr_waiter_init(&host->waiter, host->segment, nothing, &patience);
-    const struct myr_site site = {.segment = host->segment, .waiter = &host->waiter, .say = say};
+    const struct myr_site site = {
+        .segment = host->segment, .waiter = &host->waiter, .say = print_error_line};
     return MYR_OK == nicbarr_nics_open(&host->nics, &site, &later, &error) ||
            myr_refuse(why, "%s", error.text);
 }

@@ -19,7 +19,7 @@ static struct {
 } table;
 
 /* A line is NAME:FIRST:COUNT. */
-static bool understand(char *line, struct range *range)
+static bool parse_range(char *line, struct range *range)
 {
     char *first = strchr(line, ':'), *rest;
     if (NULL == first || 0 == strncmp(line, "root:", 5) || 0 == strncmp(line, "0:", 2)) {
@@ -34,7 +34,7 @@ static bool understand(char *line, struct range *range)
     return range->end > range->first;
 }
 
-static void add(const struct range *range)
+static void add_range(const struct range *range)
 {
     struct range *more = realloc(table.range, (table.count + 1) * sizeof(*more));
     if (NULL != more) {
@@ -73,8 +73,8 @@ void myrd_accounts_read(const char *path)
     table.count = 0;
     while (NULL != file && getline(&line, &bytes, file) >= 0) {
         struct range range;
-        if (understand(line, &range)) {
-            add(&range);
+        if (parse_range(line, &range)) {
+            add_range(&range);
         }
     }
     free(line);

@@ -190,7 +190,7 @@ static int allow_all(scmp_filter_ctx filter, enum myrd_filter_owner owner)
     return MYRD_FILTER_KERNEL == owner ? ALLOW(filter, kernel) : ALLOW(filter, soft);
 }
 
-static int load(scmp_filter_ctx filter, enum myrd_filter_owner owner)
+static int load_filter(scmp_filter_ctx filter, enum myrd_filter_owner owner)
 {
     int rc = seccomp_attr_set(filter, SCMP_FLTATR_CTL_TSYNC, 1); /* all threads */
     if (0 == rc) {
@@ -208,7 +208,7 @@ enum myr_status myrd_filter(enum myrd_filter_owner owner, struct myr_error *erro
     if (NULL == filter) {
         return myr_fail(error, MYR_ERR_OUT_OF_MEMORY, 0, "out of memory");
     }
-    const int rc = load(filter, owner);
+    const int rc = load_filter(filter, owner);
     seccomp_release(filter);
     return rc < 0 ? myr_fail(error, MYR_ERR_SYSTEM, -rc,
                              "cannot limit itself to the system calls that it needs (the kernel "

@@ -301,7 +301,7 @@ void myrd_clients_accept(struct myrd_clients *clients)
 /* ---- what they say ---- */
 
 /* A client says something, or has closed its end. False if it is silent. */
-static bool hear(struct myrd_clients *clients, uint32_t number)
+static bool receive_question(struct myrd_clients *clients, uint32_t number)
 {
     struct myrd_client *client = &clients->client[number];
     struct myr_kernel_question question;
@@ -357,7 +357,7 @@ static void hear_one(struct myrd_clients *clients, uint32_t number, const struct
         return;
     }
     const uint64_t begin_us = os_now_us();
-    if (!(hears && hear(clients, number)) && ended) {
+    if (!(hears && receive_question(clients, number)) && ended) {
         bury(clients, number);
     }
     myrd_users_took(clients->users, uid, os_now_us() - begin_us);

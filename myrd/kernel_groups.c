@@ -66,7 +66,7 @@ bool myrd_groups_ring_failure(const struct myrd_groups *groups, const struct myr
     return 0 != mcp_kernel_group_failed(groups->kernel, group->plan.key);
 }
 
-static void fail(struct myrd_groups *groups, struct myrd_group *group)
+static void fail_kernel_group(struct myrd_groups *groups, struct myrd_group *group)
 {
     if (!group->failed) {
         group->failed = true;
@@ -360,7 +360,7 @@ void myrd_groups_bury(struct myrd_groups *groups, uint64_t holder)
         }
         while (let_go(groups, group, holder)) {
         }
-        fail(groups, group);
+        fail_kernel_group(groups, group);
         if (0 == group->holders) {
             (void)myrd_groups_close(groups, group);
         }

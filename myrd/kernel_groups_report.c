@@ -4,8 +4,8 @@
 
 #include "myrd/accounts.h"
 
-static struct myr_kernel_node describe(const struct myrd_group *group, uint32_t node,
-                                       uint32_t heard_ms)
+static struct myr_kernel_node describe_node(const struct myrd_group *group, uint32_t node,
+                                            uint32_t heard_ms)
 {
     struct myr_kernel_node words = {.node = node, .heard_ms = heard_ms};
     for (uint32_t p = 0; p < group->plan.nsends + group->plan.nwaits; ++p) {
@@ -22,13 +22,13 @@ static void tell_missing(const struct myrd_groups *groups, const struct myrd_gro
     struct mcp_missing missing[MCP_KERNEL_MESSAGES];
     words->missing = mcp_kernel_group_missing(groups->kernel, group->plan.key, missing);
     for (uint32_t m = 0; m < words->missing && m < MYR_KERNEL_NODES; ++m) {
-        words->node_missing[m] = describe(group, missing[m].node, missing[m].heard_ms);
+        words->node_missing[m] = describe_node(group, missing[m].node, missing[m].heard_ms);
     }
     words->since_ms = group->waited && group->done == words->done ? group->since_ms : 0;
 }
 
-static void tell(const struct myrd_groups *groups, const struct myrd_group *group,
-                 struct myr_kernel_group_words *words)
+static void describe_group(const struct myrd_groups *groups, const struct myrd_group *group,
+                           struct myr_kernel_group_words *words)
 {
     *words = (struct myr_kernel_group_words){
         .uid = group->plan.uid,
@@ -41,7 +41,7 @@ static void tell(const struct myrd_groups *groups, const struct myrd_group *grou
         words->failed = words->node + 1;
     }
     if (0 != words->failed) {
-        words->lost = describe(group, words->failed - 1, 0);
+        words->lost = describe_node(group, words->failed - 1, 0);
     } else if (words->waits) {
         tell_missing(groups, group, words);
     }
@@ -58,7 +58,7 @@ void myrd_groups_report(const struct myrd_groups *groups, uint32_t uid,
         if ((0 == uid || uid == group->plan.uid) && group->leaves) {
             ++report->closed; /* as far as anybody cares */
         } else if (0 == uid || uid == group->plan.uid) {
-            tell(groups, group, &report->group[report->groups++]);
+            describe_group(groups, group, &report->group[report->groups++]);
         }
     }
 }

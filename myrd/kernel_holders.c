@@ -14,7 +14,7 @@ static uint64_t boot_time_ns(void)
 }
 
 /* Its place; one that is free where `holder` is 0. The end of the table: there is none. */
-static uint32_t find(const struct myrd_holders *holders, uint64_t holder)
+static uint32_t find_holder(const struct myrd_holders *holders, uint64_t holder)
 {
     uint32_t h = 0;
     while (h < holders->count && holder != holders->holder[h].number) {
@@ -23,7 +23,7 @@ static uint32_t find(const struct myrd_holders *holders, uint64_t holder)
     return h < holders->count || 0 == holder ? h : MCP_KERNEL_HOLDERS;
 }
 
-static void note(const struct myrd_holders *holders, uint32_t place)
+static void note_holder(const struct myrd_holders *holders, uint32_t place)
 {
     mcp_kernel_note_holder(holders->kernel, place, &holders->holder[place]);
 }
@@ -39,7 +39,8 @@ void myrd_holders_recall(struct myrd_holders *holders)
 }
 
 /* Forget those of the holder that are not among these; a holder of none is nobody. */
-static void keep(struct mcp_kernel_holder *holder, const uint64_t groups[MCP_KERNEL_GROUPS / 64])
+static void keep_groups(struct mcp_kernel_holder *holder,
+                        const uint64_t groups[MCP_KERNEL_GROUPS / 64])
 {
     uint64_t left = 0;
     for (uint32_t w = 0; w < MCP_KERNEL_GROUPS / 64; ++w) {
@@ -55,17 +56,17 @@ void myrd_holders_keep(struct myrd_holders *holders, const uint64_t groups[MCP_K
 {
     for (uint32_t h = 0; h < holders->count; ++h) {
         if (0 != holders->holder[h].number) {
-            keep(&holders->holder[h], groups);
-            note(holders, h);
+            keep_groups(&holders->holder[h], groups);
+            note_holder(holders, h);
         }
     }
 }
 
 void myrd_holders_hold(struct myrd_holders *holders, uint64_t number, uint32_t uid, uint32_t group)
 {
-    uint32_t place = find(holders, number);
+    uint32_t place = find_holder(holders, number);
     if (MCP_KERNEL_HOLDERS == place) {
-        place = find(holders, 0);
+        place = find_holder(holders, 0);
         if (MCP_KERNEL_HOLDERS == place) {
             return;
         }
@@ -74,18 +75,18 @@ void myrd_holders_hold(struct myrd_holders *holders, uint64_t number, uint32_t u
             (struct mcp_kernel_holder){.number = number, .since_ns = boot_time_ns(), .uid = uid};
     }
     holders->holder[place].groups[group / 64] |= UINT64_C(1) << group % 64;
-    note(holders, place);
+    note_holder(holders, place);
 }
 
 void myrd_holders_let_go(struct myrd_holders *holders, uint64_t number, uint32_t group)
 {
-    const uint32_t place = find(holders, number);
+    const uint32_t place = find_holder(holders, number);
     if (MCP_KERNEL_HOLDERS == place) {
         return;
     }
     uint64_t others[MCP_KERNEL_GROUPS / 64];
     memset(others, 0xff, sizeof(others));
     others[group / 64] &= ~(UINT64_C(1) << group % 64);
-    keep(&holders->holder[place], others);
-    note(holders, place);
+    keep_groups(&holders->holder[place], others);
+    note_holder(holders, place);
 }

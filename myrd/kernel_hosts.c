@@ -45,8 +45,8 @@ void myrd_hosts_believe(struct myrd_hosts *hosts, const struct mcp_ip *ip, uint6
     hosts->known[place_of(ip)].until_ms = now_ms + MYRD_HOSTS_FRESH_MS;
 }
 
-static void say(const struct myrd_hosts *hosts, const struct mcp_address *there,
-                enum myrd_hosts_kind kind, uint64_t number)
+static void send_words(const struct myrd_hosts *hosts, const struct mcp_address *there,
+                       enum myrd_hosts_kind kind, uint64_t number)
 {
     const struct myrd_hosts_words words = {
         .magic = MYRD_HOSTS_MAGIC,
@@ -61,7 +61,7 @@ static void say(const struct myrd_hosts *hosts, const struct mcp_address *there,
 void myrd_hosts_ask(const struct myrd_hosts *hosts, const struct mcp_ip *ip, uint64_t number)
 {
     const struct mcp_address there = mcp_address_of(ip, hosts->port);
-    say(hosts, &there, MYRD_HOSTS_QUESTION, number);
+    send_words(hosts, &there, MYRD_HOSTS_QUESTION, number);
 }
 
 bool myrd_hosts_hear(const struct myrd_hosts *hosts, struct mcp_ip *ip, uint64_t *number)
@@ -80,7 +80,7 @@ bool myrd_hosts_hear(const struct myrd_hosts *hosts, struct mcp_ip *ip, uint64_t
             continue;
         }
         if (MYRD_HOSTS_QUESTION == words.kind) {
-            say(hosts, &from, MYRD_HOSTS_ANSWER, words.number);
+            send_words(hosts, &from, MYRD_HOSTS_ANSWER, words.number);
         } else if (MYRD_HOSTS_ANSWER == words.kind) {
             *ip = mcp_address_ip(&from);
             *number = words.number;

@@ -24,8 +24,8 @@ static bool same_account(const struct myrd_meeting *one, const struct myrd_meeti
 }
 
 /* Begin now, or wait until another one of this user's is over. */
-static void begin(const struct myrd_meetings *meetings, struct myrd_meeting *meeting,
-                  uint64_t now_ms)
+static void begin_meeting(const struct myrd_meetings *meetings, struct myrd_meeting *meeting,
+                          uint64_t now_ms)
 {
     uint32_t under_way = 0;
     for (const struct myrd_meeting *m = meetings->first; NULL != m; m = m->next) {
@@ -50,7 +50,7 @@ struct myrd_meeting *myrd_meetings_join(struct myrd_meetings *meetings,
         meeting->plan = *plan;
         meeting->pause_ms = PAUSE_FIRST_MS;
         meeting->over_at_ms = now_ms + PATIENCE_MS;
-        begin(meetings, meeting, now_ms);
+        begin_meeting(meetings, meeting, now_ms);
         *place = meeting;
     }
     ++(*place)->clients;
@@ -73,7 +73,7 @@ void myrd_meetings_leave(struct myrd_meetings *meetings, struct myrd_meeting *me
         other = other->next;
     }
     if (NULL != other) {
-        begin(meetings, other, now_ms);
+        begin_meeting(meetings, other, now_ms);
     }
     free(meeting);
 }

@@ -2,7 +2,7 @@
 /* In place of kernel_server.c where this build has no kernel NIC; see owner.h. */
 #include "myrd/owner.h"
 
-static enum myr_status check(const struct myrd_options *options, struct myr_error *error)
+static enum myr_status refuse_check(const struct myrd_options *options, struct myr_error *error)
 {
     (void)options;
     return myr_fail(error, MYR_ERR_NOT_THERE, 0,
@@ -10,17 +10,17 @@ static enum myr_status check(const struct myrd_options *options, struct myr_erro
                     "libbpf-dev, and build it again)");
 }
 
-static enum myr_status refuse(const struct myrd_options *options, void **serving,
-                              struct myr_error *error)
+static enum myr_status refuse_serving(const struct myrd_options *options, void **serving,
+                                      struct myr_error *error)
 {
     (void)serving;
-    return check(options, error);
+    return refuse_check(options, error);
 }
 
 const struct myrd_owner myrd_kernel_owner = {
     .name = "kernel",
     .letter = 'k',
     .help = "Have the kernel be the NIC, for all users of this host (not in this build)",
-    .check = check,
-    .open = refuse,
+    .check = refuse_check,
+    .open = refuse_serving,
 };

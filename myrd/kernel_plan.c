@@ -93,7 +93,7 @@ static enum myr_status check_bcast(const struct myr_kernel_question *question,
 }
 
 /* Does a host come twice among these? */
-static bool repeat(const struct mcp_kernel_peer *peers, uint32_t count)
+static bool has_duplicate_host(const struct mcp_kernel_peer *peers, uint32_t count)
 {
     for (uint32_t p = 0; p < count; ++p) {
         for (uint32_t other = 0; other < p; ++other) {
@@ -110,8 +110,8 @@ static bool repeat(const struct mcp_kernel_peer *peers, uint32_t count)
 static enum myr_status check_hosts(const struct myr_kernel_question *question,
                                    struct myr_error *error)
 {
-    return repeat(question->peers, question->nsends) ||
-                   repeat(&question->peers[question->nsends], question->nwaits)
+    return has_duplicate_host(question->peers, question->nsends) ||
+                   has_duplicate_host(&question->peers[question->nsends], question->nwaits)
                ? myr_fail(error, MYR_ERR_SYSTEM, 0,
                           "myrd refuses: the schedule has two messages from or to one host")
                : MYR_OK;

@@ -118,7 +118,7 @@ static void ask_open(struct myrd_kernel_server *server, struct myrd_client *clie
     }
 }
 
-static void report(const struct myrd_kernel_server *server, const struct myrd_client *client)
+static void send_report(const struct myrd_kernel_server *server, const struct myrd_client *client)
 {
     static struct myr_kernel_report words; /* too large for any thread's stack; one serves */
     memset(&words, 0, sizeof(words));      /* nothing of another user stays */
@@ -165,7 +165,7 @@ static bool attend(void *serving, struct myrd_client *client,
         (void)myrd_groups_leave(server->groups, question->key, client->number);
         return true;
     case MYR_KERNEL_STATUS:
-        report(server, client);
+        send_report(server, client);
         return true;
     case MYR_KERNEL_MISSING:
         list_missing(server, client, question->key);
@@ -289,7 +289,8 @@ static bool lacks_rights(char *text, size_t bytes)
 }
 
 /* A NIC that is only looked at is not kept, and takes no other one over. */
-static enum myr_status load(struct myrd_kernel_server *server, bool keep, struct myr_error *error)
+static enum myr_status load_kernel_nic(struct myrd_kernel_server *server, bool keep,
+                                       struct myr_error *error)
 {
     char why[MCP_KERNEL_WHY], missing[MCP_KERNEL_WHY], note[MCP_KERNEL_WHY] = "";
     const struct mcp_ip *ip = &server->name.address[0].ip;
@@ -345,8 +346,8 @@ static enum myr_status stand(struct myrd_kernel_server *server, struct myr_error
 
 /* Load the program before making anything: a caller without the rights would otherwise hear of
  * folders first. Afterwards there is a server to be closed, unless it is NULL. */
-static enum myr_status begin(const struct myrd_options *options, bool keep,
-                             struct myrd_kernel_server **begun, struct myr_error *error)
+static enum myr_status make_server(const struct myrd_options *options, bool keep,
+                                   struct myrd_kernel_server **begun, struct myr_error *error)
 {
     struct myrd_kernel_server *server = *begun = calloc(1, sizeof(*server));
     if (NULL == server) {
@@ -364,13 +365,13 @@ static enum myr_status begin(const struct myrd_options *options, bool keep,
     myrd_accounts_read(MYRD_ACCOUNTS_TABLE);
     const enum myr_status status =
         find_address(server, options->nic.network, options->nic.port, error);
-    return MYR_OK == status ? load(server, keep, error) : status;
+    return MYR_OK == status ? load_kernel_nic(server, keep, error) : status;
 }
 
-static enum myr_status check(const struct myrd_options *options, struct myr_error *error)
+static enum myr_status check_kernel_nic(const struct myrd_options *options, struct myr_error *error)
 {
     struct myrd_kernel_server *server;
-    const enum myr_status status = begin(options, false, &server, error);
+    const enum myr_status status = make_server(options, false, &server, error);
     if (NULL != server) {
         close_server(server);
     }
@@ -381,7 +382,7 @@ static enum myr_status open_server(const struct myrd_options *options, void **se
                                    struct myr_error *error)
 {
     struct myrd_kernel_server *server;
-    enum myr_status status = begin(options, true, &server, error);
+    enum myr_status status = make_server(options, true, &server, error);
     if (MYR_OK == status) {
         status = listen_there(server, options->socket, error);
     }
@@ -555,7 +556,7 @@ const struct myrd_owner myrd_kernel_owner = {
     .name = "kernel",
     .letter = 'k',
     .help = "Have the kernel be the NIC, for all users of this host (for root)",
-    .check = check,
+    .check = check_kernel_nic,
     .open = open_server,
     .confine = confine,
     .run = run_server,

@@ -69,7 +69,7 @@ struct settings {
     int null;  /* what becomes of the terminal then */
 };
 
-static long number(const char *argument, long least, long most, struct argp_state *state)
+static long parse_number(const char *argument, long least, long most, struct argp_state *state)
 {
     char *end;
     const long value = strtol(argument, &end, 10);
@@ -90,7 +90,7 @@ static error_t choose_owner(int letter, struct settings *settings)
     return ARGP_ERR_UNKNOWN;
 }
 
-static error_t parse(int key, char *argument, struct argp_state *state)
+static error_t parse_myrd_option(int key, char *argument, struct argp_state *state)
 {
     struct settings *settings = state->input;
     switch (key) {
@@ -107,10 +107,10 @@ static error_t parse(int key, char *argument, struct argp_state *state)
         settings->options.nic.network = argument;
         return 0;
     case 'p':
-        settings->options.nic.port = (uint16_t)number(argument, 0, 65535, state);
+        settings->options.nic.port = (uint16_t)parse_number(argument, 0, 65535, state);
         return 0;
     case 'm':
-        settings->options.memory = (uint32_t)number(argument, 1, 1024, state) << 20;
+        settings->options.memory = (uint32_t)parse_number(argument, 1, 1024, state) << 20;
         return 0;
     default:
         return choose_owner(key, settings);
@@ -194,7 +194,7 @@ static enum myr_status serve(const struct settings *settings, int end, struct my
     return status;
 }
 
-static enum myr_status check(const struct settings *settings, struct myr_error *error)
+static enum myr_status check_host(const struct settings *settings, struct myr_error *error)
 {
     const enum myr_status status = settings->owner->check(&settings->options, error);
     if (MYR_OK == status) {
@@ -227,14 +227,14 @@ static int result(enum myr_status status, const struct myr_error *error)
 int main(int argc, char **argv)
 {
     struct argp_option options[OWNERS + sizeof(common_options) / sizeof(common_options[0])];
-    const struct argp argp = {options, parse, NULL, doc, NULL, NULL, NULL};
+    const struct argp argp = {options, parse_myrd_option, NULL, doc, NULL, NULL, NULL};
     struct settings settings = {.options.memory = UINT32_C(256) << 20, .owner = owners[0]};
     struct myr_error error = {0};
     myrd_log_begin();
     make_options(options);
     argp_parse(&argp, argc, argv, 0, NULL, &settings);
     if (settings.check) {
-        return result(check(&settings, &error), &error);
+        return result(check_host(&settings, &error), &error);
     }
     settings.words = settings.foreground ? -1 : go_to_background();
     settings.null = settings.foreground ? -1 : open("/dev/null", O_RDWR | O_CLOEXEC);

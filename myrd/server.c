@@ -155,7 +155,8 @@ static void die(struct myrd_server *server, uint32_t number)
     forget(server, number);
 }
 
-static void answer(int connection, enum myr_status status, const char *why, const int *descriptors)
+static void send_welcome(int connection, enum myr_status status, const char *why,
+                         const int *descriptors)
 {
     struct myr_daemon_welcome welcome = {.magic = MYR_DAEMON_MAGIC, .status = status};
     snprintf(welcome.why, sizeof(welcome.why), "%.*s", (int)sizeof(welcome.why) - 1, why);
@@ -163,10 +164,10 @@ static void answer(int connection, enum myr_status status, const char *why, cons
                         NULL == descriptors ? 0 : MYR_DAEMON_DESCRIPTORS, MSG_DONTWAIT);
 }
 
-static void refuse(struct myrd_server *server, const struct myrd_visitor *visitor,
-                   enum myr_status status, const char *why)
+static void refuse_visitor(struct myrd_server *server, const struct myrd_visitor *visitor,
+                           enum myr_status status, const char *why)
 {
-    answer(visitor->connection, status, why, NULL);
+    send_welcome(visitor->connection, status, why, NULL);
     myrd_log_refusal(visitor, why, ++server->refused);
 }
 
@@ -184,7 +185,7 @@ static void accept_client(struct myrd_server *server)
         why = "myrd refuses: it has too many clients";
     }
     if (NULL != why) {
-        refuse(server, &visitor, MYR_ERR_SYSTEM, why);
+        refuse_visitor(server, &visitor, MYR_ERR_SYSTEM, why);
         myrd_visitor_leave(&visitor);
         return;
     }
@@ -212,13 +213,13 @@ static enum myr_status welcome(struct myrd_server *server, struct client *client
     enum myr_status status;
     const char *why = obstacle(client, hello, &status);
     if (NULL != why) {
-        refuse(server, &client->visitor, status, why);
+        refuse_visitor(server, &client->visitor, status, why);
         return MYR_OK;
     }
     if (myr_soft_broken(server->nic)) {
         status = renew(server, error);
         if (MYR_OK != status) {
-            answer(client->visitor.connection, status, error->text, NULL);
+            send_welcome(client->visitor.connection, status, error->text, NULL);
             return status;
         }
     }
@@ -229,12 +230,13 @@ static enum myr_status welcome(struct myrd_server *server, struct client *client
     /* From now on the client's holdings must be taken back. */
     client->pid = hello->pid;
     client->generation = server->generation;
-    answer(client->visitor.connection, MYR_OK, "", descriptors);
+    send_welcome(client->visitor.connection, MYR_OK, "", descriptors);
     return MYR_OK;
 }
 
 /* A client says something, or has closed its end. */
-static enum myr_status hear(struct myrd_server *server, uint32_t number, struct myr_error *error)
+static enum myr_status receive_hello(struct myrd_server *server, uint32_t number,
+                                     struct myr_error *error)
 {
     struct client *client = &server->client[number];
     struct myr_daemon_hello hello;
@@ -285,7 +287,7 @@ static void close_server(void *serving)
     free(server);
 }
 
-static enum myr_status check(const struct myrd_options *options, struct myr_error *error)
+static enum myr_status check_soft_nic(const struct myrd_options *options, struct myr_error *error)
 {
     struct myrd_server server = {.options = *options};
     const enum myr_status status = open_nic(&server, error);
@@ -362,7 +364,7 @@ static enum myr_status run_server(void *serving, int end, struct myr_error *erro
         for (uint32_t c = server->count; MYR_OK == status && c > 0; --c) {
             const struct pollfd *of = &server->watched[FIXED + OF_EACH * (c - 1)];
             if (0 != of[0].revents) {
-                status = hear(server, c - 1, error);
+                status = receive_hello(server, c - 1, error);
             } else if (0 != of[1].revents) {
                 die(server, c - 1);
             }
@@ -378,7 +380,7 @@ static enum myr_status run_server(void *serving, int end, struct myr_error *erro
 }
 
 const struct myrd_owner myrd_soft_owner = {
-    .check = check,
+    .check = check_soft_nic,
     .open = open_server,
     .confine = confine,
     .run = run_server,

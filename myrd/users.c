@@ -7,7 +7,7 @@
 #include "myrd/accounts.h"
 
 /* Its account's place; the end of the table: it has none. */
-static uint32_t find(const struct myrd_users *users, uid_t uid)
+static uint32_t find_account(const struct myrd_users *users, uid_t uid)
 {
     const uid_t account = myrd_account(uid);
     uint32_t u = 0;
@@ -19,7 +19,7 @@ static uint32_t find(const struct myrd_users *users, uid_t uid)
 
 void myrd_users_come(struct myrd_users *users, uid_t uid)
 {
-    const uint32_t u = find(users, uid);
+    const uint32_t u = find_account(users, uid);
     if (u == users->count) {
         users->user[users->count++] = (struct myrd_user){.uid = myrd_account(uid)};
     }
@@ -28,7 +28,7 @@ void myrd_users_come(struct myrd_users *users, uid_t uid)
 
 void myrd_users_go(struct myrd_users *users, uid_t uid)
 {
-    const uint32_t u = find(users, uid);
+    const uint32_t u = find_account(users, uid);
     if (u < users->count && 0 == --users->user[u].connections) {
         users->user[u] = users->user[--users->count];
     }
@@ -36,7 +36,7 @@ void myrd_users_go(struct myrd_users *users, uid_t uid)
 
 uint32_t myrd_users_connections(const struct myrd_users *users, uid_t uid)
 {
-    const uint32_t u = find(users, uid);
+    const uint32_t u = find_account(users, uid);
     return u < users->count ? users->user[u].connections : 0;
 }
 
@@ -47,14 +47,14 @@ void myrd_users_turn(struct myrd_users *users)
 
 bool myrd_users_had_time(const struct myrd_users *users, uid_t uid)
 {
-    const uint32_t u = find(users, uid);
+    const uint32_t u = find_account(users, uid);
     return u < users->count && users->turn == users->user[u].turn &&
            users->user[u].took_us >= MYRD_USERS_TURN_US;
 }
 
 void myrd_users_took(struct myrd_users *users, uid_t uid, uint64_t us)
 {
-    const uint32_t u = find(users, uid);
+    const uint32_t u = find_account(users, uid);
     if (u < users->count) {
         struct myrd_user *user = &users->user[u];
         user->took_us = us + (users->turn == user->turn ? user->took_us : 0);
@@ -64,7 +64,7 @@ void myrd_users_took(struct myrd_users *users, uid_t uid, uint64_t us)
 
 uint64_t myrd_users_ask(struct myrd_users *users, uid_t uid, uint32_t questions, uint64_t now_ms)
 {
-    const uint32_t u = find(users, uid);
+    const uint32_t u = find_account(users, uid);
     if (u == users->count) {
         return now_ms;
     }

@@ -115,7 +115,7 @@ static void take_hosts(struct doctor *doctor, char *list, struct argp_state *sta
     }
 }
 
-static error_t parse(int key, char *argument, struct argp_state *state)
+static error_t parse_doctor_option(int key, char *argument, struct argp_state *state)
 {
     struct settings *settings = state->input;
     switch (key) {
@@ -151,7 +151,8 @@ static void print_json(const json_t *findings)
 int doctor_command(int argc, char **argv)
 {
     static char *nothing[] = {NULL};
-    const struct argp argp = {options, parse, "[-- MPIRUN-OPTION...]", doc, NULL, NULL, NULL};
+    const struct argp argp = {
+        options, parse_doctor_option, "[-- MPIRUN-OPTION...]", doc, NULL, NULL, NULL};
     struct settings settings = {.doctor = {.findings = json_array(), .more = nothing}};
     struct doctor *doctor = &settings.doctor;
     argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &settings);

@@ -48,7 +48,7 @@ static char *host_list(const struct doctor *doctor)
     return list;
 }
 
-static void start(const struct doctor *doctor, struct run *run)
+static void start_job(const struct doctor *doctor, struct run *run)
 {
     const size_t hosts = 0 == doctor->count ? 1 : doctor->count;
     size_t given = 0, words = 0;
@@ -366,7 +366,7 @@ void doctor_job(struct doctor *doctor)
 {
     struct told told;
     struct run run;
-    start(doctor, &run);
+    start_job(doctor, &run);
     read_lines(run.out, &told);
     compare_releases(doctor, told.findings);
     take_over(doctor, &told);

@@ -52,7 +52,7 @@ struct invocation {
     size_t command;
 };
 
-static error_t parse(int key, char *argument, struct argp_state *state)
+static error_t parse_command(int key, char *argument, struct argp_state *state)
 {
     struct invocation *invocation = state->input;
     switch (key) {
@@ -77,7 +77,8 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 
 int main(int argc, char **argv)
 {
-    const struct argp argp = {.parser = parse, .args_doc = "COMMAND [ARGUMENT...]", .doc = doc};
+    const struct argp argp = {
+        .parser = parse_command, .args_doc = "COMMAND [ARGUMENT...]", .doc = doc};
     struct invocation invocation = {0, 0};
     argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &invocation);
     argv[invocation.first] = commands[invocation.command].title;

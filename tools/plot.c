@@ -328,7 +328,8 @@ static void medians(const struct canvas *canvas, const struct panel *panel)
 
 /* ---- notes ---- */
 
-__attribute__((format(printf, 2, 3))) static void note(struct panel *panel, const char *format, ...)
+__attribute__((format(printf, 2, 3))) static void add_note(struct panel *panel, const char *format,
+                                                           ...)
 {
     if (panel->notes < MOST_NOTES) {
         va_list arguments;
@@ -352,8 +353,8 @@ static void note_limits(struct panel *panel)
                  report_decimals(entry->switch_us), entry->switch_us);
     }
     if ('\0' != line[0] || '\0' != change[0]) {
-        note(panel, "raw limits: %s%s%s", line, '\0' != line[0] && '\0' != change[0] ? "; " : "",
-             change);
+        add_note(panel, "raw limits: %s%s%s", line,
+                 '\0' != line[0] && '\0' != change[0] ? "; " : "", change);
     }
 }
 
@@ -377,7 +378,7 @@ static void note_round_trips(struct panel *panel)
                                                         : " nodes and back");
             }
         }
-        note(panel, "raw limits, %s NIC: %s", nic, text);
+        add_note(panel, "raw limits, %s NIC: %s", nic, text);
     }
 }
 
@@ -385,11 +386,11 @@ static void make_notes(struct panel *panel)
 {
     const struct report_entry *entry = panel->entry;
     if (panel->range.cut) {
-        note(panel, "error bars that reach the edge go on beyond it");
+        add_note(panel, "error bars that reach the edge go on beyond it");
     }
     if (entry->has_confidence && entry->provisional) {
-        note(panel, "the choice is provisional: %.0f %% sure; load of the machine %.1f",
-             100 * entry->confidence, entry->load);
+        add_note(panel, "the choice is provisional: %.0f %% sure; load of the machine %.1f",
+                 100 * entry->confidence, entry->load);
     }
     note_limits(panel);
     note_round_trips(panel);
@@ -491,7 +492,7 @@ static FILE *scratch(void)
 }
 
 /* Run gnuplot; 0, or an error number where it cannot be run. `status` is what waitpid says. */
-static int run(FILE *script, FILE *picture, FILE *complaints, int *status)
+static int run_gnuplot(FILE *script, FILE *picture, FILE *complaints, int *status)
 {
     /* No start-up files of the user's (-d): they could change what is drawn. */
     char *const arguments[] = {(char *)"gnuplot", (char *)"-d", NULL};
@@ -526,7 +527,7 @@ static char *last_complaint(FILE *complaints)
     return text_printable(last, 160);
 }
 
-static bool copy(FILE *from, const char *path)
+static bool copy_picture(FILE *from, const char *path)
 {
     char block[16384];
     size_t bytes;
@@ -550,8 +551,8 @@ static char *line(const char *text, const char *detail)
 }
 
 /* gnuplot into `picture`; NULL, or what is wrong. */
-static char *make(const struct report *report, enum plot_kind kind, FILE *script, FILE *picture,
-                  FILE *complaints)
+static char *draw_picture(const struct report *report, enum plot_kind kind, FILE *script,
+                          FILE *picture, FILE *complaints)
 {
     int status = 0;
     plot_script(report, kind, script);
@@ -559,7 +560,7 @@ static char *make(const struct report *report, enum plot_kind kind, FILE *script
         return line("no plot: ", strerror(errno));
     }
     rewind(script); /* gnuplot reads on from here: the descriptor's place is shared */
-    const int rc = run(script, picture, complaints, &status);
+    const int rc = run_gnuplot(script, picture, complaints, &status);
     if (ENOENT == rc) {
         return line("no plot: there is no gnuplot (install gnuplot, on Debian: apt-get install "
                     "gnuplot-nox)",
@@ -584,8 +585,8 @@ bool plot_draw(const struct report *report, enum plot_kind kind, const char *pat
     if (NULL == script || NULL == picture || NULL == complaints) {
         *why = line("no plot: ", strerror(errno));
     } else {
-        *why = make(report, kind, script, picture, complaints);
-        if (NULL == *why && !copy(picture, path)) {
+        *why = draw_picture(report, kind, script, picture, complaints);
+        if (NULL == *why && !copy_picture(picture, path)) {
             *why = line("no plot: ", strerror(errno));
         }
     }

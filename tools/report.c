@@ -45,7 +45,7 @@ static const char doc[] =
     "  mpirun --mca coll_nicbarr_report FILE ...\n"
     "The exit status is 1 if FILE cannot be read or is not such a file.";
 
-static error_t parse(int key, char *argument, struct argp_state *state)
+static error_t parse_report_option(int key, char *argument, struct argp_state *state)
 {
     struct settings *settings = state->input;
     switch (key) {
@@ -76,7 +76,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 }
 
 /* One line on the standard error, whatever is in the names; returns the exit status. */
-static int fail(const char *path, const char *why, const char *advice)
+static int print_failure(const char *path, const char *why, const char *advice)
 {
     char *name = text_printable(path, LONGEST_PATH);
     fprintf(stderr, "nicbarr report: %s: %s%s\n", name, why, advice);
@@ -90,13 +90,13 @@ static bool read_report(const char *path, struct report *report)
     char *why = NULL;
     FILE *file = fopen(path, "re");
     if (NULL == file) {
-        fail(path, strerror(errno), ENOENT == errno ? advice : "");
+        print_failure(path, strerror(errno), ENOENT == errno ? advice : "");
         return false;
     }
     const bool good = report_read(file, report, &why);
     fclose(file);
     if (!good) {
-        fail(path, why, advice);
+        print_failure(path, why, advice);
         free(why);
     }
     return good;
@@ -106,7 +106,7 @@ static int draw(const struct report *report, const char *path, enum plot_kind ki
 {
     char *why = NULL;
     if (!plot_draw(report, kind, path, &why)) {
-        fail(path, why, "");
+        print_failure(path, why, "");
         free(why);
         return EXIT_FAILURE;
     }
@@ -122,8 +122,8 @@ static int draw_all(const struct report *report, const struct settings *settings
 {
     int status = EXIT_SUCCESS;
     if (settings->count > 0 && 0 == report_measured(report)) {
-        return fail(settings->file, "nothing to plot: no barrier of this job was measured",
-                    " (--mca coll_nicbarr_cache none has them measured anew)");
+        return print_failure(settings->file, "nothing to plot: no barrier of this job was measured",
+                             " (--mca coll_nicbarr_cache none has them measured anew)");
     }
     for (int p = 0; p < settings->count && EXIT_SUCCESS == status; ++p) {
         status = draw(report, settings->plots[p], settings->kinds[p], settings->csv);
@@ -133,7 +133,7 @@ static int draw_all(const struct report *report, const struct settings *settings
 
 int report_command(int argc, char **argv)
 {
-    const struct argp argp = {options, parse, "FILE", doc, NULL, NULL, NULL};
+    const struct argp argp = {options, parse_report_option, "FILE", doc, NULL, NULL, NULL};
     struct settings settings = {0};
     struct report report;
     argp_parse(&argp, argc, argv, 0, NULL, &settings);

@@ -54,15 +54,15 @@ __attribute__((format(printf, 2, 3))) static void wrong(struct reader *reader, c
     reader->why = text_printable(line, sizeof(line));
 }
 
-/* Go into an object of a list; returns what leave() wants. */
-static size_t enter(struct reader *reader, const char *list, size_t index)
+/* Go into an object of a list; returns what leave_object() wants. */
+static size_t enter_object(struct reader *reader, const char *list, size_t index)
 {
     const size_t outside = strlen(reader->where);
     snprintf(reader->where + outside, sizeof(reader->where) - outside, "%s[%zu].", list, index);
     return outside;
 }
 
-static void leave(struct reader *reader, size_t outside)
+static void leave_object(struct reader *reader, size_t outside)
 {
     reader->where[outside] = '\0';
 }
@@ -105,7 +105,8 @@ static char *algorithm(struct reader *reader, const json_t *object, const char *
     return text_printable(text, LONGEST_ALGORITHM);
 }
 
-static double number(struct reader *reader, const json_t *object, const char *name, double most)
+static double read_json_number(struct reader *reader, const json_t *object, const char *name,
+                               double most)
 {
     const json_t *value = json_object_get(object, name);
     const double figure = json_number_value(value);
@@ -160,12 +161,12 @@ static void read_candidate(struct reader *reader, const json_t *json,
         wrong(reader, "%.*s is not an object", (int)strlen(reader->where) - 1, reader->where);
     }
     candidate->algorithm = algorithm(reader, json, "algorithm");
-    candidate->q1_us = number(reader, json, "q1_us", most_us);
-    candidate->median_us = number(reader, json, "median_us", most_us);
-    candidate->q3_us = number(reader, json, "q3_us", most_us);
+    candidate->q1_us = read_json_number(reader, json, "q1_us", most_us);
+    candidate->median_us = read_json_number(reader, json, "median_us", most_us);
+    candidate->q3_us = read_json_number(reader, json, "q3_us", most_us);
     candidate->rounds = integer(reader, json, "rounds", 0);
     if (NULL != json_object_get(json, "model_us")) {
-        candidate->model_us = number(reader, json, "model_us", most_us);
+        candidate->model_us = read_json_number(reader, json, "model_us", most_us);
     }
     if (!(candidate->q1_us <= candidate->median_us && candidate->median_us <= candidate->q3_us)) {
         wrong(reader, "%sq1_us, median_us and q3_us are not in this order", reader->where);
@@ -196,22 +197,22 @@ static void read_round_trips(struct reader *reader, const json_t *json, struct r
     for (; entry->trips < count && NULL == reader->why; ++entry->trips) {
         struct report_round_trip *trip = &entry->round_trips[entry->trips];
         const json_t *one = json_array_get(list, entry->trips);
-        const size_t outside = enter(reader, "round_trips", entry->trips);
+        const size_t outside = enter_object(reader, "round_trips", entry->trips);
         trip->nic = line(reader, one, "nic", LONGEST_NAME);
         trip->peers = integer(reader, one, "peers", 1);
-        trip->least_us = number(reader, one, "least_us", most_us);
-        trip->median_us = number(reader, one, "median_us", most_us);
-        leave(reader, outside);
+        trip->least_us = read_json_number(reader, one, "least_us", most_us);
+        trip->median_us = read_json_number(reader, one, "median_us", most_us);
+        leave_object(reader, outside);
     }
 }
 
 static void read_limits(struct reader *reader, const json_t *json, struct report_entry *entry)
 {
     if (NULL != json_object_get(json, "line_us")) { /* not where processes share processors */
-        entry->line_us = number(reader, json, "line_us", most_us);
+        entry->line_us = read_json_number(reader, json, "line_us", most_us);
     }
-    entry->switch_us = number(reader, json, "switch_us", most_us);
-    entry->budget_ms = number(reader, json, "budget_ms", most_ms);
+    entry->switch_us = read_json_number(reader, json, "switch_us", most_us);
+    entry->budget_ms = read_json_number(reader, json, "budget_ms", most_ms);
     read_round_trips(reader, json, entry);
 }
 
@@ -221,11 +222,11 @@ static void read_confidence(struct reader *reader, const json_t *json, struct re
     if (!entry->has_confidence) {
         return;
     }
-    entry->confidence = number(reader, json, "confidence", 1);
+    entry->confidence = read_json_number(reader, json, "confidence", 1);
     entry->provisional = boolean(reader, json, "provisional");
     if (NULL == entry->collective) {
-        entry->load = number(reader, json, "load", most_load);
-        entry->switches = number(reader, json, "involuntary_switches", most_switches);
+        entry->load = read_json_number(reader, json, "load", most_load);
+        entry->switches = read_json_number(reader, json, "involuntary_switches", most_switches);
     }
 }
 
@@ -238,7 +239,7 @@ static void read_tuning(struct reader *reader, const json_t *json, struct report
     if (!json_is_array(list)) {
         wrong(reader, "%scandidates is not a list", reader->where);
     }
-    entry->spent_ms = number(reader, json, "spent_ms", most_ms);
+    entry->spent_ms = read_json_number(reader, json, "spent_ms", most_ms);
     read_confidence(reader, json, entry);
     if (NULL == entry->collective) {
         read_limits(reader, json, entry);
@@ -247,11 +248,11 @@ static void read_tuning(struct reader *reader, const json_t *json, struct report
     entry->candidates = tool_alloc(count, sizeof(*entry->candidates));
     for (; entry->count < count && NULL == reader->why; ++entry->count) {
         struct report_candidate *candidate = &entry->candidates[entry->count];
-        const size_t outside = enter(reader, "candidates", entry->count);
+        const size_t outside = enter_object(reader, "candidates", entry->count);
         read_candidate(reader, json_array_get(list, entry->count), candidate);
         candidate->position = entry->count;
         candidate->chosen = 0 == strcmp(candidate->algorithm, entry->choice);
-        leave(reader, outside);
+        leave_object(reader, outside);
     }
     qsort(entry->candidates, entry->count, sizeof(*entry->candidates), faster);
     const struct report_candidate *own = report_own(entry);
@@ -278,10 +279,10 @@ static void read_duels(struct reader *reader, const json_t *json, struct report_
     for (; entry->duelist_count < count && NULL == reader->why; ++entry->duelist_count) {
         struct report_duelist *duelist = &entry->duelists[entry->duelist_count];
         const json_t *one = json_array_get(list, entry->duelist_count);
-        const size_t outside = enter(reader, "duelists", entry->duelist_count);
+        const size_t outside = enter_object(reader, "duelists", entry->duelist_count);
         duelist->algorithm = algorithm(reader, one, "algorithm");
-        duelist->median_us = number(reader, one, "median_us", most_us);
-        leave(reader, outside);
+        duelist->median_us = read_json_number(reader, one, "median_us", most_us);
+        leave_object(reader, outside);
     }
 }
 
@@ -318,7 +319,7 @@ static void read_entry(struct reader *reader, const json_t *json, bool has_data,
     entry->processors = integer(reader, json, "processors", 1);
     entry->bound_sets = integer(reader, json, "bound_sets", 1);
     entry->oversubscribed = boolean(reader, json, "oversubscribed");
-    entry->record_bytes = number(reader, json, "record_bytes", most_bytes);
+    entry->record_bytes = read_json_number(reader, json, "record_bytes", most_bytes);
     read_duels(reader, json, entry);
     read_anew(reader, json, entry);
     read_tuning(reader, json, entry);
@@ -336,9 +337,9 @@ static size_t read_list(struct reader *reader, const json_t *json, const char *n
     }
     *entries = tool_alloc(count, sizeof(**entries));
     for (; done < count && NULL == reader->why; ++done) {
-        const size_t outside = enter(reader, name, done);
+        const size_t outside = enter_object(reader, name, done);
         read_entry(reader, json_array_get(list, done), has_data, &(*entries)[done]);
-        leave(reader, outside);
+        leave_object(reader, outside);
     }
     return done;
 }

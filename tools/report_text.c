@@ -20,7 +20,7 @@ static void say_from(size_t column, FILE *out, const char *label, const char *te
     text_wrap(out, text, column, WIDTH);
 }
 
-static void say(FILE *out, const char *label, const char *text)
+static void print_field(FILE *out, const char *label, const char *text)
 {
     say_from(VALUE, out, label, text);
 }
@@ -81,14 +81,14 @@ static void print_choice(const struct report_entry *entry, FILE *out)
 {
     char text[256];
     if (REPORT_DECLINED == entry->source) {
-        say(out, "barrier", source_words(entry->source));
-        say(out, "because", entry->reason);
+        print_field(out, "barrier", source_words(entry->source));
+        print_field(out, "because", entry->reason);
         return;
     }
     const bool own = 0 == strcmp(entry->choice, "openmpi");
     snprintf(text, sizeof(text), "%s%s, %s", entry->choice, own ? " (Open MPI's own function)" : "",
              source_words(entry->source));
-    say(out, "barrier", text);
+    print_field(out, "barrier", text);
 }
 
 static void print_gain(const struct report_entry *entry, FILE *out)
@@ -99,14 +99,14 @@ static void print_gain(const struct report_entry *entry, FILE *out)
         return;
     }
     if (chosen == own) {
-        say(out, "gain", "none: nothing was clearly faster than Open MPI's own function");
+        print_field(out, "gain", "none: nothing was clearly faster than Open MPI's own function");
         return;
     }
     const int decimals = report_decimals(chosen->median_us);
     snprintf(text, sizeof(text),
              "%.2f times faster than Open MPI's own: %.*f us instead of %.*f us", chosen->gain,
              decimals, chosen->median_us, decimals, own->median_us);
-    say(out, "gain", text);
+    print_field(out, "gain", text);
 }
 
 /* What was not measured is 0. */
@@ -167,13 +167,13 @@ static void print_limits(const struct report_entry *entry, FILE *out)
     if (entry->switch_us > 0) {
         snprintf(text, sizeof(text), "%.*f us: a processor from one process to the next",
                  report_decimals(entry->switch_us), entry->switch_us);
-        say(out, label, text);
+        print_field(out, label, text);
         label = "";
     }
     if (entry->line_us > 0) {
         snprintf(text, sizeof(text), "%.*f us: a cache line from rank 0 to rank 1, one way",
                  report_decimals(entry->line_us), entry->line_us);
-        say(out, label, text);
+        print_field(out, label, text);
         label = "";
     }
     for (size_t t = 0; t < entry->trips; ++t) {
@@ -181,7 +181,7 @@ static void print_limits(const struct report_entry *entry, FILE *out)
         snprintf(text, sizeof(text), "%.*f us: to %d node%s and back, %s NIC",
                  report_decimals(trip->least_us), trip->least_us, trip->peers,
                  1 == trip->peers ? "" : "s", trip->nic);
-        say(out, label, text);
+        print_field(out, label, text);
         label = "";
     }
 }
@@ -196,10 +196,10 @@ static void print_confidence(const struct report_entry *entry, FILE *out)
              entry->provisional
                  ? "; the choice is provisional: it could not be measured well enough"
                  : "");
-    say(out, "confidence", text);
+    print_field(out, "confidence", text);
     snprintf(text, sizeof(text), "load %.1f; a process lost its processor %.0f time%s meanwhile",
              entry->load, entry->switches, 1 == entry->switches ? "" : "s");
-    say(out, "machine", text);
+    print_field(out, "machine", text);
 }
 
 /* How often the choice was challenged, and how it went the last time. */
@@ -221,7 +221,7 @@ static void print_duels(const struct report_entry *entry, FILE *out)
     if (slow > 0 && length < (int)sizeof(text)) {
         snprintf(text + length, sizeof(text) - (size_t)length, "; %zu clearly slower", slow);
     }
-    say(out, "watched", text);
+    print_field(out, "watched", text);
 }
 
 static void print_heading(const struct report_entry *entry, size_t number, FILE *out)
@@ -229,7 +229,7 @@ static void print_heading(const struct report_entry *entry, size_t number, FILE 
     char text[256];
     fprintf(out, "\n[%zu] %s\n", number, entry->name);
     report_shape(entry, text, sizeof(text));
-    say(out, "shape", text);
+    print_field(out, "shape", text);
 }
 
 static void print_barrier(const struct report_entry *entry, FILE *out)
@@ -238,7 +238,7 @@ static void print_barrier(const struct report_entry *entry, FILE *out)
     if (entry->communicators > 1) {
         snprintf(text, sizeof(text), "%d communicators; the name is the first one's",
                  entry->communicators);
-        say(out, "shared by", text);
+        print_field(out, "shared by", text);
     }
     print_choice(entry, out);
     if (0 < entry->duels) {
@@ -247,7 +247,7 @@ static void print_barrier(const struct report_entry *entry, FILE *out)
     if (REPORT_DECLINED != entry->source) {
         snprintf(text, sizeof(text), "%.0f bytes of shared memory a communicator",
                  entry->record_bytes);
-        say(out, "memory", text);
+        print_field(out, "memory", text);
     }
     if (0 == entry->count) {
         return;
@@ -257,7 +257,7 @@ static void print_barrier(const struct report_entry *entry, FILE *out)
     snprintf(text, sizeof(text), "%.1f ms %s a budget of %.0f ms", entry->spent_ms,
              entry->spent_ms > entry->budget_ms ? "in portions, the first of them with" : "of",
              entry->budget_ms);
-    say(out, "tuning took", text);
+    print_field(out, "tuning took", text);
     print_confidence(entry, out);
     print_candidates(entry, out);
 }
@@ -331,10 +331,10 @@ static void print_head(const struct report *report, FILE *out)
     char text[256];
     fprintf(out, "nicbarr report: what this job's communicators use, and why\n\n");
     snprintf(text, sizeof(text), "%s (%s)", report->host, report->processor);
-    say(out, "host", text);
+    print_field(out, "host", text);
     snprintf(text, sizeof(text), "nicbarr %s, Open MPI %s", report->nicbarr, report->open_mpi);
-    say(out, "versions", text);
-    say(out, "time", report->time);
+    print_field(out, "versions", text);
+    print_field(out, "time", report->time);
 }
 
 static void print_summary(const struct report *report, FILE *out)
@@ -347,15 +347,15 @@ static void print_summary(const struct report *report, FILE *out)
         ours += 0 == strcmp(entry->choice, "openmpi") ? 0 : entry->communicators;
     }
     if (0 == communicators) {
-        say(out, "summary",
-            "no communicator: none did so many barriers that one was chosen (see "
-            "coll_nicbarr_tune_after)");
+        print_field(out, "summary",
+                    "no communicator: none did so many barriers that one was chosen (see "
+                    "coll_nicbarr_tune_after)");
         return;
     }
     snprintf(text, sizeof(text),
              "%ld communicator%s with a chosen barrier: %ld nicbarr's, %ld Open MPI's own",
              communicators, 1 == communicators ? "" : "s", ours, communicators - ours);
-    say(out, "summary", text);
+    print_field(out, "summary", text);
 }
 
 /* Is `what` in any algorithm's name that begins with `name`? */
@@ -414,19 +414,20 @@ static void print_legend(const struct report *report, FILE *out)
     const bool barriers = 0 < report_measured(report), data = 0 < report->data_count;
     if (barriers || data) {
         fprintf(out, "\nHow to read the tables\n");
-        say(out, "gain", "Open MPI's own median over this one's, from the same rounds");
+        print_field(out, "gain", "Open MPI's own median over this one's, from the same rounds");
     }
     if (barriers) {
-        say(out, "median, q",
-            "of a barrier's time over the rounds; a round counts its slowest rank");
-        say(out, "model", "predicted from the raw limits, as if nodes shared no processors");
-        say(out, "rounds", "fewer where a candidate was clearly slower and dropped early");
-        say(out, "chosen", "the simplest of those that are as good as the fastest");
-        say(out, "confidence", "chance that no other one is better by more than 3 %");
+        print_field(out, "median, q",
+                    "of a barrier's time over the rounds; a round counts its slowest rank");
+        print_field(out, "model",
+                    "predicted from the raw limits, as if nodes shared no processors");
+        print_field(out, "rounds", "fewer where a candidate was clearly slower and dropped early");
+        print_field(out, "chosen", "the simplest of those that are as good as the fastest");
+        print_field(out, "confidence", "chance that no other one is better by more than 3 %");
     }
     if (data) {
-        say(out, "us",
-            "of a call with the most bytes: median over rounds, each its slowest rank's");
+        print_field(out, "us",
+                    "of a call with the most bytes: median over rounds, each its slowest rank's");
     }
     if (0 < report->count || data) {
         fprintf(out, "\nAlgorithms\n");

@@ -90,7 +90,8 @@ static ssize_t known(const struct segments *segments, const struct stat *about)
 }
 
 /* A process has a descriptor of one of ours at `path`. */
-static void take(struct segments *segments, const char *proc, const char *pid, const char *path)
+static void take_descriptor(struct segments *segments, const char *proc, const char *pid,
+                            const char *path)
 {
     struct stat about;
     const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -130,7 +131,7 @@ static void look_into(struct segments *segments, const char *proc, const char *p
         const ssize_t length = readlink(path, target, sizeof(target) - 1);
         if (length == (ssize_t)sizeof(target) - 1 &&
             0 == memcmp(target, link_begins, sizeof(target) - 1)) {
-            take(segments, proc, pid, path);
+            take_descriptor(segments, proc, pid, path);
         }
     }
     if (NULL != directory) {

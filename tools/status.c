@@ -44,7 +44,7 @@ static const char doc[] =
     "has done so for at least a second; they are named. JSON has all groups that wait, however "
     "short. Communicators within one node are not shown.";
 
-static error_t parse(int key, char *argument, struct argp_state *state)
+static error_t parse_status_option(int key, char *argument, struct argp_state *state)
 {
     struct status_settings *settings = state->input;
     char *end;
@@ -82,7 +82,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
     }
 }
 
-static void show(const struct status_settings *settings)
+static void show_status(const struct status_settings *settings)
 {
     struct segments segments;
     static struct kernel_sight kernel; /* large */
@@ -108,16 +108,16 @@ static void show(const struct status_settings *settings)
 
 int status_command(int argc, char **argv)
 {
-    const struct argp argp = {options, parse, NULL, doc, NULL, NULL, NULL};
+    const struct argp argp = {options, parse_status_option, NULL, doc, NULL, NULL, NULL};
     struct status_settings settings = {0};
     argp_parse(&argp, argc, argv, 0, NULL, &settings);
-    show(&settings);
+    show_status(&settings);
     const double whole = (double)(time_t)settings.watch;
     const struct timespec pause = {(time_t)settings.watch,
                                    (long)((settings.watch - whole) * 1000000000)};
     while (0 != settings.watch && 0 == fflush(stdout) && !ferror(stdout)) {
         nanosleep(&pause, NULL);
-        show(&settings);
+        show_status(&settings);
     }
     return EXIT_SUCCESS;
 }

@@ -16,7 +16,7 @@ void table_begin(struct table *table, const struct table_column *columns, size_t
     *table = (struct table){.columns = columns, .width = width};
 }
 
-static void put(struct table *table, char *cell)
+static void put_cell(struct table *table, char *cell)
 {
     if (table->count == table->capacity) {
         const size_t capacity = 2 * table->capacity + 8 * table->width;
@@ -42,13 +42,13 @@ void table_cell(struct table *table, const char *format, ...)
         fprintf(stderr, "nicbarr: out of memory\n");
         exit(EXIT_FAILURE);
     }
-    put(table, cell);
+    put_cell(table, cell);
 }
 
 void table_end_row(struct table *table)
 {
     while (0 != table->count % table->width) {
-        put(table, NULL);
+        put_cell(table, NULL);
     }
 }
 

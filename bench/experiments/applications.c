@@ -53,8 +53,8 @@ static double compute_time(const struct application *application)
     return sum;
 }
 
-static void measure(const struct settings *settings, const struct sides *sides,
-                    const struct application *application, const struct table *table)
+static void measure_application(const struct settings *settings, const struct sides *sides,
+                                const struct application *application, const struct table *table)
 {
     const struct loop program = {.kind = LOOP_BARRIER,
                                  .works = application->works,
@@ -83,7 +83,7 @@ bool applications_run(const struct settings *settings)
     }
     sides_open(&sides, settings, MPI_COMM_WORLD);
     for (int i = 0; i < APPLICATIONS; i++) {
-        measure(settings, &sides, &applications[i], &table);
+        measure_application(settings, &sides, &applications[i], &table);
     }
     sides_close(&sides);
     return table_close(&table);

@@ -29,8 +29,8 @@ enum {
     PERCENTS = sizeof(percents) / sizeof(percents[0]),
 };
 
-static void measure(const struct settings *settings, const struct sides *sides, double work,
-                    double percent, const struct table *table)
+static void measure_arrival(const struct settings *settings, const struct sides *sides, double work,
+                            double percent, const struct table *table)
 {
     const struct loop program = {
         .kind = LOOP_BARRIER, .works = &work, .steps = 1, .variation = percent / 100};
@@ -55,7 +55,7 @@ bool arrival_run(const struct settings *settings)
     sides_open(&sides, settings, MPI_COMM_WORLD);
     for (int w = 0; w < WORKS; w++) {
         for (int p = 0; p < PERCENTS; p++) {
-            measure(settings, &sides, works[w], percents[p], &table);
+            measure_arrival(settings, &sides, works[w], percents[p], &table);
         }
     }
     sides_close(&sides);

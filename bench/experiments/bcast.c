@@ -30,7 +30,7 @@ struct broadcast {
 
 static char data[BYTES_MOST];
 
-static void repeat(const struct broadcast *b, unsigned times)
+static void repeat_bcasts(const struct broadcast *b, unsigned times)
 {
     for (; times > 0; times--) {
         MPI_Bcast(data, b->bytes, MPI_BYTE, 0, b->comm);
@@ -42,16 +42,16 @@ static void repeat(const struct broadcast *b, unsigned times)
     }
 }
 
-static void run(void *self, unsigned iterations, double figures[FIGURES])
+static void run_bcasts(void *self, unsigned iterations, double figures[FIGURES])
 {
-    repeat(self, chunk_approach(iterations));
+    repeat_bcasts(self, chunk_approach(iterations));
     const double start = chunk_clock();
-    repeat(self, iterations);
+    repeat_bcasts(self, iterations);
     figures[FIGURE_LATENCY] = (chunk_clock() - start) / iterations;
 }
 
-static void measure(const struct settings *settings, const struct sides *sides, int bytes,
-                    const struct table *table)
+static void measure_bcasts(const struct settings *settings, const struct sides *sides, int bytes,
+                           const struct table *table)
 {
     enum { WARMUP = 50 }; /* nicbarr tunes within the first of them */
     struct broadcast broadcasts[SIDES];
@@ -64,8 +64,8 @@ static void measure(const struct settings *settings, const struct sides *sides, 
             .last = settings->job.size - 1,
             .bytes = bytes,
         };
-        contestants[i] =
-            (struct contestant){.name = mpi_side_names[i], .self = &broadcasts[i], .run = run};
+        contestants[i] = (struct contestant){
+            .name = mpi_side_names[i], .self = &broadcasts[i], .run = run_bcasts};
         contest_prepare(&contestants[i], sides->team, WARMUP, 0);
     }
     turns_take(contestants, SIDES, sides->team, settings->budget / SIZES, &figures);
@@ -87,7 +87,7 @@ bool bcast_run(const struct settings *settings)
     memset(data, 1, sizeof(data)); /* memory that was never written is one page of zeros */
     sides_open(&sides, settings, MPI_COMM_WORLD);
     for (int bytes = BYTES_LEAST; bytes <= BYTES_MOST; bytes *= 2) {
-        measure(settings, &sides, bytes, &table);
+        measure_bcasts(settings, &sides, bytes, &table);
     }
     sides_close(&sides);
     return table_close(&table);

@@ -56,8 +56,8 @@ static void take_turns(const struct settings *settings, const struct sides *side
     loops_compare(settings, loops, LOOPS, sides->team, share(settings), figures);
 }
 
-static void measure(const struct settings *settings, const struct sides *sides, double work,
-                    struct curves *curves, const struct table *table)
+static void measure_fuzzy_barrier(const struct settings *settings, const struct sides *sides,
+                                  double work, struct curves *curves, const struct table *table)
 {
     struct figures figures;
     take_turns(settings, sides, work, &figures);
@@ -90,7 +90,7 @@ static void measure_curves(const struct settings *settings, const struct sides *
     const double most = fmax(curves->pure[A], curves->pure[B]) * 2;
     for (int i = 0; i < POINTS; i++) {
         double work = least * pow(most / least, (double)i / (POINTS - 1));
-        measure(settings, sides, work, curves, table);
+        measure_fuzzy_barrier(settings, sides, work, curves, table);
     }
 }
 
@@ -118,7 +118,7 @@ static void measure_overlaps(const struct settings *settings, const struct curve
     contest_free(contestants, SIDES);
 }
 
-static void report(const struct settings *settings, const struct curves *curves)
+static void report_overlaps(const struct settings *settings, const struct curves *curves)
 {
     struct nicbarr_quartiles overlaps[SIDES];
     measure_overlaps(settings, curves, overlaps);
@@ -145,6 +145,6 @@ bool fuzzy_run(const struct settings *settings)
     sides_open(&sides, settings, MPI_COMM_WORLD);
     measure_curves(settings, &sides, &curves, &table);
     sides_close(&sides);
-    report(settings, &curves);
+    report_overlaps(settings, &curves);
     return table_close(&table);
 }

@@ -59,8 +59,8 @@ static bool reach(const struct settings *settings, const struct curves *curves, 
 }
 
 /* The first point, no work at all, is for the efficiencies only. */
-static void measure(const struct settings *settings, const struct sides *sides, double work,
-                    struct curves *curves, const struct table *table)
+static void measure_granularity(const struct settings *settings, const struct sides *sides,
+                                double work, struct curves *curves, const struct table *table)
 {
     const struct loop program = {.kind = LOOP_BARRIER, .works = &work, .steps = 1};
     struct figures figures;
@@ -83,14 +83,14 @@ static void measure_curves(const struct settings *settings, struct curves *curve
 {
     struct sides sides;
     sides_open(&sides, settings, MPI_COMM_WORLD);
-    measure(settings, &sides, 0, curves, table);
+    measure_granularity(settings, &sides, 0, curves, table);
     for (int i = 0; i < POINTS; i++) {
         double work = least_work * pow(most_work / least_work, (double)i / (POINTS - 1));
-        measure(settings, &sides, work, curves, table);
+        measure_granularity(settings, &sides, work, curves, table);
     }
     while (curves->count < MOST_POINTS &&
            !reach(settings, curves, efficiencies[EFFICIENCIES - 1])) {
-        measure(settings, &sides, 2 * curves->work[curves->count - 1], curves, table);
+        measure_granularity(settings, &sides, 2 * curves->work[curves->count - 1], curves, table);
     }
     sides_close(&sides);
 }

@@ -14,8 +14,8 @@ static const struct column columns[] = {
     {"b_q3", 3},      {"factor", 3}, {"factor_q1", 3}, {"factor_q3", 3}, {NULL, 0},
 };
 
-static void measure(const struct settings *settings, MPI_Comm team, double seconds,
-                    struct figures *figures)
+static void measure_team(const struct settings *settings, MPI_Comm team, double seconds,
+                         struct figures *figures)
 {
     struct contestant contestants[SIDES];
     struct sides sides;
@@ -41,7 +41,7 @@ bool latency_run(const struct settings *settings)
             continue;
         }
         struct figures figures;
-        measure(settings, team, settings->budget / (most - 1), &figures);
+        measure_team(settings, team, settings->budget / (most - 1), &figures);
         team_close(&team);
         struct row row = {0};
         row_add(&row, size);

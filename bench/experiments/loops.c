@@ -58,7 +58,7 @@ static void operate(struct loop *loop)
     }
 }
 
-static void run(void *self, unsigned iterations, double figures[FIGURES])
+static void run_loop(void *self, unsigned iterations, double figures[FIGURES])
 {
     struct loop *loop = self;
     for (unsigned i = chunk_approach(iterations); i > 0; i--) {
@@ -88,7 +88,7 @@ static double probe(struct loop *loop, MPI_Comm team, bool shared)
     double fastest = INFINITY;
     for (int i = 0; i < PROBES; i++) {
         double figures[FIGURES];
-        run(loop, OPERATIONS, figures);
+        run_loop(loop, OPERATIONS, figures);
         MPI_Allreduce(MPI_IN_PLACE, &figures[FIGURE_LATENCY], 1, MPI_DOUBLE, MPI_MAX, team);
         fastest = fmin(fastest, figures[FIGURE_LATENCY]);
         if (fastest * chunks[shared].fewest > chunks[shared].length) {
@@ -124,7 +124,7 @@ void loops_compare(const struct settings *settings, struct loop *loops, size_t c
     for (size_t i = 0; i < count; i++) {
         loops[i].random = (uint64_t)settings->seed << 32 | (uint32_t)settings->job.rank;
         contestants[i] = (struct contestant){
-            .name = "loop", .self = &loops[i], .run = run, .iterations = iterations};
+            .name = "loop", .self = &loops[i], .run = run_loop, .iterations = iterations};
     }
     turns_take(contestants, count, team, seconds, figures);
 }

@@ -49,7 +49,7 @@ static void settle_algorithm(const struct settings *settings)
     setenv("OMPI_MCA_coll_nicbarr_nic", "soft", 1);
 }
 
-static int run(struct settings *settings)
+static int run_experiment(struct settings *settings)
 {
     int rank, size;
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
@@ -81,7 +81,7 @@ int main(int argc, char **argv)
         settle_algorithm(&settings);
     }
     MPI_Init(&argc, &argv);
-    const int status = run(&settings);
+    const int status = run_experiment(&settings);
     MPI_Finalize();
     return status;
 }

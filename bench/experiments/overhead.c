@@ -45,8 +45,8 @@ static void run_library(void *self, unsigned iterations, double figures[FIGURES]
     library_meet(player->group.library, player->meeting);
 }
 
-static void measure(const struct settings *settings, struct library *library, MPI_Comm team,
-                    double seconds, struct figures *figures)
+static void measure_overhead(const struct settings *settings, struct library *library,
+                             MPI_Comm team, double seconds, struct figures *figures)
 {
     enum { WARMUP = 200 };
     struct nicbarr_choice choice;
@@ -86,7 +86,7 @@ bool overhead_run(const struct settings *settings)
             continue;
         }
         struct figures figures;
-        measure(settings, &library, team, settings->budget / (most - 1), &figures);
+        measure_overhead(settings, &library, team, settings->budget / (most - 1), &figures);
         team_close(&team);
         struct row row = {0};
         row_add(&row, size);

@@ -35,7 +35,7 @@ struct curve {
 
 /* ---- the ping-pong ---- */
 
-static void answer(MPI_Comm team)
+static void answer_pings(MPI_Comm team)
 {
     char ball;
     MPI_Recv(&ball, 1, MPI_CHAR, 0, TAG, team, MPI_STATUS_IGNORE);
@@ -64,7 +64,7 @@ static double round_trip(MPI_Comm team, int peers, char *balls, MPI_Request *req
 }
 
 /* Rank 0: as many round trips as fit; returns how many. */
-static size_t ask(MPI_Comm team, int peers, double seconds, double *samples)
+static size_t time_round_trips(MPI_Comm team, int peers, double seconds, double *samples)
 {
     char *balls = bench_alloc((size_t)peers, sizeof(*balls));
     MPI_Request *requests = bench_alloc((size_t)peers, sizeof(MPI_Request));
@@ -93,7 +93,7 @@ static void add_point(struct curve *curve, int peers, const double *samples, siz
     stats_quantiles(samples, n, &lowest, 1, &curve->least[i]);
 }
 
-static void measure(const struct settings *settings, struct curve *curve)
+static void measure_curve(const struct settings *settings, struct curve *curve)
 {
     const int most = settings->job.size - 1;
     double *samples = bench_alloc(MOST, sizeof(*samples));
@@ -103,16 +103,17 @@ static void measure(const struct settings *settings, struct curve *curve)
             continue;
         }
         if (settings->job.rank == 0) {
-            add_point(curve, peers, samples, ask(team, peers, settings->budget / most, samples));
+            add_point(curve, peers, samples,
+                      time_round_trips(team, peers, settings->budget / most, samples));
         } else {
-            answer(team);
+            answer_pings(team);
         }
         team_close(&team);
     }
     free(samples);
 }
 
-static void report(const struct curve *curve, const struct table *table)
+static void report_curve(const struct curve *curve, const struct table *table)
 {
     const struct fits_lop lop = fits_lop(curve->peers, curve->least, curve->count);
     for (size_t i = 0; i < curve->count; i++) {
@@ -138,9 +139,9 @@ bool rtt_run(const struct settings *settings)
     struct curve curve = {.peers = bench_alloc(most, sizeof(double)),
                           .least = bench_alloc(most, sizeof(double)),
                           .times = bench_alloc(most, sizeof(*curve.times))};
-    measure(settings, &curve);
+    measure_curve(settings, &curve);
     if (settings->job.rank == 0) {
-        report(&curve, &table);
+        report_curve(&curve, &table);
     }
     free(curve.times);
     free(curve.least);

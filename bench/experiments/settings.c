@@ -73,8 +73,8 @@ static bool is_schedule(const char *name)
            nicbarr_algorithm_messages(choice.algorithm);
 }
 
-static const struct experiment *find(const struct experiment *experiments, size_t count,
-                                     const char *name)
+static const struct experiment *find_experiment(const struct experiment *experiments, size_t count,
+                                                const char *name)
 {
     for (size_t i = 0; i < count; i++) {
         if (!strcmp(name, experiments[i].name)) {
@@ -156,7 +156,7 @@ enum settings_verdict settings_parse(int argc, char **argv, bool speak,
         }
         return SETTINGS_BAD;
     }
-    settings->experiment = find(experiments, count, argv[optind]);
+    settings->experiment = find_experiment(experiments, count, argv[optind]);
     if (!settings->experiment) {
         return bad(speak, argv[optind], "an experiment");
     }

@@ -28,7 +28,7 @@ bool nicsim_is_complete(bool played, uint32_t finished, uint32_t nodes)
     return played && finished == nodes;
 }
 
-static void print(const struct nicsim_game *game, const struct nicsim_outcome *o)
+static void print_barrier_outcome(const struct nicsim_game *game, const struct nicsim_outcome *o)
 {
     const double all = (double)game->barriers + game->warm_up;
     char name[NICBARR_CHOICE_TEXT];
@@ -59,7 +59,7 @@ int nicsim_barrier_command(const struct nicsim_options *options)
     if (!nicsim_is_complete(played, outcome.finished, game.nodes)) {
         return EXIT_FAILURE;
     }
-    print(&game, &outcome);
+    print_barrier_outcome(&game, &outcome);
     printf("\n%llu events in %.1f s of processor time\n", (unsigned long long)outcome.events,
            (double)(clock() - began) / CLOCKS_PER_SEC);
     return EXIT_SUCCESS;

@@ -6,7 +6,8 @@
 #include "bench/nicsim/commands.h"
 #include "bench/nicsim/parameters.h"
 
-static void print(const struct nicsim_bcast_game *game, const struct nicsim_bcast_outcome *o)
+static void print_bcast_outcome(const struct nicsim_bcast_game *game,
+                                const struct nicsim_bcast_outcome *o)
 {
     const double all = (double)game->broadcasts + game->warm_up;
     printf("%s, %u nodes, %u bytes broadcast by the %s, %s, seed %llu\n\n", game->machine->name,
@@ -48,6 +49,6 @@ int nicsim_bcast_command(const struct nicsim_options *options)
     if (!nicsim_is_complete(played, outcome.finished, game.nodes)) {
         return EXIT_FAILURE;
     }
-    print(&game, &outcome);
+    print_bcast_outcome(&game, &outcome);
     return EXIT_SUCCESS;
 }

@@ -11,7 +11,7 @@
 
 enum { PORTS = 16 }; /* a node's processes, say */
 
-static void print(FILE *csv, const char *what, uint32_t count, size_t bytes)
+static void print_size(FILE *csv, const char *what, uint32_t count, size_t bytes)
 {
     printf("%-28s %8u %12zu\n", what, count, bytes);
     if (NULL != csv) {
@@ -29,15 +29,15 @@ int nicsim_memory_command(const struct nicsim_options *options)
         fprintf(csv, "what,number,bytes\n");
     }
     printf("%-28s %8s %12s\n", "what", "number", "bytes");
-    print(csv, "NIC without connections", 0, mcp_nic_bytes(PORTS, 0));
+    print_size(csv, "NIC without connections", 0, mcp_nic_bytes(PORTS, 0));
     for (uint32_t connections = 4; connections <= options->most; connections *= 4) {
-        print(csv, "NIC with connections", connections, mcp_nic_bytes(PORTS, connections));
+        print_size(csv, "NIC with connections", connections, mcp_nic_bytes(PORTS, connections));
     }
     for (uint32_t tokens = 16; tokens <= 1024; tokens *= 4) {
         struct mcp_port shape;
         size_t bytes = 0;
         (void)mcp_port_shape(&shape, tokens, tokens, &bytes);
-        print(csv, "port with tokens of each sort", tokens, bytes);
+        print_size(csv, "port with tokens of each sort", tokens, bytes);
     }
     return nicsim_csv_close(csv, options->csv) ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -88,8 +88,8 @@ struct invocation {
     double loss;
 };
 
-static double number(struct argp_state *state, const char *text, const char *what, double least,
-                     double most)
+static double parse_figure(struct argp_state *state, const char *text, const char *what,
+                           double least, double most)
 {
     char *end;
     const double value = strtod(text, &end);
@@ -113,7 +113,7 @@ static void find_command(struct argp_state *state, const char *name, struct invo
                name);
 }
 
-static error_t parse(int key, char *argument, struct argp_state *state)
+static error_t parse_nicsim_option(int key, char *argument, struct argp_state *state)
 {
     struct invocation *invocation = state->input;
     struct nicsim_options *o = &invocation->options;
@@ -123,7 +123,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
         o->machine = argument;
         break;
     case 'n':
-        game->nodes = o->most = (uint32_t)number(state, argument, "--nodes", 2, 65536);
+        game->nodes = o->most = (uint32_t)parse_figure(state, argument, "--nodes", 2, 65536);
         break;
     case 'a':
         if (!nicbarr_choice_parse(argument, &game->choice) ||
@@ -138,31 +138,31 @@ static error_t parse(int key, char *argument, struct argp_state *state)
         game->level = NICSIM_MPI;
         break;
     case 'b':
-        game->barriers = (uint32_t)number(state, argument, "--barriers", 1, 1e9);
+        game->barriers = (uint32_t)parse_figure(state, argument, "--barriers", 1, 1e9);
         break;
     case WARM_UP:
-        game->warm_up = (uint32_t)number(state, argument, "--warm-up", 0, 1e9);
+        game->warm_up = (uint32_t)parse_figure(state, argument, "--warm-up", 0, 1e9);
         break;
     case WORK:
-        invocation->work_us = number(state, argument, "--work", 0, 1e9);
+        invocation->work_us = parse_figure(state, argument, "--work", 0, 1e9);
         break;
     case VARIATION:
-        game->variation = number(state, argument, "--variation", 0, 100) / 100;
+        game->variation = parse_figure(state, argument, "--variation", 0, 100) / 100;
         break;
     case BYTES:
-        o->bytes = (uint32_t)number(state, argument, "--bytes", 1, NICSIM_BLOCK_MOST);
+        o->bytes = (uint32_t)parse_figure(state, argument, "--bytes", 1, NICSIM_BLOCK_MOST);
         break;
     case FAN_OUT:
-        o->fan_out = (uint32_t)number(state, argument, "--fan-out", 1, 8);
+        o->fan_out = (uint32_t)parse_figure(state, argument, "--fan-out", 1, 8);
         break;
     case CONSECUTIVE:
         o->consecutive = true;
         break;
     case 'l':
-        invocation->loss = number(state, argument, "--loss", 0, 90) / 100;
+        invocation->loss = parse_figure(state, argument, "--loss", 0, 90) / 100;
         break;
     case 's':
-        game->seed = (uint64_t)number(state, argument, "--seed", 0, 1e15);
+        game->seed = (uint64_t)parse_figure(state, argument, "--seed", 0, 1e15);
         break;
     case 'c':
         o->csv = argument;
@@ -214,7 +214,7 @@ bool nicsim_csv_close(FILE *csv, const char *path)
 
 int main(int argc, char **argv)
 {
-    const struct argp argp = {options, parse, "COMMAND", doc, NULL, NULL, NULL};
+    const struct argp argp = {options, parse_nicsim_option, "COMMAND", doc, NULL, NULL, NULL};
     struct invocation invocation = {
         .options = {.data = NICSIM_DATA,
                     .csv_folder = ".",

@@ -12,8 +12,9 @@ enum { WARM_UP = 4, BARRIERS = 16, SEED = 1 };
 
 /* ---- what is simulated ---- */
 
-static bool play(const struct nicsim_machine *machine, struct nicbarr_choice choice, uint32_t nodes,
-                 bool on_nics, enum nicsim_level level, double work_us, double *loop_us)
+static bool play_paper_game(const struct nicsim_machine *machine, struct nicbarr_choice choice,
+                            uint32_t nodes, bool on_nics, enum nicsim_level level, double work_us,
+                            double *loop_us)
 {
     const struct nicsim_game game = {
         .machine = machine,
@@ -41,7 +42,7 @@ double nicsim_latency_us(const struct nicsim_machine *machine, struct nicbarr_ch
     for (uint32_t d = 1; d < nodes; ++d) {
         double us;
         choice.parameter = any ? d : choice.parameter;
-        if (!play(machine, choice, nodes, on_nics, level, 0, &us)) {
+        if (!play_paper_game(machine, choice, nodes, on_nics, level, 0, &us)) {
             return -1;
         }
         best_us = us < best_us ? us : best_us;
@@ -59,7 +60,7 @@ double nicsim_loop_us(const struct nicsim_machine *machine, struct nicbarr_choic
 {
     double work_us = 100, loop_us = 0;
     for (int i = 0; i < 20; ++i) {
-        if (!play(machine, choice, nodes, on_nics, NICSIM_MPI, work_us, &loop_us)) {
+        if (!play_paper_game(machine, choice, nodes, on_nics, NICSIM_MPI, work_us, &loop_us)) {
             return -1;
         }
         const double barrier_us = loop_us - work_us;
@@ -275,8 +276,8 @@ static struct nicbarr_choice choice_of(const char *algorithm)
 
 /* Add what a column of a row says, if it says anything. Where a table has no column of nodes, the
  * figure says how many there are. */
-static void add(struct nicsim_papers *papers, const struct csv *csv, uint32_t row,
-                const char *column, const char *name, struct nicsim_figure figure)
+static void add_figure(struct nicsim_papers *papers, const struct csv *csv, uint32_t row,
+                       const char *column, const char *name, struct nicsim_figure figure)
 {
     double nodes = figure.nodes;
     if (!csv_number(csv, row, column, &figure.paper) ||
@@ -303,12 +304,12 @@ static void add_latencies(struct nicsim_papers *papers, const struct csv *csv)
         char name[80];
         snprintf(name, sizeof(name), "barrier:%.12s:%.4s:%.12s", nic, level, algorithm);
         figure.quantity = NICSIM_NIC;
-        add(papers, csv, row, "nic_us", name, figure);
+        add_figure(papers, csv, row, "nic_us", name, figure);
         figure.quantity = NICSIM_HOST;
-        add(papers, csv, row, "host_us", name, figure);
+        add_figure(papers, csv, row, "host_us", name, figure);
         if ('\0' == csv_text(csv, row, "host_us")[0]) { /* else it says nothing new */
             figure.quantity = NICSIM_FACTOR;
-            add(papers, csv, row, "factor", name, figure);
+            add_figure(papers, csv, row, "factor", name, figure);
         }
     }
 }
@@ -319,9 +320,10 @@ static void add_overheads(struct nicsim_papers *papers, const struct csv *csv)
         char name[80];
         const char *nic = csv_text(csv, row, "nic");
         snprintf(name, sizeof(name), "overhead:%.12s", nic);
-        add(papers, csv, row, "overhead_us", name,
-            (struct nicsim_figure){
-                .number = machine_of(nic), .quantity = NICSIM_OVERHEAD, .choice = choice_of("PE")});
+        add_figure(papers, csv, row, "overhead_us", name,
+                   (struct nicsim_figure){.number = machine_of(nic),
+                                          .quantity = NICSIM_OVERHEAD,
+                                          .choice = choice_of("PE")});
     }
 }
 
@@ -334,9 +336,9 @@ static void add_loops(struct nicsim_papers *papers, const struct csv *csv)
         snprintf(name, sizeof(name), "granularity:%.12s:%.4s", nic, part);
         if (csv_number(csv, row, "efficiency", &figure.efficiency)) {
             figure.quantity = NICSIM_LOOP_NIC;
-            add(papers, csv, row, "nic_us", name, figure);
+            add_figure(papers, csv, row, "nic_us", name, figure);
             figure.quantity = NICSIM_LOOP_HOST;
-            add(papers, csv, row, "host_us", name, figure);
+            add_figure(papers, csv, row, "host_us", name, figure);
         }
     }
 }
@@ -348,9 +350,9 @@ static void add_creations(struct nicsim_papers *papers, const struct csv *csv)
                                        .level = NICSIM_MPI,
                                        .choice = choice_of("GB-binary")};
         figure.quantity = NICSIM_CREATE_NIC;
-        add(papers, csv, row, "nic_us", "create:LANai4.x", figure);
+        add_figure(papers, csv, row, "nic_us", "create:LANai4.x", figure);
         figure.quantity = NICSIM_CREATE_HOST;
-        add(papers, csv, row, "host_us", "create:LANai4.x", figure);
+        add_figure(papers, csv, row, "host_us", "create:LANai4.x", figure);
     }
 }
 
@@ -363,12 +365,12 @@ static void add_bytes(struct nicsim_papers *papers, const struct csv *csv, uint3
     double bytes;
     if (csv_number(csv, row, "bytes", &bytes)) {
         snprintf(full, sizeof(full), "%s:LANai4.x:%.0f", name, bytes);
-        add(papers, csv, row, column, full,
-            (struct nicsim_figure){.number = machine_of("LANai4.x"),
-                                   .quantity = quantity,
-                                   .level = NICSIM_MPI,
-                                   .nodes = nodes,
-                                   .bytes = (uint32_t)bytes});
+        add_figure(papers, csv, row, column, full,
+                   (struct nicsim_figure){.number = machine_of("LANai4.x"),
+                                          .quantity = quantity,
+                                          .level = NICSIM_MPI,
+                                          .nodes = nodes,
+                                          .bytes = (uint32_t)bytes});
     }
 }
 
@@ -401,9 +403,9 @@ static void add_waiting(struct nicsim_papers *papers, const struct csv *csv)
                 .number = machine_of("LANai4.x"), .level = NICSIM_MPI, .width = (uint32_t)width};
             snprintf(name, sizeof(name), "waiting:LANai4.x:%u", figure.width);
             figure.quantity = NICSIM_OPEN;
-            add(papers, csv, row, "open_us", name, figure);
+            add_figure(papers, csv, row, "open_us", name, figure);
             figure.quantity = NICSIM_NAMED;
-            add(papers, csv, row, "named_us", name, figure);
+            add_figure(papers, csv, row, "named_us", name, figure);
         }
     }
 }

@@ -119,8 +119,8 @@ static void take_event(struct sim_node *node, struct process *process)
 
 /* ---- barrier after barrier ---- */
 
-static void tell(const struct sim_node *node, const struct process *process,
-                 enum nicsim_moment moment)
+static void notify_observer(const struct sim_node *node, const struct process *process,
+                            enum nicsim_moment moment)
 {
     const struct nicsim_game *game = process->party->game;
     if (NULL != game->observe) {
@@ -128,7 +128,7 @@ static void tell(const struct sim_node *node, const struct process *process,
     }
 }
 
-static void arrive(struct sim_node *node, struct process *process)
+static void enter_simulated_barrier(struct sim_node *node, struct process *process)
 {
     const struct nicsim_game *game = process->party->game;
     const uint32_t epoch = ++process->epoch;
@@ -136,7 +136,7 @@ static void arrive(struct sim_node *node, struct process *process)
         const double factor = 1 + game->variation * (2 * sim_random(node->machine) - 1);
         sim_host_spend(node, game->work_us[(epoch - 1) % game->works] * factor);
     }
-    tell(node, process, NICSIM_ENTERS);
+    notify_observer(node, process, NICSIM_ENTERS);
     if (game->on_nics) {
         sim_host_spend(node, game->machine->nic.host_call_us +
                                  (NICSIM_MPI == game->level ? game->machine->mpi_barrier_us : 0));
@@ -151,12 +151,12 @@ static void completed(struct sim_node *node, struct process *process)
 {
     struct party *party = process->party;
     const struct nicsim_game *game = party->game;
-    tell(node, process, NICSIM_LEAVES);
+    notify_observer(node, process, NICSIM_LEAVES);
     if (process->epoch == game->warm_up) {
         process->began_us = sim_host_now_us(node);
     }
     if (process->epoch < game->warm_up + game->barriers) {
-        arrive(node, process);
+        enter_simulated_barrier(node, process);
         return;
     }
     process->ended_us = sim_host_now_us(node);
@@ -164,13 +164,13 @@ static void completed(struct sim_node *node, struct process *process)
     ++party->finished;
 }
 
-static void notice(struct sim_node *node, enum sim_notice what)
+static void handle_barrier_notice(struct sim_node *node, enum sim_notice what)
 {
     struct process *process = node->process;
     switch (what) {
     case SIM_BEGIN:
         process->began_us = sim_host_now_us(node);
-        arrive(node, process);
+        enter_simulated_barrier(node, process);
         break;
     case SIM_RELEASE:
         sim_host_spend(node, process->party->game->machine->nic.host_call_us);
@@ -279,7 +279,7 @@ static bool most_of_all(const struct nicsim_game *game, struct myr_lengths *most
     return true;
 }
 
-static bool invite(struct party *party)
+static bool create_barrier_party(struct party *party)
 {
     const struct nicsim_game *game = party->game;
     struct sim_parameters parameters = game->machine->nic;
@@ -308,7 +308,7 @@ static bool invite(struct party *party)
     if (NULL == party->processes || !sim_create(&party->machine, &parameters, &shape, game->seed)) {
         return false;
     }
-    party->machine.notice = notice;
+    party->machine.notice = handle_barrier_notice;
     for (uint32_t n = 0; n < game->nodes; ++n) {
         if (!seat(party, n)) {
             return false;
@@ -317,7 +317,7 @@ static bool invite(struct party *party)
     return true;
 }
 
-static void dismiss(struct party *party)
+static void destroy_barrier_party(struct party *party)
 {
     for (uint32_t n = 0; NULL != party->processes && n < party->game->nodes; ++n) {
         free(party->processes[n].connections);
@@ -345,13 +345,13 @@ static void sum_up(const struct party *party, struct nicsim_outcome *outcome)
 bool nicsim_play(const struct nicsim_game *game, struct nicsim_outcome *outcome)
 {
     struct party party = {.game = game};
-    bool good = invite(&party);
+    bool good = create_barrier_party(&party);
     *outcome = (struct nicsim_outcome){0};
     if (good) {
         sim_run(&party.machine);
         good = !party.machine.exhausted;
         sum_up(&party, outcome);
     }
-    dismiss(&party);
+    destroy_barrier_party(&party);
     return good;
 }

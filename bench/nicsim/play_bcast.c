@@ -75,7 +75,7 @@ static void hand_over(struct sim_node *node, struct process *process)
 
 static void forward(struct sim_node *node, struct process *process);
 
-static void begin(struct sim_node *node, struct process *process)
+static void begin_bcast(struct sim_node *node, struct process *process)
 {
     struct party *party = process->party;
     party->began_us = sim_host_now_us(node);
@@ -101,7 +101,7 @@ static void go_on(struct sim_node *node, struct process *process)
     if (process->number == party->last) {
         party->ended_us = sim_host_now_us(node);
     } else {
-        begin(node, process);
+        begin_bcast(node, process);
     }
 }
 
@@ -177,12 +177,12 @@ static void take_block(struct sim_node *node, struct process *process)
     returned(node, process, process->number);
 }
 
-static void notice(struct sim_node *node, enum sim_notice what)
+static void handle_bcast_notice(struct sim_node *node, enum sim_notice what)
 {
     struct process *process = node->process;
     switch (what) {
     case SIM_BEGIN:
-        begin(node, process);
+        begin_bcast(node, process);
         break;
     case SIM_BLOCK:
         take_block(node, process);
@@ -293,7 +293,7 @@ static bool seat(struct party *party, uint32_t number)
     return true;
 }
 
-static bool invite(struct party *party)
+static bool create_bcast_party(struct party *party)
 {
     const struct nicsim_bcast_game *game = party->game;
     const bool ports = has_ports(game);
@@ -318,7 +318,7 @@ static bool invite(struct party *party)
     if (NULL == party->processes || !sim_create(&party->machine, &parameters, &shape, game->seed)) {
         return false;
     }
-    party->machine.notice = notice;
+    party->machine.notice = handle_bcast_notice;
     for (uint32_t n = 0; n < game->nodes; ++n) {
         if (!seat(party, n)) {
             return false;
@@ -327,7 +327,7 @@ static bool invite(struct party *party)
     return true;
 }
 
-static void dismiss(struct party *party)
+static void destroy_bcast_party(struct party *party)
 {
     for (uint32_t n = 0; NULL != party->processes && n < party->game->nodes; ++n) {
         myr_nic_bcast_free(party->processes[n].bcast);
@@ -358,13 +358,13 @@ bool nicsim_play_bcast(const struct nicsim_bcast_game *game, struct nicsim_bcast
         .among = {{.algorithm = NICBARR_DISSEMINATION, .parameter = game->fan_out}, game->nodes},
         .last = game->warm_up + game->broadcasts,
     };
-    bool good = invite(&party);
+    bool good = create_bcast_party(&party);
     *outcome = (struct nicsim_bcast_outcome){0};
     if (good) {
         sim_run(&party.machine);
         good = !party.machine.exhausted;
         sum_up(&party, outcome);
     }
-    dismiss(&party);
+    destroy_bcast_party(&party);
     return good;
 }

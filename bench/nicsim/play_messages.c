@@ -76,7 +76,7 @@ static bool is_long(const struct nicsim_messages_game *game, uint32_t bytes)
 }
 
 /* Hand over the next send or receive. The memory of a long message is pinned for it. */
-static void call(struct sim_node *node, struct process *process, const struct step *step)
+static void post_operation(struct sim_node *node, struct process *process, const struct step *step)
 {
     const struct nicsim_messages_game *game = process->party->game;
     const struct nicsim_machine *machine = game->machine;
@@ -99,7 +99,7 @@ static void go_on(struct sim_node *node, struct process *process)
     if (0 != process->fill) {
         const struct step filling = {.peer = 0, .tag = TAG_OTHER};
         --process->fill;
-        call(node, process, &filling);
+        post_operation(node, process, &filling);
         return;
     }
     if (process->next == process->steps) {
@@ -118,7 +118,7 @@ static void go_on(struct sim_node *node, struct process *process)
         ++party->finished;
         return;
     }
-    call(node, process, &process->step[process->next++]);
+    post_operation(node, process, &process->step[process->next++]);
 }
 
 static void returned(struct sim_node *node, struct process *process)
@@ -134,7 +134,7 @@ static void returned(struct sim_node *node, struct process *process)
     go_on(node, process);
 }
 
-static void notice(struct sim_node *node, enum sim_notice what)
+static void handle_message_notice(struct sim_node *node, enum sim_notice what)
 {
     if (SIM_BEGIN == what) {
         go_on(node, node->process);
@@ -305,7 +305,7 @@ static bool connect_both(struct party *party, uint32_t number)
 
 static const struct sim_above above = {on_events, on_call, of_host};
 
-static bool invite(struct party *party)
+static bool create_message_party(struct party *party)
 {
     const struct nicsim_messages_game *game = party->game;
     const uint32_t sends = 3 * BUFFERS / 2;
@@ -324,7 +324,7 @@ static bool invite(struct party *party)
     if (NULL == party->processes || !sim_create(&party->machine, &parameters, &shape, game->seed)) {
         return false;
     }
-    party->machine.notice = notice;
+    party->machine.notice = handle_message_notice;
     party->machine.above = &above;
     for (uint32_t n = 0; n < game->nodes; ++n) {
         if (!open_endpoint(party, n)) {
@@ -342,7 +342,7 @@ static bool invite(struct party *party)
     return true;
 }
 
-static void dismiss(struct party *party)
+static void destroy_message_party(struct party *party)
 {
     for (uint32_t n = 0; NULL != party->processes && n < party->game->nodes; ++n) {
         if (NULL != party->processes[n].endpoint) {
@@ -375,13 +375,13 @@ bool nicsim_play_messages(const struct nicsim_messages_game *game,
                           struct nicsim_messages_outcome *outcome)
 {
     struct party party = {.game = game};
-    bool good = invite(&party);
+    bool good = create_message_party(&party);
     *outcome = (struct nicsim_messages_outcome){0};
     if (good) {
         sim_run(&party.machine);
         good = !party.machine.exhausted;
         sum_up(&party, outcome);
     }
-    dismiss(&party);
+    destroy_message_party(&party);
     return good;
 }

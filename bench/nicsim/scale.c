@@ -23,9 +23,10 @@ static const char *const algorithms[] = {
     "tree:12",         "tree:16",         "tree:24",         "tree:32",
 };
 
-static bool play(const struct nicsim_options *options, const struct nicsim_machine *machine,
-                 struct nicbarr_choice choice, uint32_t nodes, bool on_nics, bool ping_pong,
-                 struct nicsim_outcome *outcome)
+static bool play_algorithm(const struct nicsim_options *options,
+                           const struct nicsim_machine *machine, struct nicbarr_choice choice,
+                           uint32_t nodes, bool on_nics, bool ping_pong,
+                           struct nicsim_outcome *outcome)
 {
     const struct nicsim_game game = {
         .machine = machine,
@@ -48,7 +49,7 @@ static double lop_us(const struct nicsim_options *options, const struct nicsim_m
     struct nicsim_outcome outcome;
     const uint32_t n = choice.parameter;
     if (on_nics || NICBARR_DISSEMINATION != choice.algorithm || n >= nodes ||
-        !play(options, machine, choice, n + 1, false, true, &outcome)) {
+        !play_algorithm(options, machine, choice, n + 1, false, true, &outcome)) {
         return NAN;
     }
     double rounds = 0;
@@ -64,7 +65,7 @@ static bool one(const struct nicsim_options *options, const struct nicsim_machin
     struct nicsim_outcome o;
     struct nicbarr_choice choice;
     (void)nicbarr_choice_parse(name, &choice);
-    if (!play(options, machine, choice, nodes, on_nics, false, &o)) {
+    if (!play_algorithm(options, machine, choice, nodes, on_nics, false, &o)) {
         fprintf(stderr, "nicsim: %s, %u nodes: out of memory, or it did not come to an end\n", name,
                 nodes);
         return false;

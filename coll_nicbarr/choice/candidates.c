@@ -12,8 +12,8 @@ struct candidates {
 };
 
 /* Add one, unless it makes no difference among `size`, or is there already. */
-static void add(struct candidates *candidates, uint32_t size, enum nicbarr_algorithm algorithm,
-                uint32_t parameter)
+static void add_candidate(struct candidates *candidates, uint32_t size,
+                          enum nicbarr_algorithm algorithm, uint32_t parameter)
 {
     const struct nicbarr_choice choice = {algorithm, parameter, candidates->nic};
     bool fresh = parameter <= nicbarr_parameter_max(algorithm, size) &&
@@ -44,7 +44,7 @@ static void add_disseminations(struct candidates *candidates, uint32_t size)
     for (uint32_t n = 1; n <= 7 && n < size; ++n) {
         if (rounds_of(n, size) < rounds) {
             rounds = rounds_of(n, size);
-            add(candidates, size, NICBARR_DISSEMINATION, n);
+            add_candidate(candidates, size, NICBARR_DISSEMINATION, n);
         }
     }
 }
@@ -52,10 +52,10 @@ static void add_disseminations(struct candidates *candidates, uint32_t size)
 /* Those that are played by messages among `size` nodes, or processes. */
 static void add_messages(struct candidates *candidates, uint32_t size)
 {
-    add(candidates, size, NICBARR_PAIRWISE, 0);
+    add_candidate(candidates, size, NICBARR_PAIRWISE, 0);
     add_disseminations(candidates, size);
     for (uint32_t degree = 2; degree <= 16 && degree < size; degree *= 2) {
-        add(candidates, size, NICBARR_TREE, degree);
+        add_candidate(candidates, size, NICBARR_TREE, degree);
     }
 }
 
@@ -63,17 +63,17 @@ static void add_messages(struct candidates *candidates, uint32_t size)
 static void add_star(struct candidates *candidates, uint32_t nodes, uint32_t most)
 {
     if (nodes > 2 && nodes <= most) {
-        add(candidates, nodes, NICBARR_TREE, nodes - 1);
+        add_candidate(candidates, nodes, NICBARR_TREE, nodes - 1);
     }
 }
 
 /* Fewer, for a NIC on which all of them cost time to try. */
 static void add_few(struct candidates *candidates, uint32_t nodes)
 {
-    add(candidates, nodes, NICBARR_PAIRWISE, 0);
-    add(candidates, nodes, NICBARR_DISSEMINATION, 1);
-    add(candidates, nodes, NICBARR_DISSEMINATION, 3);
-    add(candidates, nodes, NICBARR_TREE, 4);
+    add_candidate(candidates, nodes, NICBARR_PAIRWISE, 0);
+    add_candidate(candidates, nodes, NICBARR_DISSEMINATION, 1);
+    add_candidate(candidates, nodes, NICBARR_DISSEMINATION, 3);
+    add_candidate(candidates, nodes, NICBARR_TREE, 4);
     add_star(candidates, nodes, 16);
 }
 
@@ -96,18 +96,18 @@ int nicbarr_candidates(const struct nicbarr_shape *shape, struct nicbarr_choice 
 {
     const uint32_t size = shape->processes;
     struct candidates candidates = {choices, 0, 0};
-    add(&candidates, size, NICBARR_OPENMPI, 0);
+    add_candidate(&candidates, size, NICBARR_OPENMPI, 0);
     if (shape->nodes > 1) {
         return across_candidates(shape, &candidates);
     }
-    add(&candidates, size, NICBARR_COUNTER, 1);
+    add_candidate(&candidates, size, NICBARR_COUNTER, 1);
     if (shape->homes > 1 && shape->homes < size) {
-        add(&candidates, size, NICBARR_COUNTER, shape->homes);
+        add_candidate(&candidates, size, NICBARR_COUNTER, shape->homes);
     }
     if (size <= 128) { /* beyond that, reading a line of everybody's is never the shortest way */
-        add(&candidates, size, NICBARR_FLAGS, 4);
-        add(&candidates, size, NICBARR_FLAGS, 64);
-        add(&candidates, size, NICBARR_FLAGS, 128);
+        add_candidate(&candidates, size, NICBARR_FLAGS, 4);
+        add_candidate(&candidates, size, NICBARR_FLAGS, 64);
+        add_candidate(&candidates, size, NICBARR_FLAGS, 128);
     }
     add_messages(&candidates, size);
     return candidates.count;
@@ -118,7 +118,7 @@ int nicbarr_candidates(const struct nicbarr_shape *shape, struct nicbarr_choice 
 static void add_trees(struct candidates *candidates, uint32_t nodes, bool few)
 {
     for (uint32_t n = 1; n <= 3; n += few ? 2 : 1) {
-        add(candidates, nodes, NICBARR_DISSEMINATION, n);
+        add_candidate(candidates, nodes, NICBARR_DISSEMINATION, n);
     }
 }
 
@@ -138,7 +138,7 @@ int nicbarr_data_candidates(const struct nicbarr_shape *shape, bool broadcasts, 
 {
     const uint32_t nodes = shape->nodes;
     struct candidates candidates = {choices, 0, 0};
-    add(&candidates, nodes, NICBARR_OPENMPI, 0);
+    add_candidate(&candidates, nodes, NICBARR_OPENMPI, 0);
     for (uint32_t nic = 1; nic < nicbarr_nics_end(); ++nic) {
         candidates.nic = nic;
         if (!nicbarr_has(shape, nic) || 0 == nicbarr_kind(nic)->caps.buffer) {
@@ -150,10 +150,10 @@ int nicbarr_data_candidates(const struct nicbarr_shape *shape, bool broadcasts, 
             add_few(&candidates, nodes);
         }
         if (nodes > 2 && nodes <= STAR_NODES && nodes * combined > MCP_PAYLOAD_MOST) {
-            add(&candidates, nodes, NICBARR_ROOTED, nodes - 1);
+            add_candidate(&candidates, nodes, NICBARR_ROOTED, nodes - 1);
         }
         if (nodes <= STAR_NODES) {
-            add(&candidates, nodes, NICBARR_DISSEMINATION, nodes - 1);
+            add_candidate(&candidates, nodes, NICBARR_DISSEMINATION, nodes - 1);
         }
     }
     return candidates.count;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * See contest.h. Invariant: after each agree() all ranks hold the same figures, and every decision
- * is made from those alone. So nobody has to be told of a decision.
+ * See contest.h. Invariant: after each agree_on_turn() all ranks hold the same figures, and every
+ * decision is made from those alone. So nobody has to be told of a decision.
  */
 #include "coll_nicbarr/choice/contest.h"
 
@@ -56,8 +56,8 @@ static double less(double a, double b)
 
 /* Agree on a turn's figure, on what was spent, and on whether the turn has failed anywhere: then
  * the greatest code of either sign stands for all. */
-static int agree(const struct nicbarr_contest_user *user, double *us, double since_us,
-                 double *spent_us, int error)
+static int agree_on_turn(const struct nicbarr_contest_user *user, double *us, double since_us,
+                         double *spent_us, int error)
 {
     double values[NICBARR_CONTEST_VALUES] = {*us, user->now_us(user->context) - since_us, error,
                                              -error};
@@ -124,7 +124,7 @@ static bool is_slower(const struct nicbarr_contestant *one, const struct nicbarr
 }
 
 /* At the end of a round after which something may be dropped. */
-static void drop(struct nicbarr_contest *contest)
+static void drop_contestants(struct nicbarr_contest *contest)
 {
     const int best = find_best(contest);
     const double surely = surely_us(contest);
@@ -210,7 +210,7 @@ static void end_round(struct nicbarr_contest *contest, double budget_us)
         }
     }
     if (contest->looked && decides(contest->rounds)) {
-        drop(contest);
+        drop_contestants(contest);
     }
     if (!contest->looked || decides(contest->rounds)) {
         set_repetitions(contest, budget_us);
@@ -219,7 +219,7 @@ static void end_round(struct nicbarr_contest *contest, double budget_us)
 }
 
 /* Write a turn's figure down, and draw the conclusions where a round ends. */
-static void note(struct nicbarr_contest *contest, int place, double us, double budget_us)
+static void record_turn(struct nicbarr_contest *contest, int place, double us, double budget_us)
 {
     struct nicbarr_contestant *one = &contest->of[candidate_at(contest, contest->rounds, place)];
     *(contest->looked ? &one->round_us[contest->rounds] : &one->look_us) = us;
@@ -232,7 +232,7 @@ static void note(struct nicbarr_contest *contest, int place, double us, double b
 /* ---- the result ---- */
 
 /* The simplest of those that are as good as the best. */
-static int choose(const struct nicbarr_contest *contest)
+static int choose_winner(const struct nicbarr_contest *contest)
 {
     const int best = find_best(contest);
     const double limit = tie * known_us(&contest->of[best]);
@@ -262,7 +262,7 @@ static double find_confidence(const struct nicbarr_contest *contest)
 
 static void conclude(struct nicbarr_contest *contest)
 {
-    contest->chosen = contest->looked ? choose(contest) : 0;
+    contest->chosen = contest->looked ? choose_winner(contest) : 0;
     contest->confidence = find_confidence(contest);
     contest->provisional = contest->count > 1 && (contest->rounds < LEAST_ROUNDS ||
                                                   contest->confidence < NICBARR_CONTEST_SURE);
@@ -305,8 +305,8 @@ int nicbarr_contest_go_on(struct nicbarr_contest *contest, const struct nicbarr_
         return 0;
     }
     /* Twice, to see how long it takes: that is the only hint at what a first look may take. */
-    int error = agree(user, &us, since_us, &before_us, 0);
-    error = 0 == error ? agree(user, &us, since_us, &spent_us, 0) : error;
+    int error = agree_on_turn(user, &us, since_us, &before_us, 0);
+    error = 0 == error ? agree_on_turn(user, &us, since_us, &spent_us, 0) : error;
     const double agreement_us = spent_us - before_us;
     while (0 == error && nicbarr_contest_open(contest)) {
         const int place = next_place(contest, contest->rounds, contest->next);
@@ -316,9 +316,9 @@ int nicbarr_contest_go_on(struct nicbarr_contest *contest, const struct nicbarr_
         }
         us = 0;
         error = user->turn(user->context, c, contest->of[c].repetitions, &us);
-        error = agree(user, &us, since_us, &spent_us, error);
+        error = agree_on_turn(user, &us, since_us, &spent_us, error);
         if (0 == error) {
-            note(contest, place, us, budget_us);
+            record_turn(contest, place, us, budget_us);
         }
         begun = true;
     }

@@ -141,7 +141,7 @@ static int find_winner(const struct nicbarr_duel *duel)
 }
 
 /* Slower than the chosen one in the look, or in each of the first rounds, by both figures. */
-static void drop(struct nicbarr_duel *duel)
+static void drop_duelists(struct nicbarr_duel *duel)
 {
     const double factor = duel->looked ? 1 : hopeless;
     const int rounds = duel->looked ? duel->rounds : 1;
@@ -177,7 +177,7 @@ void nicbarr_duel_agreed(struct nicbarr_duel *duel, const double *values)
     }
     duel->rounds += duel->looked;
     if (!duel->looked || LOST_ROUNDS == duel->rounds) {
-        drop(duel);
+        drop_duelists(duel);
     }
     duel->looked = true;
     duel->place = 0;

@@ -24,7 +24,7 @@ double nicbarr_evidence_weight(int64_t when, int64_t now)
 /* ---- one measurement ---- */
 
 /* A candidate's place in it; -1: it has none. */
-static int find(const struct nicbarr_measurement *m, const char *name)
+static int find_candidate(const struct nicbarr_measurement *m, const char *name)
 {
     for (uint32_t c = 0; c < m->count; ++c) {
         if (0 == strcmp(m->of[c].name, name)) {
@@ -74,7 +74,7 @@ static double figure(const struct nicbarr_evidence *evidence, int64_t now, const
     for (uint32_t i = 0; i < evidence->count; ++i) {
         const struct nicbarr_measurement *m = &evidence->of[i];
         const double weight = m->of[0].rounds * nicbarr_evidence_weight(m->when, now);
-        const int c = find(m, name);
+        const int c = find_candidate(m, name);
         all += weight;
         if (c >= 0) {
             known += weight;
@@ -91,7 +91,7 @@ static double confidence(const struct nicbarr_evidence *evidence, int64_t now, c
     for (uint32_t i = 0; i < evidence->count; ++i) {
         const struct nicbarr_measurement *m = &evidence->of[i];
         const double sure = fmin(m->confidence, most_confidence);
-        const int c = find(m, name);
+        const int c = find_candidate(m, name);
         if (c >= 0 && sure > 0.5) {
             const double says = log(sure / (1 - sure)) * nicbarr_evidence_weight(m->when, now);
             odds += fair_us(m, (uint32_t)c) <= tie * best_us(m) ? says : -says;

@@ -40,7 +40,7 @@ static int take_turn(void *context, int candidate, int calls, double *us)
     return rc;
 }
 
-static int agree(void *context, double *values, int count)
+static int agree_on_values(void *context, double *values, int count)
 {
     const struct nicbarr_race *race = context;
     return nicbarr_maximum(race->module, race->comm, values, count);
@@ -55,6 +55,6 @@ static double now_us(void *context)
 int nicbarr_race_go_on(struct nicbarr_contest *contest, const struct nicbarr_race *race,
                        double since_us, double budget_us)
 {
-    const struct nicbarr_contest_user user = {take_turn, agree, now_us, (void *)race};
+    const struct nicbarr_contest_user user = {take_turn, agree_on_values, now_us, (void *)race};
     return nicbarr_contest_go_on(contest, &user, since_us, budget_us);
 }

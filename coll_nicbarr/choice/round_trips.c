@@ -34,7 +34,7 @@ static bool takes_part(const struct trips *trips, uint32_t peers)
 }
 
 /* Join them all. A NIC on which one cannot be joined has none. */
-static int join(struct trips *trips)
+static int join_groups(struct trips *trips)
 {
     struct nicbarr_joining list[NICBARR_NICS_MOST * NICBARR_ROUND_TRIPS];
     struct myr_error errors[NICBARR_NICS_MOST] = {{0}};
@@ -64,7 +64,7 @@ static int join(struct trips *trips)
 }
 
 /* All that are in it set off together in the first one, which does not count. */
-static bool play(struct trips *trips, uint32_t nic, uint32_t i)
+static bool play_round_trips(struct trips *trips, uint32_t nic, uint32_t i)
 {
     struct nicbarr_round_trips *result = &trips->results[nic];
     struct myr_error error; /* without a model there is still a report */
@@ -82,11 +82,11 @@ static bool play(struct trips *trips, uint32_t nic, uint32_t i)
 }
 
 /* One ping-pong, where nobody has failed yet. */
-static int measure(struct trips *trips, uint32_t nic, uint32_t i)
+static int measure_round_trip(struct trips *trips, uint32_t nic, uint32_t i)
 {
     const int rc = nicbarr_maximum(trips->module, trips->comm, trips->failed, NICBARR_NICS_MOST);
     if (OMPI_SUCCESS == rc && 0 == trips->failed[nic] &&
-        myr_nic_group_joined(&trips->groups[nic][i]) && !play(trips, nic, i)) {
+        myr_nic_group_joined(&trips->groups[nic][i]) && !play_round_trips(trips, nic, i)) {
         trips->failed[nic] = 1;
     }
     return rc;
@@ -97,7 +97,7 @@ static int measure_all(struct trips *trips)
     int rc = OMPI_SUCCESS;
     for (uint32_t nic = 1; nic < nicbarr_nics_end(); ++nic) {
         for (uint32_t i = 0; OMPI_SUCCESS == rc && i < trips->results[nic].count; ++i) {
-            rc = measure(trips, nic, i);
+            rc = measure_round_trip(trips, nic, i);
         }
     }
     return OMPI_SUCCESS == rc
@@ -115,7 +115,7 @@ int nicbarr_round_trips(mca_coll_nicbarr_module_t *module, ompi_communicator_t *
                            : turns[nic] > MOST   ? MOST
                                                  : turns[nic];
     }
-    int rc = join(&trips);
+    int rc = join_groups(&trips);
     rc = OMPI_SUCCESS == rc ? measure_all(&trips) : rc;
     for (uint32_t nic = 1; nic < nicbarr_nics_end(); ++nic) {
         for (uint32_t i = 0; i < NICBARR_ROUND_TRIPS; ++i) {

@@ -181,7 +181,7 @@ static int compete(struct nicbarr_tuner *tuner, double start_us)
 }
 
 /* The first portion. */
-static int begin(struct nicbarr_tuner *tuner)
+static int begin_tuning(struct nicbarr_tuner *tuner)
 {
     mca_coll_nicbarr_module_t *module = tuner->module;
     struct nicbarr_candidate_groups *contenders = &tuner->contenders;
@@ -247,7 +247,7 @@ static void leave_dropped(struct nicbarr_tuner *tuner)
 }
 
 /* Tell what was measured to those who come later, in this job, and to people. */
-static void publish(struct nicbarr_tuner *tuner)
+static void publish_choice(struct nicbarr_tuner *tuner)
 {
     mca_coll_nicbarr_module_t *module = tuner->module;
     predict(tuner);
@@ -258,7 +258,7 @@ static void publish(struct nicbarr_tuner *tuner)
 }
 
 /* Tell later jobs, once it is all that there will be. */
-static void keep(const struct nicbarr_tuner *tuner)
+static void cache_measurement(const struct nicbarr_tuner *tuner)
 {
     if (tuner->root && tuner->contest.rounds > 0) {
         nicbarr_cache_add(&tuner->module->shape, NULL, tuner->contenders.choice, &tuner->contest);
@@ -268,7 +268,7 @@ static void keep(const struct nicbarr_tuner *tuner)
 void nicbarr_tune_end(mca_coll_nicbarr_module_t *module)
 {
     if (NULL != module->tuner) {
-        keep(module->tuner);
+        cache_measurement(module->tuner);
         free_tuner(module->tuner);
         module->tuner = NULL;
     }
@@ -288,13 +288,13 @@ static int settle(struct nicbarr_tuner *tuner)
     rc = nicbarr_install_choice(module, tuner->comm);
     /* What could not be installed has been declined, and reported as that. */
     if (OMPI_SUCCESS == rc && !module->declined && tuner->root) {
-        publish(tuner);
+        publish_choice(tuner);
     }
     if (OMPI_SUCCESS != rc || module->declined) {
         module->tuner = NULL;
         free_tuner(tuner);
     } else if (!more) {
-        keep(tuner);
+        cache_measurement(tuner);
         free_tuner(tuner);
     }
     return rc;
@@ -399,7 +399,7 @@ static double first_portion_us(void)
 }
 
 /* Measure, as nothing is known. */
-static int measure(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm)
+static int measure_candidates(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm)
 {
     const struct nicbarr_parameters *parameters = &mca_coll_nicbarr_component.parameters;
     struct nicbarr_tuner *tuner = calloc(1, sizeof(*tuner));
@@ -414,7 +414,7 @@ static int measure(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm)
                                             .budget_ms = parameters->tune_budget};
     nicbarr_portions_begin(&tuner->portions, first_portion_us(), parameters->tune_after,
                            nicbarr_expense_limited());
-    const int rc = begin(tuner);
+    const int rc = begin_tuning(tuner);
     nicbarr_expense_note(tuner->tuning.spent_us, false);
     if (OMPI_SUCCESS == rc && 1 < tuner->contenders.count) {
         return settle(tuner);
@@ -429,7 +429,7 @@ static int measure(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm)
 int nicbarr_tune_anew(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm)
 {
     nicbarr_group_leave(&module->nic);
-    return measure(module, comm);
+    return measure_candidates(module, comm);
 }
 
 /* May a contest begin now? */
@@ -468,7 +468,7 @@ int nicbarr_tune(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm)
     } else if (OMPI_SUCCESS == rc && 0 != word.known) {
         rc = adopt(module, comm, word.known);
     } else if (OMPI_SUCCESS == rc) {
-        rc = measure(module, comm);
+        rc = measure_candidates(module, comm);
     }
     module->tuning = false;
     return rc;

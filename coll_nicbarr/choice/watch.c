@@ -153,7 +153,7 @@ static struct myr_nic_group *group_of(mca_coll_nicbarr_module_t *module,
     return 0 == d ? &module->nic : &dueling->contenders.group[d - first_entrant(dueling)];
 }
 
-static int play(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm, int d)
+static int play_duelist(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm, int d)
 {
     struct nicbarr_dueling *dueling = module->watch.dueling;
     if (NICBARR_DUEL_APART == d || NICBARR_OPENMPI == dueling->choice[d].algorithm) {
@@ -221,7 +221,7 @@ static int conclude(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm
 }
 
 /* A round is over. */
-static int agree(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm)
+static int agree_on_round(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm)
 {
     struct nicbarr_duel *duel = &module->watch.dueling->duel;
     double values[NICBARR_DUEL_VALUES];
@@ -241,9 +241,9 @@ int nicbarr_watch_play(mca_coll_nicbarr_module_t *module, ompi_communicator_t *c
 {
     struct nicbarr_duel *duel = &module->watch.dueling->duel;
     const double come_us = nicbarr_now_us();
-    const int rc = play(module, comm, nicbarr_duel_next(duel));
+    const int rc = play_duelist(module, comm, nicbarr_duel_next(duel));
     if (OMPI_SUCCESS == rc && nicbarr_duel_note(duel, come_us, nicbarr_now_us())) {
-        return agree(module, comm);
+        return agree_on_round(module, comm);
     }
     return rc;
 }
@@ -251,7 +251,7 @@ int nicbarr_watch_play(mca_coll_nicbarr_module_t *module, ompi_communicator_t *c
 /* ---- its beginning ---- */
 
 /* Have the duelists. Not everybody may get them; then nobody has a duel. */
-static int prepare(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm)
+static int prepare_duel(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm)
 {
     struct nicbarr_dueling *dueling = calloc(1, sizeof(*dueling));
     struct nicbarr_choice choice[NICBARR_DUELISTS];
@@ -277,7 +277,7 @@ static int prepare(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm)
 int nicbarr_watch_duel(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm)
 {
     module->tuning = true; /* as above */
-    const int rc = prepare(module, comm);
+    const int rc = prepare_duel(module, comm);
     module->tuning = false;
     if (OMPI_SUCCESS != rc) {
         return rc;

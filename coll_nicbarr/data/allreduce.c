@@ -75,18 +75,18 @@ MYR_HOT int nicbarr_reduce(const void *from, void *to, nicbarr_count_t count, om
 
 /* ---- MPI_Iallreduce, MPI_Ireduce ---- */
 
-static void begin(nicbarr_request_t *request)
+static void begin_reduction(nicbarr_request_t *request)
 {
     struct nicbarr_reducer *reducer = nicbarr_reducer_of(request);
     (void)nicbarr_reduction_begin(reducer, &request->of.reduction);
 }
 
-static bool test(nicbarr_request_t *request)
+static bool test_reduction(nicbarr_request_t *request)
 {
     return nicbarr_reduction_go_on(nicbarr_reducer_of(request), &request->of.reduction);
 }
 
-static const struct nicbarr_operation reduce = {begin, test, NULL, NULL};
+static const struct nicbarr_operation reduce = {begin_reduction, test_reduction, NULL, NULL};
 
 /* ... with an operation of the program's, or of a type with gaps. */
 
@@ -118,9 +118,9 @@ static void drop_users(nicbarr_request_t *request)
 
 static const struct nicbarr_operation reduce_by_users = {begin_users, test_users, NULL, drop_users};
 
-static int start(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm, const void *from,
-                 void *to, nicbarr_count_t count, ompi_datatype_t *type, ompi_op_t *op, int root,
-                 ompi_request_t **handle)
+static int start_reduction(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                           const void *from, void *to, nicbarr_count_t count, ompi_datatype_t *type,
+                           ompi_op_t *op, int root, ompi_request_t **handle)
 {
     const struct myr_exchange *x = &module->nonblocking.reducer.exchange;
     const bool packed = nicbarr_is_packed(type, op);
@@ -157,7 +157,7 @@ int nicbarr_iallreduce(const void *from, void *to, nicbarr_count_t count, ompi_d
         return module->iallreduce.function(from, to, count, type, op, comm, handle,
                                            module->iallreduce.module);
     }
-    return start(module, comm, from, to, count, type, op, NICBARR_NO_ROOT, handle);
+    return start_reduction(module, comm, from, to, count, type, op, NICBARR_NO_ROOT, handle);
 }
 
 int nicbarr_ireduce(const void *from, void *to, nicbarr_count_t count, ompi_datatype_t *type,
@@ -170,7 +170,7 @@ int nicbarr_ireduce(const void *from, void *to, nicbarr_count_t count, ompi_data
         return module->ireduce.function(from, to, count, type, op, root, comm, handle,
                                         module->ireduce.module);
     }
-    return start(module, comm, from, to, count, type, op, root, handle);
+    return start_reduction(module, comm, from, to, count, type, op, root, handle);
 }
 
 /* ---- MPI_Allreduce_init, MPI_Reduce_init ---- */
@@ -180,10 +180,10 @@ static void begin_again(nicbarr_request_t *request)
     const struct nicbarr_persistent *p = request->persistent;
     nicbarr_reduction_init(&request->of.reduction, p->from, p->to, p->count, p->type, p->op,
                            NICBARR_NO_ROOT == p->root || p->root == (int)p->reducer.exchange.rank);
-    begin(request);
+    begin_reduction(request);
 }
 
-static const struct nicbarr_operation reduce_again = {begin_again, test, NULL, NULL};
+static const struct nicbarr_operation reduce_again = {begin_again, test_reduction, NULL, NULL};
 
 /* (Packing has no way to fail here that MPI would not have found out before.) */
 static void begin_users_again(nicbarr_request_t *request)

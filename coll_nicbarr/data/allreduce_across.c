@@ -146,7 +146,7 @@ static size_t carriable_later(nicbarr_count_t count, ompi_datatype_t *type, ompi
     return nicbarr_is_packed(type, op) ? 0 : carriable(count, type, op, comm);
 }
 
-static void begin(nicbarr_request_t *request)
+static void begin_allreduce_across(nicbarr_request_t *request)
 {
     struct nicbarr_carrier *carrier = request->of.across.carrier;
     struct nicbarr_carried *given = &request->of.across.carried;
@@ -156,7 +156,7 @@ static void begin(nicbarr_request_t *request)
     atomic_fetch_add_explicit(&carrier->outstanding, 1, memory_order_relaxed);
 }
 
-static void end(nicbarr_request_t *request)
+static void end_allreduce_across(nicbarr_request_t *request)
 {
     atomic_fetch_sub_explicit(&request->of.across.carrier->outstanding, 1, memory_order_release);
 }
@@ -179,7 +179,7 @@ static bool go_on(nicbarr_request_t *request)
                                       carried, &request->of.across.returning);
 }
 
-static bool test(nicbarr_request_t *request)
+static bool test_allreduce_across(nicbarr_request_t *request)
 {
     const struct myr_nic_group *group = group_of(request);
     const bool complete = go_on(request);
@@ -190,11 +190,11 @@ static bool test(nicbarr_request_t *request)
         return false;
     }
     request->super.req_status.MPI_ERROR = request->of.across.carried.rc;
-    end(request);
+    end_allreduce_across(request);
     return true;
 }
 
-static bool remind(nicbarr_request_t *request, bool look)
+static bool remind_allreduce_across(nicbarr_request_t *request, bool look)
 {
     const struct nicbarr_returning *returning = &request->of.across.returning;
     const struct nicbarr_wait wait = {
@@ -204,11 +204,12 @@ static bool remind(nicbarr_request_t *request, bool look)
     if (!nicbarr_request_remind(request, group_of(request), wait, look)) {
         return false;
     }
-    end(request);
+    end_allreduce_across(request);
     return true;
 }
 
-static const struct nicbarr_operation across = {begin, test, remind, NULL};
+static const struct nicbarr_operation across = {begin_allreduce_across, test_allreduce_across,
+                                                remind_allreduce_across, NULL};
 
 int nicbarr_iallreduce_across(const void *from, void *to, nicbarr_count_t count,
                               ompi_datatype_t *type, ompi_op_t *op, ompi_communicator_t *comm,
@@ -242,10 +243,11 @@ static void begin_again(nicbarr_request_t *request)
     const struct nicbarr_persistent *p = request->persistent;
     request->of.across.carried = (struct nicbarr_carried){
         .from = p->from, .to = p->to, .op = p->op, .type = p->type, .left = (uint32_t)p->count};
-    begin(request);
+    begin_allreduce_across(request);
 }
 
-static const struct nicbarr_operation across_again = {begin_again, test, remind, NULL};
+static const struct nicbarr_operation across_again = {begin_again, test_allreduce_across,
+                                                      remind_allreduce_across, NULL};
 
 int nicbarr_allreduce_init_across(const void *from, void *to, nicbarr_count_t count,
                                   ompi_datatype_t *type, ompi_op_t *op, ompi_communicator_t *comm,

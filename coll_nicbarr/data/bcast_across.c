@@ -188,13 +188,13 @@ static void begin_request(nicbarr_request_t *request)
     atomic_fetch_add_explicit(&carrier->outstanding, 1, memory_order_relaxed);
 }
 
-static void end(nicbarr_request_t *request)
+static void end_bcast_across(nicbarr_request_t *request)
 {
     atomic_fetch_sub_explicit(&request->of.bcast.carrier->outstanding, 1, memory_order_release);
 }
 
 /* What has come goes to the program's memory, if it did not come there. */
-static int unpack(const nicbarr_request_t *request)
+static int unpack_bcast(const nicbarr_request_t *request)
 {
     const struct nicbarr_handed *handed = &request->of.bcast.handed;
     const void *packed = request->of.bcast.packed;
@@ -206,7 +206,7 @@ static int unpack(const nicbarr_request_t *request)
                               request->of.bcast.type);
 }
 
-static bool test(nicbarr_request_t *request)
+static bool test_bcast_across(nicbarr_request_t *request)
 {
     if (!nicbarr_handed_go_on(request->of.bcast.carrier, &request->of.bcast.handed)) {
         return false;
@@ -214,13 +214,13 @@ static bool test(nicbarr_request_t *request)
     if (request->reminded) {
         nicbarr_request_came(request, &request->of.bcast.carrier->group);
     }
-    request->super.req_status.MPI_ERROR = unpack(request);
-    end(request);
+    request->super.req_status.MPI_ERROR = unpack_bcast(request);
+    end_bcast_across(request);
     return true;
 }
 
 /* The oldest one alone has begun; the others wait for it. */
-static bool remind(nicbarr_request_t *request, bool look)
+static bool remind_bcast_across(nicbarr_request_t *request, bool look)
 {
     struct nicbarr_carrier *carrier = request->of.bcast.carrier;
     const struct nicbarr_handed *handed = &request->of.bcast.handed;
@@ -230,16 +230,17 @@ static bool remind(nicbarr_request_t *request, bool look)
         return false;
     }
     ++carrier->served;
-    end(request);
+    end_bcast_across(request);
     return true;
 }
 
-static void drop(nicbarr_request_t *request)
+static void free_packed_bcast(nicbarr_request_t *request)
 {
     free(request->of.bcast.packed);
 }
 
-static const struct nicbarr_operation across = {begin_request, test, remind, drop};
+static const struct nicbarr_operation across = {begin_request, test_bcast_across,
+                                                remind_bcast_across, free_packed_bcast};
 
 /* What it is to carry, and by what. */
 static void fill_in(nicbarr_request_t *request, struct nicbarr_carrier *carrier, void *buffer,

@@ -85,7 +85,7 @@ static void stack_begin(const struct nicbarr_carrier *carrier, struct stack *sta
 
 /* Combine two values; the result is where the right one was. (Packing has no way to fail here that
  * MPI would not have found out before.) */
-static void combine(const struct nicbarr_carried *carried, uint8_t *left, uint8_t *right)
+static void combine_values(const struct nicbarr_carried *carried, uint8_t *left, uint8_t *right)
 {
     const struct nicbarr_operands *gaps = carried->gaps;
     const int count = (int)carried->count;
@@ -107,7 +107,7 @@ static void stack_push(struct stack *stack, const struct nicbarr_carried *carrie
     for (; merges > 0; --merges) {
         uint8_t *right = stack->value[--stack->count];
         uint8_t *left = stack->value[stack->count - 1];
-        combine(carried, left, right);
+        combine_values(carried, left, right);
         stack->value[stack->count - 1] = right; /* it has the result */
         stack->value[stack->count] = left;
     }

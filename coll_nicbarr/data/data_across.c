@@ -52,7 +52,7 @@ struct tuner {
     int lent; /* candidate whose carrier is the module's; 0: none */
 };
 
-static int call(void *trial, int candidate, int number)
+static int call_candidate(void *trial, int candidate, int number)
 {
     struct tuner *t = trial;
     return 0 == candidate ? t->traits->own(&t->vectors, number)
@@ -195,12 +195,13 @@ static void free_tuner(struct nicbarr_trial *trial)
     free(t);
 }
 
-static const struct nicbarr_trial_kind across_nodes = {call, take_back, install, free_tuner};
+static const struct nicbarr_trial_kind across_nodes = {call_candidate, take_back, install,
+                                                       free_tuner};
 
 /* ---- the whole of it ---- */
 
 /* Have carriers for all candidates but the first, as far as that can be. */
-static int join(struct tuner *t)
+static int join_carriers(struct tuner *t)
 {
     const int rc = nicbarr_candidate_groups_join(
         t->trial.module, t->trial.comm, t->traits->unit(&t->vectors, (uint32_t)t->vectors.bytes),
@@ -210,7 +211,7 @@ static int join(struct tuner *t)
 
 /* Have all that could compete, or what is known to be best alone; nobody, where the job cannot
  * afford a contest yet. */
-static int enter(struct tuner *t, uint64_t *known, bool *put_off)
+static int enter_contest(struct tuner *t, uint64_t *known, bool *put_off)
 {
     const struct nicbarr_trial *trial = &t->trial;
     struct nicbarr_candidate_groups *contenders = &t->contenders;
@@ -238,7 +239,7 @@ static int enter(struct tuner *t, uint64_t *known, bool *put_off)
     *put_off =
         OMPI_SUCCESS == rc && 0 == *known && contenders->count > 1 && trial->watched &&
         !nicbarr_trial_affordable(trial->module, trial->comm, trial->collective, trial->size_class);
-    return OMPI_SUCCESS == rc && contenders->count > 1 && !*put_off ? join(t) : rc;
+    return OMPI_SUCCESS == rc && contenders->count > 1 && !*put_off ? join_carriers(t) : rc;
 }
 
 /* Reduce `contenders`, which are all candidates, to the challengers of the one in use. */
@@ -285,7 +286,7 @@ static int enter_anew(struct tuner *t)
         nicbarr_data_carrier(trial->module, trial->collective, trial->size_class);
     list_candidates(t);
     choose_challengers(standing, anew, &t->contenders);
-    const int rc = t->contenders.count > 1 ? join(t) : OMPI_SUCCESS;
+    const int rc = t->contenders.count > 1 ? join_carriers(t) : OMPI_SUCCESS;
     if (OMPI_SUCCESS == rc && NULL != standing) {
         enter_standing(t, standing);
     }
@@ -320,7 +321,7 @@ static int decide(struct tuner *t)
     uint64_t known;
     struct nicbarr_choice choice;
     bool put_off;
-    const int rc = enter(t, &known, &put_off);
+    const int rc = enter_contest(t, &known, &put_off);
     const int count = t->contenders.count;
     if (put_off) {
         free_tuner(trial);

@@ -52,7 +52,7 @@ static void sum(void *left, void *right, int *count, MPI_Datatype *type)
 }
 
 /* One call. */
-static int call(void *trial, int candidate, int number)
+static int call_collective(void *trial, int candidate, int number)
 {
     const struct tuner *t = trial;
     const bool ours = OURS == candidate;
@@ -113,7 +113,7 @@ static void free_tuner(struct nicbarr_trial *trial)
     free(t);
 }
 
-static const struct nicbarr_trial_kind on_one_node = {call, NULL, install, free_tuner};
+static const struct nicbarr_trial_kind on_one_node = {call_collective, NULL, install, free_tuner};
 
 /* The smallest class may have less than a byte for each process: it gets one. */
 static size_t payload(const ompi_communicator_t *comm, enum nicbarr_collective collective,

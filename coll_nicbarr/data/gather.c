@@ -61,8 +61,8 @@ static int move(const struct gathering *g, const void *own, uint8_t *all)
 }
 
 /* `to` counts only where this process gets them. */
-static int gather(const struct gathering *g, const struct nicbarr_side *from,
-                  const struct nicbarr_side *to)
+static int gather_blocks(const struct gathering *g, const struct nicbarr_side *from,
+                         const struct nicbarr_side *to)
 {
     const int size = ompi_comm_size(g->comm);
     uint8_t packed[NICBARR_EXCHANGE_MOST], all[NICBARR_EXCHANGE_MOST];
@@ -106,7 +106,8 @@ MYR_HOT int nicbarr_allgather(const void *from, nicbarr_count_t from_count,
     }
     const struct nicbarr_side all = {to, to_count, to_type};
     const struct nicbarr_side own = own_of(from, from_count, from_type, &all, comm);
-    return gather(&(struct gathering){module, comm, NICBARR_ALLGATHER, true, block}, &own, &all);
+    return gather_blocks(&(struct gathering){module, comm, NICBARR_ALLGATHER, true, block}, &own,
+                         &all);
 }
 
 MYR_HOT int nicbarr_gather(const void *from, nicbarr_count_t from_count, ompi_datatype_t *from_type,
@@ -126,14 +127,15 @@ MYR_HOT int nicbarr_gather(const void *from, nicbarr_count_t from_count, ompi_da
     }
     const struct nicbarr_side all = {to, to_count, to_type};
     const struct nicbarr_side own = own_of(from, from_count, from_type, &all, comm);
-    return gather(&(struct gathering){module, comm, NICBARR_GATHER, is_root, block}, &own, &all);
+    return gather_blocks(&(struct gathering){module, comm, NICBARR_GATHER, is_root, block}, &own,
+                         &all);
 }
 
 /* ---- MPI_Iallgather, MPI_Igather, and persistent ones: on one node ---- */
 
 /* Where a side has gaps, its bytes go by way of memory without: all blocks, and behind them the own
  * one. (Packing has no way to fail here that MPI would not have found out before.) */
-static void begin(nicbarr_request_t *request)
+static void begin_gathering(nicbarr_request_t *request)
 {
     struct nicbarr_reducer *reducer = nicbarr_reducer_of(request);
     const struct nicbarr_side *own = &request->of.gathering.own, *all = &request->of.gathering.all;
@@ -151,7 +153,7 @@ static void begin(nicbarr_request_t *request)
     (void)nicbarr_reduction_begin(reducer, &request->of.gathering.rounds);
 }
 
-static bool test(nicbarr_request_t *request)
+static bool test_gathering(nicbarr_request_t *request)
 {
     struct nicbarr_reducer *reducer = nicbarr_reducer_of(request);
     const struct nicbarr_side *all = &request->of.gathering.all;
@@ -166,12 +168,13 @@ static bool test(nicbarr_request_t *request)
     return true;
 }
 
-static void drop(nicbarr_request_t *request)
+static void free_packed_blocks(nicbarr_request_t *request)
 {
     free(request->of.gathering.packed);
 }
 
-static const struct nicbarr_operation gathering = {begin, test, NULL, drop};
+static const struct nicbarr_operation gathering = {begin_gathering, test_gathering, NULL,
+                                                   free_packed_blocks};
 
 /* What a process was given. */
 struct given {
@@ -208,16 +211,16 @@ static int fill_in(nicbarr_request_t *request, const void *what)
     return gaps && NULL == request->of.gathering.packed ? OMPI_ERR_OUT_OF_RESOURCE : OMPI_SUCCESS;
 }
 
-static int start(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
-                 const struct given *given, ompi_request_t **handle)
+static int start_gathering(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                           const struct given *given, ompi_request_t **handle)
 {
     return nicbarr_request_hand_out(nicbarr_request_new(&gathering, module, comm, false), fill_in,
                                     given, handle);
 }
 
 /* NULL in *handle: there is no room for it, on all members. */
-static int make(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
-                const struct given *given, ompi_request_t **handle)
+static int make_persistent_gathering(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                                     const struct given *given, ompi_request_t **handle)
 {
     struct nicbarr_persistent what = {.type = given->own.type, .to_type = given->all.type};
     *handle = NULL;
@@ -242,7 +245,7 @@ int nicbarr_iallgather(const void *from, nicbarr_count_t from_count, ompi_dataty
         return module->iallgather.function(from, from_count, from_type, to, to_count, to_type, comm,
                                            handle, module->iallgather.module);
     }
-    return start(module, comm, &given, handle);
+    return start_gathering(module, comm, &given, handle);
 }
 
 int nicbarr_igather(const void *from, nicbarr_count_t from_count, ompi_datatype_t *from_type,
@@ -259,7 +262,7 @@ int nicbarr_igather(const void *from, nicbarr_count_t from_count, ompi_datatype_
         return module->igather.function(from, from_count, from_type, to, to_count, to_type, root,
                                         comm, handle, module->igather.module);
     }
-    return start(module, comm, &given, handle);
+    return start_gathering(module, comm, &given, handle);
 }
 
 int nicbarr_allgather_init(const void *from, nicbarr_count_t from_count, ompi_datatype_t *from_type,
@@ -270,7 +273,7 @@ int nicbarr_allgather_init(const void *from, nicbarr_count_t from_count, ompi_da
     mca_coll_nicbarr_module_t *module = (mca_coll_nicbarr_module_t *)base;
     const struct given given =
         given_of(from, from_count, from_type, to, to_count, to_type, true, comm);
-    const int rc = make(module, comm, &given, handle);
+    const int rc = make_persistent_gathering(module, comm, &given, handle);
     return OMPI_SUCCESS != rc || NULL != *handle
                ? rc
                : module->allgather_init.function(from, from_count, from_type, to, to_count, to_type,
@@ -285,7 +288,7 @@ int nicbarr_gather_init(const void *from, nicbarr_count_t from_count, ompi_datat
     mca_coll_nicbarr_module_t *module = (mca_coll_nicbarr_module_t *)base;
     const struct given given = given_of(from, from_count, from_type, to, to_count, to_type,
                                         root == ompi_comm_rank(comm), comm);
-    const int rc = make(module, comm, &given, handle);
+    const int rc = make_persistent_gathering(module, comm, &given, handle);
     return OMPI_SUCCESS != rc || NULL != *handle
                ? rc
                : module->gather_init.function(from, from_count, from_type, to, to_count, to_type,

@@ -48,9 +48,9 @@ static void say_no_room(ompi_communicator_t *comm, enum nicbarr_collective colle
 }
 
 /* Join the record that has this number, and make what the collective needs of it. */
-static bool make(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
-                 enum nicbarr_collective collective, uint64_t sequence,
-                 struct nicbarr_reducer *reducer, struct nicbarr_streamer *streamer)
+static bool join_record(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                        enum nicbarr_collective collective, uint64_t sequence,
+                        struct nicbarr_reducer *reducer, struct nicbarr_streamer *streamer)
 {
     const bool ring = nicbarr_data_by_ring(collective);
     const struct myr_key key = nicbarr_record_key(module, comm, sequence + ring);
@@ -82,7 +82,7 @@ bool nicbarr_data_set_up(mca_coll_nicbarr_module_t *module, ompi_communicator_t 
         nicbarr_decline(module, comm, why);
         return false;
     }
-    if (!make(module, comm, collective, BLOCKING, &module->reducer, &module->streamer)) {
+    if (!join_record(module, comm, collective, BLOCKING, &module->reducer, &module->streamer)) {
         nicbarr_put_back_data(module, comm, collective);
         return false;
     }
@@ -98,7 +98,7 @@ bool nicbarr_data_set_up_nonblocking(mca_coll_nicbarr_module_t *module, ompi_com
     bool *no_room = &module->nonblocking.no_room[ring];
     if (NULL == (ring ? streamer->ring.record : reducer->exchange.record) && !*no_room) {
         *no_room = NULL != nicbarr_agree(module, comm) ||
-                   !make(module, comm, collective, NONBLOCKING, reducer, streamer);
+                   !join_record(module, comm, collective, NONBLOCKING, reducer, streamer);
     }
     return !*no_room;
 }

@@ -89,8 +89,8 @@ static void *place_of(const struct nicbarr_reducer *reducer,
 }
 
 /* Combine all ranks' parts of a round that is ready. The left one of two is only read. */
-static void combine(const struct nicbarr_reducer *reducer,
-                    const struct nicbarr_reduction *reduction, uint32_t count)
+static void combine_round(const struct nicbarr_reducer *reducer,
+                          const struct nicbarr_reduction *reduction, uint32_t count)
 {
     const struct myr_exchange *x = &reducer->exchange;
     for (uint32_t r = 0; r < x->size; r += 2) {
@@ -145,7 +145,7 @@ static void read_one(struct nicbarr_reducer *reducer, struct nicbarr_reduction *
     if (taken(reduction)) {
         reduction->taker->take(reduction->taker, &reducer->exchange, bytes);
     } else {
-        combine(reducer, reduction, count);
+        combine_round(reducer, reduction, count);
         reduction->to += bytes;
     }
     myr_exchange_pass(&reducer->exchange);

@@ -44,7 +44,7 @@ int nicbarr_stream_send_packed(struct myr_ring *ring, const void *from, nicbarr_
     return rc;
 }
 
-static int receive(struct myr_ring *ring, struct nicbarr_rest rest, bool parted, size_t *used)
+static int receive_rest(struct myr_ring *ring, struct nicbarr_rest rest, bool parted, size_t *used)
 {
     return parted ? nicbarr_stream_receive_part(ring, rest, used)
                   : nicbarr_stream_receive(ring, rest, used);
@@ -56,7 +56,8 @@ int nicbarr_stream_receive_packed(struct myr_ring *ring, void *to, nicbarr_count
     uint8_t packed[NICBARR_LINES_MOST];
     size_t used;
     if (bytes <= sizeof(packed)) {
-        const int rc = receive(ring, (struct nicbarr_rest){packed, bytes, NULL}, parted, &used);
+        const int rc =
+            receive_rest(ring, (struct nicbarr_rest){packed, bytes, NULL}, parted, &used);
         const int unpacking = nicbarr_from_bytes(packed, used, to, count, type);
         return OMPI_SUCCESS != rc ? rc : unpacking;
     }
@@ -65,7 +66,7 @@ int nicbarr_stream_receive_packed(struct myr_ring *ring, void *to, nicbarr_count
     const int rc = opal_convertor_copy_and_prepare_for_recv(ompi_mpi_local_convertor, &type->super,
                                                             (size_t)count, to, 0, &convertor);
     const struct nicbarr_rest rest = {NULL, OMPI_SUCCESS == rc ? bytes : 0, &convertor};
-    const int received = receive(ring, rest, parted, &used);
+    const int received = receive_rest(ring, rest, parted, &used);
     OBJ_DESTRUCT(&convertor);
     return OMPI_SUCCESS == rc ? received : rc;
 }

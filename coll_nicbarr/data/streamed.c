@@ -25,7 +25,7 @@ static struct nicbarr_side whole_of(const struct nicbarr_streamed *what, uint32_
 }
 
 /* The root's own part, from its memory to its memory. */
-static int keep(const struct nicbarr_streamed *what, uint32_t rank)
+static int copy_own_block(const struct nicbarr_streamed *what, uint32_t rank)
 {
     if (!what->root || NULL == what->received.type) {
         return OMPI_SUCCESS;
@@ -35,7 +35,7 @@ static int keep(const struct nicbarr_streamed *what, uint32_t rank)
 }
 
 /* (Packing has no way to fail here that MPI would not have found out before.) */
-static void begin(nicbarr_request_t *request)
+static void begin_stream(nicbarr_request_t *request)
 {
     struct nicbarr_streamer *streamer = streamer_of(request);
     const struct nicbarr_streamed *what = &request->of.stream.what;
@@ -48,7 +48,7 @@ static void begin(nicbarr_request_t *request)
     request->of.stream.rest =
         (struct nicbarr_rest){NULL != packed ? packed : whole.data, bytes, NULL};
     request->of.stream.part.known = false;
-    request->of.stream.rc = keep(what, streamer->ring.rank);
+    request->of.stream.rc = copy_own_block(what, streamer->ring.rank);
     request->of.stream.turn = streamer->begun++;
 }
 
@@ -64,7 +64,7 @@ static bool go_on(nicbarr_request_t *request, struct myr_ring *ring)
 }
 
 /* What has come goes to the program's memory, if it did not come there. */
-static int unpack(const nicbarr_request_t *request)
+static int unpack_stream(const nicbarr_request_t *request)
 {
     const struct nicbarr_streamed *what = &request->of.stream.what;
     const uint8_t *packed = request->of.stream.packed;
@@ -76,23 +76,24 @@ static int unpack(const nicbarr_request_t *request)
                               what->received.data, what->received.count, what->received.type);
 }
 
-static bool test(nicbarr_request_t *request)
+static bool test_stream(nicbarr_request_t *request)
 {
     struct nicbarr_streamer *streamer = streamer_of(request);
     if (request->of.stream.turn != streamer->done || !go_on(request, &streamer->ring)) {
         return false;
     }
-    request->super.req_status.MPI_ERROR = unpack(request);
+    request->super.req_status.MPI_ERROR = unpack_stream(request);
     ++streamer->done;
     return true;
 }
 
-static void drop(nicbarr_request_t *request)
+static void free_packed_stream(nicbarr_request_t *request)
 {
     free(request->of.stream.packed);
 }
 
-static const struct nicbarr_operation streamed = {begin, test, NULL, drop};
+static const struct nicbarr_operation streamed = {begin_stream, test_stream, NULL,
+                                                  free_packed_stream};
 
 /* What it is to do. Where its type has gaps, bytes go by way of memory without. */
 static int fill_in(nicbarr_request_t *request, const void *given)

@@ -79,7 +79,7 @@ static void remember(const struct nicbarr_trial *trial)
 }
 
 /* Tell people and later jobs, at the end. */
-static void publish(const struct nicbarr_trial *trial)
+static void publish_trial(const struct nicbarr_trial *trial)
 {
     char text[NICBARR_CLASS_TEXT];
     if (trial->watched) {
@@ -120,7 +120,7 @@ void nicbarr_trial_end(struct nicbarr_trial *trial)
         *way_of(trial) = trial->way;
     }
     if (is_root(trial) && !trial->module->declined && told) {
-        publish(trial);
+        publish_trial(trial);
     }
     trial->kind->free(trial);
 }
@@ -133,7 +133,7 @@ void nicbarr_trials_end(mca_coll_nicbarr_module_t *module)
 }
 
 /* Nothing is known: whose error that is says so itself, in this very call. */
-static void fail(struct nicbarr_trial *trial)
+static void fail_trial(struct nicbarr_trial *trial)
 {
     take_out(trial);
     *way_of(trial) = NICBARR_WAY_OWN;
@@ -164,7 +164,7 @@ static int go_on(struct nicbarr_trial *trial, double since_us, double at_once_us
         since_us = nicbarr_now_us();
     } while (OMPI_SUCCESS == rc && more && nicbarr_portions_next_us(portions) <= at_once_us);
     if (OMPI_SUCCESS != rc) {
-        fail(trial);
+        fail_trial(trial);
         return rc;
     }
     nicbarr_expense_note(nicbarr_now_us() - began_us, trial->anew);

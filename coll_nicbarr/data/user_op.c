@@ -57,7 +57,7 @@ static void prepare_level(struct nicbarr_user_op *user, uint32_t first)
 }
 
 /* Both values are there: make one of them, for the next level. */
-static void combine(struct nicbarr_user_op *user)
+static void combine_pair(struct nicbarr_user_op *user)
 {
     const bool dense = nicbarr_is_dense(user->type);
     uint8_t *value = user->value, *other = user->other;
@@ -86,7 +86,7 @@ static void combine(struct nicbarr_user_op *user)
 static bool finish_level(struct nicbarr_user_op *user)
 {
     if (user->rounds.reads) {
-        combine(user);
+        combine_pair(user);
     }
     if (++user->level < levels(user)) {
         prepare_level(user, user->rounds.first + user->rounds_each);

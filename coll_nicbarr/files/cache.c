@@ -42,7 +42,7 @@ static void describe_machine(const struct nicbarr_shape *shape, char machine[NIC
 /* ---- what is said ---- */
 
 /* What went wrong, and what there is to do; of the first failure on a node. */
-static void complain(const char *path, bool writing, const struct myr_error *error)
+static void report_cache_failure(const char *path, bool writing, const struct myr_error *error)
 {
     if (!nicbarr_say_once(NICBARR_SAID_CACHE)) {
         return;
@@ -70,10 +70,10 @@ static void complain_of_trouble(void)
     char path[PATH_MAX];
     struct myr_error error;
     if (nicbarr_cache_trouble_take(&nicbarr_node_cache_trouble, path, &error)) {
-        complain(path, false, &error);
+        report_cache_failure(path, false, &error);
     }
     if (nicbarr_cache_trouble_take(&nicbarr_cache_writer_trouble, path, &error)) {
-        complain(path, true, &error);
+        report_cache_failure(path, true, &error);
     }
 }
 
@@ -101,8 +101,8 @@ void nicbarr_cache_close(void)
 }
 
 /* All that the files know. */
-static void gather(const struct nicbarr_shape *shape, const char *what,
-                   struct nicbarr_evidence *evidence)
+static void gather_evidence(const struct nicbarr_shape *shape, const char *what,
+                            struct nicbarr_evidence *evidence)
 {
     char machine[NICBARR_CACHE_MACHINE], key[NICBARR_CACHE_KEY];
     const struct nicbarr_cache_file any = {.machine = machine, .what = what};
@@ -116,7 +116,7 @@ static bool read_name(const struct nicbarr_shape *shape, const char *what, char 
     struct nicbarr_finding finding = {.sure = false};
     struct nicbarr_evidence *evidence = calloc(1, sizeof(*evidence));
     if (NULL != evidence) {
-        gather(shape, what, evidence);
+        gather_evidence(shape, what, evidence);
     }
     const bool found = NULL != evidence && nicbarr_evidence_weigh(evidence, time(NULL), &finding);
     free(evidence);
@@ -156,8 +156,8 @@ static const double most_provisional = 0.9;
 _Static_assert((int)NICBARR_CLASS_TEXT <= (int)NICBARR_CACHE_WHAT, "what was measured fits");
 
 /* Without memory it is not kept. */
-static void add(const struct nicbarr_shape *shape, const char *what,
-                const struct nicbarr_measurement *measurement)
+static void add_measurement(const struct nicbarr_shape *shape, const char *what,
+                            const struct nicbarr_measurement *measurement)
 {
     struct nicbarr_cache_addition *addition = calloc(1, sizeof(*addition));
     char *list = strdup(mca_coll_nicbarr_component.parameters.cache);
@@ -193,6 +193,6 @@ void nicbarr_cache_add(const struct nicbarr_shape *shape, const char *what,
         }
     }
     if (contest->count > 1 && contest->of[0].rounds > 0) { /* else nothing was measured */
-        add(shape, what, &measurement);
+        add_measurement(shape, what, &measurement);
     }
 }

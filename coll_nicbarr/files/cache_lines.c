@@ -91,8 +91,8 @@ static bool read_measurement(const json_t *json, struct nicbarr_measurement *mea
 
 /* Take `one` in among those from `first` on, which are in the order of their times. The oldest goes
  * where there are as many as are kept. */
-static void take(struct nicbarr_evidence *evidence, uint32_t first,
-                 const struct nicbarr_measurement *one)
+static void insert_measurement(struct nicbarr_evidence *evidence, uint32_t first,
+                               const struct nicbarr_measurement *one)
 {
     uint32_t place = evidence->count;
     while (place > first && evidence->of[place - 1].when > one->when) {
@@ -160,7 +160,7 @@ static void read_line(const char *line, size_t bytes, struct nicbarr_evidence *e
     const json_t *list = json_object_get(root, "measurements");
     for (size_t i = 0; i < json_array_size(list); ++i) {
         if (read_measurement(json_array_get(list, i), &one)) {
-            take(evidence, first, &one);
+            insert_measurement(evidence, first, &one);
         }
     }
     json_decref(root);
@@ -245,7 +245,7 @@ char *nicbarr_cache_lines_add(const char *text, size_t bytes, const char *key,
     if (NULL != known && NULL != added) {
         memcpy(added, head, HEAD_BYTES);
         const size_t length = HEAD_BYTES + part(text, bytes, key, known, added + HEAD_BYTES);
-        take(known, 0, measurement);
+        insert_measurement(known, 0, measurement);
         line_bytes = write_line(key, known, added + length);
         *new_bytes = length + line_bytes;
         if (*new_bytes > NICBARR_CACHE_MOST) {

@@ -86,7 +86,7 @@ static void write_all(void)
     }
 }
 
-static void *run(void *unused)
+static void *run_writer(void *unused)
 {
     (void)unused;
     os_thread_give_way();
@@ -107,7 +107,7 @@ void nicbarr_cache_writer_add(struct nicbarr_cache_addition *addition)
     if (!idle) {
         return;
     }
-    if (0 == os_thread_create(&thread, run, NULL)) {
+    if (0 == os_thread_create(&thread, run_writer, NULL)) {
         (void)pthread_detach(thread);
     } else {
         write_all();

@@ -71,7 +71,7 @@ static void append(char **texts, size_t *bytes, const char *text, size_t more)
 }
 
 /* Where there is no memory to share, there is no cache. With the lock held. */
-static void publish(const char *texts, size_t bytes)
+static void publish_texts(const char *texts, size_t bytes)
 {
     struct myr_segment *segment = mca_coll_nicbarr_component.segment;
     char *shared = 0 == bytes ? NULL : myr_segment_alloc_if_plenty(segment, bytes);
@@ -107,7 +107,7 @@ static void read_files(struct reading *reading)
         if (FILES_MOST != failed) {
             nicbarr_cache_trouble_note(&nicbarr_node_cache_trouble, reading->path[failed], &first);
         }
-        publish(texts, bytes);
+        publish_texts(texts, bytes);
     }
     pthread_mutex_unlock(&state.lock);
     free(texts);
@@ -115,7 +115,7 @@ static void read_files(struct reading *reading)
 }
 
 /* Where processes have no processor to spare, they do not wait for this one. */
-static void *run(void *context)
+static void *run_reader(void *context)
 {
     os_thread_give_way();
     read_files(context);
@@ -123,14 +123,14 @@ static void *run(void *context)
 }
 
 /* Have the files of the list read, up to the word "anew". */
-static void begin(void)
+static void begin_reading(void)
 {
     struct reading *reading = calloc(1, sizeof(*reading));
     struct nicbarr_cache_place place;
     const char *list = mca_coll_nicbarr_component.parameters.cache;
     pthread_t thread;
     if (NULL == reading) {
-        publish(NULL, 0);
+        publish_texts(NULL, 0);
         return;
     }
     while (reading->count < FILES_MOST && nicbarr_cache_next_place(&list, &place) && !place.anew) {
@@ -139,7 +139,7 @@ static void begin(void)
         }
     }
     reading->opened = state.opened;
-    if (0 == reading->count || 0 != os_thread_create(&thread, run, reading)) {
+    if (0 == reading->count || 0 != os_thread_create(&thread, run_reader, reading)) {
         read_files(reading);
     } else {
         (void)pthread_detach(thread);
@@ -155,7 +155,7 @@ bool nicbarr_node_cache_ready(void)
     if (0 == myr_note_get(segment, NOTE) &&
         myr_note_add(segment, NOTE, myr_segment_number(segment)) &&
         0 != myr_note_get(segment, NOTE)) { /* there was memory for it */
-        begin();
+        begin_reading();
     }
     const uint64_t word = myr_note_get(segment, NOTE);
     return 0 == word || 0 != (word & have_been_read) ||

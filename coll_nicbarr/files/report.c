@@ -226,7 +226,7 @@ static bool is_single(const json_t *entry)
 
 /* Keep an entry of the report, in place of `before` if that was kept. One that was not measured may
  * be counted with others. Returns where it is, which the list of entries holds. */
-static json_t *keep(json_t *entry, bool measured, const json_t *before)
+static json_t *keep_entry(json_t *entry, bool measured, const json_t *before)
 {
     json_t *kept = entry;
     pthread_mutex_lock(&lock);
@@ -279,8 +279,8 @@ static void write_figures(char figures[FIGURES_TEXT], const struct nicbarr_conte
 }
 
 /* `what` is done so. */
-static void say(ompi_communicator_t *comm, uint32_t nodes, const char *what, const char *choice,
-                enum nicbarr_source source, const char *figures)
+static void print_decision(ompi_communicator_t *comm, uint32_t nodes, const char *what,
+                           const char *choice, enum nicbarr_source source, const char *figures)
 {
     char comm_name[NICBARR_COMM_TEXT], where[32] = "one node";
     if (nodes > 1) {
@@ -298,8 +298,8 @@ static void say_barrier(const mca_coll_nicbarr_module_t *module, ompi_communicat
     if (NULL != tuning) {
         write_figures(figures, tuning->contest);
     }
-    say(comm, module->shape.nodes, "MPI_Barrier", nicbarr_choice_name(module->choice, name),
-        module->source, figures);
+    print_decision(comm, module->shape.nodes, "MPI_Barrier",
+                   nicbarr_choice_name(module->choice, name), module->source, figures);
 }
 
 static void say_data(const mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
@@ -311,8 +311,8 @@ static void say_data(const mca_coll_nicbarr_module_t *module, ompi_communicator_
     if (NULL != contest) {
         write_figures(figures, contest);
     }
-    say(comm, module->shape.nodes, what, data_way(module, collective, size_class, text), source,
-        figures);
+    print_decision(comm, module->shape.nodes, what, data_way(module, collective, size_class, text),
+                   source, figures);
 }
 
 /* ---- what the component calls ---- */
@@ -334,7 +334,7 @@ void nicbarr_report_note(mca_coll_nicbarr_module_t *module, ompi_communicator_t 
     if (NULL != tuning) {
         add_tuning(entry, tuning);
     }
-    (void)keep(entry, NULL != tuning, NULL == tuning ? NULL : module->entry);
+    (void)keep_entry(entry, NULL != tuning, NULL == tuning ? NULL : module->entry);
     if (NULL != tuning) {
         module->entry = entry; /* the list of entries holds it */
     }
@@ -347,8 +347,8 @@ static void say_switch(const mca_coll_nicbarr_module_t *module, ompi_communicato
     snprintf(figures, sizeof(figures), ", %.3f us; before, %s: %.3f us",
              nicbarr_duel_us(duel, duel->winner), nicbarr_choice_name(choices[0], before),
              nicbarr_duel_us(duel, 0));
-    say(comm, module->shape.nodes, "MPI_Barrier", nicbarr_choice_name(module->choice, name),
-        module->source, figures);
+    print_decision(comm, module->shape.nodes, "MPI_Barrier",
+                   nicbarr_choice_name(module->choice, name), module->source, figures);
 }
 
 static json_t *duelists_json(const struct nicbarr_duel *duel, const struct nicbarr_choice *choices)
@@ -379,7 +379,7 @@ void nicbarr_report_duel(mca_coll_nicbarr_module_t *module, ompi_communicator_t 
     json_object_set_new(entry, "duelists", duelists_json(duel, choices));
     if (NULL == module->entry) {
         module->entry = entry; /* the list of entries holds it */
-        (void)keep(entry, true, NULL);
+        (void)keep_entry(entry, true, NULL);
         return;
     }
     pthread_mutex_lock(&lock);
@@ -409,7 +409,7 @@ void nicbarr_report_data(mca_coll_nicbarr_module_t *module, ompi_communicator_t 
         json_object_set_new(entry, "spent_ms", json_real(contest->spent_us / 1e3));
     }
     json_t **kept = &module->ways[collective][size_class].entry;
-    *kept = keep(entry, NULL != contest, *kept);
+    *kept = keep_entry(entry, NULL != contest, *kept);
 }
 
 void nicbarr_report_retract(const mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,

@@ -51,7 +51,7 @@ static size_t find_alike(const json_t *entries, const json_t *entry)
 }
 
 /* Have an entry count one communicator more or less. */
-static void count(json_t *entries, size_t index, int more)
+static void count_communicator(json_t *entries, size_t index, int more)
 {
     json_t *entry = json_array_get(entries, index);
     const json_int_t now = json_integer_value(json_object_get(entry, "communicators")) + more;
@@ -69,7 +69,7 @@ json_t *nicbarr_entries_add(json_t *entries, json_t *entry)
         json_array_append(entries, entry);
         return entry;
     }
-    count(entries, known, 1);
+    count_communicator(entries, known, 1);
     return json_array_get(entries, known);
 }
 
@@ -77,7 +77,7 @@ void nicbarr_entries_take_back(json_t *entries, const json_t *entry)
 {
     const size_t known = find_alike(entries, entry);
     if (SIZE_MAX != known) {
-        count(entries, known, -1);
+        count_communicator(entries, known, -1);
     }
 }
 
@@ -102,7 +102,7 @@ static json_t *list_in(json_t *document, const char *name)
 }
 
 /* Remove what `process` has written. */
-static void drop(json_t *list, const char *process)
+static void remove_entries(json_t *list, const char *process)
 {
     for (size_t i = json_array_size(list); i > 0; --i) {
         const char *writer =
@@ -150,7 +150,7 @@ static json_t *others(int file, json_t *head, const char *process, struct myr_er
         document = json_incref(head);
     }
     for (size_t l = 0; l < sizeof(lists) / sizeof(lists[0]); ++l) {
-        drop(list_in(document, lists[l]), process);
+        remove_entries(list_in(document, lists[l]), process);
     }
     return document;
 }

@@ -107,7 +107,7 @@ static const uint32_t parents[MCP_WAYS] = {
 };
 
 /* Returns where the attribute is, so that others can be put into it. */
-static struct rtattr *put(struct words *words, int type, const void *data, size_t bytes)
+static struct rtattr *put_attribute(struct words *words, int type, const void *data, size_t bytes)
 {
     struct rtattr *attribute =
         (struct rtattr *)(void *)((uint8_t *)words + NLMSG_ALIGN(words->header.nlmsg_len));
@@ -119,8 +119,8 @@ static struct rtattr *put(struct words *words, int type, const void *data, size_
     return attribute;
 }
 
-static struct words begin(uint16_t type, uint16_t flags, uint32_t interface, uint32_t parent,
-                          const char *kind)
+static struct words begin_netlink_request(uint16_t type, uint16_t flags, uint32_t interface,
+                                          uint32_t parent, const char *kind)
 {
     struct words words = {
         .header = {.nlmsg_len = NLMSG_LENGTH(sizeof(struct tcmsg)),
@@ -129,7 +129,7 @@ static struct words begin(uint16_t type, uint16_t flags, uint32_t interface, uin
         .about = {.tcm_family = AF_UNSPEC, .tcm_ifindex = (int)interface, .tcm_parent = parent},
     };
     if (NULL != kind) {
-        (void)put(&words, TCA_KIND, kind, strlen(kind) + 1);
+        (void)put_attribute(&words, TCA_KIND, kind, strlen(kind) + 1);
     }
     return words;
 }
@@ -141,7 +141,8 @@ typedef void (*list_fn)(void *context, const struct nlmsghdr *thing);
  * Ask, and take the answer: 0, or -1 with errno. The system answers while it is asked, so nobody
  * waits here. (Only read() and write(), as mcp_hooks_remove() promises.)
  */
-static int ask(int socket, const struct words *words, list_fn list, void *context)
+static int perform_netlink_request(int socket, const struct words *words, list_fn list,
+                                   void *context)
 {
     _Alignas(struct nlmsghdr) static char answer[ANSWER];
     if ((ssize_t)words->header.nlmsg_len != write(socket, words, words->header.nlmsg_len)) {
@@ -174,17 +175,17 @@ static int ask(int socket, const struct words *words, list_fn list, void *contex
  * for with the one that is there. */
 static int have_clsact(const struct mcp_hooks *hooks)
 {
-    struct words words = begin(RTM_NEWQDISC, NLM_F_ACK | NLM_F_CREATE | NLM_F_EXCL,
-                               hooks->interface, TC_H_CLSACT, "clsact");
+    struct words words = begin_netlink_request(RTM_NEWQDISC, NLM_F_ACK | NLM_F_CREATE | NLM_F_EXCL,
+                                               hooks->interface, TC_H_CLSACT, "clsact");
     words.about.tcm_handle = TC_H_MAKE(TC_H_CLSACT, 0);
-    if (0 == ask(hooks->socket, &words, NULL, NULL)) {
+    if (0 == perform_netlink_request(hooks->socket, &words, NULL, NULL)) {
         return 0;
     }
     if (EEXIST != errno) {
         return -1;
     }
-    words = begin(RTM_GETQDISC, NLM_F_ACK, hooks->interface, TC_H_CLSACT, "clsact");
-    if (0 != ask(hooks->socket, &words, NULL, NULL)) {
+    words = begin_netlink_request(RTM_GETQDISC, NLM_F_ACK, hooks->interface, TC_H_CLSACT, "clsact");
+    if (0 != perform_netlink_request(hooks->socket, &words, NULL, NULL)) {
         errno = EINVAL == errno ? EADDRINUSE : errno;
         return -1;
     }
@@ -194,10 +195,11 @@ static int have_clsact(const struct mcp_hooks *hooks)
 static int remove_filter(const struct mcp_hooks *hooks, enum mcp_way way,
                          const struct mcp_filter *filter)
 {
-    struct words words = begin(RTM_DELTFILTER, NLM_F_ACK, hooks->interface, parents[way], "bpf");
+    struct words words =
+        begin_netlink_request(RTM_DELTFILTER, NLM_F_ACK, hooks->interface, parents[way], "bpf");
     words.about.tcm_handle = filter->handle;
     words.about.tcm_info = filter->place;
-    return ask(hooks->socket, &words, NULL, NULL);
+    return perform_netlink_request(hooks->socket, &words, NULL, NULL);
 }
 
 static bool says(const struct rtattr *attribute, const char *text)
@@ -232,10 +234,10 @@ static void look_for_old(void *context, const struct nlmsghdr *thing)
 static int remove_old(const struct mcp_hooks *hooks, enum mcp_way way, const char *name)
 {
     const struct words words =
-        begin(RTM_GETTFILTER, NLM_F_DUMP, hooks->interface, parents[way], NULL);
+        begin_netlink_request(RTM_GETTFILTER, NLM_F_DUMP, hooks->interface, parents[way], NULL);
     for (;;) {
         struct old old = {.name = name};
-        if (0 != ask(hooks->socket, &words, look_for_old, &old)) {
+        if (0 != perform_netlink_request(hooks->socket, &words, look_for_old, &old)) {
             return -1;
         }
         if (0 == old.filter.handle) {
@@ -252,18 +254,19 @@ static int add_filter(const struct mcp_hooks *hooks, enum mcp_way way, int progr
 {
     const uint32_t number = (uint32_t)program, direct = TCA_BPF_FLAG_ACT_DIRECT;
     const uint32_t here = TCA_CLS_FLAGS_SKIP_HW;
-    struct words words = begin(RTM_NEWTFILTER, NLM_F_ACK | NLM_F_CREATE | NLM_F_EXCL,
-                               hooks->interface, parents[way], "bpf");
+    struct words words =
+        begin_netlink_request(RTM_NEWTFILTER, NLM_F_ACK | NLM_F_CREATE | NLM_F_EXCL,
+                              hooks->interface, parents[way], "bpf");
     words.about.tcm_handle = filter->handle;
     words.about.tcm_info = filter->place;
-    struct rtattr *options = put(&words, TCA_OPTIONS, NULL, 0);
-    (void)put(&words, TCA_BPF_FD, &number, sizeof(number));
-    (void)put(&words, TCA_BPF_NAME, name, strlen(name) + 1);
-    (void)put(&words, TCA_BPF_FLAGS, &direct, sizeof(direct));
-    (void)put(&words, TCA_BPF_FLAGS_GEN, &here, sizeof(here));
+    struct rtattr *options = put_attribute(&words, TCA_OPTIONS, NULL, 0);
+    (void)put_attribute(&words, TCA_BPF_FD, &number, sizeof(number));
+    (void)put_attribute(&words, TCA_BPF_NAME, name, strlen(name) + 1);
+    (void)put_attribute(&words, TCA_BPF_FLAGS, &direct, sizeof(direct));
+    (void)put_attribute(&words, TCA_BPF_FLAGS_GEN, &here, sizeof(here));
     options->rta_len =
         (unsigned short)((uint8_t *)&words + words.header.nlmsg_len - (uint8_t *)options);
-    return ask(hooks->socket, &words, NULL, NULL);
+    return perform_netlink_request(hooks->socket, &words, NULL, NULL);
 }
 
 /*

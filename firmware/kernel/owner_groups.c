@@ -64,7 +64,7 @@ static int add_group(struct mcp_kernel *kernel, const struct mcp_kernel_plan *pl
 }
 
 /* Have a program of the owner's do what it does at this place. */
-static int run(const struct bpf_program *program, uint32_t place)
+static int run_owner_program(const struct bpf_program *program, uint32_t place)
 {
     uint8_t nothing[ETH_ZLEN] = {0};
     struct __sk_buff order = {.mark = place};
@@ -85,8 +85,9 @@ static int clear_places(const struct mcp_kernel *kernel, const struct mcp_kernel
                         uint32_t line, uint32_t buffer)
 {
     const struct program *program = kernel->program;
-    return run(program->progs.mcp_clear, line) < 0 ||
-                   (0 != plan->window && run(program->progs.mcp_clear_buffer, buffer) < 0)
+    return run_owner_program(program->progs.mcp_clear, line) < 0 ||
+                   (0 != plan->window &&
+                    run_owner_program(program->progs.mcp_clear_buffer, buffer) < 0)
                ? -1
                : 0;
 }
@@ -251,7 +252,7 @@ void mcp_kernel_group_give_up(struct mcp_kernel *kernel, uint64_t key)
 {
     struct mcp_kernel_group group;
     if (mcp_kernel_look_up(kernel, key, &group)) {
-        (void)run(kernel->program->progs.mcp_give_up, group.line);
+        (void)run_owner_program(kernel->program->progs.mcp_give_up, group.line);
     }
 }
 

@@ -209,7 +209,7 @@ static bool retake(struct mcp_kernel *kernel, const struct mcp_kernel_group *gro
            (!carries || mcp_pages_retake(kernel->buffers, group->uid, group->buffer) >= 0);
 }
 
-static void drop(const struct mcp_kernel *kernel, uint64_t key)
+static void drop_group(const struct mcp_kernel *kernel, uint64_t key)
 {
     (void)bpf_map__delete_elem(kernel->program->maps.groups, &key, sizeof(key), 0);
 }
@@ -220,7 +220,7 @@ static void retake_groups(struct mcp_kernel *kernel)
     while (mcp_kernel_next_group(kernel, &key)) {
         struct mcp_kernel_group group;
         if (0 != gone) {
-            drop(kernel, gone);
+            drop_group(kernel, gone);
             gone = 0;
         }
         if (mcp_kernel_look_up(kernel, key, &group) && retake(kernel, &group)) {
@@ -233,7 +233,7 @@ static void retake_groups(struct mcp_kernel *kernel)
         }
     }
     if (0 != gone) {
-        drop(kernel, gone);
+        drop_group(kernel, gone);
     }
 }
 

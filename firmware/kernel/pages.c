@@ -70,7 +70,8 @@ static int make_page(const struct mcp_pages_kind *kind)
 }
 
 /* Put these pages at these places of the map of maps. Returns how many are there. */
-static uint32_t put(struct mcp_pages *pages, const uint32_t *place, const int *page, uint32_t count)
+static uint32_t insert_pages(struct mcp_pages *pages, const uint32_t *place, const int *page,
+                             uint32_t count)
 {
     const struct bpf_map_batch_opts options = {.sz = sizeof(options)};
     uint32_t there = count;
@@ -143,7 +144,7 @@ static void make_more(struct mcp_pages *pages)
         place[made] = pages->count + made;
         ++made;
     }
-    const uint32_t there = 0 == made ? 0 : put(pages, place, page, made);
+    const uint32_t there = 0 == made ? 0 : insert_pages(pages, place, page, made);
     bool good = true;
     for (uint32_t p = 0; p < made; ++p) {
         good = good && p < there && pin(pages, pages->count, page[p]);
@@ -252,7 +253,7 @@ static struct page *find_idle(struct mcp_pages *pages, bool own, uint32_t uid)
     return idle;
 }
 
-static struct page *choose(struct mcp_pages *pages, uint32_t uid)
+static struct page *choose_page(struct mcp_pages *pages, uint32_t uid)
 {
     uint32_t count;
     struct page *page = find_own(pages, uid, &count);
@@ -272,7 +273,7 @@ static struct page *choose(struct mcp_pages *pages, uint32_t uid)
 
 int mcp_pages_take(struct mcp_pages *pages, uint32_t uid, uint32_t *place)
 {
-    struct page *page = choose(pages, uid);
+    struct page *page = choose_page(pages, uid);
     uint32_t free_one = 0;
     if (NULL == page) {
         errno = ENOSPC;

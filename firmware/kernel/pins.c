@@ -27,8 +27,8 @@
 
 enum { BPF_FILE_SYSTEM = 0xcafe4a11 };
 
-static bool refuse(char *why, const char *format, ...) __attribute__((format(printf, 2, 3)));
-static bool refuse(char *why, const char *format, ...)
+static bool give_reason(char *why, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static bool give_reason(char *why, const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
@@ -84,16 +84,17 @@ static bool open_folders(struct mcp_pins *pins, char *why)
         close(top);
     }
     if (pins->parent < 0) {
-        return refuse(why, "no folder " FILE_SYSTEM "/" OURS " of this user's alone: %s",
-                      strerror(err));
+        return give_reason(why, "no folder " FILE_SYSTEM "/" OURS " of this user's alone: %s",
+                           strerror(err));
     }
     pins->folder = open_folder(pins->parent, pins->name);
     if (pins->folder < 0) {
-        return refuse(why, "no folder " FILE_SYSTEM "/" OURS "/%s of this user's alone: %s",
-                      pins->name, strerror(errno));
+        return give_reason(why, "no folder " FILE_SYSTEM "/" OURS "/%s of this user's alone: %s",
+                           pins->name, strerror(errno));
     }
     return flock(pins->folder, LOCK_EX | LOCK_NB) == 0 ||
-           refuse(why, "another process has the pins in " FILE_SYSTEM "/" OURS "/%s", pins->name);
+           give_reason(why, "another process has the pins in " FILE_SYSTEM "/" OURS "/%s",
+                       pins->name);
 }
 
 bool mcp_pins_open(struct mcp_pins *pins, const char *name, char why[MCP_PINS_WHY])
@@ -101,12 +102,13 @@ bool mcp_pins_open(struct mcp_pins *pins, const char *name, char why[MCP_PINS_WH
     const uint64_t cookie = network_cookie();
     *pins = MCP_NO_PINS;
     if (0 == cookie) {
-        return refuse(why, "this kernel does not tell network namespaces apart (SO_NETNS_COOKIE)");
+        return give_reason(why,
+                           "this kernel does not tell network namespaces apart (SO_NETNS_COOKIE)");
     }
     if (!is_bpf_file_system() &&
         (mount("bpf", FILE_SYSTEM, "bpf", MS_NOSUID | MS_NODEV | MS_NOEXEC, "mode=0700") < 0 ||
          !is_bpf_file_system())) {
-        return refuse(why, "no BPF file system at " FILE_SYSTEM);
+        return give_reason(why, "no BPF file system at " FILE_SYSTEM);
     }
     snprintf(pins->name, sizeof(pins->name), "%llu-%s", (unsigned long long)cookie, name);
     snprintf(pins->path, sizeof(pins->path), FILE_SYSTEM "/" OURS "/%.80s/", pins->name);
@@ -143,7 +145,7 @@ bool mcp_pins_path(const struct mcp_pins *pins, const char *name, char path[MCP_
     return snprintf(path, MCP_PIN_PATH, "%s%s", pins->path, name) < MCP_PIN_PATH;
 }
 
-static int call(const struct mcp_pins *pins, const char *name, int command, uint32_t descriptor)
+static int call_bpf(const struct mcp_pins *pins, const char *name, int command, uint32_t descriptor)
 {
     union bpf_attr attributes;
     char path[MCP_PIN_PATH];
@@ -159,12 +161,12 @@ static int call(const struct mcp_pins *pins, const char *name, int command, uint
 
 int mcp_pins_put(const struct mcp_pins *pins, const char *name, int descriptor)
 {
-    return call(pins, name, BPF_OBJ_PIN, (uint32_t)descriptor);
+    return call_bpf(pins, name, BPF_OBJ_PIN, (uint32_t)descriptor);
 }
 
 int mcp_pins_get(const struct mcp_pins *pins, const char *name)
 {
-    return call(pins, name, BPF_OBJ_GET, 0);
+    return call_bpf(pins, name, BPF_OBJ_GET, 0);
 }
 
 void mcp_pins_drop(const struct mcp_pins *pins, const char *name)

@@ -95,8 +95,8 @@ static struct sim_work *take_first(struct sim_queue *queue)
     return work;
 }
 
-static void put(struct sim_machine *m, uint64_t at_ps, enum event_kind kind, uint32_t node,
-                struct sim_work *work)
+static void schedule_event(struct sim_machine *m, uint64_t at_ps, enum event_kind kind,
+                           uint32_t node, struct sim_work *work)
 {
     if (!sim_events_put(&m->events, at_ps, kind, node, work)) {
         m->exhausted = m->stopped = true;
@@ -225,7 +225,7 @@ static void send_packet(struct mcp_board *board, mcp_link to, const struct mcp_h
         return;
     }
     const uint32_t there = MCP_LINK_SENDER == to ? node->sender : to - 1;
-    put(m, leaves_ps + sim_network_ps(m, node->number, there), EVENT_HEAD, there, work);
+    schedule_event(m, leaves_ps + sim_network_ps(m, node->number, there), EVENT_HEAD, there, work);
 }
 
 static mcp_link hold_sender(struct mcp_board *board)
@@ -234,7 +234,7 @@ static mcp_link hold_sender(struct mcp_board *board)
 }
 
 /* Any node may be held any number of times. */
-static void drop(struct mcp_board *board, mcp_link link)
+static void release_link(struct mcp_board *board, mcp_link link)
 {
     (void)board;
     (void)link;
@@ -249,7 +249,7 @@ static void tell_host(struct sim_node *node, enum sim_notice notice, size_t byte
     if (NULL != work) {
         work->notice = notice;
         charge(node, m->parameters.cycles_turn);
-        put(m, dma(node, node->cursor_ps, bytes), EVENT_HOST, node->number, work);
+        schedule_event(m, dma(node, node->cursor_ps, bytes), EVENT_HOST, node->number, work);
     }
 }
 
@@ -380,7 +380,7 @@ static void set_timer(struct sim_node *node)
     if (0 != deadline_ps && (0 == node->timer_ps || deadline_ps < node->timer_ps)) {
         const uint64_t now_ps = node->machine->now_ps;
         node->timer_ps = deadline_ps > now_ps ? deadline_ps : now_ps + 1;
-        put(node->machine, node->timer_ps, EVENT_TIMER, node->number, NULL);
+        schedule_event(node->machine, node->timer_ps, EVENT_TIMER, node->number, NULL);
     }
 }
 
@@ -388,8 +388,8 @@ static void set_timer(struct sim_node *node)
 static void call_nic(struct sim_node *node)
 {
     const uint64_t ready_ps = node->nic_work.first->ready_ps;
-    put(node->machine, ready_ps > node->nic_free_ps ? ready_ps : node->nic_free_ps, EVENT_NIC_FREE,
-        node->number, NULL);
+    schedule_event(node->machine, ready_ps > node->nic_free_ps ? ready_ps : node->nic_free_ps,
+                   EVENT_NIC_FREE, node->number, NULL);
 }
 
 static void run_nic(struct sim_node *node)
@@ -442,7 +442,7 @@ static void run_host(struct sim_node *node)
     m->notice(node, notice);
     node->host_free_ps = node->cursor_ps;
     if (NULL != node->host_work.first) {
-        put(m, node->host_free_ps, EVENT_HOST_FREE, node->number, NULL);
+        schedule_event(m, node->host_free_ps, EVENT_HOST_FREE, node->number, NULL);
     }
 }
 
@@ -452,8 +452,8 @@ static void queue_host(struct sim_node *node, struct sim_work *work)
     const bool first = NULL == node->host_work.first;
     append(&node->host_work, work);
     if (first) {
-        put(node->machine, node->host_free_ps > now_ps ? node->host_free_ps : now_ps,
-            EVENT_HOST_FREE, node->number, NULL);
+        schedule_event(node->machine, node->host_free_ps > now_ps ? node->host_free_ps : now_ps,
+                       EVENT_HOST_FREE, node->number, NULL);
     }
 }
 
@@ -462,7 +462,7 @@ void sim_host_begin(struct sim_node *node, uint64_t at_ps)
     struct sim_work *work = new_work(node->machine, WORK_NOTICE, 0);
     if (NULL != work) {
         work->notice = SIM_BEGIN;
-        put(node->machine, at_ps, EVENT_HOST, node->number, work);
+        schedule_event(node->machine, at_ps, EVENT_HOST, node->number, work);
     }
 }
 
@@ -477,7 +477,8 @@ void sim_host_spend(struct sim_node *node, double microseconds)
 static void ring(struct sim_node *node, struct sim_work *work)
 {
     struct sim_machine *m = node->machine;
-    put(m, node->cursor_ps + us(m->parameters.doorbell_us), EVENT_NIC, node->number, work);
+    schedule_event(m, node->cursor_ps + us(m->parameters.doorbell_us), EVENT_NIC, node->number,
+                   work);
 }
 
 void sim_host_start(struct sim_node *node, struct mcp_group *group, uint32_t epoch)
@@ -546,7 +547,7 @@ static void on_head(struct sim_node *node, struct sim_work *work)
     const uint64_t now_ps = node->machine->now_ps;
     const uint64_t begin_ps = node->in_free_ps > now_ps ? node->in_free_ps : now_ps;
     node->in_free_ps = begin_ps + work->link_ps;
-    put(node->machine, node->in_free_ps, EVENT_NIC, node->number, work);
+    schedule_event(node->machine, node->in_free_ps, EVENT_NIC, node->number, work);
 }
 
 void sim_run(struct sim_machine *m)
@@ -625,7 +626,7 @@ bool sim_create(struct sim_machine *m, const struct sim_parameters *parameters,
     for (uint32_t n = 0; n < shape->nodes; ++n) {
         struct sim_node *node = &m->nodes[n];
         node->board = (struct mcp_board){
-            .ops = {send_packet, NULL, hold_sender, drop, now_ns, wake},
+            .ops = {send_packet, NULL, hold_sender, release_link, now_ns, wake},
             .memory = m->memory + n * each,
             .memory_bytes = (uint32_t)each,
         };

@@ -110,7 +110,7 @@ struct wanted {
 };
 
 /* False: no interface has such a name, and it is no address or network. */
-static bool understand(const char *word, struct wanted *wanted)
+static bool parse_wanted(const char *word, struct wanted *wanted)
 {
     char text[MCP_IP_TEXT];
     struct in_addr ip4;
@@ -152,7 +152,7 @@ bool mcp_networks_wrong(const char *networks, char *why, size_t bytes)
         struct wanted wanted;
         const size_t length = strcspn(rest, ", ");
         snprintf(word, sizeof(word), "%.*s", (int)length, rest);
-        if (length >= sizeof(word) || !understand(word, &wanted)) {
+        if (length >= sizeof(word) || !parse_wanted(word, &wanted)) {
             return is_wrong(word, why, bytes);
         }
         rest += length;
@@ -170,7 +170,7 @@ static bool ordinary(const struct ifaddrs *one)
 static bool named(const struct ifaddrs *one, const struct mcp_ip *ip, const char *word)
 {
     struct wanted wanted;
-    return understand(word, &wanted) &&
+    return parse_wanted(word, &wanted) &&
            (wanted.network ? mcp_same_network(&wanted.ip, ip, wanted.prefix)
                            : 0 == strcmp(word, one->ifa_name));
 }
@@ -199,8 +199,8 @@ static bool is_link_local(const struct mcp_ip *ip)
     return htonl(0xfe800000) == (ip->word[0] & htonl(0xffc00000));
 }
 
-static void add(const struct ifaddrs *one, const struct mcp_ip *ip,
-                struct mcp_local_address *addresses, uint32_t *count)
+static void add_address(const struct ifaddrs *one, const struct mcp_ip *ip,
+                        struct mcp_local_address *addresses, uint32_t *count)
 {
     for (uint32_t i = 0; i < *count; ++i) {
         if (mcp_same_ip(ip, &addresses[i].ip)) {
@@ -227,7 +227,7 @@ static bool add_family(const struct ifaddrs *all, int family, unsigned state, co
         }
         const struct mcp_ip ip = ip_of(one->ifa_addr, family);
         if (!is_link_local(&ip) && named(one, &ip, word)) {
-            add(one, &ip, addresses, count);
+            add_address(one, &ip, addresses, count);
             any = true;
         }
     }

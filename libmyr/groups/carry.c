@@ -100,7 +100,7 @@ static bool make_room(struct player *player, uint32_t more)
 
 /* Take a message that has so many of the sender's first blocks; those at the end that are known are
  * left out. False if there is no room for it. */
-static bool take(struct player *player, const struct player *from, uint32_t sent)
+static bool take_blocks(struct player *player, const struct player *from, uint32_t sent)
 {
     uint32_t count = from->blocks[sent];
     while (count > 0 && player->knows[from->buffer[count - 1]]) {
@@ -141,7 +141,7 @@ static bool go_on(struct game *game, uint32_t node)
         if (sent == from->schedule.npeers) {
             return false;
         }
-        if (!take(player, from, sent)) {
+        if (!take_blocks(player, from, sent)) {
             game->given_up = true;
             return false;
         }
@@ -152,7 +152,7 @@ static bool go_on(struct game *game, uint32_t node)
 }
 
 /* Until nobody can go on. */
-static void play(struct game *game)
+static void play_schedules(struct game *game)
 {
     bool moved = true;
     while (moved && !game->given_up) {
@@ -216,7 +216,7 @@ bool myr_carry_plan(uint32_t nodes, uint32_t node, myr_schedule_fn schedule_of, 
         good = make_player(&game.players[n], nodes, n, schedule_of, context);
     }
     if (good) {
-        play(&game);
+        play_schedules(&game);
         good = !game.given_up && complete(&game, rooted, carry) && hand_over(&game, node, carry);
     }
     for (uint32_t n = 0; NULL != game.players && n < nodes; ++n) {

@@ -92,7 +92,7 @@ static bool has_come(const struct myr_nic_group *group, uint32_t value)
     return group->watched == group->done ? myr_epoch_reached(seen, value) : seen == value;
 }
 
-static void remind(struct myr_nic_group *group, uint64_t now_us)
+static void remind_player(struct myr_nic_group *group, uint64_t now_us)
 {
     group->player->remind(group, now_us);
     if (group->watched != group->done) {
@@ -125,7 +125,7 @@ static bool look_for(struct myr_nic_group *group, uint32_t value, uint64_t start
     const uint64_t patience_us = myr_patience_end(&group->waiter->patience, start_us);
     const uint64_t end_us = patience_us < until_us ? patience_us : until_us;
     for (uint64_t now = start_us; now < end_us && !myr_nic_group_over(group); now = os_now_us()) {
-        remind(group, now);
+        remind_player(group, now);
         group->waiter->progress();
         if (some_looks(group, value)) {
             return true;
@@ -157,7 +157,7 @@ static bool await_word(struct myr_nic_group *group, const myr_word *word, uint32
         }
         group->player->sleep(group, seen, myr_slices_take(&slices));
         (void)group->player->poll(group);
-        remind(group, now);
+        remind_player(group, now);
         waiter->progress();
     }
     return has_come(group, value);

@@ -114,7 +114,8 @@ static void ring_with(struct myr_kernel_seat *seat, enum mcp_ring what, uint32_t
     }
 }
 
-static void start(struct myr_nic_group *group, uint32_t epoch, const void *block, uint32_t unit)
+static void start_kernel_epoch(struct myr_nic_group *group, uint32_t epoch, const void *block,
+                               uint32_t unit)
 {
     if (NULL != group->data) {
         ring_with(seat_of(group), MCP_RING_START, epoch, block, unit);
@@ -123,7 +124,8 @@ static void start(struct myr_nic_group *group, uint32_t epoch, const void *block
     }
 }
 
-static void bcast(struct myr_nic_group *group, uint32_t number, const void *block, uint32_t bytes)
+static void start_kernel_bcast(struct myr_nic_group *group, uint32_t number, const void *block,
+                               uint32_t bytes)
 {
     ring_with(seat_of(group), MCP_RING_BCAST, number, block, bytes);
 }
@@ -155,7 +157,7 @@ static void start_again(const struct myr_nic_group *group, uint32_t done)
     }
 }
 
-static uint32_t look(struct myr_nic_group *group)
+static uint32_t poll_watched_word(struct myr_nic_group *group)
 {
     const uint32_t seen = myr_load_acquire(group->watched);
     for (int i = 0; i < MYR_NIC_GLANCES && seen == myr_load_acquire(group->watched); ++i) {
@@ -164,7 +166,7 @@ static uint32_t look(struct myr_nic_group *group)
     return 0;
 }
 
-static void remind(const struct myr_nic_group *group, uint64_t now_us)
+static void remind_kernel_nic(const struct myr_nic_group *group, uint64_t now_us)
 {
     struct myr_kernel_seat *seat = seat_of(group);
     const uint32_t done = myr_load_acquire(group->done);
@@ -243,7 +245,7 @@ static uint32_t seen_on_line(const struct myr_kernel_seat *seat)
 }
 
 /* (A NIC that is removed names nobody.) */
-static uint32_t failed(const struct myr_nic_group *group)
+static uint32_t get_kernel_failure(const struct myr_nic_group *group)
 {
     const uint32_t seen = seen_on_line(seat_of(group));
     return MCP_KERNEL_REMOVED == seen ? 0 : seen;
@@ -268,7 +270,7 @@ static bool is_orphaned(const struct myr_nic_group *group, struct myr_kernel_sea
 }
 
 /* MPI_Ibarrier asks at each look at it. */
-static bool over(const struct myr_nic_group *group)
+static bool is_kernel_group_over(const struct myr_nic_group *group)
 {
     struct myr_kernel_seat *seat = seat_of(group);
     if (!seat->orphaned && 0 == ++seat->questions % ALIVE_EVERY) {
@@ -293,7 +295,7 @@ static void give_up_seat(struct myr_kernel_seat *seat)
 
 /* (The farewell of a group that broadcasts is the epoch after the last one that the NIC knows of:
  * so it had better know of all.) */
-static void leave(struct myr_nic_group *group)
+static void leave_kernel_group(struct myr_nic_group *group)
 {
     if (NULL != group->bcast) {
         start_again(group, myr_load_acquire(group->done));
@@ -304,17 +306,17 @@ static void leave(struct myr_nic_group *group)
 }
 
 static const struct myr_player kernel_player = {
-    .start = start,
-    .bcast = bcast,
+    .start = start_kernel_epoch,
+    .bcast = start_kernel_bcast,
     .bcast_ask = ask_bcast,
-    .poll = look,
-    .remind = remind,
+    .poll = poll_watched_word,
+    .remind = remind_kernel_nic,
     .sleep = sleep_on_nic,
     .missing = list_missing,
     .fail = fail_group,
-    .failed = failed,
-    .over = over,
-    .leave = leave,
+    .failed = get_kernel_failure,
+    .over = is_kernel_group_over,
+    .leave = leave_kernel_group,
 };
 
 /* ---- joining ---- */
@@ -466,9 +468,10 @@ static void take_up(struct myr_nic_group *group, const struct myr_kernel_seat *s
 }
 
 /* The process has met the node's others in the record: join the group. */
-static enum myr_status join(struct myr_nic_group *group, struct myr_kernel_nic *nic,
-                            const struct myr_nic_members *members, myr_schedule_fn schedule_of,
-                            const void *context, struct myr_error *error)
+static enum myr_status join_kernel_group(struct myr_nic_group *group, struct myr_kernel_nic *nic,
+                                         const struct myr_nic_members *members,
+                                         myr_schedule_fn schedule_of, const void *context,
+                                         struct myr_error *error)
 {
     struct myr_kernel_question question;
     struct myr_kernel_seat *seat = NULL;
@@ -519,7 +522,7 @@ enum myr_status myr_kernel_group_join(struct myr_nic_group *group, struct myr_ke
         .data = data,
     };
     if (MYR_OK == status) {
-        status = join(group, nic, members, schedule_of, context, error);
+        status = join_kernel_group(group, nic, members, schedule_of, context, error);
     }
     if (MYR_OK == status) {
         group->player = &kernel_player;

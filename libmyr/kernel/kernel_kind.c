@@ -28,13 +28,13 @@ static void close_kernel(void *nic)
     myr_kernel_nic_close(nic);
 }
 
-static void query(const void *nic, struct myr_nic_name *name)
+static void query_kernel_name(const void *nic, struct myr_nic_name *name)
 {
     myr_kernel_nic_get_name(nic, name);
 }
 
 /* What this user may know of it. Counts nothing where the daemon does not answer. */
-static void count(void *nic, struct mcp_counters *counters)
+static void read_kernel_counters(void *nic, struct mcp_counters *counters)
 {
     struct myr_kernel_report *report = malloc(sizeof(*report)); /* large for a thread's stack */
     if (NULL != report && MYR_OK == myr_kernel_nic_report(nic, report, NULL)) {
@@ -73,7 +73,7 @@ const struct myr_nic_kind myr_kernel_kind = {
         },
     .open = open_kernel,
     .close = close_kernel,
-    .query = query,
-    .count = count,
+    .query = query_kernel_name,
+    .count = read_kernel_counters,
     .connect = connect_group,
 };

@@ -176,8 +176,8 @@ static bool connect_to(struct myr_kernel_nic *nic, struct myr_error *error, enum
 
 /* Say what is answered by a status. False: it was not answered. (A daemon that has not said hello
  * yet can be asked later. One that knows who we are takes a connection that ends for our death.) */
-static bool say(struct myr_kernel_nic *nic, enum myr_kernel_ask what, uint64_t key,
-                struct myr_kernel_answer *answer)
+static bool request_status(struct myr_kernel_nic *nic, enum myr_kernel_ask what, uint64_t key,
+                           struct myr_kernel_answer *answer)
 {
     struct myr_kernel_question question = {.key = key};
     return MYR_OK ==
@@ -204,7 +204,7 @@ static bool introduce(struct myr_kernel_nic *nic, const struct myr_kernel_answer
         nic->number = hello->number;
         return true;
     }
-    if (!say(nic, MYR_KERNEL_RETURN, nic->number, &answer)) {
+    if (!request_status(nic, MYR_KERNEL_RETURN, nic->number, &answer)) {
         return false;
     }
     if (MYR_OK != answer.status && 0 == nic->held_count) { /* it knows us not, as we hold nothing */
@@ -213,7 +213,7 @@ static bool introduce(struct myr_kernel_nic *nic, const struct myr_kernel_answer
     }
     nic->gone = MYR_OK != answer.status;
     for (uint32_t h = 0; !nic->gone && h < nic->held_count; ++h) {
-        if (!say(nic, MYR_KERNEL_HOLD, nic->held[h], &answer)) {
+        if (!request_status(nic, MYR_KERNEL_HOLD, nic->held[h], &answer)) {
             return false;
         }
         nic->gone = MYR_OK != answer.status;
@@ -234,7 +234,7 @@ static void come_back(struct myr_kernel_nic *nic)
     if (nic->gone || now_us < nic->again_us) {
         return;
     }
-    if (connect_to(nic, NULL, &status) && say(nic, MYR_KERNEL_HELLO, 0, &hello) &&
+    if (connect_to(nic, NULL, &status) && request_status(nic, MYR_KERNEL_HELLO, 0, &hello) &&
         introduce(nic, &hello)) {
         nic->away_us = 0;
     }
@@ -285,10 +285,11 @@ enum myr_kernel_daemon myr_kernel_nic_daemon(struct myr_kernel_nic *nic)
 
 /* One thread at a time does this. Where the daemon ends before it has answered, the next one is
  * asked if it comes `within_us`. */
-static enum myr_status ask(struct myr_kernel_nic *nic, struct myr_kernel_question *question,
-                           enum myr_kernel_ask what, const struct myr_talk_patience *patience,
-                           void *answer, size_t bytes, int *maps, uint32_t count,
-                           uint64_t within_us, struct myr_error *error)
+static enum myr_status ask_daemon(struct myr_kernel_nic *nic, struct myr_kernel_question *question,
+                                  enum myr_kernel_ask what,
+                                  const struct myr_talk_patience *patience, void *answer,
+                                  size_t bytes, int *maps, uint32_t count, uint64_t within_us,
+                                  struct myr_error *error)
 {
     pthread_mutex_lock(&nic->asking);
     const uint64_t until_us = os_now_us() + within_us;
@@ -312,8 +313,8 @@ static enum myr_status request(struct myr_kernel_nic *nic, struct myr_kernel_que
                                struct myr_kernel_answer *answer, int *maps, uint32_t count,
                                uint64_t within_us, struct myr_error *error)
 {
-    const enum myr_status status =
-        ask(nic, question, what, patience, answer, sizeof(*answer), maps, count, within_us, error);
+    const enum myr_status status = ask_daemon(nic, question, what, patience, answer,
+                                              sizeof(*answer), maps, count, within_us, error);
     if (MYR_OK != status) {
         return status;
     }
@@ -389,8 +390,8 @@ enum myr_status myr_kernel_nic_report(struct myr_kernel_nic *nic, struct myr_ker
                                       struct myr_error *error)
 {
     struct myr_kernel_question question = {0};
-    const enum myr_status status = ask(nic, &question, MYR_KERNEL_STATUS, &for_others, report,
-                                       sizeof(*report), NULL, 0, 0, error);
+    const enum myr_status status = ask_daemon(nic, &question, MYR_KERNEL_STATUS, &for_others,
+                                              report, sizeof(*report), NULL, 0, 0, error);
     report->interface[sizeof(report->interface) - 1] = '\0';
     return status;
 }
@@ -478,7 +479,7 @@ bool myr_kernel_nic_ask_missing(struct myr_kernel_nic *nic, uint64_t key,
                                 struct myr_kernel_missing *missing)
 {
     struct myr_kernel_question question = {.key = key};
-    return MYR_OK == ask(nic, &question, MYR_KERNEL_MISSING, &for_others, missing, sizeof(*missing),
-                         NULL, 0, 0, NULL) &&
+    return MYR_OK == ask_daemon(nic, &question, MYR_KERNEL_MISSING, &for_others, missing,
+                                sizeof(*missing), NULL, 0, 0, NULL) &&
            missing->count <= MCP_KERNEL_MESSAGES;
 }

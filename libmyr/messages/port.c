@@ -111,8 +111,8 @@ static void discard(struct myr_port *port)
 }
 
 /* What a port takes, in this process and in shared memory. */
-static enum myr_status prepare(struct myr_port *port, const struct mcp_port_wish *wish,
-                               struct myr_error *error)
+static enum myr_status allocate_port_memory(struct myr_port *port, const struct mcp_port_wish *wish,
+                                            struct myr_error *error)
 {
     size_t bytes;
     if (!mcp_port_shape(&port->shape, wish->send_tokens, wish->receive_tokens, &bytes)) {
@@ -159,7 +159,7 @@ static bool has_keys(const struct myr_port *port)
 static enum myr_status open_it(struct myr_port *port, struct mcp_port_wish *wish, bool inlet,
                                struct myr_error *error)
 {
-    const enum myr_status status = prepare(port, wish, error);
+    const enum myr_status status = allocate_port_memory(port, wish, error);
     if (MYR_OK != status) {
         return status;
     }
@@ -367,8 +367,8 @@ static bool is_connected(const struct myr_port *port, const struct myr_nic_name 
 }
 
 /* The secret of this NIC and the one whose node has that key. False if the key is none. */
-static bool agree(const struct myr_port *port, const struct myr_public_key *public,
-                  struct mcp_secret *secret)
+static bool agree_on_secret(const struct myr_port *port, const struct myr_public_key *public,
+                            struct mcp_secret *secret)
 {
     struct myr_agreed_key key;
     if (!myr_agree(&port->pair, public, &key)) {
@@ -396,7 +396,8 @@ enum myr_status myr_port_connect(struct myr_port *port, const struct myr_port_na
     }
     struct mcp_secret secret;
     const bool sign = remote->is_signed && !is_connected(port, &name->nic);
-    if (sign && !agree(port, &name->public, &secret)) { /* takes a while: once for each NIC */
+    if (sign &&
+        !agree_on_secret(port, &name->public, &secret)) { /* takes a while: once for each NIC */
         return myr_fail(error, MYR_ERR_NOT_THERE, 0, "a NIC is to be sent to whose key is none");
     }
     const uint32_t mtu = myr_soft_mtu(port->nic, &name->nic);

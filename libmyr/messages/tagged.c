@@ -357,8 +357,8 @@ static bool deliver_kept(struct myr_tagged *t, struct myr_tagged_request *reques
 }
 
 /* True: it is done. */
-static bool post(struct myr_tagged *t, struct myr_tagged_request *request,
-                 const struct mcp_pattern *pattern)
+static bool post_receive(struct myr_tagged *t, struct myr_tagged_request *request,
+                         const struct mcp_pattern *pattern)
 {
     switch (mcp_match_post(t->match, pattern, &request->place)) {
     case MCP_MATCHED:
@@ -369,7 +369,7 @@ static bool post(struct myr_tagged *t, struct myr_tagged_request *request,
         return false;
     default:
         if (tagged_grow(t, false)) {
-            return post(t, request, pattern);
+            return post_receive(t, request, pattern);
         }
         request->status = MYR_ERR_OUT_OF_MEMORY;
         return true;
@@ -380,7 +380,7 @@ bool myr_tagged_receive(struct myr_tagged *t, const struct mcp_pattern *pattern,
                         uint64_t room, struct myr_tagged_request *request)
 {
     begin_receive(request, buffer, room);
-    return post(t, request, pattern);
+    return post_receive(t, request, pattern);
 }
 
 bool myr_tagged_cancel(struct myr_tagged *t, struct myr_tagged_request *request)
@@ -399,8 +399,8 @@ bool myr_tagged_cancel(struct myr_tagged *t, struct myr_tagged_request *request)
 
 /* ---- probing ---- */
 
-static mcp_match_place find(const struct myr_tagged *t, const struct mcp_pattern *pattern,
-                            struct mcp_envelope *envelope, uint64_t *bytes)
+static mcp_match_place find_message(const struct myr_tagged *t, const struct mcp_pattern *pattern,
+                                    struct mcp_envelope *envelope, uint64_t *bytes)
 {
     const mcp_match_place place = mcp_match_probe(t->match, pattern);
     if (MCP_NO_PLACE != place) {
@@ -414,13 +414,13 @@ static mcp_match_place find(const struct myr_tagged *t, const struct mcp_pattern
 bool myr_tagged_probe(const struct myr_tagged *t, const struct mcp_pattern *pattern,
                       struct mcp_envelope *envelope, uint64_t *bytes)
 {
-    return MCP_NO_PLACE != find(t, pattern, envelope, bytes);
+    return MCP_NO_PLACE != find_message(t, pattern, envelope, bytes);
 }
 
 struct myr_tagged_message *myr_tagged_take(struct myr_tagged *t, const struct mcp_pattern *pattern,
                                            struct mcp_envelope *envelope, uint64_t *bytes)
 {
-    const mcp_match_place place = find(t, pattern, envelope, bytes);
+    const mcp_match_place place = find_message(t, pattern, envelope, bytes);
     if (MCP_NO_PLACE == place) {
         return NULL;
     }

@@ -12,7 +12,7 @@
 
 /* ---- a message and its receive ---- */
 
-static void copy(struct myr_tagged_request *request, const void *data)
+static void copy_data(struct myr_tagged_request *request, const void *data)
 {
     if (0 != request->wanted) {
         memcpy(request->buffer, data, request->wanted);
@@ -21,7 +21,7 @@ static void copy(struct myr_tagged_request *request, const void *data)
 
 /* A sender gets its credits with the next message that leaves, or when it is owed more than half of
  * the slots in which nothing waits. So it is never held up while there is room here. */
-static void tell(struct myr_tagged *t, struct myr_tagged_peer *peer)
+static void return_credits(struct myr_tagged *t, struct myr_tagged_peer *peer)
 {
     if (2 * peer->owed_slots + peer->waiting > t->options.messages ||
         peer->owed_credits > MYR_TAGGED_CREDITS / 2) {
@@ -38,7 +38,7 @@ static void owe(struct myr_tagged *t, const struct myr_tagged_message *message)
     }
     ++peer->owed_slots;
     peer->owed_credits += message->far && TAGGED_EAGER == message->head.kind;
-    tell(t, peer);
+    return_credits(t, peer);
 }
 
 static void answer_done(struct myr_tagged *t, const struct myr_tagged_message *message)
@@ -54,7 +54,7 @@ static void deliver_stored(struct myr_tagged *t, struct myr_tagged_request *requ
 {
     const uint64_t at = message->more.at;
     if (at <= t->segment_bytes && request->wanted <= t->segment_bytes - at) {
-        copy(request, t->base + at);
+        copy_data(request, t->base + at);
     } else {
         request->status = MYR_ERR_UNREGISTERED;
     }
@@ -120,7 +120,7 @@ bool tagged_deliver(struct myr_tagged *t, struct myr_tagged_request *request,
     owe(t, message);
     switch (message->head.kind) {
     case TAGGED_EAGER:
-        copy(request, message->data);
+        copy_data(request, message->data);
         return true;
     case TAGGED_STORED:
         deliver_stored(t, request, message);
@@ -133,7 +133,7 @@ bool tagged_deliver(struct myr_tagged *t, struct myr_tagged_request *request,
 /* ---- matching what comes ---- */
 
 /* A copy that can wait. NULL: there is no memory. */
-static struct myr_tagged_message *keep(const struct myr_tagged_message *message)
+static struct myr_tagged_message *keep_message(const struct myr_tagged_message *message)
 {
     const size_t bytes = TAGGED_EAGER == message->head.kind ? message->more.bytes : 0;
     struct myr_tagged_message *kept = malloc(sizeof(*kept) + bytes);
@@ -160,7 +160,7 @@ static bool match(struct myr_tagged *t, const struct myr_tagged_message *message
         return true;
     }
     case MCP_WAITS:
-        t->waiting[place] = keep(message);
+        t->waiting[place] = keep_message(message);
         if (NULL == t->waiting[place]) {
             mcp_match_remove(t->match, place);
             return false;
@@ -168,7 +168,7 @@ static bool match(struct myr_tagged *t, const struct myr_tagged_message *message
         ++t->counted.unexpected;
         if (NULL != message->peer) {
             ++message->peer->waiting;
-            tell(t, message->peer);
+            return_credits(t, message->peer);
         }
         return true;
     default:
@@ -244,7 +244,7 @@ static bool read_more(struct tagged_more *more, const uint8_t *what, uint32_t by
 }
 
 /* False: there is no room for it now. */
-static bool take(struct myr_tagged *t, const uint8_t *what, uint32_t bytes, bool far)
+static bool take_tagged_message(struct myr_tagged *t, const uint8_t *what, uint32_t bytes, bool far)
 {
     struct myr_tagged_message message = {.far = far};
     if (bytes < sizeof(message.head)) {
@@ -288,7 +288,7 @@ bool tagged_take_short(struct myr_tagged *t)
 {
     uint32_t bytes;
     const void *message = myr_intake_look(&t->intake, &bytes);
-    if (NULL == message || !take(t, message, bytes, false)) {
+    if (NULL == message || !take_tagged_message(t, message, bytes, false)) {
         return false;
     }
     myr_intake_done(&t->intake);
@@ -300,7 +300,7 @@ bool tagged_take_long(struct myr_tagged *t)
     if (!t->holds && !myr_port_look(t->port, &t->held)) {
         return false;
     }
-    t->holds = !take(t, t->held.buffer, t->held.bytes, true);
+    t->holds = !take_tagged_message(t, t->held.buffer, t->held.bytes, true);
     if (t->holds) {
         return false;
     }

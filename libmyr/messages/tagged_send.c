@@ -21,8 +21,8 @@ static void provide_all(struct myr_tagged *t, uint8_t *memory)
     }
 }
 
-static void make(struct myr_tagged *t, struct tagged_buffer *buffer, uint8_t *memory,
-                 struct tagged_buffer **list)
+static void init_buffer(struct myr_tagged *t, struct tagged_buffer *buffer, uint8_t *memory,
+                        struct tagged_buffer **list)
 {
     *buffer = (struct tagged_buffer){.list = list, .memory = memory, .tagged = t, .next = *list};
     *list = buffer;
@@ -76,11 +76,11 @@ bool tagged_buffers_open(struct myr_tagged *t, struct myr_error *error)
     provide_all(t, memory);
     memory += (size_t)t->options.buffers * t->options.buffer_bytes;
     for (uint32_t i = 0; i < large; ++i) {
-        make(t, &t->buffers[i], memory, &t->large);
+        init_buffer(t, &t->buffers[i], memory, &t->large);
         memory += t->options.buffer_bytes;
     }
     for (uint32_t i = 0; i < small; ++i) {
-        make(t, &t->buffers[large + i], memory, &t->small);
+        init_buffer(t, &t->buffers[large + i], memory, &t->small);
         memory += TAGGED_SMALL;
     }
     return true;
@@ -193,8 +193,9 @@ static uint32_t least(uint32_t one, uint32_t other)
 }
 
 /* Let it leave, if there is room here and there. What the other side is owed goes along. */
-static bool leave(struct myr_tagged *t, struct myr_tagged_peer *peer, struct tagged_head *head,
-                  const struct tagged_more *more, const void *data, uint32_t bytes)
+static bool send_tagged_message(struct myr_tagged *t, struct myr_tagged_peer *peer,
+                                struct tagged_head *head, const struct tagged_more *more,
+                                const void *data, uint32_t bytes)
 {
     if (is_message(head->kind) && 0 == peer->slots) {
         return false;
@@ -249,9 +250,11 @@ static bool leave_queued(struct myr_tagged *t, struct myr_tagged_peer *peer, str
 {
     struct myr_tagged_request *request = out->request;
     if (NULL == request) {
-        return leave(t, peer, &out->head, has_more(out->head.kind) ? &out->more : NULL, NULL, 0);
+        return send_tagged_message(t, peer, &out->head,
+                                   has_more(out->head.kind) ? &out->more : NULL, NULL, 0);
     }
-    if (!leave(t, peer, &out->head, NULL, request->buffer, (uint32_t)request->wanted)) {
+    if (!send_tagged_message(t, peer, &out->head, NULL, request->buffer,
+                             (uint32_t)request->wanted)) {
         return false;
     }
     tagged_append(&t->done, request);
@@ -275,7 +278,7 @@ static bool leave_or_wait(struct myr_tagged *t, struct myr_tagged_peer *peer,
                           struct tagged_head *head, const struct tagged_more *more)
 {
     const bool in_turn = !is_message(head->kind) || NULL == peer->messages.first;
-    if (in_turn && leave(t, peer, head, more, NULL, 0)) {
+    if (in_turn && send_tagged_message(t, peer, head, more, NULL, 0)) {
         return true;
     }
     struct tagged_out *out = new_out(t);
@@ -361,7 +364,7 @@ static bool send_eager(struct myr_tagged *t, struct myr_tagged_peer *peer,
     ++t->counted.eager;
     peer->credits -= !peer->near;
     if (NULL == peer->messages.first &&
-        leave(t, peer, head, NULL, request->buffer, (uint32_t)request->wanted)) {
+        send_tagged_message(t, peer, head, NULL, request->buffer, (uint32_t)request->wanted)) {
         return true;
     }
     struct tagged_out *out = new_out(t);

@@ -64,7 +64,7 @@ bool myr_direct_possible(const struct myr_direct *one, const struct myr_direct *
 typedef ssize_t (*copy_fn)(pid_t pid, const struct iovec *local, unsigned long locals,
                            const struct iovec *remote, unsigned long remotes, unsigned long flags);
 
-static bool copy(copy_fn call, uint32_t pid, void *here, uint64_t there, size_t bytes)
+static bool copy_bytes(copy_fn call, uint32_t pid, void *here, uint64_t there, size_t bytes)
 {
     struct iovec local = {.iov_base = here, .iov_len = bytes};
     struct iovec remote = {.iov_base = (void *)(uintptr_t)there, .iov_len = bytes};
@@ -83,10 +83,10 @@ static bool copy(copy_fn call, uint32_t pid, void *here, uint64_t there, size_t 
 
 bool myr_direct_read(uint32_t pid, void *to, uint64_t from, size_t bytes)
 {
-    return copy(process_vm_readv, pid, to, from, bytes);
+    return copy_bytes(process_vm_readv, pid, to, from, bytes);
 }
 
 bool myr_direct_write(uint32_t pid, const void *from, uint64_t to, size_t bytes)
 {
-    return copy(process_vm_writev, pid, (void *)(uintptr_t)from, to, bytes);
+    return copy_bytes(process_vm_writev, pid, (void *)(uintptr_t)from, to, bytes);
 }

@@ -32,7 +32,7 @@ static struct myr_note *find_note(struct myr_notes *table, uint64_t key)
     return NULL;
 }
 
-static void put(struct myr_notes *table, struct myr_note *place, uint64_t key, uint64_t value)
+static void put_note(struct myr_notes *table, struct myr_note *place, uint64_t key, uint64_t value)
 {
     const bool fresh = 0 == place->key;
     place->value = value;
@@ -60,7 +60,7 @@ static void grow(struct myr_segment *segment)
     to->block_class = block_class;
     for (uint32_t i = 0; i < from->capacity; ++i) {
         if (0 != from->note[i].key) {
-            put(to, find_note(to, from->note[i].key), from->note[i].key, from->note[i].value);
+            put_note(to, find_note(to, from->note[i].key), from->note[i].key, from->note[i].value);
         }
     }
     atomic_signal_fence(memory_order_seq_cst);
@@ -93,7 +93,7 @@ bool myr_note_set(struct myr_segment *segment, uint64_t key, uint64_t value)
     myr_segment_lock(segment);
     struct myr_note *place = make_room(segment, key);
     if (NULL != place) {
-        put(table_of(segment), place, key, value);
+        put_note(table_of(segment), place, key, value);
     }
     myr_segment_unlock(segment);
     return NULL != place;
@@ -105,7 +105,7 @@ bool myr_note_add(struct myr_segment *segment, uint64_t key, uint64_t value)
     struct myr_note *place = make_room(segment, key);
     const bool first = NULL == place || 0 == place->key;
     if (NULL != place && first) {
-        put(table_of(segment), place, key, value);
+        put_note(table_of(segment), place, key, value);
     }
     myr_segment_unlock(segment);
     return first;

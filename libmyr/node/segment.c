@@ -319,7 +319,7 @@ static uint32_t next_number(uint32_t last, uint32_t index)
 
 /* Take an entry in the table of processes. If another copy of this library has taken one in the
  * same process, share it: each of our components has a copy of its own. */
-static enum myr_status enter(struct myr_segment *segment, struct myr_error *error)
+static enum myr_status take_process_entry(struct myr_segment *segment, struct myr_error *error)
 {
     struct myr_sram *sram = segment->sram;
     const uint32_t pid = (uint32_t)getpid();
@@ -357,7 +357,7 @@ static enum myr_status enter(struct myr_segment *segment, struct myr_error *erro
     return MYR_OK;
 }
 
-static struct myr_segment *begin(int fd, struct myr_error *error)
+static struct myr_segment *begin_joining(int fd, struct myr_error *error)
 {
     struct myr_segment *joining = calloc(1, sizeof(*joining));
     if (NULL == joining) {
@@ -373,7 +373,7 @@ static enum myr_status finish(struct myr_segment *joining, enum myr_status statu
                               struct myr_segment **segment, struct myr_error *error)
 {
     if (MYR_OK == status) {
-        status = enter(joining, error);
+        status = take_process_entry(joining, error);
     }
     if (MYR_OK != status) {
         discard(joining);
@@ -388,7 +388,7 @@ static enum myr_status finish(struct myr_segment *joining, enum myr_status statu
 enum myr_status myr_segment_join(const char *folder, uint32_t limit, struct myr_segment **segment,
                                  struct myr_error *error)
 {
-    struct myr_segment *joining = begin(-1, error);
+    struct myr_segment *joining = begin_joining(-1, error);
     if (NULL == joining) {
         return MYR_ERR_OUT_OF_MEMORY;
     }
@@ -405,7 +405,7 @@ enum myr_status myr_segment_join(const char *folder, uint32_t limit, struct myr_
 
 enum myr_status myr_segment_join_fd(int fd, struct myr_segment **segment, struct myr_error *error)
 {
-    struct myr_segment *joining = begin(fd, error);
+    struct myr_segment *joining = begin_joining(fd, error);
     if (NULL == joining) {
         close(fd);
         return MYR_ERR_OUT_OF_MEMORY;

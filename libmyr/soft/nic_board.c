@@ -34,7 +34,7 @@ static mcp_link hold_sender(struct mcp_board *board)
     return myr_soft_links_hold(&nic->shared->links, nic->sender);
 }
 
-static void drop(struct mcp_board *board, mcp_link link)
+static void drop_link(struct mcp_board *board, mcp_link link)
 {
     myr_soft_links_drop(&((struct myr_soft_nic *)board)->shared->links, link);
 }
@@ -53,7 +53,7 @@ void myr_soft_make_board(struct myr_soft_nic *nic)
     nic->board = (struct mcp_board){
         .ops = {.send = send_packet,
                 .hold_sender = hold_sender,
-                .drop = drop,
+                .drop = drop_link,
                 .now_ns = now_ns,
                 .wake = wake},
         .memory = myr_segment_base(nic->segment),

@@ -88,7 +88,7 @@ uint32_t myr_soft_given_up(const struct myr_soft_nic *nic)
     return myr_load_acquire(&nic->given_up);
 }
 
-static void tell(const struct myr_soft_nic *nic, uint32_t pid)
+static void report_stuck_process(const struct myr_soft_nic *nic, uint32_t pid)
 {
     char line[160];
     snprintf(line, sizeof(line),
@@ -123,7 +123,7 @@ static void count_wait(struct myr_soft_nic *nic, uint32_t holder)
         return; /* it has left meanwhile */
     }
     if (!stuck->told && NULL != nic->bounds.say) {
-        tell(nic, pid);
+        report_stuck_process(nic, pid);
     }
     stuck->told = true;
     if (end) {

@@ -44,7 +44,7 @@ static bool has_entry(struct source *from, uint32_t offset)
     return true;
 }
 
-static bool copy(struct source *from, size_t offset, void *to, size_t bytes)
+static bool read_source(struct source *from, size_t offset, void *to, size_t bytes)
 {
     size_t have = 0;
     if (bytes > from->left) {
@@ -74,13 +74,14 @@ static struct myr_sram *copy_head(struct source *from, enum myr_status *status,
         return NULL;
     }
     /* Magic and layout lie at the same place in every version. The rest may not. */
-    if (!copy(from, 0, sram, offsetof(struct myr_sram, limit)) || MYR_SRAM_MAGIC != sram->magic) {
+    if (!read_source(from, 0, sram, offsetof(struct myr_sram, limit)) ||
+        MYR_SRAM_MAGIC != sram->magic) {
         *status = myr_fail(error, MYR_ERR_NOT_THERE, 0, "that is no memory of nicbarr's");
     } else if (MYR_SRAM_LAYOUT != sram->layout) {
         *status = myr_fail(error, MYR_ERR_FOREIGN, 0,
                            "it is of another version of nicbarr (layout %u, here %u)",
                            (unsigned)sram->layout, (unsigned)MYR_SRAM_LAYOUT);
-    } else if (!copy(from, 0, sram, sizeof(*sram))) {
+    } else if (!read_source(from, 0, sram, sizeof(*sram))) {
         *status = myr_fail(error, MYR_ERR_NOT_THERE, 0, "it is cut short");
     }
     if (MYR_OK != *status) {
@@ -117,12 +118,13 @@ static uint32_t find_record(struct source *from, const struct myr_key *key,
 {
     const uint64_t wanted[4] = {key->scope, key->id, key->members, key->sequence};
     uint32_t offset = 0;
-    if (!copy(from, offsetof(struct myr_sram, bucket) + myr_record_bucket(key) * sizeof(offset),
-              &offset, sizeof(offset))) {
+    if (!read_source(from,
+                     offsetof(struct myr_sram, bucket) + myr_record_bucket(key) * sizeof(offset),
+                     &offset, sizeof(offset))) {
         return 0;
     }
     while (has_entry(from, offset)) {
-        if (!copy(from, offset, record, sizeof(*record))) {
+        if (!read_source(from, offset, record, sizeof(*record))) {
             return 0;
         }
         if (0 == memcmp(wanted, record->key, sizeof(wanted))) {
@@ -145,9 +147,10 @@ static struct mcp_group *copy_group(struct source *from, uint32_t offset,
     }
     const size_t bytes = mcp_group_bytes(head->nsteps, head->nsends, head->nwaits);
     struct mcp_group *group = aligned_alloc(MYR_LINE, bytes);
-    if (NULL == group || !copy(from, offset, group, bytes) || group->nsteps != head->nsteps ||
-        group->nsends != head->nsends || group->nwaits != head->nwaits ||
-        group->step > group->nsteps || group->first_wait > group->nwaits) {
+    if (NULL == group || !read_source(from, offset, group, bytes) ||
+        group->nsteps != head->nsteps || group->nsends != head->nsends ||
+        group->nwaits != head->nwaits || group->step > group->nsteps ||
+        group->first_wait > group->nwaits) {
         free(group);
         return NULL;
     }
@@ -193,7 +196,7 @@ static void view_absent(struct source *from, uint32_t offset, const struct mcp_g
     }
     const size_t bytes = myr_soft_group_before(record.members);
     void *before = aligned_alloc(MYR_LINE, bytes);
-    if (NULL != before && copy(from, slots, before, bytes)) {
+    if (NULL != before && read_source(from, slots, before, bytes)) {
         const myr_word *arrivals = myr_soft_group_words(before), *pids = arrivals + record.members;
         view->locals = record.members;
         for (uint32_t i = 0; i < record.members; ++i) {
@@ -237,7 +240,7 @@ static bool look_at_groups(struct source *from, uint32_t offset, const void *sha
                            struct myr_soft_view *view, uint32_t *room)
 {
     struct mcp_group group;
-    while (has_entry(from, offset) && copy(from, offset, &group, sizeof(group))) {
+    while (has_entry(from, offset) && read_source(from, offset, &group, sizeof(group))) {
         if (view->groups == *room) {
             *room = 0 == *room ? 16 : 2 * *room;
             struct myr_group_view *more = realloc(view->group, *room * sizeof(*more));
@@ -263,7 +266,7 @@ static bool look_at_ports(struct source *from, size_t offset, uint32_t room,
     struct mcp_port port;
     view->port = calloc(room < TABLE_MOST ? room : TABLE_MOST, sizeof(*view->port));
     for (uint32_t p = 0; NULL != view->port && p < room && p < TABLE_MOST &&
-                         copy(from, offset + p * sizeof(port), &port, sizeof(port));
+                         read_source(from, offset + p * sizeof(port), &port, sizeof(port));
          ++p) {
         if (0 != port.key) {
             view->port[view->ports++] = (struct myr_port_view){p, port.owner, port.under_way};
@@ -289,7 +292,8 @@ enum myr_status myr_look_at_nic(int fd, struct myr_soft_view *view, struct myr_e
         return myr_fail(error, MYR_ERR_OUT_OF_MEMORY, 0, "out of memory");
     }
     const struct mcp_nic *mcp = NULL;
-    if (copy(&from, record + offsetof(struct myr_record, slots), shared, myr_soft_shared_bytes())) {
+    if (read_source(&from, record + offsetof(struct myr_record, slots), shared,
+                    myr_soft_shared_bytes())) {
         mcp = myr_soft_describe(shared, view);
     }
     if (NULL == mcp) {
@@ -331,7 +335,7 @@ static bool look_at_shown(struct source *from, const struct myr_key *key,
     struct myr_record head;
     const uint32_t record = find_record(from, key, &head);
     return 0 != record &&
-           copy(from, record + offsetof(struct myr_record, slots), shown, sizeof(*shown)) &&
+           read_source(from, record + offsetof(struct myr_record, slots), shown, sizeof(*shown)) &&
            MYR_VERBS_SHOWN == shown->layout &&
            NULL != memchr(shown->device, '\0', sizeof(shown->device));
 }

@@ -14,7 +14,8 @@ enum {
     CLOCK_EVERY = 8        /* polls in a row: nothing is due sooner than in a millisecond */
 };
 
-static void receive(void *context, const struct mcp_address *from, const void *packet, size_t bytes)
+static void receive_packet(void *context, const struct mcp_address *from, const void *packet,
+                           size_t bytes)
 {
     struct myr_soft_nic *nic = context;
     nic->sender = from;
@@ -40,7 +41,7 @@ static uint32_t take_packets(struct myr_soft_nic *nic)
     /* (In the lock's line, which is being written anyway.) */
     myr_store_release(&nic->shared->turns, myr_load_relaxed(&nic->shared->turns) + 1);
     do {
-        bytes = mcp_udp_take(&nic->udp, chains, receive, nic);
+        bytes = mcp_udp_take(&nic->udp, chains, receive_packet, nic);
         taken += MCP_UDP_NOTHING != bytes;
     } while (bytes > MCP_COLLECTIVE_BYTES && taken < MOST_TAKEN);
     if (++nic->unlooked >= CLOCK_EVERY || 0 != myr_load_relaxed(&nic->slept)) {

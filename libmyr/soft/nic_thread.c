@@ -39,7 +39,7 @@ static void pause_until_stopped(const struct myr_soft_thread *thread)
     (void)ppoll(&stop, 1, &most, NULL);
 }
 
-static void *run(void *opaque)
+static void *run_soft_nic(void *opaque)
 {
     struct myr_soft_thread *thread = opaque;
     for (uint32_t turn = 1; !atomic_load(&thread->stopping); ++turn) {
@@ -74,7 +74,7 @@ enum myr_status myr_soft_thread_start(struct myr_soft_nic *nic, enum myr_soft_ru
     int rc = 0;
     const bool ours = myr_soft_become_runner(nic, as);
     if (ours) {
-        rc = os_thread_create(&starting->id, run, starting);
+        rc = os_thread_create(&starting->id, run_soft_nic, starting);
     }
     if (ours && 0 == rc) {
         *thread = starting;

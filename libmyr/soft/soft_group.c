@@ -61,7 +61,7 @@ static struct mcp_group *mcp_of(const struct myr_nic_group *group)
 /* ---- playing ---- */
 
 /* Begin this epoch of a group for barriers, as far as the NIC lets us. */
-static void begin(const struct myr_nic_group *group, uint32_t epoch)
+static void begin_epoch(const struct myr_nic_group *group, uint32_t epoch)
 {
     struct mcp_board *board;
     struct mcp_nic *mcp = myr_soft_enter(group->nic, &board);
@@ -93,16 +93,18 @@ static void begin_with(const struct myr_nic_group *group, uint32_t epoch, const 
     myr_soft_leave(group->nic);
 }
 
-static void start(struct myr_nic_group *group, uint32_t epoch, const void *block, uint32_t unit)
+static void start_soft_epoch(struct myr_nic_group *group, uint32_t epoch, const void *block,
+                             uint32_t unit)
 {
     if (NULL != group->data) {
         begin_with(group, epoch, block, unit);
     } else {
-        begin(group, epoch);
+        begin_epoch(group, epoch);
     }
 }
 
-static void bcast(struct myr_nic_group *group, uint32_t number, const void *block, uint32_t bytes)
+static void start_soft_bcast(struct myr_nic_group *group, uint32_t number, const void *block,
+                             uint32_t bytes)
 {
     struct mcp_board *board;
     struct mcp_nic *mcp = myr_soft_enter(group->nic, &board);
@@ -129,13 +131,13 @@ static uint32_t poll_nic(struct myr_nic_group *group)
 
 /* The control program has timers of its own. It wants to be called again for epochs that were too
  * many at once. */
-static void remind(const struct myr_nic_group *group, uint64_t now_us)
+static void remind_soft_nic(const struct myr_nic_group *group, uint64_t now_us)
 {
     const struct shared_group *shared = shared_of(group->record);
     (void)now_us;
     if (0 != myr_load_acquire(&shared->held) &&
         myr_nic_group_test(group, myr_load_relaxed(&shared->again_at))) {
-        begin(group, myr_group_arrived(group));
+        begin_epoch(group, myr_group_arrived(group));
     }
 }
 
@@ -171,12 +173,12 @@ static void fail_group(struct myr_nic_group *group, uint32_t node)
     myr_soft_leave(group->nic);
 }
 
-static uint32_t failed(const struct myr_nic_group *group)
+static uint32_t get_soft_failure(const struct myr_nic_group *group)
 {
     return myr_load_acquire(&mcp_of(group)->failed);
 }
 
-static bool over(const struct myr_nic_group *group)
+static bool is_soft_group_over(const struct myr_nic_group *group)
 {
     return myr_soft_broken(group->nic) || 0 != myr_load_acquire(&mcp_of(group)->failed);
 }
@@ -283,7 +285,7 @@ static struct myr_record *count_out(struct myr_soft_nic *nic, struct mcp_nic *mc
     return record;
 }
 
-static void leave(struct myr_nic_group *group)
+static void leave_soft_group(struct myr_nic_group *group)
 {
     struct mcp_board *board;
     struct mcp_nic *mcp = myr_soft_enter(group->nic, &board);
@@ -297,17 +299,17 @@ static void leave(struct myr_nic_group *group)
 }
 
 static const struct myr_player soft_player = {
-    .start = start,
-    .bcast = bcast,
+    .start = start_soft_epoch,
+    .bcast = start_soft_bcast,
     .bcast_ask = ask_bcast,
     .poll = poll_nic,
-    .remind = remind,
+    .remind = remind_soft_nic,
     .sleep = sleep_on_nic,
     .missing = list_missing,
     .fail = fail_group,
-    .failed = failed,
-    .over = over,
-    .leave = leave,
+    .failed = get_soft_failure,
+    .over = is_soft_group_over,
+    .leave = leave_soft_group,
 };
 
 /* ---- joining ---- */
@@ -404,9 +406,11 @@ static void decline(struct myr_soft_nic *nic, const struct myr_nic_members *memb
     }
 }
 
-static enum myr_status join(struct myr_nic_group *group, const struct myr_nic_members *members,
-                            const struct myr_schedule *schedule, myr_schedule_fn schedule_of,
-                            const void *context, struct myr_error *error)
+static enum myr_status join_soft_group(struct myr_nic_group *group,
+                                       const struct myr_nic_members *members,
+                                       const struct myr_schedule *schedule,
+                                       myr_schedule_fn schedule_of, const void *context,
+                                       struct myr_error *error)
 {
     const struct myr_key key = myr_soft_group_record_key(members->key);
     const size_t before = myr_soft_group_before(members->locals);
@@ -459,7 +463,7 @@ enum myr_status myr_soft_group_join(struct myr_nic_group *group, struct myr_soft
     if (MYR_OK != status) {
         decline(nic, members);
     } else {
-        status = join(group, members, &schedule, schedule_of, context, error);
+        status = join_soft_group(group, members, &schedule, schedule_of, context, error);
     }
     free(schedule.steps);
     if (MYR_OK == status) {

@@ -119,7 +119,7 @@ static void close_soft(void *nic)
     free(soft);
 }
 
-static void query(const void *nic, struct myr_nic_name *name)
+static void query_soft_name(const void *nic, struct myr_nic_name *name)
 {
     myr_soft_get_name(((const struct soft *)nic)->nic, name);
 }
@@ -134,7 +134,7 @@ static uint32_t tend(void *nic)
     return myr_soft_poll_now_and_then(((struct soft *)nic)->nic);
 }
 
-static void count(void *nic, struct mcp_counters *counters)
+static void read_soft_counters(void *nic, struct mcp_counters *counters)
 {
     myr_soft_count(((struct soft *)nic)->nic, counters);
 }
@@ -162,9 +162,9 @@ const struct myr_nic_kind myr_soft_kind = {
     .caps = {.steps = UINT32_MAX, .sends = UINT32_MAX, .waits = UINT32_MAX, .buffer = UINT32_MAX},
     .open = open_soft,
     .close = close_soft,
-    .query = query,
+    .query = query_soft_name,
     .poll = poll_soft,
     .tend = tend,
-    .count = count,
+    .count = read_soft_counters,
     .connect = connect_group,
 };

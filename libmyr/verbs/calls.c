@@ -23,7 +23,7 @@ bool myr_verbs_find(void *library, const char *name, void *call)
 static struct myr_verbs_calls calls;
 static bool loaded;
 
-static void load(void)
+static void load_calls(void)
 {
     void *library = myr_verbs_library("libibverbs.so.1");
     loaded = NULL != library;
@@ -36,6 +36,6 @@ static void load(void)
 const struct myr_verbs_calls *myr_verbs_load(void)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
-    (void)pthread_once(&once, load);
+    (void)pthread_once(&once, load_calls);
     return loaded ? &calls : NULL;
 }

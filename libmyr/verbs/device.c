@@ -250,7 +250,7 @@ static uint32_t list_good(const struct offers *offers, bool named, const struct 
 }
 
 /* The one for that process; NULL: there are none. */
-static const struct offer *choose(const struct offers *offers, bool named, uint32_t process)
+static const struct offer *choose_offer(const struct offers *offers, bool named, uint32_t process)
 {
     const struct offer *good[OFFERS], *near[OFFERS];
     const uint32_t count = list_good(offers, named, good);
@@ -263,7 +263,7 @@ static const struct offer *choose(const struct offers *offers, bool named, uint3
     return 0 != nears ? near[process % nears] : 0 != count ? good[process % count] : NULL;
 }
 
-static enum myr_status take(struct myr_verbs_device *device, struct myr_error *error)
+static enum myr_status allocate_resources(struct myr_verbs_device *device, struct myr_error *error)
 {
     device->pd = device->calls->alloc_pd(device->context);
     device->cq = NULL == device->pd
@@ -309,13 +309,13 @@ static enum myr_status open_one(struct ibv_device *const *list, int count, const
     const struct myr_verbs_calls *calls = device->calls;
     struct offers offers = {.count = 0};
     int refused = look_at_all(calls, list, count, wanted, &offers);
-    const struct offer *offer = choose(&offers, ANY != rank_of(wanted, "", 1), process);
+    const struct offer *offer = choose_offer(&offers, ANY != rank_of(wanted, "", 1), process);
     if (NULL != offer) {
         *device = offer->device;
         device->context = calls->open_device(offer->from);
         if (NULL != device->context) {
             device->routes = myr_verbs_can_route(device);
-            return take(device, error);
+            return allocate_resources(device, error);
         }
         refused = errno;
     }

@@ -198,10 +198,11 @@ static enum myr_status make_part(const struct myr_nic_group *group,
 }
 
 /* What it takes to carry data or to broadcast, and the node's part. */
-static enum myr_status prepare(struct myr_nic_group *group, const struct myr_nic_members *members,
-                               const struct myr_schedule *schedule, myr_schedule_fn schedule_of,
-                               const void *context, struct myr_verbs_blob *blob,
-                               struct myr_error *error)
+static enum myr_status make_own_group(struct myr_nic_group *group,
+                                      const struct myr_nic_members *members,
+                                      const struct myr_schedule *schedule,
+                                      myr_schedule_fn schedule_of, const void *context,
+                                      struct myr_verbs_blob *blob, struct myr_error *error)
 {
     struct myr_verbs_group *own =
         calloc(1, sizeof(*own) + MYR_VERBS_PEERS * sizeof(struct myr_verbs_peer));
@@ -253,7 +254,7 @@ enum myr_status myr_verbs_prepare(struct myr_verbs *nic, struct myr_waiter *wait
         return myr_fail(error, MYR_ERR_OUT_OF_MEMORY, 0, "out of memory");
     }
     const enum myr_status status =
-        prepare(group, members, &schedule, schedule_of, context, &said, error);
+        make_own_group(group, members, &schedule, schedule_of, context, &said, error);
     free(schedule.steps);
     memcpy(blob, &said, sizeof(said));
     return status;

@@ -85,13 +85,14 @@ static struct ibv_qp *make_pair(const struct myr_verbs_device *device, uint32_t 
     return qp;
 }
 
-static void fail(struct myr_verbs *nic, struct myr_verbs_link *link)
+static void mark_link_broken(struct myr_verbs *nic, struct myr_verbs_link *link)
 {
     nic->shown->broken += !link->broken;
     link->broken = true;
 }
 
-static struct myr_verbs_link *find(const struct myr_verbs *nic, uint64_t node, uint32_t process)
+static struct myr_verbs_link *find_link(const struct myr_verbs *nic, uint64_t node,
+                                        uint32_t process)
 {
     for (uint32_t l = 0; l < nic->links; ++l) {
         if (nic->link[l]->node == node && nic->link[l]->process == process) {
@@ -101,7 +102,7 @@ static struct myr_verbs_link *find(const struct myr_verbs *nic, uint64_t node, u
     return NULL;
 }
 
-static struct myr_verbs_link *add(struct myr_verbs *nic, uint64_t node, uint32_t process)
+static struct myr_verbs_link *add_link(struct myr_verbs *nic, uint64_t node, uint32_t process)
 {
     struct myr_verbs_link **links =
         realloc(nic->link, (nic->links + 1) * sizeof(struct myr_verbs_link *));
@@ -121,8 +122,8 @@ static struct myr_verbs_link *add(struct myr_verbs *nic, uint64_t node, uint32_t
 struct myr_verbs_link *myr_verbs_link(struct myr_verbs *nic, uint64_t node, uint32_t process,
                                       struct myr_error *error)
 {
-    struct myr_verbs_link *link = find(nic, node, process);
-    link = NULL == link ? add(nic, node, process) : link;
+    struct myr_verbs_link *link = find_link(nic, node, process);
+    link = NULL == link ? add_link(nic, node, process) : link;
     if (NULL == link) {
         (void)myr_fail(error, MYR_ERR_OUT_OF_MEMORY, 0, "out of memory");
         return NULL;
@@ -222,7 +223,7 @@ enum myr_status myr_verbs_connect(struct myr_verbs *nic, struct myr_verbs_link *
     int err = find_way(nic, address, &way);
     err = 0 != err ? err : make_ready(&nic->device, link->qp, &way, remote);
     if (0 != err) {
-        fail(nic, link);
+        mark_link_broken(nic, link);
         return myr_fail(error, MYR_ERR_NOT_THERE, err,
                         "the RDMA device %s finds no way to another node's device (are both in one "
                         "network? see coll_nicbarr_verbs_devices)",
@@ -238,7 +239,7 @@ static void take_report(struct myr_verbs *nic, const struct ibv_wc *report)
 {
     struct myr_verbs_link *link = nic->link[report->wr_id << 1 >> 33];
     if (IBV_WC_SUCCESS != report->status) {
-        fail(nic, link);
+        mark_link_broken(nic, link);
     } else if (0 != report->wr_id >> 63) {
         link->asked = false;
         link->heard_ms = (uint32_t)os_now_ms() | 1; /* 0 is never */
@@ -267,8 +268,8 @@ static bool has_room(struct myr_verbs *nic, struct myr_verbs_link *link)
     return !link->broken;
 }
 
-static void post(struct myr_verbs *nic, struct myr_verbs_link *link, struct ibv_send_wr *request,
-                 bool question)
+static void post_request(struct myr_verbs *nic, struct myr_verbs_link *link,
+                         struct ibv_send_wr *request, bool question)
 {
     struct ibv_send_wr *bad;
     if (!has_room(nic, link)) {
@@ -278,7 +279,7 @@ static void post(struct myr_verbs *nic, struct myr_verbs_link *link, struct ibv_
     request->wr_id = report_id(link->place, link->posted, question);
     request->send_flags |= IBV_SEND_SIGNALED;
     if (0 != ibv_post_send(link->qp, request, &bad)) {
-        fail(nic, link);
+        mark_link_broken(nic, link);
     }
     if (0 == ++nic->shown->counters.packets_sent % COLLECT_EVERY) {
         myr_verbs_collect(nic);
@@ -296,7 +297,7 @@ void myr_verbs_write(struct myr_verbs *nic, struct myr_verbs_link *link, uint64_
         .send_flags = bytes <= link->inline_most ? IBV_SEND_INLINE : 0,
         .wr.rdma = {.remote_addr = address, .rkey = key},
     };
-    post(nic, link, &request, false);
+    post_request(nic, link, &request, false);
 }
 
 /* (A write of no bytes touches no memory, and is acknowledged.) */
@@ -305,7 +306,7 @@ void myr_verbs_ask(struct myr_verbs *nic, struct myr_verbs_link *link)
     struct ibv_send_wr request = {.opcode = IBV_WR_RDMA_WRITE};
     if (!link->asked) {
         link->asked = true;
-        post(nic, link, &request, true);
+        post_request(nic, link, &request, true);
     }
 }
 

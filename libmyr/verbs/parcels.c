@@ -86,8 +86,8 @@ void myr_verbs_send(struct myr_verbs *nic, struct myr_verbs_group *own, struct m
 }
 
 /* The message in this slot has come: keep its payload. */
-static bool keep(struct mcp_group *mcp, uint32_t slot, uint32_t epoch, const uint8_t *payload,
-                 uint32_t bytes)
+static bool store_payload(struct mcp_group *mcp, uint32_t slot, uint32_t epoch,
+                          const uint8_t *payload, uint32_t bytes)
 {
     uint32_t offset;
     if (MCP_RECORDED != mcp_group_claim(mcp, slot, epoch, &bytes, &offset)) {
@@ -110,7 +110,7 @@ bool myr_verbs_take(struct myr_verbs_group *own)
         struct mcp_header header;
         const uint8_t *payload = look_in(own, place, MCP_ARRIVE, part->epoch, &header);
         if (NULL != payload &&
-            keep(own->mcp, part->slot, part->epoch, payload, header.payload_bytes)) {
+            store_payload(own->mcp, part->slot, part->epoch, payload, header.payload_bytes)) {
             any = true;
         }
     }
@@ -132,7 +132,8 @@ static uint32_t landing_of(const struct myr_verbs_group *own, uint32_t number)
 }
 
 /* Where this node's processes read it. */
-static void show(struct mcp_bcast_slot *slot, uint32_t number, const void *block, uint32_t bytes)
+static void publish_block(struct mcp_bcast_slot *slot, uint32_t number, const void *block,
+                          uint32_t bytes)
 {
     memcpy(slot + 1, block, bytes);
     slot->bytes = bytes;
@@ -151,7 +152,7 @@ void myr_verbs_bcast(struct myr_verbs_group *own, uint32_t number, const void *b
     }
     mcp_bcast_message(mcp, 0, mcp->node, number, bytes, &message);
     pack(own, own->landing + (size_t)landing_of(own, number) * own->stride, &message, block);
-    show(slot, number, block, bytes);
+    publish_block(slot, number, block, bytes);
 }
 
 /* Hand on the next block, if it is here. */
@@ -172,7 +173,7 @@ static bool hand_on_one(struct myr_verbs *nic, struct myr_verbs_group *own)
     case MCP_IMPLAUSIBLE: /* the root is ahead of what this node has said so far */
         return false;
     case MCP_RECORDED:
-        show(slot, number, block, header.payload_bytes);
+        publish_block(slot, number, block, header.payload_bytes);
         break;
     default: /* the root is on this node, and has shown it */
         break;

@@ -26,7 +26,7 @@ struct myr_verbs_thread {
     _Atomic bool stopping;
 };
 
-static void *run(void *opaque)
+static void *run_groups(void *opaque)
 {
     struct myr_verbs_thread *thread = opaque;
     uint64_t moves = myr_verbs_moves(thread->nic);
@@ -56,7 +56,7 @@ enum myr_status myr_verbs_thread_start(struct myr_verbs *nic, struct myr_error *
         return myr_fail(error, MYR_ERR_OUT_OF_MEMORY, 0, "out of memory");
     }
     thread->nic = nic;
-    const int rc = os_thread_create(&thread->id, run, thread);
+    const int rc = os_thread_create(&thread->id, run_groups, thread);
     if (0 != rc) {
         free(thread);
         return myr_fail(error, MYR_ERR_SYSTEM, rc, "no thread for the RDMA NIC");

@@ -46,7 +46,8 @@ static uint32_t arrived(const struct myr_verbs_group *own)
 }
 
 /* Nobody will wait for that node any longer: the group fails, here and at its peers. */
-static void fail(struct myr_verbs *nic, const struct myr_verbs_group *own, uint32_t node)
+static void fail_verbs_group(struct myr_verbs *nic, const struct myr_verbs_group *own,
+                             uint32_t node)
 {
     if (MCP_RECORDED != mcp_group_fail(own->mcp, node)) {
         return;
@@ -114,11 +115,11 @@ static uint32_t told_of(const struct myr_verbs_group *own)
 
 /* Begin what the node has arrived in, and go on. (A block is handed on before its epoch counts as
  * left: a root of this node arrives as soon as it has put its block down.) */
-MYR_HOT static void play(struct myr_verbs *nic, struct myr_verbs_group *own)
+MYR_HOT static void play_verbs_group(struct myr_verbs *nic, struct myr_verbs_group *own)
 {
     const uint32_t told = told_of(own);
     if (__builtin_expect(0 != told, 0)) {
-        fail(nic, own, told - 1);
+        fail_verbs_group(nic, own, told - 1);
     }
     if (0 == own->stride) {
         mcp_group_start(own->mcp, arrived(own));
@@ -182,7 +183,7 @@ static void see_off(struct myr_verbs *nic)
     while (NULL != *place) {
         struct myr_verbs_group *own = *place;
         if (0 == myr_load_relaxed(&own->mcp->failed)) {
-            play(nic, own);
+            play_verbs_group(nic, own);
         }
         if (is_quiet(own)) {
             *place = own->next;
@@ -201,7 +202,7 @@ void myr_verbs_poll(struct myr_verbs *nic)
     const uint32_t count = nic->groups < AT_ONCE ? nic->groups : AT_ONCE;
     for (uint32_t g = 0; g < count; ++g) {
         nic->next = nic->next + 1 < nic->groups ? nic->next + 1 : 0;
-        play(nic, nic->group[nic->next]);
+        play_verbs_group(nic, nic->group[nic->next]);
     }
     if (__builtin_expect(NULL != nic->left, 0)) {
         see_off(nic);
@@ -225,13 +226,14 @@ static void play_now(struct myr_nic_group *group)
     struct myr_verbs *nic = group->nic;
     if (verbs_of(group)->plays) {
         pthread_mutex_lock(&nic->mutex);
-        play(nic, verbs_of(group));
+        play_verbs_group(nic, verbs_of(group));
         pthread_mutex_unlock(&nic->mutex);
     }
 }
 
 /* (Where another process of the node is the last to arrive, the first one sees it.) */
-static void start(struct myr_nic_group *group, uint32_t epoch, const void *block, uint32_t unit)
+static void start_verbs_epoch(struct myr_nic_group *group, uint32_t epoch, const void *block,
+                              uint32_t unit)
 {
     (void)block;
     (void)unit;
@@ -241,7 +243,8 @@ static void start(struct myr_nic_group *group, uint32_t epoch, const void *block
     play_now(group);
 }
 
-static void bcast(struct myr_nic_group *group, uint32_t number, const void *block, uint32_t bytes)
+static void start_verbs_bcast(struct myr_nic_group *group, uint32_t number, const void *block,
+                              uint32_t bytes)
 {
     myr_verbs_bcast(verbs_of(group), number, block, bytes);
     play_now(group);
@@ -251,7 +254,7 @@ static uint32_t poll_group(struct myr_nic_group *group)
 {
     struct myr_verbs *nic = group->nic;
     if (verbs_of(group)->plays && 0 == pthread_mutex_trylock(&nic->mutex)) {
-        play(nic, verbs_of(group));
+        play_verbs_group(nic, verbs_of(group));
         pthread_mutex_unlock(&nic->mutex);
     }
     return 0;
@@ -279,12 +282,12 @@ static void look_after(struct myr_verbs *nic, struct myr_verbs_group *own, uint3
         gone = own->peer[p].link->broken ? own->peer[p].node + 1 : 0;
     }
     if (0 != gone) {
-        fail(nic, own, gone - 1);
+        fail_verbs_group(nic, own, gone - 1);
     }
     own->asked_ms = now_ms;
 }
 
-static void remind(const struct myr_nic_group *group, uint64_t now_us)
+static void remind_verbs_peers(const struct myr_nic_group *group, uint64_t now_us)
 {
     struct myr_verbs *nic = group->nic;
     struct myr_verbs_group *own = group->own;
@@ -307,7 +310,7 @@ static void ask_parent(struct myr_verbs *nic, struct myr_verbs_group *own, uint3
     }
     const struct myr_verbs_peer *peer = &own->peer[question.to];
     if (peer->link->broken) {
-        fail(nic, own, peer->node);
+        fail_verbs_group(nic, own, peer->node);
     } else if (0 != peer->link->heard_ms) {
         myr_store_release(&myr_verbs_slot(own, number)->heard_ms, peer->link->heard_ms);
     }
@@ -358,29 +361,29 @@ static void give_up(struct myr_nic_group *group, uint32_t node)
     const struct myr_verbs_group *own = verbs_of(group);
     if (own->plays) {
         pthread_mutex_lock(&nic->mutex);
-        fail(nic, own, node);
+        fail_verbs_group(nic, own, node);
         pthread_mutex_unlock(&nic->mutex);
     } else {
         myr_store_release(&own->shared->told, node + 1);
     }
 }
 
-static uint32_t failed(const struct myr_nic_group *group)
+static uint32_t get_verbs_failure(const struct myr_nic_group *group)
 {
     return myr_load_acquire(&verbs_of(group)->mcp->failed);
 }
 
-static bool over(const struct myr_nic_group *group)
+static bool is_verbs_group_over(const struct myr_nic_group *group)
 {
-    return 0 != failed(group);
+    return 0 != get_verbs_failure(group);
 }
 
 /* Memory that a card may still write or read stays until none can. */
-static void end(struct myr_verbs *nic, struct myr_verbs_group *own)
+static void end_verbs_group(struct myr_verbs *nic, struct myr_verbs_group *own)
 {
     take_out(nic, own);
     if (0 != own->mcp->window) { /* a root of this node has shown its block, and left */
-        play(nic, own);
+        play_verbs_group(nic, own);
     }
     if (is_quiet(own)) {
         give_back(nic, own);
@@ -390,7 +393,7 @@ static void end(struct myr_verbs *nic, struct myr_verbs_group *own)
     }
 }
 
-static void leave(struct myr_nic_group *group)
+static void leave_verbs_group(struct myr_nic_group *group)
 {
     struct myr_verbs *nic = group->nic;
     struct myr_verbs_group *own = group->own;
@@ -398,7 +401,7 @@ static void leave(struct myr_nic_group *group)
         pthread_mutex_lock(&nic->mutex);
         own->data = NULL;
         own->last = group->epoch;
-        end(nic, own);
+        end_verbs_group(nic, own);
         pthread_mutex_unlock(&nic->mutex);
     } else {
         give_back(nic, own);
@@ -417,15 +420,15 @@ void myr_verbs_clear(struct myr_verbs *nic)
 }
 
 const struct myr_player myr_verbs_player = {
-    .start = start,
-    .bcast = bcast,
+    .start = start_verbs_epoch,
+    .bcast = start_verbs_bcast,
     .bcast_ask = ask_bcast,
     .poll = poll_group,
-    .remind = remind,
+    .remind = remind_verbs_peers,
     .sleep = doze,
     .missing = list_missing,
     .fail = give_up,
-    .failed = failed,
-    .over = over,
-    .leave = leave,
+    .failed = get_verbs_failure,
+    .over = is_verbs_group_over,
+    .leave = leave_verbs_group,
 };

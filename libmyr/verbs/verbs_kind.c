@@ -46,7 +46,7 @@ static bool has_devices(void)
     return found;
 }
 
-static void show(struct myr_verbs *nic)
+static void publish_nic(struct myr_verbs *nic)
 {
     struct myr_segment *segment = nic->segment;
     const struct myr_key key =
@@ -80,7 +80,7 @@ enum myr_status myr_verbs_open(struct myr_segment *segment, const struct myr_ver
     }
     nic->segment = segment;
     pthread_mutex_init(&nic->mutex, NULL);
-    show(nic);
+    publish_nic(nic);
     *opened = nic;
     return MYR_OK;
 }
@@ -136,7 +136,7 @@ static void close_verbs(void *opened)
     myr_verbs_close(opened);
 }
 
-static void query(const void *opened, struct myr_nic_name *name)
+static void query_verbs_name(const void *opened, struct myr_nic_name *name)
 {
     const struct myr_verbs *nic = opened;
     *name = (struct myr_nic_name){.key = myr_segment_identity(nic->segment), .count = 0};
@@ -148,15 +148,16 @@ static uint32_t poll_verbs(void *nic)
     return 0;
 }
 
-static void count(void *opened, struct mcp_counters *counters)
+static void read_verbs_counters(void *opened, struct mcp_counters *counters)
 {
     *counters = ((const struct myr_verbs *)opened)->shown->counters;
 }
 
-static enum myr_status prepare(void *nic, const struct myr_site *site,
-                               const struct myr_nic_members *members, myr_schedule_fn schedule_of,
-                               const void *context, struct myr_nic_group *group, void *blob,
-                               struct myr_error *error)
+static enum myr_status prepare_verbs_group(void *nic, const struct myr_site *site,
+                                           const struct myr_nic_members *members,
+                                           myr_schedule_fn schedule_of, const void *context,
+                                           struct myr_nic_group *group, void *blob,
+                                           struct myr_error *error)
 {
     return myr_verbs_prepare(nic, site->waiter, members, schedule_of, context, group, blob, error);
 }
@@ -191,10 +192,10 @@ const struct myr_nic_kind myr_verbs_kind = {
         },
     .open = open_verbs,
     .close = close_verbs,
-    .query = query,
+    .query = query_verbs_name,
     .poll = poll_verbs,
     .tend = poll_verbs,
-    .count = count,
-    .prepare = prepare,
+    .count = read_verbs_counters,
+    .prepare = prepare_verbs_group,
     .connect = connect_group,
 };

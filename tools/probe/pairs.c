@@ -68,7 +68,7 @@ static bool swap(struct pair *pair, const void *own, void *other, size_t bytes, 
 }
 
 /* Does it go well on both sides? */
-static bool agree(struct pair *pair, bool own)
+static bool agree_on_outcome(struct pair *pair, bool own)
 {
     bool other = false;
     return swap(pair, &own, &other, sizeof(own), CONTACT_MS) && own && other;
@@ -80,9 +80,9 @@ struct part {
     uint8_t blob[MYR_BLOB_MOST];
 };
 
-static bool prepare(struct pair *pair, const struct myr_nic_members *members,
-                    const struct nicbarr_among *among, struct myr_nic_group *group, uint8_t *blobs,
-                    struct myr_error *error)
+static bool prepare_pair_group(struct pair *pair, const struct myr_nic_members *members,
+                               const struct nicbarr_among *among, struct myr_nic_group *group,
+                               uint8_t *blobs, struct myr_error *error)
 {
     const struct probe_nic *nic = pair->nic;
     struct part own = {.good = true}, other = {.good = false};
@@ -102,27 +102,28 @@ static bool prepare(struct pair *pair, const struct myr_nic_members *members,
 }
 
 /* A barrier of the two hosts. False with a line in `error`; an empty one: the other host has it. */
-static bool play(struct pair *pair, const struct myr_nic_members *members, struct myr_error *error)
+static bool play_barrier(struct pair *pair, const struct myr_nic_members *members,
+                         struct myr_error *error)
 {
     static const struct nicbarr_among among = {{NICBARR_PAIRWISE, 0, 0}, 2};
     const struct probe_nic *nic = pair->nic;
     struct myr_nic_group group = {.player = NULL};
     uint8_t blobs[2 * MYR_BLOB_MOST];
-    if (!prepare(pair, members, &among, &group, blobs, error)) {
+    if (!prepare_pair_group(pair, members, &among, &group, blobs, error)) {
         return false;
     }
     const bool joined =
         MYR_OK == nic->kind->connect(nic->nic, &pair->probe->site, members, nicbarr_schedule_of,
                                      &among, NULL == nic->kind->prepare ? NULL : blobs, &group,
                                      error);
-    bool good = agree(pair, joined);
+    bool good = agree_on_outcome(pair, joined);
     if (good) {
         good = myr_nic_group_wait(&group, myr_nic_group_arrive(&group), TRY_US);
         if (!good) {
             (void)myr_fail(error, MYR_ERR_GONE, 0, "nothing of %s came within %d s",
                            pair->other.host, TRY_US / 1000000);
         }
-        good = agree(pair, good) && good;
+        good = agree_on_outcome(pair, good) && good;
     }
     if (joined) {
         myr_nic_group_leave(&group);
@@ -143,7 +144,7 @@ static void try_nic(struct pair *pair, int number)
     struct myr_error error = {.text = ""};
     members.key = myr_secret_derive(&letters[0]->secret, (uint64_t)number, &members.secret);
     pair->nic = &probe->nic[number];
-    const bool good = play(pair, &members, &error);
+    const bool good = play_barrier(pair, &members, &error);
     probe_print(json_pack("{s:s, s:s, s:s, s:s?, s:s?}", "nic", pair->nic->way, "host", probe->host,
                           "peer", other->host, "failed", good ? NULL : error.text, "do",
                           pair->nic->kind->blocked));

@@ -231,7 +231,7 @@ static void no_progress(void) {}
 
 static char said[240]; /* what a kind has said besides */
 
-static void hear(int level, const char *line)
+static void record_line(int level, const char *line)
 {
     (void)level;
     snprintf(said, sizeof(said), "; %s", line);
@@ -341,7 +341,7 @@ struct welcome {
     char has[PROBE_NICS];
 };
 
-static bool join(struct probe *probe, const char *folder)
+static bool join_probe_segment(struct probe *probe, const char *folder)
 {
     static struct myr_waiter waiter;
     static const struct myr_patience patience = {.spin = -1, .sleep_after = 500, .slice = 1000};
@@ -355,7 +355,8 @@ static bool join(struct probe *probe, const char *folder)
         return false;
     }
     myr_waiter_init(&waiter, probe->segment, no_progress, &patience);
-    probe->site = (struct myr_site){.segment = probe->segment, .waiter = &waiter, .say = hear};
+    probe->site =
+        (struct myr_site){.segment = probe->segment, .waiter = &waiter, .say = record_line};
     return true;
 }
 
@@ -380,7 +381,7 @@ static bool lead(struct probe *probe, int rank)
         probe_print(finding(probe->host, "temporary files", FINDING_PROBLEM,
                             "name a folder that can be written with TMPDIR", "cannot make %s: %s",
                             welcome.folder, strerror(errno)));
-    } else if (join(probe, welcome.folder)) {
+    } else if (join_probe_segment(probe, welcome.folder)) {
         open_nics(probe, 0, NULL);
     }
     bool rdma = false;
@@ -405,7 +406,7 @@ static void follow(struct probe *probe, int rank)
     struct welcome welcome;
     const char done = 1;
     MPI_Recv(&welcome, sizeof(welcome), MPI_BYTE, rank - 1, TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-    if (join(probe, welcome.folder)) {
+    if (join_probe_segment(probe, welcome.folder)) {
         open_nics(probe, 1, welcome.has);
         close_nics(probe);
         myr_segment_leave(probe->segment);
