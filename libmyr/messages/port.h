@@ -40,7 +40,7 @@ struct myr_port_name {
     struct myr_nic_name nic;
     uint16_t number;
     uint16_t zero;
-    uint32_t key;                 /* random, new for each port_open() */
+    uint32_t key;                 /* random, new each time a port is opened */
     struct myr_public_key public; /* of the NIC's node */
 };
 
