@@ -11,8 +11,7 @@
 /* A group to be joined. All members list the same groups in the same order. */
 struct nicbarr_joining {
     struct nicbarr_choice choice; /* algorithm and NIC; of a ping-pong, the NIC */
-    uint32_t
-        peers; /* of a ping-pong between one process each of nodes 0 to `peers`; 0: a barrier */
+    uint32_t peers;              /* highest node of a ping-pong, one process a node; 0: a barrier */
     uint64_t number;             /* its number among the module's groups; set on joining */
     uint32_t unit_most;          /* bytes of a node's block, if it carries data; see nic_group.h */
     bool broadcasts;             /* it is for broadcasts */

@@ -20,11 +20,10 @@ enum { NICBARR_HELLO_FORMAT = 0x4e420005 };
 
 struct nicbarr_hello {
     uint64_t identity; /* of its segment; 0: none, see `why` */
-    uint64_t
-        digest; /* of schedules, wire and parameters: must be equal, or processes would disagree */
-    uint32_t number; /* in the segment */
-    bool later;      /* it opens more NICs when it meets a process of another node, because its job
-                        needed none, or because one was not available yet */
+    uint64_t digest;   /* of schedules, wire and parameters: must be equal on both sides */
+    uint32_t number;   /* in the segment */
+    bool later; /* it opens more NICs when it meets a process of another node, because its job
+                   needed none, or because one was not available yet */
     struct myr_public_key key; /* public key of its segment; seals secrets for it */
     struct myr_nic_name nic[NICBARR_NICS_MOST]; /* by number; key 0: none */
     char why[240];                              /* why it has no segment, or else no NIC */

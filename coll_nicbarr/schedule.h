@@ -3,7 +3,7 @@
  *
  * Called by the node's planner (plan.c), by the model (model.c), by the simulator (bench/nicsim)
  * and by the tests. Independent of Open MPI, memory and time. Invariants, tested for every P up to
- * 300: at the end every rank (of NICBARR_ROOTED: rank 0) has heard of every rank, directly or not;
+ * 300: the arrival of every rank reaches every rank (of NICBARR_ROOTED: rank 0), directly or not;
  * every send has its wait; no rank sends to itself. */
 #ifndef NICBARR_SCHEDULE_H
 #define NICBARR_SCHEDULE_H

@@ -80,10 +80,9 @@ struct mcp_sending {
     uint32_t bytes;
     uint32_t connection;
     uint32_t to_key;
-    uint32_t first;    /* its first packet's sequence number */
-    uint32_t fragment; /* payload of each of its packets but the last (bytes) */
-    uint64_t
-        resume_ns; /* set aside: when to retry; 0: together with the one before to the same port */
+    uint32_t first;     /* its first packet's sequence number */
+    uint32_t fragment;  /* payload of each of its packets but the last (bytes) */
+    uint64_t resume_ns; /* set aside: when to retry; 0: with the one before to the same port */
 };
 
 enum mcp_sending_state {

@@ -52,8 +52,7 @@ struct myr_site {
     /* The program waits for this call: a service that does not answer at once is asked again by
      * another open(), which then waits. */
     bool hurry;
-    struct myr_soft_bounds
-        bounds; /* how long to wait for a process that is stopped in a soft NIC */
+    struct myr_soft_bounds bounds; /* timeouts for a process stopped in a soft NIC */
 };
 
 struct myr_nic_kind {

@@ -29,9 +29,8 @@ int mcp_kernel_load(const struct mcp_ip *ip, uint16_t port, struct mcp_kernel **
 
 /* The same, so that it outlives this process: its maps and links are pinned (pins.h). A NIC that a
  * dead owner has left at this address and port is taken over, with all of its groups, which keep
- * playing meanwhile. If there is none to take over, it is as mcp_kernel_load(), and `note` gets a
- * line with the reason; else `note` is "". A NIC that cannot be taken over is removed: its groups
- * fail. */
+ * playing meanwhile; if that is impossible, it is replaced, and its groups fail. Without pins it is
+ * as mcp_kernel_load(). `note` gets a line with the reason in both cases, else it is "". */
 int mcp_kernel_load_kept(const struct mcp_ip *ip, uint16_t port, struct mcp_kernel **kernel,
                          char note[MCP_KERNEL_WHY], char why[MCP_KERNEL_WHY]);
 

@@ -40,7 +40,7 @@ struct mcp_kernel {
     struct {
         struct mcp_ip ip;
         uint32_t groups;                /* number of peers of open groups on that host */
-        uint64_t met;                   /* for eviction: number of its last use */
+        uint64_t met;                   /* of its last mcp_kernel_meet(), for LRU eviction */
     } neighbour[MCP_KERNEL_NEIGHBOURS]; /* from index 1 */
     uint32_t neighbours;                /* the last index */
     uint64_t meetings;

@@ -34,7 +34,7 @@
 /* Of every node. Microseconds, cycles of the NIC's processor, bytes. */
 struct sim_parameters {
     double nic_mhz;
-    double cycles_loop;   /* until an idle MCP polls for new work; delays it only */
+    double cycles_loop;   /* until an idle MCP polls for new work; a delay only */
     double cycles_look;   /* ... more for each other node, if the MCP polls each of them */
     double cycles_turn;   /* one turn of a state machine: SDMA, SEND, RECV, RDMA alike */
     double cycles_engine; /* record a collective's message and determine the messages to send */

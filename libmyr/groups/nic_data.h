@@ -31,8 +31,7 @@ struct myr_node_data {
 
 /* A process's side of the data, see `data` of a group. */
 struct myr_nic_data {
-    const uint8_t
-        *buffers[2]; /* the blocks received in the last even and odd epoch; written by the NIC */
+    const uint8_t *buffers[2]; /* received in the last even and odd epoch; written by the NIC */
     struct myr_node_data *shared;
     uint32_t unit_most; /* bytes of a block, and of a process's part */
     struct myr_carry carry;

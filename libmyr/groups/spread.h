@@ -17,8 +17,7 @@ enum { MYR_SPREAD_NODES = 4096 /* at the most */ };
 
 struct myr_spread {
     uint16_t *reach; /* of each of the schedule's peers, in its order */
-    uint16_t
-        *up; /* [nodes]: by a node's distance from the root: the distance of its parent from it */
+    uint16_t *up; /* [nodes]: distance of a node's parent, by the node's distance from the root */
 };
 
 /* False if the schedule does not suit broadcasts, if there are too many nodes, or if out of memory.

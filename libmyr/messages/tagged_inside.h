@@ -78,7 +78,7 @@ struct myr_tagged_peer {
     bool near;           /* through its inlet */
     bool direct;         /* its memory can be read */
     uint32_t slots_most; /* messages from here that may wait there, */
-    uint32_t slots;      /* messages that may be sent now: so many fewer are unreceived there */
+    uint32_t slots;      /* sends left: slots_most minus the messages not received yet */
     uint32_t credits;    /* eager ones between nodes */
     uint32_t waiting;    /* messages from there that wait here */
     uint32_t owed_slots; /* to be returned to it */

@@ -37,13 +37,12 @@ enum { MYR_VIEW_ENTRIES = 1 << 16 };
  * of nodes whose messages it waits for. `absent`: it cannot even start, because processes of this
  * node have not arrived and others have. The lists name as many as they have room for. */
 struct myr_group_view {
-    uint32_t place;         /* unique among the NIC's groups at any time */
-    uint32_t node;          /* the NIC's number in the group */
-    uint32_t done, started; /* epochs: complete, and begun by the hosts */
-    bool failed;            /* it completes nothing more, */
-    struct myr_node_view
-        lost; /* ... because this node is missing; if it is the NIC's own, a process has died */
-    uint64_t since_ns;     /* when it began to wait for nodes (CLOCK_MONOTONIC); 0: not known */
+    uint32_t place;            /* unique among the NIC's groups at any time */
+    uint32_t node;             /* the NIC's number in the group */
+    uint32_t done, started;    /* epochs: complete, and begun by the hosts */
+    bool failed;               /* it completes nothing more, */
+    struct myr_node_view lost; /* ... because of this node; if it is the NIC's own: a process */
+    uint64_t since_ns;         /* when it began to wait for nodes (CLOCK_MONOTONIC); 0: not known */
     uint32_t nodes, named; /* number of nodes that it waits for, and how many of them are listed */
     struct myr_node_view missing[MYR_VIEW_NODES];
     uint32_t locals, absent;              /* processes of this node; those that have not arrived, */

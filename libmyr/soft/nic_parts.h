@@ -97,8 +97,7 @@ struct myr_soft_nic {
     uint32_t missed;       /* polls while another process was polling */
     uint32_t unlooked;     /* polls since the clock was read */
     myr_word slept; /* the next poll is to read the clock, as time has passed since the last */
-    _Atomic uint64_t
-        polled_ns; /* when a process last polled without waiting; written by any thread */
+    _Atomic uint64_t polled_ns; /* when a process last polled without waiting; by any thread */
     pthread_mutex_t sleeping_mutex;
     void (*sleeping)(void *context); /* called by a thread that is about to sleep; NULL: none */
     void *sleeping_context;

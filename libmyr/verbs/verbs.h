@@ -315,7 +315,8 @@ static inline void myr_verbs_wake(const myr_word *word)
 /* Advance some of the groups. */
 void myr_verbs_poll(struct myr_verbs *nic);
 
-/* Number of requests sent and completed since the NIC was opened. */
+/* A measure of progress: packets sent, and barriers and broadcasts completed since the NIC was
+ * opened. */
 uint64_t myr_verbs_moves(struct myr_verbs *nic);
 
 /* Free the memory of all groups that were left; after myr_verbs_hang_up(). */
