@@ -5,11 +5,11 @@
  * Section 3.2 of Buntinas et al. asks what to do with a barrier message for a process whose port is
  * not open yet, or is closed again. Here a group's key answers it. The key is made of secrets of
  * all members' present incarnations, so it identifies their messages alone. A message that arrives
- * before its group is open is kept in a small record. If the record is too small, the NIC asks for
- * the message again later. The last epoch of a closed group is kept, so that a peer that lost the
- * last message learns that it is done. But if that epoch had data, they are gone, and the peer
- * learns that the group has failed. So a group that carries data plays a farewell epoch before it
- * is closed.
+ * before its group is open is kept in a small ring buffer. If it is overwritten there, the NIC asks
+ * for it again later. The last epoch of a closed group is kept, so that a peer that lost the last
+ * message learns that it is done. But if that epoch had data, they are gone, and the peer learns
+ * that the group has failed. So a group that carries data plays a farewell epoch before it is
+ * closed.
  *
  * No field of a packet is used before its check is verified. An early message is kept with its
  * check, which is verified when the group is opened, as its secret is known then. */

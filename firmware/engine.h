@@ -70,8 +70,7 @@ struct mcp_group {
 #ifndef MCP_KERNEL_INSIDE
     MCP_APART myr_word done; /* the release: the last complete epoch */
     myr_word sleepers;       /* number of hosts that sleep on `done` */
-    myr_word failed; /* not 0: this group completes nothing more, because the node of this number -
-                        1 is missing */
+    myr_word failed;         /* not 0: no more epochs complete, as node `failed` - 1 is missing */
 #endif
     MCP_APART uint64_t key;   /* 0: not open */
     struct mcp_secret secret; /* signs its packets */

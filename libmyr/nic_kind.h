@@ -7,7 +7,7 @@
  * capabilities, addresses, connecting.)
  *
  * A process opens a NIC of each available kind, sends its name to the other processes (plain data,
- * nic.h), and joins groups on it. Joining has two phases:
+ * nic_name.h), and joins groups on it. Joining has two phases:
  *
  *   prepare   sets up the node's part of the group; what the other nodes must know of it (keys of
  *             remote memory, queue pairs) goes into a blob, which the caller carries to all nodes;

@@ -52,7 +52,7 @@ struct myr_options {
      * NIC. The folder must belong to this user and machine, and be used by these processes alone.
      * NULL: the process is a node of its own. (A daemon's NIC forms nodes by itself.) */
     const char *folder;
-    /* limit of the node's memory in MiB, 1 to 1024; 0: 64. The first process's value counts. */
+    /* Limit of the node's memory in MiB, 1 to 1024; 0: 64. The first process's value counts. */
     uint32_t memory;
 };
 

@@ -33,7 +33,7 @@ struct mcp_kernel {
     struct mcp_pins pins;
     struct mcp_pages_kept pages_kept;
     struct mcp_kernel_kept kept;
-    bool taken; /* over from another owner */
+    bool taken; /* taken over from another owner */
     bool stands;
     struct mcp_pages *pages, *buffers;
     uint64_t numbers[MCP_KERNEL_GROUPS / 64]; /* a bit for each open group's index */

@@ -47,9 +47,8 @@ struct myr_shared_nic {
     uint32_t layout; /* the creator's myr_soft_layout() */
     myr_word chains; /* receive with UDP GRO: messages are sent */
     /* Processes by their numbers in the segment; 0: none. */
-    _Alignas(
-        MYR_LINE) myr_word lock; /* which process runs the control program, and MYR_SOFT_BROKEN */
-    myr_word turns;              /* number of polls for packets; locked */
+    _Alignas(MYR_LINE) myr_word lock;    /* runs the control program; MYR_SOFT_BROKEN */
+    myr_word turns;                      /* number of polls for packets; locked */
     _Alignas(MYR_LINE) myr_word sleeper; /* sleeps on the socket */
     myr_word runner;                     /* has a thread that runs the NIC */
     myr_word watch;                      /* has a thread that checks whether any process runs it */
@@ -82,7 +81,7 @@ struct myr_soft_stuck {
 };
 
 struct myr_soft_nic {
-    struct mcp_board board;           /* first: the control program hands it back to us */
+    struct mcp_board board;           /* first member: its operations get a pointer to it */
     const struct mcp_address *sender; /* of the packet that is being handled */
     struct mcp_udp udp;
     struct myr_shared_nic *shared;
