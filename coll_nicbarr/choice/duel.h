@@ -26,8 +26,7 @@ enum {
     NICBARR_DUEL_ROUNDS = 9, /* the minimum for an error probability of 1 in 100 with one outlier */
     NICBARR_DUEL_BARRIERS = 8, /* of a turn, without the warm-up */
     NICBARR_DUEL_VALUES = 2 * NICBARR_DUELISTS * NICBARR_DUEL_BARRIERS,
-    NICBARR_DUEL_APART =
-        -1 /* in place of a duelist: Open MPI's own barrier, which does not count */
+    NICBARR_DUEL_APART = -1 /* in place of a duelist: Open MPI's own barrier, not counted */
 };
 
 struct nicbarr_duel {

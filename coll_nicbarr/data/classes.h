@@ -22,8 +22,7 @@ enum {
     NICBARR_REDUCTION_CLASSES = 8,
     NICBARR_ACROSS_CLASSES = NICBARR_REDUCTION_CLASSES,
     NICBARR_EXCHANGE_MOST = 4096, /* bytes: the last of them */
-    NICBARR_DATA_PROCESSES =
-        128, /* beyond that, reading the lines of all processes is not the fastest */
+    NICBARR_DATA_PROCESSES = 128, /* with more, reading all lines is not the fastest */
 };
 
 /* Does the user force nicbarr's? Then it is not measured. */

@@ -67,8 +67,7 @@ static inline uint32_t nicbarr_rest_take(struct nicbarr_rest *rest, void *to, ui
         memcpy(to, rest->data, bytes);
         rest->data += bytes;
     }
-    rest->bytes -=
-        0 != bytes ? bytes : rest->bytes; /* if packing fails, the others must not wait */
+    rest->bytes -= 0 != bytes ? bytes : rest->bytes; /* an error must not block the others */
     return bytes;
 }
 
