@@ -25,8 +25,8 @@ enum myr_status myr_talk_connect(const char *path, const char *daemon, bool root
                                  int *connection, struct myr_error *error);
 
 /* Timeouts for a daemon (milliseconds): `most` in all, and `idle` of that while it neither runs nor
- * is runnable. A daemon with a message to read is runnable, so otherwise it is stopped or hangs. A
- * runnable one without a processor is on a busy machine. */
+ * is runnable. A daemon with a message to read is runnable; if not, it is stopped or hangs. If it
+ * is runnable but does not run, the machine is busy. */
 struct myr_talk_patience {
     uint32_t idle, most;
 };

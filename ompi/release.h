@@ -102,10 +102,9 @@ static inline bool nicbarr_host_memory_only(void)
 #endif
 }
 
-/* May MPI_Reduce and MPI_Gather across nodes be replaced, unless the user asks for it? With 5.0.7,
- * each communicator then leaks 7 KiB: modules of coll/tuned that coll/adapt, in the communicators
- * of coll/han, never releases. (Without either of them there is no leak.) Not tried yet with
- * 6.0. */
+/* May MPI_Reduce and MPI_Gather across nodes be replaced by default? With 5.0.7, each communicator
+ * then leaks 7 KiB: modules of coll/tuned that coll/adapt, in the communicators of coll/han, never
+ * releases. (Without either of them there is no leak.) Not tried yet with 6.0. */
 static inline bool nicbarr_may_take_rooted(void)
 {
     return 4 == OMPI_MAJOR_VERSION;

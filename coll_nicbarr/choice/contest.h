@@ -64,8 +64,8 @@ struct nicbarr_contest {
     int count;
     struct nicbarr_contestant of[NICBARR_CONTESTANTS];
     /* Minimum of repetitions in each turn after the look; 0: as the budget allows. For collectives
-     * that do not synchronise all ranks: a single one takes another time than each of many in a
-     * row. */
+     * that do not synchronise all ranks: the time of a single one differs from that of each of many
+     * in a row. */
     int in_a_row;
     bool looked;     /* the look is complete */
     int rounds;      /* complete ones */

@@ -87,8 +87,8 @@ bool myr_soft_broken(struct myr_soft_nic *nic);
 /* The pid of the process for which this one has given up waiting; 0: none. */
 uint32_t myr_soft_given_up(const struct myr_soft_nic *nic);
 
-/* Has a NIC to which no process here has connected sent a message? It is not accepted until one
- * does (port.h). The function only reads a word, so it may be called often. */
+/* Has another NIC sent a message before any process here has connected to it? It is not accepted
+ * until one does (port.h). The function only reads a word, so it may be called often. */
 bool myr_soft_knocked(const struct myr_soft_nic *nic);
 
 /* The NIC's counters. */
