@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * Setting up communicators on several nodes; see across.c. Called within MPI_Barrier, by all
- * members.
- */
+/* Setting up communicators across nodes; see across.c. Called within MPI_Barrier, by all
+ * members. */
 #ifndef NICBARR_ACROSS_H
 #define NICBARR_ACROSS_H
 
@@ -10,37 +8,35 @@
 
 struct nicbarr_joining; /* groups.h */
 
-/* Find out who can play, and what is known of the shape; collective over `comm`. Afterwards
- * MPI_Barrier has its next function. */
+/* Determine the NICs that can play, and what is known of the shape; collective over `comm`.
+ * Installs MPI_Barrier's next function. */
 int nicbarr_across_set_up(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm);
 
-/*
- * For collectives that carry data: find out who can play, and have a new secret of the module's for
- * groups to come. `left_out`: packets of no NIC came through for an earlier communicator, so this
- * one is not to try. Collective over `comm`, with module->tuning set. Where nobody can play, all is
- * declined: module->declined. Returns Open MPI's error.
- */
+/* For collectives that carry data: determine the NICs that can play, and draw a new secret of the
+ * module's for groups to come. `left_out`: the packets of no NIC got through for an earlier
+ * communicator, so this one is not to try. Collective over `comm`, with module->tuning set. If no
+ * NIC can play, everything is declined: module->declined. Returns Open MPI's error. */
 int nicbarr_across_acquaint(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                             bool *left_out);
 
-/* Install what was chosen: the NICs' barrier over module->nic, or Open MPI's own. Collective. */
+/* Install the choice: the NICs' barrier over module->nic, or Open MPI's own. Collective. */
 int nicbarr_across_install(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm);
 
-/* The same on one node or on several; where MPI_Ibarrier has its group already, only MPI_Barrier
+/* The same on one node or several; if MPI_Ibarrier has its group already, only MPI_Barrier
  * changes. */
 int nicbarr_install_choice(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm);
 
-/* Join one more group, for a persistent collective. Not joined on all members where somebody has no
+/* Join one more group, for a persistent collective. All members go without it if one of them has no
  * room for it. Collective. */
 int nicbarr_across_join_one(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                             struct nicbarr_joining *joining);
 
-/* No NIC is left that is not in doubt: it goes back to Open MPI's own, on all members. */
+/* All NICs are suspect: fall back to Open MPI's own, on all members. */
 void nicbarr_across_leave_out(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm);
 
-/* Go back to Open MPI's own, as all members do. There was an `error` here (else NULL or empty), or
- * packets do not come through. (MPI_Ibarrier's group stays, as requests may be outstanding on it.)
- */
+/* Fall back to Open MPI's own, as all members do, because of an `error` here (else NULL or empty),
+ * or because packets do not get through. (MPI_Ibarrier's group stays, as requests may be
+ * outstanding on it.) */
 void nicbarr_across_decline(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                             const struct myr_error *error);
 

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * What MPI calls: MPI_Barrier in each of its states (barrier.c), MPI_Ibarrier and persistent
- * barriers (ibarrier.c). Each state has a function of its own; nicbarr_barrier_event()
- * (barrier_state.h) enters it.
- */
+/* The functions that MPI calls: MPI_Barrier in each of its states (barrier.c), MPI_Ibarrier and
+ * persistent barriers (ibarrier.c). Each state has a function of its own, which
+ * nicbarr_barrier_event() (barrier_state.h) installs. */
 #ifndef NICBARR_BARRIER_H
 #define NICBARR_BARRIER_H
 
@@ -11,8 +9,8 @@
 
 /* ---- barrier.c ---- */
 
-/* What is installed first, and what a component that wraps this one always calls: it goes to the
- * function of the present state. */
+/* The function that is installed first, and that a component which wraps this one calls always: it
+ * calls the function of the present state. */
 int nicbarr_barrier(ompi_communicator_t *comm, mca_coll_base_module_t *module);
 
 /* ---- ibarrier.c ---- */

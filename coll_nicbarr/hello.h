@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * What a process says of itself, and the bytes as which that travels.
+/* The hello: a process's description of itself, and its encoding.
  *
- * Pure functions; called by peers.c (the modex), across.c (words that are told anew) and the tests.
- * Bytes that another process has sent may be anything: reading them fails, or gives words in which
- * all is within its bounds.
- */
+ * Pure functions; called by peers.c (the modex), across.c (second hellos) and the tests. Bytes from
+ * another process may be anything: decoding them fails, or results in values within their
+ * bounds. */
 #ifndef NICBARR_HELLO_H
 #define NICBARR_HELLO_H
 
@@ -16,31 +14,31 @@
 #include "coll_nicbarr/nics.h"
 #include "libmyr/seal.h"
 
-/* Of these words, and of all else that processes tell each other or do in step: the lower half
- * changes with that. A machine of the other byte order reads another number, and does not go on. */
+/* The format of hellos and of everything else that processes exchange or do in step: the lower half
+ * changes with that. A machine of the other byte order reads another number, and stops. */
 enum { NICBARR_HELLO_FORMAT = 0x4e420005 };
 
 struct nicbarr_hello {
-    uint64_t identity; /* of its segment; 0: it has none, and `why` says why */
-    uint64_t digest;   /* of schedules, wire and parameters: who differs would disagree */
+    uint64_t identity; /* of its segment; 0: none, see `why` */
+    uint64_t digest;   /* of schedules, wire and parameters: must be equal on both sides */
     uint32_t number;   /* in the segment */
-    bool later;        /* it opens more NICs when it meets another node's process: its job needed
-                          none, or it had to wait for one */
-    struct myr_public_key key; /* of its segment's pair; secrets for it are sealed with that */
-    struct myr_nic_name nic[NICBARR_NICS_MOST]; /* by number; key 0: it has none */
-    char why[240];                              /* it has no segment, or else no NIC */
+    bool later; /* it opens more NICs when it meets a process of another node, because its job
+                   needed none, or because one was not available yet */
+    struct myr_public_key key; /* public key of its segment; seals secrets for it */
+    struct myr_nic_name nic[NICBARR_NICS_MOST]; /* by number; key 0: none */
+    char why[240];                              /* why it has no segment, or else no NIC */
 };
 
-/* The most bytes that any words take. */
+/* The maximum size of a hello. */
 enum {
     NICBARR_HELLO_BYTES =
         32 + sizeof(struct myr_public_key) + NICBARR_NICS_MOST * sizeof(struct myr_nic_name) + 240
 };
 
-/* Write the words to bytes[NICBARR_HELLO_BYTES]; returns how many bytes they take. */
+/* Encode a hello into bytes[NICBARR_HELLO_BYTES]; returns its size. */
 size_t nicbarr_hello_write(const struct nicbarr_hello *hello, uint8_t *bytes);
 
-/* Read them from exactly `count` bytes. False where these are no such words. */
+/* Decode a hello of exactly `count` bytes. False if it is none. */
 bool nicbarr_hello_read(const uint8_t *bytes, size_t count, struct nicbarr_hello *hello);
 
 #endif

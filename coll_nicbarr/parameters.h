@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * What the user may set: MCA parameters coll_nicbarr_<name>, from one table for the component and
- * one for each kind of NIC.
+/* User parameters: MCA parameters coll_nicbarr_<name>, from one table for the component and one for
+ * each kind of NIC.
  *
- * Called by component.c. Parameters are registered when Open MPI asks for it, and taken once when
- * the component opens. What was taken is a copy, since Open MPI frees its own before it closes
- * components.
- */
+ * Called by component.c. Parameters are registered when Open MPI asks for it, and read once when
+ * the component opens. The values are copies, because Open MPI frees its own before it closes
+ * components. */
 #ifndef NICBARR_PARAMETERS_H
 #define NICBARR_PARAMETERS_H
 
@@ -31,18 +29,18 @@ struct nicbarr_parameters {
     int warn, timeout; /* seconds */
 };
 
-/* Tell Open MPI which there are. */
+/* Register all parameters. */
 void nicbarr_parameters_register(void);
 
-/* Take what is set. Where a number lies beyond its bounds, there is a line, and an amount gets the
- * bound, any other number its default. To be given back by nicbarr_parameters_free(). */
+/* Read the values. A number beyond its bounds is reported, and becomes the bound if it is an
+ * amount, else its default. Free with nicbarr_parameters_free(). */
 void nicbarr_parameters_take(struct nicbarr_parameters *parameters, struct nicbarr_nics *nics);
 void nicbarr_parameters_free(struct nicbarr_parameters *parameters, struct nicbarr_nics *nics);
 
-/* One number for all that the members of a communicator must have alike. */
+/* A digest of all parameters that must be equal on the members of a communicator. */
 uint64_t nicbarr_parameters_digest(const struct nicbarr_parameters *parameters);
 
-/* Say a line about a setting: one process of the node does. */
+/* Complain about a setting; one process of the node prints the line. */
 void nicbarr_complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 #endif

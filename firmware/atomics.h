@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * Shared words and epochs: the only atomics nicbarr uses.
+/* Shared words and epochs: the only atomics nicbarr uses.
  *
- * Every word in memory that processes share is a myr_word. It has one writer (except counters).
- * Only these helpers touch it. Each helper's comment names the helper that it pairs with.
- */
+ * Every word in memory that processes share is a myr_word. It has one writer (except counters), and
+ * only these helpers access it. Each helper's comment names the helper that it pairs with. */
 #ifndef MYR_ATOMICS_H
 #define MYR_ATOMICS_H
 
@@ -13,26 +11,24 @@
 #include <stdint.h>
 
 #ifdef __bpf__
-typedef volatile uint32_t myr_word; /* it has no other atomics than counters */
+typedef volatile uint32_t myr_word; /* BPF has no other atomics than counters */
 #else
 #include <stdatomic.h>
 typedef _Atomic uint32_t myr_word;
 #endif
 
-/* x86 fetches two neighbouring 64-byte lines as a pair. So independent words keep this distance
+/* x86 prefetches neighbouring 64-byte lines in pairs, so independent words keep this distance
  * (bytes). */
 #define MYR_LINE 128
 
-/* So many bytes, and what is missing to whole lines. */
+/* Round up to whole lines. */
 static inline size_t myr_whole_lines(size_t bytes)
 {
     return (bytes + MYR_LINE - 1) / MYR_LINE * MYR_LINE;
 }
 
-/*
- * Epochs count the collectives a group has done. They wrap around. For two epochs less than 2^31
- * apart this tells whether `seen` is `want` or later. (A peer is at most one barrier ahead.)
- */
+/* Epochs count the collectives that a group has completed, and wrap around. True if `seen` is
+ * `want` or later, for epochs less than 2^31 apart. (A peer is at most one barrier ahead.) */
 static inline bool myr_epoch_reached(uint32_t seen, uint32_t want)
 {
     return (int32_t)(seen - want) >= 0;
@@ -40,8 +36,8 @@ static inline bool myr_epoch_reached(uint32_t seen, uint32_t want)
 
 #ifdef __bpf__
 
-/* In the kernel, a lock protects each group. A host that sees an epoch done reads nothing else that
- * was written before it. */
+/* In the kernel, a lock protects each group. A host that sees an epoch done reads no other data
+ * that were written before it. */
 static inline void myr_store_release(myr_word *word, uint32_t value)
 {
     *word = value;
@@ -54,7 +50,8 @@ static inline uint32_t myr_load_relaxed(const myr_word *word)
 
 #else
 
-/* Make all earlier writes of this process visible to all who myr_load_acquire() this value. */
+/* Makes all earlier writes of this process visible to each process that reads this value with
+ * myr_load_acquire(). */
 static inline void myr_store_release(myr_word *word, uint32_t value)
 {
     atomic_store_explicit(word, value, memory_order_release);
@@ -66,7 +63,7 @@ static inline uint32_t myr_load_acquire(const myr_word *word)
     return atomic_load_explicit(word, memory_order_acquire);
 }
 
-/* Of a word that nobody else writes at present, or whose value orders nothing. */
+/* For a word that has no other writer at present, or whose value orders nothing. */
 static inline uint32_t myr_load_relaxed(const myr_word *word)
 {
     return atomic_load_explicit(word, memory_order_relaxed);
@@ -84,18 +81,17 @@ static inline uint32_t myr_load_seq_cst(const myr_word *word)
     return atomic_load_explicit(word, memory_order_seq_cst);
 }
 
-/* Add one and return the count before. It releases to all others who count, and acquires from
- * them. */
+/* Add one and return the previous count. Release to all later adders, and acquire from the earlier
+ * ones. */
 static inline uint32_t myr_fetch_add(myr_word *word)
 {
     return atomic_fetch_add_explicit(word, 1, memory_order_acq_rel);
 }
 
-/* Functions on a barrier's path. The linker puts them side by side. A process with cold page tables
- * then looks up one page for them, not several. */
+/* Functions on a barrier's path. The linker places them together, so a process with a cold TLB
+ * takes one miss for them, not several. */
 #define MYR_HOT __attribute__((hot))
 
-/* Tell the processor that this is a polling loop. */
 static inline void myr_cpu_relax(void)
 {
 #if defined(__x86_64__) || defined(__i386__)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What collective.c and collective_bcast.c share. */
+/* Shared by collective.c and collective_bcast.c. */
 #ifndef MCP_COLLECTIVE_INSIDE_H
 #define MCP_COLLECTIVE_INSIDE_H
 
 #include "firmware/collective.h"
 
-/* Seal a message, and send it with its payload (NULL: it has none). */
+/* Seal a message, and send it with its payload (NULL: none). */
 static inline void mcp_collective_send(struct mcp_board *board, const struct mcp_group *group,
                                        struct mcp_message *message, const void *payload)
 {
@@ -13,7 +13,8 @@ static inline void mcp_collective_send(struct mcp_board *board, const struct mcp
     board->ops.send(board, message->to, &message->header, payload, message->bytes);
 }
 
-/* Of a broadcast: its block has come, a peer misses it, or the parent says that it is late. */
+/* Of a broadcast: its block has arrived, a peer misses it, or the parent reports that it is
+ * late. */
 enum mcp_recorded mcp_collective_take_block(struct mcp_board *board, struct mcp_counters *counters,
                                             struct mcp_group *group, uint32_t root, uint32_t number,
                                             const void *block, uint32_t bytes);

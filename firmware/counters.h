@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * What a NIC counts. The NIC, `nicbarr status` and MPI's tools interface share this list. Each
- * entry is a name and its meaning in words.
- */
+/* A NIC's counters. The NIC, `nicbarr status` and MPI's tools interface share this list of names
+ * and descriptions. */
 #ifndef MCP_COUNTERS_H
 #define MCP_COUNTERS_H
 

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * What engine.c and bcast.c share: where a group's tables lie, and how messages begin.
- */
+/* Shared by engine.c and bcast.c: access to a group's tables, and the heads of messages. */
 #ifndef MCP_ENGINE_INSIDE_H
 #define MCP_ENGINE_INSIDE_H
 
@@ -11,8 +9,8 @@
 
 #define INSIDE MCP_ENGINE
 
-/* The tables are as in struct mcp_kernel_group. Each place is cut to the size of its table. So is
- * each bound that is read from memory. */
+/* The tables are as in struct mcp_kernel_group. Each index is masked to the size of its table, and
+ * so is each bound that is read from memory. */
 INSIDE uint32_t *arrival_at(struct mcp_group *group, uint32_t place)
 {
     uint32_t *arrivals = (uint32_t *)(group + 1) + MCP_KERNEL_BEHIND;
@@ -43,11 +41,12 @@ INSIDE uint32_t *claim_at(struct mcp_group *group, uint32_t place)
     return claims + (place & (MCP_KERNEL_MESSAGES - 1));
 }
 
-/* A loop goes on. Two comparisons, as older verifiers do not remember the smaller of two ends. */
+/* The condition of a loop. Two comparisons, as older verifiers do not track the minimum of two
+ * bounds. */
 #define BELOW(place, count, most) ((place) < (most) && (place) < (count))
 
-/* A loop has found this place. The verifier would follow each place that it can find, but it does
- * not know what is in memory. */
+/* The result of a search loop. Writing it to memory and back hides it from the verifier, which
+ * would otherwise follow each possible result as a path of its own. */
 INSIDE uint32_t found(struct mcp_group *group, uint32_t place)
 {
     *(volatile uint32_t *)&group->found = place;
@@ -110,7 +109,7 @@ INSIDE void address_message(struct mcp_group *group, struct mcp_message *message
     message->header.collective = (struct mcp_collective_part){epoch, (uint16_t)slot, group->node};
 }
 
-/* If the group has failed, say so instead, and name the missing node. */
+/* If the group has failed, turn the message into a FAIL that names the missing node. */
 INSIDE void say_failure(const struct mcp_group *group, struct mcp_message *message)
 {
     const uint32_t failed = myr_load_relaxed(&group->failed);

@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * NH: a short sum of a long block (Black, Halevi, Krawczyk, Krovetz, Rogaway: "UMAC: fast and
- * secure message authentication", section 4; with words of 64 bits, as VMAC has it). It takes a
+/* NH: a short hash of a long block (Black, Halevi, Krawczyk, Krovetz, Rogaway: "UMAC: fast and
+ * secure message authentication", section 4; with 64-bit words, as in VMAC). It takes a
  * multiplication for each two words, where SipHash takes a round for each.
  *
- * Two blocks that differ have the same sum for one in 2^64 keys. So a check that is a SipHash may
- * take the sum in place of the block, as long as nobody sees sums or knows the key.
+ * Two different blocks have the same hash for one in 2^64 keys. So a check that is a SipHash may
+ * cover the hash in place of the block, as long as hashes and key are secret.
  *
- * Pure. Words are the machine's own.
- */
+ * Pure. Words are in the machine's byte order. */
 #ifndef MCP_NH_H
 #define MCP_NH_H
 
@@ -31,8 +29,8 @@ struct mcp_nh_sum {
     uint64_t low, high;
 };
 
-/* The key that follows from a secret: the SipHash-2-4 of the words' numbers, a byte each. It takes
- * 90 ns, as long as the sums of 1,400 bytes. */
+/* The key derived from a secret: the SipHash-2-4 of the words' indices, a byte each. It takes 90
+ * ns, as long as the hashes of 1,400 bytes. */
 static inline struct mcp_nh_key mcp_nh_key_of(const struct mcp_secret *secret)
 {
     struct mcp_nh_key key;
@@ -42,7 +40,7 @@ static inline struct mcp_nh_key mcp_nh_key_of(const struct mcp_secret *secret)
     return key;
 }
 
-/* Keys that are kept by the numbers of those who use them. All 0: none is. */
+/* A direct-mapped cache of keys, indexed by the numbers of their users. All 0: empty. */
 struct mcp_nh_keys {
     struct {
         struct mcp_secret of;
@@ -51,7 +49,7 @@ struct mcp_nh_keys {
     } kept[MCP_NH_KEPT];
 };
 
-/* The key of the secret that `number` has now; it may have had another one. */
+/* The key of the present secret of `number`, which may have changed. */
 static inline const struct mcp_nh_key *mcp_nh_kept(struct mcp_nh_keys *keys, uint32_t number,
                                                    const struct mcp_secret *secret)
 {

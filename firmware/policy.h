@@ -1,38 +1,38 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * What a NIC does with a packet of a collective: each decision once, for the control program in
- * user space and in simulation (collective.c) and for the kernel's program and its owner (kernel/).
+/* A NIC's decisions about packets of collectives, each of them once: for the control program in
+ * user space and in simulation (collective.c), and for the kernel's program and its owner
+ * (kernel/).
  *
- * Pure: functions of their arguments alone, which call nothing but each other. Who decides then
- * acts, each in its own way: the one sends, the other turns the packet into the answer.
- */
+ * Pure: functions of their arguments alone, which call nothing but each other. The callers act on
+ * the decision in different ways: the former send a packet, the latter turn the received packet
+ * into the answer. */
 #ifndef MCP_POLICY_H
 #define MCP_POLICY_H
 
 #include "firmware/counters.h"
 #include "firmware/engine.h"
 
-/* (Old verifiers want all of a program in one function.) */
+/* (Old verifiers require a whole program in one function.) */
 #define MCP_POLICY static inline __attribute__((always_inline))
 
 /* ---- an open group ---- */
 
-/* What to do about a genuine packet of an open group, by its type. A new type is a row here. */
+/* The action for a genuine packet of an open group, by its type. A new type is a row here. */
 enum mcp_action {
     MCP_ACTION_RECORD,       /* ARRIVE: keep its payload, mcp_group_record(), and play on */
     MCP_ACTION_RELEASE,      /* DONE: mcp_group_release(), and play on */
     MCP_ACTION_ANSWER,       /* ASK: mcp_group_answer() */
     MCP_ACTION_HEAR,         /* LATER: mcp_group_hear() */
-    MCP_ACTION_GIVE_UP,      /* FAIL: the group fails, and tells its hosts and peers */
-    MCP_ACTION_TAKE_BLOCK,   /* BCAST: mcp_bcast_take(), and hand it on */
+    MCP_ACTION_GIVE_UP,      /* FAIL: the group fails, and informs its hosts and peers */
+    MCP_ACTION_TAKE_BLOCK,   /* BCAST: mcp_bcast_take(), and forward it */
     MCP_ACTION_ANSWER_BCAST, /* BCAST_ASK: mcp_bcast_answer() */
     MCP_ACTION_HEAR_BCAST,   /* BCAST_LATER: mcp_bcast_hear() */
-    MCP_ACTION_PASS_OVER,    /* nothing: it counts as one that had come before */
-    MCP_ACTION_REJECT,       /* nothing: it does not belong to such a group */
+    MCP_ACTION_PASS_OVER,    /* none: counts as a duplicate */
+    MCP_ACTION_REJECT,       /* none: does not belong to such a group */
 };
 
-/* `leaves`: its hosts have left, and it plays on for its peers alone (mcp_group_owes()). Nobody
- * here needs to know that it fails, but a peer may still miss what it has. */
+/* `leaves`: its hosts have left, and it plays on for its peers alone (mcp_group_owes()). A failure
+ * is of no interest here then, but a peer may still miss data of this node. */
 MCP_POLICY enum mcp_action mcp_action_on(const struct mcp_group *group, uint8_t type, bool leaves)
 {
     switch (type) {
@@ -57,15 +57,15 @@ MCP_POLICY enum mcp_action mcp_action_on(const struct mcp_group *group, uint8_t 
     }
 }
 
-/* Does the group play on after this? A message that nobody waits for yet lets it, too: an answer
- * says the last epoch that its sender is in, which may be the one after that of the lost message,
- * and then stands for both. */
+/* Does the group play on after this? It does also after an unexpected message: an answer contains
+ * the last epoch that its sender is in, which may be the one after that of the lost message, and
+ * then counts for both. */
 MCP_POLICY bool mcp_plays_on(enum mcp_action action, enum mcp_recorded recorded)
 {
     return action <= MCP_ACTION_RELEASE && recorded <= MCP_UNEXPECTED;
 }
 
-/* Count what came of it. (After a failure peers may be ahead by any number of epochs.) */
+/* Count the result. (After a failure peers may be ahead by any number of epochs.) */
 MCP_POLICY void mcp_count(struct mcp_counters *counters, const struct mcp_group *group,
                           enum mcp_action action, enum mcp_recorded recorded)
 {
@@ -90,11 +90,9 @@ MCP_POLICY void mcp_count(struct mcp_counters *counters, const struct mcp_group 
 
 /* ---- its end ---- */
 
-/*
- * The hosts of a group have left. Does it owe its peers one more epoch, without data, before it may
- * be closed? So it does if its last epoch carried data, or if it broadcasts: a peer may still miss
- * what this node has. When that epoch is complete, nobody does.
- */
+/* The hosts of a group have left. Must it play one more epoch, without data, for its peers before
+ * it may be closed? It must if its last epoch carried data, or if it broadcasts, because a peer may
+ * still miss data of this node. Once that epoch is complete, none does. */
 MCP_POLICY bool mcp_group_owes(const struct mcp_group *group)
 {
     if (0 != myr_load_relaxed(&group->failed)) {
@@ -104,15 +102,15 @@ MCP_POLICY bool mcp_group_owes(const struct mcp_group *group)
            (!mcp_group_waits_now(group) && 0 != group->unit[myr_load_relaxed(&group->done) % 2]);
 }
 
-/* How a group has ended. This is kept when the group is closed, for peers that ask. */
+/* How a group has ended, kept after closing it for peers that ask. */
 struct mcp_ending {
-    uint32_t epoch;  /* the last one that was complete, and whose data nobody can miss */
-    uint32_t failed; /* as in struct mcp_group: why there is nothing after that; 0: it is known */
+    uint32_t epoch;  /* the last complete one whose data no node can miss */
+    uint32_t failed; /* as in struct mcp_group: why there is nothing after that; 0: not failed */
 };
 
-/* `fails`: it is closed before its time. Data go with a group, so a peer that still misses those of
- * the last epoch must not hear that this is done. (Everybody has had those of the epoch before.)
- * Likewise blocks, unless all nodes are through with the epoch that the group owed. */
+/* `fails`: it is closed early. Data are lost with a group, so a peer that still misses those of the
+ * last epoch must not learn that it is done. (All nodes have those of the epoch before.) The same
+ * holds for blocks, unless all nodes have completed the epoch that the group owed. */
 MCP_POLICY struct mcp_ending mcp_ending_of(const struct mcp_group *group, bool fails)
 {
     const uint32_t done = myr_load_relaxed(&group->done), failed = myr_load_relaxed(&group->failed);
@@ -124,12 +122,10 @@ MCP_POLICY struct mcp_ending mcp_ending_of(const struct mcp_group *group, bool f
     };
 }
 
-/*
- * A genuine packet of a closed group has come. If its sender misses something, true, and the header
- * is that of the answer, not sealed: all have entered that epoch, or nothing more comes, as that
- * node is missing. (A block that somebody misses is missed for ever. Where nothing has failed,
- * nobody misses one.) False: there is nothing to answer.
- */
+/* A genuine packet of a closed group has arrived. If its sender misses something, true, and the
+ * header is that of the answer, not sealed: all nodes have entered that epoch, or no more epochs
+ * will complete, because that node is missing. (A missing block stays missing. Without a failure,
+ * no node misses one.) False: there is nothing to answer. */
 MCP_POLICY bool mcp_ending_answer(const struct mcp_ending *ending, struct mcp_header *header)
 {
     const bool done =

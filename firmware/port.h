@@ -1,16 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * A port as host and NIC know it: its rings, and the NIC's own notes about it.
+/* A port, shared by host and NIC: its rings, and the NIC's private state.
  *
  * Three rings lie in host memory. Send tokens and receive tokens go from the host to the NIC,
- * events go from the NIC to the host. An entry is valid when its `turn` is its number, counted from
- * 1. The entries of a ring lie one after the other, so one cache line holds both the signal and the
- * content. The host never puts in more tokens than it has. Each token gets one event in the end, so
- * the ring of events never overflows.
+ * events from the NIC to the host. An entry is valid once its `turn` is its number, counted from 1.
+ * Signal and content of an entry share a cache line. The host never has more tokens in the rings
+ * than it owns. Each token results in one event, so the ring of events never overflows.
  *
  * The NIC trusts nothing that a host writes: it copies an entry, then checks the copy. Struct
- * mcp_port and the memory behind the rings are the NIC's own.
- */
+ * mcp_port and the memory behind the rings are the NIC's own. */
 #ifndef MCP_PORT_H
 #define MCP_PORT_H
 
@@ -23,11 +20,10 @@ enum {
     MCP_ANY_PORT = 0xffff,
     MCP_NO_PORT = 0xffffffff,
     MCP_SAME_NIC = 0xffffffff, /* in place of a connection: the receiver is on this NIC */
-    MCP_TOKENS_MOST = 1 << 16, /* of either sort, of a port */
+    MCP_TOKENS_MOST = 1 << 16, /* of either kind, of a port */
 };
 
-/* Send this. `token` is the host's number for it. It is below the number of the host's send
- * tokens. */
+/* A send request. `token` is the host's index for it, below the number of its send tokens. */
 struct mcp_send_token {
     myr_word turn;
     uint32_t token;
@@ -39,7 +35,7 @@ struct mcp_send_token {
     uint16_t zero[3];
 };
 
-/* Receive a message here. */
+/* A receive buffer. */
 struct mcp_receive_token {
     myr_word turn;
     mcp_offset memory;
@@ -48,16 +44,16 @@ struct mcp_receive_token {
 };
 
 enum mcp_event_type {
-    MCP_SENT = 1, /* send token `what` is done: the other NIC has the whole message */
+    MCP_SENT = 1, /* send token `what` has completed: the other NIC has the whole message */
     MCP_FAILED,   /* the message will never arrive, for `why` */
-    MCP_RECEIVED, /* a message has come into the buffer at `what` */
+    MCP_RECEIVED, /* a message has arrived in the buffer at `what` */
     MCP_UNFIT,    /* the buffer at `what` is not in memory; its receive token is free again */
 };
 
 /* Why a message failed. */
 enum mcp_failure {
-    MCP_FAILED_TOO_LONG = 1, /* longer than the buffer that was next */
-    MCP_FAILED_BAD_TOKEN,    /* not in memory, or to nowhere */
+    MCP_FAILED_TOO_LONG = 1, /* longer than the next buffer */
+    MCP_FAILED_BAD_TOKEN,    /* its memory or destination is invalid */
 };
 
 struct mcp_event {
@@ -71,14 +67,14 @@ struct mcp_event {
     uint64_t zero;
 };
 
-/* A message on its way, as the NIC knows it. There is one for each send token. */
+/* A message being sent, as the NIC knows it; one for each send token. */
 struct mcp_sending {
     mcp_offset next; /* in its list */
     uint16_t state;  /* enum mcp_sending_state */
     uint16_t port;   /* the sender's */
     uint16_t to_port;
-    uint16_t begun;    /* its first packet has its number */
-    uint32_t refusals; /* in a row */
+    uint16_t begun;    /* its first packet has a sequence number */
+    uint32_t refusals; /* consecutive ones */
     uint32_t token;
     mcp_offset memory;
     uint32_t bytes;
@@ -86,13 +82,13 @@ struct mcp_sending {
     uint32_t to_key;
     uint32_t first;     /* its first packet's sequence number */
     uint32_t fragment;  /* payload of each of its packets but the last (bytes) */
-    uint64_t resume_ns; /* set aside: when to try again; 0: with the one before to the same port */
+    uint64_t resume_ns; /* set aside: when to retry; 0: with the one before to the same port */
 };
 
 enum mcp_sending_state {
     MCP_IDLE,
     MCP_QUEUED,  /* on its connection */
-    MCP_ASIDE,   /* on its connection; was refused, and will be tried again later */
+    MCP_ASIDE,   /* on its connection; was refused, and will be retried later */
     MCP_WAITING, /* at its destination on this NIC; waits for a receive token */
 };
 
@@ -101,11 +97,12 @@ struct mcp_queue {
     mcp_offset first, last;
 };
 
-/* In host memory. The rings follow it; behind them lies the NIC's own part. */
+/* In host memory. The rings follow, and behind them the NIC's own part. */
 struct mcp_rings {
-    _Alignas(MYR_LINE) myr_word hungry;   /* by the NIC: it waits for a receive token */
-    _Alignas(MYR_LINE) mcp_offset blocks; /* by the host: start of the memory it has taken */
-    mcp_offset inlet; /* by the host: where short messages bypass the NIC; 0: nowhere */
+    _Alignas(MYR_LINE) myr_word hungry; /* written by the NIC: it waits for a receive token */
+    _Alignas(MYR_LINE)
+        mcp_offset blocks; /* written by the host: start of the list of its allocations */
+    mcp_offset inlet;      /* written by the host: the inlet for short messages; 0: none */
     _Alignas(MYR_LINE) uint8_t entries[];
 };
 
@@ -116,8 +113,8 @@ struct mcp_port {
     mcp_offset rings;
     uint32_t send_slots, receive_slots, event_slots; /* of the rings: powers of two */
     uint32_t send_tokens;
-    uint32_t sends, receives, events; /* how many entries were taken, or put in */
-    uint32_t under_way;               /* messages */
+    uint32_t sends, receives, events; /* numbers of entries taken, or put in */
+    uint32_t under_way;               /* outstanding messages */
     uint32_t spares;                  /* receive tokens taken but not used, see mcp_take_token() */
     struct mcp_queue waiting;         /* messages from ports of this NIC to this port */
 };
@@ -131,7 +128,7 @@ static inline uint32_t mcp_slots(uint32_t least)
     return slots;
 }
 
-/* The place of an entry; `number` counts from 0. */
+/* An entry of a ring; `number` counts from 0. */
 static inline struct mcp_send_token *mcp_send_slot(const struct mcp_port *port,
                                                    struct mcp_rings *rings, uint32_t number)
 {
@@ -152,7 +149,7 @@ static inline struct mcp_receive_token *mcp_receive_slot(const struct mcp_port *
     return (struct mcp_receive_token *)end + (number & (port->receive_slots - 1));
 }
 
-/* The NIC's own: receive tokens that came back, and messages under way. */
+/* The NIC's own: unused receive tokens, and outstanding messages. */
 static inline struct mcp_receive_token *mcp_spare_tokens(const struct mcp_port *port,
                                                          struct mcp_rings *rings)
 {

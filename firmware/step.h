@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * A step of a schedule. Those who compute schedules (libmyr/schedule.h) and those who play them
- * (engine.h, and barriers in a node's memory) share it.
- */
+/* A step of a schedule, shared by the code that computes schedules (libmyr/schedule.h) and the
+ * players (engine.h, and barriers in a node's memory). */
 #ifndef MCP_STEP_H
 #define MCP_STEP_H
 

@@ -1,16 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * The wire format: how packets between two NICs look.
+/* The wire format of packets between two NICs.
  *
- * The control program (MCP) on every kind of NIC shares it with the tests. docs/protocol.md tells
- * who sends what, and when. All fields are in the sender's byte order. The magic number shows that
+ * The control program (MCP) on every kind of NIC shares it with the tests. docs/protocol.md
+ * describes the protocol. All fields are in the sender's byte order. The magic number reveals that
  * order: a packet of the other order is dropped like any foreign one.
  *
  * Every packet has a key: that of its group, or that of the receiving NIC. Keys are random and new
- * for each job. So packets of other jobs, earlier jobs and strangers do not fit. Whoever reads the
- * wire knows the keys. So each group has a secret as well, which is in no packet. The check is a
- * SipHash with it: nobody else can make a packet that fits. It is no encryption.
- */
+ * for each job, so packets of other jobs, earlier jobs and strangers do not match. An eavesdropper
+ * knows the keys. So each group also has a secret, which is in no packet. The check is a SipHash
+ * with it, so packets cannot be forged without it. There is no encryption. */
 #ifndef MCP_WIRE_H
 #define MCP_WIRE_H
 
@@ -26,39 +24,39 @@ enum { MCP_MAGIC = 0x4d59, MCP_WIRE_VERSION = 6 };
 enum mcp_type {
     /* Collectives: idempotent, hence without acknowledgement. */
     MCP_ARRIVE = 1, /* the sender has reached this point of `epoch`: store it in arrival `slot` */
-    MCP_ASK,        /* the sender misses `epoch` in its arrival `slot`: send that again */
-    MCP_DONE,       /* everybody has entered `epoch`: all who wait in it are released */
-    MCP_LATER,      /* answers an ASK: the NIC is alive, but its host is not there yet */
-    MCP_FAIL,       /* the group completes nothing more, as node `node` is missing */
-    /* Broadcasts, idempotent, too. `epoch` is a broadcast's number, `slot` its root's node. */
-    MCP_BCAST,       /* its block: hand it on, down the tree */
-    MCP_BCAST_ASK,   /* the sender misses it: send it again */
-    MCP_BCAST_LATER, /* answers that: the NIC is alive, but the block has not come so far */
+    MCP_ASK,        /* the sender misses `epoch` in its arrival `slot`: retransmit it */
+    MCP_DONE,       /* all nodes have entered `epoch`: all hosts that wait in it are released */
+    MCP_LATER,      /* reply to ASK: the NIC is alive, but its host is not there yet */
+    MCP_FAIL,       /* the group completes nothing more, because node `node` is missing */
+    /* Broadcasts, also idempotent. `epoch` is a broadcast's number, `slot` its root's node. */
+    MCP_BCAST,       /* its block: forward it down the tree */
+    MCP_BCAST_ASK,   /* the sender misses it: retransmit it */
+    MCP_BCAST_LATER, /* reply to that: the NIC is alive, but the block has not arrived there yet */
     /* Messages between ports: go-back-N on the connection between two NICs. */
     MCP_DATA,   /* a part of a message */
-    MCP_ACK,    /* nothing but an acknowledgement */
-    MCP_REFUSE, /* packet `sequence` was refused, for `reason`: send it again later */
+    MCP_ACK,    /* an acknowledgement only */
+    MCP_REFUSE, /* NACK: packet `sequence` was refused, for `reason`: send it again later */
     MCP_TYPES
 };
 
-/* Why a packet of a message was refused. The sender decides what to do about it. */
+/* The reason of a refusal. The sender decides how to react. */
 enum mcp_reason {
     MCP_NOT_READY = 1, /* the port has no receive token left */
-    MCP_CLOSED,        /* the port is not open, or an older port was meant */
+    MCP_CLOSED,        /* the port is not open, or an earlier port of that number was meant */
     MCP_TOO_LONG,      /* longer than the next buffer: never send it again */
     MCP_REASONS
 };
 
-/* Further facts in a packet of a message or an acknowledgement. */
+/* Flags in a packet of a message or an acknowledgement. */
 enum mcp_flag {
-    MCP_FIRST = 1,  /* DATA: a message begins here; an unfinished one before it is given up */
-    MCP_VOID = 2,   /* DATA: only a number; its message's port was closed meanwhile */
+    MCP_FIRST = 1,  /* DATA: first packet of a message; an unfinished one before it is dropped */
+    MCP_VOID = 2,   /* DATA: a sequence number only; its message's port was closed meanwhile */
     MCP_PLEASE = 4, /* DATA: acknowledge at once, the sender waits for it */
-    MCP_GAP = 8,    /* ACK: packet `expected` is missing; later ones came and were dropped */
+    MCP_GAP = 8,    /* ACK: packet `expected` is missing; later ones arrived and were dropped */
     MCP_READY = 16, /* ACK: port `from_port` lacked tokens, and now has `length` of them */
 };
 
-/* A collective packet. A payload follows where the collective carries one. */
+/* A collective packet. A payload follows if the collective carries one. */
 struct mcp_collective_part {
     uint32_t epoch;
     uint16_t slot; /* ASK: the sender's own; else the receiver's (of broadcasts see above) */
@@ -67,14 +65,15 @@ struct mcp_collective_part {
 
 /* A packet of a message, an acknowledgement or a refusal. */
 struct mcp_message_part {
-    uint64_t source;   /* key of the sending NIC: names the connection; answers carry it */
-    uint32_t sequence; /* DATA: its own number on the connection; REFUSE: the refused packet's */
-    uint32_t expected; /* the next packet that the sender expects: acknowledges all before */
+    uint64_t source;   /* key of the sending NIC: identifies the connection; replies contain it */
+    uint32_t sequence; /* DATA: its own sequence number on the connection; REFUSE: the refused
+                          packet's */
+    uint32_t expected; /* cumulative acknowledgement: the next packet that the sender expects */
     uint16_t to_port, from_port;
     uint32_t port_key; /* of the destination port, as a later port may have the same number;
                           ACK with READY: of `from_port` */
     uint32_t length;   /* of the whole message (bytes) */
-    uint16_t round;    /* one more after each refusal; REFUSE: of the refused packet */
+    uint16_t round;    /* incremented by each refusal; REFUSE: of the refused packet */
     uint8_t flags;     /* enum mcp_flag */
     uint8_t detail;    /* DATA: the sender's attempt number; ACK with GAP: that of the later packet;
                           REFUSE: enum mcp_reason */
@@ -104,13 +103,12 @@ _Static_assert(MCP_COLLECTIVE_BYTES ==
                "a collective packet's header");
 _Static_assert(MCP_MESSAGE_BYTES == sizeof(struct mcp_header), "a message's header");
 
-/* Is this the type of a collective packet? */
 static inline bool mcp_is_collective(uint8_t type)
 {
     return type >= MCP_ARRIVE && type <= MCP_BCAST_LATER;
 }
 
-/* Is it one of a broadcast? */
+/* Does the packet belong to a broadcast? */
 static inline bool mcp_is_bcast(uint8_t type)
 {
     return type >= MCP_BCAST && type <= MCP_BCAST_LATER;
@@ -129,14 +127,12 @@ static inline size_t mcp_header_bytes(uint8_t type)
 
 enum { MCP_CHECK_ROUNDS = 1, MCP_CHECK_LAST_ROUNDS = 3 };
 
-/*
- * The check is the SipHash-1-3 of these bytes: the part of the header that belongs to the type, the
+/* The check is the SipHash-1-3 of these bytes: the part of the header that belongs to the type, the
  * payload, zeros up to a multiple of 8, and the first seven bytes of the header. (The eighth is 0,
  * as no datagram is that long.) Each eight of them are a word in the sender's order; the last word
- * is made of values (mcp_last_word), whatever that order is. The key needs no place in it, as it
- * names the secret. In place of each whole MCP_NH_BLOCK of a message's payload are the two words of
- * its NH.
- */
+ * is composed of values (mcp_last_word), independently of that order. The key is not covered,
+ * because it selects the secret. Each whole MCP_NH_BLOCK of a message's payload is replaced by the
+ * two words of its NH. */
 static inline uint64_t mcp_last_word(const struct mcp_header *header, size_t bytes_before)
 {
     return header->magic | (uint64_t)header->version << 16 | (uint64_t)header->type << 24 |
@@ -168,19 +164,17 @@ static inline uint64_t mcp_collective_check(const struct mcp_header *header,
 void mcp_seal(struct mcp_header *header, const struct mcp_secret *secret, const void *payload,
               size_t payload_bytes);
 
-/*
- * Take a packet apart. `header` gets its header; fields that its type does not have are 0. False if
- * the packet is foreign or not whole. Otherwise every field is in its range, and the payload lies
- * behind mcp_header_bytes(). Nothing in it is to be believed before its check is known to be good:
- */
+/* Parse a packet. `header` gets its header; fields that its type does not have are 0. False if the
+ * packet is foreign or incomplete. Otherwise every field is in its range, and the payload follows
+ * mcp_header_bytes(). Do not trust any of it before verifying the check: */
 bool mcp_parse(const void *packet, size_t bytes, struct mcp_header *header);
 
 /* Was it sealed with this secret, and not changed since? */
 bool mcp_genuine(const struct mcp_header *header, const struct mcp_secret *secret,
                  const void *payload);
 
-/* The same of packets of messages, by who keeps the key of NH that follows from the secret. It may
- * be NULL for payloads that are shorter than a block. */
+/* The same for packets of messages, with the cached NH key of the secret. It may be NULL for
+ * payloads that are shorter than a block. */
 void mcp_seal_message(struct mcp_header *header, const struct mcp_secret *secret,
                       const struct mcp_nh_key *nh, const void *payload, size_t payload_bytes);
 bool mcp_genuine_message(const struct mcp_header *header, const struct mcp_secret *secret,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The name of a NIC, of whatever kind. */
+/* The name of a NIC of any kind. */
 #ifndef MYR_NIC_NAME_H
 #define MYR_NIC_NAME_H
 
@@ -9,7 +9,7 @@
 
 enum { MYR_NIC_ADDRESSES = 4 };
 
-/* What another NIC must know to send to this one; plain data. (GM's node name.) */
+/* The address of a NIC for others; plain data. (GM's node name.) */
 struct myr_nic_name {
     uint64_t key;
     uint32_t count;

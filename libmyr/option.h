@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * Parameters that the user may set, as tables.
+/* User parameters, as tables.
  *
  * The owner of parameters (a kind of NIC, the component) lists them. The code that knows where the
- * user sets them (in Open MPI's MCA) goes through the list. Plain data; no state.
- */
+ * user sets them (in Open MPI's MCA) walks the list. Plain data; no state. */
 #ifndef MYR_OPTION_H
 #define MYR_OPTION_H
 
@@ -17,22 +15,23 @@ enum myr_option_type {
     MYR_OPTION_TEXT,   /* string; NULL counts as empty */
 };
 
-/* A value, of the type that its option says. */
+/* A value; its option has its type. */
 union myr_value {
     int number;
     bool flag;
-    char *text; /* the giver of the value says who owns it */
+    char *text; /* the source of the value defines its owner */
 };
 
 struct myr_option {
     const char *name; /* NULL: the end of a list */
     enum myr_option_type type;
-    union myr_value usual; /* what holds unless the user says something else */
+    union myr_value usual; /* the default */
     int least, most;       /* of a number */
-    bool amount;           /* a number; who goes beyond a bound means nearly that bound */
-    int level; /* from 1, for everybody, to 9, for experts of the code (MPI_T's verbosity levels) */
+    bool amount;           /* a number; a value beyond a bound is clamped to it */
+    int level; /* from 1, for all users, to 9, for experts of the code (MPI_T's verbosity levels) */
     const char *help;
-    /* Of a text: can nothing be meant by it? `why` says so then, of `bytes`. NULL: any can. */
+    /* Of a text: is it invalid? If so, `why` gets the reason, of `bytes`. NULL: any text is
+     * valid. */
     bool (*wrong)(const char *text, char *why, size_t bytes);
 };
 

@@ -1,20 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * How nodes come to common secrets, with libsodium: what they agree on without sending it, and what
- * they send sealed. (seal.c; without libsodium seal_none.c, where nobody has any keys.)
+/* Common secrets of nodes, with libsodium: key agreement, and sealed messages. (seal.c; without
+ * libsodium seal_none.c, where there are no keys.)
  *
- * The processes of a job on a node share a pair of keys, in the node's segment, which only their
- * user can read. The public one they tell everybody. Two nodes agree on a key once, each from its
- * own pair and the other's public key (X25519; that takes 50 us). With that, sealing or opening a
- * secret takes a microsecond (XSalsa20, Poly1305): nobody else can read it, and who changes it is
- * noticed. It does not help where somebody changes the public keys on their way.
+ * The processes of a job on a node share a key pair in the node's segment, which only their user
+ * can read. They publish the public key. Two nodes agree on a key once, each from its own pair and
+ * the other's public key (X25519; 50 us). With that, sealing or opening a secret takes a
+ * microsecond (XSalsa20, Poly1305): no third party can read it, and changes are detected. This does
+ * not protect against an attacker who replaces the public keys in transit.
  *
- * Two NICs sign their messages' packets with a secret that follows from the key on which their
- * nodes agree (BLAKE2b), so it need not travel. Each node has one such NIC at the most, in its
- * segment.
+ * Two NICs sign their messages' packets with a secret that is derived from the nodes' agreed key
+ * (BLAKE2b), so it is never sent. Each node has at most one such NIC, in its segment.
  *
- * Threads: any.
- */
+ * Threads: any. */
 #ifndef MYR_SEAL_H
 #define MYR_SEAL_H
 
@@ -25,7 +22,7 @@
 
 struct myr_segment;
 
-/* All 0: none. */
+/* All zeroes: none. */
 struct myr_public_key {
     uint8_t byte[32];
 };
@@ -35,12 +32,12 @@ struct myr_key_pair {
     uint8_t private[32];
 };
 
-/* What two nodes agree on. */
+/* The key on which two nodes agree. */
 struct myr_agreed_key {
     uint8_t byte[32];
 };
 
-/* A number that is new for each time that something is sealed. It need not be kept secret. */
+/* A number that is used for one sealing only. It need not be secret. */
 struct myr_nonce {
     uint8_t byte[24];
 };
@@ -58,14 +55,14 @@ static inline bool myr_has_key(const struct myr_public_key *key)
     return 0 != any;
 }
 
-/* The node's pair; who comes first draws it. All 0 where that cannot be: secrets travel as they
- * are. */
+/* The node's pair; the first caller draws it. All zeroes if that is impossible: secrets are then
+ * sent in the clear. */
 void myr_key_pair_of(struct myr_segment *segment, struct myr_key_pair *pair);
 
 /* Can this build seal anything? */
 bool myr_seals(void);
 
-/* Agree with another node. False if its key is none. */
+/* Compute the key agreed with another node. False if that node has no key. */
 bool myr_agree(const struct myr_key_pair *own, const struct myr_public_key *other,
                struct myr_agreed_key *key);
 
@@ -77,7 +74,7 @@ void myr_nonce_draw(struct myr_nonce *nonce);
 void myr_seal(const struct myr_agreed_key *key, const struct myr_nonce *nonce,
               const struct mcp_secret *secret, struct myr_sealed *sealed);
 
-/* False if it was sealed by somebody else, or changed since. */
+/* False if it was sealed with another key, or changed since. */
 bool myr_unseal(const struct myr_agreed_key *key, const struct myr_nonce *nonce,
                 const struct myr_sealed *sealed, struct mcp_secret *secret);
 

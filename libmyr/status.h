@@ -1,24 +1,22 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * How libmyr fails: a status, and one line that says what went wrong and what the user can do.
+/* Errors of libmyr: a status, and one line that says what went wrong and what the user can do.
  *
- * The function that finds the error writes the line. Those above it pass it on unchanged. The one
- * that decides what to do about it prints it, once.
- */
+ * The function that detects the error writes the line. Its callers pass it on unchanged. The one
+ * that decides how to handle it prints it, once. */
 #ifndef MYR_STATUS_H
 #define MYR_STATUS_H
 
 enum myr_status {
     MYR_OK = 0,
-    MYR_ERR_SYSTEM,        /* a system call was refused */
-    MYR_ERR_NOT_THERE,     /* there is none, or something else in its place */
-    MYR_ERR_FOREIGN,       /* one is there, but of another version */
+    MYR_ERR_SYSTEM,        /* a system call failed */
+    MYR_ERR_NOT_THERE,     /* it does not exist, or something else is in its place */
+    MYR_ERR_FOREIGN,       /* it exists, but in another version */
     MYR_ERR_FULL,          /* no memory or no free entry left */
     MYR_ERR_OUT_OF_MEMORY, /* malloc failed */
     MYR_ERR_UNREGISTERED,  /* a message's memory is not registered */
     MYR_ERR_TOO_LONG,      /* a message is longer than the buffer provided for it */
     MYR_ERR_GONE,          /* the other NIC cannot be reached any more */
-    MYR_ERR_NOT_YET,       /* it has not answered so far: ask again later */
+    MYR_ERR_NOT_YET,       /* no answer so far: ask again later */
 };
 
 struct myr_error {
@@ -26,7 +24,7 @@ struct myr_error {
     char text[240];
 };
 
-/* Fill in `error` (may be NULL) and give `status`; errno, where not 0, is added in words. */
+/* Fill in `error` (may be NULL) and return `status`; errno, if not 0, is added in words. */
 #define myr_fail(error, status, err, ...)                                                          \
     (myr_write_error((error), (status), (err), __VA_ARGS__), (status))
 

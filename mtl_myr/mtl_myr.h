@@ -1,20 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * mtl/myr, the inside: MPI's point-to-point messages by way of pml/cm, matched and moved by
+/* mtl/myr, internal interface: MPI's point-to-point messages through pml/cm, matched and moved by
  * libmyr's tagged messages (libmyr/messages/tagged.h).
  *
- *   component.c  what Open MPI loads: parameters, opening the endpoint, telling the others
- *   peers.c      the way to other processes
+ *   component.c  what Open MPI loads: parameters, opening the endpoint, the modex
+ *   peers.c      connections to other processes
  *   messages.c   sends, receives, probes, cancelling
- *   progress.c   requests that are done, and the end
- *   runner.c     a thread that goes on while the host computes
+ *   progress.c   completed requests, and the end
+ *   runner.c     a progress thread while the host computes
  *
- * Zhang's MPI-NP II+ is of this kind: the library hands over envelopes, and what lies below
+ * Zhang's MPI-NP II+ has the same structure: the library passes envelopes, and the layer below
  * matches. An envelope's context is the communicator's number, its source is a rank there.
  *
- * Threads: who uses the endpoint holds `lock`. Nobody completes a request of Open MPI's while it
- * holds the lock, as that may call back into here.
- */
+ * Threads: `lock` guards the endpoint. It is not held while completing a request of Open MPI,
+ * because that may call back into here. */
 #ifndef MTL_MYR_H
 #define MTL_MYR_H
 
@@ -39,28 +37,28 @@ typedef struct mca_mtl_myr_component {
         bool runner;
     } parameters;
 
-    /* All that follows is of one opening. */
-    struct myr_segment *segment; /* NULL: none, as for the NIC and the endpoint */
+    /* All that follows belongs to one opening. */
+    struct myr_segment *segment; /* NULL: none; also of the NIC and the endpoint */
     struct myr_soft_nic *nic;
     struct myr_tagged *endpoint;
     opal_mutex_t lock;
-    _Atomic uint32_t calls;    /* of the host, where there is a runner */
-    _Atomic uint32_t readers;  /* of its threads that read a piece just now */
-    uint32_t met;              /* processes of this job, from rank 0 on, whose NICs were met */
+    _Atomic uint32_t calls;    /* of the host, if there is a runner */
+    _Atomic uint32_t readers;  /* of its threads: those that are reading a piece */
+    uint32_t met;              /* processes of this job, from rank 0, whose NICs are connected */
     uint64_t runner_bytes;     /* of long messages that the runner has read */
     bool talks_to_others;      /* there are peers on other nodes */
-    struct myr_seldom silence; /* looked for */
+    struct myr_seldom silence; /* rate limit of its check */
 } mca_mtl_myr_component_t;
 
 OMPI_DECLSPEC extern mca_mtl_myr_component_t mca_mtl_myr_component;
 extern mca_mtl_base_module_t mca_mtl_myr_module;
 
-/* Open MPI's request, and ours. pml/cm keeps room for it behind its own. */
+/* Open MPI's request with ours, for which pml/cm reserves room behind its own. */
 struct mca_mtl_myr_request {
     mca_mtl_request_t super;
     struct myr_tagged_request tagged;
     struct opal_convertor_t *convertor; /* of a receive into `packed` */
-    void *packed;                       /* a copy without gaps, to be freed; NULL: there is none */
+    void *packed;                       /* a packed copy, to be freed; NULL: none */
     bool receive;
 };
 
@@ -94,15 +92,15 @@ static inline void mca_mtl_myr_unlock(void)
 int mca_mtl_myr_add_procs(mca_mtl_base_module_t *mtl, size_t count, struct ompi_proc_t **procs);
 int mca_mtl_myr_del_procs(mca_mtl_base_module_t *mtl, size_t count, struct ompi_proc_t **procs);
 
-/* A process by its rank in a communicator. It is connected to at first use. NULL: it cannot be; a
- * line has said why. Locked. */
+/* A process by its rank in a communicator, connected at first use. NULL on failure, which was
+ * reported. Locked. */
 struct myr_tagged_peer *mca_mtl_myr_peer(struct ompi_communicator_t *comm, int rank);
 
-/* For libmyr: the same for a process that has sent something. */
+/* For libmyr: the same for a process that has sent a message. */
 struct myr_tagged_peer *mca_mtl_myr_meet(void *context, uint64_t id);
 
-/* A NIC has sent something to this node that nobody here knows: look for it among the job's
- * processes. Each is looked at once. Locked. */
+/* A NIC without a connection has sent a message to this node: look for it among the job's
+ * processes. Each is tried once. Locked. */
 void mca_mtl_myr_let_in(void);
 
 /* A process as a number, and back. */
@@ -129,21 +127,21 @@ int mca_mtl_myr_cancel(mca_mtl_base_module_t *mtl, mca_mtl_request_t *request, i
 
 /* ---- progress.c ---- */
 
-/* For Open MPI to call; where there is a runner, the second one. */
+/* For Open MPI; the second one if there is a runner. */
 int mca_mtl_myr_progress(void);
 int mca_mtl_myr_progress_beside_runner(void);
 
-/* Read pieces of long messages as long as there are any, and `go_on` says so. Locked; it is not
+/* Read pieces of long messages as long as there are any, and `go_on` returns true. Locked, except
  * while a piece is being read. Returns how many bytes. */
 uint64_t mca_mtl_myr_read_pieces(bool (*go_on)(void));
 
-/* A request is done: tell Open MPI. Not locked. */
+/* Complete a request for Open MPI. Not locked. */
 void mca_mtl_myr_complete(struct mca_mtl_myr_request *request);
 
 /* For libmyr: messages to a process were lost. */
 void mca_mtl_myr_lost(void *context, uint64_t id, enum myr_status status);
 
-/* Wait until nothing is under way any more, but not for ever. */
+/* Wait until nothing is outstanding, with a timeout. */
 void mca_mtl_myr_drain(void);
 
 /* ---- pvars.c ---- */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What host.c and barrier.c share; see myr.h. */
+/* Shared by host.c and barrier.c; see myr.h. */
 #ifndef MYR_INSIDE_H
 #define MYR_INSIDE_H
 
@@ -11,15 +11,15 @@
 struct myr_host {
     struct myr_segment *segment;
     struct myr_waiter waiter;
-    struct nicbarr_nics nics; /* just one of them is wanted and open: */
-    uint32_t nic;             /* that with this number */
-    char *settings;           /* what the NIC's values of type text point into */
+    struct nicbarr_nics nics; /* only one of them is wanted and open: */
+    uint32_t nic;             /* its index */
+    char *settings;           /* the NIC's values of type text point into it */
 };
 
-/* Write a line into `why`, and give false. */
+/* Write a line into `why`, and return false. */
 bool myr_refuse(char *why, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* Read `settings` into the values of NIC host->nic. */
+/* Parse `settings` into the values of NIC host->nic. */
 bool myr_settings_read(struct myr_host *host, const char *settings, char *why);
 
 #endif

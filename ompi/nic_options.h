@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * Parameters of the components that carry messages: those of the node's NIC, which are the same for
- * all of them, and what a user reads where one is out of its range, or may have to be changed.
- */
+/* Parameters of the node's NIC, shared by the components that carry messages, and the user's
+ * messages about values that are out of range, or may have to be changed. */
 #ifndef NICBARR_NIC_OPTIONS_H
 #define NICBARR_NIC_OPTIONS_H
 
@@ -11,7 +9,7 @@
 #include <stdbool.h>
 
 struct nicbarr_nic_options {
-    int memory; /* MiB, of all shared memory */
+    int memory; /* MiB of shared memory, in total */
     char *network;
     int port;
     int warn; /* seconds */
@@ -21,14 +19,14 @@ struct nicbarr_nic_options {
 void nicbarr_nic_options_add(const mca_base_component_t *component,
                              struct nicbarr_nic_options *options);
 
-/* How a component tells what is wrong. */
+/* Reports a problem for a component. */
 typedef void (*nicbarr_complain_fn)(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* Is a component's ("btl_myr") parameter in its range? If not, that is told. */
+/* Is a component's ("btl_myr") parameter in its range? If not, complain. */
 bool nicbarr_within(nicbarr_complain_fn complain, const char *component, const char *name,
                     int value, int least, int most);
 
-/* The same where 0 stands for what the component finds best. */
+/* The same for a parameter whose 0 means the component's default. */
 bool nicbarr_zero_or_within(nicbarr_complain_fn complain, const char *component, const char *name,
                             int value, int least, int most);
 
@@ -36,15 +34,15 @@ bool nicbarr_zero_or_within(nicbarr_complain_fn complain, const char *component,
 bool nicbarr_nic_options_fit(nicbarr_complain_fn complain, const char *component,
                              const struct nicbarr_nic_options *options);
 
-/* How much of the node's shared memory one process's messages take by default (bytes): such that
- * those of all of the job's processes on this node have room in one half of it. */
+/* The default share of one process's messages in the node's shared memory (bytes), such that all of
+ * the job's processes on this node fit into half of it. */
 size_t nicbarr_memory_share(size_t shared_bytes);
 
-/* Messages of a component ("mtl") to a process were lost: what a user reads. */
+/* The user's message when messages of a component ("mtl") to a process were lost. */
 void nicbarr_nic_lost(char *text, size_t room, const char *framework,
                       const opal_process_name_t *name);
 
-/* The same where nothing comes of the node of a process, which messages are under way to. */
+/* The same when the node of a process with outstanding messages is silent. */
 struct myr_unheard;
 void nicbarr_nic_unheard(const char *framework, const opal_process_name_t *name,
                          const struct myr_unheard *unheard);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Performance variables of MPI's tools interface (MPI_T_pvar_...) that components have: counters.
- */
+/* Performance variables of components for MPI's tools interface (MPI_T_pvar_...): counters. */
 #ifndef NICBARR_OMPI_PVARS_H
 #define NICBARR_OMPI_PVARS_H
 
@@ -10,12 +9,12 @@
 
 typedef int (*nicbarr_pvar_fn)(const struct mca_base_pvar_t *pvar, void *value, void *object);
 
-/* Register a counter of 64 bits, which `read` reads. `context` is its own, and must stay. */
+/* Register a 64-bit counter, which `read` reads. `context` is passed to it, and must remain
+ * valid. */
 void nicbarr_pvar_add(const mca_base_component_t *component, const char *name, const char *text,
                       nicbarr_pvar_fn read, void *context);
 
-/* For `read`: one of a structure of such counters. The variable's context is a size_t, where it is
- * there. */
+/* For `read`: return one counter of a structure. The variable's context is a size_t, its offset. */
 int nicbarr_pvar_give(const void *counted, const struct mca_base_pvar_t *pvar, void *value);
 
 #endif

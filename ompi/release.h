@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * What differs between Open MPI releases: the only place that asks which release this is.
+/* Differences between Open MPI releases: only this file depends on the release.
  *
- * Included first by every file that includes Open MPI's internal headers. Components are built
- * for one release (4.1, 5.0 or 6.0) and refuse to run under another: Open MPI itself would not
- * notice.
- */
+ * Every file that includes Open MPI's internal headers includes this first. Components are built
+ * for one release (4.1, 5.0 or 6.0) and refuse to run under another, because Open MPI itself would
+ * not detect that. */
 #ifndef NICBARR_RELEASE_H
 #define NICBARR_RELEASE_H
 
@@ -58,7 +56,8 @@
 #error "nicbarr is written for Open MPI 4.1, 5.0 and 6.0"
 #endif
 
-/* What the functions of coll count elements in; an array of counts, and one of places, for them. */
+/* The type of element counts in functions of coll; arrays of counts and of displacements for
+ * them. */
 #if OMPI_MAJOR_VERSION < 6
 typedef int nicbarr_count_t;
 #define NICBARR_COUNTS(ints) (ints)
@@ -69,17 +68,15 @@ typedef size_t nicbarr_count_t;
 #define NICBARR_PLACES(ints) ompi_disp_array_create(ints)
 #endif
 
-/* "4.1", "5.0" or "6.0": what a component is built for; and the release whose headers it was built
- * with. */
+/* The series that a component is built for, "4.1", "5.0" or "6.0"; and the release of its
+ * headers. */
 #define NICBARR_TEXT_(x) #x
 #define NICBARR_TEXT(x) NICBARR_TEXT_(x)
 #define NICBARR_SERIES NICBARR_TEXT(OMPI_MAJOR_VERSION) "." NICBARR_TEXT(OMPI_MINOR_VERSION)
 #define NICBARR_BUILT_FOR NICBARR_SERIES "." NICBARR_TEXT(OMPI_RELEASE_VERSION)
 
-/*
- * The name of a communicator, the same on all its members. Disjoint communicators may have equal
- * names, and a name may be used again once all members have freed the communicator.
- */
+/* The identity of a communicator, the same on all its members. Disjoint communicators may have
+ * equal ones, and an identity may be reused once all members have freed the communicator. */
 static inline void nicbarr_comm_identity(const ompi_communicator_t *comm, uint64_t *scope,
                                          uint64_t *id)
 {
@@ -93,8 +90,8 @@ static inline void nicbarr_comm_identity(const ompi_communicator_t *comm, uint64
 #endif
 }
 
-/* Does all that a program gives to MPI lie in memory that this process can read itself? Not on a
- * machine with GPUs whose memory this Open MPI takes. */
+/* Are all buffers of a program in memory that this process can read itself? Not on a machine with
+ * GPUs whose memory this Open MPI supports. */
 static inline bool nicbarr_host_memory_only(void)
 {
 #if OMPI_MAJOR_VERSION == 4
@@ -105,28 +102,24 @@ static inline bool nicbarr_host_memory_only(void)
 #endif
 }
 
-/*
- * May MPI_Reduce and MPI_Gather across nodes be taken over, unless the user wants it? With 5.0.7,
- * 7 KiB of each communicator stay behind then: modules of coll/tuned that coll/adapt, in the
- * communicators that coll/han makes, never gives back. (Without either of them nothing does.) With
- * 6.0 that was not tried yet.
- */
+/* May MPI_Reduce and MPI_Gather across nodes be replaced by default? With 5.0.7, each communicator
+ * then leaks 7 KiB: modules of coll/tuned that coll/adapt, in the communicators of coll/han, never
+ * releases. (Without either of them there is no leak.) Not tried yet with 6.0. */
 static inline bool nicbarr_may_take_rooted(void)
 {
     return 4 == OMPI_MAJOR_VERSION;
 }
 
-/*
- * Who writes a module's functions into a communicator's table, and puts back those below? Up to 5.0
- * Open MPI does, from the module's own members, and an entry of the table has a reference to its
- * module. Since 6.0 the module does when it is enabled and disabled, and an entry has none.
- */
+/* Does a module fill a communicator's table with its functions, and restore the previous ones, when
+ * it is enabled and disabled? Since 6.0 it does, and an entry holds no reference to its module. Up
+ * to 5.0 Open MPI does it, from the module's own members, and an entry of the table holds a
+ * reference to its module. */
 static inline bool nicbarr_modules_fill_tables(void)
 {
     return OMPI_MAJOR_VERSION > 5;
 }
 
-/* An operation like one that a program defines by MPI_Op_create; NULL when out of memory. */
+/* Create an operation like MPI_Op_create; NULL if out of memory. */
 typedef void (*nicbarr_op_fn)(void *left, void *right, int *count, ompi_datatype_t **type);
 static inline ompi_op_t *nicbarr_op_create(nicbarr_op_fn combine)
 {
@@ -137,15 +130,15 @@ static inline ompi_op_t *nicbarr_op_create(nicbarr_op_fn combine)
 #endif
 }
 
-/* The error of a collective that a process has not come to: where MPI has a word for it (5.0). */
+/* The error of a collective with a failed process: MPI's own, if there is one (5.0). */
 #ifdef MPI_ERR_PROC_FAILED
 #define NICBARR_PROC_FAILED MPI_ERR_PROC_FAILED
 #else
 #define NICBARR_PROC_FAILED MPI_ERR_OTHER
 #endif
 
-/* Does the program survive the failure of processes (mpirun --with-ft ulfm)? Then a collective has
- * to end with an error where a member is dead. */
+/* Does the program survive the failure of processes (mpirun --with-ft ulfm)? Then a collective must
+ * end with an error if a member is dead. */
 static inline bool nicbarr_failures_are_survived(void)
 {
 #if OMPI_MAJOR_VERSION > 4 && OPAL_ENABLE_FT_MPI
@@ -161,11 +154,9 @@ static inline const char *nicbarr_rank_host(ompi_communicator_t *comm, int rank)
     return opal_get_proc_hostname(&ompi_comm_peer_lookup(comm, rank)->super);
 }
 
-/*
- * Give a message that has come to whoever registered for its tag. That one may use the segment
- * until this returns. The endpoint is the sender's. It may be NULL where
- * nicbarr_btl_wants_endpoint() says so. False if nobody has registered.
- */
+/* Pass a received message to the callback registered for its tag, which may use the segment until
+ * this returns. The endpoint is the sender's. It may be NULL unless nicbarr_btl_wants_endpoint().
+ * False if there is no callback. */
 static inline bool nicbarr_btl_deliver(mca_btl_base_module_t *btl,
                                        struct mca_btl_base_endpoint_t *endpoint,
                                        mca_btl_base_tag_t tag, mca_btl_base_segment_t *segment)
@@ -189,10 +180,8 @@ static inline bool nicbarr_btl_deliver(mca_btl_base_module_t *btl,
     return true;
 }
 
-/*
- * What a module that is there for osc/rdma alone has among its flags. ob1 passes it by. (5.0 would
- * play one-sided communication by messages itself, but 5.0.7 computes wrongly there.)
- */
+/* Flags of a module for osc/rdma only, which ob1 ignores. (5.0 would implement one-sided
+ * communication with messages itself, but 5.0.7 computes wrong results there.) */
 #if OMPI_MAJOR_VERSION == 4
 #define NICBARR_BTL_ONESIDED                                                                       \
     (MCA_BTL_FLAGS_RDMA | MCA_BTL_FLAGS_ATOMIC_OPS | MCA_BTL_FLAGS_ATOMIC_FOPS)
@@ -202,8 +191,8 @@ static inline bool nicbarr_btl_deliver(mca_btl_base_module_t *btl,
      MCA_BTL_FLAGS_RDMA_REMOTE_COMPLETION)
 #endif
 
-/* Define what mca_btl_base_active_message_trigger[] calls with a message for a tag: it hands the
- * message's segment to `receive`. */
+/* Define a callback for mca_btl_base_active_message_trigger[]: it passes the message's segment to
+ * `receive`. */
 #if OMPI_MAJOR_VERSION == 4
 #define NICBARR_BTL_RECEIVER(name, receive)                                                        \
     static void name(mca_btl_base_module_t *btl, mca_btl_base_tag_t tag,                           \
@@ -224,7 +213,7 @@ static inline bool nicbarr_btl_deliver(mca_btl_base_module_t *btl,
     }
 #endif
 
-/* Define what an MTL's mtl_init is: it calls `init`, which returns the module. */
+/* Define an MTL's mtl_init: it calls `init`, which returns the module. */
 #if OMPI_MAJOR_VERSION == 4
 #define NICBARR_MTL_INIT(name, init)                                                               \
     static mca_mtl_base_module_t *name(bool progress_threads, bool mpi_threads)                    \
@@ -245,7 +234,7 @@ static inline bool nicbarr_btl_deliver(mca_btl_base_module_t *btl,
     }
 #endif
 
-/* 5.0 plays one-sided communication by messages, and answers through the endpoint. */
+/* 5.0 implements one-sided communication with messages, and replies through the endpoint. */
 static inline bool nicbarr_btl_wants_endpoint(mca_btl_base_tag_t tag)
 {
 #if OMPI_MAJOR_VERSION == 4

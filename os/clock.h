@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * The clock, and lengths of time as the system wants them.
+/* The clock, and the system's representations of time.
  *
- * The clock starts at some moment in the past and never steps back (CLOCK_MONOTONIC). So only
- * differences mean something. All processes of a machine read the same. Any thread may call these.
- */
+ * The clock is CLOCK_MONOTONIC, so only differences are meaningful. All processes of a machine read
+ * the same. Any thread may call these. */
 #ifndef OS_CLOCK_H
 #define OS_CLOCK_H
 
@@ -30,7 +28,7 @@ static inline uint64_t os_now_ms(void)
     return os_now_us() / 1000;
 }
 
-/* How long the calling thread has run on processors. Time in which it had none does not count. */
+/* The processor time of the calling thread. */
 static inline uint64_t os_thread_ns(void)
 {
     struct timespec ran;

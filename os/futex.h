@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * Sleeping on a word of 32 bits, and waking those who sleep there (futex(2)).
+/* Sleeping on a word of 32 bits, and waking its sleepers (futex(2)).
  *
  * The word may be shared between processes, so these are not the private operations. Any thread may
- * call them.
- */
+ * call them. */
 #ifndef OS_FUTEX_H
 #define OS_FUTEX_H
 
@@ -17,7 +15,7 @@
 
 #include "os/clock.h"
 
-/* The call that takes this C library's timespec: its seconds may have more bits than `long`. */
+/* The call for this C library's timespec, whose seconds may have more bits than `long`. */
 #ifdef SYS_futex_time64
 enum { OS_FUTEX = sizeof(time_t) > sizeof(long) ? SYS_futex_time64 : SYS_futex };
 #else
@@ -26,11 +24,9 @@ enum { OS_FUTEX = SYS_futex };
 
 enum { OS_FUTEX_NAP_US = 200 };
 
-/*
- * Sleep until somebody wakes us, at most for `timeout_us`; not at all if `word` is not `seen`. The
- * sleep may also end for no reason: look at the word again. Where the system refuses the call (a
- * filter of system calls), nobody can wake us: then this is a short nap.
- */
+/* Sleep until a wakeup, or for at most `timeout_us`; not at all if `word` is not `seen`. Spurious
+ * wakeups are possible: check the word again. If the system refuses the call (a seccomp filter),
+ * there are no wakeups: then this is a short nap. */
 static inline void os_futex_wait(const void *word, uint32_t seen, uint32_t timeout_us)
 {
     const struct timespec timeout = os_timespec_of_us(timeout_us);
@@ -42,7 +38,7 @@ static inline void os_futex_wait(const void *word, uint32_t seen, uint32_t timeo
     }
 }
 
-/* Wake all who sleep on `word`. */
+/* Wake all sleepers on `word`. */
 static inline void os_futex_wake(const void *word)
 {
     syscall(OS_FUTEX, word, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * A file's or folder's lock (flock), with an end to the wait: whoever may open it can lock it, so
- * somebody else can keep it for ever. Any thread may call this.
- */
+/* A lock of a file or folder (flock) with a timeout: any process that may open it can lock it, and
+ * keep it locked forever. Any thread may call this. */
 #ifndef OS_LOCK_H
 #define OS_LOCK_H
 
@@ -11,9 +9,9 @@
 #include <stdbool.h>
 #include <sys/file.h>
 
-/* Lock what `fd` has open, until that is closed. False, with errno: it cannot be locked, or, with
- * EWOULDBLOCK, `most_ms` milliseconds were in vain. (Waits are counted, not timed: who has no
- * processor does not give up sooner. Over NFS, `fd` must be open for writing.) */
+/* Lock the file behind `fd`, until that is closed. False, with errno: it cannot be locked, or, with
+ * EWOULDBLOCK, `most_ms` milliseconds have passed. (Waits are counted, not timed, so a process
+ * without a processor does not give up early. Over NFS, `fd` must be open for writing.) */
 static inline bool os_lock(int fd, unsigned most_ms)
 {
     unsigned waited = 0;

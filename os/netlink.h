@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * What the system says of network interfaces and their filters (rtnetlink(7)). Any thread may call
- * this.
- */
+/* Parsing of messages about network interfaces and their filters (rtnetlink(7)). Any thread may
+ * call this. */
 #ifndef OS_NETLINK_H
 #define OS_NETLINK_H
 
@@ -10,8 +8,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The attribute of this type among those that begin at `attribute`, of so many bytes together;
- * NULL: there is none. What does not fit into them is not looked at. */
+/* The attribute of this type among those that begin at `attribute`, with so many bytes together;
+ * NULL: none. An attribute that exceeds them is ignored. */
 static inline const struct rtattr *os_find_attribute(const struct rtattr *attribute, size_t bytes,
                                                      uint16_t type)
 {

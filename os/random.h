@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Keys that nobody can guess, from the system's random numbers (getrandom(2)). Any thread. */
+/* Unpredictable keys, from the system's random numbers (getrandom(2)). Any thread. */
 #ifndef OS_RANDOM_H
 #define OS_RANDOM_H
 
@@ -9,8 +9,8 @@
 #include <string.h>
 #include <sys/random.h>
 
-/* Draw a key of so many bytes, at the most 8. It is not 0. False, with errno, if the system gives
- * no random numbers. */
+/* Draw a key of so many bytes, at most 8. It is not 0. False, with errno, if the system provides no
+ * random numbers. */
 static inline bool os_draw_key(void *key, size_t bytes)
 {
     uint64_t drawn = 0;

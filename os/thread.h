@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Threads beside the program's own: small, and without its signals. */
+/* Threads in addition to the program's own: small, with all signals blocked. */
 #ifndef OS_THREAD_H
 #define OS_THREAD_H
 
@@ -10,9 +10,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-enum { OS_THREAD_STACK = 256 << 10 /* bytes; the thread-local memory of all libraries is in it */ };
+enum { OS_THREAD_STACK = 256 << 10 /* bytes; includes the thread-local memory of all libraries */ };
 
-/* 0, or an error's number. */
+/* 0, or an error number. */
 static inline int os_thread_create(pthread_t *id, void *(*run)(void *), void *context)
 {
     sigset_t all, before;
@@ -30,7 +30,7 @@ static inline int os_thread_create(pthread_t *id, void *(*run)(void *), void *co
     return rc;
 }
 
-/* The calling thread runs where no other one wants the processor. */
+/* Give the calling thread the lowest priority. */
 static inline void os_thread_give_way(void)
 {
     enum { LEAST_URGENT = 19 };

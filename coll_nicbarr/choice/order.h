@@ -1,16 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * The order in which a reduction across nodes is combined.
+/* The order in which a reduction across nodes combines values.
  *
  * It is the order on one node (reduction.h): a fixed binary tree over ranks, lower ranks on the
  * left. So a result depends on the data, the operation and the number of ranks alone, and not on
- * where ranks are. A node combines what it can: the largest subtrees whose ranks are all its own.
- * Their values are its pieces. Where ranks lie node by node, and nodes have as many as a power of
- * two, that is one piece a node. All processes then combine all nodes' pieces.
+ * the placement of ranks. A node combines what it can: the largest subtrees whose ranks are all its
+ * own. Their values are its pieces. If ranks are placed node by node, and nodes have a power of two
+ * of them, that is one piece a node. All processes then combine all nodes' pieces.
  *
- * Both are lists of terms, played on a stack: take the value of a term, put it on the stack, then
- * so often combine the upper two. Pure functions; all members come to the same lists.
- */
+ * Both orders are lists of terms, executed on a stack: push the value of a term, then combine the
+ * upper two so many times. Pure functions; all members compute the same lists. */
 #ifndef NICBARR_ORDER_H
 #define NICBARR_ORDER_H
 
@@ -18,24 +16,24 @@
 #include <stdint.h>
 
 struct nicbarr_term {
-    uint32_t source; /* a node's pieces: its number; a node's own ranks: which of them, from 0 */
-    uint32_t piece;  /* of that node; own ranks: the piece that the rank belongs to */
-    uint32_t merges; /* afterwards */
+    uint32_t source; /* a node's pieces: the node; a node's own ranks: the local rank */
+    uint32_t piece;  /* index in that node; own ranks: the piece to which the rank belongs */
+    uint32_t merges; /* after pushing it */
 };
 
 struct nicbarr_order {
     struct nicbarr_term *pieces; /* of all nodes, in the order of ranks */
     struct nicbarr_term *own;    /* this node's ranks, in their order */
     uint32_t npieces, nown;
-    uint32_t most;  /* pieces of a node at the most */
-    uint32_t depth; /* values on the stack at the most */
+    uint32_t most;  /* maximum of pieces of a node */
+    uint32_t depth; /* maximum of values on the stack */
 };
 
-/* `node_of` each of the `size` ranks; this is `node`. False when out of memory; else to be given
- * back by nicbarr_order_free(). */
+/* `node_of` each of the `size` ranks; this is `node`. False if out of memory; else free it with
+ * nicbarr_order_free(). */
 bool nicbarr_order_make(const uint32_t *node_of, uint32_t size, uint32_t nodes, uint32_t node,
                         struct nicbarr_order *order);
-/* Where nothing is combined: each rank is a piece of its own. As above. */
+/* Without combining: each rank is a piece of its own. As above. */
 bool nicbarr_order_make_apart(const uint32_t *node_of, uint32_t size, uint32_t nodes, uint32_t node,
                               struct nicbarr_order *order);
 void nicbarr_order_free(struct nicbarr_order *order);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Medians and quartiles of samples, and what pairs of them say; pure functions, used by tuning and
- * by the benchmarks. */
+/* Medians, quartiles and a paired rank test of samples; pure functions, used by tuning and by the
+ * benchmarks. */
 #ifndef NICBARR_STATISTICS_H
 #define NICBARR_STATISTICS_H
 
@@ -21,14 +21,12 @@ struct nicbarr_quartiles nicbarr_quartiles(double *samples, size_t count);
 
 enum { NICBARR_PAIRS = 60 /* at most, in a rank test */ };
 
-/*
- * Is `left` typically less than `factor` times `right`? Wilcoxon's signed-rank test of pairs, as
- * positive numbers of any distribution. The result (above 0, at most 1) is the chance to see pairs
- * that speak so clearly for it, or more clearly, where there is no difference. Near 0: left is
- * less; near 1: it is more; 1 where no pair says anything. It is exact for any number of pairs, and
- * for equal differences. What counts of a pair is its ratio, so a machine that changes its speed
- * from pair to pair changes nothing. `count` is at most NICBARR_PAIRS, which take some 50 us.
- */
+/* Is `left` typically less than `factor` times `right`? Wilcoxon's signed-rank test of pairs, as
+ * positive numbers of any distribution. The result (above 0, at most 1) is the p-value: the
+ * probability of pairs at least as clear without a difference. Near 0: left is less; near 1: it is
+ * more; 1 if no pair is informative. It is exact for any number of pairs, and for ties. Only a
+ * pair's ratio counts, so changes of the machine's speed from pair to pair have no effect. `count`
+ * is at most NICBARR_PAIRS, which take some 50 us. */
 double nicbarr_rank_test(const double *left, const double *right, size_t count, double factor);
 
 #endif

@@ -10,15 +10,15 @@
 /* Measure, choose and install; collective over `comm`, and a barrier of it. Open MPI's error. */
 int nicbarr_tune(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm);
 
-/* The same once more, where the choice is provisional: the module has a tuner. Is that due, now
- * that there is one more barrier? The same on all members. */
+/* Continuation of a provisional choice, for which the module has a tuner. Is a portion due at this
+ * barrier? The same on all members. */
 bool nicbarr_tune_due(const mca_coll_nicbarr_module_t *module);
 int nicbarr_tune_on(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm);
 
-/* Measure what nobody has measured on this communicator before; another choice is in use. */
+/* Measure what has not been measured on this communicator; another choice is in use. */
 int nicbarr_tune_anew(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm);
 
-/* The communicator ends, or is declined: what is known by now is all. Local. */
+/* The communicator ends, or is declined: conclude from the portions so far. Local. */
 void nicbarr_tune_end(mca_coll_nicbarr_module_t *module);
 
 #endif

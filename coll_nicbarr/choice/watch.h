@@ -7,14 +7,14 @@
 
 #include "coll_nicbarr/coll_nicbarr.h"
 
-/* It is time for a duel: have its contestants, then play this barrier. Collective over `comm`; Open
+/* A duel is due: join its contestants' groups, then play this barrier. Collective over `comm`; Open
  * MPI's error. */
 int nicbarr_watch_duel(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm);
 
 /* A barrier of a duel. Likewise. */
 int nicbarr_watch_play(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm);
 
-/* The communicator ends: leave what a duel has. Local. */
+/* The communicator ends: release a duel's resources. Local. */
 void nicbarr_watch_end(mca_coll_nicbarr_module_t *module);
 
 /* Duels and switches of this process's communicators so far; any thread. */

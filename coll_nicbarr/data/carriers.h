@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * A communicator's carriers (carrier.h): one for each class of each collective that goes by NICs.
+/* A communicator's carriers (carrier.h): one for each class of each collective that NICs play.
  *
- * Made and filled by data_across.c, and read by the collectives and the report.
- */
+ * Created by data_across.c, and read by the collectives and the report. */
 #ifndef NICBARR_CARRIERS_H
 #define NICBARR_CARRIERS_H
 
@@ -12,16 +10,16 @@
 #include "coll_nicbarr/data/classes.h"
 
 struct nicbarr_carriers {
-    struct nicbarr_order order, apart; /* of reductions, of gatherings */
+    struct nicbarr_order order, apart; /* for reductions, for allgathers */
     struct nicbarr_carrier of[NICBARR_COLLECTIVES][NICBARR_ACROSS_CLASSES];
 };
 
-/* Have none yet, but what all classes need. Collective; an error for all if anybody has no memory.
- */
+/* Create the state that all classes need, without carriers. Collective; an error on all members if
+ * one is out of memory. */
 int nicbarr_carriers_make(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm);
 void nicbarr_carriers_free(mca_coll_nicbarr_module_t *module);
 
-/* What a class goes by, once that is nicbarr's; NULL: none. */
+/* The carrier of a class, if that is nicbarr's; NULL: none. */
 struct nicbarr_carrier *nicbarr_data_carrier(const mca_coll_nicbarr_module_t *module,
                                              enum nicbarr_collective collective,
                                              uint32_t size_class);

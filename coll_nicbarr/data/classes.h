@@ -1,21 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * Classes of size: how a communicator's collectives that carry data are done, and what that is
- * called.
+/* Classes of size: the implementation of a communicator's collectives that carry data, and its
+ * names.
  *
- * Which class goes by what is decided in data.c. Any thread may read it.
- */
+ * data.c decides on the implementation of a class. Any thread may read it. */
 #ifndef NICBARR_CLASSES_H
 #define NICBARR_CLASSES_H
 
 #include "coll_nicbarr/coll_nicbarr.h"
 
-/* Sizes that are measured apart: up to so many bytes; of all blocks together where there are some.
- * What goes by the ring of one node has all of them. What is done by an exchange, or across nodes,
- * has the first few. (8 bytes, one number, is what most calls have, and Open MPI sends that in
- * fewer steps than 12. Across nodes 30 contributions of the second fit into a packet, 10 of the
- * third. A vector of the sixth comes in one packet from one process. From 256 to 512 bytes the time
- * of Open MPI 4.1's own grows several times over, so they are measured apart.) */
+/* The upper bounds of sizes that are measured separately (bytes; of all blocks together if there
+ * are several). Collectives on the ring of one node have all of these classes. Those on an
+ * exchange, or across nodes, have the first few. (8 bytes, one number, is the size of most calls,
+ * and Open MPI sends that in fewer steps than 12. Across nodes 30 contributions of the second fit
+ * into a packet, 10 of the third. A vector of the sixth comes in one packet from one process. From
+ * 256 to 512 bytes the time of Open MPI 4.1's own grows several times over, so they are measured
+ * separately.) */
 static const uint32_t nicbarr_size_classes[NICBARR_SIZE_CLASSES] = {
     8, 32, 112, 256, 512, 1152, 2048, 4096, 32768, 262144, 1048576};
 
@@ -23,18 +22,17 @@ enum {
     NICBARR_REDUCTION_CLASSES = 8,
     NICBARR_ACROSS_CLASSES = NICBARR_REDUCTION_CLASSES,
     NICBARR_EXCHANGE_MOST = 4096, /* bytes: the last of them */
-    NICBARR_DATA_PROCESSES =
-        128, /* beyond that, reading everybody's line is not the shortest way */
+    NICBARR_DATA_PROCESSES = 128, /* with more, reading all lines is not the fastest */
 };
 
-/* Does a user want nicbarr's? Then it is not measured. */
+/* Does the user force nicbarr's? Then it is not measured. */
 static inline bool nicbarr_data_forced(enum nicbarr_collective collective)
 {
     return NICBARR_WAY_OURS == mca_coll_nicbarr_component.forced_ways[collective];
 }
 
-/* The state of a class. The first time, a collective's classes get their memory; without it the
- * program ends with a line, as the other members count on this one. */
+/* The state of a class. The first call allocates that of a collective's classes; out of memory, the
+ * program ends with a line, because the other members rely on this one. */
 void nicbarr_classes_make(mca_coll_nicbarr_module_t *module, enum nicbarr_collective collective);
 static inline struct nicbarr_class *nicbarr_class_of(mca_coll_nicbarr_module_t *module,
                                                      enum nicbarr_collective collective,
@@ -46,7 +44,7 @@ static inline struct nicbarr_class *nicbarr_class_of(mca_coll_nicbarr_module_t *
     return &module->ways[collective][size_class];
 }
 
-/* The way of a class, watched or not. */
+/* The implementation of a class, watched or not. */
 static inline enum nicbarr_way nicbarr_data_way(const mca_coll_nicbarr_module_t *module,
                                                 enum nicbarr_collective collective,
                                                 uint32_t size_class)
@@ -55,15 +53,16 @@ static inline enum nicbarr_way nicbarr_data_way(const mca_coll_nicbarr_module_t 
     return NICBARR_WAY_WATCHED == class->way ? class->now : class->way;
 }
 
-/* Whose most calls of this class were, until it was tried: it is measured with that root. A program
- * that goes on naming the same one has another best way than one whose root goes round. There the
- * others can run ahead, and Open MPI's own lets them do so without bound (4 processes on 2
- * processors, MPI_Reduce of 8 bytes, 300 in a row: nicbarr's 0.45 times as fast). NICBARR_NO_ROOT:
- * in more than half of the calls it was another one than in the call before, or there is none. */
+/* The root of most calls of this class until it was tried, which is then the root of the
+ * measurement. The best implementation for a constant root differs from that for a changing root:
+ * with a constant root the others can run ahead, and Open MPI's own lets them do so without bound
+ * (4 processes on 2 processors, MPI_Reduce of 8 bytes, 300 in a row: nicbarr's 0.45 times as fast).
+ * NICBARR_NO_ROOT: in more than half of the calls it differed from that of the call before, or
+ * there is none. */
 int nicbarr_data_one_root(const mca_coll_nicbarr_module_t *module,
                           enum nicbarr_collective collective, uint32_t size_class);
 
-/* The class of a payload that is not longer than the largest. */
+/* The class of a payload up to the largest. */
 static inline uint32_t nicbarr_size_class(size_t bytes)
 {
     uint32_t size_class = 0;
@@ -73,39 +72,39 @@ static inline uint32_t nicbarr_size_class(size_t bytes)
     return size_class;
 }
 
-/* Does it go by the ring, on one node? All others go by the exchange. */
+/* Does it use the ring, on one node? All others use the exchange. */
 static inline bool nicbarr_data_by_ring(enum nicbarr_collective collective)
 {
     return NICBARR_BCAST == collective || NICBARR_SCATTER == collective;
 }
 
-/* How many of the classes `collective` has. */
+/* The number of classes of `collective`. */
 static inline uint32_t nicbarr_data_classes(enum nicbarr_collective collective, bool across)
 {
     return nicbarr_data_by_ring(collective) && !across ? (uint32_t)NICBARR_SIZE_CLASSES
                                                        : NICBARR_REDUCTION_CLASSES;
 }
 
-/* The greatest of them (bytes). */
+/* The upper bound of the last one (bytes). */
 static inline size_t nicbarr_data_most(enum nicbarr_collective collective, bool across)
 {
     return nicbarr_size_classes[nicbarr_data_classes(collective, across) - 1];
 }
 
-/* What measuring a class may take at first (microseconds). */
+/* The initial budget for measuring a class (microseconds). */
 static inline double nicbarr_data_budget_us(const mca_coll_nicbarr_module_t *module,
                                             enum nicbarr_collective collective)
 {
-    /* Whole microseconds: so what is left after some halves of it is exact. */
+    /* Whole microseconds, so the remainder after some halvings is exact. */
     return mca_coll_nicbarr_component.parameters.tune_budget * 1000 /
            (int)nicbarr_data_classes(collective, module->across);
 }
 
-/* What MPI calls it. */
+/* Its MPI name. */
 const char *nicbarr_collective_name(enum nicbarr_collective collective);
 
-/* The same of a class: whether it was measured with one root is said, too; and with its size. So
- * people, the report and the cache have it. Both return text. */
+/* The name of a class, including whether it was measured with one root; and the same with its size.
+ * For users, the report and the cache. Both return text. */
 enum { NICBARR_CLASS_TEXT = 60 };
 const char *nicbarr_class_collective(const mca_coll_nicbarr_module_t *module,
                                      enum nicbarr_collective collective, uint32_t size_class,
@@ -114,12 +113,12 @@ const char *nicbarr_class_name(const mca_coll_nicbarr_module_t *module,
                                enum nicbarr_collective collective, uint32_t size_class,
                                char text[NICBARR_CLASS_TEXT]);
 
-/* How it is done on one node, as a choice: by an exchange, a ring, or Open MPI's own function. */
+/* Its implementation on one node, as a choice: an exchange, a ring, or Open MPI's own function. */
 struct nicbarr_choice nicbarr_way_choice(enum nicbarr_collective collective, enum nicbarr_way way);
 
-/* In place of what a note says: nothing is known yet, as the cache is being read. */
+/* In place of a note's value: not known yet, because the cache is being read. */
 #define NICBARR_READING UINT64_MAX
-/* The note by which a job remembers what is best for a class, in communicators of this shape. */
+/* The key of the job's note about the best choice for a class, in communicators of this shape. */
 uint64_t nicbarr_data_note_key(const mca_coll_nicbarr_module_t *module,
                                enum nicbarr_collective collective, uint32_t size_class);
 

@@ -9,23 +9,23 @@
 
 #include "coll_nicbarr/coll_nicbarr.h"
 
-/* Get the memory that a collective needs: the ring, or the exchange. False, with a line
- * for the user, where there is none: Open MPI's own functions are put back, on all members. */
+/* Get the memory that a collective needs: the ring, or the exchange. False, with a line for the
+ * user, if there is none: Open MPI's own functions are restored, on all members. */
 bool nicbarr_data_set_up(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                          enum nicbarr_collective collective);
-/* The same for its non-blocking calls; where there is none, they go to Open MPI's own from now on.
+/* The same for its non-blocking calls; if there is none, they use Open MPI's own from now on.
  * Requests' lock. */
 bool nicbarr_data_set_up_nonblocking(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                                      enum nicbarr_collective collective);
 void nicbarr_data_leave(mca_coll_nicbarr_module_t *module);
 
-/* An exchange, or a ring, for one persistent collective alone. False where there is not plenty of
- * memory, on all members. */
+/* An exchange, or a ring, for one persistent collective alone. False if memory is not plentiful, on
+ * all members. */
 bool nicbarr_data_own_exchange(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                                struct nicbarr_reducer *reducer);
 bool nicbarr_data_own_ring(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                            struct nicbarr_streamer *streamer);
-/* If it was set up: */
+/* Leave it, if it was set up. */
 void nicbarr_reducer_leave(struct nicbarr_reducer *reducer);
 void nicbarr_streamer_leave(struct nicbarr_streamer *streamer);
 

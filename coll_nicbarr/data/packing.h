@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * Values of any type as bytes without gaps, in the order of the type's signature, and back.
+/* Packing: values of any type as bytes without gaps, in the order of the type's signature, and
+ * back.
  *
- * A type's layout is its process's own business: the members of a collective agree on the signature
- * only. So that is what slots carry. Open MPI's convertor does the work where there are gaps.
- */
+ * The members of a collective agree on the type signature only; the layout is local to each
+ * process. So slots carry packed data. Open MPI's convertor packs types with gaps. */
 #ifndef NICBARR_PACKING_H
 #define NICBARR_PACKING_H
 
@@ -12,13 +11,13 @@
 
 #include <stdbool.h>
 
-/* Do elements lie in memory as they are packed? */
+/* Is the memory layout of elements equal to the packed one? */
 static inline bool nicbarr_is_dense(const ompi_datatype_t *type)
 {
     return ompi_datatype_is_contiguous_memory_layout(type, 2) && 0 == type->super.true_lb;
 }
 
-/* Bytes of `count` elements when they are packed. */
+/* Packed bytes of `count` elements. */
 static inline size_t nicbarr_packed_bytes(nicbarr_count_t count, const ompi_datatype_t *type)
 {
     size_t size;
@@ -26,24 +25,24 @@ static inline size_t nicbarr_packed_bytes(nicbarr_count_t count, const ompi_data
     return size * (size_t)count;
 }
 
-/* An operation that the program has defined. */
+/* Is the operation user-defined? */
 static inline bool nicbarr_is_users(const ompi_op_t *op)
 {
     return __builtin_expect(!ompi_op_is_intrinsic((ompi_op_t *)op), 0);
 }
 
-/* The largest element of MPI's own types: complex numbers of long doubles. */
+/* The largest element of a predefined type: complex numbers of long doubles. */
 enum { NICBARR_ELEMENT_MOST = 32 /* bytes */ };
 
-/* Is a vector packed to be combined? What the program has defined takes any type. Some of MPI's own
- * types have gaps, as MPI_DOUBLE_INT, and what a program keeps there is not to be touched. */
+/* Is a vector packed to be combined? User-defined operations take any type. Some predefined types
+ * have gaps, such as MPI_DOUBLE_INT, and what a program keeps there must not be touched. */
 static inline bool nicbarr_is_packed(const ompi_datatype_t *type, const ompi_op_t *op)
 {
     return nicbarr_is_users(op) || __builtin_expect(!nicbarr_is_dense(type), 0);
 }
 
-/* The bytes of a vector that nicbarr can reduce, as it carries them; 0: it cannot. MPI's own
- * operations are for MPI's own types. All members see the same. */
+/* The bytes of a vector that nicbarr can reduce, as it carries them; 0: it cannot. Predefined
+ * operations are for predefined types. All members compute the same. */
 static inline size_t nicbarr_reducible(nicbarr_count_t count, ompi_datatype_t *type,
                                        const ompi_op_t *op)
 {
@@ -60,26 +59,26 @@ static inline size_t nicbarr_reducible(nicbarr_count_t count, ompi_datatype_t *t
                : 0;
 }
 
-/* Memory for two vectors of a type with any gaps, which a program's operation may combine. */
+/* Memory for two vectors of a type with any gaps, as operands of a user-defined operation. */
 struct nicbarr_operands {
     void *memory;
-    uint8_t *left, *right; /* the first elements' addresses, as aligned as malloc's */
-    uint8_t *more;         /* bytes for the user */
+    uint8_t *left, *right; /* the first elements' addresses, aligned as by malloc */
+    uint8_t *more;         /* additional bytes for the caller */
 };
 
-/* False when out of memory. */
+/* False if out of memory. */
 bool nicbarr_operands_open(struct nicbarr_operands *operands, nicbarr_count_t count,
                            const ompi_datatype_t *type, size_t more);
 void nicbarr_operands_close(struct nicbarr_operands *operands);
 
-/* A side of a gathering or scattering: so many elements of a type are a block. */
+/* A side of a gather or scatter: a block is so many elements of a type. */
 struct nicbarr_side {
     uint8_t *data;
     nicbarr_count_t count;
     ompi_datatype_t *type;
 };
 
-/* The block of a rank in the memory where all are. */
+/* The block of a rank in the buffer of all. */
 static inline struct nicbarr_side nicbarr_block_of(const struct nicbarr_side *all, uint32_t rank)
 {
     ptrdiff_t lower, extent;
@@ -88,7 +87,7 @@ static inline struct nicbarr_side nicbarr_block_of(const struct nicbarr_side *al
                                  all->count, all->type};
 }
 
-/* `count` elements from memory to so many bytes, and back. Open MPI's error. */
+/* Pack `count` elements into so many bytes, and unpack them. Open MPI's error. */
 int nicbarr_to_bytes(const void *from, nicbarr_count_t count, const ompi_datatype_t *type,
                      void *packed, size_t bytes);
 int nicbarr_from_bytes(const void *packed, size_t bytes, void *to, nicbarr_count_t count,

@@ -1,18 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * Bytes of any length by the ring of one node (libmyr/node/ring.h): what one process has for all
- * others, as a line, or else by the ring's pieces. Either each gets all of it (MPI_Bcast), or each
- * gets a part of its own (MPI_Scatter); these lie one behind the other, by rank.
+/* Streams: bytes of any length from one process to all others on the ring of one node
+ * (libmyr/node/ring.h), in a line or in the ring's pieces. Either each receiver gets all of it
+ * (MPI_Bcast), or each gets a part of its own (MPI_Scatter); the parts are contiguous, in the order
+ * of ranks.
  *
- * A piece's lines move at the same time, several lines of the ring one after the other: 300
- * MPI_Bcast of 256 bytes in a row, 2 processes, took 0.11 us each by pieces, 0.29 by three lines
- * (Open MPI's own: 0.21).
+ * The cache lines of a piece are transferred in parallel, several lines of the ring one after the
+ * other: 300 MPI_Bcast of 256 bytes in a row, 2 processes, took 0.11 us each in pieces, 0.29 in
+ * three lines (Open MPI's own: 0.21).
  *
  * The sender does not wait for the others, until it is a whole ring ahead.
  *
- * A type with gaps is packed by Open MPI's convertor, as the sender's type need not be the others'.
- * It packs into the pieces, and unpacks from them: there is no further copy.
- */
+ * Open MPI's convertor packs a type with gaps, as the types of sender and receivers may differ. It
+ * packs directly into the pieces, and unpacks from them, without a further copy. */
 #ifndef NICBARR_STREAM_H
 #define NICBARR_STREAM_H
 
@@ -25,39 +24,40 @@
 #include "libmyr/node/ring.h"
 
 enum {
-    NICBARR_LINES_MOST = 512,                  /* bytes by a ring's lines, if it has no pieces */
-    NICBARR_STEPS_LINES = 10 * MYR_SLOT_BYTES, /* the same, of what goes on in steps */
-    NICBARR_STEPS_MOST = MYR_RING_PIECE,       /* ... if it has pieces: one of them */
+    NICBARR_LINES_MOST = 512,                  /* bytes in a ring's lines, if it has no pieces */
+    NICBARR_STEPS_LINES = 10 * MYR_SLOT_BYTES, /* the same, for streams in steps */
+    NICBARR_STEPS_MOST = MYR_RING_PIECE,       /* ... with pieces: one of them */
 };
 
-/* What the broadcasts and scatterings of a communicator share, the blocking ones or the others. */
+/* Shared by the broadcasts and scatters of a communicator, separately for blocking and non-blocking
+ * ones. */
 struct nicbarr_streamer {
     struct myr_ring ring; /* no record: not set up (yet) */
     uint32_t begun, done; /* non-blocking ones, which take turns */
 };
 
-/* What a slot's note says: how many bytes there are, and */
+/* A slot's note: the number of bytes, and */
 enum {
     NICBARR_STREAM_BYTES = 0xffff,
-    NICBARR_STREAM_LAST = 1 << 16, /* no more follow */
-    NICBARR_STREAM_APART = 1 << 17 /* they are in the slot's piece */
+    NICBARR_STREAM_LAST = 1 << 16, /* the last round */
+    NICBARR_STREAM_APART = 1 << 17 /* the bytes are in the slot's piece */
 };
 
 _Static_assert((int)MYR_RING_PIECE <= (int)NICBARR_STREAM_BYTES,
                "a note says how much is in a piece");
 
-/* Memory of the user that is yet to be sent, or to be received into. */
+/* Memory of the user that is still to be sent or received. */
 struct nicbarr_rest {
     uint8_t *data;
     size_t bytes;
-    opal_convertor_t *convertor; /* NULL: it has no gaps */
+    opal_convertor_t *convertor; /* NULL: no gaps */
 };
 
-/* Pack into `to`; an element is not cut, so there may be room left in the end. */
+/* Pack into `to`; an element is not cut, so there may be room left at the end. */
 uint32_t nicbarr_rest_pack(const struct nicbarr_rest *rest, void *to, size_t bytes);
 void nicbarr_rest_unpack(const struct nicbarr_rest *rest, const void *from, size_t bytes);
 
-/* Fill `to` with up to `most` bytes; returns how many there are. */
+/* Fill `to` with up to `most` bytes; returns how many. */
 static inline uint32_t nicbarr_rest_take(struct nicbarr_rest *rest, void *to, uint32_t most)
 {
     uint32_t bytes = rest->bytes < most ? (uint32_t)rest->bytes : most;
@@ -67,7 +67,7 @@ static inline uint32_t nicbarr_rest_take(struct nicbarr_rest *rest, void *to, ui
         memcpy(to, rest->data, bytes);
         rest->data += bytes;
     }
-    rest->bytes -= 0 != bytes ? bytes : rest->bytes; /* the others do not wait for what fails */
+    rest->bytes -= 0 != bytes ? bytes : rest->bytes; /* an error must not block the others */
     return bytes;
 }
 
@@ -82,13 +82,13 @@ static inline void nicbarr_rest_put(struct nicbarr_rest *rest, const void *from,
     rest->bytes -= bytes;
 }
 
-/* Does so much go by the ring's pieces? */
+/* Do so many bytes use the ring's pieces? */
 static inline bool nicbarr_stream_apart(const struct myr_ring *ring, size_t bytes)
 {
     return bytes > MYR_SLOT_BYTES && NULL != ring->pieces;
 }
 
-/* Send one round, by the ring's piece or by a line. */
+/* Send one round, in the ring's piece or in a line. */
 static inline __attribute__((always_inline)) void
 nicbarr_stream_send_round(struct myr_ring *ring, struct nicbarr_rest *rest, size_t part, bool apart)
 {
@@ -102,7 +102,7 @@ nicbarr_stream_send_round(struct myr_ring *ring, struct nicbarr_rest *rest, size
                              (apart ? NICBARR_STREAM_APART : 0));
 }
 
-/* `part`: bytes for each process; 0: all of it is for all. */
+/* `part`: bytes for each process; 0: all bytes are for all. */
 static inline void nicbarr_stream_send(struct myr_ring *ring, struct nicbarr_rest rest, size_t part)
 {
     const bool apart = nicbarr_stream_apart(ring, rest.bytes);
@@ -111,14 +111,14 @@ static inline void nicbarr_stream_send(struct myr_ring *ring, struct nicbarr_res
     } while (0 != rest.bytes);
 }
 
-/* Where the bytes of the round are that has come. */
+/* The bytes of a received round. */
 static inline const uint8_t *nicbarr_stream_at(const struct myr_ring *ring,
                                                const struct myr_slot *slot, uint32_t note)
 {
     return 0 != (note & NICBARR_STREAM_APART) ? myr_ring_piece(ring) : slot->payload;
 }
 
-/* Wait for one round, and take it; true: it was the last one. */
+/* Wait for one round, and receive it; true: it was the last one. */
 static inline __attribute__((always_inline)) bool
 nicbarr_stream_receive_round(struct myr_ring *ring, struct nicbarr_rest *rest, int *rc)
 {
@@ -126,7 +126,7 @@ nicbarr_stream_receive_round(struct myr_ring *ring, struct nicbarr_rest *rest, i
     const uint32_t note = myr_load_relaxed(&slot->note);
     if (__builtin_expect((note & NICBARR_STREAM_BYTES) > rest->bytes, 0)) {
         *rc = MPI_ERR_TRUNCATE;
-        rest->bytes = 0; /* nothing of what follows is received */
+        rest->bytes = 0; /* the rest is not received */
     } else {
         nicbarr_rest_put(rest, nicbarr_stream_at(ring, slot, note), note & NICBARR_STREAM_BYTES);
     }
@@ -134,9 +134,8 @@ nicbarr_stream_receive_round(struct myr_ring *ring, struct nicbarr_rest *rest, i
     return 0 != (note & NICBARR_STREAM_LAST);
 }
 
-/* Take all that was sent; *used: how many bytes that was. Where the program is wrong, the sender
- * sends another number of bytes. Then the error is that of a receive, and the next stream is in
- * step again. */
+/* Receive all rounds; *used: the number of bytes. In an erroneous program the sender sends another
+ * number of bytes. Then the error is that of a receive, and the next stream is in step again. */
 static inline int nicbarr_stream_receive(struct myr_ring *ring, struct nicbarr_rest rest,
                                          size_t *used)
 {
@@ -148,14 +147,14 @@ static inline int nicbarr_stream_receive(struct myr_ring *ring, struct nicbarr_r
     return rc;
 }
 
-/* What is to come of a process's part. */
+/* The rest of a process's part. */
 struct nicbarr_part {
-    size_t before; /* bytes of the others that come first */
-    size_t left;   /* bytes of its own */
-    bool known;    /* the first round has come, which says how long a part is */
+    size_t before; /* bytes of others' parts before it */
+    size_t left;   /* bytes of its own part */
+    bool known;    /* the first round has arrived, with the length of a part */
 };
 
-/* The same of this process's part. */
+/* The same for this process's part. */
 static inline __attribute__((always_inline)) bool
 nicbarr_stream_receive_part_round(struct myr_ring *ring, struct nicbarr_rest *rest,
                                   struct nicbarr_part *part, int *rc)
@@ -192,15 +191,15 @@ static inline int nicbarr_stream_receive_part(struct myr_ring *ring, struct nicb
     return rc;
 }
 
-/* What a request is to do in steps (streamed.h). */
+/* A stream in steps (streamed.h). */
 struct nicbarr_streamed {
-    struct nicbarr_side sent;     /* the root's; of a scattering a block */
-    struct nicbarr_side received; /* the root's: where its own block goes; type NULL: nowhere */
-    size_t part;                  /* bytes for each process; 0: all of it is for all */
+    struct nicbarr_side sent;     /* the root's; for a scatter a block */
+    struct nicbarr_side received; /* of the root: for its own block; type NULL: none */
+    size_t part;                  /* bytes for each process; 0: all bytes are for all */
     bool root;
 };
 
-/* ---- in steps: what can be done now; true: that was all ---- */
+/* ---- in steps: as far as possible now; true: complete ---- */
 
 static inline bool nicbarr_stream_send_on(struct myr_ring *ring, struct nicbarr_rest *rest,
                                           size_t part)
@@ -236,7 +235,7 @@ static inline bool nicbarr_stream_receive_part_on(struct myr_ring *ring, struct 
     return true;
 }
 
-/* ---- the same by the convertor; `bytes`: of all these elements ---- */
+/* ---- the same with the convertor; `bytes`: of all these elements ---- */
 
 int nicbarr_stream_send_packed(struct myr_ring *ring, const void *from, nicbarr_count_t count,
                                const ompi_datatype_t *type, size_t bytes, size_t part);

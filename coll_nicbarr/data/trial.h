@@ -1,23 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * A trial: the contest (contest.h) by which a class of size is decided, from the call that begins
- * it to the one that ends it.
+/* A trial: the contest (contest.h) that decides a class of size, from the call that begins it to
+ * the one that ends it.
  *
- * As a barrier's (tune.c), it is played in portions: at once as long as the machine is too slow or
- * too busy to be sure, up to four budgets; then, if the choice is still provisional, a small
- * portion after some calls, and after half as many again (portions.h). Meanwhile calls go by what
- * is best so far. The class's way is open until the end, so that its calls are counted: whoever
- * finds it open asks for a trial. Classes that are decided do not notice.
+ * Like a barrier's contest (tune.c), it is played in portions: at once as long as the machine is
+ * too slow or too busy to be sure, up to four budgets; then, if the choice is still provisional, a
+ * small portion after some calls, and after half as many again (portions.h). Meanwhile calls use
+ * the best so far. The class's way is open until the end, so that its calls are counted, and a call
+ * that finds it open advances the trial. Decided classes are not affected.
  *
- * A class that is watched may be tried anew (data_watch.h). Then what is in use stays until another
- * one is better for sure. Such portions have to be affordable, and all others where measuring has a
- * limit (expense.h).
+ * A watched class may be tried again (data_watch.h). Then the implementation in use stays until
+ * another one is better with sufficient confidence. Such portions must be affordable, and all
+ * others if measuring has a limit (expense.h).
  *
  * All of it happens within blocking collectives of all members. Each counts the same calls, and all
- * agree on the figures. So they go on, choose and end alike.
+ * agree on the values. So they continue, choose and end alike.
  *
- * data_tune.c and data_across.c have a kind of trial each.
- */
+ * data_tune.c and data_across.c have a kind of trial each. */
 #ifndef NICBARR_TRIAL_H
 #define NICBARR_TRIAL_H
 
@@ -32,65 +30,60 @@ struct nicbarr_trial {
     enum nicbarr_collective collective;
     uint32_t size_class;
     const struct nicbarr_choice *choices; /* the candidates */
-    bool forced;                          /* the user wants one of nicbarr's */
-    bool once; /* nothing but figures can come of it: it is not continued */
-    /* The user forces nothing: what is measured is remembered, and the class is watched
-     * afterwards. */
+    bool forced;                          /* the user forces one of nicbarr's */
+    bool once;                            /* for its figures only: not continued */
+    /* The user forces nothing: the result is remembered, and the class is watched afterwards. */
     bool watched;
-    bool anew; /* it was decided before; this candidate is in use: */
+    bool anew; /* remeasurement: it was decided before, with this candidate in use: */
     int standing;
-    enum nicbarr_way way; /* that calls go by meanwhile, if it is anew; else install() says it */
-    /* The rest is trial.c's: */
+    enum nicbarr_way way; /* of calls meanwhile, for a remeasurement; else install() sets it */
+    /* Private to trial.c: */
     struct nicbarr_contest contest;
     struct nicbarr_portions portions;
-    struct nicbarr_trial *next; /* of the module's */
+    struct nicbarr_trial *next; /* in the module's list */
 };
 
 struct nicbarr_trial_kind {
-    /* As that of struct nicbarr_race; `trial` is the context. */
+    /* As in struct nicbarr_race; `trial` is the context. */
     int (*call)(void *trial, int candidate, int number);
-    /* What was installed, or stands, before it goes on; NULL: nothing to do. */
+    /* Undo what was installed, or is in use, before it continues; NULL: nothing to do. */
     void (*take_back)(struct nicbarr_trial *trial);
-    void (*install)(struct nicbarr_trial *trial); /* contest.chosen, or what the user wants */
-    void (*free)(struct nicbarr_trial *trial);    /* with all but what is installed */
+    void (*install)(struct nicbarr_trial *trial); /* contest.chosen, or the forced one */
+    void (*free)(struct nicbarr_trial *trial);    /* with everything that is not installed */
 };
 
-/*
- * What the job knows of a class, or the cache if that is sure: a word of nicbarr_pack(). 0:
- * nothing; NICBARR_READING: nothing yet. Rank 0 knows, the others go by what it says. Collective,
- * with module->tuning set; Open MPI's error.
- */
+/* The job's knowledge about a class, or the cache's if that is sure: a word of nicbarr_pack(). 0:
+ * none; NICBARR_READING: none yet. Rank 0 broadcasts its own. Collective, with module->tuning set;
+ * Open MPI's error. */
 int nicbarr_trial_ask(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                       enum nicbarr_collective collective, uint32_t size_class, uint64_t *known);
 
-/*
- * Begin it, with what comes first filled in, and so many candidates. Sets the class's way, at the
- * end or until then. It is freed at its end, in this very call or later. What was spent since
- * `since_us` (nicbarr_now_us()) counts. Collective, with module->tuning set; Open MPI's error.
- */
+/* Begin a trial, whose first fields are filled in, with so many candidates. Sets the class's way,
+ * at the end or until then. It is freed at its end, in this call or later. The time since
+ * `since_us` (nicbarr_now_us()) counts. Collective, with module->tuning set; Open MPI's error. */
 int nicbarr_trial_begin(struct nicbarr_trial *trial, int candidates, double since_us);
 
-/* Not now: the class is looked at again after more calls. All members say so in the same call. */
+/* Not now: reconsider the class after more calls. All members do so in the same call. */
 void nicbarr_trial_put_off(mca_coll_nicbarr_module_t *module, enum nicbarr_collective collective,
                            uint32_t size_class);
 
-/* May a trial of a class of which nothing is known begin now? If the job cannot afford it, it is
- * put off. Collective, with module->tuning set. */
+/* May a trial of a class without knowledge begin now? If the job cannot afford it, it is put off.
+ * Collective, with module->tuning set. */
 bool nicbarr_trial_affordable(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                               enum nicbarr_collective collective, uint32_t size_class);
 
-/* The root of the `number`-th call that competes: that of the program's calls where it is always
- * the same, else each rank in turn. */
+/* The root of the `number`-th call of the contest: that of the program's calls if it is constant,
+ * else each rank in turn. */
 int nicbarr_trial_root(const struct nicbarr_trial *trial, int number);
 
-/* The one of a class; NULL: there is none. */
+/* The trial of a class; NULL: none. */
 struct nicbarr_trial *nicbarr_trial_of(const mca_coll_nicbarr_module_t *module,
                                        enum nicbarr_collective collective, uint32_t size_class);
 
-/* A call of its class has come. True: it went on, and may be over; collective then. */
+/* Count a call of its class. True: the trial was continued, collectively, and may be over. */
 bool nicbarr_trial_call(struct nicbarr_trial *trial);
 
-/* What is known by now is all. Local. */
+/* Conclude with the portions so far. Local. */
 void nicbarr_trial_end(struct nicbarr_trial *trial);
 void nicbarr_trials_end(mca_coll_nicbarr_module_t *module);
 

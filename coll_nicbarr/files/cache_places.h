@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * Which files the tuning cache has: what the list in coll_nicbarr_cache means.
+/* The files of the tuning cache, from the list in coll_nicbarr_cache.
  *
  * Called by cache.c, and by `nicbarr doctor`. Reads the environment (XDG_CACHE_HOME, HOME), opens
- * nothing. Any thread.
- */
+ * nothing. Any thread. */
 #ifndef NICBARR_CACHE_PLACES_H
 #define NICBARR_CACHE_PLACES_H
 
@@ -13,13 +11,13 @@
 
 /* A file of the list. */
 struct nicbarr_cache_place {
-    bool anew;            /* no file, but the word for it: nothing is read from here on */
+    bool anew;            /* not a file, but the keyword for it: files from here on are not read */
     char path[PATH_MAX];  /* empty: "none" */
-    char below[PATH_MAX]; /* where missing folders are made; empty: nowhere */
+    char below[PATH_MAX]; /* where missing folders are created; empty: nowhere */
 };
 
-/* Take the next word off `list`, which moves on. False at its end. (Where nobody knows the user's
- * own file, "auto" is passed over.) */
+/* Parse the next word of `list`, which is advanced. False at its end. (If the user's own file is
+ * not known, "auto" is skipped.) */
 bool nicbarr_cache_next_place(const char **list, struct nicbarr_cache_place *place);
 
 #endif

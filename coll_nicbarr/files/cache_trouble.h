@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * What a thread could not do with a file of the tuning cache, until another one prints it: Open
- * MPI's output is not for threads of ours.
+/* An error of a thread with a file of the tuning cache, kept until another thread prints it: our
+ * own threads must not use Open MPI's output.
  *
- * Called by node_cache.c and cache_writer.c; cache.c prints it. Any thread.
- */
+ * Called by node_cache.c and cache_writer.c; cache.c prints it. Any thread. */
 #ifndef NICBARR_CACHE_TROUBLE_H
 #define NICBARR_CACHE_TROUBLE_H
 

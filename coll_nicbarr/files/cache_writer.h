@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * What a job adds to the tuning cache is written by a thread: a file system may take seconds to
- * answer, and many jobs may want the same file. Where no thread can be had, it is written at once.
+/* A thread that writes a job's additions to the tuning cache, because a file system may take
+ * seconds, and many jobs may need the same file. If no thread can be created, they are written at
+ * once.
  *
- * Called by cache.c. Any thread.
- */
+ * Called by cache.c. Any thread. */
 #ifndef NICBARR_CACHE_WRITER_H
 #define NICBARR_CACHE_WRITER_H
 
@@ -15,7 +14,7 @@
 enum { NICBARR_CACHE_MACHINE = 500, NICBARR_CACHE_WHAT = 60 /* bytes */ };
 
 struct nicbarr_cache_addition {
-    struct nicbarr_cache_addition *next; /* the writer's */
+    struct nicbarr_cache_addition *next; /* for the writer */
     char *list;                          /* of files, as in coll_nicbarr_cache; to be freed */
     struct nicbarr_shape shape;
     char machine[NICBARR_CACHE_MACHINE]; /* as in struct nicbarr_cache_file */
@@ -23,13 +22,13 @@ struct nicbarr_cache_addition {
     struct nicbarr_measurement measurement;
 };
 
-/* Have it added to the first file of its list that takes it. Frees it. */
+/* Add it to the first file of its list that accepts it. Frees it. */
 void nicbarr_cache_writer_add(struct nicbarr_cache_addition *addition);
 
-/* The job ends: wait until all is written, but not for long. */
+/* The job ends: wait until all is written, with a timeout. */
 void nicbarr_cache_writer_close(void);
 
-/* The first file of a list of which none took an addition. */
+/* The first file of a list of which none accepted an addition. */
 extern struct nicbarr_cache_trouble nicbarr_cache_writer_trouble;
 
 #endif

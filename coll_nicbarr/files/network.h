@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * What network this host has, in words: kind and speed of its fastest interfaces, as the kernel
- * tells them. A measurement across nodes depends on it. Called by cache.c.
+/* A description of this host's network: kind and speed of its fastest interfaces, from the kernel.
+ * Measurements across nodes depend on it. Called by cache.c.
  *
- * Looking takes some reads in /sys. Where there are real interfaces, those that are made of
- * software (bridges, containers' ends) do not count. Threads: any.
- */
+ * It takes some reads in /sys. If there are physical interfaces, virtual ones (bridges, containers'
+ * ends) do not count. Threads: any. */
 #ifndef NICBARR_NETWORK_H
 #define NICBARR_NETWORK_H
 
@@ -14,7 +12,7 @@
 enum { NICBARR_NETWORK_TEXT = 160 };
 
 /* Write it into text[NICBARR_NETWORK_TEXT], such as "Ethernet at 10000 Mb/s, RDMA at 100 Gb/sec (4X
- * EDR)"; returns text. `system` is where the kernel tells it: "/sys". */
+ * EDR)"; returns text. `system` is the root of sysfs: "/sys". */
 const char *nicbarr_network_name(const char *system, char *text);
 
 #endif

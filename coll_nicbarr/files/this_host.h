@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * What a user knows this host by, for the report and the cache.
- */
+/* The names of this host, for the report and the cache. */
 #ifndef NICBARR_THIS_HOST_H
 #define NICBARR_THIS_HOST_H
 
-/* The processor's model name and the host's, for people and to tell machines apart. They stay. */
+/* The model name of the processor, and the host name, to identify machines. They remain valid. */
 const char *nicbarr_processor_name(void);
 const char *nicbarr_host_name(void);
 

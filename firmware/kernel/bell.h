@@ -1,21 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * The socket by which a host, or its myrd --kernel, rings the kernel's NIC.
+/* The doorbell: the socket through which a host, or its myrd --kernel, notifies the kernel's NIC.
  *
- * A doorbell has to get as far as the NIC's interface, where the program takes it. A packet to
- * another host does not where the system does not know that host's hardware address, as of one
- * that is down. So a doorbell that must not be lost goes to a multicast address, whose hardware
- * address follows from it. It is one of the link (RFC 4727: for experiments), which no router hands
- * on, and to which nobody listens. Where this host lets none out (a firewall), it goes to a peer.
+ * A doorbell must reach the NIC's interface, where the program consumes it. A packet to another
+ * host does not if the host's hardware address cannot be resolved, for example because it is down.
+ * So a doorbell that must not be lost has a multicast destination, whose hardware address needs no
+ * resolution. The address is link-local (RFC 4727: for experiments), so no router forwards it, and
+ * it has no listeners. If this host blocks multicasts (a firewall), the destination is a peer.
  *
- * On a barrier's path doorbells go to a peer, until one is lost: to a multicast address Linux looks
- * for the way with each packet. A process that will sleep on the socket rings by way of a peer in
- * any case: it is woken by a packet that comes from there, and a firewall that lets answers alone
- * in takes it for one.
+ * On a barrier's path the destination is a peer, until a doorbell is lost, because Linux looks up
+ * the route of a multicast packet each time. A process that will sleep on the socket uses a peer in
+ * any case: the wakeup packet has that peer as its source, and a stateful firewall accepts it as a
+ * reply.
  *
- * Doorbells have no UDP checksum: the program turns them into others, for which it would be wrong.
- * Nor need those have one by which the program wakes who sleeps.
- */
+ * Doorbells have no UDP checksum: the program rewrites them into other packets, for which it would
+ * be wrong. Nor do the packets need one with which the program wakes sleepers. */
 #ifndef MCP_KERNEL_BELL_H
 #define MCP_KERNEL_BELL_H
 
@@ -31,8 +29,8 @@
 
 struct mcp_bell {
     int socket;            /* UDP; -1: none */
-    bool multicasts;       /* this system lets it send them */
-    struct mcp_address at; /* where they go to */
+    bool multicasts;       /* this system permits multicasts */
+    struct mcp_address at; /* their destination */
 };
 
 static inline bool mcp_bell_is_bare(int bell, int family)
@@ -44,7 +42,7 @@ static inline bool mcp_bell_is_bare(int bell, int family)
                      0 == setsockopt(bell, IPPROTO_UDP, UDP_NO_CHECK6_RX, &one, sizeof(one));
 }
 
-/* Multicasts leave by this interface, and do not come back. */
+/* Multicasts leave through this interface, and are not looped back. */
 static inline bool mcp_bell_goes_by(int bell, int family, uint32_t interface)
 {
     const struct ip_mreqn by = {.imr_ifindex = (int)interface};
@@ -56,7 +54,8 @@ static inline bool mcp_bell_goes_by(int bell, int family, uint32_t interface)
                      0 == setsockopt(bell, IPPROTO_IPV6, IPV6_MULTICAST_LOOP, &none, sizeof(none));
 }
 
-/* Where doorbells go to, for a NIC at this address and port (network byte order). */
+/* The multicast destination of doorbells, for a NIC at this address and port (network byte
+ * order). */
 static inline struct mcp_address mcp_bell_place(const struct mcp_ip *own, uint16_t port)
 {
     const struct mcp_ip of_4 = mcp_ip_of_4(htonl(0xe00000fe));
@@ -64,9 +63,9 @@ static inline struct mcp_address mcp_bell_place(const struct mcp_ip *own, uint16
     return mcp_address_of(mcp_ip_is_4(own) ? &of_4 : &of_6, port);
 }
 
-/* At the NIC's own address, as packets from another one of the host's are no doorbells; for a NIC
- * at this interface and port. False, with errno: there is none to be had. The caller closes the
- * socket in any case. */
+/* Create a doorbell for a NIC at this interface and port, bound to the NIC's own address, as
+ * packets from other addresses of the host are no doorbells. False, with errno, on failure. The
+ * caller closes the socket in any case. */
 static inline bool mcp_bell_make(struct mcp_bell *bell, const struct mcp_ip *own,
                                  uint32_t interface, uint16_t port)
 {
@@ -79,8 +78,8 @@ static inline bool mcp_bell_make(struct mcp_bell *bell, const struct mcp_ip *own
            0 == bind(bell->socket, &from.at.any, mcp_address_bytes(&from));
 }
 
-/* Send it there; NULL: to whom the socket is connected. (An error of an earlier packet is reported
- * now, and keeps this packet back: try again.) */
+/* Send a doorbell there; NULL: to the connected peer. (A pending error of an earlier packet is
+ * reported first, without sending: retry.) */
 static inline bool mcp_bell_ring_to(const struct mcp_bell *bell, const void *words, size_t bytes,
                                     const struct mcp_address *to)
 {
@@ -92,7 +91,7 @@ static inline bool mcp_bell_ring_to(const struct mcp_bell *bell, const void *wor
     return (long)bytes == sent;
 }
 
-/* To the multicast address, else to the peer, which is as above. */
+/* To the multicast address, with the peer, as above, as fallback. */
 static inline bool mcp_bell_ring(const struct mcp_bell *bell, const void *words, size_t bytes,
                                  const struct mcp_address *peer)
 {

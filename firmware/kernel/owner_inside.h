@@ -1,18 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * The owner of the kernel's NIC, for its own files: what it knows of the NIC, and what they call of
- * each other. One thread.
+/* The owner of the kernel's NIC, internal interface. One thread.
  *
- *   owner.c              the NIC's life: loading, standing at an interface, closing
- *   owner_load.c         the program, as far as this kernel can take it
+ *   owner.c              life cycle: loading, attaching to an interface, closing
+ *   owner_load.c         the program, as far as this kernel supports it
  *   owner_groups.c       groups
- *   owner_neighbours.c   hosts that groups have messages for
- *   owner_kept.c         what outlives this process, and taking it over
- */
+ *   owner_neighbours.c   neighbour entries of the groups' hosts
+ *   owner_kept.c         state that outlives this process, and taking it over */
 #ifndef MCP_KERNEL_OWNER_INSIDE_H
 #define MCP_KERNEL_OWNER_INSIDE_H
 
-#define MCP_KERNEL_INSIDE /* groups are as the program has them */
+#define MCP_KERNEL_INSIDE /* with the program's definition of groups */
 #include "firmware/kernel/owner.h"
 
 #include <bpf/libbpf.h>
@@ -24,80 +21,81 @@
 
 struct mcp_kernel {
     struct program *program;  /* the skeleton */
-    int processors;           /* that this machine may have */
-    struct ring_buffer *told; /* tells of stuck groups; NULL: it does not */
-    mcp_kernel_stuck_fn tell; /* while that is heard */
+    int processors;           /* maximum of this machine */
+    struct ring_buffer *told; /* notifications of stuck groups; NULL: not supported */
+    mcp_kernel_stuck_fn tell; /* during mcp_kernel_hear() */
     void *context;
     struct mcp_kernel_place place;
     struct mcp_hooks hooks;
     struct mcp_bell bell;
-    int asking; /* netlink, to ask for hardware addresses */
+    int asking; /* netlink, for neighbour queries */
     char interface[IF_NAMESIZE];
     struct mcp_pins pins;
     struct mcp_pages_kept pages_kept;
     struct mcp_kernel_kept kept;
-    bool taken; /* over from another owner */
+    bool taken; /* taken over from another owner */
     bool stands;
     struct mcp_pages *pages, *buffers;
-    uint64_t numbers[MCP_KERNEL_GROUPS / 64]; /* a bit for each open group's */
+    uint64_t numbers[MCP_KERNEL_GROUPS / 64]; /* a bit for each open group's index */
     struct {
         struct mcp_ip ip;
-        uint32_t groups;                /* peers of open groups that are there */
-        uint64_t met;                   /* the meeting's number */
-    } neighbour[MCP_KERNEL_NEIGHBOURS]; /* from place 1 on */
-    uint32_t neighbours;                /* the last place */
+        uint32_t groups;                /* number of peers of open groups on that host */
+        uint64_t met;                   /* of its last mcp_kernel_meet(), for LRU eviction */
+    } neighbour[MCP_KERNEL_NEIGHBOURS]; /* from index 1 */
+    uint32_t neighbours;                /* the last index */
     uint64_t meetings;
 };
 
-/* Write why into `why` (MCP_KERNEL_WHY bytes); returns -1. */
+/* Format the error into `why` (MCP_KERNEL_WHY bytes); returns -1. */
 int mcp_kernel_refuse(char *why, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* ---- owner_load.c ---- */
 
-/* Tests have the NIC do without what this kernel has: NICBARR_KERNEL_WITHOUT names that, separated
- * by commas (tcx, loop, timer, batch). */
+/* Tests disable features of this kernel: NICBARR_KERNEL_WITHOUT lists them, separated by commas
+ * (tcx, loop, timer, batch). */
 bool mcp_kernel_may(const char *feature);
 
-/* Load the program with maps of its own, or with those that are pinned. 0, or -1 with `why`. */
+/* Load the program with maps of its own, or with the pinned ones. 0, or -1 with `why`. */
 int mcp_kernel_load_program(struct program **program, const struct mcp_kernel_place *place,
                             const struct mcp_pins *pins, char *why);
 
 /* ---- owner_groups.c ---- */
 
-/* The group's state at one moment, copied under its lock; false: there is none. */
+/* A consistent copy of the group's state, taken under its lock; false: no such group. */
 bool mcp_kernel_look_up(struct mcp_kernel *kernel, uint64_t key, struct mcp_kernel_group *group);
 
-/* The group's number is not the next one's any more. */
+/* Reserve an index for a group. */
 void mcp_kernel_take_number(struct mcp_kernel *kernel, uint32_t number);
 
 /* Does a group of this kind have a buffer? */
 bool mcp_kernel_has_buffer(uint32_t places, uint32_t window);
 
-/* So many more open groups have buffers. */
+/* Update the number of open groups with buffers. */
 void mcp_kernel_count_carrying(const struct mcp_kernel *kernel, int more);
 
 /* ---- owner_neighbours.c ---- */
 
-/* A host's place among the neighbours; 0: it has not been met. */
+/* The index of a host's neighbour entry; 0: none. */
 uint32_t mcp_kernel_find_neighbour(const struct mcp_kernel *kernel, const struct mcp_ip *ip);
 
-/* The group needs its peers from now on (`more` is 1), or does so no longer (UINT32_MAX). */
+/* The group takes references to its peers' neighbour entries (`more` is 1), or releases them
+ * (UINT32_MAX). */
 void mcp_kernel_need_peers(struct mcp_kernel *kernel, const struct mcp_kernel_group *group,
                            uint32_t more);
 
 /* ---- owner_kept.c ---- */
 
-/* Tell the next owner what is known. */
+/* Store the state for the next owner. */
 bool mcp_kernel_write_kept(struct mcp_kernel *kernel);
 
-/* Load with the maps that are pinned, if they fit; or with new ones, and `note` says why where
- * there are others. 0, or -1 with `why`. */
+/* Load with the pinned maps, if they fit; else with new ones, and `note` has the reason if there
+ * are others. 0, or -1 with `why`. */
 int mcp_kernel_load_maps_kept(struct mcp_kernel *kernel, char *note, char *why);
 
-/* No next owner finds anything. */
+/* Remove all state for a next owner. */
 void mcp_kernel_unpin(struct mcp_kernel *kernel);
 
-/* Take over the groups and neighbours that are in the maps. */
+/* Take over the groups and neighbours in the maps. */
 void mcp_kernel_take_over(struct mcp_kernel *kernel);
 
 #endif

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * The future events of the simulation, in order of time. Events of one time happen in the order in
- * which they were put in. So a run depends on its parameters and seed alone.
- */
+/* The simulation's queue of future events, in order of time. Events of one time happen in the order
+ * of their insertion. So a run depends on its parameters and seed alone. */
 #ifndef SIM_EVENTS_H
 #define SIM_EVENTS_H
 
@@ -16,18 +14,18 @@ struct sim_event {
     void *what;
 };
 
-/* A heap with the next event first. All 0 is an empty heap. */
+/* A heap with the next event first. All 0: empty. */
 struct sim_events {
     struct sim_event *heap;
     uint32_t count, room;
     uint64_t next_order;
 };
 
-/* False when out of memory. */
+/* False if out of memory. */
 bool sim_events_put(struct sim_events *events, uint64_t at_ps, uint32_t kind, uint32_t node,
                     void *what);
 
-/* The next one; false if there is none. */
+/* Remove the next one; false if there is none. */
 bool sim_events_take(struct sim_events *events, struct sim_event *event);
 
 void sim_events_free(struct sim_events *events);

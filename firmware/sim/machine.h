@@ -1,28 +1,28 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * A simulated cluster: nodes with a host processor, a bus with a DMA engine, a NIC with a slow
+/* A simulated cluster: nodes with a host processor, a bus with a DMA engine, a NIC with a slow
  * processor that runs the control program (MCP), links and cut-through switches.
  *
- * The MCP is that of the soft NIC, the same object code. The simulator sees its work from outside
- * and charges time for each piece: its calls (a packet, a token, a start), its requests to its
- * board (send, wake), and the events that it posts. Each charge moves its node's clock on. So a
+ * The MCP is that of the soft NIC, the same object code. The simulator observes it from outside and
+ * charges time for each operation: its calls (a packet, a token, a start), its requests to its
+ * board (send, wake), and the events that it posts. Each charge advances its node's clock. So a
  * second packet leaves later than a first.
  *
- * Where time goes, for one message from host to host (Buntinas et al., "Fast NIC-based barrier over
- * Myrinet/GM", section 2.2, figure 2):
+ * The components of the time of one message from host to host (Buntinas et al., "Fast NIC-based
+ * barrier over Myrinet/GM", section 2.2, figure 2):
  *     Send     host_call_us, doorbell_us      SDMA     loop, turn
  *     Xmit     turn, a payload's DMA, link    Network  switches and cables, cut through
  *     Recv     link, loop, turn               RDMA     turn, DMA of payload and event
  *     HRecv    host_call_us
  * A host may copy a short payload into the NIC itself; then there is no DMA for it at Xmit. The
- * window of a group that broadcasts is in the NIC's memory: a block comes there once from the
- * root's host, goes from NIC to NIC, and each NIC moves it to its host.
- * A NIC may have a program of its own above its ports (struct sim_above). Then its host talks to
- * that program, whose messages are in the NIC's memory, but for the bytes that are the host's.
+ * window of a group that broadcasts is in the NIC's memory: a block is copied there once from the
+ * root's host, goes from NIC to NIC, and each NIC copies it to its host.
+ *
+ * A NIC may run a program above its ports (struct sim_above). Then its host calls that program,
+ * whose messages are in the NIC's memory, except for the bytes that are the host's.
+ *
  * Each processor, bus and end of a link does one thing at a time, in the order of arrival.
  *
- * Deterministic: a run depends on parameters, calls and seed alone. One thread.
- */
+ * Deterministic: a run depends on parameters, calls and seed alone. One thread. */
 #ifndef SIM_MACHINE_H
 #define SIM_MACHINE_H
 
@@ -34,37 +34,38 @@
 /* Of every node. Microseconds, cycles of the NIC's processor, bytes. */
 struct sim_parameters {
     double nic_mhz;
-    double cycles_loop;   /* until an idle MCP comes round to new work; costs no work */
-    double cycles_look;   /* ... longer for each other node, where the MCP looks at each one */
+    double cycles_loop;   /* until an idle MCP polls for new work; a delay only */
+    double cycles_look;   /* ... more for each other node, if the MCP polls each of them */
     double cycles_turn;   /* one turn of a state machine: SDMA, SEND, RECV, RDMA alike */
-    double cycles_engine; /* record a collective's message, see which messages can be sent */
-    double cycles_start;  /* besides, take the peer list of a barrier that the host starts */
+    double cycles_engine; /* record a collective's message and determine the messages to send */
+    double cycles_start;  /* in addition, read the peer list of a barrier that the host starts */
     double cycles_dma;    /* start the DMA of a payload, in either direction */
-    /* Payloads of up to so many bytes a host copies into the NIC itself; 0: the NIC fetches all. */
+    /* Payloads of up to so many bytes are copied into the NIC by the host; 0: the NIC fetches
+     * all. */
     double copy_most;
     double copy_bytes_per_us;
     double doorbell_us; /* until the NIC sees a host's write */
     double dma_us;      /* a DMA, however short, ... */
     double dma_bytes_per_us;
     double link_bytes_per_us;
-    double link_header_bytes; /* a packet's route, type and check sum on the link */
+    double link_header_bytes; /* a packet's route, type and checksum on the link */
     double switch_us;         /* through a switch, for the head of a packet */
     double cable_us;
     double switch_ports;
     double host_call_us;   /* hand the NIC a token; take a message or a release */
     double host_return_us; /* take back a send token */
-    double slow_from;      /* nodes from this one on have slower hosts; 0: none has, */
+    double slow_from;      /* nodes from this one on have slower hosts; 0: none, */
     double slow_factor;    /* ... by this factor */
-    double mtu;            /* of packets with payload, as an IP packet's would be */
-    double loss;           /* chance that the wire loses a packet */
+    double mtu;            /* for packets with payload, as of an IP packet */
+    double loss;           /* probability that the wire loses a packet */
 };
 
-/* What a host is told. */
+/* Notifications of a host. */
 enum sim_notice {
     SIM_BEGIN,   /* the simulation begins for it */
     SIM_RELEASE, /* a group's word was written */
-    SIM_BLOCK,   /* the block of a broadcast is here; or the root's own has been sent on */
-    SIM_EVENT    /* one more event is in port 0's ring; or the program above it has told one */
+    SIM_BLOCK,   /* the block of a broadcast has arrived; or the root's own was sent */
+    SIM_EVENT    /* one more event is in port 0's ring; or the program above it has posted one */
 };
 
 struct sim_machine;
@@ -77,7 +78,7 @@ struct sim_above {
     void (*events)(struct sim_node *node);
     /* The host calls, see sim_host_calls(). */
     void (*call)(struct sim_node *node, void *what);
-    /* How many bytes of a packet's payload move between the NIC and its host. */
+    /* The bytes of a packet's payload that move between the NIC and its host. */
     size_t (*of_host)(struct sim_node *node, const void *payload, size_t bytes, bool leaves);
 };
 
@@ -92,16 +93,16 @@ struct sim_tally {
 };
 
 struct sim_node {
-    struct mcp_board board; /* the MCP's; the first member, so that either leads to the other */
+    struct mcp_board board; /* the MCP's; the first member, so that pointers to both convert */
     struct sim_machine *machine;
     struct mcp_nic *mcp;
     uint32_t number;
-    uint32_t taken;       /* bytes of memory that sim_memory() has given away */
-    uint32_t events_told; /* of port 0 */
-    uint32_t sender;      /* whose packet is being handled */
-    /* The caller's: a group that broadcasts; NULL: there is none. */
+    uint32_t taken;       /* bytes of memory that sim_memory() has allocated */
+    uint32_t events_told; /* reported ones, of port 0 */
+    uint32_t sender;      /* of the packet that is being handled */
+    /* The caller's: a group that broadcasts; NULL: none. */
     struct mcp_group *broadcasts;
-    bool is_root; /* of the broadcast that its host begins at present */
+    bool is_root; /* of the broadcast that its host is beginning */
     struct sim_queue nic_work, host_work;
     uint64_t nic_free_ps, host_free_ps, bus_free_ps, out_free_ps, in_free_ps;
     uint64_t cursor_ps; /* the present time of the processor that runs on this node */
@@ -116,20 +117,20 @@ struct sim_machine {
     uint64_t now_ps;
     uint64_t random;
     struct sim_tally tally;
-    /* The caller's: how a host reacts when it is told something. It may call sim_host_...() for
-     * `node` only. */
+    /* The caller's: a host's reaction to a notification. It may call sim_host_...() for `node`
+     * only. */
     void (*notice)(struct sim_node *node, enum sim_notice notice);
     const struct sim_above *above; /* NULL: hosts use the ports themselves */
     bool stopped;                  /* by the caller: sim_run() returns */
-    bool exhausted;                /* of memory: the results from here on are worth nothing */
+    bool exhausted;                /* out of memory: the results from here on are invalid */
     struct sim_events events;
     struct sim_work *spare;
     uint8_t *memory;
     size_t memory_bytes;
 };
 
-/* A cluster of this many nodes. Each NIC has this many ports and connections, and this much memory
- * for sim_memory(). False when out of memory. */
+/* Create a cluster of this many nodes. Each NIC has this many ports and connections, and this much
+ * memory for sim_memory(). False if out of memory. */
 struct sim_shape {
     uint32_t nodes, ports, connections;
     size_t memory_bytes; /* of a node */
@@ -138,27 +139,27 @@ bool sim_create(struct sim_machine *machine, const struct sim_parameters *parame
                 const struct sim_shape *shape, uint64_t seed);
 void sim_destroy(struct sim_machine *machine);
 
-/* Memory of a node, all 0, aligned to MYR_LINE. NULL if there is no more. */
+/* Allocate memory of a node, all 0, aligned to MYR_LINE. NULL if there is none left. */
 void *sim_memory(struct sim_node *node, size_t bytes);
 
 /* A node as another one's peer. */
 mcp_link sim_link(uint32_t node);
 uint64_t sim_key(uint32_t node); /* of its NIC */
 
-/* How long the head of a packet is on its way between two nodes, through links and switches
+/* The time that the head of a packet takes between two nodes, through links and switches
  * (picoseconds). Up to switch_ports nodes share one switch; more nodes are in a fat tree of
  * switches. */
 uint64_t sim_network_ps(const struct sim_machine *machine, uint32_t from, uint32_t to);
 
-/* Run until nothing is left to happen, or until `stopped`. */
+/* Run until no events are left, or until `stopped`. */
 void sim_run(struct sim_machine *machine);
 
 /* ---- the host's actions; each takes its time ---- */
 
-/* Tell the host SIM_BEGIN at this time. */
+/* Notify the host with SIM_BEGIN at this time. */
 void sim_host_begin(struct sim_node *node, uint64_t at_ps);
 
-/* The host is busy for so long. */
+/* Keep the host busy for so long. */
 void sim_host_spend(struct sim_node *node, double us);
 
 static inline double sim_host_now_us(const struct sim_node *node)
@@ -166,19 +167,16 @@ static inline double sim_host_now_us(const struct sim_node *node)
     return (double)node->cursor_ps / 1e6;
 }
 
-/* The host hands its NIC so many bytes. It copies them, if it is the host that does. */
+/* The host passes so many bytes to its NIC. Charges the copy, if the host does it. */
 void sim_host_copy(struct sim_node *node, size_t bytes);
 
-/*
- * Tell the NIC one of five things: the host has arrived in `epoch` of a group; port 0 has a new
- * send token; port 0 has receive tokens again; the host begins broadcast `number` of the group
- * `broadcasts`, with `bytes` bytes at `block`; the host calls the program above port 0.
+/* Ring the NIC's doorbell for one of five events: the host has arrived in `epoch` of a group; port
+ * 0 has a new send token; port 0 has receive tokens again; the host begins broadcast `number` of
+ * the group `broadcasts`, with `bytes` bytes at `block`; the host calls the program above port 0.
  *
  * A host's action takes its time at once, so a host may be ahead of the others' time. For this
- * reason a send token is first complete but for its `turn`. The `turn` is written when the NIC
- * comes to that token. Otherwise the NIC might find it too early, when it looks at the token
- * before.
- */
+ * reason a send token is first complete except for its `turn`, which is written when the NIC
+ * reaches that token. Otherwise the NIC might find it too early, when it reads the token before. */
 void sim_host_start(struct sim_node *node, struct mcp_group *group, uint32_t epoch);
 void sim_host_sends(struct sim_node *node, struct mcp_send_token *token, uint32_t turn);
 void sim_host_provides(struct sim_node *node);
@@ -187,13 +185,13 @@ void sim_host_calls(struct sim_node *node, void *what);
 
 /* ---- actions of the program above a NIC's port; each takes its time ---- */
 
-/* The NIC's processor is busy for so long. */
+/* Keep the NIC's processor busy for so long. */
 void sim_nic_spend(struct sim_node *node, double cycles);
 
-/* Tell the host SIM_EVENT. */
+/* Notify the host with SIM_EVENT. */
 void sim_nic_tells(struct sim_node *node);
 
-/* All NICs' counters together. */
+/* The sum of all NICs' counters. */
 struct mcp_counters sim_counters(const struct sim_machine *machine);
 
 /* A random number in [0, 1). */

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * Addresses of soft NICs, and the addresses of this machine on the networks that NICs may use.
+/* Addresses of soft NICs, and the addresses of this machine on the networks that NICs may use.
  *
- * What hosts tell each other is an address of the network layer (struct mcp_ip) and a port. Where a
- * packet goes to or comes from is an address as sockets have it (struct mcp_address), so that a
- * barrier's path converts nothing. Pure, but for what is said of this machine.
- */
+ * Hosts exchange a network layer address (struct mcp_ip) and a port. Sources and destinations of
+ * packets are socket addresses (struct mcp_address), so that a barrier's path converts nothing.
+ * Pure, except for the functions about this machine. */
 #ifndef MCP_SOFT_ADDRESSES_H
 #define MCP_SOFT_ADDRESSES_H
 
@@ -21,8 +19,8 @@
 
 enum {
     MCP_IP_BITS = 128,
-    MCP_IP_BEFORE_4 = 96,               /* bits in front of an IPv4 address */
-    MCP_IP_TEXT = INET6_ADDRSTRLEN,     /* bytes that an address takes as text, */
+    MCP_IP_BEFORE_4 = 96,               /* bits before an IPv4 address */
+    MCP_IP_TEXT = INET6_ADDRSTRLEN,     /* bytes of an address as text, */
     MCP_NETWORK_TEXT = MCP_IP_TEXT + 4, /* ... and with its prefix */
 };
 
@@ -36,7 +34,7 @@ static inline bool mcp_ip_is_4(const struct mcp_ip *ip)
     return 0 == ip->word[0] && 0 == ip->word[1] && htonl(0xffff) == ip->word[2];
 }
 
-/* The IPv4 address (network byte order) of one that is; 0: it is none. */
+/* The IPv4 address (network byte order) in `ip`; 0: it is not IPv4. */
 static inline uint32_t mcp_ip_to_4(const struct mcp_ip *ip)
 {
     return mcp_ip_is_4(ip) ? ip->word[3] : 0;
@@ -61,10 +59,10 @@ static inline bool mcp_same_ip(const struct mcp_ip *a, const struct mcp_ip *b)
  * in common. */
 bool mcp_same_network(const struct mcp_ip *a, const struct mcp_ip *b, uint8_t prefix);
 
-/* As people write it: 10.0.0.1 or fd00::1; returns text. */
+/* The usual notation: 10.0.0.1 or fd00::1; returns text. */
 const char *mcp_ip_text(const struct mcp_ip *ip, char text[MCP_IP_TEXT]);
 
-/* How many bits of the network part people write, who count those of IPv4 from its first one on. */
+/* The prefix length in the usual notation, which counts those of IPv4 from its first bit. */
 static inline uint8_t mcp_prefix_written(const struct mcp_ip *ip, uint8_t prefix)
 {
     return mcp_ip_is_4(ip) && prefix >= MCP_IP_BEFORE_4 ? (uint8_t)(prefix - MCP_IP_BEFORE_4)
@@ -80,7 +78,7 @@ const char *mcp_place_text(const struct mcp_ip *ip, uint16_t port, char text[MCP
 
 /* ---- as sockets have it ---- */
 
-/* What it does not use is 0. */
+/* Unused bytes are 0. */
 struct mcp_address {
     union {
         struct sockaddr any;
@@ -104,7 +102,7 @@ static inline struct mcp_address mcp_address_of(const struct mcp_ip *ip, uint16_
     return mcp_address_for(mcp_ip_family(ip), ip, port);
 }
 
-/* Bytes of it that count. */
+/* The length of the address in use. */
 static inline socklen_t mcp_address_bytes(const struct mcp_address *address)
 {
     return AF_INET6 == address->at.any.sa_family ? sizeof(address->at.ip6)
@@ -113,13 +111,13 @@ static inline socklen_t mcp_address_bytes(const struct mcp_address *address)
 
 struct mcp_ip mcp_address_ip(const struct mcp_address *address);
 
-/* Bits of the network part that a mask of that family says, of 128 (struct mcp_local_address). */
+/* The prefix length of a mask of that family, of 128 (struct mcp_local_address). */
 uint8_t mcp_mask_prefix(const struct sockaddr *mask, int family);
 
-/* Is it this address, whatever port it has? NULL, or one of another family, is not. */
+/* Compare without the port. False for NULL and for another family. */
 bool mcp_sockaddr_is(const struct sockaddr *address, const struct mcp_ip *ip);
 
-/* (It is at one place in both.) */
+/* (The port has the same offset in both.) */
 static inline uint16_t mcp_address_port(const struct mcp_address *address)
 {
     return address->at.ip4.sin_port;
@@ -137,23 +135,21 @@ struct mcp_local_address {
     uint8_t prefix; /* bits of the network part, of 128 */
 };
 
-/*
- * Find at most `most` addresses of interfaces that are up. `networks` names the permitted ones,
- * separated by commas, best first: interfaces ("eth1") or networks ("10.0.0.0/8", "fd00::/64").
- * NULL or "": all but loopback and point-to-point ones; those that do not run (no carrier) only if
- * none runs. Of each interface it finds the IPv4 addresses, and only where there are none those of
- * IPv6. Addresses that mean nothing without an interface (IPv6's link-local ones)
- * are left out. Returns how many it found; none where the list is wrong (mcp_networks_wrong()).
- */
+/* Find at most `most` addresses of interfaces that are up. `networks` lists the permitted ones,
+ * separated by commas, in order of preference: interfaces ("eth1") or networks ("10.0.0.0/8",
+ * "fd00::/64"). NULL or "": all but loopback and point-to-point ones; those without carrier only if
+ * none has it. For each interface it finds the IPv4 addresses, and only if there are none those of
+ * IPv6. Link-local addresses of IPv6, which are meaningless without an interface, are left out.
+ * Returns how many it found; none if the list is invalid (mcp_networks_wrong()). */
 uint32_t mcp_local_addresses(const char *networks, struct mcp_local_address *addresses,
                              uint32_t most);
 
-/* The interface that has this address, by its number; `name` gets its name, of IF_NAMESIZE bytes
- * (NULL: it is not wanted). 0: none has it. */
+/* The index of the interface that has this address; `name` gets its name, of IF_NAMESIZE bytes (may
+ * be NULL). 0: none has it. */
 uint32_t mcp_interface_of(const struct mcp_ip *ip, char *name);
 
-/* Has such a list a word that can be neither an interface nor an address or network, or no word at
- * all? `why` says so then, of `bytes`. */
+/* Is the list invalid: does it have a word that can be neither an interface nor an address or
+ * network, or no word at all? If so, `why` gets the reason, of `bytes`. */
 bool mcp_networks_wrong(const char *networks, char *why, size_t bytes);
 
 #endif

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * A group across nodes as one of its processes has it. Epochs (nic_group.h), data (nic_data.h) and
- * broadcasts (nic_bcast.h) work on it, and so does what plays it (group_player.h).
- */
+/* A group across nodes, as seen by one of its processes. Epochs (nic_group.h), data (nic_data.h),
+ * broadcasts (nic_bcast.h) and the players (group_player.h) work on it. */
 #ifndef MYR_GROUP_MEMBER_H
 #define MYR_GROUP_MEMBER_H
 
@@ -19,43 +17,43 @@ struct myr_record;
 struct myr_nic_data;
 struct myr_nic_bcast;
 
-/* Who is in a group; all its processes come with equal numbers. */
+/* The members of a group. All its processes pass equal values, except for `node`, `locals` and
+ * `local`. */
 struct myr_nic_members {
-    uint64_t key; /* random, for this group alone: never used before; not 0. In each packet */
-    struct mcp_secret secret;                /* random, for this group alone. In no packet */
-    uint32_t nodes;                          /* at least 1 */
-    uint32_t node;                           /* this process's node, 0 to nodes - 1 */
-    uint32_t locals;                         /* processes of this node */
-    uint32_t local;                          /* this one, 0 to locals - 1 */
+    uint64_t key;             /* random, unique to this group and not 0; in each packet */
+    struct mcp_secret secret; /* random, unique to this group; never in a packet */
+    uint32_t nodes;           /* at least 1 */
+    uint32_t node;            /* this process's node, 0 to nodes - 1 */
+    uint32_t locals;          /* processes of this node */
+    uint32_t local;           /* this process, 0 to locals - 1 */
     const struct myr_nic_name *const *names; /* [nodes]: their NICs */
-    const uint32_t
-        *firsts; /* [nodes]: of their first processes (local 0) the number in the segment */
-    /* Bytes of a node's block, if there is room for so many, in a group that carries data
-     * (nic_data.h), or of a broadcast. 0: it is for barriers. */
+    const uint32_t *firsts; /* [nodes]: the segment number of each node's first process (local 0) */
+    /* The largest block of a node (bytes; less if there is no room) in a group that carries data
+     * (nic_data.h), or of a broadcast. 0: the group is for barriers. */
     uint32_t unit_most;
-    bool broadcasts; /* that is what it is for (nic_bcast.h) */
-    bool rooted;     /* all nodes' blocks come to node 0 alone; the schedule is of that kind */
+    bool broadcasts; /* the group is for broadcasts (nic_bcast.h) */
+    bool rooted;     /* all nodes' blocks go to node 0 only; the schedule is of that kind */
 };
 
-struct myr_player; /* what plays it, see group_player.h */
+struct myr_player; /* see group_player.h */
 
-/* This process's side of a group. What a barrier reads comes first. */
+/* A process's side of a group. The fields that a barrier reads come first. */
 struct myr_nic_group {
-    const myr_word *done; /* the release: the last epoch that is complete; the NIC writes it */
-    myr_word *arrivals;   /* of the node's processes: the epochs they have arrived in */
+    const myr_word *done; /* the release: the last complete epoch; written by the NIC */
+    myr_word *arrivals;   /* of the node's processes: the epochs in which they have arrived */
     uint32_t locals, local;
-    uint32_t epoch;          /* the last one this process has arrived in */
-    uint32_t given_up;       /* the node that this process waits for no longer + 1; 0: none */
-    const myr_word *watched; /* the word that this process waits on: `done`, or another */
+    uint32_t epoch;                  /* the last one in which this process has arrived */
+    uint32_t given_up;               /* the node that this process has given up, + 1; 0: none */
+    const myr_word *watched;         /* the word on which this process waits: `done`, or another */
     const struct myr_player *player; /* NULL: not joined */
     struct myr_waiter *waiter;
     struct myr_segment *segment;
-    struct myr_record *record; /* in the segment: what the node's processes share, if it is there */
-    struct myr_nic_data *data; /* NULL: the group carries none */
-    struct myr_nic_bcast *bcast; /* NULL: it does not broadcast */
-    /* The player's own: */
+    struct myr_record *record;   /* in the segment: shared by the node's processes, if it exists */
+    struct myr_nic_data *data;   /* NULL: the group carries no data */
+    struct myr_nic_bcast *bcast; /* NULL: the group does not broadcast */
+    /* Private to the player: */
     void *nic, *own;
-    uint32_t tag; /* of whoever has joined it; of no meaning here */
+    uint32_t tag; /* for the caller that joined the group; not used here */
 };
 
 static inline bool myr_nic_group_joined(const struct myr_nic_group *group)
@@ -63,8 +61,8 @@ static inline bool myr_nic_group_joined(const struct myr_nic_group *group)
     return NULL != group->player;
 }
 
-/* Has everybody arrived in `epoch`? Somebody must run the NIC (myr_soft_poll()). A process that
- * waits by testing also reminds now and then, so that the NIC soon asks for lost messages. */
+/* Is `epoch` complete? Some process must run the NIC (myr_soft_poll()). A process that polls with
+ * this also calls the reminder now and then, so that the NIC soon asks for lost messages. */
 static inline bool myr_nic_group_test(const struct myr_nic_group *group, uint32_t epoch)
 {
     return myr_epoch_reached(myr_load_acquire(group->done), epoch);

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * What a kind of NIC does for its groups, and how the processes of a node arrive in them.
- */
+/* The operations of a kind of NIC on its groups, and the arrivals of a node's processes. */
 #ifndef MYR_GROUP_PLAYER_H
 #define MYR_GROUP_PLAYER_H
 
@@ -9,26 +7,25 @@
 #include "libmyr/groups/group_member.h"
 
 struct myr_player {
-    /* All of the node have arrived. In a group that carries data there is a block of `unit` bytes
-     * (0: nobody has data in this epoch). */
+    /* All processes of the node have arrived. In a group that carries data, `block` has `unit`
+     * bytes (0: no data in this epoch). */
     void (*start)(struct myr_nic_group *group, uint32_t epoch, const void *block, uint32_t unit);
-    /* In a group that broadcasts, this process is the root of one, with this block; or it has
-     * waited for one for long. */
+    /* In a group that broadcasts: this process is the root of broadcast `number`, with this block;
+     * or it has waited for it for long. */
     void (*bcast)(struct myr_nic_group *group, uint32_t number, const void *block, uint32_t bytes);
     void (*bcast_ask)(struct myr_nic_group *group, uint32_t root, uint32_t number);
-    /* Run the NIC, if hosts have to. Returns how many packets were taken. */
+    /* Run the NIC, if hosts have to. Returns the number of packets taken. */
     uint32_t (*poll)(struct myr_nic_group *group);
-    /* Somebody waits for an epoch, and it is `now_us`; called now and then. */
+    /* A process waits for an epoch at `now_us`; called now and then. */
     void (*remind)(const struct myr_nic_group *group, uint64_t now_us);
-    /* Sleep while the word that is watched is `seen`, until something else happens, or the time is
-     * up. */
+    /* Sleep while the watched word is `seen`, until another event or the timeout. */
     void (*sleep)(struct myr_nic_group *group, uint32_t seen, uint32_t timeout_us);
-    /* As myr_nic_group_missing(), myr_nic_group_fail() and myr_nic_group_failed(). NULL: this kind
-     * of NIC cannot. */
+    /* As myr_nic_group_missing(), myr_nic_group_fail() and myr_nic_group_failed(). NULL: not
+     * supported by this kind of NIC. */
     uint32_t (*missing)(struct myr_nic_group *group, struct mcp_missing *list, uint32_t most);
     void (*fail)(struct myr_nic_group *group, uint32_t node);
-    uint32_t (*failed)(const struct myr_nic_group *group); /* the node + 1; 0: it has not */
-    bool (*over)(const struct myr_nic_group *group);       /* nothing will be completed any more */
+    uint32_t (*failed)(const struct myr_nic_group *group); /* the missing node + 1; 0: not failed */
+    bool (*over)(const struct myr_nic_group *group);       /* no further epoch will complete */
     void (*leave)(struct myr_nic_group *group);
 };
 
@@ -36,7 +33,7 @@ struct myr_player {
 bool myr_group_all_arrived(const struct myr_nic_group *group, uint32_t epoch);
 uint32_t myr_group_arrived(const struct myr_nic_group *group);
 
-/* Arrive in the next epoch of a group without blocks, which is returned. */
+/* Arrive in the next epoch of a group without blocks, and return its number. */
 uint32_t myr_group_arrive_next(struct myr_nic_group *group);
 
 #endif

@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * Broadcasts across nodes: groups (nic_group.h) in which one process at a time, the root, has a
- * block for all others (firmware/bcast.h). All processes begin the same broadcasts in the same
+/* Broadcasts across nodes: groups (nic_group.h) in which one process at a time, the root, sends a
+ * block to all others (firmware/bcast.h). All processes begin the same broadcasts in the same
  * order, with the same root.
  *
  *     myr_nic_bcast_begin(group, node of the root);
- *     root:   wait until myr_nic_bcast_room(group), see there;
- *             memcpy(myr_nic_bcast_data(group), mine, bytes);
- *             myr_nic_bcast_send(group, bytes);
- *     all:    myr_nic_group_wait_bcast(group, ...), the root too, as its NIC may not have heard of
- * it; others: look at myr_nic_bcast_look(group, &bytes); myr_nic_bcast_end(group);
+ *     root:    wait until myr_nic_bcast_room(group), see there;
+ *              memcpy(myr_nic_bcast_data(group), mine, bytes);
+ *              myr_nic_bcast_send(group, bytes);
+ *     all:     myr_nic_group_wait_bcast(group, ...);
+ *              (the root too, as its NIC may not have taken the block yet)
+ *     others:  read myr_nic_bcast_look(group, &bytes);
+ *     all:     myr_nic_bcast_end(group);
  *
- * The root waits for nobody, as long as the window has room. The group's epochs are its credits. A
- * barrier in between (myr_nic_group_arrive()) leaves out the rest of a half window.
+ * The root does not wait as long as the window has room. The group's epochs are its credits. A
+ * barrier in between (myr_nic_group_arrive()) skips the rest of a half window.
  *
- * Threads: one at a time uses a group.
- */
+ * Threads: one at a time uses a group. */
 #ifndef MYR_NIC_BCAST_H
 #define MYR_NIC_BCAST_H
 
@@ -24,39 +24,40 @@
 #include "libmyr/groups/group_member.h"
 #include "libmyr/groups/spread.h"
 
-/* This process's side of it, by a group's pointer `bcast`. */
+/* A process's side of the broadcasts, see `bcast` of a group. */
 struct myr_nic_bcast {
-    const uint8_t *slots; /* the window; the NIC writes it */
+    const uint8_t *slots; /* the window; written by the NIC */
     uint32_t window, slot_bytes;
     uint32_t nodes, node;
     uint32_t number; /* of the last broadcast that this process has begun */
     uint32_t root;   /* its root's node */
-    uint32_t sent;   /* bytes of the block, if this process has sent it; 0: it has not */
+    uint32_t sent;   /* bytes of the block, once this process has sent it; 0: not sent */
     struct mcp_patience patience;
     struct myr_spread spread;
-    uint8_t *block; /* where the root makes a block */
+    uint8_t *block; /* where the root assembles a block */
 };
 
-/* ---- what the user calls ---- */
+/* ---- for users ---- */
 
-/* Bytes of data in a broadcast, at the most. */
+/* The largest broadcast (bytes of data). */
 uint32_t myr_nic_bcast_most(const struct myr_nic_group *group);
 
 void myr_nic_bcast_begin(struct myr_nic_group *group, uint32_t root);
 
-/* May the root send the block now? Else it first waits for the epoch before this group's last. */
+/* May the root send the block now? If not, it first waits for the epoch before this group's
+ * last. */
 static inline bool myr_nic_bcast_room(const struct myr_nic_group *group)
 {
     return myr_nic_group_test(group, group->epoch - 1);
 }
 
-/* Where the root puts the data. */
+/* The root's buffer for the data. */
 uint8_t *myr_nic_bcast_data(const struct myr_nic_group *group);
 
-/* The root sends so many bytes of it. */
+/* As the root, send the first `bytes` of the buffer. */
 void myr_nic_bcast_send(struct myr_nic_group *group, uint32_t bytes);
 
-/* The word that becomes the broadcast's number when it is here. (The root's own is there, too.) */
+/* The word that becomes the broadcast's number on its arrival, at the root as well. */
 static inline const myr_word *myr_nic_bcast_word(const struct myr_nic_group *group)
 {
     const struct myr_nic_bcast *bcast = group->bcast;
@@ -69,32 +70,33 @@ static inline bool myr_nic_bcast_test(const struct myr_nic_group *group)
     return group->bcast->number == myr_load_acquire(myr_nic_bcast_word(group));
 }
 
-/* For a process that waits for it by testing: what myr_nic_group_remind() is for epochs. */
+/* For a process that polls: the counterpart of myr_nic_group_remind(). */
 void myr_nic_bcast_remind(struct myr_nic_group *group);
 
-/* Its data, valid until the process ends it; `*bytes` are as many as the root has sent. */
+/* The broadcast's data, valid until the process ends it; `*bytes` is the number of bytes that the
+ * root has sent. */
 const void *myr_nic_bcast_look(const struct myr_nic_group *group, uint32_t *bytes);
 
-/* This process is done with the broadcast. */
+/* End the broadcast for this process. */
 void myr_nic_bcast_end(struct myr_nic_group *group);
 
-/* ---- what kinds of NICs call ---- */
+/* ---- for kinds of NICs ---- */
 
-/* What a group needs for it; NULL if `members` says that it does not broadcast. MYR_ERR_TOO_LONG:
- * the schedule is none for broadcasts. */
+/* The broadcast state of a group; NULL if `members` does not ask for broadcasts. MYR_ERR_TOO_LONG:
+ * the schedule does not suit broadcasts. */
 enum myr_status myr_nic_bcast_new(const struct myr_nic_members *members,
                                   const struct myr_schedule *schedule, struct myr_nic_bcast **bcast,
                                   struct myr_error *error);
 void myr_nic_bcast_free(struct myr_nic_bcast *bcast);
 
-/* The process arrives in a barrier: the broadcasts that are left of this half window, or all of the
- * next one where none is, are left out. */
+/* The process arrives in a barrier: skip the rest of this half window, or all of the next one if
+ * there is no rest. */
 void myr_nic_bcast_leave_half(struct myr_nic_group *group);
 
-/* Somebody waits for a block for long, and it is `now_us`. */
+/* A process has waited long for a block, at `now_us`. */
 void myr_nic_bcast_remind_at(struct myr_nic_group *group, uint64_t now_us);
 
-/* The node that this process waits for; false: that is its own. */
+/* The node that this process waits for; false if it is its own. */
 bool myr_nic_bcast_missing(const struct myr_nic_group *group, struct mcp_missing *missing);
 
 #endif

@@ -1,60 +1,54 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * A group across nodes: the processes of a communicator, whose NICs play its barriers.
+/* A group across nodes: the processes of a communicator, whose NICs play its barriers.
  *
  *   GM with NIC-based barriers (Buntinas et al., section 5.2)      here
  *   gm_provide_barrier_buffer, gm_barrier_send_with_callback       myr_nic_group_arrive
  *   the receive token that comes back                              myr_nic_group_test
  *
- * The processes of one node arrive in shared memory, and the last of them rings the NIC. The NIC
- * plays the schedule with the other nodes' NICs. Then it publishes the release, and all processes
- * of the node read it. Arriving and testing are separate calls, so that a process may compute in
+ * The processes of one node arrive in shared memory, and the last of them rings the NIC's doorbell.
+ * The NIC plays the schedule with the other nodes' NICs. Then it publishes the release, which all
+ * processes of the node read. Arriving and testing are separate calls, so a process may compute in
  * between (the fuzzy barrier). Any number of barriers may be outstanding, and they complete in
  * order.
  *
- * Threads: one thread at a time uses a group. myr_nic_group_test() may run in any thread.
- */
+ * Threads: one thread at a time uses a group. myr_nic_group_test() may run in any thread. */
 #ifndef MYR_NIC_GROUP_H
 #define MYR_NIC_GROUP_H
 
 #include "firmware/missing.h"
 #include "libmyr/groups/group_member.h"
 
-/* Each member has joined once, by its kind of NIC (nic_kind.h), and leaves once. */
+/* Each member has joined once, through its kind of NIC (nic_kind.h), and leaves once. */
 void myr_nic_group_leave(struct myr_nic_group *group);
 
-/* Arrive in the next epoch, which is returned. */
+/* Arrive in the next epoch, and return its number. */
 uint32_t myr_nic_group_arrive(struct myr_nic_group *group);
 
 void myr_nic_group_remind(struct myr_nic_group *group);
 
-/* Will nothing more be completed? So it is when the group has failed, or a process died while it
- * ran the NIC. */
+/* True if no further epoch will complete: the group has failed, or a process died while it ran the
+ * NIC. */
 bool myr_nic_group_over(const struct myr_nic_group *group);
 
-/*
- * Has the group failed because a node is missing, or because a process of it has died? If so, true
- * with the node's number. If the group is over and this is false, this node's NIC is of no use any
- * more.
- */
+/* Has the group failed because a node is missing, or one of its processes has died? If so, true
+ * with the node's number. If the group is over and this is false, this node's NIC is unusable. */
 bool myr_nic_group_failed(const struct myr_nic_group *group, uint32_t *node);
 
-/*
- * Which nodes is the group waiting for in its present step, or for a block? Lists at most `most` of
- * them; returns how many. 0 also where processes of this node have not arrived. A node is alive if
- * its NIC answers that its host is late. For processes that wait for long: it takes the NIC's lock.
- */
+/* List the nodes that the group waits for in its present step, or for a block: at most `most` of
+ * them; returns how many. 0 also if processes of this node have not arrived. A node is alive if its
+ * NIC answers that its host is late. For processes that have waited long, as it takes the NIC's
+ * lock. */
 uint32_t myr_nic_group_missing(struct myr_nic_group *group, struct mcp_missing *list,
                                uint32_t most);
 
-/* Nobody will wait for this node any longer: the group fails on all nodes that can be reached. */
+/* Give this node up: the group fails on all nodes that can be reached. */
 void myr_nic_group_fail(struct myr_nic_group *group, uint32_t node);
 
-/* Run the NIC until everybody has arrived in `epoch`, or for `timeout_us` (0: for ever). False if
- * that did not happen, or never will: the NIC is broken, or a member has died. */
+/* Run the NIC until `epoch` is complete, or for `timeout_us` (0: no timeout). False if it is not
+ * complete, or never will be because the NIC is broken or a member has died. */
 bool myr_nic_group_wait(struct myr_nic_group *group, uint32_t epoch, uint32_t timeout_us);
 
-/* The same, until the block is here of the broadcast that this process has begun (nic_bcast.h). */
+/* The same, until the block arrives of the broadcast that this process has begun (nic_bcast.h). */
 bool myr_nic_group_wait_bcast(struct myr_nic_group *group, uint32_t timeout_us);
 
 #endif

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * Secrets of groups: how those of a communicator's groups follow from one.
+/* Derives the secrets of a communicator's groups from one.
  *
- * Called by whoever joins groups, on each member alike. Any thread.
- */
+ * Called alike on all members before they join groups. Threads: any. */
 #ifndef MYR_SECRETS_H
 #define MYR_SECRETS_H
 
@@ -12,14 +10,12 @@
 
 #include "firmware/siphash.h"
 
-/* Draw a secret; false, with errno, if the system gives no random numbers. */
+/* Draw a random secret; false, with errno, if the system provides no random numbers. */
 bool myr_secret_draw(struct mcp_secret *secret);
 
-/*
- * The words of group `number` of those that have the secret `of` in common: returns its key (never
- * 0), and `secret` gets its secret. A key is in every packet of its group; it tells nothing of any
- * secret, nor do secrets tell of each other.
- */
+/* Derive group `number` of the members that share the secret `of`: returns the group's key (never
+ * 0), and stores its secret in `secret`. Each packet of a group contains its key; no secret can be
+ * computed from a key or from another secret. */
 uint64_t myr_secret_derive(const struct mcp_secret *of, uint64_t number, struct mcp_secret *secret);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What kernel_nic.c, which talks to the daemon, does for kernel_group.c. Several threads may ask at
- * once: one asks, the others wait. */
+/* The requests of kernel_group.c, which kernel_nic.c sends to the daemon. Several threads may make
+ * them at once; they are serialised. */
 #ifndef MYR_KERNEL_INSIDE_H
 #define MYR_KERNEL_INSIDE_H
 
@@ -9,26 +9,24 @@
 #include "libmyr/kernel/kernel_nic.h"
 #include "libmyr/kernel/kernel_words.h"
 
-/* Have a group opened. `question` is filled in but for magic and ask. `seen` gets descriptors that
- * the caller owns. Close each group that was opened. */
+/* Open a group. `question` is filled in except for magic and ask. The caller owns the descriptors
+ * in `seen`. Close each group that was opened. */
 enum myr_status myr_kernel_nic_ask_open(struct myr_kernel_nic *nic,
                                         struct myr_kernel_question *question,
                                         struct mcp_kernel_seen *seen, struct myr_error *error);
 void myr_kernel_nic_ask_close(struct myr_kernel_nic *nic, uint64_t key);
 
-/* The number of the interface that it stands at. */
+/* The index of its network interface. */
 uint32_t myr_kernel_nic_interface(const struct myr_kernel_nic *nic);
 
-/* Whom does the group wait for? False if the daemon does not say. */
+/* The nodes that the group waits for. False if the daemon does not answer. */
 bool myr_kernel_nic_ask_missing(struct myr_kernel_nic *nic, uint64_t key,
                                 struct myr_kernel_missing *missing);
 
-/*
- * Is the daemon there? AWAY: it has gone, and the next one is looked for, now and then; that one
- * takes over what this process has open. LOST: none has come for MYR_KERNEL_AWAY_US, though one may
- * still come. GONE: what this process had open is no more. A system call where it is there. Any
- * thread may ask.
- */
+/* Is the daemon alive? AWAY: it has exited, and its successor is looked for now and then, which
+ * takes over what this process has open. LOST: none has appeared for MYR_KERNEL_AWAY_US, though one
+ * still may. GONE: what this process had open no longer exists. Costs a system call while the
+ * daemon is there. Threads: any. */
 enum myr_kernel_daemon {
     MYR_KERNEL_HERE,
     MYR_KERNEL_AWAY,

@@ -1,21 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * Inlets: short messages from process to process of one node, past the NIC.
+/* Inlets: short messages between processes of one node, bypassing the NIC.
  *
- * Where sender and receiver share memory, the NIC adds nothing to a message of a line or two but
- * its own lines: its lock, its tables, tokens and events. So a port may have an inlet, which is a
- * ring of slots. All other processes of the node write into it; the port's own process takes from
- * it. With one sender at a time, only the message's own lines change hands, and now and then the
- * count of messages taken.
+ * If sender and receiver share memory, the NIC only adds its own cache lines to a message of a line
+ * or two: its lock, tables, tokens and events. So a port may have an inlet, which is a ring of
+ * slots. All other processes of the node write into it; the port's own process reads it. With one
+ * sender at a time, only the message's own lines change owners, and now and then the count of
+ * messages taken.
  *
- * Messages of an inlet come in the order of their tickets. So messages of one sender come in the
- * order in which they were sent. There is no order between them and messages by the NIC.
+ * Messages of an inlet arrive in the order of their tickets, so those of one sender arrive in the
+ * order in which they were sent. There is no order between them and messages through the NIC.
  *
- * A sender that is killed between begin and end stops the inlet: nobody sees what is behind its
- * slot any more. (Open MPI ends such a job.)
+ * A sender that is killed between begin and end blocks the inlet: the slots after its own are not
+ * delivered any more. (Open MPI ends such a job.)
  *
- * Threads: one thread at a time uses an outlet; the same holds for an inlet's receiving side.
- */
+ * Threads: one thread at a time uses an outlet; the same holds for an inlet's receiving side. */
 #ifndef MYR_INLET_H
 #define MYR_INLET_H
 
@@ -28,12 +26,13 @@
 
 enum {
     MYR_SHORT_BYTES = 240,    /* the longest message */
-    MYR_INLET_SLOTS = 120,    /* with them an inlet fills a block of 32 KiB */
-    MYR_INLET_VOID = 1 << 30, /* bytes of a slot whose sender found the port closed */
+    MYR_INLET_SLOTS = 120,    /* so an inlet fills a block of 32 KiB */
+    MYR_INLET_VOID = 1 << 30, /* `bytes` of a slot whose sender found the port closed */
 };
 
 struct myr_inlet_slot {
-    _Alignas(MYR_LINE) myr_word turn; /* its message is there: lower half of its ticket, plus one */
+    _Alignas(
+        MYR_LINE) myr_word turn; /* lower half of the ticket + 1 once the message is complete */
     uint32_t bytes;
     uint64_t zero;
     uint8_t message[MYR_SHORT_BYTES]; /* aligned to 16 */
@@ -41,51 +40,48 @@ struct myr_inlet_slot {
 
 /* In shared memory. */
 struct myr_inlet {
-    _Alignas(MYR_LINE) _Atomic uint64_t next;  /* ticket; by senders */
-    myr_word key;                              /* of its port; 0: closed */
-    myr_word napping;                          /* the receiver has a thread that may sleep */
-    _Alignas(MYR_LINE) _Atomic uint64_t taken; /* by the receiver: so many, and maybe some more */
-    myr_word asleep;                           /* that thread is, or is about to be */
+    _Alignas(MYR_LINE) _Atomic uint64_t next; /* ticket; written by senders */
+    myr_word key;                             /* of its port; 0: closed */
+    myr_word napping;                         /* the receiver has a thread that may sleep */
+    _Alignas(MYR_LINE) _Atomic uint64_t
+        taken;       /* lower bound on the messages taken; written by the receiver */
+    myr_word asleep; /* that thread sleeps, or is about to */
     struct myr_inlet_slot slot[MYR_INLET_SLOTS];
 };
 
-/* A sender's side; all zeroes: there is no inlet. */
+/* A sender's side; all zeroes: no inlet. */
 struct myr_outlet {
     struct myr_inlet *inlet;
-    uint64_t taken; /* when last looked */
+    uint64_t taken; /* as last read */
     uint64_t ticket;
     uint32_t key;
 };
 
-/* The receiver's side; all zeroes: there is no inlet. */
+/* The receiver's side; all zeroes: no inlet. */
 struct myr_intake {
     struct myr_inlet *inlet;
     uint64_t taken;
 };
 
-/*
- * Open an inlet. Its memory is all zeroes, or was an inlet before. False if a message to the former
- * port has begun and not ended: somebody may still write there.
+/* Open an inlet. Its memory is all zeroes, or was an inlet before. False if a message to the former
+ * port has begun and not ended, as its sender may still write there.
  *
- * A sender that was stopped for long may come to an inlet that was closed meanwhile. So this memory
- * never becomes anything but an inlet again, and the tickets go on. Such a sender then finds
- * another key, and its slot is void.
- */
+ * A sender that was stopped for long may reach an inlet that was closed meanwhile. So this memory
+ * remains an inlet for good, and the tickets go on. Such a sender then finds another key, and its
+ * slot is void. */
 bool myr_inlet_open(struct myr_inlet *inlet, uint32_t key);
 void myr_inlet_close(struct myr_inlet *inlet);
 
-/* The side of an open inlet's receiver, before it has received anything. */
+/* The receiving side of an open inlet, before it has received anything. */
 struct myr_intake myr_intake_of(struct myr_inlet *inlet);
 
-/*
- * Where to write a message of up to MYR_SHORT_BYTES; myr_outlet_end() then sends it. NULL when
- * there is no room, no inlet, or no such port any more: then the NIC takes the message. A sender
- * that has begun must end, and soon.
- */
+/* The buffer for a message of up to MYR_SHORT_BYTES, which myr_outlet_end() sends. NULL if there is
+ * no room, no inlet, or the port is closed: then use the NIC. A sender that has begun must end
+ * soon. */
 static inline void *myr_outlet_begin(struct myr_outlet *outlet);
 void myr_outlet_end(struct myr_outlet *outlet, uint32_t bytes);
 
-/* The rest of myr_outlet_begin(), for a sender that has seen its port open. */
+/* The slow path of myr_outlet_begin(), for a sender that has seen its port open. */
 void *myr_outlet_take(struct myr_outlet *outlet);
 
 static inline void *myr_outlet_begin(struct myr_outlet *outlet)
@@ -95,17 +91,15 @@ static inline void *myr_outlet_begin(struct myr_outlet *outlet)
                : myr_outlet_take(outlet);
 }
 
-/* The next message, or NULL. It stays there until myr_intake_done(). */
+/* The next message, or NULL. It is valid until myr_intake_done(). */
 const void *myr_intake_look(struct myr_intake *intake, uint32_t *bytes);
 void myr_intake_done(struct myr_intake *intake);
 
-/*
- * The receiver may have a thread that sleeps until there is something for it, in this order: nap,
- * look whether there is anything, and if not, sleep. Whoever has something for it brings it, then
- * wakes the thread. That costs nothing where the receiver has no such thread.
- */
+/* The receiver may have a thread that sleeps until there is work for it, in this order: nap, check
+ * for work, and if there is none, sleep. A sender of work delivers it, then wakes the thread. That
+ * is free if the receiver has no such thread. */
 void myr_inlet_nap(struct myr_inlet *inlet);
-bool myr_inlet_sleep(struct myr_inlet *inlet, uint32_t timeout_us); /* true: it was woken */
+bool myr_inlet_sleep(struct myr_inlet *inlet, uint32_t timeout_us); /* true: woken */
 void myr_inlet_wake_sleeper(struct myr_inlet *inlet);
 
 static inline void myr_inlet_wake(struct myr_inlet *inlet)

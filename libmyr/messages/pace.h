@@ -1,30 +1,28 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * How often a progress function runs the NIC, which is a system call: each time while other nodes
- * are talked to, else now and then. Messages from this node come without it, and make a call busy;
- * so that they never keep others out, some busy calls look at the network as well.
- */
+/* How often a progress function runs the NIC, which is a system call: on each call during traffic
+ * with other nodes, else now and then. Messages from this node need no system call, and make a call
+ * busy; some busy calls poll the network as well, so that it is never starved. */
 #ifndef MYR_PACE_H
 #define MYR_PACE_H
 
 #include "libmyr/soft/nic.h"
 
 struct myr_pace {
-    uint32_t far;  /* polls yet before the network counts as quiet */
-    uint32_t idle; /* calls since it does */
-    uint32_t busy; /* calls in a row that had other things to do */
+    uint32_t far;  /* polls left before the network counts as quiet */
+    uint32_t idle; /* calls since then */
+    uint32_t busy; /* consecutive calls that had other work */
 };
 
-enum { MYR_PACE_BUSY = 16 /* busy calls, of which the last looks at the network all the same */ };
+enum { MYR_PACE_BUSY = 16 /* one in so many busy calls polls the network */ };
 
-/* Is it the network's turn, in a call that has taken `steps` of other things? */
+/* Is it the network's turn, in a call that has done `steps` of other work? */
 static inline bool myr_pace_turn(struct myr_pace *pace, uint32_t steps)
 {
     pace->busy = 0 == steps ? 0 : (pace->busy + 1) % MYR_PACE_BUSY;
     return 0 == pace->busy;
 }
 
-/* Something is expected from the network. */
+/* Traffic is expected from the network. */
 void myr_pace_expect(struct myr_pace *pace);
 
 static inline bool myr_pace_expects(const struct myr_pace *pace)
@@ -32,25 +30,23 @@ static inline bool myr_pace_expects(const struct myr_pace *pace)
     return 0 != pace->far;
 }
 
-/* Run the NIC or not. Returns how many packets have come. */
+/* Run the NIC if it is due. Returns the number of packets received. */
 uint32_t myr_pace_poll(struct myr_pace *pace, struct myr_soft_nic *nic);
 
-/* Is the NIC of no use any more? It is looked at now and then, while nothing comes. */
+/* Is the NIC unusable? Checked now and then, while the network is quiet. */
 bool myr_pace_broken(const struct myr_pace *pace, struct myr_soft_nic *nic);
 
-/* Something to do once in a second at the most, by a function that is called all the time. */
+/* Rate limit of once a second, for a function that is called all the time. */
 struct myr_seldom {
     uint32_t calls;
     uint64_t last_ms;
 };
 bool myr_seldom_due(struct myr_seldom *seldom);
 
-/*
- * At the end all processes have got all that they wanted. What has not been acknowledged yet only
- * looks lost. Acknowledgements wait a little for another packet that can carry them. So who talks
- * to other nodes runs its NIC until it has sent them, and who is busy until what it has sent is
- * acknowledged, but not for ever.
- */
+/* Draining at the end: all processes have received all that they wanted, but sends that are not
+ * acknowledged yet look lost. Acknowledgements are delayed a little, to be piggybacked on another
+ * packet. So a process that communicates with other nodes runs its NIC until it has sent them, and
+ * a busy one until its own sends are acknowledged, but not forever. */
 struct myr_drain {
     uint64_t begin_us, least_us;
 };

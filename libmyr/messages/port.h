@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * Ports: messages from process to process, in the manner of GM.
+/* Ports: messages between processes, modelled on GM.
  *
  *   GM                                   here
  *   gm_open, gm_close                    myr_port_open, myr_port_close
@@ -11,19 +10,18 @@
  *   gm_receive                           myr_port_receive
  *   gm_num_send_tokens, ..receive_tokens myr_port_send_tokens, myr_port_receive_tokens
  *
- * Messages are delivered whole, once, and in order between two ports. Delivery is reliable as long
- * as both NICs and both ports are open. A port has a number of send tokens (messages it may have
- * under way) and of receive tokens (buffers it may have provided). Messages go from and to
- * registered memory only, which all processes of the node share.
+ * Messages are delivered whole, exactly once, and in order between two ports. Delivery is reliable
+ * as long as both NICs and both ports are open. A port has a number of send tokens (outstanding
+ * sends) and of receive tokens (provided buffers). Messages use registered memory only, which all
+ * processes of the node share.
  *
- * Packets between two NICs are signed with a secret that follows from the keys of both (seal.h). So
- * a NIC accepts another one's packets only after a process here has connected to a port there: to
- * answer it, or because myr_soft_knocked() told of it. Until then the other NIC sends again. Where
- * one of the two has no keys, as its nicbarr was built without libsodium, packets between them are
- * not signed.
+ * Packets between two NICs are signed with a secret that is derived from the keys of both (seal.h).
+ * So a NIC accepts another one's packets only after a process here has connected to a port there:
+ * to answer it, or because myr_soft_knocked() reported it. Until then the other NIC retransmits. If
+ * one of the two has no keys, because its nicbarr was built without libsodium, packets between them
+ * are not signed.
  *
- * Threads: one thread at a time uses a port.
- */
+ * Threads: one thread at a time uses a port. */
 #ifndef MYR_PORT_H
 #define MYR_PORT_H
 
@@ -37,12 +35,12 @@
 
 struct myr_port;
 
-/* What others must know to send to a port: plain data, to be handed on by whatever means. */
+/* The address of a port: plain data, to be passed on by any means. */
 struct myr_port_name {
     struct myr_nic_name nic;
     uint16_t number;
     uint16_t zero;
-    uint32_t key;                 /* random, new for each opening */
+    uint32_t key;                 /* random, new each time a port is opened */
     struct myr_public_key public; /* of the NIC's node */
 };
 
@@ -58,29 +56,27 @@ struct myr_port_options {
 enum myr_status myr_port_open(struct myr_soft_nic *nic, const struct myr_port_options *options,
                               struct myr_port **port, struct myr_error *error);
 
-/* Close it at once. Each message under way may be lost or not. Later messages to the port are
+/* Close a port at once. Each outstanding message may be lost or not. Later messages to the port are
  * refused. */
 void myr_port_close(struct myr_port *port);
 
 void myr_port_get_name(const struct myr_port *port, struct myr_port_name *name);
 
-/*
- * Registered memory, at least `bytes`, aligned to 128. NULL when there is none left. Closing the
- * port frees what was not given back. A piece takes the next power of two that holds it and 128
- * bytes. So ask for 128 less than a power of two, or for many buffers at once.
- */
+/* Allocate registered memory of at least `bytes`, aligned to 128. NULL if there is none left.
+ * Closing the port frees all of it. An allocation takes the next power of two that holds it and 128
+ * bytes, so ask for 128 less than a power of two, or for many buffers at once. */
 void *myr_port_alloc(struct myr_port *port, size_t bytes);
 void myr_port_free(struct myr_port *port, void *memory);
 
-/* A port to send to, as this process knows it. It is valid as long as the process's own port is
- * open. On the same NIC `same_nic` is true. */
+/* A port to send to. Valid as long as the process's own port is open. `same_nic`: it is on the same
+ * NIC. */
 struct myr_remote {
-    uint32_t connection; /* the NIC's number for the other NIC */
+    uint32_t connection; /* the index of the connection to its NIC */
     uint32_t key;
     uint16_t number;
     bool same_nic;
-    bool is_signed;           /* packets to another NIC are */
-    struct myr_outlet outlet; /* for short messages; to a port that has no inlet it has no room */
+    bool is_signed;           /* packets to its NIC are signed, if it is another */
+    struct myr_outlet outlet; /* for short messages; never has room if the port has no inlet */
 };
 enum myr_status myr_port_connect(struct myr_port *port, const struct myr_port_name *name,
                                  struct myr_remote *remote, struct myr_error *error);
@@ -88,24 +84,20 @@ enum myr_status myr_port_connect(struct myr_port *port, const struct myr_port_na
 uint32_t myr_port_send_tokens(const struct myr_port *port);    /* free ones */
 uint32_t myr_port_receive_tokens(const struct myr_port *port); /* free ones */
 
-/*
- * Send `bytes` (0 to the buffer's size) of registered memory. Takes a send token; MYR_ERR_FULL when
- * there is none. myr_port_receive() calls `callback`; from then on the buffer is the caller's
- * again. It gives MYR_OK once the other NIC has the whole message, else why it never will
- * (MYR_ERR_TOO_LONG). The message is under way as long as the other port has no receive token, is
- * not open, or cannot be reached: myr_port_unheard() tells.
- */
+/* Send `bytes` (0 to the buffer's size) of registered memory. Takes a send token; MYR_ERR_FULL if
+ * there is none. myr_port_receive() calls `callback` on completion, and the buffer is the caller's
+ * again. Its status is MYR_OK once the other NIC has the whole message, or the reason why that is
+ * impossible (MYR_ERR_TOO_LONG). The send remains outstanding while the other port has no receive
+ * token, is not open, or cannot be reached: see myr_port_unheard(). */
 typedef void (*myr_sent_fn)(struct myr_port *port, void *context, void *buffer,
                             enum myr_status status);
 enum myr_status myr_port_send(struct myr_port *port, const struct myr_remote *to,
                               const void *buffer, size_t bytes, myr_sent_fn callback,
                               void *context);
 
-/*
- * Provide a buffer for a message of up to `bytes`. Takes a receive token; MYR_ERR_FULL when there
- * is none. Buffers are used in the order in which they were provided. A message longer than the
- * next buffer is refused to its sender for good (MYR_ERR_TOO_LONG).
- */
+/* Provide a buffer for a message of up to `bytes`. Takes a receive token; MYR_ERR_FULL if there is
+ * none. Buffers are used in the order in which they were provided. A message longer than the next
+ * buffer fails at its sender for good (MYR_ERR_TOO_LONG). */
 enum myr_status myr_port_provide(struct myr_port *port, void *buffer, size_t bytes);
 
 struct myr_received {
@@ -116,27 +108,23 @@ struct myr_received {
     uint64_t from_nic; /* its key */
 };
 
-/*
- * Call the callbacks of messages that were sent, and take the next message that has come. False if
- * there is none. myr_port_receive() runs the NIC when nothing is there. myr_port_look() never does,
- * and then costs a few nanoseconds. It finds messages from this NIC's ports all the same, as their
- * senders bring them. So a progress function that is called all the time looks, and has
- * myr_soft_poll_now_and_then() run the NIC.
+/* Call the callbacks of completed sends, and take the next received message. False if there is
+ * none. myr_port_receive() runs the NIC if nothing is there. myr_port_look() never does, and then
+ * costs a few nanoseconds; it still finds messages from this NIC's ports, because their senders
+ * deliver them. So a progress function that is called all the time looks, and runs the NIC with
+ * myr_soft_poll_now_and_then().
  *
- * A callback may do all with its port but receive, look and close.
- */
+ * A callback may use its port except for receive, look and close. */
 bool myr_port_receive(struct myr_port *port, struct myr_received *received);
 bool myr_port_look(struct myr_port *port, struct myr_received *received);
 
-/* The inlet's receiving side. It gets short messages from ports of this NIC, sent by the outlet of
- * myr_port_connect(). The caller's copy is the one that counts. */
+/* The inlet's receiving side. It gets the short messages that ports of this NIC send through the
+ * outlet of myr_port_connect(). The caller's copy is the one that counts. */
 struct myr_intake myr_port_intake(const struct myr_port *port);
 
-/*
- * Is there a NIC to which this port has messages under way, and of which nothing has come for
- * `least_s` of asking? Nobody may run it (its processes compute), or it is out of reach. Each
- * silence is told once to each `who`, which is all processes of a job on this node.
- */
+/* Find a NIC with outstanding sends of this port that has been silent for `least_s` of probing.
+ * Either no process runs it (they compute), or it is unreachable. Each silence is reported once to
+ * each `who`, which covers all processes of a job on this node. */
 struct myr_unheard {
     uint32_t connection; /* as in struct myr_remote */
     uint32_t silence_s;
@@ -145,7 +133,7 @@ struct myr_unheard {
 bool myr_port_unheard(struct myr_port *port, uint32_t who, uint32_t least_s,
                       struct myr_unheard *unheard);
 
-/* Close all ports of a process that has died, and free what it had. Returns how many there were. */
+/* Close all ports of a dead process, and free what they had. Returns how many there were. */
 uint32_t myr_ports_bury(struct myr_soft_nic *nic, uint32_t process);
 
 #endif

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * Tagged messages, the inside: what tagged.c (endpoints, peers, requests), tagged_send.c (what
- * leaves), tagged_receive.c (what comes) and tagged_read.c (long messages by pieces) share.
+/* Tagged messages, the internal interface of tagged.c (endpoints, peers, requests), tagged_send.c
+ * (sends), tagged_receive.c (receives) and tagged_read.c (long messages in pieces).
  *
- * What goes from endpoint to endpoint begins with a head. All but EAGER and CREDIT have a second
- * part. Envelopes of one sender come in order, as they all take the same way: the receiver's inlet
- * on one node, the port between nodes. An order among the rest does not matter, as each names what
- * it belongs to by numbers that both sides have told.
+ * Messages between endpoints begin with a head. All but EAGER and CREDIT have a second part.
+ * Envelopes of one sender arrive in order, because they all take the same path: the receiver's
+ * inlet on one node, the port between nodes. The order of the others does not matter, because each
+ * refers to its request by numbers that the two sides have exchanged.
  *
  *   EAGER   envelope, the message follows
  *   STORED  envelope; the message is in a buffer of the sender's, at offset `at` of the segment
@@ -14,8 +13,7 @@
  *   PULL    the receiver of OFFER `there` wants `bytes` of it as DATA for number `other`
  *   DATA    a piece for number `there`, from offset `at` on; it follows
  *   DONE    the receiver of OFFER or STORED `there` has read it
- *   CREDIT  nothing but credits and slots
- */
+ *   CREDIT  nothing but credits and slots */
 #ifndef MYR_TAGGED_INSIDE_H
 #define MYR_TAGGED_INSIDE_H
 
@@ -34,14 +32,14 @@ enum tagged_kind {
 
 struct tagged_head {
     uint8_t kind;
-    uint8_t credits; /* the other side may send so many eager messages more */
-    uint16_t slots;  /* the same of messages, which then wait for a receive */
+    uint8_t credits; /* returned: so many more eager messages */
+    uint16_t slots;  /* returned: so many more messages that may wait for a receive */
     struct mcp_envelope envelope;
     uint64_t from; /* the endpoint */
 };
 
 struct tagged_more {
-    uint32_t there, other; /* numbers: STORED and OFFER have the sender's in `other` */
+    uint32_t there, other; /* numbers: in STORED and OFFER, the sender's is `other` */
     uint64_t bytes;        /* of the whole message; PULL: wanted */
     uint64_t at;
 };
@@ -50,7 +48,7 @@ enum {
     TAGGED_HEADS = sizeof(struct tagged_head) + sizeof(struct tagged_more),
     TAGGED_SMALL = 1024, /* bytes of a small buffer */
     TAGGED_BUCKETS = 1024,
-    TAGGED_BUFFERS = 64, /* where the options do not say: at the most, */
+    TAGGED_BUFFERS = 64, /* default: at most, */
     TAGGED_BUFFERS_LEAST = 8,
 };
 _Static_assert(24 == sizeof(struct tagged_head) && 24 == sizeof(struct tagged_more),
@@ -58,12 +56,12 @@ _Static_assert(24 == sizeof(struct tagged_head) && 24 == sizeof(struct tagged_mo
 _Static_assert(MYR_SHORT_BYTES == sizeof(struct tagged_head) + MYR_TAGGED_SHORT,
                "the longest eager message on a node fills a slot of the inlet");
 
-/* What is to leave, and waits for room. */
+/* A message that waits for room to be sent. */
 struct tagged_out {
     struct tagged_out *next;
     struct tagged_head head;
     struct tagged_more more;
-    struct myr_tagged_request *request; /* EAGER: its buffer follows; it is done when it has left */
+    struct myr_tagged_request *request; /* EAGER: its buffer follows; it completes when sent */
 };
 
 /* A queue of them, in order. */
@@ -72,53 +70,53 @@ struct tagged_queue {
 };
 
 struct myr_tagged_peer {
-    struct myr_tagged_peer *next;         /* of its bucket */
-    struct myr_tagged_peer *next_waiting; /* of those that something waits for */
+    struct myr_tagged_peer *next;         /* in its bucket */
+    struct myr_tagged_peer *next_waiting; /* in the list of peers with queued messages */
     uint64_t id;
     struct myr_remote remote;
     uint32_t pid;
-    bool near;           /* by its inlet */
+    bool near;           /* through its inlet */
     bool direct;         /* its memory can be read */
     uint32_t slots_most; /* messages from here that may wait there, */
-    uint32_t slots;   /* messages that may be sent: so many that wait there are not received yet */
-    uint32_t credits; /* eager ones between nodes */
-    uint32_t waiting; /* messages from there that wait here */
-    uint32_t owed_slots; /* that it is to get */
+    uint32_t slots;      /* sends left: slots_most minus the messages not received yet */
+    uint32_t credits;    /* eager ones between nodes */
+    uint32_t waiting;    /* messages from there that wait here */
+    uint32_t owed_slots; /* to be returned to it */
     uint32_t owed_credits;
-    struct tagged_queue answers;  /* go first, and need no order among them */
+    struct tagged_queue answers;  /* sent first, in any order */
     struct tagged_queue messages; /* in order */
 };
 
-/* A buffer of registered memory for something that leaves. */
+/* A buffer of registered memory for a send. */
 struct tagged_buffer {
-    struct tagged_buffer *next; /* free one */
+    struct tagged_buffer *next; /* in the free list */
     struct tagged_buffer **list;
     uint8_t *memory;
     struct myr_tagged *tagged;
-    struct myr_tagged_peer *peer; /* where it goes */
+    struct myr_tagged_peer *peer; /* its destination */
 };
 
 /* A message that waits for its receive, or is about to be received. */
 struct myr_tagged_message {
     struct tagged_head head;
-    struct tagged_more more;      /* EAGER: `bytes` alone counts */
-    struct myr_tagged_peer *peer; /* who has sent it; NULL: nobody can be connected to */
-    bool far;                     /* it came by the port: eager ones cost a credit */
+    struct tagged_more more;      /* EAGER: only `bytes` is used */
+    struct myr_tagged_peer *peer; /* the sender; NULL: no connection is possible */
+    bool far;                     /* it came through the port: an eager one took a credit */
     const void *data;             /* EAGER */
 };
 
-/* What a number stands for. */
+/* The owner of a number. */
 enum tagged_owner {
     TAGGED_NOBODY,
     TAGGED_SENDER,   /* struct myr_tagged_request: an offer */
-    TAGGED_RECEIVER, /* the same: data come */
+    TAGGED_RECEIVER, /* the same: data arrive */
     TAGGED_BUFFER,   /* struct tagged_buffer, until it was read */
 };
 
 struct tagged_number {
     void *owner;
-    uint32_t turn; /* how often it was given back: in the upper bits of the number */
-    uint32_t next; /* free one: index + 1 */
+    uint32_t turn; /* generation: how often it was freed; in the upper bits of the number */
+    uint32_t next; /* in the free list: index + 1 */
     uint8_t kind;  /* enum tagged_owner */
 };
 
@@ -132,33 +130,33 @@ struct myr_tagged {
     struct myr_port *port;
     struct myr_intake intake;
     struct myr_tagged_options options;
-    uint32_t least_buffers; /* options.buffers become fewer where there is no room for them */
+    uint32_t least_buffers; /* to which options.buffers is reduced if there is no room for them */
     struct myr_pace pace;
     struct myr_direct own;
     uint8_t *base; /* of the segment */
     size_t segment_bytes;
 
-    void *table; /* `match`, and what it is aligned by */
+    void *table; /* `match` before its alignment */
     struct mcp_match *match;
-    uint32_t receives, messages; /* that the table holds at present */
+    uint32_t receives, messages; /* numbers of them in the table */
     void **waiting; /* by place: struct myr_tagged_request, or struct myr_tagged_message */
     struct tagged_requests done;
 
     struct tagged_number *number;
     uint32_t numbers, free_number; /* index + 1 */
 
-    struct tagged_requests pulled;         /* sends whose data are to leave */
-    struct myr_tagged_peer *waiting_peers; /* something waits in their queues */
-    struct tagged_out *free_out;           /* not in use */
+    struct tagged_requests pulled;         /* sends whose data are to be sent */
+    struct myr_tagged_peer *waiting_peers; /* with queued messages */
+    struct tagged_out *free_out;           /* free list */
     struct tagged_buffer *buffers;         /* all of them */
-    struct tagged_buffer *small, *large;   /* free ones */
+    struct tagged_buffer *small, *large;   /* free lists */
     uint32_t busy_buffers;
-    bool by_host;         /* it may ask its caller for peers */
-    enum myr_status lost; /* why messages to this peer were lost; reported to the host */
+    bool by_host;         /* the caller can be asked for peers */
+    enum myr_status lost; /* why messages to lost_id were lost; to be reported to the host */
     uint64_t lost_id;
-    struct myr_received held; /* has come by the port; there was no room */
+    struct myr_received held; /* came through the port, and found no room */
     bool holds;
-    struct tagged_requests reads; /* receives with pieces that nobody reads yet */
+    struct tagged_requests reads; /* receives with pieces that are not being read yet */
     struct myr_tagged_counters counted;
 
     struct myr_tagged_peer *bucket[TAGGED_BUCKETS];
@@ -166,17 +164,16 @@ struct myr_tagged {
 
 /* ---- tagged.c ---- */
 
-/* Give what owns it a number. False: there is none left, or no memory. */
+/* Allocate a number for `owner`. False: no number or memory left. */
 bool tagged_number_give(struct myr_tagged *t, enum tagged_owner kind, void *owner,
                         uint32_t *number);
 
-/* The owner of that number; NULL: none, or of another kind. */
+/* The owner of a number; NULL: none, or of another kind. */
 void *tagged_number_owner(const struct myr_tagged *t, enum tagged_owner kind, uint32_t number);
 
 void tagged_number_end(struct myr_tagged *t, uint32_t number);
 
-/* Make the table twice as large for receives, or for messages. False: there is no memory, or that
- * would be too many. */
+/* Double the table for receives or for messages. False: no memory, or it would be too large. */
 bool tagged_grow(struct myr_tagged *t, bool messages);
 
 void tagged_append(struct tagged_requests *list, struct myr_tagged_request *request);
@@ -186,7 +183,7 @@ struct myr_tagged_request *tagged_first(struct tagged_requests *list);
 
 bool tagged_buffers_open(struct myr_tagged *t, struct myr_error *error);
 
-/* Send an answer (`more` is NULL for CREDIT). It leaves now or later. False: there is no memory. */
+/* Send an answer (`more` is NULL for CREDIT), now or later. False: no memory. */
 bool tagged_answer(struct myr_tagged *t, struct myr_tagged_peer *peer, uint8_t kind,
                    const struct tagged_more *more);
 
@@ -194,29 +191,27 @@ bool tagged_answer(struct myr_tagged *t, struct myr_tagged_peer *peer, uint8_t k
 void tagged_pull(struct myr_tagged *t, struct myr_tagged_request *request, uint32_t other,
                  uint64_t bytes);
 
-/* If it has a thread that sleeps, that is to look. (A peer on another node has none for us.) */
+/* Wake the peer's thread, if it has one that sleeps. (Only on this node.) */
 void tagged_wake_peer(struct myr_tagged_peer *peer);
 
-/* A buffer is free again. */
+/* Free a buffer. */
 void tagged_buffer_end(struct tagged_buffer *buffer);
 
-/* Send what waits, as far as there is room. */
+/* Send what is queued, as far as there is room. */
 void tagged_send_waiting(struct myr_tagged *t);
 
 /* ---- tagged_receive.c ---- */
 
-/*
- * Give a message to a receive, which is in no list. True: it is done. `message` may be in a buffer
- * that is used again afterwards.
- */
+/* Deliver a message to a receive, which is in no list. True: it is complete. `message` may be in a
+ * buffer that is reused afterwards. */
 bool tagged_deliver(struct myr_tagged *t, struct myr_tagged_request *request,
                     const struct myr_tagged_message *message);
 
-/* Ask for an offer's data. False: that cannot be. */
+/* Ask for an offer's data. False if that is impossible. */
 bool tagged_ask_for_data(struct myr_tagged *t, struct myr_tagged_peer *peer,
                          struct myr_tagged_request *request, uint32_t number);
 
-/* Take something that has come; false if there was nothing, or no room for it. */
+/* Process one received message; false if there was none, or no room for it. */
 bool tagged_take_short(struct myr_tagged *t);
 bool tagged_take_long(struct myr_tagged *t);
 

@@ -1,21 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * An exchange on one node: in each round every process contributes a small payload, and reads
- * everybody's.
+/* An exchange on one node: in each round every process contributes a small payload, and reads the
+ * payloads of all.
  *
- * A process writes its payload of a round into a slot of its own (slot.h), and never waits for
- * those who are late. So any number of rounds may be under way; at most MYR_EXCHANGE_WINDOW of them
- * ahead of the slowest process. A process takes part in a round by three steps, in this order, and
- * in the order of rounds:
+ * A process writes its payload of a round into a slot of its own (slot.h), and never waits for late
+ * processes. So any number of rounds may be under way, up to MYR_EXCHANGE_WINDOW ahead of the
+ * slowest process. A process takes part in each round with three steps, in this order, and in the
+ * order of rounds:
  *
- *     if (myr_exchange_room(x))  { fill myr_exchange_next(x); myr_exchange_write(x); }
- *     if (myr_exchange_ready(x)) { look at myr_exchange_payload(x, rank) of all;
- * myr_exchange_pass(x); }
+ *    if (myr_exchange_room(x))  { fill myr_exchange_next(x);
+ *                                 myr_exchange_write(x); }
+ *    if (myr_exchange_ready(x)) { read myr_exchange_payload(x, rank) of all;
+ *                                 myr_exchange_pass(x); }
  *
- * The _await_ functions are the same for those who have nothing else to do.
+ * The _await_ functions are the blocking versions.
  *
- * Threads: one at a time uses an exchange. Nothing fails; a process that is gone is waited for.
- */
+ * Threads: one at a time uses an exchange. Nothing fails; a dead process is waited for. */
 #ifndef MYR_EXCHANGE_H
 #define MYR_EXCHANGE_H
 
@@ -26,9 +25,9 @@
 #include "libmyr/node/sram.h"
 #include "libmyr/node/waiter.h"
 
-/* Rounds that a process may be ahead of the slowest, and more than a blocking user ever needs.
- * (With the line for `passed` and the record's head, as many as make a record of a power of two of
- * processes fill its block.) */
+/* Rounds that a process may be ahead of the slowest; more than a blocking user ever needs. (With
+ * the line for `passed` and the record's head, this is the number with which a record of a power of
+ * two of processes fills its block.) */
 enum { MYR_EXCHANGE_WINDOW = 14 };
 
 /* A process's part of the record. */
@@ -40,9 +39,9 @@ struct myr_exchange_lines {
 struct myr_exchange {
     struct myr_exchange_lines *lines; /* [size] */
     uint32_t size, rank;
-    uint32_t written;    /* rounds this process has written */
+    uint32_t written;    /* rounds that this process has written */
     uint32_t passed;     /* rounds it has read */
-    uint32_t all_passed; /* rounds that all have read, as far as is known here */
+    uint32_t all_passed; /* rounds that all have read, as last seen */
     uint32_t seen;       /* ranks below this have written round passed + 1 */
     uint32_t write_at;   /* the slot of round written + 1 */
     uint32_t read_at;    /* the slots of round passed + 1 */
@@ -52,12 +51,12 @@ struct myr_exchange {
 
 size_t myr_exchange_bytes(uint32_t size); /* of the record's slots */
 
-/* Take up a record that was joined for this alone. */
+/* Initialise from a joined record, which serves this exchange alone. */
 void myr_exchange_init(struct myr_exchange *x, struct myr_record *record, struct myr_waiter *waiter,
                        uint32_t size, uint32_t rank);
 
-/* The slot behind this one. Rounds wrap around, and no power of two is a multiple of the window: so
- * a slot's place does not follow from a round's number. */
+/* The next slot. Rounds wrap around, and no power of two is a multiple of the window, so the slot
+ * is not a function of the round's number. */
 static inline uint32_t myr_exchange_behind(uint32_t at)
 {
     return at + 1 < MYR_EXCHANGE_WINDOW ? at + 1 : 0;
@@ -65,7 +64,7 @@ static inline uint32_t myr_exchange_behind(uint32_t at)
 
 /* ---- writing ---- */
 
-/* Look how far the others have passed; true if there is room now. */
+/* Read how far the others have passed; true if there is room now. */
 bool myr_exchange_look(struct myr_exchange *x);
 
 /* May the next round be written? */
@@ -89,7 +88,7 @@ static inline void myr_exchange_write(struct myr_exchange *x)
     myr_wake(&x->watch, &slot->round);
 }
 
-/* Return when there is room. Somebody else must be under way to make it. */
+/* Return when there is room. Another process must be on its way to make it. */
 void myr_exchange_await_room(struct myr_exchange *x);
 
 /* ---- reading ---- */
@@ -105,7 +104,7 @@ static inline bool myr_exchange_ready(struct myr_exchange *x)
     return x->seen == x->size;
 }
 
-/* Return when they have. This process must have written the round itself. */
+/* Wait until they have. This process must have written the round itself. */
 static inline void myr_exchange_await(struct myr_exchange *x)
 {
     const uint32_t round = x->passed + 1;
@@ -114,7 +113,7 @@ static inline void myr_exchange_await(struct myr_exchange *x)
     }
 }
 
-/* The same of one process. */
+/* The same for one process. */
 static inline bool myr_exchange_has(const struct myr_exchange *x, uint32_t rank)
 {
     return myr_epoch_reached(myr_load_acquire(&x->lines[rank].slots[x->read_at].round),
@@ -126,13 +125,14 @@ static inline void myr_exchange_await_one(struct myr_exchange *x, uint32_t rank)
     myr_wait(&x->watch, &x->lines[rank].slots[x->read_at].round, x->passed + 1);
 }
 
-/* What `rank` has contributed to that round. Valid once it is there, until the round is passed. */
+/* The payload that `rank` has contributed to that round. Valid from its arrival until the round is
+ * passed. */
 static inline const void *myr_exchange_payload(const struct myr_exchange *x, uint32_t rank)
 {
     return x->lines[rank].slots[x->read_at].payload;
 }
 
-/* This process will not read the round any more. */
+/* This process is done with reading the round. */
 static inline void myr_exchange_pass(struct myr_exchange *x)
 {
     myr_word *word = &x->lines[x->rank].passed.round;

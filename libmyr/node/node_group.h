@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * A group on one node: the processes of a communicator that share a record.
+/* A group on one node: the processes of a communicator that share a record.
  *
- * myr_group_barrier() is a whole blocking barrier. Arrivals are the split one (the papers' fuzzy
- * barrier): myr_group_arrive() says that this process has come, myr_arrival_test() tells whether
- * all have. The two sorts are independent; each has its own epochs.
+ * myr_group_barrier() is a blocking barrier. Arrivals are the split one (the papers' fuzzy
+ * barrier): myr_group_arrive() announces this process, and myr_arrival_test() tests whether all
+ * have arrived. The two are independent; each has its own epochs.
  *
- * Threads: one thread at a time uses a group, as MPI asks of collectives of a communicator.
- * myr_arrival_test() may run in any thread.
- */
+ * Threads: one thread at a time uses a group, as MPI requires for collectives of a communicator.
+ * myr_arrival_test() may run in any thread. */
 #ifndef MYR_GROUP_H
 #define MYR_GROUP_H
 
@@ -20,7 +18,7 @@
 #include "libmyr/node/sram.h"
 #include "libmyr/node/waiter.h"
 
-/* This process's side of a group. What a barrier reads comes first, together. */
+/* A process's side of a group. The fields that a barrier reads come first, together. */
 struct myr_group {
     struct myr_plan plan;
     uint32_t epoch; /* barriers this process has entered */
@@ -32,16 +30,16 @@ struct myr_group {
     struct myr_record *record;
 };
 
-/* Bytes of a record that members' arrivals take. The rest is for plans. */
+/* Bytes of a record for the members' arrivals. The rest is for plans. */
 size_t myr_group_arrival_bytes(uint32_t size);
 
-/* Take up a record that was joined. There is no plan yet: the caller makes it over
- * myr_group_slots() and owns it. */
+/* Initialise from a joined record, without a plan: the caller makes it over myr_group_slots() and
+ * owns it. */
 void myr_group_init(struct myr_group *group, struct myr_record *record, struct myr_waiter *waiter,
                     uint32_t size, uint32_t rank);
 void *myr_group_slots(const struct myr_group *group);
 
-/* Write the words of the next step, then wake those who sleep on them. */
+/* Write the words of each step and wake their sleepers, then wait for the step's other words. */
 static inline void myr_group_barrier_slots(struct myr_group *group)
 {
     const uint32_t epoch = ++group->epoch;
@@ -59,7 +57,7 @@ static inline void myr_group_barrier_slots(struct myr_group *group)
     }
 }
 
-/* The process that completes a counter sets it back for the next epoch, before it releases anybody
+/* The process that completes a counter resets it for the next epoch, before it releases the others
  * into that epoch. */
 static inline bool myr_counter_complete(myr_word *counter, uint32_t members)
 {
@@ -96,14 +94,13 @@ static inline void myr_group_barrier(struct myr_group *group)
 struct myr_arrival {
     const myr_word *arrivals;
     uint32_t size;
-    uint32_t epoch; /* complete when all members' arrivals have reached this */
-    uint32_t seen;  /* ranks below this have */
+    uint32_t epoch; /* complete when the arrivals of all members have reached this */
+    uint32_t seen;  /* lower ranks have */
 };
 
-/*
- * Arrive. Any number of arrivals may be outstanding, and they complete in order. A member need not
- * do anything between its arrival and its test, as the others only read what it wrote here.
- */
+/* Arrive. Any number of arrivals may be outstanding, and they complete in order. A member need not
+ * make calls between its arrival and its test, because the others only read the word written
+ * here. */
 void myr_group_arrive(struct myr_group *group, struct myr_arrival *arrival);
 
 static inline bool myr_arrival_test(struct myr_arrival *arrival)

@@ -1,32 +1,28 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * Is a process alive, and is it still the same one?
+/* Is a process alive, and is it still the same one?
  *
- * Linux gives a process number again once the parent has waited for its owner. Two processes of one
- * number differ in when they began. So to remember a process in shared memory, remember both. The
- * table of a segment's processes calls this.
+ * Linux reuses a pid after the parent has reaped the process. Two processes with one pid differ in
+ * their start times, so shared memory must hold both to identify a process, as a segment's table of
+ * processes does.
  *
- * Threads: any.
- */
+ * Threads: any. */
 #ifndef MYR_PROCESS_H
 #define MYR_PROCESS_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-/* When this process began, in the system's own units. 0: unknown, as /proc is not there, or is
- * another container's. */
+/* This process's start time, in the system's own units. 0: unknown, because there is no /proc or it
+ * is another container's. */
 uint64_t myr_process_began(void);
 
-/*
- * Has the process ended that had number `pid` and began at `began`? One system call finds most (0.1
- * us). Only `thoroughly` (30 us), and only where `began` is not 0, finds two more: a number that
- * was given again, and a dead process that its parent has not waited for yet.
- */
+/* Has the process ended that had pid `pid` and started at `began`? One system call finds most (0.1
+ * us). Only with `thoroughly` (30 us), and if `began` is not 0, it finds two more cases: a reused
+ * pid, and a zombie. */
 bool myr_process_ended(uint32_t pid, uint64_t began, bool thoroughly);
 
-/* Does the first thread of process `pid` run, or would it if it got a processor? False where it
- * sleeps, is stopped or has ended, or if that cannot be known. (30 us.) */
+/* Is the first thread of process `pid` runnable? False if it sleeps, is stopped or has ended, and
+ * if that cannot be known. (30 us.) */
 bool myr_process_runs(uint32_t pid);
 
 #endif

@@ -1,18 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * A ring on one node: in each round one process writes a small payload, and all others read it.
+/* A ring on one node: in each round one process writes a small payload, and all others read it.
  *
- * All processes agree who writes which round; it may be another one each time. The writer does not
- * wait for its readers: a ring is *loosely synchronous*, as the MPI_Bcast of Zhang's thesis is. It
- * may be MYR_RING_WINDOW rounds ahead of the slowest; then it waits. So memory is bounded, and
- * nothing is lost, however long a reader sleeps. A round's slot is one line of memory for all
- * (slot.h).
+ * All processes agree on the writer of each round; rounds may have different writers. The writer
+ * does not wait for its readers: a ring is *loosely synchronous*, like the MPI_Bcast of Zhang's
+ * thesis. It may be MYR_RING_WINDOW rounds ahead of the slowest; then it waits. So memory is
+ * bounded, and nothing is lost, however long a reader sleeps. All processes share one slot (slot.h)
+ * a round.
  *
- * For large payloads a ring may have *pieces*: further memory, as many pieces as there are slots. A
- * piece goes with its slot: it is written before the slot is, and read before it is passed.
+ * For large payloads a ring may have *pieces*: further memory, one piece a slot. A piece is written
+ * before its slot, and read before its slot is passed.
  *
- * Threads: one at a time uses a ring. Nothing fails; a process that is gone is waited for.
- */
+ * Threads: one at a time uses a ring. Nothing fails; a dead process is waited for. */
 #ifndef MYR_RING_H
 #define MYR_RING_H
 
@@ -26,13 +24,13 @@
 
 enum {
     MYR_RING_WINDOW = 32,           /* rounds, a power of two */
-    MYR_RING_PIECE = 127 * MYR_LINE /* bytes: with what is in front, all pieces fill a block */
+    MYR_RING_PIECE = 127 * MYR_LINE /* bytes; with the header in front, all pieces fill a block */
 };
 
 struct myr_ring_lines {
     struct myr_slot slots[MYR_RING_WINDOW];
     struct {
-        alignas(MYR_LINE) myr_word pieces; /* where in the segment; see ring.c */
+        alignas(MYR_LINE) myr_word pieces; /* offset in the segment; see ring.c */
         myr_word left;                     /* processes that have left */
     } apart;
     struct myr_passed passed[]; /* by rank */
@@ -41,29 +39,29 @@ struct myr_ring_lines {
 struct myr_ring {
     struct myr_ring_lines *lines;
     uint32_t size, rank;
-    uint32_t passed;     /* rounds this process has written or read */
-    uint32_t all_passed; /* rounds that all have, as far as is known here */
-    uint8_t *pieces;     /* NULL: it has none */
+    uint32_t passed;     /* rounds that this process has written or read */
+    uint32_t all_passed; /* rounds that all have, as last seen */
+    uint8_t *pieces;     /* NULL: none */
     struct myr_watch watch;
     struct myr_record *record;
 };
 
 size_t myr_ring_bytes(uint32_t size); /* of the record's slots */
 
-/* Take up a record that was joined for this alone. */
+/* Initialise from a joined record, which serves this ring alone. */
 void myr_ring_init(struct myr_ring *ring, struct myr_record *record, struct myr_waiter *waiter,
                    uint32_t size, uint32_t rank);
 
 /* Leave the ring, its pieces and its record. */
 void myr_ring_leave(struct myr_ring *ring, struct myr_segment *segment);
 
-/* Get the pieces, 512 KiB for all processes together. False where there is no room for them; then
- * it is so for all processes, whenever they ask. Half of the segment stays for records. While
- * another process takes the memory this one yields and makes no progress: so a non-blocking call
- * may ask, and no other call overtakes it. */
+/* Get the pieces, 512 KiB for all processes together. False if there is no room for them; all
+ * processes then get the same answer, whenever they ask. Half of the segment stays free for
+ * records. While another process allocates the memory, this call yields and makes no progress, so a
+ * non-blocking call may use it and no other call overtakes it. */
 bool myr_ring_get_pieces(struct myr_ring *ring, struct myr_segment *segment);
 
-/* Bytes of shared memory that a ring takes. */
+/* Bytes of shared memory that a ring uses. */
 size_t myr_ring_taken(const struct myr_ring *ring);
 
 static inline struct myr_slot *myr_ring_slot(const struct myr_ring *ring, uint32_t round)
@@ -71,7 +69,7 @@ static inline struct myr_slot *myr_ring_slot(const struct myr_ring *ring, uint32
     return &ring->lines->slots[round % MYR_RING_WINDOW];
 }
 
-/* The piece of the next round, which a process is to write or read. */
+/* The piece of the next round, for its writer and its readers. */
 static inline uint8_t *myr_ring_piece(const struct myr_ring *ring)
 {
     return ring->pieces + (size_t)((ring->passed + 1) % MYR_RING_WINDOW) * MYR_RING_PIECE;
@@ -86,10 +84,10 @@ static inline void myr_ring_pass(struct myr_ring *ring)
 
 /* ---- the writer of a round ---- */
 
-/* Wait until all have passed so far that the next slot is free. */
+/* Wait until the next slot is free, that is, until all have passed its last round. */
 void myr_ring_await_room(struct myr_ring *ring);
 
-/* The same without waiting: look how far they have passed; true if there is room now. */
+/* The same without waiting: read how far they have passed; true if there is room now. */
 bool myr_ring_look(struct myr_ring *ring);
 
 static inline bool myr_ring_room(struct myr_ring *ring)
@@ -97,7 +95,7 @@ static inline bool myr_ring_room(struct myr_ring *ring)
     return ring->passed - ring->all_passed < MYR_RING_WINDOW || myr_ring_look(ring);
 }
 
-/* Where its payload goes, MYR_SLOT_BYTES; returns when there is room, in the piece as well. */
+/* The next round's payload, MYR_SLOT_BYTES; returns when there is room, in the piece as well. */
 static inline void *myr_ring_next(struct myr_ring *ring)
 {
     if (ring->passed - ring->all_passed >= MYR_RING_WINDOW) {
@@ -106,15 +104,15 @@ static inline void *myr_ring_next(struct myr_ring *ring)
     return myr_ring_slot(ring, ring->passed + 1)->payload;
 }
 
-/* So many of the bytes are for each reader: said before the slot is written, by those who have
- * agreed that it is said. */
+/* Set each reader's share of the bytes, before the slot is written; only if the processes have
+ * agreed to use it. */
 static inline void myr_ring_part(struct myr_ring *ring, uint32_t bytes)
 {
     myr_word *word = &myr_ring_slot(ring, ring->passed + 1)->part;
     atomic_store_explicit(word, bytes, memory_order_relaxed);
 }
 
-/* `note` is for the readers. */
+/* Publish the round. `note` is for the readers. */
 static inline void myr_ring_write(struct myr_ring *ring, uint32_t note)
 {
     const uint32_t round = ring->passed + 1;
@@ -127,7 +125,7 @@ static inline void myr_ring_write(struct myr_ring *ring, uint32_t note)
 
 /* ---- its readers ---- */
 
-/* Wait for the next round. What it has is valid until myr_ring_pass(). */
+/* Wait for the next round. Its slot is valid until myr_ring_pass(). */
 static inline const struct myr_slot *myr_ring_await(struct myr_ring *ring)
 {
     const uint32_t round = ring->passed + 1;
@@ -136,7 +134,7 @@ static inline const struct myr_slot *myr_ring_await(struct myr_ring *ring)
     return slot;
 }
 
-/* Has it come? Then myr_ring_await() does not wait. */
+/* Has the next round arrived? Then myr_ring_await() does not wait. */
 static inline bool myr_ring_has(const struct myr_ring *ring)
 {
     const uint32_t round = ring->passed + 1;

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * What the daemon and its clients say to each other over their Unix socket (SOCK_SEQPACKET). The
- * client sends a hello. The daemon answers with a welcome; if its status is MYR_OK, the descriptors
- * of memory and UDP socket come with it. The client sends a goodbye before it closes.
- */
+/* The protocol between the daemon and its clients on their Unix socket (SOCK_SEQPACKET). The client
+ * sends a hello. The daemon replies with a welcome; if its status is MYR_OK, it has the descriptors
+ * of memory and UDP socket with it. The client sends a goodbye before it closes. */
 #ifndef MYR_DAEMON_WORDS_H
 #define MYR_DAEMON_WORDS_H
 
@@ -16,7 +14,7 @@
 
 enum { MYR_DAEMON_MEMORY, MYR_DAEMON_SOCKET, MYR_DAEMON_DESCRIPTORS };
 
-/* Both sides must mean the same by the memory that they share. */
+/* Must be equal on both sides, because they share memory. */
 static inline uint32_t myr_daemon_layout(void)
 {
     return myr_soft_layout() ^ UINT32_C(0x1000193) * MYR_SRAM_LAYOUT ^
@@ -27,13 +25,13 @@ struct myr_daemon_hello {
     uint32_t magic;
     uint32_t layout;
     int32_t pid;
-    uint32_t goodbye; /* not 0: it is one */
+    uint32_t goodbye; /* not 0: this is a goodbye */
 };
 
 struct myr_daemon_welcome {
     uint32_t magic;
     uint32_t status; /* enum myr_status */
-    char why[200];   /* where that is not MYR_OK */
+    char why[200];   /* the error, if not MYR_OK */
 };
 
 #endif

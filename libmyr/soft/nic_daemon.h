@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * The NIC of the node's daemon, myrd, as its clients have it.
+/* The NIC of the node's daemon, myrd, for its clients.
  *
  * One daemon serves all jobs of one user on a node with one NIC. They share its memory and its
- * socket, and get both over a Unix socket. The boundary is the user: a job could harm the processes
- * of another job of its user anyway. Other users' daemons share nothing with it.
+ * socket, and get both over a Unix socket. The trust boundary is the user: a job could harm the
+ * processes of another job of its user anyway. Daemons of different users share nothing.
  *
- * A process that ends without closing the connection has died. The daemon then takes back what it
- * held. The NIC does not need the daemon: when the daemon ends, waiting processes run the NIC
- * themselves.
- */
+ * A process that exits without closing the connection has died; the daemon then releases what it
+ * held. The NIC does not need the daemon: when the daemon exits, waiting processes run the NIC
+ * themselves. */
 #ifndef MYR_SOFT_DAEMON_H
 #define MYR_SOFT_DAEMON_H
 
@@ -23,16 +21,14 @@ struct myr_soft_daemon {
     int connection;
 };
 
-/* Where the daemon listens unless it is told otherwise: in $XDG_RUNTIME_DIR, else in $TMPDIR or
- * /tmp. False if that is too long. */
+/* The daemon's default socket: in $XDG_RUNTIME_DIR, else in $TMPDIR or /tmp. False if the path is
+ * too long. */
 bool myr_soft_daemon_path(char *path, size_t bytes);
 
-/*
- * Open the NIC of the daemon that listens at `path` (NULL: the usual place). MYR_ERR_NOT_THERE:
- * there is none. MYR_ERR_FOREIGN: it is of another version. MYR_ERR_SYSTEM: it refuses, is somebody
- * else's, or does not answer. In a `hurry` that last thing is known after a tenth of a second, and
- * is MYR_ERR_NOT_YET. Close the NIC by myr_soft_daemon_close(), which may be called in any case.
- */
+/* Open the NIC of the daemon that listens at `path` (NULL: the default). MYR_ERR_NOT_THERE: no
+ * daemon. MYR_ERR_FOREIGN: another version. MYR_ERR_SYSTEM: it refuses, belongs to another user, or
+ * does not answer. In a `hurry`, no answer within a tenth of a second is MYR_ERR_NOT_YET. Close the
+ * NIC with myr_soft_daemon_close(), which may be called in any case. */
 enum myr_status myr_soft_daemon_open(const char *path, bool hurry, struct myr_soft_daemon *daemon,
                                      struct myr_error *error);
 void myr_soft_daemon_close(struct myr_soft_daemon *daemon);

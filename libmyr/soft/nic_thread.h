@@ -1,20 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * Asynchronous progress: a thread that runs the NIC, so that barriers go on while all hosts
+/* Asynchronous progress: a thread that runs the NIC, so that barriers advance while all hosts
  * compute.
  *
- * The component calls it where the user wants a thread, and so does the daemon. One thread serves
- * all processes of the node. It sleeps on the network until something comes or is due. Processes
- * that wait for a barrier meanwhile sleep on the release instead. When the thread's process leaves
- * or dies, waiting processes run the NIC, as they do without a thread.
+ * The component starts it if the user asks for a thread, and so does the daemon. One thread serves
+ * all processes of the node. It sleeps on the network until a packet arrives or a timer expires.
+ * Processes that wait for a barrier meanwhile sleep on the release instead. When the thread's
+ * process leaves or dies, waiting processes run the NIC, as they do without a thread.
  *
- * A watch is much less. A node's processes may all compute for hours and make no call. Those who
- * wait for them elsewhere must be told that they are late and not dead. So one thread of one
- * process of the node wakes up now and then. If nobody has run the NIC since its last turn, it
- * takes what has come and answers it. It is no runner: waiting processes do as they do without it.
- * When its process leaves or dies, another one that has asked for a watch takes over as soon as it
- * asks again or is about to sleep.
- */
+ * A watch is much less. A node's processes may all compute for hours without a call. Their peers
+ * must learn that they are late and not dead. So one thread of one process of the node wakes up
+ * periodically. If no process has run the NIC since then, it processes and answers the received
+ * packets. The watch is no runner: waiting processes poll as they do without it. When its process
+ * leaves or dies, another one that has asked for a watch takes over as soon as it asks again or is
+ * about to sleep. */
 #ifndef MYR_SOFT_THREAD_H
 #define MYR_SOFT_THREAD_H
 
@@ -22,24 +20,22 @@
 
 struct myr_soft_thread;
 
-/* Have a thread run the NIC, until it is stopped. *thread is NULL when another process of the node
- * has one already. Stop it before closing the NIC. */
+/* Start a thread that runs the NIC, until it is stopped. *thread is NULL if another process of the
+ * node has one already. Stop it before closing the NIC. */
 enum myr_status myr_soft_thread_start(struct myr_soft_nic *nic, enum myr_soft_runner as,
                                       struct myr_soft_thread **thread, struct myr_error *error);
 void myr_soft_thread_stop(struct myr_soft_thread *thread); /* may be NULL */
 
 struct myr_soft_watch;
 
-/*
- * Have somebody look after the node's NIC every `every_ns` (more than 0), this process or another
- * one, until this process stops it. One watch for a NIC that a process has opened. Stop it before
- * closing the NIC.
- */
+/* Have this or another process check the node's NIC every `every_ns` (more than 0), until this
+ * process stops the watch. One watch for each NIC that a process has opened. Stop it before closing
+ * the NIC. */
 enum myr_status myr_soft_watch_start(struct myr_soft_nic *nic, uint64_t every_ns,
                                      struct myr_soft_watch **watch, struct myr_error *error);
 void myr_soft_watch_stop(struct myr_soft_watch *watch); /* may be NULL */
 
-/* Is it this process that has the thread? */
+/* Does this process have the thread? */
 bool myr_soft_watch_is_here(struct myr_soft_watch *watch);
 
 #endif

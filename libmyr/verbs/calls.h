@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * The functions of libibverbs that are called here, as a table.
+/* The functions of libibverbs that are called here, as a table.
  *
- * The library is loaded when it is wanted. So an MPI program starts on a node without RDMA, and
- * tests put a double in the table's place. (What is called for each message, posting and polling,
- * libibverbs itself calls through the device's own table.)
- */
+ * The library is loaded on demand, so an MPI program starts on a node without RDMA, and tests
+ * replace the table with a double. (Posting and polling, which happen for each message, are inline
+ * functions of libibverbs that call through the device's own table.) */
 #ifndef MYR_VERBS_CALLS_H
 #define MYR_VERBS_CALLS_H
 
@@ -13,8 +11,8 @@
 #include <infiniband/verbs.h>
 #include <stdbool.h>
 
-/* A name here, and that of libibverbs. (Some of those are macros as well.) The machine's addresses
- * are libc's, which libibverbs brings with it: a test has others. */
+/* A name here, and the symbol of libibverbs. (Some of those are macros as well.) getifaddrs() is
+ * libc's, which comes with libibverbs; tests replace it. */
 /* clang-format off */
 #define MYR_VERBS_CALLS(entry)                                                                     \
     entry(fork_init, ibv_fork_init)                                                                \
@@ -45,13 +43,13 @@ struct myr_verbs_calls {
 #define MYR_VERBS_CALL(name, symbol) __typeof__(&symbol) name;
     MYR_VERBS_CALLS(MYR_VERBS_CALL)
 #undef MYR_VERBS_CALL
-    const struct myr_cm_calls *cm; /* librdmacm's (cm.h); NULL: it is not there */
+    const struct myr_cm_calls *cm; /* librdmacm's (cm.h); NULL: not available */
 };
 
-/* Those of the machine's libraries; NULL where there is no libibverbs. They stay loaded. */
+/* The table of the machine's libraries; NULL if there is no libibverbs. They stay loaded. */
 const struct myr_verbs_calls *myr_verbs_load(void);
 
-/* Load a library that is found by `soname`, and look up functions in it. */
+/* Load the library `soname`, and look up functions in it. */
 void *myr_verbs_library(const char *soname);
 bool myr_verbs_find(void *library, const char *name, void *call);
 

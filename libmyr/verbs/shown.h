@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * What a process shows of its RDMA NIC in the segment, for `nicbarr status` (nic_look.h).
+/* The state of a process's RDMA NIC in the segment, for `nicbarr status` (nic_look.h).
  *
- * Its owner alone writes it. Needs no libibverbs.
- */
+ * Only its owner writes it. Needs no libibverbs. */
 #ifndef MYR_VERBS_SHOWN_H
 #define MYR_VERBS_SHOWN_H
 
@@ -16,14 +14,14 @@ struct myr_verbs_shown {
     uint32_t layout; /* MYR_VERBS_SHOWN */
     uint32_t pid, port;
     uint32_t links, broken; /* queue pairs, and how many of them have failed */
-    uint32_t routed;        /* ways that librdmacm was asked for */
-    uint32_t groups;        /* that it plays */
-    uint64_t registered;    /* bytes of memory that other nodes may write */
+    uint32_t routed;        /* resolutions by librdmacm */
+    uint32_t groups;        /* played by this process */
+    uint64_t registered;    /* bytes of memory that is remotely writable */
     struct mcp_counters counters;
     char device[64];
 };
 
-/* The key of the record in which it lies, for a process by its index and number in the segment. */
+/* The key of its record, for a process by its index and number in the segment. */
 static inline struct myr_key myr_verbs_shown_key(uint32_t index, uint32_t number)
 {
     return (struct myr_key){.scope = index, .id = 0x56 /* "V" */, .sequence = number};

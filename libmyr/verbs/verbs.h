@@ -1,45 +1,45 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * The RDMA NIC as its own files see it: an InfiniBand or RoCE card, by libibverbs.
+/* The RDMA NIC, internal interface: an InfiniBand or RoCE NIC, through libibverbs.
  *
- *   calls.c    libibverbs, loaded when it is wanted
- *   device.c   which device, which of its ports and addresses; opening it
- *   near.c     which devices are near this process
- *   route.c    librdmacm: the way to another node's device
- *   link.c     queue pairs to other processes; writing into their memory
+ *   calls.c    libibverbs, loaded on demand
+ *   device.c   choosing a device, its port and address; opening it
+ *   near.c     the devices near this process (NUMA)
+ *   route.c    librdmacm: address and route resolution to another node's device
+ *   link.c     queue pairs to other processes; RDMA writes
  *   parcels.c  messages that carry data, and broadcasts
- *   words.c    words by which other nodes tell of one that is missing
- *   verbs_group.c    groups that are played so
- *   join.c     making them
- *   thread.c   a thread that plays them
+ *   words.c    words through which other nodes report a missing one
+ *   verbs_group.c    playing groups
+ *   join.c     creating groups
+ *   thread.c   the progress thread
  *   kind.c     all of it as a kind of NIC (nic_kind.h)
  *
  * Hoefler's ibbarr (Hoefler et al., "Fast Barrier Synchronization for InfiniBand", section 3): an
- * arrival record is remote memory, and a message is one RDMA write of the epoch into it. Nothing is
- * received, and nobody waits for a completion. A process that waits polls its own memory.
+ * arrival record is remote memory, and a message is one RDMA write of the epoch into it. There are
+ * no receives, and no process waits for a completion. A process that waits polls its own memory.
  *
  * Of a node's processes in a group, the first one plays it: it has the queue pairs. The others
  * arrive in the node's memory, and wait for the release there.
  *
- * Three orders are relied on, which a reliable queue pair has. Requests are reported in the order
- * in which they were posted. Of two writes to the same bytes the second one stays (ibv_reg_mr(3),
- * "ordering semantics", where memory is registered without a flag for another order): so a record
- * never goes back, and needs no second word for odd epochs. And a card takes the packets of a write
- * in their order: whoever has seen the last one's word may give back the memory (parcels.c). No
- * order is relied on between writes to different words, or to different processes. That memory is
- * polled at all is more than InfiniBand promises. Cards and machines that others poll on do it.
+ * The code relies on three orders of a reliable connection. Completions are reported in the order
+ * in which requests were posted. Of two writes to the same bytes the second one remains
+ * (ibv_reg_mr(3), "ordering semantics", for memory registered without a relaxed ordering flag): so
+ * a record never goes back, and needs no second word for odd epochs. And a NIC processes the
+ * packets of a write in order: once a process has seen the last one's word, it may free the memory
+ * (parcels.c). The code does not rely on an order between writes to different words, or to
+ * different processes. Polling memory at all is beyond InfiniBand's guarantees, but works on the
+ * NICs and machines on which others do it.
  *
- * Connections are reliable, so nothing is ever asked for or sent again here. A process that waits
- * for long posts empty writes, now and then, to the peers it waits for: their cards acknowledge
- * them as long as they live.
+ * Connections are reliable, so there is no retransmission here. A process that waits for long posts
+ * empty writes, now and then, to the peers that it waits for: their NICs acknowledge them as long
+ * as they live.
  *
- * A message that carries data is a parcel: what a soft NIC would put on the wire, with its header
+ * A message that carries data is a parcel: the packet that a soft NIC would send, with its header
  * and the check over all of it (firmware/wire.h). One write puts it into a landing place at the
- * peer, which looks at the epoch in the header, then at the check. Until that fits, the parcel is
- * not there. So nothing depends on the order in which a card delivers the bytes of a write, or two
- * writes: InfiniBand promises none to who polls memory. The check costs a nanosecond for each two
- * bytes or so, and on soft-RoCE a second write costs as much as the first.
- */
+ * peer, which polls the epoch in the header, then verifies the check. Until it matches, the parcel
+ * has not arrived. So the code does not depend on the order in which a NIC delivers the bytes of
+ * one write, or of two: InfiniBand does not guarantee any to a process that polls memory. The check
+ * costs a nanosecond for each two bytes or so, and on soft-RoCE a second write costs as much as the
+ * first. */
 #ifndef MYR_VERBS_H
 #define MYR_VERBS_H
 
@@ -60,25 +60,25 @@ struct myr_verbs_device {
     uint8_t port;
     bool ethernet; /* RoCE; else InfiniBand */
     uint8_t gid_index;
-    uint8_t mtu;   /* enum ibv_mtu, that is active */
+    uint8_t mtu;   /* enum ibv_mtu, the active one */
     uint16_t lid;  /* InfiniBand's, */
-    uint16_t pkey; /* ... and the partition that is used, as it is in packets */
+    uint16_t pkey; /* ... and the partition key, as in packets */
     uint32_t speed;
     union ibv_gid gid;
-    bool routes; /* librdmacm knows it by that address */
+    bool routes; /* librdmacm knows the device by its address */
 };
 
-/* Bits of a device's address: what it is, and whether it asks librdmacm for ways. */
+/* Bits of a device's address: its link layer, and whether librdmacm resolves its routes. */
 enum { MYR_VERBS_ETHERNET = 1, MYR_VERBS_ROUTES = 2 };
 
-/* What another process must know of a device to send to it. */
+/* The address of a device for others. */
 struct myr_verbs_address {
     uint8_t gid[16];
     uint16_t lid;
     uint8_t mtu, bits;
 };
 
-/* How packets get to another device, and how long they may be: both sides must mean the same. */
+/* The path to another device and its MTU, on which both sides must agree. */
 struct myr_verbs_way {
     struct ibv_ah_attr to;
     uint8_t mtu; /* enum ibv_mtu */
@@ -86,36 +86,34 @@ struct myr_verbs_way {
 
 /* A connection to another process. */
 struct myr_verbs_link {
-    uint64_t node;    /* that process's: the identity of its segment, */
-    uint32_t process; /* ... and its number there, which no other process ever gets */
-    uint32_t place;   /* among this NIC's links */
+    uint64_t node;    /* of that process: the identity of its segment, */
+    uint32_t process; /* ... and its number there, which is never reused */
+    uint32_t place;   /* index among this NIC's links */
     struct ibv_qp *qp;
     uint32_t remote;            /* its queue pair's number; 0: not connected */
-    uint32_t posted, completed; /* work requests, of all time; these wrap around */
-    uint32_t inline_most;       /* bytes that a request may have within itself, at least 4 */
-    uint32_t heard_ms;          /* when it last acknowledged a question; 0: never */
-    bool asked;                 /* a question is under way */
-    bool broken;                /* a request has failed: nothing more gets through */
+    uint32_t posted, completed; /* work requests so far; these wrap around */
+    uint32_t inline_most;       /* inline limit in bytes, at least 4 */
+    uint32_t heard_ms;          /* when it last acknowledged a probe; 0: never */
+    bool asked;                 /* a probe is outstanding */
+    bool broken;                /* a request has failed: the connection is unusable */
 };
 
-/* What a node's processes share of a group besides itself; their arrivals follow. */
+/* The state of a group that a node's processes share; their arrivals follow. */
 struct myr_verbs_shared {
-    myr_word told; /* the number of a node that is missing + 1; by those that do not play */
+    myr_word told; /* the number of a missing node + 1; written by processes that do not play */
 };
 
-/*
- * Words by which other nodes tell that a node is missing, one for each group that is played. Who
- * tells does not know whether this node is through with the group, and has left it. So these words
- * are no part of a group's memory: they are registered as long as the NIC is open, or a late write
- * would break a connection that other groups need. A word that a group has given back goes to
- * another one some time, with another turn. What is told has the turn in it.
- */
+/* Words through which other nodes report a missing node, one for each group that is played. The
+ * reporter does not know whether this node has completed and left the group. So these words are not
+ * in a group's memory: they are registered as long as the NIC is open, because otherwise a late
+ * write would break a connection that other groups need. A freed word is reused by another group
+ * some time, with another turn (generation), which is part of the reported value. */
 enum { MYR_VERBS_WORDS = 4096, MYR_VERBS_TURNS = 1 << 15 };
 struct myr_verbs_words {
     struct ibv_mr *memory;
     myr_word *word;
-    uint32_t taken, given;          /* how many words, of all time; these wrap around */
-    uint16_t free[MYR_VERBS_WORDS]; /* in the order in which they came back */
+    uint32_t taken, given; /* numbers of words allocated and freed so far; these wrap around */
+    uint16_t free[MYR_VERBS_WORDS]; /* in the order in which they were freed */
     uint16_t turn[MYR_VERBS_WORDS]; /* 1 to MYR_VERBS_TURNS - 1 */
 };
 
@@ -129,81 +127,75 @@ struct myr_verbs_peer {
     uint32_t node;
     struct myr_verbs_link *link;
     uint32_t key, told_key;
-    uint64_t arrivals, told, landing; /* addresses there */
+    uint64_t arrivals, told, landing; /* remote addresses */
     uint32_t turn;                    /* of the word `told` */
-    uint32_t posted; /* the link's last request that reads this group's memory; 0: none has */
+    uint32_t posted; /* the link's last request that reads this group's memory; 0: none */
 };
 
-/*
- * This process's part of a group. Whoever does not play has no peers.
+/* This process's part of a group. A process that does not play has no peers.
  *
- * In a group that carries data, a peer's landing places are two for each message that it waits for,
+ * In a group that carries data, a peer has two landing places for each message that it waits for,
  * for even and odd epochs, like the buffers (engine.h); and the sender keeps what it sends as long.
- * In one that broadcasts they are a window like that of the slots (bcast.h); what has come is sent
- * on from there. Either way nobody writes there anew before the card has done with it.
- */
+ * In one that broadcasts they are a window like that of the slots (bcast.h); blocks are forwarded
+ * from there. Either way no place is rewritten before the NIC is done with it. */
 struct myr_verbs_group {
     struct mcp_group *mcp;
     struct myr_verbs_shared *shared;
-    const myr_word *told; /* by other nodes; NULL: it has no such word */
+    const myr_word *told; /* written by other nodes; NULL: no such word */
     uint32_t turn;        /* ... the word's */
     myr_word *arrivals;   /* of this node's processes */
     struct myr_record *record;
     uint32_t locals;
     bool plays;
-    struct myr_nic_data *data;  /* NULL: it carries none, or is left */
-    uint8_t *landing, *staging; /* parcels that have come, and that were sent */
-    uint32_t stride;            /* bytes between two of them; 0: there are none */
-    uint32_t next_bcast;        /* the broadcast whose parcel is handed on next */
+    struct myr_nic_data *data;  /* NULL: it carries none, or was left */
+    uint8_t *landing, *staging; /* parcels received and sent */
+    uint32_t stride;            /* distance of two parcels in bytes; 0: none */
+    uint32_t next_bcast;        /* the broadcast whose parcel is forwarded next */
     struct ibv_mr *memory;
     uint32_t peers, asked_ms;
-    uint32_t last;                /* once it is left: the epoch that it ends with */
-    struct myr_verbs_group *next; /* of those that are left */
+    uint32_t last;                /* once it was left: its last epoch */
+    struct myr_verbs_group *next; /* in the list of groups that were left */
     struct myr_verbs_peer peer[];
 };
 
 struct myr_verbs {
     struct myr_verbs_device device;
     struct myr_segment *segment;
-    pthread_mutex_t mutex; /* of all that follows, and of the groups' engines */
+    pthread_mutex_t mutex; /* for all that follows, and the groups' engines */
     struct myr_verbs_link **link;
     struct myr_verbs_group **group; /* that this process plays */
-    struct myr_verbs_group *left;   /* that it has left, and cards may yet write or read */
+    struct myr_verbs_group *left; /* left by this process, but NICs may still access their memory */
     uint32_t links, groups;
-    uint32_t next; /* which group is looked at next, see verbs_group.c */
+    uint32_t next; /* the next group to poll, see verbs_group.c */
     struct myr_verbs_words words;
     struct myr_verbs_thread *thread;
     struct myr_verbs_shown *shown;
-    struct myr_record *record;     /* where that lies; NULL: there was no room, so it is */
-    struct myr_verbs_shown hidden; /* ... this, which nobody sees */
+    struct myr_record *record;     /* the record of `shown`; NULL: there was no room, so it is */
+    struct myr_verbs_shown hidden; /* ... this, which no other process sees */
 };
 
 /* ---- kind.c ---- */
 
-/* Have a NIC with the best device that is wanted (as myr_verbs_device_open()); and give it back. */
+/* Open a NIC with the best device that is wanted (as myr_verbs_device_open()); and close it. */
 enum myr_status myr_verbs_open(struct myr_segment *segment, const struct myr_verbs_calls *calls,
                                const char *wanted, struct myr_verbs **nic, struct myr_error *error);
 void myr_verbs_close(struct myr_verbs *nic);
 
 /* ---- device.c ---- */
 
-/*
- * Open a port that is active and is wanted: `wanted` has names of devices, or device:port,
- * separated by commas, best first; NULL, "" and "all": the fastest. Where several are as good and
- * in one network, process number `process` of the node takes its share. MYR_ERR_NOT_THERE: the
- * machine has none.
- */
+/* Open an active port that is wanted: `wanted` lists devices, or device:port, separated by commas,
+ * in order of preference; NULL, "" and "all": the fastest. Among equally good ones in one network,
+ * process number `process` of the node takes its share. MYR_ERR_NOT_THERE: the machine has none. */
 enum myr_status myr_verbs_device_open(const struct myr_verbs_calls *calls, const char *wanted,
                                       uint32_t process, struct myr_verbs_device *device,
                                       struct myr_error *error);
 void myr_verbs_device_close(struct myr_verbs_device *device);
 
-/* Register memory that other processes' cards write. NULL, with the error (MYR_ERR_SYSTEM): that
- * cannot be. */
+/* Register memory for remote writes. NULL, with the error (MYR_ERR_SYSTEM), if that fails. */
 struct ibv_mr *myr_verbs_register(const struct myr_verbs_device *device, void *memory, size_t bytes,
                                   struct myr_error *error);
 
-/* Are there separators in such a list, and no word? `why` says so then, of `bytes`. */
+/* Is the list invalid, with separators and no word? If so, `why` gets the reason, of `bytes`. */
 bool myr_verbs_devices_wrong(const char *wanted, char *why, size_t bytes);
 
 void myr_verbs_device_address(const struct myr_verbs_device *device,
@@ -211,43 +203,40 @@ void myr_verbs_device_address(const struct myr_verbs_device *device,
 
 /* ---- near.c ---- */
 
-/* Are all processors that this process may use near the device, whose folder in sysfs that is? */
+/* Are all processors in this process's affinity mask near the device with this sysfs folder? */
 bool myr_verbs_is_near(const char *folder);
 
 /* ---- route.c ---- */
 
-/* librdmacm; NULL: it is not there. */
+/* The table of librdmacm; NULL: not available. */
 const struct myr_cm_calls *myr_verbs_load_cm(void);
 
 /* Does librdmacm know the device by its address? */
 bool myr_verbs_can_route(const struct myr_verbs_device *device);
 
-/*
- * Ask librdmacm for the way to a device with that address. `way->mtu` is what both devices take; it
- * becomes less if the way takes less. 0, or an error number; it may take seconds to find none.
- */
+/* Resolve the route to a device with that address through librdmacm. `way->mtu` is initially the
+ * MTU of both devices, and is reduced to that of the path. Returns 0, or an error number; failing
+ * may take seconds. */
 int myr_verbs_route(const struct myr_verbs_device *device, const struct myr_verbs_address *address,
                     struct myr_verbs_way *way);
 
 /* ---- link.c; with the mutex ---- */
 
-/* The link to a process, made if there is none; NULL with a line if it cannot be had. It stays
- * until they all hang up: others of the job's communicators will want it. */
+/* The link to a process, created if there is none; NULL with a line on failure. It stays until the
+ * NIC hangs up, because other communicators of the job will want it. */
 struct myr_verbs_link *myr_verbs_link(struct myr_verbs *nic, uint64_t node, uint32_t process,
                                       struct myr_error *error);
 
-/* The other side's device, and its queue pair's number. Nothing is to be done where that is known.
- */
+/* Connect to the other side's device and queue pair number. Does nothing if the link is
+ * connected. */
 enum myr_status myr_verbs_connect(struct myr_verbs *nic, struct myr_verbs_link *link,
                                   const struct myr_verbs_address *address, uint32_t remote,
                                   struct myr_error *error);
 
-/*
- * Write into the other process's memory. Whether that worked shows by `broken`, later. What is no
- * longer than inline_most has been read when this returns; else it must stay as it is until the
- * request is completed, or until its end is known to have come. `local_key` is that of the memory
- * where it lies; of no matter for a word.
- */
+/* Write into the other process's memory. Errors show up later, in `broken`. Up to inline_most bytes
+ * have been copied when this returns; longer data must stay unchanged until the request completes,
+ * or until its end is known to have arrived. `local_key` is that of the local memory; unused for a
+ * word. */
 void myr_verbs_write(struct myr_verbs *nic, struct myr_verbs_link *link, uint64_t address,
                      uint32_t key, const void *from, uint32_t bytes, uint32_t local_key);
 
@@ -257,39 +246,39 @@ static inline void myr_verbs_write_word(struct myr_verbs *nic, struct myr_verbs_
     myr_verbs_write(nic, link, address, key, &value, sizeof(value), 0);
 }
 
-/* Has the request been completed that was the link's `posted`-th? Or never will be. */
+/* Has the link's `posted`-th request completed, or failed for good? */
 static inline bool myr_verbs_completed(const struct myr_verbs_link *link, uint32_t posted)
 {
     return link->broken || myr_epoch_reached(link->completed, posted);
 }
 
-/* Does the other process live? The answer comes by myr_verbs_collect(), as `heard_ms`. */
+/* Probe the other process. myr_verbs_collect() records the answer in `heard_ms`. */
 void myr_verbs_ask(struct myr_verbs *nic, struct myr_verbs_link *link);
 
-/* Take what the device has completed. */
+/* Poll the completion queue. */
 void myr_verbs_collect(struct myr_verbs *nic);
 
-/* Close all links, once the others have acknowledged all that was written. */
+/* Close all links, once the peers have acknowledged all writes. */
 void myr_verbs_hang_up(struct myr_verbs *nic);
 
 /* ---- parcels.c; with the mutex, but for myr_verbs_bcast() ---- */
 
-/* How far apart parcels are whose payloads have up to so many bytes. */
+/* Distance of parcels with payloads of up to so many bytes. */
 uint32_t myr_verbs_stride(uint32_t payload);
 
-/* In a group that carries data: send the message. */
+/* Send the message, in a group that carries data. */
 void myr_verbs_send(struct myr_verbs *nic, struct myr_verbs_group *own,
                     struct mcp_message *message);
 
-/* Take what has come of what the present step waits for. False: nothing. */
+/* Take a parcel that the present step waits for. False: none. */
 bool myr_verbs_take(struct myr_verbs_group *own);
 
-/* A process of this node is the root of a broadcast: put the block where this node's processes
- * find it, and where the one that plays does. */
+/* A process of this node is the root of a broadcast: put the block where the node's processes and
+ * the one that plays expect it. */
 void myr_verbs_bcast(struct myr_verbs_group *own, uint32_t number, const void *block,
                      uint32_t bytes);
 
-/* Hand on the blocks that have come. */
+/* Forward the blocks that have arrived. */
 void myr_verbs_hand_on(struct myr_verbs *nic, struct myr_verbs_group *own);
 
 /* The slot of a broadcast. */
@@ -300,14 +289,14 @@ struct mcp_bcast_slot *myr_verbs_slot(const struct myr_verbs_group *own, uint32_
 enum myr_status myr_verbs_words_open(struct myr_verbs *nic, struct myr_error *error);
 void myr_verbs_words_close(struct myr_verbs *nic);
 
-/* Give a group a word; and take it back, if it has one. With the mutex. */
+/* Allocate a word for a group; and free it, if it has one. With the mutex. */
 enum myr_status myr_verbs_word_take(struct myr_verbs *nic, struct myr_verbs_group *own,
                                     struct myr_error *error);
 void myr_verbs_word_give(struct myr_verbs *nic, struct myr_verbs_group *own);
 
 /* ---- thread.c ---- */
 
-/* Have a thread go on with all groups that this process plays; and end it, if there is one. */
+/* Start a thread that drives all groups that this process plays; and stop it, if there is one. */
 enum myr_status myr_verbs_thread_start(struct myr_verbs *nic, struct myr_error *error);
 void myr_verbs_thread_stop(struct myr_verbs *nic);
 
@@ -315,7 +304,7 @@ void myr_verbs_thread_stop(struct myr_verbs *nic);
 
 extern const struct myr_player myr_verbs_player;
 
-/* Somebody sleeps on this word, and on the count of sleepers behind it. */
+/* A process may sleep on this word, and on the count of sleepers after it. */
 static inline void myr_verbs_wake(const myr_word *word)
 {
     if (0 != myr_load_relaxed(word + 1)) {
@@ -323,13 +312,14 @@ static inline void myr_verbs_wake(const myr_word *word)
     }
 }
 
-/* Go on with some of the groups. */
+/* Advance some of the groups. */
 void myr_verbs_poll(struct myr_verbs *nic);
 
-/* How much has been sent and completed since the NIC was opened. */
+/* A measure of progress: packets sent, and barriers and broadcasts completed since the NIC was
+ * opened. */
 uint64_t myr_verbs_moves(struct myr_verbs *nic);
 
-/* Give back the memory of all groups that were left; after myr_verbs_hang_up(). */
+/* Free the memory of all groups that were left; after myr_verbs_hang_up(). */
 void myr_verbs_clear(struct myr_verbs *nic);
 
 /* ---- join.c ---- */
@@ -342,14 +332,14 @@ enum myr_status myr_verbs_join(struct myr_verbs *nic, const struct myr_nic_membe
                                myr_schedule_fn schedule_of, const void *context, const void *blobs,
                                struct myr_nic_group *group, struct myr_error *error);
 
-/* What a node says of its part of a group. */
+/* A node's description of its part of a group. */
 enum { MYR_VERBS_PEERS = 52 };
 struct myr_verbs_blob {
     struct myr_verbs_address address;
     uint32_t key;                         /* of the group's memory, */
     uint64_t arrivals;                    /* ... where its arrival records are, */
-    uint64_t landing;                     /* ... and its landing places */
-    uint64_t told;                        /* the word for a node that is missing, */
+    uint64_t landing;                     /* ... and of its landing places */
+    uint64_t told;                        /* the word for reports of a missing node, */
     uint32_t told_key, turn;              /* ... the key of its memory, and its turn */
     uint32_t queue_pair[MYR_VERBS_PEERS]; /* for each of its peers, by their numbers */
 };

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * Open MPI's ompi/op/op.h includes this header, and nobody installs it. Of all that it has, op.h
- * uses one thing, for user-defined operations in Fortran: an integer of C as one of Fortran.
- */
+/* Open MPI's ompi/op/op.h includes this header, but no package installs it. op.h only uses the
+ * conversion of a C integer to a Fortran one, for user-defined operations in Fortran. */
 #ifndef NICBARR_SHIM_FINT_2_INT_H
 #define NICBARR_SHIM_FINT_2_INT_H
 
