@@ -97,7 +97,8 @@ static const char *share_segment(mca_coll_nicbarr_module_t *module, ompi_communi
             why = nicbarr_peer_trouble(&name, peers[r], text, sizeof(text));
         } else if (peers[r]->segment != peers[ompi_comm_rank(comm)]->segment) {
             snprintf(text, sizeof(text),
-                     "process %u is in another container or was started by another mpirun",
+                     "process %u is in another container, was started by another mpirun, or keeps "
+                     "others out of its /proc/PID/fd",
                      (unsigned)name.vpid);
             why = text;
         } else {

@@ -84,10 +84,11 @@ static size_t find_ranks(const struct difference *of, size_t count, size_t ranks
 
 enum { SUMS = NICBARR_PAIRS * (NICBARR_PAIRS + 1) / 2 + 1 };
 
-/* The chance that the ranks of those that come up heads add up to `most` or less. */
+/* The chance that the ranks of those that come up heads add up to `most` or less. (Single precision
+ * is enough for it, and takes half of the stack, which a thread may have little of.) */
 static double chance(const size_t *ranks, size_t count, size_t most)
 {
-    double of[SUMS] = {1}; /* by sum */
+    float of[SUMS] = {1}; /* by sum */
     for (size_t i = 0; i < count; ++i) {
         for (size_t sum = most + 1; sum-- > 0;) {
             of[sum] = (of[sum] + (sum >= ranks[i] ? of[sum - ranks[i]] : 0)) / 2;
@@ -95,7 +96,7 @@ static double chance(const size_t *ranks, size_t count, size_t most)
     }
     double all = 0;
     for (size_t sum = 0; sum <= most; ++sum) {
-        all += of[sum];
+        all += (double)of[sum];
     }
     return all;
 }

@@ -31,6 +31,8 @@ struct reading {
     unsigned opened; /* `state.opened` when it began */
     int count;
     char path[FILES_MOST][PATH_MAX];
+    struct nicbarr_cache_place
+        place; /* of the list; not on the stack, as a thread's may be small */
 };
 
 static struct {
@@ -126,16 +128,16 @@ static void *run_reader(void *context)
 static void begin_reading(void)
 {
     struct reading *reading = calloc(1, sizeof(*reading));
-    struct nicbarr_cache_place place;
     const char *list = mca_coll_nicbarr_component.parameters.cache;
     pthread_t thread;
     if (NULL == reading) {
         publish_texts(NULL, 0);
         return;
     }
-    while (reading->count < FILES_MOST && nicbarr_cache_next_place(&list, &place) && !place.anew) {
-        if ('\0' != place.path[0]) {
-            memcpy(reading->path[reading->count++], place.path, sizeof(place.path));
+    struct nicbarr_cache_place *place = &reading->place;
+    while (reading->count < FILES_MOST && nicbarr_cache_next_place(&list, place) && !place->anew) {
+        if ('\0' != place->path[0]) {
+            memcpy(reading->path[reading->count++], place->path, sizeof(place->path));
         }
     }
     reading->opened = state.opened;
