@@ -77,8 +77,8 @@ int main(int argc, char **argv)
         checked_barrier(&ledgers[choice]);
     }
 
-    /* Everybody's, whatever chance has said: the first sets it up, the second tunes it. */
-    for (int i = 0; i < 3; ++i) {
+    /* Everybody's, whatever chance has said: so many that it is decided (coll_nicbarr_tune_after). */
+    for (int i = 0; i < 25; ++i) {
         checked_barrier(&ledgers[0]);
     }
 
