@@ -77,7 +77,8 @@ int main(int argc, char **argv)
         checked_barrier(&ledgers[choice]);
     }
 
-    /* Everybody's, whatever chance has said: so many that it is decided (coll_nicbarr_tune_after). */
+    /* Everybody's, whatever chance has said: so many that it is decided (coll_nicbarr_tune_after).
+     */
     for (int i = 0; i < 25; ++i) {
         checked_barrier(&ledgers[0]);
     }
