@@ -79,10 +79,10 @@ complained_before_the_end() {
     mpirun -np 2 --mca coll_nicbarr_report /proc/nonexistent/report.json "$programs/barrier_ledger" \
         --until "$scratch/end" > "$scratch/out" 2>&1 &
     job=$!
-    until said_once "no report: /proc/nonexistent/report.json" || ! kill -0 $job 2> /dev/null; do sleep 0.1; done
-    kill -0 $job 2> /dev/null || return
+    until said_once "no report: /proc/nonexistent/report.json" || ! kill -0 "$job" 2> /dev/null; do sleep 0.1; done
+    kill -0 "$job" 2> /dev/null || return
     touch "$scratch/end"
-    wait $job && said_once "no report: /proc/nonexistent/report.json"
+    wait "$job" && said_once "no report: /proc/nonexistent/report.json"
 }
 check "while the job runs, and once" complained_before_the_end
 for folder in /proc/nonexistent "$scratch/nonexistent"; do
