@@ -69,8 +69,9 @@ of_this_wire() {
 }
 
 algorithms() {
-    local name file bad=0
-    for name in $(sed -nE 's/^ *\[NICBARR_[A-Z]+\] = \{"([a-z]+)".*/\1/p' coll_nicbarr/schedule.c); do
+    local name file names bad=0
+    mapfile -t names < <(sed -nE 's/^ *\[NICBARR_[A-Z]+\] = \{"([a-z]+)".*/\1/p' coll_nicbarr/schedule.c)
+    for name in "${names[@]}"; do
         for file in tools/report_text.c docs/report.md docs/using.md; do
             grep -qw "$name" "$file" || {
                 echo "$file: lacks the algorithm '$name'"
