@@ -35,6 +35,9 @@ enum mcp_action {
  * is of no interest here then, but a peer may still miss data of this node. */
 MCP_POLICY enum mcp_action mcp_action_on(const struct mcp_group *group, uint8_t type, bool leaves)
 {
+    if (mcp_is_bcast(type) && 0 == group->window) {
+        return MCP_ACTION_REJECT;
+    }
     switch (type) {
     case MCP_ARRIVE:
         return MCP_ACTION_RECORD;
@@ -47,11 +50,11 @@ MCP_POLICY enum mcp_action mcp_action_on(const struct mcp_group *group, uint8_t 
     case MCP_FAIL:
         return leaves ? MCP_ACTION_PASS_OVER : MCP_ACTION_GIVE_UP;
     case MCP_BCAST:
-        return 0 != group->window ? MCP_ACTION_TAKE_BLOCK : MCP_ACTION_REJECT;
+        return MCP_ACTION_TAKE_BLOCK;
     case MCP_BCAST_ASK:
-        return 0 != group->window ? MCP_ACTION_ANSWER_BCAST : MCP_ACTION_REJECT;
+        return MCP_ACTION_ANSWER_BCAST;
     case MCP_BCAST_LATER:
-        return 0 != group->window ? MCP_ACTION_HEAR_BCAST : MCP_ACTION_REJECT;
+        return MCP_ACTION_HEAR_BCAST;
     default:
         return MCP_ACTION_REJECT;
     }

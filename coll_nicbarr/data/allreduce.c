@@ -90,7 +90,7 @@ static const struct nicbarr_operation reduce = {begin_reduction, test_reduction,
 
 /* ... with an operation of the program's, or of a type with gaps. */
 
-static void begin_users(nicbarr_request_t *request)
+static void begin_packed(nicbarr_request_t *request)
 {
     struct nicbarr_reducer *reducer = nicbarr_reducer_of(request);
     request->of.user.started = false;
@@ -99,7 +99,7 @@ static void begin_users(nicbarr_request_t *request)
 
 /* The call that starts a request does not run a function of the program: it may hold a lock that
  * the function takes. */
-static bool test_users(nicbarr_request_t *request)
+static bool test_packed(nicbarr_request_t *request)
 {
     struct nicbarr_reducer *reducer = nicbarr_reducer_of(request);
     struct nicbarr_user_op *user = &request->of.user.reduction;
@@ -111,12 +111,13 @@ static bool test_users(nicbarr_request_t *request)
     return nicbarr_user_op_go_on(reducer, user);
 }
 
-static void drop_users(nicbarr_request_t *request)
+static void drop_packed(nicbarr_request_t *request)
 {
     nicbarr_user_op_close(&request->of.user.reduction);
 }
 
-static const struct nicbarr_operation reduce_by_users = {begin_users, test_users, NULL, drop_users};
+static const struct nicbarr_operation packed_reduction = {begin_packed, test_packed, NULL,
+                                                          drop_packed};
 
 static int start_reduction(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                            const void *from, void *to, nicbarr_count_t count, ompi_datatype_t *type,
@@ -125,7 +126,7 @@ static int start_reduction(mca_coll_nicbarr_module_t *module, ompi_communicator_
     const struct myr_exchange *x = &module->nonblocking.reducer.exchange;
     const bool packed = nicbarr_is_packed(type, op);
     nicbarr_request_t *request =
-        nicbarr_request_new(packed ? &reduce_by_users : &reduce, module, comm, false);
+        nicbarr_request_new(packed ? &packed_reduction : &reduce, module, comm, false);
     int rc = OMPI_SUCCESS;
     if (NULL == request) {
         return OMPI_ERR_OUT_OF_RESOURCE;
@@ -186,22 +187,22 @@ static void begin_again(nicbarr_request_t *request)
 static const struct nicbarr_operation reduce_again = {begin_again, test_reduction, NULL, NULL};
 
 /* (Packing has no way to fail here that MPI would not have found out before.) */
-static void begin_users_again(nicbarr_request_t *request)
+static void begin_packed_again(nicbarr_request_t *request)
 {
     (void)nicbarr_user_op_load(&request->of.user.reduction, request->persistent->from);
-    begin_users(request);
+    begin_packed(request);
 }
 
-static const struct nicbarr_operation reduce_by_users_again = {begin_users_again, test_users, NULL,
-                                                               drop_users};
+static const struct nicbarr_operation packed_reduction_again = {begin_packed_again, test_packed,
+                                                                NULL, drop_packed};
 
 /* `what` has an exchange. */
 static int make_persistent(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                            const struct nicbarr_persistent *what, ompi_request_t **handle)
 {
     const bool packed = nicbarr_is_packed(what->type, what->op);
-    nicbarr_request_t *request =
-        nicbarr_persistent_new(packed ? &reduce_by_users_again : &reduce_again, module, comm, what);
+    nicbarr_request_t *request = nicbarr_persistent_new(
+        packed ? &packed_reduction_again : &reduce_again, module, comm, what);
     int rc = OMPI_SUCCESS;
     if (NULL == request) {
         return OMPI_ERR_OUT_OF_RESOURCE;

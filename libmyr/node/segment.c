@@ -76,8 +76,9 @@ static enum myr_status map(struct myr_segment *segment, size_t bytes, struct myr
 /* The least that a segment takes. */
 static const uint32_t least = (uint32_t)sizeof(struct myr_sram) + MYR_GROWTH + MYR_GROWTH;
 
-/* What a file of this process may have of so many bytes (ulimit -f); the kernel kills who wants
- * more. It goes for the size alone: within that, those with lower limits commit memory as well. */
+/* The size that RLIMIT_FSIZE (ulimit -f) allows, at most `limit`: beyond it ftruncate() raises
+ * SIGXFSZ. Only the size is limited, so a process with a lower limit can commit memory within it.
+ */
 static uint32_t allowed(uint32_t limit)
 {
     struct rlimit files;
