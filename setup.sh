@@ -79,6 +79,7 @@ if [ -n "$large" ] && is_missing $large; then
     install_packages $large || say "it cannot be had, and tests do without"
 fi
 
+[ ! -d /usr/lib/ccache ] || PATH=/usr/lib/ccache:$PATH # Debian's ccache, where it is installed
 build_in() { # FOLDER CONFIGURE-ARGUMENTS...
     local folder=$1
     shift
