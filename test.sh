@@ -8,7 +8,7 @@
 #     ./test.sh --all            everything, an hour and more: also processors of other kinds, fuzzers, models,
 #                                virtual machines, Debian packages
 #     ./test.sh --since COMMIT   the short form, and then what changes since COMMIT can break, in an order that the
-#                                seed draws; 40 minutes after the start no more of it is begun
+#                                seed draws; 25 minutes after the start no more of it is begun
 #     ./test.sh PART...          these parts alone; tests/parts lists them. Unit tests can be named, too
 #
 # Some parts need root: chroots, network namespaces, virtual machines. Without, they are skipped with a line. Parts that
@@ -34,7 +34,7 @@ esac
 . ompi/jobs.sh
 [ ! -d /usr/lib/ccache ] || PATH=/usr/lib/ccache:$PATH # as setup.sh does
 export NICBARR_SEED=${NICBARR_SEED:-$((RANDOM << 13 ^ RANDOM))}
-most=2400 # seconds; see --since
+most=1500 # seconds; see --since
 
 top=$PWD
 logs=$top/_test
