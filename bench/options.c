@@ -6,6 +6,7 @@
 
 #include <getopt.h>
 #include <limits.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -137,16 +138,57 @@ static enum options_verdict bad(bool speak, const char *text, const char *expect
     return OPTIONS_BAD;
 }
 
+/* Options whose value is a number, and where it goes. */
+static const struct number_option {
+    int key;
+    unsigned least, most;
+    size_t offset; /* in struct options */
+    const char *expected;
+} number_options[] = {
+    {'c', 1, 100000, offsetof(struct options, chunks), "a number of chunks from 1 to 100000"},
+    {'i', 1, 1000000000, offsetof(struct options, iterations),
+     "a number of iterations from 1 to 1000000000"},
+    {'x', 0, 1000000000, offsetof(struct options, warmup),
+     "a number of warm-up iterations up to 1000000000"},
+    {'t', 0, 1000000, offsetof(struct options, tests), "a number of test calls up to 1000000"},
+    {LONG_ROOT, 0, INT_MAX, offsetof(struct options, root), "a rank"},
+};
+
+static const struct number_option *find_number(int key)
+{
+    for (size_t n = 0; n < sizeof(number_options) / sizeof(number_options[0]); ++n)
+        if (key == number_options[n].key)
+            return &number_options[n];
+    return NULL;
+}
+
+static const struct options defaults = {.beside = OPERATION_NONE,
+                                        .sizes_count = DEFAULT_SIZES,
+                                        .warmup = 1000,
+                                        .chunks = 300,
+                                        .preference = {NULL, "^nicbarr"}};
+
+static const char known[] =
+    "barrier, ibarrier, persistent, allreduce, bcast, dup or another operation";
+
+/* What follows the options: the operation. `sizes` is the text of -m. */
+static enum options_verdict parse_operands(int argc, char **argv, bool speak, const char *sizes,
+                                           struct options *options)
+{
+    if (optind < argc && !operation_find(argv[optind++], &options->operation))
+        return bad(speak, argv[optind - 1], known);
+    if (optind < argc)
+        return bad(speak, argv[optind], "expected after the operation");
+    if (!settle_sizes(options))
+        return bad(speak, sizes, "a size of messages whose MIN is a multiple of 4, as floats are");
+    return OPTIONS_RUN;
+}
+
 enum options_verdict options_parse(int argc, char **argv, bool speak, struct options *options)
 {
-    static const char known[] =
-        "barrier, ibarrier, persistent, allreduce, bcast, dup or another operation";
     const char *sizes = NULL;
-    *options = (struct options){.beside = OPERATION_NONE,
-                                .sizes_count = DEFAULT_SIZES,
-                                .warmup = 1000,
-                                .chunks = 300,
-                                .preference = {NULL, "^nicbarr"}};
+    const struct number_option *number;
+    *options = defaults;
     memcpy(options->sizes, default_sizes, sizeof(default_sizes));
     opterr = speak;
     int key;
@@ -156,27 +198,11 @@ enum options_verdict options_parse(int argc, char **argv, bool speak, struct opt
         case 'b':
             options->preference[key - 'a'] = *optarg ? optarg : NULL;
             break;
-        case 'c':
-            if (!number_parse(optarg, 1, 100000, &options->chunks))
-                return bad(speak, optarg, "a number of chunks from 1 to 100000");
-            break;
-        case 'i':
-            if (!number_parse(optarg, 1, 1000000000, &options->iterations))
-                return bad(speak, optarg, "a number of iterations from 1 to 1000000000");
-            break;
-        case 'x':
-            if (!number_parse(optarg, 0, 1000000000, &options->warmup))
-                return bad(speak, optarg, "a number of warm-up iterations up to 1000000000");
-            break;
         case 'm':
             sizes = optarg;
             if (!parse_sizes(optarg, options))
                 return bad(speak, optarg,
                            "a size of messages, MAX or MIN:MAX, from 1 to 268435456");
-            break;
-        case 't':
-            if (!number_parse(optarg, 0, 1000000, &options->tests))
-                return bad(speak, optarg, "a number of test calls up to 1000000");
             break;
         case 'f':
             options->full = true;
@@ -187,11 +213,6 @@ enum options_verdict options_parse(int argc, char **argv, bool speak, struct opt
         case LONG_BESIDE:
             if (!operation_find(optarg, &options->beside))
                 return bad(speak, optarg, known);
-            break;
-        case LONG_ROOT:
-            if (!number_parse(optarg, 0, INT_MAX, &options->root))
-                return bad(speak, optarg, "a rank");
-            options->root_stays = true;
             break;
         case LONG_NO_VALIDATION:
             options->unchecked = true;
@@ -210,15 +231,17 @@ enum options_verdict options_parse(int argc, char **argv, bool speak, struct opt
             if (speak)
                 puts("nicbarr_bench " NICBARR_VERSION);
             return OPTIONS_HELPED;
+        case LONG_ROOT:
+            options->root_stays = true;
+            /* fallthrough */
         default:
-            return OPTIONS_BAD; /* getopt_long told */
+            number = find_number(key);
+            if (number == NULL)
+                return OPTIONS_BAD; /* getopt_long told */
+            if (!number_parse(optarg, number->least, number->most,
+                              (unsigned *)((char *)options + number->offset)))
+                return bad(speak, optarg, number->expected);
         }
     }
-    if (optind < argc && !operation_find(argv[optind++], &options->operation))
-        return bad(speak, argv[optind - 1], known);
-    if (optind < argc)
-        return bad(speak, argv[optind], "expected after the operation");
-    if (!settle_sizes(options))
-        return bad(speak, sizes, "a size of messages whose MIN is a multiple of 4, as floats are");
-    return OPTIONS_RUN;
+    return parse_operands(argc, argv, speak, sizes, options);
 }

@@ -65,16 +65,80 @@ static void module_destruct(mca_coll_nicbarr_module_t *module)
 OBJ_CLASS_INSTANCE(mca_coll_nicbarr_module_t, mca_coll_base_module_t, module_construct,
                    module_destruct);
 
+/* Why all of the communicator is left to Open MPI; NULL: it is not. */
+static const char *why_left(const ompi_communicator_t *comm, bool across, int priority)
+{
+    return priority < 0               ? "coll_nicbarr_priority is negative"
+           : OMPI_COMM_IS_INTER(comm) ? "it is an intercommunicator"
+           : across && !nicbarr_nics_wanted(&mca_coll_nicbarr_component.nics)
+               ? "its processes are on several nodes, and coll_nicbarr_nic wants no NIC"
+               : NULL;
+}
+
+static void offer_barriers(mca_coll_base_module_t *super, int size)
+{
+    if (size > 1) { /* alone there is nothing to gain, and nobody to tune with */
+        super->coll_barrier = nicbarr_barrier;
+    }
+    if (mca_coll_nicbarr_component.parameters.nonblocking) {
+        super->coll_ibarrier = nicbarr_ibarrier;
+        super->coll_barrier_init = nicbarr_barrier_init;
+    }
+}
+
+static void offer_reductions(mca_coll_base_module_t *super, bool across, int size)
+{
+    if (nicbarr_data_wanted(NICBARR_ALLREDUCE, across, size)) {
+        super->coll_allreduce = across ? nicbarr_allreduce_across : nicbarr_allreduce;
+        super->coll_iallreduce = across ? nicbarr_iallreduce_across : nicbarr_iallreduce;
+        super->coll_allreduce_init =
+            across ? nicbarr_allreduce_init_across : nicbarr_allreduce_init;
+    }
+    if (nicbarr_data_wanted(NICBARR_REDUCE, across, size)) {
+        super->coll_reduce = across ? nicbarr_reduce_across : nicbarr_reduce;
+        super->coll_ireduce = across ? NULL : nicbarr_ireduce;
+        super->coll_reduce_init = across ? NULL : nicbarr_reduce_init;
+    }
+}
+
+static void offer_broadcasts(mca_coll_base_module_t *super, bool across, int size)
+{
+    if (nicbarr_data_wanted(NICBARR_BCAST, across, size)) {
+        super->coll_bcast = across ? nicbarr_bcast_across : nicbarr_bcast;
+        super->coll_ibcast = across ? nicbarr_ibcast_across : nicbarr_ibcast;
+        super->coll_bcast_init = !across                              ? nicbarr_bcast_init
+                                 : nicbarr_data_forced(NICBARR_BCAST) ? nicbarr_bcast_init_across
+                                                                      : NULL;
+    }
+}
+
+static void offer_gathers(mca_coll_base_module_t *super, bool across, int size)
+{
+    if (nicbarr_data_wanted(NICBARR_ALLGATHER, across, size)) {
+        super->coll_allgather = nicbarr_allgather;
+        super->coll_iallgather = across ? NULL : nicbarr_iallgather;
+        super->coll_allgather_init = across ? NULL : nicbarr_allgather_init;
+    }
+    if (nicbarr_data_wanted(NICBARR_GATHER, across, size)) {
+        super->coll_gather = nicbarr_gather;
+        super->coll_igather = across ? NULL : nicbarr_igather;
+        super->coll_gather_init =
+            !across && nicbarr_data_forced(NICBARR_GATHER) ? nicbarr_gather_init : NULL;
+    }
+    if (nicbarr_data_wanted(NICBARR_SCATTER, across, size)) {
+        super->coll_scatter = nicbarr_scatter;
+        super->coll_iscatter = across ? NULL : nicbarr_iscatter;
+        super->coll_scatter_init = across ? NULL : nicbarr_scatter_init;
+    }
+}
+
 mca_coll_base_module_t *nicbarr_comm_query(ompi_communicator_t *comm, int *priority)
 {
     const mca_coll_nicbarr_component_t *component = &mca_coll_nicbarr_component;
     const bool across = nicbarr_is_across(comm);
+    const int size = ompi_comm_size(comm);
     *priority = component->parameters.priority < 100 ? component->parameters.priority : 100;
-    const char *why = *priority < 0              ? "coll_nicbarr_priority is negative"
-                      : OMPI_COMM_IS_INTER(comm) ? "it is an intercommunicator"
-                      : across && !nicbarr_nics_wanted(&component->nics)
-                          ? "its processes are on several nodes, and coll_nicbarr_nic wants no NIC"
-                          : NULL;
+    const char *why = why_left(comm, across, *priority);
     if (NULL != why) {
         char name[NICBARR_COMM_TEXT];
         if (0 == ompi_comm_rank(comm)) {
@@ -92,47 +156,9 @@ mca_coll_base_module_t *nicbarr_comm_query(ompi_communicator_t *comm, int *prior
     module->across = across;
     module->tune_at = (uint32_t)component->parameters.tune_after;
     module->barrier_state = across ? NICBARR_BARRIER_ACROSS_FIRST : NICBARR_BARRIER_FIRST;
-    if (ompi_comm_size(comm) > 1) { /* alone there is nothing to gain, and nobody to tune with */
-        module->super.coll_barrier = nicbarr_barrier;
-    }
-    if (component->parameters.nonblocking) {
-        module->super.coll_ibarrier = nicbarr_ibarrier;
-        module->super.coll_barrier_init = nicbarr_barrier_init;
-    }
-    if (nicbarr_data_wanted(NICBARR_ALLREDUCE, across, ompi_comm_size(comm))) {
-        module->super.coll_allreduce = across ? nicbarr_allreduce_across : nicbarr_allreduce;
-        module->super.coll_iallreduce = across ? nicbarr_iallreduce_across : nicbarr_iallreduce;
-        module->super.coll_allreduce_init =
-            across ? nicbarr_allreduce_init_across : nicbarr_allreduce_init;
-    }
-    if (nicbarr_data_wanted(NICBARR_REDUCE, across, ompi_comm_size(comm))) {
-        module->super.coll_reduce = across ? nicbarr_reduce_across : nicbarr_reduce;
-        module->super.coll_ireduce = across ? NULL : nicbarr_ireduce;
-        module->super.coll_reduce_init = across ? NULL : nicbarr_reduce_init;
-    }
-    if (nicbarr_data_wanted(NICBARR_BCAST, across, ompi_comm_size(comm))) {
-        module->super.coll_bcast = across ? nicbarr_bcast_across : nicbarr_bcast;
-        module->super.coll_ibcast = across ? nicbarr_ibcast_across : nicbarr_ibcast;
-        module->super.coll_bcast_init = !across ? nicbarr_bcast_init
-                                        : nicbarr_data_forced(NICBARR_BCAST)
-                                            ? nicbarr_bcast_init_across
-                                            : NULL;
-    }
-    if (nicbarr_data_wanted(NICBARR_ALLGATHER, across, ompi_comm_size(comm))) {
-        module->super.coll_allgather = nicbarr_allgather;
-        module->super.coll_iallgather = across ? NULL : nicbarr_iallgather;
-        module->super.coll_allgather_init = across ? NULL : nicbarr_allgather_init;
-    }
-    if (nicbarr_data_wanted(NICBARR_GATHER, across, ompi_comm_size(comm))) {
-        module->super.coll_gather = nicbarr_gather;
-        module->super.coll_igather = across ? NULL : nicbarr_igather;
-        module->super.coll_gather_init =
-            !across && nicbarr_data_forced(NICBARR_GATHER) ? nicbarr_gather_init : NULL;
-    }
-    if (nicbarr_data_wanted(NICBARR_SCATTER, across, ompi_comm_size(comm))) {
-        module->super.coll_scatter = nicbarr_scatter;
-        module->super.coll_iscatter = across ? NULL : nicbarr_iscatter;
-        module->super.coll_scatter_init = across ? NULL : nicbarr_scatter_init;
-    }
+    offer_barriers(&module->super, size);
+    offer_reductions(&module->super, across, size);
+    offer_broadcasts(&module->super, across, size);
+    offer_gathers(&module->super, across, size);
     return &module->super;
 }

@@ -113,15 +113,13 @@ static void find_command(struct argp_state *state, const char *name, struct invo
                name);
 }
 
-static error_t parse_nicsim_option(int key, char *argument, struct argp_state *state)
+/* The options that describe what is played. */
+static error_t parse_game_option(int key, char *argument, struct argp_state *state)
 {
     struct invocation *invocation = state->input;
     struct nicsim_options *o = &invocation->options;
     struct nicsim_game *game = &o->game;
     switch (key) {
-    case 'm':
-        o->machine = argument;
-        break;
     case 'n':
         game->nodes = o->most = (uint32_t)parse_figure(state, argument, "--nodes", 2, 65536);
         break;
@@ -164,6 +162,20 @@ static error_t parse_nicsim_option(int key, char *argument, struct argp_state *s
     case 's':
         game->seed = (uint64_t)parse_figure(state, argument, "--seed", 0, 1e15);
         break;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+    return 0;
+}
+
+static error_t parse_nicsim_option(int key, char *argument, struct argp_state *state)
+{
+    struct invocation *invocation = state->input;
+    struct nicsim_options *o = &invocation->options;
+    switch (key) {
+    case 'm':
+        o->machine = argument;
+        break;
     case 'c':
         o->csv = argument;
         break;
@@ -188,7 +200,7 @@ static error_t parse_nicsim_option(int key, char *argument, struct argp_state *s
         }
         break;
     default:
-        return ARGP_ERR_UNKNOWN;
+        return parse_game_option(key, argument, state);
     }
     return 0;
 }
