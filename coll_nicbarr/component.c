@@ -18,6 +18,7 @@
 #include "coll_nicbarr/digest.h"
 #include "coll_nicbarr/files/cache.h"
 #include "coll_nicbarr/files/report.h"
+#include "coll_nicbarr/long_waits.h"
 #include "coll_nicbarr/module.h"
 #include "coll_nicbarr/peers.h"
 #include "coll_nicbarr/pvars.h"
@@ -261,6 +262,7 @@ static bool join_segment(struct nicbarr_hello *hello)
     hello->identity = myr_segment_identity(component->segment);
     hello->number = myr_segment_number(component->segment);
     myr_waiter_init(&component->waiter, component->segment, nicbarr_progress, &patience);
+    component->waiter.long_wait = nicbarr_long_wait;
     return true;
 }
 
@@ -324,6 +326,7 @@ static int component_close(void)
     nicbarr_peers_close();
     close_nics();
     if (NULL != component->segment) {
+        myr_waits_end(component->segment);
         myr_segment_leave(component->segment);
         component->segment = NULL;
     }

@@ -7,6 +7,8 @@
 #include <stdio.h>
 
 #include "coll_nicbarr/barrier_state.h"
+#include "coll_nicbarr/long_waits.h"
+#include "coll_nicbarr/members.h"
 #include "coll_nicbarr/peers.h"
 #include "libmyr/groups/nic_bcast.h"
 #include "os/clock.h"
@@ -367,14 +369,17 @@ static bool wait_more(struct myr_nic_group *group, const struct nicbarr_wait *wa
 static int go_on_waiting(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                          struct myr_nic_group *group, struct nicbarr_wait wait)
 {
+    const struct myr_key key = nicbarr_record_key(module, comm, 0);
+    struct myr_shown_wait *shown = nicbarr_wait_show(comm, &key);
+    int rc;
     wait.began_ms = nicbarr_now_ms() - NICBARR_LOOK_MS;
     do {
-        const int rc = nicbarr_overdue_look(module, comm, group, &wait);
-        if (OMPI_SUCCESS != rc) {
-            /* It may have come to an end in the very last moment. */
-            return is_over(group, &wait) ? OMPI_SUCCESS : rc;
-        }
-    } while (!wait_more(group, &wait));
+        rc = nicbarr_overdue_look(module, comm, group, &wait);
+    } while (OMPI_SUCCESS == rc && !wait_more(group, &wait));
+    myr_wait_hide(shown);
+    if (OMPI_SUCCESS != rc) { /* it may have come to an end in the very last moment */
+        return is_over(group, &wait) ? OMPI_SUCCESS : rc;
+    }
     nicbarr_overdue_end(comm, group, &wait);
     return OMPI_SUCCESS;
 }

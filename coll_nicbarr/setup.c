@@ -65,6 +65,7 @@ static const char *try_to_set_up(mca_coll_nicbarr_module_t *module, ompi_communi
     module->counter_bytes = bytes.counters;
     myr_group_init(&module->group, record, &component->waiter, module->shape.processes,
                    (uint32_t)ompi_comm_rank(comm));
+    module->group.watch.owner = comm;
     return NULL;
 }
 

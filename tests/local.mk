@@ -20,7 +20,7 @@ mpi_programs = \
     tests/mpi/survivors \
     tests/mpi/moving \
     tests/mpi/message_pvars \
-    tests/mpi/mismatched \
+    tests/mpi/absent tests/mpi/mismatched \
     tests/mpi/sessions \
     tests/mpi/spawned
 check_PROGRAMS += $(mpi_programs)
@@ -82,6 +82,9 @@ tests_mpi_message_pvars_LDADD = $(MPI_LIBS)
 tests_mpi_moving_SOURCES = tests/mpi/moving.c $(mpi_common)
 tests_mpi_moving_CFLAGS = $(mpi_cflags)
 tests_mpi_moving_LDADD = $(MPI_LIBS)
+tests_mpi_absent_SOURCES = tests/mpi/absent.c
+tests_mpi_absent_CFLAGS = $(mpi_cflags)
+tests_mpi_absent_LDADD = $(MPI_LIBS)
 tests_mpi_mismatched_SOURCES = tests/mpi/mismatched.c $(mpi_common)
 tests_mpi_mismatched_CFLAGS = $(mpi_cflags)
 tests_mpi_mismatched_LDADD = $(MPI_LIBS)
@@ -184,7 +187,7 @@ component_tests = \
     tests/component/mtl.sh
 ## What lies below Open MPI: NICs, daemons, tools. It is the same whatever release runs above it.
 below_tests = \
-    tests/component/waiting.sh \
+    tests/component/waiting.sh tests/component/calls.sh \
     tests/component/double.sh \
     tests/component/overdue.sh \
     tests/component/lost_node.sh \

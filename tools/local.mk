@@ -8,7 +8,7 @@ tools_nicbarr_SOURCES = \
     tools/report.c \
     tools/segments.h tools/segments.c tools/status.c tools/sight.h tools/sight.c tools/status_forms.h \
     tools/status_text.c tools/status_json.c tools/status_metrics.c \
-    tools/waiting.h tools/waiting.c tools/metrics.h tools/metrics.c \
+    tools/waiting.h tools/waiting.c tools/calls.h tools/calls.c tools/metrics.h tools/metrics.c \
     tools/run.h tools/run.c tools/findings.h tools/findings.c \
     tools/doctor.h tools/doctor.c tools/doctor_ompi.c tools/doctor_job.c tools/probe/probe.h \
     $(tools_report_sources)

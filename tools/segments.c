@@ -14,7 +14,7 @@
 #include "tools/alloc.h"
 #include "tools/text.h"
 
-enum { NAME_MOST = 40, ENVIRONMENT_MOST = 1 << 20 };
+enum { NAME_MOST = 40, STATUS_MOST = 1 << 14, ENVIRONMENT_MOST = 1 << 20 };
 
 static const char link_begins[] = "/memfd:nicbarr";
 
@@ -60,6 +60,23 @@ static char *value_of(const char *environment, size_t bytes, const char *name)
     return text_printable("", NAME_MOST);
 }
 
+/* The pid that a process has in its own namespace, the last of those that the kernel lists; 0: it
+ * does not say. */
+static pid_t inner_pid(const char *proc, const char *pid)
+{
+    size_t bytes;
+    char *status = read_file(proc, pid, "status", STATUS_MOST, &bytes);
+    char *line = strstr(status, "\nNSpid:");
+    pid_t inner = 0;
+    if (NULL != line) {
+        line[1 + strcspn(line + 1, "\n")] = '\0';
+        const char *last = strrchr(line, '\t');
+        inner = NULL == last ? 0 : (pid_t)strtol(last, NULL, 10);
+    }
+    free(status);
+    return inner;
+}
+
 static void add_process(struct segment *segment, const char *proc, const char *pid)
 {
     size_t bytes;
@@ -67,6 +84,8 @@ static void add_process(struct segment *segment, const char *proc, const char *p
         grown(segment->processes, segment->count, &segment->capacity, sizeof(*segment->processes));
     struct process *process = &segment->processes[segment->count++];
     process->pid = (pid_t)strtol(pid, NULL, 10);
+    process->inner = inner_pid(proc, pid);
+    process->inner = 0 == process->inner ? process->pid : process->inner;
     char *comm = read_file(proc, pid, "comm", NAME_MOST, &bytes);
     comm[strcspn(comm, "\n")] = '\0';
     process->name = text_printable(comm, NAME_MOST);
@@ -189,6 +208,16 @@ void segments_keep_job(struct segments *segments, const char *job)
         }
     }
     segments->count = kept;
+}
+
+const struct process *segments_process(const struct segment *segment, uint32_t inner)
+{
+    for (size_t p = 0; p < segment->count; ++p) {
+        if (inner == (uint32_t)segment->processes[p].inner) {
+            return &segment->processes[p];
+        }
+    }
+    return NULL;
 }
 
 void segments_free(struct segments *segments)

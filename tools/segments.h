@@ -9,13 +9,14 @@
 #define TOOLS_SEGMENTS_H
 
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 struct process {
-    pid_t pid;
-    char *name; /* of its program; printable */
-    char *job;  /* as Open MPI's launcher calls it; "" if it was not started by one */
-    char *rank; /* in that job; "" likewise */
+    pid_t pid, inner; /* in this program's pid namespace, and in the process's own */
+    char *name;       /* of its program; printable */
+    char *job;        /* as Open MPI's launcher calls it; "" if it was not started by one */
+    char *rank;       /* in that job; "" likewise */
 };
 
 struct segment {
@@ -35,6 +36,8 @@ struct segments {
 void segments_find(struct segments *segments, const char *proc);
 /* Keep those alone that a process of `job` has. */
 void segments_keep_job(struct segments *segments, const char *job);
+/* The process of `segment` that has this pid in its own namespace; NULL: none is known. */
+const struct process *segments_process(const struct segment *segment, uint32_t inner);
 void segments_free(struct segments *segments);
 
 #endif

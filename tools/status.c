@@ -32,17 +32,19 @@ static const struct argp_option options[] = {
 
 static const char doc[] =
     "Shows which processes of this machine use nicbarr, the NICs that they have, and what these "
-    "have counted (counters that are zero are left out, see --counters): of your own processes, or "
-    "as root of everybody's. Also the kernel's NIC, where "
-    "myrd --kernel runs."
+    "have counted (counters that are zero are left out, see --counters): of your own processes, "
+    "or as root of everybody's. Also the kernel's NIC, where myrd --kernel runs."
     "\v"
-    "A line `waiting' tells of a group (a communicator, as the NICs know it) whose barrier does "
-    "not "
-    "go on: for how long, and for whom. A node is `heard' when its NIC says that its host has not "
-    "come yet: it is alive, and its processes are late. A node that is never heard, or was not "
-    "heard for long, may be gone or cut off. Where the group waits for processes of this node, it "
-    "has done so for at least a second; they are named. JSON has all groups that wait, however "
-    "short. Communicators within one node are not shown.";
+    "A line `waiting' with the name of a communicator lists the processes of this node that have "
+    "been in a collective of it for more than a second, the call and the code that made it (for "
+    "addr2line), and the members that are not in it. Different calls on one communicator are a "
+    "mistake of the program. Other lines `waiting' tell of a group (a communicator, as the NICs "
+    "know it) whose barrier does not go on: for how long, and for whom. A node is `heard' when "
+    "its NIC says that its host has not come yet: it is alive, and its processes are late. A "
+    "node that is never heard, or was not heard for long, may be gone or cut off. Where the "
+    "group waits for processes of this node, it has done so for at least a second; they are "
+    "named. JSON has all groups that wait, however short. Collectives that Open MPI's own "
+    "functions play are not shown.";
 
 static error_t parse_status_option(int key, char *argument, struct argp_state *state)
 {

@@ -7,6 +7,7 @@
 
 #include "firmware/soft/addresses.h"
 #include "os/clock.h"
+#include "tools/calls.h"
 #include "tools/status_forms.h"
 #include "tools/waiting.h"
 
@@ -102,6 +103,7 @@ static json_t *json_of_segment(const struct segment *segment)
     }
     if (NULL != json) {
         json_object_set_new(json, "processes", json_of_processes(segment));
+        json_object_set_new(json, "waits", calls_json(segment, os_now_ms()));
         json_object_set_new(json, "rdma", json_of_rdma(segment));
         json_object_set_new(json, "nic",
                             MYR_OK == sight.nic_status && sight.nic.there

@@ -7,6 +7,7 @@
 #include "firmware/soft/addresses.h"
 #include "libmyr/seal.h"
 #include "os/clock.h"
+#include "tools/calls.h"
 #include "tools/status_forms.h"
 #include "tools/table.h"
 #include "tools/text.h"
@@ -181,6 +182,7 @@ static void print_segment(const struct segment *segment, const struct sights *si
         printf("Memory: %s\n", sight->error.text);
     }
     print_processes(segment);
+    calls_print(segment, os_now_ms());
     if (MYR_OK == sight->nic_status && sight->nic.there) {
         print_nic(&sight->nic);
         print_secrets();

@@ -81,16 +81,6 @@ static void print_nodes(FILE *out, const struct myr_group_view *group, uint64_t 
     }
 }
 
-static const char *rank_of(const struct segment *processes, uint32_t pid)
-{
-    for (size_t p = 0; NULL != processes && p < processes->count; ++p) {
-        if (pid == (uint32_t)processes->processes[p].pid) {
-            return processes->processes[p].rank;
-        }
-    }
-    return "";
-}
-
 static void print_absent(FILE *out, const struct myr_group_view *group,
                          const struct segment *processes)
 {
@@ -99,14 +89,14 @@ static void print_absent(FILE *out, const struct myr_group_view *group,
     uint32_t p = 0;
     for (; p < group->absent && p < MYR_VIEW_LOCALS; ++p) {
         const uint32_t pid = group->absent_pid[p];
-        const char *rank = rank_of(processes, pid);
+        const struct process *process = NULL == processes ? NULL : segments_process(processes, pid);
         fprintf(out, "%s", 0 == p ? "" : ", ");
         if (0 == pid) {
             fprintf(out, "one that has not joined, or has left");
         } else {
-            fprintf(out, "pid %u", (unsigned)pid);
-            if ('\0' != *rank) {
-                fprintf(out, " (rank %s)", rank);
+            fprintf(out, "pid %u", NULL == process ? (unsigned)pid : (unsigned)process->pid);
+            if (NULL != process && '\0' != process->rank[0]) {
+                fprintf(out, " (rank %s)", process->rank);
             }
         }
     }

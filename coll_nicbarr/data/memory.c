@@ -20,12 +20,21 @@ static void take_up(struct nicbarr_reducer *reducer, ompi_communicator_t *comm,
 {
     const uint32_t size = (uint32_t)ompi_comm_size(comm), rank = (uint32_t)ompi_comm_rank(comm);
     myr_exchange_init(&reducer->exchange, record, &mca_coll_nicbarr_component.waiter, size, rank);
+    reducer->exchange.watch.owner = comm;
     reducer->parts = aligned_alloc(MYR_LINE, (size_t)size * MYR_LINE);
     if (NULL == reducer->parts) {
         char name[NICBARR_COMM_TEXT];
         opal_output(0, "nicbarr: out of memory while setting up %s", nicbarr_comm_name(comm, name));
         ompi_mpi_abort(comm, OMPI_ERR_OUT_OF_RESOURCE);
     }
+}
+
+static void take_up_ring(struct nicbarr_streamer *streamer, ompi_communicator_t *comm,
+                         struct myr_record *record)
+{
+    myr_ring_init(&streamer->ring, record, &mca_coll_nicbarr_component.waiter,
+                  (uint32_t)ompi_comm_size(comm), (uint32_t)ompi_comm_rank(comm));
+    streamer->ring.watch.owner = comm;
 }
 
 /* What the first member says in a record's note. */
@@ -62,8 +71,7 @@ static bool join_record(mca_coll_nicbarr_module_t *module, ompi_communicator_t *
     if (NULL == record) {
         say_no_room(comm, collective, &error);
     } else if (ring) {
-        myr_ring_init(&streamer->ring, record, &mca_coll_nicbarr_component.waiter, size,
-                      (uint32_t)ompi_comm_rank(comm));
+        take_up_ring(streamer, comm, record);
     } else {
         take_up(reducer, comm, record);
     }
@@ -176,8 +184,7 @@ bool nicbarr_data_own_ring(mca_coll_nicbarr_module_t *module, ompi_communicator_
     const uint32_t size = (uint32_t)ompi_comm_size(comm);
     struct myr_record *record = own_record(module, comm, myr_ring_bytes(size));
     if (NULL != record) {
-        myr_ring_init(&streamer->ring, record, &mca_coll_nicbarr_component.waiter, size,
-                      (uint32_t)ompi_comm_rank(comm));
+        take_up_ring(streamer, comm, record);
     }
     return NULL != record;
 }

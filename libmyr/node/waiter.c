@@ -7,6 +7,7 @@
 #include "libmyr/node/waiter.h"
 
 #include "libmyr/node/segment.h"
+#include "libmyr/node/waits.h"
 #include "os/calls.h"
 #include "os/clock.h"
 #include "os/futex.h"
@@ -29,6 +30,7 @@ void myr_waiter_init(struct myr_waiter *waiter, struct myr_segment *segment, voi
     waiter->segment = segment;
     waiter->progress = progress;
     waiter->patience = *patience;
+    waiter->long_wait = NULL;
     waiter->idle_ns = INT64_MAX;
     waiter->population =
         myr_load_acquire(myr_segment_population(segment)) - 1; /* look at first use */
@@ -143,9 +145,26 @@ static bool look_after_traffic(struct myr_waiter *waiter, const myr_word *word, 
     return moved;
 }
 
+/* A wait that has become a long one, since it fell asleep. */
+struct long_wait {
+    uint64_t began_us;
+    bool told;
+    void *shown;
+};
+
+static void tell_long_wait(const struct myr_watch *watch, struct long_wait *wait)
+{
+    if (!wait->told && NULL != watch->owner && NULL != watch->waiter->long_wait &&
+        os_now_us() - wait->began_us >= MYR_LONG_WAIT_US) {
+        wait->told = true;
+        wait->shown = watch->waiter->long_wait(watch, false, NULL);
+    }
+}
+
 static void sleep_for(const struct myr_watch *watch, myr_word *word, uint32_t epoch)
 {
     struct myr_waiter *waiter = watch->waiter;
+    struct long_wait wait = {.began_us = os_now_us()};
     struct myr_slices slices = myr_slices_begin(&waiter->patience);
     /* Somebody may have bound us to other processors meanwhile: tell the others. */
     (void)myr_segment_oversubscribed(waiter->segment);
@@ -158,11 +177,15 @@ static void sleep_for(const struct myr_watch *watch, myr_word *word, uint32_t ep
         }
         atomic_fetch_sub(watch->sleepers, 1);
         if (reached || myr_epoch_reached(myr_load_acquire(word), epoch)) {
-            return;
+            break;
         }
+        tell_long_wait(watch, &wait);
         if (look_after_traffic(waiter, word, epoch)) {
             slices = myr_slices_begin(&waiter->patience);
         }
+    }
+    if (wait.told) {
+        waiter->long_wait(watch, true, wait.shown);
     }
 }
 

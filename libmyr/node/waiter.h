@@ -13,12 +13,16 @@
 #include "libmyr/waiting.h"
 
 struct myr_segment;
+struct myr_watch;
 
 struct myr_waiter {
     struct myr_segment *segment;
     void (*progress)(void); /* keeps the host's other traffic going; called while waiting. It must
                                not yield: its processor time shows whether it had work. */
     struct myr_patience patience;
+    /* Called once in a wait that has lasted MYR_LONG_WAIT_US (waits.h), and again when it `ended`;
+     * returns what it is to be given as `shown` then. NULL: not called. */
+    void *(*long_wait)(const struct myr_watch *watch, bool ended, void *shown);
     myr_word population; /* the node's when `oversubscribed` was determined */
     _Atomic bool oversubscribed;
     _Atomic int64_t idle_ns; /* the shortest processor time of a call of progress */
@@ -38,6 +42,7 @@ struct myr_watch {
     uint32_t waits;     /* waits that were not over at the first look */
     myr_word *sleepers; /* shared: number of processes that sleep on a word of the record */
     struct myr_waiter *waiter;
+    void *owner; /* for long_wait(): whose wait it is; NULL: long waits are not told */
 };
 
 void myr_watch_init(struct myr_watch *watch, struct myr_waiter *waiter, myr_word *sleepers);

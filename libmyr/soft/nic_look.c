@@ -327,40 +327,78 @@ void myr_soft_view_free(struct myr_soft_view *view)
     view->ports = 0;
 }
 
-/* ---- RDMA NICs ---- */
+/* ---- what each process publishes in a record of its own ---- */
 
-static bool look_at_shown(struct source *from, const struct myr_key *key,
-                          struct myr_verbs_shown *shown)
+/* Its key, by the process's index and number in the segment, its size, and whether a copy of it may
+ * be used. */
+struct published {
+    struct myr_key (*key)(uint32_t index, uint32_t number);
+    size_t bytes;
+    bool (*fits)(const void *copy);
+};
+
+/* The copies of all attached processes, which the caller frees. */
+static void *look_at_published(int fd, const struct published *what, uint32_t *count)
 {
-    struct myr_record head;
-    const uint32_t record = find_record(from, key, &head);
-    return 0 != record &&
-           read_source(from, record + offsetof(struct myr_record, slots), shown, sizeof(*shown)) &&
-           MYR_VERBS_SHOWN == shown->layout &&
+    struct source from = source_of(fd);
+    enum myr_status status;
+    struct myr_sram *sram = copy_head(&from, &status, NULL);
+    uint8_t *list = NULL;
+    *count = 0;
+    for (uint32_t p = 0; NULL != sram && p < sram->processes && p < MYR_PROCESSES; ++p) {
+        const struct myr_sram_process *process = &sram->process[p];
+        const struct myr_key key = what->key(p, myr_load_relaxed(&process->number));
+        struct myr_record head;
+        const uint32_t record =
+            0 == myr_load_relaxed(&process->attached) ? 0 : find_record(&from, &key, &head);
+        if (0 == record) {
+            continue;
+        }
+        uint8_t *more = realloc(list, (*count + 1) * what->bytes);
+        if (NULL == more) {
+            break;
+        }
+        list = more;
+        uint8_t *copy = list + *count * what->bytes;
+        *count +=
+            read_source(&from, record + offsetof(struct myr_record, slots), copy, what->bytes) &&
+            what->fits(copy);
+    }
+    free(sram);
+    return list;
+}
+
+static bool fits_verbs(const void *copy)
+{
+    const struct myr_verbs_shown *shown = copy;
+    return MYR_VERBS_SHOWN == shown->layout &&
            NULL != memchr(shown->device, '\0', sizeof(shown->device));
 }
 
 struct myr_verbs_shown *myr_look_at_rdma(int fd, uint32_t *count)
 {
-    struct source from = source_of(fd);
-    enum myr_status status;
-    struct myr_sram *sram = copy_head(&from, &status, NULL);
-    struct myr_verbs_shown *list = NULL;
-    *count = 0;
-    for (uint32_t p = 0; NULL != sram && p < sram->processes && p < MYR_PROCESSES; ++p) {
-        const struct myr_sram_process *process = &sram->process[p];
-        const struct myr_key key = myr_verbs_shown_key(p, myr_load_relaxed(&process->number));
-        struct myr_verbs_shown shown;
-        if (0 == myr_load_relaxed(&process->attached) || !look_at_shown(&from, &key, &shown)) {
-            continue;
-        }
-        struct myr_verbs_shown *more = realloc(list, (*count + 1) * sizeof(*list));
-        if (NULL == more) {
-            break;
-        }
-        list = more;
-        list[(*count)++] = shown;
+    static const struct published rdma = {myr_verbs_shown_key, sizeof(struct myr_verbs_shown),
+                                          fits_verbs};
+    return look_at_published(fd, &rdma, count);
+}
+
+static bool fits_waits(const void *copy)
+{
+    const struct myr_shown_waits *waits = copy;
+    bool ended = MYR_WAITS_LAYOUT == waits->layout;
+    for (int w = 0; ended && w < MYR_WAITS; ++w) {
+        const struct myr_shown_wait *wait = &waits->wait[w];
+        ended = NULL != memchr(wait->call, '\0', sizeof(wait->call)) &&
+                NULL != memchr(wait->caller, '\0', sizeof(wait->caller)) &&
+                NULL != memchr(wait->name, '\0', sizeof(wait->name)) &&
+                NULL != memchr(wait->ranks, '\0', sizeof(wait->ranks));
     }
-    free(sram);
-    return list;
+    return ended;
+}
+
+struct myr_shown_waits *myr_look_at_waits(int fd, uint32_t *count)
+{
+    static const struct published waits = {myr_waits_key, sizeof(struct myr_shown_waits),
+                                           fits_waits};
+    return look_at_published(fd, &waits, count);
 }

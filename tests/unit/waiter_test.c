@@ -35,6 +35,7 @@
 
 #include "libmyr/node/segment.h"
 #include "libmyr/node/waiter.h"
+#include "libmyr/node/waits.h"
 #include "os/futex.h"
 #include "tests/unit/crew.h"
 
@@ -572,6 +573,49 @@ static void tells_where_it_runs(void **state)
 }
 
 /* ---- several threads ---- */
+/* ---- long waits ---- */
+
+static void quiet(void) {}
+
+static struct {
+    int begun, ended;
+    const struct myr_watch *watch;
+} told;
+
+/* The word comes as soon as it is known that the wait is a long one. */
+static void *long_wait(const struct myr_watch *watch, bool ended, void *shown)
+{
+    assert_ptr_equal(watch->owner, &told);
+    if (ended) {
+        assert_ptr_equal(shown, &told.begun);
+        ++told.ended;
+        return NULL;
+    }
+    ++told.begun;
+    assert_int_equal(told.ended, 0);
+    myr_store_release(bench.word, 1);
+    return &told.begun;
+}
+
+static void tells_long_waits(void **state)
+{
+    (void)state;
+    bench_begin(NULL, 0, 0, 1000);
+    memset(&told, 0, sizeof(told));
+    bench.waiter.progress = quiet;
+    bench.waiter.long_wait = long_wait;
+    bench.watch.owner = &told;
+    const uint64_t start_us = os_now_us();
+    myr_wait(&bench.watch, bench.word, 1);
+    assert_true(os_now_us() - start_us >= MYR_LONG_WAIT_US);
+    assert_int_equal(told.begun, 1);
+    assert_int_equal(told.ended, 1);
+    myr_wait(&bench.watch, bench.word, 1); /* short */
+    assert_int_equal(told.begun, 1);
+    bench_end();
+}
+
+/* ---- threads ---- */
 
 enum { THREADS = 4, LAPS = 300 };
 
@@ -590,8 +634,6 @@ static void *run_round(void *opaque)
     }
     return NULL;
 }
-
-static void quiet(void) {}
 
 /* One waiter serves them all: a word goes round. */
 static void threads_share_a_waiter(void **state)
@@ -630,6 +672,7 @@ int main(void)
         cmocka_unit_test(burns_no_processor),
         cmocka_unit_test(finds_out_about_neighbours),
         cmocka_unit_test(tells_where_it_runs),
+        cmocka_unit_test(tells_long_waits),
         cmocka_unit_test(threads_share_a_waiter),
     };
     return cmocka_run_group_tests_name("waiter", tests, NULL, NULL);

@@ -13,6 +13,7 @@
  * memory changes all the time: groups come and go; "late", "nic" whose other node has said that its
  * host is late; "failed", "nic" whose other node nobody waits for any longer; "here", a group of
  * three processes of this node, of which this one has arrived, has not, and has not joined;
+ * "waits", a segment with more long waits than can be shown, of which one has ended;
  * "ports", two ports, of which the first sends a message that the second has no room for.
  */
 #include <arpa/inet.h>
@@ -30,6 +31,7 @@
 #include "libmyr/messages/port.h"
 #include "libmyr/node/segment.h"
 #include "libmyr/node/sram.h"
+#include "libmyr/node/waits.h"
 #include "libmyr/soft/nic_inside.h"
 #include "libmyr/soft/nic_thread.h"
 
@@ -138,6 +140,26 @@ static void make_ports(void)
     check(myr_port_send(from, &remote, myr_port_alloc(from, 8), 8, NULL, NULL), &error);
 }
 
+static void make_waits(void)
+{
+    static const struct myr_shown_wait wait = {.group = {1, 2, 3},
+                                               .size = 7,
+                                               .call = "MPI_Bcast",
+                                               .caller = "program+0x1f (\x1b[31msolve)",
+                                               .name = "rows",
+                                               .ranks = "0-3,8"};
+    struct myr_shown_wait *shown[MYR_WAITS];
+    make_segment();
+    for (int w = 0; w < MYR_WAITS; ++w) {
+        shown[w] = myr_wait_show(segment, &wait);
+    }
+    if (NULL != myr_wait_show(segment, &wait)) {
+        fprintf(stderr, "status_subject: one wait too many\n");
+        exit(EXIT_FAILURE);
+    }
+    myr_wait_hide(shown[1]);
+}
+
 /* Memory of the name that ours has, with these bytes at its beginning. */
 static void make_memory(const void *bytes, size_t count)
 {
@@ -207,6 +229,8 @@ int main(int argc, char **argv)
         myr_nic_group_fail(&half, 1);
     } else if (0 == strcmp(kind, "here")) {
         make_here();
+    } else if (0 == strcmp(kind, "waits")) {
+        make_waits();
     } else if (0 == strcmp(kind, "ports")) {
         make_ports();
     } else if (0 == strcmp(kind, "thread")) {

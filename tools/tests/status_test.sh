@@ -76,6 +76,13 @@ text "and in words" "^  processes  status_subject \($pid\)" "NIC        none: ba
 end
 holds "a process that has ended is not listed" 's is None'
 
+PMIX_NAMESPACE=job7 PMIX_RANK=3 begin waits
+holds "long waits" 'len(s["waits"]) == 3 and all(w["pid"] == int(os.environ["PID"]) and w["communicator"] == "rows" and
+    w["size"] == 7 and w["call"] == "MPI_Bcast" and w["since_s"] >= 1 and w["ranks"] == "0-3,8" for w in s["waits"])'
+holds "without what steers a terminal" 'all(w["caller"] == "program+0x1f (?[31msolve)" for w in s["waits"])'
+text "and in words" "^  waiting    rows \(7 processes\): in MPI_Bcast for [0-9.]+ s: rank 3 \(pid $pid\).*; 4 members of other nodes"
+end
+
 PMIX_NAMESPACE=job7 PMIX_RANK=3 begin nic
 holds "a NIC" 'n["run_by"] == "polled" and not n["broken"] and n["addresses"][0]["address"] == "127.0.0.1" and n["addresses"][0]["port"] > 0'
 holds "its groups" 'sorted((g["done"], g["started"]) for g in n["groups"]) == [(0, 1), (3, 3)]'

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What a process waits for, in words; see long_waits.h. The MPI call is found on the stack: so the
+ * path of a collective need not say what it is. */
+#include "coll_nicbarr/long_waits.h"
+
+#include <dlfcn.h>
+#include <execinfo.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { FRAMES = 48 };
+
+/* "MPI_Barrier" of PMPI_Barrier or MPI_Barrier; NULL: it is no function of MPI. */
+static const char *mpi_name(const char *symbol)
+{
+    if (NULL == symbol) {
+        return NULL;
+    }
+    symbol += 'P' == symbol[0];
+    return 0 == strncmp(symbol, "MPI_", 4) ? symbol : NULL;
+}
+
+/* Code in words: "file+0x1234 (function)", for addr2line. */
+static void describe_code(const void *address, char *text, size_t room)
+{
+    Dl_info about;
+    if (0 == dladdr(address, &about) || NULL == about.dli_fname) {
+        return;
+    }
+    const char *file = strrchr(about.dli_fname, '/');
+    const int length = snprintf(text, room, "%s+0x%tx", NULL == file ? about.dli_fname : file + 1,
+                                (const char *)address - (const char *)about.dli_fbase);
+    if (NULL != about.dli_sname && length > 0 && (size_t)length < room) {
+        snprintf(text + length, room - (size_t)length, " (%s)", about.dli_sname);
+    }
+}
+
+/* The outermost MPI function that this thread is in (MPI_Comm_dup may call others), and what called
+ * it. */
+static void find_call(struct myr_shown_wait *wait)
+{
+    void *frame[FRAMES];
+    const int count = backtrace(frame, FRAMES);
+    for (int f = count - 2; f >= 0; --f) {
+        Dl_info about;
+        const char *name = 0 == dladdr(frame[f], &about) ? NULL : mpi_name(about.dli_sname);
+        if (NULL != name) {
+            snprintf(wait->call, sizeof(wait->call), "%s", name);
+            describe_code((const char *)frame[f + 1] - 1, wait->caller, sizeof(wait->caller));
+            return;
+        }
+    }
+}
+
+/* The members' ranks in the job, as ranges in the order of ranks; "" where they do not fit, or are
+ * of several jobs. */
+static void list_ranks(ompi_communicator_t *comm, char *text, size_t room)
+{
+    const int size = ompi_comm_size(comm);
+    const uint32_t job = OMPI_PROC_MY_NAME->jobid;
+    size_t length = 0;
+    for (int r = 0, first = 0; r < size; ++r) {
+        const opal_process_name_t name = ompi_group_get_proc_name(comm->c_local_group, r);
+        const bool more =
+            r + 1 < size &&
+            name.vpid + 1 == ompi_group_get_proc_name(comm->c_local_group, r + 1).vpid;
+        if (name.jobid != job) {
+            text[0] = '\0';
+            return;
+        }
+        if (more) {
+            continue;
+        }
+        const uint32_t from = ompi_group_get_proc_name(comm->c_local_group, first).vpid;
+        length +=
+            (size_t)snprintf(text + length, room - length, from == name.vpid ? "%s%u" : "%s%u-%u",
+                             0 == first ? "" : ",", from, name.vpid);
+        if (length >= room) {
+            text[0] = '\0';
+            return;
+        }
+        first = r + 1;
+    }
+}
+
+struct myr_shown_wait *nicbarr_wait_show(ompi_communicator_t *comm, const struct myr_key *key)
+{
+    struct myr_shown_wait wait = {.group = {key->scope, key->id, key->members},
+                                  .size = (uint32_t)ompi_comm_size(comm)};
+    char name[NICBARR_COMM_TEXT];
+    snprintf(wait.name, sizeof(wait.name), "%s", nicbarr_comm_name(comm, name));
+    find_call(&wait);
+    list_ranks(comm, wait.ranks, sizeof(wait.ranks));
+    return myr_wait_show(mca_coll_nicbarr_component.segment, &wait);
+}
+
+void *nicbarr_long_wait(const struct myr_watch *watch, bool ended, void *shown)
+{
+    if (ended) {
+        myr_wait_hide(shown);
+        return NULL;
+    }
+    const struct myr_record *record =
+        (const struct myr_record *)((const char *)watch->sleepers -
+                                    offsetof(struct myr_record, sleepers));
+    const struct myr_key key = {record->key[0], record->key[1], record->key[2], record->key[3]};
+    return nicbarr_wait_show(watch->owner, &key);
+}

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The long waits of a process, published in the segment for `nicbarr status` (nic_look.h).
+ *
+ * A process publishes a wait once it has lasted MYR_LONG_WAIT_US; shorter ones cost nothing. Only
+ * the process itself writes its entries; whoever reads them may see a mixture of two moments. The
+ * memory is allocated with the first such wait; without memory nothing is published.
+ *
+ * Threads: any, and MYR_WAITS of a process at once. */
+#ifndef MYR_WAITS_H
+#define MYR_WAITS_H
+
+#include <stdint.h>
+
+#include "libmyr/node/segment.h"
+
+enum {
+    MYR_LONG_WAIT_US = 1000000,
+    MYR_WAITS = 4,       /* of one process; further ones are not published */
+    MYR_WAITS_LAYOUT = 1 /* raise it with any change here */
+};
+
+struct myr_shown_wait {
+    _Atomic uint64_t since_ms; /* CLOCK_MONOTONIC; 0: this entry is free. Written last */
+    uint64_t group[3];         /* scope, id and members of a key: which communicator */
+    uint32_t size;             /* processes of the communicator */
+    char call[28];             /* "MPI_Barrier"; "" if not known */
+    char caller[96]; /* the code that called it: "file+0x1234 (function)"; "": not known */
+    char name[80];   /* of the communicator */
+    char ranks[104]; /* its members by their ranks in the job, "0-3,8"; "": not known */
+};
+
+struct myr_shown_waits {
+    uint32_t layout; /* MYR_WAITS_LAYOUT */
+    uint32_t pid;
+    struct myr_shown_wait wait[MYR_WAITS];
+};
+
+/* The key of a process's record, by its index and number in the segment. */
+static inline struct myr_key myr_waits_key(uint32_t index, uint32_t number)
+{
+    return (struct myr_key){.scope = index, .id = 0x57 /* "W" */, .sequence = number};
+}
+
+/* Publish a wait, all of `wait` but since_ms, that began MYR_LONG_WAIT_US ago. Returns its entry,
+ * for myr_wait_hide() when it ends; NULL: not published. */
+struct myr_shown_wait *myr_wait_show(struct myr_segment *segment,
+                                     const struct myr_shown_wait *wait);
+void myr_wait_hide(struct myr_shown_wait *entry);
+
+/* The segment is about to be left. */
+void myr_waits_end(struct myr_segment *segment);
+
+#endif

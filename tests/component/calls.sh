@@ -1,0 +1,48 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+# A job hangs in a collective, and its user asks `nicbarr status` why: it names the processes that are in it, the MPI
+# call, the code that made it, and the process that is missing; and where processes are in different calls, each.
+. "$(dirname "$0")/common.sh"
+
+nicbarr=$builddir/tools/nicbarr
+forced=(--mca coll_nicbarr_allreduce exchange --mca coll_nicbarr_algorithm flags)
+
+# The job's processes, where status names them: the end of the paragraphs does not matter, and lines that go on are
+# joined.
+status_says() { # PATTERN
+    "$nicbarr" status | sed -E -e ':more' -e '$!{N;s/\n {13}([^ ])/ \1/;t more' -e 'P;D}' |
+        awk -v RS= -v job="absent ($(head -n 1 "$scratch/pids"))" 'index($0, job)' > "$scratch/status"
+    grep -Eq -- "$1" "$scratch/status"
+}
+# Status says so sooner or later, while the job runs.
+comes_to_say() { # PATTERN
+    until status_says "$1"; do
+        kill -0 "$mpirun" 2> /dev/null || return 1
+        sleep 0.2
+    done
+}
+# shellcheck disable=SC2016 # the processes' own
+begin() { # ARGUMENT...
+    : > "$scratch/pids"
+    timeout -k 5 "${watchdog:-300}" mpirun -np 4 "${forced[@]}" \
+        bash -c 'echo $$ >> "$0"; exec "$@"' "$scratch/pids" "$programs/absent" "$@" > "$scratch/out" 2>&1 &
+    mpirun=$!
+    until [ "$(wc -l < "$scratch/pids")" = 4 ]; do sleep 0.1; done
+}
+called='called at absent\+0x[0-9a-f]+'
+
+begin "$scratch/go"
+check "the last rank does not come to a barrier" comes_to_say \
+    "waiting    MPI_COMM_WORLD \(4 processes\): in MPI_Barrier for [0-9.]+ s: rank 0 \(pid [0-9]+\), rank 1 \(pid [0-9]+\), rank 2 \(pid [0-9]+\), $called"
+check "it is named" status_says "; not in it: rank 3 \(pid [0-9]+\)\$"
+touch "$scratch/go"
+check "it comes, and the job ends well" wait "$mpirun"
+
+begin --wrong
+rank='rank %s \(pid [0-9]+\)'
+# shellcheck disable=SC2059 # formats
+check "ranks are in different calls" comes_to_say \
+    "in MPI_Allreduce for [0-9.]+ s: $(printf "$rank, $rank" 0 2), $called.*; in MPI_Barrier for [0-9.]+ s: $(printf "$rank, $rank" 1 3), $called"
+kill "$mpirun"
+wait "$mpirun"
+finish

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Collectives that do not end, for `nicbarr status`:
+ *
+ *     absent FILE       the last rank comes to MPI_Barrier only once there is FILE
+ *     absent --wrong    even ranks are in MPI_Allreduce, odd ones in MPI_Barrier: a mistake that
+ *                       hangs for ever
+ */
+#include <mpi.h>
+#include <string.h>
+#include <unistd.h>
+
+static void come_late(const char *file, int rank, int size)
+{
+    while (rank == size - 1 && access(file, F_OK) != 0)
+        usleep(10000);
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
+static void call_wrongly(int rank)
+{
+    double one = 1, sum;
+    if (rank % 2 == 1)
+        MPI_Barrier(MPI_COMM_WORLD);
+    else
+        MPI_Allreduce(&one, &sum, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+}
+
+int main(int argc, char **argv)
+{
+    int rank, size;
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (strcmp(argv[1], "--wrong") == 0)
+        call_wrongly(rank);
+    else
+        come_late(argv[1], rank, size);
+    MPI_Finalize();
+    return 0;
+}
