@@ -50,7 +50,7 @@ bench_startup_CFLAGS = $(AM_CFLAGS) $(MPI_CFLAGS)
 bench_startup_LDADD = $(MPI_LIBS)
 EXTRA_DIST += bench/startup.sh
 
-EXTRA_DIST += bench/lj.in bench/built.sh bench/data.sh bench/data_table.sh bench/data_hosts.sh bench/regret.sh bench/petsc.sh bench/hosts.sh bench/kernel.sh bench/machines.sh bench/nics.sh bench/foreign.sh bench/neighbour.sh bench/verbs.sh \
+EXTRA_DIST += bench/lj.in bench/built.sh bench/data.sh bench/data_table.sh bench/data_hosts.sh bench/regret.sh bench/rivals.sh bench/petsc.sh bench/hosts.sh bench/kernel.sh bench/machines.sh bench/nics.sh bench/foreign.sh bench/neighbour.sh bench/verbs.sh \
     bench/quantiles.sh bench/udp_round_trip.sh
 
 ## What `nicbarr evaluate` and `nicbarr tune` run; with nethosts it is installed in the order of the source tree.

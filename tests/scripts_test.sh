@@ -13,7 +13,7 @@ run() { # COMMAND...
 
 # ---- --help
 
-for script in nethosts/nethosts verbshosts/verbshosts tests/machines/machines bench/{data,data_hosts,foreign,hosts,kernel,machines,neighbour,p2p,petsc,regret,verbs}.sh; do
+for script in nethosts/nethosts verbshosts/verbshosts tests/machines/machines bench/{data,data_hosts,foreign,hosts,kernel,machines,neighbour,p2p,petsc,regret,rivals,verbs}.sh; do
     run bash "$top/$script" --help
     works "$script --help" "^    (bench/)?${script##*/} "
     [ "$script" != nethosts/nethosts ] || continue
