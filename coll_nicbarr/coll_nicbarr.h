@@ -26,6 +26,7 @@
  *   candidate_groups.c      groups of all candidates, to be measured
  *   suspect_nics.c          NICs whose packets did not get through
  *   overdue.c               timeouts of collectives: missing nodes
+ *   checking.c              comparing the calls of all members, for debugging
  *   long_waits.c            what a process waits for, for `nicbarr status`
  *
  *   barrier_transitions.c   state machine of MPI_Barrier (pure)

@@ -2,6 +2,8 @@
 /* A communicator's table of functions; see fallback.h. */
 #include "coll_nicbarr/fallback.h"
 
+#include "coll_nicbarr/checking.h"
+
 /* Of `module`, on `comm`. */
 #define SAVE(collective)                                                                           \
     module->collective.function = comm->c_coll->coll_##collective;                                 \
@@ -117,4 +119,28 @@ void nicbarr_fallback_restore(mca_coll_nicbarr_module_t *module, ompi_communicat
     if (nicbarr_modules_fill_tables()) {
         NICBARR_COVERED(RESTORE)
     }
+}
+
+/* ---- modules that compare calls ---- */
+
+bool nicbarr_checker_save(nicbarr_checker_t *module, ompi_communicator_t *comm)
+{
+    bool missing = false;
+    NICBARR_CHECKED(SAVE)
+    if (!missing && nicbarr_modules_fill_tables()) {
+        NICBARR_CHECKED(TAKE)
+    }
+    return !missing;
+}
+
+void nicbarr_checker_restore(nicbarr_checker_t *module, ompi_communicator_t *comm)
+{
+    if (nicbarr_modules_fill_tables()) {
+        NICBARR_CHECKED(RESTORE)
+    }
+}
+
+void nicbarr_checker_forget(nicbarr_checker_t *module)
+{
+    NICBARR_CHECKED(FORGET)
 }

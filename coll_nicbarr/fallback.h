@@ -34,4 +34,10 @@ void nicbarr_put_back_data(mca_coll_nicbarr_module_t *module, ompi_communicator_
 /* Restore all of Open MPI's own except MPI_Barrier. */
 void nicbarr_put_back_others(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm);
 
+/* The same for modules that only compare calls (checking.h). */
+struct nicbarr_checker;
+bool nicbarr_checker_save(struct nicbarr_checker *module, ompi_communicator_t *comm);
+void nicbarr_checker_restore(struct nicbarr_checker *module, ompi_communicator_t *comm);
+void nicbarr_checker_forget(struct nicbarr_checker *module);
+
 #endif

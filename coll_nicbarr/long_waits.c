@@ -36,18 +36,17 @@ static void describe_code(const void *address, char *text, size_t room)
     }
 }
 
-/* The outermost MPI function that this thread is in (MPI_Comm_dup may call others), and what called
- * it. */
-static void find_call(struct myr_shown_wait *wait)
+/* (MPI_Comm_dup may call others, so the outermost one is looked for.) */
+void nicbarr_find_call(char *call, char *caller)
 {
     void *frame[FRAMES];
-    const int count = backtrace(frame, FRAMES);
-    for (int f = count - 2; f >= 0; --f) {
+    call[0] = caller[0] = '\0';
+    for (int f = backtrace(frame, FRAMES) - 2; f >= 0; --f) {
         Dl_info about;
         const char *name = 0 == dladdr(frame[f], &about) ? NULL : mpi_name(about.dli_sname);
         if (NULL != name) {
-            snprintf(wait->call, sizeof(wait->call), "%s", name);
-            describe_code((const char *)frame[f + 1] - 1, wait->caller, sizeof(wait->caller));
+            snprintf(call, NICBARR_CALL_TEXT, "%s", name);
+            describe_code((const char *)frame[f + 1] - 1, caller, NICBARR_CALLER_TEXT);
             return;
         }
     }
@@ -90,7 +89,7 @@ struct myr_shown_wait *nicbarr_wait_show(ompi_communicator_t *comm, const struct
                                   .size = (uint32_t)ompi_comm_size(comm)};
     char name[NICBARR_COMM_TEXT];
     snprintf(wait.name, sizeof(wait.name), "%s", nicbarr_comm_name(comm, name));
-    find_call(&wait);
+    nicbarr_find_call(wait.call, wait.caller);
     list_ranks(comm, wait.ranks, sizeof(wait.ranks));
     return myr_wait_show(mca_coll_nicbarr_component.segment, &wait);
 }

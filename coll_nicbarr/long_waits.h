@@ -10,6 +10,14 @@
 #include "coll_nicbarr/coll_nicbarr.h"
 #include "libmyr/node/waits.h"
 
+/* The outermost MPI function that the calling thread is in, and the code that called it, as in
+ * struct myr_shown_wait; "": not found. */
+enum {
+    NICBARR_CALL_TEXT = sizeof(((struct myr_shown_wait *)0)->call),
+    NICBARR_CALLER_TEXT = sizeof(((struct myr_shown_wait *)0)->caller)
+};
+void nicbarr_find_call(char *call, char *caller);
+
 /* The calling thread waits for the other members of `comm`, since MYR_LONG_WAIT_US. Returns an
  * argument for myr_wait_hide(). */
 struct myr_shown_wait *nicbarr_wait_show(ompi_communicator_t *comm, const struct myr_key *key);

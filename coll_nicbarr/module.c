@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "coll_nicbarr/barrier.h"
+#include "coll_nicbarr/checking.h"
 #include "coll_nicbarr/choice/tune.h"
 #include "coll_nicbarr/choice/watch.h"
 #include "coll_nicbarr/data/carriers.h"
@@ -70,7 +71,8 @@ static const char *why_left(const ompi_communicator_t *comm, bool across, int pr
 {
     return priority < 0               ? "coll_nicbarr_priority is negative"
            : OMPI_COMM_IS_INTER(comm) ? "it is an intercommunicator"
-           : across && !nicbarr_nics_wanted(&mca_coll_nicbarr_component.nics)
+           : across && !mca_coll_nicbarr_component.parameters.check &&
+                   !nicbarr_nics_wanted(&mca_coll_nicbarr_component.nics)
                ? "its processes are on several nodes, and coll_nicbarr_nic wants no NIC"
                : NULL;
 }
@@ -146,6 +148,9 @@ mca_coll_base_module_t *nicbarr_comm_query(ompi_communicator_t *comm, int *prior
                                 nicbarr_comm_name(comm, name), why);
         }
         return NULL;
+    }
+    if (component->parameters.check) {
+        return nicbarr_checker_new(comm);
     }
     mca_coll_nicbarr_module_t *module = OBJ_NEW(mca_coll_nicbarr_module_t);
     if (NULL == module) {

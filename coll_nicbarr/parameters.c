@@ -59,7 +59,8 @@ static const struct {
         "fewer than that are not held up"),
     AMOUNT(tune_budget, SHARED, 50, 0, 60000, 4,
            "How long measuring may take, once for each shape of communicator (milliseconds). 0: do "
-           "not measure, use the default algorithm or what the cache knows"),
+           "not measure; barriers use the default algorithm or what the cache knows, other "
+           "collectives are Open MPI's own"),
     AMOUNT(tune_share, SHARED, 0, 0, 100, 4,
            "How much of a job's time so far measuring may take, where nothing is known (percent). "
            "100: no limit, it begins after coll_nicbarr_tune_after calls. 0: 1, or 100 where a "
@@ -86,6 +87,10 @@ static const struct {
            "communicators beyond that keep Open MPI's own barrier"),
     FLAG(nonblocking, SHARED, true, 4,
          "Whether to serve MPI_Ibarrier and persistent barriers as well"),
+    FLAG(check, SHARED, false, 2,
+         "Compare the calls of all members before each blocking collective, which is Open MPI's "
+         "own then. Where they differ, in the function, root, operation, type or bytes, the error "
+         "handler is called, and a line says which rank is in which call. For debugging"),
     TEXT(allreduce, SHARED, "auto", 2,
          "MPI_Allreduce and MPI_Iallreduce: auto (the faster one, as measured by size), openmpi "
          "(Open MPI's own), exchange (by lines of shared memory, across nodes by the NICs, up to "

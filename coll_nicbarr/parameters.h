@@ -22,7 +22,7 @@ struct nicbarr_parameters {
     bool tune_watch;
     char *cache, *report;
     int memory; /* MiB */
-    bool nonblocking;
+    bool nonblocking, check;
     char *allreduce, *reduce, *bcast, *allgather, *gather, *scatter;
     int spin, sleep_after, sleep_slice;
     char *nic;

@@ -60,10 +60,13 @@
  * them. */
 #if OMPI_MAJOR_VERSION < 6
 typedef int nicbarr_count_t;
+typedef const int *nicbarr_counts_t, *nicbarr_places_t;
 #define NICBARR_COUNTS(ints) (ints)
 #define NICBARR_PLACES(ints) (ints)
 #else
 typedef size_t nicbarr_count_t;
+typedef ompi_count_array_t nicbarr_counts_t;
+typedef ompi_disp_array_t nicbarr_places_t;
 #define NICBARR_COUNTS(ints) ompi_count_array_create(ints)
 #define NICBARR_PLACES(ints) ompi_disp_array_create(ints)
 #endif

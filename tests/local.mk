@@ -20,7 +20,7 @@ mpi_programs = \
     tests/mpi/survivors \
     tests/mpi/moving \
     tests/mpi/message_pvars \
-    tests/mpi/absent tests/mpi/mismatched \
+    tests/mpi/absent tests/mpi/mistakes tests/mpi/mismatched \
     tests/mpi/sessions \
     tests/mpi/spawned
 check_PROGRAMS += $(mpi_programs)
@@ -82,6 +82,9 @@ tests_mpi_message_pvars_LDADD = $(MPI_LIBS)
 tests_mpi_moving_SOURCES = tests/mpi/moving.c $(mpi_common)
 tests_mpi_moving_CFLAGS = $(mpi_cflags)
 tests_mpi_moving_LDADD = $(MPI_LIBS)
+tests_mpi_mistakes_SOURCES = tests/mpi/mistakes.c $(mpi_common)
+tests_mpi_mistakes_CFLAGS = $(mpi_cflags)
+tests_mpi_mistakes_LDADD = $(MPI_LIBS)
 tests_mpi_absent_SOURCES = tests/mpi/absent.c
 tests_mpi_absent_CFLAGS = $(mpi_cflags)
 tests_mpi_absent_LDADD = $(MPI_LIBS)

@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 # A job hangs in a collective, and its user asks `nicbarr status` why: it names the processes that are in it, the MPI
-# call, the code that made it, and the process that is missing; and where processes are in different calls, each.
+# call, the code that made it, and the process that is missing; and where processes are in different calls, each. With
+# coll_nicbarr_check such a job ends with a line that says so, and a right one goes on.
 . "$(dirname "$0")/common.sh"
 
 nicbarr=$builddir/tools/nicbarr
@@ -45,4 +46,30 @@ check "ranks are in different calls" comes_to_say \
     "in MPI_Allreduce for [0-9.]+ s: $(printf "$rank, $rank" 0 2), $called.*; in MPI_Barrier for [0-9.]+ s: $(printf "$rank, $rank" 1 3), $called"
 kill "$mpirun"
 wait "$mpirun"
+
+# ---- coll_nicbarr_check
+
+checked=(--mca coll_nicbarr_check 1)
+differ() { said "nicbarr: members of MPI_COMM_WORLD are in different calls: $1"; }
+check "mistakes are errors, and right calls are none" job 3 "${checked[@]}" "$programs/mistakes"
+at='(MPI_[A-Za-z]* called at mistakes+0x[0-9a-f]*)'
+check "another function" differ "rank 0: MPI_Allreduce of 4 bytes by MPI_SUM on MPI_INT $at; rank 2: MPI_Barrier $at\$"
+check "another root" differ "rank 0: MPI_Bcast of 4 bytes, root 0 $at; rank 2: MPI_Bcast of 4 bytes, root 1 $at\$"
+check "another operation" differ "rank 0: .* by MPI_SUM on MPI_INT $at; rank 2: .* by MPI_PROD on MPI_INT $at\$"
+check "another type" differ "rank 0: .* by MPI_SUM on MPI_INT $at; rank 2: .* by MPI_SUM on MPI_FLOAT $at\$"
+check "other bytes" differ "rank 0: MPI_Gather of 4 bytes, root 0 $at; rank 2: MPI_Gather of 8 bytes, root 0 $at\$"
+check "functions that nicbarr does not play" differ "rank 0: MPI_Scan of .*; rank 2: MPI_Alltoall of 4 bytes $at\$"
+check "each once" test "$(grep -c "nicbarr:" "$scratch/out")" = 6
+
+odd() { # one rank does not compare: nothing is sent for it
+    timeout -k 5 "${watchdog:-300}" mpirun -np 2 "${checked[@]}" "$programs/barrier_ledger" : \
+        -np 1 --mca coll_nicbarr_check 0 "$programs/barrier_ledger" > "$scratch/out" 2>&1
+}
+check "a rank without it" odd
+
+seed=${NICBARR_SEED:-$RANDOM}
+draw() { "$srcdir/tests/programs/run.sh" draw "$scratch/program" "$seed" --length 300; }
+check "a random program, seed $seed" draw
+check "is right" job "$(sed -n 's/^@np //p' "$scratch/program")" "${checked[@]}" "$builddir/tests/programs/player" --program "$scratch/program"
+check "and nothing is said" silent
 finish

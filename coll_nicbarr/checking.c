@@ -1,0 +1,390 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Comparing the calls of a communicator's members; see checking.h.
+ *
+ * Each member contributes the signature of its call to an MPI_Allgather of the component below. All
+ * compare the same signatures and come to the same result, so if calls differ, all go on to
+ * exchange them in words. Whichever collectives they are in, the messages of the comparison are the
+ * same.
+ */
+#include "coll_nicbarr/checking.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "coll_nicbarr/fallback.h"
+#include "coll_nicbarr/long_waits.h"
+#include "coll_nicbarr/peers.h"
+
+enum {
+    ROOT_NONE = -1,
+    CALL_TEXT = 280,
+    CALLS_TOLD = 4, /* by the line, of different ones */
+    LINE_BYTES = 256 + CALLS_TOLD * (CALL_TEXT + 32)
+};
+
+enum call {
+#define NAME(collective) CALL_##collective,
+    NICBARR_CHECKED(NAME)
+#undef NAME
+};
+
+static const char *const call_names[] = {
+#define NAME(collective) #collective,
+    NICBARR_CHECKED(NAME)
+#undef NAME
+};
+
+/* What must be equal at all members; 0 where a collective has no such argument. */
+struct signature {
+    uint32_t call;
+    int32_t root;
+    int32_t op;    /* number of a predefined operation; -1: the program's own */
+    uint32_t type; /* of a reduction: number of the predefined type */
+    uint64_t bytes;
+};
+
+static const uint64_t bytes_open = UINT64_MAX;
+
+/* ---- signatures ---- */
+
+static uint64_t bytes_of(nicbarr_count_t count, ompi_datatype_t *type)
+{
+    size_t size;
+    ompi_datatype_type_size(type, &size);
+    return (uint64_t)count * size;
+}
+
+static struct signature of_barrier(void)
+{
+    return (struct signature){CALL_barrier, ROOT_NONE, 0, 0, 0};
+}
+
+static struct signature of_reduction(enum call call, nicbarr_count_t count, ompi_datatype_t *type,
+                                     ompi_op_t *op, int root)
+{
+    const bool predefined = ompi_datatype_is_predefined(type);
+    return (struct signature){call, root, ompi_op_is_intrinsic(op) ? op->o_f_to_c_index : -1,
+                              predefined ? type->super.id : 0, bytes_of(count, type)};
+}
+
+/* Data of the same size at all members, here `count` values of `type`. */
+static struct signature of_data(enum call call, nicbarr_count_t count, ompi_datatype_t *type,
+                                int root)
+{
+    return (struct signature){call, root, 0, 0, bytes_of(count, type)};
+}
+
+/* Each member has other counts. */
+static struct signature of_counts(enum call call, int root)
+{
+    return (struct signature){call, root, 0, 0, bytes_open};
+}
+
+/* ---- in words ---- */
+
+/* `type` and `op` are a reduction's, else NULL. */
+static void describe_call(const struct signature *mine, const ompi_datatype_t *type,
+                          const ompi_op_t *op, char *text)
+{
+    char call[NICBARR_CALL_TEXT], caller[NICBARR_CALLER_TEXT];
+    nicbarr_find_call(call, caller);
+    int length = snprintf(text, CALL_TEXT, "MPI_%c%s", call_names[mine->call][0] - 'a' + 'A',
+                          call_names[mine->call] + 1);
+    if (bytes_open != mine->bytes && CALL_barrier != mine->call) {
+        length += snprintf(text + length, CALL_TEXT - (size_t)length, " of %llu bytes",
+                           (unsigned long long)mine->bytes);
+    }
+    if (NULL != op) {
+        length += snprintf(text + length, CALL_TEXT - (size_t)length, " by %.30s on %.30s",
+                           -1 == mine->op ? "an operation of the program" : op->o_name,
+                           0 == mine->type ? "a derived type" : type->name);
+    }
+    if (ROOT_NONE != mine->root) {
+        length += snprintf(text + length, CALL_TEXT - (size_t)length, ", root %d", (int)mine->root);
+    }
+    if ('\0' != caller[0]) {
+        snprintf(text + length, CALL_TEXT - (size_t)length, " (%s called at %s)", call, caller);
+    }
+}
+
+/* One line: the call of rank 0, and of the first ranks whose calls are others. */
+static void print_calls(ompi_communicator_t *comm, const struct signature *all,
+                        const char (*texts)[CALL_TEXT])
+{
+    const int size = ompi_comm_size(comm);
+    char line[LINE_BYTES], name[NICBARR_COMM_TEXT];
+    int differ = 0;
+    int length =
+        snprintf(line, sizeof(line),
+                 "nicbarr: members of %s are in different calls: ", nicbarr_comm_name(comm, name));
+    for (int r = 0; r < size && length < (int)sizeof(line); ++r) {
+        const bool differs = 0 != memcmp(&all[r], &all[0], sizeof(all[0]));
+        differ += differs;
+        if (0 == r || (differs && differ < CALLS_TOLD)) {
+            length += snprintf(line + length, sizeof(line) - (size_t)length, "%srank %d: %s",
+                               0 == r ? "" : "; ", r, texts[r]);
+        }
+    }
+    if (differ >= CALLS_TOLD && length < (int)sizeof(line)) {
+        snprintf(line + length, sizeof(line) - (size_t)length, "; and %d more differ from rank 0",
+                 differ - (CALLS_TOLD - 1));
+    }
+    opal_output(0, "%s", line);
+}
+
+/* ---- comparing ---- */
+
+/* Do all members compare? Known without a message (peers.h). */
+static bool all_compare(ompi_communicator_t *comm)
+{
+    const struct nicbarr_peer **peers = nicbarr_peers_of(comm);
+    bool alike = NULL != peers;
+    for (int r = 0; alike && r < ompi_comm_size(comm); ++r) {
+        alike = NICBARR_NO_COMPONENT != peers[r]->trouble &&
+                NICBARR_OTHER_PARAMETERS != peers[r]->trouble;
+    }
+    free(peers);
+    return alike;
+}
+
+static int gather_bytes(nicbarr_checker_t *checker, ompi_communicator_t *comm, const void *mine,
+                        void *all, size_t bytes)
+{
+    return checker->allgather.function(mine, (nicbarr_count_t)bytes, MPI_BYTE, all,
+                                       (nicbarr_count_t)bytes, MPI_BYTE, comm,
+                                       checker->allgather.module);
+}
+
+/* The calls differ: the first member says so when all have come, as the error may end the job. */
+static int tell_difference(nicbarr_checker_t *checker, ompi_communicator_t *comm,
+                           const struct signature *mine, const ompi_datatype_t *type,
+                           const ompi_op_t *op, const struct signature *all)
+{
+    char text[CALL_TEXT];
+    char(*texts)[CALL_TEXT] = calloc((size_t)ompi_comm_size(comm), CALL_TEXT);
+    if (NULL == texts) {
+        return OMPI_ERR_OUT_OF_RESOURCE;
+    }
+    describe_call(mine, type, op, text);
+    int rc = gather_bytes(checker, comm, text, texts, CALL_TEXT);
+    if (OMPI_SUCCESS == rc && 0 == ompi_comm_rank(comm)) {
+        print_calls(comm, all, (const char(*)[CALL_TEXT])texts);
+    }
+    free(texts);
+    rc = OMPI_SUCCESS == rc ? checker->barrier.function(comm, checker->barrier.module) : rc;
+    return OMPI_SUCCESS == rc ? MPI_ERR_OTHER : rc;
+}
+
+static bool agree(const struct signature *all, int size)
+{
+    int r = 1;
+    while (r < size && 0 == memcmp(&all[r], &all[0], sizeof(all[0]))) {
+        ++r;
+    }
+    return r == size;
+}
+
+/* Before a collective; `type` and `op` are a reduction's, else NULL. */
+static int compare(nicbarr_checker_t *checker, ompi_communicator_t *comm, struct signature mine,
+                   const ompi_datatype_t *type, const ompi_op_t *op)
+{
+    if (!checker->begun) {
+        checker->begun = true;
+        checker->alike = all_compare(comm);
+        if (!checker->alike) {
+            nicbarr_explain(comm, "not all its members have coll_nicbarr_check, so calls are not "
+                                  "compared");
+        }
+    }
+    if (!checker->alike) {
+        return OMPI_SUCCESS;
+    }
+    struct signature *all = malloc((size_t)ompi_comm_size(comm) * sizeof(*all));
+    if (NULL == all) {
+        return OMPI_ERR_OUT_OF_RESOURCE;
+    }
+    int rc = gather_bytes(checker, comm, &mine, all, sizeof(mine));
+    if (OMPI_SUCCESS == rc && !agree(all, ompi_comm_size(comm))) {
+        rc = tell_difference(checker, comm, &mine, type, op, all);
+    }
+    free(all);
+    return rc;
+}
+
+/* ---- the collectives ---- */
+
+/* The body of each: compare, unless it is called within another collective, then play. */
+#define CHECK(collective, signature, reduced, op, ...)                                             \
+    nicbarr_checker_t *checker = (nicbarr_checker_t *)base;                                        \
+    int rc = OMPI_SUCCESS;                                                                         \
+    if (0 == checker->depth++) {                                                                   \
+        rc = compare(checker, comm, signature, reduced, op);                                       \
+    }                                                                                              \
+    if (OMPI_SUCCESS == rc) {                                                                      \
+        rc = checker->collective.function(__VA_ARGS__, comm, checker->collective.module);          \
+    }                                                                                              \
+    --checker->depth;                                                                              \
+    return rc
+
+static int check_barrier(ompi_communicator_t *comm, mca_coll_base_module_t *base)
+{
+    nicbarr_checker_t *checker = (nicbarr_checker_t *)base;
+    int rc = OMPI_SUCCESS;
+    if (0 == checker->depth++) {
+        rc = compare(checker, comm, of_barrier(), NULL, NULL);
+    }
+    if (OMPI_SUCCESS == rc) {
+        rc = checker->barrier.function(comm, checker->barrier.module);
+    }
+    --checker->depth;
+    return rc;
+}
+
+static int check_bcast(void *data, nicbarr_count_t count, ompi_datatype_t *type, int root,
+                       ompi_communicator_t *comm, mca_coll_base_module_t *base)
+{
+    CHECK(bcast, of_data(CALL_bcast, count, type, root), NULL, NULL, data, count, type, root);
+}
+
+#define REDUCTION(collective)                                                                      \
+    static int check_##collective(const void *from, void *to, nicbarr_count_t count,               \
+                                  ompi_datatype_t *type, ompi_op_t *op, ompi_communicator_t *comm, \
+                                  mca_coll_base_module_t *base)                                    \
+    {                                                                                              \
+        CHECK(collective, of_reduction(CALL_##collective, count, type, op, ROOT_NONE), type, op,   \
+              from, to, count, type, op);                                                          \
+    }
+REDUCTION(allreduce)
+REDUCTION(reduce_scatter_block)
+REDUCTION(scan)
+REDUCTION(exscan)
+
+static int check_reduce(const void *from, void *to, nicbarr_count_t count, ompi_datatype_t *type,
+                        ompi_op_t *op, int root, ompi_communicator_t *comm,
+                        mca_coll_base_module_t *base)
+{
+    CHECK(reduce, of_reduction(CALL_reduce, count, type, op, root), type, op, from, to, count, type,
+          op, root);
+}
+
+static int check_reduce_scatter(const void *from, void *to, nicbarr_counts_t counts,
+                                ompi_datatype_t *type, ompi_op_t *op, ompi_communicator_t *comm,
+                                mca_coll_base_module_t *base)
+{
+    CHECK(reduce_scatter, of_reduction(CALL_reduce_scatter, 0, type, op, ROOT_NONE), type, op, from,
+          to, counts, type, op);
+}
+
+/* Everybody's part has the same size. */
+#define TO_ALL(collective)                                                                         \
+    static int check_##collective(const void *from, nicbarr_count_t scount,                        \
+                                  ompi_datatype_t *stype, void *to, nicbarr_count_t rcount,        \
+                                  ompi_datatype_t *rtype, ompi_communicator_t *comm,               \
+                                  mca_coll_base_module_t *base)                                    \
+    {                                                                                              \
+        CHECK(collective, of_data(CALL_##collective, rcount, rtype, ROOT_NONE), NULL, NULL, from,  \
+              scount, stype, to, rcount, rtype);                                                   \
+    }
+TO_ALL(allgather)
+TO_ALL(alltoall)
+
+/* The part that is sent; the root's own says what it receives from each. */
+static int check_gather(const void *from, nicbarr_count_t scount, ompi_datatype_t *stype, void *to,
+                        nicbarr_count_t rcount, ompi_datatype_t *rtype, int root,
+                        ompi_communicator_t *comm, mca_coll_base_module_t *base)
+{
+    const bool receives = root == ompi_comm_rank(comm);
+    CHECK(gather, of_data(CALL_gather, receives ? rcount : scount, receives ? rtype : stype, root),
+          NULL, NULL, from, scount, stype, to, rcount, rtype, root);
+}
+
+static int check_scatter(const void *from, nicbarr_count_t scount, ompi_datatype_t *stype, void *to,
+                         nicbarr_count_t rcount, ompi_datatype_t *rtype, int root,
+                         ompi_communicator_t *comm, mca_coll_base_module_t *base)
+{
+    const bool sends = root == ompi_comm_rank(comm);
+    CHECK(scatter, of_data(CALL_scatter, sends ? scount : rcount, sends ? stype : rtype, root),
+          NULL, NULL, from, scount, stype, to, rcount, rtype, root);
+}
+
+static int check_allgatherv(const void *from, nicbarr_count_t scount, ompi_datatype_t *stype,
+                            void *to, nicbarr_counts_t rcounts, nicbarr_places_t places,
+                            ompi_datatype_t *rtype, ompi_communicator_t *comm,
+                            mca_coll_base_module_t *base)
+{
+    CHECK(allgatherv, of_counts(CALL_allgatherv, ROOT_NONE), NULL, NULL, from, scount, stype, to,
+          rcounts, places, rtype);
+}
+
+static int check_gatherv(const void *from, nicbarr_count_t scount, ompi_datatype_t *stype, void *to,
+                         nicbarr_counts_t rcounts, nicbarr_places_t places, ompi_datatype_t *rtype,
+                         int root, ompi_communicator_t *comm, mca_coll_base_module_t *base)
+{
+    CHECK(gatherv, of_counts(CALL_gatherv, root), NULL, NULL, from, scount, stype, to, rcounts,
+          places, rtype, root);
+}
+
+static int check_scatterv(const void *from, nicbarr_counts_t scounts, nicbarr_places_t places,
+                          ompi_datatype_t *stype, void *to, nicbarr_count_t rcount,
+                          ompi_datatype_t *rtype, int root, ompi_communicator_t *comm,
+                          mca_coll_base_module_t *base)
+{
+    CHECK(scatterv, of_counts(CALL_scatterv, root), NULL, NULL, from, scounts, places, stype, to,
+          rcount, rtype, root);
+}
+
+static int check_alltoallv(const void *from, nicbarr_counts_t scounts, nicbarr_places_t splaces,
+                           ompi_datatype_t *stype, void *to, nicbarr_counts_t rcounts,
+                           nicbarr_places_t rplaces, ompi_datatype_t *rtype,
+                           ompi_communicator_t *comm, mca_coll_base_module_t *base)
+{
+    CHECK(alltoallv, of_counts(CALL_alltoallv, ROOT_NONE), NULL, NULL, from, scounts, splaces,
+          stype, to, rcounts, rplaces, rtype);
+}
+
+static int check_alltoallw(const void *from, nicbarr_counts_t scounts, nicbarr_places_t splaces,
+                           ompi_datatype_t *const *stypes, void *to, nicbarr_counts_t rcounts,
+                           nicbarr_places_t rplaces, ompi_datatype_t *const *rtypes,
+                           ompi_communicator_t *comm, mca_coll_base_module_t *base)
+{
+    CHECK(alltoallw, of_counts(CALL_alltoallw, ROOT_NONE), NULL, NULL, from, scounts, splaces,
+          stypes, to, rcounts, rplaces, rtypes);
+}
+
+/* ---- the module ---- */
+
+static int enable_checker(mca_coll_base_module_t *base, ompi_communicator_t *comm)
+{
+    return nicbarr_checker_save((nicbarr_checker_t *)base, comm) ? OMPI_SUCCESS
+                                                                 : OMPI_ERR_NOT_FOUND;
+}
+
+static int disable_checker(mca_coll_base_module_t *base, ompi_communicator_t *comm)
+{
+    nicbarr_checker_restore((nicbarr_checker_t *)base, comm);
+    return OMPI_SUCCESS;
+}
+
+static void construct_checker(nicbarr_checker_t *checker)
+{
+    memset((uint8_t *)checker + sizeof(checker->super), 0,
+           sizeof(*checker) - sizeof(checker->super));
+}
+
+OBJ_CLASS_INSTANCE(nicbarr_checker_t, mca_coll_base_module_t, construct_checker,
+                   nicbarr_checker_forget);
+
+mca_coll_base_module_t *nicbarr_checker_new(ompi_communicator_t *comm)
+{
+    nicbarr_checker_t *checker = 1 == ompi_comm_size(comm) ? NULL : OBJ_NEW(nicbarr_checker_t);
+    if (NULL == checker) {
+        return NULL;
+    }
+    checker->super.coll_module_enable = enable_checker;
+    checker->super.coll_module_disable = disable_checker;
+#define OFFER(collective) checker->super.coll_##collective = check_##collective;
+    NICBARR_CHECKED(OFFER)
+#undef OFFER
+    return &checker->super;
+}
