@@ -164,14 +164,13 @@ enum { NICBARR_PENDING_BCAST = 8 /* the first of its bits */ };
 /* The implementation of a collective in a class of size. */
 struct nicbarr_class {
     enum nicbarr_way way;
-    uint32_t calls,
-        wanted; /* while it is open; until first evaluated, 0: coll_nicbarr_tune_after */
-    /* The same, and while it is watched; see nicbarr_data_one_root(): */
+    enum nicbarr_way now; /* while it is open or watched: ours or Open MPI's own */
+    uint32_t until; /* likewise: calls that only count, before the next that may begin to measure */
+    uint32_t wanted; /* while it is open: calls before that one in all; 0: none was counted yet */
+    uint32_t pause;  /* while it is watched: calls between two remeasurements */
+    /* The same, for both; see nicbarr_data_one_root(): */
     int root_seen;
-    uint32_t root_changes; /* calls with another root than the call before */
-    /* data_watch.c: */
-    enum nicbarr_way now;  /* of a watched one: ours or Open MPI's own */
-    uint32_t until, pause; /* calls until it may be remeasured; calls between two remeasurements */
+    uint32_t root_changes;   /* calls with another root than the call before */
     uint16_t anew, switches; /* how often it was remeasured, and another one was chosen */
     struct json_t *entry;    /* in the report; NULL: none (yet) */
 };

@@ -13,6 +13,7 @@ static void forget_ways(mca_coll_nicbarr_module_t *module)
     for (int c = 0; c < NICBARR_COLLECTIVES; ++c) {
         for (int k = 0; NULL != module->ways[c] && k < NICBARR_SIZE_CLASSES; ++k) {
             module->ways[c][k].way = NICBARR_WAY_OPEN;
+            module->ways[c][k].until = 0;
         }
     }
 }

@@ -152,7 +152,7 @@ static bool wants_roots(const mca_coll_nicbarr_module_t *module, enum nicbarr_co
     return module->across && (NICBARR_REDUCE == collective || NICBARR_GATHER == collective);
 }
 
-/* Is a class used often enough, after one more call? */
+/* Is a class used often enough, in a call that does not only count? */
 static bool worth_a_look(mca_coll_nicbarr_module_t *module, enum nicbarr_collective collective,
                          uint32_t size_class)
 {
@@ -161,13 +161,18 @@ static bool worth_a_look(mca_coll_nicbarr_module_t *module, enum nicbarr_collect
     if (nicbarr_data_forced(collective)) {
         return true;
     }
-    const uint32_t wanted = 0 != class->wanted ? class->wanted : (uint32_t)parameters->tune_after;
-    if (0 == parameters->tune_budget || ++class->calls <= wanted) {
+    if (0 == parameters->tune_budget) { /* nothing will be measured */
+        class->way = NICBARR_WAY_OWN;
         return false;
     }
-    judge_roots(class, class->calls);
+    if (0 == class->wanted && 0 != parameters->tune_after) { /* the first call */
+        class->wanted = (uint32_t)parameters->tune_after;
+        class->until = class->wanted - 1;
+        return false;
+    }
+    judge_roots(class, class->wanted + 1);
     if (wants_roots(module, collective) && ROOTS_DIFFER != class->root_seen) {
-        class->calls = 0;
+        class->until = class->wanted;
         return false;
     }
     return true;
@@ -177,8 +182,11 @@ void nicbarr_data_note_call(mca_coll_nicbarr_module_t *module, enum nicbarr_coll
                             uint32_t size_class, int root)
 {
     if (is_untried(module, collective, size_class)) {
+        struct nicbarr_class *class = nicbarr_class_of(module, collective, size_class);
         note_root(module, collective, size_class, root);
-        if (worth_a_look(module, collective, size_class)) {
+        if (0 != class->until) {
+            --class->until;
+        } else if (worth_a_look(module, collective, size_class)) {
             module->pending |= pending_bit(collective, size_class);
         }
     }
@@ -191,8 +199,12 @@ bool nicbarr_data_ours_at_once(mca_coll_nicbarr_module_t *module, ompi_communica
     if (0 == bytes || bytes > nicbarr_data_most(collective, module->across)) {
         return false;
     }
-    uint32_t *calls = &nicbarr_class_of(module, collective, nicbarr_size_class(bytes))->calls;
-    *calls = *calls < enough ? enough : *calls;
+    const uint32_t size_class = nicbarr_size_class(bytes);
+    struct nicbarr_class *class = nicbarr_class_of(module, collective, size_class);
+    if (is_untried(module, collective, size_class) && class->wanted <= enough) {
+        class->wanted = enough;
+        class->until = 0;
+    }
     return nicbarr_data_ours(module, comm, collective, bytes, NICBARR_NO_ROOT);
 }
 
@@ -257,7 +269,7 @@ static __attribute__((noinline)) bool decide_or_try(mca_coll_nicbarr_module_t *m
     struct nicbarr_trial *trial = nicbarr_trial_of(module, collective, size_class);
     if (NULL == trial && !watched) {
         note_root(module, collective, size_class, root);
-        nicbarr_cache_soon(comm, module->ways[collective][size_class].calls);
+        nicbarr_cache_soon(comm, module->ways[collective][size_class].wanted);
     }
     if (watched) {
         decide_anew(module, comm, collective, size_class);
@@ -275,7 +287,7 @@ MYR_HOT bool nicbarr_data_counted(mca_coll_nicbarr_module_t *module, ompi_commun
                                   enum nicbarr_collective collective, uint32_t size_class, int root)
 {
     struct nicbarr_class *class = nicbarr_class_of(module, collective, size_class);
-    if (NICBARR_WAY_WATCHED == class->way && 0 != class->until) {
+    if (0 != class->until) {
         --class->until;
         note_root(module, collective, size_class, root);
         return NICBARR_WAY_OURS == class->now;

@@ -35,17 +35,15 @@ static inline bool nicbarr_data_ours(mca_coll_nicbarr_module_t *module, ompi_com
     }
     const uint32_t size_class = nicbarr_size_class(bytes);
     struct nicbarr_class *class = nicbarr_class_of(module, collective, size_class);
-    if (NICBARR_WAY_OURS == class->way) {
-        return true;
+    if (NICBARR_WAY_OURS == class->way || NICBARR_WAY_OWN == class->way) {
+        return NICBARR_WAY_OURS == class->way;
     }
-    /* (The common case of a watched class: no change of the root, if any.) */
-    if (NICBARR_WAY_WATCHED == class->way && 0 != class->until &&
-        (class->root_seen <= 0 || root + 1 == class->root_seen)) {
+    /* (The common case of a class that is open or watched: no change of the root, if any.) */
+    if (0 != class->until && (class->root_seen <= 0 || root + 1 == class->root_seen)) {
         --class->until;
         return NICBARR_WAY_OURS == class->now;
     }
-    return NICBARR_WAY_OWN != class->way &&
-           nicbarr_data_counted(module, comm, collective, size_class, root);
+    return nicbarr_data_counted(module, comm, collective, size_class, root);
 }
 
 /* The same for a collective that will be called often: decided now. False for 0 bytes. */

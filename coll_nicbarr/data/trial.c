@@ -217,9 +217,10 @@ void nicbarr_trial_put_off(mca_coll_nicbarr_module_t *module, enum nicbarr_colle
 {
     enum { LEAST = 10 };
     struct nicbarr_class *class = &module->ways[collective][size_class];
-    class->wanted = class->calls < LEAST ? LEAST : class->calls;
+    class->wanted = class->wanted < LEAST ? LEAST : class->wanted + 1;
     (void)nicbarr_remeasure_put_off(&class->wanted);
-    class->calls = 0;
+    class->until = class->wanted;
+    class->now = NICBARR_WAY_OWN;
 }
 
 bool nicbarr_trial_affordable(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,

@@ -944,7 +944,7 @@ static void provoke(const struct side *side, struct op *op)
     for (uint32_t i = 0; NULL != module && i < NICBARR_COLLECTIVES * NICBARR_SIZE_CLASSES; ++i) {
         struct nicbarr_class *row = module->ways[i / NICBARR_SIZE_CLASSES];
         struct nicbarr_class *class = NULL == row ? NULL : &row[i % NICBARR_SIZE_CLASSES];
-        if (NULL != class && NICBARR_WAY_WATCHED == class->way && 0 != class->until) {
+        if (NULL != class && 0 != class->until) {
             class->until = soon;
         }
     }
