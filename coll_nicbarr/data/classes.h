@@ -62,6 +62,16 @@ static inline enum nicbarr_way nicbarr_data_way(const mca_coll_nicbarr_module_t 
 int nicbarr_data_one_root(const mca_coll_nicbarr_module_t *module,
                           enum nicbarr_collective collective, uint32_t size_class);
 
+/* Count a call with another root than the call before, for nicbarr_data_one_root(). */
+enum { NICBARR_ROOTS_DIFFER = -1 /* in place of a root that was seen; 0: none was */ };
+static inline void nicbarr_note_root(struct nicbarr_class *class, int root)
+{
+    if (root + 1 != class->root_seen && NICBARR_ROOTS_DIFFER != class->root_seen) {
+        class->root_changes += 0 != class->root_seen;
+        class->root_seen = root + 1;
+    }
+}
+
 /* The class of a payload up to the largest. */
 static inline uint32_t nicbarr_size_class(size_t bytes)
 {

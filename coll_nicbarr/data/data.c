@@ -122,25 +122,19 @@ void nicbarr_data_decide_pending(mca_coll_nicbarr_module_t *module, ompi_communi
     }
 }
 
-/* What nicbarr_data_one_root() goes by: the root of the call before, counted from 1; 0: none yet.
- */
-enum { ROOTS_DIFFER = -1 };
-
+/* What is forced is not measured, with whatever root. */
 static void note_root(mca_coll_nicbarr_module_t *module, enum nicbarr_collective collective,
                       uint32_t size_class, int root)
 {
-    struct nicbarr_class *class = nicbarr_class_of(module, collective, size_class);
-    if (!nicbarr_data_forced(collective) && ROOTS_DIFFER != class->root_seen &&
-        root + 1 != class->root_seen) {
-        class->root_changes += 0 != class->root_seen;
-        class->root_seen = root + 1;
+    if (!nicbarr_data_forced(collective)) {
+        nicbarr_note_root(nicbarr_class_of(module, collective, size_class), root);
     }
 }
 
 /* So many calls have come. */
 static void judge_roots(struct nicbarr_class *class, uint32_t calls)
 {
-    class->root_seen = class->root_changes > calls / 2 ? ROOTS_DIFFER : class->root_seen;
+    class->root_seen = class->root_changes > calls / 2 ? NICBARR_ROOTS_DIFFER : class->root_seen;
     class->root_changes = 0;
 }
 
@@ -171,7 +165,7 @@ static bool worth_a_look(mca_coll_nicbarr_module_t *module, enum nicbarr_collect
         return false;
     }
     judge_roots(class, class->wanted + 1);
-    if (wants_roots(module, collective) && ROOTS_DIFFER != class->root_seen) {
+    if (wants_roots(module, collective) && NICBARR_ROOTS_DIFFER != class->root_seen) {
         class->until = class->wanted;
         return false;
     }
@@ -286,12 +280,6 @@ static __attribute__((noinline)) bool decide_or_try(mca_coll_nicbarr_module_t *m
 MYR_HOT bool nicbarr_data_counted(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                                   enum nicbarr_collective collective, uint32_t size_class, int root)
 {
-    struct nicbarr_class *class = nicbarr_class_of(module, collective, size_class);
-    if (0 != class->until) {
-        --class->until;
-        note_root(module, collective, size_class, root);
-        return NICBARR_WAY_OURS == class->now;
-    }
     if (module->declined) {
         return false;
     }

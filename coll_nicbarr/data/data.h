@@ -38,9 +38,9 @@ static inline bool nicbarr_data_ours(mca_coll_nicbarr_module_t *module, ompi_com
     if (NICBARR_WAY_OURS == class->way || NICBARR_WAY_OWN == class->way) {
         return NICBARR_WAY_OURS == class->way;
     }
-    /* (The common case of a class that is open or watched: no change of the root, if any.) */
-    if (0 != class->until && (class->root_seen <= 0 || root + 1 == class->root_seen)) {
+    if (0 != class->until) { /* open or watched */
         --class->until;
+        nicbarr_note_root(class, root);
         return NICBARR_WAY_OURS == class->now;
     }
     return nicbarr_data_counted(module, comm, collective, size_class, root);
