@@ -107,10 +107,10 @@ static inline bool nicbarr_host_memory_only(void)
 
 /* May MPI_Reduce and MPI_Gather across nodes be replaced by default? With 5.0.7, each communicator
  * then leaks 7 KiB: modules of coll/tuned that coll/adapt, in the communicators of coll/han, never
- * releases. (Without either of them there is no leak.) Not tried yet with 6.0. */
+ * releases. (Without either of them there is no leak.) With 6.0.0rc2 the heap stays the same. */
 static inline bool nicbarr_may_take_rooted(void)
 {
-    return 4 == OMPI_MAJOR_VERSION;
+    return 5 != OMPI_MAJOR_VERSION;
 }
 
 /* Does a module fill a communicator's table with its functions, and restore the previous ones, when

@@ -100,10 +100,10 @@ to_roots() { # OPERATION OPTION...
 unsaid() { ! said "$1"; }
 for operation in Reduce Gather; do
     check "MPI_$operation, whose root goes round" to_roots "${operation,}"
-    if is_open_mpi 4; then # nicbarr_may_take_rooted()
-        check "is measured" said "MPI_$operation up to .*, 3 processes on 3 nodes: .* (measured, "
-    else
+    if is_open_mpi 5; then # nicbarr_may_take_rooted()
         check "stays 5.0's own" unsaid "MPI_$operation "
+    else
+        check "is measured" said "MPI_$operation up to .*, 3 processes on 3 nodes: .* (measured, "
     fi
     check "MPI_$operation, whose root stays" to_roots "${operation,}" --root 1
     check "stays Open MPI's own" unsaid "MPI_$operation "
