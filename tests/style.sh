@@ -14,7 +14,7 @@ cd "$(dirname "$0")/.."
 
 licences() {
     local files bad
-    files=$(git ls-files | grep -vE '^\.|\.(md|json|csv|svg|txt)$|^(LICENSE|VERSION|debian/(changelog|copyright|source/format))$' | sort) # no data, no documents
+    files=$(git ls-files | grep -vE '^\.|\.(md|json|csv|svg|txt)$|^(LICENSE|VERSION|packaging/debian/(changelog|copyright|source/format))$' | sort) # no data, no documents
     bad=$(xargs awk '
         FNR <= 2 {
             licence = "BSD-3-Clause"

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # A recipe for Spack 1.0 and later. It builds a checkout, or a tarball that is unpacked:
 #
-#     spack repo add CHECKOUT/spack/spack_repo/nicbarr
+#     spack repo add CHECKOUT/packaging/spack/spack_repo/nicbarr
 #     spack env create --dir FOLDER && spack env activate FOLDER
 #     spack add nicbarr && spack develop --path CHECKOUT nicbarr@0.1.0 && spack install
 #
