@@ -7,8 +7,8 @@
 # Installs the packages that it takes to build them, as root or by sudo. It builds in a copy, so the
 # checkout stays as it is.
 set -eu
-# shellcheck source=nethosts/usage.sh
-. "$(dirname "$0")/nethosts/usage.sh"
+# shellcheck source=tools/usage.sh
+. "$(dirname "$0")/tools/usage.sh"
 case $#-${1-} in 0- | 1-[!-]*) ;; *) usage ;; esac
 cd "$(dirname "$0")"
 folder=${1-_packages}

@@ -12,8 +12,8 @@
 # built, or the components and commands of the environment.
 set -eu
 top=$(cd "$(dirname "$0")/.." && pwd)
-# shellcheck source=nethosts/usage.sh
-. "$top/nethosts/usage.sh"
+# shellcheck source=tools/usage.sh
+. "$top/tools/usage.sh"
 
 nic=soft chunks=100 layouts=() hosts=()
 while [ $# -gt 0 ]; do

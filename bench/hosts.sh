@@ -11,8 +11,8 @@
 # environment.
 set -eu
 top=$(cd "$(dirname "$0")/.." && pwd)
-# shellcheck source=nethosts/usage.sh
-. "$top/nethosts/usage.sh"
+# shellcheck source=tools/usage.sh
+. "$top/tools/usage.sh"
 
 csv=no chunks=300 layouts=() options=()
 while [ $# -gt 0 ]; do

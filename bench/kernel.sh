@@ -10,8 +10,8 @@
 # dissemination:1, or auto for whatever tuning takes. Uses what ./setup.sh check has built.
 set -eu
 top=$(cd "$(dirname "$0")/.." && pwd)
-# shellcheck source=nethosts/usage.sh
-. "$top/nethosts/usage.sh"
+# shellcheck source=tools/usage.sh
+. "$top/tools/usage.sh"
 
 rounds=5 algorithm=dissemination:1 joined=()
 while getopts rn:a: option; do

@@ -10,8 +10,8 @@
 # is slow; the ratios are those of this machine's emulation. Uses what ./setup.sh has built; needs root.
 set -eu
 top=$(cd "$(dirname "$0")/.." && pwd)
-# shellcheck source=nethosts/usage.sh
-. "$top/nethosts/usage.sh"
+# shellcheck source=tools/usage.sh
+. "$top/tools/usage.sh"
 
 rounds=5 algorithm=dissemination:1 card=virtio-net-pci
 while getopts n:a:d: option; do

@@ -15,8 +15,8 @@
 # builds the other user's program if it is not there.
 set -eu
 top=$(cd "$(dirname "$0")/.." && pwd)
-# shellcheck source=nethosts/usage.sh
-. "$top/nethosts/usage.sh"
+# shellcheck source=tools/usage.sh
+. "$top/tools/usage.sh"
 
 rounds=5 groups=64
 while getopts n:g: option; do

@@ -14,8 +14,8 @@
 # ./setup.sh has built, or the components of the environment.
 set -eu
 top=$(cd "$(dirname "$0")/.." && pwd)
-# shellcheck source=nethosts/usage.sh
-. "$top/nethosts/usage.sh"
+# shellcheck source=tools/usage.sh
+. "$top/tools/usage.sh"
 
 nic=kernel jobs=11 size=100 layouts=() hosts=()
 while [ $# -gt 0 ]; do

@@ -15,8 +15,8 @@
 # the environment.
 set -eu
 top=$(cd "$(dirname "$0")/.." && pwd)
-# shellcheck source=nethosts/usage.sh
-. "$top/nethosts/usage.sh"
+# shellcheck source=tools/usage.sh
+. "$top/tools/usage.sh"
 
 runs=4 layouts=()
 while [ $# -gt 0 ]; do

@@ -19,8 +19,8 @@
 # process spent in MPI_Init, in the first call and in the others. Uses what ./setup.sh has built.
 set -eu
 top=$(cd "$(dirname "$0")/.." && pwd)
-# shellcheck source=nethosts/usage.sh
-. "$top/nethosts/usage.sh"
+# shellcheck source=tools/usage.sh
+. "$top/tools/usage.sh"
 
 rounds=20 collective=barrier known=none communicators=0 arguments='' options=''
 while getopts n:c:k:d:a:o: option; do

@@ -14,8 +14,8 @@
 # the rounds of dissemination; it is 0 where perftest is not there. Uses what ./setup.sh check has built.
 set -eu
 top=$(cd "$(dirname "$0")/.." && pwd)
-# shellcheck source=nethosts/usage.sh
-. "$top/nethosts/usage.sh"
+# shellcheck source=tools/usage.sh
+. "$top/tools/usage.sh"
 
 rounds=5 algorithm=dissemination:1 operation=barrier bytes=8
 while getopts n:a:o:m: option; do

@@ -3,7 +3,7 @@
 ## source tree, as `nicbarr evaluate` runs it; people find it in the PATH by a link.
 nobase_dist_pkglibexec_SCRIPTS += nethosts/nethosts nethosts/inside nethosts/run nethosts/agent \
     nethosts/launch nethosts/filter
-nobase_dist_libexecdata_DATA += nethosts/usage.sh nethosts/launcher.sh
+nobase_dist_libexecdata_DATA += nethosts/launcher.sh
 nobase_pkglibexec_PROGRAMS += nethosts/switch
 
 ## The switch that has faults.

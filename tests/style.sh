@@ -8,8 +8,8 @@
 #                                headings that they link to are there; the wire version that they
 #                                name is that of the packets; each algorithm is where users read of it
 set -eu
-# shellcheck source=nethosts/usage.sh
-. "$(dirname "$0")/../nethosts/usage.sh"
+# shellcheck source=tools/usage.sh
+. "$(dirname "$0")/../tools/usage.sh"
 cd "$(dirname "$0")/.."
 
 licences() {

@@ -4,8 +4,8 @@
 # there are and how many processes each has. `patience` says after how many seconds the script counts
 # as hung.
 # shellcheck shell=bash
-# shellcheck source=nethosts/usage.sh
-. "$(dirname "$0")/../../nethosts/usage.sh"
+# shellcheck source=tools/usage.sh
+. "$(dirname "$0")/../../tools/usage.sh"
 if [ "${1-}" != inside ]; then
     here=$(cd "$(dirname "$0")" && pwd)
     nethosts=$here/../../nethosts/nethosts

@@ -2,8 +2,8 @@
 # What the tests of the RDMA NIC share. They run in verbshosts' machine: each starts it, with itself as
 # the command.
 # shellcheck shell=bash
-# shellcheck source=nethosts/usage.sh
-. "$(dirname "$0")/../../nethosts/usage.sh"
+# shellcheck source=tools/usage.sh
+. "$(dirname "$0")/../../tools/usage.sh"
 
 # Outside: run this script again on such hosts; where they cannot be had, the test is skipped.
 on_machine() { # VERBSHOSTS-ARGUMENT...

@@ -10,8 +10,8 @@
 # (Both take a fifth of the time that they may have: that is there for hangs, and for machines with much else to do.)
 # NICBARR_MACHINES_LONGER=N makes each game N times as long; NICBARR_MACHINES_CARD is the network card
 # (machines).
-# shellcheck source=nethosts/usage.sh
-. "$(dirname "$0")/../../nethosts/usage.sh"
+# shellcheck source=tools/usage.sh
+. "$(dirname "$0")/../../tools/usage.sh"
 longer=${NICBARR_MACHINES_LONGER:-1}
 if [ "${1-}" != inside ]; then
     srcdir=$(cd "${srcdir:-.}" && pwd)

@@ -5,8 +5,8 @@
 # however it ends, it leaves nothing behind. No part of nicbarr is in these jobs.
 #
 # One virtual machine for what hosts are; two more come up, and some are ended before.
-# shellcheck source=nethosts/usage.sh
-. "$(dirname "$0")/../../nethosts/usage.sh"
+# shellcheck source=tools/usage.sh
+. "$(dirname "$0")/../../tools/usage.sh"
 if [ "${1-}" != inside ]; then
     srcdir=$(cd "${srcdir:-.}" && pwd)
     "$srcdir/verbshosts/image" > /dev/null || exit 77 # it has said why
