@@ -61,5 +61,5 @@ for each in "${layouts[@]}"; do
     most=$((${each%x*} > most ? ${each%x*} : most))
 done
 # shellcheck disable=SC2016 # expanded inside
-"$top/nethosts/nethosts" --shell ${hosts[@]+"${hosts[@]}"} "$most" \
+"$top/testbeds/hosts/nethosts" --shell ${hosts[@]+"${hosts[@]}"} "$most" \
     bash -euc 'for each in "$@"; do layout "$each"; done' bash "${layouts[@]}"

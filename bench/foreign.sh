@@ -108,4 +108,4 @@ measure() {
         }'
 }
 export -f program run stand go round_trip measure
-nethosts/nethosts --shell 2 bash -euc measure
+testbeds/hosts/nethosts --shell 2 bash -euc measure

@@ -35,6 +35,6 @@ echo "$algorithm${joined[*]:+, redirected}"
 nics_head
 for one in "${layouts[@]}"; do
     # shellcheck disable=SC2016 # expanded inside
-    nethosts/nethosts "${joined[@]}" --kernel --shell "${one%x*}" "${one#*x}" \
+    testbeds/hosts/nethosts "${joined[@]}" --kernel --shell "${one%x*}" "${one#*x}" \
         bash -uc '. bench/nics.sh; nics_line "$@" "$NETHOSTS_MPIRUN"' bash "$one" "$rounds" "$algorithm" "-c 100"
 done

@@ -45,7 +45,7 @@ run() { # BTLS|mtl:NAME PROGRAM-OPTION...
     shift
     # shellcheck disable=SC2086 # options
     if [ $hosts = yes ]; then
-        "$here/../nethosts/nethosts" 2 $by "$program" "$@"
+        "$here/../testbeds/hosts/nethosts" 2 $by "$program" "$@"
     else
         mpirun -np 2 $bound $by "$program" "$@"
     fi

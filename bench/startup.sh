@@ -134,5 +134,5 @@ if [ "$hosts" = "$layout" ]; then
     all "$@"
 else
     # shellcheck disable=SC2086 # options
-    NETHOSTS_PER_HOST=${layout#*x} "$top/nethosts/nethosts" --shell $options "$hosts" bash -euc 'all "$@"' bash "$@"
+    NETHOSTS_PER_HOST=${layout#*x} "$top/testbeds/hosts/nethosts" --shell $options "$hosts" bash -euc 'all "$@"' bash "$@"
 fi

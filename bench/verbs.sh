@@ -77,5 +77,5 @@ echo "$operation, $algorithm, medians of $rounds jobs each in turns, microsecond
 printf '%-6s|%9s%9s%9s%9s |%18s |%18s\n' hosts limit verbs UCX TCP "UCX / verbs" "TCP / verbs"
 for one in "${layouts[@]}"; do
     # shellcheck disable=SC2016 # expanded inside
-    verbshosts/verbshosts --seconds 1800 --shell "${one%x*}" "${one#*x}" bash -uc 'layout "$1"' bash "$one"
+    testbeds/verbs/verbshosts --seconds 1800 --shell "${one%x*}" "${one#*x}" bash -uc 'layout "$1"' bash "$one"
 done

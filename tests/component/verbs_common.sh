@@ -17,7 +17,7 @@ on_machine() { # VERBSHOSTS-ARGUMENT...
     fi
     grep -q 'libibverbs\.so' "$component" || # the name that it loads
         { echo "nicbarr was built without libibverbs (libibverbs-dev)"; exit 77; }
-    exec "$srcdir/verbshosts/verbshosts" --shell "$@" bash "$0" inside
+    exec "$srcdir/testbeds/verbs/verbshosts" --shell "$@" bash "$0" inside
 }
 
 # Inside.

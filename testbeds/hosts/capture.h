@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-#include "nethosts/frame.h"
+#include "testbeds/hosts/frame.h"
 
 struct capture {
     FILE *file; /* NULL: nothing is written */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Writing and reading pcap files; see capture.h. */
-#include "nethosts/capture.h"
+#include "testbeds/hosts/capture.h"
 
 #include <errno.h>
 #include <stdint.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Finding and damaging UDP in Ethernet frames; see frame.h. */
-#include "nethosts/frame.h"
+#include "testbeds/hosts/frame.h"
 
 #include <arpa/inet.h>
 #include <net/ethernet.h>

@@ -28,10 +28,10 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#include "nethosts/capture.h"
-#include "nethosts/faults.h"
-#include "nethosts/frame.h"
-#include "nethosts/held.h"
+#include "testbeds/hosts/capture.h"
+#include "testbeds/hosts/faults.h"
+#include "testbeds/hosts/frame.h"
+#include "testbeds/hosts/held.h"
 #include "os/clock.h"
 
 enum {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A binary heap of packets; see held.h. */
-#include "nethosts/held.h"
+#include "testbeds/hosts/held.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The packets' fates; see faults.h. */
-#include "nethosts/faults.h"
+#include "testbeds/hosts/faults.h"
 
 /* splitmix64 */
 static uint64_t draw(struct faults *faults)

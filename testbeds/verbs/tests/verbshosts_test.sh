@@ -6,13 +6,13 @@
 #
 # One virtual machine for what hosts are; two more come up, and some are ended before.
 # shellcheck source=tools/usage.sh
-. "$(dirname "$0")/../../tools/usage.sh"
+. "$(dirname "$0")/../../../tools/usage.sh"
 if [ "${1-}" != inside ]; then
     srcdir=$(cd "${srcdir:-.}" && pwd)
-    "$srcdir/verbshosts/image" > /dev/null || exit 77 # it has said why
+    "$srcdir/testbeds/image" > /dev/null || exit 77 # it has said why
     kept_image=${XDG_CACHE_HOME:-$HOME/.cache}        # the next line sets another one
 fi
-. "$(dirname "$0")/../../tests/component/common.sh"
+. "$(dirname "$0")/../../../tests/component/common.sh"
 
 # ---- inside: three hosts
 
@@ -76,7 +76,7 @@ fi
 
 # All of this script's verbshosts have their folders here.
 verbshosts() {
-    TMPDIR=$scratch/folders XDG_CACHE_HOME=$kept_image "$srcdir/verbshosts/verbshosts" "$@"
+    TMPDIR=$scratch/folders XDG_CACHE_HOME=$kept_image "$srcdir/testbeds/verbs/verbshosts" "$@"
 }
 mkdir "$scratch/folders"
 running() { pgrep -f -- "${1-}$scratch/folders" > /dev/null; } # [WHAT COMES BEFORE]
@@ -109,7 +109,7 @@ ends() { # SIGNAL
     local pid
     # A script's background processes ignore SIGINT unless they are told otherwise.
     TMPDIR=$scratch/folders XDG_CACHE_HOME=$kept_image env --default-signal=INT \
-        "$srcdir/verbshosts/verbshosts" --shell 1 1 sleep 1000 > "$scratch/out" 2>&1 &
+        "$srcdir/testbeds/verbs/verbshosts" --shell 1 1 sleep 1000 > "$scratch/out" 2>&1 &
     pid=$!
     until running '^qemu-system.*' || ! kill -0 "$pid" 2> /dev/null; do sleep 0.05; done
     kill "-$1" "$pid" || return
@@ -124,7 +124,7 @@ done
 printf 'Dir::State "%s/apt";\nDir::Cache "%s/apt";\n' "$scratch" "$scratch" > "$scratch/apt.conf"
 no_kernel() {
     XDG_CACHE_HOME=$scratch/empty APT_CONFIG=$scratch/apt.conf \
-        "$srcdir/verbshosts/verbshosts" --shell 1 1 true
+        "$srcdir/testbeds/verbs/verbshosts" --shell 1 1 true
 }
 check "no kernel to be had" is "$(status_of no_kernel)" 77
 check "a line says so" said "apt knows no linux-image-amd64"

@@ -6,10 +6,10 @@
 #
 # Bounds of counts are 7 standard deviations wide: a right switch would fail once in 10^11 runs, had
 # the seed not been fixed anyway (NICBARR_SEED sets another).
-. "$(dirname "$0")/../../tests/component/common.sh"
+. "$(dirname "$0")/../../../tests/component/common.sh"
 seed=1
 . "$srcdir/tests/component/hosts_common.sh"
-flood=$builddir/nethosts/tests/flood
+flood=$builddir/testbeds/hosts/tests/flood
 
 # flooded SWITCH-OPTION... -- HOSTS FLOOD-ARGUMENT...
 flooded() {

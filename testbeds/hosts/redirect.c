@@ -18,7 +18,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "nethosts/redirect.skel.h"
+#include "testbeds/hosts/redirect.skel.h"
 
 enum { TCX_INGRESS = 46, HOSTS = 250 };
 

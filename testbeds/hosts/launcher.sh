@@ -4,7 +4,7 @@
 # NETHOSTS_HOSTS, and `launcher` are the options that it needs besides.
 # shellcheck shell=bash
 # shellcheck source=ompi/jobs.sh
-. "$here/../ompi/jobs.sh"
+. "$here/../../ompi/jobs.sh"
 unset OMPI_MCA_btl # hosts need a network
 network=10.77.0.0/24 name=10.77.0.
 if [ "$NETHOSTS_IPV6" = yes ]; then # Open MPI names networks of IPv4 alone

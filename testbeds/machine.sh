@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Virtual machines, each with a kernel of its own, that see this machine's files; to be sourced by bash
-# (verbshosts, tests/machines/machines). The processors are emulated. All machines run one job, and the
+# (verbshosts, testbeds/machines/machines). The processors are emulated. All machines run one job, and the
 # first one's status is the job's. $machine_work is a folder of this machine's, for as long as they run,
 # and its folder out is /run/out in all of them.
 #

@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "nethosts/frame.h"
+#include "testbeds/hosts/frame.h"
 
 enum { HELD_MOST = 1 << 14 /* packets; what is beyond is lost, as in any switch */ };
 
