@@ -2,8 +2,8 @@
 ## A cluster on one machine: hosts that are network namespaces. It is installed in the order of the
 ## source tree, as `nicbarr evaluate` runs it; people find it in the PATH by a link.
 nobase_dist_pkglibexec_SCRIPTS += testbeds/hosts/nethosts testbeds/hosts/inside testbeds/hosts/run \
-    testbeds/hosts/agent testbeds/hosts/launch testbeds/hosts/filter
-nobase_dist_libexecdata_DATA += testbeds/hosts/launcher.sh
+    testbeds/hosts/launch testbeds/hosts/filter testbeds/agent
+nobase_dist_libexecdata_DATA += testbeds/hosts/launcher.sh testbeds/launcher.sh
 nobase_pkglibexec_PROGRAMS += testbeds/hosts/switch
 
 ## The switch that has faults.
@@ -46,7 +46,7 @@ EXTRA_DIST += testbeds/hosts/tests/switch_test.sh
 ## Virtual machines with a kernel each: hosts with RDMA devices (verbs), a cluster with sshd (machines). They are for
 ## tests and benchmarks, and not installed.
 EXTRA_DIST += testbeds/machine.sh testbeds/image testbeds/init \
-    testbeds/verbs/verbshosts testbeds/verbs/inside testbeds/verbs/run testbeds/verbs/agent testbeds/verbs/launch \
+    testbeds/verbs/verbshosts testbeds/verbs/inside testbeds/verbs/run testbeds/verbs/launch \
     testbeds/machines/machines testbeds/machines/inside testbeds/machines/monitor
 
 ## Hosts with RDMA devices are what verbshosts says they are. Run it after a change here: it is not among TESTS,

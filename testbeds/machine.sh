@@ -25,6 +25,7 @@ machine_job() { # COMMAND...
         export -p | grep -vE '^declare -x (HOME|OLDPWD|SHLVL|TMPDIR|_)='
         export -pf # functions
         echo 'touch /run/out/.begun'
+        echo 'ulimit -l unlimited; ln -s /proc/self/fd /dev/fd; ip link set lo up' # (the link is for bash'\''s <(...))
         printf 'cd %q || exit 125\n' "$PWD"
         printf 'exec'
         printf ' %q' "$@"
