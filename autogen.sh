@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Make `configure` and what it needs, from a fresh checkout.
 set -e
-# shellcheck source=nethosts/usage.sh
-. "$(dirname "$0")/nethosts/usage.sh"
+# shellcheck source=tools/usage.sh
+. "$(dirname "$0")/tools/usage.sh"
 [ $# = 0 ] || usage
 cd "$(dirname "$0")"
 mkdir -p build-aux m4

@@ -5,8 +5,8 @@
 # what was chosen and why. Installs and builds what is missing first (setup.sh); then it takes three
 # minutes. What it measures is kept in _demo. Without root it says what it leaves out.
 set -eu
-# shellcheck source=nethosts/usage.sh
-. "$(dirname "$0")/nethosts/usage.sh"
+# shellcheck source=tools/usage.sh
+. "$(dirname "$0")/tools/usage.sh"
 [ $# = 0 ] || usage
 cd "$(dirname "$0")"
 ./setup.sh build

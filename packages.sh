@@ -7,25 +7,25 @@
 # Installs the packages that it takes to build them, as root or by sudo. It builds in a copy, so the
 # checkout stays as it is.
 set -eu
-# shellcheck source=nethosts/usage.sh
-. "$(dirname "$0")/nethosts/usage.sh"
+# shellcheck source=tools/usage.sh
+. "$(dirname "$0")/tools/usage.sh"
 case $#-${1-} in 0- | 1-[!-]*) ;; *) usage ;; esac
 cd "$(dirname "$0")"
 folder=${1-_packages}
 give_up() { echo "packages.sh: $1" >&2; exit 1; }
 command -v apt-get > /dev/null || give_up "there is no apt here; README.md says under \"Elsewhere\" how to install without packages"
-[ "$(sed -n '1s/.*(\(.*\)).*/\1/p' debian/changelog)" = "$(cat VERSION)" ] ||
-    give_up "debian/changelog begins with another version than VERSION"
+[ "$(sed -n '1s/.*(\(.*\)).*/\1/p' packaging/debian/changelog)" = "$(cat VERSION)" ] ||
+    give_up "packaging/debian/changelog begins with another version than VERSION"
 
-if ! dpkg-checkbuilddeps 2> /dev/null; then
+if ! dpkg-checkbuilddeps packaging/debian/control 2> /dev/null; then
     as_root=()
     if [ "$(id -u)" != 0 ]; then
-        command -v sudo > /dev/null || give_up "packages are missing and there is no sudo; as root, run: apt-get update && apt-get build-dep -y --no-install-recommends $PWD"
+        command -v sudo > /dev/null || give_up "packages are missing and there is no sudo; as root, run: apt-get update && apt-get build-dep -y --no-install-recommends $PWD/packaging"
         as_root=(sudo)
     fi
     echo "== installing what it takes to build packages"
     "${as_root[@]}" apt-get update -qq
-    DEBIAN_FRONTEND=noninteractive "${as_root[@]}" apt-get build-dep -y -qq --no-install-recommends "$PWD" > _apt.log 2>&1 ||
+    DEBIAN_FRONTEND=noninteractive "${as_root[@]}" apt-get build-dep -y -qq --no-install-recommends "$PWD/packaging" > _apt.log 2>&1 ||
         { tail -n 20 _apt.log >&2; give_up "apt-get failed; see _apt.log"; }
 fi
 
@@ -35,6 +35,7 @@ folder=$(cd "$folder" && pwd)
 rm -rf "$folder"/nicbarr-build "$folder"/*.deb
 mkdir "$folder/nicbarr-build"
 tar -c --exclude='./_*' --exclude=./.git --exclude=./autom4te.cache . | tar -x -C "$folder/nicbarr-build"
+mv "$folder/nicbarr-build/packaging/debian" "$folder/nicbarr-build" # where dpkg looks for it
 (cd "$folder/nicbarr-build" && DEB_BUILD_OPTIONS="noautodbgsym ${DEB_BUILD_OPTIONS-}" dpkg-buildpackage --build=binary --no-sign -j"$(nproc)") > "$folder/build.log" 2>&1 ||
     { tail -n 40 "$folder/build.log" >&2; give_up "the build failed; see $folder/build.log"; }
 rm -rf "$folder/nicbarr-build"

@@ -6,8 +6,8 @@
 #
 # It ends with the command that tags the commit, and tags nothing itself. CONTRIBUTING.md says what comes before.
 set -eu
-# shellcheck source=nethosts/usage.sh
-. "$(dirname "$0")/nethosts/usage.sh"
+# shellcheck source=tools/usage.sh
+. "$(dirname "$0")/tools/usage.sh"
 [ $# = 0 ] || usage
 cd "$(dirname "$0")"
 give_up() { echo "release.sh: $1" >&2; exit 1; }

@@ -9,8 +9,8 @@
 # Called by demo.sh and test.sh; calling it again does only what is left to do. Where root calls it in another user's
 # folder, what it makes there is that user's.
 set -eu
-# shellcheck source=nethosts/usage.sh
-. "$(dirname "$0")/nethosts/usage.sh"
+# shellcheck source=tools/usage.sh
+. "$(dirname "$0")/tools/usage.sh"
 case $#-${1-build} in 0-build | 1-build | 1-check) ;; *) usage ;; esac
 cd "$(dirname "$0")"
 

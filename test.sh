@@ -16,8 +16,8 @@
 # seconds that it took, and a failure says how to repeat it, with its seed: NICBARR_SEED draws all that is random.
 # Logs are in _test/.
 set -u
-# shellcheck source=nethosts/usage.sh
-. "$(dirname "$0")/nethosts/usage.sh"
+# shellcheck source=tools/usage.sh
+. "$(dirname "$0")/tools/usage.sh"
 cd "$(dirname "$0")" || exit 1
 form=short
 since=

@@ -12,8 +12,8 @@
 # built, or the components and commands of the environment.
 set -eu
 top=$(cd "$(dirname "$0")/.." && pwd)
-# shellcheck source=nethosts/usage.sh
-. "$top/nethosts/usage.sh"
+# shellcheck source=tools/usage.sh
+. "$top/tools/usage.sh"
 
 nic=soft chunks=100 layouts=() hosts=()
 while [ $# -gt 0 ]; do
@@ -61,5 +61,5 @@ for each in "${layouts[@]}"; do
     most=$((${each%x*} > most ? ${each%x*} : most))
 done
 # shellcheck disable=SC2016 # expanded inside
-"$top/nethosts/nethosts" --shell ${hosts[@]+"${hosts[@]}"} "$most" \
+"$top/testbeds/hosts/nethosts" --shell ${hosts[@]+"${hosts[@]}"} "$most" \
     bash -euc 'for each in "$@"; do layout "$each"; done' bash "${layouts[@]}"

@@ -15,8 +15,8 @@
 # namespaces, nethosts; needs root. Uses what ./setup.sh check has built.)
 set -eu
 top=$(cd "$(dirname "$0")/.." && pwd)
-# shellcheck source=nethosts/usage.sh
-. "$top/nethosts/usage.sh"
+# shellcheck source=tools/usage.sh
+. "$top/tools/usage.sh"
 
 rounds=20
 while getopts n: option; do
@@ -108,4 +108,4 @@ measure() {
         }'
 }
 export -f program run stand go round_trip measure
-nethosts/nethosts --shell 2 bash -euc measure
+testbeds/hosts/nethosts --shell 2 bash -euc measure

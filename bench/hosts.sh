@@ -11,8 +11,8 @@
 # environment.
 set -eu
 top=$(cd "$(dirname "$0")/.." && pwd)
-# shellcheck source=nethosts/usage.sh
-. "$top/nethosts/usage.sh"
+# shellcheck source=tools/usage.sh
+. "$top/tools/usage.sh"
 
 csv=no chunks=300 layouts=() options=()
 while [ $# -gt 0 ]; do
@@ -90,5 +90,5 @@ for layout in "${layouts[@]}"; do
 done
 export -f line quartiles target
 # shellcheck disable=SC2016 # expanded inside
-"$top/nethosts/nethosts" "${options[@]}" --shell "$((most > 2 ? most : 2))" \
+"$top/testbeds/hosts/nethosts" "${options[@]}" --shell "$((most > 2 ? most : 2))" \
     bash -euc 'for layout in "$@"; do line "$layout"; done' bash "${layouts[@]}"

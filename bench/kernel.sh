@@ -10,8 +10,8 @@
 # dissemination:1, or auto for whatever tuning takes. Uses what ./setup.sh check has built.
 set -eu
 top=$(cd "$(dirname "$0")/.." && pwd)
-# shellcheck source=nethosts/usage.sh
-. "$top/nethosts/usage.sh"
+# shellcheck source=tools/usage.sh
+. "$top/tools/usage.sh"
 
 rounds=5 algorithm=dissemination:1 joined=()
 while getopts rn:a: option; do
@@ -35,6 +35,6 @@ echo "$algorithm${joined[*]:+, redirected}"
 nics_head
 for one in "${layouts[@]}"; do
     # shellcheck disable=SC2016 # expanded inside
-    nethosts/nethosts "${joined[@]}" --kernel --shell "${one%x*}" "${one#*x}" \
+    testbeds/hosts/nethosts "${joined[@]}" --kernel --shell "${one%x*}" "${one#*x}" \
         bash -uc '. bench/nics.sh; nics_line "$@" "$NETHOSTS_MPIRUN"' bash "$one" "$rounds" "$algorithm" "-c 100"
 done

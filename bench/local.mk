@@ -72,7 +72,7 @@ EXTRA_DIST += bench/report/page_checks.sh bench/report/svg_texts.py bench/report
 ## Benchmarks of the parts, with Google Benchmark; C++ only where that wants it.
 if HAVE_BENCHMARK
 noinst_PROGRAMS += bench/parts
-bench_parts_SOURCES = bench/parts.h bench/parts.c bench/parts.cpp
+bench_parts_SOURCES = bench/parts.h bench/parts_inside.h bench/parts.c bench/parts_pair.c bench/parts.cpp
 bench_parts_CXXFLAGS = $(AM_CXXFLAGS) $(BENCHMARK_CFLAGS)
 bench_parts_LDADD = coll_nicbarr/libnicbarr_pure.la libmyr/libmyr.la firmware/libmcp.la $(BENCHMARK_LIBS)
 endif

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Barriers between virtual machines with a kernel each (tests/machines/machines), by the kernel's NIC and by
+# Barriers between virtual machines with a kernel each (testbeds/machines/machines), by the kernel's NIC and by
 # the soft one, against Open MPI's own over TCP:
 #
 #     bench/machines.sh [-n ROUNDS] [-a ALGORITHM] [-d CARD] [MACHINES...]    # default: 2 4
@@ -10,8 +10,8 @@
 # is slow; the ratios are those of this machine's emulation. Uses what ./setup.sh has built; needs root.
 set -eu
 top=$(cd "$(dirname "$0")/.." && pwd)
-# shellcheck source=nethosts/usage.sh
-. "$top/nethosts/usage.sh"
+# shellcheck source=tools/usage.sh
+. "$top/tools/usage.sh"
 
 rounds=5 algorithm=dissemination:1 card=virtio-net-pci
 while getopts n:a:d: option; do
@@ -44,6 +44,6 @@ inside() { # ROUNDS ALGORITHM
 export -f inside
 nics_head
 for count; do
-    tests/machines/machines --card "$card" --machines "$count" $((120 + 80 * rounds)) \
+    testbeds/machines/machines --card "$card" --machines "$count" $((120 + 80 * rounds)) \
         bash -euc 'inside "$@"' bash "$rounds" "$algorithm"
 done

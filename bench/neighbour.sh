@@ -15,8 +15,8 @@
 # builds the other user's program if it is not there.
 set -eu
 top=$(cd "$(dirname "$0")/.." && pwd)
-# shellcheck source=nethosts/usage.sh
-. "$top/nethosts/usage.sh"
+# shellcheck source=tools/usage.sh
+. "$top/tools/usage.sh"
 
 rounds=5 groups=64
 while getopts n:g: option; do
@@ -91,5 +91,5 @@ echo "medians of $rounds jobs each in turns, microseconds; quartile, median, qua
 printf '%-6s|%9s%9s |%18s |%6s\n' hosts alone beside "beside / alone" "part"
 for one in "${layouts[@]}"; do
     # shellcheck disable=SC2016 # expanded inside
-    nethosts/nethosts --kernel --shell "${one%x*}" "${one#*x}" bash -uc 'layout "$1"' bash "$one"
+    testbeds/hosts/nethosts --kernel --shell "${one%x*}" "${one#*x}" bash -uc 'layout "$1"' bash "$one"
 done

@@ -18,8 +18,8 @@ here=$(cd "$(dirname "$0")" && pwd)
 . "$here/../ompi/jobs.sh"
 # shellcheck source=bench/quantiles.sh
 . "$here/quantiles.sh"
-# shellcheck source=nethosts/usage.sh
-. "$here/../nethosts/usage.sh"
+# shellcheck source=tools/usage.sh
+. "$here/../tools/usage.sh"
 
 rounds=5 hosts=no program=nicbarr_p2p rest=
 while getopts n:hrp: option; do
@@ -45,7 +45,7 @@ run() { # BTLS|mtl:NAME PROGRAM-OPTION...
     shift
     # shellcheck disable=SC2086 # options
     if [ $hosts = yes ]; then
-        "$here/../nethosts/nethosts" 2 $by "$program" "$@"
+        "$here/../testbeds/hosts/nethosts" 2 $by "$program" "$@"
     else
         mpirun -np 2 $bound $by "$program" "$@"
     fi

@@ -1,27 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* See parts.h. */
-#include "bench/parts.h"
+#include "bench/parts_inside.h"
 
-#include <sched.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "coll_nicbarr/schedule.h"
 #include "firmware/match.h"
 #include "libmyr/nic_kind.h"
-#include "libmyr/node/node_group.h"
-#include "libmyr/node/segment.h"
 
 enum {
     SEGMENT_BYTES = 256 << 20,
-    SLOT_BYTES = 64 << 10, /* more than any plan of two needs */
-    MOST_WAITS = 64,
     MOST_US =
         10000000, /* of a barrier, in which each looks once or twice unless a packet is lost */
 };
@@ -86,15 +77,9 @@ void parts_record_close(struct parts_record *record)
     free(record);
 }
 
-/* ---- a segment and a record in it, of this process alone or with a partner ---- */
+/* ---- a segment and a record in it ---- */
 
-struct place {
-    struct myr_segment *segment;
-    struct myr_waiter waiter;
-    struct myr_record *record;
-};
-
-static bool place_open(struct place *place, const struct myr_patience *patience, size_t bytes)
+bool parts_place_open(struct parts_place *place, enum parts_way way, size_t bytes)
 {
     const struct myr_key key = {1, 2, 3, 4};
     struct myr_error error;
@@ -102,7 +87,7 @@ static bool place_open(struct place *place, const struct myr_patience *patience,
         fprintf(stderr, "parts: %s\n", error.text);
         return false;
     }
-    myr_waiter_init(&place->waiter, place->segment, no_progress, patience);
+    myr_waiter_init(&place->waiter, place->segment, no_progress, &patiences[way]);
     place->record = myr_record_join(place->segment, &key, 1, bytes, 0, &error);
     if (NULL == place->record) {
         fprintf(stderr, "parts: %s\n", error.text);
@@ -112,7 +97,7 @@ static bool place_open(struct place *place, const struct myr_patience *patience,
     return true;
 }
 
-static void place_close(struct place *place)
+void parts_place_close(struct parts_place *place)
 {
     myr_record_leave(place->segment, place->record);
     myr_segment_leave(place->segment);
@@ -121,7 +106,7 @@ static void place_close(struct place *place)
 /* ---- split barriers ---- */
 
 struct parts_arrivals {
-    struct place place;
+    struct parts_place place;
     uint32_t size;
     struct myr_group *groups;
     struct myr_arrival *arrivals;
@@ -137,7 +122,7 @@ struct parts_arrivals *parts_arrivals_open(uint32_t size)
     arrivals->groups = calloc(size, sizeof(*arrivals->groups));
     arrivals->arrivals = calloc(size, sizeof(*arrivals->arrivals));
     if (NULL == arrivals->groups || NULL == arrivals->arrivals ||
-        !place_open(&arrivals->place, &patiences[PARTS_YIELDING], myr_group_arrival_bytes(size))) {
+        !parts_place_open(&arrivals->place, PARTS_YIELDING, myr_group_arrival_bytes(size))) {
         free(arrivals->groups);
         free(arrivals->arrivals);
         free(arrivals);
@@ -160,190 +145,10 @@ bool parts_arrivals_play(struct parts_arrivals *arrivals)
 
 void parts_arrivals_close(struct parts_arrivals *arrivals)
 {
-    place_close(&arrivals->place);
+    parts_place_close(&arrivals->place);
     free(arrivals->groups);
     free(arrivals->arrivals);
     free(arrivals);
-}
-
-/* ---- two processes ---- */
-
-struct parts_pair {
-    struct place place;
-    cpu_set_t before; /* where this process was allowed to run */
-    pid_t partner;
-    bool barrier; /* else ping-pong, */
-    bool asleep;  /* with each throw only when the other one sleeps */
-    struct nicbarr_choice choice;
-    struct myr_group group;
-    myr_word *ball[2]; /* ping-pong: written by this process, by the partner */
-    uint32_t epoch;
-    uint32_t plays;
-    myr_word *last; /* which play is to be the last; 0: not known yet */
-};
-
-/* The processor that process `which` of the pair goes to; -1: there are too few. */
-static int processor_for(const cpu_set_t *allowed, enum parts_way way, int which)
-{
-    int nth = PARTS_YIELDING == way ? 0 : which;
-    for (int p = 0; p < CPU_SETSIZE; ++p) {
-        if (CPU_ISSET(p, allowed) && 0 == nth--) {
-            return p;
-        }
-    }
-    return -1;
-}
-
-static bool bind_to(int processor)
-{
-    cpu_set_t set;
-    CPU_ZERO(&set);
-    CPU_SET(processor, &set);
-    return 0 == sched_setaffinity(0, sizeof(set), &set);
-}
-
-static bool make_plan(struct parts_pair *pair, uint32_t rank)
-{
-    struct myr_group *group = &pair->group;
-    void *slots = myr_group_slots(group);
-    static const uint32_t leaf_of[2] = {0, 0};
-    const struct nicbarr_among among = {pair->choice, 2};
-    switch (pair->choice.algorithm) {
-    case NICBARR_FLAGS:
-        return myr_plan_flags(&group->plan, slots, 2, rank, pair->choice.parameter);
-    case NICBARR_COUNTER:
-        return myr_plan_counter(&group->plan, slots, 2, rank, 1, leaf_of);
-    default:
-        return myr_plan_messages(&group->plan, slots, rank, MOST_WAITS,
-                                 NICBARR_TREE == pair->choice.algorithm, nicbarr_schedule_of,
-                                 &among);
-    }
-}
-
-/* Take up one's side of the group; the partner does it after the fork, so each has its own. */
-static bool pair_begin(struct parts_pair *pair, uint32_t rank)
-{
-    myr_group_init(&pair->group, pair->place.record, &pair->place.waiter, 2, rank);
-    return !pair->barrier || make_plan(pair, rank);
-}
-
-/* Each waits until the other one sleeps: else words come so early that nobody ever sleeps. */
-static void throw_ball(const struct parts_pair *pair, myr_word *ball)
-{
-    while (pair->asleep && 0 == myr_load_acquire(pair->group.watch.sleepers)) {
-        myr_cpu_relax();
-    }
-    myr_store_release(ball, pair->epoch);
-    myr_wake(&pair->group.watch, ball);
-}
-
-static void play_first(struct parts_pair *pair)
-{
-    ++pair->epoch;
-    throw_ball(pair, pair->ball[0]);
-    myr_wait(&pair->group.watch, pair->ball[1], pair->epoch);
-}
-
-static void play_second(struct parts_pair *pair)
-{
-    ++pair->epoch;
-    myr_wait(&pair->group.watch, pair->ball[0], pair->epoch);
-    throw_ball(pair, pair->ball[1]);
-}
-
-void parts_pair_play(struct parts_pair *pair)
-{
-    ++pair->plays;
-    if (pair->barrier) {
-        myr_group_barrier(&pair->group);
-    } else {
-        play_first(pair);
-    }
-}
-
-static void be_partner(struct parts_pair *pair, int processor)
-{
-    if (!bind_to(processor) || !pair_begin(pair, 1)) {
-        _exit(1);
-    }
-    /* `last` is set before the last play, which so makes it visible here. */
-    do {
-        if (pair->barrier) {
-            myr_group_barrier(&pair->group);
-        } else {
-            play_second(pair);
-        }
-    } while (++pair->plays != myr_load_acquire(pair->last));
-    _exit(0);
-}
-
-static struct parts_pair *pair_open(enum parts_way way, struct parts_pair is)
-{
-    struct parts_pair *pair = malloc(sizeof(*pair));
-    if (NULL == pair) {
-        return NULL;
-    }
-    *pair = is;
-    int processors[2] = {-1, -1};
-    if (0 == sched_getaffinity(0, sizeof(pair->before), &pair->before)) {
-        processors[0] = processor_for(&pair->before, way, 0);
-        processors[1] = processor_for(&pair->before, way, 1);
-    }
-    if (processors[0] < 0 || processors[1] < 0 ||
-        !place_open(&pair->place, &patiences[way], SLOT_BYTES)) {
-        free(pair);
-        return NULL;
-    }
-    uint8_t *slots = myr_group_slots(
-        &(struct myr_group){.record = pair->place.record, .size = 2}); /* behind the arrivals */
-    uint8_t *end = slots + SLOT_BYTES - myr_group_arrival_bytes(2);
-    pair->last = (myr_word *)(end - MYR_LINE);
-    pair->ball[0] = (myr_word *)slots;
-    pair->ball[1] = (myr_word *)(slots + MYR_LINE);
-
-    fflush(NULL);
-    const pid_t parent = getpid();
-    pair->partner = fork();
-    if (0 == pair->partner) {
-        prctl(PR_SET_PDEATHSIG, SIGKILL);
-        if (getppid() == parent) {
-            be_partner(pair, processors[1]);
-        }
-        _exit(1);
-    }
-    if (pair->partner < 0 || !bind_to(processors[0]) || !pair_begin(pair, 0)) {
-        if (pair->partner > 0) {
-            kill(pair->partner, SIGKILL);
-            waitpid(pair->partner, NULL, 0);
-        }
-        sched_setaffinity(0, sizeof(pair->before), &pair->before);
-        place_close(&pair->place);
-        free(pair);
-        return NULL;
-    }
-    return pair;
-}
-
-struct parts_pair *parts_pingpong_open(enum parts_way way)
-{
-    return pair_open(way, (struct parts_pair){.asleep = PARTS_SLEEPING == way});
-}
-
-struct parts_pair *parts_barrier_open(enum parts_way way, const char *layout)
-{
-    struct parts_pair pair = {.barrier = true};
-    return nicbarr_choice_parse(layout, &pair.choice) ? pair_open(way, pair) : NULL;
-}
-
-void parts_pair_close(struct parts_pair *pair)
-{
-    myr_store_release(pair->last, pair->plays + 1);
-    parts_pair_play(pair);
-    waitpid(pair->partner, NULL, 0);
-    sched_setaffinity(0, sizeof(pair->before), &pair->before);
-    myr_plan_destroy(&pair->group.plan);
-    place_close(&pair->place);
-    free(pair);
 }
 
 /* ---- a NIC's path ---- */

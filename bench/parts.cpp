@@ -4,8 +4,8 @@
 //   bench/parts --benchmark_repetitions=9 --benchmark_enable_random_interleaving=true
 // and compare medians of one run with each other: machines change speed between runs.
 //
-// What is measured is in parts.c; a case here is one line of it in a loop. Invariant: a case that
-// this machine cannot do says so, and none of them fails or hangs.
+// What is measured is in parts.c and parts_pair.c; a case here is one line of it in a loop.
+// Invariant: a case that this machine cannot do says so, and none of them fails or hangs.
 
 #include <benchmark/benchmark.h>
 

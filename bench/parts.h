@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The parts of a barrier, as things to measure: what parts.cpp (Google Benchmark, C++) asks for and
- * parts.c (C, as libmyr's headers are) does.
+ * parts.c and parts_pair.c (C, as libmyr's headers are) do.
  *
  * Two that play together are processes, not threads. ..._open() forks the partner, which does the
  * other half of each play. After ..._close() it is gone. If this process dies, so does the partner.

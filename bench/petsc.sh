@@ -14,8 +14,8 @@
 # ./setup.sh has built, or the components of the environment.
 set -eu
 top=$(cd "$(dirname "$0")/.." && pwd)
-# shellcheck source=nethosts/usage.sh
-. "$top/nethosts/usage.sh"
+# shellcheck source=tools/usage.sh
+. "$top/tools/usage.sh"
 
 nic=kernel jobs=11 size=100 layouts=() hosts=()
 while [ $# -gt 0 ]; do
@@ -96,5 +96,5 @@ for each in "${layouts[@]}"; do
     most=$((${each%x*} > most ? ${each%x*} : most))
 done
 # shellcheck disable=SC2016 # expanded inside
-"$top/nethosts/nethosts" --shell ${hosts[@]+"${hosts[@]}"} "$most" \
+"$top/testbeds/hosts/nethosts" --shell ${hosts[@]+"${hosts[@]}"} "$most" \
     bash -euc 'for each in "$@"; do layout "$each"; done' bash "${layouts[@]}"

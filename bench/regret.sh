@@ -15,8 +15,8 @@
 # the environment.
 set -eu
 top=$(cd "$(dirname "$0")/.." && pwd)
-# shellcheck source=nethosts/usage.sh
-. "$top/nethosts/usage.sh"
+# shellcheck source=tools/usage.sh
+. "$top/tools/usage.sh"
 
 runs=4 layouts=()
 while [ $# -gt 0 ]; do
@@ -45,7 +45,7 @@ trap 'rm -rf "$scratch"' EXIT
 job() { # LAYOUT CACHE MPIRUN-ARGUMENT...: how many times faster, over $chunks chunks
     # shellcheck disable=SC2206 # words
     local start=(mpirun -np "$1" $bound)
-    [ "$1" = "${1%x*}" ] || start=("$top/nethosts/nethosts" "${1%x*}" "${1#*x}")
+    [ "$1" = "${1%x*}" ] || start=("$top/testbeds/hosts/nethosts" "${1%x*}" "${1#*x}")
     "${start[@]}" --mca coll_nicbarr_cache "$2" --mca coll_nicbarr_tune_share 100 "${@:3}" \
         nicbarr_bench barrier -x 4000 -c "$chunks" 2> /dev/null |
         awk '$1 == "B/A" { print $(NF - 1) }'

@@ -15,8 +15,8 @@
 # (-a '--mca coll_ucc_enable 1'). Uses what ./setup.sh has built, or the components and commands of the environment.
 set -eu
 top=$(cd "$(dirname "$0")/.." && pwd)
-# shellcheck source=nethosts/usage.sh
-. "$top/nethosts/usage.sh"
+# shellcheck source=tools/usage.sh
+. "$top/tools/usage.sh"
 
 chunks=100 sizes='' rivals=() arguments=''
 while getopts c:m:r:a: option; do
@@ -43,7 +43,7 @@ if [ ${#rivals[@]} = 0 ]; then
 fi
 # shellcheck disable=SC2206 # words
 start=(mpirun -np "$layout" $bound)
-[ "$layout" = "${layout%x*}" ] || start=("$top/nethosts/nethosts" "${layout%x*}" "${layout#*x}")
+[ "$layout" = "${layout%x*}" ] || start=("$top/testbeds/hosts/nethosts" "${layout%x*}" "${layout#*x}")
 
 # A line `SIZE q1 **median** q3` for each size, or `failed`.
 compete() { # OPERATION COMPONENT

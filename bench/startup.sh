@@ -19,8 +19,8 @@
 # process spent in MPI_Init, in the first call and in the others. Uses what ./setup.sh has built.
 set -eu
 top=$(cd "$(dirname "$0")/.." && pwd)
-# shellcheck source=nethosts/usage.sh
-. "$top/nethosts/usage.sh"
+# shellcheck source=tools/usage.sh
+. "$top/tools/usage.sh"
 
 rounds=20 collective=barrier known=none communicators=0 arguments='' options=''
 while getopts n:c:k:d:a:o: option; do
@@ -134,5 +134,5 @@ if [ "$hosts" = "$layout" ]; then
     all "$@"
 else
     # shellcheck disable=SC2086 # options
-    NETHOSTS_PER_HOST=${layout#*x} "$top/nethosts/nethosts" --shell $options "$hosts" bash -euc 'all "$@"' bash "$@"
+    NETHOSTS_PER_HOST=${layout#*x} "$top/testbeds/hosts/nethosts" --shell $options "$hosts" bash -euc 'all "$@"' bash "$@"
 fi

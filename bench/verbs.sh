@@ -14,8 +14,8 @@
 # the rounds of dissemination; it is 0 where perftest is not there. Uses what ./setup.sh check has built.
 set -eu
 top=$(cd "$(dirname "$0")/.." && pwd)
-# shellcheck source=nethosts/usage.sh
-. "$top/nethosts/usage.sh"
+# shellcheck source=tools/usage.sh
+. "$top/tools/usage.sh"
 
 rounds=5 algorithm=dissemination:1 operation=barrier bytes=8
 while getopts n:a:o:m: option; do
@@ -77,5 +77,5 @@ echo "$operation, $algorithm, medians of $rounds jobs each in turns, microsecond
 printf '%-6s|%9s%9s%9s%9s |%18s |%18s\n' hosts limit verbs UCX TCP "UCX / verbs" "TCP / verbs"
 for one in "${layouts[@]}"; do
     # shellcheck disable=SC2016 # expanded inside
-    verbshosts/verbshosts --seconds 1800 --shell "${one%x*}" "${one#*x}" bash -uc 'layout "$1"' bash "$one"
+    testbeds/verbs/verbshosts --seconds 1800 --shell "${one%x*}" "${one#*x}" bash -uc 'layout "$1"' bash "$one"
 done

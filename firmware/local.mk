@@ -65,4 +65,4 @@ EXTRA_DIST += firmware/kernel/program.bpf.c $(firmware_kernel_program)
 noinst_LTLIBRARIES += firmware/libsim.la
 firmware_libsim_la_SOURCES = \
     firmware/sim/events.h firmware/sim/events.c \
-    firmware/sim/machine.h firmware/sim/machine.c
+    firmware/sim/machine.h firmware/sim/machine_inside.h firmware/sim/machine.c firmware/sim/host.c

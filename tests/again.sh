@@ -8,8 +8,8 @@
 # (LOAD, 0) compute beside it. Each run has a seed of its own. The logs of runs that fail are left in _test/again; the
 # last line counts them.
 set -u
-# shellcheck source=nethosts/usage.sh
-. "$(dirname "$0")/../nethosts/usage.sh"
+# shellcheck source=tools/usage.sh
+. "$(dirname "$0")/../tools/usage.sh"
 [[ $# -ge 2 && $# -le 3 && $1 != -* && $2 =~ ^[1-9][0-9]*$ && ${3-0} =~ ^[0-9]+$ ]] || usage
 cd "$(dirname "$0")/.." || exit 1
 test=$PWD/$1

@@ -8,8 +8,8 @@
 #     chroot_run FOLDER COMMAND...            in it, with this checkout at /nicbarr. What is mounted there is
 #                                             gone with the command
 # shellcheck shell=bash
-# shellcheck source=nethosts/usage.sh
-. "$(dirname "${BASH_SOURCE[0]}")/../nethosts/usage.sh"
+# shellcheck source=tools/usage.sh
+. "$(dirname "${BASH_SOURCE[0]}")/../tools/usage.sh"
 chroot_top=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 
 chroot_allowed() { # [ARGUMENT...]

@@ -23,7 +23,7 @@ components=$prefix/lib/nicbarr/openmpi-$series
 made install
 holds "the components" ls "$components"/mca_{coll_nicbarr,btl_myr,mtl_myr}.so
 holds "and nothing else there" [ "$(find "$components" -mindepth 1 | wc -l)" = 3 ]
-holds "nethosts is a link that stays within" [ "$(realpath "$prefix/bin/nethosts")" = "$prefix/libexec/nicbarr/nethosts/nethosts" ]
+holds "nethosts is a link that stays within" [ "$(realpath "$prefix/bin/nethosts")" = "$prefix/libexec/nicbarr/testbeds/hosts/nethosts" ]
 holds "nethosts runs from there" "$prefix/bin/nethosts" --help
 says_version() { # NAME COMMAND...
     [ "$("${@:2}" --version)" = "$1 $(cat "$top/VERSION")" ]

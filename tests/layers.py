@@ -20,7 +20,7 @@ LAYERS = [
     ["libmyr"],
     ["ompi"],
     ["coll_nicbarr"],
-    ["myr", "btl_myr", "mtl_myr", "myrd", "nethosts"],
+    ["myr", "btl_myr", "mtl_myr", "myrd", "testbeds"],
     ["tools"],
     ["bench"],
 ]

@@ -37,7 +37,7 @@ for program in $programs; do
     page=$(cd "$pages" && echo "$name".[18])
     has_all "$page" "$build/$program"
 done
-has_all nethosts.1 "$top/nethosts/nethosts"
+has_all nethosts.1 "$top/testbeds/hosts/nethosts"
 has_all nicsim-report.1 "$build/bench/nicsim/nicsim" report
 for command in $("$build/tools/nicbarr" --help | sed -n '/^Commands:/,/^$/s/^  \([a-z]\{1,\}\) .*/\1/p'); do
     has_all "nicbarr-$command.1" "$build/tools/nicbarr" "$command"

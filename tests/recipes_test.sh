@@ -13,13 +13,13 @@ of_version() { # NAME VERSION
     [ "$2" = "$version" ]
     verdict $? "$1 is of $version${2:+ ($2)}"
 }
-spec=$build/rpm/nicbarr.spec
-[ -e "$spec" ] || spec=$top/rpm/nicbarr.spec # (a tarball's)
+spec=$build/packaging/rpm/nicbarr.spec
+[ -e "$spec" ] || spec=$top/packaging/rpm/nicbarr.spec # (a tarball's)
 of_version "CHANGELOG.md" "$(sed -n 's/^## \([0-9.]*\), .*/\1/p' "$top/CHANGELOG.md" | head -n 1)"
-of_version "debian/changelog" "$(sed -n '1s/.*(\(.*\)).*/\1/p' "$top/debian/changelog")"
+of_version "packaging/debian/changelog" "$(sed -n '1s/.*(\(.*\)).*/\1/p' "$top/packaging/debian/changelog")"
 of_version "the RPM spec" "$(sed -n 's/^Version: *//p' "$spec")"
 # (Python writes nothing beside the recipe.)
-python3 -B "$top/tests/recipes.py" "$top/spack/spack_repo/nicbarr/packages/nicbarr/package.py" > recipe 2> err
+python3 -B "$top/tests/recipes.py" "$top/packaging/spack/spack_repo/nicbarr/packages/nicbarr/package.py" > recipe 2> err
 verdict $? "Spack's recipe is read"
 of_version "it" "$(sed -n 's/^version //p' recipe)"
 [ "$(grep -c '^options .*--with-libibverbs' recipe)" = "$(grep -c '^options .*--without-libibverbs' recipe)" ]
@@ -38,8 +38,8 @@ names "Spack's recipe" recipe
 grep -oE '[A-Z_]+=' recipe | tr -d = | sort -u | comm -23 - variables > out
 [ ! -s out ]
 verdict $? "and its variables"
-grep dh_auto_configure "$top/debian/rules" > rules
-names "debian/rules" rules
+grep dh_auto_configure "$top/packaging/debian/rules" > rules
+names "packaging/debian/rules" rules
 grep '^%configure' "$spec" > rpm
 names "the RPM spec" rpm
 

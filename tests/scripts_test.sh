@@ -13,16 +13,16 @@ run() { # COMMAND...
 
 # ---- --help
 
-for script in nethosts/nethosts verbshosts/verbshosts tests/machines/machines bench/{data,data_hosts,foreign,hosts,kernel,machines,neighbour,p2p,petsc,regret,rivals,verbs}.sh; do
+for script in testbeds/{hosts/nethosts,verbs/verbshosts,machines/machines} bench/{data,data_hosts,foreign,hosts,kernel,machines,neighbour,p2p,petsc,regret,rivals,verbs}.sh; do
     run bash "$top/$script" --help
     works "$script --help" "^    (bench/)?${script##*/} "
-    [ "$script" != nethosts/nethosts ] || continue
+    [ "$script" != testbeds/hosts/nethosts ] || continue
     run bash "$top/$script" --wibble
     [ "$status" = 64 ] && [ ! -s out ] && grep -q "^    .*${script##*/}" err
     verdict $? "$script --wibble"
 done
 misused() { # REASON ARGUMENT...: nethosts says it in one line, and starts nothing
-    run bash "$top/nethosts/nethosts" "${@:2}"
+    run bash "$top/testbeds/hosts/nethosts" "${@:2}"
     [ "$status" = 64 ] && [ ! -s out ] && [ "$(wc -l < err)" = 1 ] && grep -q "^nethosts: $1.* (try --help)$" err
     verdict $? "nethosts ${*:2}"
 }
@@ -44,7 +44,7 @@ misused "--redirect has no faults" --redirect --loss 1 2 ./a.out
 says_head() { # FILE: what it begins with is the script's head comment
     [ "$(head -n 1 "$1")" = "$(sed -n '3s/^# //p' "$script")" ]
 }
-for script in "$top"/*.sh "$top"/tests/*.sh "$top"/tests/{component,fuzz,litmus,machines,mpi,mutations,spin}/*.sh "$top"/{nethosts,verbshosts}/tests/*.sh \
+for script in "$top"/*.sh "$top"/tests/*.sh "$top"/tests/{component,fuzz,litmus,machines,mpi,mutations,spin}/*.sh "$top"/testbeds/*/tests/*.sh \
     "$top/tests/fetched"; do
     [ -x "$script" ] || continue # it is to be sourced
     run timeout 60 "$script" --help
@@ -111,7 +111,7 @@ export NICBARR_LIBEXECDIR=$top
 completes "a command of nicbarr's" status "$build/tools/nicbarr" st
 completes "a command of nicsim's" barrier "$build/bench/nicsim/nicsim" b
 completes "an option of myrd's" --kernel "$build/myrd/myrd" --k
-completes "an option of nethosts'" --duplicate "$top/nethosts/nethosts" --d
+completes "an option of nethosts'" --duplicate "$top/testbeds/hosts/nethosts" --d
 completes "an option of a command's" --json "$build/tools/nicbarr" status --
 completes "an option of a script's" --write "$build/tools/nicbarr" tune --w
 completes "nothing for a file" '' "$build/tools/nicbarr" report so

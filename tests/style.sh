@@ -8,13 +8,13 @@
 #                                headings that they link to are there; the wire version that they
 #                                name is that of the packets; each algorithm is where users read of it
 set -eu
-# shellcheck source=nethosts/usage.sh
-. "$(dirname "$0")/../nethosts/usage.sh"
+# shellcheck source=tools/usage.sh
+. "$(dirname "$0")/../tools/usage.sh"
 cd "$(dirname "$0")/.."
 
 licences() {
     local files bad
-    files=$(git ls-files | grep -vE '^\.|\.(md|json|csv|svg|txt)$|^(LICENSE|VERSION|debian/(changelog|copyright|source/format))$' | sort) # no data, no documents
+    files=$(git ls-files | grep -vE '^\.|\.(md|json|csv|svg|txt)$|^(LICENSE|VERSION|packaging/debian/(changelog|copyright|source/format))$' | sort) # no data, no documents
     bad=$(xargs awk '
         FNR <= 2 {
             licence = "BSD-3-Clause"

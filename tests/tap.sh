@@ -4,8 +4,8 @@
 # count them. A command writes the files out and err, and ends with $status; where a verdict is bad,
 # both files are shown.
 # shellcheck shell=bash
-# shellcheck source=nethosts/usage.sh
-. "$(dirname "${BASH_SOURCE[0]}")/../nethosts/usage.sh"
+# shellcheck source=tools/usage.sh
+. "$(dirname "${BASH_SOURCE[0]}")/../tools/usage.sh"
 build=$(cd "${builddir:-$(dirname "${BASH_SOURCE[0]}")/../_build}" 2> /dev/null && pwd) # "": nothing is built there
 scratch=$(mktemp -d) || exit 99
 trap 'rm -rf "$scratch"' EXIT

@@ -28,6 +28,9 @@ install-data-local:
 uninstall-local:
 	-cd '$(DESTDIR)$(bashcompletiondir)' && rm -f nicbarr $(completed)
 
+## What all scripts say of themselves; nethosts is installed.
+nobase_dist_libexecdata_DATA += tools/usage.sh
+
 ## What `nicbarr trace` runs.
 nobase_dist_pkglibexec_SCRIPTS += tools/trace.sh
 

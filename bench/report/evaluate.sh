@@ -10,7 +10,7 @@
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 top=$(cd "$here/../.." && pwd)
-nethosts=$top/nethosts/nethosts
+nethosts=$top/testbeds/hosts/nethosts
 log_name=evaluation.log
 
 usage() {

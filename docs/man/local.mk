@@ -27,7 +27,7 @@ CLEANFILES += $(man_MANS)
 ## nicbarr-report.1 is of `nicbarr report`: of the nicbarr just built. Commands that are scripts are those
 ## of the source tree.
 man_command = $(subst -, ,$(basename $(notdir $@)))
-man_program = $(filter %/$(firstword $(man_command)),$(bin_PROGRAMS) $(srcdir)/nethosts/nethosts)
+man_program = $(filter %/$(firstword $(man_command)),$(bin_PROGRAMS) $(srcdir)/testbeds/hosts/nethosts)
 docs/man/%: docs/man/%.h2m $(bin_PROGRAMS) $(nobase_dist_pkglibexec_SCRIPTS)
 	@$(MKDIR_P) docs/man
 	$(AM_V_GEN)NICBARR_LIBEXECDIR=$(abs_srcdir) $(HELP2MAN) --no-info --section=$(subst .,,$(suffix $@)) \

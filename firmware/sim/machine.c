@@ -7,49 +7,13 @@
 #include <sys/mman.h>
 
 #include "firmware/bcast.h"
+#include "firmware/sim/machine_inside.h"
 
 /* ---- work that waits for a processor ---- */
 
-enum work_kind {
-    WORK_PACKET,   /* NIC: one has come */
-    WORK_START,    /* NIC: the host has arrived in a group's epoch */
-    WORK_SENDS,    /* NIC: there is a send token */
-    WORK_PROVIDES, /* NIC: there are receive tokens again */
-    WORK_BCAST,    /* NIC: the host has a block for a broadcast */
-    WORK_CALL,     /* NIC: the host calls the program above the port */
-    WORK_TIMER,    /* NIC: a deadline is over */
-    WORK_NOTICE    /* host */
-};
-
 enum { SMALL = 128 }; /* packets of up to this many bytes fit into work that is used again */
 
-struct sim_work {
-    struct sim_work *next;
-    enum work_kind kind;
-    enum sim_notice notice;
-    struct mcp_group *group;
-    uint32_t epoch;
-    struct mcp_send_token *token;
-    uint32_t turn;
-    const void *block;
-    uint32_t length; /* of the block */
-    void *what;      /* of a call */
-    uint32_t from, bytes;
-    uint64_t link_ps;  /* how long the packet occupies a link */
-    uint64_t ready_ps; /* when the NIC's processor will have noticed it */
-    _Alignas(8) uint8_t packet[];
-};
-
-enum event_kind {
-    EVENT_HEAD,     /* the packet's head is at its destination's link */
-    EVENT_NIC,      /* the NIC has work: a packet is whole, or a doorbell has come */
-    EVENT_NIC_FREE, /* the NIC's processor takes the next piece of work */
-    EVENT_HOST,     /* work for the host is there */
-    EVENT_HOST_FREE,
-    EVENT_TIMER
-};
-
-static struct sim_work *new_work(struct sim_machine *m, enum work_kind kind, size_t bytes)
+struct sim_work *sim_work_new(struct sim_machine *m, enum sim_work_kind kind, size_t bytes)
 {
     struct sim_work *work = m->spare;
     if (NULL != work && bytes <= SMALL) {
@@ -67,7 +31,7 @@ static struct sim_work *new_work(struct sim_machine *m, enum work_kind kind, siz
     return work;
 }
 
-static void done_with(struct sim_machine *m, struct sim_work *work)
+void sim_work_free(struct sim_machine *m, struct sim_work *work)
 {
     if (work->bytes <= SMALL) {
         work->next = m->spare;
@@ -77,26 +41,8 @@ static void done_with(struct sim_machine *m, struct sim_work *work)
     }
 }
 
-static void append(struct sim_queue *queue, struct sim_work *work)
-{
-    work->next = NULL;
-    if (NULL == queue->first) {
-        queue->first = work;
-    } else {
-        queue->last->next = work;
-    }
-    queue->last = work;
-}
-
-static struct sim_work *take_first(struct sim_queue *queue)
-{
-    struct sim_work *work = queue->first;
-    queue->first = work->next;
-    return work;
-}
-
-static void schedule_event(struct sim_machine *m, uint64_t at_ps, enum event_kind kind,
-                           uint32_t node, struct sim_work *work)
+void sim_schedule(struct sim_machine *m, uint64_t at_ps, enum sim_event_kind kind, uint32_t node,
+                  struct sim_work *work)
 {
     if (!sim_events_put(&m->events, at_ps, kind, node, work)) {
         m->exhausted = m->stopped = true;
@@ -105,14 +51,9 @@ static void schedule_event(struct sim_machine *m, uint64_t at_ps, enum event_kin
 
 /* ---- time ---- */
 
-static uint64_t us(double us)
-{
-    return (uint64_t)(us * 1e6 + 0.5);
-}
-
 static uint64_t cycles(const struct sim_machine *m, double cycles)
 {
-    return us(cycles / m->parameters.nic_mhz);
+    return sim_ps(cycles / m->parameters.nic_mhz);
 }
 
 static void charge(struct sim_node *node, double n)
@@ -125,14 +66,9 @@ static uint64_t dma(struct sim_node *node, uint64_t from_ps, size_t bytes)
 {
     const struct sim_parameters *p = &node->machine->parameters;
     const uint64_t begin_ps = node->bus_free_ps > from_ps ? node->bus_free_ps : from_ps;
-    node->bus_free_ps = begin_ps + us(p->dma_us + (double)bytes / p->dma_bytes_per_us);
+    node->bus_free_ps = begin_ps + sim_ps(p->dma_us + (double)bytes / p->dma_bytes_per_us);
     ++node->machine->tally.dmas;
     return node->bus_free_ps;
-}
-
-static bool host_copies(const struct sim_machine *m, size_t bytes)
-{
-    return 0 != bytes && (double)bytes <= m->parameters.copy_most;
 }
 
 /* The NIC moves so many bytes from its host's memory, or there. Returns when they are there. */
@@ -148,7 +84,7 @@ static uint64_t move(struct sim_node *node, size_t bytes)
 /* The NIC needs a payload of its host, part of `whole` bytes. Returns when it is there. */
 static uint64_t fetch(struct sim_node *node, size_t bytes, size_t whole)
 {
-    return move(node, host_copies(node->machine, whole) ? 0 : bytes);
+    return move(node, sim_host_copies(node->machine, whole) ? 0 : bytes);
 }
 
 double sim_random(struct sim_machine *m)
@@ -182,7 +118,7 @@ uint64_t sim_network_ps(const struct sim_machine *m, uint32_t from, uint32_t to)
         }
     }
     const uint32_t switches = 2 * levels - 1;
-    return us(switches * p->switch_us + (switches + 1) * p->cable_us);
+    return sim_ps(switches * p->switch_us + (switches + 1) * p->cable_us);
 }
 
 static struct sim_node *of_board(struct mcp_board *board)
@@ -197,7 +133,7 @@ static void send_packet(struct mcp_board *board, mcp_link to, const struct mcp_h
     struct sim_machine *m = node->machine;
     const struct sim_parameters *p = &m->parameters;
     const size_t header_bytes = mcp_header_bytes(header->type);
-    struct sim_work *work = new_work(m, WORK_PACKET, header_bytes + payload_bytes);
+    struct sim_work *work = sim_work_new(m, WORK_PACKET, header_bytes + payload_bytes);
     if (NULL == work) {
         return;
     }
@@ -213,7 +149,7 @@ static void send_packet(struct mcp_board *board, mcp_link to, const struct mcp_h
         }
     }
     work->from = node->number;
-    work->link_ps = us(((double)work->bytes + p->link_header_bytes) / p->link_bytes_per_us);
+    work->link_ps = sim_ps(((double)work->bytes + p->link_header_bytes) / p->link_bytes_per_us);
     const uint64_t leaves_ps = ready_ps > node->out_free_ps ? ready_ps : node->out_free_ps;
     node->out_free_ps = leaves_ps + work->link_ps;
     ++m->tally.sent;
@@ -221,11 +157,11 @@ static void send_packet(struct mcp_board *board, mcp_link to, const struct mcp_h
     m->tally.bytes += work->bytes;
     if (p->loss > 0 && sim_random(m) < p->loss) {
         ++m->tally.lost;
-        done_with(m, work);
+        sim_work_free(m, work);
         return;
     }
     const uint32_t there = MCP_LINK_SENDER == to ? node->sender : to - 1;
-    schedule_event(m, leaves_ps + sim_network_ps(m, node->number, there), EVENT_HEAD, there, work);
+    sim_schedule(m, leaves_ps + sim_network_ps(m, node->number, there), EVENT_HEAD, there, work);
 }
 
 static mcp_link hold_sender(struct mcp_board *board)
@@ -245,11 +181,11 @@ static void release_link(struct mcp_board *board, mcp_link link)
 static void tell_host(struct sim_node *node, enum sim_notice notice, size_t bytes)
 {
     struct sim_machine *m = node->machine;
-    struct sim_work *work = new_work(m, WORK_NOTICE, 0);
+    struct sim_work *work = sim_work_new(m, WORK_NOTICE, 0);
     if (NULL != work) {
         work->notice = notice;
         charge(node, m->parameters.cycles_turn);
-        schedule_event(m, dma(node, node->cursor_ps, bytes), EVENT_HOST, node->number, work);
+        sim_schedule(m, dma(node, node->cursor_ps, bytes), EVENT_HOST, node->number, work);
     }
 }
 
@@ -380,7 +316,7 @@ static void set_timer(struct sim_node *node)
     if (0 != deadline_ps && (0 == node->timer_ps || deadline_ps < node->timer_ps)) {
         const uint64_t now_ps = node->machine->now_ps;
         node->timer_ps = deadline_ps > now_ps ? deadline_ps : now_ps + 1;
-        schedule_event(node->machine, node->timer_ps, EVENT_TIMER, node->number, NULL);
+        sim_schedule(node->machine, node->timer_ps, EVENT_TIMER, node->number, NULL);
     }
 }
 
@@ -388,17 +324,17 @@ static void set_timer(struct sim_node *node)
 static void call_nic(struct sim_node *node)
 {
     const uint64_t ready_ps = node->nic_work.first->ready_ps;
-    schedule_event(node->machine, ready_ps > node->nic_free_ps ? ready_ps : node->nic_free_ps,
-                   EVENT_NIC_FREE, node->number, NULL);
+    sim_schedule(node->machine, ready_ps > node->nic_free_ps ? ready_ps : node->nic_free_ps,
+                 EVENT_NIC_FREE, node->number, NULL);
 }
 
 static void run_nic(struct sim_node *node)
 {
     struct sim_machine *m = node->machine;
-    struct sim_work *work = take_first(&node->nic_work);
+    struct sim_work *work = sim_work_take(&node->nic_work);
     node->cursor_ps = m->now_ps;
     handle(node, work);
-    done_with(m, work);
+    sim_work_free(m, work);
     node->nic_free_ps = node->cursor_ps;
     set_timer(node);
     if (NULL != node->nic_work.first) {
@@ -412,7 +348,7 @@ static void queue_nic(struct sim_node *node, struct sim_work *work)
     const struct sim_parameters *p = &m->parameters;
     const bool first = NULL == node->nic_work.first;
     work->ready_ps = m->now_ps + cycles(m, p->cycles_loop + p->cycles_look * (m->nnodes - 1));
-    append(&node->nic_work, work);
+    sim_work_append(&node->nic_work, work);
     if (first) {
         call_nic(node);
     }
@@ -424,117 +360,9 @@ static void on_timer(struct sim_node *node)
     if (node->timer_ps != m->now_ps) {
         return; /* another one came before it */
     }
-    struct sim_work *work = new_work(m, WORK_TIMER, 0);
+    struct sim_work *work = sim_work_new(m, WORK_TIMER, 0);
     if (NULL != work) {
         queue_nic(node, work);
-    }
-}
-
-/* ---- the host's processor ---- */
-
-static void run_host(struct sim_node *node)
-{
-    struct sim_machine *m = node->machine;
-    struct sim_work *work = take_first(&node->host_work);
-    const enum sim_notice notice = work->notice;
-    done_with(m, work);
-    node->cursor_ps = m->now_ps;
-    m->notice(node, notice);
-    node->host_free_ps = node->cursor_ps;
-    if (NULL != node->host_work.first) {
-        schedule_event(m, node->host_free_ps, EVENT_HOST_FREE, node->number, NULL);
-    }
-}
-
-static void queue_host(struct sim_node *node, struct sim_work *work)
-{
-    const uint64_t now_ps = node->machine->now_ps;
-    const bool first = NULL == node->host_work.first;
-    append(&node->host_work, work);
-    if (first) {
-        schedule_event(node->machine, node->host_free_ps > now_ps ? node->host_free_ps : now_ps,
-                       EVENT_HOST_FREE, node->number, NULL);
-    }
-}
-
-void sim_host_begin(struct sim_node *node, uint64_t at_ps)
-{
-    struct sim_work *work = new_work(node->machine, WORK_NOTICE, 0);
-    if (NULL != work) {
-        work->notice = SIM_BEGIN;
-        schedule_event(node->machine, at_ps, EVENT_HOST, node->number, work);
-    }
-}
-
-void sim_host_spend(struct sim_node *node, double microseconds)
-{
-    const struct sim_parameters *p = &node->machine->parameters;
-    const bool slow = p->slow_from > 0 && node->number >= (uint32_t)p->slow_from;
-    node->cursor_ps += us(slow ? p->slow_factor * microseconds : microseconds);
-}
-
-/* The doorbell: the NIC will do `work`. */
-static void ring(struct sim_node *node, struct sim_work *work)
-{
-    struct sim_machine *m = node->machine;
-    schedule_event(m, node->cursor_ps + us(m->parameters.doorbell_us), EVENT_NIC, node->number,
-                   work);
-}
-
-void sim_host_start(struct sim_node *node, struct mcp_group *group, uint32_t epoch)
-{
-    struct sim_work *work = new_work(node->machine, WORK_START, 0);
-    if (NULL != work) {
-        work->group = group;
-        work->epoch = epoch;
-        ring(node, work);
-    }
-}
-
-void sim_host_sends(struct sim_node *node, struct mcp_send_token *token, uint32_t turn)
-{
-    struct sim_work *work = new_work(node->machine, WORK_SENDS, 0);
-    if (NULL != work) {
-        work->token = token;
-        work->turn = turn;
-        ring(node, work);
-    }
-}
-
-void sim_host_provides(struct sim_node *node)
-{
-    struct sim_work *work = new_work(node->machine, WORK_PROVIDES, 0);
-    if (NULL != work) {
-        ring(node, work);
-    }
-}
-
-void sim_host_copy(struct sim_node *node, size_t bytes)
-{
-    const struct sim_machine *m = node->machine;
-    if (host_copies(m, bytes)) {
-        node->cursor_ps += us((double)bytes / m->parameters.copy_bytes_per_us);
-    }
-}
-
-void sim_host_bcast(struct sim_node *node, uint32_t number, const void *block, uint32_t bytes)
-{
-    struct sim_work *work = new_work(node->machine, WORK_BCAST, 0);
-    if (NULL != work) {
-        work->group = node->broadcasts;
-        work->epoch = number;
-        work->block = block;
-        work->length = bytes;
-        ring(node, work);
-    }
-}
-
-void sim_host_calls(struct sim_node *node, void *what)
-{
-    struct sim_work *work = new_work(node->machine, WORK_CALL, 0);
-    if (NULL != work) {
-        work->what = what;
-        ring(node, work);
     }
 }
 
@@ -547,7 +375,7 @@ static void on_head(struct sim_node *node, struct sim_work *work)
     const uint64_t now_ps = node->machine->now_ps;
     const uint64_t begin_ps = node->in_free_ps > now_ps ? node->in_free_ps : now_ps;
     node->in_free_ps = begin_ps + work->link_ps;
-    schedule_event(node->machine, node->in_free_ps, EVENT_NIC, node->number, work);
+    sim_schedule(node->machine, node->in_free_ps, EVENT_NIC, node->number, work);
 }
 
 void sim_run(struct sim_machine *m)
@@ -556,7 +384,7 @@ void sim_run(struct sim_machine *m)
     while (!m->stopped && sim_events_take(&m->events, &event)) {
         struct sim_node *node = &m->nodes[event.node];
         m->now_ps = event.at_ps;
-        switch ((enum event_kind)event.kind) {
+        switch ((enum sim_event_kind)event.kind) {
         case EVENT_HEAD:
             on_head(node, event.what);
             break;
@@ -567,10 +395,10 @@ void sim_run(struct sim_machine *m)
             run_nic(node);
             break;
         case EVENT_HOST:
-            queue_host(node, event.what);
+            sim_host_queue(node, event.what);
             break;
         case EVENT_HOST_FREE:
-            run_host(node);
+            sim_host_run(node);
             break;
         case EVENT_TIMER:
             on_timer(node);
@@ -647,10 +475,10 @@ void sim_destroy(struct sim_machine *m)
     }
     for (uint32_t n = 0; NULL != m->nodes && n < m->nnodes; ++n) {
         while (NULL != m->nodes[n].nic_work.first) {
-            free(take_first(&m->nodes[n].nic_work));
+            free(sim_work_take(&m->nodes[n].nic_work));
         }
         while (NULL != m->nodes[n].host_work.first) {
-            free(take_first(&m->nodes[n].host_work));
+            free(sim_work_take(&m->nodes[n].host_work));
         }
     }
     while (NULL != m->spare) {

@@ -12,7 +12,7 @@
 # As a user has it who has sourced env.sh: nothing is set for the processors of this machine.
 unset OMPI_MCA_rmaps_base_oversubscribe PRTE_MCA_rmaps_default_mapping_policy PRTE_MCA_mapby OMPI_MCA_coll_nicbarr_cache
 mkdir "$scratch/bin"
-export PATH=$scratch/bin:$builddir/tools:$srcdir/nethosts:$PATH
+export PATH=$scratch/bin:$builddir/tools:$srcdir/testbeds/hosts:$PATH
 # Nobody looks at the figures: few chunks do, after enough barriers to be measured.
 printf '#!/bin/sh\nexec %s "$@" -c 3 -i 2 -x 40\n' "$builddir/bench/nicbarr_bench" > "$scratch/bin/nicbarr_bench"
 # ... and nicbarr tune measures one thing, once. nicsim has the data of the source tree.
@@ -50,7 +50,7 @@ reason() { # COMMAND
         "nicsim report"*) echo "bench/nicsim/tests/report_test.sh runs it, on fewer nodes" ;;
         "nicsim scale"*) echo "bench/nicsim/tests/nicsim_test.sh runs it, on fewer nodes" ;;
         "nicsim fit"*) echo "it writes into the source tree" ;;
-        verbshosts/* | tests/machines/*) echo "it is for a virtual machine, which takes minutes" ;;
+        testbeds/* | tests/machines/*) echo "it is for a virtual machine, which takes minutes" ;;
         *PID* | \$NETHOSTS_*) echo "it looks at a job of the reader's" ;;
         coll_nicbarr_*\ =\ * | *MYRD_*=* | *"#!/bin/sh") echo "a line of a file" ;;
         nft* | firewall-cmd* | *pkill* | *setpriv*) echo "it changes the system" ;;

@@ -3,8 +3,8 @@
 # srcdir say where the build and the sources are. A script prints a line for each check. It fails if
 # one check has failed.
 # shellcheck shell=bash
-# shellcheck source=nethosts/usage.sh
-. "$(dirname "${BASH_SOURCE[0]}")/../../nethosts/usage.sh"
+# shellcheck source=tools/usage.sh
+. "$(dirname "${BASH_SOURCE[0]}")/../../tools/usage.sh"
 
 set -u
 builddir=$(cd "${builddir:-.}" && pwd)

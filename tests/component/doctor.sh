@@ -142,7 +142,7 @@ check "a host twice" misused --hosts a,b,a
 unset OMPI_MCA_coll_nicbarr_network NICBARR_KERNEL_SOCKET
 cat > "$scratch/between.sh" << 'EOS'
 #!/bin/bash
-here=$srcdir/nethosts
+here=$srcdir/testbeds/hosts
 . "$here/launcher.sh"
 exec "$NETHOSTS_RUN" 1 nicbarr doctor --json --hosts "$(sed 's/:[0-9]*//g' <<< "$list")" -- "${launcher[@]}"
 EOS

@@ -2,7 +2,7 @@
 # What the test scripts that need several hosts share; sourced after common.sh. Hosts are network
 # namespaces (nethosts). Where those may not be made, the script is skipped.
 # shellcheck shell=bash
-nethosts=$srcdir/nethosts/nethosts
+nethosts=$srcdir/testbeds/hosts/nethosts
 export builddir
 "$nethosts" --switch --shell 2 true > "$scratch/out" 2>&1
 if [ $? = 77 ]; then

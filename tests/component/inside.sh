@@ -4,11 +4,11 @@
 # there are and how many processes each has. `patience` says after how many seconds the script counts
 # as hung.
 # shellcheck shell=bash
-# shellcheck source=nethosts/usage.sh
-. "$(dirname "$0")/../../nethosts/usage.sh"
+# shellcheck source=tools/usage.sh
+. "$(dirname "$0")/../../tools/usage.sh"
 if [ "${1-}" != inside ]; then
     here=$(cd "$(dirname "$0")" && pwd)
-    nethosts=$here/../../nethosts/nethosts
+    nethosts=$here/../../testbeds/hosts/nethosts
     command -v python3 > /dev/null || { echo "skip: no python3 to read JSON with"; exit 77; }
     "$nethosts" --shell 2 true || exit 77
     exec timeout -k 5 "${watchdog:-$patience}" "$nethosts" --shell "${hosts[@]}" \

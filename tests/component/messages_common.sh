@@ -3,7 +3,7 @@
 # options of mpirun, they say in $component and $myr. To be sourced after common.sh.
 # shellcheck shell=bash disable=SC2154
 ln -s "$builddir/${component}/.libs/mca_$component.so" "$scratch/components/"
-nethosts=$srcdir/nethosts/nethosts
+nethosts=$srcdir/testbeds/hosts/nethosts
 usual=self,sm,tcp
 ! is_open_mpi 4 || usual=self,vader,tcp
 unset OMPI_MCA_btl

@@ -3,8 +3,8 @@
 # Jobs that Slurm starts, on two hosts (network namespaces) with a slurmd and a /tmp each: processes of a node
 # meet, steps that run at once do not mix, a cancelled one does no harm, and a prolog starts the user's daemon.
 # Slurm is fetched, and laid over this machine's /usr and /etc for this script alone.
-# shellcheck source=nethosts/usage.sh
-. "$(dirname "$0")/../../nethosts/usage.sh"
+# shellcheck source=tools/usage.sh
+. "$(dirname "$0")/../../tools/usage.sh"
 hosts=(2 2) patience=400
 if [ -z "${1-}" ]; then
     [ "$(id -u)" = 0 ] || { echo "skip: Slurm's daemons are root's"; exit 77; }

@@ -23,7 +23,7 @@
 #include <unistd.h>
 
 #include "firmware/wire.h"
-#include "nethosts/capture.h"
+#include "testbeds/hosts/capture.h"
 
 enum {
     NETWORK = 0x0a4d0000, /* 10.77.0.0, of nethosts */

@@ -2,8 +2,8 @@
 # What the tests of the RDMA NIC share. They run in verbshosts' machine: each starts it, with itself as
 # the command.
 # shellcheck shell=bash
-# shellcheck source=nethosts/usage.sh
-. "$(dirname "$0")/../../nethosts/usage.sh"
+# shellcheck source=tools/usage.sh
+. "$(dirname "$0")/../../tools/usage.sh"
 
 # Outside: run this script again on such hosts; where they cannot be had, the test is skipped.
 on_machine() { # VERBSHOSTS-ARGUMENT...
@@ -17,7 +17,7 @@ on_machine() { # VERBSHOSTS-ARGUMENT...
     fi
     grep -q 'libibverbs\.so' "$component" || # the name that it loads
         { echo "nicbarr was built without libibverbs (libibverbs-dev)"; exit 77; }
-    exec "$srcdir/verbshosts/verbshosts" --shell "$@" bash "$0" inside
+    exec "$srcdir/testbeds/verbs/verbshosts" --shell "$@" bash "$0" inside
 }
 
 # Inside.

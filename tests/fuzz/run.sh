@@ -9,8 +9,8 @@
 #
 # NICBARR_FUZZ_SECONDS: for each target; 8 if it is not set. NICBARR_SEED: the same again, as far as
 # time allows. What failed is left in the folder where this was started, as fuzz-TARGET-...
-# shellcheck source=nethosts/usage.sh
-. "$(dirname "$0")/../../nethosts/usage.sh"
+# shellcheck source=tools/usage.sh
+. "$(dirname "$0")/../../tools/usage.sh"
 
 set -u
 shopt -s extglob

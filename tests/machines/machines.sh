@@ -10,8 +10,8 @@
 # (Both take a fifth of the time that they may have: that is there for hangs, and for machines with much else to do.)
 # NICBARR_MACHINES_LONGER=N makes each game N times as long; NICBARR_MACHINES_CARD is the network card
 # (machines).
-# shellcheck source=nethosts/usage.sh
-. "$(dirname "$0")/../../nethosts/usage.sh"
+# shellcheck source=tools/usage.sh
+. "$(dirname "$0")/../../tools/usage.sh"
 longer=${NICBARR_MACHINES_LONGER:-1}
 if [ "${1-}" != inside ]; then
     srcdir=$(cd "${srcdir:-.}" && pwd)
@@ -21,7 +21,7 @@ if [ "${1-}" != inside ]; then
     (. "$srcdir/ompi/jobs.sh" && is_open_mpi 4) || { echo "it starts jobs by Open MPI 4.1 only"; exit 77; }
     processors=1 seconds=2400
     [ "${1-}" != all ] || processors=2 seconds=7200
-    exec "$srcdir/tests/machines/machines" --card "${NICBARR_MACHINES_CARD:-virtio-net-pci}" --processors $processors \
+    exec "$srcdir/testbeds/machines/machines" --card "${NICBARR_MACHINES_CARD:-virtio-net-pci}" --processors $processors \
         "${watchdog:-$((seconds * longer))}" bash "$0" inside "$@"
 fi
 TMPDIR=$MACHINES_OUT # what both machines see

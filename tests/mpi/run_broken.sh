@@ -9,8 +9,8 @@
 #   NICBARR_TEST_BREAK  N: one barrier in N does nothing (default 1: all); negative: it waits without
 #                       MPI, which progress must find (by --watchdog 5)
 set -u
-# shellcheck source=nethosts/usage.sh
-. "$(dirname "$0")/../../nethosts/usage.sh"
+# shellcheck source=tools/usage.sh
+. "$(dirname "$0")/../../tools/usage.sh"
 [ $# -ge 2 ] || usage
 np=$1
 shift

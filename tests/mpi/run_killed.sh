@@ -20,8 +20,8 @@
 # other jobs with nicbarr on this machine do not confuse it.
 # That the script can fail: run_killed.sh PROGRAM 1 --pretend nobody-dies | leftover | orphan
 set -u
-# shellcheck source=nethosts/usage.sh
-. "$(dirname "$0")/../../nethosts/usage.sh"
+# shellcheck source=tools/usage.sh
+. "$(dirname "$0")/../../tools/usage.sh"
 
 if [ "${RUN_KILLED_INSIDE:-}" = "" ] && [ "$(id -u)" = 0 ] &&
     unshare -m mount -t tmpfs tmpfs /dev/shm 2>/dev/null; then

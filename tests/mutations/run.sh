@@ -11,8 +11,8 @@
 # NICBARR_PROGRAMS, how many programs a test of fibres plays, 300. A test that takes ten times as long as without the
 # mutation, and a minute more, hangs: that is found, too.
 set -u
-# shellcheck source=nethosts/usage.sh
-. "$(dirname "$0")/../../nethosts/usage.sh"
+# shellcheck source=tools/usage.sh
+. "$(dirname "$0")/../../tools/usage.sh"
 here=$(cd "$(dirname "$0")" && pwd)
 top=$(cd "$here/../.." && pwd)
 mutate() { python3 -B "$here/mutate.py" "$@"; }

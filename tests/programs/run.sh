@@ -25,8 +25,8 @@
 #
 # A program hangs if no process gets further for NICBARR_PATIENCE seconds (60).
 here=$(cd "$(dirname "$0")" && pwd)
-# shellcheck source=nethosts/usage.sh
-. "$here/../../nethosts/usage.sh"
+# shellcheck source=tools/usage.sh
+. "$here/../../tools/usage.sh"
 [ $# -gt 0 ] || usage
 if [ -z "${builddir-}" ]; then
     . "$here/../../env.sh"

@@ -4,8 +4,8 @@
 # here and in ../litmus). They set `model`, an absolute path, `optimise`, for the C compiler, and
 # where 500 MiB are not enough `memory`, and in the end exit with `failed`.
 # Changes to a folder of its own. Without spin and a C compiler the test is skipped.
-# shellcheck source=nethosts/usage.sh
-. "$(dirname "$0")/../../nethosts/usage.sh"
+# shellcheck source=tools/usage.sh
+. "$(dirname "$0")/../../tools/usage.sh"
 
 for tool in spin "${CC:-cc}"; do
     if ! command -v "${tool%% *}" > /dev/null; then

@@ -138,10 +138,10 @@ refuses "no script" 'cannot run .*/nowhere/bench/report/evaluate.sh: No such fil
 verdict $? "none of them wrote anything"
 
 # ---- no hosts
-mkdir -p tree/nethosts
+mkdir -p tree/testbeds/hosts
 ln -s "$NICBARR_LIBEXECDIR/bench" "$NICBARR_LIBEXECDIR/ompi" tree/
-printf '#!/bin/sh\necho "nethosts: no right" >&2\nexit 77\n' > tree/nethosts/nethosts
-chmod +x tree/nethosts/nethosts
+printf '#!/bin/sh\necho "nethosts: no right" >&2\nexit 77\n' > tree/testbeds/hosts/nethosts
+chmod +x tree/testbeds/hosts/nethosts
 NICBARR_LIBEXECDIR=$PWD/tree run --only rtt --output hostless
 [ $status -eq 0 ] && grep -q 'Several hosts were left out: nethosts: no right' hostless/index.html
 verdict $? "without the right to make hosts"
@@ -191,7 +191,7 @@ says worthless 'class="worthless">The machine is busy: load 12000.0' 'class="wor
 verdict $? "figures that mean something are not struck out"
 
 # ---- several hosts
-if "$NICBARR_LIBEXECDIR/nethosts/nethosts" --shell 2 true > out 2>&1; then
+if "$NICBARR_LIBEXECDIR/testbeds/hosts/nethosts" --shell 2 true > out 2>&1; then
     PATH=$PWD/bin:$path run --nodes 2 --per-host 3 --nic soft --only latency --output hosts
     [ $status -eq 0 ] && grep -q 'hosts  *latency' out && grep -q -- '-np 6 .*--mca coll_nicbarr_nic soft nicbarr_experiments latency' jobs
     verdict $? "an evaluation of 2 hosts"

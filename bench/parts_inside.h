@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Shared by parts.c and parts_pair.c. */
+#ifndef BENCH_PARTS_INSIDE_H
+#define BENCH_PARTS_INSIDE_H
+
+#include "bench/parts.h"
+#include "libmyr/node/node_group.h"
+#include "libmyr/node/segment.h"
+
+/* A segment and a record in it, of this process alone or with a partner. */
+struct parts_place {
+    struct myr_segment *segment;
+    struct myr_waiter waiter;
+    struct myr_record *record;
+};
+
+/* False, with a line, if there is none. */
+bool parts_place_open(struct parts_place *place, enum parts_way way, size_t bytes);
+void parts_place_close(struct parts_place *place);
+
+#endif

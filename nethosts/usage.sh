@@ -1,9 +1,0 @@
-# SPDX-License-Identifier: BSD-3-Clause
-# What a script says of itself: its head comment. To be sourced by all scripts that people call, before they read
-# their arguments and change the folder: --help as the first of them prints it, and ends. So does --version. usage()
-# is for those that make no sense.
-# shellcheck shell=bash
-explain() { sed -n '3,${/^#/!q; /^# shellcheck/!s/^# \{0,1\}//p}' "$0"; }
-usage() { explain >&2; exit 64; }
-[ "${1-}" != --help ] || { explain; exit 0; }
-[ "${1-}" != --version ] || { echo "${0##*/} $(cat "$(dirname "${BASH_SOURCE[0]}")/../VERSION")"; exit 0; }

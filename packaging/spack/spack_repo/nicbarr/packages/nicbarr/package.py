@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# A recipe for Spack 1.0 and later. It builds a checkout, or a tarball that is unpacked:
+#
+#     spack repo add CHECKOUT/packaging/spack/spack_repo/nicbarr
+#     spack env create --dir FOLDER && spack env activate FOLDER
+#     spack add nicbarr && spack develop --path CHECKOUT nicbarr@0.1.0 && spack install
+#
+# `spack load nicbarr` has mpirun find the components, and `spack test run nicbarr` runs a job (as root
+# with --dirty, so that it sees the two variables by which mpirun lets root start jobs). An Open MPI that
+# is not Spack's (an external package) must have its internal headers (Debian: libopenmpi-dev).
+import os
+
+from spack_repo.builtin.build_systems.autotools import AutotoolsPackage
+
+from spack.package import *
+
+
+class Nicbarr(AutotoolsPackage):
+    """MPI_Barrier for Open MPI, chosen by measurement."""
+
+    license("BSD-3-Clause")
+
+    # There is no public address yet: the sources are a checkout's (spack develop).
+    version("0.1.0")
+
+    variant("verbs", default=False, description="Play barriers by RDMA cards")
+    # Spack has neither libbpf nor bpftool.
+    variant("kernel", default=False, description="Play barriers in the kernel's receive path; "
+            "takes clang, bpftool and libbpf of the system")
+
+    depends_on("c", type="build")
+    depends_on("cxx", type="build")
+    depends_on("autoconf@2.69:", type="build")
+    depends_on("automake@1.16:", type="build")
+    depends_on("libtool", type="build")
+    depends_on("m4", type="build")
+    depends_on("help2man", type="build")
+    depends_on("pkgconfig", type="build")
+    depends_on("cmocka", type="test")
+    depends_on("openmpi@4.1:4.1.99,5.0:5.0.99")
+    depends_on("pmix", when="^openmpi@5.0:")
+    depends_on("jansson")
+    depends_on("gsl")
+    depends_on("libsodium")
+    depends_on("libseccomp@2.5:")
+    depends_on("rdma-core", when="+verbs")
+
+    # Else a checkout could have no other build folder any more.
+    build_directory = "_spack"
+
+    def autoreconf(self, spec, prefix):
+        Executable("./autogen.sh")()
+
+    def configure_args(self):
+        args = ["MPICC=" + self.spec["openmpi"].prefix.bin.mpicc, "--with-libsodium"]
+        args += self.with_or_without("libibverbs", variant="verbs")
+        args += self.with_or_without("librdmacm", variant="verbs")
+        args += self.enable_or_disable("kernel-nic", variant="kernel")
+        if self.spec.satisfies("+kernel"):
+            args += ["LIBBPF_CFLAGS= ", "LIBBPF_LIBS=-lbpf"]
+        return args
+
+    def check(self):
+        """The tests that start no job."""
+        with working_dir(self.build_directory):
+            make("check", "TESTS=$(unit_programs)")
+
+    def setup_run_environment(self, env):
+        release = self.spec["openmpi"].version.up_to(2)
+        components = os.path.join(self.prefix.lib, "nicbarr", "openmpi-{0}".format(release))
+        env.prepend_path("OMPI_MCA_mca_base_component_path", components)
+        env.append_path("OMPI_MCA_mca_base_component_path", "SYSTEM_DEFAULT")
+        if self.spec.satisfies("^openmpi@5.0:"):
+            # Else PMIx looks for its own components in that path as well, and complains.
+            env.set("PMIX_MCA_mca_base_component_path", ":")
+
+    def test_barrier(self):
+        """a job plays the barrier that is asked for"""
+        mpirun = which(self.spec["openmpi"].prefix.bin.mpirun, required=True)
+        said = mpirun(
+            "-np", "2", "--oversubscribe",
+            "--mca", "coll_nicbarr_verbose", "1", "--mca", "coll_nicbarr_algorithm", "dissemination:2",
+            self.prefix.bin.nicbarr_bench, "--chunks", "20", "-x", "100",
+            output=str.split, error=str.split,
+        )
+        check_outputs("2 processes on one node: dissemination", said)

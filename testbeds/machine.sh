@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# Virtual machines, each with a kernel of its own, that see this machine's files; to be sourced by bash
+# (verbshosts, testbeds/machines/machines). The processors are emulated. All machines run one job, and the
+# first one's status is the job's. $machine_work is a folder of this machine's, for as long as they run,
+# and its folder out is /run/out in all of them.
+#
+#     machine_job COMMAND...             what each runs, in this folder, with these variables and functions.
+#                                        Its own number is in the variable `machine`
+#     machine_start NUMBER IMAGE PROCESSORS QEMU-ARGUMENT...
+#                                        IMAGE is what `image` prints. Input for qemu is this function's
+#     machine_wait SECONDS               say what the first one says, until it ends; returns its status. 124:
+#                                        the time was over; 125: it has died under the job; 77: it did not
+#                                        come up
+# shellcheck shell=bash
+machine_name=${0##*/}
+machine_work=$(mktemp -d)
+mkdir "$machine_work/out"
+machine_pids=()
+trap 'kill -KILL "${machine_pids[@]}" 2> /dev/null; rm -rf "$machine_work"' EXIT
+trap 'exit 143' TERM HUP
+trap 'exit 130' INT
+
+machine_job() { # COMMAND...
+    {
+        export -p | grep -vE '^declare -x (HOME|OLDPWD|SHLVL|TMPDIR|_)='
+        export -pf # functions
+        echo 'touch /run/out/.begun'
+        echo 'ulimit -l unlimited; ln -s /proc/self/fd /dev/fd; ip link set lo up' # (the link is for bash'\''s <(...))
+        printf 'cd %q || exit 125\n' "$PWD"
+        printf 'exec'
+        printf ' %q' "$@"
+        echo
+    } > "$machine_work/out/.job"
+}
+
+machine_share() { # FOLDER NAME OPTIONS
+    echo -fsdev "local,id=$2,path=$1,security_model=none$3" -device "virtio-9p-pci,fsdev=$2,mount_tag=$2"
+}
+
+# It ends with this script, however that ends.
+# (For a machine that can have one processor only, qemu leaves out memory barriers, and then a network
+# card may miss that something has come: it stands still. So each could have one more.)
+# (no_timer_check: else Linux counts a timer's interrupts for a moment as it boots, and panics where the
+# emulated processor has not run meanwhile, as on a busy machine.)
+machine_start() { # NUMBER IMAGE PROCESSORS QEMU-ARGUMENT...
+    # shellcheck disable=SC2046 # words
+    setpriv --pdeathsig KILL qemu-system-x86_64 -nodefaults -no-user-config -no-reboot -display none -machine q35 \
+        -accel tcg,thread=multi -cpu max,la57=off -smp "$3,maxcpus=$(($3 + 1))" -kernel "$2/kernel" -initrd "$2/initrd" \
+        -append "console=ttyS0 quiet panic=-1 mitigations=off no_timer_check random.trust_cpu=1 net.ifnames=0 machine=$1" \
+        -serial "file:$machine_work/console$1" \
+        $(machine_share / host ,readonly=on,multidevs=remap) $(machine_share "$machine_work/out" out "") \
+        "${@:4}" <&0 > "$machine_work/qemu$1" 2>&1 &
+    machine_pids+=($!)
+}
+
+machine_wait() { # SECONDS
+    local first=${machine_pids[0]} out=$machine_work/out end=$((SECONDS + $1)) said status=125 how="has died"
+    touch "$out/.said"
+    tail -n +1 -s 0.1 -f --pid="$first" "$out/.said" &
+    said=$!
+    while kill -0 "$first" 2> /dev/null && [ ! -e "$out/.status" ] && [ $SECONDS -lt $end ]; do
+        sleep 0.1
+    done
+    for _ in $(seq 50); do # it ends by itself
+        if [ ! -e "$out/.status" ] || ! kill -0 "$first" 2> /dev/null; then break; fi
+        sleep 0.1
+    done
+    kill -KILL "${machine_pids[@]}" 2> /dev/null
+    wait "${machine_pids[@]}" 2> /dev/null
+    wait $said 2> /dev/null
+    if [ -e "$out/.status" ]; then
+        return "$(cat "$out/.status")"
+    elif [ $SECONDS -ge $end ]; then
+        echo "$machine_name: $1 s are over" >&2
+        return 124
+    fi
+    [ -e "$out/.begun" ] || status=77 how="does not come up"
+    echo "$machine_name: the virtual machine $how:" >&2
+    tail -n 5 "$machine_work"/console? "$machine_work"/qemu? >&2
+    return $status
+}
