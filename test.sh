@@ -215,6 +215,7 @@ analysis() {
     step "clang-format" formatted
     step "licences" tests/style.sh licences
     step "documents" tests/style.sh documents
+    step "sizes" tests/style.sh sizes
     step "layers" tests/layers.py
     step "shellcheck" scripts_checked
     step "cppcheck" cpp_checked

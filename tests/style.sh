@@ -7,6 +7,7 @@
 #     tests/style.sh documents   lines of Markdown have at most 100 columns, but for tables; files and
 #                                headings that they link to are there; the wire version that they
 #                                name is that of the packets; each algorithm is where users read of it
+#     tests/style.sh sizes       no file of C but tests has more than 600 lines, no function more than 60
 set -eu
 # shellcheck source=tools/usage.sh
 . "$(dirname "$0")/../tools/usage.sh"
@@ -91,7 +92,20 @@ documents() {
     return $bad
 }
 
+# (By the formatter, a function is what lies between a { and a } at the beginning of lines.)
+sizes() {
+    git ls-files '*.[ch]' | grep -vE '(^|/)tests/' | xargs awk '
+        FNR == 1 { begin = 0 }
+        FNR == 601 { print FILENAME ": more than 600 lines"; bad = 1 }
+        /^{/ { begin = FNR }
+        /^}/ {
+            if (begin && FNR - begin > 61) { print FILENAME ":" begin ": a function of more than 60 lines"; bad = 1 }
+            begin = 0
+        }
+        END { exit bad }'
+}
+
 case ${1-} in
-    licences | documents) "$1" ;;
+    licences | documents | sizes) "$1" ;;
     *) usage ;;
 esac
