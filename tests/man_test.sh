@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 # Man pages say what the programs say: each program that is installed and each subcommand has a page with all
-# its options, nicbarr(7) has all parameters of the components' source, and man has nothing to complain of.
-# Run by `make check`; starts no job.
+# its options, nicbarr(7) has all parameters of the components' source, each function of libmyr has a page, and
+# man has nothing to complain of. Run by `make check`; starts no job.
 top=$(cd "${srcdir:-$(dirname "$0")/..}" && pwd)
 # shellcheck source=tests/tap.sh
 . "$top/tests/tap.sh"
@@ -64,7 +64,14 @@ verdict $lacking "nicbarr(7) has all parameters"
 "$top/docs/man/parameters.sh" "$(sed -n 's/^OMPI_INFO = //p' "$build/Makefile")" "$build" 0 > out 2> err && [ ! -s err ]
 verdict $? "and Open MPI complains of nothing while they are listed"
 
-for page in "$pages"/*.[178]; do
+# Each function that the library exports has a page, with its prototype, and the overview names it.
+for function in $(sed -n 's/^ *\(myr_[a-z_]*\);$/\1/p' "$top/myr/libmyr.map"); do
+    grep -q "fB.*$function(" "$pages/$function.3" && grep -q "^.SH DESCRIPTION" "$pages/$function.3" &&
+        grep -q "^\.BR $function (3)" "$pages/libmyr.3"
+    verdict $? "the page of $function()"
+done
+
+for page in "$pages"/*.[1378]; do
     LC_ALL=C.UTF-8 MANWIDTH=80 man --warnings -l "$page" > out 2> err && [ -s out ] && [ ! -s err ]
     verdict $? "man shows ${page##*/}"
 done
