@@ -95,8 +95,8 @@ static int component_register(void)
     register_mtl_parameter(
         "messages", MCA_BASE_VAR_TYPE_INT, &component->parameters.messages,
         "How many messages of one process may wait for their receives at another one (1 to 65535; "
-        "fewer in jobs of many processes, half a million of all). Those beyond wait at their "
-        "sender",
+        "fewer in jobs of many processes, a quarter of a million of all). Those beyond wait at "
+        "their sender, until a receive wants one of them",
         OPAL_INFO_LVL_5);
     register_mtl_parameter(
         "direct", MCA_BASE_VAR_TYPE_BOOL, &component->parameters.direct,

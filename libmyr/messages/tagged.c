@@ -119,10 +119,10 @@ static void set_usual(uint32_t *option, uint32_t usual)
     }
 }
 
-/* How many messages of each of so many peers have room in the table; at least one. */
+/* How many messages of each of so many peers have room in half of the table; at least one. */
 static uint32_t fewer_for(uint32_t messages, uint32_t peers)
 {
-    const uint32_t most = 0 == peers ? messages : (uint32_t)MCP_MATCH_MOST / peers;
+    const uint32_t most = 0 == peers ? messages : (uint32_t)MCP_MATCH_MOST / 2 / peers;
     return most > messages ? messages : most > 0 ? most : 1;
 }
 
@@ -201,6 +201,7 @@ enum myr_status myr_tagged_open(struct myr_soft_nic *nic, const struct myr_tagge
     t->options = *options;
     set_usual(&t->options.messages, MESSAGES);
     t->options.messages = fewer_for(t->options.messages, options->peers);
+    t->spare = MCP_MATCH_MOST / 2;
     set_usual(&t->options.buffers, TAGGED_BUFFERS);
     t->least_buffers = 0 != options->buffers ? options->buffers : TAGGED_BUFFERS_LEAST;
     set_usual(&t->options.buffer_bytes, BUFFER_BYTES);
@@ -327,7 +328,8 @@ enum myr_status myr_tagged_connect(struct myr_tagged *t, uint64_t id,
     peer->near = NULL != peer->remote.outlet.inlet;
     peer->direct = peer->near && myr_direct_possible(&t->own, &name->direct);
     peer->credits = MYR_TAGGED_CREDITS;
-    peer->slots = peer->slots_most = name->messages;
+    peer->slots = name->messages;
+    peer->granted = t->options.messages;
     peer->next = *bucket_of(t, id);
     *bucket_of(t, id) = peer;
     *connected = peer;
@@ -399,7 +401,7 @@ bool myr_tagged_cancel(struct myr_tagged *t, struct myr_tagged_request *request)
 
 /* ---- probing ---- */
 
-static mcp_match_place find_message(const struct myr_tagged *t, const struct mcp_pattern *pattern,
+static mcp_match_place find_message(struct myr_tagged *t, const struct mcp_pattern *pattern,
                                     struct mcp_envelope *envelope, uint64_t *bytes)
 {
     const mcp_match_place place = mcp_match_probe(t->match, pattern);
@@ -407,11 +409,13 @@ static mcp_match_place find_message(const struct myr_tagged *t, const struct mcp
         const struct myr_tagged_message *message = t->waiting[place];
         *envelope = message->head.envelope;
         *bytes = message->more.bytes;
+    } else {
+        t->missed = true;
     }
     return place;
 }
 
-bool myr_tagged_probe(const struct myr_tagged *t, const struct mcp_pattern *pattern,
+bool myr_tagged_probe(struct myr_tagged *t, const struct mcp_pattern *pattern,
                       struct mcp_envelope *envelope, uint64_t *bytes)
 {
     return MCP_NO_PLACE != find_message(t, pattern, envelope, bytes);
@@ -437,6 +441,12 @@ bool myr_tagged_receive_taken(struct myr_tagged *t, struct myr_tagged_message *m
 
 /* ---- progress ---- */
 
+/* Does the host want a message that has not come, while senders may send no more? */
+static bool wants_room(const struct myr_tagged *t)
+{
+    return t->crowded && (t->missed || 0 != mcp_match_receives(t->match));
+}
+
 static uint32_t go_on(struct myr_tagged *t)
 {
     uint32_t steps = 0, last = BURST;
@@ -447,6 +457,10 @@ static uint32_t go_on(struct myr_tagged *t)
     while (steps < last && tagged_take_long(t)) {
         ++steps;
     }
+    if (wants_room(t)) {
+        tagged_make_room(t);
+    }
+    t->missed = false;
     if (NULL != t->waiting_peers || NULL != t->pulled.first) {
         tagged_send_waiting(t);
     }

@@ -16,8 +16,10 @@
  *
  * Between two endpoints there is a channel with credits, as in MPI-NP II (thesis, section 2.4):
  * they limit the messages of a sender that wait at a receiver, and further ones wait at the sender.
- * So no sender holds up another one, and a receiver's memory is bounded. Between nodes at most
- * MYR_TAGGED_CREDITS of them are eager; others are offers, of which the receiver keeps a line only.
+ * So no sender holds up another one, and a receiver's memory is bounded. A receiver that wants a
+ * message which has not come grants more to senders whose messages may be behind it. Between nodes
+ * at most MYR_TAGGED_CREDITS of them are eager; others are offers, of which the receiver keeps a
+ * line only.
  *
  * Threads: one thread at a time uses an endpoint, with all of its peers and requests. */
 #ifndef MYR_TAGGED_H
@@ -33,7 +35,7 @@
 #include "libmyr/soft/nic.h"
 
 enum {
-    MYR_TAGGED_FORMAT = 1,   /* reads as another number in the other byte order */
+    MYR_TAGGED_FORMAT = 2,   /* reads as another number in the other byte order */
     MYR_TAGGED_SHORT = 216,  /* bytes */
     MYR_TAGGED_CREDITS = 32, /* for each peer on another node */
 };
@@ -48,15 +50,17 @@ struct myr_tagged_name {
     struct myr_port_name port;
     struct myr_direct direct;
     uint32_t buffer_bytes; /* must be the same on both sides */
-    uint32_t messages;     /* that may wait there, from each peer */
+    uint32_t messages;     /* that may wait there, from each peer, at first */
 };
 
 struct myr_tagged_options {
     uint64_t id;       /* of this endpoint: any number that is unique among the processes */
-    uint32_t messages; /* that may wait for a receive, from each peer, 1 to 65535; 0: 16384 */
+    uint32_t messages; /* that may wait for a receive, from each peer, before that receive or
+                          another one wants more; 1 to 65535; 0: 16384 */
     uint32_t peers; /* the number of possible senders; 0: unknown. With many, `messages` is reduced
-                       so that the messages of all of them fit here (MCP_MATCH_MOST), because a
-                       message without room would block the answers behind it */
+                       so that the messages of all of them fit into half of the table
+                       (MCP_MATCH_MOST), because a message without room would block the answers
+                       behind it. The other half is for peers that need more */
     uint32_t buffers; /* receive buffers, and half as many for sends; 0: up to 64, halved down to 8
                          if `share` or the memory is too small */
     size_t share;     /* limit of shared memory for such buffers (bytes); 0: none */
@@ -124,7 +128,7 @@ bool myr_tagged_receive(struct myr_tagged *tagged, const struct mcp_pattern *pat
 bool myr_tagged_cancel(struct myr_tagged *tagged, struct myr_tagged_request *request);
 
 /* Is there a message that such a receive would match? */
-bool myr_tagged_probe(const struct myr_tagged *tagged, const struct mcp_pattern *pattern,
+bool myr_tagged_probe(struct myr_tagged *tagged, const struct mcp_pattern *pattern,
                       struct mcp_envelope *envelope, uint64_t *bytes);
 
 /* The same, but remove the message from matching; receive it afterwards. NULL: there is none. */

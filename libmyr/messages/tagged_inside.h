@@ -77,20 +77,28 @@ struct myr_tagged_peer {
     uint32_t pid;
     bool near;           /* through its inlet */
     bool direct;         /* its memory can be read */
-    uint32_t slots_most; /* messages from here that may wait there, */
-    uint32_t slots;      /* sends left: slots_most minus the messages not received yet */
+    uint32_t slots;      /* sends left: messages from here that may wait there, but do not */
     uint32_t credits;    /* eager ones between nodes */
-    uint32_t waiting;    /* messages from there that wait here */
+    uint32_t granted;    /* messages from there that may wait here, */
+    uint32_t waiting;    /* ... and those that do */
     uint32_t owed_slots; /* to be returned to it */
     uint32_t owed_credits;
     struct tagged_queue answers;  /* sent first, in any order */
     struct tagged_queue messages; /* in order */
 };
 
+/* Buffers of one size. What the port sends gives its buffer back by itself; a stored message keeps
+ * it until it is received, so such messages leave some to the port. */
+struct tagged_pool {
+    struct tagged_buffer *free;
+    uint32_t left;     /* of them */
+    uint32_t reserved; /* for the port */
+};
+
 /* A buffer of registered memory for a send. */
 struct tagged_buffer {
     struct tagged_buffer *next; /* in the free list */
-    struct tagged_buffer **list;
+    struct tagged_pool *pool;
     uint8_t *memory;
     struct myr_tagged *tagged;
     struct myr_tagged_peer *peer; /* its destination */
@@ -149,8 +157,11 @@ struct myr_tagged {
     struct myr_tagged_peer *waiting_peers; /* with queued messages */
     struct tagged_out *free_out;           /* free list */
     struct tagged_buffer *buffers;         /* all of them */
-    struct tagged_buffer *small, *large;   /* free lists */
+    struct tagged_pool small, large;
     uint32_t busy_buffers;
+    uint32_t spare;       /* messages that more could be granted for */
+    bool crowded;         /* all that may wait of a peer waits */
+    bool missed;          /* a probe has not found what it was for, since progress was made */
     bool by_host;         /* the caller can be asked for peers */
     enum myr_status lost; /* why messages to lost_id were lost; to be reported to the host */
     uint64_t lost_id;
@@ -210,6 +221,9 @@ bool tagged_deliver(struct myr_tagged *t, struct myr_tagged_request *request,
 /* Ask for an offer's data. False if that is impossible. */
 bool tagged_ask_for_data(struct myr_tagged *t, struct myr_tagged_peer *peer,
                          struct myr_tagged_request *request, uint32_t number);
+
+/* Grant more to peers of which all that may wait here waits. */
+void tagged_make_room(struct myr_tagged *t);
 
 /* Process one received message; false if there was none, or no room for it. */
 bool tagged_take_short(struct myr_tagged *t);

@@ -23,9 +23,31 @@ static void copy_data(struct myr_tagged_request *request, const void *data)
  * the slots in which nothing waits. So it is never held up while there is room here. */
 static void return_credits(struct myr_tagged *t, struct myr_tagged_peer *peer)
 {
-    if (2 * peer->owed_slots + peer->waiting > t->options.messages ||
+    if (2 * peer->owed_slots + peer->waiting > peer->granted ||
         peer->owed_credits > MYR_TAGGED_CREDITS / 2) {
         (void)tagged_answer(t, peer, TAGGED_CREDIT, NULL);
+    }
+}
+
+/* As many again for a peer of which all that may wait waits, as far as the table has room. */
+static void grant_more(struct myr_tagged *t, struct myr_tagged_peer *peer)
+{
+    const uint32_t more = peer->granted < t->spare ? peer->granted : t->spare;
+    if (peer->waiting >= peer->granted && 0 != more) {
+        t->spare -= more;
+        peer->granted += more;
+        peer->owed_slots += more;
+        (void)tagged_answer(t, peer, TAGGED_CREDIT, NULL);
+    }
+}
+
+void tagged_make_room(struct myr_tagged *t)
+{
+    t->crowded = false;
+    for (uint32_t b = 0; b < TAGGED_BUCKETS; ++b) {
+        for (struct myr_tagged_peer *peer = t->bucket[b]; NULL != peer; peer = peer->next) {
+            grant_more(t, peer);
+        }
     }
 }
 
@@ -168,6 +190,7 @@ static bool match(struct myr_tagged *t, const struct myr_tagged_message *message
         ++t->counted.unexpected;
         if (NULL != message->peer) {
             ++message->peer->waiting;
+            t->crowded = t->crowded || message->peer->waiting >= message->peer->granted;
             return_credits(t, message->peer);
         }
         return true;
@@ -218,7 +241,7 @@ static void take_done(struct myr_tagged *t, const struct tagged_more *more)
 static void take_credits(struct myr_tagged_peer *peer, const struct tagged_head *head)
 {
     if (NULL != peer && head->credits <= MYR_TAGGED_CREDITS - peer->credits &&
-        head->slots <= peer->slots_most - peer->slots) {
+        head->slots <= MCP_MATCH_MOST - peer->slots) {
         peer->credits += head->credits;
         peer->slots += head->slots;
     }

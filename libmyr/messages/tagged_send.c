@@ -22,10 +22,12 @@ static void provide_all(struct myr_tagged *t, uint8_t *memory)
 }
 
 static void init_buffer(struct myr_tagged *t, struct tagged_buffer *buffer, uint8_t *memory,
-                        struct tagged_buffer **list)
+                        struct tagged_pool *pool)
 {
-    *buffer = (struct tagged_buffer){.list = list, .memory = memory, .tagged = t, .next = *list};
-    *list = buffer;
+    *buffer =
+        (struct tagged_buffer){.pool = pool, .memory = memory, .tagged = t, .next = pool->free};
+    pool->free = buffer;
+    ++pool->left;
 }
 
 /* There are half as many large buffers for what leaves as buffers for what comes, */
@@ -38,6 +40,12 @@ static uint32_t large_of(uint32_t buffers)
 static uint32_t small_of(uint32_t buffers)
 {
     return 2 * large_of(buffers);
+}
+
+/* Of so many, those that stored messages do not take. */
+static uint32_t reserved_of(uint32_t buffers)
+{
+    return (buffers + 7) / 8;
 }
 
 static size_t bytes_of(const struct myr_tagged *t, uint32_t buffers)
@@ -75,6 +83,8 @@ bool tagged_buffers_open(struct myr_tagged *t, struct myr_error *error)
     }
     provide_all(t, memory);
     memory += (size_t)t->options.buffers * t->options.buffer_bytes;
+    t->large.reserved = reserved_of(large);
+    t->small.reserved = reserved_of(small);
     for (uint32_t i = 0; i < large; ++i) {
         init_buffer(t, &t->buffers[i], memory, &t->large);
         memory += t->options.buffer_bytes;
@@ -86,21 +96,26 @@ bool tagged_buffers_open(struct myr_tagged *t, struct myr_error *error)
     return true;
 }
 
-static struct tagged_buffer *take_buffer(struct myr_tagged *t, struct tagged_buffer **list)
+/* NULL: there are none but `reserved` ones. */
+static struct tagged_buffer *take_buffer(struct myr_tagged *t, struct tagged_pool *pool,
+                                         uint32_t reserved)
 {
-    struct tagged_buffer *buffer = *list;
-    if (NULL != buffer) {
-        *list = buffer->next;
-        ++t->busy_buffers;
+    if (pool->left <= reserved) {
+        return NULL;
     }
+    struct tagged_buffer *buffer = pool->free;
+    pool->free = buffer->next;
+    --pool->left;
+    ++t->busy_buffers;
     return buffer;
 }
 
 void tagged_buffer_end(struct tagged_buffer *buffer)
 {
     --buffer->tagged->busy_buffers;
-    buffer->next = *buffer->list;
-    *buffer->list = buffer;
+    buffer->next = buffer->pool->free;
+    buffer->pool->free = buffer;
+    ++buffer->pool->left;
 }
 
 /* ---- one at a time ---- */
@@ -146,7 +161,7 @@ static bool leave_by_port(struct myr_tagged *t, struct myr_tagged_peer *peer,
                           const void *data, uint32_t bytes)
 {
     const bool large = TAGGED_DATA == head->kind || TAGGED_HEADS + bytes > TAGGED_SMALL;
-    struct tagged_buffer *buffer = take_buffer(t, large ? &t->large : &t->small);
+    struct tagged_buffer *buffer = take_buffer(t, large ? &t->large : &t->small, 0);
     if (NULL == buffer) {
         return false;
     }
@@ -381,8 +396,8 @@ static bool send_eager(struct myr_tagged *t, struct myr_tagged_peer *peer,
 static bool send_stored(struct myr_tagged *t, struct myr_tagged_peer *peer,
                         const struct myr_tagged_request *request, struct tagged_head *head)
 {
-    struct tagged_buffer *buffer =
-        take_buffer(t, request->wanted <= TAGGED_SMALL ? &t->small : &t->large);
+    struct tagged_pool *pool = request->wanted <= TAGGED_SMALL ? &t->small : &t->large;
+    struct tagged_buffer *buffer = take_buffer(t, pool, pool->reserved);
     if (NULL == buffer) {
         return false;
     }

@@ -454,7 +454,7 @@ static void random_games(void **state)
     const struct myr_tagged_options pieces = {
         .direct = true, .buffer_bytes = BUFFER, .piece_bytes = 1000};
     const struct myr_tagged_options narrow = {
-        .direct = false, .buffer_bytes = BUFFER, .buffers = 2, .messages = 500};
+        .direct = false, .buffer_bytes = BUFFER, .buffers = 4, .messages = 50};
     uint64_t random = crew_seed();
     for (uint32_t game = 0; game < 12; ++game) {
         play(0 != game % 2   ? &narrow
@@ -516,8 +516,8 @@ static void synchronous_waits(void **state)
     end(g);
 }
 
-/* A sender that nobody receives from: it may send so much, and its other messages wait. All come in
- * the end. */
+/* A sender that nobody receives from: it may send so much, and its other messages wait. Each comes
+ * when it is wanted. */
 static void bounded(void **state)
 {
     (void)state;
@@ -533,10 +533,14 @@ static void bounded(void **state)
         }
         progress_all(g, 10000);
         assert_true(eager <= (1 == to ? MYR_TAGGED_CREDITS : 64));
-        for (uint32_t i = 150; i > 0; --i) { /* the last first, as long as it is in the table */
-            const struct mcp_pattern pattern = {{0, 0, i <= 100 ? i - 1 : 250 - i}, 0};
-            (void)receive_one(g, to, pattern, 1500);
-            progress_all(g, 3);
+        assert_int_equal(mcp_match_messages(g->t[to]->match), 100);
+        for (uint32_t i = 150; i > 0; --i) { /* the last first, which waits at its sender */
+            const struct mcp_pattern pattern = {{0, 0, i - 1}, 0};
+            const struct receiving *receiving = receive_one(g, to, pattern, 1500);
+            for (uint32_t n = 0; n < 100000 && !receiving->done; ++n) {
+                progress_all(g, 1);
+            }
+            assert_true(receiving->done);
         }
         for (uint32_t n = 0; n < 100000 && !all_quiet(g); ++n) {
             progress_all(g, 1);
@@ -544,6 +548,62 @@ static void bounded(void **state)
         assert_int_equal(g->received, before + 150);
         assert_true(all_quiet(g));
     }
+    end(g);
+}
+
+/* The same where the one that is wanted is looked for by a probe. */
+static void probed_beyond(void **state)
+{
+    (void)state;
+    struct game *g =
+        begin_with(&(struct myr_tagged_options){.direct = true, .messages = 10}, crew_seed());
+    for (uint32_t to = 1; to < 3; ++to) {
+        const struct mcp_pattern last = {{0, 0, 99}, 0};
+        struct mcp_envelope envelope;
+        uint64_t bytes;
+        bool there = false;
+        for (uint32_t i = 0; i < 100; ++i) {
+            (void)send_one(g, 0, to, (struct mcp_envelope){0, 0, i}, 8, false);
+        }
+        progress_all(g, 10000);
+        assert_int_equal(mcp_match_messages(g->t[to]->match), 10);
+        for (uint32_t n = 0; n < 100000 && !there; ++n) {
+            there = myr_tagged_probe(g->t[to], &last, &envelope, &bytes);
+            progress_all(g, 1);
+        }
+        assert_true(there);
+        receive_rest(g, 8);
+    }
+    end(g);
+}
+
+/* Messages that wait in their sender's buffers leave it some for others: for short and long ones to
+ * another node, and for the data of one that cannot be read from its memory. */
+static void stored_ones_leave_room(void **state)
+{
+    (void)state;
+    enum { STORED = 1, OTHER, MANY = 40 };
+    struct game *g = begin_with(
+        &(struct myr_tagged_options){.direct = false, .buffer_bytes = BUFFER, .buffers = 8},
+        crew_seed());
+    const struct mcp_pattern other = {{0, 0, OTHER}, 0};
+    for (uint32_t i = 0; i < MANY; ++i) {
+        (void)send_one(g, 0, 2, (struct mcp_envelope){0, 0, STORED}, 0 == i % 2 ? 900 : 1500,
+                       false);
+    }
+    assert_true(g->t[0]->counted.stored > 0);
+    for (uint32_t to = 1; to < 3; ++to) {
+        static const uint64_t bytes[] = {8, 1500, 100000};
+        for (uint32_t i = 0; i < sizeof(bytes) / sizeof(bytes[0]); ++i) {
+            (void)send_one(g, 0, to, (struct mcp_envelope){0, 0, OTHER}, bytes[i], false);
+            const struct receiving *receiving = receive_one(g, to, other, bytes[i]);
+            for (uint32_t n = 0; n < 100000 && !receiving->done; ++n) {
+                progress_all(g, 1);
+            }
+            assert_true(receiving->done);
+        }
+    }
+    receive_rest(g, 1500);
     end(g);
 }
 
@@ -794,7 +854,9 @@ static void all_messages_have_room(void **state)
         assert_int_equal(myr_tagged_open(&w->nics[0], &options, &t, NULL), MYR_OK);
         myr_tagged_get_name(t, &name);
         assert_in_range(name.messages, 1, 16384);
-        assert_true((uint64_t)name.messages * peers[i] <= MCP_MATCH_MOST);
+        const uint64_t at_first = (uint64_t)name.messages * peers[i];
+        assert_true(at_first <= MCP_MATCH_MOST);
+        assert_true(1 == name.messages || at_first + t->spare <= MCP_MATCH_MOST);
         myr_tagged_close(t);
     }
     nics_end(w);
@@ -830,6 +892,8 @@ int main(void)
         cmocka_unit_test(sizes),
         cmocka_unit_test(synchronous_waits),
         cmocka_unit_test(bounded),
+        cmocka_unit_test(probed_beyond),
+        cmocka_unit_test(stored_ones_leave_room),
         cmocka_unit_test(room_is_used),
         cmocka_unit_test(much_waits),
         cmocka_unit_test(random_games),
