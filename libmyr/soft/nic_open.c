@@ -136,6 +136,9 @@ static int fetch_socket(const struct myr_soft_nic *nic)
         const uint32_t number = nic->shared->holder[h].process;
         const uint32_t pid = 0 == number ? 0 : myr_segment_pid_of(nic->segment, number);
         const int process = 0 == pid ? -1 : (int)syscall(SYS_pidfd_open, (pid_t)pid, 0);
+        if (0 != pid && process < 0) {
+            err = errno;
+        }
         for (int s = 0; process >= 0 && socket < 0 && s < MYR_SOFT_SOCKETS; ++s) {
             const int theirs = nic->shared->holder[h].socket[s];
             socket = theirs < 0 ? -1 : fetch_one(nic, process, theirs, &err);
@@ -148,6 +151,21 @@ static int fetch_socket(const struct myr_soft_nic *nic)
     return socket;
 }
 
+static const char *why_not_fetched(int err)
+{
+    switch (err) {
+    case ESRCH:
+    case EBADF:
+        return "those who had it have ended, or closed it";
+    case EMFILE:
+    case ENFILE:
+    case ENOMEM:
+        return "there is no descriptor to be had; see ulimit -n";
+    default:
+        return "pidfd_open or pidfd_getfd is not permitted here; see ptrace";
+    }
+}
+
 /* Share the NIC that is there: by the socket that was given, else by that of another process. */
 static enum myr_status attach(struct myr_soft_nic *nic, int given, struct myr_error *error)
 {
@@ -155,8 +173,7 @@ static enum myr_status attach(struct myr_soft_nic *nic, int given, struct myr_er
     if (socket < 0) {
         return myr_fail(error, MYR_ERR_SYSTEM, errno,
                         "cannot share the NIC's socket with the node's other processes (%s)",
-                        ESRCH == errno ? "those who had it have ended"
-                                       : "pidfd_getfd is not permitted here; see ptrace");
+                        why_not_fetched(errno));
     }
     if (!mcp_udp_open(&nic->udp, socket)) {
         if (socket != given) { /* that is the giver's as long as we fail */

@@ -62,6 +62,8 @@ else
     check "locked memory" holds 'state("locked memory") == {"note"} and " 64 KiB" in seen("locked memory")'
     check "BPF" holds 'state("kernel as NIC") == {"note"}'
     [ -z "$can_load" ] || check "and why" holds '"may not load a program" in seen("kernel as NIC")'
+    check "no pidfd_open" doctor 1 "$without" pidfd_open nicbarr doctor --json
+    check "it is named" holds '"pidfd_open or pidfd_getfd is not permitted" in seen("NIC soft")'
 fi
 check "the bad cache is left as it is" grep -qx garbage "$XDG_CACHE_HOME/nicbarr/tuning.jsonl"
 rm -r "$XDG_CACHE_HOME"

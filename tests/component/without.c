@@ -25,6 +25,7 @@ static const struct {
 } calls[] = {
     {"bpf", SYS_bpf},
     {"pidfd_getfd", SYS_pidfd_getfd},
+    {"pidfd_open", SYS_pidfd_open},
 };
 
 static int forbid(const char *name)
