@@ -14,6 +14,7 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -84,13 +85,22 @@ static bool list_prefixes(struct myrd_interface *interface)
     return true;
 }
 
+static bool read_mtu(struct myrd_interface *interface)
+{
+    struct ifreq request = {.ifr_mtu = 0};
+    memcpy(request.ifr_name, interface->name, sizeof(request.ifr_name));
+    const bool known = 0 == ioctl(interface->socket, SIOCGIFMTU, &request);
+    interface->mtu = (uint32_t)request.ifr_mtu;
+    return known;
+}
+
 /* Listen before looking: so no change is missed in between. */
 enum myr_status myrd_interface_open(struct myrd_interface *interface, const char *name,
                                     const struct mcp_ip *ip, struct myr_error *error)
 {
     *interface = (struct myrd_interface){.socket = -1, .index = if_nametoindex(name), .ip = *ip};
     if (!subscribe(interface) || NULL == if_indextoname(interface->index, interface->name) ||
-        !list_prefixes(interface) || 0 == interface->prefixes) {
+        !read_mtu(interface) || !list_prefixes(interface) || 0 == interface->prefixes) {
         return myr_fail(error, MYR_ERR_SYSTEM, errno, "cannot watch over interface %s", name);
     }
     return MYR_OK;
@@ -107,6 +117,10 @@ static void hear_link(struct myrd_interface *interface, bool gone, const struct 
         return;
     }
     const struct rtattr *name = os_find_attribute(IFLA_RTA(about), bytes, IFLA_IFNAME);
+    const struct rtattr *mtu = os_find_attribute(IFLA_RTA(about), bytes, IFLA_MTU);
+    if (NULL != mtu && sizeof(interface->mtu) == RTA_PAYLOAD(mtu)) {
+        memcpy(&interface->mtu, RTA_DATA(mtu), sizeof(interface->mtu));
+    }
     if (gone) {
         interface->end = NULL == os_find_attribute(IFLA_RTA(about), bytes, IFLA_NEW_NETNSID)
                              ? MYRD_INTERFACE_DELETED

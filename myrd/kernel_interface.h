@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What becomes of the interface at which the kernel's NIC stands: it may get another name, or be
- * gone, or lose the NIC's address. The NIC's programs stand there by the interface's number, so
- * another name changes nothing for them. Without interface or address no barrier can go on. Called
- * by kernel_server.c.
+ * What becomes of the interface at which the kernel's NIC stands: it may get another name or MTU,
+ * or be gone, or lose the NIC's address. The NIC's programs stand there by the interface's number,
+ * so another name changes nothing for them. Without interface or address no barrier can go on.
+ * Called by kernel_server.c.
  *
  * Invariants: only what the system itself tells counts (netlink), and of that only what is about
  * this interface. After the opening, nothing is asked of the system: the daemon is confined by
@@ -35,6 +35,7 @@ struct myrd_interface {
     uint32_t index;
     struct mcp_ip ip;
     char name[IF_NAMESIZE];
+    uint32_t mtu;
     enum myrd_interface_end end;
     /* Bit N % 64: it has the address, with a network part of N bits. (It may have an address of
      * IPv4 with several such parts, and one of IPv6 once.) */

@@ -3,6 +3,9 @@
 #include "myrd/kernel_plan.h"
 
 #include <arpa/inet.h>
+#include <netinet/ip.h>
+#include <netinet/ip6.h>
+#include <netinet/udp.h>
 #include <string.h>
 
 #include "firmware/soft/addresses.h"
@@ -156,6 +159,31 @@ enum myr_status myrd_kernel_plan(const struct myr_kernel_question *question, uin
     plan->slot_bytes = question->slot_bytes;
     memcpy(plan->steps, question->steps, sizeof(plan->steps[0]) * plan->nsteps);
     return MYR_OK;
+}
+
+/* The most payload of a packet that is sent or received. */
+static uint32_t payload_most(const struct mcp_kernel_plan *plan)
+{
+    uint32_t blocks = 0;
+    for (uint32_t p = 0; p < plan->nsends + plan->nwaits; ++p) {
+        blocks = plan->peers[p].blocks > blocks ? plan->peers[p].blocks : blocks;
+    }
+    return 0 != plan->window ? plan->slot_bytes - (uint32_t)sizeof(struct mcp_bcast_slot)
+                             : blocks * plan->unit_most;
+}
+
+enum myr_status myrd_kernel_plan_fits(const struct mcp_kernel_plan *plan,
+                                      const struct myr_nic_name *nic, uint32_t mtu,
+                                      struct myr_error *error)
+{
+    const size_t head =
+        mcp_ip_is_4(&nic->address[0].ip) ? sizeof(struct iphdr) : sizeof(struct ip6_hdr);
+    const size_t bytes = head + sizeof(struct udphdr) + MCP_COLLECTIVE_BYTES + payload_most(plan);
+    return bytes <= mtu ? MYR_OK
+                        : myr_fail(error, MYR_ERR_TOO_LONG, 0,
+                                   "myrd refuses: packets of %zu bytes do not fit into the "
+                                   "interface's MTU of %u",
+                                   bytes, (unsigned)mtu);
 }
 
 bool myrd_kernel_plan_equal(const struct mcp_kernel_plan *a, const struct mcp_kernel_plan *b)

@@ -20,6 +20,12 @@ enum myr_status myrd_kernel_plan(const struct myr_kernel_question *question, uin
                                  const struct myr_nic_name *nic, struct mcp_kernel_plan *plan,
                                  struct myr_error *error);
 
+/* Does the plan's longest packet fit into `mtu` bytes, as those of `nic`? The program cannot cut it
+ * into fragments, and the interface drops what is longer. Else MYR_ERR_TOO_LONG. */
+enum myr_status myrd_kernel_plan_fits(const struct mcp_kernel_plan *plan,
+                                      const struct myr_nic_name *nic, uint32_t mtu,
+                                      struct myr_error *error);
+
 /* Are they the same user's plans of the same group, with the same tables? */
 bool myrd_kernel_plan_equal(const struct mcp_kernel_plan *a, const struct mcp_kernel_plan *b);
 

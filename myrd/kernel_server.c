@@ -102,8 +102,11 @@ static void ask_open(struct myrd_kernel_server *server, struct myrd_client *clie
 {
     struct mcp_kernel_plan plan;
     struct myr_error error;
-    const enum myr_status status =
+    enum myr_status status =
         myrd_kernel_plan(question, client->visitor.uid, &server->name, &plan, &error);
+    if (MYR_OK == status) {
+        status = myrd_kernel_plan_fits(&plan, &server->name, server->interface.mtu, &error);
+    }
     if (MYR_OK != status) {
         myrd_client_answer(client, status, error.text, NULL, NULL);
         return;

@@ -170,6 +170,12 @@ else
         --mca coll_nicbarr_algorithm dissemination:1 "$programs/asynchronous" --allreduce
     check "one process combines" on_hosts --kernel 4 1 "${rooted[@]/#soft/kernel}" "${data[@]}"
     check "what the kernels carry" said "MPI_Allreduce up to .* on 4 nodes: rooted:3@kernel (parameter"
+    # The interfaces take no packets of the longer classes, which other functions serve then.
+    check "kernels whose interfaces have a small MTU" by_kernels --mtu 600 3 1 \
+        --mca coll_nicbarr_algorithm dissemination:1
+    check "they carry what fits" said "MPI_Allreduce up to 8 bytes on .* on 3 nodes: dissemination:1@kernel"
+    check "and refuse what does not" \
+        said "without the kernel's NIC: myrd refuses: packets of [0-9]* bytes do not fit into the interface's MTU of 600"
     for fault in "lost --loss 10" "repaired --duplicate 10 --reorder 20 --corrupt 10"; do
         # shellcheck disable=SC2086 # words
         set -- $fault

@@ -161,6 +161,10 @@ if [ $kernels != 77 ]; then
         --mca coll_nicbarr_bcast ring "${data[@]}"
     check "are carried by them" said "MPI_Allreduce up to .* on 3 nodes: dissemination:1@kernel"
     check "and handed on" said "MPI_Bcast up to .* on 3 nodes: dissemination:1@kernel"
+    check "the same where the MTU is IPv6's smallest" by_kernels --mtu 1280 3 1 "${kernel[@]}" \
+        --mca coll_nicbarr_allreduce exchange --mca coll_nicbarr_bcast ring "${data[@]}"
+    check "the longest packets are refused" \
+        said "without the kernel's NIC: myrd refuses: packets of [0-9]* bytes do not fit into the interface's MTU of 1280"
     check "strangers' packets" by_kernels --shell 3 2 bash "$scratch/stranger.sh" "${kernel[@]}" "${ledger[@]}"
     check "harm nobody" said "$plays_there"
     check "and are seen" said "[1-9][0-9]* *dropped_foreign"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What becomes of the NIC's interface (myrd/kernel_interface.c). Invariants: another name is
+ * What becomes of the NIC's interface (myrd/kernel_interface.c). Invariants: another name or MTU is
  * followed. Only what is about this interface, and this address, ends the NIC. An address that
  * comes back in time does not. A message that is cut off changes nothing that it does not say.
  *
@@ -25,7 +25,7 @@
 #include "tests/unit/crew.h"
 #include "tests/unit/ip_of.h"
 
-enum { INDEX = 7, OTHER = 8, NOW = 5000, LATER = NOW + MYRD_INTERFACE_PATIENCE_MS };
+enum { INDEX = 7, OTHER = 8, MTU = 1500, NOW = 5000, LATER = NOW + MYRD_INTERFACE_PATIENCE_MS };
 
 static struct myrd_interface interface;
 static int system_end; /* where the system speaks */
@@ -44,6 +44,7 @@ static int begin_at(const char *ip, uint32_t prefix)
                                         .index = INDEX,
                                         .ip = ip_of(ip),
                                         .name = "eth0",
+                                        .mtu = MTU,
                                         .prefixes = UINT64_C(1) << prefix % 64};
     return 0;
 }
@@ -155,6 +156,22 @@ static void another_name_is_followed(void **state)
     assert_string_equal(interface.name, "a-name-that-is-");
     assert_true(stays_at(LATER));
     assert_int_equal(myrd_interface_timeout(&interface, NOW), -1);
+}
+
+static void another_mtu_is_followed(void **state)
+{
+    const uint32_t mtu = 1280;
+    (void)state;
+    say_link(RTM_NEWLINK, AF_UNSPEC, OTHER, "eth1");
+    add(IFLA_MTU, &mtu, sizeof(mtu));
+    hear(length);
+    assert_int_equal(interface.mtu, MTU);
+    say_link(RTM_NEWLINK, AF_UNSPEC, INDEX, "eth0");
+    add(IFLA_MTU, &mtu, sizeof(mtu));
+    hear(length);
+    assert_int_equal(interface.mtu, mtu);
+    hear_link(RTM_NEWLINK, AF_UNSPEC, INDEX, "eth1");
+    assert_int_equal(interface.mtu, mtu);
 }
 
 static void one_that_is_gone_ends_the_nic(void **state)
@@ -287,6 +304,7 @@ static void it_begins_where_the_interface_is(void **state)
     (void)state;
     assert_int_equal(myrd_interface_open(&loopback, "lo", &ip, &error), MYR_OK);
     assert_string_equal(loopback.name, "lo");
+    assert_true(loopback.mtu >= 1280);
     assert_int_equal(loopback.prefixes, UINT64_C(1) << 8);
     assert_int_equal(myrd_interface_judge(&loopback, NOW, &error), MYR_OK);
 
@@ -331,6 +349,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         CASE(another_name_is_followed),
+        CASE(another_mtu_is_followed),
         CASE(one_that_is_gone_ends_the_nic),
         CASE(one_that_is_moved_ends_the_nic),
         CASE(others_do_not_matter),

@@ -35,6 +35,7 @@ int main(void)
         cmocka_unit_test(data_that_have_no_room_are_refused),
         cmocka_unit_test(windows_that_have_no_room_are_refused),
         cmocka_unit_test(only_neighbours_can_be_peers),
+        cmocka_unit_test(packets_fit_the_interface),
         cmocka_unit_test(shares_shrink_as_users_come),
         cmocka_unit_test(who_has_had_its_time_waits),
         cmocka_unit_test(subordinates_are_an_account),

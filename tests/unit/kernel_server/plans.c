@@ -201,3 +201,29 @@ void only_neighbours_can_be_peers(void **state)
     assert_non_null(strstr(error.text, "UDP port 53, and this one 7077"));
     assert_non_null(strstr(error.text, "--port"));
 }
+
+/* So many bytes of payload: do they fit? */
+static void fits(const struct mcp_kernel_plan *plan, const struct myr_nic_name *nic, uint32_t bytes)
+{
+    struct myr_error error;
+    assert_int_equal(myrd_kernel_plan_fits(plan, nic, bytes, &error), MYR_OK);
+    assert_int_equal(myrd_kernel_plan_fits(plan, nic, bytes - 1, &error), MYR_ERR_TOO_LONG);
+    assert_non_null(strstr(error.text, "MTU"));
+}
+
+void packets_fit_the_interface(void **state)
+{
+    const struct mcp_kernel_plan barrier = plan_of(7, ALICE),
+                                 broadcast = plan_with_window(7, ALICE);
+    struct mcp_kernel_plan data = plan_with_data(7, ALICE);
+    struct myr_nic_name name = our_name();
+    (void)state;
+    fits(&barrier, &name, 60);
+    fits(&data, &name, 60 + 16);
+    data.peers[1].blocks = 3; /* the longest message comes */
+    fits(&data, &name, 60 + 48);
+    fits(&broadcast, &name, 60 + broadcast.slot_bytes - (uint32_t)sizeof(struct mcp_bcast_slot));
+    name.address[0].ip = ip_of("fd00::1");
+    fits(&barrier, &name, 80);
+    fits(&data, &name, 80 + 48);
+}

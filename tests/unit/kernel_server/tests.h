@@ -11,6 +11,7 @@ void what_cannot_be_is_refused(void **state);
 void data_that_have_no_room_are_refused(void **state);
 void windows_that_have_no_room_are_refused(void **state);
 void only_neighbours_can_be_peers(void **state);
+void packets_fit_the_interface(void **state);
 
 /* groups.c */
 void a_group_is_shared_with_its_like(void **state);
