@@ -193,7 +193,7 @@ void nicbarr_across_decline(mca_coll_nicbarr_module_t *module, ompi_communicator
         module, comm,
         ours ? error->text
              : "between other nodes the NICs' packets do not come through, or one of them "
-               "has no memory left (is a firewall in the way of UDP? see "
+               "has no memory left (is a firewall in the way of UDP, or do MTUs differ? see "
                "coll_nicbarr_network and coll_nicbarr_port)");
 }
 

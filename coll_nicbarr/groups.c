@@ -11,6 +11,8 @@
 #include <string.h>
 
 #include "coll_nicbarr/overdue.h"
+#include "libmyr/groups/nic_bcast.h"
+#include "libmyr/groups/nic_data.h"
 #include "libmyr/groups/secrets.h"
 
 /* How long a node may be silent, in a barrier that all enter at once, before its packets count as
@@ -249,15 +251,25 @@ static bool in_vain(struct myr_nic_group *group, const struct nicbarr_wait *wait
     }
     (void)myr_fail(error, MYR_ERR_GONE, 0,
                    "the NICs' packets do not come through between all nodes: of one that all wait "
-                   "for nothing was heard for %d s (is a firewall in the way of UDP? see "
-                   "coll_nicbarr_network and coll_nicbarr_port)",
+                   "for nothing was heard for %d s (is a firewall in the way of UDP, or do MTUs "
+                   "differ? see coll_nicbarr_network and coll_nicbarr_port)",
                    TRY_MS / 1000);
     return true;
 }
 
-bool nicbarr_group_try(struct myr_nic_group *group, struct myr_error *error)
+static void build_zeros(void *group, uint32_t epoch, uint8_t *block)
 {
-    const uint32_t epoch = myr_nic_group_arrive(group);
+    (void)epoch;
+    memset(block, 0, myr_nic_data_most(group));
+}
+
+/* A barrier, with the longest packets that it can have. */
+static bool try_epoch(struct myr_nic_group *group, struct myr_error *error)
+{
+    const uint32_t epoch =
+        NULL == group->data
+            ? myr_nic_group_arrive(group)
+            : myr_nic_data_arrive(group, myr_nic_data_most(group), build_zeros, group);
     const struct nicbarr_wait wait = {.began_ms = nicbarr_now_ms(), .epoch = epoch};
     bool done = false, vain = false;
     while (!done && !vain) {
@@ -265,4 +277,32 @@ bool nicbarr_group_try(struct myr_nic_group *group, struct myr_error *error)
         vain = !done && in_vain(group, &wait, error);
     }
     return done;
+}
+
+/* The longest broadcast, from a node's first process. (There is room: the barrier was just now.) */
+static bool try_broadcast(struct myr_nic_group *group, uint32_t root, struct myr_error *error)
+{
+    const struct nicbarr_wait wait = {.began_ms = nicbarr_now_ms(), .block = true};
+    bool done = false, vain = false;
+    myr_nic_bcast_begin(group, root);
+    if (group->bcast->node == root && 0 == group->local) {
+        memset(myr_nic_bcast_data(group), 0, myr_nic_bcast_most(group));
+        myr_nic_bcast_send(group, myr_nic_bcast_most(group));
+    }
+    while (!done && !vain) {
+        done = myr_nic_group_wait_bcast(group, NICBARR_LOOK_US);
+        vain = !done && in_vain(group, &wait, error);
+    }
+    myr_nic_bcast_end(group);
+    return done;
+}
+
+/* (Of two roots, each node hears one at least.) */
+bool nicbarr_group_try(struct myr_nic_group *group, struct myr_error *error)
+{
+    bool good = try_epoch(group, error);
+    for (uint32_t root = 0; good && NULL != group->bcast && root < 2; ++root) {
+        good = try_broadcast(group, root, error);
+    }
+    return good;
 }

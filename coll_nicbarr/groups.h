@@ -29,7 +29,8 @@ int nicbarr_groups_join(mca_coll_nicbarr_module_t *module, ompi_communicator_t *
 void nicbarr_group_leave(struct myr_nic_group *group);
 
 /* One barrier, or ping-pong, that all enter at once and that may fail: false, with a line, if
- * nothing gets through. A host that is only late is waited for. */
+ * nothing gets through. A host that is only late is waited for. Data and broadcasts are tried with
+ * the longest packets that the group can have, as a host's network may take short ones only. */
 bool nicbarr_group_try(struct myr_nic_group *group, struct myr_error *error);
 
 #endif

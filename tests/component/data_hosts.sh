@@ -149,6 +149,21 @@ check "so it is where packets are lost" watched "$cache.shape" openmpi --loss 5 
 limits=(--calls 800 --most 0)
 check "but not unwatched" watched "$cache.shape" openmpi 2 2 --mca coll_nicbarr_tune_watch 0
 
+# ---- one host's interface takes short packets only: barriers get there, and long blocks do not
+
+cat > "$scratch/short.sh" << 'EOS'
+#!/bin/bash
+"$NETHOSTS_RUN" 2 ip link set eth0 mtu 600
+exec "$NETHOSTS_MPIRUN" "$@"
+EOS
+draw() { "$srcdir/tests/programs/run.sh" draw "$scratch/short" "$seed" --length 100; }
+check "a program that Open MPI can play alone, too" draw
+check "a host that takes short packets only" on_hosts --shell 3 1 bash "$scratch/short.sh" "${soft[@]}" \
+    --mca coll_nicbarr_tune_after 0 "$builddir/tests/programs/player" --program "$scratch/short"
+short_loop=(--mca coll_nicbarr_tune_after 0 "$programs/short_job" --allreduces 200)
+check "a class of size is tried with its longest packets" on_hosts --shell 3 1 bash "$scratch/short.sh" "${soft[@]}" "${short_loop[@]}"
+check "and left to Open MPI" said "packets do not come through between all nodes"
+
 # ---- played by the kernels, where they may have programs
 
 by_kernels() { # NETHOSTS-ARGUMENT...
