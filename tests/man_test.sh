@@ -65,11 +65,11 @@ verdict $lacking "nicbarr(7) has all parameters"
 verdict $? "and Open MPI complains of nothing while they are listed"
 
 # Each function that the library exports has a page, with its prototype, and the overview names it.
-for function in $(sed -n 's/^ *\(myr_[a-z_]*\);$/\1/p' "$top/myr/libmyr.map"); do
+while read -r function; do
     grep -q "fB.*$function(" "$pages/$function.3" && grep -q "^.SH DESCRIPTION" "$pages/$function.3" &&
         grep -q "^\.BR $function (3)" "$pages/libmyr.3"
     verdict $? "the page of $function()"
-done
+done < <(sed -n 's/^ *\(myr_[a-z_]*\);$/\1/p' "$top/myr/libmyr.map")
 
 for page in "$pages"/*.[1378]; do
     LC_ALL=C.UTF-8 MANWIDTH=80 man --warnings -l "$page" > out 2> err && [ -s out ] && [ ! -s err ]

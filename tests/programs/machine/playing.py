@@ -31,7 +31,7 @@ HERE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 SOURCES = os.environ.get("srcdir") or os.path.dirname(os.path.dirname(HERE))
 BUILT = os.environ.get("builddir") or os.path.join(SOURCES, "_build")
 PLAYER = os.path.join(BUILT, "tests", "programs", "player")
-NETHOSTS = os.path.join(SOURCES, "nethosts", "nethosts")
+NETHOSTS = os.path.join(SOURCES, "testbeds", "hosts", "nethosts")
 PROCESSES, THREADS, ITERATIONS = 160, 8, 1024  # as places.h and program.h have them
 # A program that stands still for so many seconds hangs: of a machine that has nothing else to do.
 PATIENCE = float(os.environ.get("NICBARR_PATIENCE", "60"))
