@@ -79,7 +79,7 @@ for fate in "tune_budget 0 openmpi" "algorithm openmpi openmpi" "algorithm pairw
     check "and says what runs" grep -q "barrier *$3" "$scratch/text"
 done
 rm "$scratch/report"
-check "few barriers" on_hosts 2 1 --mca coll_nicbarr_report "$scratch/report" \
+check "few barriers" on_hosts 2 1 --mca coll_nicbarr_report "$scratch/report" --mca coll_nicbarr_tune_after 100000 \
     "$programs/barrier_ledger" --iterations 10 --ledger "$scratch/ledger" --seed "$seed"
 check "has a report that can be read" readable
 check "and says so" grep -q "too few barriers" "$scratch/text"
