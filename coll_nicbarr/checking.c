@@ -108,6 +108,11 @@ static void describe_call(const struct signature *mine, const ompi_datatype_t *t
     }
 }
 
+static bool differs(const struct signature *all, int rank)
+{
+    return 0 != memcmp(&all[rank], &all[0], sizeof(all[0]));
+}
+
 /* One line: the call of rank 0, and of the first ranks whose calls are others. */
 static void print_calls(ompi_communicator_t *comm, const struct signature *all,
                         const char (*texts)[CALL_TEXT])
@@ -119,9 +124,8 @@ static void print_calls(ompi_communicator_t *comm, const struct signature *all,
         snprintf(line, sizeof(line),
                  "nicbarr: members of %s are in different calls: ", nicbarr_comm_name(comm, name));
     for (int r = 0; r < size && length < (int)sizeof(line); ++r) {
-        const bool differs = 0 != memcmp(&all[r], &all[0], sizeof(all[0]));
-        differ += differs;
-        if (0 == r || (differs && differ < CALLS_TOLD)) {
+        differ += differs(all, r);
+        if (0 == r || (differs(all, r) && differ < CALLS_TOLD)) {
             length += snprintf(line + length, sizeof(line) - (size_t)length, "%srank %d: %s",
                                0 == r ? "" : "; ", r, texts[r]);
         }
@@ -179,7 +183,7 @@ static int tell_difference(nicbarr_checker_t *checker, ompi_communicator_t *comm
 static bool agree(const struct signature *all, int size)
 {
     int r = 1;
-    while (r < size && 0 == memcmp(&all[r], &all[0], sizeof(all[0]))) {
+    while (r < size && !differs(all, r)) {
         ++r;
     }
     return r == size;
@@ -214,37 +218,31 @@ static int compare(nicbarr_checker_t *checker, ompi_communicator_t *comm, struct
 
 /* ---- the collectives ---- */
 
-/* The body of each: compare, unless it is called within another collective, then play. */
-#define CHECK(collective, signature, reduced, op, ...)                                             \
+/* The body of each: compare, unless it is called within another collective, then play. `arguments`
+ * are those of the function below, in brackets; the last is the module `below`. */
+#define CHECK(collective, signature, reduced, op, arguments)                                       \
     nicbarr_checker_t *checker = (nicbarr_checker_t *)base;                                        \
+    mca_coll_base_module_t *below = checker->collective.module;                                    \
     int rc = OMPI_SUCCESS;                                                                         \
     if (0 == checker->depth++) {                                                                   \
         rc = compare(checker, comm, signature, reduced, op);                                       \
     }                                                                                              \
     if (OMPI_SUCCESS == rc) {                                                                      \
-        rc = checker->collective.function(__VA_ARGS__, comm, checker->collective.module);          \
+        rc = checker->collective.function arguments;                                               \
     }                                                                                              \
     --checker->depth;                                                                              \
     return rc
 
 static int check_barrier(ompi_communicator_t *comm, mca_coll_base_module_t *base)
 {
-    nicbarr_checker_t *checker = (nicbarr_checker_t *)base;
-    int rc = OMPI_SUCCESS;
-    if (0 == checker->depth++) {
-        rc = compare(checker, comm, of_barrier(), NULL, NULL);
-    }
-    if (OMPI_SUCCESS == rc) {
-        rc = checker->barrier.function(comm, checker->barrier.module);
-    }
-    --checker->depth;
-    return rc;
+    CHECK(barrier, of_barrier(), NULL, NULL, (comm, below));
 }
 
 static int check_bcast(void *data, nicbarr_count_t count, ompi_datatype_t *type, int root,
                        ompi_communicator_t *comm, mca_coll_base_module_t *base)
 {
-    CHECK(bcast, of_data(CALL_bcast, count, type, root), NULL, NULL, data, count, type, root);
+    CHECK(bcast, of_data(CALL_bcast, count, type, root), NULL, NULL,
+          (data, count, type, root, comm, below));
 }
 
 #define REDUCTION(collective)                                                                      \
@@ -253,7 +251,7 @@ static int check_bcast(void *data, nicbarr_count_t count, ompi_datatype_t *type,
                                   mca_coll_base_module_t *base)                                    \
     {                                                                                              \
         CHECK(collective, of_reduction(CALL_##collective, count, type, op, ROOT_NONE), type, op,   \
-              from, to, count, type, op);                                                          \
+              (from, to, count, type, op, comm, below));                                           \
     }
 REDUCTION(allreduce)
 REDUCTION(reduce_scatter_block)
@@ -264,16 +262,16 @@ static int check_reduce(const void *from, void *to, nicbarr_count_t count, ompi_
                         ompi_op_t *op, int root, ompi_communicator_t *comm,
                         mca_coll_base_module_t *base)
 {
-    CHECK(reduce, of_reduction(CALL_reduce, count, type, op, root), type, op, from, to, count, type,
-          op, root);
+    CHECK(reduce, of_reduction(CALL_reduce, count, type, op, root), type, op,
+          (from, to, count, type, op, root, comm, below));
 }
 
 static int check_reduce_scatter(const void *from, void *to, nicbarr_counts_t counts,
                                 ompi_datatype_t *type, ompi_op_t *op, ompi_communicator_t *comm,
                                 mca_coll_base_module_t *base)
 {
-    CHECK(reduce_scatter, of_reduction(CALL_reduce_scatter, 0, type, op, ROOT_NONE), type, op, from,
-          to, counts, type, op);
+    CHECK(reduce_scatter, of_reduction(CALL_reduce_scatter, 0, type, op, ROOT_NONE), type, op,
+          (from, to, counts, type, op, comm, below));
 }
 
 /* Everybody's part has the same size. */
@@ -283,8 +281,8 @@ static int check_reduce_scatter(const void *from, void *to, nicbarr_counts_t cou
                                   ompi_datatype_t *rtype, ompi_communicator_t *comm,               \
                                   mca_coll_base_module_t *base)                                    \
     {                                                                                              \
-        CHECK(collective, of_data(CALL_##collective, rcount, rtype, ROOT_NONE), NULL, NULL, from,  \
-              scount, stype, to, rcount, rtype);                                                   \
+        CHECK(collective, of_data(CALL_##collective, rcount, rtype, ROOT_NONE), NULL, NULL,        \
+              (from, scount, stype, to, rcount, rtype, comm, below));                              \
     }
 TO_ALL(allgather)
 TO_ALL(alltoall)
@@ -296,7 +294,7 @@ static int check_gather(const void *from, nicbarr_count_t scount, ompi_datatype_
 {
     const bool receives = root == ompi_comm_rank(comm);
     CHECK(gather, of_data(CALL_gather, receives ? rcount : scount, receives ? rtype : stype, root),
-          NULL, NULL, from, scount, stype, to, rcount, rtype, root);
+          NULL, NULL, (from, scount, stype, to, rcount, rtype, root, comm, below));
 }
 
 static int check_scatter(const void *from, nicbarr_count_t scount, ompi_datatype_t *stype, void *to,
@@ -305,7 +303,7 @@ static int check_scatter(const void *from, nicbarr_count_t scount, ompi_datatype
 {
     const bool sends = root == ompi_comm_rank(comm);
     CHECK(scatter, of_data(CALL_scatter, sends ? scount : rcount, sends ? stype : rtype, root),
-          NULL, NULL, from, scount, stype, to, rcount, rtype, root);
+          NULL, NULL, (from, scount, stype, to, rcount, rtype, root, comm, below));
 }
 
 static int check_allgatherv(const void *from, nicbarr_count_t scount, ompi_datatype_t *stype,
@@ -313,16 +311,16 @@ static int check_allgatherv(const void *from, nicbarr_count_t scount, ompi_datat
                             ompi_datatype_t *rtype, ompi_communicator_t *comm,
                             mca_coll_base_module_t *base)
 {
-    CHECK(allgatherv, of_counts(CALL_allgatherv, ROOT_NONE), NULL, NULL, from, scount, stype, to,
-          rcounts, places, rtype);
+    CHECK(allgatherv, of_counts(CALL_allgatherv, ROOT_NONE), NULL, NULL,
+          (from, scount, stype, to, rcounts, places, rtype, comm, below));
 }
 
 static int check_gatherv(const void *from, nicbarr_count_t scount, ompi_datatype_t *stype, void *to,
                          nicbarr_counts_t rcounts, nicbarr_places_t places, ompi_datatype_t *rtype,
                          int root, ompi_communicator_t *comm, mca_coll_base_module_t *base)
 {
-    CHECK(gatherv, of_counts(CALL_gatherv, root), NULL, NULL, from, scount, stype, to, rcounts,
-          places, rtype, root);
+    CHECK(gatherv, of_counts(CALL_gatherv, root), NULL, NULL,
+          (from, scount, stype, to, rcounts, places, rtype, root, comm, below));
 }
 
 static int check_scatterv(const void *from, nicbarr_counts_t scounts, nicbarr_places_t places,
@@ -330,8 +328,8 @@ static int check_scatterv(const void *from, nicbarr_counts_t scounts, nicbarr_pl
                           ompi_datatype_t *rtype, int root, ompi_communicator_t *comm,
                           mca_coll_base_module_t *base)
 {
-    CHECK(scatterv, of_counts(CALL_scatterv, root), NULL, NULL, from, scounts, places, stype, to,
-          rcount, rtype, root);
+    CHECK(scatterv, of_counts(CALL_scatterv, root), NULL, NULL,
+          (from, scounts, places, stype, to, rcount, rtype, root, comm, below));
 }
 
 static int check_alltoallv(const void *from, nicbarr_counts_t scounts, nicbarr_places_t splaces,
@@ -339,8 +337,8 @@ static int check_alltoallv(const void *from, nicbarr_counts_t scounts, nicbarr_p
                            nicbarr_places_t rplaces, ompi_datatype_t *rtype,
                            ompi_communicator_t *comm, mca_coll_base_module_t *base)
 {
-    CHECK(alltoallv, of_counts(CALL_alltoallv, ROOT_NONE), NULL, NULL, from, scounts, splaces,
-          stype, to, rcounts, rplaces, rtype);
+    CHECK(alltoallv, of_counts(CALL_alltoallv, ROOT_NONE), NULL, NULL,
+          (from, scounts, splaces, stype, to, rcounts, rplaces, rtype, comm, below));
 }
 
 static int check_alltoallw(const void *from, nicbarr_counts_t scounts, nicbarr_places_t splaces,
@@ -348,8 +346,8 @@ static int check_alltoallw(const void *from, nicbarr_counts_t scounts, nicbarr_p
                            nicbarr_places_t rplaces, ompi_datatype_t *const *rtypes,
                            ompi_communicator_t *comm, mca_coll_base_module_t *base)
 {
-    CHECK(alltoallw, of_counts(CALL_alltoallw, ROOT_NONE), NULL, NULL, from, scounts, splaces,
-          stypes, to, rcounts, rplaces, rtypes);
+    CHECK(alltoallw, of_counts(CALL_alltoallw, ROOT_NONE), NULL, NULL,
+          (from, scounts, splaces, stypes, to, rcounts, rplaces, rtypes, comm, below));
 }
 
 /* ---- the module ---- */
