@@ -257,6 +257,18 @@ static bool in_vain(struct myr_nic_group *group, const struct nicbarr_wait *wait
     return true;
 }
 
+static bool comes_through(struct myr_nic_group *group, struct nicbarr_wait wait,
+                          struct myr_error *error)
+{
+    bool done = false, vain = false;
+    wait.began_ms = nicbarr_now_ms();
+    while (!done && !vain) {
+        done = nicbarr_overdue_more(group, &wait);
+        vain = !done && in_vain(group, &wait, error);
+    }
+    return done;
+}
+
 static void build_zeros(void *group, uint32_t epoch, uint8_t *block)
 {
     (void)epoch;
@@ -270,29 +282,18 @@ static bool try_epoch(struct myr_nic_group *group, struct myr_error *error)
         NULL == group->data
             ? myr_nic_group_arrive(group)
             : myr_nic_data_arrive(group, myr_nic_data_most(group), build_zeros, group);
-    const struct nicbarr_wait wait = {.began_ms = nicbarr_now_ms(), .epoch = epoch};
-    bool done = false, vain = false;
-    while (!done && !vain) {
-        done = myr_nic_group_wait(group, epoch, NICBARR_LOOK_US);
-        vain = !done && in_vain(group, &wait, error);
-    }
-    return done;
+    return comes_through(group, (struct nicbarr_wait){.epoch = epoch}, error);
 }
 
 /* The longest broadcast, from a node's first process. (There is room: the barrier was just now.) */
 static bool try_broadcast(struct myr_nic_group *group, uint32_t root, struct myr_error *error)
 {
-    const struct nicbarr_wait wait = {.began_ms = nicbarr_now_ms(), .block = true};
-    bool done = false, vain = false;
     myr_nic_bcast_begin(group, root);
     if (group->bcast->node == root && 0 == group->local) {
         memset(myr_nic_bcast_data(group), 0, myr_nic_bcast_most(group));
         myr_nic_bcast_send(group, myr_nic_bcast_most(group));
     }
-    while (!done && !vain) {
-        done = myr_nic_group_wait_bcast(group, NICBARR_LOOK_US);
-        vain = !done && in_vain(group, &wait, error);
-    }
+    const bool done = comes_through(group, (struct nicbarr_wait){.block = true}, error);
     myr_nic_bcast_end(group);
     return done;
 }

@@ -360,7 +360,7 @@ static bool is_over(const struct myr_nic_group *group, const struct nicbarr_wait
     return wait->block ? myr_nic_bcast_test(group) : myr_nic_group_test(group, wait->epoch);
 }
 
-static bool wait_more(struct myr_nic_group *group, const struct nicbarr_wait *wait)
+bool nicbarr_overdue_more(struct myr_nic_group *group, const struct nicbarr_wait *wait)
 {
     return wait->block ? myr_nic_group_wait_bcast(group, NICBARR_LOOK_US)
                        : myr_nic_group_wait(group, wait->epoch, NICBARR_LOOK_US);
@@ -375,7 +375,7 @@ static int go_on_waiting(mca_coll_nicbarr_module_t *module, ompi_communicator_t 
     wait.began_ms = nicbarr_now_ms() - NICBARR_LOOK_MS;
     do {
         rc = nicbarr_overdue_look(module, comm, group, &wait);
-    } while (OMPI_SUCCESS == rc && !wait_more(group, &wait));
+    } while (OMPI_SUCCESS == rc && !nicbarr_overdue_more(group, &wait));
     myr_wait_hide(shown);
     if (OMPI_SUCCESS != rc) { /* it may have come to an end in the very last moment */
         return is_over(group, &wait) ? OMPI_SUCCESS : rc;

@@ -245,6 +245,11 @@ uint32_t nicbarr_now_ms(void)
     return 0;
 }
 
+bool nicbarr_overdue_more(struct myr_nic_group *group, const struct nicbarr_wait *wait)
+{
+    return myr_nic_group_wait(group, wait->epoch, NICBARR_LOOK_US);
+}
+
 uint32_t nicbarr_overdue_silence(struct myr_nic_group *group, const struct nicbarr_wait *wait,
                                  uint32_t *node)
 {
