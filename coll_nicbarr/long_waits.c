@@ -94,12 +94,8 @@ struct myr_shown_wait *nicbarr_wait_show(ompi_communicator_t *comm, const struct
     return myr_wait_show(mca_coll_nicbarr_component.segment, &wait);
 }
 
-void *nicbarr_long_wait(const struct myr_watch *watch, bool ended, void *shown)
+struct myr_shown_wait *nicbarr_long_wait(const struct myr_watch *watch)
 {
-    if (ended) {
-        myr_wait_hide(shown);
-        return NULL;
-    }
     const struct myr_record *record =
         (const struct myr_record *)((const char *)watch->sleepers -
                                     offsetof(struct myr_record, sleepers));

@@ -24,6 +24,6 @@ struct myr_shown_wait *nicbarr_wait_show(ompi_communicator_t *comm, const struct
 
 /* The same for waits on one node: long_wait() of struct myr_waiter. Their owner is the
  * communicator. */
-void *nicbarr_long_wait(const struct myr_watch *watch, bool ended, void *shown);
+struct myr_shown_wait *nicbarr_long_wait(const struct myr_watch *watch);
 
 #endif

@@ -149,7 +149,7 @@ static bool look_after_traffic(struct myr_waiter *waiter, const myr_word *word, 
 struct long_wait {
     uint64_t began_us;
     bool told;
-    void *shown;
+    struct myr_shown_wait *shown;
 };
 
 static void tell_long_wait(const struct myr_watch *watch, struct long_wait *wait)
@@ -157,7 +157,7 @@ static void tell_long_wait(const struct myr_watch *watch, struct long_wait *wait
     if (!wait->told && NULL != watch->owner && NULL != watch->waiter->long_wait &&
         os_now_us() - wait->began_us >= MYR_LONG_WAIT_US) {
         wait->told = true;
-        wait->shown = watch->waiter->long_wait(watch, false, NULL);
+        wait->shown = watch->waiter->long_wait(watch);
     }
 }
 
@@ -184,9 +184,7 @@ static void sleep_for(const struct myr_watch *watch, myr_word *word, uint32_t ep
             slices = myr_slices_begin(&waiter->patience);
         }
     }
-    if (wait.told) {
-        waiter->long_wait(watch, true, wait.shown);
-    }
+    myr_wait_hide(wait.shown);
 }
 
 MYR_HOT __attribute__((noinline)) void myr_wait_slow(struct myr_watch *watch, myr_word *word,

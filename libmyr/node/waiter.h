@@ -13,6 +13,7 @@
 #include "libmyr/waiting.h"
 
 struct myr_segment;
+struct myr_shown_wait;
 struct myr_watch;
 
 struct myr_waiter {
@@ -20,9 +21,9 @@ struct myr_waiter {
     void (*progress)(void); /* keeps the host's other traffic going; called while waiting. It must
                                not yield: its processor time shows whether it had work. */
     struct myr_patience patience;
-    /* Called once in a wait that has lasted MYR_LONG_WAIT_US (waits.h), and again when it `ended`;
-     * returns what it is to be given as `shown` then. NULL: not called. */
-    void *(*long_wait)(const struct myr_watch *watch, bool ended, void *shown);
+    /* Called once in a wait that has lasted MYR_LONG_WAIT_US; returns the entry that shows it
+     * (waits.h), which is hidden when the wait ends. NULL: not called. */
+    struct myr_shown_wait *(*long_wait)(const struct myr_watch *watch);
     myr_word population; /* the node's when `oversubscribed` was determined */
     _Atomic bool oversubscribed;
     _Atomic int64_t idle_ns; /* the shortest processor time of a call of progress */

@@ -42,7 +42,7 @@ static inline struct myr_key myr_waits_key(uint32_t index, uint32_t number)
 }
 
 /* Publish a wait, all of `wait` but since_ms, that began MYR_LONG_WAIT_US ago. Returns its entry,
- * for myr_wait_hide() when it ends; NULL: not published. */
+ * for myr_wait_hide() when it ends, which takes NULL as well: not published. */
 struct myr_shown_wait *myr_wait_show(struct myr_segment *segment,
                                      const struct myr_shown_wait *wait);
 void myr_wait_hide(struct myr_shown_wait *entry);
