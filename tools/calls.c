@@ -69,10 +69,10 @@ static void free_calls(struct calls *calls)
     free(calls->shown);
 }
 
-static double waited_s(const struct myr_shown_wait *wait, uint64_t now_ms)
+static uint64_t waited_ms(const struct myr_shown_wait *wait, uint64_t now_ms)
 {
     const uint64_t since_ms = atomic_load(&wait->since_ms);
-    return now_ms > since_ms ? (double)(now_ms - since_ms) / 1000 : 0;
+    return now_ms > since_ms ? now_ms - since_ms : 0;
 }
 
 /* ---- text ---- */
@@ -99,13 +99,15 @@ static void print_process(FILE *out, const struct process *process, const char *
 static void print_call(FILE *out, const struct call *calls, size_t count, uint64_t now_ms)
 {
     const struct myr_shown_wait *first = calls[0].wait;
-    double longest = 0;
+    uint64_t longest_ms = 0;
     for (size_t c = 0; c < count; ++c) {
-        const double waited = waited_s(calls[c].wait, now_ms);
-        longest = waited > longest ? waited : longest;
+        const uint64_t ms = waited_ms(calls[c].wait, now_ms);
+        longest_ms = ms > longest_ms ? ms : longest_ms;
     }
     print_text(out, "in ", '\0' == first->call[0] ? "a collective" : first->call, "");
-    fprintf(out, " for %.1f s: ", longest);
+    fprintf(out, " for ");
+    text_time(out, longest_ms);
+    fprintf(out, ": ");
     for (size_t c = 0; c < count; ++c) {
         print_process(out, calls[c].process, 0 == c ? "" : ", ");
     }
@@ -223,7 +225,7 @@ json_t *calls_json(const struct segment *segment, uint64_t now_ms)
                       json_of_text(call->wait->name), "size", (json_int_t)call->wait->size, "ranks",
                       json_of_text(call->wait->ranks), "call", json_of_text(call->wait->call),
                       "caller", json_of_text(call->wait->caller), "since_s",
-                      waited_s(call->wait, now_ms), "pid",
+                      (double)waited_ms(call->wait, now_ms) / 1000, "pid",
                       NULL == call->process ? json_null()
                                             : json_integer((json_int_t)call->process->pid)));
     }

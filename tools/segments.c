@@ -60,18 +60,18 @@ static char *value_of(const char *environment, size_t bytes, const char *name)
     return text_printable("", NAME_MOST);
 }
 
-/* The pid that a process has in its own namespace, the last of those that the kernel lists; 0: it
- * does not say. */
+/* The pid that a process has in its own namespace, the last of those that the kernel lists, if
+ * it does. */
 static pid_t inner_pid(const char *proc, const char *pid)
 {
     size_t bytes;
     char *status = read_file(proc, pid, "status", STATUS_MOST, &bytes);
     char *line = strstr(status, "\nNSpid:");
-    pid_t inner = 0;
+    pid_t inner = (pid_t)strtol(pid, NULL, 10);
     if (NULL != line) {
         line[1 + strcspn(line + 1, "\n")] = '\0';
         const char *last = strrchr(line, '\t');
-        inner = NULL == last ? 0 : (pid_t)strtol(last, NULL, 10);
+        inner = NULL == last ? inner : (pid_t)strtol(last, NULL, 10);
     }
     free(status);
     return inner;
@@ -85,7 +85,6 @@ static void add_process(struct segment *segment, const char *proc, const char *p
     struct process *process = &segment->processes[segment->count++];
     process->pid = (pid_t)strtol(pid, NULL, 10);
     process->inner = inner_pid(proc, pid);
-    process->inner = 0 == process->inner ? process->pid : process->inner;
     char *comm = read_file(proc, pid, "comm", NAME_MOST, &bytes);
     comm[strcspn(comm, "\n")] = '\0';
     process->name = text_printable(comm, NAME_MOST);

@@ -2,8 +2,8 @@
 /* See text.h. */
 #include "tools/text.h"
 
+#include <inttypes.h>
 #include <stdbool.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -109,4 +109,16 @@ void text_field_end(struct text_field *field, const char *label)
     printf("  %-*s", FIELD_INDENT - 2, label);
     text_wrap(stdout, field->text, FIELD_INDENT, FIELD_COLUMNS);
     free(field->text);
+}
+
+void text_time(FILE *out, uint64_t ms)
+{
+    const uint64_t seconds = ms / 1000, minutes = seconds / 60;
+    if (seconds < 100) {
+        fprintf(out, "%.1f s", (double)ms / 1000);
+    } else if (minutes < 100) {
+        fprintf(out, "%" PRIu64 " min %" PRIu64 " s", minutes, seconds % 60);
+    } else {
+        fprintf(out, "%" PRIu64 " h %" PRIu64 " min", minutes / 60, minutes % 60);
+    }
 }

@@ -23,6 +23,9 @@ size_t text_columns(const char *text);
  * line. Ends the line. A word that is longer than a line stands out. */
 void text_wrap(FILE *out, const char *text, size_t indent, size_t width);
 
+/* How long something has lasted: seconds, minutes and seconds, or hours and minutes. */
+void text_time(FILE *out, uint64_t ms);
+
 /* A paragraph with a label in front, such as "  ports      ...": what is written into `file`
  * between the two calls is gathered, and then wrapped onto the standard output. Its memory is
  * freed. */

@@ -2,7 +2,6 @@
 /* See waiting.h. */
 #include "tools/waiting.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -43,18 +42,6 @@ double waiting_longest(const struct myr_soft_view *nic, uint64_t now_ns)
 
 /* ---- text ---- */
 
-static void print_time(FILE *out, uint64_t ms)
-{
-    const uint64_t seconds = ms / 1000, minutes = seconds / 60;
-    if (seconds < 100) {
-        fprintf(out, "%.1f s", (double)ms / 1000);
-    } else if (minutes < 100) {
-        fprintf(out, "%" PRIu64 " min %" PRIu64 " s", minutes, seconds % 60);
-    } else {
-        fprintf(out, "%" PRIu64 " h %" PRIu64 " min", minutes / 60, minutes % 60);
-    }
-}
-
 static void print_node(FILE *out, const struct myr_node_view *node)
 {
     char text[MCP_IP_TEXT];
@@ -72,7 +59,7 @@ static void print_nodes(FILE *out, const struct myr_group_view *group, uint64_t 
             fprintf(out, ", never heard)");
         } else {
             fprintf(out, ", heard ");
-            print_time(out, heard_ms_ago(&group->missing[n], now_ns));
+            text_time(out, heard_ms_ago(&group->missing[n], now_ns));
             fprintf(out, " ago)");
         }
     }
@@ -131,7 +118,7 @@ static void print_one(const struct myr_group_view *group, const struct segment *
         const uint64_t ms = waited_ms(group, now_ns);
         if (0 != ms) {
             fprintf(out, " for ");
-            print_time(out, ms);
+            text_time(out, ms);
         }
         print_nodes(out, group, now_ns);
     } else {
