@@ -187,15 +187,18 @@ wanted() { # PROGRAM VERSION
     "$1" --version
     "$1" --version | grep -Ewq "(version:?|Cppcheck) ${2//./\\.}" || { echo "$1 $2 is wanted"; return 77; }
 }
+# The paths and the version that the Makefiles define for the compiler, as empty strings.
+paths_defined() { git grep -ohE -e "-D[A-Z_]+='\\\\?\"" -- '*.mk' configure.ac | sed "s/'.*/\"\"/" | sort -u; }
 formatted() {
     wanted clang-format 14 && git ls-files '*.c' '*.h' | xargs clang-format --dry-run -Werror
 }
 # (What runs in the kernel is left to the kernel's verifier.)
 cpp_checked() {
+    local defined
+    mapfile -t defined < <(paths_defined)
     wanted cppcheck 2.10 &&
         cppcheck --quiet -i firmware/kernel/program.bpf.c --error-exitcode=1 --std=c11 --enable=warning,portability \
-            --inline-suppr --suppress=missingInclude --suppress=missingIncludeSystem -I. -D_GNU_SOURCE \
-            '-DNICBARR_VERSION=""' '-DNICSIM_DATA=""' '-DPKGLIBEXECDIR=""' '-DPKGDATADIR=""' \
+            --inline-suppr --suppress=missingInclude --suppress=missingIncludeSystem -I. -D_GNU_SOURCE "${defined[@]}" \
             -DOMPI_MAJOR_VERSION=4 -DOMPI_MINOR_VERSION=1 -DOMPI_RELEASE_VERSION=0 \
             os firmware libmyr myr coll_nicbarr btl_myr mtl_myr myrd tools bench
 }
@@ -203,8 +206,8 @@ tidied() {
     wanted clang-tidy 14 &&
         printf '%s\0' firmware/*.c firmware/soft/*.c firmware/sim/*.c \
             libmyr/*.c libmyr/*/*.c myr/*.c myrd/*.c tools/*.c bench/nicsim/*.c coll_nicbarr/{schedule,nics,hello,census,digest,shape,kinds}.c coll_nicbarr/choice/{model,statistics,contest,duel,portions,remeasure,candidates,evidence}.c coll_nicbarr/files/{network,cache_file,cache_lines,cache_places,cache_writer,report_file,regular_file}.c |
-        xargs -0 -n 20 -P "$(nproc)" sh -c 'clang-tidy --quiet "$@" -- \
-            -std=gnu11 -D_GNU_SOURCE -I. "-DNICBARR_VERSION=\"\"" "-DNICSIM_DATA=\"\"" "-DPKGLIBEXECDIR=\"\"" "-DPKGDATADIR=\"\""' sh
+        DEFINED=$(paths_defined) xargs -0 -n 20 -P "$(nproc)" sh -c \
+            'clang-tidy --quiet "$@" -- -std=gnu11 -D_GNU_SOURCE -I. $DEFINED' sh
 }
 scripts_checked() {
     wanted shellcheck 0.9 &&
