@@ -198,20 +198,18 @@ static bool plenty(const struct myr_sram *sram, uint32_t block_class, uint32_t q
            sram->end + myr_block_bytes(block_class) <= (size_t)sram->limit / 4 * quarters;
 }
 
-static void *alloc(struct myr_segment *segment, size_t bytes, bool if_plenty)
+/* With the lock held. */
+static void *take_memory(struct myr_segment *segment, size_t bytes, bool if_plenty)
 {
     const struct myr_sram *sram = segment->sram;
-    if (bytes >= sram->limit) {
+    if (sram->full || bytes >= sram->limit) {
         return NULL;
     }
     const uint32_t block_class = myr_block_class(sizeof(struct front) + bytes);
     uint32_t offset = 0;
-    myr_segment_lock(segment);
-    if (!sram->full && block_class < MYR_BLOCK_CLASSES &&
-        (!if_plenty || plenty(sram, block_class, 2))) {
+    if (block_class < MYR_BLOCK_CLASSES && (!if_plenty || plenty(sram, block_class, 2))) {
         offset = take_or_split(segment, block_class);
     }
-    myr_segment_unlock(segment);
     if (0 == offset) {
         return NULL;
     }
@@ -219,6 +217,14 @@ static void *alloc(struct myr_segment *segment, size_t bytes, bool if_plenty)
     front->block_class = block_class;
     front->links = (struct myr_links){0, 0};
     return front->memory;
+}
+
+static void *alloc(struct myr_segment *segment, size_t bytes, bool if_plenty)
+{
+    myr_segment_lock(segment);
+    void *memory = take_memory(segment, bytes, if_plenty);
+    myr_segment_unlock(segment);
+    return memory;
 }
 
 void *myr_segment_alloc(struct myr_segment *segment, size_t bytes)
@@ -229,6 +235,17 @@ void *myr_segment_alloc(struct myr_segment *segment, size_t bytes)
 void *myr_segment_alloc_if_plenty(struct myr_segment *segment, size_t bytes)
 {
     return alloc(segment, bytes, true);
+}
+
+void myr_segment_alloc_once(struct myr_segment *segment, myr_word *at, size_t bytes)
+{
+    myr_segment_lock(segment);
+    if (0 == myr_load_acquire(at)) {
+        const uint8_t *memory = take_memory(segment, bytes, true);
+        myr_store_release(at, NULL == memory ? MYR_NO_MEMORY
+                                             : (uint32_t)(memory - myr_segment_base(segment)));
+    }
+    myr_segment_unlock(segment);
 }
 
 bool myr_segment_has_plenty(struct myr_segment *segment, size_t bytes)

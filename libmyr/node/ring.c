@@ -2,8 +2,6 @@
 /* A ring on one node, off its path; see ring.h. */
 #include "libmyr/node/ring.h"
 
-#include "os/calls.h"
-
 size_t myr_ring_bytes(uint32_t size)
 {
     return sizeof(struct myr_ring_lines) + size * sizeof(struct myr_passed);
@@ -21,26 +19,14 @@ void myr_ring_init(struct myr_ring *ring, struct myr_record *record, struct myr_
     myr_watch_init(&ring->watch, waiter, &record->sleepers);
 }
 
-/* What the word `pieces` says where it does not say where they are. Each is followed by greater
- * ones only. */
-enum { NOT_ASKED_FOR, TAKING, NO_PIECES };
-
 void myr_ring_leave(struct myr_ring *ring, struct myr_segment *segment)
 {
     const bool last = ring->size == atomic_fetch_add(&ring->lines->apart.left, 1) + 1;
     const uint32_t at = myr_load_acquire(&ring->lines->apart.pieces);
-    if (last && at > NO_PIECES) {
+    if (last && at > MYR_NO_MEMORY) {
         myr_segment_free(segment, myr_segment_base(segment) + at);
     }
     myr_record_leave(segment, ring->record);
-}
-
-/* Take memory for the pieces; returns what their word says then. */
-static uint32_t take_pieces(struct myr_segment *segment)
-{
-    uint8_t *memory =
-        myr_segment_alloc_if_plenty(segment, (size_t)MYR_RING_WINDOW * MYR_RING_PIECE);
-    return NULL == memory ? NO_PIECES : (uint32_t)(memory - myr_segment_base(segment));
 }
 
 /* Have the system map the pieces now: else the first rounds take several times as long, and whoever
@@ -56,15 +42,12 @@ __attribute__((no_sanitize("thread"))) static void touch_pieces(const uint8_t *p
 bool myr_ring_get_pieces(struct myr_ring *ring, struct myr_segment *segment)
 {
     myr_word *word = &ring->lines->apart.pieces;
-    uint32_t said = myr_load_acquire(word); /* whoever asks again takes the line from nobody */
-    if (NOT_ASKED_FOR == said && atomic_compare_exchange_strong(word, &said, TAKING)) {
-        myr_store_release(word, take_pieces(segment));
+    if (0 == myr_load_acquire(word)) {
+        myr_segment_alloc_once(segment, word, (size_t)MYR_RING_WINDOW * MYR_RING_PIECE);
     }
-    while ((said = myr_load_acquire(word)) <= TAKING) { /* an allocation: microseconds */
-        os_give_way();
-    }
-    if (NO_PIECES != said && NULL == ring->pieces) {
-        ring->pieces = myr_segment_base(segment) + said;
+    const uint32_t at = myr_load_acquire(word);
+    if (MYR_NO_MEMORY != at && NULL == ring->pieces) {
+        ring->pieces = myr_segment_base(segment) + at;
         touch_pieces(ring->pieces);
     }
     return NULL != ring->pieces;

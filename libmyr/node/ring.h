@@ -30,7 +30,7 @@ enum {
 struct myr_ring_lines {
     struct myr_slot slots[MYR_RING_WINDOW];
     struct {
-        alignas(MYR_LINE) myr_word pieces; /* offset in the segment; see ring.c */
+        alignas(MYR_LINE) myr_word pieces; /* see myr_segment_alloc_once() */
         myr_word left;                     /* processes that have left */
     } apart;
     struct myr_passed passed[]; /* by rank */
@@ -57,8 +57,8 @@ void myr_ring_leave(struct myr_ring *ring, struct myr_segment *segment);
 
 /* Get the pieces, 512 KiB for all processes together. False if there is no room for them; all
  * processes then get the same answer, whenever they ask. Half of the segment stays free for
- * records. While another process allocates the memory, this call yields and makes no progress, so a
- * non-blocking call may use it and no other call overtakes it. */
+ * records. This call makes no progress, so a non-blocking call may use it and no other call
+ * overtakes it. */
 bool myr_ring_get_pieces(struct myr_ring *ring, struct myr_segment *segment);
 
 /* Bytes of shared memory that a ring uses. */

@@ -15,7 +15,7 @@
 #include "firmware/atomics.h"
 
 #define MYR_SRAM_MAGIC 0x6d61727372796dULL /* "myrsram" */
-#define MYR_SRAM_LAYOUT 8
+#define MYR_SRAM_LAYOUT 9
 
 enum {
     MYR_PROCESSES = 1024,   /* processes of a job on a node */
