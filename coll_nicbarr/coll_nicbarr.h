@@ -27,6 +27,8 @@
  *   suspect_nics.c          NICs whose packets did not get through
  *   overdue.c               timeouts of collectives: missing nodes
  *   checking.c              comparing the calls of all members, for debugging
+ *   failures.c              failed processes, in programs that survive them; surviving.c: blocking
+ *                           collectives there
  *   long_waits.c            what a process waits for, for `nicbarr status`
  *
  *   barrier_transitions.c   state machine of MPI_Barrier (pure)

@@ -18,6 +18,7 @@
 #include "coll_nicbarr/digest.h"
 #include "coll_nicbarr/files/cache.h"
 #include "coll_nicbarr/files/report.h"
+#include "coll_nicbarr/failures.h"
 #include "coll_nicbarr/long_waits.h"
 #include "coll_nicbarr/module.h"
 #include "coll_nicbarr/peers.h"
@@ -26,6 +27,7 @@
 #include "coll_nicbarr/shape.h"
 #include "firmware/wire.h"
 #include "ompi/node.h"
+#include "ompi/survival.h"
 
 static int component_register(void);
 static int component_open(void);
@@ -263,6 +265,7 @@ static bool join_segment(struct nicbarr_hello *hello)
     hello->number = myr_segment_number(component->segment);
     myr_waiter_init(&component->waiter, component->segment, nicbarr_progress, &patience);
     component->waiter.long_wait = nicbarr_long_wait;
+    component->waiter.abandons = NULL == nicbarr_failure ? NULL : nicbarr_abandons;
     return true;
 }
 
@@ -280,14 +283,7 @@ static int component_open(void)
         return OMPI_ERR_NOT_AVAILABLE;
     }
     take_parameters();
-    if (nicbarr_failures_are_survived()) {
-        if (component->parameters.verbose > 0 && 0 == ompi_process_info.my_local_rank) {
-            opal_output(0, "nicbarr: mpirun --with-ft ulfm: Open MPI's own collectives run, as "
-                           "nicbarr's do not report failed processes");
-        }
-        nicbarr_parameters_free(&component->parameters, &component->nics);
-        return OMPI_ERR_NOT_AVAILABLE;
-    }
+    nicbarr_failure = nicbarr_failures_are_survived() ? nicbarr_comm_failure : NULL;
     ++component->opened;
     component->output = opal_output_open(NULL);
     opal_output_set_verbosity(component->output, component->parameters.verbose);

@@ -3,6 +3,7 @@
 #include "coll_nicbarr/fallback.h"
 
 #include "coll_nicbarr/checking.h"
+#include "coll_nicbarr/failures.h"
 
 /* Of `module`, on `comm`. */
 #define SAVE(collective)                                                                           \
@@ -70,7 +71,8 @@ void nicbarr_set_barrier(mca_coll_nicbarr_module_t *module, ompi_communicator_t 
     if (NICBARR_BARRIER_OWN == state) {
         PUT_BACK(module, comm, barrier);
     } else if (&module->super == comm->c_coll->coll_barrier_module) {
-        comm->c_coll->coll_barrier = nicbarr_barrier_functions[state];
+        comm->c_coll->coll_barrier =
+            NULL == nicbarr_failure ? nicbarr_barrier_functions[state] : module->super.coll_barrier;
     }
 }
 

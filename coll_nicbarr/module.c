@@ -19,9 +19,11 @@
 #include "coll_nicbarr/data/data.h"
 #include "coll_nicbarr/data/memory.h"
 #include "coll_nicbarr/data/trial.h"
-#include "coll_nicbarr/groups.h"
+#include "coll_nicbarr/failures.h"
 #include "coll_nicbarr/fallback.h"
+#include "coll_nicbarr/groups.h"
 #include "coll_nicbarr/members.h"
+#include "coll_nicbarr/surviving.h"
 
 /* Where there is nothing to fall back on, it leaves the communicator alone. */
 static int module_enable(mca_coll_base_module_t *base, ompi_communicator_t *comm)
@@ -71,6 +73,8 @@ static const char *why_left(const ompi_communicator_t *comm, bool across, int pr
 {
     return priority < 0               ? "coll_nicbarr_priority is negative"
            : OMPI_COMM_IS_INTER(comm) ? "it is an intercommunicator"
+           : across && NULL != nicbarr_failure
+               ? "its processes are on several nodes, and mpirun --with-ft ulfm is served on one"
            : across && !mca_coll_nicbarr_component.parameters.check &&
                    !nicbarr_nics_wanted(&mca_coll_nicbarr_component.nics)
                ? "its processes are on several nodes, and coll_nicbarr_nic wants no NIC"
@@ -165,5 +169,8 @@ mca_coll_base_module_t *nicbarr_comm_query(ompi_communicator_t *comm, int *prior
     offer_reductions(&module->super, across, size);
     offer_broadcasts(&module->super, across, size);
     offer_gathers(&module->super, across, size);
+    if (NULL != nicbarr_failure) {
+        nicbarr_wrap_to_survive(&module->super);
+    }
     return &module->super;
 }

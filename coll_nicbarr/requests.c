@@ -7,6 +7,7 @@
 
 #include <string.h>
 
+#include "coll_nicbarr/failures.h"
 #include "libmyr/groups/nic_bcast.h"
 
 enum { REMIND_EVERY = 64 /* calls of progress, a power of two */ };
@@ -32,6 +33,16 @@ static bool look_now(void)
     return true;
 }
 
+/* Where programs survive failures: does this one fail? Then it is complete, with the error. */
+static bool fails(nicbarr_request_t *request)
+{
+    const int failure = nicbarr_known_failure(request->super.req_mpi_object.comm);
+    if (OMPI_SUCCESS != failure) {
+        request->super.req_status.MPI_ERROR = failure;
+    }
+    return OMPI_SUCCESS != failure;
+}
+
 static int progress(void)
 {
     if (opal_list_is_empty(&active)) {
@@ -54,7 +65,7 @@ static int progress(void)
     {
         nicbarr_request_t *request = (nicbarr_request_t *)item;
         const struct nicbarr_operation *operation = request->operation;
-        if (operation->test(request) ||
+        if (fails(request) || operation->test(request) ||
             (slow && NULL != operation->remind && operation->remind(request, look))) {
             opal_list_remove_item(&active, item);
             opal_list_append(&complete, item);

@@ -7,7 +7,8 @@ ompi_libompi_release_la_SOURCES = \
     ompi/node.h ompi/node.c \
     ompi/nic_options.h ompi/nic_options.c \
     ompi/number.h ompi/number.c \
-    ompi/pvars.h ompi/pvars.c
+    ompi/pvars.h ompi/pvars.c \
+    ompi/survival.h ompi/survival.c
 ompi_libompi_release_la_CPPFLAGS = $(AM_CPPFLAGS) $(OMPI_CPPFLAGS)
 
 ## Open MPI closes its components, unloads them, and stops its own threads after that. Whoever is late

@@ -79,7 +79,9 @@ typedef ompi_disp_array_t nicbarr_places_t;
 #define NICBARR_BUILT_FOR NICBARR_SERIES "." NICBARR_TEXT(OMPI_RELEASE_VERSION)
 
 /* The identity of a communicator, the same on all its members. Disjoint communicators may have
- * equal ones, and an identity may be reused once all members have freed the communicator. */
+ * equal ones, and an identity may be reused once all members have freed the communicator. Where
+ * failures are survived it is not reused by the same members: a collective that was interrupted may
+ * have left traces of the identity behind. */
 static inline void nicbarr_comm_identity(const ompi_communicator_t *comm, uint64_t *scope,
                                          uint64_t *id)
 {
@@ -90,6 +92,11 @@ static inline void nicbarr_comm_identity(const ompi_communicator_t *comm, uint64
     const ompi_comm_extended_cid_t cid = ompi_comm_get_extended_cid(comm);
     *scope = cid.cid_base;
     *id = cid.cid_sub.u64;
+#if OPAL_ENABLE_FT_MPI
+    if (ompi_ftmpi_enabled) {
+        *scope ^= (uint64_t)comm->c_epoch << 32;
+    }
+#endif
 #endif
 }
 
@@ -139,17 +146,6 @@ static inline ompi_op_t *nicbarr_op_create(nicbarr_op_fn combine)
 #else
 #define NICBARR_PROC_FAILED MPI_ERR_OTHER
 #endif
-
-/* Does the program survive the failure of processes (mpirun --with-ft ulfm)? Then a collective must
- * end with an error if a member is dead. */
-static inline bool nicbarr_failures_are_survived(void)
-{
-#if OMPI_MAJOR_VERSION > 4 && OPAL_ENABLE_FT_MPI
-    return ompi_ftmpi_enabled;
-#else
-    return false;
-#endif
-}
 
 /* The host of a rank; NULL: not known. */
 static inline const char *nicbarr_rank_host(ompi_communicator_t *comm, int rank)

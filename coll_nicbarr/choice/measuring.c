@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "coll_nicbarr/failures.h"
 #include "os/clock.h"
 
 double nicbarr_now_us(void)
@@ -13,13 +14,19 @@ double nicbarr_now_us(void)
 
 int nicbarr_meet(const mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm)
 {
-    return module->barrier.function(comm, module->barrier.module);
+    const int failure = nicbarr_known_failure(comm);
+    return OMPI_SUCCESS == failure ? module->barrier.function(comm, module->barrier.module)
+                                   : failure;
 }
 
 int nicbarr_maximum(const mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                     double *values, int count)
 {
     double own[NICBARR_MOST_VALUES];
+    const int failure = nicbarr_known_failure(comm);
+    if (OMPI_SUCCESS != failure) {
+        return failure;
+    }
     memcpy(own, values, (size_t)count * sizeof(*own));
     return module->allreduce.function(own, values, count, MPI_DOUBLE, MPI_MAX, comm,
                                       module->allreduce.module);
@@ -34,7 +41,8 @@ static int take_turn(void *context, int candidate, int calls, double *us)
     double start = 0;
     for (int n = 0; OMPI_SUCCESS == rc && n <= calls; ++n) {
         start = 1 == n ? nicbarr_now_us() : start;
-        rc = race->call(race->context, candidate, n);
+        rc = nicbarr_known_failure(race->comm);
+        rc = OMPI_SUCCESS == rc ? race->call(race->context, candidate, n) : rc;
     }
     *us = (nicbarr_now_us() - start) / calls;
     return rc;

@@ -196,13 +196,15 @@ bool nicbarr_reduction_go_on(struct nicbarr_reducer *reducer, struct nicbarr_red
 void nicbarr_reduction_finish(struct nicbarr_reducer *reducer, struct nicbarr_reduction *reduction)
 {
     struct myr_exchange *x = &reducer->exchange;
-    while (0 != reduction->unread) {
+    while (0 != reduction->unread && !x->watch.abandoned) {
         write_on(x, reduction);
         if (x->written == x->passed) {
             myr_exchange_await_room(x);
         } else if (reduction->reads) {
             await(x, reduction);
-            read_one(reducer, reduction);
+            if (!x->watch.abandoned) {
+                read_one(reducer, reduction);
+            }
         } else {
             leave_one(x, reduction);
         }

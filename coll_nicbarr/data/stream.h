@@ -108,7 +108,7 @@ static inline void nicbarr_stream_send(struct myr_ring *ring, struct nicbarr_res
     const bool apart = nicbarr_stream_apart(ring, rest.bytes);
     do {
         nicbarr_stream_send_round(ring, &rest, part, apart);
-    } while (0 != rest.bytes);
+    } while (0 != rest.bytes && !ring->watch.abandoned);
 }
 
 /* The bytes of a received round. */
@@ -118,7 +118,7 @@ static inline const uint8_t *nicbarr_stream_at(const struct myr_ring *ring,
     return 0 != (note & NICBARR_STREAM_APART) ? myr_ring_piece(ring) : slot->payload;
 }
 
-/* Wait for one round, and receive it; true: it was the last one. */
+/* Wait for one round, and receive it; true: it was the last one, or is abandoned. */
 static inline __attribute__((always_inline)) bool
 nicbarr_stream_receive_round(struct myr_ring *ring, struct nicbarr_rest *rest, int *rc)
 {
@@ -131,7 +131,7 @@ nicbarr_stream_receive_round(struct myr_ring *ring, struct nicbarr_rest *rest, i
         nicbarr_rest_put(rest, nicbarr_stream_at(ring, slot, note), note & NICBARR_STREAM_BYTES);
     }
     myr_ring_pass(ring);
-    return 0 != (note & NICBARR_STREAM_LAST);
+    return 0 != (note & NICBARR_STREAM_LAST) || ring->watch.abandoned;
 }
 
 /* Receive all rounds; *used: the number of bytes. In an erroneous program the sender sends another
@@ -176,7 +176,7 @@ nicbarr_stream_receive_part_round(struct myr_ring *ring, struct nicbarr_rest *re
     part->before -= skipped;
     part->left -= own;
     myr_ring_pass(ring);
-    return 0 != (note & NICBARR_STREAM_LAST);
+    return 0 != (note & NICBARR_STREAM_LAST) || ring->watch.abandoned;
 }
 
 static inline int nicbarr_stream_receive_part(struct myr_ring *ring, struct nicbarr_rest rest,

@@ -164,5 +164,5 @@ void nicbarr_user_op_finish(struct nicbarr_reducer *reducer, struct nicbarr_user
 {
     do {
         nicbarr_reduction_finish(reducer, &user->rounds);
-    } while (!finish_level(user));
+    } while (!reducer->exchange.watch.abandoned && !finish_level(user));
 }

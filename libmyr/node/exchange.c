@@ -73,7 +73,7 @@ bool myr_exchange_look(struct myr_exchange *x)
 
 void myr_exchange_await_room(struct myr_exchange *x)
 {
-    while (!myr_exchange_room(x)) {
+    while (!myr_exchange_room(x) && !x->watch.abandoned) {
         uint32_t passed;
         const uint32_t last = last_one(x, for_certain, &passed);
         myr_wait(&x->watch, &x->lines[last].passed.round, needed(x));

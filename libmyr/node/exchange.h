@@ -14,7 +14,9 @@
  *
  * The _await_ functions are the blocking versions.
  *
- * Threads: one at a time uses an exchange. Nothing fails; a dead process is waited for. */
+ * Threads: one at a time uses an exchange. Nothing fails; a dead process is waited for, unless the
+ * watch is abandoned (waiter.h): then the functions that wait return at once, and what they waited
+ * for may be missing. */
 #ifndef MYR_EXCHANGE_H
 #define MYR_EXCHANGE_H
 

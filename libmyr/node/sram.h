@@ -41,10 +41,11 @@ struct myr_record {
     uint64_t key[4]; /* see struct myr_key */
     uint32_t next;   /* offset of the next record of the bucket, or of the next free block */
     uint32_t block_class;
-    uint32_t members;  /* processes in the group */
-    uint32_t left;     /* how many of them have left; the last one frees it */
-    uint64_t note;     /* from the creator to the others */
-    myr_word sleepers; /* shared: number of processes that sleep on a word of this record */
+    uint32_t members;   /* processes in the group */
+    uint32_t left;      /* how many of them have left; the last one frees it */
+    uint64_t note;      /* from the creator to the others */
+    myr_word sleepers;  /* shared: number of processes that sleep on a word of this record */
+    myr_word abandoned; /* a process has abandoned a wait here: what follows is not to be trusted */
     _Alignas(MYR_LINE) uint8_t slots[];
 };
 

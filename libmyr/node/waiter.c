@@ -31,6 +31,7 @@ void myr_waiter_init(struct myr_waiter *waiter, struct myr_segment *segment, voi
     waiter->progress = progress;
     waiter->patience = *patience;
     waiter->long_wait = NULL;
+    waiter->abandons = NULL;
     waiter->idle_ns = INT64_MAX;
     waiter->population =
         myr_load_acquire(myr_segment_population(segment)) - 1; /* look at first use */
@@ -63,7 +64,16 @@ void myr_watch_init(struct myr_watch *watch, struct myr_waiter *waiter, myr_word
     look_up(watch);
 }
 
-MYR_HOT static bool poll_for(const struct myr_watch *watch, const myr_word *word, uint32_t epoch)
+static bool is_abandoned(struct myr_watch *watch)
+{
+    const struct myr_waiter *waiter = watch->waiter;
+    watch->abandoned = watch->abandoned || (NULL != waiter->abandons && NULL != watch->owner &&
+                                            waiter->abandons(watch));
+    return watch->abandoned;
+}
+
+/* This phase and the next two: true if the word was reached, or the watch is abandoned. */
+MYR_HOT static bool poll_for(struct myr_watch *watch, const myr_word *word, uint32_t epoch)
 {
     for (uint32_t i = 1; i <= watch->polls; ++i) {
         myr_cpu_relax();
@@ -72,6 +82,9 @@ MYR_HOT static bool poll_for(const struct myr_watch *watch, const myr_word *word
         }
         if (0 == i % MYR_WORD_PROGRESS) {
             watch->waiter->progress();
+            if (is_abandoned(watch)) {
+                return true;
+            }
         }
     }
     return false;
@@ -113,16 +126,17 @@ static bool progress_moves(struct myr_waiter *waiter)
     return took >= BUSY && took / BUSY_TIMES >= idle;
 }
 
-/* Until patience ends; it begins anew when something has moved. True if the word was reached. */
-static bool progress_for(struct myr_waiter *waiter, const myr_word *word, uint32_t epoch)
+/* Until patience ends; it begins anew when something has moved. */
+static bool progress_for(struct myr_watch *watch, const myr_word *word, uint32_t epoch)
 {
+    struct myr_waiter *waiter = watch->waiter;
     uint64_t end_us = myr_patience_end(&waiter->patience, os_now_us());
     do {
         if (progress_moves(waiter)) {
             end_us = myr_patience_end(&waiter->patience, os_now_us());
         }
         os_give_way();
-        if (myr_epoch_reached(myr_load_acquire(word), epoch)) {
+        if (myr_epoch_reached(myr_load_acquire(word), epoch) || is_abandoned(watch)) {
             return true;
         }
     } while (UINT64_MAX == end_us || os_now_us() < end_us);
@@ -161,7 +175,7 @@ static void tell_long_wait(const struct myr_watch *watch, struct long_wait *wait
     }
 }
 
-static void sleep_for(const struct myr_watch *watch, myr_word *word, uint32_t epoch)
+static void sleep_for(struct myr_watch *watch, myr_word *word, uint32_t epoch)
 {
     struct myr_waiter *waiter = watch->waiter;
     struct long_wait wait = {.began_us = os_now_us()};
@@ -183,6 +197,9 @@ static void sleep_for(const struct myr_watch *watch, myr_word *word, uint32_t ep
         if (look_after_traffic(waiter, word, epoch)) {
             slices = myr_slices_begin(&waiter->patience);
         }
+        if (is_abandoned(watch)) {
+            break;
+        }
     }
     myr_wait_hide(wait.shown);
 }
@@ -190,6 +207,9 @@ static void sleep_for(const struct myr_watch *watch, myr_word *word, uint32_t ep
 MYR_HOT __attribute__((noinline)) void myr_wait_slow(struct myr_watch *watch, myr_word *word,
                                                      uint32_t epoch)
 {
+    if (watch->abandoned) {
+        return;
+    }
     if (0 == ++watch->waits % LOOK_EVERY) {
         look_up(watch);
     }
@@ -197,7 +217,7 @@ MYR_HOT __attribute__((noinline)) void myr_wait_slow(struct myr_watch *watch, my
         return;
     }
     look_up(watch);
-    if (!progress_for(watch->waiter, word, epoch)) {
+    if (!progress_for(watch, word, epoch)) {
         sleep_for(watch, word, epoch);
     }
 }

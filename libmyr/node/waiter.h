@@ -24,6 +24,9 @@ struct myr_waiter {
     /* Called once in a wait that has lasted MYR_LONG_WAIT_US; returns the entry that shows it
      * (waits.h), which is hidden when the wait ends. NULL: not called. */
     struct myr_shown_wait *(*long_wait)(const struct myr_watch *watch);
+    /* Called throughout waits that are not over soon, after progress. True: the wait will not end,
+     * and is abandoned, as are all later ones of its watch. NULL: not called. */
+    bool (*abandons)(const struct myr_watch *watch);
     myr_word population; /* the node's when `oversubscribed` was determined */
     _Atomic bool oversubscribed;
     _Atomic int64_t idle_ns; /* the shortest processor time of a call of progress */
@@ -43,13 +46,14 @@ struct myr_watch {
     uint32_t waits;     /* waits that were not over at the first look */
     myr_word *sleepers; /* shared: number of processes that sleep on a word of the record */
     struct myr_waiter *waiter;
-    void *owner; /* for long_wait(): whose wait it is; NULL: long waits are not told */
+    void *owner; /* for long_wait() and abandons(): whose wait it is; NULL: they are not called */
+    bool abandoned; /* see abandons() */
 };
 
 void myr_watch_init(struct myr_watch *watch, struct myr_waiter *waiter, myr_word *sleepers);
 
-/* Return when `word` has reached `epoch`. The process that stores it calls myr_wake()
- * afterwards. */
+/* Return when `word` has reached `epoch`, or when the watch is abandoned. The process that stores
+ * it calls myr_wake() afterwards. */
 void myr_wait_slow(struct myr_watch *watch, myr_word *word, uint32_t epoch);
 
 static inline void myr_wait(struct myr_watch *watch, myr_word *word, uint32_t epoch)

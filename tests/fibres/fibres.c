@@ -29,6 +29,11 @@ static struct {
     uint32_t longest; /* blocks that a rank runs in a row, at the most */
     uint32_t turn;    /* blocks that the running one has left */
     bool begun[FIBRES_MOST], ended[FIBRES_MOST];
+    struct {
+        uint32_t rank; /* NOBODY: none */
+        uint64_t blocks;
+        bool (*may_die)(uint32_t rank);
+    } doomed;
 } fibres = {.running = NOBODY};
 
 void fibres_yield(void)
@@ -85,6 +90,19 @@ static void resume(uint32_t rank)
     setcontext(&fibres.first[rank]);
 }
 
+/* It has been preempted after so many blocks. */
+static void die_if_doomed(uint32_t rank, uint64_t ran)
+{
+    if (rank != fibres.doomed.rank || fibres.ended[rank]) {
+        return;
+    }
+    fibres.doomed.blocks -= ran < fibres.doomed.blocks ? ran : fibres.doomed.blocks;
+    if (0 == fibres.doomed.blocks && fibres.doomed.may_die(rank)) {
+        fibres.ended[rank] = true;
+        --fibres.live;
+    }
+}
+
 static void run_one(void)
 {
     uint32_t rank;
@@ -96,6 +114,14 @@ static void run_one(void)
     resume(rank);
     const uint64_t ran = turn - fibres.turn + 1; /* a turn may end early (fibres_yield()) */
     fibres.blocks_left -= ran < fibres.blocks_left ? ran : fibres.blocks_left;
+    die_if_doomed(rank, ran);
+}
+
+void fibres_doom(uint32_t rank, uint64_t blocks, bool (*may_die)(uint32_t rank))
+{
+    fibres.doomed.rank = rank;
+    fibres.doomed.blocks = blocks;
+    fibres.doomed.may_die = may_die;
 }
 
 bool fibres_run(uint64_t seed, uint32_t count, uint32_t grain, uint64_t blocks, fibre_fn fn,
@@ -112,6 +138,7 @@ bool fibres_run(uint64_t seed, uint32_t count, uint32_t grain, uint64_t blocks, 
     fibres.context = context;
     fibres.count = fibres.live = count;
     fibres.blocks_left = blocks;
+    fibres.doomed.rank = NOBODY;
     for (uint32_t rank = 0; rank < count; ++rank) {
         make(rank);
     }

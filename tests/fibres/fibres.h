@@ -32,6 +32,10 @@ uint32_t fibres_rank(void);
 /* Let another rank go on, as the running one waits; nothing outside of fibres_run(). */
 void fibres_yield(void);
 
+/* From now on `rank` may end at any basic block, as if its process were killed: after so many of
+ * them, and when `may_die` allows it. */
+void fibres_doom(uint32_t rank, uint64_t blocks, bool (*may_die)(uint32_t rank));
+
 /* How many programs a test is to play: NICBARR_PROGRAMS, which may take longer than any watchdog of
  * this process waits, or else `usual`. */
 uint64_t fibres_programs(uint64_t usual);

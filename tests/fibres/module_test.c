@@ -9,9 +9,10 @@
  * that are issued from within progress at moments of each rank's own, as MPI_Comm_idup does.
  * Surroundings are drawn as well: a rank without the component or with another parameter, little
  * memory, a component above, forced choices, and durations, so that every choice is made and
- * unmade. Invariants: all results are right, which arithmetic alone tells; nobody leaves a barrier
- * before all have come; all members call the same functions below in the same order; nobody waits
- * for ever; and no record is left in the end.
+ * unmade. Some programs survive the death of a rank (mpirun --with-ft ulfm), at any basic block, of
+ * which the others learn at random times. Invariants: all results are right, which arithmetic alone
+ * tells; nobody leaves a barrier before all have come; all members call the same functions below in
+ * the same order; nobody waits for ever; and no record is left in the end.
  *
  * The transitions between states that the programs have taken are counted: NICBARR_TRANSITIONS=1
  * prints them. NICBARR_PROGRAMS=N plays N programs. Each has a seed of its own, which a failure
@@ -30,6 +31,7 @@
 
 #include "coll_nicbarr/data/data.h"
 #include "coll_nicbarr/data/trial.h"
+#include "libmyr/node/segment_inside.h"
 #include "tests/unit/crew.h"
 
 enum {
@@ -44,6 +46,7 @@ enum {
     PATIENCE = 400000000, /* basic blocks of a program; a rank test of 60 rounds has 100,000 */
     GRAIN = 16,           /* basic blocks of a turn */
     PROGRAMS = 100,
+    SOON = 20000, /* basic blocks */
 };
 
 enum collective { BARRIER, ALLREDUCE, REDUCE, BCAST, ALLGATHER, GATHER, SCATTER, COLLECTIVES };
@@ -82,6 +85,8 @@ struct side {
     int floating_from, floating_to;
     uint32_t to_float, floated;
     struct op *float_op;
+    bool failed; /* a member has died, so that a collective has ended with an error: no more of them
+                  */
 };
 
 /* The plan, and what ranks have got. */
@@ -96,6 +101,8 @@ static struct program {
     uint64_t random[DOUBLE_RANKS]; /* each rank's own */
     uint32_t at[DOUBLE_RANKS];     /* the operation that it plays */
     bool in_progress[DOUBLE_RANKS];
+    uint32_t victim, doom; /* a rank that dies after the beginning of this operation; or none */
+    bool doomed, died;
     /* A communicator of so many ranks has measured to an end; the same of a class of size. */
     bool proven[DOUBLE_RANKS + 1];
     bool proven_class[DOUBLE_RANKS + 1][NICBARR_COLLECTIVES][NICBARR_SIZE_CLASSES];
@@ -556,6 +563,11 @@ static void draw_job(uint64_t *random, struct double_job *job)
         }
     }
     job->across = program.across = 0 == crew_below(random, 2);
+    job->survives = !job->across && 0 == crew_below(random, 2);
+    if (job->survives && 0 != crew_below(random, 4)) {
+        program.victim = crew_below(random, program.size);
+        program.doom = crew_below(random, program.ops);
+    }
     if (job->across) {
         set(job, all, "nic", ONE_OF(random, "auto", "soft", "double"));
         set(job, all, "network", "127.0.0.1");
@@ -785,15 +797,25 @@ FORM(call_blocking, , , ())
 FORM(call_nonblocking, i, , (&f->request, ))
 FORM(make_persistent, , _init, (MPI_INFO_NULL, &f->request, ))
 
+/* Has a collective ended with success? If not, a member must have died. */
+static bool succeeds(struct side *side, const struct op *op, int rc)
+{
+    CHECK(MPI_SUCCESS == rc ||
+              (program.died && 0 != (program.members[op->comm] & UINT32_C(1) << program.victim)),
+          "op %u ends with error %d", op->number, rc);
+    side->failed = side->failed || MPI_SUCCESS != rc;
+    return MPI_SUCCESS == rc;
+}
+
 /* MPI_Wait; the request is checked once it is complete. */
-static void land(struct flight *flight)
+static void land(struct side *side, struct flight *flight)
 {
     while (!REQUEST_COMPLETE(flight->request)) {
         opal_progress();
     }
-    CHECK(MPI_SUCCESS == flight->request->req_status.MPI_ERROR, "op %u ends with error %d",
-          flight->op->number, flight->request->req_status.MPI_ERROR);
-    check(flight);
+    if (succeeds(side, flight->op, flight->request->req_status.MPI_ERROR)) {
+        check(flight);
+    }
     flight->active = false;
 }
 
@@ -809,14 +831,21 @@ static void float_on(struct side *side)
         --side->to_float;
         flight->active = true;
         flight->request = MPI_REQUEST_NULL;
-        CHECK(MPI_SUCCESS == t->coll_iallreduce(&side->floating_from, &side->floating_to, 1,
-                                                MPI_INT, MPI_MAX, side->comm, &flight->request,
-                                                t->coll_iallreduce_module),
-              "op %u: a floating reduction fails", op->number);
+        if (!succeeds(side, op,
+                      t->coll_iallreduce(&side->floating_from, &side->floating_to, 1, MPI_INT,
+                                         MPI_MAX, side->comm, &flight->request,
+                                         t->coll_iallreduce_module))) {
+            flight->active = false;
+            side->to_float = 0;
+        }
     } else if (flight->active && MPI_REQUEST_NULL != flight->request &&
                REQUEST_COMPLETE(flight->request)) {
-        CHECK(side->floating_to == (int)(op->number + side->floated * (side->size - 1)),
-              "op %u: floating reduction %u is wrong", op->number, side->floated);
+        if (succeeds(side, op, flight->request->req_status.MPI_ERROR)) {
+            CHECK(side->floating_to == (int)(op->number + side->floated * (side->size - 1)),
+                  "op %u: floating reduction %u is wrong", op->number, side->floated);
+        } else {
+            side->to_float = 0;
+        }
         ++side->floated;
         ompi_request_free(&flight->request);
         flight->active = false;
@@ -846,7 +875,7 @@ static void open_comm(struct side *side, const struct op *op)
 static void wait_all(struct side *side)
 {
     for (uint32_t f = 0; f < side->flights; ++f) {
-        land(&side->flight[f]);
+        land(side, &side->flight[f]);
         ompi_request_free(&side->flight[f].request);
         close_flight(&side->flight[f]);
     }
@@ -854,7 +883,7 @@ static void wait_all(struct side *side)
     for (uint32_t p = 0; p < side->persistents; ++p) {
         struct flight *flight = &side->persistent[p];
         if (flight->active) {
-            land(flight);
+            land(side, flight);
             ++flight->round;
         }
     }
@@ -885,7 +914,9 @@ static void call(struct side *side, struct op *op)
     for (; flight.round < op->times; ++flight.round) {
         const uint32_t before = state_of(side, op), due = due_in(side, op);
         load(&flight);
-        CHECK(MPI_SUCCESS == call_blocking(&flight, side->comm), "op %u fails", op->number);
+        if (!succeeds(side, op, call_blocking(&flight, side->comm))) {
+            break;
+        }
         note_transition(side, op, before);
         /* (A program's operation goes by Open MPI's own function where all of MPI's do.) */
         CHECK(op->users || due < 2 || due_in(side, op) == due - 1,
@@ -902,7 +933,11 @@ static void begin(struct side *side, struct op *op)
     const uint32_t before = state_of(side, op);
     open_flight(flight, op, side);
     load(flight);
-    CHECK(MPI_SUCCESS == call_nonblocking(flight, side->comm), "op %u fails", op->number);
+    if (!succeeds(side, op, call_nonblocking(flight, side->comm))) {
+        --side->flights;
+        close_flight(flight);
+        return;
+    }
     flight->active = true;
     note_transition(side, op, before);
 }
@@ -912,7 +947,11 @@ static void make(struct side *side, struct op *op)
     struct flight *flight = &side->persistent[side->persistents++];
     const uint32_t before = state_of(side, op);
     open_flight(flight, op, side);
-    CHECK(MPI_SUCCESS == make_persistent(flight, side->comm), "op %u fails", op->number);
+    if (!succeeds(side, op, make_persistent(flight, side->comm))) {
+        --side->persistents;
+        close_flight(flight);
+        return;
+    }
     note_transition(side, op, before);
 }
 
@@ -952,6 +991,10 @@ static void provoke(const struct side *side, struct op *op)
 
 static void play(struct side *side, struct op *op)
 {
+    const bool ends = CLOSE == op->kind || WAIT == op->kind || LAND == op->kind;
+    if (OPEN != op->kind && !ends && side->failed) {
+        return;
+    }
     switch (op->kind) {
     case OPEN:
         open_comm(side, op);
@@ -993,6 +1036,20 @@ static void play(struct side *side, struct op *op)
     }
 }
 
+/* Not while the rank may be within the segment's lock, which its process would leave to the next
+ * one; that is another test's matter (tests/unit/segment_test.c). */
+static bool dies(uint32_t rank)
+{
+    pthread_mutex_t *lock = NULL == double_segment(rank) ? NULL : &double_segment(rank)->sram->lock;
+    if (NULL == lock || 0 != pthread_mutex_trylock(lock)) {
+        return false;
+    }
+    pthread_mutex_unlock(lock);
+    program.died = true;
+    double_die(rank);
+    return true;
+}
+
 static void follow(uint32_t rank, void *context)
 {
     (void)context;
@@ -1000,6 +1057,10 @@ static void follow(uint32_t rank, void *context)
         struct op *op = &program.op[o];
         if (0 != (program.members[op->comm] & UINT32_C(1) << rank)) {
             program.at[rank] = o;
+            if (rank == program.victim && o >= program.doom && !program.doomed) {
+                program.doomed = true;
+                fibres_doom(rank, 1 + crew_below(&program.random[rank], SOON), dies);
+            }
             play(&program.side[rank][op->comm], op);
         }
     }
@@ -1011,6 +1072,10 @@ static void print_plan(const struct double_job *job)
     for (uint32_t j = 0; j < job->settings; ++j) {
         fprintf(stderr, "%s %s (0x%x)\n", job->setting[j].name, job->setting[j].text,
                 job->setting[j].ranks);
+    }
+    if (job->survives) {
+        fprintf(stderr, "failures are survived; rank %u dies after op %u\n", program.victim,
+                program.doom);
     }
     fprintf(stderr, "%u ranks%s, 0x%x without the component; refusals %u %u %u %u\n", job->ranks,
             job->across ? " across nodes" : "", job->without, job->refusals[0], job->refusals[1],
@@ -1029,7 +1094,7 @@ static void print_where(void)
 {
     for (uint32_t r = 0; r < program.size; ++r) {
         const struct op *op = &program.op[program.at[r]];
-        if (program.at[r] < program.ops) {
+        if (program.at[r] < program.ops && !(program.died && r == program.victim)) {
             fprintf(stderr,
                     "rank %u is at op %u of communicator %u (0x%x): %s %s, %u bytes, root %u\n", r,
                     op->number, op->comm, program.members[op->comm], kinds[op->kind],
@@ -1058,6 +1123,7 @@ static void play_program(uint64_t seed)
     uint32_t left = 0;
     memset(&program, 0, sizeof(program));
     program.seed = seed;
+    program.victim = DOUBLE_RANKS;
     program.size = 2 + crew_below(&random, DOUBLE_RANKS - 1);
     draw_plan(&random);
     for (uint32_t r = 0; r < DOUBLE_RANKS; ++r) {
@@ -1073,7 +1139,7 @@ static void play_program(uint64_t seed)
         crew_fail(__FILE__, __LINE__, "an end", "NICBARR_SEED=0x%llx: ranks wait for ever",
                   (unsigned long long)seed);
     }
-    for (uint32_t r = 0; r < program.size && !program.across; ++r) {
+    for (uint32_t r = 0; r < program.size && !program.across && !program.died; ++r) {
         if (NULL != double_segment(r)) {
             myr_records_each(double_segment(r), count_record, &left);
         }

@@ -17,10 +17,16 @@
 
 #include "ompi/modex.h"
 #include "ompi/node.h"
+#include "ompi/survival.h"
 #include "opal/mca/base/mca_base_var.h"
 #include "tests/unit/crew.h"
 
-enum { CALLBACKS = 8, HELLO_BYTES = 1024, NOBODY = FIBRES_MOST };
+enum {
+    LATE = 20 /* calls of progress, on average */,
+    CALLBACKS = 8,
+    HELLO_BYTES = 1024,
+    NOBODY = FIBRES_MOST
+};
 
 typedef struct below_request below_request_t;
 
@@ -33,6 +39,7 @@ static struct {
     uint32_t opening; /* the rank for which a component opens or closes; NOBODY */
     uint64_t now_ns, random;
     uint64_t switches; /* of fibres, at the last look at the clock */
+    char file[400];    /* the component */
     char folder[100];  /* for the sign of the node's segment, and the component's copies */
     ompi_proc_t *near[DOUBLE_RANKS], *far[DOUBLE_RANKS]; /* for ranks of its node, and others */
     struct {
@@ -41,8 +48,12 @@ static struct {
         opal_progress_callback_t callback[CALLBACKS];
         uint32_t callbacks;
         below_request_t *pending;
+        bool knows;    /* which rank has died */
+        uint32_t late; /* until then so many calls of progress, on average */
     } of[DOUBLE_RANKS];
-} world = {.opening = NOBODY};
+    uint32_t dead; /* the rank that has died; NOBODY */
+    uint32_t copies;
+} world = {.opening = NOBODY, .dead = NOBODY};
 
 /* The rank for which the component runs; NOBODY: it does not. */
 static uint32_t rank_now(void)
@@ -92,6 +103,9 @@ void opal_progress(void)
     for (uint32_t c = 0; c < world.of[rank].callbacks; ++c) {
         (void)world.of[rank].callback[c]();
     }
+    world.of[rank].knows =
+        world.of[rank].knows ||
+        (NOBODY != world.dead && 0 == crew_below(&world.random, world.of[rank].late));
     while (below_progress(rank)) {
     }
     world.job.progress(rank);
@@ -295,6 +309,7 @@ struct call {
     enum kind kind;
     int root;
     size_t block;
+    bool stray;          /* of a rank that knew of a failure */
     uint32_t came, left; /* ranks in the communicator, a bit each */
     uint8_t *data[DOUBLE_RANKS];
 };
@@ -318,6 +333,8 @@ static struct call **bucket(uint32_t comm, uint32_t channel, uint32_t number)
     return &calls[(((comm * CHANNELS + channel) << 8) + number) % BUCKETS];
 }
 
+/* NULL: this rank knows of a failure, and the others' call is another one. They cannot complete it,
+ * as their messages and this rank's have different tags. */
 static struct call *join(double_comm_t *comm, uint32_t channel, uint32_t number,
                          const struct wish *wish)
 {
@@ -336,8 +353,21 @@ static struct call *join(double_comm_t *comm, uint32_t channel, uint32_t number,
                               .number = number,
                               .kind = wish->kind,
                               .root = wish->root,
-                              .block = wish->block};
+                              .block = wish->block,
+                              .stray = OMPI_SUCCESS != nicbarr_comm_failure(&comm->super)};
         *first = call;
+    }
+    const bool same =
+        call->kind == wish->kind && call->root == wish->root && call->block == wish->block;
+    if (!same && OMPI_SUCCESS != nicbarr_comm_failure(&comm->super)) {
+        return NULL;
+    }
+    if (!same && call->stray) {
+        call->kind = wish->kind;
+        call->root = wish->root;
+        call->block = wish->block;
+        call->came = 0;
+        call->stray = false;
     }
     CREW_CHECK(
         call->kind == wish->kind && call->root == wish->root && call->block == wish->block,
@@ -440,12 +470,39 @@ static void take(const double_comm_t *comm, struct call *call, const struct wish
     }
 }
 
+/* ---- in place of ompi/survival.c ---- */
+
+bool nicbarr_failures_are_survived(void)
+{
+    return world.job.survives;
+}
+
+bool double_has_dead(const ompi_communicator_t *comm)
+{
+    bool found = false;
+    for (int r = 0; NOBODY != world.dead && r < comm->c_local_group->grp_proc_count; ++r) {
+        found =
+            found || world.dead == comm->c_local_group->grp_proc_pointers[r]->super.proc_name.vpid;
+    }
+    return found;
+}
+
+int nicbarr_comm_failure(ompi_communicator_t *comm)
+{
+    return world.of[rank_now()].knows && double_has_dead(comm) ? NICBARR_PROC_FAILED : OMPI_SUCCESS;
+}
+
+/* ---- calls below ---- */
+
 static int do_now(ompi_communicator_t *base, const struct wish *wish)
 {
     double_comm_t *comm = (double_comm_t *)base;
     struct call *call = join(comm, BLOCKING, comm->numbers[BLOCKING]++, wish);
-    while (!is_done(comm, call)) {
+    while (NULL == call || !is_done(comm, call)) {
         opal_progress();
+        if (OMPI_SUCCESS != nicbarr_comm_failure(base)) {
+            return NICBARR_PROC_FAILED;
+        }
     }
     take(comm, call, wish);
     return OMPI_SUCCESS;
@@ -466,7 +523,14 @@ static bool below_progress(uint32_t rank)
 {
     for (below_request_t **at = &world.of[rank].pending; NULL != *at; at = &(*at)->next) {
         below_request_t *request = *at;
-        if (is_done(request->comm, request->call)) {
+        const int failure = nicbarr_comm_failure(&request->comm->super);
+        if (OMPI_SUCCESS != failure) {
+            *at = request->next;
+            request->super.req_status.MPI_ERROR = failure;
+            ompi_request_complete(&request->super, true);
+            return true;
+        }
+        if (NULL != request->call && is_done(request->comm, request->call)) {
             *at = request->next;
             take(request->comm, request->call, &request->wish);
             ompi_request_complete(&request->super, true);
@@ -762,14 +826,14 @@ mca_coll_nicbarr_module_t *double_module(const ompi_communicator_t *comm)
 /* ---- the job ---- */
 
 /* A copy of the file has globals of its own. */
-static void load(const char *path, uint32_t rank)
+static void load(uint32_t rank)
 {
     char copy[sizeof(world.folder) + 32];
     struct stat about;
-    snprintf(copy, sizeof(copy), "%s/component%u.so", world.folder, rank);
-    const int from = open(path, O_RDONLY | O_CLOEXEC);
+    snprintf(copy, sizeof(copy), "%s/component%u.so", world.folder, world.copies++);
+    const int from = open(world.file, O_RDONLY | O_CLOEXEC);
     const int to = open(copy, O_WRONLY | O_CREAT | O_CLOEXEC, 0700);
-    CREW_CHECK(from >= 0 && 0 == fstat(from, &about), "cannot read %s", path);
+    CREW_CHECK(from >= 0 && 0 == fstat(from, &about), "cannot read %s", world.file);
     CREW_CHECK(about.st_size == sendfile(to, from, NULL, (size_t)about.st_size), "cannot write %s",
                copy);
     close(from);
@@ -816,12 +880,13 @@ static void place(uint32_t rank)
 
 void double_begin(const char *component_file, const char *folder)
 {
+    snprintf(world.file, sizeof(world.file), "%s", component_file);
     snprintf(world.folder, sizeof(world.folder), "%s", folder);
     setenv("OMPI_MCA_coll", "^nicbarr", 1);
     setenv("OMPI_MCA_ess_singleton_isolated", "1", 1);
     CREW_CHECK(MPI_SUCCESS == MPI_Init(NULL, NULL), "no MPI");
     for (uint32_t r = 0; r < DOUBLE_RANKS; ++r) {
-        load(component_file, r);
+        load(r);
         world.near[r] = make_proc(r, OPAL_PROC_ON_NODE);
         world.far[r] = make_proc(r, 0);
     }
@@ -829,6 +894,7 @@ void double_begin(const char *component_file, const char *folder)
 
 void double_open(const struct double_job *job)
 {
+    static const uint32_t late[] = {1, 20, 200};
     world.job = *job;
     world.random = job->seed;
     world.now_ns = 1000000000;
@@ -837,6 +903,8 @@ void double_open(const struct double_job *job)
     make_folder("nics", 0);
     for (uint32_t r = 0; r < job->ranks; ++r) {
         world.of[r].hello_bytes = 0;
+        world.of[r].knows = false;
+        world.of[r].late = late[crew_below(&world.random, 3)];
         place(r);
         if (0 != (job->without & UINT32_C(1) << r)) {
             continue;
@@ -853,8 +921,38 @@ void double_open(const struct double_job *job)
     }
 }
 
+void double_die(uint32_t rank)
+{
+    world.dead = rank;
+}
+
+/* What a dead rank has left: calls that it never joined, and a component in any state, in place of
+ * which there is another copy for the next job. */
+static void bury(void)
+{
+    for (size_t b = 0; b < BUCKETS; ++b) {
+        while (NULL != calls[b]) {
+            struct call *call = calls[b];
+            calls[b] = call->next;
+            for (uint32_t r = 0; r < DOUBLE_RANKS; ++r) {
+                free(call->data[r]);
+            }
+            free(call);
+        }
+    }
+    opal_output_close(world.component[world.dead]->output);
+    world.of[world.dead].callbacks = 0;
+    world.of[world.dead].pending = NULL;
+    world.open[world.dead] = false;
+    load(world.dead);
+    world.dead = NOBODY;
+}
+
 void double_close(void)
 {
+    if (NOBODY != world.dead) {
+        bury();
+    }
     for (size_t b = 0; b < BUCKETS; ++b) {
         CREW_CHECK(NULL == calls[b],
                    "NICBARR_SEED=0x%llx: a call below is left, of communicator %u",
@@ -867,8 +965,9 @@ void double_close(void)
             world.open[r] = false;
             world.opening = NOBODY;
         }
-        CREW_CHECK(0 == world.of[r].callbacks, "NICBARR_SEED=0x%llx: a progress function is left",
-                   (unsigned long long)world.job.seed);
+        CREW_CHECK(0 == world.of[r].callbacks,
+                   "NICBARR_SEED=0x%llx: a progress function of rank %u is left",
+                   (unsigned long long)world.job.seed, r);
         remove_folder("node", r);
     }
     remove_folder("nics", 0);

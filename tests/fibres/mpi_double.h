@@ -29,6 +29,7 @@ struct double_job {
     uint64_t seed; /* of the clock; messages name it */
     uint32_t ranks;
     uint32_t without; /* ranks that do not have the component, a bit each */
+    bool survives;    /* its program survives the failure of ranks */
     bool across;      /* each rank is on a node of its own, with a NIC (tests/unit/nic_double.c), */
     uint32_t refusals[DOUBLE_RANKS]; /* which has no memory for so many groups at first */
     uint32_t step_ns;                /* that a turn, or a look at the clock, takes at most */
@@ -49,6 +50,12 @@ void double_close(void);
  * component above takes the calls first. NULL module: it was left to what lies below. */
 ompi_communicator_t *double_comm(uint32_t id, uint32_t ranks, bool wrapped);
 mca_coll_nicbarr_module_t *double_module(const ompi_communicator_t *comm);
+
+/* A rank has died, at any moment. Then others learn of it in their progress, each at a random time,
+ * and collectives below fail on communicators that it belongs to. It never runs again. */
+void double_die(uint32_t rank);
+/* Has a member died? Whether this rank knows or not. */
+bool double_has_dead(const ompi_communicator_t *comm);
 
 /* The word by which the job remembers a class of size, on this rank's node; 0: it does not. */
 uint64_t double_note(const mca_coll_nicbarr_module_t *module, enum nicbarr_collective collective,

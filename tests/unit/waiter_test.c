@@ -610,6 +610,41 @@ static void tells_long_waits(void **state)
     bench_end();
 }
 
+/* ---- abandoned waits ---- */
+
+static uint32_t looks; /* of abandons(), until it says so */
+
+static bool abandons(const struct myr_watch *watch)
+{
+    assert_ptr_equal(watch->owner, &looks);
+    return 0 == looks || 0 == --looks;
+}
+
+/* In each phase: the word never comes, and the wait ends all the same; so do later ones, at once.
+ */
+static void abandons_waits(void **state)
+{
+    static const struct {
+        int32_t spin, sleep_after;
+        uint32_t looks;
+    } phases[] = {{4 * MYR_WORD_PROGRESS, -1, 3}, {0, -1, 3}, {0, 0, 3}, {MYR_WORD_PROGRESS, 0, 5}};
+    (void)state;
+    for (size_t p = 0; p < sizeof(phases) / sizeof(phases[0]); ++p) {
+        bench_begin(NULL, phases[p].spin, phases[p].sleep_after, 100);
+        bench.waiter.progress = quiet;
+        bench.waiter.abandons = abandons;
+        bench.watch.owner = &looks;
+        looks = phases[p].looks;
+        myr_wait(&bench.watch, bench.word, 1);
+        assert_true(bench.watch.abandoned);
+        assert_int_equal(looks, 0);
+        looks = UINT32_MAX;
+        myr_wait(&bench.watch, bench.word, 1);
+        assert_int_equal(looks, UINT32_MAX);
+        bench_end();
+    }
+}
+
 /* ---- threads ---- */
 
 enum { THREADS = 4, LAPS = 300 };
@@ -668,6 +703,7 @@ int main(void)
         cmocka_unit_test(finds_out_about_neighbours),
         cmocka_unit_test(tells_where_it_runs),
         cmocka_unit_test(tells_long_waits),
+        cmocka_unit_test(abandons_waits),
         cmocka_unit_test(threads_share_a_waiter),
     };
     return cmocka_run_group_tests_name("waiter", tests, NULL, NULL);

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Failed processes; see failures.h. */
+#include "coll_nicbarr/failures.h"
+
+#include <stddef.h>
+
+#include "os/calls.h"
+
+int (*nicbarr_failure)(ompi_communicator_t *comm);
+
+bool nicbarr_abandons(const struct myr_watch *watch)
+{
+    if (OMPI_SUCCESS == nicbarr_failure(watch->owner)) {
+        return false;
+    }
+    struct myr_record *record =
+        (struct myr_record *)((char *)watch->sleepers - offsetof(struct myr_record, sleepers));
+    atomic_store(&record->abandoned, 1);
+    return true;
+}
+
+static bool is_abandoned(const struct myr_record *record)
+{
+    return NULL != record && 0 != myr_load_relaxed(&record->abandoned);
+}
+
+int nicbarr_failure_of(const mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm)
+{
+    const int failure = nicbarr_failure(comm);
+    atomic_thread_fence(memory_order_acquire); /* values were read before the marks are */
+    return OMPI_SUCCESS != failure ? failure
+           : is_abandoned(module->group.record) || is_abandoned(module->reducer.exchange.record) ||
+                   is_abandoned(module->streamer.ring.record)
+               ? NICBARR_FAILURE_UNKNOWN
+               : OMPI_SUCCESS;
+}
+
+int nicbarr_survive(const mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm, int rc)
+{
+    int failure;
+    while (NICBARR_FAILURE_UNKNOWN == (failure = nicbarr_failure_of(module, comm))) {
+        nicbarr_progress();
+        os_give_way();
+    }
+    return OMPI_SUCCESS == failure ? rc : failure;
+}

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The blocking collectives of a program that survives failures (failures.h): the same functions
+ * within a look for errors before and after. */
+#ifndef NICBARR_SURVIVING_H
+#define NICBARR_SURVIVING_H
+
+#include "coll_nicbarr/coll_nicbarr.h"
+
+/* Wrap the blocking collectives that a module offers, on one node. */
+void nicbarr_wrap_to_survive(mca_coll_base_module_t *module);
+
+#endif
