@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Files whose names the user gives; see regular_file.h. */
+/* See regular_file.h. */
 #include "coll_nicbarr/files/regular_file.h"
 
 #include <errno.h>
@@ -16,7 +16,7 @@ int nicbarr_open_regular(const char *path, int flags, unsigned mode, struct myr_
     struct stat about;
     const int fd = open(path, flags | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, mode);
     if (fd < 0) {
-        /* ENXIO: a pipe that nobody reads, or a socket. */
+        /* ENXIO: it is a FIFO without a reader, or a socket. */
         myr_write_error(
             error, ENOENT == errno || ENOTDIR == errno ? MYR_ERR_NOT_THERE : MYR_ERR_SYSTEM,
             ENXIO == errno || EISDIR == errno ? 0 : errno, "%s",
@@ -46,7 +46,7 @@ bool nicbarr_lock(int fd, unsigned most_ms, struct myr_error *error)
 
 /* ---- content ---- */
 
-/* Up to `most` bytes from the file's beginning; -1 with errno. */
+/* Read up to `most` bytes from the beginning of the file. Returns -1 with errno on failure. */
 static ssize_t read_up_to(int fd, char *text, size_t most)
 {
     size_t done = 0;
@@ -56,7 +56,7 @@ static ssize_t read_up_to(int fd, char *text, size_t most)
             return -1;
         }
         if (0 == more) {
-            break; /* somebody has cut it off meanwhile */
+            break; /* truncated since fstat() */
         }
         done += more < 0 ? 0 : (size_t)more;
     }
