@@ -17,8 +17,8 @@
 
 /* The state of a request that persists between starts. */
 struct nicbarr_persistent {
-    struct nicbarr_reducer reducer;   /* on one node one of these */
-    struct nicbarr_streamer streamer; /* ... two */
+    struct nicbarr_reducer reducer;   /* on one node, either this */
+    struct nicbarr_streamer streamer; /* ... or this */
     struct nicbarr_carrier carrier;   /* across nodes */
     const void *from;                 /* arguments of a reduction: */
     void *to;
