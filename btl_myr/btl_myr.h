@@ -145,7 +145,7 @@ typedef struct mca_btl_myr_component {
     uint32_t met; /* processes of this job, from rank 0, whose NICs are connected */
     void *spent;  /* a buffer to be provided again */
     struct myr_pace pace;
-    struct myr_seldom silence; /* rate limit of its check */
+    struct myr_seldom silence; /* rate limit of the check for silent nodes */
 
     opal_mutex_t table_lock;
     struct mca_btl_base_endpoint_t *endpoint[MCA_BTL_MYR_BUCKETS];

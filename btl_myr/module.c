@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * The modules: which peers each reaches, what happens when a message is lost, the end.
+/* The modules: their peers, errors, and the end.
  *
- * Open MPI asks each module about every process. Those for messages take the processes whose
- * endpoint is of their kind; the one for windows takes all.
- */
+ * Open MPI asks each module about every process. The modules for messages accept the processes
+ * whose endpoint names them; the module for windows accepts all. */
 #include "btl_myr/btl_myr.h"
 
 #include <stdio.h>
@@ -31,7 +29,8 @@ static int add_procs(mca_btl_base_module_t *btl, size_t count, opal_proc_t **pro
     return OPAL_SUCCESS;
 }
 
-/* The endpoint itself stays: what is in flight needs it, and so does a process that comes back. */
+/* The endpoint is kept, because messages in flight use it, and because the process may be added
+ * again. */
 static int del_procs(mca_btl_base_module_t *btl, size_t count, opal_proc_t **procs,
                      struct mca_btl_base_endpoint_t **endpoints)
 {
@@ -66,7 +65,7 @@ static int finalize(mca_btl_base_module_t *btl)
     return OPAL_SUCCESS;
 }
 
-/* Say it, and have ob1 end the job. */
+/* Print the error, and have ob1 end the job. */
 static void give_up(struct mca_btl_myr_module *module, opal_proc_t *proc, char *text)
 {
     opal_output(0, "%s", text);

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * What Open MPI loads: the component's parameters, its opening and closing.
+/* The component that Open MPI loads: parameters, opening and closing.
  *
- * It serves only who asks for it by `--mca mtl myr`. If it is asked for and cannot open the NIC, it
- * says so, and Open MPI takes another PML.
- */
+ * It is used only if `--mca mtl myr` names it. If it is named but cannot open the NIC, it prints a
+ * line, and Open MPI selects another PML. */
 #include "mtl_myr/mtl_myr.h"
 
 #include <stdarg.h>
@@ -26,10 +24,12 @@ static int del_comm(mca_mtl_base_module_t *mtl, struct ompi_communicator_t *comm
 static int finalize(mca_mtl_base_module_t *mtl);
 
 enum {
-    PRIORITY = 90,                /* of all PMLs: it was asked for */
-    CONTEXT_MOST = (1 << 30) - 1, /* numbers of communicators */
-    TAG_MOST = 0x7fffffff,        /* greater ones are Open MPI's own, which are negative there */
-    PIECE_BYTES = 64 * 1024,      /* of a message that the runner and its host read, 7 us */
+    PRIORITY = 90,                /* higher than all PMLs, because the user has asked for it */
+    CONTEXT_MOST = (1 << 30) - 1, /* maximum of communicators' numbers */
+    /* greater ones are Open MPI's own, which are negative as an int */
+    TAG_MOST = 0x7fffffff,
+    /* of a message read at a time, by the runner or the host; takes 7 us */
+    PIECE_BYTES = 64 * 1024,
 };
 
 NICBARR_MTL_INIT(component_init, init)
@@ -112,7 +112,7 @@ static int component_register(void)
     return OMPI_SUCCESS;
 }
 
-/* One process of each node says it, as all find the same. */
+/* Print a warning by one process of the node, as all of them find the same problem. */
 static void print_mtl_warning(const char *format, ...) __attribute__((format(printf, 1, 2)));
 static void print_mtl_warning(const char *format, ...)
 {
@@ -139,7 +139,7 @@ static bool check_parameters(void)
 
 /* ---- opening and closing ---- */
 
-/* (print_mtl_warning() may wait for the segment's lock itself.) */
+/* Does not use print_mtl_warning(), which may wait for the same lock of the segment. */
 static void say_waiting(const char *line)
 {
     opal_output(0, "nicbarr: mtl myr: %s", line);
@@ -182,7 +182,8 @@ static enum myr_status open_endpoint(struct myr_error *error)
     const struct myr_tagged_options options = {
         .id = mca_mtl_myr_id(OMPI_PROC_MY_NAME),
         .messages = (uint32_t)component->parameters.messages,
-        .peers = 2 * ompi_process_info.num_procs, /* one half for jobs that it meets later */
+        /* half of them for jobs that it connects to later */
+        .peers = 2 * ompi_process_info.num_procs,
         .buffers = (uint32_t)component->parameters.buffers,
         .share = nicbarr_memory_share(myr_segment_size(component->segment)),
         .direct = component->parameters.direct,
@@ -256,7 +257,7 @@ static mca_mtl_base_module_t *init(void)
     return &mca_mtl_myr_module;
 }
 
-/* A communicator is a number in envelopes, and nothing else. */
+/* Communicators need no state: an envelope contains only their number. */
 static int add_comm(mca_mtl_base_module_t *mtl, struct ompi_communicator_t *comm)
 {
     (void)mtl;

@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * The way to other processes. Open MPI tells of a job's processes at the beginning; most of them
- * never communicate. So a process is connected to when it is first sent to, or answered, or when
- * its NIC knocks.
+/* Connections to other processes. Open MPI announces all of a job's processes at start-up, but most
+ * of them never communicate. Therefore a process is connected on the first message to or from it,
+ * or when its NIC sends something without a connection.
  *
- * Processes of other jobs (MPI_Comm_spawn, MPI_Comm_accept) are connected to as soon as Open MPI
- * tells of them. Nobody could look for them when their NIC knocks, as a job can list its own
- * processes only; they are few, and about to communicate.
- */
+ * Processes of other jobs (MPI_Comm_spawn, MPI_Comm_accept) are connected as soon as Open MPI
+ * announces them. When a NIC sends something without a connection, only the processes of this job
+ * can be searched. Those of other jobs are few, and about to communicate. */
 #include "mtl_myr/mtl_myr.h"
 
 #include "ompi/modex.h"
@@ -28,7 +26,7 @@ static void report_unreachable_peer(const opal_process_name_t *name, const char 
                 OPAL_NAME_PRINT(*name), why);
 }
 
-/* False if the process has said nothing, or in another version's words. */
+/* Returns false if the process has not published a name, or if that is of another version. */
 static bool ask_modex(const opal_process_name_t *name, struct myr_tagged_name *said)
 {
     return sizeof(*said) ==
@@ -99,14 +97,14 @@ int mca_mtl_myr_add_procs(mca_mtl_base_module_t *mtl, size_t count, struct ompi_
         procs[p]->proc_endpoints[OMPI_PROC_ENDPOINT_TAG_MTL] = NULL;
         if (procs[p]->super.proc_name.jobid != OMPI_PROC_MY_NAME->jobid) {
             mca_mtl_myr_lock();
-            (void)peer_named(&procs[p]->super.proc_name); /* who cannot be reached: a send fails */
+            (void)peer_named(&procs[p]->super.proc_name); /* on failure, a later send fails */
             mca_mtl_myr_unlock();
         }
     }
     return OMPI_SUCCESS;
 }
 
-/* Peers stay: what is under way needs them, and so does a process that comes back. */
+/* Peers are kept, because messages in flight use them, and because a process may be added again. */
 int mca_mtl_myr_del_procs(mca_mtl_base_module_t *mtl, size_t count, struct ompi_proc_t **procs)
 {
     (void)mtl;
