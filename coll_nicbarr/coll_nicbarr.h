@@ -230,7 +230,7 @@ typedef struct mca_coll_nicbarr_module {
     bool sealed;                       /* rank 0 has sent it sealed, not in the clear */
     uint64_t groups;                   /* of NICs, numbered so far; the same on all members */
     uint32_t barriers, ibarriers;      /* executed by Open MPI's own functions so far */
-    bool told;                         /* the failure of its NICs was reported */
+    bool told;                         /* the failure of its NICs has been reported */
     struct nicbarr_carriers *carriers; /* of collectives that carry data; NULL: none (yet) */
 } mca_coll_nicbarr_module_t;
 

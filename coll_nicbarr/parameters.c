@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The component's parameters; see parameters.h. */
+/* See parameters.h. */
 #include "coll_nicbarr/parameters.h"
 
 #include <limits.h>
@@ -14,9 +14,9 @@
 #include "ompi/number.h"
 
 #define AT(name) offsetof(struct nicbarr_parameters, name)
-/* Must all processes of a communicator have the same value? What decides which messages are sent,
- * by what, in which call, or where words of shared memory lie is SHARED: members with different
- * values would not do the same in the same call. The hello has a digest of these (component.c). */
+/* SHARED: all processes of a communicator must have the same value, because it decides which
+ * messages are sent, by which NIC, in which call, or where words are in shared memory. The hello
+ * contains a digest of these (component.c). */
 enum scope { LOCAL, SHARED };
 
 #define OF_NUMBERS(name, amount_, scope_, usual_, least_, most_, level_, help_)                    \
@@ -51,7 +51,7 @@ static const struct {
         verbose, LOCAL, 0, 0, 100, 1,
         "0: only say what went wrong. 1: also say which barrier each communicator uses, and why. "
         "2: also say which communicators are left to Open MPI"),
-    TEXT(algorithm, SHARED, "auto", 1, NULL), /* algorithm_help() */
+    TEXT(algorithm, SHARED, "auto", 1, NULL), /* see algorithm_help() */
     NUMBER(
         tune_after, SHARED, 20, 0, INT_MAX, 4,
         "How many barriers a communicator of a new shape does before the algorithms are measured "
@@ -134,13 +134,13 @@ static const struct {
 
 enum { PARAMETERS = sizeof(table) / sizeof(table[0]) };
 
-/* Where Open MPI writes what the user has set. */
+/* Where Open MPI stores the user's values. */
 static struct nicbarr_parameters registered;
 static union myr_value registered_of[NICBARR_NICS_MOST][MYR_OPTIONS_MOST];
 
 /* ---- registering ---- */
 
-/* Returns text; `bytes` hold it. */
+/* Returns text. */
 static const char *nic_help(char *text, size_t bytes)
 {
     int length =
@@ -167,7 +167,8 @@ static const char *algorithm_help(char *text, size_t bytes)
     return text;
 }
 
-/* What follows from a list: of algorithms, or of NICs. */
+/* The help text of an option; NULL in the table stands for one that depends on the algorithms or
+ * NICs. */
 static const char *help_of(const struct myr_option *option, char *text, size_t bytes)
 {
     return NULL != option->help                     ? option->help
@@ -175,7 +176,7 @@ static const char *help_of(const struct myr_option *option, char *text, size_t b
                                                     : nic_help(text, bytes);
 }
 
-/* The default goes where the value is, before Open MPI overwrites it. */
+/* The value initially contains the default, which Open MPI overwrites. */
 static void register_one(const struct myr_option *option, const char *help, void *value)
 {
     mca_base_var_type_t type = MCA_BASE_VAR_TYPE_STRING;
@@ -212,7 +213,7 @@ void nicbarr_parameters_register(void)
     }
 }
 
-/* ---- taking ---- */
+/* ---- reading ---- */
 
 void nicbarr_complain(const char *format, ...)
 {
