@@ -124,7 +124,7 @@ typedef struct mca_coll_nicbarr_component {
     struct myr_waiter waiter;
     struct nicbarr_nics nics;
     bool explained;  /* this process has explained that it has no segment */
-    uint32_t opened; /* refcount: sessions of 5.0 open the component again */
+    uint32_t opened; /* how many times it has been opened; sessions of 5.0 open it again */
 } mca_coll_nicbarr_component_t;
 
 OMPI_DECLSPEC extern mca_coll_nicbarr_component_t mca_coll_nicbarr_component;
