@@ -72,25 +72,25 @@ static int component_register(void)
     mca_btl_myr_component_t *component = &mca_btl_myr_component;
     set_defaults();
     nicbarr_nic_options_add(&component->super.btl_version, &component->parameters.nic);
-    register_btl_parameter(
-        "tokens", MCA_BASE_VAR_TYPE_INT, &component->parameters.tokens,
-        "How many messages a process may have under way (8 to 4096; 0: up to 64, as the memory of "
-        "the node's processes allows)",
-        OPAL_INFO_LVL_5);
+    register_btl_parameter("tokens", MCA_BASE_VAR_TYPE_INT, &component->parameters.tokens,
+                           "Number of messages that a process may have outstanding (8 to 4096; 0: "
+                           "up to 64, fewer if the "
+                           "node has many processes)",
+                           OPAL_INFO_LVL_5);
     register_btl_parameter(
         "buffers", MCA_BASE_VAR_TYPE_INT, &component->parameters.buffers,
-        "How many messages may wait in a process's receive buffers (8 to 4096; 0: up to 64, as the "
-        "memory of the node's processes allows), each of which is as large as the largest message "
-        "(btl_myr_max_send_size)",
+        "Number of receive buffers of a process (8 to 4096; 0: up to 64, fewer if the node has "
+        "many "
+        "processes), each of which holds the largest message (btl_myr_max_send_size)",
         OPAL_INFO_LVL_5);
     register_btl_parameter(
         "inlet", MCA_BASE_VAR_TYPE_BOOL, &component->parameters.inlet,
-        "Have short messages from processes of this node come past the NIC (default: yes)",
+        "Whether short messages between processes of a node bypass the NIC (default: yes)",
         OPAL_INFO_LVL_5);
     register_btl_parameter(
         "far_eager_limit", MCA_BASE_VAR_TYPE_SIZE_T, &component->parameters.far_eager_limit,
-        "What btl_myr_eager_limit is for processes whose memory cannot be read: those of other "
-        "nodes (bytes, up to btl_myr_max_send_size)",
+        "The eager limit for processes whose memory cannot be read, such as those on other nodes "
+        "(bytes, up to btl_myr_max_send_size)",
         OPAL_INFO_LVL_4);
     mca_btl_base_param_register(&component->super.btl_version,
                                 &mca_btl_myr_module[MCA_BTL_MYR_DIRECT].super);
@@ -123,8 +123,8 @@ static bool check_parameters(void)
     if (direct->btl_eager_limit < 256 || direct->btl_max_send_size < direct->btl_eager_limit ||
         far < 256 || far > direct->btl_max_send_size || direct->btl_max_send_size > 4 << 20) {
         print_btl_warning(
-            "btl_myr_eager_limit and _far_eager_limit go from 256 to btl_myr_max_send_size, "
-            "and that up to 4 MiB: not used");
+            "not used: btl_myr_eager_limit and btl_myr_far_eager_limit must be between 256 and "
+            "btl_myr_max_send_size, and that must be at most 4 MiB");
         return false;
     }
     return nicbarr_nic_options_fit(print_btl_warning, "btl_myr",

@@ -81,12 +81,12 @@ static struct mca_btl_base_endpoint_t *make_endpoint(opal_proc_t *proc, bool for
     struct mca_btl_myr_hello hello;
     struct myr_error error = {0};
     if (!ask_modex(&proc->proc_name, &hello)) {
-        decline(proc, "it has no port");
+        decline(proc, "it has opened no port");
         return NULL;
     }
     if (hello.buffer_bytes != component->self.buffer_bytes ||
         proc->proc_arch != opal_proc_local_get()->proc_arch) {
-        decline(proc, "its btl_myr_max_send_size, or its processor, is another");
+        decline(proc, "it has another btl_myr_max_send_size, or another kind of processor");
         return NULL;
     }
     struct mca_btl_base_endpoint_t *endpoint = calloc(1, sizeof(*endpoint));
@@ -104,10 +104,11 @@ static struct mca_btl_base_endpoint_t *make_endpoint(opal_proc_t *proc, bool for
     }
     component->talks_to_others = component->talks_to_others || !endpoint->remote.same_nic;
     if (!endpoint->remote.same_nic && !endpoint->remote.is_signed) {
-        opal_output_verbose(10, opal_btl_base_framework.framework_output,
-                            "nicbarr: btl myr: messages to process %s are not signed, as nicbarr "
-                            "was built without libsodium (here or there)",
-                            OPAL_NAME_PRINT(proc->proc_name));
+        opal_output_verbose(
+            10, opal_btl_base_framework.framework_output,
+            "nicbarr: btl myr: messages to process %s are not signed, because nicbarr "
+            "was built without libsodium on this node or on the other one",
+            OPAL_NAME_PRINT(proc->proc_name));
     }
     endpoint->name = proc->proc_name;
     endpoint->pid = hello.direct.pid;

@@ -110,8 +110,8 @@ static enum myr_status take_arena(struct numbers *numbers, struct myr_error *err
     }
     if (NULL == component->arena) {
         return myr_fail(error, MYR_ERR_FULL, 0,
-                        "the node's shared memory is used up: %zu KiB are wanted (btl_myr_memory, "
-                        "btl_myr_buffers, btl_myr_tokens)",
+                        "the node's shared memory is used up: %zu KiB are needed (increase "
+                        "btl_myr_memory, or reduce btl_myr_buffers and btl_myr_tokens)",
                         bytes >> 10);
     }
     component->arena_end = component->arena + bytes;

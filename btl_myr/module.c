@@ -87,10 +87,11 @@ void mca_btl_myr_lost(const struct mca_btl_base_endpoint_t *endpoint)
 void mca_btl_myr_no_answer(const opal_process_name_t *to)
 {
     char text[200];
-    snprintf(text, sizeof(text),
-             "nicbarr: btl myr: what process %s asks of a window cannot be answered: it cannot be "
-             "reached, or memory is used up",
-             OPAL_NAME_PRINT(*to));
+    snprintf(
+        text, sizeof(text),
+        "nicbarr: btl myr: a request of process %s to a window cannot be answered: the process "
+        "cannot be reached, or there is no memory",
+        OPAL_NAME_PRINT(*to));
     give_up(&mca_btl_myr_module[MCA_BTL_MYR_ONESIDED], NULL, text);
 }
 
@@ -99,14 +100,16 @@ void mca_btl_myr_broken(void)
     static char text[160];
     const uint32_t stopped = myr_soft_given_up(mca_btl_myr_component.nic);
     if (0 != stopped) {
-        snprintf(text, sizeof(text),
-                 "nicbarr: btl myr: messages cannot go on: process %u runs the node's NIC and does "
-                 "not go on (is it stopped?)",
-                 (unsigned)stopped);
+        snprintf(
+            text, sizeof(text),
+            "nicbarr: btl myr: messages cannot be sent any more: process %u runs the node's NIC, "
+            "but makes no progress (is it stopped?)",
+            (unsigned)stopped);
     } else {
-        snprintf(text, sizeof(text),
-                 "nicbarr: btl myr: messages cannot go on: a process was killed while it ran the "
-                 "node's NIC");
+        snprintf(
+            text, sizeof(text),
+            "nicbarr: btl myr: messages cannot be sent any more: a process was killed while it "
+            "ran the node's NIC");
     }
     struct mca_btl_myr_module *module = &mca_btl_myr_module[MCA_BTL_MYR_DIRECT];
     if (NULL == module->error) {

@@ -89,24 +89,25 @@ static int component_register(void)
     nicbarr_nic_options_add(&component->super.mtl_version, &component->parameters.nic);
     register_mtl_parameter(
         "buffers", MCA_BASE_VAR_TYPE_INT, &component->parameters.buffers,
-        "How many buffers of 32 KiB a process has for messages that come, and half as many for "
-        "those that leave (8 to 4096; 0: up to 64, as the memory of the node's processes allows)",
+        "Number of buffers of 32 KiB that a process has for incoming messages; for outgoing ones "
+        "it "
+        "has half as many (8 to 4096; 0: up to 64, fewer if the node has many processes)",
         OPAL_INFO_LVL_5);
     register_mtl_parameter(
         "messages", MCA_BASE_VAR_TYPE_INT, &component->parameters.messages,
-        "How many messages of one process may wait for their receives at another one (1 to 65535; "
-        "fewer in jobs of many processes, a quarter of a million of all). Those beyond wait at "
-        "their sender, until a receive wants one of them",
+        "Number of messages of one process that may wait for their receives at another one (1 to "
+        "65535; fewer in jobs of many processes, such that all together have a quarter of a "
+        "million). Further ones wait at their sender until a receive matches one of them",
         OPAL_INFO_LVL_5);
     register_mtl_parameter(
         "direct", MCA_BASE_VAR_TYPE_BOOL, &component->parameters.direct,
-        "Have a long message from this node read from its sender's memory, where the system lets "
-        "us (default: yes)",
+        "Whether long messages within a node are read from their sender's memory, if the system "
+        "permits that (default: yes)",
         OPAL_INFO_LVL_5);
     register_mtl_parameter(
         "runner", MCA_BASE_VAR_TYPE_BOOL, &component->parameters.runner,
-        "Have a thread of each process match and move messages while the process computes "
-        "(default: no). It wants a processor of its own",
+        "Whether a thread of each process matches and moves messages while the process computes "
+        "(default: no). It needs a processor of its own",
         OPAL_INFO_LVL_2);
     mca_mtl_myr_pvars_register();
     return OMPI_SUCCESS;
@@ -251,7 +252,7 @@ static mca_mtl_base_module_t *init(void)
     OBJ_CONSTRUCT(&component->lock, opal_mutex_t);
     if (component->parameters.runner && OMPI_SUCCESS != mca_mtl_myr_runner_start()) {
         print_mtl_warning(
-            "there is no thread to be had for mtl_myr_runner: messages move within calls only");
+            "no thread can be created for mtl_myr_runner: messages move only during MPI calls");
     }
     opal_progress_register(progress_function());
     return &mca_mtl_myr_module;

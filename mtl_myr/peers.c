@@ -22,7 +22,7 @@ opal_process_name_t mca_mtl_myr_name(uint64_t id)
 
 static void report_unreachable_peer(const opal_process_name_t *name, const char *why)
 {
-    opal_output(0, "nicbarr: mtl myr cannot reach process %s: %s. Leave out --mca pml cm",
+    opal_output(0, "nicbarr: mtl myr cannot reach process %s: %s. Run without --mca pml cm",
                 OPAL_NAME_PRINT(*name), why);
 }
 
@@ -40,7 +40,7 @@ static struct myr_tagged_peer *connect_to(const opal_process_name_t *name)
     struct myr_tagged_peer *peer;
     struct myr_error error = {0};
     if (!ask_modex(name, &said)) {
-        report_unreachable_peer(name, "it has no endpoint, or its nicbarr is another version");
+        report_unreachable_peer(name, "it has no endpoint, or another version of nicbarr");
         return NULL;
     }
     if (MYR_OK !=
@@ -91,7 +91,7 @@ int mca_mtl_myr_add_procs(mca_mtl_base_module_t *mtl, size_t count, struct ompi_
     (void)mtl;
     for (size_t p = 0; p < count; ++p) {
         if (procs[p]->super.proc_arch != opal_proc_local_get()->proc_arch) {
-            report_unreachable_peer(&procs[p]->super.proc_name, "its processor is another");
+            report_unreachable_peer(&procs[p]->super.proc_name, "it has another kind of processor");
             return OMPI_ERR_UNREACH;
         }
         procs[p]->proc_endpoints[OMPI_PROC_ENDPOINT_TAG_MTL] = NULL;

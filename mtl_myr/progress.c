@@ -56,13 +56,14 @@ static void broken(void)
 {
     const uint32_t stopped = myr_soft_given_up(mca_mtl_myr_component.nic);
     if (0 != stopped) {
-        opal_output(0,
-                    "nicbarr: mtl myr: messages cannot go on: process %u runs the node's NIC and "
-                    "does not go on (is it stopped?)",
-                    (unsigned)stopped);
+        opal_output(
+            0,
+            "nicbarr: mtl myr: messages cannot be sent any more: process %u runs the node's "
+            "NIC, but makes no progress (is it stopped?)",
+            (unsigned)stopped);
     } else {
-        opal_output(0, "nicbarr: mtl myr: messages cannot go on: a process was killed while it ran "
-                       "the node's NIC");
+        opal_output(0, "nicbarr: mtl myr: messages cannot be sent any more: a process was killed "
+                       "while it ran the node's NIC");
     }
     (void)ompi_mpi_abort(&ompi_mpi_comm_world.comm, MPI_ERR_OTHER);
 }
