@@ -190,8 +190,8 @@ void nicbarr_across_decline(mca_coll_nicbarr_module_t *module, ompi_communicator
     nicbarr_decline(
         module, comm,
         ours ? error->text
-             : "between other nodes the NICs' packets do not come through, or one of them "
-               "has no memory left (is a firewall in the way of UDP, or do MTUs differ? see "
+             : "the NICs' packets do not get through between other nodes, or one of these is out "
+               "of memory (does a firewall block UDP, or do MTUs differ? see "
                "coll_nicbarr_network and coll_nicbarr_port)");
 }
 
@@ -244,8 +244,8 @@ int nicbarr_across_join_one(mca_coll_nicbarr_module_t *module, ompi_communicator
 void nicbarr_across_leave_out(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm)
 {
     nicbarr_decline(module, comm,
-                    "packets did not come through for an earlier communicator; a later one "
-                    "tries again");
+                    "packets did not get through for an earlier communicator; a later one will try "
+                    "again");
 }
 
 int nicbarr_across_set_up(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm)
@@ -265,9 +265,10 @@ int nicbarr_across_set_up(mca_coll_nicbarr_module_t *module, ompi_communicator_t
     rc = OMPI_SUCCESS == rc ? hear_proposal(module, comm, &left_out) : rc;
     module->tuning = false;
     if (OMPI_SUCCESS == rc && !module->sealed && 0 == ompi_comm_rank(comm)) {
-        opal_output_verbose(1, mca_coll_nicbarr_component.output,
-                            "nicbarr: secrets of barriers travel as they are by Open MPI's own "
-                            "connections, as a node's nicbarr was built without libsodium");
+        opal_output_verbose(
+            1, mca_coll_nicbarr_component.output,
+            "nicbarr: secrets of barriers are sent in the clear over Open MPI's own "
+            "connections, because nicbarr was built without libsodium on a node");
     }
     if (OMPI_SUCCESS == rc && left_out) {
         nicbarr_across_leave_out(module, comm);

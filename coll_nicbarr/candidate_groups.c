@@ -29,7 +29,7 @@ static void say_why(ompi_communicator_t *comm, const struct nicbarr_candidate_gr
     opal_output_verbose(1, mca_coll_nicbarr_component.output,
                         "nicbarr: %s is measured without %s: %s", nicbarr_comm_name(comm, name),
                         nicbarr_kind(nic)->title,
-                        '\0' != *why ? why : "its packets do not come through between all nodes");
+                        '\0' != *why ? why : "its packets do not get through between all nodes");
 }
 
 /* Remove the candidates of NICs that have failed on any member. If packets did not get through, the

@@ -196,8 +196,9 @@ static int compare(nicbarr_checker_t *checker, ompi_communicator_t *comm, struct
         checker->begun = true;
         checker->alike = all_compare(comm);
         if (!checker->alike) {
-            nicbarr_explain(comm, "not all its members have coll_nicbarr_check, so calls are not "
-                                  "compared");
+            nicbarr_explain(comm,
+                            "coll_nicbarr_check is not set on all of its members, so calls are "
+                            "not compared");
         }
     }
     if (!checker->alike) {

@@ -69,11 +69,11 @@ static void take_algorithm(void)
         !nicbarr_choice_parse(given, &component->forced)) {
         char all[160], by_nics[80];
         component->forced = none;
-        nicbarr_complain("coll_nicbarr_algorithm \"%.60s\" is none; use auto, openmpi, %s; or with "
-                         "a NIC, as in tree:4@%s, one of %s. Using auto",
-                         given, nicbarr_algorithm_list(false, all, sizeof(all)),
-                         nicbarr_kind(1)->name,
-                         nicbarr_algorithm_list(true, by_nics, sizeof(by_nics)));
+        nicbarr_complain(
+            "coll_nicbarr_algorithm \"%.60s\" is not an algorithm; use auto, openmpi, %s; or "
+            "with a NIC, as in tree:4@%s, one of %s. Using auto",
+            given, nicbarr_algorithm_list(false, all, sizeof(all)), nicbarr_kind(1)->name,
+            nicbarr_algorithm_list(true, by_nics, sizeof(by_nics)));
     }
 }
 
@@ -93,8 +93,9 @@ static enum nicbarr_way take_way(enum nicbarr_collective collective, const char 
         return NICBARR_WAY_OWN;
     }
     if ('\0' != *given && 0 != strcmp(given, "auto")) {
-        nicbarr_complain("coll_nicbarr_%s \"%s\" is none; use auto, openmpi%s or %s. Using auto",
-                         parameter, given, NICBARR_ALLREDUCE == collective ? ", rooted" : "", ours);
+        nicbarr_complain(
+            "coll_nicbarr_%s \"%s\" is not known; use auto, openmpi%s or %s. Using auto", parameter,
+            given, NICBARR_ALLREDUCE == collective ? ", rooted" : "", ours);
     }
     return NICBARR_WAY_OPEN;
 }
@@ -103,7 +104,7 @@ static enum nicbarr_way take_way(enum nicbarr_collective collective, const char 
 static void take_cache(char **given)
 {
     if ('\0' == (*given)[strspn(*given, ",")]) {
-        nicbarr_complain("coll_nicbarr_cache \"%s\" names no file; use auto, none, or files, "
+        nicbarr_complain("coll_nicbarr_cache \"%s\" names no file; use auto, none, or paths, "
                          "separated by commas. Using auto",
                          *given);
         free(*given);
@@ -117,8 +118,10 @@ static void take_parameters(void)
     char words[200];
     nicbarr_parameters_take(&component->parameters, &component->nics);
     if (!nicbarr_nics_want(&component->nics, component->parameters.nic)) {
-        nicbarr_complain("coll_nicbarr_nic \"%s\" is none; use one or several of %s. Using auto",
-                         component->parameters.nic, nicbarr_nic_words(words, sizeof(words)));
+        nicbarr_complain(
+            "coll_nicbarr_nic \"%s\" is not a list of NICs; use one or more of %s, separated by "
+            "commas. Using auto",
+            component->parameters.nic, nicbarr_nic_words(words, sizeof(words)));
     }
     take_cache(&component->parameters.cache);
     component->forced_rooted = false;
@@ -280,8 +283,8 @@ static int component_open(void)
     take_parameters();
     if (nicbarr_failures_are_survived()) {
         if (component->parameters.verbose > 0 && 0 == ompi_process_info.my_local_rank) {
-            opal_output(0, "nicbarr: mpirun --with-ft ulfm: Open MPI's own collectives run, as "
-                           "nicbarr's do not report failed processes");
+            opal_output(0, "nicbarr: with mpirun --with-ft ulfm, Open MPI's own collectives are "
+                           "used, because nicbarr's do not report failed processes");
         }
         nicbarr_parameters_free(&component->parameters, &component->nics);
         return OMPI_ERR_NOT_AVAILABLE;

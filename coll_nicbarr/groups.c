@@ -185,7 +185,7 @@ static void connect_all(const mca_coll_nicbarr_module_t *module, struct nicbarr_
                 list[j].failed = true;
                 nicbarr_group_leave(list[j].group);
                 (void)myr_fail(error, MYR_ERR_FULL, 0,
-                               "a process of another node cannot make its part of the group");
+                               "a process on another node cannot create its part of the group");
             }
         }
         place += 0 == blob ? 0 : sizeof(uint32_t) + blob;
@@ -249,9 +249,9 @@ static bool in_vain(struct myr_nic_group *group, const struct nicbarr_wait *wait
         myr_nic_group_fail(group, node);
     }
     (void)myr_fail(error, MYR_ERR_GONE, 0,
-                   "the NICs' packets do not come through between all nodes: of one that all wait "
-                   "for nothing was heard for %d s (is a firewall in the way of UDP, or do MTUs "
-                   "differ? see coll_nicbarr_network and coll_nicbarr_port)",
+                   "the NICs' packets do not get through between all nodes: one of them was silent "
+                   "for %d s (does a firewall block UDP, or do MTUs differ? see "
+                   "coll_nicbarr_network and coll_nicbarr_port)",
                    TRY_MS / 1000);
     return true;
 }

@@ -97,8 +97,8 @@ static const char *share_segment(mca_coll_nicbarr_module_t *module, ompi_communi
             why = nicbarr_peer_trouble(&name, peers[r], text, sizeof(text));
         } else if (peers[r]->segment != peers[ompi_comm_rank(comm)]->segment) {
             snprintf(text, sizeof(text),
-                     "process %u is in another container, was started by another mpirun, or keeps "
-                     "others out of its /proc/PID/fd",
+                     "process %u is in another container, was started by another mpirun, or denies "
+                     "access to its /proc/PID/fd",
                      (unsigned)name.vpid);
             why = text;
         } else {
@@ -220,7 +220,7 @@ bool nicbarr_nodes_agree(mca_coll_nicbarr_module_t *module, ompi_communicator_t 
         *why = no_common_nic(text, sizeof(text));
         return false;
     case NICBARR_MIXED:
-        *why = "processes that share no memory share a NIC, or the other way round";
+        *why = "some processes share a NIC but no memory, or memory but no NIC";
         return false;
     case NICBARR_COUNTED:
         break;

@@ -71,7 +71,7 @@ static const char *why_left(const ompi_communicator_t *comm, bool across, int pr
            : OMPI_COMM_IS_INTER(comm) ? "it is an intercommunicator"
            : across && !mca_coll_nicbarr_component.parameters.check &&
                    !nicbarr_nics_wanted(&mca_coll_nicbarr_component.nics)
-               ? "its processes are on several nodes, and coll_nicbarr_nic wants no NIC"
+               ? "its processes are on several nodes, and coll_nicbarr_nic is none"
                : NULL;
 }
 

@@ -223,9 +223,9 @@ static void add_silent(struct line *line, const mca_coll_nicbarr_module_t *modul
         append_text(line, 0 == s ? "" : ", ");
         add_node(line, module, comm, silent->node[s].node);
         if (0 == silent->node[s].heard_ms) {
-            append_text(line, ", silent all the time)");
+            append_text(line, ", silent since the start)");
         } else {
-            append_text(line, ", last heard of %.1f s ago)",
+            append_text(line, ", last heard from %.1f s ago)",
                         (double)(nicbarr_now_ms() - silent->node[s].heard_ms) * 1e-3);
         }
     }
@@ -259,12 +259,13 @@ static void warn(const mca_coll_nicbarr_module_t *module, ompi_communicator_t *c
     const int timeout = mca_coll_nicbarr_component.parameters.timeout;
     struct line line;
     begin_line(&line, comm, group, wait);
-    append_text(&line, " without a sign of life of ");
+    append_text(&line, " without a sign of life from ");
     add_silent(&line, module, comm, silent);
     if (0 == timeout) {
-        append_text(&line, "; it goes on waiting");
+        append_text(&line, "; it continues to wait");
     } else {
-        append_text(&line, "; it gives up after %d s of silence (coll_nicbarr_timeout)", timeout);
+        append_text(&line, "; it will give up after %d s of silence (coll_nicbarr_timeout)",
+                    timeout);
     }
     output_line(&line);
 }
@@ -285,18 +286,18 @@ static void tell_failure(mca_coll_nicbarr_module_t *module, ompi_communicator_t 
     if (!myr_nic_group_failed(group, &node)) {
         const struct myr_nic_kind *kind = nicbarr_kind(group->tag);
         append_text(&line,
-                    " and will not be completed: %s of this node is gone, or a process died that "
-                    "ran it, or is stopped there%s%s%s",
+                    " and will not complete: %s of this node is gone, or a process that ran it has "
+                    "died or is stopped%s%s%s",
                     kind->title, NULL == kind->absent ? "" : " (",
                     NULL == kind->absent ? "" : kind->absent, NULL == kind->absent ? "" : ")");
     } else if (node == module->nodes.node) {
-        append_text(&line,
-                    " and will not be completed: the others have given this node up, or a process "
-                    "of it has died");
+        append_text(
+            &line, " and will not complete: the other nodes have given up waiting for this one, or "
+                   "one of its processes has died");
     } else if (node < module->nodes.nodes) {
-        append_text(&line, " and will not be completed: no sign of life, or the end, of ");
+        append_text(&line, " and will not complete: ");
         add_node(&line, module, comm, node);
-        append_text(&line, ")");
+        append_text(&line, ") is silent, or has ended");
     }
     output_line(&line);
 }
@@ -347,7 +348,7 @@ void nicbarr_overdue_end(ompi_communicator_t *comm, const struct myr_nic_group *
     if (wait->warned) {
         struct line line;
         begin_line(&line, comm, group, wait);
-        append_text(&line, " and goes on now: all nodes have come");
+        append_text(&line, " and continues now: all nodes have arrived");
         output_line(&line);
     }
 }

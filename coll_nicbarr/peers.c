@@ -356,16 +356,17 @@ const char *nicbarr_peer_trouble(const opal_process_name_t *name, const struct n
         break;
     case NICBARR_NO_COMPONENT:
         snprintf(text, bytes,
-                 "process %u does not have the component, or another version of it, or a processor "
-                 "of the other byte order",
+                 "process %u does not have the component, has another version of it, or has the "
+                 "other byte order",
                  process);
         break;
     case NICBARR_OTHER_PARAMETERS:
-        snprintf(text, bytes, "process %u has other coll_nicbarr parameters or another version",
+        snprintf(text, bytes, "process %u has other coll_nicbarr parameters, or another version",
                  process);
         break;
     case NICBARR_NIC_LATER:
-        snprintf(text, bytes, "process %u has opened no NIC, as its job was on one node", process);
+        snprintf(text, bytes, "process %u has opened no NIC, because its job was on one node",
+                 process);
         break;
     case NICBARR_NO_SEGMENT:
     case NICBARR_NO_NIC:

@@ -85,14 +85,13 @@ void nicbarr_pvars_register(void)
     static size_t switches = offsetof(struct nicbarr_watch_counters, switches);
     register_counter("duels", "duels of a chosen barrier with others, in the program's barriers",
                      read_watch, &duels);
-    register_counter("switches", "duels in which another barrier has won, and was taken",
+    register_counter("switches", "duels that another barrier has won, which is used since",
                      read_watch, &switches);
     static size_t anew = offsetof(struct nicbarr_remeasure_counters, anew);
     static size_t anew_switches = offsetof(struct nicbarr_remeasure_counters, switches);
-    register_counter("anew",
-                     "how often a choice for a collective that carries data was measured anew",
+    register_counter("anew", "how often a choice for a collective that carries data was remeasured",
                      read_anew, &anew);
-    register_counter("anew_switches", "in how many of these another way was better, and taken",
+    register_counter("anew_switches", "remeasurements after which another implementation is used",
                      read_anew, &anew_switches);
     for (uint32_t nic = 1; nic < nicbarr_nics_end(); ++nic) {
         for (size_t counter = 0; counter < COUNTERS; ++counter) {

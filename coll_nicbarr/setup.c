@@ -53,8 +53,8 @@ static const char *try_to_set_up(mca_coll_nicbarr_module_t *module, ompi_communi
         myr_group_arrival_bytes(module->shape.processes) + bytes.counters + bytes.others,
         nicbarr_pack(module->choice, module->source), &error);
     if (NULL == record) {
-        snprintf(trouble, sizeof(trouble), "%.200s (coll_nicbarr_memory, or the system's)",
-                 error.text);
+        snprintf(trouble, sizeof(trouble),
+                 "%.160s (see coll_nicbarr_memory, and the system's limits of memory)", error.text);
         return trouble;
     }
     /* The choice of the member that created the record is valid for all. */

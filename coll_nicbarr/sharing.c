@@ -107,9 +107,8 @@ static int send_letter(const mca_coll_nicbarr_module_t *module, ompi_communicato
         module->bcast.function(letter, (int)bytes, MPI_BYTE, 0, comm, module->bcast.module);
     if (OMPI_SUCCESS == rc && !read_letter(nodes, letter, words, secret)) {
         nicbarr_complain(
-            "the secret of a communicator was changed on its way from rank 0: barriers "
-            "of the NICs will not work on it (who reads and writes this job's "
-            "network?)");
+            "the secret of a communicator was changed on its way from rank 0, so barriers of NICs "
+            "will not work on it. Can others modify this job's network traffic?");
         (void)myr_secret_draw(secret);
     }
     free(letter);

@@ -38,12 +38,12 @@ static bool same_series(void)
 const char *nicbarr_wrong_release(void)
 {
     if (!same_series()) {
-        return "built for Open MPI " NICBARR_SERIES ", but another one is running: not used. "
-               "Source the env.sh that goes with this mpirun";
+        return "not used: built for Open MPI " NICBARR_SERIES ", but another release is running. "
+               "Source the env.sh that belongs to this mpirun";
     }
     if (!same_structures()) {
-        return "built for Open MPI " NICBARR_BUILT_FOR ", and the one that is running has other "
-               "structures: not used. Build nicbarr with its mpicc";
+        return "not used: built for Open MPI " NICBARR_BUILT_FOR ", but the running release has "
+               "other structures. Build nicbarr with its mpicc";
     }
     return NULL;
 }

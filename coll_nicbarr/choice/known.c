@@ -54,17 +54,17 @@ const char *nicbarr_forced_in_vain(const struct nicbarr_shape *shape)
         1 == shape->processes) { /* a single process needs no barrier */
         return NULL;
     }
-    const int length = snprintf(why, sizeof(why), "coll_nicbarr_algorithm is %s, and ",
+    const int length = snprintf(why, sizeof(why), "coll_nicbarr_algorithm is %s, but ",
                                 nicbarr_choice_name(forced, name));
     char *rest = why + length;
     const size_t room = sizeof(why) - (size_t)length;
     if (1 == shape->nodes) {
-        snprintf(rest, room, "on one node there is nothing to do for a NIC");
+        snprintf(rest, room, "on one node no NIC is needed");
     } else if (0 == forced.nic) {
-        snprintf(rest, room, "it is for processes on one node only");
+        snprintf(rest, room, "that is for processes on one node only");
     } else {
         const struct myr_nic_kind *kind = nicbarr_kind(forced.nic);
-        snprintf(rest, room, "not all of the nodes have %s%s%s%s (see also coll_nicbarr_nic)",
+        snprintf(rest, room, "not all of the nodes have %s%s%s%s; see also coll_nicbarr_nic",
                  kind->title, NULL == kind->absent ? "" : " (",
                  NULL == kind->absent ? "" : kind->absent, NULL == kind->absent ? "" : ")");
     }

@@ -47,8 +47,8 @@ static bool pieces_if_needed(mca_coll_nicbarr_module_t *module, ompi_communicato
         char name[NICBARR_COMM_TEXT];
         opal_output(0,
                     "nicbarr: %s of more than %d bytes on %s (%d processes) stays Open MPI's own: "
-                    "half of the node's shared memory is used up (coll_nicbarr_memory, or the "
-                    "system's)",
+                    "half of the node's shared memory is in use (see coll_nicbarr_memory, and the "
+                    "system's limits of memory)",
                     nicbarr_collective_name(collective), (int)NICBARR_LINES_MOST,
                     nicbarr_comm_name(comm, name), ompi_comm_size(comm));
     }

@@ -50,8 +50,8 @@ static void say_no_room(ompi_communicator_t *comm, enum nicbarr_collective colle
     char name[NICBARR_COMM_TEXT];
     if (0 == ompi_comm_rank(comm) && nicbarr_say_once(NICBARR_SAID_DATA)) {
         opal_output(0,
-                    "nicbarr: %s on %s (%d processes) stays Open MPI's own: %s "
-                    "(coll_nicbarr_memory, or the system's)",
+                    "nicbarr: %s on %s (%d processes) stays Open MPI's own: %s (see "
+                    "coll_nicbarr_memory, and the system's limits of memory)",
                     nicbarr_collective_name(collective), nicbarr_comm_name(comm, name),
                     ompi_comm_size(comm), error->text);
     }

@@ -47,18 +47,19 @@ static void report_cache_failure(const char *path, bool writing, const struct my
     }
     if (MYR_ERR_FOREIGN == error->status) {
         opal_output(0,
-                    "nicbarr: the tuning cache %s is not used, and left as it is: %s. Remove it, "
-                    "or choose another with --mca coll_nicbarr_cache FILE (or none)",
+                    "nicbarr: the tuning cache %s is not used, and left unchanged: %s. Remove it, "
+                    "or choose another one with --mca coll_nicbarr_cache FILE (or none)",
                     path, error->text);
     } else if (writing) {
-        opal_output(0,
-                    "nicbarr: the tuning cache %s is not written: %s. So later jobs measure anew. "
-                    "Choose a file that can be written with --mca coll_nicbarr_cache FILE, or none",
-                    path, error->text);
+        opal_output(
+            0,
+            "nicbarr: the tuning cache %s is not written: %s. Later jobs will measure again. "
+            "Choose a writable file with --mca coll_nicbarr_cache FILE (or none)",
+            path, error->text);
     } else {
         opal_output(0,
-                    "nicbarr: the tuning cache %s is not read: %s. Choose another with --mca "
-                    "coll_nicbarr_cache FILE (or none)",
+                    "nicbarr: the tuning cache %s is not read: %s. Make it readable, or choose "
+                    "another one with --mca coll_nicbarr_cache FILE (or none)",
                     path, error->text);
     }
 }
@@ -137,11 +138,12 @@ bool nicbarr_cache_read(const struct nicbarr_shape *shape, const char *what,
     }
     *sure = false;
     if (nicbarr_say_once(NICBARR_SAID_CACHE)) {
-        opal_output(0,
-                    "nicbarr: the tuning cache %s is not gone by: what is best there is %s. It is "
-                    "measured anew",
-                    mca_coll_nicbarr_component.parameters.cache,
-                    known ? "a NIC's that is not there" : "an algorithm that does not exist");
+        opal_output(
+            0,
+            "nicbarr: an entry of the tuning cache (%s) is ignored, and measured again: its "
+            "best choice %s",
+            mca_coll_nicbarr_component.parameters.cache,
+            known ? "needs a NIC that is not available" : "is not an algorithm");
     }
     return false;
 }

@@ -71,7 +71,7 @@ char *nicbarr_cache_file_text(const char *path, size_t *bytes, struct myr_error 
     close(in);
     if (NULL != text && !nicbarr_cache_lines_are_ours(text, *bytes)) {
         myr_write_error(error, MYR_ERR_FOREIGN, 0,
-                        "it is something else, or of another version of nicbarr");
+                        "it is not a tuning cache, or one of another version of nicbarr");
         free(text);
         return NULL;
     }
@@ -140,7 +140,7 @@ static int lock(const char *path, int no_folders, struct myr_error *error)
     if (door < 0) {
         if (MYR_ERR_NOT_THERE == error->status) {
             myr_write_error(error, MYR_ERR_NOT_THERE, 0 == no_folders ? errno : no_folders,
-                            "its folder");
+                            "its folder cannot be used");
         }
         return -1;
     }

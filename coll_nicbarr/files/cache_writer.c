@@ -131,7 +131,7 @@ static void give_up(void)
     while ('\0' == place.path[0] && nicbarr_cache_next_place(&list, &place)) {
     }
     pthread_mutex_unlock(&queue.lock);
-    myr_write_error(&error, MYR_ERR_FULL, 0, "that takes more than %d ms", (int)LONGEST_MS);
+    myr_write_error(&error, MYR_ERR_FULL, 0, "writing takes more than %d ms", (int)LONGEST_MS);
     nicbarr_cache_trouble_note(&nicbarr_cache_writer_trouble, place.path, &error);
 }
 

@@ -20,11 +20,11 @@ int nicbarr_open_regular(const char *path, int flags, unsigned mode, struct myr_
         myr_write_error(
             error, ENOENT == errno || ENOTDIR == errno ? MYR_ERR_NOT_THERE : MYR_ERR_SYSTEM,
             ENXIO == errno || EISDIR == errno ? 0 : errno, "%s",
-            ENXIO == errno || EISDIR == errno ? "it is no regular file" : "it cannot be opened");
+            ENXIO == errno || EISDIR == errno ? "it is not a regular file" : "it cannot be opened");
         return -1;
     }
     if (fstat(fd, &about) < 0 || !S_ISREG(about.st_mode)) {
-        myr_write_error(error, MYR_ERR_FOREIGN, 0, "it is no regular file");
+        myr_write_error(error, MYR_ERR_FOREIGN, 0, "it is not a regular file");
         close(fd);
         return -1;
     }

@@ -452,7 +452,8 @@ static json_t *new_document(const char *job_name)
 static void complain(const struct myr_error *error)
 {
     if (nicbarr_say_once(NICBARR_SAID_REPORT)) {
-        opal_output(0, "nicbarr: no report: %s (coll_nicbarr_report)", error->text);
+        opal_output(0, "nicbarr: the report is not written: %s (see coll_nicbarr_report)",
+                    error->text);
     }
 }
 

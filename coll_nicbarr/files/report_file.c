@@ -140,9 +140,9 @@ static json_t *others(int file, json_t *head, const char *process, struct myr_er
     if (!json_equal(json_object_get(document, "format"), json_object_get(head, "format")) &&
         !begins_as_report(file)) {
         json_decref(document);
-        myr_write_error(error, MYR_ERR_FOREIGN, 0,
-                        "it holds something else than a report, and is left as it is: remove it, "
-                        "or name another file");
+        myr_write_error(
+            error, MYR_ERR_FOREIGN, 0,
+            "it is not a report, and is left unchanged; remove it, or name another file");
         return NULL;
     }
     if (NULL == job || !json_equal(job, json_object_get(head, "job")) ||

@@ -20,7 +20,7 @@ survivors() { # PROCESSES
 if ! is_open_mpi 4; then
     for processes in 2 4; do
         check "a failure that is survived, $processes processes" survivors $processes
-        check "a line says whose collectives run" said_once "Open MPI's own collectives run"
+        check "a line says whose collectives run" said_once "Open MPI's own collectives are used"
     done
 fi
 seed=${NICBARR_SEED:-$(($(date +%s) % 100000))}
