@@ -137,15 +137,15 @@ typedef struct mca_btl_myr_component {
     opal_list_t sent;    /* fragments whose callback is due */
     opal_list_t tasks;   /* of windows: requests that are not sent completely */
     opal_free_list_t spare_tasks;
-    uint32_t asked;            /* outstanding operations at other processes */
-    uint32_t in_flight;        /* fragments from btl_send to their callback */
-    uint32_t without_callback; /* those of them, from the eager pool, without a waiting caller, */
+    uint32_t asked;                 /* outstanding operations at other processes */
+    uint32_t in_flight;             /* fragments from btl_send to their callback */
+    uint32_t without_callback;      /* how many of them, from the eager pool, have no callback, */
     uint32_t without_callback_most; /* ... and their limit */
     bool talks_to_others;           /* there are endpoints on other nodes */
     uint32_t met; /* processes of this job, from rank 0, whose NICs are connected */
     void *spent;  /* a buffer to be provided again */
     struct myr_pace pace;
-    struct myr_seldom silence; /* rate limit of its check */
+    struct myr_seldom silence; /* rate limit of the check for silent nodes */
 
     opal_mutex_t table_lock;
     struct mca_btl_base_endpoint_t *endpoint[MCA_BTL_MYR_BUCKETS];

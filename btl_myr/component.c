@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * What Open MPI loads: the component's parameters, its opening and closing.
+/* The component that Open MPI loads: parameters, opening and closing.
  *
- * Every job that uses nicbarr finds the component, but it serves only who asks for it. Unless
- * `--mca btl` names it, it declines before it has touched anything. If it is asked for and cannot
- * open the NIC, it says so once and leaves the messages to others.
- */
+ * Every job that uses nicbarr finds this component, but it must not serve jobs that have not asked
+ * for it. Therefore it declines before any other action, unless `--mca btl` names it. If it is
+ * named but cannot open the NIC, it prints a line once and leaves the messages to other BTLs. */
 #include "btl_myr/btl_myr.h"
 
 #include <stdarg.h>
@@ -38,7 +36,7 @@ mca_btl_myr_component_t mca_btl_myr_component = {
         },
 };
 
-enum { SAID_NO_NIC = 0x6d7972 /* key of a note: "myr" */ };
+enum { SAID_NO_NIC = 0x6d7972 /* key of the note that the warning was printed: "myr" */ };
 
 /* ---- parameters ---- */
 
@@ -49,7 +47,7 @@ static void register_btl_parameter(const char *name, mca_base_var_type_t type, v
                                     NULL, 0, 0, level, MCA_BASE_VAR_SCOPE_READONLY, value);
 }
 
-/* Sizes are such that with our header in front a message fills a power of two. */
+/* Limits are such that a message with our header fills a power of two. */
 static void set_defaults(void)
 {
     mca_btl_base_module_t *direct = &mca_btl_myr_module[MCA_BTL_MYR_DIRECT].super;
@@ -58,7 +56,7 @@ static void set_defaults(void)
     direct->btl_eager_limit = 4096 - header;
     direct->btl_rndv_eager_limit = 4096 - header;
     direct->btl_max_send_size = 32768 - header;
-    direct->btl_min_rdma_pipeline_size = SIZE_MAX; /* there is no put */
+    direct->btl_min_rdma_pipeline_size = SIZE_MAX; /* this module has no put */
     direct->btl_rdma_pipeline_frag_size = SIZE_MAX;
     direct->btl_latency = MCA_BTL_MYR_LATENCY;
     direct->btl_bandwidth = MCA_BTL_MYR_BANDWIDTH;
@@ -74,33 +72,33 @@ static int component_register(void)
     mca_btl_myr_component_t *component = &mca_btl_myr_component;
     set_defaults();
     nicbarr_nic_options_add(&component->super.btl_version, &component->parameters.nic);
-    register_btl_parameter(
-        "tokens", MCA_BASE_VAR_TYPE_INT, &component->parameters.tokens,
-        "How many messages a process may have under way (8 to 4096; 0: up to 64, as the memory of "
-        "the node's processes allows)",
-        OPAL_INFO_LVL_5);
+    register_btl_parameter("tokens", MCA_BASE_VAR_TYPE_INT, &component->parameters.tokens,
+                           "Number of messages that a process may have outstanding (8 to 4096; 0: "
+                           "up to 64, fewer if the "
+                           "node has many processes)",
+                           OPAL_INFO_LVL_5);
     register_btl_parameter(
         "buffers", MCA_BASE_VAR_TYPE_INT, &component->parameters.buffers,
-        "How many messages may wait in a process's receive buffers (8 to 4096; 0: up to 64, as the "
-        "memory of the node's processes allows), each of which is as large as the largest message "
-        "(btl_myr_max_send_size)",
+        "Number of receive buffers of a process (8 to 4096; 0: up to 64, fewer if the node has "
+        "many "
+        "processes), each of which holds the largest message (btl_myr_max_send_size)",
         OPAL_INFO_LVL_5);
     register_btl_parameter(
         "inlet", MCA_BASE_VAR_TYPE_BOOL, &component->parameters.inlet,
-        "Have short messages from processes of this node come past the NIC (default: yes)",
+        "Whether short messages between processes of a node bypass the NIC (default: yes)",
         OPAL_INFO_LVL_5);
     register_btl_parameter(
         "far_eager_limit", MCA_BASE_VAR_TYPE_SIZE_T, &component->parameters.far_eager_limit,
-        "What btl_myr_eager_limit is for processes whose memory cannot be read: those of other "
-        "nodes (bytes, up to btl_myr_max_send_size)",
+        "The eager limit for processes whose memory cannot be read, such as those on other nodes "
+        "(bytes, up to btl_myr_max_send_size)",
         OPAL_INFO_LVL_4);
     mca_btl_base_param_register(&component->super.btl_version,
                                 &mca_btl_myr_module[MCA_BTL_MYR_DIRECT].super);
     return OPAL_SUCCESS;
 }
 
-/* One process of the node says it, as all find the same. But a process that alone could not join
- * the segment says so itself, as its job ends without the BTL. */
+/* Print a warning by one process of the node, as all of them find the same problem. A process that
+ * could not join the segment, possibly alone, prints its own: without the BTL its job fails. */
 static void print_btl_warning(const char *format, ...)
 {
     const mca_btl_myr_component_t *component = &mca_btl_myr_component;
@@ -121,12 +119,12 @@ static bool check_parameters(void)
 {
     const mca_btl_base_module_t *direct = &mca_btl_myr_module[MCA_BTL_MYR_DIRECT].super;
     const size_t far = mca_btl_myr_component.parameters.far_eager_limit;
-    /* ob1's largest header must fit into the smallest message. */
+    /* The smallest message must hold ob1's largest header. */
     if (direct->btl_eager_limit < 256 || direct->btl_max_send_size < direct->btl_eager_limit ||
         far < 256 || far > direct->btl_max_send_size || direct->btl_max_send_size > 4 << 20) {
         print_btl_warning(
-            "btl_myr_eager_limit and _far_eager_limit go from 256 to btl_myr_max_send_size, "
-            "and that up to 4 MiB: not used");
+            "not used: btl_myr_eager_limit and btl_myr_far_eager_limit must be between 256 and "
+            "btl_myr_max_send_size, and that must be at most 4 MiB");
         return false;
     }
     return nicbarr_nic_options_fit(print_btl_warning, "btl_myr",
@@ -139,7 +137,7 @@ static bool check_parameters(void)
 
 /* ---- opening and closing ---- */
 
-/* (print_btl_warning() may wait for the segment's lock itself.) */
+/* Does not use print_btl_warning(), which may wait for the same lock of the segment. */
 static void say_waiting(const char *line)
 {
     opal_output(0, "nicbarr: btl myr: %s", line);
@@ -156,7 +154,8 @@ static int component_open(void)
         print_btl_warning("%s", wrong);
         return OPAL_ERR_NOT_AVAILABLE;
     }
-    /* The library stays loaded when it is closed: an earlier opening may have left its state. */
+    /* The library stays loaded when it is closed, so it may contain the state of an earlier
+     * opening. */
     const size_t parameters_end = offsetof(mca_btl_myr_component_t, asked_for);
     memset((uint8_t *)component + parameters_end, 0, sizeof(*component) - parameters_end);
     OBJ_CONSTRUCT(&component->lock, opal_mutex_t);
@@ -213,7 +212,7 @@ static int tell_others(void)
                              sizeof(component->self));
 }
 
-/* What the user has set counts for both modules, apart from what only `direct` can do. */
+/* The user's limits apply to both modules, except for what only `direct` can do. */
 static void make_copying_module(void)
 {
     mca_btl_base_module_t *copying = &mca_btl_myr_module[MCA_BTL_MYR_COPYING].super;
@@ -279,8 +278,8 @@ static int component_close(void)
     if (NULL != component->nic) {
         myr_soft_close(component->nic);
     }
-    /* A process that could not open the NIC stays in the segment: there the node's others find that
-     * this was said. */
+    /* A process that could not open the NIC stays in the segment: otherwise the note there, that
+     * the warning was printed, could be lost before the node's other processes read it. */
     if (NULL != component->segment && NULL != component->nic) {
         myr_segment_leave(component->segment);
     }

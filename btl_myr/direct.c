@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A large message on one node, which its receiver reads from its sender's memory
- * (libmyr/node/direct.h).
- */
+/* btl_get: the receiver reads a large message from the memory of a sender on the same node
+ * (libmyr/node/direct.h). */
 #include "btl_myr/btl_myr.h"
 
 int mca_btl_myr_get(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
@@ -15,7 +14,7 @@ int mca_btl_myr_get(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *
     (void)flags;
     (void)order;
     if (!myr_direct_read(endpoint->pid, local_address, remote_address, size)) {
-        return OPAL_ERROR; /* ob1 has it sent in fragments */
+        return OPAL_ERROR; /* ob1 then sends the message in fragments */
     }
     callback(btl, endpoint, local_address, local_handle, context, data, OPAL_SUCCESS);
     return OPAL_SUCCESS;

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * Peers: what they told about themselves, and the way to their ports.
+/* Endpoints: the peers' hellos, and the connections to their ports.
  *
- * Called when Open MPI asks who can be reached. Also called for a message whose sender nobody has
- * asked for yet, but which must be answered (one-sided communication). There is one endpoint for
- * each process and use, whoever asks. It is kept until the component is closed.
+ * Open MPI calls this to find out which processes are reachable. It is also called for a message
+ * that needs a reply, but comes from a process about which Open MPI has not asked yet (one-sided
+ * communication). There is one endpoint per process and use, which is kept until the component is
+ * closed.
  *
- * Endpoints for windows are apart from those for messages, since ob1 takes a module whose endpoint
- * is that of its messages for one that is to copy large messages.
- */
+ * Windows and messages have separate endpoints. If they shared one, ob1 would use the module for
+ * windows to copy large messages. */
 #include "btl_myr/btl_myr.h"
 
 #include <stdlib.h>
@@ -46,7 +45,7 @@ static struct mca_btl_base_endpoint_t *find_endpoint(const opal_process_name_t *
     return endpoint;
 }
 
-/* Say to who wants to know (btl_base_verbose) why a process is left to other BTLs. */
+/* Explain to users of btl_base_verbose why a process is left to other BTLs. */
 static void decline(const opal_proc_t *proc, const char *why)
 {
     opal_output_verbose(10, opal_btl_base_framework.framework_output,
@@ -54,14 +53,14 @@ static void decline(const opal_proc_t *proc, const char *why)
                         OPAL_NAME_PRINT(proc->proc_name), why);
 }
 
-/* False if the process has said nothing, or in another version's words. */
+/* Returns false if the process has not published a hello, or if that is of another version. */
 static bool ask_modex(const opal_process_name_t *name, struct mca_btl_myr_hello *hello)
 {
     return sizeof(*hello) ==
            nicbarr_modex_get(&mca_btl_myr_component.super.btl_version, name, hello, sizeof(*hello));
 }
 
-/* For windows a process has one to itself, too. */
+/* For windows, a process also needs an endpoint for itself. */
 static struct mca_btl_base_endpoint_t *make_own(opal_proc_t *proc)
 {
     struct mca_btl_base_endpoint_t *endpoint = calloc(1, sizeof(*endpoint));
@@ -82,12 +81,12 @@ static struct mca_btl_base_endpoint_t *make_endpoint(opal_proc_t *proc, bool for
     struct mca_btl_myr_hello hello;
     struct myr_error error = {0};
     if (!ask_modex(&proc->proc_name, &hello)) {
-        decline(proc, "it has no port");
+        decline(proc, "it has opened no port");
         return NULL;
     }
     if (hello.buffer_bytes != component->self.buffer_bytes ||
         proc->proc_arch != opal_proc_local_get()->proc_arch) {
-        decline(proc, "its btl_myr_max_send_size, or its processor, is another");
+        decline(proc, "it has another btl_myr_max_send_size, or another kind of processor");
         return NULL;
     }
     struct mca_btl_base_endpoint_t *endpoint = calloc(1, sizeof(*endpoint));
@@ -105,10 +104,11 @@ static struct mca_btl_base_endpoint_t *make_endpoint(opal_proc_t *proc, bool for
     }
     component->talks_to_others = component->talks_to_others || !endpoint->remote.same_nic;
     if (!endpoint->remote.same_nic && !endpoint->remote.is_signed) {
-        opal_output_verbose(10, opal_btl_base_framework.framework_output,
-                            "nicbarr: btl myr: messages to process %s are not signed, as nicbarr "
-                            "was built without libsodium (here or there)",
-                            OPAL_NAME_PRINT(proc->proc_name));
+        opal_output_verbose(
+            10, opal_btl_base_framework.framework_output,
+            "nicbarr: btl myr: messages to process %s are not signed, because nicbarr "
+            "was built without libsodium on this node or on the other one",
+            OPAL_NAME_PRINT(proc->proc_name));
     }
     endpoint->name = proc->proc_name;
     endpoint->pid = hello.direct.pid;
@@ -128,7 +128,7 @@ struct mca_btl_base_endpoint_t *mca_btl_myr_endpoint_of(opal_proc_t *proc, bool 
         return endpoint;
     }
     struct mca_btl_base_endpoint_t *made =
-        make_endpoint(proc, for_windows); /* may wait, so nothing is locked */
+        make_endpoint(proc, for_windows); /* may block, so no lock is held */
     if (NULL == made) {
         return NULL;
     }
@@ -136,7 +136,7 @@ struct mca_btl_base_endpoint_t *mca_btl_myr_endpoint_of(opal_proc_t *proc, bool 
     struct mca_btl_base_endpoint_t **bucket = bucket_of(&made->name);
     for (endpoint = *bucket; NULL != endpoint; endpoint = endpoint->next) {
         if (is_it(endpoint, &made->name, for_windows)) {
-            break; /* another thread was faster */
+            break; /* another thread was first */
         }
     }
     if (NULL == endpoint) {

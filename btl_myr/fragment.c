@@ -1,27 +1,26 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * Registered memory: receive buffers, and descriptors for messages, of two sizes; and the same for
- * windows.
+/* Registered memory: receive buffers, and fragments (descriptors with memory) of two sizes for
+ * messages, and of two sizes for windows.
  *
- * All of it is taken at once and given out in slices. The port takes it back when it is closed.
- * The number of fragments is fixed. There are twice as many small ones as send tokens. When ob1
- * cannot send something, it tries again after another fragment of its own was sent. So small
- * fragments whose end nobody is told may take one half only (send.c). Windows have fragments of
- * their own for the same reason. These are so many that by default all of it still takes 4 MiB.
+ * All of it is allocated at once and cut into slices; the port frees it when it is closed. The
+ * number of fragments is fixed, with twice as many small ones as send tokens. When ob1 cannot send,
+ * it retries only after one of its own fragments has completed. Therefore small fragments that
+ * complete without a callback may take only half of them (send.c), and windows have fragments of
+ * their own. By default, the numbers are such that all of it takes 4 MiB.
  *
- * Where a node has so many processes that these would take more than half of its shared memory,
- * each takes 2 MiB, 1 MiB or 512 KiB: with the usual 256 MiB from 33, 65 and 129 processes on. What
- * the user has set stays.
- */
+ * If the processes of a node would take more than half of its shared memory, each takes 2 MiB, 1
+ * MiB or 512 KiB; with the default of 256 MiB that is from 33, 65 and 129 processes on. Numbers
+ * that the user has set are kept. */
 #include "btl_myr/btl_myr.h"
 
 OBJ_CLASS_INSTANCE(mca_btl_myr_fragment_t, mca_btl_base_descriptor_t, NULL, NULL);
 
 enum {
-    TOKENS = 64, /* the port's, where the user has not set them */
+    TOKENS = 64, /* default numbers of the port */
     BUFFERS = 64,
-    HALVINGS = 3,         /* down to an eighth */
-    LARGE_FRAGMENTS = 32, /* a pipeline of some messages, each of 3 or so fragments */
+    HALVINGS = 3, /* at most, so an eighth remains */
+    /* enough for a pipeline of several messages with about 3 fragments each */
+    LARGE_FRAGMENTS = 32,
     LETTERS = 120,
     PIECES = 15,
     LETTER_BYTES = MYR_SHORT_BYTES - sizeof(struct mca_btl_myr_header),
@@ -32,7 +31,7 @@ static size_t slice_bytes(size_t payload)
     return myr_whole_lines(sizeof(struct mca_btl_myr_header) + payload);
 }
 
-/* The next slice; NULL when the arena is used up, which open() has made large enough. */
+/* Take the next slice; NULL if the arena is used up. */
 static void *take_slice(size_t payload)
 {
     mca_btl_myr_component_t *component = &mca_btl_myr_component;
@@ -58,7 +57,7 @@ static int make_fragment(opal_free_list_item_t *item, void *context)
     return OPAL_SUCCESS;
 }
 
-/* All of a list's fragments are made at once. */
+/* Open a pool; all of its fragments are created at once. */
 static bool open_pool(struct mca_btl_myr_pool *pool, size_t payload, int fragments)
 {
     OBJ_CONSTRUCT(&pool->list, opal_free_list_t);
@@ -70,12 +69,12 @@ static bool open_pool(struct mca_btl_myr_pool *pool, size_t payload, int fragmen
            (size_t)fragments == pool->list.fl_num_allocated;
 }
 
-/* How many there are of what lies in the arena. */
+/* How many buffers and fragments the arena has. */
 struct numbers {
     int buffers, eager, large, pieces;
 };
 
-/* After so many halvings of what the user has not set. */
+/* The numbers after so many halvings of those that the user has not set. */
 static struct numbers numbers_after(int halvings)
 {
     const mca_btl_myr_component_t *component = &mca_btl_myr_component;
@@ -95,8 +94,8 @@ static size_t bytes_of(const struct numbers *numbers)
            LETTERS * slice_bytes(LETTER_BYTES);
 }
 
-/* As many as the process's share of the memory has room for, or what is left of the memory, but
- * not fewer than after all halvings. */
+/* Allocate the arena: as much as fits into the process's share of the memory, but the minimum in
+ * any case, if there is so much memory. */
 static enum myr_status take_arena(struct numbers *numbers, struct myr_error *error)
 {
     mca_btl_myr_component_t *component = &mca_btl_myr_component;
@@ -111,8 +110,8 @@ static enum myr_status take_arena(struct numbers *numbers, struct myr_error *err
     }
     if (NULL == component->arena) {
         return myr_fail(error, MYR_ERR_FULL, 0,
-                        "the node's shared memory is used up: %zu KiB are wanted (btl_myr_memory, "
-                        "btl_myr_buffers, btl_myr_tokens)",
+                        "the node's shared memory is used up: %zu KiB are needed (increase "
+                        "btl_myr_memory, or reduce btl_myr_buffers and btl_myr_tokens)",
                         bytes >> 10);
     }
     component->arena_end = component->arena + bytes;
@@ -161,7 +160,7 @@ mca_btl_myr_fragment_t *mca_btl_myr_take_fragment(struct mca_btl_myr_pool *pool,
     }
     fragment->segment.seg_addr.pval = fragment->header + 1;
     fragment->segment.seg_len = size;
-    fragment->base.des_cbfunc = NULL; /* not all who send set it */
+    fragment->base.des_cbfunc = NULL; /* not all senders set it */
     fragment->base.des_flags = flags;
     fragment->base.order = order;
     fragment->counted = false;
@@ -177,7 +176,7 @@ mca_btl_base_descriptor_t *mca_btl_myr_alloc(mca_btl_base_module_t *btl,
     mca_btl_myr_component_t *component = &mca_btl_myr_component;
     struct mca_btl_myr_pool *pool =
         size <= component->eager.payload ? &component->eager : &component->large;
-    /* The descriptor is the fragment's beginning, so NULL stays NULL. */
+    /* The descriptor is the fragment's first member, so NULL is converted to NULL. */
     return size > pool->payload
                ? NULL
                : (mca_btl_base_descriptor_t *)mca_btl_myr_take_fragment(pool, size, order, flags);

@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * Locks of osc/rdma that this process holds: so that it does not wait for itself.
+/* Detects that osc/rdma waits for a lock that this process holds itself.
  *
- * A lock is a word. A process takes it exclusively by setting its highest bit with a
- * compare-and-swap, and shared by adding 1. If the highest bit was set by then, it subtracts 1 and
- * tries again. osc/rdma of 4.1.1 to 4.1.4 takes the lock of a dynamic window's list of memory
- * alone, and then wants to share it before it gives it back. On one node it has other ways, but
- * across nodes it would try for ever. So a process that tries again while it holds the lock alone
- * is not told of the highest bit. Nobody else can have that lock meanwhile, so nothing is lost.
+ * A lock is a word. A process acquires it exclusively by setting its highest bit with a
+ * compare-and-swap, and shared by adding 1. If it then finds that the highest bit was set, it
+ * subtracts 1 and tries again. osc/rdma of 4.1.1 to 4.1.4 acquires the lock of a dynamic window's
+ * list of memory exclusively, and acquires it shared before releasing it. Within a node it takes
+ * another path, but across nodes it would retry forever. Therefore, if a process retries while it
+ * holds the lock exclusively, the highest bit is removed from the result that it gets. This is
+ * safe, because no other process can have the lock meanwhile.
  *
- * One word is remembered: the last that was taken. It is forgotten when it is given back, which is
- * an addition of the highest bit, or when anything else is added.
- */
+ * Only the lock that was acquired last is remembered. It is forgotten when it is released, which is
+ * an addition of the highest bit, or when anything else is added. */
 #include "btl_myr/btl_myr.h"
 
 static const uint64_t ALONE = UINT64_C(1) << 63;
@@ -19,12 +18,12 @@ static const uint64_t ALONE = UINT64_C(1) << 63;
 enum step { TAKEN, TRIED, WITHDRAWN };
 
 static struct {
-    const struct mca_btl_base_endpoint_t *endpoint; /* NULL: none is held */
+    const struct mca_btl_base_endpoint_t *endpoint; /* NULL: no lock is held */
     uint64_t address;
     enum step step;
-} held; /* the component's `lock` is for it, too */
+} held; /* protected by the component's `lock` */
 
-/* The next step of who holds it, who adds `operand`. Is it another try? Locked. */
+/* Track an addition of `operand` by the holder. Returns true if it is a retry. Locked. */
 static bool tries_again(uint64_t operand)
 {
     if (TAKEN == held.step && 1 == operand) {

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * The modules: which peers each reaches, what happens when a message is lost, the end.
+/* The modules: their peers, errors, and the end.
  *
- * Open MPI asks each module about every process. Those for messages take the processes whose
- * endpoint is of their kind; the one for windows takes all.
- */
+ * Open MPI asks each module about every process. The modules for messages accept the processes
+ * whose endpoint names them; the module for windows accepts all. */
 #include "btl_myr/btl_myr.h"
 
 #include <stdio.h>
@@ -31,7 +29,8 @@ static int add_procs(mca_btl_base_module_t *btl, size_t count, opal_proc_t **pro
     return OPAL_SUCCESS;
 }
 
-/* The endpoint itself stays: what is in flight needs it, and so does a process that comes back. */
+/* The endpoint is kept, because messages in flight use it, and because the process may be added
+ * again. */
 static int del_procs(mca_btl_base_module_t *btl, size_t count, opal_proc_t **procs,
                      struct mca_btl_base_endpoint_t **endpoints)
 {
@@ -66,7 +65,7 @@ static int finalize(mca_btl_base_module_t *btl)
     return OPAL_SUCCESS;
 }
 
-/* Say it, and have ob1 end the job. */
+/* Print the error, and have ob1 end the job. */
 static void give_up(struct mca_btl_myr_module *module, opal_proc_t *proc, char *text)
 {
     opal_output(0, "%s", text);
@@ -88,10 +87,11 @@ void mca_btl_myr_lost(const struct mca_btl_base_endpoint_t *endpoint)
 void mca_btl_myr_no_answer(const opal_process_name_t *to)
 {
     char text[200];
-    snprintf(text, sizeof(text),
-             "nicbarr: btl myr: what process %s asks of a window cannot be answered: it cannot be "
-             "reached, or memory is used up",
-             OPAL_NAME_PRINT(*to));
+    snprintf(
+        text, sizeof(text),
+        "nicbarr: btl myr: a request of process %s to a window cannot be answered: the process "
+        "cannot be reached, or there is no memory",
+        OPAL_NAME_PRINT(*to));
     give_up(&mca_btl_myr_module[MCA_BTL_MYR_ONESIDED], NULL, text);
 }
 
@@ -100,14 +100,16 @@ void mca_btl_myr_broken(void)
     static char text[160];
     const uint32_t stopped = myr_soft_given_up(mca_btl_myr_component.nic);
     if (0 != stopped) {
-        snprintf(text, sizeof(text),
-                 "nicbarr: btl myr: messages cannot go on: process %u runs the node's NIC and does "
-                 "not go on (is it stopped?)",
-                 (unsigned)stopped);
+        snprintf(
+            text, sizeof(text),
+            "nicbarr: btl myr: messages cannot be sent any more: process %u runs the node's NIC, "
+            "but makes no progress (is it stopped?)",
+            (unsigned)stopped);
     } else {
-        snprintf(text, sizeof(text),
-                 "nicbarr: btl myr: messages cannot go on: a process was killed while it ran the "
-                 "node's NIC");
+        snprintf(
+            text, sizeof(text),
+            "nicbarr: btl myr: messages cannot be sent any more: a process was killed while it "
+            "ran the node's NIC");
     }
     struct mca_btl_myr_module *module = &mca_btl_myr_module[MCA_BTL_MYR_DIRECT];
     if (NULL == module->error) {

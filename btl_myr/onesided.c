@@ -1,48 +1,48 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * Windows: what osc/rdma asks of a BTL. Puts, gets and atomic operations on other processes'
- * memory, each with a callback when it is over there.
+/* Windows: puts, gets and atomic operations on other processes' memory for osc/rdma, each with a
+ * callback on its completion at the target.
  *
- * How it is done. Puts and gets within the node are the system's copies from process to process,
- * where it allows them. All else goes by letters: a request, which the target's progress carries
- * out, and its answer. Data travel in pieces, each with a letter of its own, and each piece of a
- * put is answered. So the order of letters does not matter. Atomic operations on a process's memory
- * are all done by that process, or by those who have mapped it, with the processor's instructions.
+ * Mechanism. Within the node, puts and gets are system calls that copy between processes, if the
+ * system permits that. Everything else is a request in a letter, which the target processes in its
+ * progress function and answers. Data are cut into pieces, each with its own letter, and each piece
+ * of a put is answered. Therefore the order of letters does not matter. The atomic operations on a
+ * process's memory are executed by this process, or by processes that have mapped the memory, with
+ * the processor's atomic instructions.
  *
- * Of atomic operations there are two, on words of 64 bits: those that osc/rdma cannot do without.
- * It does all others by a lock, a get and a put. That is right where osc/rdma of 4.1 is not: it
- * does not say whether a number has a sign, and hands the wrong bytes to who gets and accumulates
- * more than 4096 bytes, if the BTL can do the operation. It is no slower, either, but for a single
- * number.
+ * There are two atomic operations, on 64-bit words: the ones without which osc/rdma does not work.
+ * It implements all others with a lock, a get and a put. That avoids two bugs of osc/rdma 4.1,
+ * which appear if the BTL offers the operations: it does not pass on whether a number is signed,
+ * and MPI_Get_accumulate of more than 4096 bytes returns wrong data. Only operations on a single
+ * number become slower.
  *
- * Nothing is lost and memory is bounded. What has not been sent is a task. There are so many for
- * puts and gets; then osc/rdma tries again. Atomic operations always get one, since osc/rdma asks
- * for them in callbacks, too, where it cannot wait; but it has at most one of them under way for
- * each thread and each process. An answer is a task of its own, so there are no more of these than
- * all others may ask. Fragments are windows' own (fragment.c). Each one that comes back takes the
- * next piece of the first task, which then goes to the end of the list. Answers wait for nothing
- * but fragments, and these come back as long as the other process receives. So no two processes
- * wait for each other.
+ * Memory is bounded, and no request is dropped. Whatever is not sent yet is a task. The number of
+ * tasks for puts and gets is limited; beyond that, osc/rdma retries. Atomic operations always get a
+ * task, because osc/rdma also issues them in callbacks, where it cannot wait; but it has at most
+ * one outstanding for each thread and each process. Answers are tasks, too, so their number is
+ * limited by that of all other processes' requests. Windows have their own fragments (fragment.c).
+ * A fragment that is returned takes the next piece of the first task, which then moves to the end
+ * of the list. Answers wait only for fragments, which are returned as long as the other process
+ * receives. Therefore no two processes can wait for each other.
  *
- * Handles of registered memory say nothing but that there is one. osc/rdma gives none for memory
- * that the asking process has mapped itself: its own, or with MPI_Win_allocate its neighbours'.
- * Then the address is one of this process. (osc/rdma of 4.1.4 means it so, and forgets that a
- * compare-and-swap goes to a BTL all the same.) There is no btl_flush, as callbacks tell all.
+ * A handle of registered memory has no content. osc/rdma passes none for memory that this process
+ * has mapped: its own or, with MPI_Win_allocate, that of other processes on the node. Then the
+ * address is one of this process. (That is what osc/rdma of 4.1.4 intends, although it passes a
+ * compare-and-swap to a BTL in this case as well.) There is no btl_flush, because every operation
+ * has a callback.
  *
- * All processes of a window must use one BTL, but osc/rdma has them choose it independently. It
- * takes the lowest latency among the modules that reach everybody, and breaks a tie by the order in
- * which a process meets them; that order depends on its rank. On one node vader counts as one that
- * reaches everybody, since it needs no endpoint to itself, and claims 1 us. So this module claims
- * 0, and wins wherever it reaches everybody, which all processes see alike.
- */
+ * All processes of a window must use the same BTL, but osc/rdma lets each choose on its own. It
+ * takes the module with the lowest latency among those that reach all processes, and breaks a tie
+ * by the order in which a process meets the modules, which depends on its rank. On one node vader
+ * counts as such a module, as it needs no endpoint for the process itself, and announces 1 us.
+ * Therefore this module announces 0, and is chosen by all processes if it reaches all of them. */
 #include "btl_myr/btl_myr.h"
 
 #include <stddef.h>
 #include <string.h>
 
 enum {
-    TAG = MCA_BTL_TAG_BTL + 24, /* of letters; Open MPI's BTLs use the first four */
-    MOST_ASKED = 1024,          /* puts and gets that a process may have under way */
+    TAG = MCA_BTL_TAG_BTL + 24, /* tag of letters; Open MPI's BTLs use the first four */
+    MOST_ASKED = 1024,          /* limit of a process's outstanding puts and gets */
 };
 
 enum what {
@@ -54,28 +54,29 @@ enum what {
     WORD,
 };
 
-/* Data may follow. */
+/* The header of a letter; data may follow. */
 struct letter {
     uint8_t what;
     bool zero[7];
-    uint64_t address; /* at the target; of DATA: how far from the beginning of what was asked for */
-    uint64_t bytes;   /* that it is about */
-    uint64_t task;    /* of who asked */
-    struct mca_btl_myr_atomic atomic; /* of WORD: the operand is what was there before */
+    uint64_t address; /* at the target; of DATA: offset from the beginning of the requested data */
+    uint64_t bytes;   /* of memory that the letter refers to */
+    uint64_t task;    /* at the process that sent the request */
+    struct mca_btl_myr_atomic atomic; /* of WORD: the operand is the previous value */
 };
 
-/* Something to send. One that asks lasts until all of it was answered. */
+/* A letter to send, with its data. A request's task exists until it has been answered
+ * completely. */
 typedef struct task {
     opal_free_list_item_t super;
     struct mca_btl_base_endpoint_t *endpoint;
-    struct letter letter; /* to be sent next */
-    const uint8_t *data;  /* what goes with it; NULL: nothing */
-    size_t left;          /* bytes of data that have not been sent */
+    struct letter letter; /* the next one to be sent */
+    const uint8_t *data;  /* data to be sent; NULL: none */
+    size_t left;          /* bytes not sent yet */
     bool asks;
 
-    /* Of a task that asks. */
+    /* For requests only: */
     uint64_t unanswered; /* bytes; 1 for a word */
-    void *local;         /* where the answer goes */
+    void *local;         /* destination of the answer */
     mca_btl_base_registration_handle_t *handle;
     mca_btl_base_rdma_completion_fn_t callback;
     void *context, *data_of_callback;
@@ -89,7 +90,7 @@ static struct mca_btl_base_registration_handle_t registration = {.registered = 1
 
 /* ---- sending ---- */
 
-/* One fragment's worth of a task. */
+/* The part of a task that one fragment carries. */
 struct part {
     mca_btl_myr_fragment_t *fragment;
     struct mca_btl_base_endpoint_t *endpoint;
@@ -101,8 +102,8 @@ struct part {
 static void sent(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
                  mca_btl_base_descriptor_t *descriptor, int status);
 
-/* Take what the next fragment carries off the first task. False if there is no task, or no
- * fragment. Locked. */
+/* Remove the next part from the first task. Returns false if there is no task, or no fragment.
+ * Locked. */
 static bool take_part(struct part *part)
 {
     mca_btl_myr_component_t *component = &mca_btl_myr_component;
@@ -139,7 +140,7 @@ static bool take_part(struct part *part)
     return true;
 }
 
-/* Send what there are fragments for. */
+/* Send as many parts as there are fragments. */
 static void go_on(void)
 {
     mca_btl_myr_component_t *component = &mca_btl_myr_component;
@@ -165,7 +166,7 @@ static void sent(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *end
                  mca_btl_base_descriptor_t *descriptor, int status)
 {
     (void)endpoint;
-    (void)status; /* the error has been told */
+    (void)status; /* the error has been reported already */
     mca_btl_myr_free(btl, descriptor);
     go_on();
 }
@@ -230,9 +231,9 @@ static void be_asked(const opal_process_name_t *by, const struct letter *letter,
     }
 }
 
-/* ---- who asks ---- */
+/* ---- the requester ---- */
 
-/* A task that asks. NULL: there are too many, or there is no memory. */
+/* Create the task of a request. Returns NULL if there are too many, or if out of memory. */
 static task_t *make_request(struct mca_btl_base_endpoint_t *endpoint, uint8_t what,
                             uint64_t address, uint64_t bytes)
 {
@@ -270,7 +271,7 @@ static int send_asking(task_t *task, void *local_address,
     return OPAL_SUCCESS;
 }
 
-/* Store what an atomic operation has found. */
+/* Store the previous value for the requester of an atomic operation. */
 static void tell_found(const struct mca_btl_base_endpoint_t *endpoint, void *local,
                        uint64_t address, const struct mca_btl_myr_atomic *atomic, uint64_t found)
 {
@@ -314,9 +315,9 @@ static void receive_letter(const mca_btl_base_segment_t *segment)
 }
 NICBARR_BTL_RECEIVER(received, receive_letter)
 
-/* ---- what Open MPI calls ---- */
+/* ---- the BTL's functions ---- */
 
-/* Is the address one of this process? */
+/* Is the address valid in this process? */
 static bool is_here(const struct mca_btl_base_endpoint_t *endpoint,
                     const mca_btl_base_registration_handle_t *remote_handle)
 {
@@ -366,7 +367,8 @@ static int get(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpo
     return OPAL_SUCCESS;
 }
 
-/* An atomic operation; what was there before goes to `local_address`, unless that is NULL. */
+/* Execute an atomic operation. The previous value is stored at `local_address`, unless that is
+ * NULL. */
 static int act(struct mca_btl_base_endpoint_t *endpoint, void *local_address,
                uint64_t remote_address, mca_btl_base_registration_handle_t *local_handle,
                const mca_btl_base_registration_handle_t *remote_handle,
@@ -453,14 +455,15 @@ void mca_btl_myr_onesided_open(mca_btl_base_module_t *module)
 {
     module->btl_flags = NICBARR_BTL_ONESIDED;
     module->btl_atomic_flags = MCA_BTL_ATOMIC_SUPPORTS_ADD | MCA_BTL_ATOMIC_SUPPORTS_CSWAP;
-    /* ob1 reckons with the largest of these, and shares messages out by the sum of bandwidths. */
+    /* ob1 uses the maximum of the first two over all modules, and distributes messages by the
+     * modules' shares of the total bandwidth. Zeros keep this module out of both. */
     module->btl_min_rdma_pipeline_size = 0;
     module->btl_rdma_pipeline_send_length = 0;
     module->btl_bandwidth = 0;
-    module->btl_latency = 0; /* see above */
+    module->btl_latency = 0; /* see the head of this file */
     module->btl_put_limit = SIZE_MAX;
     module->btl_get_limit = SIZE_MAX;
-    /* Own memory need not be registered. */
+    /* Local memory needs no registration. */
     module->btl_put_local_registration_threshold = SIZE_MAX;
     module->btl_get_local_registration_threshold = SIZE_MAX;
     module->btl_registration_handle_size = sizeof(registration);

@@ -1,23 +1,22 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * What has come: messages for ob1, and fragments that were sent.
+/* Progress: delivers received messages to ob1, and completes fragments that were sent.
  *
- * Open MPI calls this all the time, by one thread or many. One thread at a time works here, so
- * messages are handed over in order. A buffer is provided again when ob1 has copied what it wants.
- */
+ * Open MPI calls this continuously, from any thread. Only one thread at a time works here, so
+ * messages are delivered in order. A receive buffer is provided again once ob1 has copied its
+ * content. */
 #include "btl_myr/btl_myr.h"
 
 #include <stdatomic.h>
 
 enum {
-    BURST = 16, /* messages of each way in one call, before others have their turn */
+    BURST = 16, /* maximum of messages of each kind in one call */
 };
 
 static atomic_int busy;
 
-/* ---- what was sent ---- */
+/* ---- completed fragments ---- */
 
-/* Tell ob1, unless it does not want to know or has taken leave of the receiver. */
+/* Call ob1's callback, unless ob1 has not requested it or has removed the receiver. */
 static void complete_fragment(mca_btl_myr_fragment_t *fragment)
 {
     struct mca_btl_base_endpoint_t *endpoint = fragment->endpoint;
@@ -38,7 +37,7 @@ static void complete_fragment(mca_btl_myr_fragment_t *fragment)
     }
 }
 
-/* The next fragment that was sent; NULL if there is none. Locked. */
+/* Take the next completed fragment; NULL if there is none. Locked. */
 static mca_btl_myr_fragment_t *take_sent(void)
 {
     mca_btl_myr_component_t *component = &mca_btl_myr_component;
@@ -51,9 +50,9 @@ static mca_btl_myr_fragment_t *take_sent(void)
     return fragment;
 }
 
-/* ---- what has come ---- */
+/* ---- received messages ---- */
 
-/* Take the next message, if there is one; give back the buffer of the one before. Locked. */
+/* Return the buffer of the previous message, and take the next message, if any. Locked. */
 static bool take_message(struct myr_received *received)
 {
     mca_btl_myr_component_t *component = &mca_btl_myr_component;
@@ -79,7 +78,7 @@ static void deliver(const void *message, uint32_t bytes)
                               &segment);
 }
 
-/* One short message from this node, which lies in the port's inlet. False if there is none. */
+/* Deliver one short message from the port's inlet. Returns false if there is none. */
 static bool step_short(void)
 {
     struct myr_intake *intake = &mca_btl_myr_component.intake;
@@ -93,7 +92,8 @@ static bool step_short(void)
     return true;
 }
 
-/* One message and all that was sent. False if there was nothing. */
+/* Deliver one message, and complete all fragments that were sent. Returns false if there was
+ * nothing to do. */
 static bool step(void)
 {
     mca_btl_myr_component_t *component = &mca_btl_myr_component;
@@ -119,7 +119,8 @@ static bool step(void)
     return any;
 }
 
-/* Have the NIC look at the network (libmyr/messages/pace.h). Returns whether something came. */
+/* Run the NIC, which reads from the network (libmyr/messages/pace.h). Returns whether anything
+ * arrived. */
 static bool run_nic(void)
 {
     mca_btl_myr_component_t *component = &mca_btl_myr_component;
@@ -127,12 +128,12 @@ static bool run_nic(void)
     if (any) {
         component->talks_to_others = true;
     } else if (myr_pace_broken(&component->pace, component->nic)) {
-        mca_btl_myr_broken(); /* by another job of this user: it does not end this one */
+        mca_btl_myr_broken(); /* by another job of this user, which does not end this one */
     }
     return any;
 }
 
-/* Name the node from which nothing is received. */
+/* Report a node from which nothing has been received. */
 static void look_for_silence(void)
 {
     mca_btl_myr_component_t *component = &mca_btl_myr_component;
@@ -150,7 +151,7 @@ static void look_for_silence(void)
     }
 }
 
-/* Another NIC has something for this one, which waits until it is known: it sends again at once. */
+/* Connect a NIC that has sent a message without a connection; it then retries at once. */
 static void let_in(void)
 {
     if (mca_btl_myr_meet()) {
@@ -167,7 +168,7 @@ int mca_btl_myr_progress(void)
     while (steps < last && step_short()) {
         ++steps;
     }
-    last = steps + BURST; /* neither of the two ways holds up the other */
+    last = steps + BURST; /* so that neither kind of message delays the other */
     while (steps < last && step()) {
         ++steps;
     }
@@ -185,7 +186,7 @@ int mca_btl_myr_progress(void)
     return steps;
 }
 
-/* ---- the end ---- */
+/* ---- closing ---- */
 
 void mca_btl_myr_drain(void)
 {

@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * Messages on their way: short ones within the node into the other port's inlet, fragments to the
- * port.
+/* Sending: short messages within the node go into the receiver's inlet, all others are fragments
+ * that go to the port.
  *
- * A fragment that is sent is the port's until its callback. The callback only notes it down.
- * progress.c tells ob1, without the lock. When there are no send tokens, fragments wait here, in
- * order. When there is not even a fragment, ob1 itself tries again.
- */
+ * A fragment belongs to the port until the port's callback, which only adds it to a list:
+ * progress.c calls ob1 later, without the lock. If there are no send tokens, fragments wait here,
+ * in order. If there are no fragments left, ob1 itself retries. */
 #include "btl_myr/btl_myr.h"
 
 #include <string.h>
@@ -20,7 +18,7 @@ static void sent(struct myr_port *port, void *context, void *buffer, enum myr_st
     opal_list_append(&mca_btl_myr_component.sent, &fragment->base.super.super);
 }
 
-/* False if it must wait for a token. Locked. */
+/* Returns false if the fragment has to wait for a token. Locked. */
 static bool give_to_port(mca_btl_myr_fragment_t *fragment)
 {
     mca_btl_myr_component_t *component = &mca_btl_myr_component;
@@ -52,14 +50,15 @@ static struct mca_btl_myr_header header_of(const struct mca_btl_base_endpoint_t 
         .tag = tag, .module = (uint8_t)endpoint->module, .from = opal_proc_local_get()->proc_name};
 }
 
-/* May a message with this payload (bytes) go into the other port's inlet? */
+/* Does a payload of so many bytes fit into the receiver's inlet? */
 static bool is_short(const struct mca_btl_base_endpoint_t *endpoint, size_t payload)
 {
     return NULL != endpoint->remote.outlet.inlet &&
            payload <= MYR_SHORT_BYTES - sizeof(struct mca_btl_myr_header);
 }
 
-/* Where to write its payload; NULL if there is no room. Locked, until it is ended. */
+/* Begin a short message. Returns where to write its payload, or NULL if there is no room. The lock
+ * must be held until end_short(). */
 static void *begin_short(struct mca_btl_base_endpoint_t *endpoint, mca_btl_base_tag_t tag)
 {
     struct mca_btl_myr_header *header = myr_outlet_begin(&endpoint->remote.outlet);
@@ -101,7 +100,8 @@ int mca_btl_myr_send(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t 
                      mca_btl_base_descriptor_t *descriptor, mca_btl_base_tag_t tag)
 {
     (void)btl;
-    /* ob1 must not be told at once that a fragment is done; other BTLs' comments say so, too. */
+    /* Completion is always reported by the callback: ob1 does not cope with a fragment that
+     * completes at once, as comments of Open MPI's own BTLs also say. */
     descriptor->des_flags |= MCA_BTL_DES_SEND_ALWAYS_CALLBACK;
     OPAL_THREAD_LOCK(&mca_btl_myr_component.lock);
     post_fragment((mca_btl_myr_fragment_t *)descriptor, endpoint, tag);
@@ -109,7 +109,7 @@ int mca_btl_myr_send(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t 
     return OPAL_SUCCESS;
 }
 
-/* May there be one more small fragment whose end nobody is told? Locked. */
+/* May one more small fragment complete without a callback? Locked. */
 static bool count_without_callback(mca_btl_myr_fragment_t *fragment)
 {
     mca_btl_myr_component_t *component = &mca_btl_myr_component;

@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * Communicators on several nodes: their NICs play MPI_Barrier and MPI_Ibarrier.
+/* Communicators across nodes, whose NICs play MPI_Barrier and MPI_Ibarrier.
  *
- * All is set up within blocking barriers of all members, where Open MPI's own collectives may be
- * used: rank 0 says what to begin with and draws the secret from which the groups' words are made;
- * the members join; a first barrier shows whether packets come through; all install the same. Until
- * then, and where any of it fails for anybody, Open MPI's own functions serve everybody.
+ * Setup takes place within blocking barriers of all members, which may call Open MPI's own
+ * collectives: rank 0 proposes the initial choice and draws the secret from which the groups' keys
+ * are derived; the members join; a first barrier checks whether packets get through; all install
+ * the same choice. Until then, and if a step fails on any member, all use Open MPI's own functions.
  *
- * That takes as long as many barriers, so it is put off until there were some (barrier.c).
- */
+ * Setup takes as long as many barriers, so it is postponed until there were some (barrier.c). */
 #include "coll_nicbarr/across.h"
 
 #include <stdlib.h>
@@ -27,9 +25,9 @@
 #include "coll_nicbarr/sharing.h"
 #include "libmyr/groups/secrets.h"
 
-/* ---- what all members agree on ---- */
+/* ---- agreement ---- */
 
-/* True for all if it is for all. */
+/* *good becomes true if it is true on all members. */
 static int for_all(const mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm, bool *good)
 {
     double bad = !*good;
@@ -38,7 +36,8 @@ static int for_all(const mca_coll_nicbarr_module_t *module, ompi_communicator_t 
     return rc;
 }
 
-/* What is in doubt is left out: what does this communicator begin with? False if nobody is left. */
+/* Propose an initial choice without the suspect NICs. Returns false if there is no other NIC, or if
+ * the forced choice cannot be played then. */
 static bool propose_without(struct nicbarr_shape shape, uint32_t doubted,
                             struct nicbarr_choice *choice, enum nicbarr_source *source)
 {
@@ -48,7 +47,7 @@ static bool propose_without(struct nicbarr_shape shape, uint32_t doubted,
     return left;
 }
 
-/* Rank 0's proposal, and its secret; or that this communicator is left out. */
+/* Get rank 0's proposal and secret; `left_out`: all NICs are suspect. */
 static int hear_proposal(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                          bool *left_out)
 {
@@ -68,11 +67,9 @@ static int hear_proposal(mca_coll_nicbarr_module_t *module, ompi_communicator_t 
     return OMPI_SUCCESS == rc && 0 == words[0] ? OMPI_ERROR : rc;
 }
 
-/*
- * A job that starts on one node opens no NICs. When it meets processes of other nodes after all (by
- * spawning, connecting), it does, and the members tell each other anew which they have. So they do
- * where a daemon had not told any of them of its NIC yet when they started.
- */
+/* A job that starts on one node opens no NICs. If it connects to processes of other nodes later
+ * (MPI_Comm_spawn, MPI_Comm_accept), it opens them then, and the members exchange their hellos once
+ * more. They also do so if a daemon had not answered one of them in time at the start. */
 static int meet_others(const mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm)
 {
     const int size = ompi_comm_size(comm);
@@ -99,7 +96,8 @@ static int meet_others(const mca_coll_nicbarr_module_t *module, ompi_communicato
     return rc;
 }
 
-/* Find out who can play, unless that is known. Open MPI's error; `why` if nobody can. */
+/* Determine the NICs that can play, unless that is known. `why` is the reason if there are none.
+ * Returns Open MPI's error code. */
 static int find_nodes(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                       const char **why)
 {
@@ -139,7 +137,7 @@ int nicbarr_across_acquaint(mca_coll_nicbarr_module_t *module, ompi_communicator
 
 /* ---- installing ---- */
 
-/* Join what is missing; true for all if that can be. */
+/* Join the groups that are missing; *good becomes true if all members have joined them. */
 static int join_all(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                     struct myr_error *error, bool *good)
 {
@@ -162,9 +160,9 @@ static int join_all(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm
     return rc;
 }
 
-/* Try both groups; true for all if they came through for all. All enter at once, so a group must do
- * so soon. None goes on to the second before all have tried the first, as it would wait there for
- * those who have failed. */
+/* Try both groups; *good becomes true if packets of both get through on all members. All members
+ * enter at the same time, so a group must complete soon. All complete the first before they try the
+ * second; otherwise members would wait in the second for those on which the first failed. */
 static int try_both(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                     struct myr_error *error, bool *good)
 {
@@ -192,8 +190,8 @@ void nicbarr_across_decline(mca_coll_nicbarr_module_t *module, ompi_communicator
     nicbarr_decline(
         module, comm,
         ours ? error->text
-             : "between other nodes the NICs' packets do not come through, or one of them "
-               "has no memory left (is a firewall in the way of UDP, or do MTUs differ? see "
+             : "the NICs' packets do not get through between other nodes, or one of these is out "
+               "of memory (does a firewall block UDP, or do MTUs differ? see "
                "coll_nicbarr_network and coll_nicbarr_port)");
 }
 
@@ -202,14 +200,14 @@ int nicbarr_across_install(mca_coll_nicbarr_module_t *module, ompi_communicator_
     struct myr_error error = {0};
     bool good = true;
     int rc = OMPI_SUCCESS;
-    module->tuning = true; /* collectives below may call MPI_Barrier's function on `comm` */
+    module->tuning = true; /* Open MPI's collectives may call MPI_Barrier's function on `comm` */
     if (NICBARR_OPENMPI != module->choice.algorithm) {
         rc = join_all(module, comm, &error, &good);
         if (OMPI_SUCCESS == rc && good) {
             rc = try_both(module, comm, &error, &good);
         }
         if (OMPI_SUCCESS == rc && !good) {
-            nicbarr_group_leave(&module->split); /* nobody has used it yet */
+            nicbarr_group_leave(&module->split); /* no request uses it yet */
             nicbarr_across_decline(module, comm, &error);
         }
     }
@@ -229,7 +227,7 @@ int nicbarr_install_choice(mca_coll_nicbarr_module_t *module, ompi_communicator_
     return OMPI_SUCCESS;
 }
 
-/* (Its packets come through, as those of others do that play the same.) */
+/* Packets need not be tried, as they have got through in other groups of this kind. */
 int nicbarr_across_join_one(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                             struct nicbarr_joining *joining)
 {
@@ -246,15 +244,15 @@ int nicbarr_across_join_one(mca_coll_nicbarr_module_t *module, ompi_communicator
 void nicbarr_across_leave_out(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm)
 {
     nicbarr_decline(module, comm,
-                    "packets did not come through for an earlier communicator; a later one "
-                    "tries again");
+                    "packets did not get through for an earlier communicator; a later one will try "
+                    "again");
 }
 
 int nicbarr_across_set_up(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm)
 {
     const char *why = NULL;
     bool left_out = false;
-    module->tuning = true; /* as above */
+    module->tuning = true; /* see nicbarr_across_install() */
     int rc = find_nodes(module, comm, &why);
     if (OMPI_SUCCESS == rc && NULL == why) {
         why = nicbarr_forced_in_vain(&module->shape);
@@ -267,9 +265,10 @@ int nicbarr_across_set_up(mca_coll_nicbarr_module_t *module, ompi_communicator_t
     rc = OMPI_SUCCESS == rc ? hear_proposal(module, comm, &left_out) : rc;
     module->tuning = false;
     if (OMPI_SUCCESS == rc && !module->sealed && 0 == ompi_comm_rank(comm)) {
-        opal_output_verbose(1, mca_coll_nicbarr_component.output,
-                            "nicbarr: secrets of barriers travel as they are by Open MPI's own "
-                            "connections, as a node's nicbarr was built without libsodium");
+        opal_output_verbose(
+            1, mca_coll_nicbarr_component.output,
+            "nicbarr: secrets of barriers are sent in the clear over Open MPI's own "
+            "connections, because nicbarr was built without libsodium on a node");
     }
     if (OMPI_SUCCESS == rc && left_out) {
         nicbarr_across_leave_out(module, comm);

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * MPI_Barrier.
+/* MPI_Barrier.
  *
- * There is one function for each state of a communicator's barrier, and nicbarr_set_barrier() puts
- * it into the communicator's slot. So a decided barrier asks no question but the algorithm's own.
+ * Each state of a communicator's barrier has a function of its own, which nicbarr_set_barrier()
+ * installs in the communicator's table. Therefore a barrier whose algorithm is decided executes no
+ * branches but those of the algorithm.
  *
- * Code of this component never calls MPI_Barrier's slot: a component above may count such a call,
- * and the present state may be one that led here.
- */
+ * No code of this component calls MPI_Barrier through the table: a component above might count such
+ * a call, and the current state may be the one that led to the call. */
 #include "coll_nicbarr/barrier.h"
 
 #include "coll_nicbarr/across.h"
@@ -51,12 +50,12 @@ MYR_HOT static int barrier_counter(ompi_communicator_t *comm, mca_coll_base_modu
     return OMPI_SUCCESS;
 }
 
-/* The default algorithm, until there were enough barriers to be worth tuning. All members count the
- * same barriers, so all begin to tune in the same one. */
+/* The default algorithm, until the number of barriers justifies tuning. All members count the same
+ * barriers, so all start tuning in the same one. */
 static int barrier_undecided(ompi_communicator_t *comm, mca_coll_base_module_t *base)
 {
     mca_coll_nicbarr_module_t *module = (mca_coll_nicbarr_module_t *)base;
-    if (module->tuning) { /* a collective that tuning uses is made of barriers */
+    if (module->tuning) { /* Open MPI's collectives that tuning uses may consist of barriers */
         return own_barrier(module, comm);
     }
     if (module->group.epoch >= module->tune_at) {
@@ -66,12 +65,12 @@ static int barrier_undecided(ompi_communicator_t *comm, mca_coll_base_module_t *
     return OMPI_SUCCESS;
 }
 
-/* By a choice that is not sure yet: after so many barriers its contest goes on. All members count
- * the same ones. */
+/* A provisional choice, whose contest continues after some barriers. All members count the same
+ * ones. */
 static int barrier_provisional(ompi_communicator_t *comm, mca_coll_base_module_t *base)
 {
     mca_coll_nicbarr_module_t *module = (mca_coll_nicbarr_module_t *)base;
-    if (module->tuning) { /* as above */
+    if (module->tuning) { /* see barrier_undecided() */
         return own_barrier(module, comm);
     }
     if (module->across) {
@@ -90,7 +89,7 @@ static int barrier_provisional(ompi_communicator_t *comm, mca_coll_base_module_t
     return OMPI_SUCCESS;
 }
 
-/* ---- watched: the same, and they count ---- */
+/* ---- watched choices: barriers are counted ---- */
 
 /* Is the next duel due? */
 static inline bool due(mca_coll_nicbarr_module_t *module)
@@ -98,7 +97,8 @@ static inline bool due(mca_coll_nicbarr_module_t *module)
     return __builtin_expect(0 == --module->watch.until, 0);
 }
 
-/* Within tuning, where a collective that it uses may call this, it is put off by a barrier. */
+/* If another measurement is in progress, whose collectives may call this, the duel is postponed by
+ * one barrier. */
 static int begin_duel(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm)
 {
     if (module->tuning) {
@@ -140,7 +140,7 @@ static int barrier_watched_own(ompi_communicator_t *comm, mca_coll_base_module_t
 static int barrier_dueling(ompi_communicator_t *comm, mca_coll_base_module_t *base)
 {
     mca_coll_nicbarr_module_t *module = (mca_coll_nicbarr_module_t *)base;
-    if (module->tuning) { /* as above */
+    if (module->tuning) { /* see barrier_undecided() */
         return own_barrier(module, comm);
     }
     if (module->across) {
@@ -171,13 +171,14 @@ MYR_HOT static int barrier_watched_nic(ompi_communicator_t *comm, mca_coll_base_
     return due(module) ? begin_duel(module, comm) : nicbarr_nic_barrier(module, comm, &module->nic);
 }
 
-/* Open MPI's own, as nothing is known of communicators of this shape: measure, once the job can
- * afford it. */
+/* Open MPI's barrier, until the number of barriers justifies measuring and the job can afford it.
+ * Nothing is known of communicators of this shape. */
 static int barrier_across_undecided(ompi_communicator_t *comm, mca_coll_base_module_t *base)
 {
     mca_coll_nicbarr_module_t *module = (mca_coll_nicbarr_module_t *)base;
     nicbarr_data_attend(module, comm);
-    if (NICBARR_BARRIER_ACROSS_UNDECIDED != module->barrier_state) { /* measured meanwhile */
+    /* nicbarr_data_attend() may have taken this step already. */
+    if (NICBARR_BARRIER_ACROSS_UNDECIDED != module->barrier_state) {
         return nicbarr_barrier(comm, base);
     }
     if (module->tuning || module->barriers++ < module->tune_at) {
@@ -186,14 +187,15 @@ static int barrier_across_undecided(ompi_communicator_t *comm, mca_coll_base_mod
     return nicbarr_tune(module, comm);
 }
 
-/* It is known what is better than Open MPI's own. That runs nevertheless until there were so many
- * barriers that setting up is worth its cost. */
+/* The best choice is known, but Open MPI's barrier is used until the number of barriers justifies
+ * joining groups. */
 static int barrier_across_known(ompi_communicator_t *comm, mca_coll_base_module_t *base)
 {
     mca_coll_nicbarr_module_t *module = (mca_coll_nicbarr_module_t *)base;
     const uint32_t wanted = (uint32_t)mca_coll_nicbarr_component.parameters.join_after;
     nicbarr_data_attend(module, comm);
-    if (NICBARR_BARRIER_ACROSS_KNOWN != module->barrier_state) { /* it has been set up meanwhile */
+    /* See barrier_across_undecided(). */
+    if (NICBARR_BARRIER_ACROSS_KNOWN != module->barrier_state) {
         return nicbarr_barrier(comm, base);
     }
     if (module->tuning || module->barriers++ < wanted) {
@@ -203,8 +205,8 @@ static int barrier_across_known(ompi_communicator_t *comm, mca_coll_base_module_
     return OMPI_SUCCESS == rc ? nicbarr_barrier(comm, base) : rc;
 }
 
-/* Open MPI's own, until there were enough barriers to be worth a look at what else there is. All
- * members count the same barriers, so all do the same in each. */
+/* Open MPI's barrier, until the number of barriers justifies searching for alternatives. All
+ * members count the same barriers, so all take the same step in each. */
 static int barrier_across_first(ompi_communicator_t *comm, mca_coll_base_module_t *base)
 {
     const mca_coll_nicbarr_component_t *component = &mca_coll_nicbarr_component;
@@ -212,7 +214,7 @@ static int barrier_across_first(ompi_communicator_t *comm, mca_coll_base_module_
     const bool forced = NICBARR_ALGORITHMS != component->forced.algorithm;
     const uint32_t wanted = forced ? 0 : (uint32_t)component->parameters.tune_after;
     nicbarr_data_attend(module, comm);
-    if (NICBARR_BARRIER_ACROSS_FIRST != module->barrier_state) { /* as above */
+    if (NICBARR_BARRIER_ACROSS_FIRST != module->barrier_state) { /* likewise */
         return nicbarr_barrier(comm, base);
     }
     if (module->tuning) {
@@ -236,7 +238,7 @@ static int barrier_failed(ompi_communicator_t *comm, mca_coll_base_module_t *mod
     return NICBARR_PROC_FAILED;
 }
 
-/* ---- all of them ---- */
+/* ---- table ---- */
 
 const mca_coll_base_module_barrier_fn_t nicbarr_barrier_functions[NICBARR_BARRIER_STATES] = {
     [NICBARR_BARRIER_FIRST] = barrier_first,

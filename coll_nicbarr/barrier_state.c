@@ -8,7 +8,8 @@
 #include "coll_nicbarr/choice/known.h"
 #include "coll_nicbarr/fallback.h"
 
-/* Is the choice to be watched? Open MPI's own is not where this job is sure of it. */
+/* Begin to watch the choice, if there is reason to. Open MPI's own barrier is not watched if this
+ * job has measured with sufficient confidence that it is the best. */
 static bool begin_watching(mca_coll_nicbarr_module_t *module)
 {
     const bool proven = NICBARR_MEASURED == module->source || NICBARR_FROM_JOB == module->source ||

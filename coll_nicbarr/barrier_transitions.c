@@ -6,7 +6,7 @@
 
 #define IN(state) (UINT32_C(1) << NICBARR_BARRIER_##state)
 
-/* The states in which an event may come. */
+/* The states in which an event can occur. */
 static const uint32_t comes_in[NICBARR_BARRIER_EVENTS] = {
     [NICBARR_EVENT_SHAPE_UNKNOWN] = IN(ACROSS_FIRST),
     [NICBARR_EVENT_SHAPE_KNOWN] = IN(ACROSS_FIRST) | IN(ACROSS_UNDECIDED),
@@ -18,7 +18,7 @@ static const uint32_t comes_in[NICBARR_BARRIER_EVENTS] = {
     [NICBARR_EVENT_DECLINED] = UINT32_MAX,
 };
 
-/* By whether it is watched. */
+/* [means][watched] */
 static const enum nicbarr_barrier_state by_means[NICBARR_BARRIER_MEANS][2] = {
     [NICBARR_BY_OWN] = {NICBARR_BARRIER_OWN, NICBARR_BARRIER_WATCHED_OWN},
     [NICBARR_BY_SLOTS] = {NICBARR_BARRIER_SLOTS, NICBARR_BARRIER_WATCHED_SLOTS},
@@ -30,8 +30,8 @@ enum nicbarr_barrier_state nicbarr_barrier_next(enum nicbarr_barrier_state state
                                                 enum nicbarr_barrier_event event,
                                                 const struct nicbarr_barrier_choice *choice)
 {
-    /* A request notices a failure whenever Open MPI makes progress, also while its process goes
-     * through other events. */
+    /* A request may detect a failure whenever Open MPI makes progress, even while its process
+     * handles other events. */
     if (NICBARR_BARRIER_FAILED == state && NICBARR_EVENT_DECLINED != event) {
         return state;
     }

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Candidates across nodes; see candidate_groups.h. What is agreed on goes by Open MPI's own
- * functions. */
+/* See candidate_groups.h. Members agree by means of Open MPI's own functions. */
 #include "coll_nicbarr/candidate_groups.h"
 
 #include <string.h>
@@ -10,10 +9,10 @@
 #include "coll_nicbarr/groups.h"
 
 struct failures {
-    /* For each NIC: 0 if it failed nowhere, else size - rank of the first rank where it failed.
-     * That rank says why. */
+    /* For each NIC: 0 if it failed nowhere, otherwise size - rank of the first rank where it
+     * failed, which prints the reason. */
     double of[NICBARR_NICS_MOST];
-    /* ... and not 0 if that was because its packets do not come through somewhere. */
+    /* For each NIC: not 0 if it failed because packets did not get through. */
     double lost[NICBARR_NICS_MOST];
 };
 
@@ -30,11 +29,11 @@ static void say_why(ompi_communicator_t *comm, const struct nicbarr_candidate_gr
     opal_output_verbose(1, mca_coll_nicbarr_component.output,
                         "nicbarr: %s is measured without %s: %s", nicbarr_comm_name(comm, name),
                         nicbarr_kind(nic)->title,
-                        '\0' != *why ? why : "its packets do not come through between all nodes");
+                        '\0' != *why ? why : "its packets do not get through between all nodes");
 }
 
-/* Take out what some NICs cannot play, once all have found that out. Where that is because of their
- * packets, they are not tried again here, and seldom by other communicators. */
+/* Remove the candidates of NICs that have failed on any member. If packets did not get through, the
+ * NIC is not tried again by this communicator, and rarely by others. */
 static void drop_nics(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                       struct nicbarr_candidate_groups *contenders, const struct failures *failures)
 {
@@ -64,7 +63,8 @@ static void drop_nics(mca_coll_nicbarr_module_t *module, ompi_communicator_t *co
     }
 }
 
-/* Do all packets come through? Who has failed once is not tried again: that takes seconds. */
+/* Do packets get through? A NIC that has failed once is not tried again, because that takes
+ * seconds. */
 static int try_out(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                    struct nicbarr_candidate_groups *contenders)
 {

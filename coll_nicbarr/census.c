@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* From processes to nodes; see census.h. */
+/* See census.h. */
 #include "coll_nicbarr/census.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* The processes, put together by what they share. */
+/* A partition of the processes. */
 struct parts {
-    uint32_t *of;   /* [size]: the part of each rank, in the order of their first ones, from 0 */
-    uint32_t count; /* of parts */
+    /* [size]: the part of each rank, numbered from 0 in the order of their first ranks */
+    uint32_t *of;
+    uint32_t count; /* number of parts */
 };
 
-/* What a process has of a NIC; of number 0, the segment stands in the NIC's place. */
+/* The number of a process's NIC; for NIC 0, that of its segment. */
 static uint32_t shared(const struct nicbarr_peer *peer, uint32_t nic)
 {
     return 0 == nic ? peer->segment : peer->nic[nic];
@@ -23,11 +24,12 @@ static void parts_free(struct parts *parts)
     parts->of = NULL;
 }
 
-/* False where there is no memory. A process that has none is a part of its own kind, number 0. */
+/* Partition the processes by their NIC. All without one form a part. Returns false if out of
+ * memory. */
 static bool divide(const struct nicbarr_peer *const *peers, uint32_t size, uint32_t nic,
                    uint32_t met, struct parts *parts)
 {
-    uint32_t *part_of = calloc(met + 1, sizeof(*part_of)); /* by number; from 1 on */
+    uint32_t *part_of = calloc(met + 1, sizeof(*part_of)); /* by number; 0: no part yet */
     *parts = (struct parts){.of = malloc(size * sizeof(*parts->of))};
     const bool good = NULL != part_of && NULL != parts->of;
     for (uint32_t r = 0; good && r < size; ++r) {
@@ -51,12 +53,12 @@ static bool all_have(const struct nicbarr_peer *const *peers, uint32_t size, uin
     return all;
 }
 
-/* What is needed of all members, while they are counted. */
+/* The arguments and intermediate results of a census. */
 struct count {
     const struct nicbarr_peer *const *peers;
     uint32_t size, rank;
     const struct nicbarr_met *met;
-    struct parts segments, nodes; /* nodes.of NULL: no NIC makes any yet */
+    struct parts segments, nodes; /* nodes.of is NULL until a NIC defines the nodes */
 };
 
 static bool same(const struct count *count, const struct parts *a, const struct parts *b)
@@ -64,7 +66,7 @@ static bool same(const struct count *count, const struct parts *a, const struct 
     return 0 == memcmp(a->of, b->of, count->size * sizeof(*a->of));
 }
 
-/* Have NIC `nic` play, where that can be; the first that can makes the nodes. */
+/* Add NIC `nic` to the players, if possible. The first one defines the nodes. */
 static enum nicbarr_counted consider(struct count *count, uint32_t nic, bool by_segment,
                                      struct nicbarr_nodes *nodes)
 {
@@ -91,7 +93,7 @@ static enum nicbarr_counted consider(struct count *count, uint32_t nic, bool by_
     return NICBARR_COUNTED;
 }
 
-/* The names of the nodes' NICs. */
+/* Collect the names of the nodes' NICs. */
 static bool name_all(const struct count *count, uint32_t nic, struct nicbarr_nodes *nodes)
 {
     /* At least one node, as there is at least one process; the analyzer does not see that.
@@ -114,7 +116,8 @@ static bool describe_nodes(const struct count *count, struct nicbarr_nodes *node
     /* NOLINTNEXTLINE(clang-analyzer-optin.portability.UnixAPI) */
     nodes->ranks = calloc(nodes->nodes, sizeof(*nodes->ranks));
     bool good = NULL != nodes->firsts && NULL != nodes->ranks;
-    for (uint32_t r = count->size; good && r > 0; --r) { /* of a node's, the first comes last */
+    /* backwards, so that the first rank of a node is stored last */
+    for (uint32_t r = count->size; good && r > 0; --r) {
         nodes->firsts[count->nodes.of[r - 1]] = count->peers[r - 1]->number;
         nodes->ranks[count->nodes.of[r - 1]] = r - 1;
     }

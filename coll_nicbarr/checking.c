@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * Comparing the calls of a communicator's members; see checking.h.
+/* See checking.h.
  *
  * Each member contributes the signature of its call to an MPI_Allgather of the component below. All
- * compare the same signatures and come to the same result, so if calls differ, all go on to
- * exchange them in words. Whichever collectives they are in, the messages of the comparison are the
- * same.
- */
+ * members compare the same signatures and come to the same result. If calls differ, they then
+ * exchange descriptions of them. The messages of the comparison are the same in all collectives. */
 #include "coll_nicbarr/checking.h"
 
 #include <stdio.h>
@@ -19,7 +16,7 @@
 enum {
     ROOT_NONE = -1,
     CALL_TEXT = 280,
-    CALLS_TOLD = 4, /* by the line, of different ones */
+    CALLS_TOLD = 4, /* maximum in a line */
     LINE_BYTES = 256 + CALLS_TOLD * (CALL_TEXT + 32)
 };
 
@@ -35,11 +32,11 @@ static const char *const call_names[] = {
 #undef NAME
 };
 
-/* What must be equal at all members; 0 where a collective has no such argument. */
+/* The part of a call that must be equal on all members; 0 if a collective has no such argument. */
 struct signature {
     uint32_t call;
     int32_t root;
-    int32_t op;    /* number of a predefined operation; -1: the program's own */
+    int32_t op;    /* number of a predefined operation; -1: user-defined */
     uint32_t type; /* of a reduction: number of the predefined type */
     uint64_t bytes;
 };
@@ -68,22 +65,22 @@ static struct signature of_reduction(enum call call, nicbarr_count_t count, ompi
                               predefined ? type->super.id : 0, bytes_of(count, type)};
 }
 
-/* Data of the same size at all members, here `count` values of `type`. */
+/* A collective whose data have the same size on all members: `count` values of `type` here. */
 static struct signature of_data(enum call call, nicbarr_count_t count, ompi_datatype_t *type,
                                 int root)
 {
     return (struct signature){call, root, 0, 0, bytes_of(count, type)};
 }
 
-/* Each member has other counts. */
+/* A collective whose counts may differ between members. */
 static struct signature of_counts(enum call call, int root)
 {
     return (struct signature){call, root, 0, 0, bytes_open};
 }
 
-/* ---- in words ---- */
+/* ---- descriptions ---- */
 
-/* `type` and `op` are a reduction's, else NULL. */
+/* `type` and `op` are those of a reduction, otherwise NULL. */
 static void describe_call(const struct signature *mine, const ompi_datatype_t *type,
                           const ompi_op_t *op, char *text)
 {
@@ -113,7 +110,7 @@ static bool differs(const struct signature *all, int rank)
     return 0 != memcmp(&all[rank], &all[0], sizeof(all[0]));
 }
 
-/* One line: the call of rank 0, and of the first ranks whose calls are others. */
+/* Print the call of rank 0 and the first calls that differ from it, in one line. */
 static void print_calls(ompi_communicator_t *comm, const struct signature *all,
                         const char (*texts)[CALL_TEXT])
 {
@@ -139,7 +136,7 @@ static void print_calls(ompi_communicator_t *comm, const struct signature *all,
 
 /* ---- comparing ---- */
 
-/* Do all members compare? Known without a message (peers.h). */
+/* Do all members compare their calls? This is known without a message (peers.h). */
 static bool all_compare(ompi_communicator_t *comm)
 {
     const struct nicbarr_peer **peers = nicbarr_peers_of(comm);
@@ -160,7 +157,8 @@ static int gather_bytes(nicbarr_checker_t *checker, ompi_communicator_t *comm, c
                                        checker->allgather.module);
 }
 
-/* The calls differ: the first member says so when all have come, as the error may end the job. */
+/* The calls differ: rank 0 prints them. No member returns before that, because the error may end
+ * the job. */
 static int tell_difference(nicbarr_checker_t *checker, ompi_communicator_t *comm,
                            const struct signature *mine, const ompi_datatype_t *type,
                            const ompi_op_t *op, const struct signature *all)
@@ -189,7 +187,8 @@ static bool agree(const struct signature *all, int size)
     return r == size;
 }
 
-/* Before a collective; `type` and `op` are a reduction's, else NULL. */
+/* Compare the members' calls before a collective. `type` and `op` are those of a reduction,
+ * otherwise NULL. */
 static int compare(nicbarr_checker_t *checker, ompi_communicator_t *comm, struct signature mine,
                    const ompi_datatype_t *type, const ompi_op_t *op)
 {
@@ -197,8 +196,9 @@ static int compare(nicbarr_checker_t *checker, ompi_communicator_t *comm, struct
         checker->begun = true;
         checker->alike = all_compare(comm);
         if (!checker->alike) {
-            nicbarr_explain(comm, "not all its members have coll_nicbarr_check, so calls are not "
-                                  "compared");
+            nicbarr_explain(comm,
+                            "coll_nicbarr_check is not set on all of its members, so calls are "
+                            "not compared");
         }
     }
     if (!checker->alike) {
@@ -218,8 +218,9 @@ static int compare(nicbarr_checker_t *checker, ompi_communicator_t *comm, struct
 
 /* ---- the collectives ---- */
 
-/* The body of each: compare, unless it is called within another collective, then play. `arguments`
- * are those of the function below, in brackets; the last is the module `below`. */
+/* The body of each function: compare, unless it is called within another collective, then execute
+ * the collective. `arguments` are those of the function below, in parentheses; the last one is the
+ * module `below`. */
 #define CHECK(collective, signature, reduced, op, arguments)                                       \
     nicbarr_checker_t *checker = (nicbarr_checker_t *)base;                                        \
     mca_coll_base_module_t *below = checker->collective.module;                                    \
@@ -274,7 +275,7 @@ static int check_reduce_scatter(const void *from, void *to, nicbarr_counts_t cou
           (from, to, counts, type, op, comm, below));
 }
 
-/* Everybody's part has the same size. */
+/* All parts have the same size. */
 #define TO_ALL(collective)                                                                         \
     static int check_##collective(const void *from, nicbarr_count_t scount,                        \
                                   ompi_datatype_t *stype, void *to, nicbarr_count_t rcount,        \
@@ -287,7 +288,7 @@ static int check_reduce_scatter(const void *from, void *to, nicbarr_counts_t cou
 TO_ALL(allgather)
 TO_ALL(alltoall)
 
-/* The part that is sent; the root's own says what it receives from each. */
+/* Compare the size of one part: all send it, and the root's receive arguments describe it. */
 static int check_gather(const void *from, nicbarr_count_t scount, ompi_datatype_t *stype, void *to,
                         nicbarr_count_t rcount, ompi_datatype_t *rtype, int root,
                         ompi_communicator_t *comm, mca_coll_base_module_t *base)

@@ -23,8 +23,8 @@
 typedef struct nicbarr_checker {
     mca_coll_base_module_t super;
     NICBARR_CHECKED(NICBARR_FALLBACK)
-    bool begun, alike; /* the members were looked at; all of them compare */
-    int depth;         /* calls of collectives that are under way, one within the other */
+    bool begun, alike; /* members were examined; all of them compare calls */
+    int depth;         /* nesting of collective calls */
 } nicbarr_checker_t;
 
 OBJ_CLASS_DECLARATION(nicbarr_checker_t);

@@ -126,7 +126,7 @@ typedef struct mca_coll_nicbarr_component {
     struct myr_waiter waiter;
     struct nicbarr_nics nics;
     bool explained;  /* this process has explained that it has no segment */
-    uint32_t opened; /* refcount: sessions of 5.0 open the component again */
+    uint32_t opened; /* how many times it has been opened; sessions of 5.0 open it again */
 } mca_coll_nicbarr_component_t;
 
 OMPI_DECLSPEC extern mca_coll_nicbarr_component_t mca_coll_nicbarr_component;
@@ -232,7 +232,7 @@ typedef struct mca_coll_nicbarr_module {
     bool sealed;                       /* rank 0 has sent it sealed, not in the clear */
     uint64_t groups;                   /* of NICs, numbered so far; the same on all members */
     uint32_t barriers, ibarriers;      /* executed by Open MPI's own functions so far */
-    bool told;                         /* the failure of its NICs was reported */
+    bool told;                         /* the failure of its NICs has been reported */
     struct nicbarr_carriers *carriers; /* of collectives that carry data; NULL: none (yet) */
 } mca_coll_nicbarr_module_t;
 

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * What Open MPI loads: the component's opening and closing.
+/* The component that Open MPI loads: opening and closing.
  *
- * Opening happens before the modex. The process joins the node's segment and tells the others
- * whether that worked. A failure here is never an error for the job. The component stays open, so
- * that it can tell its peers. All communicators then stay Open MPI's own.
- */
+ * Opening happens before the modex. The process joins the node's segment, and publishes whether
+ * that worked. A failure is never an error for the job: the component stays open to inform its
+ * peers, and all communicators use Open MPI's own functions. */
 #include "coll_nicbarr/coll_nicbarr.h"
 
 #include <pthread.h>
@@ -73,15 +71,15 @@ static void take_algorithm(void)
         !nicbarr_choice_parse(given, &component->forced)) {
         char all[160], by_nics[80];
         component->forced = none;
-        nicbarr_complain("coll_nicbarr_algorithm \"%.60s\" is none; use auto, openmpi, %s; or with "
-                         "a NIC, as in tree:4@%s, one of %s. Using auto",
-                         given, nicbarr_algorithm_list(false, all, sizeof(all)),
-                         nicbarr_kind(1)->name,
-                         nicbarr_algorithm_list(true, by_nics, sizeof(by_nics)));
+        nicbarr_complain(
+            "coll_nicbarr_algorithm \"%.60s\" is not an algorithm; use auto, openmpi, %s; or "
+            "with a NIC, as in tree:4@%s, one of %s. Using auto",
+            given, nicbarr_algorithm_list(false, all, sizeof(all)), nicbarr_kind(1)->name,
+            nicbarr_algorithm_list(true, by_nics, sizeof(by_nics)));
     }
 }
 
-/* How a data collective is done, where the user says so. */
+/* Parse the implementation of a collective that carries data. */
 static enum nicbarr_way take_way(enum nicbarr_collective collective, const char *parameter,
                                  const char *given)
 {
@@ -97,17 +95,18 @@ static enum nicbarr_way take_way(enum nicbarr_collective collective, const char 
         return NICBARR_WAY_OWN;
     }
     if ('\0' != *given && 0 != strcmp(given, "auto")) {
-        nicbarr_complain("coll_nicbarr_%s \"%s\" is none; use auto, openmpi%s or %s. Using auto",
-                         parameter, given, NICBARR_ALLREDUCE == collective ? ", rooted" : "", ours);
+        nicbarr_complain(
+            "coll_nicbarr_%s \"%s\" is not known; use auto, openmpi%s or %s. Using auto", parameter,
+            given, NICBARR_ALLREDUCE == collective ? ", rooted" : "", ours);
     }
     return NICBARR_WAY_OPEN;
 }
 
-/* A list of files that names none is a mistake: "none" says that none is kept. */
+/* A list without any file is an error, because "none" exists for keeping no cache. */
 static void take_cache(char **given)
 {
     if ('\0' == (*given)[strspn(*given, ",")]) {
-        nicbarr_complain("coll_nicbarr_cache \"%s\" names no file; use auto, none, or files, "
+        nicbarr_complain("coll_nicbarr_cache \"%s\" names no file; use auto, none, or paths, "
                          "separated by commas. Using auto",
                          *given);
         free(*given);
@@ -121,8 +120,10 @@ static void take_parameters(void)
     char words[200];
     nicbarr_parameters_take(&component->parameters, &component->nics);
     if (!nicbarr_nics_want(&component->nics, component->parameters.nic)) {
-        nicbarr_complain("coll_nicbarr_nic \"%s\" is none; use one or several of %s. Using auto",
-                         component->parameters.nic, nicbarr_nic_words(words, sizeof(words)));
+        nicbarr_complain(
+            "coll_nicbarr_nic \"%s\" is not a list of NICs; use one or more of %s, separated by "
+            "commas. Using auto",
+            component->parameters.nic, nicbarr_nic_words(words, sizeof(words)));
     }
     take_cache(&component->parameters.cache);
     component->forced_rooted = false;
@@ -143,8 +144,8 @@ static void take_parameters(void)
         take_way(NICBARR_SCATTER, "scatter", component->parameters.scatter);
 }
 
-/* What must be equal in all processes of a communicator, or they would act differently. Versions
- * may differ where it is. */
+/* A digest of everything that must be equal on all processes of a communicator, because they would
+ * act differently otherwise. Versions may differ if it is equal. */
 static uint64_t digest_of_what_counts(void)
 {
     const struct {
@@ -161,7 +162,7 @@ static uint64_t digest_of_what_counts(void)
 
 /* ---- the NICs ---- */
 
-/* A job on one node needs none, unless it meets others later. */
+/* A job on one node needs no NIC, unless it connects to other jobs later. */
 static bool on_one_node(void)
 {
     return (uint32_t)ompi_process_info.num_local_peers + 1 == (uint32_t)ompi_process_info.num_procs;
@@ -179,8 +180,7 @@ static void say_stuck(const char *line)
     }
 }
 
-/* A process that is stopped inside the soft NIC is treated like a node from which nothing is
- * received. */
+/* A process that is stopped while it runs the soft NIC is treated like a silent node. */
 static struct myr_soft_bounds bounds_of(const struct nicbarr_parameters *parameters)
 {
     const uint64_t second = UINT64_C(1000) * 1000 * 1000;
@@ -191,16 +191,17 @@ static struct myr_soft_bounds bounds_of(const struct nicbarr_parameters *paramet
     };
 }
 
-/* Others' NICs may want something of ours while nobody here waits. */
+/* Runs the NICs for the benefit of other nodes, while no process here waits. */
 static int tend_nics(void)
 {
     return (int)nicbarr_nics_run(&mca_coll_nicbarr_component.nics, false);
 }
 
-static bool tending; /* whether Open MPI's progress engine knows of it */
+static bool tending; /* tend_nics() is registered */
 
-/* In a hurry, as MPI_Init waits: a daemon that does not answer at once is asked again when the
- * first communicator across nodes is set up, and all members learn of it then. */
+/* With `hurry`, MPI_Init does not wait for a daemon that does not answer at once. The daemon is
+ * queried again when the first communicator across nodes is set up, and all members learn the
+ * result then. */
 static void open_nics(struct nicbarr_hello *hello, bool hurry)
 {
     mca_coll_nicbarr_component_t *component = &mca_coll_nicbarr_component;
@@ -225,7 +226,7 @@ static void open_nics(struct nicbarr_hello *hello, bool hurry)
 void nicbarr_open_nics_now(struct nicbarr_hello *hello)
 {
     static pthread_mutex_t opening = PTHREAD_MUTEX_INITIALIZER;
-    pthread_mutex_lock(&opening); /* several threads may meet others at once */
+    pthread_mutex_lock(&opening); /* several threads may set up communicators at once */
     *hello = *nicbarr_hello_own();
     if (hello->later) {
         open_nics(hello, false);
@@ -245,7 +246,7 @@ static void close_nics(void)
 
 /* ---- opening and closing ---- */
 
-/* Join the node's segment; false, with the reason in `hello`, where that cannot be. */
+/* Join the node's segment. On failure, returns false with the reason in `hello`. */
 static bool join_segment(struct nicbarr_hello *hello)
 {
     mca_coll_nicbarr_component_t *component = &mca_coll_nicbarr_component;
@@ -314,7 +315,7 @@ static int component_close(void)
 {
     mca_coll_nicbarr_component_t *component = &mca_coll_nicbarr_component;
     if (component->output < 0) {
-        return OMPI_SUCCESS; /* was not opened */
+        return OMPI_SUCCESS; /* it is not open */
     }
     nicbarr_report_close();
     nicbarr_cache_close();
@@ -340,12 +341,10 @@ static int component_init_query(bool enable_progress_threads, bool enable_mpi_th
     return OMPI_SUCCESS;
 }
 
-/*
- * Open MPI's progress yields at the end of a call that has moved nothing, where it was told so
- * (more processes than processors). Who waits by us yields anyway, and judges by a call's processor
- * time whether something has moved: a yield has been seen to take 5 us of it. Threads may do this
- * at once: only who saw `true` writes it back.
- */
+/* opal_progress() yields the processor at the end of a call without progress, if Open MPI is set to
+ * do so (more processes than processors). nicbarr's waits yield themselves, and conclude from the
+ * processor time of a call whether there was progress; a yield has been seen to take 5 us of it.
+ * Several threads may do this at once, so only one that has read `true` restores it. */
 void nicbarr_progress(void)
 {
     const bool yields = opal_progress_yield_when_idle;
@@ -358,7 +357,7 @@ void nicbarr_progress(void)
     }
 }
 
-/* ---- what is said ---- */
+/* ---- messages ---- */
 
 bool nicbarr_say_once(enum nicbarr_saying saying)
 {
@@ -386,7 +385,7 @@ static bool has_component(ompi_communicator_t *comm, int rank)
     return NULL == peer || NICBARR_NO_COMPONENT != peer->trouble;
 }
 
-/* The first member that has the component. */
+/* Is this the first member that has the component? */
 static bool speaks_first(ompi_communicator_t *comm)
 {
     int first = 0;
@@ -400,7 +399,8 @@ void nicbarr_explain(ompi_communicator_t *comm, const char *why)
 {
     mca_coll_nicbarr_component_t *component = &mca_coll_nicbarr_component;
     char name[NICBARR_COMM_TEXT];
-    /* All have found the same: one line is enough for all nodes and containers. */
+    /* All members have found the same reason, so one line is enough for all nodes and
+     * containers. */
     const bool speak =
         speaks_first(comm) && (NULL != component->segment ? nicbarr_say_once(NICBARR_SAID_DECLINED)
                                                           : !component->explained);

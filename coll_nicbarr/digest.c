@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* One number for data; see digest.h. */
+/* See digest.h. */
 #include "coll_nicbarr/digest.h"
 
 uint64_t nicbarr_digest(uint64_t digest, const void *data, size_t bytes)

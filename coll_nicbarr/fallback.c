@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A communicator's table of functions; see fallback.h. */
+/* See fallback.h. */
 #include "coll_nicbarr/fallback.h"
 
 #include "coll_nicbarr/checking.h"
 #include "coll_nicbarr/failures.h"
 
-/* Of `module`, on `comm`. */
+/* Used with `module` and `comm`. */
 #define SAVE(collective)                                                                           \
     module->collective.function = comm->c_coll->coll_##collective;                                 \
     module->collective.module = comm->c_coll->coll_##collective##_module;                          \
@@ -42,8 +42,9 @@ void nicbarr_fallback_forget(mca_coll_nicbarr_module_t *module)
     NICBARR_USED(FORGET)
 }
 
-/* The slot in the communicator may hold a reference to its module, and we hold one to the module
- * below. Our module lives as long as the communicator: Open MPI keeps a list of all modules. */
+/* Before Open MPI 6.0, a slot in the communicator's table holds a reference to its module, and our
+ * module holds one to the saved module. Our module lives as long as the communicator, because Open
+ * MPI keeps a list of all modules. */
 #define PUT_BACK(the_module, comm, collective)                                                     \
     do {                                                                                           \
         if (&(the_module)->super == (comm)->c_coll->coll_##collective##_module) {                  \

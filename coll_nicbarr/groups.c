@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * Joining groups of NICs; see groups.h.
+/* See groups.h.
  *
- * What a kind gives in its first phase goes to all members in one exchange for all groups: a node's
- * first process puts the blobs of those groups behind each other, and speaks for the node.
- */
+ * The blobs of the first phase are exchanged at once for all groups: the first process of each node
+ * sends the blobs of all of the node's groups in one letter. */
 #include "coll_nicbarr/groups.h"
 
 #include <stdlib.h>
@@ -15,9 +13,9 @@
 #include "libmyr/groups/nic_data.h"
 #include "libmyr/groups/secrets.h"
 
-/* How long a node may be silent, in a barrier that all enter at once, before its packets count as
- * not coming through (milliseconds). A busy host answers late, but a NIC that is asked again and
- * again does answer: at a load of 70 one of 20,000 communicators took more than 2 s. */
+/* How long a node may be silent in a barrier that all members enter at the same time, before its
+ * packets are considered lost (milliseconds). A busy host may be late, but a NIC that gets several
+ * ASKs answers one of them: at a load of 70, one of 20,000 communicators took more than 2 s. */
 enum { TRY_MS = 5000 };
 
 static uint32_t blob_bytes(const struct nicbarr_joining *joining)
@@ -25,7 +23,7 @@ static uint32_t blob_bytes(const struct nicbarr_joining *joining)
     return nicbarr_kind(joining->choice.nic)->caps.blob;
 }
 
-/* ---- what a group plays ---- */
+/* ---- schedules ---- */
 
 struct piece {
     struct nicbarr_choice choice;
@@ -97,10 +95,10 @@ static void connect_group(const mca_coll_nicbarr_module_t *module, struct nicbar
     }
 }
 
-/* ---- the exchange between them ---- */
+/* ---- the exchange in between ---- */
 
-/* What a node's first process tells: the blobs of all groups that have some, and for each whether
- * it is one. */
+/* The letter of a node's first process contains, for each group whose kind has blobs, a flag and
+ * the blob; the flag is 0 if there is none. */
 static size_t letter_bytes(const struct nicbarr_joining *list, int count)
 {
     size_t bytes = 0;
@@ -128,7 +126,7 @@ static void prepare_all(const mca_coll_nicbarr_module_t *module, struct nicbarr_
     }
 }
 
-/* Everybody gets the letters of all nodes, one behind the other. */
+/* All members get the letters of all nodes, concatenated. */
 static int exchange(const mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                     const uint8_t *own, size_t bytes, uint8_t *letters)
 {
@@ -150,7 +148,7 @@ static int exchange(const mca_coll_nicbarr_module_t *module, ompi_communicator_t
     return rc;
 }
 
-/* Put together the blobs that stand at `place` of the nodes' letters; false if one is missing. */
+/* Collect the blobs at `place` in the nodes' letters. Returns false if one is missing. */
 static bool collect(const uint8_t *letters, size_t bytes, size_t place, uint32_t nodes,
                     uint32_t blob, uint8_t *blobs)
 {
@@ -175,7 +173,8 @@ static void connect_all(const mca_coll_nicbarr_module_t *module, struct nicbarr_
         const uint32_t nodes = 0 == list[j].peers ? module->nodes.nodes : list[j].peers + 1;
         struct myr_error *error = &errors[list[j].choice.nic];
         if (NULL != list[j].group && MYR_ERR_GONE == error->status) {
-            list[j].failed = true; /* finding out once more who cannot be reached takes seconds */
+            /* the kind has failed already, and another attempt would take seconds */
+            list[j].failed = true;
             nicbarr_group_leave(list[j].group);
         } else if (NULL != list[j].group && 0 == blob) {
             connect_group(module, &list[j], NULL, error);
@@ -186,7 +185,7 @@ static void connect_all(const mca_coll_nicbarr_module_t *module, struct nicbarr_
                 list[j].failed = true;
                 nicbarr_group_leave(list[j].group);
                 (void)myr_fail(error, MYR_ERR_FULL, 0,
-                               "a process of another node cannot make its part of the group");
+                               "a process on another node cannot create its part of the group");
             }
         }
         place += 0 == blob ? 0 : sizeof(uint32_t) + blob;
@@ -201,7 +200,7 @@ int nicbarr_groups_join(mca_coll_nicbarr_module_t *module, ompi_communicator_t *
     const size_t bytes = letter_bytes(list, count);
     int rc = OMPI_SUCCESS;
     uint8_t *letters = NULL;
-    for (int j = 0; j < count; ++j) { /* 2^64 of them have keys and secrets of their own */
+    for (int j = 0; j < count; ++j) { /* each number has its own key and secret */
         list[j].number = ++module->groups;
     }
     if (0 != bytes) {
@@ -216,7 +215,7 @@ int nicbarr_groups_join(mca_coll_nicbarr_module_t *module, ompi_communicator_t *
     if (OMPI_SUCCESS == rc) {
         connect_all(module, list, count, letters, bytes, errors);
     }
-    for (int j = 0; OMPI_SUCCESS != rc && j < count; ++j) { /* what was prepared */
+    for (int j = 0; OMPI_SUCCESS != rc && j < count; ++j) { /* leave the prepared ones */
         if (NULL != list[j].group) {
             nicbarr_group_leave(list[j].group);
         }
@@ -232,8 +231,8 @@ void nicbarr_group_leave(struct myr_nic_group *group)
     }
 }
 
-/* Is it in vain to wait any longer? Then all nodes that can be reached are told, as they may wait
- * for others than those that are silent. */
+/* Has the attempt failed? If so, all reachable nodes are informed, because they may wait for other
+ * nodes than the silent ones. */
 static bool in_vain(struct myr_nic_group *group, const struct nicbarr_wait *wait,
                     struct myr_error *error)
 {
@@ -250,9 +249,9 @@ static bool in_vain(struct myr_nic_group *group, const struct nicbarr_wait *wait
         myr_nic_group_fail(group, node);
     }
     (void)myr_fail(error, MYR_ERR_GONE, 0,
-                   "the NICs' packets do not come through between all nodes: of one that all wait "
-                   "for nothing was heard for %d s (is a firewall in the way of UDP, or do MTUs "
-                   "differ? see coll_nicbarr_network and coll_nicbarr_port)",
+                   "the NICs' packets do not get through between all nodes: one of them was silent "
+                   "for %d s (does a firewall block UDP, or do MTUs differ? see "
+                   "coll_nicbarr_network and coll_nicbarr_port)",
                    TRY_MS / 1000);
     return true;
 }
@@ -275,7 +274,7 @@ static void build_zeros(void *group, uint32_t epoch, uint8_t *block)
     memset(block, 0, myr_nic_data_most(group));
 }
 
-/* A barrier, with the longest packets that it can have. */
+/* A barrier, with the longest packets of the group. */
 static bool try_epoch(struct myr_nic_group *group, struct myr_error *error)
 {
     const uint32_t epoch =
@@ -285,7 +284,8 @@ static bool try_epoch(struct myr_nic_group *group, struct myr_error *error)
     return comes_through(group, (struct nicbarr_wait){.epoch = epoch}, error);
 }
 
-/* The longest broadcast, from a node's first process. (There is room: the barrier was just now.) */
+/* A broadcast of maximum length from a node's first process. The window has room, because the
+ * barrier has just completed. */
 static bool try_broadcast(struct myr_nic_group *group, uint32_t root, struct myr_error *error)
 {
     myr_nic_bcast_begin(group, root);
@@ -298,7 +298,7 @@ static bool try_broadcast(struct myr_nic_group *group, uint32_t root, struct myr
     return done;
 }
 
-/* (Of two roots, each node hears one at least.) */
+/* With two roots, each node receives at least one of the broadcasts. */
 bool nicbarr_group_try(struct myr_nic_group *group, struct myr_error *error)
 {
     bool good = try_epoch(group, error);

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a process says of itself, as bytes; see hello.h. */
+/* See hello.h. */
 #include "coll_nicbarr/hello.h"
 
 #include <string.h>
 
-/* How they travel: this, then the public key if there is one, then the names of the NICs that there
- * are, each with as many addresses as it has, then why there is none. */
+/* The encoding: this head, the public key if there is one, the names of the existing NICs with as
+ * many addresses as each has, and the reason why there is no NIC. */
 struct head {
-    uint32_t format; /* NICBARR_HELLO_FORMAT, in the sender's byte order, as all the rest */
+    uint32_t format; /* NICBARR_HELLO_FORMAT; like all fields in the sender's byte order */
     uint32_t number;
     uint64_t identity, digest;
-    uint8_t there; /* bit n: NIC n; bit 0: a public key */
+    uint8_t there; /* bit n: NIC n is present; bit 0: the public key */
     uint8_t later;
     uint16_t why; /* bytes */
 };
@@ -24,7 +24,7 @@ static size_t name_bytes(const struct myr_nic_name *name)
     return NAME_HEAD + name->count * sizeof(name->address[0]);
 }
 
-/* Read a name from the first of `count` bytes. Returns how many it takes; 0: that is none. */
+/* Decode a name from the first of `count` bytes. Returns its length; 0: it is not a name. */
 static size_t read_name(const uint8_t *bytes, size_t count, struct myr_nic_name *name)
 {
     if (count < NAME_HEAD) {

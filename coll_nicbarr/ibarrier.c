@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * MPI_Ibarrier and persistent barriers.
+/* MPI_Ibarrier and persistent barriers.
  *
- * To arrive is one store to a word of one's own. A barrier is complete when all members' words have
- * reached its epoch. Between arrival and completion nobody has anything to do. So the operation
- * overlaps wholly with computation, any number may be outstanding, and a process that does not call
- * MPI slows nobody down. Different processes may start several persistent barriers in different
- * order, so each of those has a record of its own, or across nodes a group of NICs.
+ * To arrive, a process stores the epoch in its own word. A barrier is complete when the words of
+ * all members have reached its epoch. No process has to do anything in between. Therefore the
+ * operation overlaps completely with computation, any number of barriers may be outstanding, and a
+ * process that makes no MPI calls does not delay others. Persistent barriers may be started in a
+ * different order on each process, so each of them has its own record, or across nodes its own
+ * group of NICs.
  *
- * Across nodes MPI_Ibarrier cannot set up groups, as that takes messages. It is Open MPI's own
- * until a blocking collective has done so.
- */
+ * Across nodes, MPI_Ibarrier cannot set up groups, because that takes messages. It is Open MPI's
+ * own until a blocking collective has done so. */
 #include "coll_nicbarr/barrier.h"
 
 #include <stdlib.h>
@@ -85,7 +84,8 @@ static void drop_across(nicbarr_request_t *request)
 static const struct nicbarr_operation across = {arrive_across, test_across, remind_across,
                                                 drop_across};
 
-/* Open MPI's own runs. Where there are many of them, the next blocking collective sets up. */
+/* Count a call that Open MPI's own function serves. After many of them, the next blocking
+ * collective sets up a group. */
 static void note_call(mca_coll_nicbarr_module_t *module)
 {
     const mca_coll_nicbarr_component_t *component = &mca_coll_nicbarr_component;
@@ -96,7 +96,7 @@ static void note_call(mca_coll_nicbarr_module_t *module)
     }
 }
 
-/* ---- what MPI calls ---- */
+/* ---- the MPI functions ---- */
 
 int nicbarr_ibarrier(ompi_communicator_t *comm, ompi_request_t **handle,
                      mca_coll_base_module_t *base)
@@ -122,10 +122,9 @@ int nicbarr_ibarrier(ompi_communicator_t *comm, ompi_request_t **handle,
     return OMPI_SUCCESS;
 }
 
-/* ---- persistent ones: MPI_Barrier_init may set up what it needs ---- */
+/* ---- persistent barriers: MPI_Barrier_init may set up what it needs ---- */
 
-/* What a persistent barrier has of its own, as they may be started in any order. Where both are
- * NULL it is Open MPI's. */
+/* The resources of a persistent barrier. If both are NULL, it is Open MPI's own. */
 struct own {
     struct myr_record *record;
     struct myr_nic_group *nic;
@@ -142,7 +141,8 @@ static void get_own_record(mca_coll_nicbarr_module_t *module, ompi_communicator_
     }
 }
 
-/* One that plays what MPI_Ibarrier's does. (MPI_Barrier may be Open MPI's own by now.) */
+/* Join a group with the same schedule as MPI_Ibarrier's. (MPI_Barrier may be Open MPI's own by
+ * now.) */
 static int join_own_group(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                           struct own *own)
 {

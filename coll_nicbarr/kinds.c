@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * The kinds of NICs that the component uses: the only place that names any.
+/* The kinds of NICs that the component uses. No other file of coll_nicbarr/ names one.
  *
- * Where a choice is made among them they are in this order: what comes first is taken where nothing
- * else is said or measured. Tests build the component with another list.
- */
+ * The order is that of preference: the first kind is used unless the user or a measurement decides
+ * otherwise. Tests build the component with another list. */
 #include "coll_nicbarr/nics.h"
 
 const struct myr_nic_kind *const nicbarr_kinds[] = {

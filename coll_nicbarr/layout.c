@@ -1,22 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * From a choice to a plan; see layout.h.
+/* See layout.h.
  *
- * Behind the arrivals come the counters, then all other slots. The two never share memory. Slots
- * leave epochs behind, but counters begin at 0.
- */
+ * A record has the arrival words, then the counters, then all other slots. Counters have memory of
+ * their own, because slots keep the epochs of earlier plans, whereas counters must start at 0. */
 #include "coll_nicbarr/layout.h"
 
 #include <stdlib.h>
 
-/* A tree's way down is one common release word: on one node all can read it, and nobody needs a
- * message. */
+/* On one node, a tree is released by one common word that all processes read, instead of by
+ * messages. */
 static bool releases(struct nicbarr_choice choice)
 {
     return NICBARR_TREE == choice.algorithm;
 }
 
-/* All algorithms but two are laid out by their schedules' messages. */
+/* The layout of all algorithms but the counter and the flags follows from the messages of their
+ * schedules. */
 static bool has_messages(struct nicbarr_choice choice)
 {
     return nicbarr_algorithm_messages(choice.algorithm) &&
@@ -43,7 +42,8 @@ void *nicbarr_layout_slots(const mca_coll_nicbarr_module_t *module)
     return (uint8_t *)myr_group_slots(&module->group) + module->counter_bytes;
 }
 
-/* Bound processes count where their neighbours on the same processors do; others in turn. */
+/* Processes that are bound to the same processors use the same leaf; unbound ones are distributed
+ * over the leaves. */
 static bool plan_counter(const mca_coll_nicbarr_module_t *module, uint32_t leaves,
                          struct myr_plan *plan)
 {

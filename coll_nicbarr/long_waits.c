@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a process waits for, in words; see long_waits.h. The MPI call is found on the stack: so the
- * path of a collective need not say what it is. */
+/* See long_waits.h. The MPI call is found on the stack, so the fast path of a collective need not
+ * store what it is. */
 #include "coll_nicbarr/long_waits.h"
 
 #include <dlfcn.h>
@@ -11,7 +11,7 @@
 
 enum { FRAMES = 48 };
 
-/* "MPI_Barrier" of PMPI_Barrier or MPI_Barrier; NULL: it is no function of MPI. */
+/* The name of an MPI function, also if the symbol is PMPI_...; NULL if it is not one. */
 static const char *mpi_name(const char *symbol)
 {
     if (NULL == symbol) {
@@ -21,7 +21,7 @@ static const char *mpi_name(const char *symbol)
     return 0 == strncmp(symbol, "MPI_", 4) ? symbol : NULL;
 }
 
-/* Code in words: "file+0x1234 (function)", for addr2line. */
+/* Describe a code address for addr2line: "file+0x1234 (function)". */
 static void describe_code(const void *address, char *text, size_t room)
 {
     Dl_info about;
@@ -36,7 +36,7 @@ static void describe_code(const void *address, char *text, size_t room)
     }
 }
 
-/* (MPI_Comm_dup may call others, so the outermost one is looked for.) */
+/* Some MPI functions, such as MPI_Comm_dup, call others. The outermost one is wanted. */
 void nicbarr_find_call(char *call, char *caller)
 {
     void *frame[FRAMES];
@@ -52,8 +52,8 @@ void nicbarr_find_call(char *call, char *caller)
     }
 }
 
-/* The members' ranks in the job, as ranges in the order of ranks; "" where they do not fit, or are
- * of several jobs. */
+/* Write the members' ranks in the job as ranges, in the order of ranks. The text is empty if they
+ * do not fit, or belong to several jobs. */
 static void list_ranks(ompi_communicator_t *comm, char *text, size_t room)
 {
     const int size = ompi_comm_size(comm);

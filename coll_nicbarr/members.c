@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * Can a communicator be served? Who of it shares our segment, and who is on which node?
+/* Can a communicator be served? Determines which members share this process's segment, and which
+ * are on which node.
  *
- * All members compare the same words (peers.h), so all come to the same answer, and nobody installs
- * anything that another one does not have. (Where a job meets processes of another node only after
- * it has started, words are exchanged anew within the communicator, see across.c.)
- */
+ * All members compare the same hellos (peers.h), so all come to the same answer, and no member
+ * installs something that another one does not have. (If a job connects to processes of another
+ * node after its start, hellos are exchanged once more within the communicator; see across.c.) */
 #include "coll_nicbarr/members.h"
 
 #include <pthread.h>
@@ -18,7 +17,7 @@
 
 enum { WHY_BYTES = 300 };
 
-/* Number the different homes in the order of ranks, in place; returns how many there are. */
+/* Replace the homes by numbers from 0, in the order of ranks. Returns how many there are. */
 static uint32_t number_homes(uint32_t *homes, uint32_t size)
 {
     uint32_t count = 0;
@@ -37,14 +36,14 @@ static uint32_t number_homes(uint32_t *homes, uint32_t size)
     return count;
 }
 
-/* Is a process with this trouble of no use to anybody? */
+/* Is a process with this trouble unable to take part in any communicator? */
 static bool hopeless(uint8_t trouble)
 {
     return NICBARR_NO_COMPONENT == trouble || NICBARR_NO_SEGMENT == trouble ||
            NICBARR_OTHER_PARAMETERS == trouble;
 }
 
-/* What all processes of this node are to a communicator: the rest of its shape. */
+/* Fill in the fields of the shape that all processes of this node know. */
 static void fill_shape(struct nicbarr_shape *shape, uint32_t processes, uint32_t homes)
 {
     mca_coll_nicbarr_component_t *component = &mca_coll_nicbarr_component;
@@ -80,7 +79,8 @@ bool nicbarr_is_across(ompi_communicator_t *comm)
     return r < size;
 }
 
-/* NULL: all do; else why not, valid until the next call. */
+/* Returns NULL if all members share the segment; otherwise the reason, valid until the next
+ * call. */
 static const char *share_segment(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm)
 {
     static char text[WHY_BYTES];
@@ -88,7 +88,7 @@ static const char *share_segment(mca_coll_nicbarr_module_t *module, ompi_communi
     const uint32_t size = (uint32_t)ompi_comm_size(comm);
     const struct nicbarr_peer **peers = nicbarr_peers_of(comm);
     uint64_t digest = 0;
-    free(module->homes); /* of a try that failed */
+    free(module->homes); /* from an attempt that failed */
     module->homes = malloc(size * sizeof(*module->homes));
     const char *why = NULL == module->homes || NULL == peers ? "out of memory" : NULL;
     for (uint32_t r = 0; NULL == why && r < size; ++r) {
@@ -97,8 +97,8 @@ static const char *share_segment(mca_coll_nicbarr_module_t *module, ompi_communi
             why = nicbarr_peer_trouble(&name, peers[r], text, sizeof(text));
         } else if (peers[r]->segment != peers[ompi_comm_rank(comm)]->segment) {
             snprintf(text, sizeof(text),
-                     "process %u is in another container, was started by another mpirun, or keeps "
-                     "others out of its /proc/PID/fd",
+                     "process %u is in another container, was started by another mpirun, or denies "
+                     "access to its /proc/PID/fd",
                      (unsigned)name.vpid);
             why = text;
         } else {
@@ -122,7 +122,7 @@ const char *nicbarr_agree(mca_coll_nicbarr_module_t *module, ompi_communicator_t
     if (NULL == mca_coll_nicbarr_component.segment) {
         return nicbarr_hello_own()->why;
     }
-    /* (MPI_Comm_idup may have another thread's progress ask at the same time.) */
+    /* MPI_Comm_idup may call this from another thread's progress at the same time. */
     pthread_mutex_lock(&lock);
     if (!module->agreed) {
         why = share_segment(module, comm);
@@ -140,9 +140,10 @@ struct myr_key nicbarr_record_key(const mca_coll_nicbarr_module_t *module,
     return key;
 }
 
-/* ---- several nodes ---- */
+/* ---- across nodes ---- */
 
-/* How many sets of processors those of our segment are bound to; 0: no memory. */
+/* The number of different processor sets to which the processes in our segment are bound; 0 if out
+ * of memory. */
 static uint32_t count_homes(const struct nicbarr_peer *const *peers, uint32_t size, uint32_t rank)
 {
     uint32_t neighbours = 0;
@@ -158,7 +159,7 @@ static uint32_t count_homes(const struct nicbarr_peer *const *peers, uint32_t si
     return count;
 }
 
-/* The NICs whose processes have to share the job's segment, as bits. */
+/* The NICs whose processes must share the job's segment, as bits. */
 static uint32_t by_segment(void)
 {
     uint32_t bits = 0;
@@ -219,7 +220,7 @@ bool nicbarr_nodes_agree(mca_coll_nicbarr_module_t *module, ompi_communicator_t 
         *why = no_common_nic(text, sizeof(text));
         return false;
     case NICBARR_MIXED:
-        *why = "processes that share no memory share a NIC, or the other way round";
+        *why = "some processes share a NIC but no memory, or memory but no NIC";
         return false;
     case NICBARR_COUNTED:
         break;
@@ -238,7 +239,7 @@ bool nicbarr_members_later(ompi_communicator_t *comm)
     bool later = false, good = NULL != peers;
     for (int r = 0; good && r < ompi_comm_size(comm); ++r) {
         later = later || peers[r]->later;
-        /* They may have published more since then, which not all members need to have read. */
+        /* Such a member may have sent a second hello, which not all members have read. */
         good = peers[r]->later ? !hopeless(peers[r]->trouble)
                                : NICBARR_TROUBLE_NONE == peers[r]->trouble;
     }

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * A communicator's module: which of its collectives are ours to begin with, and its end.
+/* A communicator's module: the collectives that it offers initially, and its end.
  *
- * Creation is cheap: it looks whether the communicator lies on one node and remembers the functions
- * below. Everything else happens when collectives are used: see setup.c for one node, across.c for
- * several, data/data.h for collectives that carry data.
- */
+ * Creating a module is cheap: it only determines whether the communicator is on one node, and saves
+ * the previous functions. Everything else happens on first use: see setup.c for one node, across.c
+ * for several, and data/data.h for collectives that carry data. */
 #include "coll_nicbarr/module.h"
 
 #include <stdlib.h>
@@ -25,14 +23,14 @@
 #include "coll_nicbarr/members.h"
 #include "coll_nicbarr/surviving.h"
 
-/* Where there is nothing to fall back on, it leaves the communicator alone. */
+/* If there are no functions to fall back to, the module does not serve the communicator. */
 static int module_enable(mca_coll_base_module_t *base, ompi_communicator_t *comm)
 {
     return nicbarr_fallback_save((mca_coll_nicbarr_module_t *)base, comm) ? OMPI_SUCCESS
                                                                           : OMPI_ERR_NOT_FOUND;
 }
 
-/* Components above have put back our functions by now. */
+/* Components above have restored our functions before this is called. */
 static int module_disable(mca_coll_base_module_t *base, ompi_communicator_t *comm)
 {
     nicbarr_fallback_restore((mca_coll_nicbarr_module_t *)base, comm);
@@ -68,7 +66,7 @@ static void module_destruct(mca_coll_nicbarr_module_t *module)
 OBJ_CLASS_INSTANCE(mca_coll_nicbarr_module_t, mca_coll_base_module_t, module_construct,
                    module_destruct);
 
-/* Why all of the communicator is left to Open MPI; NULL: it is not. */
+/* Why the communicator is left to Open MPI entirely; NULL: it is not. */
 static const char *why_left(const ompi_communicator_t *comm, bool across, int priority)
 {
     return priority < 0               ? "coll_nicbarr_priority is negative"
@@ -77,13 +75,13 @@ static const char *why_left(const ompi_communicator_t *comm, bool across, int pr
                ? "its processes are on several nodes, and mpirun --with-ft ulfm is served on one"
            : across && !mca_coll_nicbarr_component.parameters.check &&
                    !nicbarr_nics_wanted(&mca_coll_nicbarr_component.nics)
-               ? "its processes are on several nodes, and coll_nicbarr_nic wants no NIC"
+               ? "its processes are on several nodes, and coll_nicbarr_nic is none"
                : NULL;
 }
 
 static void offer_barriers(mca_coll_base_module_t *super, int size)
 {
-    if (size > 1) { /* alone there is nothing to gain, and nobody to tune with */
+    if (size > 1) { /* a single process has nothing to gain */
         super->coll_barrier = nicbarr_barrier;
     }
     if (mca_coll_nicbarr_component.parameters.nonblocking) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* This process's NICs; see nics.h. */
+/* See nics.h. */
 #include "coll_nicbarr/nics.h"
 
 #include <stdio.h>
@@ -16,21 +16,21 @@ uint32_t nicbarr_nics_end(void)
 
 const char *const *nicbarr_nic_names(void)
 {
-    static const char *names[NICBARR_NICS_MOST]; /* from NIC 1 on; NULL behind the last */
+    static const char *names[NICBARR_NICS_MOST]; /* from NIC 1 on; terminated by NULL */
     for (uint32_t nic = 1; nic < nicbarr_nics_end(); ++nic) {
         names[nic - 1] = nicbarr_kind(nic)->name;
     }
     return names;
 }
 
-/* ---- which are wanted ---- */
+/* ---- parsing coll_nicbarr_nic ---- */
 
 static bool equal(const char *word, size_t length, const char *wanted)
 {
     return strlen(wanted) == length && 0 == memcmp(word, wanted, length);
 }
 
-/* The kind's own word for what the user has said; NULL: it has none. */
+/* The kind's own constant for the user's word; NULL: the word is not one of this kind's. */
 static const char *way_of(const struct myr_nic_kind *kind, const char *word, size_t length)
 {
     if (equal(word, length, kind->name)) {
@@ -52,7 +52,7 @@ static void want_all(struct nicbarr_nics *nics)
     }
 }
 
-/* One word; false if it is none. */
+/* Parse one word; false if it is unknown. */
 static bool want(struct nicbarr_nics *nics, const char *word, size_t length)
 {
     bool known = equal(word, length, "none");
@@ -141,8 +141,8 @@ enum myr_status nicbarr_nics_open(struct nicbarr_nics *nics, const struct myr_si
         if (MYR_ERR_NOT_THERE != status && MYR_ERR_NOT_YET != status) {
             site->say(1, why.text);
         }
-        /* The first kind's reason is told. A NIC that is there but cannot be had comes before one
-         * that is not there. */
+        /* Report the first kind's reason, but a NIC that exists and cannot be used takes precedence
+         * over one that does not exist. */
         if (nics->wanted[nic] && ('\0' == error->text[0] || (MYR_ERR_NOT_THERE == error->status &&
                                                              MYR_ERR_NOT_THERE != status))) {
             *error = why;

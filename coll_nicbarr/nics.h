@@ -20,7 +20,7 @@ enum { NICBARR_NICS_MOST = 5 }; /* numbers of NICs, including 0 */
 
 struct nicbarr_nics {
     struct myr_site site;
-    bool wanted[NICBARR_NICS_MOST];     /* by the user, if it is of use */
+    bool wanted[NICBARR_NICS_MOST];     /* by the user */
     const char *way[NICBARR_NICS_MOST]; /* the variant; NULL: any */
     void *nic[NICBARR_NICS_MOST];       /* NULL: not open */
     union myr_value values[NICBARR_NICS_MOST][MYR_OPTIONS_MOST];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Collectives that take long; see overdue.h. */
+/* See overdue.h. */
 #include "coll_nicbarr/overdue.h"
 
 #include <pthread.h>
@@ -14,10 +14,10 @@
 #include "os/clock.h"
 
 enum {
-    LISTED = 64,     /* missing nodes that are looked at */
-    LOST = 64,       /* nodes that are remembered as given up */
-    NAMED = 4,       /* of them, those that a line names */
-    LINE_BYTES = 900 /* that hold any such line */
+    LISTED = 64,     /* maximum of missing nodes that are examined */
+    LOST = 64,       /* maximum of nodes that are remembered as lost */
+    NAMED = 4,       /* maximum of nodes that a message names */
+    LINE_BYTES = 900 /* sufficient for all of these messages */
 };
 
 uint32_t nicbarr_now_ms(void)
@@ -25,9 +25,9 @@ uint32_t nicbarr_now_ms(void)
     return (uint32_t)os_now_ms();
 }
 
-/* ---- who is missing ---- */
+/* ---- missing nodes ---- */
 
-/* How long a node has been silent, of the time that we have waited (milliseconds). */
+/* How long a node has been silent during our wait (milliseconds). */
 static uint32_t silence(const struct nicbarr_wait *wait, const struct mcp_missing *missing,
                         uint32_t now_ms)
 {
@@ -36,14 +36,14 @@ static uint32_t silence(const struct nicbarr_wait *wait, const struct mcp_missin
     return 0 != missing->heard_ms && since_ms < waited_ms ? since_ms : waited_ms;
 }
 
-/* Nodes that are missing, and for how long each has been silent. */
+/* Missing nodes, and how long each has been silent. */
 struct silent {
     struct mcp_missing node[LISTED];
     uint32_t silence_ms[LISTED];
     uint32_t count;
 };
 
-/* Ask the NIC. */
+/* Get the missing nodes from the NIC. */
 static void find_missing(struct myr_nic_group *group, const struct nicbarr_wait *wait,
                          struct silent *silent)
 {
@@ -54,7 +54,7 @@ static void find_missing(struct myr_nic_group *group, const struct nicbarr_wait 
     }
 }
 
-/* The longest silence, and whose it is; 0: nobody is missing. */
+/* The longest silence and its node; 0: no node is missing. */
 static uint32_t longest_silence(const struct silent *silent, uint32_t *node)
 {
     uint32_t longest_ms = 0;
@@ -68,7 +68,7 @@ static uint32_t longest_silence(const struct silent *silent, uint32_t *node)
     return longest_ms;
 }
 
-/* Keep those that have been silent for at least this long. */
+/* Remove the nodes that have been silent for less than `least_ms`. */
 static void keep_silent(struct silent *silent, uint32_t least_ms)
 {
     uint32_t kept = 0;
@@ -89,27 +89,25 @@ uint32_t nicbarr_overdue_silence(struct myr_nic_group *group, const struct nicba
     return longest_silence(&missing, node);
 }
 
-/* ---- nodes that were given up ---- */
+/* ---- lost nodes ---- */
 
-/*
- * Silence is a node's, not a group's: whoever has waited for a node in vain need not do so again in
- * the next group. A NIC that is alive answers a question, and one that waits asks every 64 ms
- * (patience.h): so one that was given up, and from which nothing has come since in NICBARR_LOOK_MS
- * of waiting for it, is given up at once. A sign of life ends that.
+/* A node is silent for all groups, so if one group has given it up, the next one need not wait for
+ * the whole timeout again. A live NIC answers an ASK, and a waiting one sends one every 64 ms
+ * (patience.h). Therefore a node that was given up, and has not answered since during
+ * NICBARR_LOOK_MS of waiting for it, is given up at once. It is not lost any more once it answers.
  *
- * Beyond LOST nodes the one that was given up first is forgotten: waiting for it takes
- * coll_nicbarr_timeout again.
- */
+ * If more than LOST nodes are given up, the oldest is forgotten, and waiting for it takes
+ * coll_nicbarr_timeout again. */
 static struct {
     pthread_mutex_t lock;
     uint32_t next;
     struct {
-        const struct myr_nic_name *name; /* as peers.c knows it: there is one of each */
+        const struct myr_nic_name *name; /* as a pointer of peers.c, which has one for each NIC */
         uint32_t when_ms;
     } of[LOST];
 } lost = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-/* What the group's NICs call a node; NULL where they have none. */
+/* The name of a node's NIC in this group; NULL if there is none. */
 static const struct myr_nic_name *name_of(const mca_coll_nicbarr_module_t *module,
                                           const struct myr_nic_group *group, uint32_t node)
 {
@@ -117,7 +115,7 @@ static const struct myr_nic_name *name_of(const mca_coll_nicbarr_module_t *modul
     return NULL == names || node >= module->nodes.nodes ? NULL : names[node];
 }
 
-/* Its place; LOST: it was not given up. With the lock held. */
+/* The index of a lost node; LOST if it is not one. The lock is held. */
 static uint32_t find_lost(const struct myr_nic_name *name)
 {
     uint32_t place = 0;
@@ -142,7 +140,7 @@ static void remember_lost(const struct myr_nic_name *name)
     pthread_mutex_unlock(&lost.lock);
 }
 
-/* Was it given up, with no sign of life since? */
+/* Is the node lost, without having answered since? */
 static bool still_lost(const struct myr_nic_name *name, uint32_t heard_ms)
 {
     pthread_mutex_lock(&lost.lock);
@@ -156,7 +154,7 @@ static bool still_lost(const struct myr_nic_name *name, uint32_t heard_ms)
     return is_lost;
 }
 
-/* The first of the missing that is to be given up without waiting for it any longer. */
+/* Find the first of the missing nodes that can be given up at once. */
 static bool find_still_lost(const mca_coll_nicbarr_module_t *module,
                             const struct myr_nic_group *group, const struct silent *silent,
                             uint32_t *node)
@@ -171,7 +169,7 @@ static bool find_still_lost(const mca_coll_nicbarr_module_t *module,
     return found;
 }
 
-/* ---- in words ---- */
+/* ---- messages ---- */
 
 struct line {
     char text[LINE_BYTES];
@@ -191,7 +189,7 @@ static void append_text(struct line *line, const char *format, ...)
     line->length = line->length < sizeof(line->text) ? line->length : sizeof(line->text) - 1;
 }
 
-/* The host of a node, and its ranks. */
+/* Append the host of a node and its ranks. */
 static void add_node(struct line *line, const mca_coll_nicbarr_module_t *module,
                      ompi_communicator_t *comm, uint32_t node)
 {
@@ -225,9 +223,9 @@ static void add_silent(struct line *line, const mca_coll_nicbarr_module_t *modul
         append_text(line, 0 == s ? "" : ", ");
         add_node(line, module, comm, silent->node[s].node);
         if (0 == silent->node[s].heard_ms) {
-            append_text(line, ", silent all the time)");
+            append_text(line, ", silent since the start)");
         } else {
-            append_text(line, ", last heard of %.1f s ago)",
+            append_text(line, ", last heard from %.1f s ago)",
                         (double)(nicbarr_now_ms() - silent->node[s].heard_ms) * 1e-3);
         }
     }
@@ -261,19 +259,20 @@ static void warn(const mca_coll_nicbarr_module_t *module, ompi_communicator_t *c
     const int timeout = mca_coll_nicbarr_component.parameters.timeout;
     struct line line;
     begin_line(&line, comm, group, wait);
-    append_text(&line, " without a sign of life of ");
+    append_text(&line, " without a sign of life from ");
     add_silent(&line, module, comm, silent);
     if (0 == timeout) {
-        append_text(&line, "; it goes on waiting");
+        append_text(&line, "; it continues to wait");
     } else {
-        append_text(&line, "; it gives up after %d s of silence (coll_nicbarr_timeout)", timeout);
+        append_text(&line, "; it will give up after %d s of silence (coll_nicbarr_timeout)",
+                    timeout);
     }
     output_line(&line);
 }
 
-/* ---- the end of a group ---- */
+/* ---- failure of a group ---- */
 
-/* What kept it from being completed, once for a communicator. */
+/* Report why the wait failed, once for each communicator. */
 static void tell_failure(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                          struct myr_nic_group *group, const struct nicbarr_wait *wait)
 {
@@ -287,23 +286,23 @@ static void tell_failure(mca_coll_nicbarr_module_t *module, ompi_communicator_t 
     if (!myr_nic_group_failed(group, &node)) {
         const struct myr_nic_kind *kind = nicbarr_kind(group->tag);
         append_text(&line,
-                    " and will not be completed: %s of this node is gone, or a process died that "
-                    "ran it, or is stopped there%s%s%s",
+                    " and will not complete: %s of this node is gone, or a process that ran it has "
+                    "died or is stopped%s%s%s",
                     kind->title, NULL == kind->absent ? "" : " (",
                     NULL == kind->absent ? "" : kind->absent, NULL == kind->absent ? "" : ")");
     } else if (node == module->nodes.node) {
-        append_text(&line,
-                    " and will not be completed: the others have given this node up, or a process "
-                    "of it has died");
+        append_text(
+            &line, " and will not complete: the other nodes have given up waiting for this one, or "
+                   "one of its processes has died");
     } else if (node < module->nodes.nodes) {
-        append_text(&line, " and will not be completed: no sign of life, or the end, of ");
+        append_text(&line, " and will not complete: ");
         add_node(&line, module, comm, node);
-        append_text(&line, ")");
+        append_text(&line, ") is silent, or has ended");
     }
     output_line(&line);
 }
 
-/* From now on all barriers of the communicator fail at once. */
+/* From now on, all barriers of the communicator fail immediately. */
 static int give_up(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                    struct myr_nic_group *group, const struct nicbarr_wait *wait)
 {
@@ -322,7 +321,8 @@ int nicbarr_overdue_look(mca_coll_nicbarr_module_t *module, ompi_communicator_t 
     uint32_t node;
     if (myr_nic_group_over(group)) {
         if (myr_nic_group_failed(group, &node) && node != module->nodes.node) {
-            remember_lost(name_of(module, group, node)); /* another one has waited for it */
+            /* another process or node has given it up */
+            remember_lost(name_of(module, group, node));
         }
         return give_up(module, comm, group, wait);
     }
@@ -348,7 +348,7 @@ void nicbarr_overdue_end(ompi_communicator_t *comm, const struct myr_nic_group *
     if (wait->warned) {
         struct line line;
         begin_line(&line, comm, group, wait);
-        append_text(&line, " and goes on now: all nodes have come");
+        append_text(&line, " and continues now: all nodes have arrived");
         output_line(&line);
     }
 }
@@ -377,7 +377,7 @@ static int go_on_waiting(mca_coll_nicbarr_module_t *module, ompi_communicator_t 
         rc = nicbarr_overdue_look(module, comm, group, &wait);
     } while (OMPI_SUCCESS == rc && !nicbarr_overdue_more(group, &wait));
     myr_wait_hide(shown);
-    if (OMPI_SUCCESS != rc) { /* it may have come to an end in the very last moment */
+    if (OMPI_SUCCESS != rc) { /* it may have completed just before the failure */
         return is_over(group, &wait) ? OMPI_SUCCESS : rc;
     }
     nicbarr_overdue_end(comm, group, &wait);

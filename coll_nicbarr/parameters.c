@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The component's parameters; see parameters.h. */
+/* See parameters.h. */
 #include "coll_nicbarr/parameters.h"
 
 #include <limits.h>
@@ -14,9 +14,9 @@
 #include "ompi/number.h"
 
 #define AT(name) offsetof(struct nicbarr_parameters, name)
-/* Must all processes of a communicator have the same value? What decides which messages are sent,
- * by what, in which call, or where words of shared memory lie is SHARED: members with different
- * values would not do the same in the same call. The hello has a digest of these (component.c). */
+/* SHARED: all processes of a communicator must have the same value, because it decides which
+ * messages are sent, by which NIC, in which call, or where words are in shared memory. The hello
+ * contains a digest of these (component.c). */
 enum scope { LOCAL, SHARED };
 
 #define OF_NUMBERS(name, amount_, scope_, usual_, least_, most_, level_, help_)                    \
@@ -45,51 +45,55 @@ static const struct {
     enum scope scope;
 } table[] = {
     AMOUNT(priority, SHARED, 95, -1, 100, 9,
-           "Priority of the component, 0 to 100; the highest one that can serve a communicator "
-           "does. -1: never use it"),
-    AMOUNT(
-        verbose, LOCAL, 0, 0, 100, 1,
-        "0: only say what went wrong. 1: also say which barrier each communicator uses, and why. "
-        "2: also say which communicators are left to Open MPI"),
-    TEXT(algorithm, SHARED, "auto", 1, NULL), /* algorithm_help() */
+           "Priority of the component, 0 to 100: Open MPI uses the component with the highest one "
+           "that can serve a communicator. -1: never use it"),
+    AMOUNT(verbose, LOCAL, 0, 0, 100, 1,
+           "0: report errors only. 1: also report which barrier each communicator uses, and why. "
+           "2: also "
+           "report which communicators are left to Open MPI"),
+    TEXT(algorithm, SHARED, "auto", 1, NULL), /* see algorithm_help() */
     NUMBER(
         tune_after, SHARED, 20, 0, INT_MAX, 4,
-        "How many barriers a communicator of a new shape does before the algorithms are measured "
-        "on it (and how many calls of MPI_Allreduce or MPI_Bcast of similar size); programs with "
-        "fewer than that are not held up"),
+        "Number of barriers of a communicator of a new shape before the algorithms are measured on "
+        "it "
+        "(and of calls of MPI_Allreduce or MPI_Bcast of similar size); programs with fewer are not "
+        "delayed"),
     AMOUNT(tune_budget, SHARED, 50, 0, 60000, 4,
-           "How long measuring may take, once for each shape of communicator (milliseconds). 0: do "
-           "not measure; barriers use the default algorithm or what the cache knows, other "
-           "collectives are Open MPI's own"),
+           "Time for measuring, once for each shape of communicator (milliseconds). 0: do not "
+           "measure; barriers use the default algorithm or the one in the cache, other collectives "
+           "are Open MPI's own"),
     AMOUNT(tune_share, SHARED, 0, 0, 100, 4,
-           "How much of a job's time so far measuring may take, where nothing is known (percent). "
-           "100: no limit, it begins after coll_nicbarr_tune_after calls. 0: 1, or 100 where a "
-           "report is written (coll_nicbarr_report)"),
+           "Share of a job's time so far that measuring may take, if nothing is known (percent). "
+           "100: no limit, it begins after coll_nicbarr_tune_after calls. 0: 1, or 100 if a report "
+           "is written (coll_nicbarr_report)"),
     FLAG(tune_watch, SHARED, true, 4,
-         "Whether choices are watched, and given up where another one has become faster: a barrier "
-         "is challenged from time to time in the program's own barriers, a collective that carries "
-         "data is measured anew, in at most 1 % of the job's time"),
+         "Whether choices are watched, and replaced if another one has become faster: a barrier is "
+         "challenged from time to time in the program's own barriers, a collective that carries "
+         "data is remeasured, in at most 1 % of the job's time"),
     NUMBER(
         join_after, SHARED, 100, 0, INT_MAX, 4,
-        "How many barriers a communicator on several nodes does by Open MPI's own function before "
-        "its NICs take over, where it is known which algorithm is best for its shape: setting up "
-        "takes as long as many barriers"),
+        "Number of barriers of a communicator on several nodes that Open MPI's own function "
+        "executes "
+        "before NICs take over, if the best algorithm for its shape is known: setup takes as long "
+        "as many barriers"),
     TEXT(cache, LOCAL, "auto", 4,
-         "Files that keep what was measured for the next jobs, separated by commas. All are read; "
-         "what is measured goes to the first that can be written. A file is a path, auto "
+         "Files that keep measurements for later jobs, separated by commas. All are read; new "
+         "measurements go to the first that can be written. A file is a path, auto "
          "(nicbarr/tuning.jsonl in $XDG_CACHE_HOME or ~/.cache), or none, which keeps nothing. "
-         "Behind the word anew, files are written, but not read"),
+         "Files after the word anew are written, but not read"),
     TEXT(report, LOCAL, "", 1,
-         "Write what was tried, what it cost and what was chosen to this file (JSON; read it with: "
+         "Write the candidates, their measurements and the choices to this file (JSON; read it "
+         "with: "
          "nicbarr report FILE)"),
-    AMOUNT(memory, LOCAL, 256, 1, 1024, 5,
-           "The most shared memory that all processes of a job on one node take together (MiB); "
-           "communicators beyond that keep Open MPI's own barrier"),
+    AMOUNT(
+        memory, LOCAL, 256, 1, 1024, 5,
+        "Limit of the shared memory of all processes of a job on one node together (MiB); further "
+        "communicators keep Open MPI's own barrier"),
     FLAG(nonblocking, SHARED, true, 4,
          "Whether to serve MPI_Ibarrier and persistent barriers as well"),
     FLAG(check, SHARED, false, 2,
          "Compare the calls of all members before each blocking collective, which is Open MPI's "
-         "own then. Where they differ, in the function, root, operation, type or bytes, the error "
+         "own then. If they differ in the function, root, operation, type or bytes, the error "
          "handler is called, and a line says which rank is in which call. For debugging"),
     TEXT(allreduce, SHARED, "auto", 2,
          "MPI_Allreduce and MPI_Iallreduce: auto (the faster one, as measured by size), openmpi "
@@ -97,7 +101,7 @@ static const struct {
          "4096 bytes), or rooted (exchange, but across nodes one process combines)"),
     TEXT(reduce, SHARED, "auto", 2,
          "The same for MPI_Reduce, and on one node for MPI_Ireduce; across nodes auto is openmpi "
-         "where most calls have the root of the call before"),
+         "if most calls have the same root as the call before"),
     TEXT(bcast, SHARED, "auto", 2,
          "MPI_Bcast and MPI_Ibcast: auto (the faster one, as measured by size), "
          "openmpi (Open MPI's own), or ring (by shared memory, up to 1 MiB; across nodes by the "
@@ -109,44 +113,46 @@ static const struct {
     TEXT(gather, SHARED, "auto", 2,
          "The same for MPI_Gather, and on one node for MPI_Igather, and with exchange for "
          "persistent "
-         "ones; across nodes auto is openmpi where most calls have the root of the call before"),
+         "ones; across nodes auto is openmpi if most calls have the same root as the call before"),
     TEXT(scatter, SHARED, "auto", 2,
          "MPI_Scatter, and on one node MPI_Iscatter and persistent ones: auto (the faster one, as "
          "measured by size), openmpi (Open MPI's own), or ring (by shared memory, up to 1 MiB in "
          "all; across nodes by the NICs, up to 4096 bytes in all)"),
     NUMBER(spin, LOCAL, -1, -1, INT_MAX, 5,
-           "How often to look before giving up the processor while waiting. -1: about 50 "
-           "microseconds' worth with a processor each, not at all with more processes than "
-           "processors"),
-    NUMBER(sleep_after, LOCAL, 500, -1, INT_MAX, 5,
-           "How long to wait before going to sleep (microseconds, after polling). -1: never sleep"),
+           "Number of polls before a waiting process yields its processor. -1: about 50 "
+           "microseconds' worth if each process has a processor, none if there are more processes "
+           "than processors"),
+    NUMBER(
+        sleep_after, LOCAL, 500, -1, INT_MAX, 5,
+        "How long a process waits before it sleeps (microseconds, after polling). -1: never sleep"),
     AMOUNT(sleep_slice, LOCAL, 1000, 1, 1000000, 5,
-           "The longest sleep before other traffic is looked after again (microseconds)"),
+           "Limit of one sleep, after which other traffic is processed (microseconds)"),
     TEXT(nic, LOCAL, "auto", 1, NULL /* see nic_help() */),
     NUMBER(warn, LOCAL, 30, 0, INT_MAX, 3,
-           "After how long without any sign of life of a node that is missing in a barrier to say "
-           "so (seconds). 0: never"),
-    NUMBER(timeout, LOCAL, 900, 0, INT_MAX, 3,
-           "After how long without any sign of life of a node that is missing in a barrier to give "
-           "up: the communicator's error handler is called (seconds). 0: never. A process that is "
-           "only late counts as alive as long as its node's NIC answers"),
+           "Print a warning if a node that is missing in a barrier has been silent for so long "
+           "(seconds). 0: never"),
+    NUMBER(
+        timeout, LOCAL, 900, 0, INT_MAX, 3,
+        "Give up if a node that is missing in a barrier has been silent for so long, and call the "
+        "communicator's error handler (seconds). 0: never. A node whose process is only late is "
+        "not silent, as long as its NIC answers"),
 };
 
 enum { PARAMETERS = sizeof(table) / sizeof(table[0]) };
 
-/* Where Open MPI writes what the user has set. */
+/* Where Open MPI stores the user's values. */
 static struct nicbarr_parameters registered;
 static union myr_value registered_of[NICBARR_NICS_MOST][MYR_OPTIONS_MOST];
 
 /* ---- registering ---- */
 
-/* Returns text; `bytes` hold it. */
+/* Returns text. */
 static const char *nic_help(char *text, size_t bytes)
 {
-    int length =
-        snprintf(text, bytes,
-                 "What plays the barriers of communicators on several nodes. auto: all that "
-                 "are there, measured; none: Open MPI's own; or, separated by commas");
+    int length = snprintf(
+        text, bytes,
+        "NICs that play the barriers of communicators on several nodes. auto: all that "
+        "are available, by measurement; none: Open MPI's own barrier; or, separated by commas");
     for (uint32_t nic = 1; nic < nicbarr_nics_end() && length < (int)bytes; ++nic) {
         const struct myr_nic_kind *kind = nicbarr_kind(nic);
         length += snprintf(text + length, bytes - (size_t)length, "%s %s: %s", 1 == nic ? ":" : ";",
@@ -160,14 +166,15 @@ static const char *algorithm_help(char *text, size_t bytes)
     char all[160], by_nics[80];
     snprintf(text, bytes,
              "Barrier algorithm: auto (the fastest as measured), openmpi (Open MPI's own), or %s. "
-             "Between nodes, %s can be played: by the first NIC that all nodes have, or by the one "
-             "that is named behind them (tree:4@NAME; coll_nicbarr_nic says the names)",
+             "Across nodes, %s are available: by the first NIC that all nodes have, or by the one "
+             "whose name follows an @ (tree:4@NAME; see coll_nicbarr_nic for the names)",
              nicbarr_algorithm_list(false, all, sizeof(all)),
              nicbarr_algorithm_list(true, by_nics, sizeof(by_nics)));
     return text;
 }
 
-/* What follows from a list: of algorithms, or of NICs. */
+/* The help text of an option; NULL in the table stands for one that depends on the algorithms or
+ * NICs. */
 static const char *help_of(const struct myr_option *option, char *text, size_t bytes)
 {
     return NULL != option->help                     ? option->help
@@ -175,7 +182,7 @@ static const char *help_of(const struct myr_option *option, char *text, size_t b
                                                     : nic_help(text, bytes);
 }
 
-/* The default goes where the value is, before Open MPI overwrites it. */
+/* The value initially contains the default, which Open MPI overwrites. */
 static void register_one(const struct myr_option *option, const char *help, void *value)
 {
     mca_base_var_type_t type = MCA_BASE_VAR_TYPE_STRING;
@@ -212,7 +219,7 @@ void nicbarr_parameters_register(void)
     }
 }
 
-/* ---- taking ---- */
+/* ---- reading ---- */
 
 void nicbarr_complain(const char *format, ...)
 {
@@ -230,8 +237,8 @@ static int number_of(const struct myr_option *option, int given)
 {
     const struct nicbarr_number number = nicbarr_number_of("coll_nicbarr", option->name, given);
     if (!number.is_number) {
-        nicbarr_complain("coll_nicbarr_%s is \"%.40s\", which is no number: using %d", option->name,
-                         number.text, option->usual.number);
+        nicbarr_complain("coll_nicbarr_%s is \"%.40s\", which is not a number: using %d",
+                         option->name, number.text, option->usual.number);
         return option->usual.number;
     }
     if (number.value >= option->least && number.value <= option->most) {
@@ -239,7 +246,7 @@ static int number_of(const struct myr_option *option, int given)
     }
     const int bound = number.value < option->least ? option->least : option->most,
               taken = option->amount ? bound : option->usual.number;
-    nicbarr_complain("coll_nicbarr_%s is %lld, but goes from %d to %d: using %d", option->name,
+    nicbarr_complain("coll_nicbarr_%s is %lld, but must be from %d to %d: using %d", option->name,
                      number.value, option->least, option->most, taken);
     return taken;
 }
@@ -257,7 +264,7 @@ static void take_one(const struct myr_option *option, const void *from, void *to
         const char *given = *(char *const *)from, *text = NULL == given ? "" : given;
         char why[160];
         if (NULL != option->wrong && option->wrong(text, why, sizeof(why))) {
-            nicbarr_complain("coll_nicbarr_%s is wrong, so its NIC is not there: %s", option->name,
+            nicbarr_complain("coll_nicbarr_%s is wrong, so its NIC is not used: %s", option->name,
                              why);
         }
         *(char **)to = strdup(text);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What is known of the other processes; see peers.h. */
+/* See peers.h. */
 #include "coll_nicbarr/peers.h"
 
 #include <pthread.h>
@@ -13,14 +13,14 @@
 #include "ompi/modex.h"
 #include "opal/class/opal_hash_table.h"
 
-/* Identities that were met, each with a number from 1 on in the order of meeting. */
+/* Identities of segments or NICs, numbered from 1 in the order in which they became known. */
 struct registry {
     opal_hash_table_t numbers; /* by identity */
     uint32_t count, room;
     const struct myr_nic_name **names; /* of NICs; by number - 1 */
 };
 
-/* What is known of a segment's pair of keys. */
+/* The key of a segment. */
 struct node_key {
     struct myr_public_key public;
     bool agreed;
@@ -29,11 +29,11 @@ struct node_key {
 
 static struct nicbarr_hello own;
 static struct myr_key_pair pair;                         /* of this process's segment */
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* around all that follows */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* protects the variables below */
 static bool ready;
-static struct nicbarr_peer *own_job; /* [own_job_size]: by process; NULL: none has been met */
+static struct nicbarr_peer *own_job; /* [own_job_size]: by process; NULL: none is known yet */
 static uint32_t own_job_size;
-static opal_hash_table_t peers; /* those of other jobs, by process name: struct nicbarr_peer */
+static opal_hash_table_t peers; /* processes of other jobs, by name: struct nicbarr_peer */
 static struct registry segments, nics[NICBARR_NICS_MOST];
 static struct node_key *node_keys; /* [segments.count]: by number - 1 */
 static uint32_t node_key_room;
@@ -43,16 +43,16 @@ static uint64_t key_of(const opal_process_name_t *name)
     return (uint64_t)name->jobid << 32 | name->vpid;
 }
 
-/* ---- what this node has read: the modex takes some 50 us for each process ---- */
+/* ---- this node's cache of hellos: the modex takes some 50 us per process ---- */
 
-/*
- * The words of a job's processes, in the segment until that ends; a note says where. Each process
- * tells its own, and who has asked the modex for another one's tells them, too. So each node asks
- * once for each process, or a little more often where several of its processes ask at once.
- */
+/* The hellos of a job's processes, in the segment until the job ends; a note contains its place.
+ * Each process stores its own hello, and those that it has read by the modex. So a node queries the
+ * modex once for each process, or slightly more often if several of its processes do so at the same
+ * time. */
 struct roll {
     uint32_t size;
-    _Atomic uint32_t at[]; /* by process: where its words are in the segment; 0: not here yet */
+    /* by process: the place of its hello in the segment; 0: not stored yet */
+    _Atomic uint32_t at[];
 };
 
 struct words {
@@ -60,15 +60,16 @@ struct words {
     uint8_t bytes[];
 };
 
-static struct roll *own_roll; /* this process's job's; NULL: there was no memory */
+static struct roll *own_roll; /* that of this process's job; NULL: out of memory */
 
-/* Room for words of others, cut from larger pieces, as each of these takes 128 bytes besides. */
+/* Memory for the hellos of other processes, allocated in larger pieces, because each allocation
+ * costs 128 bytes. */
 static struct {
     uint8_t *at;
     size_t left, piece;
 } shelf;
 
-/* (Where processes open the component again, their words are others than before.) */
+/* A process that opens the component again has another hello, therefore another key. */
 static uint64_t note_key(opal_jobid_t job)
 {
     const uint32_t words[] = {job, OPAL_VPID_INVALID, mca_coll_nicbarr_component.opened};
@@ -86,7 +87,7 @@ static void *memory_at(uint64_t place)
     return myr_segment_base(mca_coll_nicbarr_component.segment) + place;
 }
 
-/* The first process to come makes it. */
+/* Create the roll of a job, unless another process of the node has done so. */
 static void make_roll(opal_jobid_t job, uint32_t size)
 {
     struct myr_segment *segment = mca_coll_nicbarr_component.segment;
@@ -104,7 +105,7 @@ static void make_roll(opal_jobid_t job, uint32_t size)
     }
 }
 
-/* NULL: no process of that job is on this node, or there was no memory. */
+/* The roll of a job. NULL: no process of that job is on this node, or out of memory. */
 static struct roll *roll_of(opal_jobid_t job)
 {
     struct myr_segment *segment = mca_coll_nicbarr_component.segment;
@@ -134,7 +135,7 @@ static struct words *room_for(size_t count)
     return room;
 }
 
-/* Where there is no room for `words` (NULL) the others ask the modex. */
+/* If there was no memory (`words` is NULL), the other processes query the modex. */
 static void tell_node(struct roll *roll, uint32_t process, struct words *words,
                       const uint8_t *bytes, size_t count)
 {
@@ -160,7 +161,7 @@ static void tell_own(const uint8_t *bytes, size_t count)
     }
 }
 
-/* With the lock held. */
+/* The lock is held. */
 static bool get_hello(const opal_process_name_t *name, struct nicbarr_hello *hello)
 {
     struct roll *roll = roll_of(name->jobid);
@@ -181,9 +182,9 @@ static bool get_hello(const opal_process_name_t *name, struct nicbarr_hello *hel
     return good;
 }
 
-/* ---- what was met ---- */
+/* ---- known identities ---- */
 
-/* The number of an identity; 0: there is none, or no memory. A NIC's name is kept. */
+/* The number of an identity; 0: none, or out of memory. A copy of a NIC's name is kept. */
 static uint32_t number_of(struct registry *registry, uint64_t identity,
                           const struct myr_nic_name *name)
 {
@@ -217,8 +218,8 @@ static uint32_t number_of(struct registry *registry, uint64_t identity,
     return registry->count;
 }
 
-/* Keep the key of a segment, the first time that it is met. No memory: as if it had none, which its
- * node will notice. */
+/* Store the key of a segment when it becomes known. If out of memory, the segment has no key, which
+ * its processes will notice. */
 static void keep_key(uint32_t segment, const struct myr_public_key *public)
 {
     if (segment > node_key_room) {
@@ -249,7 +250,7 @@ static enum nicbarr_trouble trouble_of(const struct nicbarr_hello *hello)
                                          : NICBARR_NO_NIC;
 }
 
-/* What may be told anew. */
+/* The part of a hello that may change. */
 static void describe_nics(struct nicbarr_peer *peer, const struct nicbarr_hello *hello)
 {
     peer->why = '\0' == hello->why[0] ? NULL : strdup(hello->why);
@@ -269,7 +270,7 @@ static void describe_peer(struct nicbarr_peer *peer, const struct nicbarr_hello 
     describe_nics(peer, hello);
 }
 
-/* What has been found out about a process, which may be nothing yet; NULL: no memory. */
+/* The entry of a process, which may be empty; NULL: out of memory. */
 static struct nicbarr_peer *entry(const opal_process_name_t *name)
 {
     const uint64_t key = key_of(name);
@@ -318,7 +319,7 @@ bool nicbarr_peer_renew(const opal_process_name_t *name, const uint8_t *bytes, s
         return false;
     }
     pthread_mutex_lock(&lock);
-    if (peer->later && !peer->renewed) { /* no news after that */
+    if (peer->later && !peer->renewed) { /* only one second hello counts */
         describe_nics(peer, &hello);
         peer->renewed = true;
     }
@@ -355,16 +356,17 @@ const char *nicbarr_peer_trouble(const opal_process_name_t *name, const struct n
         break;
     case NICBARR_NO_COMPONENT:
         snprintf(text, bytes,
-                 "process %u does not have the component, or another version of it, or a processor "
-                 "of the other byte order",
+                 "process %u does not have the component, has another version of it, or has the "
+                 "other byte order",
                  process);
         break;
     case NICBARR_OTHER_PARAMETERS:
-        snprintf(text, bytes, "process %u has other coll_nicbarr parameters or another version",
+        snprintf(text, bytes, "process %u has other coll_nicbarr parameters, or another version",
                  process);
         break;
     case NICBARR_NIC_LATER:
-        snprintf(text, bytes, "process %u has opened no NIC, as its job was on one node", process);
+        snprintf(text, bytes, "process %u has opened no NIC, because its job was on one node",
+                 process);
         break;
     case NICBARR_NO_SEGMENT:
     case NICBARR_NO_NIC:
@@ -375,8 +377,8 @@ const char *nicbarr_peer_trouble(const opal_process_name_t *name, const struct n
     return text;
 }
 
-/* The rank with which this process begins: those of a node ask for a share of the members each, and
- * find the rest in the segment. */
+/* The rank with which this process begins: the processes of a node query different members first,
+ * and find the others in the segment. */
 static int first_to_ask(int size)
 {
     const uint64_t locals = (uint64_t)ompi_process_info.num_local_peers + 1;

@@ -1,15 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * Performance variables of MPI's tools interface (MPI_T_pvar_...).
+/* Performance variables of MPI's tools interface (MPI_T_pvar_...).
  *
- * The NICs' counters are coll_nicbarr_<kind>_<counter>. One list says which there are:
- * firmware/counters.h. They count since the NIC was opened, for all processes that share it; of a
- * NIC that is not there they stay 0.
+ * coll_nicbarr_<kind>_<counter> are the counters of the NICs; firmware/counters.h lists them. They
+ * count since the NIC was opened, for all processes that share it, and are 0 if the NIC is absent.
  *
- * coll_nicbarr_duels and coll_nicbarr_switches count what watching barriers (watch.c) has done to
- * this process's communicators; coll_nicbarr_anew and coll_nicbarr_anew_switches what watching
- * collectives that carry data (data_watch.c) has.
- */
+ * coll_nicbarr_duels and coll_nicbarr_switches count the duels (watch.c) of this process's
+ * communicators; coll_nicbarr_anew and coll_nicbarr_anew_switches the remeasurements of collectives
+ * that carry data (data_watch.c). */
 #include "coll_nicbarr/pvars.h"
 
 #include <stddef.h>
@@ -32,7 +29,7 @@ static const struct {
 
 enum { COUNTERS = sizeof(counters) / sizeof(counters[0]), NAME_BYTES = 64 };
 
-/* What a variable is about. */
+/* The counter that a variable reads. */
 static struct variable {
     uint32_t nic;
     size_t offset;
@@ -88,14 +85,13 @@ void nicbarr_pvars_register(void)
     static size_t switches = offsetof(struct nicbarr_watch_counters, switches);
     register_counter("duels", "duels of a chosen barrier with others, in the program's barriers",
                      read_watch, &duels);
-    register_counter("switches", "duels in which another barrier has won, and was taken",
+    register_counter("switches", "duels that another barrier has won, which is used since",
                      read_watch, &switches);
     static size_t anew = offsetof(struct nicbarr_remeasure_counters, anew);
     static size_t anew_switches = offsetof(struct nicbarr_remeasure_counters, switches);
-    register_counter("anew",
-                     "how often a choice for a collective that carries data was measured anew",
+    register_counter("anew", "how often a choice for a collective that carries data was remeasured",
                      read_anew, &anew);
-    register_counter("anew_switches", "in how many of these another way was better, and taken",
+    register_counter("anew_switches", "remeasurements after which another implementation is used",
                      read_anew, &anew_switches);
     for (uint32_t nic = 1; nic < nicbarr_nics_end(); ++nic) {
         for (size_t counter = 0; counter < COUNTERS; ++counter) {

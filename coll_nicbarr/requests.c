@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * Requests; see requests.h. Open MPI's progress engine knows of us from the first request on that
- * is not complete at once.
- */
+/* See requests.h. The progress function is registered with Open MPI on the first request that does
+ * not complete at once. */
 #include "coll_nicbarr/requests.h"
 
 #include <string.h>
@@ -10,19 +8,19 @@
 #include "coll_nicbarr/failures.h"
 #include "libmyr/groups/nic_bcast.h"
 
-enum { REMIND_EVERY = 64 /* calls of progress, a power of two */ };
+enum { REMIND_EVERY = 64 /* calls of progress(), a power of two */ };
 
 static opal_free_list_t requests;
 static opal_list_t active;
 static opal_mutex_t lock;
-static uint32_t calls;     /* of progress */
-static uint32_t look_ms;   /* when somebody last looked for missing nodes; see overdue.h */
-static bool going_through; /* a thread goes through the active requests */
-static bool progressing;   /* whether Open MPI's progress engine knows of us */
+static uint32_t calls;     /* of progress() */
+static uint32_t look_ms;   /* time of the last check for missing nodes; see overdue.h */
+static bool going_through; /* a thread is processing the active requests */
+static bool progressing;   /* progress() is registered */
 
 /* ---- progress ---- */
 
-/* Is it time to look for missing nodes? */
+/* Is a check for missing nodes due? */
 static bool look_now(void)
 {
     const uint32_t now_ms = nicbarr_now_ms();
@@ -74,7 +72,8 @@ static int progress(void)
     going_through = false;
     OPAL_THREAD_UNLOCK(&lock);
 
-    /* Not under the lock: completing may call back, and another thread may free the request. */
+    /* Without the lock: completing a request may call back, and another thread may free the
+     * request. */
     int events = 0;
     while (NULL != (item = opal_list_remove_first(&complete))) {
         ompi_request_complete(&((nicbarr_request_t *)item)->super, true);
@@ -90,7 +89,7 @@ void nicbarr_request_start(nicbarr_request_t *request)
     OPAL_THREAD_LOCK(&lock);
     request->operation->begin(request);
     if (request->operation->test(request)) {
-        request->super.req_complete = REQUEST_COMPLETED; /* nobody waits for it yet */
+        request->super.req_complete = REQUEST_COMPLETED; /* no thread waits for it yet */
     } else {
         request->super.req_complete = REQUEST_PENDING;
         opal_list_append(&active, &request->super.super.super);
@@ -102,7 +101,7 @@ void nicbarr_request_start(nicbarr_request_t *request)
     OPAL_THREAD_UNLOCK(&lock);
 }
 
-/* ---- what takes long ---- */
+/* ---- overdue requests ---- */
 
 bool nicbarr_request_remind(nicbarr_request_t *request, struct myr_nic_group *group,
                             struct nicbarr_wait wait, bool look)
@@ -136,7 +135,7 @@ void nicbarr_request_came(nicbarr_request_t *request, const struct myr_nic_group
     request->reminded = false;
 }
 
-/* ---- what Open MPI does with a request ---- */
+/* ---- Open MPI's interface ---- */
 
 static int request_start(size_t count, ompi_request_t **list)
 {
@@ -164,7 +163,7 @@ static int request_cancel(ompi_request_t *request, int complete)
 {
     (void)request;
     (void)complete;
-    return MPI_ERR_REQUEST; /* MPI allows no cancelling of collectives */
+    return MPI_ERR_REQUEST; /* MPI does not permit cancelling collectives */
 }
 
 static void request_construct(nicbarr_request_t *request)
@@ -186,7 +185,8 @@ nicbarr_request_t *nicbarr_request_new(const struct nicbarr_operation *operation
     if (NULL != request) {
         OMPI_REQUEST_INIT(&request->super, persistent);
         request->super.req_status = ompi_status_empty;
-        /* The communicator may be freed before the request is; our module must outlive it. */
+        /* The program may free the communicator before the request completes, but our module must
+         * outlive the request. */
         OBJ_RETAIN(comm);
         request->super.req_mpi_object.comm = comm;
         request->operation = operation;

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * Barrier schedules; see schedule.h for who calls and what holds.
+/* See schedule.h for callers and invariants.
  *
- * Each algorithm is a row of a table, with one function that emits its steps. It runs twice: first
- * into a sheet without storage, which counts, then into one of the counted size. So a schedule is
- * one allocation, and no algorithm computes its own sizes.
- */
+ * Each algorithm is a row of a table, with one function that emits its steps. The function runs
+ * twice: first into a sheet without storage, to count the steps, then into one of the right size.
+ * So a schedule is a single allocation, and no algorithm has to compute its size. */
 #include "coll_nicbarr/schedule.h"
 
 #include <stdio.h>
@@ -13,10 +11,10 @@
 #include <string.h>
 
 struct sheet;
-/* Emit the steps of `rank`; the parameter is from 1 to size - 1, and of no meaning where an
- * algorithm has none. */
+/* Emit the steps of `rank`. The parameter is from 1 to size - 1, and ignored by algorithms without
+ * one. */
 typedef void emit_steps(struct sheet *sheet, uint32_t parameter, uint32_t size, uint32_t rank);
-/* The most messages that any rank waits for. */
+/* The maximum of messages that any rank waits for. */
 typedef uint32_t count_waits(uint32_t parameter, uint32_t size);
 
 static emit_steps emit_star, emit_everybody, emit_tree, emit_dissemination, emit_pairwise,
@@ -24,10 +22,11 @@ static emit_steps emit_star, emit_everybody, emit_tree, emit_dissemination, emit
 static count_waits tree_waits, dissemination_waits, pairwise_waits;
 
 static const struct {
-    const char *name, *parameter; /* the second for help; NULL: there is none */
-    uint32_t least, most, usual;  /* parameter; 0, 0, 0 where there is none */
-    emit_steps *emit;             /* NULL: it has no schedule */
-    count_waits *waits;           /* NULL: it is not made of messages; else any NIC can play it */
+    const char *name, *parameter; /* the second for help; NULL: no parameter */
+    uint32_t least, most, usual;  /* of the parameter; 0 if there is none */
+    emit_steps *emit;             /* NULL: no schedule */
+    /* NULL: it does not consist of messages; otherwise any NIC can play it */
+    count_waits *waits;
 } algorithms[NICBARR_ALGORITHMS] = {
     [NICBARR_OPENMPI] = {"openmpi", NULL, 0, 0, 0, NULL, NULL},
     [NICBARR_COUNTER] = {"counter", "leaves", 1, 4096, 1, emit_star, NULL},
@@ -42,7 +41,7 @@ static const struct {
 };
 
 static const char *const none[] = {NULL};
-static const char *const *nics = none; /* from number 1 on */
+static const char *const *nics = none; /* from number 1 on; terminated by NULL */
 
 void nicbarr_choice_nics(const char *const *names)
 {
@@ -66,7 +65,7 @@ const char *nicbarr_choice_name(struct nicbarr_choice choice, char *text)
     return text;
 }
 
-/* Read ":4" or nothing from *text, and go past it. */
+/* Parse an optional parameter such as ":4" from *text, which is advanced. */
 static bool parse_parameter(const char **text, struct nicbarr_choice *choice)
 {
     const uint32_t least = algorithms[choice->algorithm].least;
@@ -83,11 +82,11 @@ static bool parse_parameter(const char **text, struct nicbarr_choice *choice)
     }
     choice->parameter = (uint32_t)value;
     *text = end;
-    /* Flags stand on whole words, a power of two apart, so that none straddles a line. */
+    /* Flags are whole words at distances of a power of two, so that none crosses a cache line. */
     return NICBARR_FLAGS != choice->algorithm || 0 == (value & (value - 1));
 }
 
-/* Read all that is left: "@" and a NIC's name, or nothing. */
+/* Parse the rest: "@" and the name of a NIC, or nothing. */
 static bool parse_nic(const char *text, struct nicbarr_choice *choice)
 {
     choice->nic = 0;
@@ -155,7 +154,8 @@ uint32_t nicbarr_parameter_max(enum nicbarr_algorithm algorithm, uint32_t size)
     return others < most ? others : most;
 }
 
-/* From 1 to what makes a difference: what has none may not divide by it. */
+/* The parameter, limited to what makes a difference and at least 1, because algorithms divide by
+ * it. */
 static uint32_t effective(struct nicbarr_choice choice, uint32_t size)
 {
     const uint32_t others = size > 1 ? size - 1 : 1;
@@ -169,7 +169,7 @@ uint32_t nicbarr_most_waits(struct nicbarr_choice choice, uint32_t size)
     return NULL == waits ? 0 : waits(effective(choice, size), size);
 }
 
-/* Where a schedule is being written; without storage (steps NULL) it only counts. */
+/* The schedule under construction; without storage (steps is NULL), it only counts. */
 struct sheet {
     uint32_t nsteps, npeers;
     struct mcp_step *steps;
@@ -192,7 +192,7 @@ static void add_peer(struct sheet *sheet, uint32_t peer)
     ++sheet->npeers;
 }
 
-/* Within a step all sends come before all waits. */
+/* Within a step, all sends precede all waits. */
 static void send_to(struct sheet *sheet, uint32_t peer)
 {
     if (NULL != sheet->steps) {
@@ -218,11 +218,9 @@ static uint32_t dissemination_waits(uint32_t n, uint32_t size)
     return steps * n;
 }
 
-/*
- * Hoefler et al., "Fast Barrier Synchronization for InfiniBand", section 3, equations 1 and 2.
- * After step r a rank has heard of the (n+1)^(r+1) ranks up to itself, so a message from
- * i (n+1)^r >= P ranks away tells nothing new and is left out.
- */
+/* Hoefler et al., "Fast Barrier Synchronization for InfiniBand", section 3, equations 1 and 2.
+ * After step r, a rank knows the arrival of the (n+1)^(r+1) ranks up to itself. Therefore a message
+ * from a rank that is i (n+1)^r >= P away contains nothing new, and is omitted. */
 static void emit_dissemination(struct sheet *sheet, uint32_t n, uint32_t size, uint32_t rank)
 {
     for (uint64_t distance = 1; distance < size; distance *= (uint64_t)n + 1) {
@@ -236,14 +234,14 @@ static void emit_dissemination(struct sheet *sheet, uint32_t n, uint32_t size, u
     }
 }
 
-/* Everybody tells everybody: one step of dissemination. */
+/* All send to all: dissemination in one step. */
 static void emit_everybody(struct sheet *sheet, uint32_t parameter, uint32_t size, uint32_t rank)
 {
     (void)parameter;
     emit_dissemination(sheet, size > 1 ? size - 1 : 1, size, rank);
 }
 
-/* The exchanges, and the partner before and after them. */
+/* The exchanges, and the messages of the partner in S' before and after them. */
 static uint32_t pairwise_waits(uint32_t parameter, uint32_t size)
 {
     uint32_t log2 = 0;
@@ -254,10 +252,9 @@ static uint32_t pairwise_waits(uint32_t parameter, uint32_t size)
     return log2 + 2;
 }
 
-/*
- * Buntinas et al., "Fast NIC-Based Barrier over Myrinet/GM": recursive doubling in the set S of the
- * first 2^k ranks; each of the rest (S') tells its partner in S first and hears from it last.
- */
+/* Buntinas et al., "Fast NIC-Based Barrier over Myrinet/GM": recursive doubling in the set S of the
+ * first 2^k ranks. Each of the remaining ranks (S') sends to its partner in S at the beginning, and
+ * receives from it at the end. */
 static void emit_pairwise(struct sheet *sheet, uint32_t parameter, uint32_t size, uint32_t rank)
 {
     uint32_t core = 1;
@@ -287,8 +284,8 @@ static void emit_pairwise(struct sheet *sheet, uint32_t parameter, uint32_t size
     }
 }
 
-/* Over the tree in which the children of p are d p + 1 ... d p + d: gather, and broadcast unless it
- * ends at the root. */
+/* Gather over the tree in which the children of p are d p + 1 ... d p + d, then broadcast, unless
+ * it is `rooted`. */
 static void emit_over_tree(struct sheet *sheet, uint64_t degree, uint32_t size, uint32_t rank,
                            bool rooted)
 {
@@ -333,7 +330,7 @@ static void emit_gather(struct sheet *sheet, uint32_t degree, uint32_t size, uin
     emit_over_tree(sheet, degree, size, rank, true);
 }
 
-/* Who counts last is the root. */
+/* On the counter, the last process to arrive acts as the root. */
 static void emit_star(struct sheet *sheet, uint32_t parameter, uint32_t size, uint32_t rank)
 {
     (void)parameter;
@@ -358,9 +355,9 @@ static void emit_ping_pong(struct sheet *sheet, uint32_t peers, uint32_t rank)
     }
 }
 
-/* What a schedule is wanted of. */
+/* The arguments of a schedule. */
 struct order {
-    bool ping_pong; /* else a barrier */
+    bool ping_pong; /* else the choice's */
     struct nicbarr_choice choice;
     uint32_t size, rank;
 };

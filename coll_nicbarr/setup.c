@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * Setting up on one node.
+/* Setup on one node.
  *
- * The members find their common record in the shared segment by the communicator's name, without a
- * message. If that fails, it fails for all members alike. Then the functions below are put back,
- * and the module is out of the way.
- */
+ * The members find their common record in the shared segment by the communicator's identity,
+ * without a message. If that fails, it fails for all members alike. Then Open MPI's functions are
+ * restored, and the module is not called any more. */
 #include "coll_nicbarr/setup.h"
 
 #include <stdio.h>
@@ -18,7 +16,7 @@
 #include "coll_nicbarr/layout.h"
 #include "coll_nicbarr/members.h"
 
-/* Bytes for `choice`, or, where that is open or may be challenged, for every candidate. */
+/* Bytes for `choice`; or for all candidates, if it may be replaced by another one later. */
 static struct nicbarr_bytes bytes_needed(const struct nicbarr_shape *shape,
                                          enum nicbarr_source source, struct nicbarr_choice choice)
 {
@@ -55,11 +53,11 @@ static const char *try_to_set_up(mca_coll_nicbarr_module_t *module, ompi_communi
         myr_group_arrival_bytes(module->shape.processes) + bytes.counters + bytes.others,
         nicbarr_pack(module->choice, module->source), &error);
     if (NULL == record) {
-        snprintf(trouble, sizeof(trouble), "%.200s (coll_nicbarr_memory, or the system's)",
-                 error.text);
+        snprintf(trouble, sizeof(trouble),
+                 "%.160s (see coll_nicbarr_memory, and the system's limits of memory)", error.text);
         return trouble;
     }
-    /* The member that created the record has decided. */
+    /* The choice of the member that created the record is valid for all. */
     module->source = nicbarr_unpack(record->note, &module->choice);
     bytes = bytes_needed(&module->shape, module->source, module->choice);
     module->counter_bytes = bytes.counters;
@@ -71,7 +69,7 @@ static const char *try_to_set_up(mca_coll_nicbarr_module_t *module, ompi_communi
 
 bool nicbarr_set_up(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm)
 {
-    if (module->across) { /* that takes messages: it is the first MPI_Barrier's to do */
+    if (module->across) { /* setup takes messages, and is left to MPI_Barrier */
         return !module->declined && myr_nic_group_joined(&module->split);
     }
     if (NULL != module->group.record || module->declined) {
@@ -84,7 +82,8 @@ bool nicbarr_set_up(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm
     }
     if (NICBARR_OPENMPI != module->choice.algorithm &&
         !nicbarr_layout_plan(module, module->choice, &module->group.plan)) {
-        /* The others may have begun: this cannot be declined any more. */
+        /* Other members may be in the barrier already, so falling back to Open MPI is not possible
+         * any more. */
         char name[NICBARR_COMM_TEXT];
         opal_output(0, "nicbarr: out of memory while setting up %s", nicbarr_comm_name(comm, name));
         ompi_mpi_abort(comm, OMPI_ERR_OUT_OF_RESOURCE);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The shape of a communicator; see shape.h. */
+/* See shape.h. */
 #include "coll_nicbarr/shape.h"
 
 #include <stdbool.h>
@@ -26,7 +26,8 @@ static bool add_schedule(uint64_t *digest, struct nicbarr_choice choice, uint32_
     return true;
 }
 
-/* One size shows them all, if it is none that is handsome to any of them. */
+/* One size is sufficient, as long as no algorithm has a special case for it, as for powers of
+ * two. */
 uint64_t nicbarr_schedules_digest(void)
 {
     enum { SIZE = 13, PARAMETERS = 3 };

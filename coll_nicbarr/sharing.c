@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * A communicator's secret, from rank 0 to all; see sharing.h.
+/* See sharing.h.
  *
- * One letter goes to everybody: the words, a nonce, and the secret once for each node of which
- * there is a member, sealed for that node. (A node is what shares a segment here, as the pair of
- * keys is there.) All members count the nodes in the order of ranks, so each knows which seal is
- * its own.
- */
+ * Rank 0 broadcasts one letter: the words, a nonce, and a copy of the secret for each node, sealed
+ * for that node. (A node is a set of processes that share a segment, because the segment has the
+ * pair of keys.) All members number the nodes in the order of ranks, so each finds its own copy. */
 #include "coll_nicbarr/sharing.h"
 
 #include <stdlib.h>
@@ -19,13 +16,13 @@
 
 /* The nodes of a communicator. */
 struct addressees {
-    const struct nicbarr_peer **first; /* [count]: a process of each */
+    const struct nicbarr_peer **first; /* [count]: the first process of each node */
     uint32_t count;
-    uint32_t own;  /* this process's one */
-    bool all_have; /* a key */
+    uint32_t own;  /* this process's node */
+    bool all_have; /* a public key */
 };
 
-/* False where there is no memory. */
+/* Returns false if out of memory. */
 static bool count_nodes(const struct nicbarr_peer *const *peers, uint32_t size, uint32_t rank,
                         struct addressees *nodes)
 {
@@ -33,7 +30,8 @@ static bool count_nodes(const struct nicbarr_peer *const *peers, uint32_t size, 
     for (uint32_t r = 0; r < size; ++r) {
         most = peers[r]->segment > most ? peers[r]->segment : most;
     }
-    uint32_t *place_of = calloc((size_t)most + 1, sizeof(*place_of)); /* by segment, from 1 on */
+    /* by segment; 0: not numbered yet */
+    uint32_t *place_of = calloc((size_t)most + 1, sizeof(*place_of));
     *nodes = (struct addressees){.first = malloc(size * sizeof(*nodes->first)), .all_have = true};
     const bool good = NULL != place_of && NULL != nodes->first;
     for (uint32_t r = 0; good && r < size; ++r) {
@@ -49,7 +47,7 @@ static bool count_nodes(const struct nicbarr_peer *const *peers, uint32_t size, 
     return good;
 }
 
-/* What goes to everybody; the seals follow, or where there are none the secret. */
+/* The letter. The sealed copies follow, or the secret itself if not all nodes have a key. */
 struct letter {
     uint64_t words[NICBARR_SHARED_WORDS];
     struct myr_nonce nonce;
@@ -73,13 +71,13 @@ static void write_letter(const struct addressees *nodes, const uint64_t *words,
     }
     myr_nonce_draw(&letter->nonce);
     for (uint32_t n = 0; n < nodes->count; ++n) {
-        if (nicbarr_peer_agree(nodes->first[n], &key)) { /* else it will find no seal */
+        if (nicbarr_peer_agree(nodes->first[n], &key)) { /* else the node cannot unseal its copy */
             myr_seal(&key, &letter->nonce, secret, &sealed[n]);
         }
     }
 }
 
-/* False if the secret has been changed, or a key. */
+/* Returns false if the secret or a key has been changed in transit. */
 static bool read_letter(const struct addressees *nodes, const struct letter *letter,
                         uint64_t *words, struct mcp_secret *secret)
 {
@@ -109,9 +107,8 @@ static int send_letter(const mca_coll_nicbarr_module_t *module, ompi_communicato
         module->bcast.function(letter, (int)bytes, MPI_BYTE, 0, comm, module->bcast.module);
     if (OMPI_SUCCESS == rc && !read_letter(nodes, letter, words, secret)) {
         nicbarr_complain(
-            "the secret of a communicator was changed on its way from rank 0: barriers "
-            "of the NICs will not work on it (who reads and writes this job's "
-            "network?)");
+            "the secret of a communicator was changed on its way from rank 0, so barriers of NICs "
+            "will not work on it. Can others modify this job's network traffic?");
         (void)myr_secret_draw(secret);
     }
     free(letter);

@@ -7,7 +7,7 @@
 #include "coll_nicbarr/files/report.h"
 
 const char nicbarr_too_few_barriers[] =
-    "it has done too few barriers (see coll_nicbarr_tune_after)";
+    "it has executed too few barriers so far (see coll_nicbarr_tune_after)";
 
 int nicbarr_across_leave_first(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm)
 {

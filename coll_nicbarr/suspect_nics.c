@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* NICs whose packets did not come through; see suspect_nics.h. */
+/* See suspect_nics.h. */
 #include "coll_nicbarr/suspect_nics.h"
 
 #include <pthread.h>
@@ -9,8 +9,8 @@
 static struct {
     pthread_mutex_t lock;
     struct {
-        uint32_t failures; /* in a row */
-        uint32_t skip;     /* communicators to come */
+        uint32_t failures; /* consecutive ones */
+        uint32_t skip;     /* how many of the next communicators exclude this NIC */
     } of[NICBARR_NICS_MOST];
 } doubt = {.lock = PTHREAD_MUTEX_INITIALIZER};
 

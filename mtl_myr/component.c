@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * What Open MPI loads: the component's parameters, its opening and closing.
+/* The component that Open MPI loads: parameters, opening and closing.
  *
- * It serves only who asks for it by `--mca mtl myr`. If it is asked for and cannot open the NIC, it
- * says so, and Open MPI takes another PML.
- */
+ * It is used only if `--mca mtl myr` names it. If it is named but cannot open the NIC, it prints a
+ * line, and Open MPI selects another PML. */
 #include "mtl_myr/mtl_myr.h"
 
 #include <stdarg.h>
@@ -26,10 +24,12 @@ static int del_comm(mca_mtl_base_module_t *mtl, struct ompi_communicator_t *comm
 static int finalize(mca_mtl_base_module_t *mtl);
 
 enum {
-    PRIORITY = 90,                /* of all PMLs: it was asked for */
-    CONTEXT_MOST = (1 << 30) - 1, /* numbers of communicators */
-    TAG_MOST = 0x7fffffff,        /* greater ones are Open MPI's own, which are negative there */
-    PIECE_BYTES = 64 * 1024,      /* of a message that the runner and its host read, 7 us */
+    PRIORITY = 90,                /* higher than all PMLs, because the user has asked for it */
+    CONTEXT_MOST = (1 << 30) - 1, /* maximum of communicators' numbers */
+    /* greater ones are Open MPI's own, which are negative as an int */
+    TAG_MOST = 0x7fffffff,
+    /* of a message read at a time, by the runner or the host; takes 7 us */
+    PIECE_BYTES = 64 * 1024,
 };
 
 NICBARR_MTL_INIT(component_init, init)
@@ -89,30 +89,31 @@ static int component_register(void)
     nicbarr_nic_options_add(&component->super.mtl_version, &component->parameters.nic);
     register_mtl_parameter(
         "buffers", MCA_BASE_VAR_TYPE_INT, &component->parameters.buffers,
-        "How many buffers of 32 KiB a process has for messages that come, and half as many for "
-        "those that leave (8 to 4096; 0: up to 64, as the memory of the node's processes allows)",
+        "Number of buffers of 32 KiB that a process has for incoming messages; for outgoing ones "
+        "it "
+        "has half as many (8 to 4096; 0: up to 64, fewer if the node has many processes)",
         OPAL_INFO_LVL_5);
     register_mtl_parameter(
         "messages", MCA_BASE_VAR_TYPE_INT, &component->parameters.messages,
-        "How many messages of one process may wait for their receives at another one (1 to 65535; "
-        "fewer in jobs of many processes, a quarter of a million of all). Those beyond wait at "
-        "their sender, until a receive wants one of them",
+        "Number of messages of one process that may wait for their receives at another one (1 to "
+        "65535; fewer in jobs of many processes, such that all together have a quarter of a "
+        "million). Further ones wait at their sender until a receive matches one of them",
         OPAL_INFO_LVL_5);
     register_mtl_parameter(
         "direct", MCA_BASE_VAR_TYPE_BOOL, &component->parameters.direct,
-        "Have a long message from this node read from its sender's memory, where the system lets "
-        "us (default: yes)",
+        "Whether long messages within a node are read from their sender's memory, if the system "
+        "permits that (default: yes)",
         OPAL_INFO_LVL_5);
     register_mtl_parameter(
         "runner", MCA_BASE_VAR_TYPE_BOOL, &component->parameters.runner,
-        "Have a thread of each process match and move messages while the process computes "
-        "(default: no). It wants a processor of its own",
+        "Whether a thread of each process matches and moves messages while the process computes "
+        "(default: no). It needs a processor of its own",
         OPAL_INFO_LVL_2);
     mca_mtl_myr_pvars_register();
     return OMPI_SUCCESS;
 }
 
-/* One process of each node says it, as all find the same. */
+/* Print a warning by one process of the node, as all of them find the same problem. */
 static void print_mtl_warning(const char *format, ...) __attribute__((format(printf, 1, 2)));
 static void print_mtl_warning(const char *format, ...)
 {
@@ -139,7 +140,7 @@ static bool check_parameters(void)
 
 /* ---- opening and closing ---- */
 
-/* (print_mtl_warning() may wait for the segment's lock itself.) */
+/* Does not use print_mtl_warning(), which may wait for the same lock of the segment. */
 static void say_waiting(const char *line)
 {
     opal_output(0, "nicbarr: mtl myr: %s", line);
@@ -182,7 +183,8 @@ static enum myr_status open_endpoint(struct myr_error *error)
     const struct myr_tagged_options options = {
         .id = mca_mtl_myr_id(OMPI_PROC_MY_NAME),
         .messages = (uint32_t)component->parameters.messages,
-        .peers = 2 * ompi_process_info.num_procs, /* one half for jobs that it meets later */
+        /* half of them for jobs that it connects to later */
+        .peers = 2 * ompi_process_info.num_procs,
         .buffers = (uint32_t)component->parameters.buffers,
         .share = nicbarr_memory_share(myr_segment_size(component->segment)),
         .direct = component->parameters.direct,
@@ -250,13 +252,13 @@ static mca_mtl_base_module_t *init(void)
     OBJ_CONSTRUCT(&component->lock, opal_mutex_t);
     if (component->parameters.runner && OMPI_SUCCESS != mca_mtl_myr_runner_start()) {
         print_mtl_warning(
-            "there is no thread to be had for mtl_myr_runner: messages move within calls only");
+            "no thread can be created for mtl_myr_runner: messages move only during MPI calls");
     }
     opal_progress_register(progress_function());
     return &mca_mtl_myr_module;
 }
 
-/* A communicator is a number in envelopes, and nothing else. */
+/* Communicators need no state: an envelope contains only their number. */
 static int add_comm(mca_mtl_base_module_t *mtl, struct ompi_communicator_t *comm)
 {
     (void)mtl;

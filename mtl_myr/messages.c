@@ -1,16 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * Sends, receives, probes, cancelling: Open MPI's calls as those of the endpoint.
+/* Sends, receives, probes and cancelling: translates the calls of pml/cm to those of the endpoint.
  *
- * Types with gaps are packed into a copy, and unpacked from one.
- */
+ * Types with gaps are packed into a copy, or unpacked from one. */
 #include "mtl_myr/mtl_myr.h"
 
 #include <stdlib.h>
 
 #include "ompi/message/message.h"
 
-/* ---- words ---- */
+/* ---- envelopes ---- */
 
 static uint32_t context_of(struct ompi_communicator_t *comm)
 {
@@ -29,8 +27,8 @@ static struct mcp_pattern pattern_of(struct ompi_communicator_t *comm, int sourc
     };
 }
 
-/* What a probe tells. MPI_ERROR stays the caller's (MPI 4.0, 3.2.5): a call with a single status
- * returns its error, and pml/cm hands the program's own status down here. */
+/* Write the result of a probe. MPI_ERROR is not changed (MPI 4.0, 3.2.5): a call with a single
+ * status returns its error instead, and pml/cm passes the program's own status. */
 static void write_status(struct ompi_status_public_t *status, const struct mcp_envelope *envelope,
                          uint64_t bytes)
 {
@@ -40,13 +38,12 @@ static void write_status(struct ompi_status_public_t *status, const struct mcp_e
     status->_cancelled = 0;
 }
 
-/* ---- memory ---- */
+/* ---- buffers ---- */
 
-/*
- * Where a type lies without gaps; else memory for a copy. False: there is none. (Of a type without
- * gaps pml/cm prepares a convertor in part only: its buffer is where the data begin. Other
- * convertors know what they were prepared for.)
- */
+/* Find the buffer of a contiguous type, or allocate memory for a packed copy. Returns false if out
+ * of memory. For a contiguous type, pml/cm prepares only parts of the convertor, of which pBaseBuf
+ * is where the data begin. A convertor that is prepared completely has CONVERTOR_SEND or
+ * CONVERTOR_RECV in its flags. */
 static bool find_buffer(struct mca_mtl_myr_request *request, struct opal_convertor_t *convertor,
                         void **buffer, size_t *bytes)
 {
@@ -119,15 +116,15 @@ int mca_mtl_myr_isend(mca_mtl_base_module_t *mtl, struct ompi_communicator_t *co
     return OMPI_SUCCESS;
 }
 
-/* A send that is waited for here. */
+/* A blocking send. */
 struct blocking_send {
-    struct mca_mtl_myr_request request; /* first: it is found by its request */
-    struct ompi_request_t end;          /* for its status only */
+    struct mca_mtl_myr_request request; /* first, so that a pointer to it can be converted */
+    struct ompi_request_t end;          /* only its status is used */
     atomic_bool done;
 };
 
-/* Releases what mca_mtl_myr_complete() has written, which another thread may have called. The
- * sender's frame is gone afterwards. */
+/* Publishes what mca_mtl_myr_complete() has written, possibly in another thread. From then on, the
+ * sender's stack frame must not be accessed. */
 static void note_end(mca_mtl_request_t *request)
 {
     struct blocking_send *send = (struct blocking_send *)request;
@@ -137,7 +134,7 @@ static void note_end(mca_mtl_request_t *request)
 int mca_mtl_myr_send(mca_mtl_base_module_t *mtl, struct ompi_communicator_t *comm, int dest,
                      int tag, struct opal_convertor_t *convertor, mca_pml_base_send_mode_t mode)
 {
-    struct blocking_send send; /* (what is not written here, a send does not read) */
+    struct blocking_send send; /* a send does not read the fields that are not set here */
     send.request.super.ompi_req = &send.end;
     send.request.super.completion_callback = note_end;
     send.end.req_status.MPI_ERROR = MPI_SUCCESS;
@@ -210,15 +207,15 @@ int mca_mtl_myr_imrecv(mca_mtl_base_module_t *mtl, struct opal_convertor_t *conv
 
 /* ---- probes ---- */
 
-/* What a probe has found. */
+/* The result of a probe. */
 struct found {
     bool any;
-    struct myr_tagged_message *taken; /* where it was to be taken out */
+    struct myr_tagged_message *taken; /* of a matched probe */
     struct mcp_envelope envelope;
     uint64_t bytes;
 };
 
-/* Where nothing is there at once, what has just come is looked at. */
+/* Search for a message. If none matches, make progress once and search again. */
 static struct found search(struct ompi_communicator_t *comm, int source, int tag, bool take)
 {
     struct myr_tagged *endpoint = mca_mtl_myr_component.endpoint;
@@ -280,7 +277,7 @@ int mca_mtl_myr_improbe(mca_mtl_base_module_t *mtl, struct ompi_communicator_t *
 
 /* ---- cancelling ---- */
 
-/* Receives only, as MPI 4.0 wants it (section 3.8.4). */
+/* Only receives are cancelled, as MPI 4.0 recommends (section 3.8.4). */
 int mca_mtl_myr_cancel(mca_mtl_base_module_t *mtl, mca_mtl_request_t *mtl_request, int flag)
 {
     (void)mtl;

@@ -47,7 +47,7 @@ typedef struct mca_mtl_myr_component {
     uint32_t met;              /* processes of this job, from rank 0, whose NICs are connected */
     uint64_t runner_bytes;     /* of long messages that the runner has read */
     bool talks_to_others;      /* there are peers on other nodes */
-    struct myr_seldom silence; /* rate limit of its check */
+    struct myr_seldom silence; /* rate limit of the check for silent nodes */
 } mca_mtl_myr_component_t;
 
 OMPI_DECLSPEC extern mca_mtl_myr_component_t mca_mtl_myr_component;
@@ -62,7 +62,8 @@ struct mca_mtl_myr_request {
     bool receive;
 };
 
-/* Open MPI's own locks do nothing as long as the program has one thread. A runner is another. */
+/* Open MPI's own locks do nothing while the program has only one thread. A runner is another
+ * one. */
 static inline bool mca_mtl_myr_locks(void)
 {
     return mca_mtl_myr_component.parameters.runner || opal_using_threads();

@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * The way to other processes. Open MPI tells of a job's processes at the beginning; most of them
- * never communicate. So a process is connected to when it is first sent to, or answered, or when
- * its NIC knocks.
+/* Connections to other processes. Open MPI announces all of a job's processes at start-up, but most
+ * of them never communicate. Therefore a process is connected on the first message to or from it,
+ * or when its NIC sends something without a connection.
  *
- * Processes of other jobs (MPI_Comm_spawn, MPI_Comm_accept) are connected to as soon as Open MPI
- * tells of them. Nobody could look for them when their NIC knocks, as a job can list its own
- * processes only; they are few, and about to communicate.
- */
+ * Processes of other jobs (MPI_Comm_spawn, MPI_Comm_accept) are connected as soon as Open MPI
+ * announces them. When a NIC sends something without a connection, only the processes of this job
+ * can be searched. Those of other jobs are few, and about to communicate. */
 #include "mtl_myr/mtl_myr.h"
 
 #include "ompi/modex.h"
@@ -24,11 +22,11 @@ opal_process_name_t mca_mtl_myr_name(uint64_t id)
 
 static void report_unreachable_peer(const opal_process_name_t *name, const char *why)
 {
-    opal_output(0, "nicbarr: mtl myr cannot reach process %s: %s. Leave out --mca pml cm",
+    opal_output(0, "nicbarr: mtl myr cannot reach process %s: %s. Run without --mca pml cm",
                 OPAL_NAME_PRINT(*name), why);
 }
 
-/* False if the process has said nothing, or in another version's words. */
+/* Returns false if the process has not published a name, or if that is of another version. */
 static bool ask_modex(const opal_process_name_t *name, struct myr_tagged_name *said)
 {
     return sizeof(*said) ==
@@ -42,7 +40,7 @@ static struct myr_tagged_peer *connect_to(const opal_process_name_t *name)
     struct myr_tagged_peer *peer;
     struct myr_error error = {0};
     if (!ask_modex(name, &said)) {
-        report_unreachable_peer(name, "it has no endpoint, or its nicbarr is another version");
+        report_unreachable_peer(name, "it has no endpoint, or another version of nicbarr");
         return NULL;
     }
     if (MYR_OK !=
@@ -93,20 +91,20 @@ int mca_mtl_myr_add_procs(mca_mtl_base_module_t *mtl, size_t count, struct ompi_
     (void)mtl;
     for (size_t p = 0; p < count; ++p) {
         if (procs[p]->super.proc_arch != opal_proc_local_get()->proc_arch) {
-            report_unreachable_peer(&procs[p]->super.proc_name, "its processor is another");
+            report_unreachable_peer(&procs[p]->super.proc_name, "it has another kind of processor");
             return OMPI_ERR_UNREACH;
         }
         procs[p]->proc_endpoints[OMPI_PROC_ENDPOINT_TAG_MTL] = NULL;
         if (procs[p]->super.proc_name.jobid != OMPI_PROC_MY_NAME->jobid) {
             mca_mtl_myr_lock();
-            (void)peer_named(&procs[p]->super.proc_name); /* who cannot be reached: a send fails */
+            (void)peer_named(&procs[p]->super.proc_name); /* on failure, a later send fails */
             mca_mtl_myr_unlock();
         }
     }
     return OMPI_SUCCESS;
 }
 
-/* Peers stay: what is under way needs them, and so does a process that comes back. */
+/* Peers are kept, because messages in flight use them, and because a process may be added again. */
 int mca_mtl_myr_del_procs(mca_mtl_base_module_t *mtl, size_t count, struct ompi_proc_t **procs)
 {
     (void)mtl;

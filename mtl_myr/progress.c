@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Requests that are done, messages that are lost, and the end. */
+/* Progress: completes requests, reports lost messages, and drains the endpoint at the end. */
 #include "mtl_myr/mtl_myr.h"
 
 #include <stdlib.h>
@@ -56,18 +56,19 @@ static void broken(void)
 {
     const uint32_t stopped = myr_soft_given_up(mca_mtl_myr_component.nic);
     if (0 != stopped) {
-        opal_output(0,
-                    "nicbarr: mtl myr: messages cannot go on: process %u runs the node's NIC and "
-                    "does not go on (is it stopped?)",
-                    (unsigned)stopped);
+        opal_output(
+            0,
+            "nicbarr: mtl myr: messages cannot be sent any more: process %u runs the node's "
+            "NIC, but makes no progress (is it stopped?)",
+            (unsigned)stopped);
     } else {
-        opal_output(0, "nicbarr: mtl myr: messages cannot go on: a process was killed while it ran "
-                       "the node's NIC");
+        opal_output(0, "nicbarr: mtl myr: messages cannot be sent any more: a process was killed "
+                       "while it ran the node's NIC");
     }
     (void)ompi_mpi_abort(&ompi_mpi_comm_world.comm, MPI_ERR_OTHER);
 }
 
-/* Name the node from which nothing is received. Locked. */
+/* Report a node from which nothing has been received. Locked. */
 static void look_for_silence(void)
 {
     mca_mtl_myr_component_t *component = &mca_mtl_myr_component;
@@ -108,7 +109,7 @@ static bool always(void)
     return true;
 }
 
-/* For the runner to see: while the host reads, it makes no calls. */
+/* Count the readers for the runner, because a host makes no calls while it reads. */
 static int read_pieces(void)
 {
     _Atomic uint32_t *readers = &mca_mtl_myr_component.readers;
@@ -121,7 +122,8 @@ static int read_pieces(void)
     return 0 != bytes;
 }
 
-/* Locked; not afterwards. Returns how much was done, and those `steps`. */
+/* Make progress. Releases the lock, which the caller has acquired. Returns the number of steps,
+ * including `steps`. */
 static inline int go_on(int steps)
 {
     mca_mtl_myr_component_t *component = &mca_mtl_myr_component;
@@ -173,7 +175,7 @@ void mca_mtl_myr_lost(void *context, uint64_t id, enum myr_status status)
     (void)ompi_mpi_abort(&ompi_mpi_comm_world.comm, MPI_ERR_OTHER);
 }
 
-/* ---- the end ---- */
+/* ---- closing ---- */
 
 void mca_mtl_myr_drain(void)
 {

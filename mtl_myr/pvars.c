@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * Performance variables of MPI's tools interface (MPI_T_pvar_...): mtl_myr_<counter>, what this
- * process's endpoint counts (MYR_TAGGED_COUNTERS), and mtl_myr_runner_bytes. They are 0 as long as
- * there is no endpoint.
- */
+/* Performance variables of MPI's tools interface (MPI_T_pvar_...): mtl_myr_<counter> for each
+ * counter of this process's endpoint (MYR_TAGGED_COUNTERS), and mtl_myr_runner_bytes. They are 0
+ * while there is no endpoint. */
 #include "mtl_myr/mtl_myr.h"
 
 #include <stddef.h>

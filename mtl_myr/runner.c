@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * The runner: a thread that runs the endpoint while its host computes, so that messages are matched
- * and long ones move (the gain of Zhang's MPI-NP II+ over host-based matching).
+/* The runner: a thread that drives the endpoint while its host computes, so that messages are
+ * matched and long ones are moved meanwhile (the advantage of Zhang's MPI-NP II+ over matching by
+ * the host).
  *
- * It needs a processor, and not its host's: it leaves the one that the process is bound to. It
- * sleeps until there is something for it: neighbours wake it, and so does its host that leaves a
- * long message to it. From other nodes nobody wakes it, so it looks from time to time. While the
- * host makes calls itself, the runner sleeps again, for longer each time. It tells Open MPI
- * nothing: requests that are done wait for the host.
- */
+ * It should not run on its host's processor, so it removes the process's binding from itself. It
+ * sleeps until another process of the node wakes it, or its host, which leaves a long message to
+ * it. Other nodes cannot wake it, so it polls from time to time. While the host makes calls itself,
+ * the runner goes back to sleep, for longer each time. It does not call Open MPI: the host
+ * completes the requests that are done. */
 #include "mtl_myr/mtl_myr.h"
 
 #include <sched.h>
@@ -18,16 +17,16 @@
 #include "os/thread.h"
 
 enum {
-    GLANCES = 40,       /* whether the host makes calls: 1 us */
-    NAP_US = 20,        /* the first sleep, */
-    NAP_MOST_US = 5000, /* ... and the longest; each is twice as long as the one before */
-    NAP_FAR_US = 50,    /* the longest where messages come from other nodes */
+    GLANCES = 40,       /* checks for calls of the host, 1 us in all */
+    NAP_US = 20,        /* the first sleep */
+    NAP_MOST_US = 5000, /* the longest one, after doubling */
+    NAP_FAR_US = 50,    /* the longest one, if messages may come from other nodes */
 };
 
 static pthread_t thread;
 static atomic_bool ending;
 static bool runs;
-static uint32_t calls; /* of the host when it was last found away */
+static uint32_t calls; /* the host's calls at the last check */
 
 static bool host_is_away(void)
 {
@@ -36,7 +35,7 @@ static bool host_is_away(void)
            0 == atomic_load_explicit(&component->readers, memory_order_relaxed);
 }
 
-/* (A host that waits calls several times in a microsecond.) */
+/* A host that waits makes several calls per microsecond. */
 static bool host_stays_away(void)
 {
     calls = atomic_load_explicit(&mca_mtl_myr_component.calls, memory_order_relaxed);
@@ -48,7 +47,7 @@ static bool host_stays_away(void)
     return away;
 }
 
-/* One look. Returns whether there was anything, or soon will be. */
+/* Poll the endpoint once. Returns true if there was anything to do, or if there soon will be. */
 static bool poll_endpoint(void)
 {
     struct myr_tagged *endpoint = mca_mtl_myr_component.endpoint;
@@ -61,12 +60,12 @@ static bool poll_endpoint(void)
     return any;
 }
 
-/* Any processor that the kernel lets this process have; and sleeps that end on time. */
+/* Run on any processor that the kernel permits, and make sleeps end on time. */
 static void settle(void)
 {
     cpu_set_t all;
     memset(&all, 0xff, sizeof(all));
-    (void)sched_setaffinity(0, sizeof(all), &all); /* else it stays where its host is */
+    (void)sched_setaffinity(0, sizeof(all), &all); /* else it inherits its host's binding */
     (void)prctl(PR_SET_TIMERSLACK, 1, 0, 0, 0);
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The modex by way of PMIx; see modex.h. */
+/* See modex.h. The modex is implemented by PMIx. */
 #include "ompi/modex.h"
 
 #include <pthread.h>
@@ -7,8 +7,8 @@
 #include <string.h>
 #include <time.h>
 
-/* What a process has published was there before its MPI_Init ended, so a time after which it cannot
- * come any more can be a generous one. */
+/* A process publishes its data before its MPI_Init ends, so this timeout expires only if there are
+ * none, and may be long. */
 enum { WAITED_SECONDS = 30 };
 
 int nicbarr_modex_put(const mca_base_component_t *component, const void *data, size_t bytes)
@@ -20,7 +20,7 @@ int nicbarr_modex_put(const mca_base_component_t *component, const void *data, s
 
 #if OMPI_MAJOR_VERSION == 4
 
-/* What this node's server has. */
+/* Get the data that this node's server already has. */
 static void look_up(const opal_process_name_t *peer, const char *key, uint8_t **data, size_t *bytes)
 {
     int rc;
@@ -33,7 +33,7 @@ static void look_up(const opal_process_name_t *peer, const char *key, uint8_t **
     }
 }
 
-/* As mpirun names the nodes; NULL: not known here. */
+/* The name of a process's node, as mpirun has it; NULL if it is not known here. */
 static char *node_of(const opal_process_name_t *process)
 {
     int rc;
@@ -42,8 +42,8 @@ static char *node_of(const opal_process_name_t *process)
     return OPAL_SUCCESS == rc ? node : NULL;
 }
 
-/* What this node's server does not have of such a process does not exist: the process has published
- * all before the start-up fence, if there was one. */
+/* Must this node's server have the data of the process, if there are any? True for processes on
+ * this node: they published everything before the start-up fence, unless there was none. */
 static bool has_told_this_node(const opal_process_name_t *peer)
 {
     char *here = node_of(OMPI_PROC_MY_NAME), *there = node_of(peer);
@@ -53,12 +53,13 @@ static bool has_told_this_node(const opal_process_name_t *peer)
     return same && !opal_pmix_base_async_modex;
 }
 
-/* To the peer's server. Belongs to its asker and to PMIx; whoever of them is last frees it. */
+/* A query to the peer's server. It is shared by the caller and PMIx; the last of the two frees
+ * it. */
 struct question {
     pthread_mutex_t lock;
     pthread_cond_t changed;
     bool answered, left;
-    char *key; /* PMIx reads it until it answers */
+    char *key; /* used by PMIx until it answers */
     uint8_t *data;
     size_t bytes;
 };
@@ -87,7 +88,7 @@ static void free_question(struct question *question)
     free(question);
 }
 
-/* In PMIx's thread. */
+/* Called by PMIx's thread. */
 static void answer(int status, opal_value_t *value, void *asked)
 {
     struct question *question = asked;
@@ -95,7 +96,7 @@ static void answer(int status, opal_value_t *value, void *asked)
     if (OPAL_SUCCESS == status && NULL != value && OPAL_BYTE_OBJECT == value->type) {
         question->data = value->data.bo.bytes;
         question->bytes = (size_t)value->data.bo.size;
-        value->data.bo.bytes = NULL; /* the question's now */
+        value->data.bo.bytes = NULL; /* owned by the question now */
     }
     question->answered = true;
     const bool last = question->left;
@@ -106,7 +107,7 @@ static void answer(int status, opal_value_t *value, void *asked)
     }
 }
 
-/* True: there is an answer. */
+/* Returns true if the answer has arrived, and false after the timeout. */
 static bool wait_for_answer(struct question *question)
 {
     struct timespec end;
@@ -122,9 +123,9 @@ static bool wait_for_answer(struct question *question)
     return answered;
 }
 
-/* For a process that runs there is an answer, at once where it is on another node. For one that has
- * ended there is none. (Its data need not be asked for: the PML has fetched all that it published,
- * when it learned of that process.) */
+/* A running process on another node is answered for at once. There is no answer for a process that
+ * has ended, but its data need not be queried: the PML got everything that it had published when it
+ * learned about it. */
 static void ask(const opal_process_name_t *peer, const char *key, uint8_t **data, size_t *bytes)
 {
     struct question *question = make_question(key);
@@ -135,11 +136,11 @@ static void ask(const opal_process_name_t *peer, const char *key, uint8_t **data
         NULL != question->key &&
         OPAL_SUCCESS == opal_pmix.get_nb(peer, question->key, NULL, answer, question);
     if (under_way && !wait_for_answer(question)) {
-        return; /* it is freed when the answer comes */
+        return; /* answer() frees it */
     }
     *data = question->data;
     *bytes = question->bytes;
-    question->data = NULL; /* the caller's now */
+    question->data = NULL; /* owned by the caller now */
     free_question(question);
 }
 
@@ -159,9 +160,9 @@ static void receive(const mca_base_component_t *component, const opal_process_na
 
 #else
 
-/* PMIx_Get() asks the peer's server, which waits until the peer publishes the data: for ever, where
- * the peer lacks the component. (With PMIX_IMMEDIATE some processes are told that there is no data
- * a moment before others receive it.) */
+/* PMIx_Get() queries the peer's server, which waits until the peer publishes the data: forever, if
+ * the peer lacks the component. Hence the timeout. (PMIX_IMMEDIATE is no alternative: some
+ * processes are then told that there are no data just before others receive them.) */
 static void receive(const mca_base_component_t *component, const opal_process_name_t *peer,
                     uint8_t **data, size_t *bytes)
 {
@@ -179,7 +180,7 @@ static void receive(const mca_base_component_t *component, const opal_process_na
     if (PMIX_SUCCESS == rc && NULL != value) {
         *data = (uint8_t *)value->data.bo.bytes;
         *bytes = value->data.bo.size;
-        value->data.bo.bytes = NULL; /* the caller's now */
+        value->data.bo.bytes = NULL; /* owned by the caller now */
     }
     if (NULL != value) {
         PMIX_VALUE_RELEASE(value);

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The node and the release; see node.h. */
+/* See node.h. */
 #include "ompi/node.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* Their classes know how large they are in the library that is running. */
+/* Compares the sizes in our headers with those in the running library, which the class objects
+ * contain. */
 static bool same_structures(void)
 {
 #define SAME(type) (sizeof(type) == OBJ_CLASS(type)->cls_sizeof)
@@ -24,8 +25,8 @@ static bool same_series(void)
     return NULL != strstr(version, "v" NICBARR_SERIES ".");
 }
 #else
-/* MPI's functions lie above what components are linked with: programs have them of one of two
- * libraries. So it is a component of Open MPI's own that says it. */
+/* Components are not linked with the library that has MPI's functions, because that is one of two.
+ * Therefore the version is read from one of Open MPI's own components. */
 static bool same_series(void)
 {
     const mca_base_component_t *own = &opal_accelerator_base_selected_component.base_version;
@@ -37,12 +38,12 @@ static bool same_series(void)
 const char *nicbarr_wrong_release(void)
 {
     if (!same_series()) {
-        return "built for Open MPI " NICBARR_SERIES ", but another one is running: not used. "
-               "Source the env.sh that goes with this mpirun";
+        return "not used: built for Open MPI " NICBARR_SERIES ", but another release is running. "
+               "Source the env.sh that belongs to this mpirun";
     }
     if (!same_structures()) {
-        return "built for Open MPI " NICBARR_BUILT_FOR ", and the one that is running has other "
-               "structures: not used. Build nicbarr with its mpicc";
+        return "not used: built for Open MPI " NICBARR_BUILT_FOR ", but the running release has "
+               "other structures. Build nicbarr with its mpicc";
     }
     return NULL;
 }
@@ -64,7 +65,7 @@ bool nicbarr_asked_for(const char *list, const char *component)
 
 char *nicbarr_node_folder(void)
 {
-    /* The job's folder lies in one that the jobs it spawns share with it. */
+    /* The parent of the job's folder is shared with the jobs that it spawns. */
     if (NULL == ompi_process_info.job_session_dir) {
         return NULL;
     }

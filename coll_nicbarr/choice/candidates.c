@@ -8,10 +8,11 @@
 struct candidates {
     struct nicbarr_choice *choices; /* [NICBARR_CANDIDATES] */
     int count;
-    uint32_t nic; /* of those that are added */
+    uint32_t nic; /* the NIC of the candidates that are being added */
 };
 
-/* Add one, unless it makes no difference among `size`, or is there already. */
+/* Add a candidate, unless the list has it or the parameter makes no difference among `size`
+ * ranks. */
 static void add_candidate(struct candidates *candidates, uint32_t size,
                           enum nicbarr_algorithm algorithm, uint32_t parameter)
 {
@@ -26,8 +27,8 @@ static void add_candidate(struct candidates *candidates, uint32_t size,
     }
 }
 
-/* Rounds of dissemination: each one multiplies by n + 1 the number of ranks known to have arrived.
- */
+/* The number of rounds: each multiplies by n + 1 the number of ranks that a rank knows to have
+ * arrived. */
 static uint32_t rounds_of(uint32_t n, uint32_t size)
 {
     uint32_t rounds = 0;
@@ -37,7 +38,8 @@ static uint32_t rounds_of(uint32_t n, uint32_t size)
     return rounds;
 }
 
-/* Of those n that take as many rounds the smallest: a larger one sends no fewer messages in all. */
+/* For each number of rounds, add the smallest n that achieves it: a larger n sends no fewer
+ * messages. */
 static void add_disseminations(struct candidates *candidates, uint32_t size)
 {
     uint32_t rounds = UINT32_MAX;
@@ -49,7 +51,7 @@ static void add_disseminations(struct candidates *candidates, uint32_t size)
     }
 }
 
-/* Those that are played by messages among `size` nodes, or processes. */
+/* Add the algorithms that exchange messages among `size` nodes or processes. */
 static void add_messages(struct candidates *candidates, uint32_t size)
 {
     add_candidate(candidates, size, NICBARR_PAIRWISE, 0);
@@ -59,7 +61,7 @@ static void add_messages(struct candidates *candidates, uint32_t size)
     }
 }
 
-/* Everybody at the root: fewest messages. */
+/* Add the star, in which all send to the root: it needs the fewest messages. */
 static void add_star(struct candidates *candidates, uint32_t nodes, uint32_t most)
 {
     if (nodes > 2 && nodes <= most) {
@@ -67,7 +69,7 @@ static void add_star(struct candidates *candidates, uint32_t nodes, uint32_t mos
     }
 }
 
-/* Fewer, for a NIC on which all of them cost time to try. */
+/* Add a smaller set, for NICs on which joining groups is expensive. */
 static void add_few(struct candidates *candidates, uint32_t nodes)
 {
     add_candidate(candidates, nodes, NICBARR_PAIRWISE, 0);
@@ -77,7 +79,7 @@ static void add_few(struct candidates *candidates, uint32_t nodes)
     add_star(candidates, nodes, 16);
 }
 
-/* (A schedule that is too long for a NIC shows when its group is joined: these are all short.) */
+/* No candidate here is too long for a NIC. (If one were, joining its group would fail.) */
 static int across_candidates(const struct nicbarr_shape *shape, struct candidates *candidates)
 {
     for (uint32_t nic = 1; nic < nicbarr_nics_end(); ++nic) {
@@ -104,7 +106,7 @@ int nicbarr_candidates(const struct nicbarr_shape *shape, struct nicbarr_choice 
     if (shape->homes > 1 && shape->homes < size) {
         add_candidate(&candidates, size, NICBARR_COUNTER, shape->homes);
     }
-    if (size <= 128) { /* beyond that, reading a line of everybody's is never the shortest way */
+    if (size <= 128) { /* with more processes, reading all their lines is never the fastest */
         add_candidate(&candidates, size, NICBARR_FLAGS, 4);
         add_candidate(&candidates, size, NICBARR_FLAGS, 64);
         add_candidate(&candidates, size, NICBARR_FLAGS, 128);
@@ -113,8 +115,8 @@ int nicbarr_candidates(const struct nicbarr_shape *shape, struct nicbarr_choice 
     return candidates.count;
 }
 
-/* Broadcasts spread along the messages of a dissemination barrier (libmyr/groups/spread.h): a tree
- * of degree n + 1 for each root. */
+/* Broadcasts are forwarded along the messages of a dissemination barrier (libmyr/groups/spread.h),
+ * which form a tree of degree n + 1 for each root. */
 static void add_trees(struct candidates *candidates, uint32_t nodes, bool few)
 {
     for (uint32_t n = 1; n <= 3; n += few ? 2 : 1) {
@@ -122,7 +124,7 @@ static void add_trees(struct candidates *candidates, uint32_t nodes, bool few)
     }
 }
 
-enum { STAR_NODES = 16 /* whose root sends to everybody, or hears of everybody */ };
+enum { STAR_NODES = 16 /* maximum of nodes for a root that exchanges messages with all others */ };
 
 struct nicbarr_choice nicbarr_rooted_choice(const struct nicbarr_shape *shape, uint32_t nic)
 {
@@ -130,9 +132,9 @@ struct nicbarr_choice nicbarr_rooted_choice(const struct nicbarr_shape *shape, u
     return (struct nicbarr_choice){NICBARR_ROOTED, nodes <= STAR_NODES ? nodes - 1 : 4, nic};
 }
 
-/* (Everybody to everybody has the shortest messages, everybody at the root the fewest. Of a
- * broadcast, the root sends to everybody. One process combines where not all blocks have room in a
- * packet: by then a node gets more packets than there are turns.) */
+/* All-to-all has the fewest steps, and the star the fewest messages. In a broadcast, all-to-all
+ * means that the root sends to all nodes. Reducing at one process (NICBARR_ROOTED) pays for its
+ * additional step only if the blocks of all nodes do not fit into one packet. */
 int nicbarr_data_candidates(const struct nicbarr_shape *shape, bool broadcasts, uint32_t combined,
                             struct nicbarr_choice *choices)
 {

@@ -1,25 +1,23 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * See contest.h. Invariant: after each agree_on_turn() all ranks hold the same figures, and every
- * decision is made from those alone. So nobody has to be told of a decision.
- */
+/* See contest.h. Invariant: after each agree_on_turn(), all ranks have the same figures, and every
+ * decision depends on these alone. Therefore no decision needs a message of its own. */
 #include "coll_nicbarr/choice/contest.h"
 
 #include <string.h>
 
 enum {
-    BATCH = NICBARR_CONTEST_BATCH, /* a median of three bears one round that was disturbed */
-    BATCHES = 8,                   /* that fit into the budget when nobody is dropped */
-    /* Three rounds of a few barriers each chose a barrier that took 1.7 times the best one's time
-     * in one of three jobs. Fewer than these are too few to be sure, whatever they say. */
+    BATCH = NICBARR_CONTEST_BATCH, /* the median of three rounds tolerates one that was disturbed */
+    BATCHES = 8,                   /* number of batches in the budget if no candidate is dropped */
+    /* Minimum of rounds for a final choice. With three rounds of a few barriers each, one job out
+     * of three chose a barrier that took 1.7 times as long as the best one. */
     LEAST_ROUNDS = 9,
-    /* A turn has to be long compared with setting off together; but not so long that a machine
-     * changes its speed within a round. Slow candidates get the shortest turns. */
+    /* A turn must be long compared with the skew between ranks when it starts, but short enough
+     * that the machine rarely changes its speed within a round. Slow candidates get the shortest
+     * turns. */
     LEAST_REPETITIONS = 2,
     MOST_REPETITIONS = 2000,
-    LATER_SHARES = 2, /* of a budget: each portion after the first has one */
-    /* What a turn takes besides its repetitions: an agreement, and a repetition that is not
-     * counted. */
+    LATER_SHARES = 2, /* each portion after the first gets the budget divided by this */
+    /* Overhead of a turn, in repetitions: an agreement, and a warm-up that is not counted. */
     SET_OFF = 2,
 };
 
@@ -27,19 +25,20 @@ _Static_assert(0 == NICBARR_CONTEST_ROUNDS % BATCH, "the last batch fits");
 _Static_assert(NICBARR_CONTEST_ROUNDS <= (int)NICBARR_PAIRS, "nicbarr_rank_test()");
 _Static_assert(LEAST_ROUNDS <= (int)NICBARR_CONTEST_ROUNDS, "they can be had");
 
-/*
- * When a candidate is dropped, for another one that is better:
- * - after the first round, if its look and its round were both slower by the first factor than the
- *   other one's slower one of both: so a single disturbance drops nobody;
- * - after the first batch, if it is slower by the second factor, and in each round;
- * - after a later one, by the third factor and with a chance of error of 1 in 64; or it is not
- *   even a tie, with a chance of 1 in 1000.
- * A candidate within the last factor of the best is as good: the same candidate differs by as much
- * from one contest to the next. The simplest of those is taken.
- */
+/* A candidate is dropped in favour of a better one
+ * - after the first round, if both its look and its round are slower by a factor of `beyond_hope`
+ *   than the slower of the other one's look and round, so that a single disturbance drops no
+ *   candidate;
+ * - after the first batch, if it is slower by a factor of `hopeless`, and slower in each round;
+ * - after a later batch, if it is slower by a factor of `unlikely` with an error probability of 1
+ *   in 64, or slower by more than `tie` with an error probability of 1 in 1000.
+ *
+ * Candidates within a factor of `tie` of the best count as equal, because the same candidate varies
+ * by as much between contests. The simplest of these is chosen. */
 static const double beyond_hope = 4.0, hopeless = 2.0, unlikely = 1.25, tie = 1.03;
 
-/* No machine is that fast: a clock that stood still must not ask for turns without end. */
+/* Lower limit of a measured time, so that a clock that stands still does not lead to an unlimited
+ * number of repetitions. */
 static const double least_us = 0.01;
 
 static double more(double a, double b)
@@ -54,8 +53,8 @@ static double less(double a, double b)
 
 /* ---- agreement ---- */
 
-/* Agree on a turn's figure, on what was spent, and on whether the turn has failed anywhere: then
- * the greatest code of either sign stands for all. */
+/* Agree on the turn's figure, the time spent, and whether the turn failed on any rank. The largest
+ * error code is returned on all ranks; codes may have either sign. */
 static int agree_on_turn(const struct nicbarr_contest_user *user, double *us, double since_us,
                          double *spent_us, int error)
 {
@@ -79,8 +78,8 @@ static struct nicbarr_quartiles quartiles(const struct nicbarr_contestant *one)
     return nicbarr_quartiles(sorted, (size_t)one->rounds);
 }
 
-/* What a candidate takes, as far as is known: at first the least that was seen, as nothing makes a
- * machine faster than it is; the median once there are rounds enough. */
+/* The best estimate of a candidate's time. With few rounds it is the minimum, because disturbances
+ * only ever make a measurement slower; with enough rounds it is the median. */
 static double known_us(const struct nicbarr_contestant *one)
 {
     double least = one->look_us;
@@ -90,8 +89,8 @@ static double known_us(const struct nicbarr_contestant *one)
     return one->rounds < LEAST_ROUNDS ? least : one->us.median;
 }
 
-/* The best of those that are still in it, once there has been a look. Dropped candidates do not
- * count: the machine may have been faster when they were measured. */
+/* The best of the remaining candidates. Dropped ones are excluded, because the machine may have
+ * been faster while they were measured. */
 static int find_best(const struct nicbarr_contest *contest)
 {
     int best = 0;
@@ -102,7 +101,8 @@ static int find_best(const struct nicbarr_contest *contest)
     return best;
 }
 
-/* The best after a look and a round: whose slower one of both is the least. */
+/* The smallest upper bound after a look and one round: the minimum over candidates of the slower of
+ * both. */
 static double surely_us(const struct nicbarr_contest *contest)
 {
     double surely = more(contest->of[0].look_us, contest->of[0].round_us[0]);
@@ -123,7 +123,7 @@ static bool is_slower(const struct nicbarr_contestant *one, const struct nicbarr
            nicbarr_rank_test(best->round_us, one->round_us, (size_t)one->rounds, 1 / tie) <= 0.001;
 }
 
-/* At the end of a round after which something may be dropped. */
+/* Called after each round in which decides() is true. */
 static void drop_contestants(struct nicbarr_contest *contest)
 {
     const int best = find_best(contest);
@@ -138,7 +138,7 @@ static void drop_contestants(struct nicbarr_contest *contest)
     }
 }
 
-/* How many repetitions fit into a turn, now that more is known. */
+/* Recompute how many repetitions fit into a turn from the latest estimates. */
 static void set_repetitions(struct nicbarr_contest *contest, double budget_us)
 {
     int left = 0;
@@ -160,14 +160,15 @@ static void set_repetitions(struct nicbarr_contest *contest, double budget_us)
 
 /* ---- turns ---- */
 
-/* The candidate that plays at a place of a round. Each round begins with another one, so that no
+/* The candidate at a place of a round. Each round starts with another candidate, so that no
  * candidate always meets the same phase of a machine whose speed changes periodically. */
 static int candidate_at(const struct nicbarr_contest *contest, int rounds, int place)
 {
     return (place + rounds) % contest->count;
 }
 
-/* The first place from `place` on whose candidate is still in it; `count` if the round is over. */
+/* The first place from `place` on whose candidate has not been dropped; `count` if the round is
+ * complete. */
 static int next_place(const struct nicbarr_contest *contest, int rounds, int place)
 {
     while (place < contest->count && contest->of[candidate_at(contest, rounds, place)].dropped) {
@@ -176,17 +177,16 @@ static int next_place(const struct nicbarr_contest *contest, int rounds, int pla
     return place;
 }
 
-/* Is something decided at the end of this round? */
+/* Are candidates dropped, and repetitions adjusted, after this round? */
 static bool decides(int rounds)
 {
     return 1 == rounds || 0 == rounds % BATCH;
 }
 
-/*
- * Is there time for the candidate's turn? An unknown one is taken to be as slow as an agreement.
- * `begun`: turns have been played in this portion. The first of a portion is played in any case: so
- * each portion leads on, and what was seen before may have been a disturbance.
- */
+/* Does the candidate's turn fit into the time left? A candidate without a measurement is assumed to
+ * take as long as an agreement. The first turn of a portion (`begun` is false) is played whenever
+ * any time is left: thus each portion makes progress, even if an earlier measurement was slow only
+ * because of a disturbance. */
 static bool fits(const struct nicbarr_contest *contest, int candidate, double left_us,
                  double agreement_us, bool begun)
 {
@@ -218,7 +218,7 @@ static void end_round(struct nicbarr_contest *contest, double budget_us)
     contest->looked = true;
 }
 
-/* Write a turn's figure down, and draw the conclusions where a round ends. */
+/* Record the figure of a turn, and evaluate the round if this was its last turn. */
 static void record_turn(struct nicbarr_contest *contest, int place, double us, double budget_us)
 {
     struct nicbarr_contestant *one = &contest->of[candidate_at(contest, contest->rounds, place)];
@@ -231,7 +231,7 @@ static void record_turn(struct nicbarr_contest *contest, int place, double us, d
 
 /* ---- the result ---- */
 
-/* The simplest of those that are as good as the best. */
+/* The simplest candidate that is as good as the best. */
 static int choose_winner(const struct nicbarr_contest *contest)
 {
     const int best = find_best(contest);
@@ -244,8 +244,8 @@ static int choose_winner(const struct nicbarr_contest *contest)
     return chosen;
 }
 
-/* See contest.h. The chances are put together as if they had nothing to do with each other. They
- * have, as each of them is about the chosen one, so this says too little rather than too much. */
+/* See contest.h. The probabilities are multiplied as if they were independent. In fact they are
+ * correlated, as all of them involve the chosen candidate, so the result is a lower bound. */
 static double find_confidence(const struct nicbarr_contest *contest)
 {
     const struct nicbarr_contestant *chosen = &contest->of[contest->chosen];
@@ -268,7 +268,7 @@ static void conclude(struct nicbarr_contest *contest)
                                                   contest->confidence < NICBARR_CONTEST_SURE);
 }
 
-/* ---- the whole of it ---- */
+/* ---- portions ---- */
 
 void nicbarr_contest_begin(struct nicbarr_contest *contest, int count)
 {
@@ -304,7 +304,8 @@ int nicbarr_contest_go_on(struct nicbarr_contest *contest, const struct nicbarr_
     if (!nicbarr_contest_open(contest)) {
         return 0;
     }
-    /* Twice, to see how long it takes: that is the only hint at what a first look may take. */
+    /* Two agreements in a row, because the time of the second is the only estimate of what an
+     * unknown candidate may take. */
     int error = agree_on_turn(user, &us, since_us, &before_us, 0);
     error = 0 == error ? agree_on_turn(user, &us, since_us, &spent_us, 0) : error;
     const double agreement_us = spent_us - before_us;

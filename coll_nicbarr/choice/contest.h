@@ -40,8 +40,8 @@ enum {
 /* The functions of the user. All ranks call turn() and agree() in the same order and with the same
  * arguments, apart from the values. They return 0, or an error code of either sign. */
 struct nicbarr_contest_user {
-    /* Play `candidate` so many times in a row (`repetitions` >= 1); *us: the microseconds of one of
-     * them, as this rank measures it. An agree() comes before and after each turn. */
+    /* Play `candidate` so many times in a row (`repetitions` >= 1); *us: the time of one of them in
+     * microseconds, as measured by this rank. An agree() comes before and after each turn. */
     int (*turn)(void *context, int candidate, int repetitions, double *us);
     /* Each of `values` becomes the maximum over all ranks. No rank returns before all have entered:
      * so all ranks begin the next turn together, or none does if one has failed. */

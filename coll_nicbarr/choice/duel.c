@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * See duel.h. Invariant: after nicbarr_duel_agreed() the state is the same on all ranks, and
- * between two agreements it depends only on how many barriers were played.
- */
+/* See duel.h. Invariant: after nicbarr_duel_agreed() the state is the same on all ranks; between
+ * two agreements it depends only on the number of barriers executed since. */
 #include "coll_nicbarr/choice/duel.h"
 
 #include <string.h>
@@ -10,19 +8,18 @@
 #include "coll_nicbarr/choice/statistics.h"
 
 enum {
-    UNCOUNTED = 2,  /* barriers at the beginning of a turn: one apart, one to get warm */
-    LOOK = 2,       /* that count in the look */
-    LOST_ROUNDS = 3 /* after so many, and no other, a challenger is out */
+    UNCOUNTED = 2,  /* barriers at the start of a turn: Open MPI's and the warm-up */
+    LOOK = 2,       /* barriers that count in the look */
+    LOST_ROUNDS = 3 /* a challenger that has lost this many first rounds is out */
 };
 
-/*
- * A challenger whose best of the look is slower by the first factor is out: a look costs little,
- * and there will be another duel. To win it must be better by the second one, with this chance of
- * error, and may not be worse with that one.
- */
+/* A challenger is out if its best barrier of the look is slower by a factor of `hopeless`. This is
+ * strict, but a look is cheap, and other duels will follow. To win, a challenger must be better by
+ * more than `tie` in one kind of figure, with an error probability of `sure`, and must not be worse
+ * in the other kind, with an error probability of `doubtful`. */
 static const double hopeless = 2.0, tie = 1.03, sure = 0.01, doubtful = 0.05;
 
-/* Nothing is faster; and what is compared by ratio must be above 0. */
+/* Lower limit of a figure, as ratios require positive values. */
 static const double least_us = 0.001;
 
 static double more(double a, double b)
@@ -35,7 +32,7 @@ static int counted(const struct nicbarr_duel *duel)
     return duel->looked ? NICBARR_DUEL_BARRIERS : LOOK;
 }
 
-/* The next one that is still in it, from `place` on; `count`: the round is over. */
+/* The first duelist from `place` on that is not out; `count` if the round is complete. */
 static int next_place(const struct nicbarr_duel *duel, int place)
 {
     while (place < duel->count && duel->out[place]) {
@@ -84,8 +81,8 @@ int nicbarr_duel_values(const struct nicbarr_duel *duel, double *values)
     return count;
 }
 
-/* From a duelist's agreed values to figures, by kind and barrier: see duel.h. Returns the values
- * behind them. */
+/* Compute a duelist's figures, of both kinds described in duel.h and for each barrier, from its
+ * agreed values. Returns a pointer past these values. */
 static const double *figures_of(const struct nicbarr_duel *duel, const double *value,
                                 double us[2][NICBARR_DUEL_BARRIERS])
 {
@@ -119,7 +116,7 @@ static bool beats_chosen(const struct nicbarr_duel *duel, int challenger)
     return beats;
 }
 
-/* By both figures. */
+/* Combines both kinds of figures, to compare challengers that have won. */
 static double product(const struct nicbarr_duel *duel, int duelist)
 {
     double us[2][NICBARR_DUEL_ROUNDS];
@@ -140,7 +137,8 @@ static int find_winner(const struct nicbarr_duel *duel)
     return winner;
 }
 
-/* Slower than the chosen one in the look, or in each of the first rounds, by both figures. */
+/* Drop the challengers that were slower than the current choice, by both kinds of figures, in the
+ * look or in each of the first rounds. */
 static void drop_duelists(struct nicbarr_duel *duel)
 {
     const double factor = duel->looked ? 1 : hopeless;
@@ -155,7 +153,7 @@ static void drop_duelists(struct nicbarr_duel *duel)
     }
 }
 
-/* Only the chosen one is left. */
+/* Have all challengers been dropped? */
 static bool alone(const struct nicbarr_duel *duel)
 {
     return next_place(duel, 1) == duel->count;
@@ -168,7 +166,8 @@ void nicbarr_duel_agreed(struct nicbarr_duel *duel, const double *values)
         if (!duel->out[d]) {
             values = figures_of(duel, values, us);
             for (int kind = 0; kind < 2; ++kind) {
-                /* Of a look the lesser one: nothing makes a barrier faster than it is. */
+                /* The look counts by its minimum, as disturbances only ever make a barrier
+                 * slower. */
                 duel->us[kind][d][duel->rounds] = duel->looked ? median(us[kind], counted(duel))
                                                   : us[kind][0] < us[kind][1] ? us[kind][0]
                                                                               : us[kind][1];

@@ -5,13 +5,12 @@
 #include <math.h>
 #include <string.h>
 
-/* What is within `tie` of the best is as good. A candidate that was dropped from a contest counts
- * as slower than its best by `left_behind` at least, whatever its few rounds say of a machine that
- * changes its speed.
- */
+/* Candidates within a factor of `tie` of the best count as equal. A candidate that was dropped from
+ * a contest counts as slower than the best by a factor of at least `left_behind`: it has few
+ * rounds, which may have been played while the machine was faster. */
 static const double tie = 1.03, left_behind = 1.25;
 
-/* One job alone is not believed more than that. */
+/* Upper limit of one job's confidence, so that a single job cannot outweigh all others. */
 static const double most_confidence = 0.99;
 
 double nicbarr_evidence_weight(int64_t when, int64_t now)
@@ -23,7 +22,7 @@ double nicbarr_evidence_weight(int64_t when, int64_t now)
 
 /* ---- one measurement ---- */
 
-/* A candidate's place in it; -1: it has none. */
+/* The index of a candidate in the measurement, or -1. */
 static int find_candidate(const struct nicbarr_measurement *m, const char *name)
 {
     for (uint32_t c = 0; c < m->count; ++c) {
@@ -48,16 +47,16 @@ static double best_us(const struct nicbarr_measurement *m)
     return best;
 }
 
-/* Its microseconds, as far as they may be compared with those of the others. */
+/* The candidate's time in microseconds, corrected if it was dropped. */
 static double fair_us(const struct nicbarr_measurement *m, uint32_t c)
 {
     const double least = left_behind * best_us(m), us = m->of[c].us.median;
     return dropped(m, c) && us < least ? least : us;
 }
 
-/* ---- all of them ---- */
+/* ---- all measurements ---- */
 
-/* The one that lists the most candidates: it tells their order. */
+/* The measurement with the most candidates. Its order of simplicity is used for all of them. */
 static const struct nicbarr_measurement *fullest(const struct nicbarr_evidence *evidence)
 {
     const struct nicbarr_measurement *full = &evidence->of[0];
@@ -67,7 +66,8 @@ static const struct nicbarr_measurement *fullest(const struct nicbarr_evidence *
     return full;
 }
 
-/* The logarithm of a candidate's figure; infinite where less than half of the evidence knows it. */
+/* The logarithm of a candidate's time relative to the reference; infinite if less than half of the
+ * evidence contains the candidate. */
 static double figure(const struct nicbarr_evidence *evidence, int64_t now, const char *name)
 {
     double all = 0, known = 0, sum = 0;
@@ -84,10 +84,10 @@ static double figure(const struct nicbarr_evidence *evidence, int64_t now, const
     return known > 0 && 2 * known >= all ? sum / known : INFINITY;
 }
 
-/* What all contests say of it together. */
+/* The combined confidence that the candidate is within `tie` of the best. */
 static double confidence(const struct nicbarr_evidence *evidence, int64_t now, const char *name)
 {
-    double odds = 0; /* their logarithm */
+    double odds = 0; /* log-odds */
     for (uint32_t i = 0; i < evidence->count; ++i) {
         const struct nicbarr_measurement *m = &evidence->of[i];
         const double sure = fmin(m->confidence, most_confidence);

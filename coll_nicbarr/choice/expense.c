@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What measuring may cost a job; see expense.h. */
+/* See expense.h. */
 #include "coll_nicbarr/choice/expense.h"
 
 #include <stdatomic.h>

@@ -15,13 +15,13 @@ void nicbarr_expense_open(void);
 /* Is measuring of unknown shapes limited? The same on all members. */
 bool nicbarr_expense_limited(void);
 
-/* May all members spend `us` microseconds now? Always, if there is no limit; else it is collective,
- * with module->tuning set. */
+/* May all members spend `us` microseconds on measuring now? `anew`: on remeasuring a known shape,
+ * which has a limit in any case. Without a limit the answer is always true; otherwise the call is
+ * collective, with module->tuning set. */
 bool nicbarr_affordable(const mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                         double us, bool anew);
 
-/* Record that they were spent. (Without a limit for unknown shapes, their measurements do not
- * count.) */
+/* Record that they were spent. Without a limit for unknown shapes, only remeasuring counts. */
 void nicbarr_expense_note(double us, bool anew);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What is known of a shape; see known.h. */
+/* See known.h. */
 #include "coll_nicbarr/choice/known.h"
 
 #include <stdio.h>
@@ -35,7 +35,7 @@ void nicbarr_remember(uint64_t key, struct nicbarr_choice choice, bool proven)
                  nicbarr_pack(choice, proven ? NICBARR_FROM_JOB : NICBARR_FROM_TRIAL));
 }
 
-/* Where no NIC is named, the first that can plays between nodes. */
+/* Across nodes, the default NIC is the first one that can play. */
 static struct nicbarr_choice resolve(const struct nicbarr_shape *shape,
                                      struct nicbarr_choice choice)
 {
@@ -51,20 +51,20 @@ const char *nicbarr_forced_in_vain(const struct nicbarr_shape *shape)
     char name[NICBARR_CHOICE_TEXT];
     const struct nicbarr_choice forced = mca_coll_nicbarr_component.forced;
     if (NICBARR_ALGORITHMS == forced.algorithm || nicbarr_playable(shape, resolve(shape, forced)) ||
-        1 == shape->processes) { /* there is nothing to play alone */
+        1 == shape->processes) { /* a single process needs no barrier */
         return NULL;
     }
-    const int length = snprintf(why, sizeof(why), "coll_nicbarr_algorithm is %s, and ",
+    const int length = snprintf(why, sizeof(why), "coll_nicbarr_algorithm is %s, but ",
                                 nicbarr_choice_name(forced, name));
     char *rest = why + length;
     const size_t room = sizeof(why) - (size_t)length;
     if (1 == shape->nodes) {
-        snprintf(rest, room, "on one node there is nothing to do for a NIC");
+        snprintf(rest, room, "on one node no NIC is needed");
     } else if (0 == forced.nic) {
-        snprintf(rest, room, "it is for processes on one node only");
+        snprintf(rest, room, "that is for processes on one node only");
     } else {
         const struct myr_nic_kind *kind = nicbarr_kind(forced.nic);
-        snprintf(rest, room, "not all of the nodes have %s%s%s%s (see also coll_nicbarr_nic)",
+        snprintf(rest, room, "not all of the nodes have %s%s%s%s; see also coll_nicbarr_nic",
                  kind->title, NULL == kind->absent ? "" : " (",
                  NULL == kind->absent ? "" : kind->absent, NULL == kind->absent ? "" : ")");
     }
@@ -91,10 +91,10 @@ enum nicbarr_source nicbarr_propose(const struct nicbarr_shape *shape,
     if (!nicbarr_cache_read(shape, NULL, choice, &sure)) {
         *choice = nicbarr_default_choice(shape);
     } else if (0 == component->parameters.tune_budget) {
-        sure = true; /* as sure as it will get */
+        sure = true; /* without a budget it will not become more certain */
     }
     const enum nicbarr_source source = sure ? NICBARR_FROM_CACHE : NICBARR_UNDECIDED;
-    /* So that nobody has to look there again. */
+    /* Spares later communicators the lookup in the cache. */
     myr_note_set(component->segment, nicbarr_shape_key(shape), nicbarr_pack(*choice, source));
     return source;
 }

@@ -7,16 +7,16 @@
 #include "coll_nicbarr/choice/measuring.h"
 #include "coll_nicbarr/layout.h"
 
-/* A limit is measured some times, and the fastest counts: nothing makes a machine faster than it
- * is. */
+/* Each limit is measured several times and the minimum taken, because disturbances only ever make
+ * it slower. */
 enum { PROBES = 100, REPETITIONS = 5 };
 
-/* Hand the two words of `plan` to and fro; microseconds one way. */
+/* Pass a cache line to and fro between the plan's two words. Returns microseconds one way. */
 static double ping_pong(struct myr_group *group, const struct myr_plan *plan, uint32_t first_epoch)
 {
     const double start = nicbarr_now_us();
     for (uint32_t epoch = first_epoch; epoch != first_epoch + PROBES; ++epoch) {
-        for (uint32_t leg = 0; leg < 2; ++leg) { /* rank 0's word first, then rank 1's */
+        for (uint32_t leg = 0; leg < 2; ++leg) { /* rank 0 stores first */
             if (leg == group->rank) {
                 myr_store_release(plan->words[0], epoch);
             } else {
@@ -27,7 +27,7 @@ static double ping_pong(struct myr_group *group, const struct myr_plan *plan, ui
     return (nicbarr_now_us() - start) / (2 * PROBES);
 }
 
-/* A cache line from rank 0 to rank 1, while the others wait in Open MPI's barrier. */
+/* The time of a cache line from rank 0 to rank 1. The other ranks wait in Open MPI's barrier. */
 static int probe_line(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm, double *us)
 {
     struct myr_group *group = &module->group;
@@ -43,12 +43,13 @@ static int probe_line(mca_coll_nicbarr_module_t *module, ompi_communicator_t *co
         }
         myr_plan_destroy(&plan);
     }
-    /* On all ranks: no later epoch may meet what the probes have left in the words. */
+    /* On all ranks, as the probes left their epochs in the words, and no later barrier may use
+     * these. */
     group->epoch += REPETITIONS * PROBES;
     return nicbarr_meet(module, comm);
 }
 
-/* All yield their processors in turn. */
+/* The time of a context switch: all processes of a processor yield it in turn. */
 static double probe_switch(const mca_coll_nicbarr_module_t *module)
 {
     const uint32_t processors = module->shape.processors;
@@ -70,7 +71,7 @@ int nicbarr_limits(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
 {
     double shared = module->shape.oversubscribed, raw[2] = {0, 0};
     int rc = nicbarr_maximum(module, comm, &shared, 1);
-    if (OMPI_SUCCESS == rc && 0 == shared) { /* else it would show switches, not a cache line */
+    if (OMPI_SUCCESS == rc && 0 == shared) { /* else it would measure switches */
         rc = probe_line(module, comm, &raw[0]);
     }
     rc = OMPI_SUCCESS == rc ? nicbarr_meet(module, comm) : rc;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* See model.h. All predictions play all ranks' schedules. They differ in what takes time. */
+/* See model.h. Every prediction simulates the schedules of all ranks. The predictions differ in
+ * what costs time: cache lines, context switches or messages on the network. */
 #include "coll_nicbarr/choice/model.h"
 
 #include <stdlib.h>
@@ -7,25 +8,25 @@
 
 enum {
     MOST_PROCESSES = 512,
-    BARRIERS = 8 /* consecutive ones that are played, so that their overlap counts */
+    BARRIERS = 8 /* simulated back to back, because consecutive barriers overlap */
 };
 
-/* Where a rank stands in its schedule. */
+/* The progress of a rank through its schedule. */
 struct player {
     struct myr_schedule schedule;
-    uint32_t barriers;    /* done */
-    uint32_t step;        /* of the present one */
-    bool sent;            /* that step's messages */
-    const uint32_t *peer; /* the step's first */
+    uint32_t barriers;    /* complete */
+    uint32_t step;        /* in the current barrier */
+    bool sent;            /* the messages of this step have been sent */
+    const uint32_t *peer; /* the first peer of this step */
     double time;
 };
 
-/* Messages: how many went from a rank to another, and when the last two left: a sender may be one
- * barrier ahead of its receiver. */
+/* The messages from one rank to another. A sender may be one barrier ahead of its receiver, so the
+ * last two are kept. */
 struct post {
     uint32_t count;
-    double time[2];    /* by the barrier's parity */
-    uint32_t sends[2]; /* in their senders' steps */
+    double time[2];    /* of sending, by the parity of the barrier */
+    uint32_t sends[2]; /* number of messages in the sender's step */
 };
 
 struct play {
@@ -33,7 +34,7 @@ struct play {
     struct player *players;
     struct post *posts; /* [sender * size + receiver] */
     double line_us;
-    const struct nicbarr_round_trips *trips; /* across nodes; else NULL */
+    const struct nicbarr_round_trips *trips; /* NULL on one node */
 };
 
 static void play_end(struct play *play)
@@ -45,7 +46,7 @@ static void play_end(struct play *play)
     free(play->posts);
 }
 
-/* False where there is nothing to play, or out of memory. */
+/* Returns false if there is no schedule to simulate, or if out of memory. */
 static bool play_begin(struct play *play, struct nicbarr_choice choice, uint32_t size)
 {
     if (NICBARR_OPENMPI == choice.algorithm || size < 2 || size > MOST_PROCESSES) {
@@ -65,8 +66,8 @@ static bool play_begin(struct play *play, struct nicbarr_choice choice, uint32_t
     return good;
 }
 
-/* What P peers take, there and back: a line between the two measured ones, weighted so that
- * rounding cannot make a slower network look faster. */
+/* RTT(P), interpolated between the two nearest measurements. Both have weights, because the
+ * difference of two rounded times could make a slower network look faster. */
 static double round_trip(const struct nicbarr_round_trips *trips, uint32_t peers)
 {
     if (1 == trips->count) {
@@ -81,8 +82,9 @@ static double round_trip(const struct nicbarr_round_trips *trips, uint32_t peers
     return trips->of[i - 1].least_us * (1 - part) + trips->of[i].least_us * part;
 }
 
-/* When does a receiver know of a message? The message left at `left`, as one of `sends` of its
- * sender. The receiver waits for `waits` messages, and has seen all before this one by `time`. */
+/* The time at which a receiver sees a message. The message was sent at `left`, in a step in which
+ * its sender sends `sends` messages. The receiver waits for `waits` messages in its step, and has
+ * seen the previous ones of these by `time`. */
 static double heard(const struct play *play, double time, double left, uint32_t sends,
                     uint32_t waits)
 {
@@ -93,7 +95,8 @@ static double heard(const struct play *play, double time, double left, uint32_t 
     return there > time ? there : time;
 }
 
-/* Go on until the rank has to wait or has done all barriers; true if it got any further. */
+/* Advance a rank until it has to wait or has completed all barriers. Returns true if it made
+ * progress. */
 static bool advance(struct play *play, uint32_t rank)
 {
     struct player *p = &play->players[rank];
@@ -133,7 +136,8 @@ static bool advance(struct play *play, uint32_t rank)
     return moved;
 }
 
-/* A processor each: go round until nobody moves; what counts is the ranks' own clocks. */
+/* The cost with a processor per process. Each rank has its own clock, so the order in which the
+ * ranks are simulated does not matter. */
 static double chain_us(struct play *play)
 {
     bool moved = true;
@@ -150,7 +154,8 @@ static double chain_us(struct play *play)
     return latest / BARRIERS;
 }
 
-/* Shared processors: in each turn every processor lets its next process go on as far as it can. */
+/* The cost with shared processors, in context switches per processor: in each turn, every processor
+ * runs its next process until that process has to wait. */
 static double turns(struct play *play, uint32_t processors)
 {
     uint32_t count = 0, done = 0;

@@ -7,8 +7,8 @@
 struct maker {
     const uint32_t *node_of;
     uint32_t size, node;
-    uint32_t *same_until; /* of each rank: up to there all ranks are on its node */
-    uint32_t *count;      /* of each node: its pieces so far */
+    uint32_t *same_until; /* [rank]: end of the run of ranks on the same node */
+    uint32_t *count;      /* [node]: pieces so far */
     struct nicbarr_order *order;
 };
 
@@ -17,7 +17,8 @@ static uint32_t end_of(const struct maker *maker, uint32_t first, uint32_t width
     return maker->size - first < width ? maker->size : first + width;
 }
 
-/* List the ranks of a piece of this node: a subtree of `width` ranks, fewer at the end of all. */
+/* List the ranks of one of this node's pieces: a subtree of `width` ranks, or fewer at the end of
+ * the communicator. */
 static void list_own(struct maker *maker, uint32_t first, uint32_t width, uint32_t piece)
 {
     struct nicbarr_order *order = maker->order;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* When a contest is continued; see portions.h. */
+/* See portions.h. */
 #include "coll_nicbarr/choice/portions.h"
 
 #include "coll_nicbarr/choice/remeasure.h"
 
 enum { LEAST_PAUSE = 10 };
 
-/* It grows with each turn. */
+/* The number of turns played so far, as a value that grows with each turn. */
 static int place_of(const struct nicbarr_contest *contest)
 {
     return (contest->rounds + contest->looked) * NICBARR_CONTESTANTS + contest->next;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* When a choice is measured anew; see remeasure.h. */
+/* See remeasure.h. */
 #include "coll_nicbarr/choice/remeasure.h"
 
 enum {
-    UNKNOWN = 400, /* calls: it was measured elsewhere, or badly */
+    UNKNOWN = 400, /* calls; for choices measured elsewhere, or without confidence */
     PROVEN = 20000,
-    MOST = 1 << 24 /* of the fastest calls more than a second, of which measuring is 0.4 % */
+    MOST = 1 << 24 /* more than a second of the fastest calls, of which measuring takes 0.4 % */
 };
 
 static uint32_t twice(uint32_t pause)

@@ -1,29 +1,27 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * RTT(P): what a 1:P P:1 ping-pong between the nodes takes (Hoefler et al., section 2.1), for the
- * model (model.h). Called by tune.c, for each NIC that has candidates, where there will be a
- * report.
+/* Measures RTT(P), the time of a 1:P P:1 ping-pong between nodes (Hoefler et al., section 2.1), as
+ * input to the model (model.h). tune.c calls it for each NIC that has candidates, if a report will
+ * be written.
  *
- * A ping-pong is a group of NICs like a candidate's, with another schedule. One process of each of
- * its nodes is in it. So it shows the network, and not how the node's processes meet. All others
- * have nothing to do in it. They wait in the reduction by which all learn whether it failed. What
- * counts is rank 0's clock.
- */
+ * A ping-pong is a group of NICs like that of a candidate, with the ping-pong's schedule. Only one
+ * process per node takes part, so the result is the time on the network, without the
+ * synchronisation within a node. All other processes wait in the reduction by which all ranks learn
+ * whether the ping-pong failed. The time is taken on rank 0. */
 #include "coll_nicbarr/coll_nicbarr.h"
 
 #include "coll_nicbarr/choice/measuring.h"
 #include "coll_nicbarr/choice/tuning.h"
 #include "coll_nicbarr/groups.h"
 
-enum { FEWEST = 9, MOST = 50 }; /* round trips for each P */
+enum { FEWEST = 9, MOST = 50 }; /* minimum and maximum of round trips for each P */
 
-/* The ping-pongs on all NICs. */
+/* The ping-pongs of all NICs. */
 struct trips {
     mca_coll_nicbarr_module_t *module;
     ompi_communicator_t *comm;
     struct nicbarr_round_trips *results; /* [NICBARR_NICS_MOST] */
     struct myr_nic_group groups[NICBARR_NICS_MOST][NICBARR_ROUND_TRIPS];
-    double failed[NICBARR_NICS_MOST]; /* not 0 */
+    double failed[NICBARR_NICS_MOST]; /* not 0: yes */
     int turns[NICBARR_NICS_MOST];
 };
 
@@ -33,7 +31,8 @@ static bool takes_part(const struct trips *trips, uint32_t peers)
     return 0 == nodes->local && nodes->node <= peers;
 }
 
-/* Join them all. A NIC on which one cannot be joined has none. */
+/* Join the groups of all ping-pongs. If one group of a NIC cannot be joined, the NIC is not
+ * measured. */
 static int join_groups(struct trips *trips)
 {
     struct nicbarr_joining list[NICBARR_NICS_MOST * NICBARR_ROUND_TRIPS];
@@ -63,11 +62,11 @@ static int join_groups(struct trips *trips)
     return rc;
 }
 
-/* All that are in it set off together in the first one, which does not count. */
+/* The first round trip synchronises the participants and is not counted. */
 static bool play_round_trips(struct trips *trips, uint32_t nic, uint32_t i)
 {
     struct nicbarr_round_trips *result = &trips->results[nic];
-    struct myr_error error; /* without a model there is still a report */
+    struct myr_error error; /* ignored: a failure only removes the model from the report */
     double us[MOST];
     for (int turn = -1; turn < trips->turns[nic]; ++turn) {
         const double start = nicbarr_now_us();
@@ -77,11 +76,11 @@ static bool play_round_trips(struct trips *trips, uint32_t nic, uint32_t i)
         us[turn < 0 ? 0 : turn] = nicbarr_now_us() - start;
     }
     result->of[i].median_us = nicbarr_quartiles(us, (uint32_t)trips->turns[nic]).median;
-    result->of[i].least_us = us[0]; /* they are sorted now */
+    result->of[i].least_us = us[0]; /* nicbarr_quartiles() has sorted them */
     return true;
 }
 
-/* One ping-pong, where nobody has failed yet. */
+/* Measure one ping-pong, unless an earlier one on the same NIC failed on any rank. */
 static int measure_round_trip(struct trips *trips, uint32_t nic, uint32_t i)
 {
     const int rc = nicbarr_maximum(trips->module, trips->comm, trips->failed, NICBARR_NICS_MOST);

@@ -48,8 +48,9 @@ static int by_size(const void *left, const void *right)
     return (a->size > b->size) - (a->size < b->size);
 }
 
-/* What the pairs say, the least first; those that say nothing are left out. (l - r) / (l + r) grows
- * with the ratio, and changes its sign with the sides, as the ratio's logarithm would. */
+/* The differences of the pairs, sorted by size; pairs without a difference are left out. (l - r) /
+ * (l + r) grows with the ratio l / r and changes its sign if l and r are exchanged, as the
+ * logarithm of the ratio does. */
 static size_t find_differences(struct difference *of, const double *left, const double *right,
                                size_t count, double factor)
 {
@@ -65,8 +66,8 @@ static size_t find_differences(struct difference *of, const double *left, const 
     return found;
 }
 
-/* Twice the rank of each; equal ones share the mean of their ranks. Returns the sum of those that
- * belong to positive differences. */
+/* Compute twice the rank of each difference, so that ties, which share the mean of their ranks,
+ * have integers. Returns the sum over the positive differences. */
 static size_t find_ranks(const struct difference *of, size_t count, size_t ranks[NICBARR_PAIRS])
 {
     size_t positive = 0;
@@ -84,11 +85,12 @@ static size_t find_ranks(const struct difference *of, size_t count, size_t ranks
 
 enum { SUMS = NICBARR_PAIRS * (NICBARR_PAIRS + 1) / 2 + 1 };
 
-/* The chance that the ranks of those that come up heads add up to `most` or less. (Single precision
- * is enough for it, and takes half of the stack, which a thread may have little of.) */
+/* The probability that a random subset of the ranks has a sum of `most` or less. Single precision
+ * is sufficient, and halves the stack that this takes, which matters on threads with small
+ * stacks. */
 static double chance(const size_t *ranks, size_t count, size_t most)
 {
-    float of[SUMS] = {1}; /* by sum */
+    float of[SUMS] = {1}; /* probability by sum */
     for (size_t i = 0; i < count; ++i) {
         for (size_t sum = most + 1; sum-- > 0;) {
             of[sum] = (of[sum] + (sum >= ranks[i] ? of[sum - ranks[i]] : 0)) / 2;
@@ -110,7 +112,7 @@ double nicbarr_rank_test(const double *left, const double *right, size_t count, 
     if (positive >= all) {
         return 1;
     }
-    /* Sums lie alike on both sides of the middle: the smaller tail is the cheaper one. */
+    /* The distribution is symmetric, so the probability is computed from the smaller tail. */
     return positive < all / 2 ? chance(ranks, found, positive)
                               : 1 - chance(ranks, found, all - positive - 1);
 }

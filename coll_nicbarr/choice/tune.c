@@ -1,20 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * Tuning: all candidates for a communicator's barrier compete on the real communicator, Open MPI's
- * own function among them, and the fastest is taken. The contest itself is contest.c's. Here is
- * what its turns are, and what is done with its result.
+/* Tuning: all candidates for a communicator's barrier, among them Open MPI's own, compete on the
+ * communicator itself, and the fastest is installed. contest.c conducts the contest; this file
+ * provides the candidates' barriers and uses the result.
  *
- * What is agreed on goes by Open MPI's own functions. Between two candidates all ranks meet in Open
- * MPI's own barrier: plans may use the same memory one after the other, but not at once (see
- * plan.h).
+ * Ranks agree by means of Open MPI's own functions, and synchronise in Open MPI's barrier between
+ * two candidates, because their plans may use the same memory, but not at the same time (plan.h).
  *
- * On one node a candidate is a plan. On several it is a group of NICs (candidate_groups.h).
+ * On one node, a candidate is a plan. Across nodes, it is a group of NICs (candidate_groups.h).
  *
- * A choice may be provisional (contest.h): it is used, and the contest goes on with a small portion
- * after some barriers, then after half as many again, and so on, until it is sure or all portions
- * have been. Until then the tuner lives on in the module, and has lent it the plan or group that is
- * in use.
- */
+ * A choice may be provisional (contest.h). Then it is used, and the contest continues in small
+ * portions, with growing pauses, until the choice is final or no portions are left. Meanwhile the
+ * module keeps the tuner, and uses the plan or group of the choice, which the tuner has lent it. */
 #include "coll_nicbarr/choice/tune.h"
 
 #include <stdlib.h>
@@ -48,11 +44,11 @@ struct nicbarr_tuner {
     ompi_communicator_t *comm;
     bool root; /* this is rank 0 */
     struct nicbarr_tuning tuning;
-    struct nicbarr_candidate_groups contenders; /* the candidates; on several nodes with groups */
+    struct nicbarr_candidate_groups contenders; /* candidates; across nodes, with groups */
     struct myr_plan plans[NICBARR_CANDIDATES];  /* on one node */
     struct nicbarr_contest contest;
     struct nicbarr_portions portions;
-    int lent; /* candidate whose plan or group is the module's */
+    int lent; /* the candidate whose plan or group the module uses */
 };
 
 static bool is_own(const struct nicbarr_tuner *tuner, int candidate)
@@ -60,7 +56,7 @@ static bool is_own(const struct nicbarr_tuner *tuner, int candidate)
     return NICBARR_OPENMPI == tuner->contenders.choice[candidate].algorithm;
 }
 
-/* One barrier of a candidate. */
+/* Execute one barrier of a candidate. */
 static int enter_barrier(void *context, int candidate, int number)
 {
     struct nicbarr_tuner *tuner = context;
@@ -77,32 +73,31 @@ static int enter_barrier(void *context, int candidate, int number)
     return OMPI_SUCCESS;
 }
 
-/* ---- what competes ---- */
+/* ---- candidates ---- */
 
-/* Have a plan for each candidate. */
 static int make_plans(struct nicbarr_tuner *tuner)
 {
     const struct nicbarr_candidate_groups *contenders = &tuner->contenders;
     bool made = true;
-    for (int c = 1; made && c < contenders->count; ++c) { /* the first is Open MPI's own */
+    for (int c = 1; made && c < contenders->count; ++c) { /* Open MPI's barrier needs none */
         made = nicbarr_layout_plan(tuner->module, contenders->choice[c], &tuner->plans[c]);
     }
     return made ? OMPI_SUCCESS : OMPI_ERR_OUT_OF_RESOURCE;
 }
 
-/* Or a group of NICs for each, as far as that can be. */
+/* Candidates whose group cannot be joined are removed. */
 static int make_groups(struct nicbarr_tuner *tuner)
 {
     return nicbarr_candidate_groups_join(tuner->module, tuner->comm, 0, false, &tuner->contenders);
 }
 
-/* What to say where nobody can play: the error of the first NIC that could have. */
+/* The error to report if no candidate can be used: that of the first NIC of the shape. */
 static const struct myr_error *main_error(const struct nicbarr_tuner *tuner)
 {
     return &tuner->contenders.errors[__builtin_ctz(tuner->module->shape.players)];
 }
 
-/* ---- the whole of it ---- */
+/* ---- portions ---- */
 
 static void predict(struct nicbarr_tuner *tuner)
 {
@@ -119,9 +114,9 @@ static void predict(struct nicbarr_tuner *tuner)
     }
 }
 
-/* The raw limits. Only the report's reader needs them, so they are measured if rank 0 writes one.
- * That happens after the contest, so that the choice does not depend on it. Across nodes a
- * ping-pong gets the time of a candidate's turn. */
+/* Measure the raw limits. They are needed only for the report, so they are measured only if rank 0
+ * writes one, and after the contest, so that they cannot affect the choice. Across nodes, a
+ * ping-pong takes about as long as a candidate's turn. */
 static int probe(struct nicbarr_tuner *tuner)
 {
     int turns[NICBARR_NICS_MOST] = {0};
@@ -146,7 +141,7 @@ static double involuntary_switches(void)
     return (double)usage.ru_nivcsw;
 }
 
-/* What stays until enough is known: the barrier in use is one of them. */
+/* The index of the candidate that the module uses at present. */
 static int in_use(const struct nicbarr_tuner *tuner)
 {
     int c = tuner->contenders.count - 1;
@@ -156,7 +151,7 @@ static int in_use(const struct nicbarr_tuner *tuner)
     return c;
 }
 
-/* Play a portion, of which `start_us` is the beginning. */
+/* Play a portion, whose time counts from `start_us`. */
 static int compete(struct nicbarr_tuner *tuner, double start_us)
 {
     const struct nicbarr_race race = {tuner->module, tuner->comm, enter_barrier, tuner};
@@ -168,19 +163,21 @@ static int compete(struct nicbarr_tuner *tuner, double start_us)
     nicbarr_portions_note(&tuner->portions, contest);
     (void)getloadavg(&busy[0], 1);
     busy[1] += involuntary_switches();
-    if (OMPI_SUCCESS == rc) { /* and all have done with the last one's plan */
+    /* also ensures that no rank uses the last candidate's plan any more */
+    if (OMPI_SUCCESS == rc) {
         rc = nicbarr_maximum(tuner->module, tuner->comm, busy, 2);
     }
     tuning->load = busy[0] > tuning->load ? busy[0] : tuning->load;
     tuning->switches += busy[1];
     if (!contest->looked ||
         (nicbarr_expense_limited() && contest->rounds < NICBARR_CONTEST_BATCH)) {
-        contest->chosen = in_use(tuner); /* the next portion may be far away */
+        /* too little is known, and the next portion may be far away */
+        contest->chosen = in_use(tuner);
     }
     return rc;
 }
 
-/* The first portion. */
+/* Prepare the candidates, and play the first portion. */
 static int begin_tuning(struct nicbarr_tuner *tuner)
 {
     mca_coll_nicbarr_module_t *module = tuner->module;
@@ -203,9 +200,9 @@ static int begin_tuning(struct nicbarr_tuner *tuner)
     return rc;
 }
 
-/* ---- what becomes of it ---- */
+/* ---- results ---- */
 
-/* Have MPI_Barrier go by what was chosen. */
+/* Hand the chosen candidate's plan or group to the module. */
 static void lend(struct nicbarr_tuner *tuner)
 {
     mca_coll_nicbarr_module_t *module = tuner->module;
@@ -236,7 +233,7 @@ static void free_tuner(struct nicbarr_tuner *tuner)
     free(tuner);
 }
 
-/* The NICs' memory is not to be kept by those who are out of it. */
+/* Dropped candidates must not keep occupying the memory of NICs. */
 static void leave_dropped(struct nicbarr_tuner *tuner)
 {
     for (int c = 1; c < tuner->contenders.count; ++c) {
@@ -246,7 +243,7 @@ static void leave_dropped(struct nicbarr_tuner *tuner)
     }
 }
 
-/* Tell what was measured to those who come later, in this job, and to people. */
+/* Publish the result to later communicators of this job, and in the report. */
 static void publish_choice(struct nicbarr_tuner *tuner)
 {
     mca_coll_nicbarr_module_t *module = tuner->module;
@@ -257,7 +254,7 @@ static void publish_choice(struct nicbarr_tuner *tuner)
     nicbarr_report_write();
 }
 
-/* Tell later jobs, once it is all that there will be. */
+/* Store the measurement for later jobs, once it is complete. */
 static void cache_measurement(const struct nicbarr_tuner *tuner)
 {
     if (tuner->root && tuner->contest.rounds > 0) {
@@ -274,7 +271,7 @@ void nicbarr_tune_end(mca_coll_nicbarr_module_t *module)
     }
 }
 
-/* After a portion: install what was chosen, for the time being or for good. */
+/* After a portion: install the choice, provisionally or for good. */
 static int settle(struct nicbarr_tuner *tuner)
 {
     mca_coll_nicbarr_module_t *module = tuner->module;
@@ -286,7 +283,7 @@ static int settle(struct nicbarr_tuner *tuner)
     tuner->tuning.in_between = more && 1 < tuner->portions.played;
     nicbarr_portions_pause(&tuner->portions);
     rc = nicbarr_install_choice(module, tuner->comm);
-    /* What could not be installed has been declined, and reported as that. */
+    /* If installing failed, the communicator has been declined, and that has been reported. */
     if (OMPI_SUCCESS == rc && !module->declined && tuner->root) {
         publish_choice(tuner);
     }
@@ -309,7 +306,7 @@ int nicbarr_tune_on(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm
 {
     struct nicbarr_tuner *tuner = module->tuner;
     const double start_us = nicbarr_now_us();
-    module->tuning = true; /* collectives below may call MPI_Barrier's function on `comm` */
+    module->tuning = true; /* Open MPI's collectives may call MPI_Barrier's function on `comm` */
     if (!nicbarr_affordable(module, comm, nicbarr_portions_next_us(&tuner->portions), false)) {
         nicbarr_portions_put_off(&tuner->portions);
         module->tuning = false;
@@ -319,24 +316,25 @@ int nicbarr_tune_on(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm
     int rc = compete(tuner, start_us);
     nicbarr_expense_note(nicbarr_now_us() - start_us, false);
     tuner->tuning.spent_us += nicbarr_now_us() - start_us;
-    module->group.plan = (struct myr_plan){.nsteps = 0}; /* the tuner's */
+    module->group.plan = (struct myr_plan){.nsteps = 0}; /* it belongs to the tuner */
     rc = OMPI_SUCCESS == rc ? settle(tuner) : rc;
     module->tuning = false;
     return rc;
 }
 
-/* What rank 0 knows. */
+/* What rank 0 knows about the shape. */
 struct word {
-    uint64_t known;   /* by another communicator of this shape, or by the cache; 0: nothing */
-    uint64_t doubted; /* else: NICs whose packets did not come through for another one meanwhile */
-    uint64_t reading; /* else: the cache has not been read yet */
+    /* the choice that the cache or another communicator of this shape has provided, or 0 */
+    uint64_t known;
+    uint64_t doubted; /* if unknown: NICs whose packets got lost on another communicator */
+    uint64_t reading; /* if unknown: the cache has not been read yet */
 };
 
-/* What is known of a shape, at rank 0. */
+/* The choice for a shape as rank 0 knows it, or 0. */
 static uint64_t look_up(const struct nicbarr_shape *shape)
 {
     struct nicbarr_choice choice;
-    (void)nicbarr_propose(shape, &choice); /* it notes what the cache says */
+    (void)nicbarr_propose(shape, &choice); /* notes what the cache contains */
     return nicbarr_recall(shape);
 }
 
@@ -355,7 +353,7 @@ static int ask_root(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm
     return module->bcast.function(word, 3, MPI_UINT64_T, 0, comm, module->bcast.module);
 }
 
-/* Go by what is `known`; false when out of memory. */
+/* Make the `known` choice the module's. Returns false if out of memory. */
 static bool take_over(mca_coll_nicbarr_module_t *module, uint64_t known)
 {
     struct nicbarr_choice choice;
@@ -372,8 +370,8 @@ static bool take_over(mca_coll_nicbarr_module_t *module, uint64_t known)
     return true;
 }
 
-/* Go by what another communicator has measured, or an earlier job. Across nodes the NICs take over
- * once there were enough barriers to be worth it. */
+/* Use the choice of another communicator or an earlier job. Across nodes, groups are set up only
+ * after a number of barriers that justifies the cost. */
 static int adopt(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm, uint64_t known)
 {
     int rc = take_over(module, known) ? OMPI_SUCCESS : OMPI_ERR_OUT_OF_RESOURCE;
@@ -389,8 +387,8 @@ static int adopt(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm, u
     return rc;
 }
 
-/* The budget of the first portion (microseconds): a part of coll_nicbarr_tune_budget, where it has
- * to be affordable. */
+/* The budget of the first portion in microseconds. Where time for measuring is limited, it is only
+ * a part of coll_nicbarr_tune_budget, which can be afforded earlier. */
 static double first_portion_us(void)
 {
     enum { PARTS = 10 };
@@ -398,7 +396,7 @@ static double first_portion_us(void)
            (nicbarr_expense_limited() ? PARTS : 1);
 }
 
-/* Measure, as nothing is known. */
+/* Measure all candidates, as the shape is unknown. */
 static int measure_candidates(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm)
 {
     const struct nicbarr_parameters *parameters = &mca_coll_nicbarr_component.parameters;
@@ -432,14 +430,15 @@ int nicbarr_tune_anew(mca_coll_nicbarr_module_t *module, ompi_communicator_t *co
     return measure_candidates(module, comm);
 }
 
-/* May a contest begin now? */
+/* May a contest start now? */
 static bool may_measure(const mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm)
 {
     return 0 != mca_coll_nicbarr_component.parameters.tune_budget &&
            nicbarr_affordable(module, comm, first_portion_us(), false);
 }
 
-/* Not now: after twice as many barriers, or some more. Open MPI's own is this one. */
+/* Postpone measuring, each time by twice as many barriers up to a maximum. This barrier is Open
+ * MPI's. */
 static int put_off(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm)
 {
     enum { LEAST = 10, MOST = 20000 };
@@ -452,7 +451,7 @@ int nicbarr_tune(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm)
 {
     struct word word = {0, 0, 0};
 
-    module->tuning = true; /* collectives below may call MPI_Barrier's function on `comm` */
+    module->tuning = true; /* Open MPI's collectives may call MPI_Barrier's function on `comm` */
     int rc = ask_root(module, comm, &word);
     if (OMPI_SUCCESS == rc && 0 == (word.known | word.doubted) &&
         (0 != word.reading || !may_measure(module, comm))) {

@@ -7,18 +7,20 @@
 
 #include "coll_nicbarr/coll_nicbarr.h"
 
-/* Measure, choose and install; collective over `comm`, and a barrier of it. Open MPI's error. */
+/* Measure all candidates and install the fastest. Collective over `comm`, and a barrier of it.
+ * Returns Open MPI's error code. */
 int nicbarr_tune(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm);
 
-/* Continuation of a provisional choice, for which the module has a tuner. Is a portion due at this
+/* Continuation of a provisional choice, while the module has a tuner: is a portion due at this
  * barrier? The same on all members. */
 bool nicbarr_tune_due(const mca_coll_nicbarr_module_t *module);
 int nicbarr_tune_on(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm);
 
-/* Measure what has not been measured on this communicator; another choice is in use. */
+/* Measure all candidates on this communicator, although a choice from elsewhere is in use.
+ * Likewise. */
 int nicbarr_tune_anew(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm);
 
-/* The communicator ends, or is declined: conclude from the portions so far. Local. */
+/* The communicator is freed or declined: store the measurement of the portions so far. Local. */
 void nicbarr_tune_end(mca_coll_nicbarr_module_t *module);
 
 #endif

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * Watching: a choice may have been made in a bad minute, or on another machine, or the machine has
- * changed since. So after some barriers there is a duel (duel.h) of the chosen one with Open MPI's
- * own and some others, which take turns: all come up in the end. A duel that is won doubles the
- * time until the next one. Where it is lost, all members switch in the same barrier. If nobody had
- * measured on this communicator before, what a duel has refuted is measured anew (tune.c).
+/* Watching detects that a choice is not the best one any more, because it was measured while the
+ * machine was busy, or on another machine, or because the machine has changed. After some barriers,
+ * the choice fights a duel (duel.h) against Open MPI's barrier and some other candidates.
+ * Successive duels take other candidates, so that all of them are tried eventually. Each duel that
+ * the choice wins doubles the number of barriers until the next one. If it loses, all members
+ * switch to the winner in the same barrier. If the choice had not been measured on this
+ * communicator, all candidates are measured then (tune.c).
  *
- * States: while it counts, NICBARR_BARRIER_WATCHED_*; during a duel NICBARR_BARRIER_DUELING. Where
- * Open MPI's own is the best as measured in this job, or has won some duels, nobody watches any
- * more, and it costs nothing.
+ * States: NICBARR_BARRIER_WATCHED_* while barriers are counted, NICBARR_BARRIER_DUELING during a
+ * duel. Watching ends, and costs nothing from then on, if Open MPI's barrier is the choice and was
+ * measured to be the best in this job, or has won some duels.
  *
- * All members count the same barriers, and the ends of rounds go by what they have agreed on by
- * Open MPI's own functions. So all of them do the same in each barrier.
- */
+ * All members count the same barriers, and agree on each round's result by means of Open MPI's own
+ * functions. Therefore all of them do the same in each barrier. */
 #include "coll_nicbarr/choice/watch.h"
 
 #include <stdatomic.h>
@@ -34,13 +34,14 @@
 
 _Static_assert((int)NICBARR_DUEL_VALUES <= (int)NICBARR_MOST_VALUES, "nicbarr_maximum()");
 
-/* One that is under way. */
+/* A duel in progress. */
 struct nicbarr_dueling {
     struct nicbarr_duel duel;
-    struct nicbarr_choice choice[NICBARR_DUELISTS]; /* the first is the chosen one */
-    struct myr_plan plans[NICBARR_DUELISTS];        /* on one node, of all but the one in use */
+    struct nicbarr_choice choice[NICBARR_DUELISTS]; /* the first is the current choice */
+    /* on one node; the plan in use is in module->group */
+    struct myr_plan plans[NICBARR_DUELISTS];
     int in_use;
-    struct nicbarr_candidate_groups contenders; /* on several; see first_entrant() */
+    struct nicbarr_candidate_groups contenders; /* across nodes; see first_entrant() */
 };
 
 static _Atomic unsigned long long duels, switches;
@@ -50,7 +51,7 @@ struct nicbarr_watch_counters nicbarr_watch_count(void)
     return (struct nicbarr_watch_counters){duels, switches};
 }
 
-/* ---- who is watched ---- */
+/* ---- pauses ---- */
 
 static bool has_measured(const mca_coll_nicbarr_module_t *module)
 {
@@ -64,9 +65,9 @@ static uint32_t next_pause(const mca_coll_nicbarr_module_t *module)
                               nicbarr_candidates(&module->shape, candidates));
 }
 
-/* ---- who takes part ---- */
+/* ---- duelists ---- */
 
-/* The chosen one, and its challengers. */
+/* The duelists are the current choice and its challengers. */
 static int choose_duelists(mca_coll_nicbarr_module_t *module,
                            struct nicbarr_choice choice[NICBARR_DUELISTS])
 {
@@ -97,14 +98,15 @@ static bool make_plans(const mca_coll_nicbarr_module_t *module, struct nicbarr_d
     return made;
 }
 
-/* The duelist that is the first entrant: Open MPI's own. The chosen one, if it is another, has its
- * group already. */
+/* The first duelist that takes part in joining groups: Open MPI's barrier. The current choice, if
+ * it is another one, has its group already. */
 static int first_entrant(const struct nicbarr_dueling *dueling)
 {
     return NICBARR_OPENMPI == dueling->choice[0].algorithm ? 0 : 1;
 }
 
-/* Those that are left are the duelists. Open MPI's error. */
+/* Join the duelists' groups. Duelists whose group cannot be joined are removed. Returns Open MPI's
+ * error code. */
 static int make_groups(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                        struct nicbarr_dueling *dueling, int *count)
 {
@@ -135,9 +137,10 @@ void nicbarr_watch_end(mca_coll_nicbarr_module_t *module)
     module->watch.dueling = NULL;
 }
 
-/* ---- a barrier ---- */
+/* ---- barriers ---- */
 
-/* Have the record's memory be duelist `d`'s: nobody is in a barrier that uses it. */
+/* Install the plan of duelist `d`, which uses the record's memory. The caller ensures that no
+ * process is in a barrier of the previous plan. */
 static void take_memory(mca_coll_nicbarr_module_t *module, struct nicbarr_dueling *dueling, int d)
 {
     dueling->plans[dueling->in_use] = module->group.plan;
@@ -146,7 +149,7 @@ static void take_memory(mca_coll_nicbarr_module_t *module, struct nicbarr_duelin
     dueling->in_use = d;
 }
 
-/* Across nodes, of one that is not Open MPI's own. */
+/* The group of a duelist other than Open MPI's barrier, across nodes. */
 static struct myr_nic_group *group_of(mca_coll_nicbarr_module_t *module,
                                       struct nicbarr_dueling *dueling, int d)
 {
@@ -169,9 +172,10 @@ static int play_duelist(mca_coll_nicbarr_module_t *module, ompi_communicator_t *
     return OMPI_SUCCESS;
 }
 
-/* ---- the end of a duel ---- */
+/* ---- end of a duel ---- */
 
-/* Have MPI_Barrier go by the winner. The chosen one's group is left with the others. */
+/* Install the winner in the module. The group of the previous choice, if any, is left with those of
+ * the other duelists. */
 static void take_winner(mca_coll_nicbarr_module_t *module, struct nicbarr_dueling *dueling)
 {
     const int winner = dueling->duel.winner;
@@ -189,14 +193,15 @@ static void take_winner(mca_coll_nicbarr_module_t *module, struct nicbarr_duelin
     module->choice = dueling->choice[winner];
 }
 
-/* Its choice is refuted, or stands. */
+/* Apply the result of a duel: switch to the winner, or confirm the choice. */
 static int conclude(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm)
 {
     struct nicbarr_dueling *dueling = module->watch.dueling;
     const bool lost = 0 != dueling->duel.winner;
     const bool unmeasured = !has_measured(module);
     int rc = OMPI_SUCCESS;
-    if (NULL == module->entry) { /* its entry is not the others' any more */
+    /* the report counts it in an entry shared with other communicators */
+    if (NULL == module->entry) {
         nicbarr_report_retract(module, comm, NULL);
     }
     take_winner(module, dueling);
@@ -220,12 +225,12 @@ static int conclude(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm
     return rc;
 }
 
-/* A round is over. */
+/* At the end of a round: agree on its results, and finish the duel if they decide it. */
 static int agree_on_round(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm)
 {
     struct nicbarr_duel *duel = &module->watch.dueling->duel;
     double values[NICBARR_DUEL_VALUES];
-    module->tuning = true; /* collectives below may call MPI_Barrier's function on `comm` */
+    module->tuning = true; /* Open MPI's collectives may call MPI_Barrier's function on `comm` */
     int rc = nicbarr_maximum(module, comm, values, nicbarr_duel_values(duel, values));
     if (OMPI_SUCCESS == rc) {
         nicbarr_duel_agreed(duel, values);
@@ -248,9 +253,9 @@ int nicbarr_watch_play(mca_coll_nicbarr_module_t *module, ompi_communicator_t *c
     return rc;
 }
 
-/* ---- its beginning ---- */
+/* ---- start of a duel ---- */
 
-/* Have the duelists. Not everybody may get them; then nobody has a duel. */
+/* Allocate the duelists' resources. If that fails on any member, there is no duel on any. */
 static int prepare_duel(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm)
 {
     struct nicbarr_dueling *dueling = calloc(1, sizeof(*dueling));
@@ -276,7 +281,7 @@ static int prepare_duel(mca_coll_nicbarr_module_t *module, ompi_communicator_t *
 
 int nicbarr_watch_duel(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm)
 {
-    module->tuning = true; /* as above */
+    module->tuning = true; /* see agree_on_round() */
     const int rc = prepare_duel(module, comm);
     module->tuning = false;
     if (OMPI_SUCCESS != rc) {

@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * MPI_Allreduce, MPI_Iallreduce, MPI_Reduce, MPI_Ireduce, and persistent ones.
+/* MPI_Allreduce, MPI_Reduce, and their non-blocking and persistent variants, on one node.
  *
- * MPI's own operations are for MPI's own types. There all members have the same type, and see the
- * same size. With an operation of the program's, they have the same signature (user_op.h). Open
- * MPI's reductions of one integer that find the context id of a new communicator are calls of
- * MPI_Iallreduce's function.
- */
+ * Predefined operations apply to predefined types only, so all members have the same type and
+ * compute the same size. With user-defined operations, the members agree on the type signature only
+ * (user_op.h). Open MPI itself calls MPI_Iallreduce's function with one integer to agree on the
+ * context id of a new communicator. */
 #include "coll_nicbarr/data/data.h"
 #include "coll_nicbarr/data/memory.h"
 #include "coll_nicbarr/data/packing.h"
@@ -88,7 +86,7 @@ static bool test_reduction(nicbarr_request_t *request)
 
 static const struct nicbarr_operation reduce = {begin_reduction, test_reduction, NULL, NULL};
 
-/* ... with an operation of the program's, or of a type with gaps. */
+/* ---- the same with user-defined operations, or types with gaps ---- */
 
 static void begin_packed(nicbarr_request_t *request)
 {
@@ -97,8 +95,8 @@ static void begin_packed(nicbarr_request_t *request)
     nicbarr_user_op_begin(reducer, &request->of.user.reduction);
 }
 
-/* The call that starts a request does not run a function of the program: it may hold a lock that
- * the function takes. */
+/* The call that starts a request must not run a user-defined function, because the program may hold
+ * a lock that the function takes. */
 static bool test_packed(nicbarr_request_t *request)
 {
     struct nicbarr_reducer *reducer = nicbarr_reducer_of(request);
@@ -186,7 +184,7 @@ static void begin_again(nicbarr_request_t *request)
 
 static const struct nicbarr_operation reduce_again = {begin_again, test_reduction, NULL, NULL};
 
-/* (Packing has no way to fail here that MPI would not have found out before.) */
+/* Packing cannot fail here: MPI has checked the type already. */
 static void begin_packed_again(nicbarr_request_t *request)
 {
     (void)nicbarr_user_op_load(&request->of.user.reduction, request->persistent->from);
@@ -196,7 +194,7 @@ static void begin_packed_again(nicbarr_request_t *request)
 static const struct nicbarr_operation packed_reduction_again = {begin_packed_again, test_packed,
                                                                 NULL, drop_packed};
 
-/* `what` has an exchange. */
+/* `what` has its exchange already. */
 static int make_persistent(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                            const struct nicbarr_persistent *what, ompi_request_t **handle)
 {

@@ -1,18 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * MPI_Allreduce, MPI_Iallreduce, MPI_Allreduce_init and MPI_Reduce on several nodes: their NICs
- * exchange the parts (carrier.h).
+/* MPI_Allreduce, MPI_Iallreduce, MPI_Allreduce_init and MPI_Reduce across nodes: NICs exchange the
+ * processes' parts (carrier.h).
  *
- * nicbarr does those of MPI's own operations on MPI's own types, as on one node; and of operations
- * that the program has defined, on types of any layout with small elements: these travel packed.
- * Each process combines all nodes' pieces, so such a function is called more often than by Open
- * MPI, and not in large communicators. A function of the program may take its locks, so no request
- * runs one: MPI_Iallreduce leaves them to Open MPI.
+ * As on one node, nicbarr serves predefined operations on predefined types. It also serves
+ * user-defined operations on types of any layout whose elements are small, which travel packed.
+ * Each process combines the pieces of all nodes, so the function is called more often than by Open
+ * MPI; therefore large communicators are excluded. As such a function may take locks of the
+ * program, no request may run it, and MPI_Iallreduce leaves these operations to Open MPI.
  *
- * MPI_Iallreduce must not wait for anybody, so it can set up nothing. Where it is used often, the
- * next MPI_Allreduce or MPI_Barrier of the communicator does, of whatever size. MPI_Allreduce_init
- * may wait, and sets up what is missing.
- */
+ * MPI_Iallreduce must not wait for other processes, so it cannot set up anything. If it is called
+ * often, the next MPI_Allreduce or MPI_Barrier on the communicator, of any size, does so.
+ * MPI_Allreduce_init may wait, and sets up what is missing. */
 #include "coll_nicbarr/data/carriers.h"
 #include "coll_nicbarr/data/data.h"
 #include "coll_nicbarr/data/packing.h"
@@ -21,9 +19,9 @@
 #include "coll_nicbarr/requests.h"
 #include "libmyr/groups/nic_bcast.h"
 
-enum { USERS_RANKS = 32 /* for a function of the program's */ };
+enum { USERS_RANKS = 32 /* maximum for user-defined operations */ };
 
-/* The bytes of a vector that can be carried; 0: it cannot. */
+/* The bytes of a vector; 0 if NICs cannot carry it. */
 static size_t carriable(nicbarr_count_t count, ompi_datatype_t *type, ompi_op_t *op,
                         ompi_communicator_t *comm)
 {
@@ -57,7 +55,7 @@ int nicbarr_carry(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
     return carried->rc;
 }
 
-/* Of a type with gaps: by way of memory without. */
+/* For types with gaps: pack, reduce and unpack. */
 static __attribute__((noinline)) int carry_packed(mca_coll_nicbarr_module_t *module,
                                                   ompi_communicator_t *comm,
                                                   struct nicbarr_carrier *carrier, const void *from,
@@ -72,7 +70,7 @@ static __attribute__((noinline)) int carry_packed(mca_coll_nicbarr_module_t *mod
     }
     const int packing =
         nicbarr_to_bytes(MPI_IN_PLACE == from ? to : from, count, type, gaps.more, bytes);
-    /* (Whatever happened: the others wait.) */
+    /* Even after an error, because the others wait for it. */
     nicbarr_carrier_begin(carrier, &carried, gaps.more, gaps.more, reads, count, type, op, &gaps);
     int rc = nicbarr_carry(module, comm, carrier, &carried);
     rc = OMPI_SUCCESS == rc ? packing : rc;
@@ -89,7 +87,8 @@ int nicbarr_carry_reduction(mca_coll_nicbarr_module_t *module, ompi_communicator
 {
     struct nicbarr_carried carried;
     while (0 != myr_load_acquire(&carrier->outstanding)) {
-        opal_progress(); /* they come first, and the others have begun them */
+        /* non-blocking ones come first; the other processes have begun them, too */
+        opal_progress();
     }
     if (!nicbarr_is_dense(type)) {
         return carry_packed(module, comm, carrier, from, to, reads, count, type, op);
@@ -111,7 +110,7 @@ MYR_HOT int nicbarr_allreduce_across(const void *from, void *to, nicbarr_count_t
     mca_coll_nicbarr_module_t *module = (mca_coll_nicbarr_module_t *)base;
     const size_t bytes = carriable(count, type, op, comm);
     nicbarr_data_attend(module, comm);
-    /* (While something is measured, what all agree on goes by Open MPI's own.) */
+    /* While candidates are measured, Open MPI's collectives serve for agreement. */
     if (0 == bytes || module->tuning ||
         !nicbarr_data_ours(module, comm, NICBARR_ALLREDUCE, bytes, NICBARR_NO_ROOT)) {
         return module->allreduce.function(from, to, count, type, op, comm,
@@ -139,7 +138,8 @@ int nicbarr_reduce_across(const void *from, void *to, nicbarr_count_t count, omp
 
 /* ---- MPI_Iallreduce ---- */
 
-/* As `carriable`; but a request runs no function of the program, and packs nothing. */
+/* Like carriable(), but for a request, which must not run user-defined functions and does not
+ * pack. */
 static size_t carriable_later(nicbarr_count_t count, ompi_datatype_t *type, ompi_op_t *op,
                               ompi_communicator_t *comm)
 {
@@ -161,7 +161,7 @@ static void end_allreduce_across(nicbarr_request_t *request)
     atomic_fetch_sub_explicit(&request->of.across.carrier->outstanding, 1, memory_order_release);
 }
 
-/* The group that it waits for. */
+/* The group for which the request waits at present. */
 static struct myr_nic_group *group_of(const nicbarr_request_t *request)
 {
     const struct nicbarr_carrier *carrier = request->of.across.carrier;

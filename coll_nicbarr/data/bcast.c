@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * MPI_Bcast, MPI_Ibcast and MPI_Bcast_init, on one node.
+/* MPI_Bcast, MPI_Ibcast and MPI_Bcast_init, on one node.
  *
- * The root writes, all others read the same memory (stream.h). The root does not wait for them,
- * until it is a whole ring ahead.
+ * The root writes, and all others read the same memory (stream.h). The root does not wait for the
+ * others until it is a whole ring ahead.
  *
- * process_vm_readv() would save a copy, but does not save time. To copy 1 MiB by it took 120 us,
- * and Open MPI's own broadcast to one process, which does just that, 135. Two copies at once by way
- * of memory that stays in the processors' caches took 60.
+ * process_vm_readv() would save a copy, but no time. Copying 1 MiB by it took 120 us, and Open
+ * MPI's own broadcast to one process, which does just that, took 135 us. Two overlapping copies
+ * through memory that stays in the processors' caches took 60 us.
  *
- * MPI_Ibcast and persistent ones go the same way, in steps (streamed.h).
- */
+ * MPI_Ibcast and persistent broadcasts use a ring in the same way, a step at a time
+ * (streamed.h). */
 #include "coll_nicbarr/data/data.h"
 
 #include "coll_nicbarr/data/packing.h"

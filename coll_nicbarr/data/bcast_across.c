@@ -1,17 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * MPI_Bcast, MPI_Ibcast and MPI_Bcast_init on several nodes: their NICs hand the root's bytes on
+/* MPI_Bcast, MPI_Ibcast and MPI_Bcast_init across nodes: NICs forward the root's bytes
  * (libmyr/groups/nic_bcast.h).
  *
- * The root sends and returns. It waits only where it is a whole window ahead of the slowest
- * process. All others wait until their node's NIC has the bytes, and read them there; so do those
- * of the root's node.
+ * The root sends and returns. It waits only if it is a whole window ahead of the slowest process.
+ * All others, including those on the root's node, wait until their node's NIC has the bytes, and
+ * read them there.
  *
- * What does not fit into a block goes as several. A block that is full is followed by another one.
- * So whoever expects another number of bytes than the root sends still finds the end, and is in
- * step again. Blocks of most classes have room for a byte more than the class has, so that there is
- * no empty one behind them.
- */
+ * Longer data are cut into several blocks. A full block is followed by another one, so a process
+ * that expects another number of bytes than the root sends finds the end nevertheless, and is in
+ * step again. In most classes, a block has room for one byte more than the class, so that no empty
+ * block has to follow. */
 #include "coll_nicbarr/data/carriers.h"
 #include "coll_nicbarr/data/data.h"
 #include "coll_nicbarr/data/packing.h"
@@ -28,7 +26,7 @@ uint32_t nicbarr_bcast_unit(uint32_t bytes)
     return bytes + 1;
 }
 
-/* ---- one under way ---- */
+/* ---- progress ---- */
 
 void nicbarr_handed_begin(const mca_coll_nicbarr_module_t *module, const ompi_communicator_t *comm,
                           struct nicbarr_carrier *carrier, struct nicbarr_handed *handed,
@@ -52,13 +50,13 @@ static inline void send_block(struct myr_nic_group *group, struct nicbarr_handed
     handed->sent = true;
 }
 
-/* The block is in its slot. True: it was the last one. */
+/* Take the block from its slot. Returns true if it was the last one. */
 static inline bool take_block(const struct myr_nic_group *group, struct nicbarr_handed *handed)
 {
     uint32_t bytes = handed->bytes;
     const void *block = handed->root ? NULL : myr_nic_bcast_look(group, &bytes);
     if (__builtin_expect(bytes > handed->left, 0)) {
-        handed->rc = MPI_ERR_TRUNCATE; /* it goes on nevertheless, to stay in step */
+        handed->rc = MPI_ERR_TRUNCATE; /* continue nevertheless, to stay in step */
     } else {
         if (NULL != block) {
             memcpy(handed->data, block, bytes);
@@ -69,8 +67,8 @@ static inline bool take_block(const struct myr_nic_group *group, struct nicbarr_
     return bytes < myr_nic_bcast_most(group);
 }
 
-/* Go on as far as it can; true: complete. (A root's NIC has the block at once, unless its doorbell
- * was lost. Then waiting rings again.) */
+/* The root's NIC usually has the block at once; if its doorbell got lost, waiting rings it
+ * again. */
 bool nicbarr_handed_go_on(struct nicbarr_carrier *carrier, struct nicbarr_handed *handed)
 {
     struct myr_nic_group *group = &carrier->group;
@@ -101,7 +99,7 @@ bool nicbarr_handed_go_on(struct nicbarr_carrier *carrier, struct nicbarr_handed
     return true;
 }
 
-/* Wait for room in the window, or for the block. */
+/* Wait for room in the window, or for the next block. */
 static int wait(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                 struct myr_nic_group *group, const struct nicbarr_handed *handed)
 {
@@ -121,7 +119,8 @@ int nicbarr_carry_bcast(mca_coll_nicbarr_module_t *module, ompi_communicator_t *
 {
     struct nicbarr_handed handed;
     while (0 != myr_load_acquire(&carrier->outstanding)) {
-        opal_progress(); /* they come first, and the others have begun them */
+        /* non-blocking ones come first; the other processes have begun them, too */
+        opal_progress();
     }
     nicbarr_handed_begin(module, comm, carrier, &handed, data, *bytes, root);
     while (!nicbarr_handed_go_on(carrier, &handed)) {
@@ -135,7 +134,7 @@ int nicbarr_carry_bcast(mca_coll_nicbarr_module_t *module, ompi_communicator_t *
     return handed.rc;
 }
 
-/* By way of memory without gaps. */
+/* For types with gaps: pack, broadcast and unpack. */
 static int carry_packed(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                         struct nicbarr_carrier *carrier, void *buffer, nicbarr_count_t count,
                         const ompi_datatype_t *type, size_t bytes, int root)
@@ -144,7 +143,7 @@ static int carry_packed(mca_coll_nicbarr_module_t *module, ompi_communicator_t *
     const bool is_root = root == ompi_comm_rank(comm);
     const int packing =
         is_root ? nicbarr_to_bytes(buffer, count, type, packed, bytes) : OMPI_SUCCESS;
-    /* (Whatever happened: the others wait.) */
+    /* Even after an error, because the others wait for it. */
     const int rc = nicbarr_carry_bcast(module, comm, carrier, packed, &bytes, root);
     if (OMPI_SUCCESS != rc || is_root) {
         return OMPI_SUCCESS != rc ? rc : packing;
@@ -158,7 +157,7 @@ MYR_HOT int nicbarr_bcast_across(void *buffer, nicbarr_count_t count, ompi_datat
     mca_coll_nicbarr_module_t *module = (mca_coll_nicbarr_module_t *)base;
     size_t bytes = nicbarr_packed_bytes(count, type);
     nicbarr_data_attend(module, comm);
-    /* (While something is measured, what all agree on goes by Open MPI's own.) */
+    /* While candidates are measured, Open MPI's collectives serve for agreement. */
     if (0 == bytes || module->tuning ||
         !nicbarr_data_ours(module, comm, NICBARR_BCAST, bytes, root)) {
         return module->bcast.function(buffer, count, type, root, comm, module->bcast.module);
@@ -182,7 +181,7 @@ static void begin_request(nicbarr_request_t *request)
     const size_t bytes = nicbarr_packed_bytes(count, type);
     nicbarr_handed_begin(request->module, request->super.req_mpi_object.comm, carrier, handed,
                          NULL != packed ? packed : buffer, bytes, request->of.bcast.root);
-    if (handed->root && NULL != packed) { /* (whatever happens: the others wait) */
+    if (handed->root && NULL != packed) { /* even after an error, because the others wait for it */
         handed->rc = nicbarr_to_bytes(buffer, count, type, packed, bytes);
     }
     atomic_fetch_add_explicit(&carrier->outstanding, 1, memory_order_relaxed);
@@ -193,7 +192,7 @@ static void end_bcast_across(nicbarr_request_t *request)
     atomic_fetch_sub_explicit(&request->of.bcast.carrier->outstanding, 1, memory_order_release);
 }
 
-/* What has come goes to the program's memory, if it did not come there. */
+/* Unpack the received bytes, if the type has gaps. */
 static int unpack_bcast(const nicbarr_request_t *request)
 {
     const struct nicbarr_handed *handed = &request->of.bcast.handed;
@@ -219,7 +218,7 @@ static bool test_bcast_across(nicbarr_request_t *request)
     return true;
 }
 
-/* The oldest one alone has begun; the others wait for it. */
+/* Only the oldest broadcast of a carrier waits for the network; the others wait for that one. */
 static bool remind_bcast_across(nicbarr_request_t *request, bool look)
 {
     struct nicbarr_carrier *carrier = request->of.bcast.carrier;
@@ -242,7 +241,7 @@ static void free_packed_bcast(nicbarr_request_t *request)
 static const struct nicbarr_operation across = {begin_request, test_bcast_across,
                                                 remind_bcast_across, free_packed_bcast};
 
-/* What it is to carry, and by what. */
+/* Set the request's parameters. */
 static void fill_in(nicbarr_request_t *request, struct nicbarr_carrier *carrier, void *buffer,
                     nicbarr_count_t count, ompi_datatype_t *type, int root)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Reductions across nodes; see carrier.h. */
+/* See carrier.h. */
 #include "coll_nicbarr/data/carrier.h"
 
 #include <stdlib.h>
@@ -7,14 +7,14 @@
 
 #include "coll_nicbarr/groups.h"
 
-/* What a block begins with. */
+/* The beginning of a block, which its readers verify. */
 struct head {
     uint32_t epoch, unit;
 };
 
 /* ---- blocks ---- */
 
-/* Pieces lie apart by a multiple of MCP_BLOCK_UNIT. */
+/* The space of a piece within a block: a multiple of MCP_BLOCK_UNIT. */
 static uint32_t room_of(uint32_t bytes)
 {
     return (bytes + MCP_BLOCK_UNIT - 1) / MCP_BLOCK_UNIT * MCP_BLOCK_UNIT;
@@ -69,9 +69,9 @@ void nicbarr_carrier_close(struct nicbarr_carrier *carrier)
 
 /* ---- combining ---- */
 
-/* Values on the stack, the upper ones of higher ranks. */
+/* The values of an evaluation; upper ones belong to higher ranks. */
 struct stack {
-    uint8_t *value[33]; /* (so many make all ranks that there can be) */
+    uint8_t *value[33]; /* sufficient for 2^32 ranks */
     uint32_t count;
 };
 
@@ -83,8 +83,8 @@ static void stack_begin(const struct nicbarr_carrier *carrier, struct stack *sta
     }
 }
 
-/* Combine two values; the result is where the right one was. (Packing has no way to fail here that
- * MPI would not have found out before.) */
+/* Combine two values in place of the right one. Packing cannot fail here: MPI has checked the type
+ * already. */
 static void combine_values(const struct nicbarr_carried *carried, uint8_t *left, uint8_t *right)
 {
     const struct nicbarr_operands *gaps = carried->gaps;
@@ -99,7 +99,7 @@ static void combine_values(const struct nicbarr_carried *carried, uint8_t *left,
     (void)nicbarr_to_bytes(gaps->right, count, carried->type, right, bytes_of(carried));
 }
 
-/* Put the value of a term on it, and combine as that says. */
+/* Push the value of a term, then combine the upper two values `merges` times. */
 static void stack_push(struct stack *stack, const struct nicbarr_carried *carried,
                        const uint8_t *value, uint32_t merges)
 {
@@ -108,7 +108,7 @@ static void stack_push(struct stack *stack, const struct nicbarr_carried *carrie
         uint8_t *right = stack->value[--stack->count];
         uint8_t *left = stack->value[stack->count - 1];
         combine_values(carried, left, right);
-        stack->value[stack->count - 1] = right; /* it has the result */
+        stack->value[stack->count - 1] = right; /* contains the result */
         stack->value[stack->count] = left;
     }
 }
@@ -119,7 +119,7 @@ struct building {
     uint32_t unit;
 };
 
-/* Make the node's block of its processes' parts. */
+/* Combine the parts of the node's processes into the pieces of its block. */
 static void build(void *context, uint32_t epoch, uint8_t *block)
 {
     const struct building *b = context;
@@ -141,7 +141,7 @@ static void build(void *context, uint32_t epoch, uint8_t *block)
     }
 }
 
-/* ---- one under way ---- */
+/* ---- operations ---- */
 
 void nicbarr_carrier_begin(struct nicbarr_carrier *carrier, struct nicbarr_carried *carried,
                            const void *from, void *to, bool reads, nicbarr_count_t count,
@@ -188,7 +188,8 @@ void nicbarr_carrier_arrive(struct nicbarr_carrier *carrier, struct nicbarr_carr
     carried->epoch = myr_nic_data_arrive(&carrier->group, building.unit, build, &building);
 }
 
-/* Where processes do not give vectors of the same length, blocks are not what they seem. */
+/* Do all blocks belong to this epoch, with the expected length? If not, the program is erroneous:
+ * its processes gave vectors of different lengths. */
 static bool sound(const struct nicbarr_carrier *carrier, const struct nicbarr_carried *carried,
                   uint32_t unit)
 {
@@ -204,7 +205,7 @@ static bool sound(const struct nicbarr_carrier *carrier, const struct nicbarr_ca
     return true;
 }
 
-/* The value of a term in the epoch that has come. */
+/* The value of a term in the completed epoch. */
 static const uint8_t *value_of(const struct nicbarr_carrier *carrier,
                                const struct nicbarr_carried *carried,
                                const struct nicbarr_term *term, uint32_t unit)

@@ -25,8 +25,8 @@ struct nicbarr_carrier {
     struct myr_nic_group group; /* not joined: none (yet) */
     struct nicbarr_choice choice;
     const struct nicbarr_order *order;
-    uint8_t *stack;       /* for combining: order->depth values, ... */
-    uint32_t stack_bytes; /* ... so far apart */
+    uint8_t *stack;       /* for combining: order->depth values, */
+    uint32_t stack_bytes; /* ... this many bytes apart */
     uint32_t piece_most;  /* bytes of a vector in one epoch */
     /* Of a rooted one (rooted.h): this one returns results from the rank that combines. NULL: all
      * processes get all blocks. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A communicator's carriers; see carriers.h. */
+/* See carriers.h. */
 #include "coll_nicbarr/data/carriers.h"
 
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Classes of size; see classes.h. */
+/* See classes.h. */
 #include "coll_nicbarr/data/classes.h"
 
 #include <stdio.h>
@@ -67,5 +67,5 @@ uint64_t nicbarr_data_note_key(const mca_coll_nicbarr_module_t *module,
     const bool one_root = NICBARR_NO_ROOT != nicbarr_data_one_root(module, collective, size_class);
     const uint32_t what[] = {(uint32_t)collective, size_class, module->across, one_root};
     const uint64_t digest = nicbarr_digest(nicbarr_shape_key(&module->shape), what, sizeof(what));
-    return digest | UINT64_C(1) << 63; /* as that of a shape */
+    return digest | UINT64_C(1) << 63; /* like the key of a shape */
 }

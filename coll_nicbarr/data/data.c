@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* When collectives that carry data are served; see data.h. */
+/* See data.h. */
 #include "coll_nicbarr/data/data.h"
 
 #include "coll_nicbarr/data/data_watch.h"
@@ -27,9 +27,9 @@ bool nicbarr_data_keeps_up(enum nicbarr_collective collective, const struct myr_
     return 0 == record->note || nicbarr_data_forced(collective);
 }
 
-/* Has the ring pieces, where this class needs them? What is more than a line asks for them. Where
- * there is no room for them, what is more than a few lines becomes Open MPI's own, on all members.
- */
+/* Does the ring have pieces, if this class needs them? They are allocated for more than a line. If
+ * there is no memory for them, classes of more than a few lines are Open MPI's own, on all
+ * members. */
 static bool pieces_if_needed(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                              enum nicbarr_collective collective, uint32_t size_class)
 {
@@ -47,18 +47,19 @@ static bool pieces_if_needed(mca_coll_nicbarr_module_t *module, ompi_communicato
         char name[NICBARR_COMM_TEXT];
         opal_output(0,
                     "nicbarr: %s of more than %d bytes on %s (%d processes) stays Open MPI's own: "
-                    "half of the node's shared memory is used up (coll_nicbarr_memory, or the "
-                    "system's)",
+                    "half of the node's shared memory is in use (see coll_nicbarr_memory, and the "
+                    "system's limits of memory)",
                     nicbarr_collective_name(collective), (int)NICBARR_LINES_MOST,
                     nicbarr_comm_name(comm, name), ompi_comm_size(comm));
     }
     return false;
 }
 
-/* ---- deciding ---- */
+/* ---- decisions ---- */
 
-/* Nothing is nicbarr's: Open MPI's own functions run at no cost. Where MPI's operations are not
- * faster, a program's will not be. */
+/* Restore Open MPI's functions if all classes are Open MPI's own, so that they run without any
+ * overhead. The classes of user-defined operations follow those of predefined ones: if nicbarr's
+ * are not faster with the latter, they will not be with the former. */
 static void give_up_if_all_own(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                                enum nicbarr_collective collective)
 {
@@ -76,14 +77,14 @@ static void decide_across(mca_coll_nicbarr_module_t *module, ompi_communicator_t
 {
     const bool forced = nicbarr_data_forced(collective);
     if (OMPI_SUCCESS != nicbarr_data_across_decide(module, comm, collective, size_class, forced)) {
-        module->ways[collective][size_class].way = NICBARR_WAY_OWN; /* as below */
+        module->ways[collective][size_class].way = NICBARR_WAY_OWN; /* see decide() */
     }
     if (!module->declined) {
         give_up_if_all_own(module, comm, collective);
     }
 }
 
-/* Is it neither decided nor tried? */
+/* Has the class neither been decided nor got a trial? */
 static bool is_untried(mca_coll_nicbarr_module_t *module, enum nicbarr_collective collective,
                        uint32_t size_class)
 {
@@ -91,7 +92,7 @@ static bool is_untried(mca_coll_nicbarr_module_t *module, enum nicbarr_collectiv
            NULL == nicbarr_trial_of(module, collective, size_class);
 }
 
-/* Which bit of what is pending is this? */
+/* The bit of a class in module->pending. */
 static uint32_t pending_bit(enum nicbarr_collective collective, uint32_t size_class)
 {
     return UINT32_C(1) << (size_class + (NICBARR_BCAST == collective ? NICBARR_PENDING_BCAST : 0));
@@ -113,7 +114,7 @@ void nicbarr_data_decide_pending(mca_coll_nicbarr_module_t *module, ompi_communi
 {
     if (!module->tuning && 0 != (module->pending & NICBARR_PENDING_BARRIER)) {
         module->pending &= ~NICBARR_PENDING_BARRIER;
-        (void)nicbarr_across_get_split(module, comm); /* whose error it is says so itself */
+        (void)nicbarr_across_get_split(module, comm); /* the collective that follows returns it */
     }
     for (uint32_t c = 0; !module->tuning && 0 != module->pending && c < NICBARR_ACROSS_CLASSES;
          ++c) {
@@ -122,7 +123,7 @@ void nicbarr_data_decide_pending(mca_coll_nicbarr_module_t *module, ompi_communi
     }
 }
 
-/* What is forced is not measured, with whatever root. */
+/* Forced collectives are not measured, so their root does not matter. */
 static void note_root(mca_coll_nicbarr_module_t *module, enum nicbarr_collective collective,
                       uint32_t size_class, int root)
 {
@@ -131,22 +132,23 @@ static void note_root(mca_coll_nicbarr_module_t *module, enum nicbarr_collective
     }
 }
 
-/* So many calls have come. */
+/* Evaluate the roots of `calls` calls. */
 static void judge_roots(struct nicbarr_class *class, uint32_t calls)
 {
     class->root_seen = class->root_changes > calls / 2 ? NICBARR_ROOTS_DIFFER : class->root_seen;
     class->root_changes = 0;
 }
 
-/* Across nodes, all processes of these wait for each other. With one root, Open MPI's own lets the
- * others run ahead without bound: 4 hosts, 8 to 1024 bytes, nicbarr's 0.3 to 0.6 times as fast. So
- * these compete only where the root changes (1.1 to 2.0 times). */
+/* Across nodes, all processes wait for each other in nicbarr's MPI_Reduce and MPI_Gather. With a
+ * constant root, Open MPI's own let the others run ahead without bound: with 4 hosts and 8 to 1024
+ * bytes, nicbarr's were 0.3 to 0.6 times as fast. With changing roots they were 1.1 to 2.0 times as
+ * fast. Therefore they compete only if the root changes. */
 static bool wants_roots(const mca_coll_nicbarr_module_t *module, enum nicbarr_collective collective)
 {
     return module->across && (NICBARR_REDUCE == collective || NICBARR_GATHER == collective);
 }
 
-/* Is a class used often enough, in a call that does not only count? */
+/* Has the class been used often enough to be measured? Otherwise, counting continues. */
 static bool worth_a_look(mca_coll_nicbarr_module_t *module, enum nicbarr_collective collective,
                          uint32_t size_class)
 {
@@ -155,11 +157,11 @@ static bool worth_a_look(mca_coll_nicbarr_module_t *module, enum nicbarr_collect
     if (nicbarr_data_forced(collective)) {
         return true;
     }
-    if (0 == parameters->tune_budget) { /* nothing will be measured */
+    if (0 == parameters->tune_budget) { /* there is no budget to measure */
         class->way = NICBARR_WAY_OWN;
         return false;
     }
-    if (0 == class->wanted && 0 != parameters->tune_after) { /* the first call */
+    if (0 == class->wanted && 0 != parameters->tune_after) { /* this is the first call */
         class->wanted = (uint32_t)parameters->tune_after;
         class->until = class->wanted - 1;
         return false;
@@ -205,7 +207,7 @@ bool nicbarr_data_ours_at_once(mca_coll_nicbarr_module_t *module, ompi_communica
 bool nicbarr_data_nonblocking_ours(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                                    enum nicbarr_collective collective)
 {
-    enum { NOT_WORTH_IT = 8 /* calls: two or three communicators */ };
+    enum { NOT_WORTH_IT = 8 /* calls, which two or three new communicators take */ };
     OPAL_THREAD_LOCK(nicbarr_requests_lock());
     const bool ours =
         (nicbarr_data_forced(collective) || module->nonblocking.calls >= NOT_WORTH_IT ||
@@ -215,7 +217,7 @@ bool nicbarr_data_nonblocking_ours(mca_coll_nicbarr_module_t *module, ompi_commu
     return ours;
 }
 
-/* The first time. */
+/* Decide on a class for the first time. */
 static void decide(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                    enum nicbarr_collective collective, uint32_t size_class)
 {
@@ -232,12 +234,12 @@ static void decide(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
         *way = NICBARR_WAY_OURS;
         nicbarr_report_data(module, comm, collective, size_class, NICBARR_FORCED, NULL, NULL);
     } else if (OMPI_SUCCESS != nicbarr_data_tune(module, comm, collective, size_class)) {
-        *way = NICBARR_WAY_OWN; /* whose error this is says so itself, in this very call */
+        *way = NICBARR_WAY_OWN; /* Open MPI's function then returns the error */
     }
     give_up_if_all_own(module, comm, collective);
 }
 
-/* It is watched, and enough calls were counted. */
+/* Remeasure a watched class, if that is affordable. */
 static void decide_anew(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                         enum nicbarr_collective collective, uint32_t size_class)
 {
@@ -249,7 +251,7 @@ static void decide_anew(mca_coll_nicbarr_module_t *module, ompi_communicator_t *
     const int rc = module->across ? nicbarr_data_across_anew(module, comm, collective, size_class)
                                   : nicbarr_data_tune_anew(module, comm, collective, size_class);
     if (OMPI_SUCCESS != rc) {
-        class->way = NICBARR_WAY_OWN; /* as above */
+        class->way = NICBARR_WAY_OWN; /* see decide() */
     }
     give_up_if_all_own(module, comm, collective);
 }
@@ -283,7 +285,7 @@ MYR_HOT bool nicbarr_data_counted(mca_coll_nicbarr_module_t *module, ompi_commun
     if (module->declined) {
         return false;
     }
-    if (module->tuning) { /* that uses collectives, too */
+    if (module->tuning) { /* measuring uses collectives on this communicator */
         return NICBARR_WAY_OURS == nicbarr_data_way(module, collective, size_class);
     }
     return decide_or_try(module, comm, collective, size_class, root);

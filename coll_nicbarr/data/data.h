@@ -98,7 +98,7 @@ int nicbarr_data_across_decide(mca_coll_nicbarr_module_t *module, ompi_communica
                                enum nicbarr_collective collective, uint32_t size_class,
                                bool forced);
 
-/* Remeasure a decided class, the carrier in use and some others. Likewise. */
+/* Remeasure a decided class: the carrier in use competes with some other candidates. Likewise. */
 int nicbarr_data_across_anew(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                              enum nicbarr_collective collective, uint32_t size_class);
 

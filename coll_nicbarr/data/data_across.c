@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * Collectives that carry data, on several nodes: which NICs could do a class of size, and is one of
- * them faster than Open MPI's own?
+/* Measures which NICs can serve a size class of a collective that carries data across nodes, and
+ * whether one of them is faster than Open MPI's own.
  *
- * All of it happens within blocking collectives of all members, for each class that a program uses
- * often (trial.h). Each candidate has a group of its own; the fastest keeps it. What was measured
- * is remembered for the job and for later ones, by the communicator's shape. A class has its share
+ * This happens within blocking collectives of all members, for each class that the program uses
+ * often (trial.h). Each candidate has a group of its own, and the fastest one keeps it. The result
+ * is stored by the communicator's shape, for the job and for later jobs. Each class gets its share
  * of coll_nicbarr_tune_budget.
  *
- * Where a class is measured anew (data_watch.h), its carrier competes with Open MPI's own and with
- * a few others; those take turns, so all come up. To join many groups takes long.
- */
+ * If a class is remeasured (data_watch.h), the carrier in use competes with Open MPI's own and with
+ * a few other candidates, because joining many groups takes long. Successive trials take other
+ * candidates, so that all of them are tried eventually. */
 #include "coll_nicbarr/data/data.h"
 
 #include <stdlib.h>
@@ -49,7 +48,7 @@ struct tuner {
     struct nicbarr_vectors vectors;
     struct nicbarr_candidate_groups contenders;
     struct nicbarr_carrier carriers[NICBARR_CANDIDATES];
-    int lent; /* candidate whose carrier is the module's; 0: none */
+    int lent; /* the candidate whose carrier the module uses; 0: none */
 };
 
 static int call_candidate(void *trial, int candidate, int number)
@@ -59,9 +58,10 @@ static int call_candidate(void *trial, int candidate, int number)
                           : t->traits->ours(&t->vectors, &t->carriers[candidate], number);
 }
 
-/* ---- what competes ---- */
+/* ---- candidates ---- */
 
-/* Put the candidates' groups to use. Those that somebody cannot use are left out by all. */
+/* Make carriers of the candidates' groups. Candidates that a member cannot use are removed on all
+ * members. */
 static int open_carriers(struct tuner *t)
 {
     struct nicbarr_candidate_groups *contenders = &t->contenders;
@@ -93,7 +93,7 @@ static int open_carriers(struct tuner *t)
     return rc;
 }
 
-/* Does the algorithm do for this collective? */
+/* Does the algorithm fit this collective? */
 static bool does(const struct nicbarr_traits *traits, enum nicbarr_algorithm algorithm)
 {
     return traits->broadcasts ? NICBARR_DISSEMINATION == algorithm
@@ -101,7 +101,8 @@ static bool does(const struct nicbarr_traits *traits, enum nicbarr_algorithm alg
                                     (traits->combines || nicbarr_algorithm_barrier(algorithm));
 }
 
-/* All that could be, or the one that the user wants for barriers, if that can carry data. */
+/* List all candidates; or only the one that the user forces for barriers, if that can carry
+ * data. */
 static void list_candidates(struct tuner *t)
 {
     const struct nicbarr_shape *shape = &t->trial.module->shape;
@@ -135,7 +136,7 @@ static struct nicbarr_carrier *in_use(const struct nicbarr_trial *trial)
     return &trial->module->carriers->of[trial->collective][trial->size_class];
 }
 
-/* Have the class go by this candidate. */
+/* Install this candidate for the class. */
 static void lend(struct tuner *t, int candidate)
 {
     t->lent = candidate;
@@ -146,7 +147,7 @@ static void lend(struct tuner *t, int candidate)
     }
 }
 
-/* (Non-blocking ones come first, and the others have begun them.) */
+/* Non-blocking operations on the carrier come first; the other processes have begun them, too. */
 static void take_back(struct nicbarr_trial *trial)
 {
     struct tuner *t = (struct tuner *)trial;
@@ -161,7 +162,7 @@ static void take_back(struct nicbarr_trial *trial)
     *lent = (struct nicbarr_carrier){.stack = NULL};
 }
 
-/* The fastest of all, or of nicbarr's alone. */
+/* The fastest candidate; if nicbarr's is forced, the fastest of nicbarr's. */
 static int best(const struct tuner *t)
 {
     const struct nicbarr_contest *contest = &t->trial.contest;
@@ -172,7 +173,7 @@ static int best(const struct tuner *t)
     return chosen;
 }
 
-/* The NICs' memory is not to be kept by those who are out of it. */
+/* Dropped candidates must not keep occupying the memory of NICs. */
 static void install(struct nicbarr_trial *trial)
 {
     struct tuner *t = (struct tuner *)trial;
@@ -198,9 +199,9 @@ static void free_tuner(struct nicbarr_trial *trial)
 static const struct nicbarr_trial_kind across_nodes = {call_candidate, take_back, install,
                                                        free_tuner};
 
-/* ---- the whole of it ---- */
+/* ---- decisions ---- */
 
-/* Have carriers for all candidates but the first, as far as that can be. */
+/* Create carriers for the candidates. Those that cannot be created are removed. */
 static int join_carriers(struct tuner *t)
 {
     const int rc = nicbarr_candidate_groups_join(
@@ -209,8 +210,8 @@ static int join_carriers(struct tuner *t)
     return OMPI_SUCCESS == rc ? open_carriers(t) : rc;
 }
 
-/* Have all that could compete, or what is known to be best alone; nobody, where the job cannot
- * afford a contest yet. */
+/* Determine the candidates, and create their carriers: all that can compete, or only the one that
+ * is known to be the best. There are none if the job cannot afford a contest yet. */
 static int enter_contest(struct tuner *t, uint64_t *known, bool *put_off)
 {
     const struct nicbarr_trial *trial = &t->trial;
@@ -230,7 +231,7 @@ static int enter_contest(struct tuner *t, uint64_t *known, bool *put_off)
     }
     (void)nicbarr_unpack(*known, &choice);
     if (0 != *known && NICBARR_OPENMPI != choice.algorithm && !does(t->traits, choice.algorithm)) {
-        *known = 0; /* somebody has written into the cache */
+        *known = 0; /* somebody has edited the cache */
     }
     if (OMPI_SUCCESS == rc && 0 != *known) {
         contenders->choice[1] = choice;
@@ -242,7 +243,7 @@ static int enter_contest(struct tuner *t, uint64_t *known, bool *put_off)
     return OMPI_SUCCESS == rc && contenders->count > 1 && !*put_off ? join_carriers(t) : rc;
 }
 
-/* Reduce `contenders`, which are all candidates, to the challengers of the one in use. */
+/* Reduce the list of candidates to the challengers of the carrier in use. */
 static void choose_challengers(const struct nicbarr_carrier *standing, uint32_t anew,
                                struct nicbarr_candidate_groups *contenders)
 {
@@ -255,7 +256,7 @@ static void choose_challengers(const struct nicbarr_carrier *standing, uint32_t 
     }
     chosen = NULL != standing && 0 == chosen ? -1 : chosen;
     const int count = nicbarr_duel_challengers(chosen, contenders->count, &next, challengers);
-    contenders->count = 1; /* Open MPI's own, which is the first */
+    contenders->count = 1; /* Open MPI's own comes first */
     for (int c = 0; c < count; ++c) {
         if (0 != challengers[c]) {
             contenders->choice[contenders->count++] = all[challengers[c]];
@@ -263,7 +264,7 @@ static void choose_challengers(const struct nicbarr_carrier *standing, uint32_t 
     }
 }
 
-/* Have the carrier in use compete, as the first that is not Open MPI's own: so it stays where
+/* Add the carrier in use as the first candidate after Open MPI's own, so that it is chosen if
  * others are no better. */
 static void enter_standing(struct tuner *t, const struct nicbarr_carrier *standing)
 {
@@ -272,12 +273,12 @@ static void enter_standing(struct tuner *t, const struct nicbarr_carrier *standi
         t->carriers[c] = t->carriers[c - 1];
         contenders->choice[c] = contenders->choice[c - 1];
     }
-    t->carriers[1] = (struct nicbarr_carrier){.stack = NULL}; /* until it is taken back */
+    t->carriers[1] = (struct nicbarr_carrier){.stack = NULL}; /* take_back() stores it here */
     contenders->choice[1] = standing->choice;
     t->lent = t->trial.standing = 1;
 }
 
-/* Have what is in use and its challengers. */
+/* Create the carriers of a remeasurement. */
 static int enter_anew(struct tuner *t)
 {
     const struct nicbarr_trial *trial = &t->trial;
@@ -293,11 +294,9 @@ static int enter_anew(struct tuner *t)
     return rc;
 }
 
-/*
- * There is no group that could play: so it is for the other classes as well, which need not try
- * again. Where packets do not come through, and nobody has found that out before, that goes for
- * barriers, too.
- */
+/* No group can play. The same holds for the other classes, which need not try. If packets were
+ * tried and did not get through, barriers are declined as well, unless they have a working
+ * group. */
 static void give_up(struct tuner *t)
 {
     mca_coll_nicbarr_module_t *module = t->trial.module;
@@ -313,7 +312,8 @@ static void give_up(struct tuner *t)
     }
 }
 
-/* Decide, and keep the winner's group. `t` is freed, now or at the end of its trial. */
+/* Decide on the class, and install the winner's carrier. `t` is freed, here or at the end of its
+ * trial. */
 static int decide(struct tuner *t)
 {
     struct nicbarr_trial *trial = &t->trial;
@@ -349,7 +349,7 @@ static int decide(struct tuner *t)
     return rc;
 }
 
-/* Have somebody measure the class. NULL on all members where one has no memory for that. */
+/* Create a tuner for the class. Returns NULL on all members if one is out of memory. */
 static struct tuner *make_tuner(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                                 enum nicbarr_collective collective, uint32_t size_class,
                                 bool forced)
@@ -385,18 +385,18 @@ int nicbarr_data_across_anew(mca_coll_nicbarr_module_t *module, ompi_communicato
     const enum nicbarr_way way = nicbarr_data_way(module, collective, size_class);
     const double start_us = nicbarr_now_us();
     int rc = OMPI_SUCCESS;
-    module->tuning = true; /* collectives below may call our functions on `comm` */
+    module->tuning = true; /* Open MPI's collectives may call our functions on `comm` */
     struct tuner *t = make_tuner(module, comm, collective, size_class, false);
     if (NULL != t) {
         t->trial.anew = true;
         t->trial.way = way;
         rc = enter_anew(t);
     }
-    if (NULL == t) { /* what is in use stays */
+    if (NULL == t) { /* keep the implementation in use */
         nicbarr_data_watch(module, collective, size_class, way, false);
     } else if (OMPI_SUCCESS == rc && t->contenders.count > 1) {
         rc = nicbarr_trial_begin(&t->trial, t->contenders.count, start_us);
-    } else { /* nobody can challenge Open MPI's own, or it is in doubt */
+    } else { /* there is no challenger to Open MPI's own, or joining failed */
         module->ways[collective][size_class].way = NICBARR_WAY_OWN;
         free_tuner(&t->trial);
     }
@@ -410,8 +410,9 @@ int nicbarr_data_across_decide(mca_coll_nicbarr_module_t *module, ompi_communica
     bool left_out = false;
     struct tuner *t = NULL;
     int rc = OMPI_SUCCESS;
-    module->tuning = true;          /* collectives below may call our functions on `comm` */
-    if (NULL == module->carriers) { /* before any message: do all members take part? */
+    module->tuning = true; /* Open MPI's collectives may call our functions on `comm` */
+    /* no message may be sent before it is known that all members take part */
+    if (NULL == module->carriers) {
         rc = nicbarr_across_acquaint(module, comm, &left_out);
         if (OMPI_SUCCESS == rc && !module->declined && !left_out) {
             rc = nicbarr_carriers_make(module, comm);
@@ -421,7 +422,7 @@ int nicbarr_data_across_decide(mca_coll_nicbarr_module_t *module, ompi_communica
         t = make_tuner(module, comm, collective, size_class, forced);
         rc = NULL == t ? OMPI_ERR_OUT_OF_RESOURCE : decide(t);
     }
-    if (NULL == t) { /* no NIC can play, or it is in doubt, or a member is out of memory */
+    if (NULL == t) { /* no NIC can play, or all are suspect, or a member is out of memory */
         module->ways[collective][size_class].way = NICBARR_WAY_OWN;
     }
     module->tuning = false;

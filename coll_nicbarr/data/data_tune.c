@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * Which is faster for a collective that carries data, nicbarr's or Open MPI's own? A trial
- * (trial.h) of the two on the real communicator, with a payload at the upper end of the class.
+/* Measures whether nicbarr's implementation of a collective that carries data is faster than Open
+ * MPI's own, on one node: a trial (trial.h) of both on the communicator itself, with a payload at
+ * the upper end of the size class.
  *
- * A class has its share of coll_nicbarr_tune_budget. What was measured is remembered for the job
- * and for later ones, by the communicator's shape.
- */
+ * Each class gets its share of coll_nicbarr_tune_budget. The result is stored by the communicator's
+ * shape, for the job and for later jobs. */
 #include "coll_nicbarr/data/data.h"
 
 #include <stdlib.h>
@@ -22,7 +21,7 @@ enum { OWN, OURS, CONTESTANTS };
 struct tuner {
     struct nicbarr_trial trial;
     struct nicbarr_choice choices[CONTESTANTS];
-    int count; /* of elements; a block has so many */
+    int count; /* elements, of each block if there are several */
     ompi_datatype_t *type;
     ompi_op_t *op;
     void *from, *to;
@@ -40,7 +39,7 @@ static bool has_blocks(enum nicbarr_collective collective)
            NICBARR_SCATTER == collective;
 }
 
-/* What a program might define. */
+/* Stands for a user-defined operation. */
 static void sum(void *left, void *right, int *count, MPI_Datatype *type)
 {
     const double *from = left;
@@ -51,7 +50,6 @@ static void sum(void *left, void *right, int *count, MPI_Datatype *type)
     }
 }
 
-/* One call. */
 static int call_collective(void *trial, int candidate, int number)
 {
     const struct tuner *t = trial;
@@ -92,7 +90,7 @@ static int call_collective(void *trial, int candidate, int number)
     }
 }
 
-/* ---- the whole of it ---- */
+/* ---- trials ---- */
 
 static void install(struct nicbarr_trial *trial)
 {
@@ -115,7 +113,7 @@ static void free_tuner(struct nicbarr_trial *trial)
 
 static const struct nicbarr_trial_kind on_one_node = {call_collective, NULL, install, free_tuner};
 
-/* The smallest class may have less than a byte for each process: it gets one. */
+/* In the smallest class, a process may have less than a byte; it gets one. */
 static size_t payload(const ompi_communicator_t *comm, enum nicbarr_collective collective,
                       uint32_t size_class)
 {
@@ -124,7 +122,7 @@ static size_t payload(const ompi_communicator_t *comm, enum nicbarr_collective c
     return has_blocks(collective) && bytes < processes ? processes : bytes;
 }
 
-/* NULL on all members where one has no memory for it. */
+/* Returns NULL on all members if one is out of memory. */
 static struct tuner *make_tuner(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                                 enum nicbarr_collective collective, uint32_t size_class)
 {
@@ -164,7 +162,7 @@ static int try_it(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                      : nicbarr_trial_begin(&t->trial, CONTESTANTS, start_us);
 }
 
-/* What is in use is known to work: it stays where anybody has no memory to measure. */
+/* The implementation in use works, so it stays if a member has no memory for the trial. */
 static int try_anew(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                     enum nicbarr_collective collective, uint32_t size_class)
 {
@@ -181,8 +179,8 @@ static int try_anew(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm
     return nicbarr_trial_begin(&t->trial, CONTESTANTS, start_us);
 }
 
-/* The way that a choice is for this collective; open: for none of it (somebody has written into the
- * cache). */
+/* The way that corresponds to a choice; open, if the choice does not apply to this collective,
+ * because somebody has edited the cache. */
 static enum nicbarr_way way_of(enum nicbarr_collective collective, struct nicbarr_choice choice)
 {
     const bool ours =

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Watching the choices of collectives that carry data; see data_watch.h. */
+/* See data_watch.h. */
 #include "coll_nicbarr/data/data_watch.h"
 
 #include <stdatomic.h>
@@ -48,7 +48,7 @@ bool nicbarr_data_watch_due(mca_coll_nicbarr_module_t *module, ompi_communicator
                             enum nicbarr_collective collective, uint32_t size_class)
 {
     struct nicbarr_class *class = &module->ways[collective][size_class];
-    module->tuning = true; /* collectives below may call our functions on `comm` */
+    module->tuning = true; /* Open MPI's collectives may call our functions on `comm` */
     const bool due =
         nicbarr_affordable(module, comm, nicbarr_data_budget_us(module, collective), true);
     module->tuning = false;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Watching the choices of collectives that carry data: a choice may have been made in a bad minute
- * or on another machine, or the machine may have changed. So after some calls of its class it is
- * remeasured, by a trial (trial.h) of a few milliseconds. All members switch, in the same call,
- * only if the trial is sure of another choice.
+/* Watching the choices of collectives that carry data: a choice may have been made while the
+ * machine was busy or on another machine, or the machine may have changed. Therefore a class is
+ * remeasured after some calls, by a trial (trial.h) of a few milliseconds. All members switch in
+ * the same call, and only if the trial is sure of another choice.
  *
- * All members count the same calls of a class, as they block. When the count is reached, they agree
- * on whether remeasuring is affordable (expense.h). If not, the next count is twice as high. So a
- * short job only pays for some counting, and a long one never more than that share, however many
- * communicators it has.
+ * All members count the same calls of a class, because these block. When the count is reached, they
+ * agree on whether remeasuring is affordable (expense.h). If not, the next count is twice as high.
+ * So a short job only pays for some counting, and a long one never more than that share, however
+ * many communicators it has.
  *
  * Once this job has measured, with sufficient confidence, that Open MPI's own is best, the watch
  * ends, and with it its cost.

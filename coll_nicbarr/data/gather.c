@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * MPI_Allgather and MPI_Gather on one node and on several; on one also MPI_Iallgather, MPI_Igather,
- * MPI_Allgather_init and MPI_Gather_init.
+/* MPI_Allgather and MPI_Gather, on one node and across nodes; on one node also MPI_Iallgather,
+ * MPI_Igather, MPI_Allgather_init and MPI_Gather_init.
  *
- * Like a reduction, but parts are put side by side: each process writes its block into the rounds
- * of the communicator's exchange, and reads all blocks. Of MPI_Gather only the root reads. Types of
- * both sides may differ, and from process to process. What all have in common is how many bytes a
- * block is when it is packed (packing.h). On several nodes the NICs carry the blocks (carrier.h).
- */
+ * Each process writes its block into the rounds of the communicator's exchange, as in a reduction,
+ * and reads all blocks; in MPI_Gather, only the root reads. The types of both sides may differ, and
+ * may differ between processes: all of them have only the packed size of a block in common
+ * (packing.h). Across nodes, NICs carry the blocks (carrier.h). */
 #include "coll_nicbarr/data/carriers.h"
 #include "coll_nicbarr/data/data.h"
 #include "coll_nicbarr/data/memory.h"
@@ -19,7 +17,7 @@
 #include "coll_nicbarr/data/persistent.h"
 #include "coll_nicbarr/requests.h"
 
-/* On one node: by the exchange. */
+/* Gather by the exchange, on one node. */
 static void exchange(struct nicbarr_reducer *reducer, const void *own, uint8_t *all, size_t block,
                      bool gets)
 {
@@ -39,7 +37,7 @@ int nicbarr_carry_gathering(mca_coll_nicbarr_module_t *module, ompi_communicator
     return nicbarr_carry(module, comm, carrier, &carried);
 }
 
-/* Which of the two it is, and whose. */
+/* A call of either collective. */
 struct gathering {
     mca_coll_nicbarr_module_t *module;
     ompi_communicator_t *comm;
@@ -60,7 +58,7 @@ static int move(const struct gathering *g, const void *own, uint8_t *all)
                                    all, g->gets, g->block);
 }
 
-/* `to` counts only where this process gets them. */
+/* `to` is significant only if this process gets the blocks. */
 static int gather_blocks(const struct gathering *g, const struct nicbarr_side *from,
                          const struct nicbarr_side *to)
 {
@@ -71,7 +69,7 @@ static int gather_blocks(const struct gathering *g, const struct nicbarr_side *f
     int packing = OMPI_SUCCESS;
     if (!nicbarr_is_dense(from->type)) {
         packing = nicbarr_to_bytes(from->data, from->count, from->type, packed, g->block);
-        own = packed; /* whatever happens: the others wait */
+        own = packed; /* even after an error, because the others wait for it */
     }
     const int rc = move(g, own, direct ? to->data : all);
     if (OMPI_SUCCESS != rc || OMPI_SUCCESS != packing || !g->gets || direct) {
@@ -80,7 +78,7 @@ static int gather_blocks(const struct gathering *g, const struct nicbarr_side *f
     return nicbarr_from_bytes(all, (size_t)size * g->block, to->data, size * to->count, to->type);
 }
 
-/* What this process contributes. */
+/* This process's contribution. */
 static inline struct nicbarr_side own_of(const void *from, nicbarr_count_t count,
                                          ompi_datatype_t *type, const struct nicbarr_side *all,
                                          ompi_communicator_t *comm)
@@ -98,7 +96,7 @@ MYR_HOT int nicbarr_allgather(const void *from, nicbarr_count_t from_count,
     const size_t block = nicbarr_packed_bytes(to_count, to_type);
     const size_t bytes = block * (size_t)ompi_comm_size(comm);
     nicbarr_data_attend(module, comm);
-    /* (While something is measured across nodes, what all agree on goes by Open MPI's own.) */
+    /* While candidates are measured across nodes, Open MPI's collectives serve for agreement. */
     if (0 == bytes || (module->across && module->tuning) ||
         !nicbarr_data_ours(module, comm, NICBARR_ALLGATHER, bytes, NICBARR_NO_ROOT)) {
         return module->allgather.function(from, from_count, from_type, to, to_count, to_type, comm,
@@ -120,7 +118,7 @@ MYR_HOT int nicbarr_gather(const void *from, nicbarr_count_t from_count, ompi_da
                                  : nicbarr_packed_bytes(from_count, from_type);
     const size_t bytes = block * (size_t)ompi_comm_size(comm);
     nicbarr_data_attend(module, comm);
-    if (0 == bytes || (module->across && module->tuning) || /* as above */
+    if (0 == bytes || (module->across && module->tuning) || /* see nicbarr_allgather() */
         !nicbarr_data_ours(module, comm, NICBARR_GATHER, bytes, root)) {
         return module->gather.function(from, from_count, from_type, to, to_count, to_type, root,
                                        comm, module->gather.module);
@@ -131,10 +129,10 @@ MYR_HOT int nicbarr_gather(const void *from, nicbarr_count_t from_count, ompi_da
                          &all);
 }
 
-/* ---- MPI_Iallgather, MPI_Igather, and persistent ones: on one node ---- */
+/* ---- MPI_Iallgather, MPI_Igather, and persistent variants, on one node ---- */
 
-/* Where a side has gaps, its bytes go by way of memory without: all blocks, and behind them the own
- * one. (Packing has no way to fail here that MPI would not have found out before.) */
+/* If a type has gaps, the blocks are packed into memory of the request: all blocks, followed by the
+ * own one. Packing cannot fail here: MPI has checked the types already. */
 static void begin_gathering(nicbarr_request_t *request)
 {
     struct nicbarr_reducer *reducer = nicbarr_reducer_of(request);
@@ -176,13 +174,13 @@ static void free_packed_blocks(nicbarr_request_t *request)
 static const struct nicbarr_operation gathering = {begin_gathering, test_gathering, NULL,
                                                    free_packed_blocks};
 
-/* What a process was given. */
+/* The arguments of a call. */
 struct given {
-    struct nicbarr_side own, all; /* as a request has them */
+    struct nicbarr_side own, all; /* as in a request */
     size_t block, bytes;          /* of one process, of all */
 };
 
-/* `gets`: the blocks come to this process, too. Only then the other side counts. */
+/* `gets`: this process gets the blocks. Only then are the receive arguments significant. */
 static struct given given_of(const void *from, nicbarr_count_t from_count,
                              ompi_datatype_t *from_type, void *to, nicbarr_count_t to_count,
                              ompi_datatype_t *to_type, bool gets, ompi_communicator_t *comm)
@@ -218,7 +216,7 @@ static int start_gathering(mca_coll_nicbarr_module_t *module, ompi_communicator_
                                     given, handle);
 }
 
-/* NULL in *handle: there is no room for it, on all members. */
+/* *handle becomes NULL, on all members, if there is no memory for it. */
 static int make_persistent_gathering(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                                      const struct given *given, ompi_request_t **handle)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Records of collectives that carry data; see memory.h. */
+/* See memory.h. */
 #include "coll_nicbarr/data/memory.h"
 
 #include <stdlib.h>
@@ -9,12 +9,13 @@
 #include "coll_nicbarr/fallback.h"
 #include "coll_nicbarr/members.h"
 
-/* In the keys of records: of an exchange, and the next one of a ring. What is persistent is
- * numbered from 1. */
+/* Sequence numbers in the keys of records: each is that of an exchange, and the next one that of a
+ * ring. Records of persistent collectives are numbered from 1. */
 #define BLOCKING (UINT64_C(1) << 63)
 #define NONBLOCKING (BLOCKING + 2)
 
-/* Take up a record for reductions. The others may have begun: this cannot be declined any more. */
+/* Initialise a reducer with a record. Other members may use the record already, so falling back to
+ * Open MPI is not possible any more, and running out of memory aborts the job. */
 static void take_up(struct nicbarr_reducer *reducer, ompi_communicator_t *comm,
                     struct myr_record *record)
 {
@@ -37,7 +38,7 @@ static void take_up_ring(struct nicbarr_streamer *streamer, ompi_communicator_t 
     streamer->ring.watch.owner = comm;
 }
 
-/* What the first member says in a record's note. */
+/* The first member to join stores this in the record's note. */
 static uint64_t crowded(void)
 {
     return myr_waiter_oversubscribed(&mca_coll_nicbarr_component.waiter);
@@ -49,14 +50,15 @@ static void say_no_room(ompi_communicator_t *comm, enum nicbarr_collective colle
     char name[NICBARR_COMM_TEXT];
     if (0 == ompi_comm_rank(comm) && nicbarr_say_once(NICBARR_SAID_DATA)) {
         opal_output(0,
-                    "nicbarr: %s on %s (%d processes) stays Open MPI's own: %s "
-                    "(coll_nicbarr_memory, or the system's)",
+                    "nicbarr: %s on %s (%d processes) stays Open MPI's own: %s (see "
+                    "coll_nicbarr_memory, and the system's limits of memory)",
                     nicbarr_collective_name(collective), nicbarr_comm_name(comm, name),
                     ompi_comm_size(comm), error->text);
     }
 }
 
-/* Join the record that has this number, and make what the collective needs of it. */
+/* Join the record with this number, and initialise the exchange or ring that the collective
+ * needs. */
 static bool join_record(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                         enum nicbarr_collective collective, uint64_t sequence,
                         struct nicbarr_reducer *reducer, struct nicbarr_streamer *streamer)
@@ -134,8 +136,9 @@ void nicbarr_data_leave(mca_coll_nicbarr_module_t *module)
     nicbarr_streamer_leave(&module->nonblocking.streamer);
 }
 
-/* Is there plenty of memory for one more record? Who comes first says so in a small one, and all
- * members read that. */
+/* Does the node have plenty of memory for one more record? All members must get the same answer.
+ * Therefore the first of them stores it in the note of a small record, where all members read
+ * it. */
 static bool plenty_for_all(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                            size_t bytes)
 {
@@ -151,7 +154,7 @@ static bool plenty_for_all(mca_coll_nicbarr_module_t *module, ompi_communicator_
     return plenty;
 }
 
-/* A record for one persistent collective alone; NULL on all members, or on none. */
+/* Join a record for one persistent collective. Returns NULL on all members or on none. */
 static struct myr_record *own_record(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                                      size_t bytes)
 {

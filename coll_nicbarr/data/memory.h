@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * The memory of collectives that carry data, on one node: records in the segment.
+/* The memory of collectives that carry data, on one node: records in the segment.
  *
- * Called by data.c, persistent.c and the collectives' persistent ones.
- */
+ * Called by data.c, persistent.c and the files of the collectives, for persistent ones. */
 #ifndef NICBARR_MEMORY_H
 #define NICBARR_MEMORY_H
 

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Values of any type as bytes; see packing.h. */
+/* See packing.h. */
 #include "coll_nicbarr/data/packing.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { ALIGNMENT = 16 /* as malloc aligns */ };
+enum { ALIGNMENT = 16 /* of malloc() */ };
 
 static size_t aligned(size_t bytes)
 {
     return (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
 }
 
-/* What the vector takes in memory, and where that begins, seen from its address. */
+/* The extent of the vector in memory, and its beginning relative to the vector's address. */
 static size_t span(nicbarr_count_t count, const ompi_datatype_t *type, ptrdiff_t *begins)
 {
     ptrdiff_t lower, extent, true_extent;
@@ -33,7 +33,7 @@ bool nicbarr_operands_open(struct nicbarr_operands *operands, nicbarr_count_t co
     if (NULL == memory) {
         return false;
     }
-    /* A vector's address is aligned, wherever its values begin. */
+    /* The vector's address must be aligned, wherever its first byte is. */
     operands->left = memory - (begins & ~(ptrdiff_t)(ALIGNMENT - 1));
     operands->right = operands->left + area;
     operands->more = memory + 2 * area;
@@ -86,8 +86,8 @@ int nicbarr_from_bytes(const void *packed, size_t bytes, void *to, nicbarr_count
     return rc;
 }
 
-/* (Open MPI's own ompi_datatype_sndrcv() takes a type that was made of MPI_PACKED by resizing for
- * MPI_PACKED.) */
+/* Open MPI's own ompi_datatype_sndrcv() is not used: it mistakes a type that was made of MPI_PACKED
+ * by resizing for MPI_PACKED. */
 int nicbarr_copy(const struct nicbarr_side *from, const struct nicbarr_side *to)
 {
     const size_t bytes = nicbarr_packed_bytes(from->count, from->type);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Persistent collectives that carry data; see persistent.h. */
+/* See persistent.h. */
 #include "coll_nicbarr/data/persistent.h"
 
 #include <stdlib.h>
@@ -12,7 +12,7 @@
 #include "coll_nicbarr/groups.h"
 #include "libmyr/groups/nic_bcast.h"
 
-/* If there is one. */
+/* The object may be NULL. */
 #define RETAIN(object)                                                                             \
     do {                                                                                           \
         if (NULL != (object)) {                                                                    \
@@ -27,7 +27,7 @@
         }                                                                                          \
     } while (0)
 
-/* (The request itself may serve another collective then, so it is as it was.) */
+/* Requests are recycled for other collectives, so the original req_free is restored. */
 static int free_persistent(ompi_request_t **handle)
 {
     nicbarr_request_t *request = (nicbarr_request_t *)*handle;
@@ -65,9 +65,9 @@ nicbarr_request_t *nicbarr_persistent_new(const struct nicbarr_operation *operat
     return request;
 }
 
-/* ---- their carriers ---- */
+/* ---- carriers ---- */
 
-/* Join a group like this one; not joined on all members where it failed on one. */
+/* Join a group like that of `like`. If that fails on one member, no member has joined. */
 static int join_like(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                      const struct nicbarr_carrier *like, struct myr_nic_group *group)
 {
@@ -82,7 +82,8 @@ static int join_like(mca_coll_nicbarr_module_t *module, ompi_communicator_t *com
     return nicbarr_across_join_one(module, comm, &joining);
 }
 
-/* Have a carrier like this one. What has no group here has none on any member. */
+/* Create a carrier like `like`. If its group cannot be joined, the carrier has none on all
+ * members. */
 static int open_like(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                      const struct nicbarr_carrier *like, struct nicbarr_carrier *own)
 {
@@ -95,7 +96,8 @@ static int open_like(mca_coll_nicbarr_module_t *module, ompi_communicator_t *com
                                                                         : OMPI_ERR_OUT_OF_RESOURCE;
 }
 
-/* The same of the one that its results come back by, if it is rooted; or it is closed. */
+/* The same for the carrier that returns the results, if `like` is rooted. If that fails, `own` is
+ * closed. */
 static int open_back_like(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                           const struct nicbarr_carrier *like, struct nicbarr_carrier *own)
 {

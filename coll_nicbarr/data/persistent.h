@@ -17,10 +17,10 @@
 
 /* The state of a request that persists between starts. */
 struct nicbarr_persistent {
-    struct nicbarr_reducer reducer;   /* on one node one of these */
-    struct nicbarr_streamer streamer; /* ... two */
+    struct nicbarr_reducer reducer;   /* on one node, either this */
+    struct nicbarr_streamer streamer; /* ... or this */
     struct nicbarr_carrier carrier;   /* across nodes */
-    const void *from;                 /* arguments of a reduction: */
+    const void *from;                 /* the arguments of a reduction: */
     void *to;
     nicbarr_count_t count;
     int root;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A reduction under way; see reduction.h. */
+/* See reduction.h. */
 #include "coll_nicbarr/data/reduction.h"
 
 #include <string.h>
@@ -67,8 +67,8 @@ void nicbarr_reduction_init_taken(struct nicbarr_reduction *reduction, const voi
     };
 }
 
-/* Write what there is room for. A chunk is read from memory before its result is put there, so they
- * may be the same. */
+/* Write as many chunks as there is room for. A chunk's source is read before its result is stored,
+ * so source and destination may be the same. */
 static void write_on(struct myr_exchange *x, struct nicbarr_reduction *reduction)
 {
     while (0 != reduction->unwritten && myr_exchange_room(x)) {
@@ -80,15 +80,16 @@ static void write_on(struct myr_exchange *x, struct nicbarr_reduction *reduction
     }
 }
 
-/* Where the value of a block of ranks is put together that ends with `rank`. The last one ends up
- * as the whole result. */
+/* Where the value of a block of ranks that ends with `rank` is stored. The block of all ranks has
+ * the whole result. */
 static void *place_of(const struct nicbarr_reducer *reducer,
                       const struct nicbarr_reduction *reduction, uint32_t rank)
 {
     return rank + 1 == reducer->exchange.size ? reduction->to : reducer->parts[rank];
 }
 
-/* Combine all ranks' parts of a round that is ready. The left one of two is only read. */
+/* Combine all ranks' parts of a complete round. Of the two operands, only the right one is
+ * written. */
 static void combine_round(const struct nicbarr_reducer *reducer,
                           const struct nicbarr_reduction *reduction, uint32_t count)
 {
@@ -121,7 +122,7 @@ static bool reads_one(const struct nicbarr_reduction *reduction)
     return taken(reduction) && NICBARR_EVERYBODY != reduction->taker->rank;
 }
 
-/* Is there what is to be read of the next round? */
+/* Have the parts arrived that this process reads in the next round? */
 static bool ready(struct myr_exchange *x, const struct nicbarr_reduction *reduction)
 {
     return reads_one(reduction) ? myr_exchange_has(x, reduction->taker->rank)
@@ -137,7 +138,7 @@ static void await(struct myr_exchange *x, const struct nicbarr_reduction *reduct
     }
 }
 
-/* Take the round that has just become ready. */
+/* Read a round that is ready. */
 static void read_one(struct nicbarr_reducer *reducer, struct nicbarr_reduction *reduction)
 {
     const uint32_t count = next_chunk(reduction, reduction->unread);
@@ -152,14 +153,14 @@ static void read_one(struct nicbarr_reducer *reducer, struct nicbarr_reduction *
     reduction->unread -= count;
 }
 
-/* Pass a round that was written, and that another process reads. */
+/* Pass a round that this process has written and only other processes read. */
 static void leave_one(struct myr_exchange *x, struct nicbarr_reduction *reduction)
 {
     reduction->unread -= next_chunk(reduction, reduction->unread);
     myr_exchange_pass(x);
 }
 
-/* Pass a round if that is possible now. */
+/* Pass a round, if possible now. */
 static bool pass_on(struct nicbarr_reducer *reducer, struct nicbarr_reduction *reduction)
 {
     struct myr_exchange *x = &reducer->exchange;

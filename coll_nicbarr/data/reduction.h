@@ -41,7 +41,7 @@ struct nicbarr_taker {
     void (*take)(struct nicbarr_taker *taker, const struct myr_exchange *x, size_t bytes);
     uint32_t rank; /* that process, or: */
     uint8_t *to;   /* the taker's destination */
-    size_t block;  /* ... for NICBARR_EVERYBODY: distance of two processes' bytes */
+    size_t block;  /* for NICBARR_EVERYBODY: distance of the bytes of two processes */
 };
 enum { NICBARR_EVERYBODY = UINT32_MAX };
 

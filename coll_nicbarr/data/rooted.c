@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Reductions that one process combines; see rooted.h. */
+/* See rooted.h. */
 #include "coll_nicbarr/data/rooted.h"
 
 #include <stdlib.h>
@@ -22,7 +22,8 @@ static int lowest_rank_of_first_node(const mca_coll_nicbarr_module_t *module)
     return rank;
 }
 
-/* (A piece and one byte more fit into a block, so no empty block follows; see bcast_across.c.) */
+/* piece_most is less than a block of `back`, so no empty block follows a full one
+ * (bcast_across.c). */
 void nicbarr_rooted_put_together(struct nicbarr_carrier *carrier, struct nicbarr_carrier *back,
                                  int combiner)
 {
@@ -32,7 +33,8 @@ void nicbarr_rooted_put_together(struct nicbarr_carrier *carrier, struct nicbarr
     carrier->piece_most = carrier->piece_most < most ? carrier->piece_most : most;
 }
 
-/* Those that all members have are tried, as packets may come through in one direction only. */
+/* Play a first broadcast on each carrier that all members have joined, because a firewall may let
+ * packets pass in one direction only. */
 static int try_out(const mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                    const struct nicbarr_carrier carriers[], int count, double failed[],
                    struct myr_error errors[NICBARR_NICS_MOST])
@@ -90,7 +92,8 @@ int nicbarr_rooted_join(mca_coll_nicbarr_module_t *module, ompi_communicator_t *
 
 /* ---- results ---- */
 
-/* (With vectors of different lengths nothing is sent, which is an error on the others, too.) */
+/* If the processes gave vectors of different lengths, 0 bytes are sent, which is an error on the
+ * other processes, too. */
 static struct nicbarr_result result_of(const struct nicbarr_carrier *carrier,
                                        const struct nicbarr_carried *carried, bool combines)
 {
@@ -101,7 +104,7 @@ static struct nicbarr_result result_of(const struct nicbarr_carrier *carrier,
     return (struct nicbarr_result){at, NULL == at ? 0 : bytes};
 }
 
-/* It is here, with so many bytes at `from`. */
+/* Store the result, of which `bytes` bytes are at `from`. */
 static void take_result(struct nicbarr_carrier *carrier, struct nicbarr_carried *carried,
                         const uint8_t *from, size_t bytes)
 {
@@ -120,7 +123,7 @@ int nicbarr_rooted_finish(mca_coll_nicbarr_module_t *module, ompi_communicator_t
         result_of(carrier, carried, carrier->combiner == ompi_comm_rank(comm));
     const int rc = nicbarr_carry_bcast(module, comm, carrier->back, result.at, &result.bytes,
                                        carrier->combiner);
-    const bool longer = MPI_ERR_TRUNCATE == rc; /* than what was expected; still in step */
+    const bool longer = MPI_ERR_TRUNCATE == rc; /* than expected; the processes are still in step */
     if (OMPI_SUCCESS == rc || longer) {
         take_result(carrier, carried, result.at, longer ? 0 : result.bytes);
     }

@@ -1,17 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * MPI_Scatter, on one node and on several; MPI_Iscatter and MPI_Scatter_init on one.
+/* MPI_Scatter, on one node and across nodes; on one node also MPI_Iscatter and MPI_Scatter_init.
  *
- * It goes as a broadcast does, of all blocks together, and each process takes its own: on one node
- * by the ring (stream.h), on several by the NICs (bcast_across.c). So the root does not wait for
- * the others, until it is a window ahead. Types of both sides may differ, and from process to
- * process. What all have in common is how many bytes a block is when it is packed (packing.h).
+ * All blocks are broadcast together, and each process takes its own: from the ring on one node
+ * (stream.h), from the NICs across nodes (bcast_across.c). So the root does not wait for the others
+ * until it is a window ahead. The types of both sides may differ, and may differ between processes:
+ * all of them have only the packed size of a block in common (packing.h).
  *
- * Where the program is wrong, and a process expects another number of bytes than the root sends,
+ * In an erroneous program, a process may expect another number of bytes than the root sends. Then
  * its error is that of a receive, and it is in step again.
  *
- * What does not block goes by the ring in steps (streamed.h).
- */
+ * Non-blocking and persistent scatters use a ring a step at a time (streamed.h). */
 #include "coll_nicbarr/data/carriers.h"
 #include "coll_nicbarr/data/data.h"
 
@@ -42,7 +40,7 @@ static inline int receive_own(struct myr_ring *ring, const struct nicbarr_side *
     return nicbarr_stream_receive_part(ring, (struct nicbarr_rest){own->data, block, NULL}, &block);
 }
 
-/* ---- on several ---- */
+/* ---- across nodes ---- */
 
 int nicbarr_carry_scattering(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                              struct nicbarr_carrier *carrier, const void *from, void *to,
@@ -73,7 +71,7 @@ static int send_across(mca_coll_nicbarr_module_t *module, ompi_communicator_t *c
     if (!nicbarr_is_dense(all->type)) {
         packing =
             nicbarr_to_bytes(all->data, all->count * size, all->type, packed, block * (size_t)size);
-        from = packed; /* whatever happens: the others wait */
+        from = packed; /* even after an error, because the others wait for it */
     }
     const int rc = nicbarr_carry_scattering(module, comm, carrier, from, NULL, &block, root);
     return OMPI_SUCCESS != rc ? rc : packing;
@@ -91,7 +89,7 @@ static int receive_across(mca_coll_nicbarr_module_t *module, ompi_communicator_t
                : nicbarr_from_bytes(packed, block, own->data, own->count, own->type);
 }
 
-/* ---- what MPI calls ---- */
+/* ---- the MPI functions ---- */
 
 MYR_HOT int nicbarr_scatter(const void *from, nicbarr_count_t from_count,
                             ompi_datatype_t *from_type, void *to, nicbarr_count_t to_count,
@@ -104,7 +102,7 @@ MYR_HOT int nicbarr_scatter(const void *from, nicbarr_count_t from_count,
                                  : nicbarr_packed_bytes(to_count, to_type);
     const size_t bytes = block * (size_t)ompi_comm_size(comm);
     nicbarr_data_attend(module, comm);
-    /* (While something is measured across nodes, what all agree on goes by Open MPI's own.) */
+    /* While candidates are measured across nodes, Open MPI's collectives serve for agreement. */
     if (0 == bytes || (module->across && module->tuning) ||
         !nicbarr_data_ours(module, comm, NICBARR_SCATTER, bytes, root)) {
         return module->scatter.function(from, from_count, from_type, to, to_count, to_type, root,
@@ -128,9 +126,9 @@ MYR_HOT int nicbarr_scatter(const void *from, nicbarr_count_t from_count,
     return nicbarr_copy(&kept, &own);
 }
 
-/* ---- MPI_Iscatter, MPI_Scatter_init: on one node ---- */
+/* ---- MPI_Iscatter, MPI_Scatter_init, on one node ---- */
 
-/* What this process is given, as a stream. */
+/* The arguments of this process as a stream. */
 static struct nicbarr_streamed stream_of(const void *from, nicbarr_count_t from_count,
                                          ompi_datatype_t *from_type, void *to,
                                          nicbarr_count_t to_count, ompi_datatype_t *to_type,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Types with gaps by the ring of one node; see stream.h. A small payload goes by way of memory
- * without gaps: so the convertor is called once. */
+/* See stream.h. A small payload of a type with gaps is packed as a whole, so that the convertor is
+ * called only once. */
 #include "coll_nicbarr/data/stream.h"
 
 #include "coll_nicbarr/data/packing.h"
@@ -37,7 +37,7 @@ int nicbarr_stream_send_packed(struct myr_ring *ring, const void *from, nicbarr_
         rc = nicbarr_to_bytes(from, count, type, packed, bytes);
     }
     rest.bytes = OMPI_SUCCESS == rc ? bytes : 0;
-    nicbarr_stream_send(ring, rest, part); /* whatever happens: the others wait */
+    nicbarr_stream_send(ring, rest, part); /* even after an error, because the others wait for it */
     if (large) {
         OBJ_DESTRUCT(&convertor);
     }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Broadcasts and scatterings of one node that do not block; see streamed.h. */
+/* See streamed.h. */
 #include "coll_nicbarr/data/streamed.h"
 
 #include <stdlib.h>
@@ -9,14 +9,14 @@
 #include "coll_nicbarr/data/packing.h"
 #include "coll_nicbarr/data/persistent.h"
 
-/* Whose ring it goes by. */
+/* The streamer whose ring the request uses. */
 static struct nicbarr_streamer *streamer_of(const nicbarr_request_t *request)
 {
     return NULL != request->persistent ? &request->persistent->streamer
                                        : &request->module->nonblocking.streamer;
 }
 
-/* All that this process sends, or that it receives. */
+/* All that this process sends if it is the root, or receives otherwise. */
 static struct nicbarr_side whole_of(const struct nicbarr_streamed *what, uint32_t size)
 {
     struct nicbarr_side whole = what->root ? what->sent : what->received;
@@ -24,7 +24,7 @@ static struct nicbarr_side whole_of(const struct nicbarr_streamed *what, uint32_
     return whole;
 }
 
-/* The root's own part, from its memory to its memory. */
+/* Copy the root's own block to its receive buffer. */
 static int copy_own_block(const struct nicbarr_streamed *what, uint32_t rank)
 {
     if (!what->root || NULL == what->received.type) {
@@ -34,7 +34,7 @@ static int copy_own_block(const struct nicbarr_streamed *what, uint32_t rank)
     return nicbarr_copy(&own, &what->received);
 }
 
-/* (Packing has no way to fail here that MPI would not have found out before.) */
+/* Packing cannot fail here: MPI has checked the type already. */
 static void begin_stream(nicbarr_request_t *request)
 {
     struct nicbarr_streamer *streamer = streamer_of(request);
@@ -63,7 +63,7 @@ static bool go_on(nicbarr_request_t *request, struct myr_ring *ring)
                : nicbarr_stream_receive_part_on(ring, rest, &request->of.stream.part, rc);
 }
 
-/* What has come goes to the program's memory, if it did not come there. */
+/* Unpack the received bytes, if the type has gaps. */
 static int unpack_stream(const nicbarr_request_t *request)
 {
     const struct nicbarr_streamed *what = &request->of.stream.what;
@@ -95,7 +95,8 @@ static void free_packed_stream(nicbarr_request_t *request)
 static const struct nicbarr_operation streamed = {begin_stream, test_stream, NULL,
                                                   free_packed_stream};
 
-/* What it is to do. Where its type has gaps, bytes go by way of memory without. */
+/* Set the request's parameters. If the type has gaps, the bytes are packed into memory of the
+ * request. */
 static int fill_in(nicbarr_request_t *request, const void *given)
 {
     const struct nicbarr_streamed *what = given;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Trials of classes of size; see trial.h. */
+/* See trial.h. */
 #include "coll_nicbarr/data/trial.h"
 
 #include "coll_nicbarr/choice/remeasure.h"
@@ -12,13 +12,13 @@
 #include "coll_nicbarr/files/report.h"
 
 enum {
-    AT_ONCE = 4,  /* budgets */
-    IN_A_ROW = 10 /* calls that a turn has at the least, of what is loosely synchronous */
+    AT_ONCE = 4,  /* budgets for the portions within the first call */
+    IN_A_ROW = 10 /* minimum of calls in a turn of a loosely synchronous collective */
 };
 
-/* Do processes go on before others have come? (docs/figures.md: with 16 hosts a broadcast alone
- * took five times as long as each of many in a row, and the other contestant was the faster one.)
- */
+/* May processes leave the collective before others have entered it? Then the time of a single call
+ * differs from that of each of many in a row: with 16 hosts, a single broadcast took five times as
+ * long, and the other candidate was the faster one (docs/figures.md). */
 static bool loosely_synchronous(enum nicbarr_collective collective)
 {
     return NICBARR_BCAST == collective || NICBARR_SCATTER == collective;
@@ -34,7 +34,7 @@ static bool is_root(const struct nicbarr_trial *trial)
     return 0 == ompi_comm_rank(trial->comm);
 }
 
-/* ---- what is remembered ---- */
+/* ---- known results ---- */
 
 static uint64_t recall(const mca_coll_nicbarr_module_t *module, enum nicbarr_collective collective,
                        uint32_t size_class)
@@ -69,7 +69,8 @@ int nicbarr_trial_ask(mca_coll_nicbarr_module_t *module, ompi_communicator_t *co
     return module->bcast.function(known, 1, MPI_UINT64_T, 0, comm, module->bcast.module);
 }
 
-/* Tell the job's other communicators of this shape, once there was a round. */
+/* Publish the choice to other communicators of this shape in the job. Called after at least one
+ * round. */
 static void remember(const struct nicbarr_trial *trial)
 {
     if (trial->watched) {
@@ -78,7 +79,7 @@ static void remember(const struct nicbarr_trial *trial)
     }
 }
 
-/* Tell people and later jobs, at the end. */
+/* Publish the result in the report, and to later jobs. Called at the end of the trial. */
 static void publish_trial(const struct nicbarr_trial *trial)
 {
     char text[NICBARR_CLASS_TEXT];
@@ -94,7 +95,7 @@ static void publish_trial(const struct nicbarr_trial *trial)
     nicbarr_report_write();
 }
 
-/* ---- its portions ---- */
+/* ---- portions ---- */
 
 static void take_out(struct nicbarr_trial *trial)
 {
@@ -132,7 +133,7 @@ void nicbarr_trials_end(mca_coll_nicbarr_module_t *module)
     }
 }
 
-/* Nothing is known: whose error that is says so itself, in this very call. */
+/* End a trial after an error, which Open MPI's function then returns. */
 static void fail_trial(struct nicbarr_trial *trial)
 {
     take_out(trial);
@@ -146,7 +147,8 @@ static bool is_limited(const struct nicbarr_trial *trial)
     return trial->anew || (trial->watched && nicbarr_expense_limited());
 }
 
-/* Play a portion; and others behind it, as long as they take no more than this in all. */
+/* Play a portion, and further ones as long as all of them together take no more than
+ * `at_once_us`. */
 static int go_on(struct nicbarr_trial *trial, double since_us, double at_once_us)
 {
     const struct nicbarr_race race = {trial->module, trial->comm, trial->kind->call, trial};
@@ -154,7 +156,7 @@ static int go_on(struct nicbarr_trial *trial, double since_us, double at_once_us
     const double began_us = since_us;
     bool more = false;
     int rc;
-    *way_of(trial) = NICBARR_WAY_OURS; /* of calls that compete */
+    *way_of(trial) = NICBARR_WAY_OURS; /* for the calls of the contest */
     do {
         const double portion_us = nicbarr_portions_next_us(portions);
         rc = nicbarr_race_go_on(&trial->contest, &race, since_us, portion_us);
@@ -172,7 +174,7 @@ static int go_on(struct nicbarr_trial *trial, double since_us, double at_once_us
         trial->contest.chosen =
             trial->contest.provisional ? trial->standing : trial->contest.chosen;
     } else if (is_limited(trial) && trial->contest.rounds < NICBARR_CONTEST_BATCH) {
-        trial->contest.chosen = 0; /* Open MPI's own, as before: the next portion may be far away */
+        trial->contest.chosen = 0; /* Open MPI's own, as before; the next portion may be far away */
     }
     trial->kind->install(trial);
     if (is_root(trial) && trial->contest.rounds > 0) {
@@ -256,7 +258,7 @@ bool nicbarr_trial_call(struct nicbarr_trial *trial)
     if (!nicbarr_portions_due(portions)) {
         return false;
     }
-    module->tuning = true; /* collectives below may call our functions on this communicator */
+    module->tuning = true; /* Open MPI's collectives may call our functions on `comm` */
     const bool affordable =
         !is_limited(trial) ||
         nicbarr_affordable(module, trial->comm, nicbarr_portions_next_us(portions), trial->anew);

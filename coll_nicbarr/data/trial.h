@@ -63,7 +63,7 @@ int nicbarr_trial_ask(mca_coll_nicbarr_module_t *module, ompi_communicator_t *co
  * `since_us` (nicbarr_now_us()) counts. Collective, with module->tuning set; Open MPI's error. */
 int nicbarr_trial_begin(struct nicbarr_trial *trial, int candidates, double since_us);
 
-/* Not now: reconsider the class after more calls. All members do so in the same call. */
+/* Postpone the decision on the class by more calls. All members do so in the same call. */
 void nicbarr_trial_put_off(mca_coll_nicbarr_module_t *module, enum nicbarr_collective collective,
                            uint32_t size_class);
 

@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * A reduction by an operation that the program has defined; see user_op.h.
- *
- * Elements without gaps are as they are packed: then a value is written to slots, and read from
- * them, where it is.
- */
+/* See user_op.h. If elements have no gaps, their packed form equals that in memory, and values are
+ * copied to and from slots directly. */
 #include "coll_nicbarr/data/user_op.h"
 
 /* ---- levels ---- */
@@ -36,7 +32,8 @@ static bool combines(const struct nicbarr_user_op *user)
            (block == user->rank && block != first_of_block((uint32_t)user->root, user->level + 1));
 }
 
-/* Whose value of the neighbouring block is read: not the same one by all. */
+/* The rank from which the value of the neighbouring block is read. The ranks of a block read from
+ * different ranks, to spread the load. */
 static uint32_t source(const struct nicbarr_user_op *user)
 {
     const uint32_t opposite = user->rank ^ 1U << user->level;
@@ -46,7 +43,7 @@ static uint32_t source(const struct nicbarr_user_op *user)
     return opposite < user->processes ? opposite : user->processes - 1;
 }
 
-/* Get ready for the rounds of a level, of which `first` is the first. */
+/* Prepare the rounds of a level; `first` is the number of the first round. */
 static void prepare_level(struct nicbarr_user_op *user, uint32_t first)
 {
     const bool dense = nicbarr_is_dense(user->type);
@@ -56,7 +53,7 @@ static void prepare_level(struct nicbarr_user_op *user, uint32_t first)
     user->rounds.first = first;
 }
 
-/* Both values are there: make one of them, for the next level. */
+/* Combine the values of both blocks, which have been received, into the value of the next level. */
 static void combine_pair(struct nicbarr_user_op *user)
 {
     const bool dense = nicbarr_is_dense(user->type);
@@ -82,7 +79,7 @@ static void combine_pair(struct nicbarr_user_op *user)
     }
 }
 
-/* The rounds of a level are over; true: it was the last one. */
+/* Finish a level once its rounds are complete. Returns true after the last level. */
 static bool finish_level(struct nicbarr_user_op *user)
 {
     if (user->rounds.reads) {
@@ -142,7 +139,7 @@ void nicbarr_user_op_close(struct nicbarr_user_op *user)
     nicbarr_operands_close(&user->operands);
 }
 
-/* ---- under way ---- */
+/* ---- progress ---- */
 
 void nicbarr_user_op_begin(struct nicbarr_reducer *reducer, struct nicbarr_user_op *user)
 {

@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * The tuning cache as the component has it. What do its measurements depend on? What is said of
- * its files, once on a node? Which files there are is cache_places.c's, a file itself
- * cache_file.c's, and what follows from it evidence.c's.
+/* The tuning cache as the component uses it: the description of what measurements depend on, and
+ * the messages about the files, which are printed once per node. cache_places.c determines the
+ * files, cache_file.c handles a single one, and evidence.c draws the conclusions.
  *
- * What a measurement depends on has no host's name in it: hosts that are alike share what one of
- * them has measured.
- */
+ * The description contains no host name, so hosts with the same hardware and software share their
+ * measurements. */
 #include "coll_nicbarr/files/cache.h"
 
 #include <stdio.h>
@@ -39,9 +37,9 @@ static void describe_machine(const struct nicbarr_shape *shape, char machine[NIC
              (unsigned long long)nicbarr_digest(nicbarr_schedules_digest(), &wire, sizeof(wire)));
 }
 
-/* ---- what is said ---- */
+/* ---- messages ---- */
 
-/* What went wrong, and what there is to do; of the first failure on a node. */
+/* Print the first failure on a node, and what the user can do about it. */
 static void report_cache_failure(const char *path, bool writing, const struct myr_error *error)
 {
     if (!nicbarr_say_once(NICBARR_SAID_CACHE)) {
@@ -49,18 +47,19 @@ static void report_cache_failure(const char *path, bool writing, const struct my
     }
     if (MYR_ERR_FOREIGN == error->status) {
         opal_output(0,
-                    "nicbarr: the tuning cache %s is not used, and left as it is: %s. Remove it, "
-                    "or choose another with --mca coll_nicbarr_cache FILE (or none)",
+                    "nicbarr: the tuning cache %s is not used, and left unchanged: %s. Remove it, "
+                    "or choose another one with --mca coll_nicbarr_cache FILE (or none)",
                     path, error->text);
     } else if (writing) {
-        opal_output(0,
-                    "nicbarr: the tuning cache %s is not written: %s. So later jobs measure anew. "
-                    "Choose a file that can be written with --mca coll_nicbarr_cache FILE, or none",
-                    path, error->text);
+        opal_output(
+            0,
+            "nicbarr: the tuning cache %s is not written: %s. Later jobs will measure again. "
+            "Choose a writable file with --mca coll_nicbarr_cache FILE (or none)",
+            path, error->text);
     } else {
         opal_output(0,
-                    "nicbarr: the tuning cache %s is not read: %s. Choose another with --mca "
-                    "coll_nicbarr_cache FILE (or none)",
+                    "nicbarr: the tuning cache %s is not read: %s. Make it readable, or choose "
+                    "another one with --mca coll_nicbarr_cache FILE (or none)",
                     path, error->text);
     }
 }
@@ -100,7 +99,7 @@ void nicbarr_cache_close(void)
     nicbarr_node_cache_close();
 }
 
-/* All that the files know. */
+/* Collect the measurements from all files. */
 static void gather_evidence(const struct nicbarr_shape *shape, const char *what,
                             struct nicbarr_evidence *evidence)
 {
@@ -110,7 +109,7 @@ static void gather_evidence(const struct nicbarr_shape *shape, const char *what,
     nicbarr_node_cache_find(nicbarr_cache_file_key(&any, shape, key), evidence);
 }
 
-/* The best of it by name (NICBARR_CHOICE_TEXT bytes). */
+/* The name of the best choice according to the files (NICBARR_CHOICE_TEXT bytes). */
 static bool read_name(const struct nicbarr_shape *shape, const char *what, char *name, bool *sure)
 {
     struct nicbarr_finding finding = {.sure = false};
@@ -139,23 +138,24 @@ bool nicbarr_cache_read(const struct nicbarr_shape *shape, const char *what,
     }
     *sure = false;
     if (nicbarr_say_once(NICBARR_SAID_CACHE)) {
-        opal_output(0,
-                    "nicbarr: the tuning cache %s is not gone by: what is best there is %s. It is "
-                    "measured anew",
-                    mca_coll_nicbarr_component.parameters.cache,
-                    known ? "a NIC's that is not there" : "an algorithm that does not exist");
+        opal_output(
+            0,
+            "nicbarr: an entry of the tuning cache (%s) is ignored, and measured again: its "
+            "best choice %s",
+            mca_coll_nicbarr_component.parameters.cache,
+            known ? "needs a NIC that is not available" : "is not an algorithm");
     }
     return false;
 }
 
 /* ---- writing ---- */
 
-/* A contest whose result is provisional is never sure alone, whatever its few rounds say. */
+/* Upper limit of the confidence of a provisional result, so that it is never sufficient alone. */
 static const double most_provisional = 0.9;
 
 _Static_assert((int)NICBARR_CLASS_TEXT <= (int)NICBARR_CACHE_WHAT, "what was measured fits");
 
-/* Without memory it is not kept. */
+/* If out of memory, the measurement is dropped. */
 static void add_measurement(const struct nicbarr_shape *shape, const char *what,
                             const struct nicbarr_measurement *measurement)
 {
@@ -185,14 +185,14 @@ void nicbarr_cache_add(const struct nicbarr_shape *shape, const char *what,
     };
     for (int c = 0; c < contest->count; ++c) {
         const uint32_t place = measurement.count;
-        if (contest->of[c].rounds > 0) { /* else it was hopeless */
+        if (contest->of[c].rounds > 0) { /* else it was dropped after the look */
             (void)nicbarr_choice_name(choices[c], measurement.of[place].name);
             measurement.of[place].rounds = (uint32_t)contest->of[c].rounds;
             measurement.of[place].us = contest->of[c].us;
             ++measurement.count;
         }
     }
-    if (contest->count > 1 && contest->of[0].rounds > 0) { /* else nothing was measured */
+    if (contest->count > 1 && contest->of[0].rounds > 0) { /* else there is nothing to compare */
         add_measurement(shape, what, &measurement);
     }
 }

@@ -18,15 +18,15 @@
 
 enum {
     PATH_BYTES = PATH_MAX + 8, /* with a suffix */
-    /* How long another may keep the lock: one of this user's, or anybody. (What is not remembered
-     * is measured again.) */
+    /* How long to wait for the lock if only this user can hold it, and if other users can. After a
+     * timeout the measurement is lost, and a later job measures again. */
     OWN_LOCK_MS = 30000,
     FOREIGN_LOCK_MS = 2000,
 };
 
 /* ---- keys ---- */
 
-/* Between nodes: the NICs that can play; returns text. */
+/* Across nodes: the names of the NICs that can play. Returns text. */
 static const char *players_text(const struct nicbarr_shape *shape, char *text, size_t bytes)
 {
     int length = 0;
@@ -71,7 +71,7 @@ char *nicbarr_cache_file_text(const char *path, size_t *bytes, struct myr_error 
     close(in);
     if (NULL != text && !nicbarr_cache_lines_are_ours(text, *bytes)) {
         myr_write_error(error, MYR_ERR_FOREIGN, 0,
-                        "it is something else, or of another version of nicbarr");
+                        "it is not a tuning cache, or one of another version of nicbarr");
         free(text);
         return NULL;
     }
@@ -94,9 +94,9 @@ bool nicbarr_cache_file_read(const struct nicbarr_cache_file *file,
 
 /* ---- writing ---- */
 
-/* Create the folders that lead to `path`, as far as they are missing within `below`. A process that
- * runs as another user (su, sudo) must not create folders of its own there. Returns why the first
- * one that could not be created was not (errno), or 0. */
+/* Create the missing folders of `path` within `below`. If the process runs as another user (su,
+ * sudo), none are created, because they would belong to that user. Returns the errno of the first
+ * failure, or 0. */
 static int make_folders(const char *path, const char *below)
 {
     char folder[PATH_BYTES];
@@ -119,7 +119,8 @@ static int make_folders(const char *path, const char *below)
     return why;
 }
 
-/* Before the lock is made, which stays: nothing is to lie beside a file that is left alone. */
+/* Check the file before the lock file is created: that remains, and must not appear beside a file
+ * that does not belong to nicbarr. */
 static bool is_ours(const char *path, struct myr_error *error)
 {
     size_t bytes;
@@ -128,8 +129,8 @@ static bool is_ours(const char *path, struct myr_error *error)
     return NULL != text;
 }
 
-/* The lock's descriptor; it is locked until that is closed. -1 otherwise. Folders are missing
- * because of `no_folders` (errno), or because nobody has made them (0). */
+/* Create and lock the lock file. Returns its descriptor, which keeps the lock until it is closed,
+ * or -1. `no_folders` is the errno of make_folders(), for the error message. */
 static int lock(const char *path, int no_folders, struct myr_error *error)
 {
     char name[PATH_BYTES], folder[PATH_BYTES];
@@ -139,7 +140,7 @@ static int lock(const char *path, int no_folders, struct myr_error *error)
     if (door < 0) {
         if (MYR_ERR_NOT_THERE == error->status) {
             myr_write_error(error, MYR_ERR_NOT_THERE, 0 == no_folders ? errno : no_folders,
-                            "its folder");
+                            "its folder cannot be used");
         }
         return -1;
     }
@@ -154,8 +155,8 @@ static int lock(const char *path, int no_folders, struct myr_error *error)
     return door;
 }
 
-/* A new file beside it; -1 otherwise. The holder of the lock may replace it: a file that is there
- * was left by a process that was killed. */
+/* Create the temporary file. Returns its descriptor, or -1. An existing one may be removed, because
+ * it was left by a process that was killed: only the holder of the lock uses it. */
 static int make_fresh(const char *fresh, struct myr_error *error)
 {
     (void)unlink(fresh);
@@ -166,7 +167,7 @@ static int make_fresh(const char *fresh, struct myr_error *error)
     return out;
 }
 
-/* Have the file hold `text` (NULL: there is no memory), by way of the new one, which is closed. */
+/* Write `text` (NULL: out of memory) to the temporary file, close that, and rename it to `path`. */
 static bool replace(const char *path, const char *fresh, int out, const char *text, size_t bytes,
                     struct myr_error *error)
 {
@@ -178,7 +179,7 @@ static bool replace(const char *path, const char *fresh, int out, const char *te
     return written;
 }
 
-/* The file is locked: read it, add to it, and replace it. */
+/* Read the locked file, add the measurement, and replace the file. */
 static bool rewrite(const char *path, const char *key,
                     const struct nicbarr_measurement *measurement, struct myr_error *error)
 {
@@ -190,7 +191,8 @@ static bool rewrite(const char *path, const char *key,
     if (out < 0) {
         return false;
     }
-    char *text = nicbarr_cache_file_text(path, &bytes, error); /* (in this order: see the header) */
+    /* after make_fresh(), as cache_file.h explains */
+    char *text = nicbarr_cache_file_text(path, &bytes, error);
     if (NULL == text) {
         close(out);
     } else {

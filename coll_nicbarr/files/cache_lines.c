@@ -17,9 +17,9 @@ static const char time_format[] = "%Y-%m-%dT%H:%M:%SZ";
 
 enum {
     TIME_TEXT = 32,
-    START_BYTES = 1000, /* of what a line begins with */
+    START_BYTES = 1000, /* maximum of a line's part before the list */
     HEAD_BYTES = sizeof(head) - 1,
-    NAME_BYTES = 6 * NICBARR_CHOICE_TEXT, /* as JSON, whatever it is made of */
+    NAME_BYTES = 6 * NICBARR_CHOICE_TEXT, /* every character may need an escape of 6 bytes */
     LINE_MOST = START_BYTES + NICBARR_CACHE_KEPT * (NICBARR_CONTESTANTS + 1) * (NAME_BYTES + 100),
 };
 _Static_assert(HEAD_BYTES + LINE_MOST < NICBARR_CACHE_MOST / 2, "what is added stays");
@@ -53,14 +53,14 @@ static bool read_time(const json_t *text, int64_t *when)
     return NULL != end && '\0' == *end;
 }
 
-/* A figure above 0, as all are. */
+/* Read a figure, which must be positive. */
 static bool read_figure(const json_t *value, double *figure)
 {
     *figure = json_number_value(value);
     return isfinite(*figure) && *figure > 0;
 }
 
-/* False where it is not as we write it. */
+/* Returns false if the object differs from what write_measurement() writes. */
 static bool read_measurement(const json_t *json, struct nicbarr_measurement *measurement)
 {
     const json_t *candidates = json_object_get(json, "candidates");
@@ -87,10 +87,10 @@ static bool read_measurement(const json_t *json, struct nicbarr_measurement *mea
     return good;
 }
 
-/* ---- several of them ---- */
+/* ---- lists of measurements ---- */
 
-/* Take `one` in among those from `first` on, which are in the order of their times. The oldest goes
- * where there are as many as are kept. */
+/* Insert `one` into the list from `first` on, which is sorted by time. If the list is full, the
+ * oldest is dropped. */
 static void insert_measurement(struct nicbarr_evidence *evidence, uint32_t first,
                                const struct nicbarr_measurement *one)
 {
@@ -111,14 +111,15 @@ static void insert_measurement(struct nicbarr_evidence *evidence, uint32_t first
 
 /* ---- lines ---- */
 
-/* Where the line at `line` ends, behind its line feed. */
+/* The end of a line, including its line feed. */
 static const char *end_of(const char *line, const char *end)
 {
     const char *feed = memchr(line, '\n', (size_t)(end - line));
     return NULL == feed ? end : feed + 1;
 }
 
-/* What the line of `key` begins with. Of the key, what JSON would have another form of is a "?". */
+/* Write the beginning of the line for `key`. Characters that JSON would escape are replaced by
+ * "?". */
 static size_t start_of(const char *key, char start[START_BYTES])
 {
     static const char before[] = "{\"shape\": \"", behind[] = "\", \"measurements\": ";
@@ -130,8 +131,8 @@ static size_t start_of(const char *key, char start[START_BYTES])
     return length + (size_t)snprintf(start + length, START_BYTES - length, "%s", behind);
 }
 
-/* Is no list or object of a line within too many others? (jansson takes 2,048, which overflows the
- * stack of a small thread.) */
+/* Is the nesting no deeper than NICBARR_CACHE_DEPTH? jansson accepts 2,048 levels, which overflow
+ * the stack of a small thread. */
 static bool is_shallow(const char *text, size_t bytes)
 {
     bool in_string = false;
@@ -141,7 +142,7 @@ static bool is_shallow(const char *text, size_t bytes)
         if ('"' == c) {
             in_string = !in_string;
         } else if (in_string) {
-            i += '\\' == c; /* and what it escapes */
+            i += '\\' == c; /* skips the escaped character */
         } else if ('[' == c || '{' == c) {
             ++depth;
         } else if (']' == c || '}' == c) {
@@ -151,7 +152,7 @@ static bool is_shallow(const char *text, size_t bytes)
     return depth <= NICBARR_CACHE_DEPTH;
 }
 
-/* Take in what a line says, among what is there from `first` on. */
+/* Add the measurements of a line to those from `first` on. */
 static void read_line(const char *line, size_t bytes, struct nicbarr_evidence *evidence,
                       uint32_t first)
 {
@@ -166,9 +167,9 @@ static void read_line(const char *line, size_t bytes, struct nicbarr_evidence *e
     json_decref(root);
 }
 
-/* Take in all that is known under `key`. (Where a user has concatenated two files there are two
- * lines of it.) The other lines, each with a line feed, go to `others` (NULL: nowhere), which has
- * room for a byte more than the text. Returns how long they are. */
+/* Add all measurements of `key` to the evidence. Copy all other lines, each with a line feed, to
+ * `others` (unless it is NULL), which has room for one byte more than the text; returns their
+ * length. There may be several lines of a key, if a user has concatenated files. */
 static size_t part(const char *text, size_t bytes, const char *key,
                    struct nicbarr_evidence *evidence, char *others)
 {
@@ -207,7 +208,7 @@ void nicbarr_cache_lines_read(const char *text, size_t bytes, const char *key,
     (void)part(text, bytes, key, evidence, NULL);
 }
 
-/* The line of a key, of LINE_MOST bytes at most; returns how long it is, 0 without memory. */
+/* Write the line of a key, at most LINE_MOST bytes. Returns its length; 0 if out of memory. */
 static size_t write_line(const char *key, const struct nicbarr_evidence *evidence, char *line)
 {
     size_t length = start_of(key, line);
@@ -225,7 +226,7 @@ static size_t write_line(const char *key, const struct nicbarr_evidence *evidenc
     return length + bytes + sizeof(tail) - 1;
 }
 
-/* Lines leave the text at the front until half of the limit is left; returns how long it is. */
+/* Drop lines at the front until the text has at most half of the limit. Returns its length. */
 static size_t make_room(char *text, size_t bytes)
 {
     const char *from = text + HEAD_BYTES, *const end = text + bytes;

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The user's own. False where nobody knows where that is. */
+/* Find the user's own file. Returns false if the environment does not determine its folder. */
 static bool find_own(struct nicbarr_cache_place *place)
 {
     const char *xdg = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");

@@ -31,7 +31,7 @@ static inline void nicbarr_cache_trouble_note(struct nicbarr_cache_trouble *trou
     pthread_mutex_unlock(&trouble->lock);
 }
 
-/* True once, with the latest. */
+/* Returns true once for each error, the latest. */
 static inline bool nicbarr_cache_trouble_take(struct nicbarr_cache_trouble *trouble,
                                               char path[PATH_MAX], struct myr_error *error)
 {

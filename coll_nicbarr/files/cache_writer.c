@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * See cache_writer.h.
+/* See cache_writer.h.
  *
- * One thread at a time works off a queue, and ends when it is empty. It uses nothing of the
- * component, which may have been closed by the time that a file system answers.
- */
+ * At most one thread at a time processes the queue, and it ends when the queue is empty. The thread
+ * uses none of the component's data, because the component may have been closed before a file
+ * system answers. */
 #include "coll_nicbarr/files/cache_writer.h"
 
 #include <stdlib.h>
@@ -14,12 +13,12 @@
 #include "coll_nicbarr/files/cache_places.h"
 #include "os/thread.h"
 
-enum { LONGEST_MS = 1000 /* that the end of a job waits */ };
+enum { LONGEST_MS = 1000 /* limit of the wait at the end of a job */ };
 
 static struct {
     pthread_mutex_t lock;
     struct nicbarr_cache_addition *first, *last;
-    bool writing; /* a thread is there; the first addition is the one that it writes */
+    bool writing; /* a thread is running, and writes the first addition */
 } queue = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 struct nicbarr_cache_trouble nicbarr_cache_writer_trouble = {.lock = PTHREAD_MUTEX_INITIALIZER};
@@ -35,7 +34,7 @@ static bool add_to(const struct nicbarr_cache_place *place,
     return nicbarr_cache_file_add(&file, &addition->shape, &addition->measurement, error);
 }
 
-/* Where no file takes it, the first failure is the one to tell. */
+/* If no file accepts the addition, the first failure is reported. */
 static void write_one(const struct nicbarr_cache_addition *addition)
 {
     struct nicbarr_cache_place place, failed = {.path = ""};
@@ -58,7 +57,7 @@ static void write_one(const struct nicbarr_cache_addition *addition)
 
 /* ---- the queue ---- */
 
-/* NULL: the queue is empty, and the thread ends. */
+/* The first addition of the queue. NULL: the queue is empty, and the thread must end. */
 static struct nicbarr_cache_addition *first(void)
 {
     pthread_mutex_lock(&queue.lock);
@@ -122,7 +121,7 @@ static bool is_writing(void)
     return writing;
 }
 
-/* It takes too long: name the first file that is yet to be written. */
+/* After the timeout: report the first file that has not been written. */
 static void give_up(void)
 {
     struct nicbarr_cache_place place = {.path = ""};
@@ -132,7 +131,7 @@ static void give_up(void)
     while ('\0' == place.path[0] && nicbarr_cache_next_place(&list, &place)) {
     }
     pthread_mutex_unlock(&queue.lock);
-    myr_write_error(&error, MYR_ERR_FULL, 0, "that takes more than %d ms", (int)LONGEST_MS);
+    myr_write_error(&error, MYR_ERR_FULL, 0, "writing takes more than %d ms", (int)LONGEST_MS);
     nicbarr_cache_trouble_note(&nicbarr_cache_writer_trouble, place.path, &error);
 }
 

@@ -12,7 +12,7 @@
 
 enum { ETHERNET = 1, INFINIBAND = 32, LINE_BYTES = 64, PATH_BYTES = PATH_MAX + NAME_MAX + 32 };
 
-/* The first line of a file; empty where there is none. */
+/* Read the first line of a file; it is empty if the file cannot be read. */
 static void read_line(const char *path, char line[LINE_BYTES])
 {
     FILE *file = fopen(path, "re");
@@ -40,7 +40,7 @@ static long number_in(const char *folder, const char *name, const char *what, lo
     return '\0' == line[0] ? otherwise : strtol(line, NULL, 10);
 }
 
-/* False if it is down, or of no use. */
+/* Returns false if the interface is down, or is neither Ethernet nor InfiniBand. */
 static bool look_at(const char *folder, const char *name, struct interface *interface)
 {
     char path[PATH_BYTES], state[LINE_BYTES];
@@ -61,7 +61,7 @@ static bool better(const struct interface *one, const struct interface *than)
     return one->real != than->real ? one->real : one->mbits > than->mbits;
 }
 
-/* The fastest; its type is 0 where there is none. */
+/* Find the fastest interface; its type is 0 if there is none. */
 static struct interface find_interface(const char *system)
 {
     char folder[PATH_MAX];
@@ -83,7 +83,7 @@ static struct interface find_interface(const char *system)
 
 /* ---- RDMA devices ---- */
 
-/* The rate of the fastest port 1, as the kernel writes it; empty where there is none. */
+/* Find the rate of the fastest port 1, as the kernel writes it; empty if there is no device. */
 static void find_rate(const char *system, char rate[LINE_BYTES])
 {
     char folder[PATH_MAX], path[PATH_BYTES], line[LINE_BYTES];

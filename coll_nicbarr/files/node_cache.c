@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * See node_cache.h.
+/* See node_cache.h.
  *
- * The files' texts lie in the segment one behind the other, with a 0 behind each. A note says
- * where; until then, it has the number of the process that reads them, so that nobody waits for one
- * that has died. Where there is no memory for the note, there is no cache.
+ * The contents of the files are stored in the segment one after the other, each with a terminating
+ * 0. A note contains their place. Before that it contains the number of the process that reads the
+ * files, so that others can detect its death instead of waiting for it. If the segment has no
+ * memory for the note, there is no cache.
  *
- * A thread that hangs in a file system cannot be joined. It has all that it needs in memory of its
- * own, and publishes nothing once the component has been closed since.
- */
+ * A thread that hangs in a file system cannot be joined. Therefore its data are in memory of its
+ * own, and it publishes nothing if the component has been closed since it was started. */
 #include "coll_nicbarr/files/node_cache.h"
 
 #include <pthread.h>
@@ -23,26 +22,25 @@
 #include "os/thread.h"
 
 enum {
-    NOTE = 100, /* its key; enum nicbarr_saying has others */
+    NOTE = 100, /* key of the note; for other keys see enum nicbarr_saying */
     FILES_MOST = 8,
 };
 
 struct reading {
-    unsigned opened; /* `state.opened` when it began */
+    unsigned opened; /* `state.opened` at the start of the thread */
     int count;
     char path[FILES_MOST][PATH_MAX];
-    struct nicbarr_cache_place
-        place; /* of the list; not on the stack, as a thread's may be small */
+    struct nicbarr_cache_place place; /* too large for a small stack */
 };
 
 static struct {
     pthread_mutex_t lock;
-    unsigned opened; /* how often the component was closed, and may be open again */
+    unsigned opened; /* incremented when the component is closed, as it may be opened again */
 } state = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 struct nicbarr_cache_trouble nicbarr_node_cache_trouble = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-/* ---- a note of where the texts are ---- */
+/* ---- the note ---- */
 
 static const uint64_t have_been_read = UINT64_C(1) << 63;
 
@@ -60,7 +58,7 @@ static const char *texts_at(struct myr_segment *segment, size_t *bytes)
 
 /* ---- reading ---- */
 
-/* Add a file's text to `texts`, which may move; `texts` stays as it is without memory. */
+/* Append a file's content to `texts`. If out of memory, the file is ignored. */
 static void append(char **texts, size_t *bytes, const char *text, size_t more)
 {
     char *longer = realloc(*texts, *bytes + more + 1);
@@ -72,7 +70,8 @@ static void append(char **texts, size_t *bytes, const char *text, size_t more)
     }
 }
 
-/* Where there is no memory to share, there is no cache. With the lock held. */
+/* Publish the contents; there is no cache if the segment has no memory for them. The lock is
+ * held. */
 static void publish_texts(const char *texts, size_t bytes)
 {
     struct myr_segment *segment = mca_coll_nicbarr_component.segment;
@@ -116,7 +115,7 @@ static void read_files(struct reading *reading)
     free(reading);
 }
 
-/* Where processes have no processor to spare, they do not wait for this one. */
+/* The thread gets the lowest priority, so that it does not delay a process on its processor. */
 static void *run_reader(void *context)
 {
     os_thread_give_way();
@@ -124,7 +123,7 @@ static void *run_reader(void *context)
     return NULL;
 }
 
-/* Have the files of the list read, up to the word "anew". */
+/* Start reading the files of the list, up to the word "anew". */
 static void begin_reading(void)
 {
     struct reading *reading = calloc(1, sizeof(*reading));
@@ -156,7 +155,7 @@ bool nicbarr_node_cache_ready(void)
     }
     if (0 == myr_note_get(segment, NOTE) &&
         myr_note_add(segment, NOTE, myr_segment_number(segment)) &&
-        0 != myr_note_get(segment, NOTE)) { /* there was memory for it */
+        0 != myr_note_get(segment, NOTE)) { /* 0: the segment had no memory for the note */
         begin_reading();
     }
     const uint64_t word = myr_note_get(segment, NOTE);
@@ -171,7 +170,7 @@ void nicbarr_node_cache_close(void)
     pthread_mutex_unlock(&state.lock);
 }
 
-/* ---- what was read ---- */
+/* ---- queries ---- */
 
 void nicbarr_node_cache_find(const char *key, struct nicbarr_evidence *evidence)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Files whose names the user gives; see regular_file.h. */
+/* See regular_file.h. */
 #include "coll_nicbarr/files/regular_file.h"
 
 #include <errno.h>
@@ -16,15 +16,15 @@ int nicbarr_open_regular(const char *path, int flags, unsigned mode, struct myr_
     struct stat about;
     const int fd = open(path, flags | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, mode);
     if (fd < 0) {
-        /* ENXIO: a pipe that nobody reads, or a socket. */
+        /* ENXIO: it is a FIFO without a reader, or a socket. */
         myr_write_error(
             error, ENOENT == errno || ENOTDIR == errno ? MYR_ERR_NOT_THERE : MYR_ERR_SYSTEM,
             ENXIO == errno || EISDIR == errno ? 0 : errno, "%s",
-            ENXIO == errno || EISDIR == errno ? "it is no regular file" : "it cannot be opened");
+            ENXIO == errno || EISDIR == errno ? "it is not a regular file" : "it cannot be opened");
         return -1;
     }
     if (fstat(fd, &about) < 0 || !S_ISREG(about.st_mode)) {
-        myr_write_error(error, MYR_ERR_FOREIGN, 0, "it is no regular file");
+        myr_write_error(error, MYR_ERR_FOREIGN, 0, "it is not a regular file");
         close(fd);
         return -1;
     }
@@ -46,7 +46,7 @@ bool nicbarr_lock(int fd, unsigned most_ms, struct myr_error *error)
 
 /* ---- content ---- */
 
-/* Up to `most` bytes from the file's beginning; -1 with errno. */
+/* Read up to `most` bytes from the beginning of the file. Returns -1 with errno on failure. */
 static ssize_t read_up_to(int fd, char *text, size_t most)
 {
     size_t done = 0;
@@ -56,7 +56,7 @@ static ssize_t read_up_to(int fd, char *text, size_t most)
             return -1;
         }
         if (0 == more) {
-            break; /* somebody has cut it off meanwhile */
+            break; /* truncated since fstat() */
         }
         done += more < 0 ? 0 : (size_t)more;
     }

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * The report: how each communicator does its collectives, and what was measured. People who ask get
- * a line (coll_nicbarr_verbose), programs a JSON file (coll_nicbarr_report; docs/report.md).
+/* The report on how each communicator implements its collectives, and on what was measured. With
+ * coll_nicbarr_verbose, users get a line per decision; with coll_nicbarr_report, programs get a
+ * JSON file (docs/report.md).
  *
- * Rank 0 of a communicator reports it. Communicators that were not measured and agree in all that
- * is reported share an entry, which counts them. Here is what an entry says; report_file.c keeps
- * the entries, and the file.
- */
+ * Rank 0 of each communicator reports for it. Communicators without measurements whose entries
+ * would be equal share one entry, which counts them. This file composes the entries; report_file.c
+ * stores them. */
 #include "coll_nicbarr/files/report.h"
 
 #include <jansson.h>
@@ -23,10 +22,10 @@
 
 static const char *format = "nicbarr report 1";
 static struct nicbarr_report_site site;
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* for all that follows */
-static json_t *entries;                                  /* this process's */
-static bool changed;                                     /* since they were last written */
-static uint64_t job; /* its name, the same on all nodes; 0: not known yet */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* protects the variables below */
+static json_t *entries;                                  /* of this process */
+static bool changed;                                     /* since the last write */
+static uint64_t job; /* identity of the job, the same on all nodes; 0: not known yet */
 
 void nicbarr_report_open(const struct nicbarr_report_site *given)
 {
@@ -73,7 +72,7 @@ static void add_round_trips(json_t *entry, const struct nicbarr_tuning *tuning)
     json_decref(list);
 }
 
-/* `model_us` is NULL where there are no predictions. */
+/* `model_us` is NULL if there are no predictions. */
 static void add_contest(json_t *entry, const struct nicbarr_contest *contest,
                         const struct nicbarr_choice *choices, const double *model_us)
 {
@@ -114,7 +113,7 @@ static json_t *new_entry(ompi_communicator_t *comm)
     char comm_name[NICBARR_COMM_TEXT];
     json_t *entry = json_pack("{s:s, s:i, s:i}", "communicator", nicbarr_comm_name(comm, comm_name),
                               "processes", ompi_comm_size(comm), "communicators", 1);
-    if (NULL == entry) { /* a name that is not UTF-8 */
+    if (NULL == entry) { /* the name is not valid UTF-8 */
         entry = json_pack("{s:s, s:i, s:i}", "communicator", "(unprintable)", "processes",
                           ompi_comm_size(comm), "communicators", 1);
     }
@@ -165,7 +164,7 @@ static json_t *barrier_json(const mca_coll_nicbarr_module_t *module, ompi_commun
     return entry;
 }
 
-/* How a class of size is done, in a word. */
+/* The name of the choice for a size class. */
 static const char *data_way(const mca_coll_nicbarr_module_t *module,
                             enum nicbarr_collective collective, uint32_t size_class,
                             char text[NICBARR_CHOICE_TEXT])
@@ -208,7 +207,7 @@ static json_t *data_json(const mca_coll_nicbarr_module_t *module, ompi_communica
     return entry;
 }
 
-/* Where an entry is that was kept; the number of all if it is NULL. */
+/* The index of an entry; if the report does not have it, the number of entries. */
 static size_t place_of(const json_t *entry)
 {
     size_t place = 0;
@@ -218,14 +217,15 @@ static size_t place_of(const json_t *entry)
     return place;
 }
 
-/* Is it about one communicator alone? */
+/* Does the entry count a single communicator? */
 static bool is_single(const json_t *entry)
 {
     return 1 == json_integer_value(json_object_get(entry, "communicators"));
 }
 
-/* Keep an entry of the report, in place of `before` if that was kept. One that was not measured may
- * be counted with others. Returns where it is, which the list of entries holds. */
+/* Add an entry, or replace `before` by it if that is still in the report. An entry without
+ * measurements may be merged with an equal one. Returns the entry that the report has; the list
+ * owns it. */
 static json_t *keep_entry(json_t *entry, bool measured, const json_t *before)
 {
     json_t *kept = entry;
@@ -237,7 +237,7 @@ static json_t *keep_entry(json_t *entry, bool measured, const json_t *before)
     const bool follows = NULL != before && place_of(before) < json_array_size(entries);
     const bool replaces = follows && is_single(before);
     if (replaces) {
-        json_array_set(entries, place_of(before), entry); /* `before` may be gone now */
+        json_array_set(entries, place_of(before), entry); /* this may free `before` */
     } else if (measured) {
         json_array_append(entries, entry);
     } else {
@@ -257,11 +257,11 @@ bool nicbarr_report_wanted(void)
     return NULL != site.path && '\0' != *site.path;
 }
 
-/* ---- for people ---- */
+/* ---- readable lines ---- */
 
 enum { FIGURES_TEXT = 160 /* bytes */ };
 
-/* What the contest has found: the figures of the chosen one, and of the reference. */
+/* The figures of a contest: the medians of the chosen candidate and of the reference. */
 static void write_figures(char figures[FIGURES_TEXT], const struct nicbarr_contest *contest)
 {
     const double chosen_us = contest->of[contest->chosen].us.median;
@@ -278,7 +278,7 @@ static void write_figures(char figures[FIGURES_TEXT], const struct nicbarr_conte
              doubt);
 }
 
-/* `what` is done so. */
+/* Print the implementation of `what`. */
 static void print_decision(ompi_communicator_t *comm, uint32_t nodes, const char *what,
                            const char *choice, enum nicbarr_source source, const char *figures)
 {
@@ -315,7 +315,7 @@ static void say_data(const mca_coll_nicbarr_module_t *module, ompi_communicator_
                    source, figures);
 }
 
-/* ---- what the component calls ---- */
+/* ---- the component's interface ---- */
 
 void nicbarr_report_note(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                          const struct nicbarr_tuning *tuning, const char *declined)
@@ -336,7 +336,7 @@ void nicbarr_report_note(mca_coll_nicbarr_module_t *module, ompi_communicator_t 
     }
     (void)keep_entry(entry, NULL != tuning, NULL == tuning ? NULL : module->entry);
     if (NULL != tuning) {
-        module->entry = entry; /* the list of entries holds it */
+        module->entry = entry; /* owned by the list */
     }
 }
 
@@ -378,13 +378,13 @@ void nicbarr_report_duel(mca_coll_nicbarr_module_t *module, ompi_communicator_t 
     json_t *entry = barrier_json(module, comm, NULL);
     json_object_set_new(entry, "duelists", duelists_json(duel, choices));
     if (NULL == module->entry) {
-        module->entry = entry; /* the list of entries holds it */
+        module->entry = entry; /* owned by the list */
         (void)keep_entry(entry, true, NULL);
         return;
     }
     pthread_mutex_lock(&lock);
-    if (place_of(module->entry) < json_array_size(entries)) { /* else the report is closed */
-        json_object_update(module->entry, entry);             /* what was measured stays */
+    if (place_of(module->entry) < json_array_size(entries)) { /* else the report has been closed */
+        json_object_update(module->entry, entry);             /* keeps the measurements */
         changed = true;
     }
     pthread_mutex_unlock(&lock);
@@ -427,7 +427,8 @@ void nicbarr_report_retract(const mca_coll_nicbarr_module_t *module, ompi_commun
 
 /* ---- the file ---- */
 
-/* The writer of an entry: unique to a process of a job, across all nodes. */
+/* Names that identify the writer of an entry: the job, and the process among all nodes of the
+ * job. */
 static void own_names(char *job_name, size_t job_bytes, char *process, size_t process_bytes)
 {
     snprintf(job_name, job_bytes, "%016llx",
@@ -451,7 +452,8 @@ static json_t *new_document(const char *job_name)
 static void complain(const struct myr_error *error)
 {
     if (nicbarr_say_once(NICBARR_SAID_REPORT)) {
-        opal_output(0, "nicbarr: no report: %s (coll_nicbarr_report)", error->text);
+        opal_output(0, "nicbarr: the report is not written: %s (see coll_nicbarr_report)",
+                    error->text);
     }
 }
 

@@ -23,8 +23,8 @@ struct nicbarr_report_site {
 /* Before all others, by one thread. */
 void nicbarr_report_open(const struct nicbarr_report_site *site);
 
-/* Say so in a line if there is a report to write and its file cannot be written: at the beginning,
- * as the job's end is too late to name another one. By one process of the job. */
+/* Print a line if a report is requested and its file cannot be written. Called at the start of the
+ * job, when it is not too late for the user to name another file, and by one process of the job. */
 void nicbarr_report_check(void);
 
 /* Is there a report to write? May differ between processes. */

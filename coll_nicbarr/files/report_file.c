@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Entries of the report, and the file that they go to; see report_file.h. */
+/* See report_file.h. */
 #include "coll_nicbarr/files/report_file.h"
 
 #include <errno.h>
@@ -12,13 +12,14 @@
 #include "coll_nicbarr/files/regular_file.h"
 
 enum {
-    LOCK_MOST_MS = 30000, /* for all processes of a large job, one after the other */
-    FILE_MOST = 64 << 20, /* bytes; a process that finds more leaves the file as it is */
+    LOCK_MOST_MS = 30000, /* enough for all processes of a large job to write in turn */
+    FILE_MOST = 64 << 20, /* bytes; larger files are left unchanged */
 };
 
 /* ---- entries ---- */
 
-/* Does `other` have all that an entry says, but for its name, count and writer? */
+/* Does `other` have all fields of `entry` with the same values? The communicator's name, the count
+ * and the writer are ignored. */
 static bool says_all(const json_t *other, const json_t *entry)
 {
     const char *field;
@@ -39,7 +40,7 @@ static bool alike(const json_t *left, const json_t *right)
     return says_all(left, right) && says_all(right, left);
 }
 
-/* The number of the entry that `entry` would share, SIZE_MAX if there is none. */
+/* The index of the entry that can count the communicator of `entry`, or SIZE_MAX. */
 static size_t find_alike(const json_t *entries, const json_t *entry)
 {
     for (size_t i = 0; i < json_array_size(entries); ++i) {
@@ -50,7 +51,7 @@ static size_t find_alike(const json_t *entries, const json_t *entry)
     return SIZE_MAX;
 }
 
-/* Have an entry count one communicator more or less. */
+/* Add `more` to an entry's count of communicators; an entry that counts none is removed. */
 static void count_communicator(json_t *entries, size_t index, int more)
 {
     json_t *entry = json_array_get(entries, index);
@@ -83,7 +84,7 @@ void nicbarr_entries_take_back(json_t *entries, const json_t *entry)
 
 /* ---- the file ---- */
 
-/* What barriers go by is in a list of its own, as readers from before there were others expect. */
+/* Barriers have a list of their own, for readers that know nothing of other collectives. */
 static const char *const lists[] = {"communicators", "collectives"};
 
 static const char *list_of(const json_t *entry)
@@ -101,7 +102,7 @@ static json_t *list_in(json_t *document, const char *name)
     return list;
 }
 
-/* Remove what `process` has written. */
+/* Remove the entries of `process`. */
 static void remove_entries(json_t *list, const char *process)
 {
     for (size_t i = json_array_size(list); i > 0; --i) {
@@ -113,7 +114,8 @@ static void remove_entries(json_t *list, const char *process)
     }
 }
 
-/* Does the file begin as reports do? One that a process began, and was killed, has less. */
+/* Does the file begin as reports do? A process that was killed while it wrote may have left less
+ * than that, even nothing. */
 static bool begins_as_report(int file)
 {
     static const char report[] = "{\n \"format\": \"nicbarr report ";
@@ -122,10 +124,9 @@ static bool begins_as_report(int file)
     return bytes >= 0 && 0 == memcmp(begin, report, (size_t)bytes);
 }
 
-/*
- * What other processes of this job have written into the file so far, else `head`; to be given back
- * by json_decref(). NULL, with a line: it is a file of another sort, or cannot be read.
- */
+/* The document with the entries that other processes of this job have written; `head` if there is
+ * none. The caller releases it by json_decref(). Returns NULL, with a line, if the file has other
+ * content or cannot be read. */
 static json_t *others(int file, json_t *head, const char *process, struct myr_error *error)
 {
     size_t bytes = 0;
@@ -139,9 +140,9 @@ static json_t *others(int file, json_t *head, const char *process, struct myr_er
     if (!json_equal(json_object_get(document, "format"), json_object_get(head, "format")) &&
         !begins_as_report(file)) {
         json_decref(document);
-        myr_write_error(error, MYR_ERR_FOREIGN, 0,
-                        "it holds something else than a report, and is left as it is: remove it, "
-                        "or name another file");
+        myr_write_error(
+            error, MYR_ERR_FOREIGN, 0,
+            "it is not a report, and is left unchanged; remove it, or name another file");
         return NULL;
     }
     if (NULL == job || !json_equal(job, json_object_get(head, "job")) ||
@@ -155,7 +156,7 @@ static json_t *others(int file, json_t *head, const char *process, struct myr_er
     return document;
 }
 
-/* (The file is open at its beginning.) */
+/* Replace the content of the file, whose offset is 0. */
 static bool replace(int file, const json_t *document)
 {
     char *text = json_dumps(document, JSON_INDENT(1) | JSON_PRESERVE_ORDER);
@@ -215,7 +216,7 @@ bool nicbarr_report_file_write(const char *path, json_t *head, const char *proce
         (void)myr_fail(error, why.status, 0, "%s: %.180s", path, why.text);
     }
     if (file >= 0) {
-        close(file); /* and unlock */
+        close(file); /* this also unlocks it */
     }
     return written;
 }

@@ -15,8 +15,8 @@
 
 #include "libmyr/status.h"
 
-/* Can the file at `path` be written, or created if it does not exist? Nothing is written yet.
- * False, with a line, if not. */
+/* Can the file at `path` be written, or created if it does not exist? The file is not changed.
+ * Returns false, with a line, if not. */
 bool nicbarr_report_file_check(const char *path, struct myr_error *error);
 
 /* Add `entry` to the array `entries`. If that has one that differs only by the communicator's name,

@@ -13,7 +13,7 @@ const char *nicbarr_host_name(void)
     return NULL == ompi_process_info.nodename ? "unknown" : ompi_process_info.nodename;
 }
 
-/* ARM's and others' /proc/cpuinfo has no "model name"; the architecture must do then. */
+/* /proc/cpuinfo has no "model name" on ARM and some others; there the architecture is used. */
 const char *nicbarr_processor_name(void)
 {
     static char name[128];

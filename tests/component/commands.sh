@@ -55,7 +55,7 @@ reason() { # COMMAND
         coll_nicbarr_*\ =\ * | *MYRD_*=* | *"#!/bin/sh") echo "a line of a file" ;;
         nft* | firewall-cmd* | *pkill* | *setpriv*) echo "it changes the system" ;;
         "mpirun ..."* | "export OMPI_MCA_mca_base"*) echo "it is a part of a command" ;;
-        "barriers on MPI_COMM_WORLD"* | *"through between all nodes"* | *"in the way of UDP"*) echo "it is what a job says" ;;
+        "barriers on MPI_COMM_WORLD"* | *"through between all nodes"* | *"MTUs differ?"*) echo "it is what a job says" ;;
         nethosts*) # which needs rights
             [[ $1 != *--ipv6* ]] || is_open_mpi 4 || echo "it is for Open MPI 4.1"
             [[ $hosts == yes && ($kernels == yes || $1 != *--kernel*) ]] || echo "such hosts cannot be made here" ;;

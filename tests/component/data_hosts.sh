@@ -162,7 +162,7 @@ check "a host that takes short packets only" on_hosts --shell 3 1 bash "$scratch
     --mca coll_nicbarr_tune_after 0 "$builddir/tests/programs/player" --program "$scratch/short"
 short_loop=(--mca coll_nicbarr_tune_after 0 "$programs/short_job" --allreduces 200)
 check "a class of size is tried with its longest packets" on_hosts --shell 3 1 bash "$scratch/short.sh" "${soft[@]}" "${short_loop[@]}"
-check "and left to Open MPI" said "packets do not come through between all nodes"
+check "and left to Open MPI" said "packets do not get through between all nodes"
 
 # ---- played by the kernels, where they may have programs
 
@@ -228,7 +228,7 @@ check "a root that sends another number of bytes than a rank expects" on_hosts 3
 # (A program that goes on after the error may then wait in a call of Open MPI's own, whose messages are
 # cut off, too. So the job is ended when the line is there.)
 cut_off() { # WHAT HOSTS PACKETS MPIRUN-OPTION...: its error is told
-    local job line="$1 [0-9]* on .* will not be completed: no sign of life"
+    local job line="$1 [0-9]* on .* will not complete: .* is silent, or has ended"
     : > "$scratch/out"
     on_hosts --cut "$2" --cut-after "$3" 3 1 --mca coll_nicbarr_warn 1 --mca coll_nicbarr_timeout 3 "${@:4}" &
     job=$!
@@ -254,6 +254,6 @@ for hosts in 1-2 2-3; do
 done
 check "packets that do not come through" on_hosts --cut 1-2 2 1 --mca coll_nicbarr_tune_after 5 \
     "${any[@]}"
-told() { said "stay Open MPI's own: .*packets do not come through" && told_once; }
+told() { said "stay Open MPI's own: .*packets do not get through" && told_once; }
 check "are told of" told
 finish

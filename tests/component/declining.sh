@@ -29,7 +29,7 @@ changed format "$to_another_format"
 OMPI_MCA_coll_nicbarr_verbose=1 check "one process with another version" odd "OMPI_MCA_mca_base_component_path=$scratch/version:SYSTEM_DEFAULT"
 check "another version: served all the same" said "one node: .*(measured"
 check "one process with another format" odd "OMPI_MCA_mca_base_component_path=$scratch/format:SYSTEM_DEFAULT"
-why "another format" "process [0-3] does not have the component, or another version of it"
+why "another format" "process [0-3] does not have the component, has another version of it"
 # It is the first one of all communicators that the program makes of both.
 odd_rank=0 check "the first of two without it" works 2 "$scratch/odd.sh" OMPI_MCA_coll=^nicbarr \
     "$programs/soak" --cycles 300
@@ -53,7 +53,7 @@ fi
 # A release of Open MPI whose structures are others than those that the component was built with.
 others=$builddir/tests/component/.libs/other_structures.so
 check "another release's structures" works 2 -x LD_PRELOAD="$others" --mca coll_nicbarr_verbose 1 "$program"
-check "another release's structures: said" said "nicbarr: built for Open MPI .*has other structures: not used"
+check "another release's structures: said" said "nicbarr: not used: built for Open MPI .*has other structures"
 ! said "MPI_Barrier on"
 verdict $? "another release's structures: no barrier is nicbarr's"
 
@@ -92,7 +92,7 @@ done
 # The kernel's NIC plays between nodes only.
 check "an algorithm for the kernel's NIC on one node" works 4 --mca coll_nicbarr_algorithm tree:4@kernel \
     "$program"
-why "an algorithm for the kernel's NIC" "coll_nicbarr_algorithm is tree:4@kernel, and on one node"
+why "an algorithm for the kernel's NIC" "coll_nicbarr_algorithm is tree:4@kernel, but on one node"
 
 # What is not one node's is left alone without a line.
 drawn_barriers shapes 400

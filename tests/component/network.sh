@@ -34,7 +34,7 @@ check "what is no network" on_three --mca coll_nicbarr_network fd00::/129
 said_so '"fd00::/129" is neither an interface nor a network'
 check "no NIC plays" not_said "$plays"
 check "loopback alone" on_three --mca coll_nicbarr_network lo
-said_so "do not come through"
+said_so "do not get through"
 check "no NIC plays" not_said "$plays"
 check "the hosts' network by name" on_three --mca coll_nicbarr_network eth0
 check "serves" said "$plays"
@@ -88,12 +88,12 @@ check "serves" said "$plays"
 
 # Finding that out takes seconds, so not every communicator does. (Of two that come late either the
 # first is spared, or it tries once more and the second is.)
-spared() { check "the next one does not try" grep -q "packets did not come through for an earlier" "$scratch/report"; }
+spared() { check "the next one does not try" grep -q "packets did not get through for an earlier" "$scratch/report"; }
 # shellcheck disable=SC2086 # words
 check "a firewall between two hosts" on_hosts --cut 1-2 3 2 --mca coll_nicbarr_verbose 1 \
     --mca coll_nicbarr_report "$scratch/report" --mca coll_nicbarr_algorithm dissemination:1 \
     $ledger --late 2
-said_so "do not come through"
+said_so "do not get through"
 check "no NIC plays" not_said "$plays_world"
 spared
 rm "$scratch/report"
@@ -102,7 +102,7 @@ check "a firewall that tuning meets" on_hosts --cut 2-3 3 2 --mca coll_nicbarr_v
     --mca coll_nicbarr_report "$scratch/report" --mca coll_nicbarr_tune_after 3 \
     "$programs/barrier_ledger" --iterations 1000 --ledger "$scratch/ledger" --late 2 \
     --seed "$seed"
-said_so "do not come through"
+said_so "do not get through"
 check "no NIC plays" not_said "$plays_world"
 spared
 

@@ -59,8 +59,8 @@ held_up() {
 }
 soon=(--mca coll_nicbarr_warn 1 --mca coll_nicbarr_timeout 3)
 given_up() { # NUMBER of the host: of what all have seen
-    check "it is told of" said "barrier [0-9]* on the first has waited for .* without a sign of life of \\(host\\|10.77.0.\\)$1 (rank"
-    check "all are told why it ends" said "barrier [0-9]* on the first .* will not be completed: "
+    check "it is told of" said "barrier [0-9]* on the first has waited for .* without a sign of life from \\(host\\|10.77.0.\\)$1 (rank"
+    check "all are told why it ends" said "barrier [0-9]* on the first .* will not complete: "
     check "each process's barrier has failed" test "$(find "$folder" -name 'failed.*' | wc -l)" = "$processes"
 }
 not_a_word() { ! said "sign of life"; }
@@ -84,7 +84,7 @@ for nic in soft kernel; do
     given_up "[123]"
     # Longer than the time-out of a silent one, but shorter than this one's.
     held_up "$nic: a cut of some seconds" "$kernel 2 1" \
-        '"$NETHOSTS_RUN" 2 ip link set eth0 down; until_said "sign of life"; sleep $CUT; "$NETHOSTS_RUN" 2 ip link set eth0 up; until_said "goes on now"; tell stop' \
+        '"$NETHOSTS_RUN" 2 ip link set eth0 down; until_said "sign of life"; sleep $CUT; "$NETHOSTS_RUN" 2 ip link set eth0 up; until_said "continues now"; tell stop' \
         "" "${by[@]}" --mca coll_nicbarr_warn 1
 done
 by=(--mca coll_nicbarr_algorithm dissemination:1@soft)

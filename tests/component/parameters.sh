@@ -11,53 +11,53 @@ wrong() {
     check "$1=$2 is complained of once" said_once "$3"
 }
 
-wrong algorithm nonsense 'coll_nicbarr_algorithm "nonsense" is none'
-wrong algorithm tree:0 'coll_nicbarr_algorithm "tree:0" is none'
-wrong algorithm flags:12 'coll_nicbarr_algorithm "flags:12" is none'
-wrong algorithm counter:-1 'coll_nicbarr_algorithm "counter:-1" is none'
-wrong algorithm pairwise:2 'coll_nicbarr_algorithm "pairwise:2" is none'
-wrong algorithm dissemination:99999999999999999999 'is none'
+wrong algorithm nonsense 'coll_nicbarr_algorithm "nonsense" is not an algorithm'
+wrong algorithm tree:0 'coll_nicbarr_algorithm "tree:0" is not an algorithm'
+wrong algorithm flags:12 'coll_nicbarr_algorithm "flags:12" is not an algorithm'
+wrong algorithm counter:-1 'coll_nicbarr_algorithm "counter:-1" is not an algorithm'
+wrong algorithm pairwise:2 'coll_nicbarr_algorithm "pairwise:2" is not an algorithm'
+wrong algorithm dissemination:99999999999999999999 'is not an algorithm'
 for algorithm in openmpi@kernel counter@kernel flags:4@kernel pairwise:2@kernel tree:4@ tree:4@none; do
-    wrong algorithm $algorithm "coll_nicbarr_algorithm \"$algorithm\" is none"
+    wrong algorithm $algorithm "coll_nicbarr_algorithm \"$algorithm\" is not an algorithm"
 done
-wrong nic nonsense 'coll_nicbarr_nic "nonsense" is none'
+wrong nic nonsense 'coll_nicbarr_nic "nonsense" is not a list of NICs'
 for list in "" "," ",,"; do
     wrong cache "$list" "coll_nicbarr_cache \"$list\" names no file"
 done
 for number in abc 5x "" 1e3; do
-    wrong tune_after "$number" "coll_nicbarr_tune_after is \"$number\", which is no number: using 20"
+    wrong tune_after "$number" "coll_nicbarr_tune_after is \"$number\", which is not a number: using 20"
 done
-wrong timeout soon 'coll_nicbarr_timeout is "soon", which is no number: using 900'
-wrong network 10.0.0.0/99 'coll_nicbarr_network is wrong, so its NIC is not there: "10.0.0.0/99" is neither an interface nor'
+wrong timeout soon 'coll_nicbarr_timeout is "soon", which is not a number: using 900'
+wrong network 10.0.0.0/99 'coll_nicbarr_network is wrong, so its NIC is not used: "10.0.0.0/99" is neither an interface nor'
 wrong network fd00::/64,lo:x/8 '"lo:x/8" is neither an interface nor'
 wrong network , '"," is neither an interface nor'
 if ompi_info --param coll nicbarr --level 9 | grep -q coll_nicbarr_verbs_devices; then
-    wrong verbs_devices ,, 'coll_nicbarr_verbs_devices is wrong, so its NIC is not there: ",," names no device'
+    wrong verbs_devices ,, 'coll_nicbarr_verbs_devices is wrong, so its NIC is not used: ",," names no device'
 fi
-wrong port x 'coll_nicbarr_port is "x", which is no number: using 0'
+wrong port x 'coll_nicbarr_port is "x", which is not a number: using 0'
 # Of an amount the bound is nearly what was meant.
-wrong priority 101 'coll_nicbarr_priority is 101, but goes from -1 to 100: using 100'
-wrong tune_budget -1 'coll_nicbarr_tune_budget is -1, but goes from 0 to 60000: using 0'
-wrong tune_budget 100000 'coll_nicbarr_tune_budget is 100000, but goes from 0 to 60000: using 60000'
-wrong memory 0 'coll_nicbarr_memory is 0, but goes from 1 to 1024: using 1$'
-wrong memory 100000 'coll_nicbarr_memory is 100000, but goes from 1 to 1024: using 1024'
-wrong sleep_slice 0 'coll_nicbarr_sleep_slice is 0, but goes from 1 to 1000000: using 1$'
-wrong verbose -1 'coll_nicbarr_verbose is -1, but goes from 0 to 100: using 0'
+wrong priority 101 'coll_nicbarr_priority is 101, but must be from -1 to 100: using 100'
+wrong tune_budget -1 'coll_nicbarr_tune_budget is -1, but must be from 0 to 60000: using 0'
+wrong tune_budget 100000 'coll_nicbarr_tune_budget is 100000, but must be from 0 to 60000: using 60000'
+wrong memory 0 'coll_nicbarr_memory is 0, but must be from 1 to 1024: using 1$'
+wrong memory 100000 'coll_nicbarr_memory is 100000, but must be from 1 to 1024: using 1024'
+wrong sleep_slice 0 'coll_nicbarr_sleep_slice is 0, but must be from 1 to 1000000: using 1$'
+wrong verbose -1 'coll_nicbarr_verbose is -1, but must be from 0 to 100: using 0'
 # Of others a bound may mean something else, such as never.
-wrong timeout -1 'coll_nicbarr_timeout is -1, but goes from 0 to [0-9]*: using 900'
-wrong warn -1 'coll_nicbarr_warn is -1, but goes from 0 to [0-9]*: using 30'
-wrong tune_after -5 'coll_nicbarr_tune_after is -5, but goes from 0 to [0-9]*: using 20'
-wrong join_after -1 'coll_nicbarr_join_after is -1, but goes from 0 to [0-9]*: using 100'
-wrong spin -7 'coll_nicbarr_spin is -7, but goes from -1 to [0-9]*: using -1'
-wrong sleep_after -7 'coll_nicbarr_sleep_after is -7, but goes from -1 to [0-9]*: using 500'
-wrong port 99999 'coll_nicbarr_port is 99999, but goes from 0 to 65535: using 0'
+wrong timeout -1 'coll_nicbarr_timeout is -1, but must be from 0 to [0-9]*: using 900'
+wrong warn -1 'coll_nicbarr_warn is -1, but must be from 0 to [0-9]*: using 30'
+wrong tune_after -5 'coll_nicbarr_tune_after is -5, but must be from 0 to [0-9]*: using 20'
+wrong join_after -1 'coll_nicbarr_join_after is -1, but must be from 0 to [0-9]*: using 100'
+wrong spin -7 'coll_nicbarr_spin is -7, but must be from -1 to [0-9]*: using -1'
+wrong sleep_after -7 'coll_nicbarr_sleep_after is -7, but must be from -1 to [0-9]*: using 500'
+wrong port 99999 'coll_nicbarr_port is 99999, but must be from 0 to 65535: using 0'
 
 # Beyond what an int holds, where what is cut off would leave a number that is right.
-wrong tune_after 99999999999 'coll_nicbarr_tune_after is 99999999999, but goes from 0 to [0-9]*: using 20'
-wrong tune_after -4294967291 'coll_nicbarr_tune_after is -4294967291, but goes from 0 to [0-9]*: using 20'
-wrong memory 4294967552 'coll_nicbarr_memory is 4294967552, but goes from 1 to 1024: using 1024'
-wrong join_after 100g 'coll_nicbarr_join_after is 107374182400, but goes from 0 to [0-9]*: using 100'
-wrong port 99999999999999999999 'coll_nicbarr_port is [0-9]*, but goes from 0 to 65535: using 0'
+wrong tune_after 99999999999 'coll_nicbarr_tune_after is 99999999999, but must be from 0 to [0-9]*: using 20'
+wrong tune_after -4294967291 'coll_nicbarr_tune_after is -4294967291, but must be from 0 to [0-9]*: using 20'
+wrong memory 4294967552 'coll_nicbarr_memory is 4294967552, but must be from 1 to 1024: using 1024'
+wrong join_after 100g 'coll_nicbarr_join_after is 107374182400, but must be from 0 to [0-9]*: using 100'
+wrong port 99999999999999999999 'coll_nicbarr_port is [0-9]*, but must be from 0 to 65535: using 0'
 
 # Extreme, but right: nothing to complain of.
 for setting in "tune_after 0" "tune_after 2000000000" "tune_budget 0" "tune_budget 1" "spin 0" \
@@ -73,16 +73,16 @@ check "priority -1 leaves everything to Open MPI" said "is left to Open MPI: col
 
 # What cannot be written is said once; the job goes on.
 check "a report that cannot be written" works --mca coll_nicbarr_report /proc/nonexistent/report.json
-check "is complained of" said_once "no report: /proc/nonexistent/report.json"
+check "is complained of" said_once "report is not written: /proc/nonexistent/report.json"
 complained_before_the_end() {
     local job
     mpirun -np 2 --mca coll_nicbarr_report /proc/nonexistent/report.json "$programs/barrier_ledger" \
         --until "$scratch/end" > "$scratch/out" 2>&1 &
     job=$!
-    until said_once "no report: /proc/nonexistent/report.json" || ! kill -0 "$job" 2> /dev/null; do sleep 0.1; done
+    until said_once "report is not written: /proc/nonexistent/report.json" || ! kill -0 "$job" 2> /dev/null; do sleep 0.1; done
     kill -0 "$job" 2> /dev/null || return
     touch "$scratch/end"
-    wait "$job" && said_once "no report: /proc/nonexistent/report.json"
+    wait "$job" && said_once "report is not written: /proc/nonexistent/report.json"
 }
 check "while the job runs, and once" complained_before_the_end
 for folder in /proc/nonexistent "$scratch/nonexistent"; do
@@ -93,7 +93,7 @@ done
 
 echo nothing of ours > "$scratch/foreign"
 check "a report in a file of another sort" works --mca coll_nicbarr_report "$scratch/foreign"
-check "is complained of" said_once "no report: $scratch/foreign: it holds something else"
+check "is complained of" said_once "report is not written: $scratch/foreign: it is not a report"
 check "which is left as it is" test "$(cat "$scratch/foreign")" = "nothing of ours"
 
 # ompi_info shows what everybody needs by itself, and explains every parameter in words.

@@ -49,7 +49,7 @@ done
 check "by the NICs where they are forced" said "$unnamed, 4 processes on 2 nodes: tree:2@"
 
 check "no NIC wanted" spawning --mca coll_nicbarr_nic none
-check "is said" said "nicbarr: $unnamed is left to Open MPI: .*coll_nicbarr_nic wants no NIC"
+check "is said" said "nicbarr: $unnamed is left to Open MPI: .*coll_nicbarr_nic is none"
 check "no such network" spawning --mca coll_nicbarr_network 192.0.2.0/24
 check "is said" said "barriers on $unnamed (4 processes) stay Open MPI's own: process [0-9]*: .*192.0.2.0/24"
 finish

@@ -55,5 +55,5 @@ something() { # TIMEOUT COMMAND...: the job's status
     wait $job
 }
 named() { # HOST (rank RANK): who is missing
-    said "will not be completed: no sign of life, or the end, of $1"
+    said "will not complete: $1.* is silent, or has ended"
 }

@@ -100,7 +100,7 @@ changed_component "$to_another_format" > "$scratch/other/mca_coll_nicbarr.so"
 check "it has another version" odd "OMPI_MCA_mca_base_component_path=$scratch/other:SYSTEM_DEFAULT"
 # (Neither can read what the other one says, so each says it.)
 check "a line says so" said \
-    "barriers on .* (2 processes) stay Open MPI's own: process [01] does not have the component, or another version"
+    "barriers on .* (2 processes) stay Open MPI's own: process [01] does not have the component, has another version"
 
 # ---- the kernels' NICs
 
@@ -184,11 +184,11 @@ pulled() { # NIC MPIRUN-ARGUMENT...
     sleep 1
     cable on
     cable off
-    until_said "without a sign of life of machine"
+    until_said "without a sign of life from machine"
     cable on
-    until_said "goes on now"
+    until_said "continues now"
     touch "$scratch/end"
-    wait "$job" && said "^ok" && said "without a sign of life of machine" && said "goes on now"
+    wait "$job" && said "^ok" && said "without a sign of life from machine" && said "continues now"
 }
 for nic in soft kernel; do
     check "a cable is pulled, for a second and until it is said: nothing is lost by the $nic NIC" pulled $nic
@@ -234,11 +234,11 @@ fi
 # (mpirun then waits for its own daemon there.)
 begun soft --mca coll_nicbarr_warn 5 --mca coll_nicbarr_timeout 10
 "$MACHINES_MONITOR" 2 quit
-until_said "will not be completed"
+until_said "will not complete"
 while pgrep -x barrier_ledger > /dev/null && kill -0 "$job" 2> /dev/null; do sleep 0.2; done
 pkill -KILL -x mpirun
 wait "$job"
-check "a machine is gone: it is named" said "will not be completed: no sign of life, or the end, of machine2 (rank [01])"
+check "a machine is gone: it is named" said "will not complete: machine2 (rank [01]) is silent, or has ended"
 ended() { ! said "Forwarding signal"; } # of the watchdog's, that is
 check "the job's other process ends by itself" ended
 finish

@@ -218,8 +218,9 @@ static void not_ours(void **state)
         const size_t bytes = strlen(texts[i]);
         char after[200];
         crew_file_write(path, texts[i], bytes);
-        expect_complaint(shape_of(4), "something else, or of another version");
-        expect_refused(shape_of(4), MYR_ERR_FOREIGN, "something else, or of another version");
+        expect_complaint(shape_of(4), "not a tuning cache, or one of another version");
+        expect_refused(shape_of(4), MYR_ERR_FOREIGN,
+                       "not a tuning cache, or one of another version");
         assert_int_equal(get(after, sizeof(after)), bytes);
         assert_memory_equal(after, texts[i], bytes);
         assert_int_equal(files_in_folder(), 1);
@@ -277,7 +278,7 @@ static void no_folder(void **state)
     snprintf(path, sizeof(path), "%s/tuning.jsonl/tuning.jsonl", folder); /* that is a file */
     expect_refused(shape_of(4), MYR_ERR_NOT_THERE, strerror(ENOTDIR));
     snprintf(path, sizeof(path), "%s", folder); /* and that is none */
-    expect_refused(shape_of(4), MYR_ERR_FOREIGN, "it is no regular file");
+    expect_refused(shape_of(4), MYR_ERR_FOREIGN, "it is not a regular file");
     assert_int_equal(files_in_folder(), 1);
 }
 
@@ -287,13 +288,13 @@ static void no_regular_file(void **state)
     (void)state;
     struct stat about;
     assert_int_equal(mkfifo(path, 0600), 0);
-    expect_complaint(shape_of(4), "no regular file");
-    expect_refused(shape_of(4), MYR_ERR_FOREIGN, "no regular file");
+    expect_complaint(shape_of(4), "not a regular file");
+    expect_refused(shape_of(4), MYR_ERR_FOREIGN, "not a regular file");
     assert_int_equal(lstat(path, &about), 0);
     assert_true(S_ISFIFO(about.st_mode));
     assert_int_equal(unlink(path), 0);
     assert_int_equal(symlink("/dev/zero", path), 0);
-    expect_complaint(shape_of(4), "no regular file");
+    expect_complaint(shape_of(4), "not a regular file");
     assert_int_equal(unlink(path), 0);
 
     /* The new file beside it is one of our making, whatever somebody has put there. */
@@ -370,7 +371,7 @@ static void make_none(uint32_t rank, void *context)
     CREW_CHECK(0 != getuid() || 0 == setuid(NOBODY), "setuid");
     CREW_CHECK(!add(shape_of(5), 4, &error), "written");
     CREW_CHECK(MYR_ERR_NOT_THERE == error.status, "%d", (int)error.status);
-    CREW_CHECK(NULL != strstr(error.text, "its folder: ") &&
+    CREW_CHECK(NULL != strstr(error.text, "its folder cannot be used: ") &&
                    NULL != strstr(error.text, strerror(EACCES)),
                "%s", error.text);
 }

@@ -161,7 +161,7 @@ static void look_at_cache_file(const char *host, const struct nicbarr_cache_plac
         probe_print(finding(host, "tuning cache", FINDING_PROBLEM,
                             "remove it, or choose another file with coll_nicbarr_cache FILE (or "
                             "none): until then each job measures anew",
-                            "%s is not used, and left as it is: %s", place->path, error.text));
+                            "%s is not used, and left unchanged: %s", place->path, error.text));
     } else if (there ? 0 == access(place->path, W_OK) : may_make(place)) {
         probe_print(finding(host, "tuning cache", FINDING_OK, NULL, "%s can be %s", place->path,
                             there ? "read and written" : "made, when something is measured"));
