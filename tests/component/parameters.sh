@@ -1,11 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Every parameter, with values that make no sense: one clear line, and barriers that work all the same.
+# If this fails, a mistyped parameter breaks a job or goes unnoticed. Every parameter gets senseless values, and must
+# cause one clear line and barriers that work.
 . "$(dirname "$0")/common.sh"
 
 works() { job 3 "$@" "$programs/barrier_ledger" && said "^ok"; }
 
-# wrong PARAMETER VALUE LINE: a value that is set right, with one line from one process.
+# wrong PARAMETER VALUE LINE: the value is corrected, with one line from one process.
 wrong() {
     check "$1=$2 works" works --mca "coll_nicbarr_$1" "$2"
     check "$1=$2 is complained of once" said_once "$3"
@@ -35,7 +36,7 @@ if ompi_info --param coll nicbarr --level 9 | grep -q coll_nicbarr_verbs_devices
     wrong verbs_devices ,, 'coll_nicbarr_verbs_devices is wrong, so its NIC is not there: ",," names no device'
 fi
 wrong port x 'coll_nicbarr_port is "x", which is no number: using 0'
-# Of an amount the bound is nearly what was meant.
+# For an amount, the bound is close to what was meant.
 wrong priority 101 'coll_nicbarr_priority is 101, but goes from -1 to 100: using 100'
 wrong tune_budget -1 'coll_nicbarr_tune_budget is -1, but goes from 0 to 60000: using 0'
 wrong tune_budget 100000 'coll_nicbarr_tune_budget is 100000, but goes from 0 to 60000: using 60000'
@@ -43,7 +44,7 @@ wrong memory 0 'coll_nicbarr_memory is 0, but goes from 1 to 1024: using 1$'
 wrong memory 100000 'coll_nicbarr_memory is 100000, but goes from 1 to 1024: using 1024'
 wrong sleep_slice 0 'coll_nicbarr_sleep_slice is 0, but goes from 1 to 1000000: using 1$'
 wrong verbose -1 'coll_nicbarr_verbose is -1, but goes from 0 to 100: using 0'
-# Of others a bound may mean something else, such as never.
+# For others a bound may have another meaning, such as never, so the default is used.
 wrong timeout -1 'coll_nicbarr_timeout is -1, but goes from 0 to [0-9]*: using 900'
 wrong warn -1 'coll_nicbarr_warn is -1, but goes from 0 to [0-9]*: using 30'
 wrong tune_after -5 'coll_nicbarr_tune_after is -5, but goes from 0 to [0-9]*: using 20'
@@ -52,14 +53,14 @@ wrong spin -7 'coll_nicbarr_spin is -7, but goes from -1 to [0-9]*: using -1'
 wrong sleep_after -7 'coll_nicbarr_sleep_after is -7, but goes from -1 to [0-9]*: using 500'
 wrong port 99999 'coll_nicbarr_port is 99999, but goes from 0 to 65535: using 0'
 
-# Beyond what an int holds, where what is cut off would leave a number that is right.
+# Beyond the range of an int, where truncation would leave a valid number.
 wrong tune_after 99999999999 'coll_nicbarr_tune_after is 99999999999, but goes from 0 to [0-9]*: using 20'
 wrong tune_after -4294967291 'coll_nicbarr_tune_after is -4294967291, but goes from 0 to [0-9]*: using 20'
 wrong memory 4294967552 'coll_nicbarr_memory is 4294967552, but goes from 1 to 1024: using 1024'
 wrong join_after 100g 'coll_nicbarr_join_after is 107374182400, but goes from 0 to [0-9]*: using 100'
 wrong port 99999999999999999999 'coll_nicbarr_port is [0-9]*, but goes from 0 to 65535: using 0'
 
-# Extreme, but right: nothing to complain of.
+# Extreme but valid: no line.
 for setting in "tune_after 0" "tune_after 2000000000" "tune_budget 0" "tune_budget 1" "spin 0" \
     "spin 100000" "sleep_after 0" "sleep_after -1" "sleep_slice 1" "memory 1" "algorithm auto" \
     "nonblocking 0" "priority 100" "priority 1" "nic auto" "nic kernel" "nic none"; do
@@ -71,7 +72,7 @@ done
 check "priority -1 works" works --mca coll_nicbarr_priority -1 --mca coll_nicbarr_verbose 2
 check "priority -1 leaves everything to Open MPI" said "is left to Open MPI: coll_nicbarr_priority"
 
-# What cannot be written is said once; the job goes on.
+# Files that cannot be written are reported once; the job goes on.
 check "a report that cannot be written" works --mca coll_nicbarr_report /proc/nonexistent/report.json
 check "is complained of" said_once "no report: /proc/nonexistent/report.json"
 complained_before_the_end() {
@@ -96,7 +97,7 @@ check "a report in a file of another sort" works --mca coll_nicbarr_report "$scr
 check "is complained of" said_once "no report: $scratch/foreign: it holds something else"
 check "which is left as it is" test "$(cat "$scratch/foreign")" = "nothing of ours"
 
-# ompi_info shows what everybody needs by itself, and explains every parameter in words.
+# ompi_info shows the common parameters by default, and explains each one.
 ompi_info --param coll nicbarr > "$scratch/out" 2>&1
 for parameter in verbose algorithm report nic; do
     check "ompi_info shows $parameter to everybody" said "coll_nicbarr_$parameter"
