@@ -1,12 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# What `nicbarr trace` runs: it has the kernel write down events of the network for a moment (tracefs), and says in which
-# of them the time of a barrier went.
+# What `nicbarr trace` runs: makes the kernel record network events for a moment (tracefs), and attributes the
+# time of a barrier to them.
 #
-# A barrier begins with the system call by which a host sends, and lasts until the next such call. The kernel's NIC is
-# rung once in a barrier; the soft NIC sends once in each of its rounds, so with it a "barrier" is a round. Messages are
-# known by their length. What is written down is an instance of our own: others who trace are not disturbed, and nothing
-# is left behind. Without it, nothing of this costs anything.
+# A barrier begins with the system call by which a host sends, and lasts until the next such call. The kernel's NIC gets
+# one doorbell per barrier; the soft NIC sends once per round, so there a "barrier" is a round. Messages are recognized
+# by their length. The recording uses a tracefs instance of its own, so it disturbs no other tracing, and leaves nothing
+# behind. While no trace runs, tracing costs nothing.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 
@@ -74,8 +74,8 @@ trap leave EXIT
 trap 'exit 143' TERM HUP
 trap 'exit 130' INT
 
-# An event, and of which of these to tell. A message without data has 74 bytes, and 94 over IPv6; 14 of them are the
-# Ethernet header.
+# An event, and a filter for it. A message without data has 74 bytes, or 94 over IPv6, of which 14 are the Ethernet
+# header.
 watch() { # EVENT [FILTER]
     { echo "${2-0}" > "$trace/events/$1/filter" && echo 1 > "$trace/events/$1/enable"; } 2> /dev/null ||
         fail "this kernel does not tell of $1"
@@ -106,7 +106,7 @@ record() {
     echo "# $(uname -n), Linux $(uname -r), $(nproc) processors; interface $interface$(driver)"
     cat "$trace/trace"
 }
-# A sysfs shows the interfaces of the network namespace that it was mounted in: /sys may be another one's.
+# A sysfs shows the interfaces of the network namespace in which it was mounted, which may not be ours for /sys.
 driver() {
     local link
     mkdir "$work/sysfs"
@@ -115,9 +115,9 @@ driver() {
     echo "${link:+, driver ${link##*/}}"
 }
 
-# Events become a line for each run of barriers: microseconds, messages that came, microseconds of each stage, and the
-# story of the last barrier. The stages share out the time: each event ends one of them. (A message may come before its
-# barrier has begun here. So single barriers are not compared.)
+# Turns events into a line per run of barriers: microseconds, received messages, microseconds of each stage, and the
+# events of the last barrier. Each event ends a stage, so the stages add up to the whole. (A message may come before its
+# barrier has begun here, so single barriers are not compared.)
 runs() {
     awk -v stages="$stages" -v run=$run '
         function mark(stage, at, event) {
@@ -128,7 +128,7 @@ runs() {
             story = story sprintf("|%8.0f  %3d  %-10s %s", at - begun, cpu, stage, event)
         }
         function finish(at,    s) {
-            if (at < now) { at = now } # since then another processor has had a message
+            if (at < now) { at = now } # another processor has recorded a message since
             if (begun) {
                 mark("host", at, "the host sends again")
                 took += at - begun
@@ -199,7 +199,7 @@ runs() {
         }'
 }
 
-# What the half of the runs in the middle are like.
+# Summarizes the middle half of the runs.
 tell() {
     sort -n | awk -v stages="$stages" -v run=$run -v where="$where" '
         { line[NR] = $0 }

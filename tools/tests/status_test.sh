@@ -1,10 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# `nicbarr status` on processes that have NICs, have none, or have something that only looks like
-# ours; also while all of it changes.
+# If this fails, `nicbarr status` shows users and scripts wrong data, or fails on processes with a NIC, without one, or
+# with memory that only looks like ours, also while all of it changes.
 #
-# Other processes of this machine may use nicbarr at the same time, so only what concerns our own is
-# looked at.
+# Other processes of this machine may use nicbarr at the same time, so only the test's own are checked.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 command -v python3 > /dev/null || { echo "skip: no python3 to read JSON with"; exit 77; }
@@ -14,7 +13,7 @@ pid=
 nicbarr=$build/tools/nicbarr
 subject=$build/tools/tests/status_subject
 
-# Start a subject and wait until it is ready; ended by the end of its input.
+# Start a subject and wait until it is ready; it ends at the end of its input.
 begin() { # KIND
     mkfifo input output
     "$subject" "$1" < input > output 2> subject.err &
@@ -30,7 +29,7 @@ end() {
 }
 trap 'exec 3>&-; rm -rf "$scratch"' EXIT
 
-# Does EXPRESSION hold of our subject's segment s (None if it is not listed), and its NIC n?
+# Does EXPRESSION hold for our subject's segment s (None if it is not listed) and its NIC n?
 holds() { # NAME EXPRESSION
     "$nicbarr" status --json > out 2> err
     status=$?
@@ -46,8 +45,8 @@ sys.exit(0 if len(mine) < 2 and eval(os.environ["EXPRESSION"]) else 1)' 2> err
     verdict $((status + $?)) "$1"
 }
 
-# The text's part about our subject is the paragraph with its pid. No line is longer than a terminal; those that go on
-# in the next one are joined for the patterns.
+# In the text, the paragraph with our subject's pid. No line may be longer than a terminal is wide; continued lines are
+# joined for the patterns.
 text() { # NAME PATTERN...
     shown "" "$@"
 }
@@ -89,7 +88,7 @@ holds "its groups" 'sorted((g["done"], g["started"]) for g in n["groups"]) == [(
 holds "its counters" 'n["counters"]["barriers"] == 3 and n["counters"]["packets_sent"] == 1 and len(n["counters"]) >= 10'
 holds "its job" 's["processes"][0]["job"] == "job7" and s["processes"][0]["rank"] == "3"'
 holds "it has no ports" 'n["ports"] == []'
-jobs() { # NAME OPTION... LISTED: is the subject among those that are shown?
+jobs() { # is the subject listed?
     "$nicbarr" status "${@:2:$#-2}" > out 2> err && [ "$(grep -c "$pid" out)" = "${*: -1}" ]
     verdict $? "$1"
 }
@@ -186,8 +185,8 @@ done
 holds "memory that changes all the time" 'n["counters"]["barriers"] >= 3 and len(n["groups"]) < 1000'
 end
 
-# Prometheus' text format, as its readers want it: a metric's lines together, behind its help and its
-# type; no figure twice. All of the NIC's counters are there, with the values that JSON has.
+# Prometheus' text format, as its readers require: a metric's lines together after its help and type; no figure twice.
+# All counters of the NIC, with the values in the JSON.
 PMIX_NAMESPACE='job "7" of \me' PMIX_RANK=0 begin nic
 "$nicbarr" status --json > json && "$nicbarr" status --prometheus > out 2> err &&
     PID=$pid python3 -c '

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# `nicbarr tune` with an mpirun that measures nothing: which jobs it starts, and what it makes of their lines.
-# tests/component/tuning.sh has what such jobs do.
+# If this fails, `nicbarr tune` starts wrong jobs or misreads their output. mpirun is a stand-in that measures nothing;
+# tests/component/tuning.sh runs real jobs.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 command -v gnuplot > /dev/null || { echo "there is no gnuplot"; exit 77; }
@@ -11,8 +11,8 @@ export NICBARR_LIBEXECDIR
 . "$here/../../bench/report/page_checks.sh"
 nicbarr=$build/tools/nicbarr
 
-# A job chooses pairwise, but in every third time flags:4, which is faster there, and before it says so counter:1 is its
-# choice for a while; broadcasts fail where `broken` is there.
+# The jobs choose pairwise, but every third one flags:4, which is faster there, after counter:1 as a provisional
+# choice; broadcasts fail if the file `broken` exists.
 mkdir bin
 ln -s "$nicbarr" bin/nicbarr
 export sample=$here/bound.json
