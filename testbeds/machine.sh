@@ -69,7 +69,7 @@ machine_wait() { # SECONDS
     if [ -e "$out/.status" ]; then
         return "$(cat "$out/.status")"
     elif [ $SECONDS -ge $end ]; then
-        echo "$machine_name: $1 s are over" >&2
+        echo "$machine_name: ended after $1 s" >&2
         return 124
     fi
     [ -e "$out/.begun" ] || status=77 how="does not come up"

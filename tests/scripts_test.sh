@@ -28,17 +28,17 @@ misused() { # nethosts reports it in one line and starts nothing
 }
 misused "there is no option '--wibble'" --wibble
 misused "there is no option '-np'" -np 4 ./a.out
-misused "how many hosts"
-misused "--loss wants a value" --loss
-misused "--mtu is a number of bytes, not 'x'" --mtu x 2 ./a.out
+misused "HOSTS and a program are missing"
+misused "--loss needs a value" --loss
+misused "--mtu must be a number of bytes, not 'x'" --mtu x 2 ./a.out
 for hosts in x 0 '' 2.5; do
-    misused "HOSTS is a number from 1 to 250, not '$hosts'" "$hosts" ./a.out
+    misused "HOSTS must be a number from 1 to 250, not '$hosts'" "$hosts" ./a.out
 done
-misused "250 hosts at the most" 251 ./a.out
-misused "PER-HOST is a number from 1 on, not '0'" 2 0 ./a.out
-misused "which program" 4
-misused "which program" 4 2
-misused "--redirect has no faults" --redirect --loss 1 2 ./a.out
+misused "at most 250 hosts" 251 ./a.out
+misused "PER-HOST must be a number from 1 on, not '0'" 2 0 ./a.out
+misused "the program is missing" 4
+misused "the program is missing" 4 2
+misused "--redirect cannot have faults" --redirect --loss 1 2 ./a.out
 
 # --help must not start an installation, a demonstration or a test of minutes.
 says_head() { # FILE begins with the script's head comment

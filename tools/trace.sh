@@ -14,18 +14,17 @@ usage() {
     cat << END
 Usage: nicbarr trace [OPTION...] INTERFACE
    or: nicbarr trace --read FILE
-Says where the time of a barrier goes on this host, while a job runs whose
-barriers the soft NIC or the kernel's plays: the system call, the driver, the
-wire and the other hosts, the interrupt, the way to the interface, the NIC's
-program, and the host again. Send the text of each host when barriers are slower
-than they should be.
+Shows where the time of a barrier goes on this host, while a job runs whose
+barriers are played by the soft NIC or the kernel's: system call, driver, wire
+and other hosts, interrupt, the path to the interface, the NIC's program, and
+the host again. If barriers are slower than they should be, send the output of
+each host.
 
-INTERFACE is the network card's, such as eth0 (of a bond or a VLAN, the card
-below it).
+INTERFACE is that of the network card, such as eth0 (below a bond or VLAN).
 
-  --for MS         milliseconds to write down (default 200)
-  --raw            print what the kernel has written down, not what it means
-  --read FILE      say what that means, which was printed with --raw before
+  --for MS         trace for MS milliseconds (default 200)
+  --raw            print the kernel's events themselves
+  --read FILE      interpret FILE, the output of --raw
   --help           this text
   --version        the version
 
@@ -41,7 +40,7 @@ interface='' milliseconds=200 raw=no read=''
 while [ $# -gt 0 ]; do
     case $1 in
         --for | --read)
-            [ $# -ge 2 ] || bad "$1 wants a value"
+            [ $# -ge 2 ] || bad "$1 needs a value"
             case $1 in
                 --for) number "$2" 1 10000 "$1" && milliseconds=$2 ;;
                 --read) read=$2 ;;
@@ -52,12 +51,12 @@ while [ $# -gt 0 ]; do
         --version) tell_version && exit ;;
         -*) bad "there is no option '$1'" ;;
         *)
-            [ -z "$interface" ] || bad "one interface, not '$interface' and '$1'"
+            [ -z "$interface" ] || bad "only one interface is possible, not '$interface' and '$1'"
             interface=$1 ;;
     esac
     shift
 done
-[ -n "$read" ] || [ -n "$interface" ] || bad "of which interface?"
+[ -n "$read" ] || [ -n "$interface" ] || bad "INTERFACE is missing (such as: nicbarr trace eth0)"
 [ -z "$read" ] || [ -r "$read" ] || fail "cannot read '$read'"
 
 work=$(mktemp -d) || exit 1
@@ -78,15 +77,15 @@ trap 'exit 130' INT
 # header.
 watch() { # EVENT [FILTER]
     { echo "${2-0}" > "$trace/events/$1/filter" && echo 1 > "$trace/events/$1/enable"; } 2> /dev/null ||
-        fail "this kernel does not tell of $1"
+        fail "this kernel has no event $1"
 }
 
 record() {
     grep -qF " $interface:" <(sed 's/^ */ /' /proc/net/dev) || fail "there is no interface $interface (ip link lists them)"
     mkdir "$work/tracefs"
     mount -t tracefs tracefs "$work/tracefs" 2> /dev/null ||
-        fail "cannot mount tracefs: run as root; the kernel must have it, and a container the right to (CAP_SYS_ADMIN)"
-    mkdir "$trace" 2> /dev/null || fail "this kernel gives no instance of its trace"
+        fail "cannot mount tracefs: run as root, with a kernel that has it; a container needs CAP_SYS_ADMIN"
+    mkdir "$trace" 2> /dev/null || fail "cannot create an instance in tracefs"
     echo 0 > "$trace/tracing_on"
     echo mono > "$trace/trace_clock"
     echo 8192 > "$trace/buffer_size_kb"
@@ -246,4 +245,4 @@ if [ "$raw" = yes ]; then
 fi
 where=$(sed -n '1s/^# //p' "$events")
 runs < "$events" | tell ||
-    fail "no barriers were seen there: is it the job's interface, and does a NIC play its barriers (nicbarr status)?"
+    fail "no barriers seen: check that the job uses this interface, and that a NIC plays its barriers (nicbarr status)"

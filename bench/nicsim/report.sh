@@ -32,16 +32,15 @@ and writes a page with plots, tables and raw data: the papers' figures beside
 the simulator's, latency and memory against the number of nodes, broadcasts,
 messages that NICs match, and the papers' evaluation of MPI.
 
-  --nodes MOST       up to so many nodes, 4 to 65536 (default 1024, which takes
+  --nodes MOST       up to MOST nodes, 4 to 65536 (default 1024, which takes
                      half a minute on two processors; 4096 take four minutes,
-                     65536 hours, and some GiB for each job)
-  --machine LIST     these machines only, such as lanai43,ethernet (default: all
+                     65536 hours and some GiB per job)
+  --machine LIST     only these machines, such as lanai43,ethernet (default: all
                      of ${known[*]})
-  --output DIR       where the page goes (default nicsim-report)
-  --force            also into a folder with files that are not a report's
-  --jobs N           so many simulations at a time (default: as many as
-                     processors)
-  --data FOLDER      machines and figures, instead of those installed
+  --output DIR       folder of the page (default nicsim-report)
+  --force            even if DIR has files that are not a report's
+  --jobs N           simulations at a time (default: the number of processors)
+  --data FOLDER      machines and figures instead of the installed ones
   --help             this text
   --version          the version
 END
@@ -54,19 +53,19 @@ while [ $# -gt 0 ]; do
     option=$1
     case $option in
         --nodes | --machine | --output | --jobs | --data)
-            [ $# -ge 2 ] || bad "$option wants a value"
+            [ $# -ge 2 ] || bad "$option needs a value"
             shift ;;
     esac
     case $option in
         --nodes) number "$1" 4 65536 "$option"; most=$1 ;;
         --jobs) number "$1" 1 1000 "$option"; jobs=$1 ;;
-        --machine) IFS=, read -ra machines <<< "$1"; [ ${#machines[@]} -gt 0 ] || bad "--machine wants machines" ;;
+        --machine) IFS=, read -ra machines <<< "$1"; [ ${#machines[@]} -gt 0 ] || bad "--machine needs machines" ;;
         --data) data=$1 ;;
         --output) output=$1 ;;
         --force) force=yes ;;
         --help) usage; exit 0 ;;
         --version) tell_version; exit 0 ;;
-        *) bad "what is '$option'?" ;;
+        *) bad "unknown argument '$option'" ;;
     esac
     shift
 done
@@ -74,7 +73,7 @@ for machine in "${machines[@]}"; do
     if ! [[ $machine =~ ^[A-Za-z0-9_]+$ ]] || [ ! -e "$data/machines/$machine.json" ]; then
         bad "there is no machine '$machine' in '$data'"
     fi
-    [[ " ${machines[*]} " != *" $machine "*" $machine "* ]] || bad "machine '$machine' is there twice"
+    [[ " ${machines[*]} " != *" $machine "*" $machine "* ]] || bad "--machine has '$machine' twice"
 done
 need gnuplot:gnuplot-nox awk:mawk
 may_write "$output" "$log_name" $force "a report's"
@@ -128,7 +127,7 @@ interrupted() {
     [ ${#running[@]} = 0 ] || { kill "${!running[@]}"; wait; } 2> /dev/null
     rm -f "$output"/.*.said
     echo
-    fail "interrupted; there is no page, but what was simulated is in $output" 130
+    fail "interrupted; there is no page, but the results until then are in $output" 130
 }
 trap interrupted INT TERM
 
@@ -567,5 +566,5 @@ rm -f "$output"/.*.said
 page_end || fail "cannot write $output/index.html"
 echo "The page: $output/index.html"
 if [ "$failures" != 0 ]; then
-    fail "$failures of the page's simulations and plots failed; it says why"
+    fail "$failures of the simulations and plots failed; the page gives the reasons"
 fi

@@ -21,7 +21,7 @@ bad() { fail "$1 (try --help)" 64; }
 
 number() { # TEXT LEAST MOST NAME
     if ! [[ $1 =~ ^(0|[1-9][0-9]{0,8})$ ]] || [ "$1" -lt "$2" ] || [ "$1" -gt "$3" ]; then
-        bad "$4 is a number from $2 to $3, not '$1'"
+        bad "$4 must be a number from $2 to $3, not '$1'"
     fi
 }
 
@@ -44,7 +44,7 @@ may_write() { # FOLDER LOG FORCE WHAT
     [ -e "$1" ] || return 0
     [ -d "$1" ] || fail "'$1' is not a folder"
     [ -e "$1/$2" ] || [ "$3" = yes ] || [ -z "$(ls -A -- "$1")" ] ||
-        fail "'$1' has files that are not $4; choose another --output, or --force"
+        fail "'$1' has files that are not $4; choose another --output, or add --force"
 }
 
 begin_folder() { # FOLDER LOG

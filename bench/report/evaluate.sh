@@ -19,18 +19,18 @@ Measures NIC-based barriers against Open MPI's own on this machine as the papers
 did, and writes a page with plots, tables and raw data.
 
   --nodes N          on N hosts, which are network namespaces of this machine
-                     (1: on this node alone; default: on this node, and on 4
-                     hosts where that is allowed)
+                     (1: only on this node; default: on this node, and on 4
+                     hosts if permitted)
   --per-host N       processes on each of these hosts (default 1)
   --nic NIC          their NIC: soft, kernel (needs root), auto or none (default
                      auto)
-  --budget MINUTES   how long all of it may take, about (default 8)
-  --only LIST        these experiments only, such as latency,granularity; of
+  --budget MINUTES   approximate limit of the total time (default 8)
+  --only LIST        only these experiments, such as latency,granularity; of
                      ${experiments[*]:0:6}
                      ${experiments[*]:6}
-  --seed N           of chance (default 1)
-  --output DIR       where the page goes (default nicbarr-evaluation)
-  --force            also into a folder with files that are not an evaluation's
+  --seed N           of the random numbers (default 1)
+  --output DIR       folder of the page (default nicbarr-evaluation)
+  --force            even if DIR has files that are not an evaluation's
   --help             this text
   --version          the version
 END
@@ -111,7 +111,7 @@ while [ $# -gt 0 ]; do
     option=$1
     case $option in
         --nodes | --per-host | --nic | --budget | --only | --seed | --output)
-            [ $# -ge 2 ] || bad "$option wants a value"
+            [ $# -ge 2 ] || bad "$option needs a value"
             shift ;;
     esac
     case $option in
@@ -123,7 +123,7 @@ while [ $# -gt 0 ]; do
             case $1 in soft | kernel | auto | none) nic=$1 ;; *) bad "there is no NIC '$1'" ;; esac ;;
         --only)
             IFS=, read -ra only <<< "$1"
-            [ ${#only[@]} -gt 0 ] || bad "--only wants experiments"
+            [ ${#only[@]} -gt 0 ] || bad "--only needs experiments"
             for one in "${only[@]}"; do
                 case " ${experiments[*]} " in
                     *" $one "*) ;;
@@ -135,7 +135,7 @@ while [ $# -gt 0 ]; do
         --force) force=yes ;;
         --help) usage; exit 0 ;;
         --version) tell_version; exit 0 ;;
-        *) bad "what is '$option'?" ;;
+        *) bad "unknown argument '$option'" ;;
     esac
     shift
 done
@@ -150,7 +150,7 @@ if [ "$nodes" != 1 ]; then
     [ "$nic" != kernel ] || options=(--kernel)
     hosts_why=$("$nethosts" "${options[@]}" --shell "${nodes:-4}" true 2>&1) && hosts_why=
     if [ -n "$hosts_why" ] && [ -n "$nodes" ]; then
-        fail "no hosts: $(tail -n 1 <<< "$hosts_why")"
+        fail "cannot create hosts: $(tail -n 1 <<< "$hosts_why")"
     fi
 fi
 may_write "$output" "$log_name" $force "an evaluation's"
@@ -275,7 +275,7 @@ if awk -v load="${load_before%% *}" -v processors="$(nproc)" 'BEGIN { exit !(loa
     echo "$busy."
 fi
 echo "$runs experiments, about $(clock $expected) minutes"
-[ -z "$hosts_why" ] || echo "(no hosts: $(tail -n 1 <<< "$hosts_why"))"
+[ -z "$hosts_why" ] || echo "(only this node, as hosts cannot be created: $(tail -n 1 <<< "$hosts_why"))"
 n=0 failures=0 left_out=0 most=$share launched=0
 for experiment in "${experiments[@]}"; do
     for part in "${parts[@]}"; do
@@ -307,7 +307,7 @@ for experiment in "${experiments[@]}"; do
         launched=$((launched + (took > share ? took - share : 0)))
     done
 done
-[ $left_out = 0 ] || echo "$left_out experiments were left out, as the time was up (--budget)"
+[ $left_out = 0 ] || echo "$left_out experiments were left out for lack of time (--budget)"
 
 # ---- the page
 facts() {
@@ -401,7 +401,7 @@ done
 page_papers
 page_end || fail "cannot write $output/index.html"
 echo "The page: $output/index.html"
-[ -z "$stopped" ] || fail "interrupted; the page has what was measured until then" 130
+[ -z "$stopped" ] || fail "interrupted; the page shows what was measured until then" 130
 if [ $failures != 0 ]; then
-    fail "$failures of the page's experiments and plots failed; it says why"
+    fail "$failures of the experiments and plots failed; the page gives the reasons"
 fi

@@ -14,21 +14,20 @@ usage() {
     cat << END
 Usage: nicbarr tune --write FILE [OPTION...] [-- MPIRUN-OPTION...]
 Measures which algorithms are best on this machine, or on several hosts, and
-writes that into FILE, a tuning cache for all jobs that come: coll_nicbarr_cache
-FILE, or auto,FILE. What FILE has from before stays. The machine should be idle.
+adds the results to FILE, a tuning cache. Jobs read it with coll_nicbarr_cache
+FILE or auto,FILE. The machine should be idle.
 
-  --write FILE       where it goes; its folder must be there
-  --per-host LIST    processes on a host, such as 1,2,16 (default 2, 4, 8... and
-                     as many as there are processors; on several hosts: 1 and
-                     these)
-  --hosts LIST       on these hosts, such as node1,node2 (default: on this one
-                     alone)
-  --nodes LIST       on so many of them (default all)
-  --only LIST        these collectives only, of
+  --write FILE       the tuning cache; its folder must exist
+  --per-host LIST    processes per host, such as 1,2,16 (default 2, 4, 8... and
+                     the number of processors; on several hosts also 1)
+  --hosts LIST       on these hosts, such as node1,node2 (default: only on this
+                     one)
+  --nodes LIST       on these numbers of hosts (default: all)
+  --only LIST        only these collectives, of
                      ${operations[*]}
   --times N          measure each N times (default 5)
-  --budget MS        milliseconds to measure one thing once (default 1000)
-  --output DIR       where a page with plots goes (default nicbarr-tuning; needs
+  --budget MS        milliseconds for each measurement (default 1000)
+  --output DIR       folder of a page with plots (default nicbarr-tuning; needs
                      gnuplot)
   --help             this text
   --version          the version
@@ -50,7 +49,7 @@ log_name=tuning.log
 arguments=$*
 list() { # VALUE as words
     IFS=, read -ra words <<< "$1"
-    [ ${#words[@]} -gt 0 ] || bad "$option wants a list, such as 2,4"
+    [ ${#words[@]} -gt 0 ] || bad "$option needs a list, such as 2,4"
 }
 numbers() { # VALUE MOST
     local word
@@ -61,7 +60,7 @@ while [ $# -gt 0 ]; do
     option=$1
     case $option in
         --write | --per-host | --hosts | --nodes | --only | --times | --budget | --output)
-            [ $# -ge 2 ] || bad "$option wants a value"
+            [ $# -ge 2 ] || bad "$option needs a value"
             shift ;;
     esac
     case $option in
@@ -81,19 +80,19 @@ while [ $# -gt 0 ]; do
         --help) usage; exit 0 ;;
         --version) tell_version; exit 0 ;;
         --) shift; more=("$@"); break ;;
-        *) bad "what is '$option'?" ;;
+        *) bad "unknown argument '$option'" ;;
     esac
     shift
 done
-[ -n "$file" ] || bad "where shall it go? --write FILE"
+[ -n "$file" ] || bad "--write FILE is missing"
 case $file in
-    *,*) bad "the file's name must have no comma" ;;
+    *,*) bad "the name of FILE must not contain a comma" ;;
     auto | none | anew) file=./$file ;;
 esac
-[ ${#hosts[@]} -gt 0 ] || [ ${#nodes[@]} -eq 0 ] || bad "--nodes is for --hosts"
+[ ${#hosts[@]} -gt 0 ] || [ ${#nodes[@]} -eq 0 ] || bad "--nodes needs --hosts"
 [ ${#nodes[@]} -gt 0 ] || nodes=($((${#hosts[@]} > 0 ? ${#hosts[@]} : 1)))
 for count in "${nodes[@]}"; do
-    [ "$count" -le $((${#hosts[@]} > 0 ? ${#hosts[@]} : 1)) ] || bad "there are not $count hosts in --hosts"
+    [ "$count" -le $((${#hosts[@]} > 0 ? ${#hosts[@]} : 1)) ] || bad "--hosts has fewer than $count hosts"
 done
 if [ ${#per_host[@]} -eq 0 ]; then
     processors=$(nproc)
@@ -105,7 +104,7 @@ fi
 # ---- requirements
 need mpirun:openmpi-bin awk:mawk
 need_ours nicbarr_bench
-folder=$(cd -- "$(dirname -- "$file")" 2> /dev/null && pwd) || fail "there is no folder for '$file'"
+folder=$(cd -- "$(dirname -- "$file")" 2> /dev/null && pwd) || fail "the folder of '$file' does not exist"
 file=$folder/$(basename -- "$file")
 [ ! -e "$file" ] || [ -w "$file" ] || fail "'$file' cannot be written"
 [ -w "$folder" ] || fail "'$folder' cannot be written"
@@ -129,7 +128,7 @@ for count in "${nodes[@]}"; do
         [ $((count * each)) -lt 2 ] || shapes+=("$count $each")
     done
 done
-[ ${#shapes[@]} -gt 0 ] || fail "nothing to measure: one process alone has nobody to wait for"
+[ ${#shapes[@]} -gt 0 ] || fail "nothing to measure: a barrier needs at least two processes"
 [ ! -e "$output/$log_name" ] || rm -f -- "$output"/shape-*.{csv,json,svg,pdf} "$output/index.html" # files of an earlier tuning
 output=$(begin_folder "$output" "$log_name") || exit 1
 log=$output/$log_name
@@ -187,7 +186,7 @@ done
 trap - INT TERM
 say "$finished jobs in $(clock $((SECONDS - began)))"
 [ ! -t 2 ] || echo >&2
-[ -z "$stopped" ] || [ $finished = 0 ] || echo "interrupted: what follows is of $finished of $all jobs" >&2
+[ -z "$stopped" ] || [ $finished = 0 ] || echo "interrupted: the following results are of $finished of $all jobs" >&2
 
 # ---- the choices: from lines
 # "JOB ...nicbarr: WHAT on COMMUNICATOR, N processes on WHERE: CHOICE (measured, T us; ...: T us)" to rows of SHAPE,
@@ -227,7 +226,7 @@ sed -nE 's/^([0-9]+) .*nicbarr: (MPI_[A-Za-z]*( \([a-z ]+\))*( up to [0-9]+ byte
         exit rows == 0
     }' > "$scratch/rows" || {
     [ -z "$stopped" ] || fail "interrupted before anything was measured" 130
-    fail "nothing was measured; one of the jobs says why: mpirun -np 2 --mca coll_nicbarr_verbose 1 nicbarr_bench"
+    fail "nothing was measured; to see why, run: mpirun -np 2 --mca coll_nicbarr_verbose 1 nicbarr_bench"
 }
 awk -F '\t' '
     { row[NR] = $0; what = length($2) > what ? length($2) : what; chosen = length($3) > chosen ? length($3) : chosen }

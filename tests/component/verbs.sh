@@ -117,7 +117,7 @@ stop_and_go_on() { # for longer than nicbarr waits for a silent process
 something 10 stop_and_go_on
 check "one that is stopped is waited for" grep -q "it goes on" "$scratch/went"
 check "its NIC is shown" grep -qE \
-    "RDMA NIC rxe2, port 1, of process [0-9]+: 1 queue pairs \(ways of 1 by librdmacm\), [1-9][0-9.]* [KM]iB registered" \
+    "RDMA NIC rxe2, port 1, of process [0-9]+: 1 queue pairs \(1 connected by librdmacm\), [1-9][0-9.]* [KM]iB registered" \
     <(tr -s ' \n' ' ' < "$scratch/status") # (lines are wrapped)
 silent() { ! said "sign of life"; }
 check "without a word" silent

@@ -101,18 +101,18 @@ verdict $? "a folder with an odd name"
 is_page 'an <odd> & "quoted" name' 4
 
 # ---- usage
-usage "what is '--wibble'" --wibble
-usage "what is 'file'" file
+usage "unknown argument '--wibble'" --wibble
+usage "unknown argument 'file'" file
 usage "there is no experiment 'speed'" --only latency,speed
 usage "there is no experiment ''" --only latency,,rtt
-usage "wants experiments" --only ''
+usage "needs experiments" --only ''
 usage "there is no NIC 'fast'" --nic fast
-usage "wants a value" --nodes
+usage "needs a value" --nodes
 for bad in '' x 0 -1 251 1.5 07 99999999999999999999 '1 2'; do
-    usage "--nodes is a number from 1 to 250" --nodes "$bad"
+    usage "--nodes must be a number from 1 to 250" --nodes "$bad"
 done
-usage "--budget is a number" --budget 0
-usage "--seed is a number" --seed x
+usage "--budget must be a number" --budget 0
+usage "--seed must be a number" --seed x
 usage "--per-host is for several hosts" --nodes 1 --per-host 2
 run --help
 [ $status -eq 0 ] && grep -q -- '--budget MINUTES' out && [ ! -s err ]
@@ -147,7 +147,7 @@ NICBARR_LIBEXECDIR=$PWD/tree run --only rtt --output hostless
 verdict $? "without the right to make hosts"
 is_page hostless 4
 NICBARR_LIBEXECDIR=$PWD/tree run --nodes 2 --output never
-refuses "which is an error if they are asked for" 'no hosts: nethosts: no right'
+refuses "which is an error if they are asked for" 'cannot create hosts: nethosts: no right'
 
 # ---- interrupted
 SAMPLE_HANGS=granularity "$nicbarr" evaluate --nodes 1 --output interrupted > out 2> err < /dev/null &
@@ -157,7 +157,7 @@ for _ in $(seq 600); do
 done
 kill -TERM $!
 wait $!
-[ $? -eq 130 ] && grep -q 'interrupted; the page has what was measured' err && ! kill -0 "$(cat pid)" 2> /dev/null
+[ $? -eq 130 ] && grep -q 'interrupted; the page shows what was measured' err && ! kill -0 "$(cat pid)" 2> /dev/null
 verdict $? "interrupted"
 is_page interrupted 8 # two experiments in both places
 says interrupted 'The evaluation was interrupted' 'Granularity of computation failed: interrupted' \
@@ -173,7 +173,7 @@ END
 chmod +x bin/date
 run --nodes 1 --only latency,rtt,fuzzy --budget 1 --output short
 rm bin/date
-[ $status -eq 0 ] && grep -q '^[1-5] experiments were left out, as the time was up (--budget)$' out
+[ $status -eq 0 ] && grep -q '^[1-5] experiments were left out for lack of time (--budget)$' out
 verdict $? "where the time is up the rest is left out"
 says short 'Fuzzy barriers failed: not run, as the time was up: give it more by --budget'
 

@@ -95,10 +95,10 @@ jobs() { # is the subject listed?
 jobs "by its job" --job job7 --json 1
 jobs "not by another one" --job job --json 0
 jobs "nor in words" --job job8 0
-grep -q "^No process of job job8 that you may look into" out
+grep -q "^No process of job job8 that you may inspect" out
 verdict $? "which say so"
 text "and in words" "soft, 127.0.0.1/8 port [0-9]+" "2 open, 1 in a barrier; barriers done:" \
-    "^ +3  barriers +barriers completed" "run by     the processes that wait" "^Memory [0-9a-f]{16}: [0-9.]+ KiB of at most 1 MiB$" "rank 3 of job job7"
+    "^ +3  barriers +barriers completed" "run by     waiting processes" "^Memory [0-9a-f]{16}: [0-9.]+ KiB of at most 1 MiB$" "rank 3 of job job7"
 ! grep -q "^ *0  " out
 verdict $? "without counters that are zero"
 shown --counters "which another option shows" "^ +0  retransmissions +message packets sent again"
@@ -133,7 +133,7 @@ text "and in words" "^  failed     group of node 0 failed in epoch 1: node 1 \(1
 end
 
 begin here
-here_waits="for 2 of the 3 processes of this node: pid $pid, one that has not joined"
+here_waits="for 2 of the 3 processes of this node: pid $pid, a process that has not joined"
 holds "processes of the same node" '[(g["waits"]["processes"], g["waits"]["processes_missing"], g["waits"]["pids"], g["waits"]["since_s"]) for g in n["groups"] if g["waits"]] == [(3, 2, [int(os.environ["PID"]), 0], None)]'
 text_all "and in words" "^  waiting    group of node 0 waits in epoch 1 $here_waits"
 text "also a second later" "^  waiting    group of node 0 waits in epoch 1 $here_waits" "1 open, 1 in a barrier"
@@ -150,7 +150,7 @@ text "and in words" "a thread of process $pid"
 end
 
 begin here
-text "a NIC that has counted nothing" "^  counters   all are zero"
+text "a NIC that has counted nothing" "^  counters   all zero"
 end
 
 begin nowhere

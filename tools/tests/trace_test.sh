@@ -60,18 +60,18 @@ works "another processor takes a message during the call" "; 2\.0 messages came:
     "^stack  +9\.0 " "^program  +8\.0 " "^host  +0\.0 " "^all  +100\.0$"
 events 1 20 > few
 run --read few
-refuses "too few" "no barriers were seen there: .*nicbarr status"
+refuses "too few" "no barriers seen: .*nicbarr status"
 : > nothing
 run --read nothing
-refuses "none" "no barriers were seen"
+refuses "none" "no barriers seen"
 run --read not/there
 refuses "no such file" "cannot read 'not/there'"
 run
-refuses "no interface" "of which interface.*--help" 64
+refuses "no interface" "INTERFACE is missing.*--help" 64
 run eth0 eth1
-refuses "two" "one interface, not 'eth0' and 'eth1'" 64
+refuses "two" "only one interface is possible, not 'eth0' and 'eth1'" 64
 run --for 0 eth0
-refuses "no time" "^nicbarr trace: --for is a number from 1 to 10000, not '0'" 64
+refuses "no time" "^nicbarr trace: --for must be a number from 1 to 10000, not '0'" 64
 run --wibble eth0
 refuses "another option" "there is no option '--wibble'" 64
 run no-such-interface

@@ -238,9 +238,9 @@ usage() { # the command line is refused, with a line for the reason and one with
     [ $? -eq 64 ] && [ ! -s out ] && [ "$(wc -l <err)" -le 2 ] && head -n 1 err | grep -Eq -e "$pattern"
     verdict $? "$name"
 }
-usage "no command" 'which command'
+usage "no command" 'COMMAND is missing'
 usage "an unknown command" "no command 'wibble'" wibble
-usage "two commands" "one command" barrier table
+usage "two commands" "only one command" barrier table
 usage "an unknown option" wibble barrier --wibble
 usage "one node" "'1'" barrier -n 1
 usage "too many nodes" "'65537'" scale -n 65537
@@ -250,7 +250,7 @@ usage "an unknown algorithm" "'wibble'" barrier -a wibble
 usage "a tree of nothing" "'tree:0'" barrier -a tree:0
 usage "Open MPI's own" "'openmpi'" barrier -a openmpi
 for algorithm in counter flags:4; do
-    usage "memory that hosts share: $algorithm" "'$algorithm' is no algorithm: pairwise" barrier -a $algorithm
+    usage "memory that hosts share: $algorithm" "unknown algorithm '$algorithm'; there are pairwise" barrier -a $algorithm
 done
 usage "the kernel's NIC" "'pairwise@kernel'" barrier -a pairwise@kernel
 usage "no barriers" "'0'" barrier -b 0

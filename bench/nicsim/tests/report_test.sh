@@ -87,17 +87,17 @@ is_page failing $((6 + 10))
 folders "a report's" --nodes 4 --machine ethernet
 
 # ---- usage
-usage "what is '--wibble'" --wibble
-usage "what is 'file'" file
+usage "unknown argument '--wibble'" --wibble
+usage "unknown argument 'file'" file
 usage "there is no machine 'lanai44'" --machine lanai43,lanai44
 usage "there is no machine '../machines/lanai43'" --machine ../machines/lanai43
-usage "'npii' is there twice" --machine npii,ethernet,npii
-usage "wants machines" --machine ''
-usage "wants a value" --nodes
+usage "has 'npii' twice" --machine npii,ethernet,npii
+usage "needs machines" --machine ''
+usage "needs a value" --nodes
 for bad in '' x 3 -4 65537 1.5; do
-    usage "--nodes is a number from 4 to 65536" --nodes "$bad"
+    usage "--nodes must be a number from 4 to 65536" --nodes "$bad"
 done
-usage "--jobs is a number" --jobs 0
+usage "--jobs must be a number" --jobs 0
 data=nowhere usage "there is no machine 'lanai43' in" --nodes 4
 run --help
 [ $status -eq 0 ] && grep -q -- '--nodes MOST' out && [ ! -s err ]

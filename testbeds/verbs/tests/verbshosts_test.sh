@@ -98,7 +98,7 @@ check "and nothing else" is "$(ls -A "$scratch/handed")" kept
 check "the machine's folder is gone" no_folder
 
 check "the time is over" is "$(status_of verbshosts --seconds 1 --shell 1 1 sleep 1000)" 124
-check "a line says so" said "1 s are over"
+check "a line says so" said "ended after 1 s"
 check "the machine is gone" gone
 check "and its folder" no_folder
 check "a machine that dies is an error" is \
