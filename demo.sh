@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 # A demonstration on this machine: MPI_Barrier by nicbarr against Open MPI's own, on this node and on a
-# cluster of four hosts that it makes here; a real program with and without; and the reports that say
-# what was chosen and why. Installs and builds what is missing first (setup.sh); then it takes three
-# minutes. What it measures is kept in _demo. Without root it says what it leaves out.
+# cluster of four network namespaces that it creates; a real program with nicbarr and without; and the
+# reports that explain the choices. It first installs and builds what is missing (setup.sh), then takes
+# three minutes. Results are kept in _demo. Without root it reports what it leaves out.
 set -eu
 # shellcheck source=tools/usage.sh
 . "$(dirname "$0")/tools/usage.sh"
@@ -17,9 +17,9 @@ export results=_demo
 rm -rf "$results"
 mkdir "$results"
 if [ "$(id -u)" = 0 ]; then
-    trap 'chown -R --reference=. "$results"' EXIT # where the folder is another user's, so is this
+    trap 'chown -R --reference=. "$results"' EXIT # in a folder of another user, the results belong to that user
 fi
-# The demonstration measures anew, and leaves what your jobs have measured alone.
+# The demonstration measures everything itself, and does not touch your jobs' tuning cache.
 export OMPI_MCA_coll_nicbarr_cache=none OMPI_MCA_coll_nicbarr_tune_share=100
 
 say() { printf '\n== %s\n' "$*"; }
@@ -31,7 +31,7 @@ show() { # REPORT PICTURE
     echo "(as a picture: $2)"
 }
 
-tell_load() { # a line if others want the processors, too
+tell_load() { # a line if other programs compete for the processors
     awk -v processors="$(nproc)" '$1 > processors / 2 {
         printf "load %.0f on %d processors: figures mean little\n", $1, processors }' /proc/loadavg
 }
@@ -39,11 +39,11 @@ tell_load
 
 # ---- this node
 
-# On a machine that is busy with other things, a job may take as long as it likes.
+# On a busy machine a job may take as long as it needs.
 export most=60
 limited() { timeout "$most" "$@" || echo "(it was not through after $most s: the machine is busy with other things)"; }
 
-# One job in which both barriers take turns.
+# Both barriers take turns in one job.
 compare() { # PROCESSES BINDING NAME
     say "$1 processes, $3: nicbarr (A) and Open MPI's own barrier (B) in turns, in one job"
     # shellcheck disable=SC2086 # the binding is two words
@@ -58,8 +58,8 @@ compare 8 "$unbound" unbound
 
 # ---- a real program
 
-# Jobs without and with nicbarr in turns, for 20 s, but three of each at least. (On a machine that is busy that takes
-# minutes: none is begun after $most s.) Measuring takes 1 % of their time, as by default.
+# Jobs without and with nicbarr take turns for 20 s, three of each at least. (A busy machine takes minutes; no job
+# begins after $most s.) Measuring takes 1 % of their time, as by default.
 lammps() { # WHERE MPIRUN-ARGUMENT...
     local where=$results/lammps-$1 round=0 began=$SECONDS side
     shift
@@ -69,12 +69,12 @@ lammps() { # WHERE MPIRUN-ARGUMENT...
             "$@" --mca coll "$([ $side = with ] || echo ^nicbarr)" \
                 --mca coll_nicbarr_tune_share 1 --mca coll_nicbarr_report "$where.json" lmp -in bench/lj.in -log none > "$where-$side.txt"
             awk -v side=$side '/^Loop time/ { print side, $4 }' "$where-$side.txt" >> "$where.times"
-            # The last line of the table of energies: what was computed.
+            # The last line of the table of energies is the result of the computation.
             grep -E '^ +500 ' "$where-$side.txt" >> "$where.energies"
         done
     done
-    # The ratio of each two jobs that follow each other; there are few of them, so the least and the
-    # most are told, and what is not the same for all of them is not there.
+    # The ratio of each pair of successive jobs. There are few pairs, so the output gives their range, and omits what
+    # differs between jobs.
     awk '$1 == "without" { before = $2; without += $2 }
          $1 == "with" { with += $2; r[++n] = before / $2 }
          END {
@@ -99,7 +99,7 @@ lammps node mpirun -np 2 --bind-to core
 
 # ---- four hosts
 
-# In the shell of nethosts, once for all that is done on these hosts.
+# Runs in the shell of nethosts, once for everything on these hosts.
 on_hosts() { # KIND-OF-NIC...
     local nic
     for nic; do
@@ -128,12 +128,12 @@ else
     left_out+=("the cluster (${why##*: }); with root: sudo $PWD/demo.sh")
 fi
 
-# ---- in short
+# ---- summary
 
 say "what nicbarr measured in the first job, and what it chose"
 show "$results/report-2-bound.json" "$results/report.svg"
 
-# Figures of a machine that is at peace: the ratio of the medians is about the median of the ratios.
+# On a quiet machine the ratio of the medians is close to the median of the ratios.
 row() { # NAME FILE
     awk -v name="$1" '
         NF == 4 && sub("^A/", "", $1) { raw = $1; next } # the best one

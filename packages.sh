@@ -1,11 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Build Debian packages of this checkout, for the release of Debian that this machine has:
+# Build Debian packages of this checkout, for this machine's release of Debian:
 #
-#     ./packages.sh [FOLDER]       # they go into FOLDER, _packages if none is named
+#     ./packages.sh [FOLDER]       # puts them into FOLDER (_packages)
 #
-# Installs the packages that it takes to build them, as root or by sudo. It builds in a copy, so the
-# checkout stays as it is.
+# Installs the build dependencies, as root or by sudo. Builds in a copy, so the checkout does not change.
 set -eu
 # shellcheck source=tools/usage.sh
 . "$(dirname "$0")/tools/usage.sh"
@@ -35,7 +34,7 @@ folder=$(cd "$folder" && pwd)
 rm -rf "$folder"/nicbarr-build "$folder"/*.deb
 mkdir "$folder/nicbarr-build"
 tar -c --exclude='./_*' --exclude=./.git --exclude=./autom4te.cache . | tar -x -C "$folder/nicbarr-build"
-mv "$folder/nicbarr-build/packaging/debian" "$folder/nicbarr-build" # where dpkg looks for it
+mv "$folder/nicbarr-build/packaging/debian" "$folder/nicbarr-build" # where dpkg expects it
 (cd "$folder/nicbarr-build" && DEB_BUILD_OPTIONS="noautodbgsym ${DEB_BUILD_OPTIONS-}" dpkg-buildpackage --build=binary --no-sign -j"$(nproc)") > "$folder/build.log" 2>&1 ||
     { tail -n 40 "$folder/build.log" >&2; give_up "the build failed; see $folder/build.log"; }
 rm -rf "$folder/nicbarr-build"

@@ -1,10 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Make a release of this commit, after a look at whether all that has a version has the same one:
+# Make a release of this commit, after checking that all version numbers agree:
 #
 #     ./release.sh       # the tarball and its SHA-256 go into _release
 #
-# It ends with the command that tags the commit, and tags nothing itself. CONTRIBUTING.md says what comes before.
+# It ends with the command that tags the commit, and tags nothing itself. CONTRIBUTING.md lists the steps before.
 set -eu
 # shellcheck source=tools/usage.sh
 . "$(dirname "$0")/tools/usage.sh"

@@ -3,18 +3,18 @@
 # The tests, from a bare checkout: installs and builds what is missing (setup.sh), and runs
 #
 #     ./test.sh                  the short form, a quarter of an hour: unit tests, also under sanitizers, static
-#                                analysis, and of each NIC, of messages and of Open MPI 4.1 and 5.0 the
-#                                tests that find most
-#     ./test.sh --all            everything, an hour and more: also processors of other kinds, fuzzers, models,
+#                                analysis, and for each NIC, messages, Open MPI 4.1 and 5.0 the tests that find
+#                                most
+#     ./test.sh --all            everything, an hour and more: also other processor architectures, fuzzers, models,
 #                                virtual machines, Debian packages
-#     ./test.sh --since COMMIT   the short form, and then what changes since COMMIT can break, in an order that the
-#                                seed draws; 25 minutes after the start no more of it is begun
-#     ./test.sh PART...          these parts alone; tests/parts lists them. Unit tests can be named, too
+#     ./test.sh --since COMMIT   the short form, then the tests that changes since COMMIT can break, in an order drawn
+#                                by the seed; none of these begins later than 25 minutes after the start
+#     ./test.sh PART...          only these parts (tests/parts lists them), or unit tests by name
 #
-# Some parts need root: chroots, network namespaces, virtual machines. Without, they are skipped with a line. Parts that
-# start jobs run one after the other; what only computes runs beside them (nice). Each verdict has a line with the
-# seconds that it took, and a failure says how to repeat it, with its seed: NICBARR_SEED draws all that is random.
-# Logs are in _test/.
+# Some parts need root: chroots, network namespaces, virtual machines. Without it they are skipped with a line. Parts
+# that start jobs run one after the other; others run beside them at low priority. Each verdict is a line with the
+# seconds that the test took, and a failure says how to repeat it with its seed: NICBARR_SEED determines all random
+# choices. Logs are in _test/.
 set -u
 # shellcheck source=tools/usage.sh
 . "$(dirname "$0")/tools/usage.sh"
@@ -43,7 +43,7 @@ mkdir "$logs"
 
 # ---- verdicts
 
-# Counted, and told with what is to be shown of it, by the input. Several at a time.
+# Count a verdict and print it, with the standard input as details. May be called concurrently.
 tell() { # PASS|FAIL|SKIP NAME SECONDS
     {
         flock 9
@@ -54,7 +54,7 @@ tell() { # PASS|FAIL|SKIP NAME SECONDS
 }
 total() { grep -c "^ *[0-9]* s  $1 " "$logs/verdicts"; }
 
-# One thing that passes or fails as a whole, or is skipped (77); its output is shown if it fails. Returns its status.
+# A command that passes, fails, or is skipped (77) as a whole; its output is shown if it fails. Returns its status.
 step() { # NAME COMMAND...
     local name=$1 log began=$SECONDS status
     log=$logs/$(echo "$1" | tr -c 'a-zA-Z0-9\n' _).log
@@ -72,10 +72,10 @@ step() { # NAME COMMAND...
     return $status
 }
 
-# A program or script of the tests. It finds build and sources by these, and leaves what it finds in $logs.
+# A program or script of the tests. These variables lead it to the build and the sources; it writes into $logs.
 play() { env -C "$logs" builddir="$top/_build" srcdir="$top" "$@"; }
 
-two_at_a_time() ( # COMMAND NAME...: COMMAND NAME, for each; in a shell of its own, that has no other children
+two_at_a_time() ( # COMMAND NAME, for each NAME; in a subshell, which has no other children
     command=$1
     shift
     for name; do
@@ -85,12 +85,12 @@ two_at_a_time() ( # COMMAND NAME...: COMMAND NAME, for each; in a shell of its o
     wait
 )
 
-# A list of the Makefile's.
+# The value of a Makefile variable.
 list_of='make -s --no-print-directory --eval "listed: ; @echo \$($list)" listed'
 listed() { (cd _build && list=$1 && eval "$list_of"); }
 quiet_make() { make -s --no-print-directory -j"$(nproc)" "$@"; }
 
-# ---- parts: one that is no script is one of these functions
+# ---- parts: those that are not scripts are functions here
 
 unit_programs=$(listed unit_programs)
 one_unit() { step "$1" play "$top/_build/$1"; }
@@ -103,14 +103,14 @@ unit() {
     two_at_a_time one_unit $programs
 }
 
-# What jobs run, and what scripts call.
+# Programs that jobs run, and libraries that scripts preload.
 job_programs='filter-out $(unit_programs) $(fibre_programs),$(check_PROGRAMS) $(check_LTLIBRARIES)'
 programs() {
     # shellcheck disable=SC2046 # words
     step "build of the test programs" quiet_make -C _build $(listed "$job_programs")
 }
 
-read -ra built_sources < <(listed BUILT_SOURCES) # which `make TARGET` would not make first
+read -ra built_sources < <(listed BUILT_SOURCES) # `make TARGET` would not build these first
 build_with() { # FLAGS FOLDER TARGETS...
     mkdir -p "$2" && cd "$2" &&
         { [ -e config.status ] || ../configure --quiet --disable-man --prefix="$PWD/../_install-${2#_build-}" \
@@ -119,7 +119,7 @@ build_with() { # FLAGS FOLDER TARGETS...
 }
 
 asan_build() { (build_with "-O1 -fsanitize=address,undefined -fno-sanitize-recover=undefined" _build-asan "$@"); }
-# Open MPI itself leaks at exit; what we allocate is looked at by valgrind.
+# Open MPI itself leaks at exit; valgrind checks our own allocations.
 one_sanitized() { step "sanitized ${1##*/}" env ASAN_OPTIONS=detect_leaks=0 "_build-asan/$1"; }
 sanitized() {
     # shellcheck disable=SC2086 # words
@@ -155,7 +155,7 @@ sanitized_jobs() {
     step "sanitized matching" sanitized_job 3 mpi/matching --rounds 3 --truncate
 }
 
-# The members of a group as threads of one process, so that ThreadSanitizer sees what they share.
+# Threads of one process as the members of a group, so that ThreadSanitizer sees the memory that they share.
 one_threaded() { step "threaded ${1##*/}" env NICBARR_THREADS=1 TSAN_OPTIONS=halt_on_error=1 "_build-tsan/$1"; }
 tsan_build() { (build_with "-O1 -fsanitize=thread" _build-tsan "$@"); }
 threaded() {
@@ -165,12 +165,12 @@ threaded() {
     done
     step "threaded build" tsan_build "${programs[@]}" || return
     for name in "${programs[@]}"; do
-        one_threaded "$name" # alone: its threads have too few processors as it is
+        one_threaded "$name" # alone, as its threads lack processors anyway
     done
 }
 
-# Errors and leaks with a function of ours in their stack. (Libraries come and go, and ours may lie where
-# another one was: so valgrind is to remember those that are gone.)
+# Errors and leaks with a function of ours in their stack. Libraries are unloaded, and others may be mapped at the
+# same address, so valgrind keeps the symbols of unloaded ones.
 under_valgrind() {
     . ./env.sh
     tests/programs/run.sh draw "$logs/valgrind.program" "$NICBARR_SEED" --length 200 || return
@@ -182,7 +182,7 @@ under_valgrind() {
 }
 valgrind_job() { step "valgrind" under_valgrind; }
 
-# Debian 12's: another version breaks lines elsewhere, or takes other lines for errors.
+# Debian 12's version, as others break lines differently or report other errors.
 wanted() { # PROGRAM VERSION
     "$1" --version
     "$1" --version | grep -Ewq "(version:?|Cppcheck) ${2//./\\.}" || { echo "$1 $2 is wanted"; return 77; }
@@ -192,7 +192,7 @@ paths_defined() { git grep -ohE -e "-D[A-Z_]+='\\\\?\"" -- '*.mk' configure.ac |
 formatted() {
     wanted clang-format 14 && git ls-files '*.c' '*.h' | xargs clang-format --dry-run -Werror
 }
-# (What runs in the kernel is left to the kernel's verifier.)
+# The kernel's verifier checks the BPF program.
 cpp_checked() {
     local defined
     mapfile -t defined < <(paths_defined)
@@ -227,8 +227,8 @@ clang_tidy() { step "clang-tidy" tidied; }
 
 distcheck() { step "distcheck" make -s -C _build distcheck TESTS='docs/example tests/unit/schedule_test'; }
 
-# In another release of Debian, which has that one of Open MPI; where that is this machine's own, there is nothing
-# more to try.
+# In the release of Debian that has this series of Open MPI. If it is this machine's own release, all of that has been
+# tested already.
 other_build="mkdir -p /build && cd /build && { [ -e config.status ] || /nicbarr/configure --quiet --prefix=/build/_install; } &&
     make -s -j$(nproc) && list='$job_programs' && make -s -j$(nproc) \$($list_of)"
 with_openmpi() { # SERIES DEBIAN [SCRIPT]
@@ -270,7 +270,7 @@ run_lane() { # LANE SECONDS PART-LINES
     done 3<<< "$3"
 }
 run_parts() { # SECONDS PART-LINES: none begins so many seconds after the start
-    set -m # a group of processes, that ends with this script
+    set -m # so that the process group ends with this script
     {
         renice -n 10 $BASHPID > /dev/null
         run_lane beside "$@"
@@ -297,7 +297,7 @@ named_parts() { # PART...
         echo "jobs $name"
     done
 }
-touched_parts() { # of the long form: those whose own files, or those that tests/parts names, have changed
+touched_parts() { # parts of the long form whose own files, or those named in tests/parts, have changed
     local lane length part prefixes prefix
     git diff --name-only "$since" > "$logs/changed"
     table | shuf --random-source=<(yes "$NICBARR_SEED") | while read -r lane length part prefixes; do

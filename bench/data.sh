@@ -4,8 +4,8 @@
 #
 #     bench/data.sh [--chunks N] [PROCESSES...]     # default: 2 4 8 16
 #
-# Both take turns in each job (nicbarr_bench), and so do nicbarr's barrier and the best of several bare
-# barriers by the same processes, the raw limit. Microseconds: medians; ratios: median and quartiles. Never
+# Both take turns in each job (nicbarr_bench), as do nicbarr's barrier and the raw limit: the best of several bare
+# barriers by the same processes. Prints medians in microseconds, and median and quartiles of the ratios. Never
 # compare figures of two runs. Processes are bound.
 # Uses what ./setup.sh has built, or the components and commands of the environment.
 set -eu
@@ -30,7 +30,7 @@ done
 . "$top/bench/built.sh"
 # shellcheck source=ompi/jobs.sh
 . "$top/ompi/jobs.sh"
-# What earlier jobs have measured is left out of it.
+# Independent of earlier jobs' measurements.
 export OMPI_MCA_coll_nicbarr_cache=none OMPI_MCA_coll_nicbarr_tune_share=100
 
 # shellcheck source=bench/data_table.sh

@@ -5,11 +5,11 @@
 #
 #     bench/data_hosts.sh [--nic KIND] [--chunks N] [HOSTSxPER-HOST...]     # default: soft, 2x1 4x1 8x1 16x1 4x4
 #
-# Both take turns in each job (nicbarr_bench), and so does nicbarr's barrier. The raw limit is a UDP
-# packet's way from the first host to the second: half of a round trip between two processes that poll,
-# measured before each layout. Microseconds: medians; ratios: median and quartiles. Never compare figures
-# of two runs. KIND is soft, kernel (needs root) or auto: whatever tuning takes. Uses what ./setup.sh has
-# built, or the components and commands of the environment.
+# Both take turns in each job (nicbarr_bench), as does nicbarr's barrier. The raw limit is the time of a UDP packet from
+# the first host to the second: half of a round trip between two polling processes, measured before each layout. Prints
+# medians in microseconds, and median and quartiles of the ratios. Never compare figures of two runs. KIND is soft,
+# kernel (needs root) or auto (chosen by tuning). Uses what ./setup.sh has built, or the components and commands
+# of the environment.
 set -eu
 top=$(cd "$(dirname "$0")/.." && pwd)
 # shellcheck source=tools/usage.sh
@@ -38,7 +38,7 @@ done
 . "$top/bench/udp_round_trip.sh"
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
-# What earlier jobs have measured is left out of it.
+# Independent of earlier jobs' measurements.
 export OMPI_MCA_coll_nicbarr_cache=none OMPI_MCA_coll_nicbarr_tune_share=100 nic chunks scratch
 
 layout() { # HOSTSxPER-HOST

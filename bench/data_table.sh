@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# The table of data.sh and data_hosts.sh, which source this.
+# Prints the table of data.sh and data_hosts.sh, which source this.
 # shellcheck shell=bash
 
-# How many times faster than Open MPI's own it is to be at the least: operation, bytes, NIC (node: all
-# on one node), then processes or hosts x processes and the aim.
+# The aims: how many times faster than Open MPI's own at least. Operation, bytes, NIC (node: all on one node), then
+# pairs of layout (processes, or hosts x processes) and aim.
 aims() {
     cat << 'EOS'
 allreduce 8 64 node 2 1.8 4 1.8 8 2.4 16 3.0
@@ -20,7 +20,7 @@ EOS
 
 heading="processes operation    bytes    nicbarr   Open MPI  times faster (quartiles)   aim  of its barrier  of the raw limit"
 
-# Lines NAME [SIZE] Q1 MEDIAN Q3, of A, B, B/A, A/barrier and A/raw limit, become one line for each size.
+# Lines NAME [SIZE] Q1 MEDIAN Q3 of A, B, B/A, A/barrier and A/raw limit become one line per size.
 table() { # PROCESSES-OR-LAYOUT OPERATION NIC [RAW-LIMIT-IN-MICROSECONDS]
     awk -v processes="$1" -v operation="$2" -v nic="$3" -v raw="${4-}" '
         FILENAME != "-" {

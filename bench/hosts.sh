@@ -4,11 +4,10 @@
 #
 #     bench/hosts.sh [--csv] [--ipv6] [--chunks N] [HOSTSxPER-HOST...]   # default: 2x1 4x1 8x1 16x1 4x4
 #
-# Both take turns in each job (nicbarr_bench), on the same hosts for all jobs; before each job the round
-# trip of a UDP packet between the first two hosts is measured (nicbarr_raw_udp). Microseconds, medians
-# and quartiles; never compare figures of two runs. With --ipv6 all of that goes over IPv6 (with Open
-# MPI 4.1, see nethosts). Uses what ./setup.sh has built, or the components and commands of the
-# environment.
+# Both take turns in each job (nicbarr_bench), on the same hosts for all jobs. Before each job the round trip of a UDP
+# packet between the first two hosts is measured (nicbarr_raw_udp). Prints medians and quartiles in microseconds; never
+# compare figures of two runs. With --ipv6 everything uses IPv6 (with Open MPI 4.1, see nethosts). Uses what
+# ./setup.sh has built, or the components and commands of the environment.
 set -eu
 top=$(cd "$(dirname "$0")/.." && pwd)
 # shellcheck source=tools/usage.sh
@@ -31,7 +30,7 @@ done
 [ ${#layouts[@]} != 0 ] || layouts=(2x1 4x1 8x1 16x1 4x4)
 # shellcheck source=bench/built.sh
 . "$top/bench/built.sh"
-# What earlier jobs have measured is left out of it.
+# Independent of earlier jobs' measurements.
 export OMPI_MCA_coll_nicbarr_cache=none OMPI_MCA_coll_nicbarr_tune_share=100
 
 # shellcheck source=bench/udp_round_trip.sh
@@ -41,7 +40,7 @@ scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 export scratch csv chunks
 
-# The aim: so many times faster at the least.
+# The aim: how many times faster at least.
 target() { # LAYOUT
     case $1 in
         2x1) echo 2.0 ;;
@@ -53,12 +52,12 @@ target() { # LAYOUT
     esac
 }
 
-# The three figures in the line of a name.
+# Quartile, median and quartile from the line of NAME.
 quartiles() { # NAME FILE
     awk -v name="$1" '$1 == name && NF == 4 { print $2, $3, $4 }' "$2"
 }
 
-# One line of the table, for one layout.
+# The table's line for a layout.
 line() { # LAYOUT
     local hosts=${1%x*} per_host=${1#*x}
     udp_round_trip 300 > "$scratch/udp"

@@ -1,13 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Barriers across hosts that the hosts' kernels play (myrd --kernel), against the same schedule played by
-# the soft NIC, and against Open MPI's own over TCP:
+# Barriers across hosts played by the hosts' kernels (myrd --kernel), against the same schedule played by the soft NIC,
+# and against Open MPI's own over TCP:
 #
 #     bench/kernel.sh [-r] [-n ROUNDS] [-a ALGORITHM] [HOSTSxPER-HOST...]    # default: 2x1 4x1 8x1 16x1 4x4
 #
 # Hosts are network namespaces on a bridge, or with -r without one: the kernel redirects packets from
 # host to host (nethosts; needs root). ROUNDS (5) jobs of each take turns (nics.sh). ALGORITHM is
-# dissemination:1, or auto for whatever tuning takes. Uses what ./setup.sh check has built.
+# dissemination:1, or auto for the choice of tuning. Uses what ./setup.sh check has built.
 set -eu
 top=$(cd "$(dirname "$0")/.." && pwd)
 # shellcheck source=tools/usage.sh

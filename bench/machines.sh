@@ -5,9 +5,9 @@
 #
 #     bench/machines.sh [-n ROUNDS] [-a ALGORITHM] [-d CARD] [MACHINES...]    # default: 2 4
 #
-# ROUNDS (5) jobs of each take turns (nics.sh), one process on each machine. ALGORITHM is dissemination:1, or
-# auto for whatever tuning takes; CARD is qemu's network card (virtio-net-pci). Processors are emulated, so all
-# is slow; the ratios are those of this machine's emulation. Uses what ./setup.sh has built; needs root.
+# ROUNDS (5) jobs of each take turns (nics.sh), one process per machine. ALGORITHM is dissemination:1, or auto for the
+# choice of tuning; CARD is qemu's network card (virtio-net-pci). Processors are emulated, so everything is slow, and
+# the ratios hold for this emulation only. Uses what ./setup.sh has built; needs root.
 set -eu
 top=$(cd "$(dirname "$0")/.." && pwd)
 # shellcheck source=tools/usage.sh

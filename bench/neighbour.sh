@@ -1,18 +1,17 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# What another user of the kernel's NIC can do to a user's barriers:
+# How much another user of the kernel's NIC can slow down a user's barriers:
 #
 #     bench/neighbour.sh [-n ROUNDS] [-g GROUPS] [HOSTSxPER-HOST...]    # default: 2x1 4x1
 #
-# A job measures MPI_Barrier, played by the kernels (dissemination:1). In turns it is alone, and
-# another user does its worst on the first two hosts (tests/component/worst_user storm): that user has
-# GROUPS (64) groups, whose hosts say in each millisecond that they are a billion barriers ahead, and
-# that they miss messages. ROUNDS (5) of each. Microseconds: medians; then quartile, median and
-# quartile of the ratios; then what part of a processor the other user's processes had for themselves
-# by the system's scheduler, both hosts together.
+# A job measures MPI_Barrier, played by the kernels (dissemination:1), alone and beside a hostile user on the first two
+# hosts (tests/component/worst_user storm), ROUNDS (5) times each in turns. That user has GROUPS (64) groups, whose
+# hosts claim in each millisecond that they are a billion barriers ahead and that they miss messages. Prints the medians
+# in microseconds; quartile, median and quartile of the ratios; and the other user's share of a processor, both
+# hosts together.
 #
-# Hosts are network namespaces (nethosts; needs root). Uses what ./setup.sh check has built, and
-# builds the other user's program if it is not there.
+# Hosts are network namespaces (nethosts; needs root). Uses what ./setup.sh check has built, and builds the other
+# user's program if it is missing.
 set -eu
 top=$(cd "$(dirname "$0")/.." && pwd)
 # shellcheck source=tools/usage.sh
@@ -35,7 +34,7 @@ cd "$top"
 # shellcheck source=bench/quantiles.sh
 . bench/quantiles.sh
 [ -x _build/tests/component/worst_user ] || make -s -C _build tests/component/worst_user
-# Another user may not read where this was built.
+# Another user may not read the build folder.
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 chmod 711 "$scratch"
@@ -47,7 +46,7 @@ job() {
     "$NETHOSTS_MPIRUN" --mca coll_nicbarr_algorithm dissemination:1@kernel \
         nicbarr_bench -a '' -b ^nicbarr -c 50 -x 100 2> /dev/null | awk '4 == NF && "A" == $1 { print $3 }'
 }
-# The same beside the other user; then what part of a processor that one had.
+# The same beside the other user; then that user's share of a processor.
 beside() {
     local host before players=()
     for host in 1 2; do
@@ -65,7 +64,7 @@ beside() {
     wait "${players[@]}" 2> /dev/null || true
     rm -f "$scratch"/ready*
 }
-# Processor time of processes, and the time (seconds).
+# CPU time of processes, and the time (seconds).
 taken() { # PID...
     local pid
     for pid in "$@"; do cat "/proc/$pid/stat"; done |

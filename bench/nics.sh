@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# Both NICs' barriers between hosts, against Open MPI's own over TCP (kernel.sh, machines.sh); to be sourced by
-# bash where jobs can be started. Short jobs take turns, kernel, soft, kernel, ...; within each of them nicbarr
+# Measures barriers of both NICs between hosts against Open MPI's own over TCP (kernel.sh, machines.sh); to be sourced
+# by bash where jobs can be started. Short jobs take turns, kernel, soft, kernel, ...; within each of them nicbarr
 # and Open MPI's own take turns (nicbarr_bench). Microseconds.
 #
 #     nics_head
 #     nics_line NAME ROUNDS ALGORITHM SIZE MPIRUN...
-#                    medians of so many jobs each; ALGORITHM is a schedule, or auto for what tuning takes; SIZE
-#                    are options of nicbarr_bench in one word, such as "-c 30 -i 20"
+#                    medians of ROUNDS jobs each; ALGORITHM is a schedule, or auto for the choice of tuning; SIZE
+#                    is options of nicbarr_bench in one word, such as "-c 30 -i 20"
 # shellcheck shell=bash disable=SC2154
 # shellcheck source=bench/quantiles.sh
 . "$(dirname "${BASH_SOURCE[0]}")/quantiles.sh"

@@ -1,17 +1,16 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# A real program, unchanged: conjugate gradients by PETSc's own example (ksp/ksp/tutorials/ex2.c, a
-# 2-D Laplacian) across hosts (network namespaces of this machine), nicbarr against Open MPI's own over
-# TCP:
+# A real program, unchanged: conjugate gradients in PETSc's own example (ksp/ksp/tutorials/ex2.c, a
+# 2-D Laplacian) across hosts (network namespaces of this machine), nicbarr against Open MPI's own over TCP:
 #
 #     bench/petsc.sh [--nic KIND] [--jobs N] [--size N] [HOSTSxPER-HOST...]     # default: kernel, 2x1 4x1 8x1
 #
-# Jobs of both take turns. Times are PETSc's (-log_view): the whole solve, and what it spends in
-# reductions (dot products and norms), of the slowest process, in milliseconds; medians and quartiles.
-# cg has two or three reductions in each iteration. pipecg has one, which it overlaps by MPI_Iallreduce.
-# The residuals of all iterations are compared: with nicbarr they must be the same in all runs. KIND is
-# soft or kernel (needs root). Needs Debian's libpetsc-real-dev and libpetsc3.18-dev-examples. Uses what
-# ./setup.sh has built, or the components of the environment.
+# Jobs of both take turns. Times are PETSc's (-log_view) for the slowest process: the whole solve, and reductions (dot
+# products and norms) in it, in milliseconds; medians and quartiles. cg has two or three reductions per
+# iteration; pipecg has one, which it overlaps by MPI_Iallreduce. The residuals of all iterations are compared:
+# with nicbarr they must be the same in all runs. KIND is soft or kernel (needs root). Needs Debian's
+# libpetsc-real-dev and libpetsc3.18-dev-examples. Uses what ./setup.sh has built, or the components of the
+# environment.
 set -eu
 top=$(cd "$(dirname "$0")/.." && pwd)
 # shellcheck source=tools/usage.sh
@@ -45,10 +44,10 @@ trap 'rm -rf "$scratch"' EXIT
 # shellcheck disable=SC2046 # words
 mpicc -O2 -w "$source" -o "$scratch/ex2" $(pkg-config --cflags --libs PETSc)
 export scratch nic jobs size
-# The first job measures; those that count go by that.
+# The first job measures, and the measured ones use its results.
 export OMPI_MCA_coll_nicbarr_cache=$scratch/cache OMPI_MCA_coll_nicbarr_tune_share=100
 
-# What a job prints goes to $scratch/out, its times to the files of the side: the whole, the reductions.
+# The job's output goes to $scratch/out, its times to files per side: the whole, and the reductions.
 job() { # SIDE SOLVER MPIRUN-OPTION...
     local side=$1 solver=$2
     shift 2
@@ -66,7 +65,7 @@ quartiles() {
     sort -g "$1" | awk '{ v[NR] = $1 } END { printf "%.2f (%.2f to %.2f)", v[int((NR + 1) / 2)],
         v[int((NR + 3) / 4)], v[int((3 * NR + 1) / 4)] }'
 }
-ratio() { # WHAT: Open MPI's own to nicbarr's, job by job
+ratio() { # Open MPI's own to nicbarr's, job by job
     paste "$scratch/openmpi.$1" "$scratch/nicbarr.$1" | awk '{ print $1 / $2 }' > "$scratch/ratio"
     quartiles "$scratch/ratio"
 }

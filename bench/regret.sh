@@ -1,18 +1,17 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# What does a wrong choice in the tuning cache cost, and what does watching (coll_nicbarr_tune_watch) make of
-# it? MPI_Barrier, nicbarr against Open MPI's own:
+# What does a wrong choice in the tuning cache cost, and how much of that does watching (coll_nicbarr_tune_watch) save?
+# MPI_Barrier, nicbarr against Open MPI's own:
 #
 #     bench/regret.sh [--runs N] [PROCESSES | HOSTSxPER-HOST...]     # default: 4 runs, 2 4 4x1
 #
-# First the shape is measured. Then three sorts of jobs take turns: with that cache; with one that has the
-# slowest candidate for the best, unwatched; the same watched. In each, nicbarr and Open MPI's own take
-# turns after 4,000 barriers (nicbarr_bench), so jobs are compared by times faster than Open MPI's own:
-# medians and quartiles of these over the runs. Where each process has a processor there are longer jobs, too,
-# with the right cache, watched and unwatched, in whose middle others begin to want the processors: all of
-# them, or the first one alone, so that one rank is late. (Where processes share processors, each barrier
-# then takes as long as the system's turns.) Uses what ./setup.sh has built, or the components and commands of
-# the environment.
+# First the shape is measured. Then three kinds of jobs take turns: with that cache; with a cache in which the slowest
+# candidate is the best, unwatched; the same watched. In each, nicbarr and Open MPI's own take turns after 4,000
+# barriers (nicbarr_bench), so jobs are compared by how many times faster than Open MPI's own they are: medians and
+# quartiles over the runs. Where each process has a processor there are also longer jobs with the right cache, watched
+# and unwatched, in the middle of which other programs begin to use the processors: all of them, or only the first
+# one, so that one rank is late. (Where processes share processors, each barrier would then take as long as the
+# scheduler's turns.) Uses what ./setup.sh has built, or the components and commands of the environment.
 set -eu
 top=$(cd "$(dirname "$0")/.." && pwd)
 # shellcheck source=tools/usage.sh
@@ -52,7 +51,7 @@ job() { # LAYOUT CACHE MPIRUN-ARGUMENT...: how many times faster, over $chunks c
 }
 chunks=100
 
-# The same, a longer one, while somebody else wants these processors from its first second on.
+# The same for longer, while another program uses these processors from its first second on.
 crowded() { # PROCESSORS LAYOUT CACHE MPIRUN-ARGUMENT...
     local processor others=()
     for processor in $1; do

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# How does nicbarr compare with each collective component that Open MPI has, not only with the one that it would take?
+# How does nicbarr compare with each collective component of Open MPI, and not only with its default?
 #
 #     bench/rivals.sh [-c CHUNKS] [-m MIN:MAX] [-r COMPONENT]... [-a ARGUMENT]... LAYOUT OPERATION...
 #     bench/rivals.sh 2 barrier allreduce bcast          # 2 processes on this node
@@ -9,10 +9,10 @@
 # Each component competes in a job of its own, in turns with nicbarr's choice after tuning (nicbarr_bench):
 # communicators prefer the component, then tuned, basic and libnbc for what it does not implement. Prints a table in
 # Markdown for each OPERATION (see nicbarr_bench --help): by size, the component's time over nicbarr's, quartile,
-# median and quartile over CHUNKS (100). `failed` is a job that crashed or took longer than five minutes, with
-# its first line below the table. COMPONENT (all of tuned, han, xhc, acoll, ucc, sm and adapt that ompi_info names);
-# ARGUMENT is for mpirun
-# (-a '--mca coll_ucc_enable 1'). Uses what ./setup.sh has built, or the components and commands of the environment.
+# median and quartile over CHUNKS (100). `failed` is a job that crashed or took longer than five minutes; its first
+# line is below the table. COMPONENT: tuned, han, xhc, acoll, ucc, sm or adapt (all of these that ompi_info lists).
+# ARGUMENT is for mpirun (-a '--mca coll_ucc_enable 1'). Uses what ./setup.sh has built, or the components and
+# commands of the environment.
 set -eu
 top=$(cd "$(dirname "$0")/.." && pwd)
 # shellcheck source=tools/usage.sh
@@ -45,7 +45,7 @@ fi
 start=(mpirun -np "$layout" $bound)
 [ "$layout" = "${layout%x*}" ] || start=("$top/testbeds/hosts/nethosts" "${layout%x*}" "${layout#*x}")
 
-# A line `SIZE q1 **median** q3` for each size, or `failed`.
+# A line `SIZE q1 **median** q3` per size, or `failed`.
 compete() { # OPERATION COMPONENT
     # shellcheck disable=SC2086 # words
     timeout 300 "${start[@]}" --mca coll_nicbarr_cache none --mca coll_nicbarr_tune_share 100 $arguments \

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# What does nicbarr cost a whole job, and what does it gain? Jobs of a few calls of a collective in turns,
-# with nicbarr and without (none of its components is there, then):
+# What does nicbarr cost a whole job, and what does it gain? Jobs with a few calls of a collective take turns, with
+# nicbarr and without any of its components:
 #
 #     bench/startup.sh [-n ROUNDS] [-c COLLECTIVE] [-k CACHE] [-d COMMUNICATORS] [-a ARGUMENT]... [-o OPTION]...
 #                      LAYOUT CALLS...
@@ -9,14 +9,14 @@
 #     bench/startup.sh -c allreduce -k small 4x2 100    # 4 hosts (nethosts; needs root) of 2 processes
 #     bench/startup.sh -d 100 8 1                  # one barrier on each of 100 duplicates of MPI_COMM_WORLD
 #
-# CACHE is what earlier jobs have left: `none` (the default), `small`, which has this shape alone, or
-# `large`, which has it beside so many others that it is as large as caches get. COLLECTIVE: barrier, allreduce
-# or bcast (8 bytes), or all: each that nicbarr serves. ARGUMENT is for mpirun, with nicbarr
-# (-a '--mca coll_nicbarr_nic myrd'); OPTION is for nethosts, in all jobs (-o --kernel, -o '--cut 1-2': a firewall).
-# A line for each number of CALLS: the whole command's time without nicbarr and with, the processes' processor
-# time and memory (Pss before MPI_Finalize), medians over ROUNDS (20), and of each the ratio with / without,
-# quartile, median, quartile; last the medians, without and with, of a process's memory and of what the slowest
-# process spent in MPI_Init, in the first call and in the others. Uses what ./setup.sh has built.
+# CACHE is the tuning cache left by earlier jobs: `none` (the default), `small`, with this shape only, or `large`, with
+# so many shapes that it has the maximum size. COLLECTIVE: barrier, allreduce or bcast (8 bytes), or all: each that
+# nicbarr serves. ARGUMENT is for mpirun, with nicbarr (-a '--mca coll_nicbarr_nic myrd'); OPTION is for nethosts, in
+# all jobs (-o --kernel, -o '--cut 1-2': a firewall). Prints a line for each number of CALLS: the whole command's time
+# without nicbarr and with, the processes' CPU time and memory (Pss before MPI_Finalize), medians over ROUNDS (20), and
+# for each the ratio with / without as quartile, median, quartile; finally the medians, without and with, of a process's
+# memory, and of the slowest process's time in MPI_Init, in the first call and in the others. Uses what ./setup.sh has
+# built.
 set -eu
 top=$(cd "$(dirname "$0")/.." && pwd)
 # shellcheck source=tools/usage.sh
@@ -64,8 +64,8 @@ job() { # with|without COLLECTIVE CALLS [COMMUNICATORS]
     fi
 }
 
-# A line for each job: side, round, whole time, then what the processes print: the times of the slowest, the
-# sums of processor time and memory.
+# Prints a line per job: side, round, whole time, then what the processes print: the times of the slowest one, the
+# sums of CPU time and memory.
 measure() { # SIDE ROUND CALLS
     local before=$EPOCHREALTIME
     job "$1" "$collective" "$3" "$communicators" > "$scratch/out" 2> "$scratch/err" ||
@@ -79,7 +79,7 @@ measure() { # SIDE ROUND CALLS
         END { print side, round, 1e6 * (after - before), processor, memory / processes, most[1], most[3], most[4] }' "$scratch/out"
 }
 
-# What earlier jobs leave behind; the large one has other shapes, too, each under a name of its own.
+# The caches of earlier jobs; the large one also has other shapes, each under its own name.
 make_cache() {
     rm -f "$scratch/small" "$scratch/large"
     [ "$known" != none ] || { export known=no-file; return 0; }
@@ -122,7 +122,7 @@ table() { # CALLS...
             }'
     done
 }
-# Each job finds the same: what the one before has added is gone.
+# Each job finds the same cache: what the previous one has added is discarded.
 make_cache_again() { [ ! -e "$scratch/kept" ] || cp "$scratch/kept" "$scratch/$known"; rm -f "$scratch/no-file"; }
 all() {
     make_cache

@@ -4,14 +4,13 @@
 #
 #     bench/verbs.sh [-n ROUNDS] [-a ALGORITHM] [-o OPERATION] [-m BYTES] [HOSTSxPER-HOST...]
 #
-# OPERATION is barrier, allreduce or bcast (barrier); BYTES are its size (8); hosts are 2x1 and 4x1 if
-# nothing else is said.
-# Hosts are those of a virtual machine with soft-RoCE devices (verbshosts): emulated processors, two for
-# all hosts. So compare figures of one line only. Short jobs take turns, UCX, TCP, UCX, ..., ROUNDS (5)
-# of each; within each job nicbarr's barrier and Open MPI's own take turns (nicbarr_bench). Microseconds;
-# the quartiles are those of the ratios over the rounds. ALGORITHM is dissemination:1 by default. The
-# limit is a write of BYTES from the first host to the second, as perftest's ib_write_lat has it, times
-# the rounds of dissemination; it is 0 where perftest is not there. Uses what ./setup.sh check has built.
+# OPERATION (barrier) is barrier, allreduce or bcast, with BYTES (8). By default hosts are 2x1 and 4x1. They are those
+# of a virtual machine with soft-RoCE devices (verbshosts): emulated processors, two for all hosts. So compare
+# only figures within a line. Short jobs take turns, UCX, TCP, UCX, ..., ROUNDS (5) of each; within each job nicbarr's
+# barrier and Open MPI's own take turns (nicbarr_bench). Microseconds; the quartiles are those of the ratios over
+# the rounds. ALGORITHM is dissemination:1 by default. The limit is a write of BYTES from the first host to the second,
+# measured by perftest's ib_write_lat, times the rounds of dissemination; it is 0 without perftest. Uses what
+# ./setup.sh check has built.
 set -eu
 top=$(cd "$(dirname "$0")/.." && pwd)
 # shellcheck source=tools/usage.sh
@@ -46,12 +45,12 @@ job() { # MPIRUN-OPTION...
         nicbarr_bench "$operation" "${size[@]}" -a nicbarr,tuned,basic,libnbc -b ^nicbarr -c 40 -x 100 2> /dev/null |
         awk '/^# (microseconds|ratio)/ { on = 1 } on && /^(A|B|B\/A) / { printf "%s ", $(NF - 1) }'
 }
-limit() { # a write one way
+limit() { # one-way time of a write
     local server
     command -v ib_write_lat > /dev/null || { echo 0; return; }
     "$VERBSHOSTS_RUN" 1 ib_write_lat -d rxe1 -x 1 -n 2000 -s "$bytes" > /dev/null 2>&1 &
     server=$!
-    until grep -qi ':4853 ' /proc/net/tcp /proc/net/tcp6 || ! kill -0 $server; do sleep 0.1; done # its port
+    until grep -qi ':4853 ' /proc/net/tcp /proc/net/tcp6 || ! kill -0 $server; do sleep 0.1; done # until the server listens
     "$VERBSHOSTS_RUN" 2 ib_write_lat -d rxe2 -x 1 -n 2000 -s "$bytes" 10.78.0.1 2> /dev/null |
         awk -v bytes="$bytes" '$1 == bytes && NF > 5 { print $5 }'
     wait $server

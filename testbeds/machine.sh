@@ -1,16 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# Virtual machines, each with a kernel of its own, that see this machine's files; to be sourced by bash
-# (verbshosts, testbeds/machines/machines). The processors are emulated. All machines run one job, and the
-# first one's status is the job's. $machine_work is a folder of this machine's, for as long as they run,
-# and its folder out is /run/out in all of them.
+# Virtual machines, each with a kernel of its own, that see this machine's files; to be sourced by bash (verbshosts,
+# testbeds/machines/machines). The processors are emulated. All machines run one job, whose status is the first
+# one's. $machine_work is a folder of this machine while they run, and its folder out is /run/out in all of them.
 #
-#     machine_job COMMAND...             what each runs, in this folder, with these variables and functions.
-#                                        Its own number is in the variable `machine`
+#     machine_job COMMAND...             what each runs, in this folder, with these variables and functions. The
+#                                        variable `machine` is its own number
 #     machine_start NUMBER IMAGE PROCESSORS QEMU-ARGUMENT...
-#                                        IMAGE is what `image` prints. Input for qemu is this function's
-#     machine_wait SECONDS               say what the first one says, until it ends; returns its status. 124:
-#                                        the time was over; 125: it has died under the job; 77: it did not
-#                                        come up
+#                                        IMAGE is the output of `image`. qemu's input is this function's
+#     machine_wait SECONDS               print the output of the first one until it ends; returns its status. 124:
+#                                        timeout; 125: the machine died; 77: it did not boot
 # shellcheck shell=bash
 machine_name=${0##*/}
 machine_work=$(mktemp -d)
@@ -38,10 +36,10 @@ machine_share() { # FOLDER NAME OPTIONS
 }
 
 # It ends with this script, however that ends.
-# (For a machine that can have one processor only, qemu leaves out memory barriers, and then a network
-# card may miss that something has come: it stands still. So each could have one more.)
-# (no_timer_check: else Linux counts a timer's interrupts for a moment as it boots, and panics where the
-# emulated processor has not run meanwhile, as on a busy machine.)
+# If a machine can have only one processor, qemu omits memory barriers, and a network card may then miss an interrupt
+# and stop. So each could have one more than it uses.
+# no_timer_check: otherwise Linux counts timer interrupts for a moment as it boots, and panics if the emulated
+# processor has not run meanwhile, as on a busy machine.
 machine_start() { # NUMBER IMAGE PROCESSORS QEMU-ARGUMENT...
     # shellcheck disable=SC2046 # words
     setpriv --pdeathsig KILL qemu-system-x86_64 -nodefaults -no-user-config -no-reboot -display none -machine q35 \
@@ -71,7 +69,7 @@ machine_wait() { # SECONDS
     if [ -e "$out/.status" ]; then
         return "$(cat "$out/.status")"
     elif [ $SECONDS -ge $end ]; then
-        echo "$machine_name: $1 s are over" >&2
+        echo "$machine_name: ended after $1 s" >&2
         return 124
     fi
     [ -e "$out/.begun" ] || status=77 how="does not come up"

@@ -1,12 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Play a test many times beside a load, to see whether time or chance decides it:
+# Run a test many times beside a load, to find out whether its verdict depends on timing or chance:
 #
 #     tests/again.sh TEST RUNS [LOAD]
 #
-# TEST is a program of unit tests or a script, by its path, and has been built (./test.sh TEST). So many processes
-# (LOAD, 0) compute beside it. Each run has a seed of its own. The logs of runs that fail are left in _test/again; the
-# last line counts them.
+# TEST is the path of a unit test or script, built already (./test.sh TEST). LOAD (0) processes compute meanwhile. Each
+# run has another seed. The logs of failed runs are left in _test/again; the last line counts them.
 set -u
 # shellcheck source=tools/usage.sh
 . "$(dirname "$0")/../tools/usage.sh"

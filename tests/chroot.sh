@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# Debian in a folder, to be sourced by the scripts that run something there (bash), with what they say of themselves.
+# Chroots with Debian; to be sourced by bash scripts that run something there, with their own arguments.
 #
-#     chroot_allowed [ARGUMENT...]            else it ends with a line and 77; these are the script's own arguments
-#     chroot_make FOLDER CODENAME PACKAGES [OPTION...]    by mmdebstrap, from the mirror that this machine's own
-#                                             apt uses, whatever date that mirror is of, if apt does so, too. One
-#                                             that was made for the same list of packages stays
-#     chroot_run FOLDER COMMAND...            in it, with this checkout at /nicbarr. What is mounted there is
-#                                             gone with the command
+#     chroot_allowed [ARGUMENT...]            ends the script with a line and 77 if it cannot make chroots; with the
+#                                             script's own arguments
+#     chroot_make FOLDER CODENAME PACKAGES [OPTION...]    by mmdebstrap, from the mirror that this machine's apt uses,
+#                                             even if its release files have expired, if apt accepts that, too. An
+#                                             existing chroot with the same packages is kept
+#     chroot_run FOLDER COMMAND...            runs COMMAND there, with this checkout at /nicbarr. Mounts end with
+#                                             the command
 # shellcheck shell=bash
 # shellcheck source=tools/usage.sh
 . "$(dirname "${BASH_SOURCE[0]}")/../tools/usage.sh"
@@ -17,13 +18,13 @@ chroot_allowed() { # [ARGUMENT...]
     command -v mmdebstrap > /dev/null || { echo "there is no mmdebstrap"; exit 77; }
 }
 
-chroot_mirror() { # of Debian itself (not of its security updates), whichever release this machine has
+chroot_mirror() { # of Debian itself (not of its security updates), whatever this machine's release
     apt-get indextargets --format '$(SITE)' 'Created-By: Packages' 'Origin: Debian' 'Label: Debian' | head -n 1
 }
 
 chroot_make() { # FOLDER CODENAME PACKAGES [OPTION...]
     local url dates
-    # The file lists the packages, so that a chroot made for an earlier list is made anew.
+    # The file lists the packages, so a chroot for another list is made again.
     [ "$(cat "$1/made-by-nicbarr" 2> /dev/null)" != "$3" ] || return 0
     url=$(chroot_mirror)
     [ -n "$url" ] || { echo "${0##*/}: apt names no Debian mirror (run apt-get update)" >&2; return 1; }
@@ -35,7 +36,7 @@ chroot_make() { # FOLDER CODENAME PACKAGES [OPTION...]
     echo "$3" > "$1/made-by-nicbarr"
 }
 
-# A mount namespace of its own: the mounts end with the last process in it.
+# In a mount namespace of its own, so the mounts end with its last process.
 chroot_run() { # FOLDER COMMAND...
     # shellcheck disable=SC2016 # for the shell that it starts
     root=$1 top=$chroot_top unshare --mount --propagation private bash -eu -c '

@@ -5,8 +5,7 @@
 #     tests/debian.sh 13 COMMAND [ARGUMENT...]    # Open MPI 5.0
 #     tests/debian.sh 14 COMMAND [ARGUMENT...]    # Open MPI 6.0
 #
-# The chroot is made once (half a minute, 1.2 GB; chroot.sh). It is kept in _cache/debian13, or in
-# $NICBARR_DEBIAN13, and likewise.
+# The chroot is made once (half a minute, 1.2 GB; chroot.sh), and kept in _cache/debianN or $NICBARR_DEBIANN.
 set -eu
 top=$(cd "$(dirname "$0")/.." && pwd)
 # shellcheck source=tests/chroot.sh

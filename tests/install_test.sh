@@ -1,15 +1,15 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# What is installed can be removed without a trace, into a staging folder (DESTDIR) as well, and configure
-# gives the true reason where it cannot go on. Starts no job.
+# If this fails, `make uninstall` leaves files behind, a staged installation (DESTDIR) is incomplete, installed
+# commands do not start, or configure gives a wrong reason for stopping. Starts no job.
 top=$(cd "${srcdir:-$(dirname "$0")/..}" && pwd)
 # shellcheck source=tests/tap.sh
 . "$top/tests/tap.sh"
-unset MAKEFLAGS MFLAGS MAKELEVEL # those of the make that runs this
+unset MAKEFLAGS MFLAGS MAKELEVEL # of the make that runs this script
 
 # ---- install, uninstall
 
-made() { # TARGET: with what the build has
+made() { # TARGET with the build's variables
     make -C "$build" --no-print-directory "$1" DESTDIR="$scratch/staged" > out 2> err
     verdict $? "make $1"
 }
@@ -28,7 +28,7 @@ holds "nethosts runs from there" "$prefix/bin/nethosts" --help
 says_version() { # NAME COMMAND...
     [ "$("${@:2}" --version)" = "$1 $(cat "$top/VERSION")" ]
 }
-helps() { # COMMAND...: on a terminal of 80 columns, and no paragraph is broken in the midst of it
+helps() { # on a terminal of 80 columns, without breaks within a paragraph
     "$@" --help > help && LC_ALL=C.UTF-8 awk '
         length > 80 { print "too long: " $0; bad = 1 }
         /^[^ ]/ && before != "" && length(before) < 50 { print "broken: " before; bad = 1 }
@@ -40,7 +40,7 @@ for program in "$prefix"/bin/*; do
     name=${program##*/}
     holds "$name --help" helps "$program"
     holds "$name --version" says_version "$name" "$program"
-    case $name in # as the page is called, too: its subcommands
+    case $name in # as the page is called, whose subcommands have pages, too
         nicbarr) commands=$("$program" --help | sed -n '/^Commands:/,/^$/s/^  \([a-z]\{1,\}\) .*/\1/p') ;;
         nicsim) commands=report ;;
         *) commands='' ;;
@@ -63,7 +63,7 @@ for folder in $named; do
 done
 holds "and the release" grep -q "\"$series\" ne " "$modulefile"
 
-# Who loads it finds all that there is, and keeps what was set before: by environment modules or Lmod.
+# After loading the module, by environment modules or Lmod, everything is found and earlier settings are kept.
 modules=$(command -v modulecmd || echo "${LMOD_CMD-/usr/share/lmod/lmod/libexec/lmod}")
 module() { eval "$("$modules" bash "$@" 2> err)" && [ ! -s err ]; }
 with_module() { (module load nicbarr && "$@"); }
@@ -79,7 +79,7 @@ if [ -x "$modules" ]; then
         grep -q "^mca:$component:version:.*component:" out
         verdict $? "Open MPI finds $component"
     done
-    with_path() { # BEFORE: what becomes of it
+    with_path() { # the path after loading, if it was BEFORE
         (export OMPI_MCA_mca_base_component_path=$1 && with_module bash -c 'echo "$OMPI_MCA_mca_base_component_path"')
     }
     ours=$(with_path "")

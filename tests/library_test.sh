@@ -1,12 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# libmyr as a programmer finds it: installed into a staging folder, docs/example.c is built there by pkg-config
-# alone and runs. Its binary interface is what is written down: exported are the functions of myr/libmyr.map,
-# which myr/myr.h declares; structures lie as tests/library_layout.c says. Starts no job.
+# If this fails, programs that were linked with an earlier libmyr may break, or the documented way to build one does
+# not work. Builds docs/example.c with pkg-config against an installed libmyr and runs it; compares exported functions
+# with myr/libmyr.map and myr/myr.h, and structures with tests/library_layout.c. Starts no job.
 top=$(cd "${srcdir:-$(dirname "$0")/..}" && pwd)
 # shellcheck source=tests/tap.sh
 . "$top/tests/tap.sh"
-unset MAKEFLAGS MFLAGS MAKELEVEL # those of the make that runs this
+unset MAKEFLAGS MFLAGS MAKELEVEL # of the make that runs this script
 
 holds() { # NAME COMMAND...
     "${@:2}" > out 2> err
@@ -17,7 +17,7 @@ equal() { # NAME FILE FILE
     verdict $? "$1"
 }
 variable() { sed -n "s/^$1 = //p" "$build/Makefile"; }
-cc() { # SOURCE OPTION...: as a program elsewhere does it
+cc() { # like a program elsewhere
     # shellcheck disable=SC2046 # words
     $(variable CC) "$@" $(pkg-config --cflags --libs myr)
 }

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Man pages say what the programs say: each program that is installed and each subcommand has a page with all
-# its options, nicbarr(7) has all parameters of the components' source, each function of libmyr has a page, and
-# man has nothing to complain of. Run by `make check`; starts no job.
+# If this fails, a man page lacks an option, a parameter or a function. Each installed program and subcommand has a page
+# with all its options, nicbarr(7) has all parameters in the components' source, each function of libmyr has a page, and
+# man accepts the pages without warnings. Run by `make check`; starts no job.
 top=$(cd "${srcdir:-$(dirname "$0")/..}" && pwd)
 # shellcheck source=tests/tap.sh
 . "$top/tests/tap.sh"
@@ -11,11 +11,11 @@ command -v man > /dev/null || { echo "there is no man"; exit 77; }
 [ -e "$pages/nicbarr.1" ] || { echo "no pages were built: there is no help2man"; exit 77; }
 export NICBARR_LIBEXECDIR=$top
 
-items_of() { # PAGE: its items, a line each: what follows .TP
+items_of() { # the items of a page (what follows .TP), one per line
     sed -n '/^\.TP$/{n; s/^\.[BI] //; s/\\f[BIR]//g; s/\\-/-/g; p}' "$1"
 }
 
-has_all() { # PAGE COMMAND...: the long options of its --help, as items
+has_all() { # the long options of its --help are items
     local page=$pages/$1 name=${2##*/} option status=0
     [ $# -eq 2 ] || name="$name $3"
     items_of "$page" > items
@@ -23,7 +23,7 @@ has_all() { # PAGE COMMAND...: the long options of its --help, as items
     grep -oE '^ *(-[a-zA-Z?], )?--[a-z0-9_-]+' out | grep -oE -- '--.*' | sort -u > options
     [ -s options ] || status=1
     while read -r option; do
-        # (In front of it others may be, behind it others and one word. More is no item of help2man's.)
+        # Other forms may precede the option; other forms and one word may follow. help2man takes no more into an item.
         grep -qE "^((-[a-zA-Z?]|--[a-z0-9_-]+),? )*$option(, --[a-z0-9_-]+)*([= ][^ ]+)?$" items ||
             { status=1; echo "# no item of the page: $option"; }
     done < options
@@ -64,7 +64,7 @@ verdict $lacking "nicbarr(7) has all parameters"
 "$top/docs/man/parameters.sh" "$(sed -n 's/^OMPI_INFO = //p' "$build/Makefile")" "$build" 0 > out 2> err && [ ! -s err ]
 verdict $? "and Open MPI complains of nothing while they are listed"
 
-# Each function that the library exports has a page, with its prototype, and the overview names it.
+# Each exported function has a page with its prototype, and the overview names it.
 while read -r function; do
     grep -q "fB.*$function(" "$pages/$function.3" && grep -q "^.SH DESCRIPTION" "$pages/$function.3" &&
         grep -q "^\.BR $function (3)" "$pages/libmyr.3"

@@ -1,15 +1,15 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Build for another C library than glibc, musl, and run the unit tests there. Run by test.sh, or by hand as root:
+# Build with another C library, musl, and run the unit tests. Run by test.sh, or by hand as root:
 #
 #     tests/musl.sh
 #     tests/musl.sh tests/unit/wire_test tests/unit/nic_test
 #
-# libmyr is built, and what is tested. (Open MPI is there for `configure` alone: there is none for musl in Debian,
-# nor argp, which tools want.) It is done in a chroot with Debian 12 and its musl-gcc, which is made once (a minute,
-# 500 MB) and kept in _cache. The libraries that tests need are compiled there, from Debian's sources. Their headers
-# and the kernel's are those of Debian. What `make` says is in build.log of the chroot's folder `build`, and what
-# a test says in its log there.
+# Only libmyr and its tests are built: Debian has neither an Open MPI for musl, which only `configure` sees here, nor
+# argp, which the tools need. Everything happens in a chroot with Debian 12 and its musl-gcc, made once (a minute,
+# 500 MB) and kept in _cache. Libraries that the tests need are compiled there from Debian's sources, with Debian's
+# headers for them and the kernel. The output of `make` is in build.log in the chroot's folder `build`, that of a
+# test in its log there.
 set -u
 top=$(cd "${srcdir:-$(dirname "$0")/..}" && pwd)
 # shellcheck source=tests/chroot.sh
@@ -24,7 +24,7 @@ chroot_make "$root" bookworm "$packages" \
     --customize-hook="echo 'deb-src $mirror bookworm main' > \"\$1/etc/apt/sources.list.d/sources.list\"" || exit 99
 
 chroot_run "$root" env programs="$*" bash -eu -c '
-    headers="-idirafter /usr/include -idirafter /usr/include/$(gcc -print-multiarch)" # behind those of musl
+    headers="-idirafter /usr/include -idirafter /usr/include/$(gcc -print-multiarch)" # after those of musl
     library() { # NAME FLAG...
         mkdir "/musl/$1"
         cd "/musl/$1"

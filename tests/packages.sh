@@ -1,11 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# The Debian packages do what they promise: ./packages.sh builds them, lintian finds nothing to warn of, and in
-# a bare Debian of this machine's release they are installed, used and removed. A user there starts jobs by plain
-# mpirun: nicbarr plays the barriers, with nothing set. A programmer builds the example of libmyr. Nothing is left
-# behind.
+# If this fails, users of the Debian packages cannot install, use or remove them cleanly. ./packages.sh builds them,
+# lintian must find nothing, and a bare Debian of this machine's release installs, uses and removes them: a user starts
+# jobs by plain mpirun without settings, and nicbarr plays the barriers; a programmer builds the example of libmyr.
+# Nothing may be left behind.
 #
-# As root. Called by test.sh; by hand also for another Debian, such as trixie. There they are also built in a chroot of it:
+# As root. Called by test.sh, and by hand for another release, such as trixie, where they are also built in a chroot:
 #
 #     tests/packages.sh [CODENAME]
 #
@@ -24,7 +24,7 @@ built=$top/_packages
 root=$top/_cache/bare
 [ "$codename" = "$own" ] || { built=$built-$codename; root=$root-$codename; }
 ours="openmpi-nicbarr nicbarr-tools myrd libmyr0 libmyr-dev"
-limit=300 # seconds, for what could hang
+limit=300 # seconds until a command counts as hung
 
 # ---- build
 if [ "$codename" = "$own" ]; then
@@ -51,17 +51,17 @@ inside() { # COMMAND...: status, out, err
     chroot_run "$root" env DEBIAN_FRONTEND=noninteractive timeout "$limit" "$@" > out 2> err
     status=$?
 }
-as_user() { # COMMAND...: likewise, by a user who has nothing set
+as_user() { # the same as a user without any settings
     inside su --login tester -c "$*"
 }
-files() { # all of the chroot's, but what others write whenever packages come and go, and what the user has
+files() { # all files of the chroot, except those that change with any package, and the user's
     (cd "$root" && find . -xdev \( -path ./packages -o -path ./var/log -o -path ./var/cache -o -path ./var/lib/apt -o \
         -path ./var/lib/dpkg -o -path ./home -o -path ./tmp -o -path ./proc -o -path ./sys -o -path ./dev \) -prune -o -print) | sort
 }
-rm -rf "$root/home/tester" # what an earlier run has measured
+rm -rf "$root/home/tester" # measurements of an earlier run
 chroot_run "$root" id tester > /dev/null 2>&1 || chroot_run "$root" useradd tester --shell /bin/bash
 chroot_run "$root" install -d -o tester -g tester /home/tester
-# What they depend on comes first, so that what they leave behind can be told from what that does.
+# Dependencies first, so that what they leave behind is not attributed to our packages.
 apt_install="apt-get install -y -qq --no-install-recommends"
 inside bash -c "
     dpkg --purge $ours; apt-get update -qq &&
@@ -87,7 +87,7 @@ verdict $? "and what runs is stopped before the package goes"
 version=$(cat "$top/VERSION")
 as_user nicbarr --version
 works "nicbarr --version" "^nicbarr $version$"
-bench() { # OPTION...: 2 processes that have hundreds of barriers
+bench() { # 2 processes with hundreds of barriers
     as_user mpirun -np 2 --oversubscribe --mca coll_nicbarr_verbose 1 "$@" nicbarr_bench --chunks 20 -x 100
 }
 bench --mca coll_nicbarr_report report.json
@@ -95,7 +95,7 @@ bench --mca coll_nicbarr_report report.json
 verdict $? "plain mpirun has nicbarr choose a barrier"
 as_user nicbarr report report.json
 works "its report says what it measured" '^[ >]*pairwise' '^[ >]*openmpi'
-bench --mca coll_nicbarr_algorithm dissemination:2 # whatever is faster on this machine at present
+bench --mca coll_nicbarr_algorithm dissemination:2 # whichever is faster on this machine at present
 [ "$status" = 0 ] && grep -q 'nicbarr: MPI_Barrier on .*, 2 processes on one node: dissemination' err
 verdict $? "and it plays the one that is asked for"
 as_user mpirun -np 2 --oversubscribe --mca pml ob1 --mca btl myr,self nicbarr_p2p --chunks 20

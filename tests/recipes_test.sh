@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Whoever makes packages of nicbarr names what there is: the Debian packages, the RPM spec and Spack's recipe are of
-# the version in VERSION, as is the newest entry of CHANGELOG.md, and `configure` knows each option that they give it
-# (of others it only warns, and builds something else). Starts no job.
+# If this fails, packages of nicbarr would be built with a wrong version or wrong options: the Debian packages, the RPM
+# spec, Spack's recipe and the newest entry of CHANGELOG.md must name the version in VERSION, and `configure` must know
+# each option that they pass (it only warns of unknown ones). Starts no job.
 top=$(cd "${srcdir:-$(dirname "$0")/..}" && pwd)
 # shellcheck source=tests/tap.sh
 . "$top/tests/tap.sh"
@@ -18,14 +18,14 @@ spec=$build/packaging/rpm/nicbarr.spec
 of_version "CHANGELOG.md" "$(sed -n 's/^## \([0-9.]*\), .*/\1/p' "$top/CHANGELOG.md" | head -n 1)"
 of_version "packaging/debian/changelog" "$(sed -n '1s/.*(\(.*\)).*/\1/p' "$top/packaging/debian/changelog")"
 of_version "the RPM spec" "$(sed -n 's/^Version: *//p' "$spec")"
-# (Python writes nothing beside the recipe.)
+# Python must not write bytecode beside the recipe.
 python3 -B "$top/tests/recipes.py" "$top/packaging/spack/spack_repo/nicbarr/packages/nicbarr/package.py" > recipe 2> err
 verdict $? "Spack's recipe is read"
 of_version "it" "$(sed -n 's/^version //p' recipe)"
 [ "$(grep -c '^options .*--with-libibverbs' recipe)" = "$(grep -c '^options .*--without-libibverbs' recipe)" ]
 verdict $? "its variants give options"
 
-# What `--help` shows of an option is one of its two forms.
+# `--help` shows one of the two forms of an option.
 known() { sed 's/^--\(with\|without\|enable\|disable\)-/--/; s/[=[].*//'; }
 "$top/configure" --help | grep -oE -- '^ *--(with|without|enable|disable)-[a-z0-9-]+' | tr -d ' ' | known | sort -u > options
 "$top/configure" --help | sed -n 's/^  \([A-Z][A-Z0-9_]*\)\( .*\)\{0,1\}$/\1/p' | sort -u > variables

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# A tuning cache that says what a test or a benchmark wants; to be sourced.
+# Rewrites a tuning cache for tests and benchmarks; to be sourced.
 # shellcheck shell=bash
-# A tuning cache as if each last measurement had been HOW-SURE (0 to 1) and DAYS old, with CHOICE as the
-# fastest; `slowest`: the one that was. What a contest was sure of depends on the machine's load, and no
+# Writes a tuning cache as if each last measurement had the confidence HOW-SURE (0 to 1), were DAYS old, and had found
+# CHOICE (`slowest`: the slowest candidate) to be the fastest. Real confidences depend on the machine's load, and no
 # test may.
 rewrite_cache() { # FROM TO HOW-SURE [CHOICE [DAYS]]
     python3 - "$@" << 'PYTHON'

@@ -1,10 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# The RPM packages hold what `make install` installs: rpmbuild makes them from the tarball, they are installed into an
-# empty folder, work there, and are removed without a trace. rpm knows nothing of a Debian's packages, so what these
-# need is not looked at, and what Fedora defines for services is said here.
+# If this fails, users of RPM packages cannot install or remove them cleanly. rpmbuild makes them from the tarball; they
+# are installed into an empty folder, used there, and removed without a trace. On Debian rpm knows no packages,
+# so dependencies are not checked, and Fedora's macros for services are defined here.
 #
-# By hand (the suite has no time for it: a build, two minutes):
+# By hand, as it takes a build and two minutes:
 #
 #     make -C _build dist && tests/rpm.sh
 top=$(cd "${srcdir:-$(dirname "$0")/..}" && pwd)

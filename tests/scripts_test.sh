@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# What the scripts have in common that people call: they say what they are for, and env.sh leaves the
-# user's settings alone. Starts no job.
+# If this fails, a script starts work when it is asked for --help, the completion is wrong, or env.sh overrides
+# the user's settings. Starts no job.
 top=$(cd "${srcdir:-$(dirname "$0")/..}" && pwd)
 # shellcheck source=tests/tap.sh
 . "$top/tests/tap.sh"
@@ -21,32 +21,32 @@ for script in testbeds/{hosts/nethosts,verbs/verbshosts,machines/machines} bench
     [ "$status" = 64 ] && [ ! -s out ] && grep -q "^    .*${script##*/}" err
     verdict $? "$script --wibble"
 done
-misused() { # REASON ARGUMENT...: nethosts says it in one line, and starts nothing
+misused() { # nethosts reports it in one line and starts nothing
     run bash "$top/testbeds/hosts/nethosts" "${@:2}"
     [ "$status" = 64 ] && [ ! -s out ] && [ "$(wc -l < err)" = 1 ] && grep -q "^nethosts: $1.* (try --help)$" err
     verdict $? "nethosts ${*:2}"
 }
 misused "there is no option '--wibble'" --wibble
 misused "there is no option '-np'" -np 4 ./a.out
-misused "how many hosts"
-misused "--loss wants a value" --loss
-misused "--mtu is a number of bytes, not 'x'" --mtu x 2 ./a.out
+misused "HOSTS and a program are missing"
+misused "--loss needs a value" --loss
+misused "--mtu must be a number of bytes, not 'x'" --mtu x 2 ./a.out
 for hosts in x 0 '' 2.5; do
-    misused "HOSTS is a number from 1 to 250, not '$hosts'" "$hosts" ./a.out
+    misused "HOSTS must be a number from 1 to 250, not '$hosts'" "$hosts" ./a.out
 done
-misused "250 hosts at the most" 251 ./a.out
-misused "PER-HOST is a number from 1 on, not '0'" 2 0 ./a.out
-misused "which program" 4
-misused "which program" 4 2
-misused "--redirect has no faults" --redirect --loss 1 2 ./a.out
+misused "at most 250 hosts" 251 ./a.out
+misused "PER-HOST must be a number from 1 on, not '0'" 2 0 ./a.out
+misused "the program is missing" 4
+misused "the program is missing" 4 2
+misused "--redirect cannot have faults" --redirect --loss 1 2 ./a.out
 
-# Whoever looks what a script does shall not start it: an installation, a demonstration, a test of minutes.
-says_head() { # FILE: what it begins with is the script's head comment
+# --help must not start an installation, a demonstration or a test of minutes.
+says_head() { # FILE begins with the script's head comment
     [ "$(head -n 1 "$1")" = "$(sed -n '3s/^# //p' "$script")" ]
 }
 for script in "$top"/*.sh "$top"/tests/*.sh "$top"/tests/{component,fuzz,litmus,machines,mpi,mutations,spin}/*.sh "$top"/testbeds/*/tests/*.sh \
     "$top/tests/fetched"; do
-    [ -x "$script" ] || continue # it is to be sourced
+    [ -x "$script" ] || continue # the others are sourced
     run timeout 60 "$script" --help
     [ "$status" = 0 ] && says_head out && [ ! -s err ] && ! grep -q shellcheck out
     verdict $? "${script#"$top"/} --help"
@@ -62,7 +62,7 @@ for name in {autogen,demo,packages,release,setup,test}.sh tests/{debian,packages
     verdict $? "$name --wibble"
 done
 
-# Who is not root reads what to call.
+# Without root, the message says what to call.
 mkdir user
 printf '#!/bin/sh\necho 1000\n' > user/id
 chmod +x user/id
@@ -98,7 +98,7 @@ verdict $? "each text that a mutation replaces is there, once"
 
 # ---- completion
 
-completes() { # NAME PATTERN WORD...: one of what it says for the last of the words is this
+completes() { # PATTERN matches one of its suggestions for the last word
     COMP_WORDS=("${@:3}") COMP_CWORD=$(($# - 3)) COMPREPLY=()
     _nicbarr 2> err
     printf '%s\n' "${COMPREPLY[@]}" > out
@@ -121,7 +121,7 @@ unset NICBARR_LIBEXECDIR
 
 # ---- env.sh
 
-# An Open MPI of any release, as far as env.sh looks. It says which only where it finds components.
+# An Open MPI of any release, as far as env.sh looks. It tells its release only where it finds components.
 mkdir bin lib
 cat > bin/mpirun << 'EOS'
 #!/bin/sh
@@ -134,7 +134,7 @@ for release in 4.1 5.0 6.0; do
     mkdir -p "lib/nicbarr/openmpi-$release"
     touch "lib/nicbarr/openmpi-$release/mca_coll_nicbarr.so"
 done
-path() { # RELEASE: the component path after sourcing, with the present one before
+path() { # the component path after sourcing env.sh, with the present one before
     # shellcheck disable=SC2016 # for the shell that it starts
     RELEASE=$1 PATH=$scratch/bin:$PATH sh -euc '. ./env.sh && echo "$OMPI_MCA_mca_base_component_path"' 2> err
 }

@@ -1,13 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Rules of this source tree that no other tool looks at; called by test.sh. Each file that breaks the
-# rule is named in a line.
+# Rules of this source tree that no other tool checks; called by test.sh. Each violation is a line with the file's name.
 #
-#     tests/style.sh licences    each source file says its licence in one of its first two lines
-#     tests/style.sh documents   lines of Markdown have at most 100 columns, but for tables; files and
-#                                headings that they link to are there; the wire version that they
-#                                name is that of the packets; each algorithm is where users read of it
-#     tests/style.sh sizes       no file of C but tests has more than 600 lines, no function more than 60
+#     tests/style.sh licences    each source file states its licence in one of its first two lines
+#     tests/style.sh documents   lines of Markdown have at most 100 columns, tables excepted; files and headings that
+#                                they link to exist; they state the present wire version; every algorithm is
+#                                described where users look for it
+#     tests/style.sh sizes       no C file outside tests has more than 600 lines, no function more than 60
 set -eu
 # shellcheck source=tools/usage.sh
 . "$(dirname "$0")/../tools/usage.sh"
@@ -29,7 +28,7 @@ licences() {
 
 narrow() { ! git ls-files -z '*.md' | LC_ALL=C.UTF-8 xargs -0 grep -nHE '^[^|].{100}'; }
 
-# Headings are known by GitHub's names for them.
+# Anchors are derived from headings as GitHub derives them.
 linked() {
     git ls-files -z '*.md' | xargs -0 python3 -c '
 import os, re, sys
@@ -59,7 +58,7 @@ names() { # DOCUMENT TEXT
     }
 }
 
-# (On x86 an ASK's first bytes are the magic number, the version and the type.)
+# On x86 an ASK begins with the magic number, the version and the type.
 of_this_wire() {
     local version first bad=0
     version=$(sed -n 's/.*MCP_WIRE_VERSION = \([0-9]*\).*/\1/p' firmware/wire.h)
@@ -92,7 +91,7 @@ documents() {
     return $bad
 }
 
-# (By the formatter, a function is what lies between a { and a } at the beginning of lines.)
+# With clang-format's layout, a function is what lies between a { and a } in the first column.
 sizes() {
     git ls-files '*.[ch]' | grep -vE '(^|/)tests/' | xargs awk '
         FNR == 1 { begin = 0 }

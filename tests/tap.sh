@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# What tests of commands have in common, to be sourced by bash. They run in a folder of their
-# own, $scratch, that goes when they end; $build is the build's. They speak TAP: each verdict is a line. `count` and `failed`
-# count them. A command writes the files out and err, and ends with $status; where a verdict is bad,
-# both files are shown.
+# Functions for tests of commands, to be sourced by bash. They run in a temporary folder, $scratch; $build is the build
+# folder. Each verdict is a line of TAP, counted by `count` and `failed`. A command writes its output to the
+# files out and err, and sets $status; both files are shown when a verdict is bad.
 # shellcheck shell=bash
 # shellcheck source=tools/usage.sh
 . "$(dirname "${BASH_SOURCE[0]}")/../tools/usage.sh"
@@ -24,7 +23,7 @@ verdict() { # STATUS NAME
     fi
 }
 
-works() { # NAME PATTERN...: the command ended well, silently, and each pattern is in its output
+works() { # it succeeded with empty standard error, and its output contains each pattern
     name=$1
     shift
     good=0
@@ -35,7 +34,7 @@ works() { # NAME PATTERN...: the command ended well, silently, and each pattern 
     verdict $good "$name"
 }
 
-refuses() { # NAME PATTERN [STATUS]: it ended with STATUS (1) and one line that says why, on err only
+refuses() { # it failed with STATUS (1) and one line on standard error only, which gives the reason
     good=0
     [ "$status" -eq "${3:-1}" ] && [ "$(wc -l <err)" -eq 1 ] && [ ! -s out ] || good=1
     grep -Eq -e "$2" err || good=1

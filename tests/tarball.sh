@@ -1,12 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# The tarball of this checkout has all that git has, and whoever packs the same sources gets the same bytes: it is
-# made once more in a clone, at another time, with other modes and in another time zone. Called by test.sh and
-# release.sh; the tarball is left in the build's folder.
+# If this fails, a release would lack files, or could not be reproduced. The tarball must contain all that git has, and
+# a clone, packed at another time, with other modes and in another time zone, must give the same bytes. Called by
+# test.sh and release.sh; the tarball is left in the build folder.
 top=$(cd "${srcdir:-$(dirname "$0")/..}" && pwd)
 # shellcheck source=tests/tap.sh
 . "$top/tests/tap.sh"
-unset MAKEFLAGS MFLAGS MAKELEVEL # those of the make that runs this
+unset MAKEFLAGS MFLAGS MAKELEVEL # of the make that runs this script
 tarball=nicbarr-$(cat "$top/VERSION").tar.xz
 
 make -s -C "$build" --no-print-directory dist > out 2> err
@@ -18,7 +18,7 @@ verdict $? "it has all that git has"
 
 umask 077
 export TZ=Asia/Kathmandu
-mkdir clone && chmod g+s clone # what is made in it takes this bit over
+mkdir clone && chmod g+s clone # the set-group-ID bit is inherited there
 {
     git clone -q "$top" clone && git -C "$top" diff --binary HEAD > changes &&
         git -C clone apply --allow-empty "$scratch/changes" &&

@@ -24,10 +24,10 @@ static void look_at_build(struct doctor *doctor)
         doctor->findings,
         finding(NULL, "nicbarr", myr_seals() ? FINDING_OK : FINDING_NOTE,
                 myr_seals() ? NULL
-                            : "build it again with libsodium (on Debian: libsodium-dev), if others "
-                              "can read your network",
-                "version %s; secrets travel %s between hosts", NICBARR_VERSION,
-                myr_seals() ? "sealed" : "in clear"));
+                            : "if others can read your network, rebuild nicbarr with libsodium (on "
+                              "Debian: libsodium-dev)",
+                "version %s; secrets are sent %s between hosts", NICBARR_VERSION,
+                myr_seals() ? "sealed" : "in the clear"));
 }
 
 /* Is the kernel's NIC there, on any host? */
@@ -58,15 +58,15 @@ static void look_at_kernel(struct doctor *doctor)
     json_array_append_new(
         doctor->findings,
         0 == run.status ? finding(NULL, "kernel as NIC", FINDING_OK, NULL,
-                                  "this host can have it, by myrd --kernel, started as root")
+                                  "available: start myrd --kernel as root")
         : 127 == run.status
             ? finding(NULL, "kernel as NIC", FINDING_NOTE,
-                      "put nicbarr's folder of commands into the PATH (source its env.sh)",
-                      "there is no myrd in the PATH to ask whether this host can have it")
+                      "put nicbarr's commands into the PATH (source its env.sh)",
+                      "not checked, as there is no myrd in the PATH")
             : finding(NULL, "kernel as NIC", FINDING_NOTE,
-                      "nothing, unless you want this NIC; " DOCDIR
-                      "/docs/kernel-nic.md says what it takes",
-                      "whoever runs this could not start myrd --kernel: %s", why));
+                      "nothing, unless you want this NIC; its requirements are in " DOCDIR
+                      "/docs/kernel-nic.md",
+                      "you cannot start myrd --kernel: %s", why));
     free(line);
     run_free(&run);
 }
@@ -77,20 +77,20 @@ enum { HOSTS = 256 };
 
 static const struct argp_option options[] = {
     {"hosts", HOSTS, "LIST", 0,
-     "Look at these hosts, such as node1,node2, and try each NIC between each two of them "
-     "(default: this host alone)",
+     "Check these hosts, such as node1,node2, and try each NIC between each pair of them "
+     "(default: this host only)",
      0},
     {"json", 'j', NULL, 0, "Print JSON, on one line", 0},
     {NULL, 0, NULL, 0, NULL, 0},
 };
 
 static const char doc[] =
-    "Looks at what nicbarr finds here: Open MPI and the component, what a job's processes may do "
-    "and which NICs they get, the tuning cache; and between hosts, what gets through. Starts a "
-    "short job for that. Each finding is `ok', a `note' (it works, or is not needed) or a "
+    "Checks what nicbarr needs: Open MPI and the component, the rights of a job's processes and "
+    "the NICs that they get, the tuning cache, and which NICs work between hosts. Starts a short "
+    "job for that. Each finding is `ok', a `note' (it works, or is not needed) or a "
     "`problem', with what to do about it."
     "\v"
-    "MPIRUN-OPTIONs are for the job, such as `-- --mca btl_tcp_if_include eth1'.\n"
+    "MPIRUN-OPTIONs are passed to the job's mpirun, such as `-- --mca btl_tcp_if_include eth1'.\n"
     "Exit status: 0, 1 if there is a problem, 64 for wrong usage.";
 
 struct settings {
@@ -111,7 +111,7 @@ static void take_hosts(struct doctor *doctor, char *list, struct argp_state *sta
         doctor->hosts[doctor->count++] = host;
     }
     if (doctor->count < 2) {
-        argp_error(state, "--hosts is a list of two hosts or more, such as node1,node2");
+        argp_error(state, "--hosts takes two or more hosts, such as node1,node2");
     }
 }
 
@@ -127,7 +127,7 @@ static error_t parse_doctor_option(int key, char *argument, struct argp_state *s
         return 0;
     case ARGP_KEY_ARGS:
         if (0 != strcmp(state->argv[state->next - 1], "--")) {
-            argp_error(state, "what is '%s'? (options of mpirun's come behind --)",
+            argp_error(state, "unknown argument '%s' (put options of mpirun after --)",
                        state->argv[state->next]);
         }
         settings->doctor.more = &state->argv[state->next];

@@ -189,7 +189,7 @@ static const json_t *find_try(const json_t *tries, const char *nic, const char *
  * knows better. */
 static char *its_word(const json_t *one, const char *host)
 {
-    const char *line = NULL == one ? "it has not told" : field(one, "failed");
+    const char *line = NULL == one ? "it has reported nothing" : field(one, "failed");
     return '\0' == *line ? format("%s", "") : format("%s: %s", host, line);
 }
 
@@ -233,9 +233,9 @@ static void tell_of_pair(struct doctor *doctor, const json_t *tries, const char 
         char *what = format("NICs between %s and %s", host[0], host[1]);
         json_array_append_new(doctor->findings,
                               finding(NULL, what, FINDING_PROBLEM,
-                                      "mend what else is said of these two hosts, and try again",
-                                      "none was tried: there is none that both have, or they "
-                                      "could not speak to each other"));
+                                      "correct the other findings about these hosts, and try again",
+                                      "none was tried: they have none in common, or cannot reach "
+                                      "each other"));
         free(what);
     }
 }
@@ -257,10 +257,9 @@ static void tell_of_pairs(struct doctor *doctor, const struct told *told)
     {
         char *what = format("NIC %s between hosts", nic);
         if (0 != json_integer_value(count)) {
-            json_array_append_new(doctor->findings,
-                                  finding(NULL, what, FINDING_OK, NULL,
-                                          "it gets through between %lld pairs of hosts",
-                                          (long long)json_integer_value(count)));
+            json_array_append_new(doctor->findings, finding(NULL, what, FINDING_OK, NULL,
+                                                            "it works between %lld pairs of hosts",
+                                                            (long long)json_integer_value(count)));
         }
         free(what);
     }
@@ -288,8 +287,8 @@ static void tell_of_lines(struct doctor *doctor, const char *text)
         char *line = run_first_line(at);
         if (!known(doctor, line)) {
             json_array_append_new(doctor->findings,
-                                  finding(NULL, "component's own words", FINDING_PROBLEM,
-                                          "mend what it says", "%s", line));
+                                  finding(NULL, "component's message", FINDING_PROBLEM,
+                                          "correct what it reports", "%s", line));
         }
         free(line);
     }
@@ -323,25 +322,26 @@ static void tell_of_end(struct doctor *doctor, const struct run *run, size_t hos
 {
     const size_t hosts = 0 == doctor->count ? 1 : doctor->count;
     if (124 == run->status) {
-        json_array_append_new(doctor->findings,
-                              finding(NULL, "job", FINDING_PROBLEM,
-                                      "do these hosts reach each other by TCP, and has each the "
-                                      "same nicbarr in the same place?",
-                                      "it hung, and was ended"));
+        json_array_append_new(
+            doctor->findings,
+            finding(NULL, "job", FINDING_PROBLEM,
+                    "check that these hosts reach each other by TCP, and that each "
+                    "has the same nicbarr in the same folder",
+                    "it hung and was ended"));
     } else if (0 != run->status) {
         bool cut;
         char *lines = first_lines(run->err, &cut);
-        json_array_append_new(doctor->findings,
-                              finding(NULL, "job", FINDING_PROBLEM,
-                                      "mend what mpirun says (`mpirun --host ... hostname' says "
-                                      "all of it); nicbarr must be in the same place on all hosts",
-                                      "it failed (status %d): %s%s", run->status, lines,
-                                      cut ? " [and more]" : ""));
+        json_array_append_new(
+            doctor->findings,
+            finding(NULL, "job", FINDING_PROBLEM,
+                    "correct what mpirun reports (`mpirun --host ... hostname' "
+                    "shows all of it); nicbarr must be in the same folder on all hosts",
+                    "it failed (status %d): %s%s", run->status, lines, cut ? " [and more]" : ""));
         free(lines);
     } else if (hosts_heard < hosts) {
         json_array_append_new(doctor->findings,
                               finding(NULL, "job", FINDING_PROBLEM,
-                                      "do two of the names stand for one host?",
+                                      "check whether two of the names are of the same host",
                                       "%zu of %zu hosts have taken part", hosts_heard, hosts));
     }
 }
@@ -356,7 +356,7 @@ static void compare_releases(struct doctor *doctor, const json_t *from_job)
             NULL == strstr(seen, doctor->release)) {
             json_array_append_new(doctor->findings,
                                   finding(field(one, "host"), "release", FINDING_PROBLEM,
-                                          probe_same_mpi, "programs run with %s, and mpirun is %s",
+                                          probe_same_mpi, "programs use %s, but mpirun is of %s",
                                           seen, doctor->release));
         }
     }

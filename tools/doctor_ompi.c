@@ -58,15 +58,14 @@ static void tell_that_it_is_missing(struct doctor *doctor, const char *trouble)
                   : "build nicbarr with the mpicc that belongs to this mpirun (./configure "
                     "MPICC=...), or put another mpirun first in the PATH; then source  %s",
              env);
-    json_array_append_new(doctor->findings,
-                          NULL != trouble
-                              ? finding(NULL, component, FINDING_PROBLEM,
-                                        "install nicbarr anew, for this Open MPI, and source its "
-                                        "env.sh",
-                                        "Open MPI cannot load it: %s", trouble)
-                              : finding(NULL, component, FINDING_PROBLEM, todo,
-                                        "Open MPI does not find it%s%s",
-                                        fits ? "" : "; env.sh: ", fits ? "" : line));
+    json_array_append_new(
+        doctor->findings,
+        NULL != trouble
+            ? finding(NULL, component, FINDING_PROBLEM,
+                      "reinstall nicbarr for this Open MPI, and source its env.sh",
+                      "Open MPI cannot load it: %s", trouble)
+            : finding(NULL, component, FINDING_PROBLEM, todo, "Open MPI does not find it%s%s",
+                      fits ? "" : "; env.sh: ", fits ? "" : line));
     free(line);
     run_free(&run);
 }
@@ -90,7 +89,7 @@ static void look_at_component(struct doctor *doctor)
         json_array_append_new(doctor->findings,
                               finding(NULL, component, FINDING_NOTE,
                                       "install it with Open MPI (on Debian: openmpi-bin)",
-                                      "there is no ompi_info to ask whether Open MPI finds it"));
+                                      "not checked, as there is no ompi_info"));
     } else if (NULL == version) {
         tell_that_it_is_missing(doctor, trouble);
     } else {

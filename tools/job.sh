@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Runs the job of `nicbarr doctor` (doctor_job.c), and ends it if it hangs: status 124.
+# Runs the job of `nicbarr doctor` (doctor_job.c), and ends it if it hangs (status 124).
 #
 #     job.sh SECONDS MPIRUN-ARGUMENT...
 set -eu

@@ -27,25 +27,23 @@ static const struct {
 };
 
 static const char doc[] =
-    "Shows what nicbarr, a faster MPI_Barrier for Open MPI, has measured and chosen."
+    "Commands for nicbarr, a faster MPI_Barrier for Open MPI."
     "\v"
     "Commands:\n"
-    "  doctor           looks at what nicbarr finds on this machine, or between\n"
-    "                   these hosts: what works, what does not, and what to do\n"
-    "                   about it\n"
+    "  doctor           checks nicbarr on this machine, or between hosts: what\n"
+    "                   works, what does not, and what to do about it\n"
     "  evaluate         measures NIC-based barriers against Open MPI's own on this\n"
-    "                   machine as the papers did: a page with plots and raw data\n"
-    "  report FILE      which barrier a job's communicators use, and why: a table,\n"
-    "                   a plot, or CSV, from a file that a job has written\n"
-    "  status           the NICs that this machine's processes have at present,\n"
-    "                   and what they count\n"
-    "  trace INTERFACE  where the time of a barrier goes on this host, from the\n"
-    "                   system call to the release\n"
+    "                   machine, as the papers did, and writes a page with plots\n"
+    "  report FILE      shows which barrier a job's communicators use, and why, as\n"
+    "                   a table, a plot or CSV, from the report of the job\n"
+    "  status           shows the NICs of this machine's processes, their counters,\n"
+    "                   and for which processes a hanging job waits\n"
+    "  trace INTERFACE  shows where the time of a barrier goes on this host, from\n"
+    "                   the system call to the release\n"
     "  tune             measures which algorithms are best on this machine, or\n"
-    "                   these hosts, and writes a tuning cache for all jobs that\n"
-    "                   come\n"
+    "                   these hosts, and writes a tuning cache for later jobs\n"
     "\n"
-    "`nicbarr COMMAND --help' tells more.";
+    "See `nicbarr COMMAND --help' for each command.";
 
 struct invocation {
     int first; /* argument of the subcommand: its name */
@@ -68,7 +66,7 @@ static error_t parse_command(int key, char *argument, struct argp_state *state)
         argp_error(state, "there is no command '%s'", argument);
         return 0;
     case ARGP_KEY_NO_ARGS:
-        argp_error(state, "which command? (such as: nicbarr report FILE)");
+        argp_error(state, "COMMAND is missing (such as: nicbarr report FILE)");
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;

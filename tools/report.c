@@ -32,7 +32,7 @@ struct settings {
 
 static const struct argp_option options[] = {
     {"plot", 'p', "OUT", 0,
-     "Make a plot, too: OUT.svg, OUT.png or OUT.pdf (needs gnuplot); up to three times", 0},
+     "Also draw a plot: OUT.svg, OUT.png or OUT.pdf (needs gnuplot); up to three times", 0},
     {"csv", 'c', NULL, 0, "Print the candidates as CSV instead, times in microseconds", 0},
     {0},
 };
@@ -41,9 +41,9 @@ static const char doc[] =
     "Prints which barrier and other collectives each communicator of a job uses and why: what was "
     "measured, what was chosen, and how it compares with Open MPI's own functions."
     "\v"
-    "FILE is what a job has written that was started with\n"
+    "A job writes FILE when it is started with\n"
     "  mpirun --mca coll_nicbarr_report FILE ...\n"
-    "The exit status is 1 if FILE cannot be read or is not such a file.";
+    "The exit status is 1 if FILE cannot be read or is not a report.";
 
 static error_t parse_report_option(int key, char *argument, struct argp_state *state)
 {
@@ -68,7 +68,7 @@ static error_t parse_report_option(int key, char *argument, struct argp_state *s
         settings->file = argument;
         return 0;
     case ARGP_KEY_NO_ARGS:
-        argp_error(state, "which FILE?");
+        argp_error(state, "FILE is missing");
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;
@@ -86,7 +86,7 @@ static int print_failure(const char *path, const char *why, const char *advice)
 
 static bool read_report(const char *path, struct report *report)
 {
-    static const char advice[] = " (mpirun --mca coll_nicbarr_report FILE makes a new one)";
+    static const char advice[] = " (mpirun --mca coll_nicbarr_report FILE writes a new one)";
     char *why = NULL;
     FILE *file = fopen(path, "re");
     if (NULL == file) {
@@ -123,7 +123,7 @@ static int draw_all(const struct report *report, const struct settings *settings
     int status = EXIT_SUCCESS;
     if (settings->count > 0 && 0 == report_measured(report)) {
         return print_failure(settings->file, "nothing to plot: no barrier of this job was measured",
-                             " (--mca coll_nicbarr_cache none has them measured anew)");
+                             " (with --mca coll_nicbarr_cache none it measures them again)");
     }
     for (int p = 0; p < settings->count && EXIT_SUCCESS == status; ++p) {
         status = draw(report, settings->plots[p], settings->kinds[p], settings->csv);

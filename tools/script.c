@@ -28,7 +28,7 @@ int script_run(const char *script, char **argv)
     if (0 == setenv("NICBARR_VERSION", NICBARR_VERSION, 1)) {
         execv(path, argv);
     }
-    fprintf(stderr, "%s: cannot run %s: %s; it is installed with nicbarr, and wants bash\n",
+    fprintf(stderr, "%s: cannot run %s: %s (it is installed with nicbarr, and needs bash)\n",
             command, path, strerror(errno));
     free(path);
     return EXIT_FAILURE;

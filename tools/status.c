@@ -17,34 +17,34 @@
 enum { JOB = 256 };
 
 static const struct argp_option options[] = {
-    {"all", 'a', NULL, 0, "Also groups that have not waited for more than a second", 0},
-    {"counters", 'c', NULL, 0, "Also the counters that are zero", 0},
+    {"all", 'a', NULL, 0, "Also groups that have waited for less than a second", 0},
+    {"counters", 'c', NULL, 0, "Also counters that are zero", 0},
     {"job", JOB, "NAME", 0,
-     "Only the NICs of this job's processes, as the line `processes' calls it; not the kernel's "
-     "NIC",
+     "Only the NICs of this job's processes (its name is in the line `processes'), without the "
+     "kernel's NIC",
      0},
     {"json", 'j', NULL, 0, "Print JSON, on one line", 0},
     {"prometheus", 'p', NULL, 0,
      "Print all figures in Prometheus' text format, for the node exporter's textfile collector", 0},
-    {"watch", 'w', "SECONDS", 0, "Again and again, until it is interrupted", 0},
+    {"watch", 'w', "SECONDS", 0, "Repeat every SECONDS until interrupted", 0},
     {NULL, 0, NULL, 0, NULL, 0},
 };
 
 static const char doc[] =
-    "Shows which processes of this machine use nicbarr, the NICs that they have, and what these "
-    "have counted (counters that are zero are left out, see --counters): of your own processes, "
-    "or as root of everybody's. Also the kernel's NIC, where myrd --kernel runs."
+    "Shows which processes of this machine use nicbarr, their NICs, and the NICs' counters "
+    "(without those that are zero, see --counters): for your own processes, or as root for all "
+    "users'. Also the kernel's NIC, if myrd --kernel runs."
     "\v"
     "A line `waiting' with the name of a communicator lists the processes of this node that have "
-    "been in a collective of it for more than a second, the call and the code that made it (for "
-    "addr2line), and the members that are not in it. Different calls on one communicator are a "
-    "mistake of the program. Other lines `waiting' tell of a group (a communicator, as the NICs "
-    "know it) whose barrier does not go on: for how long, and for whom. A node is `heard' when "
-    "its NIC says that its host has not come yet: it is alive, and its processes are late. A "
-    "node that is never heard, or was not heard for long, may be gone or cut off. Where the "
-    "group waits for processes of this node, it has done so for at least a second; they are "
-    "named. JSON has all groups that wait, however short. Collectives that Open MPI's own "
-    "functions play are not shown.";
+    "been in a collective of it for more than a second, the call and its caller (for addr2line), "
+    "and the members that are not in it. Different calls on one communicator are an error in the "
+    "program. Other lines `waiting' show a group (a communicator, as the NICs know it) whose "
+    "barrier does not proceed: for how long it has waited, and for which nodes. A node is `heard' "
+    "when its NIC answers that its host has not arrived: the node is alive, and its processes are "
+    "late. A node that was never heard, or not for long, may be down or unreachable. If the group "
+    "waits for processes of this node, they are named after a second. JSON has all waiting "
+    "groups, however short the wait. Collectives played by Open MPI's own functions are not "
+    "shown.";
 
 static error_t parse_status_option(int key, char *argument, struct argp_state *state)
 {

@@ -44,16 +44,16 @@ static char *add_nic(struct metrics *metrics, const struct myr_soft_view *nic, c
     labels = metrics_label(metrics_label(labels, "kind", kind), "nic", name);
     add_groups(metrics, nic->groups, labels);
     metrics_add(metrics, "nicbarr_groups_in_a_barrier", "gauge",
-                "groups whose barrier, or other collective, is under way", labels,
+                "groups with a barrier or other collective under way", labels,
                 sight_groups_in_a_barrier(nic));
     metrics_add(metrics, "nicbarr_ports", "gauge", "ports that the NIC has open, for messages",
                 labels, nic->ports);
     metrics_add(metrics, "nicbarr_waiting_seconds", "gauge",
-                "for how long a group has waited for other nodes, at the most", labels,
+                "longest present wait of a group for other nodes", labels,
                 waiting_longest(nic, os_now_ns()));
     metrics_add(metrics, "nicbarr_broken", "gauge",
-                "1: a process was killed while it ran the NIC, which is of no use any more", labels,
-                nic->broken);
+                "1: a process was killed while it ran the NIC, which cannot be used any more",
+                labels, nic->broken);
     add_counters(metrics, &nic->counters, labels);
     return labels;
 }
@@ -106,7 +106,7 @@ static void add_segment(struct metrics *metrics, const struct segment *segment)
         metrics_add(metrics, "nicbarr_memory_bytes", "gauge", "memory that processes share", labels,
                     sight.segment.bytes);
         metrics_add(metrics, "nicbarr_memory_limit_bytes", "gauge",
-                    "the most memory that these processes may share", labels, sight.segment.limit);
+                    "limit of the memory that processes share", labels, sight.segment.limit);
         add_rdma(metrics, segment, labels);
         if (MYR_OK == sight.nic_status && sight.nic.there) {
             const char *kind = MYR_SOFT_DAEMON == sight.nic.runs_as ? "daemon" : "soft";
@@ -125,7 +125,7 @@ static void add_kernel(struct metrics *metrics, const struct kernel_sight *sight
     char *labels = metrics_label(NULL, "interface", sight->report.interface);
     labels = add_nic(metrics, &sight->nic, "kernel", labels);
     metrics_add(metrics, "nicbarr_groups_closed", "gauge",
-                "closed groups whose last epochs are kept for peers that ask", labels,
+                "closed groups kept for peers that ask for their last epoch", labels,
                 sight->report.closed);
     metrics_add(metrics, "nicbarr_connections_refused_total", "counter",
                 "connections that the daemon of the kernel's NIC has refused", labels,

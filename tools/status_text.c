@@ -60,11 +60,11 @@ static void print_nic(const struct myr_soft_view *nic)
     print_addresses(nic, "soft, ");
     printf("  run by     ");
     if (nic->broken) {
-        printf("nobody: a process was killed while it ran it, so it is of no use any more\n");
+        printf("none: a process was killed while it ran the NIC, so it cannot be used any more\n");
     } else if (MYR_SOFT_POLLED == nic->runs_as) {
-        printf("the processes that wait\n");
+        printf("waiting processes\n");
     } else {
-        printf("%s process %u, and the processes that wait\n",
+        printf("%s process %u, and waiting processes\n",
                MYR_SOFT_DAEMON == nic->runs_as ? "myrd," : "a thread of", (unsigned)nic->runner);
     }
 }
@@ -72,8 +72,8 @@ static void print_nic(const struct myr_soft_view *nic)
 static void print_secrets(void)
 {
     printf("  secrets    %s\n", myr_seals()
-                                    ? "sealed while they travel to other nodes (libsodium)"
-                                    : "travel in clear: nicbarr was built without libsodium");
+                                    ? "sealed when sent to other nodes (libsodium)"
+                                    : "sent in the clear: nicbarr was built without libsodium");
 }
 
 static void print_groups(const struct myr_soft_view *nic)
@@ -106,7 +106,7 @@ static void print_ports(const struct myr_soft_view *nic)
 static void print_counters(const struct myr_soft_view *nic, bool zeros)
 {
     static const struct table_column columns[] = {
-        {"count", "", true}, {"counter", "", false}, {"of what", "", false}};
+        {"count", "", true}, {"counter", "", false}, {"meaning", "", false}};
     uint64_t counts[SIGHT_COUNTERS];
     struct table table;
     sight_counts(&nic->counters, counts);
@@ -119,7 +119,7 @@ static void print_counters(const struct myr_soft_view *nic, bool zeros)
         }
     }
     if (0 == table.count) {
-        puts("  counters   all are zero");
+        puts("  counters   all zero");
     } else {
         table_print(&table, stdout, 2);
     }
@@ -137,7 +137,7 @@ static void print_rdma(const struct segment *segment)
         fprintf(out, "%s, port %u, of process %u: %u queue pairs", nic->device, (unsigned)nic->port,
                 (unsigned)nic->pid, (unsigned)nic->links);
         if (0 != nic->routed) {
-            fprintf(out, " (ways of %u by librdmacm)", (unsigned)nic->routed);
+            fprintf(out, " (%u connected by librdmacm)", (unsigned)nic->routed);
         }
         if (0 != nic->broken) {
             fprintf(out, " (%u have failed)", (unsigned)nic->broken);
@@ -160,7 +160,7 @@ static void print_no_nic(const struct sight *sight)
     fprintf(text_field_begin(&field), "none: %s",
             MYR_OK == sight->nic_status ? sight->nic.why
             : MYR_ERR_NOT_THERE == sight->nic_status
-                ? "barriers on one node need none, or it was not asked for"
+                ? "barriers on one node need none, or none was requested"
                 : sight->error.text);
     text_field_end(&field, "NIC");
 }
@@ -215,7 +215,7 @@ static void print_kernel(const struct kernel_sight *sight, const struct status_s
     print_secrets();
     print_groups(&sight->nic);
     waiting_print(&sight->nic, NULL, NULL, settings->all, os_now_ns());
-    printf("  closed     %u, whose last epochs are kept for peers that ask\n",
+    printf("  closed     %u, kept for peers that ask for their last epoch\n",
            (unsigned)sight->report.closed);
     printf("  refused    %" PRIu64 " connections\n", sight->report.refused);
     print_counters(&sight->nic, settings->counters);
@@ -227,7 +227,7 @@ void status_print_text(const struct segments *segments, const struct kernel_sigh
 {
     print_kernel(kernel, settings);
     if (0 == segments->count && MYR_OK != kernel->status) {
-        printf("No process%s%s that you may look into uses nicbarr at present.\n",
+        printf("No process%s%s that you may inspect uses nicbarr at present.\n",
                NULL == settings->job ? "" : " of job ", NULL == settings->job ? "" : settings->job);
     }
     struct sights *sights = sight_look_twice(segments, settings->all);

@@ -1,12 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# What `nicbarr trace` runs: it has the kernel write down events of the network for a moment (tracefs), and says in which
-# of them the time of a barrier went.
+# What `nicbarr trace` runs: makes the kernel record network events for a moment (tracefs), and attributes the
+# time of a barrier to them.
 #
-# A barrier begins with the system call by which a host sends, and lasts until the next such call. The kernel's NIC is
-# rung once in a barrier; the soft NIC sends once in each of its rounds, so with it a "barrier" is a round. Messages are
-# known by their length. What is written down is an instance of our own: others who trace are not disturbed, and nothing
-# is left behind. Without it, nothing of this costs anything.
+# A barrier begins with the system call by which a host sends, and lasts until the next such call. The kernel's NIC gets
+# one doorbell per barrier; the soft NIC sends once per round, so there a "barrier" is a round. Messages are recognized
+# by their length. The recording uses a tracefs instance of its own, so it disturbs no other tracing, and leaves nothing
+# behind. While no trace runs, tracing costs nothing.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 
@@ -14,18 +14,17 @@ usage() {
     cat << END
 Usage: nicbarr trace [OPTION...] INTERFACE
    or: nicbarr trace --read FILE
-Says where the time of a barrier goes on this host, while a job runs whose
-barriers the soft NIC or the kernel's plays: the system call, the driver, the
-wire and the other hosts, the interrupt, the way to the interface, the NIC's
-program, and the host again. Send the text of each host when barriers are slower
-than they should be.
+Shows where the time of a barrier goes on this host, while a job runs whose
+barriers are played by the soft NIC or the kernel's: system call, driver, wire
+and other hosts, interrupt, the path to the interface, the NIC's program, and
+the host again. If barriers are slower than they should be, send the output of
+each host.
 
-INTERFACE is the network card's, such as eth0 (of a bond or a VLAN, the card
-below it).
+INTERFACE is that of the network card, such as eth0 (below a bond or VLAN).
 
-  --for MS         milliseconds to write down (default 200)
-  --raw            print what the kernel has written down, not what it means
-  --read FILE      say what that means, which was printed with --raw before
+  --for MS         trace for MS milliseconds (default 200)
+  --raw            print the kernel's events themselves
+  --read FILE      interpret FILE, the output of --raw
   --help           this text
   --version        the version
 
@@ -41,7 +40,7 @@ interface='' milliseconds=200 raw=no read=''
 while [ $# -gt 0 ]; do
     case $1 in
         --for | --read)
-            [ $# -ge 2 ] || bad "$1 wants a value"
+            [ $# -ge 2 ] || bad "$1 needs a value"
             case $1 in
                 --for) number "$2" 1 10000 "$1" && milliseconds=$2 ;;
                 --read) read=$2 ;;
@@ -52,12 +51,12 @@ while [ $# -gt 0 ]; do
         --version) tell_version && exit ;;
         -*) bad "there is no option '$1'" ;;
         *)
-            [ -z "$interface" ] || bad "one interface, not '$interface' and '$1'"
+            [ -z "$interface" ] || bad "only one interface is possible, not '$interface' and '$1'"
             interface=$1 ;;
     esac
     shift
 done
-[ -n "$read" ] || [ -n "$interface" ] || bad "of which interface?"
+[ -n "$read" ] || [ -n "$interface" ] || bad "INTERFACE is missing (such as: nicbarr trace eth0)"
 [ -z "$read" ] || [ -r "$read" ] || fail "cannot read '$read'"
 
 work=$(mktemp -d) || exit 1
@@ -74,19 +73,19 @@ trap leave EXIT
 trap 'exit 143' TERM HUP
 trap 'exit 130' INT
 
-# An event, and of which of these to tell. A message without data has 74 bytes, and 94 over IPv6; 14 of them are the
-# Ethernet header.
+# An event, and a filter for it. A message without data has 74 bytes, or 94 over IPv6, of which 14 are the Ethernet
+# header.
 watch() { # EVENT [FILTER]
     { echo "${2-0}" > "$trace/events/$1/filter" && echo 1 > "$trace/events/$1/enable"; } 2> /dev/null ||
-        fail "this kernel does not tell of $1"
+        fail "this kernel has no event $1"
 }
 
 record() {
     grep -qF " $interface:" <(sed 's/^ */ /' /proc/net/dev) || fail "there is no interface $interface (ip link lists them)"
     mkdir "$work/tracefs"
     mount -t tracefs tracefs "$work/tracefs" 2> /dev/null ||
-        fail "cannot mount tracefs: run as root; the kernel must have it, and a container the right to (CAP_SYS_ADMIN)"
-    mkdir "$trace" 2> /dev/null || fail "this kernel gives no instance of its trace"
+        fail "cannot mount tracefs: run as root, with a kernel that has it; a container needs CAP_SYS_ADMIN"
+    mkdir "$trace" 2> /dev/null || fail "cannot create an instance in tracefs"
     echo 0 > "$trace/tracing_on"
     echo mono > "$trace/trace_clock"
     echo 8192 > "$trace/buffer_size_kb"
@@ -106,7 +105,7 @@ record() {
     echo "# $(uname -n), Linux $(uname -r), $(nproc) processors; interface $interface$(driver)"
     cat "$trace/trace"
 }
-# A sysfs shows the interfaces of the network namespace that it was mounted in: /sys may be another one's.
+# A sysfs shows the interfaces of the network namespace in which it was mounted, which may not be ours for /sys.
 driver() {
     local link
     mkdir "$work/sysfs"
@@ -115,9 +114,9 @@ driver() {
     echo "${link:+, driver ${link##*/}}"
 }
 
-# Events become a line for each run of barriers: microseconds, messages that came, microseconds of each stage, and the
-# story of the last barrier. The stages share out the time: each event ends one of them. (A message may come before its
-# barrier has begun here. So single barriers are not compared.)
+# Turns events into a line per run of barriers: microseconds, received messages, microseconds of each stage, and the
+# events of the last barrier. Each event ends a stage, so the stages add up to the whole. (A message may come before its
+# barrier has begun here, so single barriers are not compared.)
 runs() {
     awk -v stages="$stages" -v run=$run '
         function mark(stage, at, event) {
@@ -128,7 +127,7 @@ runs() {
             story = story sprintf("|%8.0f  %3d  %-10s %s", at - begun, cpu, stage, event)
         }
         function finish(at,    s) {
-            if (at < now) { at = now } # since then another processor has had a message
+            if (at < now) { at = now } # another processor has recorded a message since
             if (begun) {
                 mark("host", at, "the host sends again")
                 took += at - begun
@@ -199,7 +198,7 @@ runs() {
         }'
 }
 
-# What the half of the runs in the middle are like.
+# Summarizes the middle half of the runs.
 tell() {
     sort -n | awk -v stages="$stages" -v run=$run -v where="$where" '
         { line[NR] = $0 }
@@ -246,4 +245,4 @@ if [ "$raw" = yes ]; then
 fi
 where=$(sed -n '1s/^# //p' "$events")
 runs < "$events" | tell ||
-    fail "no barriers were seen there: is it the job's interface, and does a NIC play its barriers (nicbarr status)?"
+    fail "no barriers seen: check that the job uses this interface, and that a NIC plays its barriers (nicbarr status)"

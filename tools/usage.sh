@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# What a script says of itself: its head comment. To be sourced by all scripts that people call, before they read
-# their arguments and change the folder: --help as the first of them prints it, and ends. So does --version. usage()
-# is for those that make no sense, and numbers() is whether all of its own are numbers from 1 on.
+# A script's own help: its head comment. To be sourced by all scripts that people call, before they read their
+# arguments and change the folder. --help as the first argument prints it and exits, as does --version. usage() is for
+# wrong arguments; numbers() checks that all of its arguments are numbers from 1 on.
 # shellcheck shell=bash
 explain() { sed -n '3,${/^#/!q; /^# shellcheck/!s/^# \{0,1\}//p}' "$0"; }
 usage() { explain >&2; exit 64; }

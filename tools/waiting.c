@@ -79,7 +79,7 @@ static void print_absent(FILE *out, const struct myr_group_view *group,
         const struct process *process = NULL == processes ? NULL : segments_process(processes, pid);
         fprintf(out, "%s", 0 == p ? "" : ", ");
         if (0 == pid) {
-            fprintf(out, "one that has not joined, or has left");
+            fprintf(out, "a process that has not joined, or has left");
         } else {
             fprintf(out, "pid %u", NULL == process ? (unsigned)pid : (unsigned)process->pid);
             if (NULL != process && '\0' != process->rank[0]) {

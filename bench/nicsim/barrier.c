@@ -23,7 +23,7 @@ bool nicsim_is_complete(bool played, uint32_t finished, uint32_t nodes)
     if (!played) {
         fprintf(stderr, "nicsim: out of memory\n");
     } else if (finished != nodes) {
-        fprintf(stderr, "nicsim: only %u of %u nodes came to the end\n", finished, nodes);
+        fprintf(stderr, "nicsim: only %u of %u nodes finished\n", finished, nodes);
     }
     return played && finished == nodes;
 }

@@ -222,7 +222,7 @@ int nicsim_evaluate_command(const struct nicsim_options *options)
         }
         good = experiments[e].run(&x);
         if (!good) {
-            fprintf(stderr, "nicsim: %s: out of memory, or it did not come to an end\n",
+            fprintf(stderr, "nicsim: %s: out of memory, or the simulation did not finish\n",
                     experiments[e].name);
         }
         good = nicsim_csv_close(x.csv, path) && good;

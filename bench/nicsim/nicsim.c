@@ -28,15 +28,15 @@ static const char doc[] =
     "Simulates clusters whose NICs run nicbarr's firmware: LANai cards of the papers, and others."
     "\v"
     "Commands:\n"
-    "  barrier    one barrier on one machine, with all that is counted\n"
-    "  bcast      broadcasts on one machine, with all that is counted\n"
+    "  barrier    one kind of barrier on one machine, with all counters\n"
+    "  bcast      broadcasts on one machine, with all counters\n"
     "  table      the papers' figures beside the simulator's\n"
     "  scale      latency, messages and memory against the number of nodes\n"
-    "  memory     bytes of a NIC with so many connections, and of a port\n"
+    "  memory     bytes of a NIC by its number of connections, and of a port\n"
     "  evaluate   the MPI paper's evaluation: tables in --csv-folder\n"
     "  broadcasts the thesis's measurements of MPI_Bcast: tables in --csv-folder\n"
-    "  messages   ... of messages that NICs match: tables in --csv-folder\n"
-    "  report     all of it as a page with plots: nicsim report --help tells more\n"
+    "  messages   the thesis's measurements of messages that NICs match: likewise\n"
+    "  report     all of these as a page with plots: see nicsim report --help\n"
     "  fit        fit the parameters of the papers' machines, and write their files";
 
 enum {
@@ -55,29 +55,30 @@ enum {
 
 static const struct argp_option options[] = {
     {"machine", 'm', "NAME", 0,
-     "Which machine: lanai43 (default), lanai72, npii, bluefield, ethernet or infiniband", 0},
+     "The machine: lanai43 (default), lanai72, npii, bluefield, ethernet or infiniband", 0},
     {"nodes", 'n', "N", 0,
-     "Nodes, 2 to 65536 (default 16); for scale and memory: the greatest number (default 1024)", 0},
+     "Nodes, 2 to 65536 (default 16); for scale and memory: the largest number (default 1024)", 0},
     {"algorithm", 'a', "NAME", 0, "Barrier: pairwise (default), tree:D or dissemination:N", 0},
-    {"hosts", ON_HOSTS, NULL, 0, "Hosts play the collective, not NICs", 0},
+    {"hosts", ON_HOSTS, NULL, 0, "Hosts play the collective instead of NICs", 0},
     {"mpi", MPI, NULL, 0, "Add the costs of MPI (default: GM alone)", 0},
     {"barriers", 'b', "N", 0, "Measure N barriers or broadcasts (default 16)", 0},
     {"warm-up", WARM_UP, "N", 0, "Play N before the measured ones (default 4)", 0},
     {"bytes", BYTES, "N", 0, "Bytes of a broadcast, 1 to 1200 (default 4)", 0},
     {"fan-out", FAN_OUT, "N", 0, "NICs broadcast along the tree of dissemination:N (default 1)", 0},
     {"consecutive", CONSECUTIVE, NULL, 0,
-     "Broadcasts follow each other, without an answer from the last node", 0},
+     "Broadcasts follow each other without waiting for an answer from the last node", 0},
     {"work", WORK, "US", 0, "Microseconds of computation before each barrier (default 0)", 0},
     {"variation", VARIATION, "PERCENT", 0,
-     "By how much the computation varies from node to node (default 0)", 0},
-    {"loss", 'l', "PERCENT", 0, "Packets that are lost (default 0)", 0},
+     "Variation of the computation from node to node (default 0)", 0},
+    {"loss", 'l', "PERCENT", 0, "Lost packets (default 0)", 0},
     {"seed", 's', "N", 0, "Seed of all random numbers (default 1)", 0},
-    {"csv", 'c', "FILE", 0, "Write the table to FILE as well", 0},
-    {"conclusions", CONCLUSIONS, "FILE", 0,
-     "The command table writes the papers' conclusions to FILE as well", 0},
+    {"csv", 'c', "FILE", 0, "Also write the table to FILE", 0},
+    {"conclusions", CONCLUSIONS, "FILE", 0, "For table: also write the papers' conclusions to FILE",
+     0},
     {"csv-folder", CSV_FOLDER, "FOLDER", 0,
-     "Where evaluate, broadcasts and messages write their tables (default .)", 0},
-    {"data", DATA, "FOLDER", 0, "Read machines and figures from FOLDER, not the installed ones", 0},
+     "Folder for the tables of evaluate, broadcasts and messages (default .)", 0},
+    {"data", DATA, "FOLDER", 0,
+     "Read machines and figures from FOLDER instead of the installed ones", 0},
     {0},
 };
 
@@ -94,7 +95,7 @@ static double parse_figure(struct argp_state *state, const char *text, const cha
     char *end;
     const double value = strtod(text, &end);
     if (end == text || '\0' != *end || !(value >= least && value <= most)) {
-        argp_error(state, "%s is a number from %g to %g, not '%s'", what, least, most, text);
+        argp_error(state, "%s must be a number from %g to %g, not '%s'", what, least, most, text);
     }
     return value;
 }
@@ -108,7 +109,7 @@ static void find_command(struct argp_state *state, const char *name, struct invo
         }
     }
     argp_error(state,
-               0 == strcmp(name, "report") ? "'%s' comes before its options"
+               0 == strcmp(name, "report") ? "put '%s' before its options"
                                            : "there is no command '%s'",
                name);
 }
@@ -126,7 +127,8 @@ static error_t parse_game_option(int key, char *argument, struct argp_state *sta
     case 'a':
         if (!nicbarr_choice_parse(argument, &game->choice) ||
             !nicbarr_algorithm_messages(game->choice.algorithm) || game->choice.nic != 0) {
-            argp_error(state, "'%s' is no algorithm: pairwise, tree:D, dissemination:N", argument);
+            argp_error(state, "unknown algorithm '%s'; there are pairwise, tree:D, dissemination:N",
+                       argument);
         }
         break;
     case ON_HOSTS:
@@ -190,13 +192,13 @@ static error_t parse_nicsim_option(int key, char *argument, struct argp_state *s
         break;
     case ARGP_KEY_ARG:
         if (NULL != invocation->run) {
-            argp_error(state, "one command at a time, not '%s' as well", argument);
+            argp_error(state, "only one command is possible: '%s' is another one", argument);
         }
         find_command(state, argument, invocation);
         break;
     case ARGP_KEY_END:
         if (NULL == invocation->run) {
-            argp_error(state, "which command? (such as: nicsim table)");
+            argp_error(state, "COMMAND is missing (such as: nicsim table)");
         }
         break;
     default:

@@ -92,7 +92,7 @@ static bool take_values(const json_t *values, struct nicsim_file *file)
         const json_t *value = json_object_get(entry, "value");
         const char *source = json_string_value(json_object_get(entry, "source"));
         if (COUNT == p || !json_is_number(value) || NULL == source) {
-            fprintf(stderr, "nicsim: %s: \"%s\" is no parameter with a value and a source\n",
+            fprintf(stderr, "nicsim: %s: \"%s\" is not a parameter with a value and a source\n",
                     file->path, key);
             return false;
         }
@@ -110,12 +110,11 @@ static bool complete(struct nicsim_file *file)
     for (uint32_t p = 0; p < COUNT; ++p) {
         const double value = *nicsim_parameter(&file->machine, p);
         if ('\0' == file->sources[p].text[0]) {
-            fprintf(stderr, "nicsim: %s: nothing is said of \"%s\"\n", file->path,
-                    parameters[p].name);
+            fprintf(stderr, "nicsim: %s: \"%s\" is missing\n", file->path, parameters[p].name);
             return false;
         }
         if (!(value >= parameters[p].least && value <= parameters[p].most)) {
-            fprintf(stderr, "nicsim: %s: \"%s\" is from %g to %g, not %g\n", file->path,
+            fprintf(stderr, "nicsim: %s: \"%s\" must be from %g to %g, not %g\n", file->path,
                     parameters[p].name, parameters[p].least, parameters[p].most, value);
             return false;
         }

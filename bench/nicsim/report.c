@@ -22,7 +22,7 @@ int nicsim_report_command(const char *data, char **argv)
     }
     argv[0] = (char *)"nicsim report";
     if (length <= 0 || 0 != setenv("NICSIM", self, 1) || 0 != setenv("NICSIM_DATA", data, 1)) {
-        fprintf(stderr, "%s: cannot tell which program this is: %s\n", argv[0], strerror(errno));
+        fprintf(stderr, "%s: cannot find its own program: %s\n", argv[0], strerror(errno));
         return EXIT_FAILURE;
     }
     return script_run("bench/nicsim/report.sh", argv);

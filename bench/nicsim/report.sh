@@ -1,10 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 # What `nicsim report` runs: the papers' figures beside the simulator's, the scaling study of every machine, memory, and
-# the MPI paper's evaluation, each simulated by a nicsim of its own, several at a time; then one page with what came
-# out (bench/report/page.sh), on which plots, tables and raw data are.
+# the MPI paper's evaluation, each simulated by its own nicsim, several at a time; then a page with plots, tables and
+# raw data (bench/report/page.sh).
 #
-# NICSIM is the program, and NICSIM_DATA the folder with machines and figures, as nicsim has set them. The tables that
+# nicsim sets NICSIM, the program, and NICSIM_DATA, the folder with machines and figures. The tables on the page are
+# made here from nicsim's. A page's folder is recognized by its log; nothing else is overwritten. usage() lists the
+# options.
 # are shown are made here, of those that nicsim writes. The folder of a page is known by its log: nothing else is
 # written over. usage() says what the options are.
 set -u
@@ -13,7 +15,7 @@ plots=$here/plots
 nicsim=${NICSIM-nicsim} data=${NICSIM_DATA-}
 log_name=simulation.log
 known=(lanai43 lanai72 npii bluefield ethernet infiniband)
-evaluated='lanai43 lanai72' # the MPI paper's
+evaluated='lanai43 lanai72' # by the MPI paper
 command_name='nicsim report'
 # shellcheck source=bench/report/command.sh
 . "$here/../report/command.sh"
@@ -30,16 +32,15 @@ and writes a page with plots, tables and raw data: the papers' figures beside
 the simulator's, latency and memory against the number of nodes, broadcasts,
 messages that NICs match, and the papers' evaluation of MPI.
 
-  --nodes MOST       up to so many nodes, 4 to 65536 (default 1024, which takes
+  --nodes MOST       up to MOST nodes, 4 to 65536 (default 1024, which takes
                      half a minute on two processors; 4096 take four minutes,
-                     65536 hours, and some GiB for each job)
-  --machine LIST     these machines only, such as lanai43,ethernet (default: all
+                     65536 hours and some GiB per job)
+  --machine LIST     only these machines, such as lanai43,ethernet (default: all
                      of ${known[*]})
-  --output DIR       where the page goes (default nicsim-report)
-  --force            also into a folder with files that are not a report's
-  --jobs N           so many simulations at a time (default: as many as
-                     processors)
-  --data FOLDER      machines and figures, instead of those installed
+  --output DIR       folder of the page (default nicsim-report)
+  --force            even if DIR has files that are not a report's
+  --jobs N           simulations at a time (default: the number of processors)
+  --data FOLDER      machines and figures instead of the installed ones
   --help             this text
   --version          the version
 END
@@ -52,19 +53,19 @@ while [ $# -gt 0 ]; do
     option=$1
     case $option in
         --nodes | --machine | --output | --jobs | --data)
-            [ $# -ge 2 ] || bad "$option wants a value"
+            [ $# -ge 2 ] || bad "$option needs a value"
             shift ;;
     esac
     case $option in
         --nodes) number "$1" 4 65536 "$option"; most=$1 ;;
         --jobs) number "$1" 1 1000 "$option"; jobs=$1 ;;
-        --machine) IFS=, read -ra machines <<< "$1"; [ ${#machines[@]} -gt 0 ] || bad "--machine wants machines" ;;
+        --machine) IFS=, read -ra machines <<< "$1"; [ ${#machines[@]} -gt 0 ] || bad "--machine needs machines" ;;
         --data) data=$1 ;;
         --output) output=$1 ;;
         --force) force=yes ;;
         --help) usage; exit 0 ;;
         --version) tell_version; exit 0 ;;
-        *) bad "what is '$option'?" ;;
+        *) bad "unknown argument '$option'" ;;
     esac
     shift
 done
@@ -72,11 +73,11 @@ for machine in "${machines[@]}"; do
     if ! [[ $machine =~ ^[A-Za-z0-9_]+$ ]] || [ ! -e "$data/machines/$machine.json" ]; then
         bad "there is no machine '$machine' in '$data'"
     fi
-    [[ " ${machines[*]} " != *" $machine "*" $machine "* ]] || bad "machine '$machine' is there twice"
+    [[ " ${machines[*]} " != *" $machine "*" $machine "* ]] || bad "--machine has '$machine' twice"
 done
 need gnuplot:gnuplot-nox awk:mawk
 may_write "$output" "$log_name" $force "a report's"
-if [ -e "$output/$log_name" ]; then # what an earlier one has left there would pass for this one's
+if [ -e "$output/$log_name" ]; then # an earlier report's files would pass for this one's
     for machine in "${known[@]}" "${machines[@]}"; do
         rm -f -- "$output/$machine"/{scale,latency,optimum,lop,formula,bcast_bytes,bcast_nodes,message_bytes,message_nodes}.csv \
             "$output/$machine"/{latency,factor,optimum,lop,formula}.{svg,pdf} \
@@ -93,8 +94,8 @@ output=$(begin_folder "$output" "$log_name") || exit 1
 cd -- "$output" || exit 1
 log=$output/$log_name
 
-# ---- the simulations; the longest first
-# Zhang's machine was measured with MPI only, which is in its hosts' parameters.
+# ---- the simulations, longest first
+# Zhang's machine was measured with MPI only, whose overhead is in its hosts' parameters.
 declare -A level=([npii]=--mpi)
 declare -A commands=() why=() started_at=()
 runs=()
@@ -121,16 +122,16 @@ add figures table --csv figures.csv --conclusions conclusions.csv
 add memory memory --nodes "$most" --csv memory.csv
 
 said() { echo "$output/.${1//\//-}.said"; }
-declare -A running=() # their names, by process
+declare -A running=() # names by process
 interrupted() {
     [ ${#running[@]} = 0 ] || { kill "${!running[@]}"; wait; } 2> /dev/null
     rm -f "$output"/.*.said
     echo
-    fail "interrupted; there is no page, but what was simulated is in $output" 130
+    fail "interrupted; there is no page, but the results until then are in $output" 130
 }
 trap interrupted INT TERM
 
-# Wait for one of them; why[NAME] says what went wrong, if it did.
+# Wait for one of them; why[NAME] gives the reason of a failure
 n=0
 finish() {
     local ended status run
@@ -165,9 +166,10 @@ while [ ${#running[@]} -gt 0 ]; do
 done
 failures=${#why[@]}
 
-# ---- tables made of tables
-# awk on a machine's scale.csv: us[nodes, player, family] of the best of each family, and its parameter; the player's
-# best of all; lists of nodes. What is within a thousandth of a microsecond is as good, and the first is taken.
+# ---- tables made from tables
+# awk functions on a machine's scale.csv: us[nodes, player, family] is the time of the family's best algorithm, with
+# its parameter; the player's best of all; lists of nodes. Differences below a thousandth of a microsecond do not
+# count, and the first one is taken.
 scale_functions='
     BEGIN { FS = OFS = "," ; split("pairwise dissemination tree", families, " ") }
     function ratio_percent(a, b) { return sprintf("%.2f", 100 * (a / b - 1)) }
@@ -240,7 +242,7 @@ tabulate() { # MACHINE
     }' "$folder/scale.csv" > "$folder/formula.csv"
 }
 
-# One line about a machine, and the header. NICs win from so many nodes on if they do so with all more.
+# A summary line for a machine, and the header. NICs win from a number of nodes on if they win with all larger ones.
 in_short() { # MACHINE
     from_scale '
         function wins_from(list_of_nics, list_of_hosts,   i, from) {
@@ -265,12 +267,12 @@ in_short() { # MACHINE
                 sprintf("%.3f", factor), top
         }' "$output/$1/scale.csv" machine="$1" most="$most"
 }
-# A machine's column for a table of several.
+# A machine's column for a table of several machines.
 factor_of() { # MACHINE
     echo "$1"
     tail -n +2 "$output/$1/latency.csv" | cut -d , -f 10
 }
-# What a scale.csv says in one of its columns: a line for each number of nodes, a column for each algorithm.
+# One quantity of a scale.csv: a line per number of nodes, a column per algorithm.
 pivot() { # CSV COLUMN PLAYER ALGORITHM...
     local csv=$1 column=$2 player=$3
     shift 3
@@ -292,11 +294,11 @@ pivot() { # CSV COLUMN PLAYER ALGORITHM...
         END { end() }' "$csv"
 }
 
-paste_columns() { # CSV CSV: those of the second without its first column behind those of the first
+paste_columns() { # append the second one's columns, except its first
     paste -d , "$1" <(cut -d , -f 2- "$2")
 }
 
-# The machines that came to an end.
+# The machines whose simulation succeeded.
 simulated=()
 for machine in "${machines[@]}"; do
     [ -n "${why[$machine]-}" ] || simulated+=("$machine")
@@ -321,7 +323,7 @@ if [ ${#simulated[@]} -gt 0 ]; then
     paste_columns <(pivot "$first/scale.csv" 6 nics $kinds) <(pivot "$first/scale.csv" 6 hosts $kinds) > packets.csv
 fi
 if [ ${#simulated[@]} -gt 0 ] && [ -z "${why[memory]-}" ]; then
-    # A NIC that plays has the group. A NIC whose host plays has connections, each of one size, and the port's rings.
+    # A NIC that plays has the group. Where the host plays, its NIC has connections, all of one size, and port rings.
     one=$(awk -F , '/^NIC without/ { none = $3 } /^NIC with connections/ { print ($3 - none) / $2; exit }' memory.csv)
     awk -F , -v one="$one" '
         BEGIN {
@@ -357,15 +359,15 @@ facts() {
 plot() { # NAME SCRIPT CAPTION CSV...
     page_plot "$1" "$plots/$2.gp" "${@:3}" || failures=$((failures + 1))
 }
-failed() { # RUN TITLE: true after a line on the page, if it did
+failed() { # prints a line on the page and succeeds if the run failed
     [ -n "${why[$1]-}" ] || return 1
     page_failure "$2 failed: ${why[$1]}"
 }
-# What a machine's file says of itself; of what is like another's, that other's name is there, too.
+# What a machine's file says about itself, or the name of another machine that is described in the same way.
 about() { # MACHINE
     sed -n 's/^ *"about": *"\(.*\)",$/\1/p' "$data/machines/$1.json"
 }
-# Figures as a user reads them: barrier:LANai4.3:gm:PE:16:nic_us is "barrier, LANai 4.3, GM, pairwise exchange, 16
+# Figures in words: barrier:LANai4.3:gm:PE:16:nic_us is "barrier, LANai 4.3, GM, pairwise exchange, 16
 # nodes, NICs".
 named_figures() {
     awk -F , -v OFS=, '
@@ -402,7 +404,7 @@ show_calibration() {
     page_text "Every latency, factor and loop time that the papers state, beside the simulator's. Parameters were \
 fitted to some of them; all others are predictions. The closed formulas are those of $buntinas_gm, with the same \
 parameters. $(grep '^mean error' "$(said figures)" | sed 's/^mean/Mean/; s/$/./')"
-    failed figures "The comparison" # and what there is of it is shown
+    failed figures "The comparison" # the page shows what exists of it
     [ -s figures.csv ] || return
     plot figures figures "Simulated against stated: the diagonal, and 10 % on either side" figures.csv
     plot errors errors "The same as errors" figures.csv
@@ -564,5 +566,5 @@ rm -f "$output"/.*.said
 page_end || fail "cannot write $output/index.html"
 echo "The page: $output/index.html"
 if [ "$failures" != 0 ]; then
-    fail "$failures of the page's simulations and plots failed; it says why"
+    fail "$failures of the simulations and plots failed; the page gives the reasons"
 fi

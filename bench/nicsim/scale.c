@@ -66,8 +66,8 @@ static bool one(const struct nicsim_options *options, const struct nicsim_machin
     struct nicbarr_choice choice;
     (void)nicbarr_choice_parse(name, &choice);
     if (!play_algorithm(options, machine, choice, nodes, on_nics, false, &o)) {
-        fprintf(stderr, "nicsim: %s, %u nodes: out of memory, or it did not come to an end\n", name,
-                nodes);
+        fprintf(stderr, "nicsim: %s, %u nodes: out of memory, or the simulation did not finish\n",
+                name, nodes);
         return false;
     }
     const double models[] = {

@@ -23,7 +23,7 @@ int nicsim_write_studies(const struct nicsim_options *options, const struct nics
         }
         good = studies[s].write(&file.machine, csv);
         if (!good) {
-            fprintf(stderr, "nicsim: %s: out of memory, or it did not come to an end\n",
+            fprintf(stderr, "nicsim: %s: out of memory, or the simulation did not finish\n",
                     studies[s].name);
         }
         good = nicsim_csv_close(csv, path) && good;

@@ -1,20 +1,19 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# What the commands that are scripts have in common (evaluate.sh, tune.sh, nicsim's report.sh, tools/trace.sh); to be
-# sourced by bash.
-# Before, command_name says what an error calls the command.
+# Shared by the commands that are scripts (evaluate.sh, tune.sh, nicsim's report.sh, tools/trace.sh); to be sourced by
+# bash. The caller sets command_name, the name of the command in error messages.
 #
-#     fail TEXT [STATUS]                one line that says what to do, and the end
-#     bad TEXT                          likewise, of wrong usage
-#     number TEXT LEAST MOST NAME       bad() unless TEXT is such a number
-#     need PROGRAM:PACKAGE...           fail() unless these are there
-#     need_ours PROGRAM                 fail() unless a program of ours and the component for Open MPI are
-#     may_write FOLDER LOG FORCE WHAT   fail() if the folder has files that are not WHAT's. A page's folder is known by
-#                                       its LOG: nothing else is written over, unless FORCE is yes
-#     begin_folder FOLDER LOG           makes the folder, and in it an empty LOG: answers with its absolute path
-#     tell_version                      as our programs do (script_run() has set NICBARR_VERSION)
-#     run_begins                        from now on: date, load_before
-#     run_facts SECONDS                 a line for each fact of a run that took so long, of the machine, and of what runs
-#                                       on it: NAME, tab, VALUE
+#     fail TEXT [STATUS]                print a line, which says what to do, and exit
+#     bad TEXT                          the same for wrong usage
+#     number TEXT LEAST MOST NAME       bad() unless TEXT is a number in this range
+#     need PROGRAM:PACKAGE...           fail() unless these programs exist
+#     need_ours PROGRAM                 fail() unless a program of ours and the component for Open MPI exist
+#     may_write FOLDER LOG FORCE WHAT   fail() if the folder has files that are not WHAT's. A page's folder is
+#                                       recognized by its LOG; nothing else is overwritten, unless FORCE is yes
+#     begin_folder FOLDER LOG           create the folder with an empty LOG; prints its absolute path
+#     tell_version                      like our programs (script_run() has set NICBARR_VERSION)
+#     run_begins                        marks the begin of a run: date, load_before
+#     run_facts SECONDS                 facts about a run of that duration, the machine, and its software; lines NAME,
+#                                       tab, VALUE
 #     clock SECONDS                     as minutes and seconds
 # shellcheck shell=bash
 fail() { echo "$command_name: $1" >&2; exit "${2-1}"; }
@@ -22,7 +21,7 @@ bad() { fail "$1 (try --help)" 64; }
 
 number() { # TEXT LEAST MOST NAME
     if ! [[ $1 =~ ^(0|[1-9][0-9]{0,8})$ ]] || [ "$1" -lt "$2" ] || [ "$1" -gt "$3" ]; then
-        bad "$4 is a number from $2 to $3, not '$1'"
+        bad "$4 must be a number from $2 to $3, not '$1'"
     fi
 }
 
@@ -45,7 +44,7 @@ may_write() { # FOLDER LOG FORCE WHAT
     [ -e "$1" ] || return 0
     [ -d "$1" ] || fail "'$1' is not a folder"
     [ -e "$1/$2" ] || [ "$3" = yes ] || [ -z "$(ls -A -- "$1")" ] ||
-        fail "'$1' has files that are not $4; choose another --output, or --force"
+        fail "'$1' has files that are not $4; choose another --output, or add --force"
 }
 
 begin_folder() { # FOLDER LOG

@@ -1,12 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 # What `nicbarr evaluate` runs: every experiment of nicbarr_experiments, NIC-based barriers against Open MPI's own in
-# turns in each job, on this node and on several hosts; then one page with what came out (page.sh), on which
-# plots, tables and raw data are.
+# turns in each job, on this node and on several hosts; then a page with plots, tables and raw data (page.sh).
 #
 # An experiment that fails leaves a line on the page, and the others go on. Each has the same share of the time, and
-# less where the jobs take long to start; those that the time does not suffice for are left out, the last ones of the
-# list in all places. The folder of a page is known by its log: nothing else is written over. usage() says what the options are.
+# less where jobs start slowly; if the time does not suffice, the last experiments of the list are left out in all
+# places. A page's folder is recognized by its log; nothing else is overwritten. usage() lists the options.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 top=$(cd "$here/../.." && pwd)
@@ -20,18 +19,18 @@ Measures NIC-based barriers against Open MPI's own on this machine as the papers
 did, and writes a page with plots, tables and raw data.
 
   --nodes N          on N hosts, which are network namespaces of this machine
-                     (1: on this node alone; default: on this node, and on 4
-                     hosts where that is allowed)
+                     (1: only on this node; default: on this node, and on 4
+                     hosts if permitted)
   --per-host N       processes on each of these hosts (default 1)
   --nic NIC          their NIC: soft, kernel (needs root), auto or none (default
                      auto)
-  --budget MINUTES   how long all of it may take, about (default 8)
-  --only LIST        these experiments only, such as latency,granularity; of
+  --budget MINUTES   approximate limit of the total time (default 8)
+  --only LIST        only these experiments, such as latency,granularity; of
                      ${experiments[*]:0:6}
                      ${experiments[*]:6}
-  --seed N           of chance (default 1)
-  --output DIR       where the page goes (default nicbarr-evaluation)
-  --force            also into a folder with files that are not an evaluation's
+  --seed N           of the random numbers (default 1)
+  --output DIR       folder of the page (default nicbarr-evaluation)
+  --force            even if DIR has files that are not an evaluation's
   --help             this text
   --version          the version
 END
@@ -45,9 +44,9 @@ command_name='nicbarr evaluate'
 # shellcheck source=bench/report/papers.sh
 . "$here/papers.sh"
 
-# ---- the experiments: what was measured, whose idea it is, what is shown of it
+# ---- the experiments: what is measured, who proposed it, what is shown
 declare -A title prose plots tables
-# (-myr: the same over btl/myr, in place of what Open MPI takes by itself)
+# (-myr: the same over btl/myr instead of Open MPI's default)
 experiments=(latency overhead granularity arrival applications bcast rtt rtt-myr fuzzy)
 title[latency]="Barrier latency"
 prose[latency]="Consecutive barriers of growing numbers of processes: what one takes with nicbarr and with Open \
@@ -112,7 +111,7 @@ while [ $# -gt 0 ]; do
     option=$1
     case $option in
         --nodes | --per-host | --nic | --budget | --only | --seed | --output)
-            [ $# -ge 2 ] || bad "$option wants a value"
+            [ $# -ge 2 ] || bad "$option needs a value"
             shift ;;
     esac
     case $option in
@@ -124,7 +123,7 @@ while [ $# -gt 0 ]; do
             case $1 in soft | kernel | auto | none) nic=$1 ;; *) bad "there is no NIC '$1'" ;; esac ;;
         --only)
             IFS=, read -ra only <<< "$1"
-            [ ${#only[@]} -gt 0 ] || bad "--only wants experiments"
+            [ ${#only[@]} -gt 0 ] || bad "--only needs experiments"
             for one in "${only[@]}"; do
                 case " ${experiments[*]} " in
                     *" $one "*) ;;
@@ -136,13 +135,13 @@ while [ $# -gt 0 ]; do
         --force) force=yes ;;
         --help) usage; exit 0 ;;
         --version) tell_version; exit 0 ;;
-        *) bad "what is '$option'?" ;;
+        *) bad "unknown argument '$option'" ;;
     esac
     shift
 done
 [ "$nodes" != 1 ] || [ "$per_host" = 1 ] || bad "--per-host is for several hosts"
 
-# ---- what it takes
+# ---- requirements
 need mpirun:openmpi-bin gnuplot:gnuplot-nox awk:mawk
 need_ours nicbarr_experiments
 hosts_why=
@@ -151,11 +150,11 @@ if [ "$nodes" != 1 ]; then
     [ "$nic" != kernel ] || options=(--kernel)
     hosts_why=$("$nethosts" "${options[@]}" --shell "${nodes:-4}" true 2>&1) && hosts_why=
     if [ -n "$hosts_why" ] && [ -n "$nodes" ]; then
-        fail "no hosts: $(tail -n 1 <<< "$hosts_why")"
+        fail "cannot create hosts: $(tail -n 1 <<< "$hosts_why")"
     fi
 fi
 may_write "$output" "$log_name" $force "an evaluation's"
-# What an earlier evaluation has left there would pass for this one's.
+# An earlier evaluation's files would pass for this one's.
 if [ -e "$output/$log_name" ]; then
     for part in node oversubscribed hosts; do
         for experiment in "${!title[@]}"; do
@@ -172,7 +171,7 @@ log=$output/$log_name
 
 # shellcheck source=ompi/jobs.sh
 . "$top/ompi/jobs.sh"
-# What earlier jobs have measured is left out of it, and jobs are short.
+# Independent of earlier jobs' measurements, and with enough time for measuring in short jobs.
 export OMPI_MCA_coll_nicbarr_cache=none OMPI_MCA_coll_nicbarr_tune_share=100
 
 # ---- the parts: where the experiments run
@@ -195,7 +194,7 @@ if [ "$nodes" != 1 ] && [ -z "$hosts_why" ]; then
 processors. nicbarr's NIC: $nic. Open MPI's own barrier goes by TCP."
 fi
 
-# The command that starts a job in a part, in the array launch.
+# Sets the array launch to the command that starts a job in a part.
 launch_in() { # PART EXPERIMENT
     # shellcheck disable=SC2206 # words
     case $1 in
@@ -215,16 +214,16 @@ expected=$((runs * (share + launching)))
 now() { date +%s; }
 started=$(now)
 
-# Rows of data below a header?
+# Does the CSV have rows below its header?
 has_rows() { [ -f "$1" ] && [ "$(grep -vc '^#' "$1")" -gt 1 ]; }
 
-# The line that says why a job failed: one of ours, or else the first, as mpirun says much afterwards.
+# The line that gives the reason of a failed job: one of ours, or else the first one, as mpirun adds many.
 reason() { # FILE
     grep -E '^(nicbarr|nethosts|myrd)[a-z_]*: ' "$1" | tail -n 1 | grep . ||
         grep -v '^[-[:space:]]*$' "$1" | head -n 1
 }
 
-# Run one; why[PART/EXPERIMENT] says what went wrong, if it did; printed[...] is what it said.
+# Runs an experiment; why[PART/EXPERIMENT] is the reason of a failure, if any, printed[...] the output.
 declare -A why commands printed
 run() { # PART EXPERIMENT
     local run=$1/$2 status name csvs=()
@@ -261,8 +260,8 @@ run() { # PART EXPERIMENT
 }
 
 # ---- running
-job= # that runs
-stopped= # by whoever has had enough: there is a page of what was measured
+job= # the running job
+stopped= # the user has interrupted: the page shows what was measured
 interrupted() {
     stopped=yes
     [ -z "$job" ] || kill "$job" 2> /dev/null
@@ -270,13 +269,13 @@ interrupted() {
 trap interrupted INT TERM
 run_begins
 echo "nicbarr evaluate $arguments, $date" >> "$log"
-busy= # is the machine, with something else?
+busy= # other programs are using the machine
 if awk -v load="${load_before%% *}" -v processors="$(nproc)" 'BEGIN { exit !(load > processors / 2) }'; then
     busy="The machine is busy: load ${load_before%% *} on $(nproc) processors. Figures mean little"
     echo "$busy."
 fi
 echo "$runs experiments, about $(clock $expected) minutes"
-[ -z "$hosts_why" ] || echo "(no hosts: $(tail -n 1 <<< "$hosts_why"))"
+[ -z "$hosts_why" ] || echo "(only this node, as hosts cannot be created: $(tail -n 1 <<< "$hosts_why"))"
 n=0 failures=0 left_out=0 most=$share launched=0
 for experiment in "${experiments[@]}"; do
     for part in "${parts[@]}"; do
@@ -291,7 +290,7 @@ for experiment in "${experiments[@]}"; do
             left_out=$((left_out + 1))
             continue
         fi
-        if [ $n -gt 1 ]; then # as those before took
+        if [ $n -gt 1 ]; then # as long as the previous ones took
             expected=$((gone * runs / (n - 1)))
             [ $expected -le $((budget * 60)) ] || expected=$((budget * 60))
             share=$(((budget * 60 - gone) / (runs - n + 1) - launched / (n - 1)))
@@ -308,7 +307,7 @@ for experiment in "${experiments[@]}"; do
         launched=$((launched + (took > share ? took - share : 0)))
     done
 done
-[ $left_out = 0 ] || echo "$left_out experiments were left out, as the time was up (--budget)"
+[ $left_out = 0 ] || echo "$left_out experiments were left out for lack of time (--budget)"
 
 # ---- the page
 facts() {
@@ -317,7 +316,7 @@ facts() {
         "Command" "nicbarr evaluate${arguments:+ $arguments}"
 }
 
-# Say it where "times faster" cannot be believed: the page strikes it out.
+# Say so where "times faster" is unreliable: the page strikes it out.
 unsure() { # CSV
     local worst
     worst=$(awk -F , -v apart="$page_apart" '
@@ -330,7 +329,7 @@ unsure() { # CSV
 meanwhile."
 }
 
-show() { # PART EXPERIMENT: of one that failed, what there is
+show() { # also what exists of a failed one
     local part=$1 run=$1/$2 plot caption name
     page_subsection "${title[$2]}"
     page_text "${prose[$2]}"
@@ -349,7 +348,7 @@ show() { # PART EXPERIMENT: of one that failed, what there is
     [ -z "${printed[$run]-}" ] || page_details "What the experiment printed" <<< "${printed[$run]}"
 }
 
-# The latencies of the most processes in each part, as CSV; nothing if there are none.
+# The latencies of the largest number of processes in each part, as CSV; nothing if there are none.
 summary() {
     local part csv head=
     for part in "${parts[@]}"; do
@@ -402,7 +401,7 @@ done
 page_papers
 page_end || fail "cannot write $output/index.html"
 echo "The page: $output/index.html"
-[ -z "$stopped" ] || fail "interrupted; the page has what was measured until then" 130
+[ -z "$stopped" ] || fail "interrupted; the page shows what was measured until then" 130
 if [ $failures != 0 ]; then
-    fail "$failures of the page's experiments and plots failed; it says why"
+    fail "$failures of the experiments and plots failed; the page gives the reasons"
 fi

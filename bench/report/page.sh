@@ -1,49 +1,49 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# Pages with plots that need nothing but themselves; to be sourced by bash. A page is one HTML file with its
-# style and its plots in it: no scripts, no fonts, no network. It is well-formed XML as well. The plots are kept
-# beside it as SVG files, and the raw data as the CSV files that they are drawn from.
+# Self-contained pages with plots; to be sourced by bash. A page is one HTML file with its style and plots in it: no
+# scripts, no fonts, no network. It is also well-formed XML. The plots are kept beside it as SVG files, and the raw data
+# as the CSV files that they are drawn from.
 #
-# Who makes a page (bench/report/evaluate.sh, for one) calls, in this order:
+# To make a page, call in this order:
 #
-#     page_begin FILE TITLE SUBTITLE    a new page. FILE's folder is there; names of CSV and SVG files below are
-#                                       relative to that folder, and may lead into folders in it
-#     page_section TITLE                a heading; it is in the list of contents, too
-#     page_subsection TITLE             a heading below it, likewise
+#     page_begin FILE TITLE SUBTITLE    a new page. FILE's folder exists; names of CSV and SVG files below are relative
+#                                       to that folder, and may lead into folders in it
+#     page_section TITLE                a heading, which is also in the table of contents
+#     page_subsection TITLE             the same, one level lower
 #     page_text PARAGRAPH...            plain text; what is in `backquotes` is shown as code
-#     page_facts                        a list from standard input: a line is NAME, tab, VALUE
-#     page_failure TEXT                 one line that something did not work out
-#     page_worthless TEXT               likewise, that figures mean nothing, in red
-#     page_table CSV [NAME=LABEL...]    a table. Columns NAME_us and NAME_percent get their unit, and a LABEL in
-#                                       place of their NAME; one that is followed by NAME_q1 and NAME_q3 is shown
-#                                       with these quartiles in one cell, which is struck out if they are more
-#                                       than three times apart. Comments are its caption
+#     page_facts                        a list from standard input: lines NAME, tab, VALUE
+#     page_failure TEXT                 a line about something that failed
+#     page_worthless TEXT               a line in red that figures are meaningless
+#     page_table CSV [NAME=LABEL...]    a table. Columns NAME_us and NAME_percent get their unit, and a LABEL replaces
+#                                       a NAME; a column followed by NAME_q1 and NAME_q3 is shown with these quartiles
+#                                       in one cell, which is struck out if they differ by more than a factor of
+#                                       three. Comments are its caption
 #     page_plot NAME SCRIPT CAPTION CSV...
-#                                       a plot, NAME.svg: what gnuplot says when it runs SCRIPT with the CSVs as
-#                                       ARG1, ARG2, ... SCRIPT may be anywhere; load 'style.gp' in it finds the
-#                                       one in this folder. NAME.pdf beside it where gnuplot can. None where the
-#                                       first CSV has one row: a point says no more than the table
-#     page_picture NAME CAPTION         a picture of gnuplot's that is there: NAME.svg, and perhaps NAME.pdf
+#                                       a plot, NAME.svg: the output of gnuplot's SCRIPT with the CSVs as ARG1, ARG2,
+#                                       ... SCRIPT may be anywhere; load 'style.gp' in it finds the one in this
+#                                       folder. NAME.pdf beside it if gnuplot can write PDF. None if the first CSV
+#                                       has one row, as a point says no more than the table
+#     page_picture NAME CAPTION         an existing picture of gnuplot's: NAME.svg, and perhaps NAME.pdf
 #     page_link FILE TEXT               a line that links to a file
-#     page_raw CSV...                   links to the files, and what is in them to unfold
+#     page_raw CSV...                   links to the files, and their contents to unfold
 #     page_details SUMMARY              standard input as it is, to unfold
-#     page_end                          writes FILE; until then there is none
+#     page_end                          writes FILE, which does not exist before
 #
-# Text may be anything: it is made safe. CSVs are simple ones: comments (# ...), a header, rows; no quotes.
-# page_plot answers 1 where gnuplot fails (after page_failure), the others 0. One page at a time.
+# Any text is allowed; it is escaped. CSVs are simple: comments (# ...), a header, rows; no quotes. page_plot returns 1
+# if gnuplot fails (after page_failure), the others 0. One page at a time.
 # shellcheck shell=bash
 page_home=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 
-# What XML cannot hold is left out.
+# Removes characters that XML cannot contain.
 page_escape() {
     iconv -cs -f UTF-8 -t UTF-8 | tr -d '\000-\010\013\014\016-\037' |
         sed 's/&/\&amp;/g; s/</\&lt;/g; s/>/\&gt;/g; s/"/\&quot;/g'
 }
 page_escaped() { printf '%s' "$1" | page_escape; }
 
-page_narrow=640 # pixels: a wider picture has more room, and does not shrink as far
-page_apart=3 # times: quartiles that are farther apart than that say nothing
+page_narrow=640 # pixels: wider pictures do not shrink below this
+page_apart=3 # quartiles that differ by more than this factor are meaningless
 
-# Into a file, as some functions below are at the end of pipes, and so in processes of their own.
+# Into a file, as some of the functions run at the end of pipes, in subshells.
 page_put() { printf '%s\n' "$1" >> "$page_file.body"; }
 
 page_begin() { # FILE TITLE SUBTITLE
@@ -105,12 +105,12 @@ page_table() { # CSV [NAME=LABEL...]
     labels=$(printf '%s\n' "$@" | page_escape)
     page_put "<div class=\"wide\"><table class=\"data\">
 $(page_escape < "$page_folder/$csv" | page_labels=$labels awk -F , -v apart=$page_apart '
-        # Three digits or so; what is no fraction stays what it is.
+        # Three significant digits; integers are left alone.
         function shown(text) {
             if (text ~ /^-?nan$/) return "none"
             if (text !~ /^-?[0-9]*\.[0-9]+([eE][-+]?[0-9]+)?$/) return text
             size = text < 0 ? -text : text + 0
-            if (size < 0.0005) return "0.000" # whatever its sign is
+            if (size < 0.0005) return "0.000" # whatever its sign
             return sprintf(size >= 99.95 ? "%.0f" : size >= 9.995 ? "%.1f" : size >= 0.9995 ? "%.2f" : "%.3f", text)
         }
         function heading(name,   unit) {
@@ -157,7 +157,7 @@ $(page_escape < "$page_folder/$csv" | page_labels=$labels awk -F , -v apart=$pag
 </table></div>"
 }
 
-# Names within an SVG are made the page's: several plots have the same ones.
+# Makes the ids within an SVG unique on the page, since several plots use the same ones.
 page_inlined() { # SVG PREFIX
     sed -n '/<svg/,$p' "$1" | sed -E "s/ id=(['\"])/ id=\1$2-/g; s/href=(['\"])#/href=\1#$2-/g
         s/url\((['\"]?)#/url(\1#$2-/g"
@@ -173,7 +173,7 @@ page_plot() { # NAME SCRIPT CAPTION CSV...
     [ "$(grep -vc '^#' "${files[0]}")" != 2 ] || return 0
     if ! said=$(GNUPLOT_LIB=$page_home gnuplot -c "$script" "${files[@]}" 2>&1 > "$svg") || [ ! -s "$svg" ]; then
         rm -f "$svg"
-        # gnuplot shows the line first, and then says what is wrong with it
+        # gnuplot prints the offending line first, then the error
         page_failure "No plot of ${name##*/}: gnuplot says: $(grep -v '^ *^\?$' <<< "$said" | tail -n 1)"
         return 1
     fi

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# What tests of commands that write a page have in common (page.sh); to be sourced by bash. The test has
-# a function `run ARGUMENT...` that runs the command: status, out, err.
+# Shared by the tests of commands that write a page (page.sh); to be sourced by bash. The test defines
+# `run ARGUMENT...`, which runs the command and sets status, out and err.
 # shellcheck shell=bash
 page_checks=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 # shellcheck source=tests/tap.sh
@@ -16,7 +16,7 @@ count_of() { # PATTERN FILE
     grep -o -- "$1" "$2" | wc -l
 }
 
-# What a page with so many plots must be.
+# Properties of any page with PLOTS plots.
 is_page() { # FOLDER PLOTS
     local page=$1/index.html total=$2 prefixes
     if gnuplot -e 'set terminal pdfcairo' 2> /dev/null; then
@@ -34,7 +34,7 @@ is_page() { # FOLDER PLOTS
         ! find "$1" -name '*.svg' -exec python3 "$page_checks/svg_texts.py" {} + 2>&1 | sed 's/^/# /' | grep .
         verdict $? "$1: their texts can be read"
     fi
-    # (of an id in a loop of gnuplot's there are several in one plot)
+    # (an id within a loop of gnuplot's occurs several times in one plot)
     prefixes=$(grep -o 'id="plot-[a-z0-9-]*gnuplot_canvas"' "$page" | sort -u | wc -l)
     [ "$prefixes" -eq "$total" ] && ! grep -Eq " id=[\"'](gp|gnuplot)|href=[\"']#gp|url\(#gp" "$page"
     verdict $? "$1: names in them are their own"
@@ -51,7 +51,7 @@ is_page() { # FOLDER PLOTS
     [ -z "$(find "$1" -name '*.new' -o -name '*.body' -o -name '.said')" ]
     verdict $? "$1: nothing else is left"
 }
-# These folders' pages are to be read in a browser, wide and narrow, light and dark.
+# Check these folders' pages in a browser, wide and narrow, light and dark.
 are_readable() { # FOLDER...
     local status
     python3 "$page_checks/open_pages.py" "${@/%//index.html}" > complaints 2>&1
@@ -72,8 +72,8 @@ says() { # FOLDER PATTERN...: each is on the page
     done
 }
 
-# Folders in which it writes, and in which it does not.
-folders() { # WHOSE-FILES ARGUMENT...: with these arguments it is quick
+# Folders that the command may write to, and folders that it must refuse.
+folders() { # with ARGUMENTs the command is fast
     local whose=$1
     shift
     mkdir foreign

@@ -1,11 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# What `nicbarr tune` runs: jobs of nicbarr_bench of each shape that is asked for, in which nicbarr measures its
-# algorithms thoroughly and adds what it finds to a tuning cache (docs/tuning-cache.md); then a table of what was chosen,
-# and a page with plots of it (page.sh).
+# What `nicbarr tune` runs: for each requested shape, jobs of nicbarr_bench in which nicbarr measures its algorithms
+# thoroughly and adds the results to a tuning cache (docs/tuning-cache.md); then a table of the choices, and a page
+# with plots (page.sh).
 #
-# Nothing is read from the cache meanwhile, so each job measures for itself. All shapes are measured once, then all of
-# them again: a minute in which the machine was busy spoils one time of several, not all of one shape.
+# The jobs do not read the cache, so each of them measures. All shapes are measured once, then all of them again, so
+# that a minute in which the machine was busy spoils one of several measurements of each shape instead of all of one.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 top=$(cd "$here/../.." && pwd)
@@ -14,21 +14,20 @@ usage() {
     cat << END
 Usage: nicbarr tune --write FILE [OPTION...] [-- MPIRUN-OPTION...]
 Measures which algorithms are best on this machine, or on several hosts, and
-writes that into FILE, a tuning cache for all jobs that come: coll_nicbarr_cache
-FILE, or auto,FILE. What FILE has from before stays. The machine should be idle.
+adds the results to FILE, a tuning cache. Jobs read it with coll_nicbarr_cache
+FILE or auto,FILE. The machine should be idle.
 
-  --write FILE       where it goes; its folder must be there
-  --per-host LIST    processes on a host, such as 1,2,16 (default 2, 4, 8... and
-                     as many as there are processors; on several hosts: 1 and
-                     these)
-  --hosts LIST       on these hosts, such as node1,node2 (default: on this one
-                     alone)
-  --nodes LIST       on so many of them (default all)
-  --only LIST        these collectives only, of
+  --write FILE       the tuning cache; its folder must exist
+  --per-host LIST    processes per host, such as 1,2,16 (default 2, 4, 8... and
+                     the number of processors; on several hosts also 1)
+  --hosts LIST       on these hosts, such as node1,node2 (default: only on this
+                     one)
+  --nodes LIST       on these numbers of hosts (default: all)
+  --only LIST        only these collectives, of
                      ${operations[*]}
   --times N          measure each N times (default 5)
-  --budget MS        milliseconds to measure one thing once (default 1000)
-  --output DIR       where a page with plots goes (default nicbarr-tuning; needs
+  --budget MS        milliseconds for each measurement (default 1000)
+  --output DIR       folder of a page with plots (default nicbarr-tuning; needs
                      gnuplot)
   --help             this text
   --version          the version
@@ -39,7 +38,7 @@ command_name='nicbarr tune'
 # shellcheck source=bench/report/command.sh
 . "$here/command.sh"
 
-# The collectives, and from which to which size they are measured: bytes of all ranks together, or of the message.
+# The collectives and the range of sizes to measure: bytes of all ranks together, or of the message.
 declare -A sizes=([barrier]='' [allreduce]=8:4096 [reduce]=8:4096 [allgather]=8:4096 [gather]=8:4096
     [bcast]=8:1048576 [scatter]=8:1048576)
 operations=(barrier allreduce bcast reduce allgather gather scatter)
@@ -48,9 +47,9 @@ operations=(barrier allreduce bcast reduce allgather gather scatter)
 file='' per_host=() hosts=() nodes=() times=5 budget=1000 more=() output=nicbarr-tuning
 log_name=tuning.log
 arguments=$*
-list() { # VALUE: as words
+list() { # VALUE as words
     IFS=, read -ra words <<< "$1"
-    [ ${#words[@]} -gt 0 ] || bad "$option wants a list, such as 2,4"
+    [ ${#words[@]} -gt 0 ] || bad "$option needs a list, such as 2,4"
 }
 numbers() { # VALUE MOST
     local word
@@ -61,7 +60,7 @@ while [ $# -gt 0 ]; do
     option=$1
     case $option in
         --write | --per-host | --hosts | --nodes | --only | --times | --budget | --output)
-            [ $# -ge 2 ] || bad "$option wants a value"
+            [ $# -ge 2 ] || bad "$option needs a value"
             shift ;;
     esac
     case $option in
@@ -81,19 +80,19 @@ while [ $# -gt 0 ]; do
         --help) usage; exit 0 ;;
         --version) tell_version; exit 0 ;;
         --) shift; more=("$@"); break ;;
-        *) bad "what is '$option'?" ;;
+        *) bad "unknown argument '$option'" ;;
     esac
     shift
 done
-[ -n "$file" ] || bad "where shall it go? --write FILE"
+[ -n "$file" ] || bad "--write FILE is missing"
 case $file in
-    *,*) bad "the file's name must have no comma" ;;
+    *,*) bad "the name of FILE must not contain a comma" ;;
     auto | none | anew) file=./$file ;;
 esac
-[ ${#hosts[@]} -gt 0 ] || [ ${#nodes[@]} -eq 0 ] || bad "--nodes is for --hosts"
+[ ${#hosts[@]} -gt 0 ] || [ ${#nodes[@]} -eq 0 ] || bad "--nodes needs --hosts"
 [ ${#nodes[@]} -gt 0 ] || nodes=($((${#hosts[@]} > 0 ? ${#hosts[@]} : 1)))
 for count in "${nodes[@]}"; do
-    [ "$count" -le $((${#hosts[@]} > 0 ? ${#hosts[@]} : 1)) ] || bad "there are not $count hosts in --hosts"
+    [ "$count" -le $((${#hosts[@]} > 0 ? ${#hosts[@]} : 1)) ] || bad "--hosts has fewer than $count hosts"
 done
 if [ ${#per_host[@]} -eq 0 ]; then
     processors=$(nproc)
@@ -102,10 +101,10 @@ if [ ${#per_host[@]} -eq 0 ]; then
     per_host+=("$processors")
 fi
 
-# ---- what it takes
+# ---- requirements
 need mpirun:openmpi-bin awk:mawk
 need_ours nicbarr_bench
-folder=$(cd -- "$(dirname -- "$file")" 2> /dev/null && pwd) || fail "there is no folder for '$file'"
+folder=$(cd -- "$(dirname -- "$file")" 2> /dev/null && pwd) || fail "the folder of '$file' does not exist"
 file=$folder/$(basename -- "$file")
 [ ! -e "$file" ] || [ -w "$file" ] || fail "'$file' cannot be written"
 [ -w "$folder" ] || fail "'$folder' cannot be written"
@@ -118,7 +117,7 @@ trap 'rm -rf "$scratch"' EXIT
 : > "$scratch/lines"
 
 # ---- the jobs
-calls=() # what nicbarr_bench is to call; what has a root also with one that stays, as that is a class of its own
+calls=() # calls of nicbarr_bench; rooted collectives also with a constant root, which is a class of its own
 for operation in "${operations[@]}"; do
     calls+=("$operation")
     case $operation in reduce | gather | bcast | scatter) calls+=("$operation --root 0") ;; esac
@@ -129,12 +128,12 @@ for count in "${nodes[@]}"; do
         [ $((count * each)) -lt 2 ] || shapes+=("$count $each")
     done
 done
-[ ${#shapes[@]} -gt 0 ] || fail "nothing to measure: one process alone has nobody to wait for"
-[ ! -e "$output/$log_name" ] || rm -f -- "$output"/shape-*.{csv,json,svg,pdf} "$output/index.html" # an earlier tuning's
+[ ${#shapes[@]} -gt 0 ] || fail "nothing to measure: a barrier needs at least two processes"
+[ ! -e "$output/$log_name" ] || rm -f -- "$output"/shape-*.{csv,json,svg,pdf} "$output/index.html" # files of an earlier tuning
 output=$(begin_folder "$output" "$log_name") || exit 1
 log=$output/$log_name
 
-job() { # HOSTS PROCESSES-ON-EACH CALL: lines of nicbarr
+job() { # prints nicbarr's lines
     local processes=$(($1 * $2)) where=() size=() report=() low high host call
     read -ra call <<< "$3"
     low=${sizes[${call[0]}]%:*} high=${sizes[${call[0]}]#*:}
@@ -147,17 +146,17 @@ job() { # HOSTS PROCESSES-ON-EACH CALL: lines of nicbarr
             size=(-m "$((low > 1 ? low : 1)):$((high > 1 ? high : 1))") ;;
         *) size=(-m "$low:$high") ;;
     esac
-    # (of barriers there is a plot: of the last job of each shape)
+    # For barriers there is a plot: of the last job of each shape.
     [ "$3" != barrier ] || report=(--mca coll_nicbarr_report "$output/shape-$1x$2.json")
     mpirun -np "$processes" "${where[@]}" "${more[@]}" "${report[@]}" --mca coll_nicbarr_cache "anew,$file" \
         --mca coll_nicbarr_tune_budget "$budget" --mca coll_nicbarr_tune_after 20 --mca coll_nicbarr_tune_share 100 \
         --mca coll_nicbarr_verbose 1 nicbarr_bench "${call[@]}" "${size[@]}" -c 1 -i 1 -x 60 --no-validation
 }
 
-say() { # LINE: over the one before, where somebody looks
+say() { # on a terminal it replaces the previous line
     if [ -t 2 ]; then printf '\r\033[K%s' "$1" >&2; else echo "$1" >&2; fi
 }
-stopped= # by whoever has had enough: there is a page of what was measured
+stopped= # the user has interrupted: the page shows what was measured
 trap 'stopped=yes' INT TERM
 all=$((${#shapes[@]} * ${#calls[@]} * times)) began=$SECONDS finished=0 failed=0 left='a while'
 run_begins
@@ -187,12 +186,12 @@ done
 trap - INT TERM
 say "$finished jobs in $(clock $((SECONDS - began)))"
 [ ! -t 2 ] || echo >&2
-[ -z "$stopped" ] || [ $finished = 0 ] || echo "interrupted: what follows is of $finished of $all jobs" >&2
+[ -z "$stopped" ] || [ $finished = 0 ] || echo "interrupted: the following results are of $finished of $all jobs" >&2
 
-# ---- what was chosen: from lines "JOB ...nicbarr: WHAT on COMMUNICATOR, N processes on WHERE: CHOICE (measured, T us; ...: T us)"
-# to rows of SHAPE, WHAT, CHOICE, how often, of how many, and the two times, with tabs between: of the jobs that made
-# this choice, as what others measured is another one's time. A job that says more than one choice, the first ones being
-# provisional, has made the last one
+# ---- the choices: from lines
+# "JOB ...nicbarr: WHAT on COMMUNICATOR, N processes on WHERE: CHOICE (measured, T us; ...: T us)" to rows of SHAPE,
+# WHAT, CHOICE, how many jobs of how many made it, and the two times, separated by tabs. The times are means over the
+# jobs that made this choice. If a job reports several choices, the earlier ones were provisional: the last one counts
 grep 'tuning cache' "$scratch/lines" | sed 's/.*nicbarr: //' | sort -u >&2
 sed -nE 's/^([0-9]+) .*nicbarr: (MPI_[A-Za-z]*( \([a-z ]+\))*( up to [0-9]+ bytes)?) on .*, ([0-9]+ processes on [a-z0-9]+ nodes?): ([^ ]+) \(measured, ([0-9.]+) us.*own: ([0-9.]+) us.*/\1\t\5\t\2\t\6\t\7\t\8/p' \
     "$scratch/lines" | awk -F '\t' '
@@ -202,7 +201,7 @@ sed -nE 's/^([0-9]+) .*nicbarr: (MPI_[A-Za-z]*( \([a-z ]+\))*( up to [0-9]+ byte
             if (!((row, made[1]) in chosen)) { names[row] = names[row] FS made[1] }
             seen[row]++
             chosen[row, made[1]]++
-            ours[row, made[1]] += log(made[2] > 0 ? made[2] : 5e-4) # what is 0.000 is less
+            ours[row, made[1]] += log(made[2] > 0 ? made[2] : 5e-4) # a time printed as 0.000 is less than that
             own[row, made[1]] += log(made[3] > 0 ? made[3] : 5e-4)
         }
         split("", last)
@@ -227,7 +226,7 @@ sed -nE 's/^([0-9]+) .*nicbarr: (MPI_[A-Za-z]*( \([a-z ]+\))*( up to [0-9]+ byte
         exit rows == 0
     }' > "$scratch/rows" || {
     [ -z "$stopped" ] || fail "interrupted before anything was measured" 130
-    fail "nothing was measured; one of the jobs says why: mpirun -np 2 --mca coll_nicbarr_verbose 1 nicbarr_bench"
+    fail "nothing was measured; to see why, run: mpirun -np 2 --mca coll_nicbarr_verbose 1 nicbarr_bench"
 }
 awk -F '\t' '
     { row[NR] = $0; what = length($2) > what ? length($2) : what; chosen = length($3) > chosen ? length($3) : chosen }
@@ -244,7 +243,7 @@ awk -F '\t' '
         }
     }' "$scratch/rows"
 
-# ---- the page: the same as tables and plots, and of each shape's barrier what the report has
+# ---- the page: tables and plots, and for each shape's barrier the contents of its report
 facts() {
     run_facts $((SECONDS - began))
     printf '%s\t%s\n' "Tuning cache" "$file" "Command" "nicbarr tune${arguments:+ $arguments}"

@@ -1,25 +1,25 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# Write nicbarr(7), the page of all MCA parameters, on the standard output. What it says of a parameter
-# is what Open MPI's ompi_info says of the component that was just built. Called by make:
+# Print nicbarr(7), the man page of all MCA parameters, with the texts that Open MPI's ompi_info prints for the
+# components that were just built. Called by make:
 #
 #     docs/man/parameters.sh OMPI_INFO BUILD-FOLDER VERSION
 set -eu
 ompi_info=$1 build=$2 version=$3
 
-# The components alone: beside them lie object files, which Open MPI takes for components and complains of.
+# The components only: beside them are object files, which Open MPI would try to load and complain about.
 components=$(mktemp -d)
 trap 'rm -rf "$components"' EXIT
 ln -s "$build"/*/.libs/mca_*.so "$components"
 
-# Neither the environment nor a file of the user's may change what the defaults are. (5.0 has PMIx
-# look for its own components in the same path, and complain, unless it has one of its own.)
-list() { # FRAMEWORK COMPONENT: items of its parameters
+# Neither the environment nor the user's files may change the defaults. (5.0 makes PMIx look for its components in
+# the same path, and complain, unless PMIx has its own.)
+list() { # the items of its parameters
     env -i PATH="$PATH" HOME=/nonexistent PMIX_MCA_mca_base_component_path=: \
         OMPI_MCA_mca_base_param_files=none OMPI_MCA_mca_base_component_path="$components:SYSTEM_DEFAULT" \
         "$ompi_info" --param "$1" "$2" --level 9 --parsable |
         awk -v component="mca:$1:$2:param:" '
-            function roff(text) { # nothing in it is a request
+            function roff(text) { # escapes requests
                 gsub(/\\/, "\\e", text)
                 gsub(/-/, "\\-", text)
                 return text
@@ -31,7 +31,7 @@ list() { # FRAMEWORK COMPONENT: items of its parameters
                 what = substr(rest, 1, index(rest, ":") - 1)
                 of[what] = substr(rest, length(what) + 2)
                 if (what == "source" && of[what] != "default") exit 1
-                if (what == "disabled") { # the last that is said of it
+                if (what == "disabled") { # the last line about a parameter
                     count++
                     value = of["value"] == "" ? "empty" : of["value"]
                     printf ".TP\n\\fB%s\\fR (%s, default %s, level %s)\n\\&%s.\n", roff(name), of["type"],

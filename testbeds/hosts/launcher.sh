@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# How mpirun reaches the first NETHOSTS_HOSTS of the hosts that nethosts has made, with NETHOSTS_PER_HOST processes
-# on each; to be sourced by bash, with `here` this folder.
+# How mpirun reaches the first NETHOSTS_HOSTS hosts that nethosts has created, with NETHOSTS_PER_HOST processes on
+# each; to be sourced by bash, with `here` this folder.
 # shellcheck shell=bash
 # shellcheck source=testbeds/launcher.sh
 . "$here/../launcher.sh"
 network=10.77.0.0/24 name=10.77.0.
-if [ "$NETHOSTS_IPV6" = yes ]; then # Open MPI names networks of IPv4 alone
+if [ "$NETHOSTS_IPV6" = yes ]; then # Open MPI can only name IPv4 networks
     network=eth0 name=host
 fi
 reach "$NETHOSTS_HOSTS" "$NETHOSTS_PER_HOST" "$name" "$network"

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# nicbarr_bench: every operation ends well, its lines and its JSON are what others read, and wrong results
-# are seen. What the figures are does not matter here.
+# If this fails, nicbarr_bench cannot be trusted: an operation fails, its lines or JSON cannot be parsed, or wrong
+# results go unnoticed. The figures themselves are not checked.
 . "$(dirname "$0")/common.sh"
 
 program=$builddir/bench/nicbarr_bench
@@ -12,7 +12,7 @@ bench() { # ARGUMENT...
     job ${processes:-3} "$program" "$@" $short --json "$json"
 }
 head_is() { [ "$(grep '^#  ' "$scratch/out" | tr -s ' ')" = "$1" ]; }
-# Each of A and B, at each of the sizes ("" without), has one line with so many columns, which ends so.
+# A and B have one line each per size ("" without sizes), with COLUMNS columns and this END.
 lines() { # COLUMNS END SIZE...
     local name size
     for name in A B; do
@@ -71,7 +71,7 @@ for operation in allreduce_init reduce_init bcast_init allgather_init gather_ini
 done
 check "messages of single bytes" bench bcast -m 1:2 --no-validation
 check "unchecked" lines 2 "" 1 2
-processes=2 # raw barriers of three would wait for their time slices on two processors
+processes=2 # on two processors, raw barriers of three would wait for time slices
 check "a barrier beside, and the raw limit" bench allreduce -m 4 --beside barrier --raw
 check "their lines" quartiles barrier 4
 check "their ratios" quartiles A/barrier 4
@@ -81,8 +81,8 @@ unset processes
 check "messages beside a barrier" bench --beside bcast -m 4
 check "have sizes" lines 2 "" 4
 
-# Wrong results are seen, and whose they are. (B makes its duplicates by MPI_Comm_dup_with_info, which is
-# left alone.)
+# Wrong results are reported with the side that produced them. (B makes its duplicates by MPI_Comm_dup_with_info,
+# which the library leaves alone.)
 lies=$builddir/tests/component/.libs/wrong_results.so
 check "results can be wrong" test -e "$lies"
 lied() { # ARGUMENT...
@@ -104,7 +104,7 @@ check "a wrong one beside" wrong --beside allreduce -m 4
 check "is told" said_once "allreduce gives wrong results with messages of 4 bytes"
 check "nobody looks" lied allreduce -m 4 --no-validation
 
-# What is wrong on the command line is said in one line.
+# Errors on the command line are reported in one line.
 bad() { # LINE ARGUMENT...
     "$program" "${@:2}" > "$scratch/out" 2>&1
     [ $? = 64 ] && said "$1" && [ "$(wc -l < "$scratch/out")" = 1 ]

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# btl/myr: all of a job's messages through ports of the NIC, on one node and between hosts; and nothing of
-# it in jobs that have not asked for it.
+# If this fails, jobs with btl/myr lose or mix up messages, on one node or between hosts, or jobs that do not ask for
+# it use it.
 . "$(dirname "$0")/common.sh"
 component=btl_myr myr="--mca pml ob1 --mca btl myr,self"
 . "$(dirname "$0")/messages_common.sh"
@@ -49,7 +49,7 @@ fi
 export NPS="3" MPIRUN="mpirun $myr"
 killed_over_myr 2
 
-# Only who asks for it gets it, and then only where nothing better is there.
+# Only jobs that request it get it, and then only where no better BTL exists.
 verbose="--mca btl_base_verbose 20"
 quiet_ledger="$programs/barrier_ledger --iterations 20"
 # shellcheck disable=SC2086 # options
@@ -63,8 +63,8 @@ quiet_ledger="$programs/barrier_ledger --iterations 20"
     check "but not used" unsaid "Using myr btl for send"
 }
 
-# Where there is no NIC, others do it; if there are none, Open MPI says so.
-nowhere="--mca btl_myr_network 203.0.113.0/24" # nobody's: kept free for documents
+# Without a NIC, other BTLs take over; if there are none, Open MPI reports it.
+nowhere="--mca btl_myr_network 203.0.113.0/24" # reserved for documentation (RFC 5737)
 # shellcheck disable=SC2086 # options
 {
     check "no network, others there" ok 3 --mca pml ob1 --mca btl $usual,myr $nowhere $quiet_ledger

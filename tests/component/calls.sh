@@ -1,21 +1,22 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# A job hangs in a collective, and its user asks `nicbarr status` why: it names the processes that are in it, the MPI
-# call, the code that made it, and the process that is missing; and where processes are in different calls, each. With
-# coll_nicbarr_check such a job ends with a line that says so, and a right one goes on.
+# If this fails, a user whose job hangs in a collective gets no or wrong help from `nicbarr status`. It must name
+# the processes in the collective, the MPI call, the code that called it, and the missing process; and where processes
+# are in different calls, each of them. With coll_nicbarr_check such a job must end with a line that says so, and a
+# correct job must go on.
 . "$(dirname "$0")/common.sh"
 
 nicbarr=$builddir/tools/nicbarr
 forced=(--mca coll_nicbarr_allreduce exchange --mca coll_nicbarr_algorithm flags)
 
-# The job's processes, where status names them: the end of the paragraphs does not matter, and lines that go on are
+# The part of the status about the job's processes. Text after it in a paragraph is ignored, and continued lines are
 # joined.
 status_says() { # PATTERN
     "$nicbarr" status | sed -E -e ':more' -e '$!{N;s/\n {13}([^ ])/ \1/;t more' -e 'P;D}' |
         awk -v RS= -v job="absent ($(head -n 1 "$scratch/pids"))" 'index($0, job)' > "$scratch/status"
     grep -Eq -- "$1" "$scratch/status"
 }
-# Status says so sooner or later, while the job runs.
+# Wait until the status says so, while the job runs.
 comes_to_say() { # PATTERN
     until status_says "$1"; do
         kill -0 "$mpirun" 2> /dev/null || return 1
@@ -62,7 +63,7 @@ check "functions that nicbarr does not play" differ "rank 0: MPI_Scan of .*; ran
 check "each once" test "$(grep -c "nicbarr:" "$scratch/out")" = 6
 
 # shellcheck disable=SC2016 # the processes' own
-odd() { # one rank does not compare: nothing is sent for it
+odd() { # one rank does not compare: no comparison is sent
     job 3 "${checked[@]}" bash -c '[ "$OMPI_COMM_WORLD_RANK" != 2 ] || export OMPI_MCA_coll_nicbarr_check=0; exec "$0"' \
         "$programs/barrier_ledger"
 }

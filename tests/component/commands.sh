@@ -1,21 +1,22 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# The commands of the pages run as they are written: each line of a block of commands, indented or between fences, in
-# the order of the page, in one folder with a program a.out. Folders of the system that they name are in that folder.
+# If this fails, a command in the documents does not work as written. Each line of a block of commands, indented or
+# fenced, runs in the order of its page, in one folder with a program a.out, which also contains the system's folders
+# that the commands name.
 #
-# Left out, each with a line that says why: what builds, installs or tests; what another test runs; what takes more than
-# some seconds; what names hosts or a process of the reader's; what changes the system; lines of a file.
-# quickstart-cluster.md, kernel-nic.md and rdma-nic.md have nothing but such, for real hosts, srun or a card, and are
-# not looked at.
+# Left out, each with a line that says why: commands that build, install or test; that another test runs; that take more
+# than some seconds; that name the reader's hosts or processes; that change the system; lines of a file.
+# quickstart-cluster.md, kernel-nic.md and rdma-nic.md contain nothing else (real hosts, srun, a card), so they are
+# not read.
 . "$(dirname "$0")/common.sh"
 
-# As a user has it who has sourced env.sh: nothing is set for the processors of this machine.
+# The environment of a user who has sourced env.sh, without settings for this machine's processors.
 unset OMPI_MCA_rmaps_base_oversubscribe PRTE_MCA_rmaps_default_mapping_policy PRTE_MCA_mapby OMPI_MCA_coll_nicbarr_cache
 mkdir "$scratch/bin"
 export PATH=$scratch/bin:$builddir/tools:$srcdir/testbeds/hosts:$PATH
-# Nobody looks at the figures: few chunks do, after enough barriers to be measured.
+# The figures do not matter: a few chunks, after enough barriers to be measured.
 printf '#!/bin/sh\nexec %s "$@" -c 3 -i 2 -x 40\n' "$builddir/bench/nicbarr_bench" > "$scratch/bin/nicbarr_bench"
-# ... and nicbarr tune measures one thing, once. nicsim has the data of the source tree.
+# nicbarr tune measures one thing, once. nicsim uses the data of the source tree.
 cat > "$scratch/bin/nicbarr" << END
 #!/bin/sh
 [ "\$1" != tune ] || set -- "\$@" --times 1 --only barrier --budget 20
@@ -26,17 +27,17 @@ chmod +x "$scratch"/bin/*
 export NICBARR_LIBEXECDIR=$srcdir
 mkdir "$scratch/here"
 cd "$scratch/here" || exit 1
-# (So many that each communicator has its share, whatever chance says.)
+# Enough barriers that every communicator gets some, whatever the seed.
 printf '#!/bin/sh\nexec %s --iterations 2000\n' "$programs/barrier_ledger" > a.out
 printf '#!/bin/sh\n$NETHOSTS_MPIRUN ./a.out\n' > measure.sh # what a page calls "a command of yours"
 chmod +x a.out measure.sh
 
-# Which hosts of nethosts can be made here? (Whoever is not root makes none.)
+# Which hosts can nethosts make here? (Without root, none.)
 hosts=no kernels=no
 ! { unshare --net true && nethosts --shell 2 true; } > /dev/null 2>&1 || hosts=yes
 ! nethosts --kernel --shell 2 true > /dev/null 2>&1 || kernels=yes
 
-# What is left out, and why.
+# The reason for leaving a command out, or nothing.
 reason() { # COMMAND
     case $1 in
         ./demo.sh* | ./test.sh* | .ci/run | ./setup.sh* | ". ./env.sh") echo "it is the way to here" ;;
@@ -61,7 +62,7 @@ reason() { # COMMAND
             [[ $hosts == yes && ($kernels == yes || $1 != *--kernel*) ]] || echo "such hosts cannot be made here" ;;
     esac
 }
-commands() { # FILE: one a line, without remarks; those that go on are put together
+commands() { # one per line, without comments, continued lines joined
     sed -nE -e '/^```/,/^```/{/^```/!p}' -e 's/^    //p' "$1" |
         sed -E -e ':more' -e '/\\$/{N;s/\\\n */ /;b more}' -e '/&&$/{N;s/\n */ /;b more}' |
         sed -E -e 's/ +# .*//' -e 's#/(etc/nicbarr|var/lib/prometheus/node-exporter)#\1#g'
@@ -70,7 +71,7 @@ run() { timeout -k 5 "${watchdog:-300}" bash -c "$1" > "$scratch/out" 2>&1 < /de
 works() { # COMMAND
     run "$1" || return
     [ "$1" != "${1/--plot/}" ] || return 0
-    [ -s "$(sed -E 's/.*--plot ([^ ]+).*/\1/' <<< "$1")" ] # and the picture is there
+    [ -s "$(sed -E 's/.*--plot ([^ ]+).*/\1/' <<< "$1")" ] # and the picture exists
 }
 mkdir -p var/lib/prometheus/node-exporter
 pages="README.md docs/figures.md docs/using.md docs/admin.md docs/cluster-on-a-laptop.md docs/tuning-cache.md docs/simulator.md CONTRIBUTING.md"

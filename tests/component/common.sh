@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# What the component's test scripts share. Each sources it, with automake's environment: builddir and
-# srcdir say where the build and the sources are. A script prints a line for each check. It fails if
-# one check has failed.
+# Shared by the component's test scripts, which source it with automake's environment: builddir and srcdir name the
+# build and the sources. A script prints a line for each check, and fails if one check has failed.
 # shellcheck shell=bash
 # shellcheck source=tools/usage.sh
 . "$(dirname "${BASH_SOURCE[0]}")/../../tools/usage.sh"
@@ -16,19 +15,20 @@ fi
 # shellcheck source=ompi/jobs.sh
 . "$srcdir/ompi/jobs.sh"
 
-export PMIX_MCA_mca_base_component_path=: # as env.sh does
+export PMIX_MCA_mca_base_component_path=: # like env.sh
 export OMPI_MCA_mca_base_component_show_load_errors=1
-# Nothing of the user's own is read or written.
+# The user's own files are neither read nor written.
 export OMPI_MCA_coll_nicbarr_cache=none
-# Jobs of tests are short, and are to measure all the same.
+# Tests are short jobs, and are to measure nevertheless.
 export OMPI_MCA_coll_nicbarr_tune_share=100
-# Options for mpirun that have the tuning cache read at once, so that it is not time that says when it is known.
+# Options for mpirun that make each process read the tuning cache at once instead of in a thread, so that timing does
+# not decide when it is known.
 at_once=(-x LD_PRELOAD="$builddir/tests/component/.libs/few_threads.so")
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 export XDG_CACHE_HOME=$scratch/cache
 
-# The component of the build, not one that is installed somewhere.
+# The component of the build, not an installed one.
 mkdir "$scratch/components"
 ln -s "$builddir/coll_nicbarr/.libs/mca_coll_nicbarr.so" "$scratch/components/"
 export OMPI_MCA_mca_base_component_path=$scratch/components:SYSTEM_DEFAULT
@@ -37,7 +37,7 @@ programs=$builddir/tests/mpi
 failed=0
 passed=0
 
-# Run a job under a watchdog that is there for hangs only; its output goes to $scratch/out.
+# Run a job under a watchdog, which only serves for hangs; its output goes to $scratch/out.
 job() { # PROCESSES [MPIRUN-OPTION...] PROGRAM [ARGUMENT...]
     local processes=$1
     shift
@@ -64,18 +64,18 @@ check() {
 }
 
 said() { grep -q -- "$1" "$scratch/out"; }
-said_before() { # WHAT OTHER: both, in this order
+said_before() { # both, in this order
     awk -v what="$1" -v other="$2" '!a && $0 ~ what { a = NR } !b && $0 ~ other { b = NR }
         END { exit !(a && b && a < b) }' "$scratch/out"
 }
 said_once() { [ "$(grep -c -- "$1" "$scratch/out")" = 1 ]; }
-# Of no communicator is it said twice that its barriers stay Open MPI's own.
+# For no communicator is it reported twice that its barriers stay Open MPI's own.
 told_once() { [ -z "$(grep -o "barriers on .* stay Open MPI's own" "$scratch/out" | sort | uniq -d)" ]; }
 silent() { ! said "nicbarr:"; }
 
 # The component, changed by a command of sed, to standard output.
 changed_component() { LC_ALL=C sed "$1" "$builddir/coll_nicbarr/.libs/mca_coll_nicbarr.so"; }
-# What has it tell others in another format (NICBARR_HELLO_FORMAT), whatever the number is.
+# Changes the format that it publishes (NICBARR_HELLO_FORMAT), whatever its number is.
 to_another_format='s/.\x00BN/\xee\x00BN/g'
 
 . "$srcdir/tests/rewrite_cache.sh"

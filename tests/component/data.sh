@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Collectives that carry data, on one node: MPI_Allreduce, MPI_Reduce, MPI_Bcast and their like give
-# the right bits, whoever plays them, whoever is late, and in the order of combining that nicbarr promises. Where
-# nicbarr does not play them, Open MPI's own functions do.
+# If this fails, collectives that carry data give wrong results on one node, or sums whose bits depend on timing:
+# MPI_Allreduce, MPI_Reduce, MPI_Bcast and others, whichever implementation plays them, with late processes, and in
+# nicbarr's promised order of combination. Where nicbarr does not play them, Open MPI's own functions must.
 #
 # NICBARR_DATA_LONGER=N makes each program N times as long.
 . "$(dirname "$0")/common.sh"
@@ -30,7 +30,7 @@ read -ra own < <(played_by openmpi openmpi openmpi openmpi openmpi)
 soon=(--mca coll_nicbarr_tune_after 5) # calls
 passes() { job "$@" && said "^ok"; }
 
-# ---- nicbarr's from the first call on, in the order that it promises
+# ---- nicbarr's from the first call on, in the promised order
 
 for processes in 1 2 3 4 5 6 7 8 12 16 17; do
     check "$processes processes, bit by bit" passes "$processes" "${ours[@]}" "${in_order[@]}"
@@ -43,12 +43,12 @@ done
 check "the program's operations in threads, with a lock of the program" passes 3 "${ours[@]}" "${operations_in_threads[@]}"
 check "... chosen by measuring" passes 4 "${soon[@]}" "${operations[@]}"
 
-# ---- persistent ones
+# ---- persistent collectives
 
 check "persistent ones with no more said" passes 4 "${soon[@]}" "${persistent[@]}"
 check "... Open MPI's own" passes 3 "${own[@]}" "${persistent[@]}"
-# Each of some turns makes some of each collective, plays them and frees them. (Open MPI's own would not outlive
-# the type and the operation.)
+# In each turn it makes some of each collective, starts them and frees them. (Open MPI's own persistent collectives
+# do not survive the freeing of their type and operation.)
 made() { # TURNS TIMES WORDS COLLECTIVE...
     local turn what
     for turn in $(seq "$1"); do
@@ -66,7 +66,7 @@ check "... no room for all of them" passes 4 "${ours[@]}" --mca coll_nicbarr_mem
 unsaid() { ! said "$1"; }
 check "... but for all else" unsaid "Open MPI's own"
 
-# ---- chosen by measuring, and Open MPI's own
+# ---- chosen by measurement, and Open MPI's own
 
 for processes in 2 3 4 7; do
     check "$processes processes, chosen by measuring" passes "$processes" "${soon[@]}" \
@@ -81,14 +81,14 @@ check "Open MPI's own" passes 4 "${own[@]}" "${data[@]}"
 check "bit by bit, bound to processors" passes 5 "${ours[@]}" --bind-to core:overload-allowed "${in_order[@]}"
 check "bit by bit, with barriers of another kind" passes 5 "${ours[@]}" --mca coll_nicbarr_algorithm tree:4 "${in_order[@]}"
 
-# ---- wrong programs
+# ---- erroneous programs
 
 check "a root that sends another number of bytes than a rank expects" passes 3 "${ours[@]}" \
     "$programs/mismatched"
 
-# ---- late ones
+# ---- late processes
 
-# Each rank is stopped for a while, in the middle of whatever it does.
+# Each rank in turn is stopped for a while, wherever it is.
 stopped() {
     local until=$scratch/until rank ranks job
     rm -f "$until"
@@ -101,7 +101,7 @@ stopped() {
     for rank in "${ranks[@]}"; do
         kill -STOP "$rank" || return 1
         until grep -q "^State:.*T (stopped)" "/proc/$rank/status"; do sleep 0.01; done
-        sleep 0.2 # so that the others run ahead as far as they may; all passes without it, too
+        sleep 0.2 # lets the others run ahead as far as they may; the test passes without it, too
         kill -CONT "$rank" || return 1
     done
     touch "$until"
@@ -112,7 +112,7 @@ export MPIRUN="mpirun ${ours[*]}"
 check "killed at any moment" env MODES=data NPS="2 5" bash -c \
     "'$srcdir/tests/mpi/run_killed.sh' '$programs/killed' $((3 * longer)) > '$scratch/out' 2>&1"
 
-# ---- where there is no room for it
+# ---- no memory for it
 
 no_room() { # COLLECTIVE
     said_once "nicbarr: $1 on .* stays Open MPI's own: .*coll_nicbarr_memory" &&
@@ -120,7 +120,7 @@ no_room() { # COLLECTIVE
 }
 no_pieces() { said_once "nicbarr: MPI_[BS][a-z]* of more than 512 bytes on .* stays Open MPI's own: half of .*coll_nicbarr_memory"; }
 crowded=(--mca coll_nicbarr_memory 1)
-# So many communicators, and one of each collective on them.
+# COUNT communicators, and one of each collective on them.
 dups() { # COUNT
     local i what
     for i in $(seq "$1"); do
@@ -147,7 +147,7 @@ check "says so of large broadcasts" no_pieces
 check "room for large broadcasts on some communicators" passes 4 --mca coll_nicbarr_memory 6 "${ours[@]}" "${some[@]}"
 check "says so of the others" no_pieces
 
-# ---- and the test itself: Open MPI's own combine in another order
+# ---- the test itself: Open MPI's own functions combine in another order
 
 other_bits() { ! passes 5 "${own[@]}" "${in_order[@]}" && said "FAIL.*the result"; }
 check "another order is found" other_bits

@@ -1,15 +1,15 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# MPI_Allreduce, MPI_Iallreduce, MPI_Reduce, MPI_Allgather, MPI_Gather, MPI_Bcast and MPI_Scatter across hosts, by the NICs: the right bits, on
-# each schedule, in any placement, by soft NICs and by kernels, over a bad network, with processes that are late;
-# reductions give the same bits as on one node.
+# If this fails, collectives that carry data between hosts give wrong results, or sums that differ from those on one
+# node. MPI_Allreduce, MPI_Iallreduce, MPI_Reduce, MPI_Allgather, MPI_Gather, MPI_Bcast and MPI_Scatter, with each
+# schedule and placement, by soft NICs and by kernels, over a bad network, and with late processes.
 #
 # NICBARR_DATA_LONGER=N makes each program N times as long.
 . "$(dirname "$0")/common.sh"
 . "$(dirname "$0")/hosts_common.sh"
 longer=${NICBARR_DATA_LONGER:-1}
-# Open MPI 5.0.7's coll/han gives wrong results of MPI_Allgather, also without nicbarr, where several
-# processes are on a host and the types of both sides differ.
+# Open MPI 5.0.7's coll/han gives wrong results of MPI_Allgather, with and without nicbarr, where a host has
+# several processes and the types of both sides differ.
 is_open_mpi 4 || export OMPI_MCA_coll=^han
 patience_of_programs=$((${watchdog:-300} - 10))
 # shellcheck source=tests/component/carried_common.sh
@@ -31,7 +31,7 @@ did() { grep -qE "^switch: .* $1 [1-9]" "$scratch/out"; }
 
 # ---- nicbarr's from the first call on
 
-# A forced schedule that broadcasts cannot spread along leaves theirs to be measured.
+# If broadcasts cannot follow the messages of a forced schedule, theirs is measured.
 for game in "2 1 pairwise" "3 2 tree:2" "4 1 dissemination:1" "2 3 dissemination:1" "5 1 dissemination:4" \
     "4 2 dissemination:2"; do
     # shellcheck disable=SC2086 # words
@@ -44,7 +44,7 @@ for game in "2 1 pairwise" "3 2 tree:2" "4 1 dissemination:1" "2 3 dissemination
         *) check "they hand broadcasts on" handed_on "$1" "dissemination:[0-9]@soft" ;;
     esac
 done
-# One process combines, and results come back by a broadcast.
+# One process combines, and the results come back in a broadcast.
 rooted=(--mca coll_nicbarr_verbose 1 --mca coll_nicbarr_nic soft --mca coll_nicbarr_allreduce rooted
     --mca coll_nicbarr_reduce exchange)
 for game in "2 3" "4 1" "3 2 --loss 10 --duplicate 5 --reorder 10 --seed $seed"; do
@@ -61,12 +61,12 @@ for kind in "" --persistent; do
     check "the result of MPI_Iallreduce comes back by a broadcast ${kind:+($kind)}" on_hosts 2 2 "${rooted[@]}" \
         "$programs/pvars" --iallreduce --done $kind
 done
-# Of any layout, which may be another one in each process.
+# Types of any layout, which may differ between processes.
 check "the program's operations" on_hosts 2 3 "${ours[@]}" --mca coll_nicbarr_algorithm pairwise "${operations[@]}"
 check "... which one process combines" on_hosts 3 1 "${rooted[@]}" "${operations[@]}"
 check "MPI_Ibcast, too" on_hosts 2 2 "${ours[@]}" "$programs/pvars" --ibcast --done
 check "MPI_Bcast_init, too" on_hosts 2 2 "${ours[@]}" "$programs/pvars" --ibcast --persistent --done
-# Rank 0 makes no call of MPI until the others are through.
+# Rank 0 makes no call of MPI until the others have finished.
 computing() { # NETHOSTS-ARGUMENT...
     rm -rf "$scratch/folder"
     mkdir "$scratch/folder"
@@ -91,7 +91,7 @@ check "chosen by measuring" on_hosts 3 1 --mca coll_nicbarr_verbose 1 --mca coll
 for call in MPI_Allreduce MPI_Allgather MPI_Bcast MPI_Scatter; do
     check "of $call, which is said" said "$call.* up to .*, 3 processes on 3 nodes: .* (measured, "
 done
-# Where the root is always the same, Open MPI's own lets the others run ahead.
+# With a constant root, Open MPI's own functions let the other processes run ahead.
 to_roots() { # OPERATION OPTION...
     on_hosts 3 1 --mca coll_nicbarr_verbose 1 --mca coll_nicbarr_nic soft "$builddir/bench/nicbarr_bench" "$1" \
         -m 8:8 -c 20 -x 100 -i 20 "${@:2}"
@@ -112,7 +112,7 @@ check "a small budget" on_hosts 3 2 --mca coll_nicbarr_verbose 1 --mca coll_nicb
     --mca coll_nicbarr_tune_budget 1 "$programs/short_job" --allreduces 5000
 check "goes on until the class is decided" said_before "MPI_Allreduce up to 8 bytes on MPI_COMM_WORLD, .*measured, " \
     "MPI_Barrier on MPI_COMM_WORLD"
-with_cache() { # FILE MPIRUN-ARGUMENT...: the budget is large, so that there is something to keep
+with_cache() { # with a large budget, so that the cache is written
     on_hosts 2 1 --mca coll_nicbarr_verbose 1 --mca coll_nicbarr_tune_after 5 --mca coll_nicbarr_tune_budget 2000 \
         --mca coll_nicbarr_cache "$1" "${at_once[@]}" "${@:2}" "${any[@]}"
 }
@@ -129,7 +129,7 @@ check "a later job" with_cache "$cache.own" --mca coll_nicbarr_report "$scratch/
 check "goes by it, and reports it" said "MPI_Bcast.* up to .*: openmpi (cache"
 readable() { "$builddir/tools/nicbarr" report "$scratch/report" > "$scratch/text"; }
 check "in a report that can be read" readable
-# It is measured anew in the end, whatever the cache says.
+# The choice is eventually measured again, whatever the cache contains.
 watched() { # FROM CHOICE NETHOSTS-ARGUMENT...
     rewrite_cache "$1" "$1.watched" 0.99 "$2"
     on_hosts "${@:3}" "${at_once[@]}" --mca coll_nicbarr_cache "$1.watched" --mca coll_nicbarr_report "$scratch/report" \
@@ -149,7 +149,7 @@ check "so it is where packets are lost" watched "$cache.shape" openmpi --loss 5 
 limits=(--calls 800 --most 0)
 check "but not unwatched" watched "$cache.shape" openmpi 2 2 --mca coll_nicbarr_tune_watch 0
 
-# ---- one host's interface takes short packets only: barriers get there, and long blocks do not
+# ---- one host's interface takes short packets only: barriers pass, long blocks do not
 
 cat > "$scratch/short.sh" << 'EOS'
 #!/bin/bash
@@ -164,7 +164,7 @@ short_loop=(--mca coll_nicbarr_tune_after 0 "$programs/short_job" --allreduces 2
 check "a class of size is tried with its longest packets" on_hosts --shell 3 1 bash "$scratch/short.sh" "${soft[@]}" "${short_loop[@]}"
 check "and left to Open MPI" said "packets do not get through between all nodes"
 
-# ---- played by the kernels, where they may have programs
+# ---- played by the kernels, where BPF programs are allowed
 
 by_kernels() { # NETHOSTS-ARGUMENT...
     on_hosts --kernel "$@" "${ours[@]/#soft/kernel}" "${data[@]}"
@@ -185,7 +185,7 @@ else
         --mca coll_nicbarr_algorithm dissemination:1 "$programs/asynchronous" --allreduce
     check "one process combines" on_hosts --kernel 4 1 "${rooted[@]/#soft/kernel}" "${data[@]}"
     check "what the kernels carry" said "MPI_Allreduce up to .* on 4 nodes: rooted:3@kernel (parameter"
-    # The interfaces take no packets of the longer classes, which other functions serve then.
+    # The interfaces cannot send the packets of the longer classes, which other functions serve then.
     check "kernels whose interfaces have a small MTU" by_kernels --mtu 600 3 1 \
         --mca coll_nicbarr_algorithm dissemination:1
     check "they carry what fits" said "MPI_Allreduce up to 8 bytes on .* on 3 nodes: dissemination:1@kernel"
@@ -208,7 +208,7 @@ for layout in "1 6" "2 3" "6 1"; do
     check "6 processes, hosts and processes of each: $layout" on_hosts $layout "${ours[@]}" "${data[@]}"
 done
 
-# ---- over a bad network
+# ---- a bad network
 
 for fault in "lost --loss 10" "duplicated --duplicate 10 --reorder 20 --loss 5" "repaired --corrupt 10"; do
     # shellcheck disable=SC2086 # words
@@ -219,11 +219,11 @@ for fault in "lost --loss 10" "duplicated --duplicate 10 --reorder 20 --loss 5" 
     check "some were $what" did "$what"
 done
 
-# ---- wrong programs
+# ---- erroneous programs
 
 check "a root that sends another number of bytes than a rank expects" on_hosts 3 2 "${ours[@]}" "${mismatched[@]}"
 
-# ---- a host that is cut off, and one that never was there
+# ---- a host that is cut off, and one that was never there
 
 # (A program that goes on after the error may then wait in a call of Open MPI's own, whose messages are
 # cut off, too. So the job is ended when the line is there.)
@@ -240,14 +240,14 @@ cut_off() { # WHAT HOSTS PACKETS MPIRUN-OPTION...: its error is told
     wait "$job"
     said "$line"
 }
-# (All is set up within the first packets; nicbarr's turns alone send more.)
+# All groups are set up within the first packets; nicbarr's turns alone send more.
 allreduces=("$builddir/bench/nicbarr_bench" allreduce -m 8:8 -c 100000)
 bcasts=("$builddir/bench/nicbarr_bench" bcast -m 8:8 -c 100000)
 check "a reduction that will never be complete" cut_off reduction 1-2 3000 "${reductions[@]}" "${allreduces[@]}"
-# (All but broadcasts is Open MPI's own here: else the cut may come in a call between them.)
+# All but broadcasts are Open MPI's own here; otherwise the cut may come in a call between them.
 check "a broadcast that will never be complete" cut_off broadcast 1-2 3000 "${soft[@]}" --mca coll_nicbarr_bcast ring \
     --mca coll_nicbarr_allreduce openmpi --mca coll_nicbarr_algorithm openmpi "${bcasts[@]}"
-# (The first host combines. The others' packets for each other are its broadcasts' credits.)
+# The first host combines. The packets between the others are the credits of its broadcasts.
 for hosts in 1-2 2-3; do
     check "one process combines, and hosts $hosts are cut off from each other" \
         cut_off "\(reduction\|broadcast\)" "$hosts" 3000 "${rooted[@]}" "${allreduces[@]}"

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Where nicbarr cannot serve, all processes of a communicator go back to Open MPI's barrier together,
-# and one line says why.
+# If this fails, a job in which nicbarr cannot serve hangs or says nothing. All processes of a communicator must return
+# to Open MPI's barrier together, with one line that gives the reason.
 . "$(dirname "$0")/common.sh"
 . "$(dirname "$0")/drawn_common.sh"
 seed=${NICBARR_SEED:-$(($(date +%s) % 100000))}
@@ -17,9 +17,9 @@ check "one process with other parameters" odd OMPI_MCA_coll_nicbarr_tune_after=7
 why "other parameters" "process [0-3] has other coll_nicbarr parameters"
 check "one process without the component" odd OMPI_MCA_coll=^nicbarr
 why "without the component" "process 2 does not have the component"
-# Another version (VERSION), and another one of what processes tell each other (NICBARR_HELLO_FORMAT).
+# Another version (VERSION), and another format of what processes publish (NICBARR_HELLO_FORMAT).
 version=$(cat "$srcdir/VERSION")
-changed() { # WHAT SED-COMMAND: a folder with a component that differs by that
+changed() { # a folder with a component that differs in this
     mkdir "$scratch/$1"
     changed_component "$2" > "$scratch/$1/mca_coll_nicbarr.so"
     check "$1: differs" eval "! cmp -s '$builddir/coll_nicbarr/.libs/mca_coll_nicbarr.so' '$scratch/$1/mca_coll_nicbarr.so'"
@@ -30,11 +30,11 @@ OMPI_MCA_coll_nicbarr_verbose=1 check "one process with another version" odd "OM
 check "another version: served all the same" said "one node: .*(measured"
 check "one process with another format" odd "OMPI_MCA_mca_base_component_path=$scratch/format:SYSTEM_DEFAULT"
 why "another format" "process [0-3] does not have the component, has another version of it"
-# It is the first one of all communicators that the program makes of both.
+# The first of all communicators that the program makes with either function.
 odd_rank=0 check "the first of two without it" works 2 "$scratch/odd.sh" OMPI_MCA_coll=^nicbarr \
     "$programs/soak" --cycles 300
 why "the first of two without it" "process 0 does not have the component"
-# A process with a /proc of its own, as in another container.
+# A process with its own /proc, as in another container.
 if unshare --pid --fork --propagation unchanged --mount-proc true 2> /dev/null; then
     cat > "$scratch/container.sh" << 'EOF'
 #!/bin/bash
@@ -50,27 +50,27 @@ else
     echo "skip another container: no right to unshare"
 fi
 
-# A release of Open MPI whose structures are others than those that the component was built with.
+# An Open MPI whose structures differ from those that the component was built with.
 others=$builddir/tests/component/.libs/other_structures.so
 check "another release's structures" works 2 -x LD_PRELOAD="$others" --mca coll_nicbarr_verbose 1 "$program"
 check "another release's structures: said" said "nicbarr: not used: built for Open MPI .*has other structures"
 ! said "MPI_Barrier on"
 verdict $? "another release's structures: no barrier is nicbarr's"
 
-# So little address space that Open MPI works, but not with 256 MiB more.
+# So little address space that Open MPI works, but cannot reserve 256 MiB more.
 for address_space in 300000 400000 500000 600000 800000 1000000 1200000; do
     OMPI_MCA_coll=^nicbarr odd "$address_space" && break
 done
 check "one process with little address space" odd "$address_space"
 why "little address space" "process 2: cannot map 256 MiB of shared address space (see ulimit -v)"
 
-# Memory that is used up: communicators beyond it keep Open MPI's own, for all members.
+# No memory left: further communicators keep Open MPI's own functions, on all members.
 written many < <(for i in {1..600}; do printf "$i %s=$i\n" "dup c=0 d" "coll what=barrier how=b times=2 c"; done)
 check "hundreds of communicators in 1 MiB" works 4 --mca coll_nicbarr_memory 1 "${many[@]}"
 why "1 MiB" "shared memory is used up"
 
-# /dev/shm does not matter: full, missing, or too small for anything. (Open MPI's own transport has to
-# be kept from it.)
+# /dev/shm does not matter, whether full, missing or tiny. (Open MPI's own transport must be kept from using
+# it.)
 for options in size=4k mode=000; do
     cat > "$scratch/shm.sh" << EOF
 mount --make-rprivate /dev/shm 2> /dev/null
@@ -94,7 +94,7 @@ check "an algorithm for the kernel's NIC on one node" works 4 --mca coll_nicbarr
     "$program"
 why "an algorithm for the kernel's NIC" "coll_nicbarr_algorithm is tree:4@kernel, but on one node"
 
-# What is not one node's is left alone without a line.
+# Communicators that are not on one node are left alone without a line.
 drawn_barriers shapes 400
 check "intercommunicators and the rest" works 4 "${shapes[@]}"
 check "in silence" silent

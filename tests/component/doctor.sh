@@ -1,10 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# `nicbarr doctor` on set-ups that are well, and on such that were broken on purpose: it says what is
-# broken, and nothing else, with what to do about it.
+# If this fails, `nicbarr doctor` misleads a user. It must report each fault of set-ups broken on purpose, and no
+# other, with what to do about it, and no fault of a sound set-up.
 . "$(dirname "$0")/common.sh"
 
-# As it is installed: programs of the build, scripts of the source tree.
+# Laid out as installed: programs of the build, scripts of the source tree.
 libexec=$scratch/libexec
 mkdir -p "$libexec/tools/probe" "$scratch/empty"
 ln -s "$srcdir/ompi" "$libexec/"
@@ -12,21 +12,21 @@ ln -s "$srcdir/tools/job.sh" "$libexec/tools/"
 ln -s "$builddir/tools/probe/nicbarr_probe" "$libexec/tools/probe/"
 export NICBARR_LIBEXECDIR=$libexec PATH=$builddir/tools:$builddir/myrd:$PATH
 without=$builddir/tests/component/without
-unset OMPI_MCA_coll_nicbarr_cache # that is below XDG_CACHE_HOME
+unset OMPI_MCA_coll_nicbarr_cache # so that the cache is below XDG_CACHE_HOME
 export OMPI_MCA_coll_nicbarr_network=lo XDG_RUNTIME_DIR=$scratch/empty NICBARR_KERNEL_SOCKET=$scratch/empty/none
 
-doctor() { # STATUS COMMAND...: it ends with that status, and has written JSON
+doctor() { # exits with STATUS and writes JSON
     local wanted=$1
     shift
     timeout -k 5 "${watchdog:-300}" "$@" > "$scratch/out" 2> "$scratch/err"
     [ $? = "$wanted" ] && read_back
 }
-# The JSON is whole, and counts its findings right. What works has nothing to do, all else has.
+# The JSON is complete, and its counts agree with its findings. Only findings that are not "ok" propose an action.
 read_back() { holds 'whole["format"] == "nicbarr doctor 1" and len(all_of_them) > 0' && holds '
     all(set(f) == {"host", "what", "state", "seen", "do"} and f["what"] and f["seen"] for f in all_of_them) and
     all(f["state"] in ("ok", "note", "problem") and (f["do"] is None) == (f["state"] == "ok") for f in all_of_them) and
     whole["problems"] == len(problems) and whole["notes"] == sum(f["state"] == "note" for f in all_of_them)'; }
-holds() { # EXPRESSION, with the findings by what was looked at
+holds() { # EXPRESSION over the findings by subject
     EXPRESSION=$1 python3 -c '
 import json, os, sys
 whole = json.load(open(sys.argv[1]))
@@ -42,11 +42,11 @@ check "no problem" holds 'problems == []'
 check "the component" holds 'state("component coll/nicbarr") == state("component") == {"ok"}'
 check "the soft NIC" holds 'state("NIC soft") == {"ok"} and "127.0.0.1 UDP port" in seen("NIC soft")'
 check "daemons that do not run" holds 'state("NIC daemon") == state("NIC kernel") == {"note"}'
-check "the cache is not there yet" holds 'state("tuning cache") == {"ok"} and "can be made" in seen("tuning cache")'
+check "the cache is not there yet" holds 'state("tuning cache") == {"ok"} and "can be created" in seen("tuning cache")'
 check "and was not made" [ ! -e "$XDG_CACHE_HOME" ]
 can_load=$(holds 'state("kernel as NIC") == {"ok"}' && echo yes)
 
-# ---- what processes may not do; a cache that is none
+# ---- processes without rights; a file that is no cache
 
 mkdir -p "$XDG_CACHE_HOME/nicbarr"
 echo garbage > "$XDG_CACHE_HOME/nicbarr/tuning.jsonl"
@@ -106,7 +106,7 @@ check "its first lines are said, whole" holds 'problems == ["job"] and
     seen("job").startswith("it failed (status 213): ssh: Could not resolve hostname node7: Name or service not known ORTE gives") and
     seen("job").endswith(". [and more]")'
 
-# ---- in words; with a port that is in use
+# ---- as text; with a port that is in use
 
 in_words() {
     local status
@@ -126,7 +126,7 @@ open(sys.argv[2]).read()' "$scratch/taken" "$scratch/end" &
 }
 check "in words" in_words
 check "what works" said "^ok       component coll/nicbarr: Open MPI finds version"
-check "what does not" said "^problem  .*, NIC soft: it cannot be had: cannot open UDP port $port"
+check "what does not" said "^problem  .*, NIC soft: not available: cannot open UDP port $port"
 check "and what to do, each time" \
     [ "$(grep -cE "^(problem|note) " "$scratch/out")" = "$(grep -c "^         > " "$scratch/out")" ]
 check "a line that counts" said "^1 problem, [0-9]* notes"
@@ -149,7 +149,7 @@ here=$srcdir/testbeds/hosts
 exec "$NETHOSTS_RUN" 1 nicbarr doctor --json --hosts "$(sed 's/:[0-9]*//g' <<< "$list")" -- "${launcher[@]}"
 EOS
 export srcdir
-between() { # STATUS NETHOSTS-OPTION...: each launch may hang, in 5.0
+between() { # each launch may hang with Open MPI 5.0
     local launch wanted=$1
     shift
     for launch in $(seq "$launches"); do
@@ -161,5 +161,5 @@ between() { # STATUS NETHOSTS-OPTION...: each launch may hang, in 5.0
 check "a cut between two of them" between 1 --cut 1-3
 check "each has told" holds '{f["host"] for f in all_of_them if f["what"] == "NIC soft"} == {"host1", "host2", "host3"}'
 check "the cut is named, and no other pair" holds 'problems == ["NIC soft between host1 and host3"]'
-check "the others get through" holds 'seen("NIC soft between hosts") == "it gets through between 2 pairs of hosts"'
+check "the others get through" holds 'seen("NIC soft between hosts") == "it works between 2 pairs of hosts"'
 finish

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# A kind of NIC that the component has never seen: the test double of tests/unit/nic_double.c, the only
-# one in a component that is built from the same sources. It is found, measured, chosen, named and
-# counted like any other.
+# If this fails, a new kind of NIC would need changes throughout the component. It plays jobs on a kind that the
+# component does not name: the double in tests/unit/nic_double.c, the only kind in a component that is built from the
+# same sources. That kind must be found, measured, chosen, named and counted like any other.
 . "$(dirname "$0")/common.sh"
 . "$(dirname "$0")/hosts_common.sh"
 . "$(dirname "$0")/drawn_common.sh"
@@ -19,7 +19,7 @@ plays() { # NAME HOSTS PER-HOST ARGUMENT...
 }
 ledger="$programs/barrier_ledger --iterations 600 --ledger $scratch/ledger"
 
-# Each process has one, and so is a node of its own.
+# Every process has its own NIC, and so is a node.
 for algorithm in pairwise dissemination:1 tree:2@double; do
     # shellcheck disable=SC2086 # words
     plays $algorithm 3 2 --mca coll_nicbarr_algorithm $algorithm $ledger
@@ -31,7 +31,7 @@ plays "by measurement" 3 1 --mca coll_nicbarr_report "$scratch/report" $ledger
 check "measured" said "3 nodes: .*(measured"
 check "with a prediction" predicted double
 
-# Where memory is wanting once, nothing is known of packets: the next communicator is served.
+# A failed allocation proves nothing about packets: the next communicator is served.
 export NICBARR_DOUBLE_REFUSALS=1
 for algorithm in tree:2 auto; do
     by=measured
@@ -46,7 +46,7 @@ for algorithm in tree:2 auto; do
 done
 unset NICBARR_DOUBLE_REFUSALS
 
-# A process that has none: all go back to Open MPI's barrier.
+# A process without the NIC: all return to Open MPI's barrier.
 unset NICBARR_DOUBLE
 # shellcheck disable=SC2086 # words
 check "without its memory" on_hosts 2 1 --mca coll_nicbarr_verbose 1 \

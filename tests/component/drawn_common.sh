@@ -1,24 +1,24 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# Programs of tests/programs that a script has once and plays in many ways, each result checked; to be
-# sourced after common.sh, and `seed` is set.
+# Programs of tests/programs that a script makes once and plays in many ways, with all results checked; to be
+# sourced after common.sh and with `seed` set.
 # shellcheck shell=bash disable=SC2154
 
-# program_of NAME: "${NAME[@]}" plays $scratch/NAME.program.
+# program_of NAME: makes "${NAME[@]}" the command that plays $scratch/NAME.program.
 program_of() {
     local -n words=$1
     words=("$builddir/tests/programs/player" --board "${MACHINES_LEDGER:-$scratch/board}" --program "$scratch/$1.program")
 }
-# written NAME: it is what comes from standard input.
+# written NAME: the program is the standard input.
 written() {
     program_of "$1"
     cat > "$scratch/$1.program"
 }
-# drawn NAME OPTION...: it is a random one.
+# drawn NAME OPTION...: the program is random.
 drawn() {
     program_of "$1"
     "$srcdir/tests/programs/run.sh" draw "$scratch/$1.program" "$seed" "${@:2}" || exit
 }
-# drawn_barriers NAME LENGTH [OPTION...]: of barriers, on communicators of all shapes that come and go
+# drawn_barriers NAME LENGTH [OPTION...]: random barriers on communicators of all shapes that come and go.
 drawn_barriers() {
     drawn "$1" --length "$2" --first 1 \
         --flavour '{"collectives": ["barrier"], "hows": "bbip", "inter": true, "places": 20}' "${@:3}"

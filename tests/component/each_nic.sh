@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Barriers, data and messages by each NIC of this machine, one job each. What can be varied is varied by the
-# scripts of those: hosts.sh, data.sh, data_hosts.sh, kernel.sh, lossy.sh, btl.sh, mtl.sh.
+# If this fails, barriers, data or messages do not work at all on a NIC of this machine: one job for each. The variants
+# are in hosts.sh, data.sh, data_hosts.sh, kernel.sh, lossy.sh, btl.sh and mtl.sh.
 . "$(dirname "$0")/common.sh"
 . "$(dirname "$0")/hosts_common.sh"
 is_open_mpi 4 || export OMPI_MCA_coll=^han # see data_hosts.sh

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# nicbarr_experiments: every experiment, in little time, ends well, and its CSV is what others read: the
-# head's keys, the columns, and rows of numbers. What the numbers are does not matter here.
+# If this fails, an experiment of nicbarr_experiments does not run, or its CSV cannot be read by plots and pages:
+# the keys in its head, the columns, rows of numbers. The numbers themselves are not checked.
 . "$(dirname "$0")/common.sh"
 
 program=$builddir/bench/nicbarr_experiments
@@ -11,8 +11,8 @@ experiment() { # NAME [ARGUMENT...]
     job 3 "$program" "$@" --budget 0.05 --csv "$scratch/$1.csv"
 }
 
-# The named columns (numbers over 0, unless marked: - any number, ? also nan, = text), and so many
-# rows.
+# The table has ROWS rows and the named columns: numbers over 0, unless marked (- any number, ? also nan,
+# = text).
 table() { # NAME EXPERIMENT ROWS COLUMN...
     awk -F , -v keys="$keys" -v experiment="$2" -v rows="$3" -v columns="${*:4}" '
         function fail(why) { print FILENAME ": " why; bad = 1 }
@@ -77,11 +77,11 @@ check "says its seed" said "^# seed: 4711$"
     check "fuzzy.csv" table fuzzy fuzzy 10 work_us work_alone_us $sides blocking_us
 }
 
-# Sides that are chosen, also the same ones.
+# Chosen sides, which may be equal.
 check "two sides of Open MPI's" experiment latency -a ^nicbarr -b ^nicbarr
 check "the sides are said" said "^# a: ^nicbarr$"
 
-# What is wrong is said in one line, before anything is started.
+# Errors on the command line are reported in one line, before anything is started.
 wrong() { # LINE ARGUMENT...
     "$program" "${@:2}" > "$scratch/out" 2>&1
     [ $? = 64 ] && said "$1" && [ "$(wc -l < "$scratch/out")" = 1 ]

@@ -1,11 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Processes that are killed at any moment take the job with them: nobody hangs and nothing is left
-# behind. And the tests themselves: a barrier that is none must make them fail.
+# If this fails, a job does not end when one of its processes is killed, or leaves something behind. It also checks the
+# MPI tests themselves, which must fail when barriers are broken.
 . "$(dirname "$0")/common.sh"
 
-# When a process has died, mpirun sends SIGTERM to the others, waits for a second, and sends SIGKILL.
-# SIGTERM ends them already, and there are many jobs: none waits. (5.0 has no such parameter.)
+# When a process has died, mpirun sends SIGTERM to the others, waits for a second, and sends SIGKILL. SIGTERM
+# suffices, and with so many jobs the waits would add up. (5.0 has no such parameter.)
 export OMPI_MCA_odls_base_sigkill_timeout=0
 
 export NPS="2 4 7" MPIRUN=mpirun

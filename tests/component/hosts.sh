@@ -1,15 +1,15 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Several hosts (network namespaces). The NICs serve communicators across them, shared memory serves
-# those within one. Whichever algorithm plays a barrier, it is one.
+# If this fails, barriers across hosts (network namespaces) release processes early or hang. NICs serve
+# communicators across hosts, and shared memory those within one.
 #
-# Each layout meets each algorithm and each program; with NICBARR_TEST_ALL=1 in all combinations.
+# Each layout is tried with each algorithm and each program; with NICBARR_TEST_ALL=1 in all combinations.
 . "$(dirname "$0")/common.sh"
 . "$(dirname "$0")/hosts_common.sh"
 . "$(dirname "$0")/drawn_common.sh"
 
 algorithms=(pairwise dissemination:1 dissemination:2 tree:2 tree:4)
-# Small enough for a shared machine, as every wait is for a process that may have to wait its turn.
+# Small enough for a shared machine, where every wait may last until a process gets its turn.
 arguments() { # PROGRAM PROCESSES
     case $1 in
         barrier_ledger) echo "--iterations 600" ;;
@@ -68,7 +68,7 @@ check "chosen by measurement" on_hosts 3 2 --mca coll_nicbarr_verbose 1 \
 check "across hosts" said "6 processes on 3 nodes: .*(measured"
 check "with a prediction of all that was measured" predicted soft
 check "in a report that can be read" readable
-# Whatever becomes of a communicator, its entry is whole.
+# Whatever happens to a communicator, its entry in the report is complete.
 for fate in "tune_budget 0 openmpi" "algorithm openmpi openmpi" "algorithm pairwise pairwise"; do
     # shellcheck disable=SC2086 # three words
     set -- $fate
@@ -94,7 +94,7 @@ check "enough of them" on_hosts 2 1 --mca coll_nicbarr_report "$scratch/report" 
     "$programs/barrier_ledger" --iterations 400 --ledger "$scratch/ledger" --seed "$seed"
 check "has a report that can be read" readable
 check "and says no such thing" bash -c '! grep "too few barriers" "$1"' - "$scratch/text"
-# A choice that comes from the cache is challenged.
+# A choice from the cache is challenged.
 watched() { # CHOICE NETHOSTS-ARGUMENT...
     rewrite_cache "$scratch/measured" "$scratch/watched" 0.99 "$1"
     on_hosts "${@:2}" "${at_once[@]}" --mca coll_nicbarr_cache "$scratch/watched" --mca coll_nicbarr_verbose 1 \

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# What the test scripts that need several hosts share; sourced after common.sh. Hosts are network
-# namespaces (nethosts). Where those may not be made, the script is skipped.
+# Shared by the test scripts that need several hosts, which are network namespaces (nethosts); sourced after
+# common.sh. Skips the script where such hosts cannot be made.
 # shellcheck shell=bash
 nethosts=$srcdir/testbeds/hosts/nethosts
 export builddir
@@ -12,13 +12,13 @@ fi
 seed=${NICBARR_SEED:-${seed:-$(($(date +%s) % 100000))}}
 echo "NICBARR_SEED=$seed"
 
-# 5.0's launcher hangs now and then with several hosts when the machine is busy: before it starts the
-# programs or after they have ended (open-mpi/ompi issue 12939, also without nicbarr). A program of
-# ours says its name first and ok last, so it is known on which side of it that was.
+# 5.0's launcher sometimes hangs with several hosts on a busy machine, before it starts the programs or after
+# they have ended (open-mpi/ompi issue 12939, also without nicbarr). Our programs print their name first and
+# ok last, which tells such a hang from ours.
 launches=5 patience=120
 ! is_open_mpi 4 || launches=1 patience=${watchdog:-300}
 
-# A program of tests/mpi runs well. What it and nicbarr say goes to $scratch/out.
+# A program of tests/mpi succeeds. Its output and nicbarr's go to $scratch/out.
 on_hosts() { # NETHOSTS-ARGUMENT...
     local launch status
     for launch in $(seq $launches); do
@@ -34,13 +34,12 @@ on_hosts() { # NETHOSTS-ARGUMENT...
     return 1
 }
 
-served() { # HOSTS PROCESSES: barriers of all of them are played by the NICs
+served() { # the NICs play barriers of all of these processes
     said "MPI_Barrier on .*, $2 processes on $1 nodes: [^o]"
 }
 
-# Processes of several hosts have written into $scratch/report. Each communicator that was measured
-# across hosts has round trips of all players, to one node and more, and predictions of all that
-# they play.
+# The report of a job on several hosts is $scratch/report. Each communicator measured across hosts must have
+# round trips of all players, to one node and to more, and predictions for everything that they play.
 predicted() { # PLAYERS
     python3 - "$1" "$scratch/report" << 'PYTHON'
 import json, sys

@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Hosts that have addresses of IPv6 and none of IPv4: the soft NIC, a job's own and a daemon's, serves
-# barriers, data and messages there, and so does the kernel's NIC barriers and data; tools name their
-# addresses. Of hosts that have both, or one of them alone, those meet that can.
-# (What the kernel's program takes for its packets there, bit by bit: tests/unit/kernel6_test.)
+# If this fails, hosts with IPv6 and without IPv4 cannot use the NICs: the soft NIC (a job's own and a daemon's) for
+# barriers, data and messages, and the kernel's NIC for barriers and data; or tools do not show their addresses. Where
+# some hosts have both families or only one of them, those that can reach each other must do so.
+# (tests/unit/kernel6_test checks bit by bit which packets the kernel's program accepts.)
 . "$(dirname "$0")/common.sh"
 . "$(dirname "$0")/hosts_common.sh"
 . "$(dirname "$0")/drawn_common.sh"
@@ -56,7 +56,7 @@ check "the same where packets are smaller" on_hosts --ipv6 --mtu 1400 --shell 2 
     --mca pml ob1 --mca btl myr,self "$programs/pt2pt" --rounds 1
 check "they fit: none comes in fragments" said "^Ip6FragCreates[[:space:]]*0$"
 
-# ---- the raw limit, by either family
+# ---- the raw limit, over either family
 
 cat > "$scratch/round_trip.sh" << 'EOS'
 #!/bin/bash
@@ -110,8 +110,8 @@ by_kernels() { # NETHOSTS-ARGUMENT...
 }
 kernel=(--mca coll_nicbarr_verbose 1 --mca coll_nicbarr_algorithm dissemination:1@kernel)
 plays_there="MPI_Barrier on .* nodes: dissemination:1@kernel"
-# A host without a daemon sends what nobody has asked for, from the NICs' port: bytes of any value, as
-# long as a NIC's packets, and such packets that have a key which is nobody's; with checksums that fit.
+# A host without a daemon sends unsolicited packets from the NICs' port: random bytes of the length of a NIC's packets,
+# and valid packets with an unknown key; all with correct checksums.
 cat > "$scratch/stranger.py" << 'PYTHON'
 import random, socket, struct, sys, time
 random.seed(int(sys.argv[1]))
@@ -120,7 +120,7 @@ while True:
     try:
         out.bind(("fd77::3", 7077))
         break
-    except OSError: # the daemon is not gone yet
+    except OSError: # the daemon still runs
         time.sleep(0.01)
 while True:
     for host in 1, 2:
@@ -140,7 +140,7 @@ kill $stranger
 exit $status
 EOS
 export STRANGER=$scratch/stranger.py
-# Each of these daemons is of one family.
+# One daemon per family.
 cat > "$scratch/families.sh" << 'EOS'
 #!/bin/bash
 for host in 1 2; do
@@ -174,7 +174,7 @@ if [ $kernels != 77 ]; then
     check "they do not meet, and it is said what to do" said "give all myrd --kernel of a network the same --network"
 fi
 
-# ---- a bridge of containers has IPv4, and the same address on all hosts
+# ---- a container bridge has IPv4, with the same address on all hosts
 
 cat > "$scratch/bridge.sh" << 'EOS'
 #!/bin/bash
@@ -188,7 +188,7 @@ check "a bridge with IPv4 on each host" on_hosts --ipv6 --shell 3 2 bash "$scrat
     --mca coll_nicbarr_algorithm dissemination:1 "${ledger[@]}"
 check "is not in the way of IPv6" said "$plays"
 
-# ---- some hosts have both
+# ---- some hosts have both families
 
 cat > "$scratch/mixed.sh" << 'EOS'
 #!/bin/bash
@@ -201,7 +201,7 @@ for host in 2 3; do
 done
 exec "$NETHOSTS_MPIRUN" "$@"
 EOS
-mixed() { # ARGUMENT...: `first` is how the first host has one alone
+mixed() { # `first` gives the first host a single family
     on_hosts "${first[@]}" --shell 3 2 bash "$scratch/mixed.sh" "${soft[@]}" --mca coll_nicbarr_algorithm dissemination:1 \
         "$@" "${ledger[@]}"
 }

@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# The kernel as NIC, in jobs: chosen, forced, shared by processes and jobs, over a bad network, and
-# when it goes away. The ledger of the test programs tells whether each barrier is one.
+# If this fails, jobs on the kernel's NIC are released early, hang, or do not survive its loss. The NIC is chosen,
+# forced, shared by processes and jobs, used over a bad network, and goes away. The ledger in the test programs
+# detects early releases.
 . "$(dirname "$0")/common.sh"
 . "$(dirname "$0")/hosts_common.sh"
 . "$(dirname "$0")/playing_common.sh"
@@ -41,7 +42,7 @@ for program in "$ledger" "$shapes"; do
     check "some are lost" did lost
 done
 
-# ---- a cable is out for a while, as communicators come and go
+# ---- a cable is pulled for a while, as communicators come and go
 
 export nicbarr=$builddir/tools/nicbarr plugged=$scratch/plugged
 cat > "$scratch/unplugs.sh" << 'EOS'
@@ -61,9 +62,9 @@ check "a host is unplugged for 11 s: the job goes on" on_hosts --kernel --shell 
     --mca coll_nicbarr_algorithm dissemination:1@kernel "${of_shapes[@]}" --until "$plugged"
 check "it was in the middle" said unplugged
 
-# ---- hardware addresses are not to be found any more: barriers need none
+# ---- hardware addresses cannot be resolved any more: barriers need none
 
-# Host 1 forgets that of host 2, and gets no answer: host 2 asks for none of host 1's, either.
+# Host 1 forgets host 2's address and gets no answer, and host 2 does not ask for host 1's.
 cat > "$scratch/unresolved.sh" << 'EOS'
 #!/bin/bash
 barriers() { "$NETHOSTS_RUN" 1 "$nicbarr" status --json | sed "s/.*\"barriers\":\([0-9]*\),.*\"interface\".*/\1/"; }
@@ -78,7 +79,7 @@ until "$NETHOSTS_RUN" 1 ip neigh show 10.77.0.2 | grep -q FAILED; do sleep 0.1; 
 before=$(barriers)
 until [ "$(barriers)" -ge $((before + 200)) ]; do kill -0 $job && sleep 0.1 || exit; done
 echo "ok, they go on"
-kill -KILL $job # nethosts ends its processes, which mpirun does not reach
+kill -KILL $job # nethosts ends its processes, which mpirun cannot reach
 exit 0
 EOS
 chmod +x "$scratch/unresolved.sh"
@@ -106,9 +107,9 @@ check "a line says how to get one" said "nicbarr: .*myrd"
 check "soft alone" on_hosts --kernel 3 1 --mca coll_nicbarr_verbose 1 --mca coll_nicbarr_nic soft $ledger
 check "no kernel's" unsaid "@kernel"
 
-# ---- a firewall keeps one kind's packets back: the other one goes on
+# ---- a firewall blocks one kind of NIC: the other one goes on
 
-# Finding out takes seconds, so no communicator does so twice, whatever is measured on it.
+# Detecting that takes seconds, so no communicator does it twice, whatever is measured on it.
 found_out_once() {
     said "is measured without $1" && [ -z "$(grep -o "nicbarr: .* is measured without [^:]*" "$scratch/out" | sort | uniq -d)" ]
 }
@@ -125,7 +126,7 @@ check "a firewall for the soft one" walled 7312 --mca coll_nicbarr_port 7312
 check "a line says so, once for a communicator" found_out_once "the soft NIC: .*firewall"
 check "the kernel's NIC is measured" predicted kernel
 
-# ---- the daemon is stopped: nobody waits for it in MPI_Init
+# ---- the daemon is stopped: MPI_Init does not wait for it
 
 cat > "$scratch/stopped.sh" << 'EOS'
 #!/bin/bash
@@ -160,7 +161,7 @@ ledger="$ledger --hold $go" check "stopped in MPI_Init, and not later: they are 
     --mca coll_nicbarr_algorithm pairwise@kernel
 check "the kernel's NIC plays" said "nodes: pairwise@kernel"
 
-# ---- the daemon goes
+# ---- the daemon goes away
 
 cat > "$scratch/dies.sh" << 'EOS'
 #!/bin/bash
@@ -179,10 +180,10 @@ breaks() { # NETHOSTS-ARGUMENT... MPIRUN-ARGUMENT...
     status=$?
     [ "$status" != 0 ] && [ "$status" != 124 ] && said "nicbarr: .*the kernel's NIC of this node"
 }
-# (Killed: tests/component/myrd_restart.sh.)
+# (Killed daemons: tests/component/myrd_restart.sh.)
 check "told to end in the middle of a job: the job ends with a line" breaks --kernel --shell 2 1 "$scratch/dies.sh"
 
-# ---- the NICs' interfaces get other names, or go: a cable of their own, so that mpirun keeps its
+# ---- the NICs' interfaces are renamed or removed: separate cables, so that mpirun keeps its own
 
 export myrd=$builddir/myrd/myrd
 cat > "$scratch/cable.sh" << 'EOS'
@@ -206,8 +207,8 @@ eval "$beside"
 wait $job
 EOS
 chmod +x "$scratch/cable.sh"
-# A group that is set up later needs the interface by its name. Of those that are closed later, 15 at
-# the most were there before (--alive), and all others came later.
+# A group that is set up later needs the interface by its name. At most 15 of the groups that are closed later were
+# open before (--alive).
 # shellcheck disable=SC2016 # expanded there
 check "renamed in the middle of a job: it goes on" on_hosts --shell 2 1 "$scratch/cable.sh" '
         until_closed 5

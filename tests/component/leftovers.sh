@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# What a job leaves behind in the folder for temporary files: nothing, however it ends, as long as
-# mpirun can still tidy up. Where mpirun itself was killed, Open MPI's own folder stays, with or without
-# nicbarr; there nicbarr adds no more than the one file that goes with that folder.
+# If this fails, jobs fill the folder for temporary files. A job must leave nothing there, however it ends, as long as
+# mpirun can still clean up. Where mpirun itself was killed, Open MPI's own folder stays, with or without nicbarr,
+# and nicbarr may add only one file to it.
 . "$(dirname "$0")/common.sh"
 ln -s "$builddir/btl_myr/.libs/mca_btl_myr.so" "$scratch/components/"
 export TMPDIR=$scratch/tmp
@@ -14,9 +14,9 @@ empty() {
     [ -z "$(ls -A "$TMPDIR")" ]
 }
 
-# A job in the middle of its barriers is told to end, by NAME; it and its processes are gone afterwards.
+# A job amid its barriers is told to end by NAME; afterwards it and its processes must be gone.
 begin() {
-    : > "$scratch/out" # the last job's words are not this one's
+    : > "$scratch/out" # without the output of the last job
     mpirun -np 3 "${endless[@]}" > "$scratch/out" 2>&1 &
     job=$!
     until said "barrier_ledger: np 3" || ! kill -0 "$job"; do sleep 0.05; done
@@ -30,7 +30,7 @@ over() {
         while kill -0 "$rank" 2> /dev/null; do sleep 0.05; done
     done
 }
-ended() { # SIGNAL PROCESS...: numbers of ranks, or "mpirun"
+ended() { # ranks, or "mpirun"
     local signal=$1 victim pids=()
     begin || return 1
     for victim in "${@:2}"; do
@@ -45,13 +45,13 @@ check "leaves nothing" empty
 check "one with messages by the BTL" job 3 --mca pml ob1 --mca btl myr,self "$programs/pt2pt" --rounds 1
 check "leaves nothing" empty
 
-# A program by itself. Open MPI 5.0 leaves a folder of its own then, with or without nicbarr.
+# A singleton. Open MPI 5.0 then leaves a folder of its own, with or without nicbarr.
 alone() { # ENVIRONMENT...
     local folder=$scratch/alone
     mkdir "$folder"
     env TMPDIR="$folder" "$@" "$programs/barrier_ledger" --iterations 100 --ledger "$scratch/ledger" \
         > "$scratch/out" 2>&1 || return 1
-    while pgrep -x orted > /dev/null && [ -n "$(ls -A "$folder")" ]; do sleep 0.05; done # it tidies up later
+    while pgrep -x orted > /dev/null && [ -n "$(ls -A "$folder")" ]; do sleep 0.05; done # it cleans up after the program's end
     find "$folder" -mindepth 1 -printf '%P\n' | sed 's/[0-9][0-9]*/N/g' | sort > "$scratch/left"
     rm -rf "$folder"
 }
@@ -73,7 +73,7 @@ check "one that is told to end" ended TERM mpirun
 check "leaves nothing" empty
 
 check "mpirun and all processes are killed" ended KILL mpirun 0 1 2
-one_file() { # besides Open MPI's own, which stay as well without nicbarr
+one_file() { # besides Open MPI's own, which stay without nicbarr, too
     find "$TMPDIR" -mindepth 1 >> "$scratch/out"
     [ "$(find "$TMPDIR" -name '*nicbarr*' -printf '%y %s\n' | awk '$1 == "f" && $2 < 64' | wc -l)" = 1 ] &&
         [ "$(find "$TMPDIR" -name '*nicbarr*' | wc -l)" = 1 ]

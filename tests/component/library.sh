@@ -1,14 +1,14 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# libmyr without MPI, on several hosts: by the soft NIC and the kernel's, with several processes on a host, and
-# with losses. A ledger tells whether each barrier is one.
+# If this fails, programs that use libmyr without MPI have wrong barriers on several hosts: by the soft NIC and the
+# kernel's, with several processes on a host, and with losses. A ledger detects early releases.
 . "$(dirname "$0")/common.sh"
 . "$(dirname "$0")/hosts_common.sh"
 
 export members=$builddir/tests/component/members folder=$scratch/members
 cat > "$scratch/start.sh" << 'EOS'
 #!/bin/bash
-# HOSTS LOCALS NIC ALGORITHM [alone]: all members, LOCALS on each host; alone: they share no memory
+# HOSTS LOCALS NIC ALGORITHM [alone]: all members, LOCALS on each host; alone: without shared memory
 rank=0 started=()
 for host in $(seq "$1"); do
     mkdir -p "$folder/host$host"
@@ -33,7 +33,7 @@ started() { # NETHOSTS-OPTION... -- HOSTS LOCALS NIC ALGORITHM [alone]
     mkdir "$folder"
     timeout -k 5 "${watchdog:-300}" "$nethosts" "${options[@]}" --shell "$1" "$scratch/start.sh" "$@" > "$scratch/out" 2>&1
 }
-meets() { # as started: and all did
+meets() { # the same, and all members succeeded
     started "$@" || return
     while [ "$1" != -- ]; do shift; done
     [ "$(grep -cx ok "$scratch/out")" = $(($2 * $3)) ]

@@ -1,10 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# A bad network, and bad processes. Packets of the NICs get lost or damaged, and processes are slow
-# or stopped. Each barrier is one nevertheless, and each job ends. The ledger of the test programs
-# tells.
+# If this fails, a bad network or slow processes break barriers or hang jobs. Packets of the NICs are lost or
+# damaged, and processes are slow or stopped; each barrier must be correct nevertheless, by the programs'
+# ledger, and each job must end.
 #
-# NICBARR_TEST_STOP is how many seconds a process is stopped (5).
+# NICBARR_TEST_STOP: for how many seconds a process is stopped (5).
 . "$(dirname "$0")/common.sh"
 . "$(dirname "$0")/hosts_common.sh"
 . "$(dirname "$0")/playing_common.sh"
@@ -34,10 +34,10 @@ done
 check "measured over a bad network" on_hosts --seed "$seed" --loss 10 --duplicate 10 --reorder 10 3 1 \
     --mca coll_nicbarr_verbose 1 $ledger
 
-# ---- processes that do not go on
+# ---- slow and stopped processes
 
-# stopping.sh VICTIM TIMES STOPPED RUNNING ARGUMENT...: stops process number VICTIM of the job that many
-# times, for so many seconds, and lets it run for so many in between. The job goes on until that is over.
+# stopping.sh VICTIM TIMES STOPPED RUNNING ARGUMENT...: stops process VICTIM of the job TIMES times, for STOPPED
+# seconds each, with RUNNING seconds in between. The job goes on until that is over.
 cat > "$scratch/stopping.sh" << 'EOS'
 #!/bin/bash
 victim=$1 times=$2 stopped=$3 running=$4
@@ -51,7 +51,7 @@ members() {
         [ "$(readlink "$process/exe")" = "$program" ] && echo "${process#/proc/}"
     done
 }
-until grep -q ": np " "$output"; do sleep 0.1; done # it is among its barriers
+until grep -q ": np " "$output"; do sleep 0.1; done # it plays barriers now
 pid=$(members | sort -n | sed -n "${victim}p")
 for i in $(seq "$times"); do
     kill -STOP "$pid" || break

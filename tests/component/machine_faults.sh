@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# What a machine may do to a job: set its clock, take processors or memory away, keep files from it,
-# number its processes differently. Each time the job works, or all members go back to Open MPI's barrier
-# with one line; none hangs. What this machine does not offer is skipped, with a line.
+# If this fails, a fault of the machine hangs a job: the clock is set, processors or memory are taken away, files
+# cannot be accessed, processes have different numbers. In each case the job must go on, or all members return to Open
+# MPI's barrier with one line. What this machine cannot do is skipped with a line.
 # (An earlier job's packets: strangers.sh. Cables, silent hosts, stopped processes: overdue.sh. Signals:
 # faults.sh. Little shared memory: resources.sh. Daemons: myrd.sh, kernel.sh.)
 . "$(dirname "$0")/common.sh"
@@ -13,12 +13,12 @@ short=("${ledger[@]}" --iterations 300)
 loud=(--mca coll_nicbarr_verbose 1)
 
 played() { said "^ok" && said "MPI_Barrier on .* processes" && ! said "stay Open MPI's own"; }
-# (Processes that share no memory cannot know what was said of another communicator.)
+# Processes that share no memory do not know which communicators others have reported.
 fell_back() { said "^ok" && said "stay Open MPI's own: " && told_once; }
 either() { played || fell_back; }
 runs() { job 3 "${loud[@]}" "$@" && either; }
 
-# A job in the background whose barriers go on until it is told; $ranks are its processes.
+# A job in the background that plays barriers until it is told to end; $ranks are its processes.
 begin() {
     rm -f "$until"
     : > "$scratch/out"
@@ -28,12 +28,12 @@ begin() {
     mapfile -t ranks < <(pgrep -P "$job" -x barrier_ledger)
     [ ${#ranks[@]} = 3 ]
 }
-over() { # it ends by barriers of all, so these go on
+over() { # barriers of all members end it, so they still work
     sleep 0.2
     touch "$until"
     wait "$job" && played
 }
-# ---- the clock is set, by an hour, again and again
+# ---- the clock is set, by an hour, repeatedly
 
 jumps=$builddir/tests/component/.libs/clock_jumps.so
 check "a clock can be set" test -e "$jumps"
@@ -42,7 +42,7 @@ check "the NICs' hosts' clocks are set" on_hosts 2 2 -x LD_PRELOAD="$jumps" "${l
     --mca coll_nicbarr_algorithm tree:2 "${short[@]}"
 check "they play all the same" played
 
-# ---- processors are taken away, and given back
+# ---- processors are taken away and returned
 
 last=$(taskset -pc $$ | sed 's/.*[^0-9]//')
 bind() { # LIST
@@ -56,7 +56,7 @@ bound_anew() {
 }
 check "all processes are bound to one processor, and set free again" bound_anew
 
-# A control group of this script's own; v1's folders, or v2's.
+# A control group for this script, in v1 or v2.
 group=
 make_group() { # CONTROLLER
     local root=/sys/fs/cgroup/$1
@@ -90,7 +90,7 @@ fi
 
 # ---- memory is taken away
 
-# One process gets no more memory than it has. It is killed, or does without: nobody hangs.
+# One process gets no further memory. It is killed or does without; no process hangs.
 in_group() { # PROGRAM...: the last rank is in the group
     cat > "$scratch/enter.sh" << 'EOS'
 [ "${OMPI_COMM_WORLD_RANK-${PMIX_RANK-0}}" != 2 ] || echo $$ > "$group/cgroup.procs"
@@ -121,7 +121,7 @@ fi
 
 # ---- files
 
-# /tmp can be read only; Open MPI itself has another folder.
+# /tmp is read-only; Open MPI itself uses another folder.
 read_only() {
     mkdir -p "$scratch/elsewhere"
     # shellcheck disable=SC2016 # expanded inside
@@ -137,12 +137,12 @@ else
     echo "skip: no namespace of mounts can be made here"
 fi
 
-# ---- processes are numbered differently
+# ---- processes have different numbers
 
-# (Two jobs with one session folder, as of containers with one hostname and one /tmp: Open MPI itself
-# takes the one's words and shared memory for the other's. segment_test.c has nicbarr's part of that.)
-# The ranks of one node, each in a namespace of its own. (Open MPI's own shared memory goes by process
-# numbers, so it is left out.)
+# (Two jobs with one session folder, as in containers with one hostname and one /tmp: Open MPI itself confuses their
+# shared memory. segment_test.c tests nicbarr's part.)
+# The ranks of one node, each in its own namespace. Open MPI's own shared memory relies on process numbers, so it is
+# not used.
 apart() { # UNSHARE-OPTION...
     timeout -k 5 "${watchdog:-300}" mpirun -np 3 --mca btl tcp,self --mca btl_tcp_if_include lo \
         "${loud[@]}" unshare "$@" "${ledger[@]}" --iterations 300 > "$scratch/out" 2>&1 && either
@@ -160,8 +160,8 @@ else
     echo "skip: no namespaces of processes can be made here"
 fi
 
-# A program that its user may run but not read: Linux lets nobody look into its processes, not even
-# their own user. (Like Yama's ptrace_scope 2 and 3.)
+# A program that its user may execute but not read: Linux lets no process inspect its processes, not even the user's
+# own (like Yama's ptrace_scope 2 and 3).
 closed_book() {
     local folder=$scratch/closed
     chmod 711 "$scratch"

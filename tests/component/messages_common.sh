@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# What the test scripts share whose jobs send their messages by a component of ours: which one, and by which
-# options of mpirun, they say in $component and $myr. To be sourced after common.sh.
+# Shared by the test scripts for the components that carry a job's messages, which set $component and $myr (its
+# options for mpirun). To be sourced after common.sh.
 # shellcheck shell=bash disable=SC2154
 ln -s "$builddir/${component}/.libs/mca_$component.so" "$scratch/components/"
 nethosts=$srcdir/testbeds/hosts/nethosts
@@ -17,7 +17,7 @@ over_myr() { # PROCESSES PROGRAM...
     ok "$processes" $myr "$@"
 }
 
-# As many processes as a large node has, by default.
+# By default as many processes as a large node has.
 many_over_myr() { over_myr 128 --mca coll ^nicbarr "$programs/barrier_ledger" --iterations 3; }
 
 # With barriers by nicbarr, and by others.
@@ -45,7 +45,7 @@ killed_over_myr() { # RUNS
         > '$scratch/out' 2>&1"
 }
 
-# Are there hosts? If not, that is said.
+# Can hosts be made? If not, print a line.
 there_are_hosts() {
     is_open_mpi 4 && "$nethosts" 2 true > /dev/null 2>&1 && return
     echo "skip hosts: nethosts needs root and 4.1's launcher"
@@ -61,7 +61,7 @@ on_hosts() { # [NETHOSTS-OPTION...] HOSTS PER-HOST PROGRAM...: $myr is put betwe
     timeout -k 5 "${watchdog:-300}" "$nethosts" "${hosts[@]}" "$1" "$2" $myr "${@:3}" \
         > "$scratch/out" 2>&1 && said "^ok"
 }
-# Two processes on the first of some hosts start others elsewhere (tests/mpi/spawned.c).
+# Two processes on the first of some hosts spawn others elsewhere (tests/mpi/spawned.c).
 starting_others() { # HOSTS PROGRAM-OPTION...
     local count=$1
     shift
@@ -71,8 +71,8 @@ starting_others() { # HOSTS PROGRAM-OPTION...
         "$programs/spawned" "$@" --ledger "$scratch/ledger" --cells "$scratch/ledger" \
         > "$scratch/out" 2>&1 && [ "$(grep -c "^ok spawned" "$scratch/out")" = 3 ]
 }
-# Two hosts do barriers by messages. The second one is unplugged until a process has said that nothing
-# comes of the other host: maybe on that host, so a file has what each process says. Then they go on.
+# Two hosts play barriers over messages. The second one is unplugged until a process reports that the other host is
+# silent. That may be a process on the unplugged host, so each process writes to a file. Then the job goes on.
 cat > "$scratch/unplugs.sh" << 'EOS'
 #!/bin/bash
 until_all_began() { until [ -e "$folder/pid.0" ] && [ -e "$folder/pid.1" ]; do sleep 0.05; done; }
@@ -97,7 +97,7 @@ unplugged() { # MCA-OPTIONS...
         --mca coll ^nicbarr "$@" "$programs/overdue" --folder "$folder" --ledger "$scratch/ledger" \
         > "$scratch/out" 2>&1 && said "^ok"
 }
-says_who() { # once on each host, at the most
+says_who() { # on each host at most once
     local lines
     lines=$(grep -rhE "nicbarr: ${component%_myr} myr: no sign of life from (host|10\.77\.0\.)[12] \(10\.77\.0\.[12]:[0-9]+, process .*\) for [0-9]+ s. Messages to it continue to wait" \
         "$scratch/unplugged/said" | wc -l)

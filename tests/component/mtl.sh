@@ -1,13 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# mtl/myr: all of a job's messages by pml/cm, matched and moved by libmyr, on one node and between hosts; and
-# nothing of it in jobs that have not asked for it.
+# If this fails, jobs with mtl/myr lose, mix up or misorder messages, on one node or between hosts, or jobs that do not
+# ask for it use it.
 . "$(dirname "$0")/common.sh"
 component=mtl_myr myr="--mca pml cm --mca mtl myr"
 . "$(dirname "$0")/messages_common.sh"
 runner="--mca mtl_myr_runner 1"
 
-# The test of matching is right: plain Open MPI passes it, and what is spoilt is found.
+# The test of matching is sound: plain Open MPI passes it, and mutilated results are detected.
 check "matching, Open MPI's own" ok 3 --mca pml ob1 --mca btl $usual "$programs/matching" --rounds 3
 spoilt() {
     # shellcheck disable=SC2086 # options
@@ -42,8 +42,8 @@ check "no reading of others' memory" over_myr 3 "$programs/pt2pt" --rounds 5 --n
 barriers_over_myr
 check "128 processes" many_over_myr
 
-# A long message moves while its receiver and its sender make no call; without a runner it does not. The
-# runner may have to wait for a processor, so the program waits for the message, not for a time.
+# A long message moves while neither side makes a call; without a runner it does not. The runner may have to wait for
+# a processor, so the program waits for the message and not for a time.
 moving() { # LONGEST-WAIT WAY...
     local patience=$1
     shift
@@ -63,7 +63,7 @@ check "without a runner it does not" stands
 export NPS="3" MPIRUN="mpirun $myr"
 killed_over_myr 2
 
-# Only who asks for it gets it.
+# Only jobs that request it get it.
 verbose="--mca mtl_base_verbose 20"
 quiet_ledger="$programs/barrier_ledger --iterations 20"
 # shellcheck disable=SC2086 # options
@@ -72,7 +72,7 @@ refused() { ! job 1 $myr "$@" $quiet_ledger; }
 {
     check "not asked for" ok 2 $verbose --mca pml ob1 --mca btl $usual $quiet_ledger
     check "is not even opened" unsaid "component myr"
-    # (One process: Open MPI ends the job with the first that has no PML, maybe before another one speaks.)
+    # One process: Open MPI ends the job at the first one without a PML, perhaps before another one prints its line.
     check "no network" refused --mca mtl_myr_network 203.0.113.0/24
     check "says why" said "nicbarr: mtl myr: not used: there is no network to use"
     check "a wrong parameter" refused --mca mtl_myr_buffers 1

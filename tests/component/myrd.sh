@@ -1,8 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# The daemon: jobs across hosts by the NICs of one myrd each; several jobs at once; clients and daemons
-# killed at any time; other users. What a test waits for is something that the NICs count, never a
-# time.
+# If this fails, jobs whose NICs are daemons (myrd) break: jobs across hosts, several jobs at once, clients and daemons
+# that are killed at any time, other users. Tests wait for values that the NICs count, never for a time.
 hosts=(2 2) patience=300
 . "$(dirname "$0")/inside.sh"
 . "$(dirname "$0")/common.sh"
@@ -12,7 +11,7 @@ nicbarr=$builddir/tools/nicbarr
 ledger=(--ledger "$scratch/ledger")
 
 on() { "$NETHOSTS_RUN" "$@"; }
-# In the background, into file OUT; its pid is $!.
+# Starts a job in the background with output to OUT; $! is its pid.
 begin_job() { # OUT MPIRUN-ARGUMENT...
     local out=$1
     shift
@@ -23,11 +22,11 @@ run_job() { # MPIRUN-ARGUMENT...
     begin_job "$scratch/out" "$@"
     wait $!
 }
-served() { # MPIRUN-ARGUMENT...: a job whose barriers the NICs do
+served() { # a job whose barriers the NICs play
     run_job "$@" "$programs/pvars" --done && said "^ok"
 }
 
-# A value out of the status: EXPRESSION of the segments s that have a NIC.
+# A value from the status: EXPRESSION over the segments s that have a NIC.
 status() { # EXPRESSION
     "$nicbarr" status --json | EXPRESSION=$1 python3 -c '
 import json, os, sys
@@ -37,7 +36,7 @@ by = lambda name: [x for x in s if name in names(x)]
 pids = lambda name: [p["pid"] for x in s for p in x["processes"] if p["name"] == name]
 print(eval(os.environ["EXPRESSION"]))'
 }
-until_status() { # EXPRESSION: wait until it is true; there is a watchdog for hangs
+until_status() { # wait until it is true; a watchdog ends hangs
     until [ "$(status "$1")" = True ]; do sleep 0.05; done
 }
 barriers() { status 'sum(x["nic"]["counters"]["barriers"] for x in s)'; }
@@ -53,7 +52,7 @@ both_start() { on 1 "$myrd" && on 2 "$myrd"; } > "$scratch/out" 2>&1
 check "a daemon on each host" both_start
 check "their NICs are there, and run by them" [ "$(status '[x["nic"]["run_by"] for x in s]')" = "['daemon', 'daemon']" ]
 
-# Its filter of system calls (2) is every thread's. CAP_NET_ADMIN is 12.
+# Every thread has a filter of system calls (2). CAP_NET_ADMIN is 12.
 confined() {
     local thread filter=0 none=0000000000000000 rights
     rights=$none
@@ -88,7 +87,7 @@ two_jobs() {
 check "two jobs at once" two_jobs
 check "nothing is left of them" [ "$(status 'sum(len(x["nic"]["groups"]) for x in s)')" = 0 ]
 
-# A client dies in the middle of its barriers.
+# A client dies amid its barriers.
 client_killed() {
     begin_job "$scratch/out" "$programs/barrier_ledger" --iterations 100000000 "${ledger[@]}"
     local job=$!
@@ -103,8 +102,8 @@ check "a client is killed: its job ends" client_killed
 check "another job works" served --mca coll_nicbarr_nic daemon
 check "both daemons are still there" [ "$(status 'len(pids("myrd"))')" = 2 ]
 
-# A daemon dies while a job runs. If it dies while it runs the NIC, the NIC goes with it. So it is
-# stopped first: when barriers go on nevertheless, it was not running the NIC.
+# A daemon dies while a job runs. If it runs the NIC at that moment, the NIC is broken, too. So it is stopped
+# first: if barriers go on nevertheless, it was not running the NIC.
 daemon_killed() {
     begin_job "$scratch/out" "$programs/barrier_ledger" --iterations 100000000 "${ledger[@]}"
     local job=$! daemon before tries=0
@@ -115,7 +114,7 @@ daemon_killed() {
     before=$(barriers)
     until [ "$(barriers)" -gt $((before + 20)) ]; do
         tries=$((tries + 1))
-        if [ $((tries % 20)) = 0 ]; then # it may have been stopped in the wrong moment
+        if [ $((tries % 20)) = 0 ]; then # perhaps stopped while it ran the NIC
             kill -CONT "$daemon"
             sleep 0.01
             kill -STOP "$daemon"
@@ -140,8 +139,8 @@ declined() {
 check "a job that wants a daemon where there is none is Open MPI's, with a line why" declined
 check "auto takes an own NIC there" served
 
-# Daemons that are stopped: nobody waits for them in MPI_Init. If they have come back when the NICs are
-# needed, they are used; else a line says what to do, and the job has NICs of its own.
+# Stopped daemons: MPI_Init does not wait for them. If they continue by the time the NICs are needed, they are used;
+# otherwise a line says what to do, and the job uses its own NICs.
 signal_daemons() { # SIGNAL
     # shellcheck disable=SC2046 # words
     kill "-$1" $(status '" ".join(str(p) for p in pids("myrd"))')
@@ -167,8 +166,8 @@ stay_away() {
     [ "$rc" = 0 ] && said "^ok" && said "nicbarr: myrd (process [0-9]*) does not answer: .*kill -CONT"
 }
 
-# A stranger, nobody, has made the folder where a daemon would be, and listens there; nobody is let in,
-# or speaks to him.
+# An unprivileged stranger has created the daemon's folder and listens there; clients must neither trust nor
+# contact him.
 stranger() {
     mkdir -p "$scratch/taken/nicbarr" && chmod 755 "$scratch/taken" "$scratch/taken/nicbarr" && chmod 711 "$scratch"
     chown 65534:65534 "$scratch/taken/nicbarr"
@@ -200,9 +199,9 @@ if [ "$(id -u)" = 0 ] && setpriv --reuid 65534 --regid 65534 --clear-groups perl
     check "a stranger in the daemon's place is not spoken to" stranger
 fi
 
-# In the foreground it tells what it does.
+# In the foreground it logs to standard error.
 told=$scratch/told
-begin_telling() { # NAME=VALUE...: with this environment
+begin_telling() { # with this environment
     env "$@" "$myrd" --foreground --socket "$scratch/open/myrd.sock" --network lo > "$told" 2>&1 &
     telling=$!
     until grep -q "serves" "$told"; do
@@ -217,8 +216,8 @@ tells() { # PREFIX-OF-NOTICES PREFIX-OF-REMARKS
 mkdir -m 755 "$scratch/open"
 touch "$told"
 
-# A client is stopped inside the NIC. No other process waits for it for ever, and newcomers have another
-# NIC soon (those that come at once give the first one up after 10 s).
+# A client is stopped while it runs the NIC. Other processes must not wait for it indefinitely, and new clients soon get
+# another NIC (clients that come at once give up the first one after 10 s).
 client=("$builddir/tests/component/stopped_client" "$scratch/open/myrd.sock")
 stops_inside() {
     begin_telling JOURNAL_STREAM=1:2 || return 1
@@ -241,7 +240,7 @@ check "the daemon ends" tells "myrd: " "myrd: "
 check "in systemd's hands" begin_telling JOURNAL_STREAM="$(stat -c %d:%i "$told")"
 check "what it tells has levels" tells "<5>" "<6>"
 check "otherwise" begin_telling JOURNAL_STREAM=1:2
-# Who may not. The file's rights alone keep others out, so these are taken away for the test.
+# Users without access. The permissions of the folder suffice to refuse them, so the test removes these.
 other_user() { # TIMES
     chmod 711 "$scratch"
     chmod 777 "$scratch/open/myrd.sock"

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# The owner of the kernel's NIC as a daemon. Who gets the NIC, and who does not, and why? What may the
-# daemon do, and how does it end? Without jobs.
+# If this fails, the daemon of the kernel's NIC gives the NIC to the wrong users, keeps rights that it does not need, or
+# does not end as it should. Starts no jobs.
 hosts=(2) patience=300
 . "$(dirname "$0")/inside.sh"
 . "$(dirname "$0")/common.sh"
@@ -10,13 +10,13 @@ nicbarr=$builddir/tools/nicbarr
 chmod 711 "$scratch"
 mkdir -m 755 "$scratch/1" "$scratch/2"
 
-# With a socket of the host's own, as hosts have one /run here.
+# With a socket per host, as these hosts share one /run.
 on() { # HOST COMMAND...
     local host=$1
     shift
     "$NETHOSTS_RUN" "$host" env NICBARR_KERNEL_SOCKET="$scratch/$host/sock" "$@"
 }
-# What is said of a host's kernel NIC k, as who looks.
+# A field of a host's kernel NIC k in the status, as seen by a user.
 kernel() { # HOST EXPRESSION [AS-WHOM...]
     local host=$1 expression=$2
     shift 2
@@ -44,8 +44,8 @@ secrets=clear
 ! grep -q '^S."HAVE_SODIUM_TRUE".=""' "$builddir/config.status" || secrets=sealed
 check "it says how secrets travel" [ "$(kernel 1 'k["secrets"]')" = "$secrets" ]
 
-# Only what it needs, in each of its threads (which has root's number, as clients trust no other).
-# CAP_BPF is 39. A filter is 2.
+# Each of its threads has only the rights that it needs (and root's uid, as clients trust no other). CAP_BPF is 39. A
+# filter is 2.
 few_rights() { # PID BOUNDING-SET
     local thread right none=0000000000000000 bpf=0000008000000000
     right="Uid 0 0 0 0 CapInh $none CapPrm $bpf CapEff $bpf CapBnd $2 CapAmb $none"
@@ -54,7 +54,7 @@ few_rights() { # PID BOUNDING-SET
         [ "$(xargs < "$scratch/out")" = "$right NoNewPrivs 1 Seccomp $filter" ] || return 1
     done
 }
-# A pin cannot be opened but by bpf(2), so these are files that only the daemon has any use for.
+# The daemon's root folder holds nothing but pins, which only bpf(2) can open.
 its_pins_alone() { # PID
     [ -e "/proc/$1/root/kept" ] && [ -z "$(find "/proc/$1/root/" -mindepth 1 -type d)" ] &&
         [ ! -e "/proc/$1/root/../../nicbarr" ]
@@ -84,7 +84,7 @@ if [ "$(id -u)" = 0 ] && "${user[@]}" "$nicbarr" --version > /dev/null 2>&1; the
     mkdir "$scratch/user" && chown 65534 "$scratch/user"
     no_rights() { ! on 2 "${user[@]}" "$myrd" --kernel --socket "$scratch/user/sock" && said "root"; } > "$scratch/out" 2>&1
     check "no rights: a line says so" no_rights
-    # As in a container that gives some rights, and not others.
+    # As in a container that grants some rights and not others.
     each_missing() {
         local right
         for right in bpf net_admin perfmon; do
@@ -123,7 +123,7 @@ ends() {
 check "SIGTERM ends it, and its socket" ends
 check "and the NIC's pins" [ -z "$(ls /sys/fs/bpf/nicbarr)" ]
 
-# ---- what a killed one has left is of another version
+# ---- a killed daemon of another version has left its NIC
 
 another_version() {
     on 1 "$myrd" --kernel || return 1
@@ -143,10 +143,10 @@ if command -v bpftool > "$scratch/out"; then
     check "the NIC of another version: a line, and a new one" another_version
 fi
 
-# ---- its interface gets another name, or goes
+# ---- the interface is renamed, or removed
 
 on_cable() { "$NETHOSTS_RUN" 1 ip "$@"; }
-# A cable of the NIC's own, and a daemon at it.
+# A separate cable with a daemon.
 cable() {
     on_cable link add nic0 type veth peer name nic0 netns 2 && on_cable link set nic0 up && stands nic0
 }
@@ -169,7 +169,7 @@ check "and tells so" said "^myrd: serves as the kernel's NIC at interface nic0 a
 renamed() { on_cable link set nic0 name nic1 && is_at nic1; }
 check "which gets another name: it follows" renamed
 check "and tells so, too" said "^myrd: interface nic0 is called nic1 now$"
-# What it is told comes in order: who has heard of the last has heard of all.
+# Notifications come in order: a daemon that has processed the last one has processed all.
 shaken() {
     on_cable -batch - << 'EOS' && is_at nic2
 link add bridge0 type bridge

@@ -1,13 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Daemons of the kernel's NIC are killed under running jobs, at random moments, and started again: the
-# jobs do not notice. With programs that make and free communicators, have many barriers outstanding,
-# and carry data; then under random legal programs (tests/programs).
+# If this fails, restarting a daemon of the kernel's NIC disturbs running jobs. Daemons are killed at random moments and
+# restarted under programs that make and free communicators, have many barriers outstanding and carry data, then under
+# random legal programs (tests/programs).
 #
 #     KILLS=1000 ROUNDS=200 make check TESTS=tests/component/myrd_restart.sh
 #
-# has so many kills under each program (10), and plays so many random ones (5). The seed
-# (NICBARR_SEED) decides who is killed when.
+# KILLS: kills per program (10). ROUNDS: random programs (5). The seed (NICBARR_SEED) determines the moments and the
+# victims.
 . "$(dirname "$0")/common.sh"
 . "$(dirname "$0")/hosts_common.sh"
 . "$(dirname "$0")/playing_common.sh"
@@ -54,7 +54,7 @@ check "communicators that come and go" unharmed 2 2 "${of_shapes[@]}" --until "$
 drawn data
 check "data" unharmed 3 1 "${data[@]}" --until "$until"
 
-# ---- random programs: their results are right, whichever NIC serves them in the end
+# ---- random programs: their results are right, whichever NIC finally serves them
 
 export NICBARR_KILLED=$scratch/killed
 under_programs() {
@@ -66,7 +66,7 @@ under_programs() {
     echo "# killed: $(wc -l < "$NICBARR_KILLED")"
     [ -s "$NICBARR_KILLED" ]
 }
-if is_open_mpi 4; then # as in random_programs.sh
+if is_open_mpi 4; then # see random_programs.sh
     check "random programs" under_programs
 fi
 

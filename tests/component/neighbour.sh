@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Another user of the kernel's NIC does its worst (worst_user), and must not cost others much: it keeps
-# every page that it ever had, and says that its hosts are far ahead in its barriers. What it gets is
-# counted. How much slower others' barriers become says bench/neighbour.sh.
+# If this fails, a hostile user of the kernel's NIC can break or starve other users' barriers. The other user
+# (worst_user) keeps every page that it ever had, and claims that its hosts are far ahead. The test counts what it
+# gets; bench/neighbour.sh measures how much it slows others down.
 . "$(dirname "$0")/common.sh"
 . "$(dirname "$0")/hosts_common.sh"
 "$nethosts" --kernel --shell 2 true > "$scratch/out" 2>&1
@@ -11,7 +11,7 @@ if [ $? = 77 ] || [ "$(id -u)" != 0 ]; then
     exit 77
 fi
 chmod 711 "$scratch"
-# Another user may not read where this was built.
+# Another user may not read the build folder.
 cp "$builddir/tests/component/worst_user" "$builddir/tools/nicbarr" "$scratch"
 export scratch
 
@@ -20,7 +20,7 @@ cat > "$scratch/neighbour.sh" << 'EOS'
 as_other() { # HOST COMMAND...
     "$NETHOSTS_RUN" "$1" setpriv --reuid 65534 --regid 65534 --clear-groups "${@:2}"
 }
-# What the kernel's NIC of host 1 says of that user's groups.
+# EXPRESSION over the groups g that the kernel's NIC of host 1 has of that user.
 of() { # EXPRESSION of groups g
     as_other 1 "$scratch/nicbarr" status --json | EXPRESSION=$1 python3 -c '
 import json, os, sys
@@ -35,7 +35,7 @@ done
 for host in 1 2; do
     until grep -q ready "$scratch/ready$host"; do sleep 0.1; done
 done
-# A doorbell may come before the other host has its group.
+# A doorbell may come before the other host has opened its group.
 until [ "$(of 'all(one["done"] > 0 for one in g)')" = True ]; do sleep 0.1; done
 summary='"%d groups, %d epochs begun" % (len(g), max(one["started"] for one in g))'
 echo "before it: $(of "$summary")"

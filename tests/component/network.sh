@@ -1,18 +1,18 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Networks on which NICs cannot play: declined with one clear line, for all processes together, and
-# Open MPI's own barrier runs.
+# If this fails, a job hangs or gives no reason on a network on which NICs cannot play. All processes must decline
+# together with one clear line, and use Open MPI's own barrier.
 . "$(dirname "$0")/common.sh"
 . "$(dirname "$0")/hosts_common.sh"
 
-# (With 300, the ledger has a phase that comes by all communicators.)
+# With 300 barriers the ledger has a phase that uses all communicators.
 ledger="$programs/barrier_ledger --iterations 300 --ledger $scratch/ledger --seed $seed"
-said_so() { # TEXT: in one line for a communicator; each host's rank 0s say one at the most
+said_so() { # in one line per communicator; each host's rank 0s print at most one
     check "says so: $1" said "nicbarr: barriers on .*stay Open MPI's own: .*$1"
     check "once for a communicator" test -z "$(sed -n "s/.*nicbarr: barriers on \(.*\) stay Open MPI's own.*/\1/p" \
         "$scratch/out" | sort | uniq -d | grep MPI_COMM_WORLD)"
 }
-# On any communicator of several hosts; or, where only some of the hosts cannot talk, on MPI_COMM_WORLD.
+# On any communicator of several hosts; where only some of the hosts cannot communicate, on MPI_COMM_WORLD.
 plays="MPI_Barrier on .* nodes: [^o]"
 plays_world="MPI_Barrier on MPI_COMM_WORLD, .* nodes: [^o]"
 not_said() { ! said "$1"; }
@@ -41,7 +41,7 @@ check "serves" said "$plays"
 check "the hosts' network by address" on_three --mca coll_nicbarr_network 10.77.0.0/16
 check "serves" said "$plays"
 
-# bridged.sh ARGUMENT...: hosts reach each other as by a router, and each has a bridge with the same address.
+# bridged.sh ARGUMENT...: hosts reach each other as if through a router, and each has a bridge with the same address.
 cat > "$scratch/bridged.sh" << 'EOS'
 #!/bin/bash
 for host in $(seq 1 "$NETHOSTS_HOSTS"); do
@@ -62,7 +62,7 @@ check "a bridge of the same address on all hosts" on_hosts --shell 3 2 "$scratch
     --mca coll_nicbarr_verbose 1 --mca coll_nicbarr_algorithm dissemination:1 $ledger
 check "is no way to another one" said "$plays_world"
 
-# taken.sh PORT ARGUMENT...: the second host's port is in use.
+# taken.sh PORT ARGUMENT...: the port is in use on the second host.
 cat > "$scratch/taken.sh" << 'EOS'
 #!/bin/bash
 port=$1
@@ -106,7 +106,7 @@ said_so "do not get through"
 check "no NIC plays" not_said "$plays_world"
 spared
 
-# The kernel's NIC alone, where no host has one. (Hosts have a /run of their own.)
+# Only the kernel's NIC is allowed, and no host has one. (Each host has its own /run.)
 unset NICBARR_KERNEL_SOCKET
 check "the kernel's NIC, which is not there" on_three --mca coll_nicbarr_nic kernel
 said_so "process [0-9]*: "
@@ -117,7 +117,7 @@ check "an algorithm for it" on_hosts 3 2 --mca coll_nicbarr_verbose 1 \
 said_so "not all of the nodes have the kernel's NIC"
 check "no NIC plays" not_said "$plays"
 
-# More processes on a node than any of the NIC's tables has room for.
+# More processes on a node than any table of the NIC has room for.
 # shellcheck disable=SC2086 # words
 check "20 processes on a host" on_hosts 2 20 --mca coll_nicbarr_verbose 1 \
     --mca coll_nicbarr_algorithm pairwise \

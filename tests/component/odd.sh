@@ -1,15 +1,15 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# One rank lacks the component, or has another value of a parameter that members must have alike: all
-# members then use Open MPI's own functions in each call, so every result is right. Nothing of
-# nicbarr's is sent before that is known: one message too many shifts all that follow.
+# If this fails, a job in which one rank lacks the component, or has another value of a parameter on which members must
+# agree, computes wrong results or hangs. All members must use Open MPI's own functions for every call, and nicbarr may
+# send nothing before that is known: a single extra message shifts all that follow.
 . "$(dirname "$0")/common.sh"
 . "$(dirname "$0")/hosts_common.sh"
 . "$(dirname "$0")/odd_common.sh"
 . "$(dirname "$0")/drawn_common.sh"
 export odd_rank=1
-# (5.0's coll/han replaces itself in the communicator where it cannot serve; with a component above it
-# on some ranks alone, these go on calling it, and the others do not.)
+# 5.0's coll/han replaces itself in the communicator where it cannot serve; if a component above it exists on some
+# ranks only, these keep calling it, and the others do not.
 without=^nicbarr
 is_open_mpi 4 || { export OMPI_MCA_coll=^han && without=^nicbarr,han; }
 soon=(--mca coll_nicbarr_tune_after 3)
@@ -23,7 +23,7 @@ odd() { # NAME SETTING
 
 odd "no component" "OMPI_MCA_coll=$without"
 odd "no NIC is wanted" OMPI_MCA_coll_nicbarr_nic=none
-# All that is SHARED in the component's table.
+# All parameters that are SHARED in the component's table.
 parameters=$(sed -n 's/.*\<\([a-z_]*\), SHARED,.*/\1/p' "$srcdir/coll_nicbarr/parameters.c")
 check "there are such parameters" [ "$(wc -w <<< "$parameters")" -gt 10 ]
 for parameter in $parameters; do

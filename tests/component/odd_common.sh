@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# Jobs of which one rank differs from the others; to be sourced after common.sh.
+# Jobs in which one rank differs from the others; to be sourced after common.sh.
 # shellcheck shell=bash disable=SC2154
-# odd.sh SETTING PROGRAM...: one rank, 2 or $odd_rank, runs with a setting in its environment, or under a limit, that
-# the others do not have.
+# odd.sh SETTING PROGRAM...: one rank, 2 or $odd_rank, gets an environment variable or a limit that the others do
+# not have.
 cat > "$scratch/odd.sh" << 'EOF'
 #!/bin/bash
 setting=$1

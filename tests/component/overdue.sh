@@ -1,18 +1,18 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Hosts and processes that are missing from a barrier. A silent one is named, and given up after a
-# while. A late one is waited for without a word, as long as somebody answers for it. With small
-# values of coll_nicbarr_warn and coll_nicbarr_timeout.
+# If this fails, a job hangs silently when hosts or processes do not come to a barrier, or a late host is mistaken for a
+# dead one. A silent host must be named, and given up after coll_nicbarr_timeout. A late one is waited for without a
+# line, as long as its NIC answers. Uses small values of coll_nicbarr_warn and coll_nicbarr_timeout.
 #
 #     CUT=60 make check TESTS=tests/component/overdue.sh
 #
-# a host that is cut off for a while is that for so many seconds more (0).
+# CUT: additional seconds for which a host is cut off (0).
 . "$(dirname "$0")/common.sh"
 . "$(dirname "$0")/hosts_common.sh"
 export folder=$scratch/files out=$scratch/out CUT=${CUT:-0}
 
-# What goes on beside the job; ranks are of hosts with per_host processes each. Each waits for what it
-# needs to see, and the watchdog ends it if that never comes.
+# Shell functions for what happens beside the job; ranks are those of hosts with per_host processes each. Each waits for
+# what it needs to see, and the watchdog ends it if that never comes.
 cat > "$scratch/beside.sh" << 'EOS'
 #!/bin/bash
 until_there() { until [ -e "$folder/$1" ]; do sleep 0.05; done; }
@@ -34,7 +34,7 @@ wait $job
 EOS
 chmod +x "$scratch/beside.sh"
 
-# held_up NAME "NETHOSTS-OPTIONS HOSTS PER-HOST" BESIDE PROGRAM-OPTIONS MCA...: the job ends well.
+# held_up NAME "NETHOSTS-OPTIONS HOSTS PER-HOST" BESIDE PROGRAM-OPTIONS MCA...: the job succeeds.
 held_up() {
     local name=$1 layout=$2
     beside=$3
@@ -65,7 +65,7 @@ given_up() { # NUMBER of the host: of what all have seen
 }
 not_a_word() { ! said "sign of life"; }
 
-# Both hosts' sides of it: the processes of host 2 do not run, or cannot be reached.
+# Host 2 as seen by both sides: its processes are stopped, or it cannot be reached.
 stops='stopped="2 3"; signal STOP 2 3; until_there failed.0; signal CONT 2 3; until_all failed; tell resume'
 unplugs='"$NETHOSTS_RUN" 2 ip link set eth0 down; until_there failed.0; "$NETHOSTS_RUN" 2 ip link set eth0 up; until_all failed; tell resume'
 for nic in soft kernel; do
@@ -82,7 +82,7 @@ for nic in soft kernel; do
     given_up "[12]"
     held_up "$nic: three hosts, of which one cannot be reached" "$kernel 3 1" "$unplugs" --fails "${by[@]}" "${soon[@]}"
     given_up "[123]"
-    # Longer than the time-out of a silent one, but shorter than this one's.
+    # Longer than the usual timeout for a silent host, but shorter than the one set here.
     held_up "$nic: a cut of some seconds" "$kernel 2 1" \
         '"$NETHOSTS_RUN" 2 ip link set eth0 down; until_said "sign of life"; sleep $CUT; "$NETHOSTS_RUN" 2 ip link set eth0 up; until_said "continues now"; tell stop' \
         "" "${by[@]}" --mca coll_nicbarr_warn 1
@@ -90,7 +90,7 @@ done
 by=(--mca coll_nicbarr_algorithm dissemination:1@soft)
 held_up "all processes of a host are stopped" "2 2" "$stops" --fails "${by[@]}" "${soon[@]}"
 given_up 2
-# Late, not silent: the neighbour, the kernel or the daemon answers.
+# Late, not silent: a neighbour, the kernel or the daemon answers.
 waits='signal STOP $stopped; sleep 8; signal CONT $stopped; tell stop'
 held_up "one of a host's processes is stopped: its neighbour answers" "2 2" \
     'stopped=3; tell halt.3; until_stopped 3; sleep 8; signal CONT 3; tell stop' "" "${by[@]}" "${soon[@]}"

@@ -1,11 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Every parameter, with values that make no sense: one clear line, and barriers that work all the same.
+# If this fails, a mistyped parameter breaks a job or goes unnoticed. Every parameter gets senseless values, and must
+# cause one clear line and barriers that work.
 . "$(dirname "$0")/common.sh"
 
 works() { job 3 "$@" "$programs/barrier_ledger" && said "^ok"; }
 
-# wrong PARAMETER VALUE LINE: a value that is set right, with one line from one process.
+# wrong PARAMETER VALUE LINE: the value is corrected, with one line from one process.
 wrong() {
     check "$1=$2 works" works --mca "coll_nicbarr_$1" "$2"
     check "$1=$2 is complained of once" said_once "$3"
@@ -59,7 +60,7 @@ wrong memory 4294967552 'coll_nicbarr_memory is 4294967552, but must be from 1 t
 wrong join_after 100g 'coll_nicbarr_join_after is 107374182400, but must be from 0 to [0-9]*: using 100'
 wrong port 99999999999999999999 'coll_nicbarr_port is [0-9]*, but must be from 0 to 65535: using 0'
 
-# Extreme, but right: nothing to complain of.
+# Extreme but valid: no line.
 for setting in "tune_after 0" "tune_after 2000000000" "tune_budget 0" "tune_budget 1" "spin 0" \
     "spin 100000" "sleep_after 0" "sleep_after -1" "sleep_slice 1" "memory 1" "algorithm auto" \
     "nonblocking 0" "priority 100" "priority 1" "nic auto" "nic kernel" "nic none"; do
@@ -71,7 +72,7 @@ done
 check "priority -1 works" works --mca coll_nicbarr_priority -1 --mca coll_nicbarr_verbose 2
 check "priority -1 leaves everything to Open MPI" said "is left to Open MPI: coll_nicbarr_priority"
 
-# What cannot be written is said once; the job goes on.
+# Files that cannot be written are reported once; the job goes on.
 check "a report that cannot be written" works --mca coll_nicbarr_report /proc/nonexistent/report.json
 check "is complained of" said_once "report is not written: /proc/nonexistent/report.json"
 complained_before_the_end() {
@@ -96,7 +97,7 @@ check "a report in a file of another sort" works --mca coll_nicbarr_report "$scr
 check "is complained of" said_once "report is not written: $scratch/foreign: it is not a report"
 check "which is left as it is" test "$(cat "$scratch/foreign")" = "nothing of ours"
 
-# ompi_info shows what everybody needs by itself, and explains every parameter in words.
+# ompi_info shows the common parameters by default, and explains each one.
 ompi_info --param coll nicbarr > "$scratch/out" 2>&1
 for parameter in verbose algorithm report nic; do
     check "ompi_info shows $parameter to everybody" said "coll_nicbarr_$parameter"

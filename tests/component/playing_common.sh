@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# What the test scripts share that run programs over bad networks; sourced after hosts_common.sh. The
-# ledger of the programs tells whether each barrier is one.
+# Shared by the test scripts that run programs over bad networks; sourced after hosts_common.sh. The programs'
+# ledger detects early releases.
 # shellcheck shell=bash disable=SC2154
 # shellcheck source=tests/component/drawn_common.sh
 . "$(dirname "${BASH_SOURCE[0]}")/drawn_common.sh"
@@ -10,8 +10,8 @@ shapes="${of_shapes[*]}"
 drawn in_threads --first 1 --flavour '{"threads": true, "collectives": ["barrier"]}'
 threads="${in_threads[*]}"
 
-# A program runs well, and NICs play its barriers: the soft ones, or with player=@kernel the
-# kernels'. Each time it is another algorithm.
+# A program succeeds, and NICs play its barriers: the soft ones, or with player=@kernel the kernels'. Each call uses
+# another algorithm.
 player=
 algorithms=(pairwise dissemination:1 tree:2 dissemination:2 tree:4)
 turn=0
@@ -23,5 +23,5 @@ played() { # NAME PROGRAM NETHOSTS-ARGUMENT...
         --mca coll_nicbarr_verbose 1 --mca coll_nicbarr_algorithm "$algorithm" $program
     check "the NICs play it" said "MPI_Barrier on .* nodes: $algorithm"
 }
-# How many packets something became of, as the switch says.
+# Whether the switch has done this to at least 10 packets.
 did() { [ "$(grep -o "$1 [0-9]*" "$scratch/out" | tail -n 1 | grep -o '[0-9]*$')" -ge 10 ]; }

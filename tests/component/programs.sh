@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Real programs compute the same across hosts with the component and without.
+# If this fails, real programs give other results across hosts with nicbarr than without.
 . "$(dirname "$0")/common.sh"
 . "$(dirname "$0")/hosts_common.sh"
 . "$(dirname "$0")/programs_common.sh"
@@ -10,7 +10,7 @@ served="processes on [23] nodes: [^o]"
 compare_mpi4py --mca coll_nicbarr_algorithm pairwise -- --steps 200 --ledger "$scratch/ledger"
 compare_lammps
 
-# The same bits wherever six processes are, as nicbarr combines in one order from the first call on.
+# nicbarr combines in one order from the first call on, so six processes give the same bits in every placement.
 placed() { # HOSTS PER-HOST
     timeout -k 5 "${watchdog:-300}" "$nethosts" "$1" "$2" --mca coll_nicbarr_allreduce exchange \
         --mca coll_nicbarr_reduce exchange lmp -in "$srcdir/bench/lj.in" -log none > "$scratch/out" 2>&1 &&
@@ -28,9 +28,9 @@ if command -v lmp > /dev/null; then
     done
 fi
 
-# HPL's input, in the lines that it wants: N 240 in blocks of 24, on 2 x 3 processes; its report goes
-# to a file. What was computed is compared, and not how fast. The parallel RandomAccess is left out:
-# chance says which updates it loses, and so whether it calls that a success.
+# HPL's input file: N 240 in blocks of 24, on 2 x 3 processes; its report goes to a file. Results are compared, not
+# times. The parallel RandomAccess is left out, since it loses updates by chance, and so succeeds or fails by
+# chance.
 mkdir "$scratch/hpcc"
 printf '%s\n' "small" "by line" - 8 1 240 1 24 0 1 2 3 16.0 1 2 1 4 1 2 1 1 1 1 1 0 2 64 0 0 1 8 - 0 0 0 0 \
     > "$scratch/hpcc/hpccinf.txt"

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# Real programs that compute the same with the component and without; sourced after common.sh. The
-# script has a function `run MPIRUN-ARGUMENT...`: it starts a job, whose output goes to $scratch/out.
-# The script's `served` is what nicbarr's line says of that job.
+# Compares the results of real programs with nicbarr and without; sourced after common.sh. The script defines
+# `run MPIRUN-ARGUMENT...`, which starts a job with output to $scratch/out, and `served`, what nicbarr's line says
+# about that job.
 # shellcheck shell=bash
 same() { test -s "$scratch/with" && cmp "$scratch/with" "$scratch/without"; }
-compare() { # NAME FILTER MPIRUN-ARGUMENT...: FILTER FILE gives what is to be the same
+compare() { # FILTER FILE prints what must not differ
     local name=$1 filter=$2
     shift 2
     check "$name without" run --mca coll ^nicbarr "$@"
@@ -17,7 +17,7 @@ compare() { # NAME FILTER MPIRUN-ARGUMENT...: FILTER FILE gives what is to be th
 
 python=/usr/bin/python3
 digest() { grep '^digest' "$1"; }
-compare_mpi4py() { # MPIRUN-AND-PROGRAM-ARGUMENT...: those of mpirun, --, those of the program
+compare_mpi4py() { # arguments of mpirun, --, arguments of the program
     local options=()
     while [ "$1" != -- ]; do
         options+=("$1")

@@ -1,9 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# What a barrier is, in all forms: nobody leaves before everybody has entered. It is tried with every
-# number of processes from 1 to 17, communicators of all shapes, non-blocking and persistent barriers,
-# and other traffic that has to go on meanwhile. (Of threads, see data.sh.) The random seeds are in the log; NICBARR_SEED
-# sets them.
+# If this fails, a process may leave a barrier before another one has entered it. All forms are tried with every number
+# of processes from 1 to 17: communicators of all shapes, non-blocking and persistent barriers, and other traffic that
+# must go on meanwhile. (Threads: data.sh.) The random seeds are in the log; NICBARR_SEED sets them.
 . "$(dirname "$0")/common.sh"
 seed=${NICBARR_SEED:-$(($(date +%s) % 100000))}
 echo "NICBARR_SEED=$seed"
@@ -13,14 +12,14 @@ run() { # PROCESSES PROGRAM [OPTION...]
     check "$2, $1 processes" passes "$1" "$programs/$2" --seed "$seed" "${@:3}"
 }
 
-passes() { # PROCESSES PROGRAM [OPTION...]: a program may say that it cannot be tried here (77)
+passes() { # a program may report that it cannot run here (77)
     job "$1" "${binding[@]}" "${@:2}"
     local status=$?
     grep -E '^(ok|[a-z_]+:.*--seed)' "$scratch/out" | sed 's/^/     | /'
     [ "$status" = 0 ] || said "Exit code:    77\|exit code 77\|skip"
 }
 
-# (Barriers of nicbarr's go on while their communicator is freed: --ours.)
+# nicbarr's barriers go on while their communicator is freed (--ours).
 drawn_barriers shapes 800 --ours node
 binding=(--bind-to none)
 for processes in $(seq 1 17); do
@@ -40,7 +39,7 @@ binding=()
 written alive < <(for i in {1..3000}; do printf "$i %s=$i\n" "dup c=0 d" "coll what=barrier how=b times=2 c"; done)
 check "3000 communicators, 4 processes" passes 4 "${alive[@]}"
 
-# Spawned processes share the node's segment with those who spawned them. (Since 5.0 they are reached by tcp.)
+# Spawned processes share the segment of the processes that spawned them. (Since 5.0 they are reached by tcp.)
 is_open_mpi 4 || export OMPI_MCA_btl=sm,tcp,self OMPI_MCA_btl_tcp_if_include=lo
 run 2 spawned --hosts localhost --more-hosts localhost --ledger "$scratch/ledger" --cells "$scratch/ledger"
 finish

@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# What the scripts share that play random legal programs (tests/programs); sourced after
-# hosts_common.sh.
+# Shared by the scripts that play random legal programs (tests/programs); sourced after hosts_common.sh.
 # shellcheck shell=bash disable=SC2154
 machine=$srcdir/tests/programs/run.sh
 export srcdir
 
-# A program that fails counts where plain Open MPI plays it well, three times: else the failure may be
-# Open MPI's own.
+# A failing program counts only if plain Open MPI plays it three times without failure; otherwise the fault may be Open
+# MPI's own.
 ours() { # FILE
     "$machine" play --plain --times 3 "$1" > "$scratch/plain" 2>&1 && return
     echo "# plain Open MPI fails, too: $(head -n 1 "$1")"

@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Random legal programs (tests/programs) give what arithmetic says, and so do those that once failed.
+# If this fails, nicbarr breaks some legal MPI program. Random programs (tests/programs) must give the results of a
+# simple reference, and so must those that failed once.
 #
-# NICBARR_SEED=N plays the same programs again; NICBARR_TEST_SECONDS more or less than a minute of
-# them.
+# NICBARR_SEED=N repeats the programs; NICBARR_TEST_SECONDS plays for more or less than a minute.
 . "$(dirname "$0")/common.sh"
 . "$(dirname "$0")/hosts_common.sh"
 . "$(dirname "$0")/random_common.sh"
@@ -19,7 +19,7 @@ done
 seconds=${NICBARR_TEST_SECONDS:-40}
 check "programs in any surroundings" random "$seconds" "$seed"
 
-# A test that cannot fail proves nothing.
+# The test itself must be able to fail.
 wrong() {
     printf '%s\n' "@np 2" "@odd 1 LD_PRELOAD $builddir/tests/component/.libs/wrong_results.so" \
         "1 coll what=allreduce how=b c=0 type=MPI_FLOAT op=MPI_SUM n=3" > "$scratch/wrong"

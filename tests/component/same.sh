@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Real programs compute the same with the component and without, on one node.
+# If this fails, real programs give other results on one node with nicbarr than without.
 . "$(dirname "$0")/common.sh"
 . "$(dirname "$0")/programs_common.sh"
 

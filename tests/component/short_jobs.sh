@@ -1,24 +1,23 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Short jobs, many at a time: none may crash at its end, whatever it has used and left behind. Each is
-# allowed a core; where one is found, a backtrace of it is shown.
+# If this fails, jobs crash at their end. Many short jobs run at once, which use different things and leave them
+# behind in different ways. Core files are enabled, and a backtrace is printed for each.
 #
 #     JOBS=5000 PARALLEL=18 FIRST=1 make check TESTS=tests/component/short_jobs.sh
 #
-# runs more of them, from job number FIRST on; a job's number says what it does. LOG=FILE gets a line
-# for each job, and each backtrace as soon as there is one.
+# runs more jobs, from number FIRST on; the number determines what a job does. LOG=FILE gets a line for each job, and
+# each backtrace as soon as it exists.
 #
-# Open MPI 4.1.4 itself can crash here, with no component of ours: MPI_Finalize unloads its component
-# pmix/ext3x before it stops the thread that runs this component's event handlers. Where the thread
-# has had no processor since MPI_Init (half a second), it jumps to a page that is gone. In the
-# backtrace that thread stands at ...6f0 (Debian 12) below event_base_loop(), and the main thread in
-# opal_progress_thread_finalize().
+# Open MPI 4.1.4 itself can crash here, without nicbarr: MPI_Finalize unloads its component pmix/ext3x before it
+# stops the thread that runs this component's event handlers. If that thread has not run since MPI_Init (half a
+# second), it jumps into an unmapped page. The backtrace shows it at ...6f0 (Debian 12) below event_base_loop(), and
+# the main thread in opal_progress_thread_finalize().
 . "$(dirname "$0")/common.sh"
 ln -s "$builddir/btl_myr/.libs/mca_btl_myr.so" "$scratch/components/"
 jobs=${JOBS:-40} parallel=${PARALLEL:-8} first=${FIRST:-1}
 export log=${LOG:-$scratch/log} programs scratch
 : >> "$log"
-# Open MPI's own handler would be in the core instead of what was wrong.
+# With Open MPI's own handler, the core would show the handler instead of the fault.
 export OMPI_MCA_opal_signal=
 ulimit -c unlimited
 
@@ -32,7 +31,7 @@ describe_cores() { # FOLDER
     done
 }
 
-one_job() { # NUMBER [ARGUMENT...]: the number says how many processes, what plays, what is left behind
+one_job() { # NUMBER determines how many processes, by what components, and what is left behind
     local number=$1 status folder=$scratch/job/$1
     local processes=$((3 + number / 2 % 2)) before=() options=() arguments=()
     [ $((number % 2)) = 0 ] || before=(setarch -R)
@@ -60,7 +59,7 @@ one_job() { # NUMBER [ARGUMENT...]: the number says how many processes, what pla
         describe_cores "$folder"
     } > told
     cat told >> "$log"
-    # What has failed stays: its cores may be worth a look.
+    # A failed job's folder is kept for its cores.
     if [ "$status" = 0 ] && ! grep -q '^core' told; then
         rm -rf "$folder"
     else
@@ -81,9 +80,9 @@ check "a crash at the end would be found" finds
 
 # Components are closed and opened again; 4.1 has no sessions.
 #
-# Open MPI 5.0.7 itself can hang between two sessions, with no component of ours, in up to 3 of 150
-# jobs: one process waits for a fence in MPI_Session_init, the others are past it, in
-# PMIx_Group_construct. So another job is tried if all three say that they stand outside of our code.
+# Open MPI 5.0.7 itself can hang between two sessions, without nicbarr, in up to 3 of 150 jobs: one process waits for
+# a fence in MPI_Session_init, the others have passed it and are in PMIx_Group_construct. So another job is tried if
+# all three processes are outside of our code.
 stands_elsewhere() {
     [ "$(grep -c 'a process stands here' "$scratch/out")" = 3 ] && ! said "/mca_\(coll_nicbarr\|btl_myr\).so"
 }

@@ -1,8 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Jobs that Slurm starts, on two hosts (network namespaces) with a slurmd and a /tmp each: processes of a node
-# meet, steps that run at once do not mix, a cancelled one does no harm, and a prolog starts the user's daemon.
-# Slurm is fetched, and laid over this machine's /usr and /etc for this script alone.
+# If this fails, jobs that Slurm starts do not use nicbarr, or interfere with each other. On two hosts (network
+# namespaces) with a slurmd and a /tmp each: processes of a node share a segment, concurrent steps do not mix, a
+# cancelled step does no harm, and a prolog starts the user's daemon. Slurm is downloaded and overlaid on this machine's
+# /usr and /etc for this script only.
 # shellcheck source=tools/usage.sh
 . "$(dirname "$0")/../../tools/usage.sh"
 hosts=(2 2) patience=400
@@ -12,7 +13,7 @@ if [ -z "${1-}" ]; then
     export slurm
     exec unshare --mount bash "$0" laid
 fi
-if [ "$1" = laid ]; then # in a namespace of mounts of its own
+if [ "$1" = laid ]; then # in a mount namespace
     mount --make-rprivate / && mount -t tmpfs none /mnt || exit 77
     for folder in usr etc; do
         mkdir -p /mnt/$folder /mnt/$folder.work
@@ -23,7 +24,7 @@ if [ "$1" = laid ]; then # in a namespace of mounts of its own
 fi
 . "$(dirname "$0")/inside.sh"
 . "$(dirname "$0")/common.sh"
-on_several_hosts # which no launcher of ours sees here
+on_several_hosts # which no launcher of ours can see here
 chmod 755 "$scratch"
 myrd=$builddir/myrd/myrd
 on() { "$NETHOSTS_RUN" "$@"; }
@@ -32,7 +33,7 @@ on() { "$NETHOSTS_RUN" "$@"; }
 
 user=60997
 echo "nicbarr-slurm:x:$user:$user::/nonexistent:/bin/sh" >> /etc/passwd
-for daemon in slurmctld slurmd slurmstepd; do # as they call each other
+for daemon in slurmctld slurmd slurmstepd; do # under the names by which they call each other
     ln -sf $daemon-wlm /usr/sbin/$daemon
 done
 mkdir -p /etc/slurm /etc/munge "$scratch/state" "$scratch/spool.host1" "$scratch/spool.host2"
@@ -62,12 +63,12 @@ NodeName=host1 NodeAddr=10.77.0.1 NodeHostname=host1 CPUs=2
 NodeName=host2 NodeAddr=10.77.0.2 NodeHostname=host2 CPUs=2
 PartitionName=all Nodes=host1,host2 Default=YES OverSubscribe=YES:4
 EOS
-# A node's own /tmp, in which the test's folder is the same.
+# Each node has its own /tmp, in which the test's folder is the same.
 cat > "$scratch/node" << 'EOS'
 mkdir -p /mnt/test && mount --rbind "$2" /mnt/test && mount -t tmpfs -o mode=1777 none /tmp &&
     mkdir -p "$2" && mount --move /mnt/test "$2" && exec slurmd -N "$1"
 EOS
-# As docs/admin.md has it, with a switch.
+# The prolog of docs/admin.md, with a switch.
 cat > "$scratch/prolog" << EOS
 #!/bin/sh
 [ -e $scratch/with-daemon ] || exit 0
@@ -102,14 +103,14 @@ check "Slurm, on two nodes" begins
 
 # ---- jobs
 
-# As a user whose environment nobody has prepared.
+# As a user without a prepared environment.
 as_user() { # COMMAND...
     on 1 env -u TMPDIR -u XDG_RUNTIME_DIR -u XDG_CACHE_HOME HOME=/nonexistent OMPI_MCA_coll_nicbarr_verbose=1 \
         OMPI_MCA_coll_nicbarr_algorithm=dissemination:1 OMPI_MCA_coll_nicbarr_nic="${nic:-soft}" \
         setpriv --reuid "$user" --regid "$user" --clear-groups timeout -k 5 100 "$@" < /dev/null
 }
 ledger=0
-steps() { # HOW-MANY SRUN-ARGUMENT...: at once
+steps() { # concurrently
     local number pids=()
     : > "$scratch/out"
     for number in $(seq "$1"); do
@@ -131,7 +132,7 @@ check "meet, and play" on_nodes "4 processes on 2 nodes"
 check "also on each node" said "2 processes on one node: dissemination:1 (parameter)"
 check "not the same number on each node" steps 1 -N 2 -n 3
 check "meet, and play" on_nodes "3 processes on 2 nodes"
-in_an_allocation() { # two steps of one job, at once
+in_an_allocation() { # two concurrent steps of one job
     : > "$scratch/both"
     chmod 666 "$scratch/both"
     as_user salloc -N 2 -n 4 bash -c 'for n in 1 2; do
@@ -166,7 +167,7 @@ check "a step is cancelled" cancelled
 check "another one" steps 1 -N 2 -n 4
 check "meets and plays" on_nodes "4 processes on 2 nodes"
 
-# ---- a daemon of the user's, from prolog to epilog
+# ---- a user's daemon, from prolog to epilog
 
 daemons() { pgrep -c -x -U "$user" myrd; }
 touch "$scratch/with-daemon"

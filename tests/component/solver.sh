@@ -1,14 +1,14 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Linear solvers of PETSc, unchanged: conjugate gradients, whose dot products go through MPI_Allreduce, and
-# pipelined ones, which start them by MPI_Iallreduce. Four processes compute the same bits wherever they
-# are, whichever NICs play. PETSc is fetched, not installed.
+# If this fails, PETSc's linear solvers give wrong or irreproducible results with nicbarr: conjugate gradients, which
+# use MPI_Allreduce for dot products, and pipelined ones, which use MPI_Iallreduce. Four processes must compute the same
+# bits in every placement and with every NIC. PETSc is downloaded, not installed.
 . "$(dirname "$0")/common.sh"
 . "$(dirname "$0")/hosts_common.sh"
-kernel=(--kernel) # NICs of another kind, where they can be had
+kernel=(--kernel) # another kind of NIC, where available
 "$nethosts" --kernel --shell 2 true > "$scratch/out" 2>&1 || kernel=()
 
-# (The examples' name has PETSc's version in it.)
+# The name of the examples contains PETSc's version.
 examples=$(apt-cache pkgnames libpetsc 2> /dev/null | grep -E '^libpetsc[0-9.]+-dev-examples$')
 petsc=$("$srcdir/tests/fetched" petsc libpetsc-real-dev "${examples:-libpetsc-dev-examples}") || exit 77
 library=$(find "$petsc/usr/lib/petscdir" -name libpetsc_real.so -printf '%h\n')
@@ -27,7 +27,7 @@ solve() { # RESIDUALS METHOD NETHOSTS-ARGUMENT...
         -ksp_rtol 1e-10 -ksp_monitor > "$scratch/out" 2>&1 &&
         grep -E 'KSP Residual norm|^Norm of error' "$scratch/out" > "$1" && [ "$(wc -l < "$1")" -gt 20 ]
 }
-# Who rounds in another order begins the same, and takes as many iterations.
+# With another rounding order, the first residuals and the number of iterations are still the same.
 beginning() { head -n 5 "$1" | cut -c 1-32; }
 alike() { [ "$(wc -l < "$1")" = "$(wc -l < "$2")" ] && [ "$(beginning "$1")" = "$(beginning "$2")" ]; }
 

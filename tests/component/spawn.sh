@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# A job that starts on one host and meets others: it spawns processes there, or connects to another job.
-# It opens its NICs then, and they play the barriers of all. Where they cannot, the true reason is said.
-# tests/mpi/spawned.c does the rest.
+# If this fails, jobs that spawn processes on other hosts, or connect to other jobs, hang or run without nicbarr. A job
+# that starts on one host must open its NICs then, and they must play the barriers of all. Where they cannot, a line
+# gives the true reason. tests/mpi/spawned.c does the rest.
 . "$(dirname "$0")/common.sh"
 . "$(dirname "$0")/hosts_common.sh"
 
@@ -12,8 +12,8 @@ starts() { # HOSTS "PROGRAM-OPTION..." MPIRUN-ARGUMENT...: two processes on the 
         --mca coll_nicbarr_verbose 2 "${@:3}" "$programs/spawned" $2 --ledger "$scratch/ledger" \
         --cells "$scratch/ledger" --seed "$seed"
 }
-# Two processes on the first host, two more on the second; the last two are one on each, so they have
-# NICs from the start, among others that have opened theirs later.
+# Two processes on the first host, two more on the second; the last two, one on each, have NICs from the start, among
+# others that have opened theirs later.
 spawning() { starts 2 "--hosts 10.77.0.2 --more-hosts 10.77.0.1,10.77.0.2" "$@"; }
 # The second host's two processes meet the third host's.
 connecting() { starts 3 "--strangers --hosts 10.77.0.2 --more-hosts 10.77.0.3" "$@"; }

@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Packets from outside the job: anything at all, packets in our format with a key that is nobody's,
-# and an earlier job's once more. Whoever sends them knows the NICs' addresses and ports, and sends in
-# the name of the job's own hosts. The last of them reads the job's packets as well, and makes his own
-# from those. Barriers stay right, and the NICs count what they dropped.
+# If this fails, packets from outside the job can release its barriers, change its messages or make them fail. The
+# sender knows the NICs' addresses and ports and forges the source addresses of the job's hosts. It sends random data,
+# well-formed packets with an unknown key, an earlier job's packets, and packets forged from what it has read
+# on the wire. Barriers must be right, and the NICs must count what they dropped.
 . "$(dirname "$0")/common.sh"
 . "$(dirname "$0")/hosts_common.sh"
 
@@ -11,8 +11,8 @@ port=7311
 job="--mca coll_nicbarr_verbose 1 --mca coll_nicbarr_port $port --mca coll_nicbarr_algorithm"
 export spray=$builddir/tests/component/spray sniffer=$builddir/tests/component/sniffer victims=3
 
-# stranger.sh PORT SEED WHAT COUNTER ARGUMENT...: a job on the first hosts while the last one sprays at
-# them. It goes on until the first host's NIC has counted more than a few of them.
+# stranger.sh PORT SEED WHAT COUNTER ARGUMENT...: a job on the first hosts while the last host sends packets to
+# them. It goes on until the first host's NIC has counted more than a few.
 cat > "$scratch/stranger.sh" << 'EOS'
 #!/bin/bash
 port=$1 seed=$2 what=$3 counter=$4
@@ -54,8 +54,8 @@ check "the NICs play on" served 3 6
 check "a key that is nobody's" visited forged dropped_foreign tree:2
 check "the NICs play on" served 3 6
 
-# An earlier job with the same ports and the same algorithm, every packet of it. Some were lost, so there
-# are questions among them: these are counted as foreign, arrivals might be early for a group to come.
+# An earlier job with the same ports and algorithm, with all its packets. Some were lost, so there are ASKs among
+# them, which count as foreign; its arrivals might be early ones of a group to come.
 # shellcheck disable=SC2086 # words
 check "an earlier job is recorded" on_hosts --loss 10 --seed "$seed" --record "$scratch/capture" 3 2 $job pairwise \
     "$programs/barrier_ledger" --iterations 300 --ledger "$scratch/ledger" --seed "$seed"
@@ -63,12 +63,12 @@ check "which had packets" test "$(stat -c %s "$scratch/capture")" -gt 10000
 check "the earlier job's packets" visited "$scratch/capture" dropped_foreign pairwise
 check "the NICs play on" served 3 6
 
-# Somebody who knows all that is on the wire. (Before there were secrets, he released barriers that
-# nobody had come to, and had groups fail.)
+# An attacker who reads everything on the wire. (Before there were secrets, he could release barriers that nobody had
+# entered, and make groups fail.)
 check "packets that were heard, and what follows from them" visited sniffed dropped_forged dissemination:1
 check "the NICs play on" served 3 6
 
-# Messages as well. (Before they were signed, what he had made up arrived in place of what was sent.)
+# The same for messages. (Before they were signed, forged data arrived in place of the real ones.)
 sodium() { grep -q '^S."HAVE_SODIUM_TRUE".=""' "$builddir/config.status"; }
 ln -s "$builddir/btl_myr/.libs/mca_btl_myr.so" "$scratch/components/"
 visited_messages() {
@@ -77,11 +77,11 @@ visited_messages() {
         "$programs/barrier_ledger" --iterations 500 --until "$over" --ledger "$scratch/ledger" --seed "$seed" &&
         said "the stranger was there to the end" && said "counted as dropped_forged"
 }
-if sodium && [ "$launches" = 1 ]; then # btl.sh does not try hosts with 5.0 either
+if sodium && [ "$launches" = 1 ]; then # like btl.sh, no hosts with 5.0
     check "messages that were heard, and what follows from them" visited_messages
 fi
 
-# The same to the kernel's NIC, where there is one.
+# The same against the kernel's NIC, where there is one.
 if "$nethosts" --kernel --shell 2 true > "$scratch/out" 2>&1; then
     port=7077
     check "packets that were heard, and the kernel's NIC" visited sniffed dropped_forged dissemination:1@kernel --kernel
@@ -89,7 +89,7 @@ if "$nethosts" --kernel --shell 2 true > "$scratch/out" 2>&1; then
     port=7311
 fi
 
-# All that one host of a job has said and heard, by TCP as well.
+# Everything that one host of a job has sent and received, including TCP.
 cat > "$scratch/recorded.sh" << 'EOS'
 #!/bin/bash
 "$NETHOSTS_RUN" 2 "$sniffer" record > "$scratch/heard" &

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# `nicbarr trace` while a job runs: its times add up, its messages are those of the schedule, nothing is left behind. (A
-# busy machine repeats messages; tools/tests/trace_test.sh has exact figures.)
-# Hosts of one kernel write into one trace, so the first one's interface has a name of its own.
+# If this fails, `nicbarr trace` shows wrong times of a running job. Its times must add up, its messages must be those
+# of the schedule, and it must leave nothing behind. (A busy machine repeats messages; tools/tests/trace_test.sh has
+# exact figures.) Hosts of one kernel share one trace, so the first host's interface has a name of its own.
 . "$(dirname "$0")/common.sh"
 . "$(dirname "$0")/hosts_common.sh"
 . "$(dirname "$0")/traced_common.sh"
@@ -59,13 +59,13 @@ for nic in soft kernel; do
     check "the times add up" adds_up "$scratch/out"
     check "of one barrier, from sending to sending" said_before " sends" "the host sends again"
 done
-if is_open_mpi 4 && # whose launcher alone takes such hosts
+if is_open_mpi 4 && # only this launcher can use such hosts
     "$nethosts" --kernel --ipv6 --shell 2 true > "$scratch/out" 2>&1; then
-    interface=eth0 # of both hosts: Open MPI 4.1 asks for it by name there
+    interface=eth0 # on both hosts: Open MPI 4.1 asks for it by name there
     traced kernel --kernel --ipv6 2 1
     told
     interface=traced
-    # (It is a veth, which has no driver, whatever the eth0 of this machine has.)
+    # It is a veth, which has no driver, whatever this machine's eth0 is.
     check "the interface's driver is not that of another namespace" grep -q "interface eth0$" "$scratch/events"
     check "a message a barrier over IPv6" came 0.7 "$scratch/out"
     check "the times add up" adds_up "$scratch/out"
@@ -73,7 +73,7 @@ fi
 [ $kernel = 77 ] || {
     traced kernel --kernel 4 1
     told
-    # (Some of its communicators are of fewer hosts.)
+    # (Some of its communicators have fewer hosts.)
     check "more on four hosts" came 1.3 "$scratch/out"
     check "the times add up" adds_up "$scratch/out"
 }

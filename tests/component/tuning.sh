@@ -1,9 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Tuning, its report and its cache. Figures are not judged, only what is done with them.
+# If this fails, tuning makes wrong choices from its measurements, or the report or the cache is wrong. The figures
+# themselves are not checked.
 . "$(dirname "$0")/common.sh"
 works() { job "$@" "$programs/barrier_ledger" && said "^ok"; }
-# Files of the cache are read at once, but where a test says otherwise.
+# Files of the cache are read at once, unless a test says otherwise.
 export LD_PRELOAD=$builddir/tests/component/.libs/few_threads.so
 silent_cache() { ! said "tuning cache"; }
 report=$scratch/report.json
@@ -18,7 +19,7 @@ done
 check "the report of an earlier job goes" test "$(grep -c '"source": "measured"' "$report")" -ge 1
 check "nothing of 2 processes is left in it" test "$(grep -c '"processes": 2,' "$report")" = 0
 
-# What is chosen is the best as measured, or as good and simpler, or Open MPI's own.
+# The choice is the fastest candidate, or an equally good simpler one, or Open MPI's own.
 check "the choice is within 3 % of the best" python3 - "$report" << 'PYTHON'
 import json, sys
 for entry in json.load(open(sys.argv[1]))["communicators"]:
@@ -32,8 +33,8 @@ for entry in json.load(open(sys.argv[1]))["communicators"]:
         assert rounds < 9 or medians[entry["choice"]] <= 1.031 * min(medians.values()), entry
 PYTHON
 
-# Where nearly nothing fits into the budget, the choice is provisional, and the contest goes on in
-# later barriers: with more rounds than one portion of 1 ms has.
+# With a tiny budget the choice is provisional, and the contest goes on in later barriers, with more rounds than
+# fit into one portion of 1 ms.
 check "a small budget" works 3 --mca coll_nicbarr_tune_budget 1 --mca coll_nicbarr_verbose 1 \
     --mca coll_nicbarr_report "$report"
 check "is reported" python3 - "$report" << 'PYTHON'
@@ -42,14 +43,14 @@ entries = [e for e in json.load(open(sys.argv[1]))["communicators"] if e["source
 assert entries
 assert all(e["budget_ms"] == 1 and e["spent_ms"] > 0 for e in entries), entries
 names = [(e["communicator"], e["process"]) for e in entries]
-assert len(set(names)) == len(names), names # what is known later replaces what was known
+assert len(set(names)) == len(names), names # later entries replace earlier ones
 PYTHON
 
-# Programs with few barriers are not held up.
+# Programs with few barriers are not delayed.
 check "few barriers" works 3 --mca coll_nicbarr_tune_after 2000000000 --mca coll_nicbarr_verbose 1
 check "are not measured" bash -c "! grep -q measured '$scratch/out'"
 
-# Neither are those too short to gain it back: by itself, measuring takes 1 % of a job's time.
+# Nor are programs too short to gain from it: by default measuring takes 1 % of a job's time.
 unmeasured() { ! said measured; }
 share() { job 3 --mca coll_nicbarr_tune_after 3 --mca coll_nicbarr_verbose 1 --mca coll_nicbarr_tune_share "$@"; }
 check "no job can afford 6 s" share 0 --mca coll_nicbarr_tune_budget 60000 "$programs/short_job" --allreduces 3000 --bcasts 3000
@@ -70,7 +71,7 @@ check "a forced choice" works 3 --mca coll_nicbarr_algorithm tree:3 \
     --mca coll_nicbarr_report "$report"
 check "is reported" grep -q '"source": "parameter"' "$report"
 
-# Collectives that carry data: what was measured, adopted from another communicator, or set.
+# Collectives that carry data: measured, adopted from another communicator, or set.
 calls() { # MPIRUN-OPTION...
     job 3 --mca coll_nicbarr_report "$report" --mca coll_nicbarr_verbose 1 "$@" \
         "$programs/short_job" --rounds 8 --allreduces "${allreduces:-0}" && said "^ok"
@@ -100,7 +101,7 @@ assert source != "same shape" or world not in {e["communicator"] for e in found}
 assert source in ("measured", "cache") or max(e["communicators"] for e in found) > 1, found
 PYTHON
 }
-# (The budget is large, so that there is something to adopt, and to keep.)
+# (The budget is large, so that a choice can be adopted and kept.)
 carried=$scratch/carried.json
 check "allreduces and broadcasts" calls --mca coll_nicbarr_tune_after 0 --mca coll_nicbarr_tune_budget 2000 \
     --mca coll_nicbarr_cache "$carried"
@@ -112,8 +113,7 @@ check "are measured with one" said "MPI_Bcast (one root) up to 8 bytes on MPI_CO
 check "the report has what was measured" reported measured
 check "and what was adopted" reported "same shape"
 check "and shows it" grep -q "^    MPI_Allreduce *8 .* x  measured" "$scratch/text"
-# Nearly nothing fits into the budget: a class is used while it is provisional, and decided later, in
-# calls of its own.
+# With a tiny budget a class is used while its choice is provisional, and decided later, in its own calls.
 allreduces=3000 check "a small budget for them" calls --mca coll_nicbarr_tune_after 0 --mca coll_nicbarr_tune_budget 1
 check "goes on until they are decided" said_before "MPI_Allreduce up to 8 bytes on MPI_COMM_WORLD, 3 .*measured, " \
     "MPI_Barrier on MPI_COMM_WORLD"
@@ -124,7 +124,7 @@ check "are not reported" grep -q '"collectives": \[\]' "$report"
 check "Open MPI's own" calls --mca coll_nicbarr_tune_after 0 --mca coll_nicbarr_allreduce openmpi
 check "is not reported" bash -c "grep -q MPI_Bcast '$report' && ! grep -q MPI_Allreduce '$report'"
 
-# The cache: written, read, and not trusted. Budgets are large, so that there is something to keep.
+# The cache: written, read, and not trusted blindly. Budgets are large, so that it is written.
 cache=$scratch/tuning.jsonl
 measurements() { grep -o '"when":' "$1" | wc -l; }
 with_cache() { # FILES PROCESSES
@@ -143,7 +143,7 @@ check "another shape" with_cache "$cache.sure" 2
 check "is measured" said "(measured"
 check "and the cache has both" test "$(grep -c '| MPI_Barrier"' "$cache.sure")" -ge 2
 
-# A file system that does not answer holds nobody up: the job goes by its defaults, and ends.
+# An unresponsive file system delays no job: it uses the defaults, and ends.
 hung=$builddir/tests/component/.libs/hung_file.so
 hung() { # ARGUMENT...
     job 3 -x LD_PRELOAD="$hung" -x HUNG_FILE="$cache.sure" --mca coll_nicbarr_cache "$cache.sure" \
@@ -153,7 +153,7 @@ check "a cache that does not answer" hung "$programs/short_job" --allreduces 300
 check "is waited for by nobody" said "does not answer"
 check "and nothing is measured meanwhile" unmeasured
 
-# Nor does one that takes what was measured.
+# Nor does one that blocks when measurements are written.
 unwritten() { # ARGUMENT...
     job 3 -x LD_PRELOAD="$hung" -x HUNG_FILE="$scratch/unwritten.lock" --mca coll_nicbarr_cache "$scratch/unwritten" \
         --mca coll_nicbarr_verbose 1 --mca coll_nicbarr_tune_after 3 "$@"
@@ -163,7 +163,7 @@ check "is waited for by nobody" said "unwritten.lock does not answer"
 check "what is measured is used" said "(measured"
 check "and a line says that it is not kept" said "is not written: writing takes more than 1000 ms"
 
-# Who is not sure measures anew, and adds what it finds.
+# A cache that is not sure enough is measured again, and the results are added.
 for doubt in "0.9" "0.99 pairwise 100"; do
     # shellcheck disable=SC2086 # several words
     check "it can be unsure ($doubt)" rewrite_cache "$cache" "$cache.unsure" $doubt
@@ -180,7 +180,7 @@ check "another one can be the best" rewrite_cache "$cache" "$cache.edited" 0.99 
 check "a cache that says so" with_cache "$cache.edited" 3
 check "is gone by" said "pairwise (cache)"
 
-# What comes from a cache is challenged in the program's own barriers: whoever wins, they are barriers.
+# A choice from a cache is challenged in the program's own barriers, which work whatever wins.
 watched() { # CHOICE PROCESSES ARGUMENT...
     rewrite_cache "$cache" "$cache.watched" 0.99 "$1"
     job "$2" --mca coll_nicbarr_cache "$cache.watched" --mca coll_nicbarr_report "$report" "${@:3}" &&
@@ -197,7 +197,7 @@ check "but not unwatched" watched pairwise 3 --mca coll_nicbarr_tune_watch 0 "$p
 check "nor where nothing may be measured" watched pairwise 3 --mca coll_nicbarr_tune_budget 0 \
     "$programs/watched" --most 0
 
-# Several files: all are read, the first that can be written is.
+# Several files: all are read, and the first one that can be written is written.
 check "a shipped cache" with_cache "$scratch/own.json,$cache.edited" 3
 check "is gone by, too" said "pairwise (cache)"
 before=$(measurements "$cache.edited")
@@ -216,23 +216,23 @@ check "who wants to measure anew" with_cache "anew,$cache.sure" 3
 check "does" said "(measured"
 check "and adds what it finds" test "$(measurements "$cache.sure")" -gt "$before"
 
-# Collectives that carry data were kept, too.
+# Collectives that carry data are kept, too.
 check "what data took is kept" grep -q '| MPI_Bcast (one root) up to 1152 bytes"' "$carried"
 check "for sure" rewrite_cache "$carried" "$carried.sure" 0.99
-# (On a busy machine the job lasts long enough for what is watched to be measured anew.)
+# (On a busy machine the job must last long enough to measure a watched choice again.)
 allreduces=3000 check "the next job with data" calls --mca coll_nicbarr_tune_after 0 --mca coll_nicbarr_tune_watch 0 \
     --mca coll_nicbarr_cache "$carried.sure"
 check "goes by that" said "MPI_Allreduce up to 8 bytes on MPI_COMM_WORLD, 3 .*(cache"
 check "and measures none of it" bash -c "! grep -q 'bytes on .*measured' '$scratch/out'"
 check "its report says so" reported cache
 
-# They are watched, too: what comes from a cache is measured anew in the end, whatever it says, and
-# what is better for sure is taken.
+# They are watched, too: a choice from a cache is eventually measured again, whatever it says, and replaced by a
+# candidate that is certainly better.
 data_watched() { # FROM CHOICE PROCESSES ARGUMENT...
     rewrite_cache "$1" "$1.watched" 0.99 "$2"
     job "$3" --mca coll_nicbarr_cache "$1.watched" --mca coll_nicbarr_report "$report" "${@:4}" && said "^ok"
 }
-anew() { # CHOICE: it was in use in all classes; counts are sound, and the best as measured is in use
+anew() { # CHOICE was used in all classes; counts are sound, and the best as measured is in use now
     "$builddir/tools/nicbarr" report "$report" > "$scratch/text" &&
         grep -q "measured, anew [1-9]" "$scratch/text" && python3 - "$report" "$1" << 'PYTHON'
 import json, sys
@@ -240,7 +240,7 @@ report, choice = sys.argv[1:]
 found = [e for e in json.load(open(report))["collectives"] if "anew" in e]
 assert found
 names = [(e["communicator"], e["process"], e["collective"], e["bytes"]) for e in found]
-assert len(set(names)) == len(names), names # what is known later replaces what was known
+assert len(set(names)) == len(names), names # later entries replace earlier ones
 for e in found:
     assert 0 <= e["switches"] <= e["anew"] and e["communicators"] == 1, e
     medians = {c["algorithm"]: c["median_us"] for c in e["candidates"]}
@@ -249,7 +249,7 @@ for e in found:
     assert e["anew"] > 1 or (e["switches"] == 0) == ((e["choice"] == "openmpi") == (choice == "openmpi")), e
 PYTHON
 }
-works_on_data() { # PROCESSES: with a large budget, so that there is something to keep
+works_on_data() { # with a large budget, so that the cache is written
     job "$1" --mca coll_nicbarr_cache "$scratch/data" --mca coll_nicbarr_tune_budget 500 \
         "$programs/watched" --data --calls 200 --most 0 && said "^ok"
 }
@@ -294,7 +294,7 @@ check "is complained of" said_once "its best choice needs a NIC that is not avai
 check "the default place" works 2 --mca coll_nicbarr_cache auto -x XDG_CACHE_HOME
 check "is XDG's" test -s "$XDG_CACHE_HOME/nicbarr/tuning.jsonl"
 
-# Forced choices are what runs.
+# A forced choice is used.
 for algorithm in openmpi counter:1 counter:3 flags:4 flags:128 tree:2 tree:5 dissemination:1 \
     dissemination:3 pairwise; do
     for processes in 2 3 6 17; do

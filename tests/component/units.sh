@@ -1,12 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# The daemon's units, as systemd judges them without running them: does it understand them, and how much could
-# a service do that was taken over (0: nothing, 10: all)?
+# If this fails, the daemon's systemd units do not load, or give a compromised service too many rights. systemd
+# checks them without running them, and rates their exposure (0: none, 10: all).
 . "$(dirname "$0")/common.sh"
 command -v systemd-analyze > /dev/null || { echo "skip: no systemd-analyze (install systemd)"; exit 77; }
 systemd-analyze --help | grep -q -- --offline || { echo "skip: systemd-analyze is older than 250"; exit 77; }
 
-verified() { # UNIT: as systemd reads it, with the program that was built
+verified() { # as systemd reads it, with the program of the build
     sed "s|^ExecStart=[^ ]*|ExecStart=$builddir/myrd/myrd|" "$builddir/myrd/$1" > "$scratch/$1"
     systemd-analyze verify --man=no "$scratch/$1" > "$scratch/out" 2>&1 && [ ! -s "$scratch/out" ]
 }
@@ -14,7 +14,7 @@ for unit in myrd.service myrd-kernel.service; do
     check "systemd understands $unit" verified $unit
 done
 
-# A daemon speaks with its clients, with NICs of either family, and asks the kernel for its addresses.
+# A daemon needs sockets for its clients, for NICs of either family, and for netlink.
 opens_sockets() { # UNIT
     sed -n 's/^RestrictAddressFamilies=//p' "$builddir/myrd/$1" > "$scratch/out"
     [ "$(cat "$scratch/out")" = "AF_UNIX AF_INET AF_INET6 AF_NETLINK" ]

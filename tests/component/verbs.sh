@@ -1,12 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# The RDMA NIC on hosts with a soft-RoCE device each (verbshosts): barriers are barriers, found by
-# measurement or forced, with one process on a host or two. Where there is no device or no memory to
-# lock, a line says so, and Open MPI's own barrier carries on. A process that is stopped is waited for
-# without a word; one that is killed is named, and so is one whose network card is removed. Ways are
-# librdmacm's, and without it addresses are exchanged.
+# If this fails, the RDMA NIC plays wrong barriers or misreports faults. On hosts with a soft-RoCE device each
+# (verbshosts): barriers are correct, measured or forced, with one process on a host or two. Without a device, or
+# memory to lock, a line says so, and Open MPI's own barrier is used. A stopped process is waited for without a line; a
+# killed one is named, and so is one whose network card is removed. Connections are made with librdmacm, and
+# without it by exchanging addresses.
 #
-# All of it runs in one virtual machine, whose processors are emulated.
+# Everything runs in one virtual machine with emulated processors.
 # shellcheck source=tests/component/verbs_common.sh
 . "$(dirname "$0")/verbs_common.sh"
 [ "${1-}" = inside ] || on_machine --seconds 900 3 1
@@ -16,7 +16,7 @@ played() { # CHOICE HOW HOSTS
 }
 ledger=("$programs/barrier_ledger" --iterations 300 --seed "$seed")
 
-all_send() { # each device has sent at least so many packets since the last time
+all_send() { # each device has sent at least so many packets since the last call
     local host now good=0
     for host in 1 2; do
         now=$(packets "$host")
@@ -26,8 +26,8 @@ all_send() { # each device has sent at least so many packets since the last time
     return "$good"
 }
 before=()
-# Of the ledger's own barriers chance may give nearly all to communicators of one process. Those of the
-# late communicators (10 each, the first of them Open MPI's own) are sure.
+# By chance, nearly all of the ledger's own barriers may be on communicators of one process. Those on the late
+# communicators (10 each, the first of them Open MPI's own) are certain.
 check "dissemination on 2 hosts" on_hosts 2 1 --mca coll_nicbarr_algorithm dissemination:1@verbs \
     "${ledger[@]}" --late 40
 check "the RDMA NIC plays it" played dissemination:1 parameter 2
@@ -38,8 +38,8 @@ check "3 hosts, by measurement" on_hosts 3 1 "${ledger[@]}"
 check "measured" said "MPI_Barrier on .* 3 nodes: .*(measured"
 drawn_barriers shapes 60
 check "communicators of all shapes" on_hosts 2 2 --mca coll_nicbarr_algorithm pairwise@verbs "${shapes[@]}"
-# The first host has two devices. Ranks go to the hosts in turn, so each of its processes is the first one
-# there of a half of them all; --until has all communicators play.
+# The first host has two devices. Ranks alternate between the hosts, so each of its processes is the first one of half
+# of the communicators; --until makes all communicators play.
 two_devices() { # PROGRAM...
     # shellcheck disable=SC2016 # expanded there
     on_hosts 2 2 --map-by node --mca coll_nicbarr_algorithm dissemination:1@verbs \
@@ -70,16 +70,16 @@ check "what the RDMA NIC carries" carried 3 rooted:2@verbs Allreduce
 check "by measurement" on_hosts 2 1 --mca coll_nicbarr_tune_after 5 "${any[@]}"
 check "which is said" said "MPI_Allreduce up to .*, 2 processes on 2 nodes: .* (measured, "
 
-# Rank 0 makes no call of MPI until the others are through.
+# Rank 0 makes no call of MPI until the others have finished.
 mkdir "$scratch/folder"
 check "a thread goes on while a process computes" on_hosts 3 1 --mca coll_nicbarr_verbs_thread 1 "${ours[@]}" \
     --mca coll_nicbarr_algorithm dissemination:1 "$programs/asynchronous" --folder "$scratch/folder" --allreduce \
     --watchdog "$patience"
 
-# ---- where it cannot be had
+# ---- where it is not available
 
-# mpirun hands its variables on to all hosts; a host's own are set by `run`. This is in between.
-no_device() { # PROGRAM...: on the second host
+# mpirun passes its variables to all hosts, and `run` sets a host's own later. This sets one in between.
+no_device() { # on the second host
     # shellcheck disable=SC2016 # expanded there
     on_hosts 2 1 bash -c '[ "$(hostname)" != host2 ] || export OMPI_MCA_coll_nicbarr_verbs_devices=none
         exec "$@"' bash "$@"
@@ -96,14 +96,14 @@ check "a line says so" own "locked memory, ulimit -l"
 
 # ---- a process is stopped, or killed
 
-# A job that does nothing but nicbarr's barriers. Something happens to the process on the second host.
+# A job that plays nicbarr's barriers only. Something happens to the process on the second host.
 second() { # SIGNAL: send it to that one
     local pid
     for pid in $(pgrep -x startup); do
         tr '\0' '\n' < "/proc/$pid/environ" | grep -qx OMPI_COMM_WORLD_RANK=1 && kill "-$1" "$pid"
     done
 }
-stop_and_go_on() { # for longer than nicbarr waits for one of whom nothing is heard
+stop_and_go_on() { # for longer than nicbarr waits for a silent process
     local before
     second STOP
     "$builddir/tools/nicbarr" status > "$scratch/status" 2>&1
@@ -117,7 +117,7 @@ stop_and_go_on() { # for longer than nicbarr waits for one of whom nothing is he
 something 10 stop_and_go_on
 check "one that is stopped is waited for" grep -q "it goes on" "$scratch/went"
 check "its NIC is shown" grep -qE \
-    "RDMA NIC rxe2, port 1, of process [0-9]+: 1 queue pairs \(ways of 1 by librdmacm\), [1-9][0-9.]* [KM]iB registered" \
+    "RDMA NIC rxe2, port 1, of process [0-9]+: 1 queue pairs \(1 connected by librdmacm\), [1-9][0-9.]* [KM]iB registered" \
     <(tr -s ' \n' ' ' < "$scratch/status") # (lines are wrapped)
 silent() { ! said "sign of life"; }
 check "without a word" silent
@@ -127,16 +127,16 @@ check "by the MPI error" said "MPI_ERR_"
 
 # ---- a device's network card is removed
 
-# (`rdma link delete` waits until no program has the device open, as soft-RoCE cannot be taken from one.)
+# `rdma link delete` blocks until no program has the device open, as soft-RoCE cannot revoke one.
 
 folder=$scratch/overdue
-all_have() { # FILE: has each of the three processes made it?
+all_have() { # has each of the three processes created it?
     [ "$(find "$folder" -name "$1.?" | wc -l)" = 3 ]
 }
 until_all() { # FILE JOB
     until all_have "$1" || ! kill -0 "$2" 2> /dev/null; do sleep 0.2; done
 }
-go_on_by_rdma() { [ $(($(packets 1) - first)) -ge 60 ]; } # 30 barriers' writes, and as many answers
+go_on_by_rdma() { [ $(($(packets 1) - first)) -ge 60 ]; } # the writes of 30 barriers, and as many answers
 remove_one() { # (without its card no process ends well: Open MPI's own TCP has lost it, too)
     local job
     mkdir "$folder"
@@ -145,7 +145,7 @@ remove_one() { # (without its card no process ends well: Open MPI's own TCP has 
         --seed "$seed" --fails --apart --watchdog "$patience" &
     job=$!
     until_all pid "$job"
-    ip link delete rdma3 & # it is gone at once; the command ends when the job has
+    ip link delete rdma3 & # removed at once; the command returns when the job has ended
     until_all failed "$job"
     first=$(packets 1)
     touch "$folder/resume"

@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# What the tests of the RDMA NIC share. They run in verbshosts' machine: each starts it, with itself as
-# the command.
+# Shared by the tests of the RDMA NIC. They run in verbshosts' machine: each starts it with itself as the command.
 # shellcheck shell=bash
 # shellcheck source=tools/usage.sh
 . "$(dirname "$0")/../../tools/usage.sh"
 
-# Outside: run this script again on such hosts; where they cannot be had, the test is skipped.
+# Outside: run this script again on such hosts. If they are not available, the test is skipped.
 on_machine() { # VERBSHOSTS-ARGUMENT...
     srcdir=$(cd "${srcdir:-.}" && pwd)
     builddir=$(cd "${builddir:-.}" && pwd)
@@ -32,7 +31,7 @@ begin() {
     . "$(dirname "$0")/carried_common.sh"
 }
 
-# A job, and a program of tests/mpi that runs well.
+# A job with a program of tests/mpi that succeeds.
 job_on() { # HOSTS PER-HOST MPIRUN-ARGUMENT...
     VERBSHOSTS_HOSTS=$1 VERBSHOSTS_PER_HOST=$2 timeout -k 5 "${watchdog:-300}" "$VERBSHOSTS_MPIRUN" \
         "${verbs[@]}" "${@:3}" > "$scratch/out" 2>&1
@@ -42,8 +41,8 @@ packets() { cat "/sys/class/infiniband/rxe$1/ports/1/hw_counters/sent_pkts"; }
 no_librdmacm="the RDMA NIC exchanges addresses"
 has_librdmacm() { ! said "$no_librdmacm"; }
 
-# Barriers without end and nothing else, one process on each of two hosts. (In another collective Open MPI itself
-# may wait for the lost one, for ever.) COMMAND comes in the middle.
+# Endless barriers and nothing else, one process on each of two hosts. (In another collective Open MPI itself may wait
+# for the lost process for ever.) COMMAND runs meanwhile.
 endless=(--mca coll_nicbarr_algorithm dissemination:1@verbs --mca coll_nicbarr_warn 5 --mca orte_enable_recovery 1)
 something() { # TIMEOUT COMMAND...: the job's status
     local job first

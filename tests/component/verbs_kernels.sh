@@ -1,16 +1,16 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# The RDMA NIC between two kernels: hosts are two virtual machines with a wire between them, and each has
-# soft-RoCE on its network card. Data are right to the bit, barriers are played, and a host that is cut off
-# is named.
+# If this fails, the RDMA NIC does not work between two kernels. Hosts are two virtual machines, connected by a
+# wire, with soft-RoCE on their network cards. Data must be exact, barriers played, and a host that is cut off
+# named.
 #
-# By hand: what it adds to verbs.sh is the second kernel, and it takes a few minutes.
+# By hand, as it takes minutes; it adds only the second kernel to verbs.sh.
 #
 #     tests/component/verbs_kernels.sh    (with srcdir and builddir, as make check sets them)
 # shellcheck source=tests/component/verbs_common.sh
 . "$(dirname "$0")/verbs_common.sh"
 [ "${1-}" = inside ] || on_machine --kernels --seconds 600 2 1
-TMPDIR=$VERBSHOSTS_OUT # what both machines see
+TMPDIR=$VERBSHOSTS_OUT # shared by both machines
 export TMPDIR
 begin
 unset TMPDIR

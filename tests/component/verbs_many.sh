@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Very many communicators on the RDMA NIC: 20,000 one after the other leave nothing behind, and hundreds
-# live at once.
+# If this fails, programs with many communicators exhaust the RDMA NIC: 20,000 in succession must leave nothing
+# behind, and hundreds must live at once.
 #
 # By hand, as it takes minutes on emulated processors. An argument makes it shorter:
 #
@@ -22,7 +22,7 @@ check "$COMMUNICATORS communicators come and go" on_hosts 2 1 "${play[@]}" "$pro
 reported() { grep -v "nicbarr:" "$scratch/out"; }
 reported
 check "the RDMA NIC plays them" test $(($(packets 1) - first)) -gt "$COMMUNICATORS"
-# One of each barrier on all of them, and then on those that are left, in another order.
+# One of each barrier on all of them, and then on the remaining ones, in another order.
 many() {
     local i alive=$((COMMUNICATORS / 20))
     for i in $(seq $alive); do printf "$i %s=$i\n" "dup c=0 d" "coll what=barrier how=b times=2 c"; done

@@ -1,14 +1,14 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# A process of a job on three hosts is stopped: `nicbarr status` says on each host who waits for
-# whom, while it happens. With the soft NIC, and with the kernel's where that is to be had.
+# If this fails, `nicbarr status` does not say which process a job waits for. A process of a job on three hosts is
+# stopped; meanwhile the status on each host must name what that host waits for. With the soft NIC, and with the
+# kernel's where available.
 . "$(dirname "$0")/common.sh"
 . "$(dirname "$0")/hosts_common.sh"
 command -v python3 > /dev/null || { echo "skip: no python3 to read JSON with"; exit 77; }
 export nicbarr=$builddir/tools/nicbarr
 
-# Hosts share /proc, so status shows the segments of all hosts on each. The NIC's address tells
-# which is ours.
+# Hosts share /proc, so the status on each shows the segments of all. The NIC's address identifies ours.
 cat > "$scratch/looks.py" << 'EOP'
 import json, sys
 kind, host = sys.argv[1], int(sys.argv[2])
@@ -26,7 +26,7 @@ for nic in nics:
 EOP
 export looks=$scratch/looks.py
 
-# Until a host waits for another one, and so on, up to the one where a process is stopped.
+# Until each host waits for another one, up to the host with the stopped process.
 cat > "$scratch/stops.sh" << 'EOS'
 #!/bin/bash
 "$NETHOSTS_MPIRUN" "$@" &
@@ -53,7 +53,7 @@ touch "$enough"
 wait $job
 EOS
 chmod +x "$scratch/stops.sh"
-# Each process says its pid.
+# Each process prints its pid.
 cat > "$scratch/says.sh" << 'EOS'
 #!/bin/bash
 echo $$ > "$pids/$OMPI_COMM_WORLD_RANK"
@@ -63,7 +63,7 @@ chmod +x "$scratch/says.sh"
 mkdir "$scratch/pids"
 export pids=$scratch/pids enough=$scratch/enough stops_out=$scratch/out
 
-# (Nothing is measured: else the process may be stopped where the others meet by Open MPI's own.)
+# Nothing is measured; otherwise the process may be stopped while the others are in Open MPI's own barrier.
 waits_for() { # KIND NETHOSTS-OPTION...
     export kind=$1
     shift

@@ -1,18 +1,18 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Windows (one-sided communication) over btl/myr: on one node, where processes may copy from each other and
-# where they may not, and between hosts, also with losses. And ob1 passes by the module that is there for them.
+# If this fails, one-sided communication over btl/myr gives wrong results: on one node, with and without the right to
+# copy between processes, and between hosts, also with losses. ob1 must ignore the module for windows.
 . "$(dirname "$0")/common.sh"
 component=btl_myr myr="--mca pml ob1 --mca btl myr,self"
 . "$(dirname "$0")/messages_common.sh"
 
-play() { # PROCESSES [MPIRUN-OPTION...] ARGUMENTS: of the program, as one word
+play() { # ARGUMENTS of the program, as one word
     local processes=$1 arguments=${!#}
     # shellcheck disable=SC2086 # options
     job "$processes" $myr "${@:2:$#-2}" "$programs/windows" $arguments && said "^ok windows"
 }
 by_letters="--mca btl_myr_flags send"
-beside="--mca pml ob1 --mca btl $usual,myr" # messages go by the others
+beside="--mca pml ob1 --mca btl $usual,myr" # messages use the others
 
 for processes in 1 2 4; do
     check "windows, $processes processes" play $processes ""
@@ -48,7 +48,7 @@ if there_are_hosts; then
         "--windows 6 --rounds 3 --largest 60000"
     check "3 hosts, losses and doubles" hosts --loss 5 --duplicate 5 --seed 8 3 1 \
         "--windows 3 --rounds 3 --largest 60000"
-    gone() { # mpirun ends the job and says that a process was killed
+    gone() { # mpirun ends the job and reports that a process was killed
         # shellcheck disable=SC2086 # options
         ! timeout -k 5 "${watchdog:-100}" "$nethosts" 3 1 $myr "$programs/killed" --mode windows \
             --after-us 300000 > "$scratch/out" 2>&1 && said "exited on signal 9"

@@ -1,14 +1,14 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Build the fuzzers with clang's libFuzzer and its sanitizers, let each run for a while from what earlier
-# runs have found (corpus/), and say how much of the code was reached.
+# Build the fuzzers with clang's libFuzzer and sanitizers, run each for a while, starting with the inputs that
+# earlier runs have found (corpus/), and report how much of the code was reached.
 #
 #     tests/fuzz/run.sh [TARGET...]               all targets, or these
-#     tests/fuzz/run.sh --keep [TARGET...]        and keep in corpus/ what reaches more
-#     tests/fuzz/run.sh --input TARGET FILE...    single inputs, such as one that failed
+#     tests/fuzz/run.sh --keep [TARGET...]        and add inputs that reach more to corpus/
+#     tests/fuzz/run.sh --input TARGET FILE...    only these inputs, such as one that failed
 #
-# NICBARR_FUZZ_SECONDS: for each target; 8 if it is not set. NICBARR_SEED: the same again, as far as
-# time allows. What failed is left in the folder where this was started, as fuzz-TARGET-...
+# NICBARR_FUZZ_SECONDS: for each target (8). NICBARR_SEED: repeats a run, as far as timing allows. Failed
+# inputs are left in the current folder as fuzz-TARGET-...
 # shellcheck source=tools/usage.sh
 . "$(dirname "$0")/../../tools/usage.sh"
 
@@ -26,10 +26,10 @@ flags=(-std=gnu11 -D_GNU_SOURCE -g -O1 "-fsanitize=fuzzer-no-link,address,undefi
     -Wall -Wextra -Wshadow "-I$root" '-DNICBARR_VERSION="fuzzed"')
 all_targets=(collective bcast messages tagged soft_server kernel_server hello cache report)
 
-# What a fuzzer consists of besides its own file and the library, how long its inputs are (bytes),
-# options of the linker and of the fuzzer, and which files it is to reach. So many of their regions
-# (percent) must be reached, or the fuzzer has lost its way. It is some less than what the corpus
-# alone reaches.
+# For each target: the sources it consists of besides its own file and the library, the length limit of its
+# inputs (bytes), options of the linker and of the fuzzer, and the files that it must reach, each with the
+# least percentage of its regions. Below that the fuzzer no longer tests what it is for. The percentage is
+# somewhat less than what the corpus alone reaches.
 wire=(tests/unit/wire_double.c tests/unit/crew.c)
 daemon=(tests/fuzz/daemon.c tests/unit/crew.c myrd/{place,filter_none,rights}.c)
 wrap=-Wl,--wrap=poll,--wrap=clock_gettime,--wrap=myr_talk_peer
@@ -83,13 +83,13 @@ compile() { # FILE...
     wait # (what could not be compiled is missing when it is to be linked)
 }
 
-# With libsodium or without, as the build.
+# With libsodium or without, like the build.
 sealing=(libmyr/seal_none.c) sodium=()
 if pkg-config --exists libsodium; then
     sealing=(libmyr/seal.c) sodium=(-lsodium)
 fi
 
-# What several targets may need lies in a library, of which the linker takes what one does need.
+# Code that several targets may need is in a library, from which the linker takes what each one needs.
 build() { # TARGET...
     local target file files objects
     cd "$root" || return
@@ -115,7 +115,7 @@ build() { # TARGET...
     done
 }
 
-# ---- the corpus: a file for each target, which has an input in each line (base64) ----
+# ---- the corpus: a file per target, one input per line (base64)
 
 unpack() { # TARGET
     local line number=0
@@ -126,7 +126,7 @@ unpack() { # TARGET
     done < <(grep -v '^#' "$corpus/$1.txt" 2> /dev/null)
 }
 
-# The fewest inputs that reach all edges which these do.
+# The smallest set of inputs that reaches all edges which these reach.
 keep() { # TARGET
     local file
     mkdir "$scratch/merged"
@@ -143,8 +143,8 @@ keep() { # TARGET
 
 # ---- running ----
 
-# How long an input takes says nothing: the machine may do other things. (A fuzzer that has found
-# something ends with 77, which would count as skipped.)
+# The time that an input takes means nothing on a busy machine. A fuzzer that has found something exits
+# with 77, which would count as skipped.
 run() { # TARGET
     use "$1"
     unpack "$1" || return 1
@@ -159,7 +159,7 @@ run() { # TARGET
 
 tool() { "$clang" -print-prog-name="$1"; }
 
-# A line for each file, and whether the floor was reached.
+# A line per file, with a mark where its minimum was not reached.
 coverage() { # TARGET
     use "$1"
     "$(tool llvm-profdata)" merge -o "$scratch/$1.profdata" "$scratch/$1.profraw" &&

@@ -1,14 +1,14 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Do the words that processors share hold where stores are seen late? There are models of the kernel
-# NIC's release, the soft NIC's lock, the inlet and the sleepers. They run on x86's memory and on C11's.
-# C11's allows all that ARMv8 does with compiled C; memory.pml says what is left out. Each model is
-# searched as the code is: nothing may be found. Then it is searched with one thing wrong: that must be
-# found. Needs spin and a C compiler, a minute and 500 MiB.
+# Searches models of code that processors share: the kernel NIC's release, the soft NIC's lock, the inlet and
+# the sleepers, on x86's memory model and on C11's, which allows all reorderings that ARMv8 shows for compiled
+# C (memory.pml lists the exceptions). If a model fails, a wake-up, message or release may be lost on such
+# processors. Each model must hold as it is, and must fail with one defect at a time. Needs spin and a C
+# compiler, a minute and 500 MiB.
 
 set -u
 tests=$(cd "$(dirname "$0")/.." && pwd)
-optimise=-O0 # it takes longer to compile than to search
+optimise=-O0 # compiling takes longer than searching
 # shellcheck source=tests/spin/search.sh
 . "$tests/spin/search.sh"
 
@@ -16,7 +16,7 @@ use_model() { # NAME
     model=$tests/litmus/$1.pml
 }
 
-# On both memories.
+# On both memory models.
 holds_everywhere() { # NAME DEFINITION...
     holds "x86: $1" -DTSO "${@:2}"
     holds "C11: $1" "${@:2}"
@@ -27,7 +27,7 @@ missed_everywhere() { # NAME WHAT DEFINITION...
     missed "C11: $1" "$2" "${@:3}"
 }
 
-# What x86 forbids by itself, and ARMv8 only when it is asked to.
+# Defects that x86 tolerates and ARMv8 does not.
 missed_by_weak() { # NAME WHAT DEFINITION...
     holds "x86: $1" -DTSO "${@:3}"
     missed "C11: $1" "$2" "${@:3}"

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# A process of a job dies: does the job end, and is nothing left of it?
+# When a process of a job dies, does the job end, and leave nothing behind?
 #
 # usage: run_killed.sh PROGRAM [SEEDS] [options for PROGRAM...]
 #   PROGRAM  the built killed.c
@@ -12,13 +12,13 @@
 #   LIMIT    seconds after which a job counts as hung (default: 60)
 #   SEED     the first seed (default: by the clock); it is printed
 #
-# For every run: mpirun ends by itself within the limit, with a status that is not 0; no name that contains
-# nicbarr is new in /dev/shm; no process of the job is alive. Mpirun's own clearing up may take a
-# moment, so leftovers are looked for until they are gone or 10 seconds have passed.
+# In every run mpirun must end by itself within the limit with a nonzero status, no new name in /dev/shm may
+# contain nicbarr, and no process of the job may be alive. Since mpirun cleans up asynchronously, leftovers
+# have 10 seconds to disappear.
 #
-# As root the script gives itself a /dev/shm of its own (it needs mount and unshare for that), so that
-# other jobs with nicbarr on this machine do not confuse it.
-# That the script can fail: run_killed.sh PROGRAM 1 --pretend nobody-dies | leftover | orphan
+# As root the script mounts its own /dev/shm (with mount and unshare), so that other jobs with nicbarr on this
+# machine do not interfere.
+# Tests of the script itself: run_killed.sh PROGRAM 1 --pretend nobody-dies | leftover | orphan
 set -u
 # shellcheck source=tools/usage.sh
 . "$(dirname "$0")/../../tools/usage.sh"
@@ -33,7 +33,7 @@ fi
 program=$1
 seeds=${2:-2}
 [ $# -ge 2 ] && shift
-shift # what is left are options for the program
+shift # the rest are options for the program
 limit=${LIMIT:-60}
 first_seed=${SEED:-$(($(date +%s) % 100000))}
 scratch=$(mktemp -d) || exit 1
@@ -44,18 +44,18 @@ nicbarr_names() {
     find /dev/shm -maxdepth 1 -name '*nicbarr*' -printf '%f\n' 2>/dev/null
 }
 
-# Processes whose command line contains the tag. It comes from a file: grep must not find itself.
+# Processes whose command line contains the tag, which grep reads from a file so as not to find itself.
 processes_left() {
     grep -lsaFf "$scratch/tag" /proc/[0-9]*/cmdline | sed 's,/proc/\([0-9]*\)/.*,\1,' | tr '\n' ' '
 }
 
-names_left() { # that are not in $names_before
+names_left() { # names that are not in $names_before
     nicbarr_names | while read -r name; do
         printf '%s\n' "$names_before" | grep -qxF "$name" || printf '%s ' "$name"
     done
 }
 
-# Prints what is wrong with the run, nothing if all is well.
+# Prints what is wrong with the run, or nothing.
 run_one() { # np mode seed tag options...
     np=$1 mode=$2 seed=$3 tag=$4
     shift 4

@@ -1,15 +1,15 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Do the tests find what they are for? Each mutation of tests/mutations/list is made, alone, in a copy of this
-# checkout, and the tests that it names are built and run until one fails. A line says for each what became of it:
-# found NAME (TEST, SECONDS), missed NAME, or broken NAME, where it is not compiled. It is good where all were found.
+# Do the tests detect the defects that they are for? Each mutation of tests/mutations/list is applied, alone, to a copy
+# of this checkout, and the tests that it names are built and run until one fails. The result is a line for each:
+# found NAME (TEST, SECONDS), missed NAME, or broken NAME if it does not compile. Succeeds if all were found.
 #
 #     tests/mutations/run.sh [--in FOLDER] [NAME...]    all, or these
-#     tests/mutations/run.sh --check                    only look whether each text to replace is there, once
+#     tests/mutations/run.sh --check                    only check that each text to replace occurs exactly once
 #
-# --in: have the copy there, with its build, and keep it for the next time. NICBARR_SEED is 1 unless it is given, and
-# NICBARR_PROGRAMS, how many programs a test of fibres plays, 300. A test that takes ten times as long as without the
-# mutation, and a minute more, hangs: that is found, too.
+# --in keeps the copy and its build in FOLDER for the next time. NICBARR_SEED is 1 by default, and NICBARR_PROGRAMS, the
+# number of programs that a fibre test plays, 300. A test that takes a minute more than ten times its usual time
+# hangs, which counts as found.
 set -u
 # shellcheck source=tools/usage.sh
 . "$(dirname "$0")/../../tools/usage.sh"
@@ -34,7 +34,7 @@ if [ -z "$copy" ]; then
     copy=$logs/copy
 fi
 
-# ---- the copy: what is committed, and what is changed
+# ---- the copy: the commit and uncommitted changes
 
 prepare() {
     if [ ! -d "$copy/.git" ]; then
@@ -51,7 +51,7 @@ build() { # TEST...
     make -C "$copy/_build" -s -j"$(nproc)" --no-print-directory "$@" > "$logs/make" 2>&1
 }
 
-play() { # SECONDS TEST; its seconds are in `took` then
+play() { # sets `took` to its seconds
     local start=$SECONDS status
     (cd "$copy/_build" && builddir=$copy/_build srcdir=$copy exec timeout -k 5 "$1" "$2") > "$logs/out" 2>&1
     status=$?

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# Killing daemons of the kernel's NIC on hosts of nethosts, and starting them again; sourced within
+# Functions that kill and restart daemons of the kernel's NIC on the hosts of nethosts; sourced within
 # `nethosts --kernel --shell`. $myrd is the daemon's program.
 # shellcheck shell=bash
 
-# The daemon of this host: that in its network namespace.
+# The pid of a host's daemon: the one in its network namespace.
 daemon_of() { # HOST
     local network pid
     network=$("$NETHOSTS_RUN" "$1" readlink /proc/self/ns/net)
@@ -12,7 +12,7 @@ daemon_of() { # HOST
     done
 }
 
-# Kill it, at once. After so many seconds, and up to one more, there is another one.
+# Kill it at once, and start another one after SECONDS to SECONDS + 1.
 kill_daemon() { # HOST SECONDS
     local daemon
     daemon=$(daemon_of "$1")

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# Start a process of a job, one rank with another environment than the others.
+# Start a process of a job with additional environment variables on one rank.
 #
 #     mpirun ... odd.sh [RANK NAME=VALUE]... -- PROGRAM [ARGUMENT...]
 set -eu

@@ -1,14 +1,14 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Search the models of the protocols whole, in several sizes: barriers (collective.pml), data (data.pml),
-# broadcasts (bcast.pml), and tagged messages with their matching (match.pml). And with one guard taken
-# away at a time, to see that it would be missed. Needs spin and a C compiler, two minutes and 500 MiB.
-# NICBARR_SPIN=large: larger games of match.pml as well, which take half a minute and 2.2 GiB more.
+# Searches models of the protocols exhaustively, in several sizes: barriers (collective.pml), data (data.pml),
+# broadcasts (bcast.pml), and tagged messages with their matching (match.pml). If one fails, a barrier may be
+# released early or a job hang. Each guard is also removed in turn, which must be detected. Needs spin and a C
+# compiler, two minutes and 500 MiB. NICBARR_SPIN=large adds larger games of match.pml (half a minute, 2.2 GiB).
 
 set -u
 tests=$(cd "$(dirname "$0")/.." && pwd)
 model=$tests/spin/collective.pml
-optimise=-O1 # what is soon found has -O0
+optimise=-O1 # defects are found soon, so compile fast
 # shellcheck source=tests/spin/search.sh
 . "$tests/spin/search.sh"
 

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # shellcheck shell=bash disable=SC2154,SC2034 # these are the script's
-# How models are searched whole, to be sourced by the scripts that say what must be found (run.sh
-# here and in ../litmus). They set `model`, an absolute path, `optimise`, for the C compiler, and
-# where 500 MiB are not enough `memory`, and in the end exit with `failed`.
-# Changes to a folder of its own. Without spin and a C compiler the test is skipped.
+# Exhaustive searches of models, to be sourced by the scripts that state what must be found (run.sh here and in
+# ../litmus). They set `model` (an absolute path), `optimise` (for the C compiler), and `memory` where 500 MiB
+# are not enough, and finally exit with `failed`. Changes to a temporary folder. Without spin and a C compiler
+# the test is skipped.
 # shellcheck source=tools/usage.sh
 . "$(dirname "$0")/../../tools/usage.sh"
 
@@ -18,7 +18,7 @@ trap 'rm -rf "$scratch"' EXIT
 cd "$scratch" || exit 1
 failed=0
 
-# Search the model with these definitions; what spin says goes to the file `out`.
+# Search the model with these definitions; spin's output goes to the file `out`.
 search() { # DEFINITION...
     local liveness=no options=("-DMEMLIM=${memory:-500}" -DNOFAIR)
     case " $* " in *" -DLIVENESS "*) liveness=yes ;; esac
@@ -40,13 +40,13 @@ verdict() { # STATUS NAME
     fi
 }
 
-# As it is: nothing is found, and nothing is left out.
+# The unchanged model: no error, and no unreached state.
 holds() { # NAME DEFINITION...
     search "${@:2}" && grep -q 'errors: 0$' out && ! grep -q -e 'not completed' -e 'too small' out
     verdict $? "$1"
 }
 
-# Without a guard: this is what must be found.
+# Without a guard: the search must fail in this way.
 missed() { # NAME WHAT DEFINITION...
     search "${@:3}" && grep -q "^pan:1: $2" out
     verdict $? "$1"

@@ -199,9 +199,9 @@ static void bad_machines(void **state)
     machine_refused("{\"about\": \"x\"}", "it needs a \"name\"");
     machine_refused("{\"name\": \"x\"}", "an \"about\"");
     machine_refused("{\"name\": 5, \"about\": \"x\"}", "it needs a \"name\"");
-    machine_refused("{\"name\": \"x\", \"about\": \"x\"}", "nothing is said of \"nic_mhz\"");
+    machine_refused("{\"name\": \"x\", \"about\": \"x\"}", "\"nic_mhz\" is missing");
     machine_refused("{\"name\": \"x\", \"about\": \"x\", \"parameters\": [5]}",
-                    "nothing is said of \"nic_mhz\"");
+                    "\"nic_mhz\" is missing");
     machine_refused("{\"name\": \"x\", \"about\": \"x\", \"like\": \"bad\"}", "circle");
     unlink(path_of("bad.json"));
     machine_refused(NULL, "No such file");
@@ -221,14 +221,14 @@ static void bad_parameters(void **state)
     };
     for (size_t b = 0; b < sizeof(bad) / sizeof(bad[0]); ++b) {
         write_machine("bad.json", "cable_us", bad[b]);
-        machine_refused(NULL, "\"cable_us\" is no parameter with a value and a source");
+        machine_refused(NULL, "\"cable_us\" is not a parameter with a value and a source");
     }
     write_machine("bad.json", "cable_us", "");
-    machine_refused(NULL, "nothing is said of \"cable_us\"");
+    machine_refused(NULL, "\"cable_us\" is missing");
     machine_refused(
         "{\"name\": \"x\", \"about\": \"x\", \"parameters\": {\"cable_ns\": {\"value\": "
         "5, \"source\": \"s\"}}}",
-        "\"cable_ns\" is no parameter");
+        "\"cable_ns\" is not a parameter");
 }
 
 /* What a simulation could not go on with, or is no machine. */
@@ -254,7 +254,7 @@ static void parameters_out_of_range(void **state)
             struct nicsim_file file;
             char entry[80], why[80];
             snprintf(entry, sizeof(entry), "{\"value\": %s, \"source\": \"s\"}", values[v]);
-            snprintf(why, sizeof(why), "\"%s\" is from ", ranges[r].name);
+            snprintf(why, sizeof(why), "\"%s\" must be from ", ranges[r].name);
             write_machine("bad.json", ranges[r].name, entry);
             if (v < 2) {
                 machine_reads("bad", &file);

@@ -116,14 +116,15 @@ static void look_at_component(const char *host)
 {
     int priority;
     if (!read_parameter("priority", &priority)) {
-        probe_print(finding(host, PROBE_COMPONENT, FINDING_PROBLEM,
-                            "does OMPI_MCA_coll, or \"coll\" in openmpi-mca-params.conf, leave it "
-                            "out? Is nicbarr in the same place on that host?",
-                            "the processes of a job do not have coll/nicbarr"));
+        probe_print(
+            finding(host, PROBE_COMPONENT, FINDING_PROBLEM,
+                    "check that OMPI_MCA_coll, or \"coll\" in openmpi-mca-params.conf, does "
+                    "not exclude it, and that nicbarr is in the same folder on that host",
+                    "the processes of a job do not have coll/nicbarr"));
     } else if (priority < 0) {
         probe_print(finding(host, PROBE_COMPONENT, FINDING_PROBLEM,
-                            "take coll_nicbarr_priority away where it is set",
-                            "it is switched off by coll_nicbarr_priority %d", priority));
+                            "remove coll_nicbarr_priority where it is set",
+                            "it is disabled by coll_nicbarr_priority %d", priority));
     } else {
         probe_print(finding(host, PROBE_COMPONENT, FINDING_OK, NULL,
                             "the processes of a job have coll/nicbarr, with priority %d",
@@ -160,19 +161,19 @@ static void look_at_cache_file(const char *host, const struct nicbarr_cache_plac
     if (!nicbarr_cache_file_read(&file, &any, &evidence, &error)) {
         probe_print(finding(host, "tuning cache", FINDING_PROBLEM,
                             "remove it, or choose another file with coll_nicbarr_cache FILE (or "
-                            "none): until then each job measures anew",
+                            "none): until then each job measures again",
                             "%s is not used, and left unchanged: %s", place->path, error.text));
     } else if (there ? 0 == access(place->path, W_OK) : may_make(place)) {
         probe_print(finding(host, "tuning cache", FINDING_OK, NULL, "%s can be %s", place->path,
-                            there ? "read and written" : "made, when something is measured"));
+                            there ? "read and written" : "created, when something is measured"));
     } else {
         probe_print(finding(host, "tuning cache", FINDING_NOTE,
                             there ? "nothing, if another file of coll_nicbarr_cache is to be "
-                                    "written, or nobody is to add anything"
-                                  : "make its folder, or let this user write there, or choose "
+                                    "written, or none"
+                                  : "create its folder, or let this user write there, or choose "
                                     "another file with coll_nicbarr_cache FILE (or none)",
                             there ? "%s can be read, but not written"
-                                  : "%s is not there, and cannot be made",
+                                  : "%s does not exist, and cannot be created",
                             place->path));
     }
 }
@@ -187,8 +188,8 @@ static void look_at_cache(const char *host)
             look_at_cache_file(host, &place);
         } else if (!place.anew) {
             probe_print(finding(host, "tuning cache", FINDING_NOTE,
-                                "nothing, if each job is to measure anew; else take "
-                                "coll_nicbarr_cache none away where it is set",
+                                "nothing, if each job is to measure again; otherwise remove "
+                                "coll_nicbarr_cache none where it is set",
                                 "none is kept (coll_nicbarr_cache %s)", value));
         }
     }
@@ -218,10 +219,11 @@ static void look_at_limits(const char *host, bool rdma)
         enough ? FINDING_OK
         : rdma ? FINDING_PROBLEM
                : FINDING_NOTE,
-        enough ? NULL
-               : "RDMA cards take locked memory: raise `ulimit -l' (memlock in "
-                 "/etc/security/limits.conf, LimitMEMLOCK= of what starts jobs, such as slurmd). "
-                 "Without such a card there is nothing to do",
+        enough
+            ? NULL
+            : "RDMA cards need locked memory: raise `ulimit -l' (memlock in "
+              "/etc/security/limits.conf, LimitMEMLOCK= of the service that starts jobs, such as "
+              "slurmd). Without such a card there is nothing to do",
         "a process of a job may lock %s", size));
 }
 
@@ -254,7 +256,7 @@ static const char *place_of(const struct probe_nic *nic, char *text, size_t byte
 static const char sharing_todo[] =
     "allow processes of one user the call pidfd_getfd: in a container by --cap-add SYS_PTRACE, or "
     "a seccomp profile that has it; outside by kernel.yama.ptrace_scope 1 or 0. Or start myrd on "
-    "each host, which hands its NIC over";
+    "each host, which passes its NIC to them";
 
 /* Where it is not there. A kind that says nothing of that is there wherever there is a network. */
 static void tell_of_absence(const struct probe *probe, const struct probe_nic *nic,
@@ -267,7 +269,7 @@ static void tell_of_absence(const struct probe *probe, const struct probe_nic *n
              NULL == absent ? "" : ": ", NULL == absent ? "" : absent);
     probe_print(finding(probe->host, what,
                         expected && probe->hosts > 1 ? FINDING_PROBLEM : FINDING_NOTE,
-                        expected ? "jobs on this host alone need none; for those on several hosts "
+                        expected ? "jobs on this host only need none; for jobs on several hosts "
                                    "see coll_nicbarr_network and coll_nicbarr_port"
                                  : todo,
                         "%s%s", why, said));
@@ -279,19 +281,20 @@ static void tell_of_nic(const struct probe *probe, const struct probe_nic *nic, 
     char what[100], place[300];
     snprintf(what, sizeof(what), "NIC %s", nic->way);
     if (MYR_OK == status && 0 == process) {
-        probe_print(finding(probe->host, what, FINDING_OK, NULL, "it is there%s%s",
+        probe_print(finding(probe->host, what, FINDING_OK, NULL, "available%s%s",
                             place_of(nic, place, sizeof(place)), said));
     } else if (MYR_OK != status && 0 != process) {
         probe_print(finding(probe->host, what, FINDING_PROBLEM, sharing_todo,
-                            "the host's first process has it, the second one does not: %s",
+                            "the host's first process can use it, the second one cannot: %s",
                             error->text));
     } else if (nic->absent) {
         tell_of_absence(probe, nic, what, error->text);
     } else if (MYR_OK != status) {
-        probe_print(finding(probe->host, what, FINDING_PROBLEM,
-                            "mend that, or do without this NIC (coll_nicbarr_nic names those that "
-                            "jobs may use)",
-                            "it cannot be had: %s%s", error->text, said));
+        probe_print(
+            finding(probe->host, what, FINDING_PROBLEM,
+                    "correct that, or leave this NIC out (coll_nicbarr_nic lists those that "
+                    "jobs may use)",
+                    "not available: %s%s", error->text, said));
     }
 }
 
@@ -379,8 +382,8 @@ static bool lead(struct probe *probe, int rank)
              NULL == temporary ? "/tmp" : temporary);
     if (NULL == mkdtemp(welcome.folder)) {
         probe_print(finding(probe->host, "temporary files", FINDING_PROBLEM,
-                            "name a folder that can be written with TMPDIR", "cannot make %s: %s",
-                            welcome.folder, strerror(errno)));
+                            "set TMPDIR to a writable folder", "cannot make %s: %s", welcome.folder,
+                            strerror(errno)));
     } else if (join_probe_segment(probe, welcome.folder)) {
         open_nics(probe, 0, NULL);
     }
@@ -427,9 +430,10 @@ int main(int argc, char **argv)
     probe.index = rank / PROBE_PER_HOST;
     probe.hosts = size / PROBE_PER_HOST;
     if (0 == probe.hosts) {
-        probe_print(finding(probe.host, "Open MPI", FINDING_PROBLEM, probe_same_mpi,
-                            "each process is a job of its own: mpirun and the programs are of "
-                            "different MPIs"));
+        probe_print(
+            finding(probe.host, "Open MPI", FINDING_PROBLEM, probe_same_mpi,
+                    "each process is a job of its own, so mpirun and the programs belong to "
+                    "different MPIs"));
     } else if (0 == rank % PROBE_PER_HOST) {
         all = lead(&probe, rank);
     } else {

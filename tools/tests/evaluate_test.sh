@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# `nicbarr evaluate` and the page it writes, with experiments that are none (sample_experiments.sh), so that nothing
-# is measured and the same comes out each time. Also on hosts, where they may be made.
+# If this fails, `nicbarr evaluate` writes a wrong page or handles failures badly. The experiments are a stand-in
+# (sample_experiments.sh), so nothing is measured and the output is always the same. Also on hosts, where possible.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 for program in gnuplot mpirun; do
@@ -11,14 +11,14 @@ done
 . "$here/../../bench/report/page_checks.sh"
 nicbarr=$build/tools/nicbarr
 
-# What is installed is all that it has: nothing of the source tree is there.
+# It has only what is installed, and nothing of the source tree.
 make -s -C "$build" DESTDIR="$scratch/installed" install-nobase_dist_pkglibexecSCRIPTS install-nobase_dist_libexecdataDATA \
     install-nobase_pkglibexecPROGRAMS > "$scratch/make" 2>&1 || { cat "$scratch/make"; exit 99; }
 NICBARR_LIBEXECDIR=$(find "$scratch/installed" -name evaluate.sh)
 export NICBARR_LIBEXECDIR=${NICBARR_LIBEXECDIR%/bench/report/evaluate.sh}
 unset builddir srcdir
 
-# The job is one process, whatever mpirun is told; which is kept in `jobs`.
+# The job is one process, whatever the arguments of mpirun, which are recorded in `jobs`.
 mkdir bin
 cp "$here/sample_experiments.sh" bin/nicbarr_experiments
 cat > bin/mpirun << 'END'
@@ -72,9 +72,9 @@ verdict $? "the budget is shared ($budget s of 8 minutes, $less s of one)"
 SAMPLE_PROCESSES=2 run --nodes 1 --output two
 [ $status -eq 0 ]
 verdict $? "two processes"
-is_page two 20 # where there is one point, a plot says nothing
+is_page two 20 # plots with a single point are omitted
 
-# ---- what goes wrong is told, and the rest goes on
+# ---- failures are reported, and the other experiments go on
 SAMPLE_FAILS=overhead SAMPLE_LATE=arrival SAMPLE_EMPTY=rtt run --nodes 1 --output failing
 [ $status -eq 1 ] && [ "$(wc -l < err)" -eq 1 ] && grep -q '^nicbarr evaluate: 8 .* failed' err
 verdict $? "experiments fail"
@@ -83,7 +83,7 @@ verdict $? "which is shown at once"
 [ "$(grep -c 'class="failure">MPI.s overhead failed: status 3: the network is &lt;down&gt; &amp; out' failing/index.html)" -eq 2 ] &&
     [ "$(grep -c 'class="failure">.* it wrote no data to rtt.csv' failing/index.html)" -eq 2 ]
 verdict $? "and is on the page"
-is_page failing 24 # of the one that failed late there is data
+is_page failing 24 # the one that failed late has data
 
 mkdir broken
 printf '#!/bin/sh\necho >&2; echo "line 3: as expected" >&2; exit 2\n' > broken/gnuplot
@@ -101,24 +101,24 @@ verdict $? "a folder with an odd name"
 is_page 'an <odd> & "quoted" name' 4
 
 # ---- usage
-usage "what is '--wibble'" --wibble
-usage "what is 'file'" file
+usage "unknown argument '--wibble'" --wibble
+usage "unknown argument 'file'" file
 usage "there is no experiment 'speed'" --only latency,speed
 usage "there is no experiment ''" --only latency,,rtt
-usage "wants experiments" --only ''
+usage "needs experiments" --only ''
 usage "there is no NIC 'fast'" --nic fast
-usage "wants a value" --nodes
+usage "needs a value" --nodes
 for bad in '' x 0 -1 251 1.5 07 99999999999999999999 '1 2'; do
-    usage "--nodes is a number from 1 to 250" --nodes "$bad"
+    usage "--nodes must be a number from 1 to 250" --nodes "$bad"
 done
-usage "--budget is a number" --budget 0
-usage "--seed is a number" --seed x
+usage "--budget must be a number" --budget 0
+usage "--seed must be a number" --seed x
 usage "--per-host is for several hosts" --nodes 1 --per-host 2
 run --help
 [ $status -eq 0 ] && grep -q -- '--budget MINUTES' out && [ ! -s err ]
 verdict $? "--help"
 
-# ---- what is missing
+# ---- missing programs
 mkdir bare
 for program in bash awk sed cut dirname nproc; do
     ln -s "$(command -v $program)" bare/
@@ -147,7 +147,7 @@ NICBARR_LIBEXECDIR=$PWD/tree run --only rtt --output hostless
 verdict $? "without the right to make hosts"
 is_page hostless 4
 NICBARR_LIBEXECDIR=$PWD/tree run --nodes 2 --output never
-refuses "which is an error if they are asked for" 'no hosts: nethosts: no right'
+refuses "which is an error if they are asked for" 'cannot create hosts: nethosts: no right'
 
 # ---- interrupted
 SAMPLE_HANGS=granularity "$nicbarr" evaluate --nodes 1 --output interrupted > out 2> err < /dev/null &
@@ -157,13 +157,13 @@ for _ in $(seq 600); do
 done
 kill -TERM $!
 wait $!
-[ $? -eq 130 ] && grep -q 'interrupted; the page has what was measured' err && ! kill -0 "$(cat pid)" 2> /dev/null
+[ $? -eq 130 ] && grep -q 'interrupted; the page shows what was measured' err && ! kill -0 "$(cat pid)" 2> /dev/null
 verdict $? "interrupted"
-is_page interrupted 8 # two experiments, in both places
+is_page interrupted 8 # two experiments in both places
 says interrupted 'The evaluation was interrupted' 'Granularity of computation failed: interrupted' \
     'Varying arrival times failed: not run' 'Papers</h2>'
 
-# ---- the time is up: a clock on which each look at it takes 15 s, so that a minute is over in the second experiment
+# ---- the time is up: each look at the clock takes 15 s, so that a minute is over in the second experiment
 cat > bin/date << END
 #!/bin/bash
 [ "\$1" = +%s ] || exec $(command -v date) "\$@"
@@ -173,11 +173,11 @@ END
 chmod +x bin/date
 run --nodes 1 --only latency,rtt,fuzzy --budget 1 --output short
 rm bin/date
-[ $status -eq 0 ] && grep -q '^[1-5] experiments were left out, as the time was up (--budget)$' out
+[ $status -eq 0 ] && grep -q '^[1-5] experiments were left out for lack of time (--budget)$' out
 verdict $? "where the time is up the rest is left out"
 says short 'Fuzzy barriers failed: not run, as the time was up: give it more by --budget'
 
-# ---- figures that mean nothing
+# ---- meaningless figures
 printf '#!/bin/sh\ncase "$*" in */proc/loadavg) echo "12000.0 9 8" ;; *) exec %s "$@" ;; esac\n' "$(command -v cut)" > bin/cut
 chmod +x bin/cut
 SAMPLE_SPREAD=4 run --nodes 1 --only latency --output worthless

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# What a browser finds wrong with a page (bench/report/open_pages.py): each fault in a page of its own, and
-# none in one without. Tests of commands that write pages have it look at these.
+# If this fails, faults of pages go unnoticed: bench/report/open_pages.py must find each fault in a page that has only
+# this one, and none in a sound page. Tests of commands that write pages rely on it.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 command -v chromium > /dev/null || { echo "there is no chromium"; exit 77; }
@@ -16,7 +16,7 @@ page() { # BODY
     printf '<!DOCTYPE html><html><head><meta name="viewport" content="width=device-width"/></head><body>%s</body></html>' \
         "$1" > page.html
 }
-plot() { # TEXTS: two of them, 200 pixels wide, whatever the window is
+plot() { # two texts, 200 pixels wide in any window
     page "<svg width=\"200\" height=\"100\" viewBox=\"0 0 200 100\" style=\"overflow: visible\" font-size=\"14\">$1</svg>"
 }
 finds() { # NAME PATTERN TIMES

@@ -1,8 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# `nicbarr report` as a user or a script meets it: samples, garbage, truncations, wrong usage.
+# If this fails, `nicbarr report` gives users and scripts wrong output or unclear errors: samples, garbage, truncated
+# files, wrong usage.
 #
-# What is compared is what the samples beside this script say: nothing here measures anything.
+# The expected values are those of the samples beside this script; nothing is measured.
 #
 # shellcheck disable=SC2016 # evil names are not to be expanded
 set -u
@@ -21,7 +22,7 @@ refuses_bad() { # NAME PATTERN: bad.json is refused
     refuses "$1" "$2"
 }
 
-changed() { # SED-EXPRESSION: every_source.json with one thing changed
+changed() { # every_source.json with one change
     sed "$1" "$here/every_source.json"
 }
 
@@ -189,7 +190,7 @@ if command -v gnuplot >gnuplot-path; then
         works "a plot after $zero"
     done
 
-    # All texts are where they can be read; also long ones.
+    # All texts can be read, even long ones.
     if command -v python3 >python-path; then
         long=$(printf '%064d' 0 | tr 0 n)
         sed "s/\"communicator\": \"[^\"]*\"/\"communicator\": \"$long\"/
@@ -236,7 +237,7 @@ mkdir nothing
 [ $? -eq 1 ] && [ "$(wc -l <err)" -eq 1 ] && [ ! -e c.svg ] && grep -q 'install gnuplot' err
 verdict $? "no gnuplot"
 
-# ---- files that are none
+# ---- files that are no reports
 
 report missing.json
 refuses "a missing file" 'missing\.json: No such file'

@@ -1,14 +1,14 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# A stand-in for nicbarr_experiments, with its command line: writes plausible CSVs, the same each time, without MPI.
-# evaluate_test.sh has mpirun run it.
+# A stand-in for nicbarr_experiments, with its command line: writes plausible CSVs, always the same, without MPI.
+# evaluate_test.sh makes mpirun run it.
 #
 #     sample_experiments.sh EXPERIMENT --budget S --seed N --csv FILE
 #
-# SAMPLE_FAILS: the experiment that fails; SAMPLE_LATE: the one that does after it has written its data;
-# SAMPLE_EMPTY: the one that writes nothing and does not say so. SAMPLE_PROCESSES: of how many it tells.
-# SAMPLE_SPREAD: how far above the median third quartiles are. SAMPLE_HANGS: the experiment that does not end; before
-# that, it tells its process in the file `pid`.
+# SAMPLE_FAILS: the experiment that fails. SAMPLE_LATE: the one that fails after it has written its data. SAMPLE_EMPTY:
+# the one that writes nothing and succeeds. SAMPLE_PROCESSES: the number of processes in its output. SAMPLE_SPREAD: how
+# far the third quartiles are above the medians. SAMPLE_HANGS: the experiment that does not end; it first writes its
+# process number to the file `pid`.
 set -eu
 experiment=$1 seed=0 csv=
 shift
@@ -38,7 +38,7 @@ function q(value) { return sprintf("%.3f,%.3f,%.3f", value, value * 0.96, value 
 function a(p) { return 1.8 + 6.2 * log(p) / log(2) + 0.15 * p }
 function b(p) { return 4.1 + 13 * log(p) / log(2) + 0.9 * p }
 '
-write() { # EXPERIMENT HEADER PROGRAM: the program in awk prints rows
+write() { # PROGRAM (awk) prints the rows
     local file=$csv
     [ "$1" = "$experiment" ] || file=$(dirname "$csv")/$1.csv
     {

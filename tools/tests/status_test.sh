@@ -1,10 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# `nicbarr status` on processes that have NICs, have none, or have something that only looks like
-# ours; also while all of it changes.
+# If this fails, `nicbarr status` shows users and scripts wrong data, or fails on processes with a NIC, without one, or
+# with memory that only looks like ours, also while all of it changes.
 #
-# Other processes of this machine may use nicbarr at the same time, so only what concerns our own is
-# looked at.
+# Other processes of this machine may use nicbarr at the same time, so only the test's own are checked.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 command -v python3 > /dev/null || { echo "skip: no python3 to read JSON with"; exit 77; }
@@ -14,7 +13,7 @@ pid=
 nicbarr=$build/tools/nicbarr
 subject=$build/tools/tests/status_subject
 
-# Start a subject and wait until it is ready; ended by the end of its input.
+# Start a subject and wait until it is ready; it ends at the end of its input.
 begin() { # KIND
     mkfifo input output
     "$subject" "$1" < input > output 2> subject.err &
@@ -30,7 +29,7 @@ end() {
 }
 trap 'exec 3>&-; rm -rf "$scratch"' EXIT
 
-# Does EXPRESSION hold of our subject's segment s (None if it is not listed), and its NIC n?
+# Does EXPRESSION hold for our subject's segment s (None if it is not listed) and its NIC n?
 holds() { # NAME EXPRESSION
     "$nicbarr" status --json > out 2> err
     status=$?
@@ -46,8 +45,8 @@ sys.exit(0 if len(mine) < 2 and eval(os.environ["EXPRESSION"]) else 1)' 2> err
     verdict $((status + $?)) "$1"
 }
 
-# The text's part about our subject is the paragraph with its pid. No line is longer than a terminal; those that go on
-# in the next one are joined for the patterns.
+# In the text, the paragraph with our subject's pid. No line may be longer than a terminal is wide; continued lines are
+# joined for the patterns.
 text() { # NAME PATTERN...
     shown "" "$@"
 }
@@ -89,17 +88,17 @@ holds "its groups" 'sorted((g["done"], g["started"]) for g in n["groups"]) == [(
 holds "its counters" 'n["counters"]["barriers"] == 3 and n["counters"]["packets_sent"] == 1 and len(n["counters"]) >= 10'
 holds "its job" 's["processes"][0]["job"] == "job7" and s["processes"][0]["rank"] == "3"'
 holds "it has no ports" 'n["ports"] == []'
-jobs() { # NAME OPTION... LISTED: is the subject among those that are shown?
+jobs() { # is the subject listed?
     "$nicbarr" status "${@:2:$#-2}" > out 2> err && [ "$(grep -c "$pid" out)" = "${*: -1}" ]
     verdict $? "$1"
 }
 jobs "by its job" --job job7 --json 1
 jobs "not by another one" --job job --json 0
 jobs "nor in words" --job job8 0
-grep -q "^No process of job job8 that you may look into" out
+grep -q "^No process of job job8 that you may inspect" out
 verdict $? "which say so"
 text "and in words" "soft, 127.0.0.1/8 port [0-9]+" "2 open, 1 in a barrier; barriers done:" \
-    "^ +3  barriers +barriers completed" "run by     the processes that wait" "^Memory [0-9a-f]{16}: [0-9.]+ KiB of at most 1 MiB$" "rank 3 of job job7"
+    "^ +3  barriers +barriers completed" "run by     waiting processes" "^Memory [0-9a-f]{16}: [0-9.]+ KiB of at most 1 MiB$" "rank 3 of job job7"
 ! grep -q "^ *0  " out
 verdict $? "without counters that are zero"
 shown --counters "which another option shows" "^ +0  retransmissions +message packets sent again"
@@ -134,7 +133,7 @@ text "and in words" "^  failed     group of node 0 failed in epoch 1: node 1 \(1
 end
 
 begin here
-here_waits="for 2 of the 3 processes of this node: pid $pid, one that has not joined"
+here_waits="for 2 of the 3 processes of this node: pid $pid, a process that has not joined"
 holds "processes of the same node" '[(g["waits"]["processes"], g["waits"]["processes_missing"], g["waits"]["pids"], g["waits"]["since_s"]) for g in n["groups"] if g["waits"]] == [(3, 2, [int(os.environ["PID"]), 0], None)]'
 text_all "and in words" "^  waiting    group of node 0 waits in epoch 1 $here_waits"
 text "also a second later" "^  waiting    group of node 0 waits in epoch 1 $here_waits" "1 open, 1 in a barrier"
@@ -151,7 +150,7 @@ text "and in words" "a thread of process $pid"
 end
 
 begin here
-text "a NIC that has counted nothing" "^  counters   all are zero"
+text "a NIC that has counted nothing" "^  counters   all zero"
 end
 
 begin nowhere
@@ -186,8 +185,8 @@ done
 holds "memory that changes all the time" 'n["counters"]["barriers"] >= 3 and len(n["groups"]) < 1000'
 end
 
-# Prometheus' text format, as its readers want it: a metric's lines together, behind its help and its
-# type; no figure twice. All of the NIC's counters are there, with the values that JSON has.
+# Prometheus' text format, as its readers require: a metric's lines together after its help and type; no figure twice.
+# All counters of the NIC, with the values in the JSON.
 PMIX_NAMESPACE='job "7" of \me' PMIX_RANK=0 begin nic
 "$nicbarr" status --json > json && "$nicbarr" status --prometheus > out 2> err &&
     PID=$pid python3 -c '

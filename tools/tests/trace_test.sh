@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# `nicbarr trace` on what kernels have written down: what it makes of that, and of what is not there. Jobs are traced in
-# tests/component/trace.sh.
+# If this fails, `nicbarr trace` derives wrong times from the kernel's events, or misreports missing ones. The events
+# are recorded; tests/component/trace.sh traces jobs.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 NICBARR_LIBEXECDIR=$(cd "$here/../.." && pwd)
@@ -15,7 +15,7 @@ run() { # ARGUMENT...
     status=$?
 }
 
-# Barriers of one message, each like the other: the times of the stages are what the events say.
+# Barriers of one message, all alike: the times of the stages follow from the events.
 events() { # FIRST LAST
     echo "# host1, Linux 6.1.0; interface eth0, driver virtio_net"
     local barrier
@@ -44,11 +44,11 @@ works "where the time goes" "^host1, Linux 6.1.0; interface eth0, driver virtio_
 works "one of them" "^ +0 +1 +my job:2-17 sends$" "^ +45 +0 +away +interrupt of virtio3-input\.0$" \
     "^ +62 +0 +program +kfree_skb$" "^ +100 +1 +host +the host sends again$"
 
-# A message that has come before its barrier began here, as its sender was faster.
+# A message that came before its barrier began here, as its sender was faster.
 { events 1 1 && sed -n '2,4p' <(events 2 2) && events 3 101; } > early
 run --read early
 works "a barrier whose message comes with the next one's" "^all  +10[0-9]\.[0-9]$"
-# A message that another processor takes while the last process is in its call: no time counts twice.
+# Another processor receives a message while the last process is in its call: no time may count twice.
 events 1 101 | awk '{ print }
     /sys_sendto/ {
         at = substr($0, match($0, /[0-9]+\.[0-9]+:/)) + 0
@@ -60,18 +60,18 @@ works "another processor takes a message during the call" "; 2\.0 messages came:
     "^stack  +9\.0 " "^program  +8\.0 " "^host  +0\.0 " "^all  +100\.0$"
 events 1 20 > few
 run --read few
-refuses "too few" "no barriers were seen there: .*nicbarr status"
+refuses "too few" "no barriers seen: .*nicbarr status"
 : > nothing
 run --read nothing
-refuses "none" "no barriers were seen"
+refuses "none" "no barriers seen"
 run --read not/there
 refuses "no such file" "cannot read 'not/there'"
 run
-refuses "no interface" "of which interface.*--help" 64
+refuses "no interface" "INTERFACE is missing.*--help" 64
 run eth0 eth1
-refuses "two" "one interface, not 'eth0' and 'eth1'" 64
+refuses "two" "only one interface is possible, not 'eth0' and 'eth1'" 64
 run --for 0 eth0
-refuses "no time" "^nicbarr trace: --for is a number from 1 to 10000, not '0'" 64
+refuses "no time" "^nicbarr trace: --for must be a number from 1 to 10000, not '0'" 64
 run --wibble eth0
 refuses "another option" "there is no option '--wibble'" 64
 run no-such-interface

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# `nicbarr tune` with an mpirun that measures nothing: which jobs it starts, and what it makes of their lines.
-# tests/component/tuning.sh has what such jobs do.
+# If this fails, `nicbarr tune` starts wrong jobs or misreads their output. mpirun is a stand-in that measures nothing;
+# tests/component/tuning.sh runs real jobs.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 command -v gnuplot > /dev/null || { echo "there is no gnuplot"; exit 77; }
@@ -11,8 +11,8 @@ export NICBARR_LIBEXECDIR
 . "$here/../../bench/report/page_checks.sh"
 nicbarr=$build/tools/nicbarr
 
-# A job chooses pairwise, but in every third time flags:4, which is faster there, and before it says so counter:1 is its
-# choice for a while; broadcasts fail where `broken` is there.
+# The jobs choose pairwise, but every third one flags:4, which is faster there, after counter:1 as a provisional
+# choice; broadcasts fail if the file `broken` exists.
 mkdir bin
 ln -s "$nicbarr" bin/nicbarr
 export sample=$here/bound.json
@@ -84,7 +84,7 @@ run --write cache.json --per-host 2,3 --times 3 --only barrier,bcast
 verdict $? "interrupted at once"
 sed -i 's/\[ ! -e "$here\/broken" \] || exit 1/&; kill "$PPID"/' bin/mpirun
 run --write cache.json --per-host 2,3 --times 3 --only barrier,bcast
-[ $status -eq 130 ] && grep -q '^interrupted: what follows is of 1 of 18 jobs' err && grep -q 'pairwise .* 1 of 1' out
+[ $status -eq 130 ] && grep -q '^interrupted: the following results are of 1 of 18 jobs' err && grep -q 'pairwise .* 1 of 1' out
 verdict $? "interrupted later"
 is_page nicbarr-tuning 1
 says nicbarr-tuning 'Interrupted: this is of 1 of 18 jobs' 'class="failure">Nothing was measured'
@@ -112,20 +112,20 @@ wrong() { # STATUS WHAT ARGUMENT...
     [ $status -eq "$1" ] && [ "$(grep -c '' err)" = 1 ] && grep -q "^nicbarr tune: .*$2" err && [ ! -s out ] && [ ! -s jobs ]
     verdict $? "wrong: ${*:3}"
 }
-wrong 64 "where shall it go" --per-host 2
-wrong 64 "wants a value" --write
-wrong 64 "is a number from 1 to 1000" --write x --per-host 2,0
-wrong 64 "wants a list" --write x --per-host ""
+wrong 64 "--write FILE is missing" --per-host 2
+wrong 64 "needs a value" --write
+wrong 64 "must be a number from 1 to 1000" --write x --per-host 2,0
+wrong 64 "needs a list" --write x --per-host ""
 wrong 64 "no collective 'alltoall'" --write x --only barrier,alltoall
-wrong 64 "is for --hosts" --write x --nodes 2
-wrong 64 "there are not 3 hosts" --write x --hosts a,b --nodes 3
-wrong 64 "no comma" --write x,y
-wrong 64 "what is '--what'" --write x --what
+wrong 64 "--nodes needs --hosts" --write x --nodes 2
+wrong 64 "has fewer than 3 hosts" --write x --hosts a,b --nodes 3
+wrong 64 "must not contain a comma" --write x,y
+wrong 64 "unknown argument '--what'" --write x --what
 mkdir foreign
 touch foreign/file
 wrong 1 "has files that are not a tuning's" --write x --output foreign
-wrong 1 "there is no folder" --write nowhere/x
-wrong 1 "nobody to wait for" --write x --per-host 1
+wrong 1 "the folder of .* does not exist" --write nowhere/x
+wrong 1 "at least two processes" --write x --per-host 1
 run --help
 [ $status -eq 0 ] && grep -q '^Usage: nicbarr tune' out && grep -q 'allreduce' out && [ "$(wc -L < out)" -le 90 ]
 verdict $? "--help"

@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# nicsim as a user or a script meets it: the papers' table, games, studies, wrong usage.
+# If this fails, nicsim gives users and scripts wrong results or unclear errors: the papers' table, single games,
+# studies, wrong usage.
 #
-# Its data are those beside this script's folder. Time here is simulated: nothing depends on the
-# machine's.
+# Its data are those of the source tree. Time is simulated, so results do not depend on the machine.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 data=$(cd "$here/.." && pwd)
@@ -11,7 +11,7 @@ data=$(cd "$here/.." && pwd)
 . "$here/../../../tests/tap.sh"
 nicsim=$build/bench/nicsim/nicsim
 
-run() { # ARGUMENT...: status, out, err; of what is printed only how long that took is left out
+run() { # sets status, out, err; the output without the time that the simulation took
     "$nicsim" --data "$data" "$@" >whole 2>err </dev/null
     status=$?
     sed 's/ in [0-9.]* s of processor time$//' whole >out
@@ -48,7 +48,7 @@ grep -c ',fitted,' table.csv >fitted
 [ "$(cat fitted)" -eq "$(grep -vc '^#' "$data/paper/fitted.txt")" ]
 verdict $? "fitted are those that fitted.txt names"
 
-spoiled() { # NAME SED-EXPRESSION FILE: with one thing of the data changed the table fails
+spoiled() { # with one change in the data, the table fails
     rm -rf spoiled
     cp -r "$data" spoiled
     chmod -R u+w spoiled
@@ -171,7 +171,7 @@ for bytes in 4 512; do
     verdict $? "they are the table's, $bytes bytes"
 done
 
-# ---- messages that NICs match
+# ---- messages matched by NICs
 
 run messages -m npii
 works "the tables of messages" '^\./message_bytes\.csv$' '^\./message_nodes\.csv$'
@@ -230,7 +230,7 @@ verdict $? "as many packets as in one game"
 
 # ---- usage
 
-usage() { # NAME PATTERN ARGUMENT...: the command line is refused: a line why, and what to try
+usage() { # the command line is refused, with a line for the reason and one with what to try
     name=$1
     pattern=$2
     shift 2
@@ -238,9 +238,9 @@ usage() { # NAME PATTERN ARGUMENT...: the command line is refused: a line why, a
     [ $? -eq 64 ] && [ ! -s out ] && [ "$(wc -l <err)" -le 2 ] && head -n 1 err | grep -Eq -e "$pattern"
     verdict $? "$name"
 }
-usage "no command" 'which command'
+usage "no command" 'COMMAND is missing'
 usage "an unknown command" "no command 'wibble'" wibble
-usage "two commands" "one command" barrier table
+usage "two commands" "only one command" barrier table
 usage "an unknown option" wibble barrier --wibble
 usage "one node" "'1'" barrier -n 1
 usage "too many nodes" "'65537'" scale -n 65537
@@ -250,7 +250,7 @@ usage "an unknown algorithm" "'wibble'" barrier -a wibble
 usage "a tree of nothing" "'tree:0'" barrier -a tree:0
 usage "Open MPI's own" "'openmpi'" barrier -a openmpi
 for algorithm in counter flags:4; do
-    usage "memory that hosts share: $algorithm" "'$algorithm' is no algorithm: pairwise" barrier -a $algorithm
+    usage "memory that hosts share: $algorithm" "unknown algorithm '$algorithm'; there are pairwise" barrier -a $algorithm
 done
 usage "the kernel's NIC" "'pairwise@kernel'" barrier -a pairwise@kernel
 usage "no barriers" "'0'" barrier -b 0

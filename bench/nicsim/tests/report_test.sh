@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# `nicsim report` and the page it writes, of small clusters.
+# If this fails, `nicsim report` writes a wrong or incomplete page. Small clusters.
 #
-# Scripts and data are those of the source tree. What is simulated comes out the same each time.
+# Scripts and data are those of the source tree. The simulation is deterministic.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 command -v gnuplot > /dev/null || { echo "there is no gnuplot"; exit 77; }
@@ -16,11 +16,11 @@ run() { # ARGUMENT...: status, out, err
     "$nicsim" report --data "$data" "$@" > out 2> err < /dev/null
     status=$?
 }
-csvs() { # FOLDER: what is in its tables
+csvs() { # the contents of its tables
     (cd "$1" && find . -name '*.csv' | sort | xargs head -n 1000)
 }
 
-# ---- a page: 6 plots of all, 10 of each machine, 6 of each evaluation
+# ---- a page: 6 plots of all machines, 10 of each, 6 of each evaluation
 run --nodes 16
 [ $status -eq 0 ] && [ ! -s err ] && grep -q '^The page: .*/nicsim-report/index.html$' out
 verdict $? "a report of all machines"
@@ -36,7 +36,7 @@ says nicsim-report 'Command</th><td>nicsim report --data' 'Mean error: [0-9.]* %
 [ "$(grep -c '^ *[0-9]* of 22 ' out)" -eq 22 ] && [ "$(grep -c '^status 0$' nicsim-report/simulation.log)" -eq 22 ]
 verdict $? "22 simulations"
 
-# What is in the tables that are made of nicsim's.
+# The contents of the tables that are made from nicsim's.
 row() { # CSV COLUMNS: the row of 16 nodes
     grep '^16,' "nicsim-report/$1" | cut -d , -f "$2"
 }
@@ -73,7 +73,7 @@ run --nodes 4 --machine bluefield
 verdict $? "its own folder is taken again, and nothing of the earlier report stays"
 is_page nicsim-report $((6 + 10))
 
-# ---- what goes wrong is told, and the rest goes on
+# ---- failures are reported, and the other simulations go on
 cp -r "$data" spoiled
 sed -i 's/^link_header.*//; s/"nic_mhz"/"wibble_mhz"/' spoiled/machines/infiniband.json
 data=spoiled run --nodes 4 --machine bluefield,infiniband --output failing
@@ -87,17 +87,17 @@ is_page failing $((6 + 10))
 folders "a report's" --nodes 4 --machine ethernet
 
 # ---- usage
-usage "what is '--wibble'" --wibble
-usage "what is 'file'" file
+usage "unknown argument '--wibble'" --wibble
+usage "unknown argument 'file'" file
 usage "there is no machine 'lanai44'" --machine lanai43,lanai44
 usage "there is no machine '../machines/lanai43'" --machine ../machines/lanai43
-usage "'npii' is there twice" --machine npii,ethernet,npii
-usage "wants machines" --machine ''
-usage "wants a value" --nodes
+usage "has 'npii' twice" --machine npii,ethernet,npii
+usage "needs machines" --machine ''
+usage "needs a value" --nodes
 for bad in '' x 3 -4 65537 1.5; do
-    usage "--nodes is a number from 4 to 65536" --nodes "$bad"
+    usage "--nodes must be a number from 4 to 65536" --nodes "$bad"
 done
-usage "--jobs is a number" --jobs 0
+usage "--jobs must be a number" --jobs 0
 data=nowhere usage "there is no machine 'lanai43' in" --nodes 4
 run --help
 [ $status -eq 0 ] && grep -q -- '--nodes MOST' out && [ ! -s err ]

@@ -1,11 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# The switch of nethosts does what it says. Each fault happens as often as it was asked for, to the
-# packets that were meant and to no others. What the switch says it did is what arrives. And nethosts
-# leaves nothing behind.
+# If this fails, tests and experiments on nethosts run on another network than they claim. Each fault must occur as
+# often as requested, only to the selected packets, and the switch's counts must agree with what arrives. nethosts must
+# leave nothing behind.
 #
-# Bounds of counts are 7 standard deviations wide: a right switch would fail once in 10^11 runs, had
-# the seed not been fixed anyway (NICBARR_SEED sets another).
+# Bounds of counts are 7 standard deviations wide: a correct switch would fail once in 10^11 runs, if the seed were not
+# fixed anyway (NICBARR_SEED sets another).
 . "$(dirname "$0")/../../../tests/component/common.sh"
 seed=1
 . "$srcdir/tests/component/hosts_common.sh"
@@ -23,17 +23,16 @@ flooded() {
     timeout -k 5 120 "$nethosts" --switch --port 9000 --seed "$seed" "${options[@]}" --shell "$hosts" \
         "$flood" "$@" > "$scratch/out" 2>&1
 }
-# What the switch counted and what came, by name: "lost", "duplicated", ..., "whole", "again", ...
+# The switch's and the receiver's counts, by name: "lost", "duplicated", ..., "whole", "again", ...
 counted() { grep -o "$1 [0-9]*" "$scratch/out" | head -n 1 | grep -o '[0-9]*$'; }
-# around NAME COUNT PERCENT: 7 standard deviations of a binomial distribution
+# around NAME COUNT PERCENT: within 7 standard deviations of a binomial distribution
 around() {
     awk -v n="$2" -v p="$3" -v x="$(counted "$1")" 'BEGIN {
         mean = n * p / 100; wide = 7 * sqrt(mean * (1 - p / 100))
         exit !(x >= mean - wide && x <= mean + wide) }'
 }
 is() { [ "$(counted "$1")" = "$2" ]; }
-# What arrives is what was sent, less the packets that were lost or have a wrong checksum, and the
-# copies.
+# Received packets are those sent, less lost ones and those with a wrong checksum, plus copies.
 adds_up() {
     is held 0 && is refused 0 && is damaged "$(counted repaired)" &&
         [ $(($(counted whole) + $(counted again) + $(counted damaged))) = \
@@ -41,19 +40,19 @@ adds_up() {
                 $(counted corrupted) + $(counted repaired))) ]
 }
 
-# What is sent over a cable that is not up yet is lost.
+# Packets sent over a cable that is not up yet are lost.
 all_up() {
     local try
     for try in 1 2 3 4 5 6 7 8; do
         "$nethosts" --switch --shell 4 bash -c 'for host in 1 2 3 4; do
-            ip -o link; nsenter --net=/run/netns/$host ip -o link # all, as asking for one brings it up
+            ip -o link; nsenter --net=/run/netns/$host ip -o link # all, as a query for one interface would bring it up
         done' > "$scratch/out" 2>&1
         ! grep -q "state DOWN" "$scratch/out" || return
     done
 }
 check "all cables are up when the command begins" all_up
 
-# What Open MPI says in vain of process groups is hidden; nothing else is, and not the status.
+# Open MPI's spurious message about process groups is hidden; nothing else is, nor the status.
 vain='[host1:7] plm:rsh: Warning: setpgid(8,8) failed in parent with errno=Permission denied(13)'
 says="echo '$vain' >&2; printf 'the rest' >&2; exit 3"
 hidden() { # COMMAND...
@@ -62,7 +61,7 @@ hidden() { # COMMAND...
 }
 check "setpgid's warnings are hidden" hidden "$nethosts" 2 bash -c "$says"
 check "those of a script on the hosts, too" hidden "$nethosts" --shell 2 bash -c "$says"
-# On a terminal it is what $NETHOSTS_MPIRUN says, here by an mpirun that says nothing else.
+# On a terminal $NETHOSTS_MPIRUN filters, here with an mpirun that prints nothing else.
 mkdir "$scratch/bin"
 printf '#!/bin/bash\n[ "$1" != --version ] || exec %s --version\n%s\n' "$(command -v mpirun)" "$says" > "$scratch/bin/mpirun"
 chmod +x "$scratch/bin/mpirun"
@@ -88,7 +87,7 @@ check "and all packets" is whole $n
 check "reordering" flooded --reorder 10 -- 2 1 2 $n 100
 check "as many are held back" around reordered $n 10
 check "all arrive" is whole $n
-# Whoever is held back comes late unless all behind it are as well: most of them do.
+# A packet that is held back comes late unless all those behind it are held back, too: most are late.
 check "many of them late" test "$(counted late)" -gt $((n / 20))
 check "corruption" flooded --corrupt 10 -- 2 1 2 $n 100
 check "as many are damaged" around corrupted $n 10
@@ -103,7 +102,7 @@ check "all arrive" is whole 200
 check "in order" is late 0
 check "none before its time" test "$(counted 'shortest us')" -ge 5000
 
-# The kernel is given 32 packets in one piece.
+# The kernel gets 32 packets in one piece.
 check "bundles" flooded -- 2 1 2 5000 1000 bundled
 check "all arrive" is whole 5000
 check "bundles with 10 % loss" flooded --loss 10 -- 2 1 2 $n 1000 bundled
@@ -128,7 +127,7 @@ check "a capture" record
 # A header of 24 bytes; each packet has one of 16, and 42 bytes before its payload.
 check "has all packets" test "$(stat -c %s "$scratch/capture")" = $((24 + 500 * (16 + 42 + 100)))
 
-# The kernel instead of a switch; where it does not allow that, nethosts says why.
+# Redirection by the kernel instead of a switch; where it is not allowed, nethosts gives the reason.
 redirected() {
     timeout -k 5 120 "$nethosts" --redirect --shell 3 "$flood" 1 3 5000 200 > "$scratch/out" 2>&1
     [ $? != 77 ] || { echo "skip --redirect: $(cat "$scratch/out")"; return; }
@@ -138,11 +137,11 @@ check "redirected by the kernel, all arrive in order" redirected
 both() { ! "$nethosts" --redirect --loss 10 --shell 2 true && said "no faults"; } > "$scratch/out" 2>&1
 check "without faults" both
 
-# However it ends: its processes end, and nothing is left in /run.
+# However nethosts ends, its processes end, and nothing is left in /run.
 ends() { # SIGNAL
     local tag="nethosts-test-$$-$1" nethosts_pid tries
     echo "$tag" > "$scratch/tag" # from a file: grep must not find itself
-    # A script's background processes ignore SIGINT unless they are told otherwise.
+    # A script's background processes ignore SIGINT unless told otherwise.
     env --default-signal=INT "$nethosts" --switch --shell 2 bash -c "exec -a $tag sleep 1000" \
         > "$scratch/out" 2>&1 &
     nethosts_pid=$!
@@ -160,7 +159,7 @@ ends() { # SIGNAL
     [ ! -e /run/nethosts ] && [ ! -e /run/netns/1 ]
 }
 for signal in INT TERM HUP KILL; do
-    # (What was started by nohup cannot be told to end by SIGHUP.)
+    # (SIGHUP does not end a process that was started by nohup.)
     [ "$(trap -p "$signal")" = "trap -- '' SIG$signal" ] || check "nothing is left after SIG$signal" ends $signal
 done
 check "the command's status" bash -c "'$nethosts' --shell 2 bash -c 'exit 7'; [ \$? = 7 ]"

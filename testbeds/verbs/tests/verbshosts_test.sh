@@ -1,15 +1,15 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# verbshosts makes the hosts that it says it makes: each has a name, memory and a device of its own,
-# and what jobs send passes the wire, by UCX as well as by TCP. Statuses and files come back, and
-# however it ends, it leaves nothing behind. No part of nicbarr is in these jobs.
+# If this fails, tests of the RDMA NIC run on other hosts than they claim. Each host must have a name, memory and a
+# device of its own; jobs' traffic must pass the wire, by UCX as well as by TCP; statuses and files must come back; and
+# verbshosts must leave nothing behind. No part of nicbarr is in these jobs.
 #
-# One virtual machine for what hosts are; two more come up, and some are ended before.
+# One virtual machine for the hosts' properties; two more boot, and some are ended before that.
 # shellcheck source=tools/usage.sh
 . "$(dirname "$0")/../../../tools/usage.sh"
 if [ "${1-}" != inside ]; then
     srcdir=$(cd "${srcdir:-.}" && pwd)
-    "$srcdir/testbeds/image" > /dev/null || exit 77 # it has said why
+    "$srcdir/testbeds/image" > /dev/null || exit 77 # it has printed the reason
     kept_image=${XDG_CACHE_HOME:-$HOME/.cache}        # the next line sets another one
 fi
 . "$(dirname "$0")/../../../tests/component/common.sh"
@@ -30,13 +30,13 @@ each_sent() {
         awk -v most="$1" 'NF == 2 && $2 - $1 > most { ++good } END { exit good != 3 }'
 }
 
-# A program with more than 100 barriers on hosts with two processes each.
+# A program with more than 100 barriers, on hosts with two processes each.
 barriers=100
 ledger() { # MPIRUN-OPTION...
     timeout -k 5 "${watchdog:-300}" "$VERBSHOSTS_MPIRUN" --mca coll ^nicbarr "$@" \
         "$programs/barrier_ledger" --iterations 200 --seed 1 > "$scratch/out" 2>&1 && said "^ok"
 }
-on_each() { # COMMAND...: what it says on the three hosts, in a line
+on_each() { # its output on the three hosts, in one line
     local host
     for host in 1 2 3; do "$VERBSHOSTS_RUN" "$host" "$@"; done 2>&1 | paste -sd ' ' > "$scratch/out"
     cat "$scratch/out"
@@ -74,7 +74,7 @@ fi
 
 # ---- outside
 
-# All of this script's verbshosts have their folders here.
+# All verbshosts of this script have their folders here.
 verbshosts() {
     TMPDIR=$scratch/folders XDG_CACHE_HOME=$kept_image "$srcdir/testbeds/verbs/verbshosts" "$@"
 }
@@ -90,7 +90,7 @@ gone() {
 }
 no_folder() { [ -z "$(ls -A "$scratch/folders")" ]; }
 
-# What that machine says is said here.
+# The machine's output is the test's.
 verbshosts --seconds 900 --out "$scratch/handed" --shell 3 2 bash "$0" inside
 check "these hosts are as they should be, and the command's status comes back" test $? = 7
 check "so does what it leaves" grep -qx kept "$scratch/handed/kept"
@@ -98,7 +98,7 @@ check "and nothing else" is "$(ls -A "$scratch/handed")" kept
 check "the machine's folder is gone" no_folder
 
 check "the time is over" is "$(status_of verbshosts --seconds 1 --shell 1 1 sleep 1000)" 124
-check "a line says so" said "1 s are over"
+check "a line says so" said "ended after 1 s"
 check "the machine is gone" gone
 check "and its folder" no_folder
 check "a machine that dies is an error" is \
@@ -107,7 +107,7 @@ check "a line says so" said "the virtual machine has died"
 
 ends() { # SIGNAL
     local pid
-    # A script's background processes ignore SIGINT unless they are told otherwise.
+    # A script's background processes ignore SIGINT unless told otherwise.
     TMPDIR=$scratch/folders XDG_CACHE_HOME=$kept_image env --default-signal=INT \
         "$srcdir/testbeds/verbs/verbshosts" --shell 1 1 sleep 1000 > "$scratch/out" 2>&1 &
     pid=$!
@@ -120,7 +120,7 @@ for signal in INT TERM HUP KILL; do
     check "no machine is left after SIG$signal" ends $signal
 done
 
-# An apt that knows of no kernel.
+# An apt without kernels.
 printf 'Dir::State "%s/apt";\nDir::Cache "%s/apt";\n' "$scratch" "$scratch" > "$scratch/apt.conf"
 no_kernel() {
     XDG_CACHE_HOME=$scratch/empty APT_CONFIG=$scratch/apt.conf \

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# A recipe for Spack 1.0 and later. It builds a checkout, or a tarball that is unpacked:
+# A recipe for Spack 1.0 and later. It builds a checkout or an unpacked tarball:
 #
 #     spack repo add CHECKOUT/packaging/spack/spack_repo/nicbarr
 #     spack env create --dir FOLDER && spack env activate FOLDER
 #     spack add nicbarr && spack develop --path CHECKOUT nicbarr@0.1.0 && spack install
 #
-# `spack load nicbarr` has mpirun find the components, and `spack test run nicbarr` runs a job (as root
-# with --dirty, so that it sees the two variables by which mpirun lets root start jobs). An Open MPI that
-# is not Spack's (an external package) must have its internal headers (Debian: libopenmpi-dev).
+# `spack load nicbarr` makes mpirun find the components, and `spack test run nicbarr` runs a job (as root
+# with --dirty, to keep the two variables by which mpirun lets root start jobs). An external Open MPI must
+# have its internal headers installed (Debian: libopenmpi-dev).
 import os
 
 from spack_repo.builtin.build_systems.autotools import AutotoolsPackage
@@ -20,7 +20,7 @@ class Nicbarr(AutotoolsPackage):
 
     license("BSD-3-Clause")
 
-    # There is no public address yet: the sources are a checkout's (spack develop).
+    # There is no public address yet: the sources are those of a checkout (spack develop).
     version("0.1.0")
 
     variant("verbs", default=False, description="Play barriers by RDMA cards")
@@ -45,7 +45,7 @@ class Nicbarr(AutotoolsPackage):
     depends_on("libseccomp@2.5:")
     depends_on("rdma-core", when="+verbs")
 
-    # Else a checkout could have no other build folder any more.
+    # So that the checkout can have other build folders, too.
     build_directory = "_spack"
 
     def autoreconf(self, spec, prefix):
@@ -71,7 +71,7 @@ class Nicbarr(AutotoolsPackage):
         env.prepend_path("OMPI_MCA_mca_base_component_path", components)
         env.append_path("OMPI_MCA_mca_base_component_path", "SYSTEM_DEFAULT")
         if self.spec.satisfies("^openmpi@5.0:"):
-            # Else PMIx looks for its own components in that path as well, and complains.
+            # Otherwise PMIx looks for its own components in that path, too, and complains.
             env.set("PMIX_MCA_mca_base_component_path", ":")
 
     def test_barrier(self):
