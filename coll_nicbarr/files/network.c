@@ -3,6 +3,7 @@
 #include "coll_nicbarr/files/network.h"
 
 #include <dirent.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -10,12 +11,32 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { ETHERNET = 1, INFINIBAND = 32, LINE_BYTES = 64, PATH_BYTES = PATH_MAX + NAME_MAX + 32 };
+/* Paths are seen from a folder that is open: short ones, as a thread may have little stack. */
+enum { ETHERNET = 1, INFINIBAND = 32, LINE_BYTES = 64, PATH_BYTES = NAME_MAX + 32 };
+
+/* Open a folder below that of the system; NULL: there is none. */
+static DIR *open_folder(const char *system, const char *name)
+{
+    const int top = open(system, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    const int folder = top < 0 ? -1 : openat(top, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *directory = folder < 0 ? NULL : fdopendir(folder);
+    if (NULL == directory && folder >= 0) {
+        close(folder);
+    }
+    if (top >= 0) {
+        close(top);
+    }
+    return directory;
+}
 
 /* Read the first line of a file; it is empty if the file cannot be read. */
-static void read_line(const char *path, char line[LINE_BYTES])
+static void read_line(int folder, const char *path, char line[LINE_BYTES])
 {
-    FILE *file = fopen(path, "re");
+    const int opened = openat(folder, path, O_RDONLY | O_CLOEXEC);
+    FILE *file = opened < 0 ? NULL : fdopen(opened, "r");
+    if (NULL == file && opened >= 0) {
+        close(opened);
+    }
     if (NULL == file || NULL == fgets(line, LINE_BYTES, file)) {
         line[0] = '\0';
     }
@@ -32,26 +53,26 @@ struct interface {
     int type, mbits; /* -1: unknown */
 };
 
-static long number_in(const char *folder, const char *name, const char *what, long otherwise)
+static long number_in(int folder, const char *name, const char *what, long otherwise)
 {
     char path[PATH_BYTES], line[LINE_BYTES];
-    snprintf(path, sizeof(path), "%s/%s/%s", folder, name, what);
-    read_line(path, line);
+    snprintf(path, sizeof(path), "%s/%s", name, what);
+    read_line(folder, path, line);
     return '\0' == line[0] ? otherwise : strtol(line, NULL, 10);
 }
 
 /* Returns false if the interface is down, or is neither Ethernet nor InfiniBand. */
-static bool look_at(const char *folder, const char *name, struct interface *interface)
+static bool look_at(int folder, const char *name, struct interface *interface)
 {
     char path[PATH_BYTES], state[LINE_BYTES];
-    snprintf(path, sizeof(path), "%s/%s/operstate", folder, name);
-    read_line(path, state);
+    snprintf(path, sizeof(path), "%s/operstate", name);
+    read_line(folder, path, state);
     *interface = (struct interface){
         .type = (int)number_in(folder, name, "type", -1),
         .mbits = (int)number_in(folder, name, "speed", -1),
     };
-    snprintf(path, sizeof(path), "%s/%s/device", folder, name);
-    interface->real = 0 == access(path, F_OK);
+    snprintf(path, sizeof(path), "%s/device", name);
+    interface->real = 0 == faccessat(folder, path, F_OK, 0);
     return 0 == strcmp(state, "up") &&
            (ETHERNET == interface->type || INFINIBAND == interface->type);
 }
@@ -64,13 +85,11 @@ static bool better(const struct interface *one, const struct interface *than)
 /* Find the fastest interface; its type is 0 if there is none. */
 static struct interface find_interface(const char *system)
 {
-    char folder[PATH_MAX];
     struct interface best = {false, 0, -2}, one;
-    snprintf(folder, sizeof(folder), "%s/class/net", system);
-    DIR *directory = opendir(folder);
+    DIR *directory = open_folder(system, "class/net");
     const struct dirent *entry;
     while (NULL != directory && NULL != (entry = readdir(directory))) {
-        if ('.' != entry->d_name[0] && look_at(folder, entry->d_name, &one) &&
+        if ('.' != entry->d_name[0] && look_at(dirfd(directory), entry->d_name, &one) &&
             better(&one, &best)) {
             best = one;
         }
@@ -86,18 +105,17 @@ static struct interface find_interface(const char *system)
 /* Find the rate of the fastest port 1, as the kernel writes it; empty if there is no device. */
 static void find_rate(const char *system, char rate[LINE_BYTES])
 {
-    char folder[PATH_MAX], path[PATH_BYTES], line[LINE_BYTES];
+    char path[PATH_BYTES], line[LINE_BYTES];
     double best = 0;
     rate[0] = '\0';
-    snprintf(folder, sizeof(folder), "%s/class/infiniband", system);
-    DIR *directory = opendir(folder);
+    DIR *directory = open_folder(system, "class/infiniband");
     const struct dirent *entry;
     while (NULL != directory && NULL != (entry = readdir(directory))) {
         if ('.' == entry->d_name[0]) {
             continue;
         }
-        snprintf(path, sizeof(path), "%s/%s/ports/1/rate", folder, entry->d_name);
-        read_line(path, line);
+        snprintf(path, sizeof(path), "%s/ports/1/rate", entry->d_name);
+        read_line(dirfd(directory), path, line);
         if (strtod(line, NULL) > best) {
             best = strtod(line, NULL);
             memcpy(rate, line, LINE_BYTES);
