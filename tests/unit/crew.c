@@ -31,9 +31,14 @@ void crew_pretend_another(void)
     pretended = ++pretended_last;
 }
 
+void crew_pretend(pid_t pid)
+{
+    pretended = pid;
+}
+
 void crew_pretend_no_more(void)
 {
-    pretended = 0;
+    crew_pretend(0);
 }
 
 /* In place of the C library's. */

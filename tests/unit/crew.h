@@ -56,8 +56,10 @@ pid_t crew_fork(crew_fn fn, uint32_t rank, void *context);
 bool crew_join(pid_t pid);
 
 /* Between these two getpid() gives the number of a process that there never was before: what libmyr
- * is asked to do meanwhile, it does for another process. */
+ * is asked to do meanwhile, it does for another process. crew_pretend() gives one of these numbers
+ * again; 0: no more. */
 void crew_pretend_another(void);
+void crew_pretend(pid_t pid);
 void crew_pretend_no_more(void);
 
 /* A new folder for the test's files, and away with it and what is in it (no folders). */

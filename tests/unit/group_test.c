@@ -268,62 +268,36 @@ static void run(crew_fn fn, const char *choice, const struct myr_patience *patie
     crew_folder_remove(test.folder);
 }
 
-static void run_all(const struct myr_patience *patience, uint32_t rounds)
+/* Barriers by each choice, in each way to wait. Who polls while the others have no processor keeps
+ * them waiting: few rounds, few members. */
+static void barriers(void **state)
 {
+    (void)state;
+    static const struct {
+        const struct myr_patience *patience;
+        uint32_t sizes; /* a bit each */
+        uint32_t rounds, epoch;
+    } runs[] = {
+        {&yielding, 0x1ae, ROUNDS, 0}, /* 1, 2, 3, 5, 7, 8 */
+        {&sleeping, 0x1ae, ROUNDS, 0},
+        {&by_default, 0x1ae, ROUNDS, 0},
+        {&polling, 0x4, ROUNDS, 0},
+        {&polling, 0x8, 30, 0},
+        {NULL, 0x10, 60, 0},
+        {NULL, 0x100, 20, 0},
+        {&yielding, 0x10, 40, UINT32_MAX - 20}, /* epochs wrap around */
+        {&sleeping, 0x8, 40, INT32_MAX - 20},
+    };
     for (size_t c = 0; c < sizeof(choices) / sizeof(choices[0]); ++c) {
-        for (uint32_t size = 1; size <= MOST; size += 1 + size / 3) { /* 1, 2, 3, 5, 7 */
-            run(do_barriers, choices[c], patience, size, rounds, 0);
+        for (size_t i = 0; i < sizeof(runs) / sizeof(runs[0]); ++i) {
+            for (uint32_t size = 1; size <= MOST; ++size) {
+                if (0 != (runs[i].sizes >> size & 1)) {
+                    run(do_barriers, choices[c], runs[i].patience, size, runs[i].rounds,
+                        runs[i].epoch);
+                }
+            }
         }
-        run(do_barriers, choices[c], patience, 8, rounds, 0);
     }
-}
-
-static void yielding_members(void **state)
-{
-    (void)state;
-    run_all(&yielding, ROUNDS);
-}
-
-static void sleeping_members(void **state)
-{
-    (void)state;
-    run_all(&sleeping, ROUNDS);
-}
-
-/* Who polls while the others have no processor keeps them waiting: few rounds, few members. */
-static void polling_members(void **state)
-{
-    (void)state;
-    for (size_t c = 0; c < sizeof(choices) / sizeof(choices[0]); ++c) {
-        run(do_barriers, choices[c], &polling, 2, ROUNDS, 0);
-        run(do_barriers, choices[c], &polling, 3, 30, 0);
-    }
-}
-
-static void by_default_members(void **state)
-{
-    (void)state;
-    run_all(&by_default, ROUNDS);
-}
-
-static void each_its_own_way(void **state)
-{
-    (void)state;
-    for (size_t c = 0; c < sizeof(choices) / sizeof(choices[0]); ++c) {
-        run(do_barriers, choices[c], NULL, 4, 60, 0);
-        run(do_barriers, choices[c], NULL, 8, 20, 0);
-    }
-}
-
-static void wrap_around(void **state)
-{
-    (void)state;
-    for (size_t c = 0; c < sizeof(choices) / sizeof(choices[0]); ++c) {
-        run(do_barriers, choices[c], &yielding, 4, 40, UINT32_MAX - 20);
-        run(do_barriers, choices[c], &sleeping, 3, 40, INT32_MAX - 20);
-    }
-    run(do_arrivals, "counter", &yielding, 4, 100, UINT32_MAX - 50);
-    run(do_arrivals, "counter", &yielding, 3, 100, INT32_MAX - 50);
 }
 
 static void split(void **state)
@@ -333,57 +307,16 @@ static void split(void **state)
         run(do_arrivals, "dissemination:1", &yielding, size, ROUNDS, 0);
         run(do_arrivals, "counters", &sleeping, size, ROUNDS, 0);
     }
-}
-
-/* In one process, step by step: who has not come keeps it from being complete, and nothing else. */
-static void arrivals_one_by_one(void **state)
-{
-    (void)state;
-    enum { SIZE = 40 }; /* more than a line of words */
-    struct myr_segment *segment;
-    struct myr_waiter waiter;
-    struct myr_group groups[SIZE];
-    struct myr_arrival first[SIZE], second[SIZE];
-    assert_int_equal(myr_segment_join(NULL, 1 << 20, &segment, NULL), MYR_OK);
-    myr_waiter_init(&waiter, segment, no_progress, &yielding);
-    const struct myr_key key = {1, 2, 3, 4};
-    const size_t bytes = myr_group_arrival_bytes(SIZE);
-    assert_true(bytes >= SIZE * sizeof(myr_word) && 0 == bytes % MYR_LINE);
-    struct myr_record *record = myr_record_join(segment, &key, 1, bytes, 0, NULL);
-    for (uint32_t r = 0; r < SIZE; ++r) {
-        myr_group_init(&groups[r], record, &waiter, SIZE, r);
-        assert_ptr_equal(myr_group_slots(&groups[r]), record->slots + bytes);
-    }
-    for (uint32_t last = 0; last < SIZE; ++last) { /* who comes last */
-        for (uint32_t i = 1; i < SIZE; ++i) {
-            const uint32_t r = (last + i) % SIZE;
-            myr_group_arrive(&groups[r], &first[r]);
-            myr_group_arrive(&groups[r], &second[r]);
-            assert_false(myr_arrival_test(&first[r]));
-        }
-        myr_group_arrive(&groups[last], &first[last]);
-        for (uint32_t r = 0; r < SIZE; ++r) {
-            assert_true(myr_arrival_test(&first[r]));
-            assert_true(myr_arrival_test(&first[r])); /* and stays so */
-            assert_true(r == last || !myr_arrival_test(&second[r]));
-        }
-        myr_group_arrive(&groups[last], &second[last]);
-        for (uint32_t r = 0; r < SIZE; ++r) {
-            assert_true(myr_arrival_test(&second[r]));
-        }
-    }
-    myr_record_leave(segment, record);
-    myr_segment_leave(segment);
+    run(do_arrivals, "counter", &yielding, 4, 100, UINT32_MAX - 50);
+    run(do_arrivals, "counter", &yielding, 3, 100, INT32_MAX - 50);
 }
 
 int main(void)
 {
     crew_watchdog();
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(arrivals_one_by_one), cmocka_unit_test(yielding_members),
-        cmocka_unit_test(sleeping_members),    cmocka_unit_test(polling_members),
-        cmocka_unit_test(by_default_members),  cmocka_unit_test(each_its_own_way),
-        cmocka_unit_test(wrap_around),         cmocka_unit_test(split),
+        cmocka_unit_test(barriers),
+        cmocka_unit_test(split),
     };
     return cmocka_run_group_tests_name("group", tests, NULL, NULL);
 }

@@ -67,8 +67,6 @@ struct world {
     uint32_t nhosts;
     uint64_t random;
     uint32_t largest; /* of the random messages */
-    uint32_t target;  /* how many each host sends to each */
-    bool lazy;        /* hosts provide receive tokens now and then only */
     uint64_t think_ns;
 };
 
@@ -218,31 +216,43 @@ static bool provide(struct host *host, uint32_t bytes)
     return false;
 }
 
-/* The next message to host `to`; false if there is no token. */
-static bool send(struct world *w, uint32_t from, uint32_t to, uint32_t bytes)
+static uint32_t free_token(const struct host *host) /* SENDS: none is */
 {
-    struct host *host = &w->hosts[from];
     uint32_t token = 0;
     while (token < SENDS && host->sending[token]) {
         ++token;
     }
-    if (SENDS == token) {
-        return false;
-    }
-    const struct content content = {host->key, w->hosts[to].key, host->next_to[to]++, bytes};
-    fill(host->out[token], &content);
-    host->content[token] = content;
-    host->sending[token] = true;
-    ++host->under_way;
+    return token;
+}
+
+/* Send what stands in this token's memory. */
+static void send_token(struct world *w, struct host *host, uint32_t token, uint32_t to)
+{
     const struct mcp_send_token one = {
         .token = token,
         .memory = mcp_offset_of(&host->nic->board, host->out[token]),
-        .bytes = bytes,
+        .bytes = host->content[token].bytes,
         .connection = host->connection[to],
         .to_key = w->hosts[to].key,
         .to_port = (uint16_t)w->hosts[to].number,
     };
+    host->sending[token] = true;
+    ++host->under_way;
     put_token(host, &one);
+}
+
+/* The next message to host `to`; false if there is no token. */
+static bool send(struct world *w, uint32_t from, uint32_t to, uint32_t bytes)
+{
+    struct host *host = &w->hosts[from];
+    const uint32_t token = free_token(host);
+    if (SENDS == token) {
+        return false;
+    }
+    host->content[token] =
+        (struct content){host->key, w->hosts[to].key, host->next_to[to]++, bytes};
+    fill(host->out[token], &host->content[token]);
+    send_token(w, host, token, to);
     return true;
 }
 
@@ -257,9 +267,9 @@ static uint32_t sender_of(struct world *w, const struct mcp_event *event)
     return from;
 }
 
-static void take_message(struct world *w, struct host *host, const struct mcp_event *event)
+/* The buffer that a message has come in. */
+static const uint8_t *take_buffer(struct host *host, const struct mcp_event *event)
 {
-    const uint32_t from = sender_of(w, event);
     uint32_t i = 0;
     while (i < RECEIVES && mcp_offset_of(&host->nic->board, host->in[i]) != event->what) {
         ++i;
@@ -267,9 +277,16 @@ static void take_message(struct world *w, struct host *host, const struct mcp_ev
     assert_true(i < RECEIVES && host->provided[i]);
     host->provided[i] = false;
     --host->waiting;
+    return host->in[i];
+}
+
+static void take_message(struct world *w, struct host *host, const struct mcp_event *event)
+{
+    const uint32_t from = sender_of(w, event);
+    const uint8_t *in = take_buffer(host, event);
     const struct content content = {w->hosts[from].key, host->key, host->next_from[from]++,
                                     event->bytes};
-    if (!holds(host->in[i], &content)) {
+    if (!holds(in, &content)) {
         fail_msg("message %u from host %u to host %td, %u bytes: not what was sent", content.index,
                  from, host - w->hosts, event->bytes);
     }
@@ -1046,7 +1063,7 @@ static void more_than_was_said(void **state)
     end(&w);
 }
 
-/* ---- random traffic ---- */
+/* ---- random traffic: messages say what they are, as their sender may be closed by then ---- */
 
 static uint32_t any_size(struct world *w)
 {
@@ -1054,61 +1071,6 @@ static uint32_t any_size(struct world *w)
     return kind < 6   ? crew_below(&w->random, 200)
            : kind < 9 ? crew_below(&w->random, w->largest / 8 + 1)
                       : crew_below(&w->random, w->largest + 1);
-}
-
-/* A host does something, and comes back later. */
-static void live(struct wire_nic *nic, void *context)
-{
-    struct world *w = context;
-    (void)nic;
-    const uint32_t h = crew_below(&w->random, w->nhosts), to = crew_below(&w->random, w->nhosts);
-    struct host *host = &w->hosts[h];
-    look(w, host);
-    if (host->next_to[to] < w->target) {
-        send(w, h, to, any_size(w));
-    }
-    if (!w->lazy || 0 == crew_below(&w->random, 50)) {
-        while (provide(host, LONGEST) && 0 != crew_below(&w->random, 4)) {
-        }
-    }
-    wire_after(&w->wire, wire_between(&w->wire, 1, w->think_ns), NULL, live, w);
-}
-
-static bool all_came(void *context)
-{
-    struct world *w = context;
-    for (uint32_t h = 0; h < w->nhosts; ++h) {
-        if (0 != w->hosts[h].under_way || w->hosts[h].received != w->nhosts * w->target) {
-            return false;
-        }
-    }
-    return true;
-}
-
-static void run_traffic(uint32_t nnics, uint32_t nhosts, uint32_t target, bool lazy,
-                        const struct wire_faults *faults)
-{
-    static uint64_t runs;
-    struct world w;
-    begin(&w, nnics, nhosts, crew_seed() + 1000 * ++runs);
-    w.wire.faults = *faults;
-    w.target = target;
-    w.lazy = lazy;
-    w.largest = LONGEST;
-    wire_after(&w.wire, 0, NULL, live, &w);
-    if (!wire_run(&w.wire, all_came, &w, 2000 * SECOND)) {
-        fail_msg("%u NICs, %u ports, run %u: not all has come", nnics, nhosts, (unsigned)runs);
-    }
-    for (uint32_t h = 0; h < nhosts; ++h) {
-        for (uint32_t from = 0; from < nhosts; ++from) {
-            assert_int_equal(w.hosts[h].next_from[from], target);
-            if (w.hosts[h].connection[from] != MCP_SAME_NIC && target >= 100) {
-                assert_true(connection(&w, h, from)->base < MCP_FIRST_SEQUENCE); /* wrapped */
-            }
-        }
-    }
-    w.nhosts = 0; /* they do nothing more */
-    end(&w);
 }
 
 static const struct wire_faults none = {.delay_least_ns = 5000, .delay_most_ns = 9000};
@@ -1129,34 +1091,14 @@ static const struct wire_faults everything = {.loss = 100,
                                               .delay_most_ns = 200000,
                                               .detour_most_ns = 20000000};
 
-static void traffic(void **state)
-{
-    (void)state;
-    static const struct wire_faults *const all[] = {&none, &loss_10, &loss_30, &disorder,
-                                                    &everything};
-    for (size_t f = 0; f < sizeof(all) / sizeof(all[0]); ++f) {
-        run_traffic(2, 2, 100, false, all[f]);
-        run_traffic(2, 6, 12, false, all[f]);
-        run_traffic(3, 5, 12, true, all[f]);
-        run_traffic(5, 10, 4, false, all[f]);
-        run_traffic(5, 10, 4, true, all[f]);
-    }
-}
-
-/* ---- ports come and go ---- */
-
-/* What a message says here, as its sender may be closed when it comes. */
-struct letter {
-    uint32_t from_key, to_key, index, bytes;
-};
-
 /* How far each pair of ports ever opened has come, by a hash of their keys. */
 enum { PAIRS = 1 << 16 };
 
 struct post {
     struct world w;
-    uint32_t pair[PAIRS];     /* the keys' digest */
-    uint32_t expected[PAIRS]; /* index of the next letter to be received */
+    uint32_t pair[PAIRS];                       /* the keys' digest */
+    uint32_t expected[PAIRS];                   /* index of the next letter to be received */
+    enum manner { BUSY, LAZY, LEAVING } manner; /* lazy ones seldom provide receive tokens */
     uint32_t letters, closings;
     uint64_t until_ns;
 };
@@ -1183,14 +1125,9 @@ static bool is_open(const struct world *w, uint32_t key)
 
 static void read_letter(struct post *post, struct host *host, const struct mcp_event *event)
 {
-    uint32_t i = 0;
-    while (i < RECEIVES && mcp_offset_of(&host->nic->board, host->in[i]) != event->what) {
-        ++i;
-    }
-    assert_true(i < RECEIVES && host->provided[i]);
-    host->provided[i] = false;
-    struct letter letter;
-    memcpy(&letter, host->in[i], sizeof(letter));
+    const uint8_t *in = take_buffer(host, event);
+    struct content letter;
+    memcpy(&letter, in, sizeof(letter));
     assert_int_equal(letter.to_key, host->key); /* meant for this incarnation */
     assert_int_equal(letter.bytes, event->bytes);
     uint32_t *expected = expected_of(post, letter.from_key, letter.to_key);
@@ -1198,10 +1135,9 @@ static void read_letter(struct post *post, struct host *host, const struct mcp_e
     assert_true(letter.index == *expected ||
                 (letter.index > *expected && !is_open(&post->w, letter.from_key)));
     *expected = letter.index + 1;
-    const struct content content = {letter.from_key, letter.to_key, letter.index, letter.bytes};
     static uint8_t wanted[LONGEST];
-    fill(wanted, &content);
-    assert_memory_equal(host->in[i] + sizeof(letter), wanted + sizeof(letter),
+    fill(wanted, &letter);
+    assert_memory_equal(in + sizeof(letter), wanted + sizeof(letter),
                         letter.bytes - sizeof(letter));
     ++post->letters;
 }
@@ -1229,32 +1165,19 @@ static void write_letter(struct post *post, uint32_t from, uint32_t to)
 {
     struct world *w = &post->w;
     struct host *host = &w->hosts[from];
-    uint32_t token = 0;
-    while (token < SENDS && host->sending[token]) {
-        ++token;
-    }
+    const uint32_t token = free_token(host);
     if (SENDS == token || 0 == w->hosts[to].key) {
         return;
     }
-    struct letter letter = {host->key, w->hosts[to].key, host->next_to[to]++,
-                            (uint32_t)sizeof(letter) + any_size(w)};
-    if (letter.bytes > LONGEST) {
-        letter.bytes = LONGEST;
+    struct content *letter = &host->content[token];
+    *letter = (struct content){host->key, w->hosts[to].key, host->next_to[to]++,
+                               (uint32_t)sizeof(*letter) + any_size(w)};
+    if (letter->bytes > LONGEST) {
+        letter->bytes = LONGEST;
     }
-    const struct content content = {letter.from_key, letter.to_key, letter.index, letter.bytes};
-    fill(host->out[token], &content);
-    memcpy(host->out[token], &letter, sizeof(letter));
-    host->sending[token] = true;
-    ++host->under_way;
-    const struct mcp_send_token one = {
-        .token = token,
-        .memory = mcp_offset_of(&host->nic->board, host->out[token]),
-        .bytes = letter.bytes,
-        .connection = host->connection[to],
-        .to_key = letter.to_key,
-        .to_port = (uint16_t)w->hosts[to].number,
-    };
-    put_token(host, &one);
+    fill(host->out[token], letter);
+    memcpy(host->out[token], letter, sizeof(*letter));
+    send_token(w, host, token, to);
 }
 
 static void come_and_go(struct wire_nic *nic, void *context)
@@ -1271,7 +1194,8 @@ static void come_and_go(struct wire_nic *nic, void *context)
                 w->hosts[from].next_to[h] = 0;
             }
         }
-    } else if (w->wire.now_ns < post->until_ns && 0 == crew_below(&w->random, 60)) {
+    } else if (LEAVING == post->manner && w->wire.now_ns < post->until_ns &&
+               0 == crew_below(&w->random, 60)) {
         read_letters(post, host);
         close_port(host);
         ++post->closings;
@@ -1280,7 +1204,8 @@ static void come_and_go(struct wire_nic *nic, void *context)
         if (w->wire.now_ns < post->until_ns) {
             write_letter(post, h, to);
         }
-        while (provide(host, LONGEST) && 0 != crew_below(&w->random, 4)) {
+        while ((LAZY != post->manner || 0 == crew_below(&w->random, 50)) &&
+               provide(host, LONGEST) && 0 != crew_below(&w->random, 4)) {
         }
     }
     wire_after(&w->wire, wire_between(&w->wire, 1, w->think_ns), NULL, come_and_go, post);
@@ -1303,34 +1228,41 @@ static bool post_is_done(void *context)
     return w->wire.now_ns > post->until_ns;
 }
 
-static void run_post(uint32_t nnics, uint32_t nhosts, const struct wire_faults *faults)
+static void run_post(uint32_t nnics, uint32_t nhosts, enum manner manner,
+                     const struct wire_faults *faults)
 {
     static uint64_t runs;
     struct post *post = calloc(1, sizeof(*post));
     struct world *w = &post->w;
     begin(w, nnics, nhosts, crew_seed() + 7000 * ++runs);
     w->wire.faults = *faults;
-    w->largest = 60000;
+    w->largest = LEAVING == manner ? 60000 : LONGEST;
     w->think_ns = 50 * MICROSECOND;
+    post->manner = manner;
     post->until_ns = w->wire.now_ns + SECOND / 5;
     wire_after(&w->wire, 0, NULL, come_and_go, post);
     if (!wire_run(&w->wire, post_is_done, post, 1000 * SECOND)) {
         fail_msg("%u NICs, %u ports, run %u: not all has come", nnics, nhosts, (unsigned)runs);
     }
-    assert_true(post->letters > 200 && post->closings > 20);
+    assert_true(post->letters > 100);
+    assert_true(LEAVING != manner || post->closings > 20);
+    if (2 == nhosts) { /* so many that their sequence numbers wrap around */
+        assert_true(connection(w, 0, 1)->base < MCP_FIRST_SEQUENCE);
+    }
     end(w);
     free(post);
 }
 
-static void coming_and_going(void **state)
+static void traffic(void **state)
 {
     (void)state;
-    run_post(2, 4, &none);
-    run_post(2, 4, &loss_10);
-    run_post(2, 6, &disorder);
-    run_post(3, 6, &everything);
-    run_post(5, 10, &loss_30);
-    run_post(5, 10, &none);
+    static const struct wire_faults *const all[] = {&none, &loss_10, &loss_30, &disorder,
+                                                    &everything};
+    for (size_t f = 0; f < sizeof(all) / sizeof(all[0]); ++f) {
+        run_post(2, 2, BUSY, all[f]);
+        run_post(3, 5, LAZY, all[f]);
+        run_post(2 + (uint32_t)f % 4, 4 + (uint32_t)f % 7, LEAVING, all[f]);
+    }
 }
 
 /* What a packet that looks refused is answered with, before anything was refused: nothing. */
@@ -1599,7 +1531,6 @@ int main(void)
         cmocka_unit_test(silence),
         cmocka_unit_test(strange_packets),
         cmocka_unit_test(traffic),
-        cmocka_unit_test(coming_and_going),
         cmocka_unit_test(cut_in_the_middle),
         cmocka_unit_test(gaps_are_filled),
         cmocka_unit_test(goes_on_behind_what_came),

@@ -172,37 +172,6 @@ static bool run_processes(uint32_t size, crew_fn fn)
 
 /* ---- joining ---- */
 
-/* No other process ever has a number that one has had, though it gets the same entry. */
-static void numbers_are_never_given_again(void **state)
-{
-    (void)state;
-    struct myr_segment *stays = join_self(folder, LIMIT);
-    uint32_t last = 0;
-    for (uint32_t i = 0; i < 10; ++i) {
-        crew_pretend_another();
-        struct myr_segment *segment = join_self(folder, LIMIT), *again = join_self(folder, LIMIT);
-        const uint32_t pid = (uint32_t)getpid(), number = myr_segment_number(segment);
-        assert_int_equal(myr_segment_index(segment), 1);
-        assert_int_equal(myr_segment_number(again), number);
-        assert_int_not_equal(number, last);
-        assert_int_not_equal(number, 0);
-        assert_int_equal(myr_segment_number_of(stays, pid), number);
-        assert_int_equal(myr_segment_pid_of(stays, number), pid);
-        assert_true(myr_segment_gone(stays, number, false)); /* there is no such process */
-        assert_true(0 == last || myr_segment_gone(stays, last, false));
-        assert_int_equal(myr_segment_pid_of(stays, last), 0);
-        myr_segment_leave(again);
-        assert_int_equal(myr_segment_pid_of(stays, number), pid);
-        myr_segment_leave(segment);
-        assert_int_equal(myr_segment_pid_of(stays, number), 0);
-        assert_int_equal(myr_segment_number_of(stays, pid), 0);
-        crew_pretend_no_more();
-        last = number;
-    }
-    assert_false(myr_segment_gone(stays, myr_segment_number(stays), true));
-    myr_segment_leave(stays);
-}
-
 static void join_and_compare(uint32_t rank, void *context)
 {
     (void)context;
@@ -248,22 +217,6 @@ static void many_processes(void **state)
     }
 }
 
-static void another_job(void **state)
-{
-    (void)state;
-    struct myr_segment *segment = join(folder, LIMIT), *same = join(folder, LIMIT);
-    const uint64_t identity = myr_segment_identity(segment);
-    assert_int_not_equal(identity, 0);
-    assert_true(identity == myr_segment_identity(same));
-    assert_int_not_equal(myr_segment_index(segment), myr_segment_index(same));
-    myr_segment_leave(segment);
-    myr_segment_leave(same);
-
-    segment = join(folder, LIMIT);
-    assert_true(identity != myr_segment_identity(segment));
-    myr_segment_leave(segment);
-}
-
 static void alone(void **state)
 {
     (void)state;
@@ -275,36 +228,198 @@ static void alone(void **state)
     myr_segment_leave(other);
 }
 
-/* Two copies of this library in one process, or two parts of it, are one process. */
-static void one_process_twice(void **state)
+/* Processes come and go by chance, each with up to three parts (copies of this library), and
+ * somebody tidies up the folder now and then. A model says which segment each part is in, with
+ * which entry and number, and whether there is a sign. */
+
+enum { ACTORS = 6, PARTS = 3, NUMBERS = 5000 };
+
+struct entry { /* of a process, in one segment */
+    uint64_t identity;
+    uint32_t index, number;
+    bool shows;
+};
+
+struct actor {
+    pid_t pid; /* 0: this process; else there is none of this number */
+    uint32_t parts;
+    struct myr_segment *part[PARTS];
+    struct entry *entry[PARTS]; /* that of each part; parts of one segment share it */
+    struct entry entries[PARTS];
+};
+
+static struct {
+    struct actor actors[ACTORS];
+    uint64_t shown;                /* the segment that the sign points to; 0: there is no sign */
+    struct entry numbers[NUMBERS]; /* all that were ever given */
+    uint32_t given;
+} model;
+
+static bool model_has(uint64_t identity, uint32_t index)
+{
+    for (uint32_t a = 0; a < ACTORS; ++a) {
+        for (uint32_t p = 0; p < model.actors[a].parts; ++p) {
+            const struct entry *entry = model.actors[a].entry[p];
+            if (identity == entry->identity && index == entry->index) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+static struct entry *entry_in(struct actor *actor, uint64_t identity)
+{
+    for (uint32_t p = 0; p < actor->parts; ++p) {
+        if (identity == actor->entry[p]->identity) {
+            return actor->entry[p];
+        }
+    }
+    return NULL;
+}
+
+static void comes(struct actor *actor)
+{
+    if (actor != model.actors && 0 == actor->parts) {
+        crew_pretend_another();
+        actor->pid = getpid();
+    }
+    crew_pretend(actor->pid);
+    struct myr_segment *segment = join_self(folder, LIMIT);
+    crew_pretend(0);
+    const struct entry is = {myr_segment_identity(segment), myr_segment_index(segment),
+                             myr_segment_number(segment), 0 == model.shown};
+    assert_int_not_equal(is.identity, 0);
+    if (0 != model.shown) {
+        assert_true(model.shown == is.identity);
+    }
+    struct entry *entry = entry_in(actor, is.identity);
+    if (NULL == entry) {
+        uint32_t least = 0;
+        while (model_has(is.identity, least)) {
+            ++least;
+        }
+        assert_int_equal(is.index, least);
+        assert_int_not_equal(is.number, 0);
+        for (uint32_t n = 0; n < model.given; ++n) { /* no other process ever had that number */
+            assert_true(is.identity != model.numbers[n].identity ||
+                        is.number != model.numbers[n].number);
+        }
+        model.numbers[model.given++] = is;
+        for (entry = actor->entries; 0 != entry->number; ++entry) {
+        }
+        *entry = is;
+    }
+    assert_int_equal(is.index, entry->index);
+    assert_int_equal(is.number, entry->number);
+    actor->part[actor->parts] = segment;
+    actor->entry[actor->parts++] = entry;
+    model.shown = is.identity;
+}
+
+static void goes(struct actor *actor, uint32_t p)
+{
+    struct entry *entry = actor->entry[p];
+    crew_pretend(actor->pid);
+    myr_segment_leave(actor->part[p]);
+    crew_pretend(0);
+    --actor->parts;
+    actor->part[p] = actor->part[actor->parts];
+    actor->entry[p] = actor->entry[actor->parts];
+    if (NULL == entry_in(actor, entry->identity)) { /* its sign goes with it, nobody else's does */
+        model.shown = entry->shows && model.shown == entry->identity ? 0 : model.shown;
+        *entry = (struct entry){0};
+    }
+}
+
+/* What everybody sees of everybody. */
+static void compare_with_model(void)
+{
+    assert_int_equal(access(the_sign, F_OK), 0 != model.shown ? 0 : -1);
+    for (uint32_t a = 0; a < ACTORS; ++a) {
+        for (uint32_t p = 0; p < model.actors[a].parts; ++p) {
+            struct myr_segment *segment = model.actors[a].part[p];
+            const uint64_t identity = myr_segment_identity(segment);
+            for (uint32_t b = 0; b < ACTORS; ++b) {
+                struct actor *other = &model.actors[b];
+                const struct entry *entry = entry_in(other, identity);
+                const uint32_t pid = (uint32_t)(0 == other->pid ? getpid() : other->pid);
+                assert_int_equal(myr_segment_number_of(segment, pid),
+                                 NULL == entry ? 0 : entry->number);
+                if (NULL != entry) {
+                    assert_int_equal(myr_segment_pid_of(segment, entry->number), pid);
+                    assert_int_equal(myr_segment_gone(segment, entry->number, 0 == other->pid),
+                                     0 != other->pid);
+                }
+            }
+        }
+    }
+}
+
+static int descriptors(void)
+{
+    int count = 0;
+    for (int fd = 0; fd < 1024; ++fd) {
+        count += fcntl(fd, F_GETFD) >= 0;
+    }
+    return count;
+}
+
+static void processes_come_and_go(void **state)
 {
     (void)state;
-    struct myr_segment *neighbour = join(folder, LIMIT), *one = join_self(folder, LIMIT);
-    const myr_word *word = myr_segment_population(neighbour);
-    uint32_t before = myr_load_acquire(word);
-    struct myr_segment *again = join_self(folder, LIMIT);
-    assert_int_equal(myr_segment_index(again), myr_segment_index(one));
-    assert_int_not_equal(myr_segment_index(neighbour), myr_segment_index(one));
-    assert_int_equal(myr_load_acquire(word), before); /* nobody new is there */
-
-    /* Whichever leaves first, the other one's entry stays, and is nobody else's. */
-    myr_segment_leave(one);
-    assert_int_equal(myr_load_acquire(word), before);
-    struct myr_segment *late = join(folder, LIMIT);
-    assert_int_not_equal(myr_segment_index(late), myr_segment_index(again));
-    one = join_self(folder, LIMIT);
-    assert_int_equal(myr_segment_index(one), myr_segment_index(again));
-    myr_segment_leave(again);
-    const uint32_t index = myr_segment_index(one);
-    before = myr_load_acquire(word);
-    myr_segment_leave(one);
-    assert_int_not_equal(myr_load_acquire(word), before);
-
-    struct myr_segment *next = join(folder, LIMIT);
-    assert_int_equal(myr_segment_index(next), index);
-    myr_segment_leave(next);
-    myr_segment_leave(late);
-    myr_segment_leave(neighbour);
+    uint64_t random = crew_seed();
+    const int before = descriptors();
+    memset(&model, 0, sizeof(model));
+    for (uint32_t a = 1; a < ACTORS; ++a) {
+        model.actors[a].pid = INT_MAX; /* nobody yet */
+    }
+    for (uint32_t step = 0; step < NUMBERS; ++step) {
+        struct actor *actor = &model.actors[crew_below(&random, ACTORS)];
+        const uint32_t parts = actor->parts, which = crew_below(&random, PARTS);
+        struct myr_segment *stays = model.actors[0].parts > 0 ? model.actors[0].part[0] : NULL;
+        const uint64_t identity = NULL == stays ? 0 : myr_segment_identity(stays);
+        const uint32_t seen = NULL == stays ? 0 : myr_load_acquire(myr_segment_population(stays));
+        const bool was = NULL != entry_in(actor, identity);
+        if (0 == crew_below(&random, 20) && 0 != model.shown) {
+            assert_int_equal(unlink(the_sign), 0);
+            model.shown = 0;
+        } else if (which < parts) {
+            goes(actor, which);
+        } else if (parts < PARTS) {
+            comes(actor);
+        }
+        compare_with_model();
+        if (NULL != stays && model.actors[0].parts > 0 && stays == model.actors[0].part[0]) {
+            /* The word changes when somebody is new, or has left with all parts. */
+            assert_int_equal(seen != myr_load_acquire(myr_segment_population(stays)),
+                             was != (NULL != entry_in(actor, identity)));
+        }
+    }
+    struct actor *self = model.actors;
+    if (0 == self->parts) {
+        comes(self);
+    }
+    for (uint32_t a = 1; a < ACTORS; ++a) {
+        while (model.actors[a].parts > 0) {
+            goes(&model.actors[a], 0);
+        }
+    }
+    for (uint32_t n = 0; n < model.given; ++n) { /* the others have left, and it is known */
+        const struct entry *given = &model.numbers[n];
+        for (uint32_t p = 0; p < self->parts; ++p) {
+            if (given->identity == self->entry[p]->identity &&
+                given->number != self->entry[p]->number) {
+                assert_int_equal(myr_segment_pid_of(self->part[p], given->number), 0);
+                assert_true(myr_segment_gone(self->part[p], given->number, false));
+            }
+        }
+    }
+    while (self->parts > 0) {
+        goes(self, 0);
+    }
+    assert_int_equal(descriptors(), before);
+    assert_true(0 == model.shown && access(the_sign, F_OK) < 0);
 }
 
 /* ---- by a descriptor that another process has handed over ---- */
@@ -365,91 +480,6 @@ static void buried(void **state)
     (void)dead; /* its process is no more */
 }
 
-struct found {
-    uint32_t count;
-    uint64_t ids;
-};
-
-static void find(struct myr_record *record, void *context)
-{
-    struct found *found = context;
-    ++found->count;
-    found->ids += record->key[1];
-}
-
-static void each_record(void **state)
-{
-    (void)state;
-    struct myr_segment *one = join(folder, LIMIT);
-    struct found found = {0, 0};
-    for (uint64_t id = 1; id <= 300; ++id) {
-        assert_non_null(record_of(one, id, 1, 10));
-    }
-    myr_record_leave(one, record_of(one, 100, 1, 10));
-    myr_records_each(one, find, &found);
-    assert_int_equal(found.count, 299);
-    assert_int_equal(found.ids, 300 * 301 / 2 - 100);
-    myr_segment_leave(one);
-}
-
-/* The first of two that made the sign leaves: who comes later still finds the segment. */
-static void one_process_twice_leads_others(void **state)
-{
-    (void)state;
-    struct myr_segment *maker = join_self(folder, LIMIT), *again = join_self(folder, LIMIT);
-    const uint64_t identity = myr_segment_identity(maker);
-    myr_segment_leave(maker);
-    struct myr_segment *late = join(folder, LIMIT);
-    assert_true(identity == myr_segment_identity(late));
-    myr_segment_leave(late);
-    myr_segment_leave(again);
-}
-
-/* Who leaves takes its own sign away, and nobody else's. */
-static void signs_of_others_stay(void **state)
-{
-    (void)state;
-    struct myr_segment *one = join(folder, LIMIT);
-    assert_int_equal(unlink(the_sign), 0); /* somebody has tidied up */
-    struct myr_segment *other = join(folder, LIMIT);
-    assert_true(myr_segment_identity(one) != myr_segment_identity(other));
-    myr_segment_leave(one);
-    struct myr_segment *late = join(folder, LIMIT);
-    assert_true(myr_segment_identity(late) == myr_segment_identity(other));
-    myr_segment_leave(other);
-    assert_int_equal(access(the_sign, F_OK), -1);
-    myr_segment_leave(late);
-}
-
-static int descriptors(void)
-{
-    int count = 0;
-    for (int fd = 0; fd < 1024; ++fd) {
-        count += fcntl(fd, F_GETFD) >= 0;
-    }
-    return count;
-}
-
-/* When both have left, no descriptor is open, and no sign points to it: whoever comes then, they
- * themselves as well, begins anew. */
-static void one_process_twice_leaves_nothing(void **state)
-{
-    (void)state;
-    for (int first = 0; first < 2; ++first) {
-        const int before = descriptors();
-        struct myr_segment *two[] = {join_self(folder, LIMIT), join_self(folder, LIMIT)};
-        const uint64_t identity = myr_segment_identity(two[0]);
-        myr_segment_leave(two[first]);
-        myr_segment_leave(two[1 - first]);
-        assert_int_equal(descriptors(), before);
-        assert_int_equal(access(the_sign, F_OK), -1);
-        struct myr_segment *next = join_self(folder, LIMIT);
-        assert_false(identity == myr_segment_identity(next));
-        myr_segment_leave(next);
-        assert_int_equal(descriptors(), before);
-    }
-}
-
 /* With one processor for two, it counts once as a load. */
 static void one_process_twice_is_no_crowd(void **state)
 {
@@ -469,23 +499,6 @@ static void one_process_twice_is_no_crowd(void **state)
     assert_false(myr_segment_oversubscribed(again));
     myr_segment_leave(again);
     pretended = NULL;
-}
-
-/* Numbers of those who have left are given out again. */
-static void numbers_return(void **state)
-{
-    (void)state;
-    struct myr_segment *segments[5];
-    for (int i = 0; i < 5; ++i) {
-        segments[i] = join(folder, LIMIT);
-        assert_int_equal(myr_segment_index(segments[i]), i);
-    }
-    myr_segment_leave(segments[2]);
-    segments[2] = join(folder, LIMIT);
-    assert_int_equal(myr_segment_index(segments[2]), 2);
-    for (int i = 0; i < 5; ++i) {
-        myr_segment_leave(segments[i]);
-    }
 }
 
 static void more_than_there_is_room_for(void **state)
@@ -648,6 +661,11 @@ static void something_else(void **state)
     snprintf(path, sizeof(path), "%s/pipe", folder);
     assert_int_equal(mkfifo(path, 0600), 0);
     expect_replaced_sign(path, "a pipe");
+    static const char *const gone[] = {"/proc/999999999/fd/3", "nothing", "/nowhere/at/all",
+                                       "/sys/kernel/uevent_seqnum" /* not even by root */};
+    for (size_t i = 0; i < sizeof(gone) / sizeof(gone[0]); ++i) {
+        expect_replaced_sign(gone[i], gone[i]);
+    }
 
     snprintf(path, sizeof(path), "%s/file", folder);
     int fd = open(path, O_RDWR | O_CREAT, 0600);
@@ -898,181 +916,113 @@ static void other_numbers(void **state)
     }
 }
 
-/* Signs that point nowhere, or to what cannot be opened, are those of jobs that have ended. */
-static void dangling(void **state)
-{
-    (void)state;
-    static const char *const targets[] = {"/proc/999999999/fd/3", "nothing", "/nowhere/at/all",
-                                          "/sys/kernel/uevent_seqnum" /* not even by root */};
-    for (size_t i = 0; i < sizeof(targets) / sizeof(targets[0]); ++i) {
-        make_sign(targets[i]);
-        struct myr_segment *one = join(folder, LIMIT), *other = join(folder, LIMIT);
-        assert_true(myr_segment_identity(one) == myr_segment_identity(other));
-        assert_string_not_equal(read_sign(), targets[i]);
-        myr_segment_leave(one);
-        myr_segment_leave(other);
-        assert_true(0 == unlink(the_sign) || ENOENT == errno);
-    }
-}
-
-/* Who has left may come again, even when its old descriptor's number is something else by now. */
-static void comes_again(void **state)
-{
-    (void)state;
-    enum { FILES = 10 };
-    int files[FILES];
-    for (int count = 0; count < FILES; ++count) { /* one of them moves the lock's to that number */
-        struct myr_segment *segment = join(folder, LIMIT);
-        myr_segment_leave(segment);
-        for (int f = 0; f < count; ++f) {
-            files[f] = open("/dev/null", O_RDONLY);
-        }
-        segment = join(folder, LIMIT);
-        for (int f = 0; f < count; ++f) {
-            close(files[f]);
-        }
-        myr_segment_leave(segment);
-    }
-}
-
 /* ---- records ---- */
 
-static void same_key_same_record(void **state)
+/* Records come and go by chance, of any number of members and size, more of them than there are
+ * buckets. Each is the same for all its members, starts as zeroes, and is nobody else's; what was
+ * freed is enough for those that come. */
+
+enum { RECORDS = 3000 };
+
+struct known_record {
+    struct myr_key key;
+    struct myr_record *record;
+    uint32_t members, joined, left;
+    size_t bytes;
+};
+
+static void join_known(struct myr_segment *segment, struct known_record *known, uint64_t number)
 {
-    (void)state;
-    struct myr_segment *segment = join(NULL, 16 << 20);
-    static const struct myr_key keys[] = {{1, 2, 3, 4}, {9, 2, 3, 4}, {1, 9, 3, 4}, {1, 2, 9, 4},
-                                          {1, 2, 3, 9}, {0, 0, 0, 0}, {4, 3, 2, 1}};
-    enum { KEYS = sizeof(keys) / sizeof(keys[0]) };
-    struct myr_record *records[KEYS];
-    for (int k = 0; k < KEYS; ++k) {
-        records[k] = myr_record_join(segment, &keys[k], 2, 1000, 100 + (uint64_t)k, NULL);
-        assert_non_null(records[k]);
-        assert_int_equal((uintptr_t)records[k]->slots % MYR_LINE, 0);
-        assert_true(myr_record_bytes(records[k]) >= 1000);
-        for (size_t b = 0; b < myr_record_bytes(records[k]); ++b) {
-            assert_int_equal(records[k]->slots[b], 0);
+    struct myr_record *record =
+        myr_record_join(segment, &known->key, known->members, known->bytes, number, NULL);
+    assert_non_null(record);
+    const size_t bytes = myr_record_bytes(record);
+    if (0 == known->joined++) {
+        assert_int_equal((uintptr_t)record->slots % MYR_LINE, 0);
+        assert_true(bytes >= known->bytes);
+        for (size_t b = 0; b < bytes; ++b) {
+            assert_int_equal(record->slots[b], 0);
         }
-        assert_int_equal(myr_load_acquire(&records[k]->sleepers), 0);
-        memset(records[k]->slots, 0xff, myr_record_bytes(records[k])); /* all of it is ours */
-        for (int l = 0; l < k; ++l) {
-            assert_ptr_not_equal(records[l], records[k]);
-        }
+        assert_int_equal(myr_load_acquire(&record->sleepers), 0);
+        memset(record->slots, 1 + (int)number % 255, bytes); /* all of it is ours */
+        record->sleepers = 5;
+        known->record = record;
     }
-    for (int k = 0; k < KEYS; ++k) { /* who comes later gets the creator's */
-        assert_ptr_equal(myr_record_join(segment, &keys[k], 2, 1000, 7, NULL), records[k]);
-        assert_int_equal(records[k]->note, 100 + k);
-        assert_int_equal(records[k]->slots[5], 0xff);
-    }
-    for (int k = 0; k < KEYS; ++k) {
-        myr_record_leave(segment, records[k]);
-        myr_record_leave(segment, records[k]);
-    }
-    myr_segment_leave(segment);
+    assert_ptr_equal(record, known->record);
 }
 
-static void freed_by_the_last(void **state)
+static void leave_known(struct myr_segment *segment, struct known_record *known, uint64_t number)
 {
-    (void)state;
-    struct myr_segment *segment = join(NULL, LIMIT);
-    struct myr_record *first = record_of(segment, 1, 3, 500);
-    memset(first->slots, 0xff, 500);
-    first->sleepers = 5;
-    for (int i = 0; i < 2; ++i) {
-        assert_ptr_equal(record_of(segment, 1, 3, 500), first);
+    const struct myr_record *record = known->record;
+    const size_t bytes = myr_record_bytes(record);
+    assert_int_equal(record->note, number); /* its creator's */
+    for (size_t b = 0; b < bytes; ++b) {
+        assert_int_equal(record->slots[b], 1 + number % 255);
     }
-    myr_record_leave(segment, first);
-    myr_record_leave(segment, first);
-    struct myr_record *other = record_of(segment, 2, 1, 500);
-    assert_ptr_not_equal(other, first); /* one is still there */
-    myr_record_leave(segment, other);
-    myr_record_leave(segment, first);
-
-    struct myr_record *again = record_of(segment, 1, 1, 500);
-    assert_ptr_equal(again, first); /* the last to go into the list is the first to come out */
-    assert_int_equal(again->members, 1);
-    assert_int_equal(again->left, 0);
-    assert_int_equal(myr_load_acquire(&again->sleepers), 0);
-    for (size_t b = 0; b < 500; ++b) {
-        assert_int_equal(again->slots[b], 0);
+    myr_record_leave(segment, known->record);
+    if (++known->left == known->members) {
+        known->joined = known->left = 0;
     }
-    myr_record_leave(segment, again);
-    myr_segment_leave(segment);
 }
 
-static void cycles_do_not_grow(void **state)
+/* Keys that differ in one number, whichever it is, and are in one bucket; and any. */
+static void make_keys(struct known_record *known)
 {
-    (void)state;
-    struct myr_segment *segment = join(NULL, 16 << 20);
-    static const size_t sizes[] = {0, 1, 100, 1000, 10000, 60000};
-    size_t before = 0;
-    for (uint64_t i = 0; i < 10000; ++i) {
-        const size_t bytes = sizes[i % 6];
-        struct myr_record *record = record_of(segment, i, 2, bytes);
-        assert_non_null(record);
-        assert_ptr_equal(record_of(segment, i, 2, bytes), record);
-        myr_record_leave(segment, record);
-        myr_record_leave(segment, record);
-        if (6 == i) {
-            before = myr_segment_bytes(segment);
-        }
-    }
-    assert_int_equal(myr_segment_bytes(segment), before);
-    myr_segment_leave(segment);
-}
-
-/* More records than buckets: each is found among its neighbours, left in any order, and what they
- * had is enough for as many others. */
-static void thousands_at_once(void **state)
-{
-    (void)state;
-    enum { RECORDS = 5000 };
-    uint64_t random = crew_seed();
-    struct myr_segment *segment = join(NULL, 16 << 20);
-    struct myr_record **records = calloc(RECORDS, sizeof(struct myr_record *));
-    size_t before = 0;
-    for (uint64_t turn = 0; turn < 3; ++turn) {
-        for (uint64_t i = 0; i < RECORDS; ++i) {
-            records[i] = record_of(segment, turn * RECORDS + i, 2, 200);
-            assert_non_null(records[i]);
-        }
-        for (uint64_t i = 0; i < RECORDS; ++i) {
-            assert_ptr_equal(record_of(segment, turn * RECORDS + i, 2, 200), records[i]);
-            assert_int_equal(records[i]->note, turn * RECORDS + i);
-        }
-        before = 0 == turn ? myr_segment_bytes(segment) : before;
-        assert_int_equal(myr_segment_bytes(segment), before);
-        for (uint32_t left = RECORDS; left > 0; --left) {
-            const uint32_t i = crew_below(&random, left);
-            myr_record_leave(segment, records[i]);
-            myr_record_leave(segment, records[i]);
-            records[i] = records[left - 1];
-        }
-    }
-    free(records);
-    myr_segment_leave(segment);
-}
-
-/* Keys that differ in one number, whichever it is, and are in one bucket. */
-static void neighbours_in_a_bucket(void **state)
-{
-    (void)state;
-    struct myr_segment *segment = join(NULL, LIMIT);
     const struct myr_key key = {1, 2, 3, 4};
-    struct myr_record *record = myr_record_join(segment, &key, 1, 100, 7, NULL);
-    for (int number = 0; number < 4; ++number) {
-        struct myr_key other = key;
-        uint64_t *const numbers[] = {&other.scope, &other.id, &other.members, &other.sequence};
+    for (uint32_t i = 0; i < RECORDS; ++i) {
+        struct myr_key *other = &known[i].key;
+        *other = i <= 4 ? key : (struct myr_key){0, i, 0, 0};
+        uint64_t *const numbers[] = {&other->scope, &other->id, &other->members, &other->sequence};
         do {
-            ++*numbers[number];
-        } while (myr_record_bucket(&other) != myr_record_bucket(&key));
-        struct myr_record *neighbour = myr_record_join(segment, &other, 1, 100, 8, NULL);
-        assert_non_null(neighbour);
-        assert_ptr_not_equal(neighbour, record);
-        assert_ptr_equal(myr_record_join(segment, &key, 1, 100, 9, NULL), record);
-        myr_record_leave(segment, neighbour);
+            *numbers[i % 4] += i < 4;
+        } while (i < 4 && myr_record_bucket(other) != myr_record_bucket(&key));
     }
-    myr_record_leave(segment, record);
+}
+
+static void count(struct myr_record *record, void *context)
+{
+    *(uint64_t *)context += 1 + record->note;
+}
+
+static void records_come_and_go(void **state)
+{
+    (void)state;
+    static struct known_record known[RECORDS];
+    static const size_t sizes[] = {0, 1, 100, 200, 1000, 3000, 60000};
+    uint64_t random = crew_seed();
+    struct myr_segment *segment = join(NULL, 64 << 20);
+    size_t before = 0;
+    make_keys(known);
+    for (uint32_t i = 0; i < RECORDS; ++i) {
+        known[i].members = 1 + i % 3;
+        known[i].bytes = sizes[0 == i % 100 ? 6 : i % 6];
+    }
+    for (int turn = 0; turn < 3; ++turn) {
+        for (uint32_t step = 0; step < 4 * RECORDS; ++step) {
+            const uint32_t i = crew_below(&random, RECORDS);
+            if (known[i].joined < known[i].members) {
+                join_known(segment, &known[i], i);
+            } else {
+                leave_known(segment, &known[i], i);
+            }
+        }
+        uint64_t all = 0;
+        for (uint32_t i = 0; i < RECORDS; ++i) {
+            while (known[i].joined < known[i].members) {
+                join_known(segment, &known[i], i);
+            }
+        }
+        myr_records_each(segment, count, &all);
+        assert_int_equal(all, RECORDS * (RECORDS + 1) / 2);
+        before = 0 == turn ? myr_segment_bytes(segment) : before;
+        assert_int_equal(myr_segment_bytes(segment), before); /* what was freed is enough */
+        for (uint32_t first = crew_below(&random, RECORDS), n = 0; n < RECORDS; ++n) {
+            const uint32_t i = (first + 7 * n) % RECORDS;
+            do {
+                leave_known(segment, &known[i], i);
+            } while (known[i].joined > 0);
+        }
+    }
     myr_segment_leave(segment);
 }
 
@@ -1252,29 +1202,7 @@ static void system_out_of_memory(void **state)
 
 /* ---- notes ---- */
 
-static void set_a_note(uint32_t rank, void *context)
-{
-    (void)context;
-    struct myr_segment *segment;
-    CREW_CHECK(MYR_OK == myr_segment_join(folder, LIMIT, &segment, NULL), "cannot join");
-    myr_note_set(segment, 77, 1000 + rank);
-    myr_segment_leave(segment);
-}
-
-static void notes(void **state)
-{
-    (void)state;
-    struct myr_segment *segment = join(folder, LIMIT);
-    assert_int_equal(myr_note_get(segment, 77), 0);
-    assert_true(crew_join(crew_fork(set_a_note, 5, NULL)));
-    assert_int_equal(myr_note_get(segment, 77), 1005); /* it has outlived who set it */
-    assert_true(crew_join(crew_fork(set_a_note, 6, NULL)));
-    assert_int_equal(myr_note_get(segment, 77), 1006);
-    assert_int_equal(myr_note_get(segment, 78), 0);
-    myr_segment_leave(segment);
-}
-
-enum { MORE_NOTES = 40 * MYR_NOTES };
+enum { MORE_NOTES = 40 * MYR_NOTES, ADDED = 1000 };
 
 static uint64_t note_of(uint64_t key)
 {
@@ -1287,39 +1215,49 @@ static uint64_t key_of(uint64_t n)
     return (2 * n + 1) << n % 49;
 }
 
-static void set_a_third(uint32_t rank, void *context)
+static void set_and_add(uint32_t rank, void *context)
 {
-    (void)context;
+    _Atomic uint32_t *firsts = context;
     struct myr_segment *segment;
     CREW_CHECK(MYR_OK == myr_segment_join(folder, LIMIT, &segment, NULL), "cannot join");
     meet(0);
-    for (uint64_t key = 1 + rank; key <= MORE_NOTES; key += 3) {
-        CREW_CHECK(myr_note_set(segment, key_of(key), note_of(key)), "no room");
-        CREW_CHECK(note_of(key) == myr_note_get(segment, key_of(key)), "lost at once");
-    }
-    meet(1);
-    for (uint64_t key = 1; key <= MORE_NOTES; ++key) {
-        CREW_CHECK(0 != myr_note_get(segment, key_of(key)), "lost");
+    for (uint64_t n = 1; n <= MORE_NOTES; ++n) { /* one of three sets it, or one of all adds it */
+        const uint64_t key = key_of(n);
+        if (n <= ADDED) {
+            atomic_fetch_add(&firsts[n], myr_note_add(segment, key, note_of(key)));
+        } else if (rank == n % 3) {
+            CREW_CHECK(0 == myr_note_get(segment, key), "it is there already");
+            CREW_CHECK(myr_note_set(segment, key, 1) && myr_note_set(segment, key, note_of(key)),
+                       "no room");
+        }
+        CREW_CHECK((n > ADDED && rank != n % 3) || note_of(key) == myr_note_get(segment, key),
+                   "lost at once");
     }
     myr_segment_leave(segment);
 }
 
-/* There may be any number, set by several at once: none is lost. */
+/* There may be any number, set by several at once: none is lost, and all outlive who set them. Of
+ * several who add the same note, one is the first. */
 static void notes_many(void **state)
 {
     (void)state;
     struct myr_segment *segment = join(folder, LIMIT);
-    myr_note_set(segment, UINT64_MAX, 4);
-    board_begin(3);
+    _Atomic uint32_t *firsts = crew_memory((1 + ADDED) * sizeof(*firsts));
     pid_t pids[3];
+    board_begin(3);
     for (uint32_t r = 0; r < 3; ++r) {
-        pids[r] = crew_fork(set_a_third, r, NULL);
+        pids[r] = crew_fork(set_and_add, r, (void *)firsts);
     }
     for (uint32_t r = 0; r < 3; ++r) {
         assert_true(crew_join(pids[r]));
     }
+    for (uint64_t n = 1; n <= MORE_NOTES; ++n) {
+        assert_true(note_of(key_of(n)) == myr_note_get(segment, key_of(n)));
+        assert_int_equal(myr_note_get(segment, key_of(n + MORE_NOTES)), 0); /* takes no room */
+        assert_true(n > ADDED || 1 == atomic_load(&firsts[n]));
+    }
     board_end();
-    assert_int_equal(myr_note_get(segment, UINT64_MAX), 4);
+    crew_memory_free((void *)firsts, (1 + ADDED) * sizeof(*firsts));
     assert_true(myr_segment_bytes(segment) < LIMIT);
     myr_segment_leave(segment);
 }
@@ -1354,56 +1292,6 @@ static void notes_without_memory(void **state)
         assert_true(note_of(k) == myr_note_get(segment, k));
     }
     myr_segment_leave(segment);
-}
-
-/* Looking for what is not there takes no room. */
-static void notes_not_found(void **state)
-{
-    (void)state;
-    struct myr_segment *segment = join(NULL, LIMIT);
-    for (uint64_t key = 1; key < 2 * MYR_NOTES; ++key) {
-        assert_int_equal(myr_note_get(segment, key), 0);
-    }
-    myr_note_set(segment, 5000, 1);
-    assert_int_equal(myr_note_get(segment, 5000), 1);
-    myr_segment_leave(segment);
-}
-
-static void add_notes(uint32_t rank, void *context)
-{
-    _Atomic uint32_t *firsts = context;
-    struct myr_segment *segment;
-    CREW_CHECK(MYR_OK == myr_segment_join(folder, LIMIT, &segment, NULL), "cannot join");
-    meet(0);
-    for (uint64_t key = 1; key <= 100; ++key) {
-        if (myr_note_add(segment, key, 1 + rank)) {
-            atomic_fetch_add(&firsts[key], 1);
-            CREW_CHECK(1 + rank == myr_note_get(segment, key), "another one's note");
-        }
-        CREW_CHECK(0 != myr_note_get(segment, key), "no note");
-    }
-    meet(1);
-    myr_segment_leave(segment);
-}
-
-/* Of several who add the same note, one is the first. */
-static void notes_added(void **state)
-{
-    (void)state;
-    _Atomic uint32_t *firsts = crew_memory(4096);
-    board_begin(4);
-    pid_t pids[4];
-    for (uint32_t r = 0; r < 4; ++r) {
-        pids[r] = crew_fork(add_notes, r, firsts);
-    }
-    for (uint32_t r = 0; r < 4; ++r) {
-        assert_true(crew_join(pids[r]));
-    }
-    for (int key = 1; key <= 100; ++key) {
-        assert_int_equal(atomic_load(&firsts[key]), 1);
-    }
-    board_end();
-    crew_memory_free(firsts, 4096);
 }
 
 /* ---- who runs where ---- */
@@ -1751,19 +1639,12 @@ int main(void)
 #define IN_A_FOLDER(test) cmocka_unit_test_setup_teardown(test, make_folder, remove_folder)
     const struct CMUnitTest tests[] = {
         IN_A_FOLDER(many_processes),
-        IN_A_FOLDER(another_job),
         IN_A_FOLDER(alone),
-        IN_A_FOLDER(numbers_are_never_given_again),
-        IN_A_FOLDER(one_process_twice),
-        IN_A_FOLDER(one_process_twice_leads_others),
-        IN_A_FOLDER(one_process_twice_leaves_nothing),
-        IN_A_FOLDER(signs_of_others_stay),
+        IN_A_FOLDER(processes_come_and_go),
         IN_A_FOLDER(by_descriptor),
         IN_A_FOLDER(by_a_bad_descriptor),
         IN_A_FOLDER(buried),
-        IN_A_FOLDER(each_record),
         IN_A_FOLDER(one_process_twice_is_no_crowd),
-        IN_A_FOLDER(numbers_return),
         IN_A_FOLDER(more_than_there_is_room_for),
         IN_A_FOLDER(limits),
         IN_A_FOLDER(larger_than_a_file_may_be),
@@ -1773,24 +1654,15 @@ int main(void)
         IN_A_FOLDER(holder_is_stopped),
         IN_A_FOLDER(folder_kept_locked),
         IN_A_FOLDER(another_jobs),
-        IN_A_FOLDER(dangling),
         IN_A_FOLDER(other_numbers),
-        IN_A_FOLDER(comes_again),
-        IN_A_FOLDER(same_key_same_record),
-        IN_A_FOLDER(freed_by_the_last),
-        IN_A_FOLDER(cycles_do_not_grow),
-        IN_A_FOLDER(thousands_at_once),
-        IN_A_FOLDER(neighbours_in_a_bucket),
+        IN_A_FOLDER(records_come_and_go),
         IN_A_FOLDER(blocks_in_any_order),
         IN_A_FOLDER(plenty),
         IN_A_FOLDER(full),
         IN_A_FOLDER(too_large),
         IN_A_FOLDER(system_out_of_memory),
-        IN_A_FOLDER(notes),
         IN_A_FOLDER(notes_many),
         IN_A_FOLDER(notes_without_memory),
-        IN_A_FOLDER(notes_not_found),
-        IN_A_FOLDER(notes_added),
         IN_A_FOLDER(census),
         IN_A_FOLDER(census_of_many_processors),
         IN_A_FOLDER(population),

@@ -299,6 +299,22 @@ static bool all_quiet(const struct game *g)
     return quiet && g->received == g->nsendings;
 }
 
+static void until_quiet(struct game *g)
+{
+    for (uint32_t n = 0; n < 100000 && !all_quiet(g); ++n) {
+        progress_all(g, 1);
+    }
+    assert_true(all_quiet(g));
+}
+
+static void until_done(struct game *g, const struct receiving *receiving)
+{
+    for (uint32_t n = 0; n < 100000 && !receiving->done; ++n) {
+        progress_all(g, 1);
+    }
+    assert_true(receiving->done);
+}
+
 /* ---- what MPI wants ---- */
 
 static bool may_have(const struct receiving *receiving, const struct sending *sending)
@@ -483,15 +499,14 @@ static void sizes(void **state)
                     if (0 == order % 2) {
                         (void)receive_one(g, to, anything, 100000);
                     }
-                    (void)send_one(g, 0, to, (struct mcp_envelope){0, 0, i}, bytes[i], order / 2);
+                    const struct sending *sending =
+                        send_one(g, 0, to, (struct mcp_envelope){0, 0, i}, bytes[i], order / 2);
                     if (1 == order % 2) {
-                        progress_all(g, 3);
+                        progress_all(g, 3 == order ? 100 : 3);
+                        assert_true(order < 2 || !sending->done);
                         (void)receive_one(g, to, anything, 100000);
                     }
-                    for (uint32_t n = 0; n < 10000 && !all_quiet(g); ++n) {
-                        progress_all(g, 1);
-                    }
-                    assert_true(all_quiet(g));
+                    until_quiet(g);
                 }
             }
         }
@@ -499,34 +514,18 @@ static void sizes(void **state)
     }
 }
 
-static void synchronous_waits(void **state)
-{
-    (void)state;
-    struct game *g = begin_with(&(struct myr_tagged_options){.direct = true}, crew_seed());
-    for (uint32_t to = 0; to < ENDPOINTS; ++to) {
-        const struct sending *sending = send_one(g, 0, to, (struct mcp_envelope){0, 0, 5}, 8, true);
-        progress_all(g, 1000);
-        assert_false(sending->done);
-        (void)receive_one(g, to, anything, 8);
-        for (uint32_t n = 0; n < 10000 && !all_quiet(g); ++n) {
-            progress_all(g, 1);
-        }
-        assert_true(sending->done);
-    }
-    end(g);
-}
-
 /* A sender that nobody receives from: it may send so much, and its other messages wait. Each comes
- * when it is wanted. */
+ * when it is wanted, by a receive, or by a probe. */
 static void bounded(void **state)
 {
     (void)state;
-    struct game *g = begin_with(
-        &(struct myr_tagged_options){.direct = true, .buffer_bytes = BUFFER, .messages = 100},
-        crew_seed());
-    for (uint32_t to = 1; to < 3; ++to) { /* on another node; on the same */
+    const struct myr_tagged_options options = {
+        .direct = true, .buffer_bytes = BUFFER, .messages = 100};
+    for (uint32_t way = 0; way < 4; ++way) {
+        const uint32_t to = 1 + way % 2; /* on another node; on the same */
+        const bool probes = way >= 2;
+        struct game *g = begin_with(&options, crew_seed());
         uint32_t eager = 0;
-        const uint32_t before = g->nsendings;
         for (uint32_t i = 0; i < 150; ++i) {
             eager += send_one(g, 0, to, (struct mcp_envelope){0, 0, i}, 1500, false)->done;
             progress_all(g, 1);
@@ -536,45 +535,21 @@ static void bounded(void **state)
         assert_int_equal(mcp_match_messages(g->t[to]->match), 100);
         for (uint32_t i = 150; i > 0; --i) { /* the last first, which waits at its sender */
             const struct mcp_pattern pattern = {{0, 0, i - 1}, 0};
-            const struct receiving *receiving = receive_one(g, to, pattern, 1500);
-            for (uint32_t n = 0; n < 100000 && !receiving->done; ++n) {
+            struct mcp_envelope envelope;
+            uint64_t bytes;
+            bool there = !probes;
+            for (uint32_t n = 0; n < 100000 && !there; ++n) {
+                there = myr_tagged_probe(g->t[to], &pattern, &envelope, &bytes);
                 progress_all(g, 1);
             }
-            assert_true(receiving->done);
+            assert_true(there);
+            const struct receiving *receiving = receive_one(g, to, pattern, 1500);
+            until_done(g, receiving);
         }
-        for (uint32_t n = 0; n < 100000 && !all_quiet(g); ++n) {
-            progress_all(g, 1);
-        }
-        assert_int_equal(g->received, before + 150);
-        assert_true(all_quiet(g));
+        until_quiet(g);
+        assert_int_equal(g->received, 150);
+        end(g);
     }
-    end(g);
-}
-
-/* The same where the one that is wanted is looked for by a probe. */
-static void probed_beyond(void **state)
-{
-    (void)state;
-    struct game *g =
-        begin_with(&(struct myr_tagged_options){.direct = true, .messages = 10}, crew_seed());
-    for (uint32_t to = 1; to < 3; ++to) {
-        const struct mcp_pattern last = {{0, 0, 99}, 0};
-        struct mcp_envelope envelope;
-        uint64_t bytes;
-        bool there = false;
-        for (uint32_t i = 0; i < 100; ++i) {
-            (void)send_one(g, 0, to, (struct mcp_envelope){0, 0, i}, 8, false);
-        }
-        progress_all(g, 10000);
-        assert_int_equal(mcp_match_messages(g->t[to]->match), 10);
-        for (uint32_t n = 0; n < 100000 && !there; ++n) {
-            there = myr_tagged_probe(g->t[to], &last, &envelope, &bytes);
-            progress_all(g, 1);
-        }
-        assert_true(there);
-        receive_rest(g, 8);
-    }
-    end(g);
 }
 
 /* Messages that wait in their sender's buffers leave it some for others: for short and long ones to
@@ -597,10 +572,7 @@ static void stored_ones_leave_room(void **state)
         for (uint32_t i = 0; i < sizeof(bytes) / sizeof(bytes[0]); ++i) {
             (void)send_one(g, 0, to, (struct mcp_envelope){0, 0, OTHER}, bytes[i], false);
             const struct receiving *receiving = receive_one(g, to, other, bytes[i]);
-            for (uint32_t n = 0; n < 100000 && !receiving->done; ++n) {
-                progress_all(g, 1);
-            }
-            assert_true(receiving->done);
+            until_done(g, receiving);
         }
     }
     receive_rest(g, 1500);
@@ -634,10 +606,7 @@ static void room_is_used(void **state)
             for (uint32_t i = 0; i < waiting; ++i) {
                 (void)receive_one(g, to, anything, 8);
             }
-            for (uint32_t n = 0; n < 10000 && !all_quiet(g); ++n) {
-                progress_all(g, 1);
-            }
-            assert_true(all_quiet(g));
+            until_quiet(g);
         }
         end(g);
     }
@@ -695,10 +664,7 @@ static void silence(void **state)
     assert_false(myr_tagged_unheard(g->t[0], 7, 30, &unheard, &id));
     g->w->wire.nics[1].unplugged = false;
     (void)receive_one(g, 3, anything, 8);
-    for (uint32_t n = 0; n < 10000 && !all_quiet(g); ++n) {
-        progress_all(g, 1);
-    }
-    assert_true(all_quiet(g));
+    until_quiet(g);
     end(g);
 }
 
@@ -890,9 +856,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sizes),
-        cmocka_unit_test(synchronous_waits),
         cmocka_unit_test(bounded),
-        cmocka_unit_test(probed_beyond),
         cmocka_unit_test(stored_ones_leave_room),
         cmocka_unit_test(room_is_used),
         cmocka_unit_test(much_waits),

@@ -49,36 +49,22 @@ enum {
     SEGMENT = 16 << 20
 };
 
-static const struct verbs_double_device one_card[] = {
-    {.name = "card",
-     .port = {{.active = true,
-               .ethernet = true,
-               .mtu = IBV_MTU_1024,
-               .gids = {"v1", "v2", "v2 10.9.0.1"}}}},
-    {.name = NULL},
-};
-
-/* One that has no room within requests but for a word. */
-static const struct verbs_double_device plain_card[] = {
-    {.name = "plain",
-     .inline_most = 12,
-     .port = {{.active = true,
-               .ethernet = true,
-               .mtu = IBV_MTU_1024,
-               .gids = {"v1", "v2", "v2 10.9.0.1"}}}},
-    {.name = NULL},
-};
-
-/* One that grants less room than it was asked for. */
-static const struct verbs_double_device mean_card[] = {
-    {.name = "mean",
-     .inline_got = 12,
-     .port = {{.active = true,
-               .ethernet = true,
-               .mtu = IBV_MTU_1024,
-               .gids = {"v1", "v2", "v2 10.9.0.1"}}}},
-    {.name = NULL},
-};
+/* Each with a port of RoCE: a usual one; one that has no room within requests but for a word; one
+ * that grants less room than it was asked for. */
+#define ONE_PORT                                                                                   \
+    {                                                                                              \
+        {                                                                                          \
+            .active = true, .ethernet = true, .mtu = IBV_MTU_1024, .gids = {                       \
+                "v1",                                                                              \
+                "v2",                                                                              \
+                "v2 10.9.0.1"                                                                      \
+            }                                                                                      \
+        }                                                                                          \
+    }
+static const struct verbs_double_device
+    one_card[] = {{.name = "card", .port = ONE_PORT}, {0}},
+    plain_card[] = {{.name = "plain", .inline_most = 12, .port = ONE_PORT}, {0}},
+    mean_card[] = {{.name = "mean", .inline_got = 12, .port = ONE_PORT}, {0}};
 
 /* ---- nodes ---- */
 
@@ -153,6 +139,7 @@ static void world_free(struct world *world)
         myr_segment_leave(world->segment[n]);
     }
     free(world);
+    assert_int_equal(verbs_double_held(), 0);
 }
 
 /* Where it is about one group of one world. */
@@ -511,7 +498,6 @@ static void play_game(uint64_t *random, uint32_t unit_most, bool broadcasts)
         wait_for_quiet(world);
     }
     world_free(world);
-    assert_int_equal(verbs_double_held(), 0);
 }
 
 static void test_games(void **state)
@@ -520,24 +506,12 @@ static void test_games(void **state)
     (void)state;
     for (uint32_t game = 0; game < 150; ++game) {
         play_game(&random, 0, false);
-    }
-}
-
-static void test_games_with_data(void **state)
-{
-    uint64_t random = crew_seed() + 3;
-    (void)state;
-    for (uint32_t game = 0; game < 100; ++game) {
-        play_game(&random, 16 + 8 * crew_below(&random, 100), false);
-    }
-}
-
-static void test_games_with_broadcasts(void **state)
-{
-    uint64_t random = crew_seed() + 4;
-    (void)state;
-    for (uint32_t game = 0; game < 60; ++game) {
-        play_game(&random, 8 + 8 * crew_below(&random, 150), true);
+        if (game < 100) {
+            play_game(&random, 16 + 8 * crew_below(&random, 100), false);
+        }
+        if (game < 60) {
+            play_game(&random, 8 + 8 * crew_below(&random, 150), true);
+        }
     }
 }
 
@@ -622,7 +596,6 @@ static void test_card_is_gone(void **state)
         }
         leave(world, 0);
         world_free(world);
-        assert_int_equal(verbs_double_held(), 0);
     }
 }
 
@@ -665,7 +638,6 @@ static void test_root_is_late_or_gone(void **state)
         }
         leave(world, 0);
         world_free(world);
-        assert_int_equal(verbs_double_held(), 0);
     }
 }
 
@@ -738,7 +710,6 @@ static void test_told_after_leaving(void **state)
         leave(world, 0);
         leave(world, 1);
         world_free(world);
-        assert_int_equal(verbs_double_held(), 0);
     }
 }
 
@@ -768,7 +739,6 @@ static void test_the_next_process(void **state)
             MYR_OK);
     }
     world_free(world);
-    assert_int_equal(verbs_double_held(), 0);
 }
 
 /* Who lives, and is late, is heard of; so nobody takes it for dead. */
@@ -826,7 +796,6 @@ static void test_refusals(void **state)
             ++worked;
         }
         world_free(world);
-        assert_int_equal(verbs_double_held(), 0);
     }
     /* Of each node: a region, and a pair for each peer, and what that takes to begin with. */
     assert_in_range(worked, 3 + 2 * 4, 3 * 5);
@@ -1127,7 +1096,6 @@ static struct verbs_double_way way_between(const char *first, const char *second
     }
     leave(world, 0);
     world_free(world);
-    assert_int_equal(verbs_double_held(), 0);
     return way;
 }
 
@@ -1203,7 +1171,6 @@ static void test_no_way(void **state)
     assert_int_equal(myr_verbs_connect(nic, link, &address, 77, &error), MYR_ERR_NOT_THERE);
     assert_non_null(strstr(error.text, "finds no way to another node's device"));
     world_free(world);
-    assert_int_equal(verbs_double_held(), 0);
 }
 
 int main(void)
@@ -1211,8 +1178,6 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_two_threads_load),
         cmocka_unit_test(test_games),
-        cmocka_unit_test(test_games_with_data),
-        cmocka_unit_test(test_games_with_broadcasts),
         cmocka_unit_test(test_pairs_are_shared),
         cmocka_unit_test(test_card_is_gone),
         cmocka_unit_test(test_root_is_late_or_gone),

@@ -26,7 +26,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <ucontext.h>
@@ -126,7 +125,7 @@ static void handle_yields(void)
  * has moved in a call of progress, however slow the machine is. Or it may race: then something has
  * moved in each call but the first, and no time goes by between two of them. Or each look at it may
  * take long, though nothing moves. Or something has moved in the first call after each sleep. */
-static enum { TIME_RUNS, TIME_STANDS, TIME_RACES, TIME_IS_DEAR, TIME_JUMPS } processor_time;
+static enum clock { TIME_RUNS, TIME_STANDS, TIME_RACES, TIME_IS_DEAR, TIME_JUMPS } processor_time;
 
 int clock_gettime(clockid_t clock, struct timespec *time)
 {
@@ -223,95 +222,89 @@ static void bench_end(void)
     myr_segment_leave(bench.segment);
 }
 
-/* ---- epochs ---- */
+/* ---- phases ---- */
 
+/* A word that has reached the epoch ends a wait before it begins; across the wrap-around. */
 static void epochs(void **state)
 {
     (void)state;
-    assert_true(myr_epoch_reached(0, 0));
-    assert_true(myr_epoch_reached(1, 0));
-    assert_false(myr_epoch_reached(0, 1));
-    assert_true(myr_epoch_reached(0, UINT32_MAX));
-    assert_true(myr_epoch_reached(5, UINT32_MAX - 5));
-    assert_false(myr_epoch_reached(UINT32_MAX, 0));
-    assert_false(myr_epoch_reached(UINT32_MAX - 5, 5));
-    assert_true(myr_epoch_reached(0x80000000, 0x7fffffff));
-    assert_false(myr_epoch_reached(0x7fffffff, 0x80000000));
-}
-
-/* ---- phases ---- */
-
-static void reached_already(void **state)
-{
-    (void)state;
-    static const uint32_t cases[][2] = {/* seen, wanted */
-                                        {1, 1},
-                                        {2, 1},
-                                        {0, UINT32_MAX},
-                                        {3, UINT32_MAX - 3}};
+    static const struct {
+        uint32_t seen, wanted;
+        bool reached;
+    } cases[] = {
+        {0, 0, true},
+        {1, 0, true},
+        {0, 1, false},
+        {0, UINT32_MAX, true},
+        {5, UINT32_MAX - 5, true},
+        {UINT32_MAX, 0, false},
+        {UINT32_MAX - 5, 5, false},
+        {0x80000000, 0x7fffffff, true},
+        {0x7fffffff, 0x80000000, false},
+    };
     bench_begin(NULL, -1, 0, 1000);
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); ++i) {
-        myr_store_release(bench.word, cases[i][0]);
-        myr_wait(&bench.watch, bench.word, cases[i][1]);
+        assert_int_equal(myr_epoch_reached(cases[i].seen, cases[i].wanted), cases[i].reached);
+        if (cases[i].reached) {
+            myr_store_release(bench.word, cases[i].seen);
+            myr_wait(&bench.watch, bench.word, cases[i].wanted);
+        }
     }
     assert_int_equal(notes.yields + notes.progress + notes.sleeps, 0);
     assert_int_equal(bench.watch.waits, 0);
     bench_end();
 }
 
-/* Progress publishes: so it is called while polling, and nothing else happens. */
-static void polls(void **state)
+/* What is done while waiting, until the word comes at the n-th of these. */
+static void phases(void **state)
 {
     (void)state;
-    bench_begin(NULL, INT32_MAX, 0, 1000);
-    plot.at_progress = 3;
-    myr_wait(&bench.watch, bench.word, 1);
-    assert_int_equal(notes.progress, 3);
-    assert_int_equal(notes.yields + notes.sleeps, 0);
-    bench_end();
-}
-
-/* Few polls, then yields; the first of them without progress. */
-static void yields_quietly_at_first(void **state)
-{
-    (void)state;
-    if (!trapped) {
-        skip();
+    static const struct {
+        struct myr_patience patience;
+        enum clock time;
+        uint32_t at_yield, at_progress, progress, yields_least, yields_most, sleeps;
+    } cases[] = {
+        {{INT32_MAX, 0, 1000}, TIME_RUNS, 0, 3, 3, 0, 0, 0}, /* progress while polling */
+        {{10, -1, 1000}, TIME_RUNS, 2, 0, 0, 2, 2, 0},       /* first yields are without */
+        {{0, -1, 1000}, TIME_RUNS, 0, 1000, 1000, 1000, UINT32_MAX, 0}, /* -1: it never sleeps */
+        /* Where traffic never ends, or the machine is so slow that it seems to, the word counts. */
+        {{0, 0, 50}, TIME_RACES, 0, 100, 100, 0, UINT32_MAX, 1},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); ++i) {
+        if (0 != cases[i].at_yield && !trapped) {
+            continue;
+        }
+        bench_begin(NULL, cases[i].patience.spin, cases[i].patience.sleep_after,
+                    cases[i].patience.slice);
+        processor_time = cases[i].time;
+        plot.at_yield = cases[i].at_yield;
+        plot.at_progress = cases[i].at_progress;
+        myr_wait(&bench.watch, bench.word, 1);
+        assert_int_equal(notes.progress, cases[i].progress);
+        assert_int_equal(notes.sleeps, cases[i].sleeps);
+        assert_true(notes.yields >= cases[i].yields_least || !trapped);
+        assert_true(notes.yields <= cases[i].yields_most);
+        bench_end();
     }
-    bench_begin(NULL, 10, -1, 1000);
-    plot.at_yield = 2;
-    myr_wait(&bench.watch, bench.word, 1);
-    assert_int_equal(notes.yields, 2);
-    assert_int_equal(notes.progress + notes.sleeps, 0);
-    bench_end();
 }
 
-static void yields_and_makes_progress(void **state)
-{
-    (void)state;
-    bench_begin(NULL, 0, -1, 1000);
-    plot.at_progress = 1000;
-    myr_wait(&bench.watch, bench.word, 1);
-    assert_int_equal(notes.progress, 1000);
-    assert_true(notes.yields >= 1000 || !trapped);
-    assert_int_equal(notes.sleeps, 0); /* with -1 it never does */
-    bench_end();
-}
-
-/* Each sleep is twice as long as the one before, up to the longest; progress in between. */
+/* Each sleep is twice as long as the one before, up to the longest; progress in between. While
+ * something moves, sleeps stay short. */
 static void sleeps_in_slices(void **state)
 {
     (void)state;
     static const struct {
         int32_t slice;
+        enum clock time;
         uint32_t us[8];
-    } cases[] = {{1000, {50, 100, 200, 400, 800, 1000, 1000, 1000}},
-                 {1000, {50, 100, 200, 400, 800, 1000, 1000, 1000}},
-                 {70, {50, 70, 70, 70, 70, 70, 70, 70}},
-                 {20, {20, 20, 20, 20, 20, 20, 20, 20}}};
+    } cases[] = {{1000, TIME_STANDS, {50, 100, 200, 400, 800, 1000, 1000, 1000}},
+                 {1000, TIME_IS_DEAR, {50, 100, 200, 400, 800, 1000, 1000, 1000}},
+                 {1000, TIME_JUMPS, {50, 50, 50, 50, 50, 50, 50, 50}},
+                 {70, TIME_STANDS, {50, 70, 70, 70, 70, 70, 70, 70}},
+                 {20, TIME_IS_DEAR, {20, 20, 20, 20, 20, 20, 20, 20}}};
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); ++i) {
         bench_begin(NULL, 0, 0, cases[i].slice);
-        processor_time = i % 2 ? TIME_IS_DEAR : TIME_STANDS;
+        processor_time = cases[i].time;
         plot.at_sleep = 8;
         myr_wait(&bench.watch, bench.word, 1);
         assert_true(notes.progress >= 8); /* one while yielding, some after each sleep */
@@ -322,34 +315,6 @@ static void sleeps_in_slices(void **state)
         }
         bench_end();
     }
-}
-
-/* While something moves, sleeps stay short. */
-static void sleeps_little_in_traffic(void **state)
-{
-    (void)state;
-    bench_begin(NULL, 0, 0, 1000);
-    processor_time = TIME_JUMPS;
-    plot.at_sleep = 8;
-    myr_wait(&bench.watch, bench.word, 1);
-    assert_int_equal(notes.sleeps, 8);
-    for (int s = 0; s < 8; ++s) {
-        assert_int_equal(notes.sleep_us[s], 50);
-    }
-    bench_end();
-}
-
-/* Where traffic never ends, or the machine is so slow that it seems to, the word counts. */
-static void hears_its_word_in_traffic(void **state)
-{
-    (void)state;
-    bench_begin(NULL, 0, 0, 50);
-    processor_time = TIME_RACES;
-    plot.at_progress = 100;
-    myr_wait(&bench.watch, bench.word, 1);
-    assert_int_equal(notes.progress, 100);
-    assert_int_equal(notes.sleeps, 1);
-    bench_end();
 }
 
 /* A word that moves, but not far enough, ends no phase; across the wrap-around. */
@@ -385,16 +350,6 @@ static void waits_for_its_epoch(void **state)
 
 /* ---- waking ---- */
 
-static void nobody_to_wake(void **state)
-{
-    (void)state;
-    bench_begin(NULL, 0, 0, 1000);
-    myr_store_release(bench.word, 1);
-    myr_wake(&bench.watch, bench.word);
-    assert_int_equal(notes.wakes, 0);
-    bench_end();
-}
-
 static void sleep_until_woken(uint32_t rank, void *context)
 {
     (void)context;
@@ -413,6 +368,8 @@ static void wakes_all(void **state)
     for (int round = 0; round < 20; ++round) {
         pid_t pids[SLEEPERS];
         bench_begin(NULL, 0, 0, 1000);
+        myr_wake(&bench.watch, bench.word);
+        assert_int_equal(notes.wakes, 0); /* there is nobody to wake */
         for (uint32_t r = 0; r < SLEEPERS; ++r) {
             pids[r] = crew_fork(sleep_until_woken, r, NULL);
         }
@@ -429,46 +386,6 @@ static void wakes_all(void **state)
         }
         bench_end(); /* nobody is counted as asleep any more */
     }
-}
-
-/* ---- processor time ---- */
-
-static double seconds(clockid_t clock)
-{
-    struct timespec t;
-    clock_gettime(clock, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
-
-static void wait_and_account(uint32_t rank, void *context)
-{
-    (void)rank;
-    (void)context;
-    struct rusage before, after;
-    const double start = seconds(CLOCK_MONOTONIC);
-    getrusage(RUSAGE_SELF, &before);
-    myr_wait(&bench.watch, bench.word, 1);
-    getrusage(RUSAGE_SELF, &after);
-    const double wall = seconds(CLOCK_MONOTONIC) - start;
-    const double cpu = (double)(after.ru_utime.tv_sec - before.ru_utime.tv_sec) +
-                       (double)(after.ru_stime.tv_sec - before.ru_stime.tv_sec) +
-                       1e-6 * (double)(after.ru_utime.tv_usec - before.ru_utime.tv_usec) +
-                       1e-6 * (double)(after.ru_stime.tv_usec - before.ru_stime.tv_usec);
-    CREW_CHECK(cpu < wall / 2, "used %g s of processor in %g s", cpu, wall);
-}
-
-/* Who waits for a second leaves the processor to others: a fraction of its own waiting time,
- * however busy the machine is. */
-static void burns_no_processor(void **state)
-{
-    (void)state;
-    bench_begin(NULL, -1, 500, 1000); /* the defaults */
-    const pid_t pid = crew_fork(wait_and_account, 0, NULL);
-    usleep(1000000);
-    myr_store_release(bench.word, 1);
-    myr_wake(&bench.watch, bench.word);
-    assert_true(crew_join(pid));
-    bench_end();
 }
 
 /* ---- whether to poll at all ---- */
@@ -491,21 +408,28 @@ static struct myr_segment *join_neighbour(const char *folder)
     return neighbour;
 }
 
+/* Have this process run on one processor only; `all` is where it may run. */
+static void bind_to_one(cpu_set_t *all)
+{
+    cpu_set_t one;
+    assert_int_equal(sched_getaffinity(0, sizeof(*all), all), 0);
+    CPU_ZERO(&one);
+    for (int p = 0; p < CPU_SETSIZE && 0 == CPU_COUNT(&one); ++p) {
+        if (CPU_ISSET(p, all)) {
+            CPU_SET(p, &one);
+        }
+    }
+    assert_int_equal(sched_setaffinity(0, sizeof(one), &one), 0);
+}
+
 /* Two on one processor do not poll; when the other one has left, it does again, and so on. */
 static void finds_out_about_neighbours(void **state)
 {
     (void)state;
     char folder[200];
-    cpu_set_t all, one;
+    cpu_set_t all;
     struct myr_segment *neighbour;
-    assert_int_equal(sched_getaffinity(0, sizeof(all), &all), 0);
-    CPU_ZERO(&one);
-    for (int p = 0; p < CPU_SETSIZE && 0 == CPU_COUNT(&one); ++p) {
-        if (CPU_ISSET(p, &all)) {
-            CPU_SET(p, &one);
-        }
-    }
-    assert_int_equal(sched_setaffinity(0, sizeof(one), &one), 0);
+    bind_to_one(&all);
     crew_folder_make(folder, sizeof(folder));
 
     bench_begin(folder, -1, -1, 1000);
@@ -549,21 +473,14 @@ static void finds_out_about_neighbours(void **state)
 static void tells_where_it_runs(void **state)
 {
     (void)state;
-    cpu_set_t all, one;
-    assert_int_equal(sched_getaffinity(0, sizeof(all), &all), 0);
-    if (CPU_COUNT(&all) < 2) {
-        skip();
-    }
-    CPU_ZERO(&one);
-    for (int p = 0; p < CPU_SETSIZE; ++p) {
-        if (CPU_ISSET(p, &all)) {
-            CPU_ZERO(&one);
-            CPU_SET(p, &one);
-        }
-    }
+    cpu_set_t all;
     bench_begin(NULL, 0, 0, 100);
     const uint32_t before = myr_load_acquire(myr_segment_population(bench.segment));
-    assert_int_equal(sched_setaffinity(0, sizeof(one), &one), 0);
+    bind_to_one(&all);
+    if (CPU_COUNT(&all) < 2) {
+        bench_end();
+        skip();
+    }
     plot.at_progress = 3;
     myr_wait(&bench.watch, bench.word, 1);
     assert_int_not_equal(myr_load_acquire(myr_segment_population(bench.segment)), before);
@@ -572,7 +489,6 @@ static void tells_where_it_runs(void **state)
     assert_int_equal(sched_setaffinity(0, sizeof(all), &all), 0);
 }
 
-/* ---- several threads ---- */
 /* ---- long waits ---- */
 
 static void quiet(void) {}
@@ -689,17 +605,10 @@ int main(void)
     trap_yields();
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(epochs),
-        cmocka_unit_test(reached_already),
-        cmocka_unit_test(polls),
-        cmocka_unit_test(yields_quietly_at_first),
-        cmocka_unit_test(yields_and_makes_progress),
+        cmocka_unit_test(phases),
         cmocka_unit_test(sleeps_in_slices),
-        cmocka_unit_test(sleeps_little_in_traffic),
-        cmocka_unit_test(hears_its_word_in_traffic),
         cmocka_unit_test(waits_for_its_epoch),
-        cmocka_unit_test(nobody_to_wake),
         cmocka_unit_test(wakes_all),
-        cmocka_unit_test(burns_no_processor),
         cmocka_unit_test(finds_out_about_neighbours),
         cmocka_unit_test(tells_where_it_runs),
         cmocka_unit_test(tells_long_waits),
