@@ -220,6 +220,7 @@ analysis() {
     step "documents" tests/style.sh documents
     step "sizes" tests/style.sh sizes
     step "layers" tests/layers.py
+    step "messages" tests/messages.py
     step "shellcheck" scripts_checked
     step "cppcheck" cpp_checked
 }

@@ -18,18 +18,19 @@ void nicbarr_nic_options_add(const mca_base_component_t *component,
         int level;
     } table[] = {
         {"memory",
-         "The most shared memory that all processes of a job on one node take together (MiB, 16 to "
-         "1024). Where coll/nicbarr was first, its parameter counts",
+         "Limit of the shared memory that all processes of a job on one node take together (MiB, "
+         "16 to 1024). Where coll/nicbarr opened it, its parameter applies",
          MCA_BASE_VAR_TYPE_INT, offsetof(struct nicbarr_nic_options, memory), OPAL_INFO_LVL_5},
         {"network",
          "Networks or interfaces that the NIC uses, such as \"10.0.0.0/8,eth1\" or \"fd00::/64\" "
-         "(default: all but loopback). Where coll/nicbarr was first, its parameter counts",
+         "(default: all but loopback). Where coll/nicbarr opened the NIC, its parameter applies",
          MCA_BASE_VAR_TYPE_STRING, offsetof(struct nicbarr_nic_options, network), OPAL_INFO_LVL_2},
-        {"port", "The NIC's UDP port (0: any). Where coll/nicbarr was first, its parameter counts",
+        {"port",
+         "The NIC's UDP port (0: any). Where coll/nicbarr opened the NIC, its parameter applies",
          MCA_BASE_VAR_TYPE_INT, offsetof(struct nicbarr_nic_options, port), OPAL_INFO_LVL_5},
         {"warn",
-         "After how long without any sign of life of a node that messages are under way to, to say "
-         "so (seconds). 0: never. They wait in any case",
+         "After how many seconds without a sign of life of a node to report it, while messages to "
+         "it are pending. 0: never. They wait in any case",
          MCA_BASE_VAR_TYPE_INT, offsetof(struct nicbarr_nic_options, warn), OPAL_INFO_LVL_3},
     };
     *options = (struct nicbarr_nic_options){.memory = 256, .network = (char *)"", .warn = 30};
@@ -45,12 +46,13 @@ static bool fits(nicbarr_complain_fn complain, const char *component, const char
 {
     const struct nicbarr_number number = nicbarr_number_of(component, name, value);
     if (!number.is_number) {
-        complain("%s_%s is \"%.40s\", which is no number: not used", component, name, number.text);
+        complain("%s_%s is \"%.40s\", which is not a number: not used", component, name,
+                 number.text);
         return false;
     }
     if ((number.value < least || number.value > most) && !(may_be_zero && 0 == number.value)) {
-        complain("%s_%s is %lld, but goes from %d to %d: not used", component, name, number.value,
-                 least, most);
+        complain("%s_%s is %lld, but must be from %d to %d: not used", component, name,
+                 number.value, least, most);
         return false;
     }
     return true;
@@ -85,8 +87,8 @@ void nicbarr_nic_lost(char *text, size_t room, const char *framework,
                       const opal_process_name_t *name)
 {
     snprintf(text, room,
-             "nicbarr: %s myr: a message to process %s was lost: its port is closed or refuses it. "
-             "Has that process ended?",
+             "nicbarr: %s myr: a message to process %s was lost, as its port is closed or refuses "
+             "it. Has that process ended?",
              framework, OPAL_NAME_PRINT(*name));
 }
 
@@ -95,12 +97,11 @@ void nicbarr_nic_unheard(const char *framework, const opal_process_name_t *name,
 {
     const opal_proc_t *proc = NULL == name ? NULL : opal_proc_for_name(*name);
     const char *host = NULL == proc ? NULL : opal_get_proc_hostname(proc);
-    opal_output(
-        0,
-        "nicbarr: %s myr: for %u s no sign of life of %s (%s%s%s), which messages are under "
-        "way to; they go on waiting. Is it up, and does the network between let UDP pass? "
-        "Or do its processes compute without calling MPI, or stand still? (Where "
-        "coll/nicbarr is used, a node answers while its processes compute)",
-        framework, unheard->silence_s, NULL == host ? "a host" : host, unheard->place,
-        NULL == name ? "" : ", process ", NULL == name ? "" : OPAL_NAME_PRINT(*name));
+    opal_output(0,
+                "nicbarr: %s myr: no sign of life of %s for %u s (%s%s%s); messages to it keep "
+                "waiting. Is it up, and does the network let UDP pass? Or do its processes compute "
+                "without calling MPI, or are they stopped? (Where coll/nicbarr is used, a node "
+                "answers while its processes compute)",
+                framework, NULL == host ? "a host" : host, unheard->silence_s, unheard->place,
+                NULL == name ? "" : ", process ", NULL == name ? "" : OPAL_NAME_PRINT(*name));
 }

@@ -41,8 +41,9 @@ const char *nicbarr_wrong_release(void)
                "Source the env.sh that goes with this mpirun";
     }
     if (!same_structures()) {
-        return "built for Open MPI " NICBARR_BUILT_FOR ", and the one that is running has other "
-               "structures: not used. Build nicbarr with its mpicc";
+        return "built for Open MPI " NICBARR_BUILT_FOR
+               ", and the one that is running has other structures: not used. Build nicbarr with "
+               "that one's mpicc";
     }
     return NULL;
 }

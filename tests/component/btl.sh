@@ -71,9 +71,9 @@ nowhere="--mca btl_myr_network 203.0.113.0/24" # nobody's: kept free for documen
     check "says why, once" said_once "nicbarr: btl myr: not used: there is no network to use"
     check "a wrong parameter" ok 3 --mca pml ob1 --mca btl $usual,myr --mca btl_myr_tokens 1 \
         $quiet_ledger
-    check "says what, once" said_once "btl_myr_tokens is 1, but goes from"
+    check "says what, once" said_once "btl_myr_tokens is 1, but must be from"
     check "another one" ok 3 --mca pml ob1 --mca btl $usual,myr --mca btl_myr_warn -1 $quiet_ledger
-    check "says what, once" said_once "btl_myr_warn is -1, but goes from"
+    check "says what, once" said_once "btl_myr_warn is -1, but must be from"
     for tokens in 4294967328 abc; do # (32 is left of the first, if it is cut off)
         check "tokens $tokens" ok 3 --mca pml ob1 --mca btl $usual,myr --mca btl_myr_tokens $tokens \
             $quiet_ledger

@@ -99,7 +99,7 @@ unplugged() { # MCA-OPTIONS...
 }
 says_who() { # once on each host, at the most
     local lines
-    lines=$(grep -rhE "nicbarr: ${component%_myr} myr: for [0-9]+ s no sign of life of (host|10\.77\.0\.)[12] \(10\.77\.0\.[12]:[0-9]+, process .*under way to; they go on waiting" \
+    lines=$(grep -rhE "nicbarr: ${component%_myr} myr: no sign of life of (host|10\.77\.0\.)[12] for [0-9]+ s \(10\.77\.0\.[12]:[0-9]+, process .*messages to it keep waiting" \
         "$scratch/unplugged/said" | wc -l)
     [ "$lines" -ge 1 ] && [ "$lines" -le 2 ]
 }

@@ -76,11 +76,11 @@ refused() { ! job 1 $myr "$@" $quiet_ledger; }
     check "no network" refused --mca mtl_myr_network 203.0.113.0/24
     check "says why" said "nicbarr: mtl myr: not used: there is no network to use"
     check "a wrong parameter" refused --mca mtl_myr_buffers 1
-    check "says what" said "mtl_myr_buffers is 1, but goes from"
+    check "says what" said "mtl_myr_buffers is 1, but must be from"
     check "another one" refused --mca mtl_myr_warn -1
-    check "says what of that" said "mtl_myr_warn is -1, but goes from"
+    check "says what of that" said "mtl_myr_warn is -1, but must be from"
     check "a number beyond an int" refused --mca mtl_myr_buffers 4294967328
-    check "says what, too" said "mtl_myr_buffers is 4294967328, but goes from"
+    check "says what, too" said "mtl_myr_buffers is 4294967328, but must be from"
 }
 
 if there_are_hosts; then
