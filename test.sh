@@ -220,6 +220,8 @@ analysis() {
     step "documents" tests/style.sh documents
     step "sizes" tests/style.sh sizes
     step "layers" tests/layers.py
+    step "messages" tests/messages.py
+    step "figures" bench/figures.py
     step "shellcheck" scripts_checked
     step "cppcheck" cpp_checked
 }

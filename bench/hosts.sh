@@ -2,25 +2,29 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Barriers across hosts (network namespaces of this machine), nicbarr against Open MPI's own over TCP:
 #
-#     bench/hosts.sh [--csv] [--ipv6] [--chunks N] [HOSTSxPER-HOST...]   # default: 2x1 4x1 8x1 16x1 4x4
+#     bench/hosts.sh [--ipv6] [--chunks N] [-j FILE] [HOSTSxPER-HOST...]   # default: 2x1 4x1 8x1 16x1 4x4
 #
 # Both take turns in each job (nicbarr_bench), on the same hosts for all jobs. Before each job the round trip of a UDP
 # packet between the first two hosts is measured (nicbarr_raw_udp). Prints medians and quartiles in microseconds; never
-# compare figures of two runs. With --ipv6 everything uses IPv6 (with Open MPI 4.1, see nethosts). Uses what
+# compare figures of two runs; FILE gets them for bench/figures.py. With --ipv6 everything uses IPv6 (with Open MPI 4.1, see nethosts). Uses what
 # ./setup.sh has built, or the components and commands of the environment.
 set -eu
 top=$(cd "$(dirname "$0")/.." && pwd)
 # shellcheck source=tools/usage.sh
 . "$top/tools/usage.sh"
 
-csv=no chunks=300 layouts=() options=()
+command=("bench/${0##*/}" "$@")
+chunks=300 layouts=() options=() result=
 while [ $# -gt 0 ]; do
     case $1 in
-        --csv) csv=yes ;;
         --ipv6) options=(--ipv6) ;;
         --chunks)
             [ $# -ge 2 ] || usage
             chunks=$2
+            shift ;;
+        -j)
+            [ $# -ge 2 ] || usage
+            result=$(realpath -m "$2")
             shift ;;
         [0-9]*x[0-9]*) layouts+=("$1") ;;
         *) usage ;;
@@ -38,7 +42,7 @@ export OMPI_MCA_coll_nicbarr_cache=none OMPI_MCA_coll_nicbarr_tune_share=100
 
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
-export scratch csv chunks
+export scratch chunks
 
 # The aim: how many times faster at least.
 target() { # LAYOUT
@@ -63,25 +67,20 @@ line() { # LAYOUT
     udp_round_trip 300 > "$scratch/udp"
     NETHOSTS_HOSTS=$hosts NETHOSTS_PER_HOST=$per_host "$NETHOSTS_MPIRUN" \
         nicbarr_bench -a '' -b ^nicbarr -c "$chunks" > "$scratch/barrier"
-    # shellcheck disable=SC2046,SC2059 # words; that is what formats are for
-    printf "$format" "$1" $(quartiles A "$scratch/barrier") $(quartiles B "$scratch/barrier") \
+    # shellcheck disable=SC2046 # words
+    set -- "$1" $(quartiles A "$scratch/barrier") $(quartiles B "$scratch/barrier") \
         $(quartiles B/A "$scratch/barrier") "$(target "$1")" \
         $(quartiles polling "$scratch/udp") $(quartiles blocking "$scratch/udp")
+    printf '%-6s|%9s%9s%9s |%9s%9s%9s |%6s%6s%6s |%5s |%8s%8s%8s |%8s%8s%8s\n' "$@"
+    printf '{"layout": "%s", "nicbarr": [%s, %s, %s], "open_mpi": [%s, %s, %s], "times_faster": [%s, %s, %s], ' \
+        "${@:1:10}" >> "$scratch/rows"
+    printf '"aims": {"times_faster": %s}, "udp_polling": [%s, %s, %s], "udp_blocking": [%s, %s, %s]}\n' \
+        "${11/#-/null}" "${@:12}" >> "$scratch/rows"
 }
 
-if [ $csv = yes ]; then
-    format='%s,%s,%s,%s,%s,%s,%s,%s,%s,%s,%s,%s,%s,%s,%s,%s,%s\n'
-    # shellcheck disable=SC2059 # that is what formats are for
-    printf "$format" hosts nicbarr_q1 nicbarr nicbarr_q3 openmpi_q1 openmpi openmpi_q3 \
-        ratio_q1 ratio ratio_q3 target udp_polling_q1 udp_polling udp_polling_q3 \
-        udp_blocking_q1 udp_blocking udp_blocking_q3
-else
-    format='%-6s|%9s%9s%9s |%9s%9s%9s |%6s%6s%6s |%5s |%8s%8s%8s |%8s%8s%8s\n'
-    echo "Barriers across hosts (hosts x processes on each), microseconds: quartile, median, quartile"
-    printf '%-6s|%27s |%27s |%18s |%5s |%24s |%24s\n' hosts nicbarr "Open MPI, TCP" "times faster" aim \
-        "UDP there and back" "the same, blocking"
-fi
-export format
+echo "Barriers across hosts (hosts x processes on each), microseconds: quartile, median, quartile"
+printf '%-6s|%27s |%27s |%18s |%5s |%24s |%24s\n' hosts nicbarr "Open MPI, TCP" "times faster" aim \
+    "UDP there and back" "the same, blocking"
 
 most=0
 for layout in "${layouts[@]}"; do
@@ -91,3 +90,4 @@ export -f line quartiles target
 # shellcheck disable=SC2016 # expanded inside
 "$top/testbeds/hosts/nethosts" "${options[@]}" --shell "$((most > 2 ? most : 2))" \
     bash -euc 'for layout in "$@"; do line "$layout"; done' bash "${layouts[@]}"
+[ -z "$result" ] || "$top/bench/figures.py" store hosts "$result" "${command[@]}" < "$scratch/rows"

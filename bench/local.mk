@@ -51,7 +51,9 @@ bench_startup_LDADD = $(MPI_LIBS)
 EXTRA_DIST += bench/startup.sh
 
 EXTRA_DIST += bench/lj.in bench/built.sh bench/data.sh bench/data_table.sh bench/data_hosts.sh bench/regret.sh bench/rivals.sh bench/petsc.sh bench/hosts.sh bench/kernel.sh bench/machines.sh bench/nics.sh bench/foreign.sh bench/neighbour.sh bench/verbs.sh \
-    bench/quantiles.sh bench/udp_round_trip.sh
+    bench/quantiles.sh bench/udp_round_trip.sh bench/figures.py \
+    bench/results/hosts.json bench/results/kernel.json bench/results/kernel_redirected.json bench/results/machines.json bench/results/node.json \
+    bench/results/regret.json bench/results/rivals.json bench/results/startup.json
 
 ## What `nicbarr evaluate` and `nicbarr tune` run; with nethosts it is installed in the order of the source tree.
 nobase_dist_pkglibexec_SCRIPTS += bench/report/evaluate.sh bench/report/tune.sh

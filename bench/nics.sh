@@ -6,7 +6,8 @@
 #     nics_head
 #     nics_line NAME ROUNDS ALGORITHM SIZE MPIRUN...
 #                    medians of ROUNDS jobs each; ALGORITHM is a schedule, or auto for the choice of tuning; SIZE
-#                    is options of nicbarr_bench in one word, such as "-c 30 -i 20"
+#                    is options of nicbarr_bench in one word, such as "-c 30 -i 20". Where $rows names a file, it
+#                    gets the same for bench/figures.py, with the aims, "$aims", of ratios
 # shellcheck shell=bash disable=SC2154
 # shellcheck source=bench/quantiles.sh
 . "$(dirname "${BASH_SOURCE[0]}")/quantiles.sh"
@@ -30,15 +31,22 @@ nics_line() { # NAME ROUNDS ALGORITHM SIZE MPIRUN...
     [ "$3" != auto ] || kernel=auto
     for _ in $(seq "$2"); do
         echo "$(nics_job "$kernel" auto "${@:4}") $(nics_job "$3" soft "${@:4}")"
-    done | awk -v name="$1" "$quantiles"'
-        function ratio(values) {
-            return sprintf("%6.2f%6.2f%6.2f", quantile(values, n, 0.25), quantile(values, n, 0.5), quantile(values, n, 0.75))
+    done | awk -v name="$1" -v rows="${rows-}" -v aims="${aims-}" "$quantiles"'
+        function quartiles(values, format) {
+            return sprintf(format, quantile(values, n, 0.25), quantile(values, n, 0.5), quantile(values, n, 0.75))
         }
+        function ratio(values) { return quartiles(values, "%6.2f%6.2f%6.2f") }
+        function stored(key, values) { return quartiles(values, "\"" key "\": [%.2f, %.2f, %.2f], ") }
         NF == 6 { k[++n] = $1; t[n] = $2; r[n] = $3; s[n] = $4; q[n] = $4 / $1; p[n] = $6 }
         END {
             if (n == 0) { print name ": no job came to its end"; exit }
             sort(k, n); sort(t, n); sort(r, n); sort(s, n); sort(q, n); sort(p, n)
             printf "%-6s|%9.2f%9.2f%9.2f |%s |%s |%s\n", name, quantile(k, n, 0.5), quantile(s, n, 0.5),
                 quantile(t, n, 0.5), ratio(r), ratio(q), ratio(p)
+            if (rows != "") {
+                print "{\"layout\": \"" name "\", " stored("kernel", k) stored("soft", s) stored("open_mpi", t) \
+                    stored("open_mpi_over_kernel", r) stored("soft_over_kernel", q) stored("open_mpi_over_soft", p) \
+                    "\"aims\": {" aims "}}" >> rows
+            }
         }'
 }

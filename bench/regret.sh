@@ -3,7 +3,7 @@
 # What does a wrong choice in the tuning cache cost, and how much of that does watching (coll_nicbarr_tune_watch) save?
 # MPI_Barrier, nicbarr against Open MPI's own:
 #
-#     bench/regret.sh [--runs N] [PROCESSES | HOSTSxPER-HOST...]     # default: 4 runs, 2 4 4x1
+#     bench/regret.sh [--runs N] [-j FILE] [PROCESSES | HOSTSxPER-HOST...]     # default: 4 runs, 2 4 4x1
 #
 # First the shape is measured. Then three kinds of jobs take turns: with that cache; with a cache in which the slowest
 # candidate is the best, unwatched; the same watched. In each, nicbarr and Open MPI's own take turns after 4,000
@@ -11,18 +11,23 @@
 # quartiles over the runs. Where each process has a processor there are also longer jobs with the right cache, watched
 # and unwatched, in the middle of which other programs begin to use the processors: all of them, or only the first
 # one, so that one rank is late. (Where processes share processors, each barrier would then take as long as the
-# scheduler's turns.) Uses what ./setup.sh has built, or the components and commands of the environment.
+# scheduler's turns.) FILE gets all ratios for bench/figures.py. Uses what ./setup.sh has built, or the components and commands of the environment.
 set -eu
 top=$(cd "$(dirname "$0")/.." && pwd)
 # shellcheck source=tools/usage.sh
 . "$top/tools/usage.sh"
 
-runs=4 layouts=()
+command=("bench/${0##*/}" "$@")
+runs=4 layouts=() result=
 while [ $# -gt 0 ]; do
     case $1 in
         --runs)
             [ $# -ge 2 ] || usage
             runs=$2
+            shift ;;
+        -j)
+            [ $# -ge 2 ] || usage
+            result=$(realpath -m "$2")
             shift ;;
         [1-9]* ) layouts+=("$1") ;;
         *) usage ;;
@@ -38,8 +43,8 @@ done
 . "$top/bench/quantiles.sh"
 # shellcheck source=tests/rewrite_cache.sh
 . "$top/tests/rewrite_cache.sh"
-scratch=$(mktemp -d)
-trap 'rm -rf "$scratch"' EXIT
+scratch=$(mktemp -d) rows=$(mktemp)
+trap 'rm -rf "$scratch" "$rows"' EXIT
 
 job() { # LAYOUT CACHE MPIRUN-ARGUMENT...: how many times faster, over $chunks chunks
     # shellcheck disable=SC2206 # words
@@ -94,12 +99,14 @@ layout() { # LAYOUT
 
 show() { # LAYOUT FILE WORDS
     [ -e "$scratch/$2" ] || return 0
-    awk -v layout="$1" -v words="$3" "$quantiles"'
+    awk -v layout="$1" -v words="$3" -v rows="$rows" "$quantiles"'
         { values[++n] = $1 }
         END {
             sort(values, n)
             printf "%9s  %-40s %6.2f (%.2f to %.2f)\n", layout, words, quantile(values, n, 0.5),
                 quantile(values, n, 0.25), quantile(values, n, 0.75)
+            printf "{\"layout\": \"%s\", \"cache\": \"%s\", \"ratio\": [%.2f, %.2f, %.2f]}\n", layout, words,
+                quantile(values, n, 0.25), quantile(values, n, 0.5), quantile(values, n, 0.75) >> rows
         }' "$scratch/$2"
 }
 
@@ -107,3 +114,4 @@ printf '%9s  %-40s %s\n' layout cache "times faster than Open MPI's own (quartil
 for each in "${layouts[@]}"; do
     layout "$each"
 done
+[ -z "$result" ] || "$top/bench/figures.py" store regret "$result" "${command[@]}" < "$rows"

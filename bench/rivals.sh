@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # How does nicbarr compare with each collective component of Open MPI, and not only with its default?
 #
-#     bench/rivals.sh [-c CHUNKS] [-m MIN:MAX] [-r COMPONENT]... [-a ARGUMENT]... LAYOUT OPERATION...
+#     bench/rivals.sh [-c CHUNKS] [-m MIN:MAX] [-r COMPONENT]... [-a ARGUMENT]... [-j FILE] LAYOUT OPERATION...
 #     bench/rivals.sh 2 barrier allreduce bcast          # 2 processes on this node
 #     bench/rivals.sh -r han -r tuned 4x2 allreduce      # 4 hosts (nethosts; needs root) of 2 processes
 #
@@ -10,7 +10,7 @@
 # communicators prefer the component, then tuned, basic and libnbc for what it does not implement. Prints a table in
 # Markdown for each OPERATION (see nicbarr_bench --help): by size, the component's time over nicbarr's, quartile,
 # median and quartile over CHUNKS (100). `failed` is a job that crashed or took longer than five minutes; its first
-# line is below the table. COMPONENT: tuned, han, xhc, acoll, ucc, sm or adapt (all of these that ompi_info lists).
+# line is below the table. FILE gets all of it for bench/figures.py. COMPONENT: tuned, han, xhc, acoll, ucc, sm or adapt (all of these that ompi_info lists).
 # ARGUMENT is for mpirun (-a '--mca coll_ucc_enable 1'). Uses what ./setup.sh has built, or the components and
 # commands of the environment.
 set -eu
@@ -18,13 +18,15 @@ top=$(cd "$(dirname "$0")/.." && pwd)
 # shellcheck source=tools/usage.sh
 . "$top/tools/usage.sh"
 
-chunks=100 sizes='' rivals=() arguments=''
-while getopts c:m:r:a: option; do
+command=("bench/${0##*/}" "$@")
+chunks=100 sizes='' rivals=() arguments='' result=
+while getopts c:m:r:a:j: option; do
     case $option in
         c) chunks=$OPTARG ;;
         m) sizes=$OPTARG ;;
         r) rivals+=("$OPTARG") ;;
         a) arguments+=" $OPTARG" ;;
+        j) result=$(realpath -m "$OPTARG") ;;
         *) usage ;;
     esac
 done
@@ -47,31 +49,26 @@ start=(mpirun -np "$layout" $bound)
 
 # A line `SIZE q1 **median** q3` per size, or `failed`.
 compete() { # OPERATION COMPONENT
+    local row="\"operation\": \"$1\", \"layout\": \"$layout\", \"component\": \"$2\""
     # shellcheck disable=SC2086 # words
-    timeout 300 "${start[@]}" --mca coll_nicbarr_cache none --mca coll_nicbarr_tune_share 100 $arguments \
-        nicbarr_bench "$1" -b "$2,tuned,basic,libnbc,self,inter" -c "$chunks" ${sizes:+-m "$sizes"} > "$scratch/out" 2>&1 ||
-        { grep -am 1 '[[:alpha:]]' "$scratch/out" | sed "s/^/$1 with $2: /" >> "$scratch/failures"; echo "all failed"; return; }
-    awk '$1 == "B/A" { print (NF == 5 ? $2 : "-"), $(NF - 2) " **" $(NF - 1) "** " $NF }' "$scratch/out"
+    if timeout 300 "${start[@]}" --mca coll_nicbarr_cache none --mca coll_nicbarr_tune_share 100 $arguments \
+        nicbarr_bench "$1" -b "$2,tuned,basic,libnbc,self,inter" -c "$chunks" ${sizes:+-m "$sizes"} > "$scratch/out" 2>&1; then
+        awk -v row="$row" '$1 == "B/A" {
+            printf "{%s, \"bytes\": %s, \"ratio\": [%s, %s, %s]}\n", row, NF == 5 ? $2 : "null", $(NF - 2), $(NF - 1), $NF
+        }' "$scratch/out" >> "$scratch/rows"
+    else
+        grep -am 1 '[[:alpha:]]' "$scratch/out" | sed "s/^/$1 with $2: /" >> "$scratch/failures"
+        echo "{$row, \"bytes\": null, \"failed\": true}" >> "$scratch/rows"
+    fi
 }
 
+: > "$scratch/failures"
 for operation; do
-    : > "$scratch/failures"
     for rival in "${rivals[@]}"; do
-        compete "$operation" "$rival" > "$scratch/$rival"
+        compete "$operation" "$rival"
     done
-    printf '\n| %s, %s |' "$operation" "$layout"
-    printf ' %s |' "${rivals[@]}"
-    printf '\n|---|'
-    printf -- '---|%.0s' "${rivals[@]}"
-    echo
-    (cd "$scratch" && awk '
-        FNR == 1 { column++ }
-        $1 == "all" { failed[column] = 1; next }
-        { size = $1; sub(/^[^ ]* /, ""); if (!(size in row)) { row[size] = ++rows; name[rows] = size }; cell[row[size], column] = $0 }
-        END { for (r = 1; r <= rows; r++) {
-            line = "| " name[r] " |"
-            for (c = 1; c <= column; c++) line = line " " (c in failed ? "failed" : cell[r, c]) " |"
-            print line
-        } }' "${rivals[@]}")
-    cat "$scratch/failures"
 done
+result=${result:-$scratch/result}
+"$top/bench/figures.py" store rivals "$result" "${command[@]}" < "$scratch/rows"
+"$top/bench/figures.py" table "$result"
+cat "$scratch/failures"

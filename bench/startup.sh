@@ -4,7 +4,7 @@
 # nicbarr and without any of its components:
 #
 #     bench/startup.sh [-n ROUNDS] [-c COLLECTIVE] [-k CACHE] [-d COMMUNICATORS] [-a ARGUMENT]... [-o OPTION]...
-#                      LAYOUT CALLS...
+#                      [-j FILE] LAYOUT CALLS...
 #     bench/startup.sh 4 0 1 5 25 100              # 4 processes on this node, default: barriers
 #     bench/startup.sh -c allreduce -k small 4x2 100    # 4 hosts (nethosts; needs root) of 2 processes
 #     bench/startup.sh -d 100 8 1                  # one barrier on each of 100 duplicates of MPI_COMM_WORLD
@@ -15,15 +15,16 @@
 # all jobs (-o --kernel, -o '--cut 1-2': a firewall). Prints a line for each number of CALLS: the whole command's time
 # without nicbarr and with, the processes' CPU time and memory (Pss before MPI_Finalize), medians over ROUNDS (20), and
 # for each the ratio with / without as quartile, median, quartile; finally the medians, without and with, of a process's
-# memory, and of the slowest process's time in MPI_Init, in the first call and in the others. Uses what ./setup.sh has
+# memory, and of the slowest process's time in MPI_Init, in the first call and in the others. FILE gets them for bench/figures.py. Uses what ./setup.sh has
 # built.
 set -eu
 top=$(cd "$(dirname "$0")/.." && pwd)
 # shellcheck source=tools/usage.sh
 . "$top/tools/usage.sh"
 
-rounds=20 collective=barrier known=none communicators=0 arguments='' options=''
-while getopts n:c:k:d:a:o: option; do
+command=("bench/${0##*/}" "$@")
+rounds=20 collective=barrier known=none communicators=0 arguments='' options='' result=
+while getopts n:c:k:d:a:o:j: option; do
     case $option in
         n) rounds=$OPTARG ;;
         c) collective=$OPTARG ;;
@@ -31,6 +32,7 @@ while getopts n:c:k:d:a:o: option; do
         d) communicators=$OPTARG ;;
         a) arguments+=" $OPTARG" ;;
         o) options+=" $OPTARG" ;;
+        j) result=$(realpath -m "$OPTARG") ;;
         *) usage ;;
     esac
 done
@@ -49,7 +51,8 @@ trap 'rm -rf "$scratch"' EXIT
 startup=${builddir:-$top/_build}/bench/startup
 hosts=${layout%x*}
 path=$OMPI_MCA_mca_base_component_path
-export layout startup collective communicators arguments path scratch rounds quantiles known
+cache=$known
+export layout startup collective communicators arguments options path scratch rounds quantiles known cache
 
 job() { # with|without COLLECTIVE CALLS [COMMUNICATORS]
     local side=$1 mpirun=(mpirun -np "$layout" --bind-to core:overload-allowed)
@@ -106,19 +109,31 @@ table() { # CALLS...
             make_cache_again
             measure without "$round" "$calls"
             measure with "$round" "$calls"
-        done | awk -v layout="$layout" -v calls="$calls" "$quantiles"'
+        done | awk -v layout="$layout" -v calls="$calls" -v rows="$scratch/rows" "$quantiles"'
             { for (i = 3; i <= NF; i++) value[$1, i, $2] = $i; n = $2 }
             function median(side, i,   r, v) { for (r = 1; r <= n; r++) v[r] = value[side, i, r]; sort(v, n); return quantile(v, n, 0.5) }
-            function ratios(i,   r, v) {
+            function ratios(i, format,   r, v) {
                 for (r = 1; r <= n; r++) v[r] = value["with", i, r] / value["without", i, r]
                 sort(v, n)
-                return sprintf("%6.3f%7.3f%7.3f", quantile(v, n, 0.25), quantile(v, n, 0.5), quantile(v, n, 0.75))
+                return sprintf(format, quantile(v, n, 0.25), quantile(v, n, 0.5), quantile(v, n, 0.75))
+            }
+            function stored(name, i) {
+                return sprintf(", \"%s\": [%.0f, %.0f]", name, median("without", i), median("with", i))
             }
             END {
+                line = "%6.3f%7.3f%7.3f"; json = "[%.3f, %.3f, %.3f]"
                 printf "%-8s%7d |%9.1f%9.1f |%s |%s |%s |", layout, calls, median("without", 3) / 1e3,
-                    median("with", 3) / 1e3, ratios(3), ratios(4), ratios(5)
+                    median("with", 3) / 1e3, ratios(3, line), ratios(4, line), ratios(5, line)
                 for (i = 5; i <= 8; i++) printf " %.0f %.0f;", median("without", i), median("with", i)
                 print ""
+                printf "{\"layout\": \"%s\", \"collective\": \"%s\", \"calls\": %d, \"communicators\": %d, ", layout,
+                    ENVIRON["collective"], calls, ENVIRON["communicators"] >> rows
+                printf "\"cache\": \"%s\", \"arguments\": \"%s\", \"options\": \"%s\", \"rounds\": %d, ", ENVIRON["cache"],
+                    substr(ENVIRON["arguments"], 2), substr(ENVIRON["options"], 2), n >> rows
+                printf "\"time\": %s, \"processor_time\": %s, \"memory\": %s", ratios(3, json), ratios(4, json),
+                    ratios(5, json) >> rows
+                print stored("time_us", 3) stored("memory_kb", 5) stored("init_us", 6) stored("first_call_us", 7) \
+                    stored("other_calls_us", 8) "}" >> rows
             }'
     done
 }
@@ -136,3 +151,4 @@ else
     # shellcheck disable=SC2086 # options
     NETHOSTS_PER_HOST=${layout#*x} "$top/testbeds/hosts/nethosts" --shell $options "$hosts" bash -euc 'all "$@"' bash "$@"
 fi
+[ -z "$result" ] || "$top/bench/figures.py" store startup "$result" "${command[@]}" < "$scratch/rows"

@@ -15,8 +15,8 @@ nobase_dist_doc_DATA = README.md CONTRIBUTING.md SECURITY.md \
     docs/figures.md \
     docs/kernel-nic.md \
     docs/papers.md \
-    docs/pictures/hosts.svg \
     docs/pictures/report.svg \
+    docs/pictures/summary.svg \
     docs/protocol.md \
     docs/quickstart-cluster.md \
     docs/rdma-nic.md \

@@ -8,31 +8,31 @@
 
 /* clang-format off */
 #define MCP_COUNTERS(entry)                                                                        \
-    entry(packets_sent, "packets put on the wire")                                                 \
-    entry(packets_received, "packets taken from the wire")                                         \
-    entry(barriers, "barriers completed, of all groups")                                           \
-    entry(broadcasts, "blocks of broadcasts that came here")                                       \
-    entry(unexpected, "collective messages that came before the host had started")                 \
-    entry(early, "collective messages for a group that was not open yet")                          \
-    entry(asked, "collective messages that were asked for again")                                  \
-    entry(answered, "collective messages sent again because a peer asked")                         \
-    entry(later, "questions answered: the host has not come so far yet")                           \
-    entry(heard, "such answers that have come: a peer's host is late, its NIC is alive")           \
-    entry(failed, "groups that failed because a node is missing")                                  \
-    entry(messages_sent, "messages that their port has been told are sent")                        \
+    entry(packets_sent, "packets sent")                                                            \
+    entry(packets_received, "packets received")                                                    \
+    entry(barriers, "barriers completed by all groups")                                            \
+    entry(broadcasts, "broadcast blocks received")                                                 \
+    entry(unexpected, "collective messages received before the host had called the operation")     \
+    entry(early, "collective messages received for a group that was not open yet")                 \
+    entry(asked, "collective messages whose retransmission was requested")                         \
+    entry(answered, "collective messages retransmitted at a peer's request")                       \
+    entry(later, "requests answered with: the host has not reached the operation yet")             \
+    entry(heard, "such answers received: a peer's host is late, its NIC is alive")                 \
+    entry(failed, "groups that failed because a node did not respond")                             \
+    entry(messages_sent, "messages whose completion was reported to the sending port")             \
     entry(messages_received, "messages delivered to a port")                                       \
-    entry(messages_local, "messages from one port of this NIC to another, of those")               \
-    entry(retransmissions, "message packets sent again")                                           \
-    entry(refused, "message packets that a peer refused: port closed or without tokens")           \
-    entry(refusals, "message packets that were refused here")                                      \
-    entry(duplicates, "packets that had come before, or out of turn")                              \
-    entry(bad_tokens, "tokens dropped: not possible, their process is in error")                   \
-    entry(dropped_damaged, "packets dropped: damaged, or not in our format")                       \
-    entry(dropped_foreign, "packets dropped: with a key that is nobody's here")                    \
-    entry(dropped_forged, "packets dropped: of a group or connection, but the check does not fit")  \
-    entry(dropped_implausible, "packets dropped: of a group or connection, but not possible")      \
+    entry(messages_local, "of these, messages from one port of this NIC to another")               \
+    entry(retransmissions, "message packets retransmitted")                                        \
+    entry(refused, "message packets that a peer refused: port closed, or no receive token")        \
+    entry(refusals, "message packets refused here: port closed, or no receive token")              \
+    entry(duplicates, "packets received twice, or out of order")                                   \
+    entry(bad_tokens, "tokens dropped: invalid, by an error of the process that posted them")      \
+    entry(dropped_damaged, "packets dropped: damaged, or not in nicbarr's format")                 \
+    entry(dropped_foreign, "packets dropped: no group or connection has their key")                \
+    entry(dropped_forged, "packets dropped: their signature or checksum does not match")           \
+    entry(dropped_implausible, "packets dropped: invalid for their group or connection")           \
     entry(dropped_no_room, "packets dropped: no room for another connection")                      \
-    entry(send_errors, "packets that the network would not take")
+    entry(send_errors, "packets that the system failed to send")
 /* clang-format on */
 
 struct mcp_counters {

@@ -36,8 +36,8 @@ static enum myr_status out_of_reach(const char *path, const char *daemon, int er
 {
     if (EAGAIN == err) {
         return myr_fail(error, MYR_ERR_NOT_YET, 0,
-                        "the daemon %s at %s lets nobody in: too many wait for it (it is busy, or "
-                        "stopped)",
+                        "the daemon %s at %s accepts no connection: too many are pending (it is "
+                        "busy, or stopped)",
                         daemon, path);
     }
     const enum myr_status status =
@@ -62,7 +62,8 @@ static enum myr_status open_folder(const char *path, const char *daemon, bool ro
     *door = open(folder, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (*door < 0 && ENOTDIR == errno) { /* or a link to a folder */
         return myr_fail(error, MYR_ERR_SYSTEM, 0,
-                        "the daemon at %s is not used: %s is no folder (remove it)", path, folder);
+                        "the daemon at %s is not used: %s is not a directory (remove it)", path,
+                        folder);
     }
     if (*door < 0) {
         return out_of_reach(path, daemon, errno, error);
@@ -72,8 +73,8 @@ static enum myr_status open_folder(const char *path, const char *daemon, bool ro
         close(*door);
         *door = -1;
         return myr_fail(error, MYR_ERR_SYSTEM, 0,
-                        "the daemon at %s is not used: others may write to its folder, or it is "
-                        "another user's",
+                        "the daemon at %s is not used: its directory is writable for others, or "
+                        "belongs to another user",
                         path);
     }
     return MYR_OK;
@@ -108,7 +109,8 @@ static enum myr_status connect_to(int connection, const char *path, const char *
     }
     close(door);
     if (MYR_OK == status && (!myr_talk_peer(connection, &peer) || !trusted(peer.uid, root_too))) {
-        status = myr_fail(error, MYR_ERR_SYSTEM, 0, "the daemon at %s is another user's", path);
+        status =
+            myr_fail(error, MYR_ERR_SYSTEM, 0, "the daemon at %s belongs to another user", path);
     }
     return status;
 }
@@ -118,7 +120,7 @@ enum myr_status myr_talk_connect(const char *path, const char *daemon, bool root
 {
     *connection = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (*connection < 0) {
-        return myr_fail(error, MYR_ERR_SYSTEM, errno, "no socket to talk to %s with", daemon);
+        return myr_fail(error, MYR_ERR_SYSTEM, errno, "cannot open a socket to talk to %s", daemon);
     }
     const enum myr_status status = connect_to(*connection, path, daemon, root_too, error);
     if (MYR_OK != status) {

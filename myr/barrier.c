@@ -57,8 +57,8 @@ static bool compare_cards(const struct card *cards, uint32_t size, char *why)
     for (uint32_t r = 0; r < size; ++r) {
         if (0 != memcmp(&cards[r], &cards[0], offsetof(struct card, number))) {
             return myr_refuse(why,
-                              "process %u came with another size, algorithm or NIC than process 0, "
-                              "or with another version of libmyr",
+                              "process %u has another size, algorithm or NIC than process 0, or "
+                              "another version of libmyr",
                               r);
         }
     }
@@ -124,8 +124,8 @@ static bool find_nodes(struct myr_barrier *barrier, const struct card *cards,
     case NICBARR_NO_COMMON_NIC:
     case NICBARR_MIXED:
         return myr_refuse(why,
-                          "processes share %s, but not the memory of their node: give those of "
-                          "one node the same folder",
+                          "processes share %s, but not the memory of their node: give those of one "
+                          "node the same directory",
                           nicbarr_kind(barrier->host->nic)->title);
     case NICBARR_COUNTED:
         break;
@@ -218,7 +218,8 @@ static bool join_barrier_group(struct myr_barrier *barrier, struct creation *wit
     const struct myr_members *members = &barrier->members;
     struct card *card = &with->cards[members->size];
     struct letter *letter = &with->letters[members->size];
-    bool good = write_card(barrier, card) || myr_refuse(why, "the system gives no random numbers");
+    bool good =
+        write_card(barrier, card) || myr_refuse(why, "cannot get random numbers from the system");
     if (!members->allgather(members->context, card, with->cards, sizeof(*card))) {
         return myr_refuse(why, "the program's exchange has failed");
     }
@@ -238,14 +239,14 @@ static bool parse_algorithm(struct myr_barrier *barrier, const char *algorithm, 
     const struct myr_members *members = &barrier->members;
     struct nicbarr_choice *choice = &barrier->plays.choice;
     if (0 == members->size || members->size > SIZE_MOST || members->rank >= members->size) {
-        return myr_refuse(why, "a barrier has 1 to %d processes, and this is process %u of %u",
+        return myr_refuse(why, "a barrier has 1 to %d processes; process %u of %u is not possible",
                           SIZE_MOST, members->rank, members->size);
     }
     return (nicbarr_choice_parse(NULL == algorithm ? "dissemination" : algorithm, choice) &&
             nicbarr_algorithm_messages(choice->algorithm)) ||
            myr_refuse(why,
-                      "\"%.40s\" is no algorithm for NICs: it is tree:N, dissemination:N or "
-                      "pairwise",
+                      "\"%.40s\" is not an algorithm for NICs: those are tree:N, dissemination:N "
+                      "and pairwise",
                       algorithm);
 }
 

@@ -29,7 +29,8 @@ static bool choose_nic(struct myr_host *host, const char *word, char *why)
         wanted += host->nics.wanted[nic];
     }
     return (known && 1 == wanted) ||
-           myr_refuse(why, "\"%.40s\" is no NIC: it is soft, daemon, kernel or verbs", word);
+           myr_refuse(why, "\"%.40s\" is not a NIC: those are soft, daemon, kernel and verbs",
+                      word);
 }
 
 /* ---- opening ---- */
@@ -56,7 +57,8 @@ static bool open_parts(struct myr_host *host, const struct myr_options *options,
     struct myr_error error = {0};
     bool later;
     if (memory > MEMORY_MIB_MOST) {
-        return myr_refuse(why, "memory goes from 1 to %d MiB, and is %u", MEMORY_MIB_MOST, memory);
+        return myr_refuse(why, "memory must be from 1 to %d MiB, and is %u", MEMORY_MIB_MOST,
+                          memory);
     }
     if (!choose_nic(host, options->nic, why) || !myr_settings_read(host, options->settings, why)) {
         return false;

@@ -11,7 +11,8 @@ static bool read_number(const struct myr_option *option, const char *text, int l
     char *end;
     const long value = strtol(text, &end, 10);
     if (end == text || '\0' != *end || value < least || value > most) {
-        return myr_refuse(why, "%s=%.40s: it goes from %d to %d", option->name, text, least, most);
+        return myr_refuse(why, "%s=%.40s: must be a number from %d to %d", option->name, text,
+                          least, most);
     }
     *number = (int)value;
     return true;

@@ -210,8 +210,9 @@ enum myr_status myrd_filter(enum myrd_filter_owner owner, struct myr_error *erro
     }
     const int rc = load_filter(filter, owner);
     seccomp_release(filter);
-    return rc < 0 ? myr_fail(error, MYR_ERR_SYSTEM, -rc,
-                             "cannot limit itself to the system calls that it needs (the kernel "
-                             "must have seccomp filters)")
-                  : MYR_OK;
+    return rc < 0
+               ? myr_fail(
+                     error, MYR_ERR_SYSTEM, -rc,
+                     "cannot install its filter of system calls (the kernel needs seccomp filters)")
+               : MYR_OK;
 }

@@ -10,6 +10,6 @@ enum myr_status myrd_filter(enum myrd_filter_owner owner, struct myr_error *erro
 {
     (void)owner;
     return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0
-               ? myr_fail(error, MYR_ERR_SYSTEM, errno, "cannot give up new privileges")
+               ? myr_fail(error, MYR_ERR_SYSTEM, errno, "cannot set no_new_privs")
                : MYR_OK;
 }

@@ -276,7 +276,8 @@ static bool accept_client(struct myrd_clients *clients)
     const bool kept =
         !myrd_place_short(clients->place) && has_room_for(clients, client.visitor.uid, NULL == why);
     if (NULL != why || !kept) {
-        refused(clients, &client.visitor, NULL != why ? why : "refuses: there is no room for it");
+        refused(clients, &client.visitor,
+                NULL != why ? why : "refuses: no room for another client");
     }
     if (!kept) {
         myrd_visitor_leave(&client.visitor);

@@ -61,7 +61,8 @@ enum myr_status myrd_guard_start(struct mcp_hooks *hooks, bool kept, int *guard,
         return MYR_OK;
     }
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0) {
-        return myr_fail(error, MYR_ERR_SYSTEM, errno, "no sockets to guard the NIC's filters with");
+        return myr_fail(error, MYR_ERR_SYSTEM, errno,
+                        "cannot open sockets for the process that guards the NIC's filters");
     }
     const pid_t child = fork();
     if (0 == child) {
@@ -72,7 +73,7 @@ enum myr_status myrd_guard_start(struct mcp_hooks *hooks, bool kept, int *guard,
     if (child < 0 || sizeof(word) != read(pair[0], &word, sizeof(word))) {
         close(pair[0]);
         return myr_fail(error, MYR_ERR_SYSTEM, child < 0 ? err : 0,
-                        "cannot have a process guard the NIC's filters");
+                        "cannot start the process that guards the NIC's filters");
     }
     mcp_hooks_forget(hooks);
     *guard = pair[0];

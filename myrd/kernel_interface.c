@@ -101,7 +101,7 @@ enum myr_status myrd_interface_open(struct myrd_interface *interface, const char
     *interface = (struct myrd_interface){.socket = -1, .index = if_nametoindex(name), .ip = *ip};
     if (!subscribe(interface) || NULL == if_indextoname(interface->index, interface->name) ||
         !read_mtu(interface) || !list_prefixes(interface) || 0 == interface->prefixes) {
-        return myr_fail(error, MYR_ERR_SYSTEM, errno, "cannot watch over interface %s", name);
+        return myr_fail(error, MYR_ERR_SYSTEM, errno, "cannot monitor interface %s", name);
     }
     return MYR_OK;
 }
@@ -219,24 +219,24 @@ enum myr_status myrd_interface_judge(const struct myrd_interface *interface, uin
     switch (interface->end) {
     case MYRD_INTERFACE_DELETED:
         return myr_fail(error, MYR_ERR_GONE, 0,
-                        "interface %s (%s) has been deleted, and the NIC with it (start myrd "
-                        "--kernel again when there is one to stand at)",
+                        "interface %s (%s) was deleted, and the NIC with it (start myrd --kernel "
+                        "again when there is an interface to attach to)",
                         interface->name, ip);
     case MYRD_INTERFACE_MOVED:
         return myr_fail(error, MYR_ERR_GONE, 0,
-                        "interface %s (%s) has been moved to another network namespace (start myrd "
+                        "interface %s (%s) was moved to another network namespace (start myrd "
                         "--kernel there, or here for another interface)",
                         interface->name, ip);
     case MYRD_INTERFACE_DEAF:
         return myr_fail(error, MYR_ERR_GONE, 0,
-                        "cannot follow what becomes of interface %s (%s): it changed too often "
-                        "(start myrd --kernel again)",
+                        "cannot follow the changes of interface %s (%s), as there were too many at "
+                        "once (start myrd --kernel again)",
                         interface->name, ip);
     default:
         return 0 == myrd_interface_timeout(interface, now_ms)
                    ? myr_fail(error, MYR_ERR_GONE, 0,
-                              "interface %s does not have the address %s any more (give it back, "
-                              "and start myrd --kernel again)",
+                              "interface %s no longer has the address %s (restore it, and start "
+                              "myrd --kernel again)",
                               interface->name, ip)
                    : MYR_OK;
     }

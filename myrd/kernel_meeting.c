@@ -169,8 +169,8 @@ static enum myr_status give_up(const struct mcp_kernel *kernel, const struct myr
     (void)mcp_ip_text(missing, text);
     return reached
                ? myr_fail(error, MYR_ERR_GONE, 0,
-                          "no myrd --kernel answers at %s, UDP port %u (is one running there, of "
-                          "this version, and does no firewall keep its packets back?)",
+                          "no myrd --kernel answers at %s, UDP port %u (is one of this version "
+                          "running there, and do firewalls let its packets pass?)",
                           text, (unsigned)ntohs(hosts->port))
                : myr_fail(error, MYR_ERR_GONE, 0,
                           "%s does not answer on %s (is that host up, and in the same network?)",

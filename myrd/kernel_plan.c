@@ -17,8 +17,7 @@ static enum myr_status check_steps(const struct myr_kernel_question *question,
     if (question->nsteps > MCP_KERNEL_STEPS || question->nsends > MCP_KERNEL_MESSAGES ||
         question->nwaits > MCP_KERNEL_MESSAGES) {
         return myr_fail(error, MYR_ERR_TOO_LONG, 0,
-                        "the schedule has more steps or messages than the kernel's NIC has room "
-                        "for");
+                        "the schedule has more steps or messages than the kernel's NIC supports");
     }
     for (uint32_t s = 0; s < question->nsteps; ++s) {
         sends += question->steps[s].sends;
@@ -26,7 +25,7 @@ static enum myr_status check_steps(const struct myr_kernel_question *question,
     }
     /* (A node without a peer has nobody to ring by.) */
     if (sends != question->nsends || waits != question->nwaits || 0 == sends + waits) {
-        return myr_fail(error, MYR_ERR_SYSTEM, 0, "myrd refuses: that is no schedule");
+        return myr_fail(error, MYR_ERR_SYSTEM, 0, "myrd refuses: invalid schedule");
     }
     return MYR_OK;
 }
@@ -37,11 +36,11 @@ static enum myr_status check_peer(const struct myr_kernel_question *question, ui
     const struct mcp_kernel_peer *peer = &question->peers[number];
     if (peer->node >= question->nodes || question->node == peer->node ||
         (number < question->nsends && peer->slot >= MCP_KERNEL_MESSAGES)) {
-        return myr_fail(error, MYR_ERR_SYSTEM, 0, "myrd refuses: that is no peer");
+        return myr_fail(error, MYR_ERR_SYSTEM, 0, "myrd refuses: invalid peer");
     }
     if (nic->address[0].port != peer->port) {
         return myr_fail(error, MYR_ERR_SYSTEM, 0,
-                        "the peer's NIC has UDP port %u, and this one %u (give all myrd --kernel "
+                        "the peer's NIC uses UDP port %u, and this one %u (give all myrd --kernel "
                         "of a network the same --port)",
                         (unsigned)ntohs(peer->port), (unsigned)ntohs(nic->address[0].port));
     }
@@ -52,9 +51,9 @@ static enum myr_status check_peer(const struct myr_kernel_question *question, ui
     }
     if (mcp_same_ip(&nic->address[0].ip, &peer->ip) ||
         !mcp_same_network(&nic->address[0].ip, &peer->ip, nic->address[0].prefix)) {
-        return myr_fail(error, MYR_ERR_SYSTEM, 0,
-                        "the kernel's NIC reaches hosts of its own network only (for others there "
-                        "is the soft NIC)");
+        return myr_fail(
+            error, MYR_ERR_SYSTEM, 0,
+            "the kernel's NIC reaches hosts of its own network only (the soft NIC reaches others)");
     }
     return MYR_OK;
 }
@@ -71,8 +70,7 @@ static enum myr_status check_data(const struct myr_kernel_question *question,
         good = (uint32_t)peer->at + peer->blocks <= places &&
                peer->blocks * unit_most <= MCP_PAYLOAD_MOST;
     }
-    return good ? MYR_OK
-                : myr_fail(error, MYR_ERR_SYSTEM, 0, "myrd refuses: that is no buffer for data");
+    return good ? MYR_OK : myr_fail(error, MYR_ERR_SYSTEM, 0, "myrd refuses: invalid data buffer");
 }
 
 /* Its window has room in the buffer, and its blocks in packets. (How far messages reach does not
@@ -91,8 +89,7 @@ static enum myr_status check_bcast(const struct myr_kernel_question *question,
         good = 0 == question->peers[p].blocks;
     }
     return good ? MYR_OK
-                : myr_fail(error, MYR_ERR_SYSTEM, 0,
-                           "myrd refuses: that is no window for broadcasts");
+                : myr_fail(error, MYR_ERR_SYSTEM, 0, "myrd refuses: invalid window for broadcasts");
 }
 
 /* Does a host come twice among these? */
@@ -127,7 +124,7 @@ enum myr_status myrd_kernel_plan(const struct myr_kernel_question *question, uin
     enum myr_status status = check_steps(question, error);
     if (MYR_OK == status && (0 == question->key || question->nodes > UINT16_MAX + 1 ||
                              question->node >= question->nodes)) {
-        status = myr_fail(error, MYR_ERR_SYSTEM, 0, "myrd refuses: that is no group");
+        status = myr_fail(error, MYR_ERR_SYSTEM, 0, "myrd refuses: invalid group");
     }
     memset(plan, 0, sizeof(*plan));
     for (uint32_t p = 0; MYR_OK == status && p < question->nsends + question->nwaits; ++p) {

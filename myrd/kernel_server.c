@@ -148,7 +148,7 @@ static void list_missing(const struct myrd_kernel_server *server, const struct m
 static void answer_return(const struct myrd_client *client, bool known)
 {
     myrd_client_answer(client, known ? MYR_OK : MYR_ERR_GONE,
-                       known ? "" : "this myrd --kernel knows nothing of what was before", NULL,
+                       known ? "" : "this myrd --kernel has no state of the time before it", NULL,
                        NULL);
 }
 
@@ -197,8 +197,8 @@ static enum myr_status find_address(struct myrd_kernel_server *server, const cha
     const uint32_t count = mcp_local_addresses(network, addresses, MYR_NIC_ADDRESSES);
     if (0 == count) {
         return myr_fail(error, MYR_ERR_NOT_THERE, 0,
-                        "there is no interface to stand at (%s%s): give --network",
-                        any ? "none but loopback has an address that others can reach"
+                        "there is no interface to attach to (%s%s): give --network",
+                        any ? "no interface but loopback has an address that others can reach"
                             : "no address of this machine is in ",
                         any ? "" : network);
     }
@@ -221,16 +221,16 @@ static enum myr_status take_port(struct myrd_kernel_server *server, struct myr_e
     server->hosts.port = server->name.address[0].port;
     server->hosts.socket = socket(address.at.any.sa_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
     if (server->hosts.socket < 0 || !myrd_hosts_filter(server->hosts.socket)) {
-        return myr_fail(error, MYR_ERR_SYSTEM, errno, "no socket for the NIC's UDP port");
+        return myr_fail(error, MYR_ERR_SYSTEM, errno,
+                        "cannot open a socket for the NIC's UDP port");
     }
     if (bind(server->hosts.socket, &address.at.any, mcp_address_bytes(&address)) < 0) {
         return EADDRNOTAVAIL == errno
-                   ? myr_fail(
-                         error, MYR_ERR_SYSTEM, errno,
-                         "the address of the NIC is not to be had yet (a new one of IPv6 takes "
-                         "a second or two: try again)")
+                   ? myr_fail(error, MYR_ERR_SYSTEM, errno,
+                              "the NIC's address cannot be used yet (a new IPv6 address takes a "
+                              "second or two: try again)")
                    : myr_fail(error, MYR_ERR_SYSTEM, errno,
-                              "UDP port %u is not to be had (give --port)",
+                              "cannot bind UDP port %u (choose another with --port)",
                               (unsigned)ntohs(server->hosts.port));
     }
     myrd_clients_belong(&server->clients, server->hosts.socket);
@@ -307,8 +307,8 @@ static enum myr_status load_kernel_nic(struct myrd_kernel_server *server, bool k
     }
     return lacks_rights(missing, sizeof(missing))
                ? myr_fail(error, MYR_ERR_SYSTEM, 0,
-                          "may not load a program into the kernel, for lack of %s (run it as root; "
-                          "in a container that was started with --cap-add for each)",
+                          "no permission to load BPF programs, for lack of %s (run it as root; "
+                          "start a container with --cap-add for each)",
                           missing)
                : myr_fail(error, MYR_ERR_SYSTEM, 0, "%s", why);
 }
@@ -487,7 +487,7 @@ static enum myr_status follow_interface(struct myrd_kernel_server *server, struc
         myrd_interface_hear(&server->interface, now);
         follow_name(server);
         if (0 != strcmp(before, server->interface.name)) {
-            myrd_log(MYRD_NOTICE, "interface %s is called %s now", before, server->interface.name);
+            myrd_log(MYRD_NOTICE, "interface %s was renamed to %s", before, server->interface.name);
         }
     }
     return myrd_interface_judge(&server->interface, now, error);
@@ -518,7 +518,7 @@ static enum myr_status run_server(void *serving, int end, struct myr_error *erro
 {
     struct myrd_kernel_server *server = serving;
     char what[100];
-    snprintf(what, sizeof(what), "serves as the kernel's NIC at interface %s",
+    snprintf(what, sizeof(what), "serves as the kernel's NIC on interface %s",
              server->interface.name);
     myrd_log_serves(what, &server->name, &server->place);
     if ('\0' != server->note[0]) {

@@ -69,8 +69,7 @@ void myrd_log_refusal(const struct myrd_visitor *visitor, const char *why, uint6
 {
     static const char who[] = "myrd ";
     if (is_power_of_ten(count)) {
-        myrd_log(MYRD_WARNING,
-                 "%s (to process %d of user %u; connection %" PRIu64 " that is refused)",
+        myrd_log(MYRD_WARNING, "%s (process %d of user %u; refusal number %" PRIu64 ")",
                  0 == strncmp(why, who, strlen(who)) ? why + strlen(who) : why, (int)visitor->pid,
                  (unsigned)visitor->uid, count);
     }

@@ -30,7 +30,8 @@ enum { OWNERS = sizeof(owners) / sizeof(owners[0]) };
 
 static const struct argp_option common_options[] = {
     {"check", 'c', NULL, 0,
-     "Only find out whether this host can have such a NIC: say so, and end. Nothing is left of it",
+     "Only check whether this host supports such a NIC, print the result, and end, leaving nothing "
+     "behind",
      0},
     {"foreground", 'f', NULL, 0, "Stay in the foreground (for systemd)", 0},
     {"socket", 's', "PATH", 0,
@@ -39,12 +40,12 @@ static const struct argp_option common_options[] = {
      0},
     {"network", 'n', "LIST", 0,
      "Interfaces (eth1) or networks (10.0.0.0/8, fd00::/64) to use, best first, separated by "
-     "commas (default: all but loopback and point-to-point ones); with --kernel the first address "
-     "that fits is the one",
+     "commas (default: all but loopback and point-to-point ones); --kernel uses the first address "
+     "that matches",
      0},
     {"port", 'p', "N", 0, "UDP port (default: any that is free; with --kernel: 7077)", 0},
     {"memory", 'm', "MIB", 0,
-     "The most memory that all jobs take together (default: 256; the kernel takes little)", 0},
+     "Limit of the memory that all jobs take together (default: 256; --kernel takes little)", 0},
     {NULL, 0, NULL, 0, NULL, 0},
 };
 
@@ -74,7 +75,7 @@ static long parse_number(const char *argument, long least, long most, struct arg
     char *end;
     const long value = strtol(argument, &end, 10);
     if (end == argument || '\0' != *end || value < least || value > most) {
-        argp_error(state, "'%s' is no number from %ld to %ld", argument, least, most);
+        argp_error(state, "'%s' is not a number from %ld to %ld", argument, least, most);
     }
     return value;
 }
@@ -187,7 +188,7 @@ static enum myr_status serve(const struct settings *settings, int end, struct my
         say_that_it_runs(settings);
         status = owner->run(serving, end, error);
         if (MYR_OK == status) {
-            myrd_log(MYRD_INFO, "ends, as it was told to");
+            myrd_log(MYRD_INFO, "ends, by a signal");
         }
     }
     owner->close(serving);
@@ -198,7 +199,7 @@ static enum myr_status check_host(const struct settings *settings, struct myr_er
 {
     const enum myr_status status = settings->owner->check(&settings->options, error);
     if (MYR_OK == status) {
-        puts("myrd: this host can have such a NIC");
+        puts("myrd: this host supports such a NIC");
     }
     return status;
 }

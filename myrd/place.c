@@ -35,8 +35,10 @@ enum myr_status myrd_place_make_folder(const char *path, mode_t rights, struct m
     }
     if (lstat(folder, &about) < 0 || !S_ISDIR(about.st_mode) || geteuid() != about.st_uid ||
         0 != (about.st_mode & 077 & ~rights)) {
-        return myr_fail(error, MYR_ERR_SYSTEM, 0,
-                        "%s is not a folder of yours alone (remove it, or give --socket)", folder);
+        return myr_fail(
+            error, MYR_ERR_SYSTEM, 0,
+            "%s is not a directory that only you can write to (remove it, or give --socket)",
+            folder);
     }
     return MYR_OK;
 }
@@ -53,12 +55,13 @@ static enum myr_status lock_place(struct myrd_place *place, struct myr_error *er
         return myr_fail(error, MYR_ERR_SYSTEM, errno, "cannot open %s", lock);
     }
     if (flock(place->lock, LOCK_EX | LOCK_NB) < 0) {
-        return myr_fail(error, MYR_ERR_SYSTEM, 0, "myrd runs already, at %s",
+        return myr_fail(error, MYR_ERR_SYSTEM, 0, "myrd is already running, at %s",
                         place->address.sun_path);
     }
     if (0 == lstat(place->address.sun_path, &about) &&
         (!S_ISSOCK(about.st_mode) || unlink(place->address.sun_path) < 0)) {
-        return myr_fail(error, MYR_ERR_SYSTEM, 0, "%s is in the way, and is no socket",
+        return myr_fail(error, MYR_ERR_SYSTEM, 0,
+                        "%s exists, and is not a socket (remove it, or give --socket)",
                         place->address.sun_path);
     }
     return MYR_OK;

@@ -78,12 +78,15 @@ enum myr_status myrd_rights_leave_files(int folder, bool *left, struct myr_error
         /* A container may forbid that to those who have the right to. */
         return EPERM == errno || EACCES == errno
                    ? MYR_OK
-                   : myr_fail(error, MYR_ERR_SYSTEM, errno, "cannot make a root of its own");
+                   : myr_fail(error, MYR_ERR_SYSTEM, errno,
+                              "cannot create a root directory of its own");
     }
     *left = 0 == fchdir(root) && 0 == chroot(".");
     const int err = errno;
     close(root);
-    return *left ? MYR_OK : myr_fail(error, MYR_ERR_SYSTEM, err, "cannot go to a root of its own");
+    return *left ? MYR_OK
+                 : myr_fail(error, MYR_ERR_SYSTEM, err,
+                            "cannot change to a root directory of its own");
 }
 
 /* ---- capabilities ---- */
@@ -103,10 +106,11 @@ enum myr_status myrd_rights_keep(uint64_t keep, struct myr_error *error)
 {
     struct sets sets;
     if (get_sets(&sets) < 0) {
-        return myr_fail(error, MYR_ERR_SYSTEM, errno, "cannot tell this process's capabilities");
+        return myr_fail(error, MYR_ERR_SYSTEM, errno,
+                        "cannot determine this process's capabilities");
     }
     if (in(&sets, CAP_SETPCAP) && !empty_bounding_set()) {
-        return myr_fail(error, MYR_ERR_SYSTEM, errno, "cannot empty the set of capabilities");
+        return myr_fail(error, MYR_ERR_SYSTEM, errno, "cannot drop capabilities");
     }
     for (int word = 0; word < _LINUX_CAPABILITY_U32S_3; ++word) {
         sets.word[word].permitted &= (uint32_t)(keep >> 32 * word);
@@ -114,7 +118,7 @@ enum myr_status myrd_rights_keep(uint64_t keep, struct myr_error *error)
         sets.word[word].inheritable = 0; /* with them go the ambient ones */
     }
     if (set_sets(&sets) < 0 || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0) {
-        return myr_fail(error, MYR_ERR_SYSTEM, errno, "cannot give up rights");
+        return myr_fail(error, MYR_ERR_SYSTEM, errno, "cannot drop privileges");
     }
     return MYR_OK;
 }

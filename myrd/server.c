@@ -113,15 +113,14 @@ static enum myr_status renew(struct myrd_server *server, struct myr_error *error
     close_nic(server);
     const enum myr_status status = open_nic(server, error);
     if (MYR_OK == status && 0 != stopped) {
-        myrd_log(
-            MYRD_WARNING,
-            "process %u runs the NIC and does not go on (is it stopped?): newcomers get another "
-            "NIC, and jobs that have that one wait for the process",
-            (unsigned)stopped);
+        myrd_log(MYRD_WARNING,
+                 "process %u holds the NIC's lock and does not continue (is it stopped?): new "
+                 "clients get another NIC, and jobs that use the old one wait for the process",
+                 (unsigned)stopped);
         tell_that_it_serves(server);
     } else if (MYR_OK == status && broken) {
-        myrd_log(MYRD_WARNING, "a process was killed while it ran the NIC, which is of no use any "
-                               "more: jobs that have it go back to Open MPI's own functions");
+        myrd_log(MYRD_WARNING, "a process was killed while it held the NIC's lock, so the NIC is "
+                               "unusable: jobs that use it go back to Open MPI's own functions");
         tell_that_it_serves(server);
     }
     return status;
@@ -180,7 +179,7 @@ static void accept_client(struct myrd_server *server)
         return;
     }
     if (geteuid() != visitor.uid) {
-        why = "myrd refuses: it is another user's";
+        why = "myrd refuses: the process is another user's";
     } else if (CLIENTS_MOST == server->count) {
         why = "myrd refuses: it has too many clients";
     }

@@ -87,8 +87,8 @@ void nicbarr_nic_lost(char *text, size_t room, const char *framework,
                       const opal_process_name_t *name)
 {
     snprintf(text, room,
-             "nicbarr: %s myr: a message to process %s was lost: its port is closed or refuses it. "
-             "Has that process ended?",
+             "nicbarr: %s myr: a message to process %s was lost, as its port is closed or refuses "
+             "it. Has that process ended?",
              framework, OPAL_NAME_PRINT(*name));
 }
 

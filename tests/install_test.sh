@@ -52,7 +52,7 @@ for program in "$prefix"/bin/*; do
 done
 unset NICBARR_LIBEXECDIR
 holds "nobody knows the staging folder" eval "! grep -rIl '$scratch' '$prefix'"
-holds "the documents" ls "$prefix"/share/doc/nicbarr/{README.md,docs/{admin,quickstart-cluster,using}.md,docs/pictures/hosts.svg}
+holds "the documents" ls "$prefix"/share/doc/nicbarr/{README.md,docs/{admin,quickstart-cluster,using}.md,docs/pictures/summary.svg}
 holds "programs name documents that are there" bash -c 'names=$(grep -aohE "/docs/[a-z-]+\.md" "$1/bin/nicbarr" | sort -u) && [ -n "$names" ] &&
     for name in $names; do [ -e "$1/share/doc/nicbarr$name" ] || exit; done' - "$prefix"
 modulefile=$prefix/share/modulefiles/nicbarr/$(cat "$top/VERSION")-openmpi-$series

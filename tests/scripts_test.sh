@@ -73,6 +73,20 @@ for call in musl.sh "musl.sh tests/unit/wire_test" packages.sh "processors.sh ar
     verdict $? "tests/$call for a user"
 done
 
+# ---- results of benchmarks
+
+store() { python3 -B "$top/bench/figures.py" store "$1" results.json bench/rivals.sh -j results.json -c 5 2 barrier; }
+row='{"operation": "barrier", "bytes": null, "layout": "2", "component": "tuned", "ratio": [1.0, 1.2, 1.35]}'
+run store rivals <<< "$row"
+[ "$status" = 0 ] && grep -qF "$row" results.json && grep -qF '"command": "bench/rivals.sh -c 5 2 barrier"' results.json &&
+    grep -q '"date": "20' results.json && grep -q '"processors": [1-9]' results.json
+verdict $? "a run is stored, with its command, date and machine"
+run python3 -B "$top/bench/figures.py" table results.json
+works "its table" '^\| 2 processes,.* \| tuned \|$' '^\| MPI_Barrier \| 1\.00 \*\*1\.20\*\* 1\.35 \|$'
+run store startup <<< '{}'
+[ "$status" = 1 ] && grep -q 'results of another kind: rivals' err
+verdict $? "one of another kind is refused"
+
 # ---- the parts of test.sh
 
 listed() { make -s -C "$build" --no-print-directory --eval "listed: ; @echo \$($1)" listed | tr ' ' '\n' | sort; }

@@ -62,7 +62,8 @@ static int make_pages(struct mcp_kernel *kernel, char *why)
     kernel->buffers = mcp_pages_make(bpf_map__fd(program->maps.buffers), &mcp_pages_of_buffers,
                                      batch, kept ? &kernel->pages_kept : NULL);
     return NULL == kernel->pages || NULL == kernel->buffers
-               ? mcp_kernel_refuse(why, "the kernel gives no pages for the NIC's groups: %s",
+               ? mcp_kernel_refuse(why,
+                                   "cannot allocate memory for the NIC's groups in the kernel: %s",
                                    strerror(errno))
                : 0;
 }
@@ -86,7 +87,7 @@ static int load_nic(const struct mcp_ip *ip, uint16_t port, struct mcp_kernel **
     loading->processors = libbpf_num_possible_cpus(); /* now: the owner may give up its files */
     int rc = find_place(&loading->place, loading->interface, why);
     if (0 == rc && loading->processors < 1) {
-        rc = mcp_kernel_refuse(why, "cannot tell how many processors this machine has");
+        rc = mcp_kernel_refuse(why, "cannot determine the number of processors");
     }
     if (0 == rc) {
         rc = NULL != note && mcp_pins_open(&loading->pins, name, note)
@@ -162,7 +163,8 @@ static int begin_watch(struct mcp_kernel *kernel, char *why)
     if (NULL == kernel->told ||
         bpf_prog_test_run_opts(bpf_program__fd(program->progs.mcp_begin), &run) < 0 ||
         0 != run.retval) {
-        return mcp_kernel_refuse(why, "cannot begin to watch over the kernel NIC's groups: %s",
+        return mcp_kernel_refuse(why,
+                                 "cannot start the timer that watches the kernel NIC's groups: %s",
                                  strerror(errno));
     }
     return 0;
@@ -185,11 +187,11 @@ int mcp_kernel_stand(struct mcp_kernel *kernel, char why[MCP_KERNEL_WHY])
              mcp_place_text(&kernel->place.ip, kernel->place.port, at));
     if (!mcp_bell_make(&kernel->bell, &kernel->place.ip, kernel->place.interface,
                        kernel->place.port)) {
-        return mcp_kernel_refuse(why, "no socket to ring for groups with: %s", strerror(errno));
+        return mcp_kernel_refuse(why, "cannot open the doorbell's socket: %s", strerror(errno));
     }
     kernel->asking = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE);
     if (kernel->asking < 0) {
-        return mcp_kernel_refuse(why, "no socket to ask for hardware addresses with: %s",
+        return mcp_kernel_refuse(why, "cannot open a socket for looking up hardware addresses: %s",
                                  strerror(errno));
     }
     if (mcp_hooks_stand(&kernel->hooks, kernel->place.interface, programs, name,
@@ -198,13 +200,11 @@ int mcp_kernel_stand(struct mcp_kernel *kernel, char why[MCP_KERNEL_WHY])
         return EADDRINUSE == errno
                    ? mcp_kernel_refuse(
                          why,
-                         "cannot stand at interface %s: it has a qdisc of the kind \"ingress\" "
-                         "where this kernel's NIC needs \"clsact\", which can do the same (see "
-                         "tc -h)",
+                         "cannot attach to interface %s: it has an \"ingress\" qdisc where the NIC "
+                         "needs \"clsact\", which can do the same (see tc-bpf(8))",
                          kernel->interface)
                    : mcp_kernel_refuse(
-                         why,
-                         "cannot stand at interface %s: %s (the kernel must have tcx or clsact)",
+                         why, "cannot attach to interface %s: %s (the kernel needs tcx or clsact)",
                          kernel->interface, strerror(errno));
     }
     kernel->stands = true;

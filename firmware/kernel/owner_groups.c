@@ -133,7 +133,7 @@ int mcp_kernel_group_open(struct mcp_kernel *kernel, const struct mcp_kernel_pla
     if (MCP_KERNEL_GROUPS == seen->number || seen->page < 0 || (carries && seen->buffer < 0) ||
         clear_places(kernel, plan, line, buffer) < 0 ||
         add_group(kernel, plan, line, buffer, seen->number) < 0) {
-        mcp_kernel_refuse(why, "the kernel's NIC takes no more groups: %s", strerror(errno));
+        mcp_kernel_refuse(why, "cannot add a group to the kernel's NIC: %s", strerror(errno));
         mcp_kernel_count_carrying(kernel, -carries);
         spend(kernel, line, buffer);
         return -1;

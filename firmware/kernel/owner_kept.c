@@ -37,8 +37,8 @@ static bool find_old(struct mcp_kernel *kernel, char *note)
     close(map);
     if (!known || MCP_KERNEL_FORMAT != kept->format) {
         mcp_kernel_refuse(
-            note, "the NIC that an earlier myrd --kernel left is of another version: this one "
-                  "begins anew, and what plays there fails");
+            note, "cannot take over the NIC that an earlier myrd --kernel left, as it is of "
+                  "another version: starting a new one; operations under way on the old one fail");
         return false;
     }
     return kernel->place.interface == kept->interface && 0 != kept->complete;
@@ -50,9 +50,9 @@ int mcp_kernel_load_maps_kept(struct mcp_kernel *kernel, char *note, char *why)
     if (kernel->taken &&
         mcp_kernel_load_program(&kernel->program, &kernel->place, &kernel->pins, why) < 0) {
         kernel->taken = false;
-        mcp_kernel_refuse(note,
-                          "the NIC that an earlier myrd --kernel left does not fit this one, which "
-                          "begins anew; what plays there fails");
+        mcp_kernel_refuse(
+            note, "cannot take over the NIC that an earlier myrd --kernel left, as its settings "
+                  "differ: starting a new one; operations under way on the old one fail");
     }
     if (!kernel->taken) {
         mcp_pins_clear(&kernel->pins);

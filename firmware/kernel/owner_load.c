@@ -79,17 +79,16 @@ int mcp_kernel_load_program(struct program **program, const struct mcp_kernel_pl
     }
     if (EPERM == -err) {
         return mcp_kernel_refuse(
-            why, "may not load a program into the kernel: run as root, or with "
-                 "CAP_BPF, CAP_NET_ADMIN and CAP_PERFMON (in the first user namespace)");
+            why, "no permission to load BPF programs: run as root, or with CAP_BPF, CAP_NET_ADMIN "
+                 "and CAP_PERFMON (in the initial user namespace)");
     }
     if (err < 0 && !has_helper(BPF_FUNC_for_each_map_elem)) {
-        return mcp_kernel_refuse(why, "this kernel's BPF cannot run the NIC's program: it has no "
-                                      "bpf_for_each_map_elem() (Linux 5.15 has all it takes)");
+        return mcp_kernel_refuse(why, "this kernel cannot run the NIC's BPF program, for lack of "
+                                      "bpf_for_each_map_elem() (Linux 5.15 and newer have it)");
     }
-    return err < 0 ? mcp_kernel_refuse(
-                         why,
-                         "the kernel does not take the NIC's program: %s (it must have BPF and "
-                         "BTF, as Linux 5.15 and newer ones do)",
-                         strerror(-err))
+    return err < 0 ? mcp_kernel_refuse(why,
+                                       "the kernel rejects the NIC's BPF program: %s (it needs BPF "
+                                       "and BTF; Linux 5.15 and newer have them)",
+                                       strerror(-err))
                    : 0;
 }

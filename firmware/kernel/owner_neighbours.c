@@ -111,15 +111,14 @@ int mcp_kernel_meet(struct mcp_kernel *kernel, const struct mcp_ip *ip, char why
     if (0 == place) {
         place = find_room(kernel);
         if (0 == place) {
-            return mcp_kernel_refuse(why,
-                                     "the kernel's NIC has groups with too many hosts already");
+            return mcp_kernel_refuse(why, "the kernel's NIC has no room for another host");
         }
         kernel->neighbour[place].ip = *ip;
     }
     kernel->neighbour[place].met = ++kernel->meetings;
     return bpf_map__update_elem(kernel->program->maps.neighbours, &place, sizeof(place), &neighbour,
                                 sizeof(neighbour), BPF_ANY) < 0
-               ? mcp_kernel_refuse(why, "cannot tell the kernel's NIC of a host: %s",
+               ? mcp_kernel_refuse(why, "cannot add a host to the kernel's NIC: %s",
                                    strerror(errno))
                : 0;
 }

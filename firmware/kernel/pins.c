@@ -84,16 +84,18 @@ static bool open_folders(struct mcp_pins *pins, char *why)
         close(top);
     }
     if (pins->parent < 0) {
-        return give_reason(why, "no folder " FILE_SYSTEM "/" OURS " of this user's alone: %s",
-                           strerror(err));
+        return give_reason(
+            why, "cannot use " FILE_SYSTEM "/" OURS " as a directory of this user alone: %s",
+            strerror(err));
     }
     pins->folder = open_folder(pins->parent, pins->name);
     if (pins->folder < 0) {
-        return give_reason(why, "no folder " FILE_SYSTEM "/" OURS "/%s of this user's alone: %s",
-                           pins->name, strerror(errno));
+        return give_reason(
+            why, "cannot use " FILE_SYSTEM "/" OURS "/%s as a directory of this user alone: %s",
+            pins->name, strerror(errno));
     }
     return flock(pins->folder, LOCK_EX | LOCK_NB) == 0 ||
-           give_reason(why, "another process has the pins in " FILE_SYSTEM "/" OURS "/%s",
+           give_reason(why, "another process uses the pins in " FILE_SYSTEM "/" OURS "/%s",
                        pins->name);
 }
 
@@ -102,13 +104,13 @@ bool mcp_pins_open(struct mcp_pins *pins, const char *name, char why[MCP_PINS_WH
     const uint64_t cookie = network_cookie();
     *pins = MCP_NO_PINS;
     if (0 == cookie) {
-        return give_reason(why,
-                           "this kernel does not tell network namespaces apart (SO_NETNS_COOKIE)");
+        return give_reason(
+            why, "this kernel cannot tell network namespaces apart (it lacks SO_NETNS_COOKIE)");
     }
     if (!is_bpf_file_system() &&
         (mount("bpf", FILE_SYSTEM, "bpf", MS_NOSUID | MS_NODEV | MS_NOEXEC, "mode=0700") < 0 ||
          !is_bpf_file_system())) {
-        return give_reason(why, "no BPF file system at " FILE_SYSTEM);
+        return give_reason(why, "cannot mount a BPF file system at " FILE_SYSTEM);
     }
     snprintf(pins->name, sizeof(pins->name), "%llu-%s", (unsigned long long)cookie, name);
     snprintf(pins->path, sizeof(pins->path), FILE_SYSTEM "/" OURS "/%.80s/", pins->name);

@@ -44,7 +44,7 @@ enum myr_status myr_nic_bcast_new(const struct myr_nic_members *members,
     if (!myr_spread_plan(schedule, members->nodes, members->node, &new->spread)) {
         free(new);
         return myr_fail(error, MYR_ERR_TOO_LONG, 0,
-                        "this schedule, or so many nodes, is not for broadcasts");
+                        "this schedule does not support broadcasts, or not with so many nodes");
     }
     *bcast = new;
     return MYR_OK;

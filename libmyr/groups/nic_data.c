@@ -27,7 +27,8 @@ uint32_t myr_nic_data_fit(const struct myr_carry *carry, uint32_t unit_most, uin
 
 static enum myr_status too_many(struct myr_error *error)
 {
-    return myr_fail(error, MYR_ERR_TOO_LONG, 0, "there are too many nodes for one packet");
+    return myr_fail(error, MYR_ERR_TOO_LONG, 0,
+                    "the contributions of so many nodes do not fit into a packet");
 }
 
 enum myr_status myr_nic_data_new(const struct myr_nic_members *members, myr_schedule_fn schedule_of,

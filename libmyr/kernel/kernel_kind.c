@@ -59,7 +59,7 @@ const struct myr_nic_kind myr_kernel_kind = {
     .title = "the kernel's NIC",
     .help = "the receive path of the nodes' kernels, where myrd --kernel runs on all nodes",
     .absent = "is myrd --kernel running on all nodes?",
-    .blocked = "let UDP port 7077 (or what myrd --kernel --port said) pass between these hosts in "
+    .blocked = "let UDP port 7077 (or that of myrd --kernel --port) pass between these hosts in "
                "both directions; they must be in one network, without a router between them",
     .ways = ways,
     .options = options,

@@ -69,7 +69,7 @@ static enum myr_status catch_up(struct myr_kernel_nic *nic,
             return status;
         }
         if (myr_talk_receive(nic->connection, &magic, sizeof(magic), NULL, 0) <= 0) {
-            return myr_fail(error, MYR_ERR_SYSTEM, 0, "myrd --kernel is gone");
+            return myr_fail(error, MYR_ERR_SYSTEM, 0, "myrd --kernel has ended");
         }
         --nic->owed;
     }
@@ -107,7 +107,7 @@ static enum myr_status converse(struct myr_kernel_nic *nic,
     const ssize_t came = myr_talk_receive(nic->connection, answer, bytes, maps, count);
     if (0 == came && MYR_KERNEL_HELLO == question->ask) {
         return myr_fail(error, MYR_ERR_SYSTEM, 0,
-                        "myrd --kernel lets nobody in: it has too many clients (a user may have a "
+                        "myrd --kernel accepts no client: it has too many (a user may have a "
                         "quarter of what all others leave), or it is ending");
     }
     if (came <= 0) {
@@ -323,7 +323,7 @@ static enum myr_status request(struct myr_kernel_nic *nic, struct myr_kernel_que
         return myr_fail(error, (enum myr_status)answer->status, 0, "%s", answer->why);
     }
     if (count > 0 && maps[0] < 0) {
-        return myr_fail(error, MYR_ERR_SYSTEM, EMFILE, "the page of myrd --kernel did not come");
+        return myr_fail(error, MYR_ERR_SYSTEM, EMFILE, "myrd --kernel sent no page of its memory");
     }
     return MYR_OK;
 }

@@ -116,7 +116,8 @@ static enum myr_status allocate_port_memory(struct myr_port *port, const struct 
 {
     size_t bytes;
     if (!mcp_port_shape(&port->shape, wish->send_tokens, wish->receive_tokens, &bytes)) {
-        return myr_fail(error, MYR_ERR_FULL, 0, "a port has up to %d tokens of either sort",
+        return myr_fail(error, MYR_ERR_FULL, 0,
+                        "a port has at most %d send tokens and as many receive tokens",
                         (int)MCP_TOKENS_MOST);
     }
     port->free_send = calloc(wish->send_tokens, sizeof(*port->free_send));
@@ -164,7 +165,7 @@ static enum myr_status open_it(struct myr_port *port, struct mcp_port_wish *wish
         return status;
     }
     if (!os_draw_key(&wish->key, sizeof(wish->key))) {
-        return myr_fail(error, MYR_ERR_SYSTEM, errno, "no random number for the port");
+        return myr_fail(error, MYR_ERR_SYSTEM, errno, "no random number for the port's key");
     }
     wish->rings = offset_of(port->base, port->rings);
     myr_key_pair_of(port->segment, &port->pair);
@@ -180,7 +181,8 @@ static enum myr_status open_it(struct myr_port *port, struct mcp_port_wish *wish
     }
     if (!able) {
         return myr_fail(error, MYR_ERR_NOT_THERE, 0,
-                        "the node's NIC signs messages, but this process has no libsodium");
+                        "the node's NIC signs messages, which takes libsodium, and this process's "
+                        "nicbarr was built without it");
     }
     if (!signs) {
         memset(&port->pair, 0, sizeof(port->pair));
@@ -188,7 +190,8 @@ static enum myr_status open_it(struct myr_port *port, struct mcp_port_wish *wish
     if (MCP_NO_PORT == port->number) {
         return MCP_ANY_PORT == wish->number
                    ? myr_fail(error, MYR_ERR_FULL, 0, "all %u ports of the NIC are open", ports)
-                   : myr_fail(error, MYR_ERR_FULL, 0, "port %u is open, or there is none (0 to %u)",
+                   : myr_fail(error, MYR_ERR_FULL, 0,
+                              "port %u is already open, or there is no such port (0 to %u)",
                               wish->number, ports - 1);
     }
     port->key = wish->key;
@@ -398,7 +401,7 @@ enum myr_status myr_port_connect(struct myr_port *port, const struct myr_port_na
     const bool sign = remote->is_signed && !is_connected(port, &name->nic);
     if (sign &&
         !agree_on_secret(port, &name->public, &secret)) { /* takes a while: once for each NIC */
-        return myr_fail(error, MYR_ERR_NOT_THERE, 0, "a NIC is to be sent to whose key is none");
+        return myr_fail(error, MYR_ERR_NOT_THERE, 0, "a peer's NIC has no key");
     }
     const uint32_t mtu = myr_soft_mtu(port->nic, &name->nic);
     struct mcp_board *board;
@@ -412,8 +415,8 @@ enum myr_status myr_port_connect(struct myr_port *port, const struct myr_port_na
         myr_soft_leave(port->nic);
         return myr_fail(
             error, MYR_ERR_NOT_THERE, 0,
-            "a NIC is to be sent to that has no address for this one (IPv4 here and IPv6 "
-            "there: name a network that both have), or is one too many");
+            "a peer's NIC has no address that this one can send to (IPv4 here and IPv6 there: name "
+            "a network that both have), or there is no room for another peer");
     }
     remote->connection = mcp_connect(nic, board, name->nic.key, link, mtu, sign ? &secret : NULL);
     const uint32_t room = nic->messages.nconnections;

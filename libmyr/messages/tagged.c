@@ -175,7 +175,7 @@ static enum myr_status open_it(struct myr_tagged *t, struct myr_error *error)
         .inlet = true,
     };
     if (t->options.messages > MESSAGES_MOST) {
-        return myr_fail(error, MYR_ERR_FULL, 0, "at most %d messages of a peer may wait",
+        return myr_fail(error, MYR_ERR_FULL, 0, "at most %d messages of a peer may be queued",
                         (int)MESSAGES_MOST);
     }
     if (!resize(t, TABLE_FIRST, TABLE_FIRST)) {
@@ -306,8 +306,9 @@ enum myr_status myr_tagged_connect(struct myr_tagged *t, uint64_t id,
                                    struct myr_tagged_peer **connected, struct myr_error *error)
 {
     if (MYR_TAGGED_FORMAT != name->format) {
-        return myr_fail(error, MYR_ERR_FOREIGN, 0,
-                        "its nicbarr is another version, or its processor has another byte order");
+        return myr_fail(
+            error, MYR_ERR_FOREIGN, 0,
+            "its nicbarr is of another version, or its processor has another byte order");
     }
     if (name->buffer_bytes != t->options.buffer_bytes) {
         return myr_fail(error, MYR_ERR_FOREIGN, 0,

@@ -43,8 +43,8 @@ static void tell_of_owner(struct myr_sram *sram)
     const uint32_t owner = myr_load_acquire(&sram->owner);
     if (NULL != myr_segment_say && owner != atomic_exchange(&sram->stuck, owner)) {
         snprintf(line, sizeof(line),
-                 "process %u of this node keeps the lock of the shared memory and does not go on "
-                 "(is it stopped, or in a debugger?): others wait until it does",
+                 "process %u of this node holds the lock of the shared memory and does not "
+                 "continue (is it stopped, or in a debugger?): others wait until it does",
                  (unsigned)owner);
         myr_segment_say(line);
     }

@@ -91,8 +91,9 @@ static enum myr_status create(struct myr_segment *segment, uint32_t limit, struc
 {
     limit = allowed(limit);
     if (limit < least) {
-        return myr_fail(error, MYR_ERR_SYSTEM, 0,
-                        "shared memory has to be larger than a file may be here (see ulimit -f)");
+        return myr_fail(
+            error, MYR_ERR_SYSTEM, 0,
+            "the limit of file sizes is too small for the shared memory (see ulimit -f)");
     }
     const unsigned flags = MFD_CLOEXEC | MFD_ALLOW_SEALING;
     segment->fd = memfd_create("nicbarr", flags | MFD_NOEXEC_SEAL);
@@ -103,7 +104,8 @@ static enum myr_status create(struct myr_segment *segment, uint32_t limit, struc
         return myr_fail(error, MYR_ERR_SYSTEM, errno, "cannot create shared memory (memfd)");
     }
     if (ftruncate(segment->fd, limit) < 0 || fcntl(segment->fd, F_ADD_SEALS, SEALS) < 0) {
-        return myr_fail(error, MYR_ERR_SYSTEM, errno, "cannot size shared memory (memfd)");
+        return myr_fail(error, MYR_ERR_SYSTEM, errno,
+                        "cannot set the size of shared memory (memfd)");
     }
     const enum myr_status status = map(segment, limit, error);
     return MYR_OK == status ? initialise(segment, limit, error) : status;
@@ -116,7 +118,7 @@ static enum myr_status map_ours(struct myr_segment *segment, struct myr_error *e
     const int seals = fcntl(segment->fd, F_GET_SEALS);
     if (seals < 0 || SEALS != (seals & SEALS) || fstat(segment->fd, &about) < 0 ||
         about.st_size < (off_t)sizeof(struct myr_sram) || about.st_size > LIMIT_MOST) {
-        return myr_fail(error, MYR_ERR_NOT_THERE, 0, "that is no memory of nicbarr's");
+        return myr_fail(error, MYR_ERR_NOT_THERE, 0, "this is not shared memory of nicbarr");
     }
     const enum myr_status status = map(segment, (size_t)about.st_size, error);
     if (MYR_OK != status) {
@@ -188,7 +190,7 @@ static enum myr_status attach(struct myr_segment *segment, const char *path,
     }
     if (segment->fd < 0) {
         return myr_fail(error, MYR_ERR_SYSTEM, errno,
-                        "cannot open the node's shared memory of another process (%s in %s)",
+                        "cannot open the shared memory of another process of this node (%s in %s)",
                         target, path);
     }
     /*

@@ -56,8 +56,9 @@ static enum myr_status introduce(int connection, bool hurry,
     if (MYR_OK != welcome.status) {
         return myr_fail(error, (enum myr_status)welcome.status, 0, "%s", welcome.why);
     }
-    return complete ? MYR_OK
-                    : myr_fail(error, MYR_ERR_SYSTEM, 0, "myrd's descriptors did not come through");
+    return complete
+               ? MYR_OK
+               : myr_fail(error, MYR_ERR_SYSTEM, 0, "myrd's file descriptors were not received");
 }
 
 enum myr_status myr_soft_daemon_open(const char *path, bool hurry, struct myr_soft_daemon *daemon,

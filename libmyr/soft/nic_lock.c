@@ -92,8 +92,8 @@ static void report_stuck_process(const struct myr_soft_nic *nic, uint32_t pid)
 {
     char line[160];
     snprintf(line, sizeof(line),
-             "process %u of this node has run the soft NIC for %u s and does not go on (is it "
-             "stopped, or in a debugger?): nobody else can use that NIC meanwhile",
+             "process %u of this node has held the soft NIC's lock for %u s and does not continue "
+             "(is it stopped, or in a debugger?): other processes cannot use that NIC meanwhile",
              (unsigned)pid, (unsigned)(nic->stuck.waited_ns / 1000000000));
     nic->bounds.say(line);
 }
@@ -223,12 +223,13 @@ enum myr_status myr_soft_is_broken(const struct myr_soft_nic *nic, struct myr_er
     const uint32_t pid = myr_soft_given_up(nic);
     if (0 != pid) {
         return myr_fail(error, MYR_ERR_GONE, 0,
-                        "the node's NIC cannot be used: process %u runs it and does not go on (is "
-                        "it stopped, or in a debugger?)",
+                        "the node's NIC cannot be used: process %u holds its lock and does not "
+                        "continue (is it stopped, or in a debugger?)",
                         (unsigned)pid);
     }
-    return myr_fail(error, MYR_ERR_GONE, 0,
-                    "the node's NIC is broken: a process was killed while it ran it");
+    return myr_fail(
+        error, MYR_ERR_GONE, 0,
+        "the node's NIC is unusable: a process was killed while it held the NIC's lock");
 }
 
 bool myr_soft_broken(struct myr_soft_nic *nic)

@@ -76,13 +76,13 @@ static struct myr_sram *copy_head(struct source *from, enum myr_status *status,
     /* Magic and layout lie at the same place in every version. The rest may not. */
     if (!read_source(from, 0, sram, offsetof(struct myr_sram, limit)) ||
         MYR_SRAM_MAGIC != sram->magic) {
-        *status = myr_fail(error, MYR_ERR_NOT_THERE, 0, "that is no memory of nicbarr's");
+        *status = myr_fail(error, MYR_ERR_NOT_THERE, 0, "this is not shared memory of nicbarr");
     } else if (MYR_SRAM_LAYOUT != sram->layout) {
         *status = myr_fail(error, MYR_ERR_FOREIGN, 0,
                            "it is of another version of nicbarr (layout %u, here %u)",
                            (unsigned)sram->layout, (unsigned)MYR_SRAM_LAYOUT);
     } else if (!read_source(from, 0, sram, sizeof(*sram))) {
-        *status = myr_fail(error, MYR_ERR_NOT_THERE, 0, "it is cut short");
+        *status = myr_fail(error, MYR_ERR_NOT_THERE, 0, "it is truncated");
     }
     if (MYR_OK != *status) {
         free(sram);

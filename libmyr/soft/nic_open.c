@@ -156,11 +156,11 @@ static const char *why_not_fetched(int err)
     switch (err) {
     case ESRCH:
     case EBADF:
-        return "those who had it have ended, or closed it";
+        return "the processes that had it have ended or closed it";
     case EMFILE:
     case ENFILE:
     case ENOMEM:
-        return "there is no descriptor to be had; see ulimit -n";
+        return "no file descriptors are left; see ulimit -n";
     default:
         return "pidfd_open or pidfd_getfd is not permitted here; see ptrace";
     }

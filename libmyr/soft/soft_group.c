@@ -376,8 +376,8 @@ static enum myr_status open_once(struct myr_nic_group *group, const struct myr_n
     case GROUP_NO_WAY:
         return myr_fail(
             error, MYR_ERR_NOT_THERE, 0,
-            "the group has a NIC with no address that this one can send to (IPv4 here and "
-            "IPv6 there: name a network that both have), or is one too many");
+            "a NIC of the group has no address that this one can send to (IPv4 here and IPv6 "
+            "there: name a network that both have), or there is no room for another peer");
     default:
         return myr_fail(error, MYR_ERR_OUT_OF_MEMORY, 0, "out of memory");
     }

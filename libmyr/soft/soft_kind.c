@@ -19,17 +19,17 @@ enum { OPTION_NETWORK, OPTION_PORT, OPTION_THREAD };
 
 static const struct myr_option options[] = {
     [OPTION_NETWORK] = {"network", MYR_OPTION_TEXT, .usual.text = NULL, .level = 2,
-                        .help = "What the soft NIC may use, best first, separated by commas: "
-                                "interfaces (eth1) or networks (10.0.0.0/8, fd00::/64). Empty: all "
-                                "that run but loopback and point-to-point ones. It takes IPv6 "
-                                "where there is no IPv4, or where a network of it is named",
+                        .help = "Interfaces (eth1) or networks (10.0.0.0/8, fd00::/64) that the "
+                                "soft NIC may use, best first, separated by commas. Empty: all "
+                                "that are up, except loopback and point-to-point ones. It uses "
+                                "IPv6 where there is no IPv4, or where an IPv6 network is named",
                         .wrong = mcp_networks_wrong},
     [OPTION_PORT] = {"port", MYR_OPTION_NUMBER, .usual.number = 0, .least = 0, .most = 65535,
                      .level = 4,
                      .help = "UDP port of the soft NIC on each node; 0: any that is free"},
     [OPTION_THREAD] = {"thread", MYR_OPTION_FLAG, .usual.flag = false, .level = 4,
                        .help = "Whether a thread of one process on each node runs the soft NIC, so "
-                               "that MPI_Ibarrier goes on while all processes compute"},
+                               "that MPI_Ibarrier progresses while all processes compute"},
     {.name = NULL},
 };
 

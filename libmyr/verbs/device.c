@@ -275,8 +275,8 @@ static enum myr_status allocate_resources(struct myr_verbs_device *device, struc
     const int err = errno;
     myr_verbs_device_close(device);
     return myr_fail(error, MYR_ERR_SYSTEM, err,
-                    "the RDMA device %s gives no resources (is the limit of locked memory, ulimit "
-                    "-l, large enough?)",
+                    "cannot allocate resources of the RDMA device %s (is the limit of locked "
+                    "memory, ulimit -l, large enough?)",
                     device->name);
 }
 
@@ -325,8 +325,8 @@ static enum myr_status open_one(struct ibv_device *const *list, int count, const
                         "/dev/infiniband/uverbs*?)");
     }
     return myr_fail(error, MYR_ERR_NOT_THERE, 0,
-                    "no RDMA device that coll_nicbarr_verbs_devices allows has a port that is "
-                    "active and has an address (see ibv_devinfo)");
+                    "no RDMA device that coll_nicbarr_verbs_devices allows has an active port with "
+                    "an address (see ibv_devinfo)");
 }
 
 enum myr_status myr_verbs_device_open(const struct myr_verbs_calls *calls, const char *wanted,

@@ -135,8 +135,8 @@ struct myr_verbs_link *myr_verbs_link(struct myr_verbs *nic, uint64_t node, uint
     if (NULL == link->qp || link->broken) {
         (void)myr_fail(error, MYR_ERR_SYSTEM, NULL == link->qp ? errno : 0,
                        link->broken ? "an RDMA connection of %s to another process has failed"
-                                    : "the RDMA device %s gives no queue pair (is the limit of "
-                                      "locked memory, ulimit -l, large enough?)",
+                                    : "cannot create a queue pair of the RDMA device %s (is the "
+                                      "limit of locked memory, ulimit -l, large enough?)",
                        nic->device.name);
         return NULL;
     }
@@ -225,7 +225,7 @@ enum myr_status myr_verbs_connect(struct myr_verbs *nic, struct myr_verbs_link *
     if (0 != err) {
         mark_link_broken(nic, link);
         return myr_fail(error, MYR_ERR_NOT_THERE, err,
-                        "the RDMA device %s finds no way to another node's device (are both in one "
+                        "the RDMA device %s has no route to another node's device (are both in one "
                         "network? see coll_nicbarr_verbs_devices)",
                         nic->device.name);
     }

@@ -17,16 +17,16 @@
 enum { OPTION_DEVICES, OPTION_THREAD };
 
 static const struct myr_option options[] = {
-    [OPTION_DEVICES] = {"verbs_devices", MYR_OPTION_TEXT, .usual.text = NULL, .level = 2,
-                        .help = "What the RDMA NIC may use, best first, separated by commas: "
-                                "devices (mlx5_0) or their ports (mlx5_0:1). Those that are in the "
-                                "first one's network are shared out among a node's processes. "
-                                "Empty or all: the fastest ports that are active, and of these "
-                                "the near ones",
-                        .wrong = myr_verbs_devices_wrong},
+    [OPTION_DEVICES] =
+        {"verbs_devices", MYR_OPTION_TEXT, .usual.text = NULL, .level = 2,
+         .help =
+             "Devices (mlx5_0) or ports (mlx5_0:1) that the RDMA NIC may use, best first, "
+             "separated by commas. Those in the network of the first are distributed over a node's "
+             "processes. Empty or all: the fastest active ports, preferably near the process",
+         .wrong = myr_verbs_devices_wrong},
     [OPTION_THREAD] = {"verbs_thread", MYR_OPTION_FLAG, .usual.flag = false, .level = 4,
-                       .help = "Whether a thread of each process that plays goes on with it, so "
-                               "that MPI_Ibarrier goes on while the process computes"},
+                       .help = "Whether a thread of each process that plays barriers progresses "
+                               "them, so that MPI_Ibarrier progresses while the process computes"},
     {.name = NULL},
 };
 
@@ -110,7 +110,7 @@ static enum myr_status open_verbs(const struct myr_site *site, const char *way,
     const struct myr_verbs_calls *calls = myr_verbs_load();
     if (NULL == calls) {
         return myr_fail(error, MYR_ERR_NOT_THERE, 0,
-                        "libibverbs.so.1 is not there, or too old (on Debian: libibverbs1 and "
+                        "libibverbs.so.1 is not installed, or too old (on Debian: libibverbs1 and "
                         "ibverbs-providers)");
     }
     struct myr_verbs *nic;
@@ -120,8 +120,8 @@ static enum myr_status open_verbs(const struct myr_site *site, const char *way,
         return status;
     }
     if (!nic->device.routes) {
-        site->say(1, "the RDMA NIC exchanges addresses, as librdmacm knows no ways from here (on "
-                     "Debian: librdmacm1; and the kernel's module rdma_ucm)");
+        site->say(1, "the RDMA NIC exchanges addresses itself, as librdmacm finds no routes from "
+                     "here (on Debian: librdmacm1; and the kernel's module rdma_ucm)");
     }
     struct myr_error why = {0};
     if (values[OPTION_THREAD].flag && MYR_OK != myr_verbs_thread_start(nic, &why)) {

@@ -43,7 +43,7 @@ enum myr_status myr_verbs_word_take(struct myr_verbs *nic, struct myr_verbs_grou
 {
     struct myr_verbs_words *words = &nic->words;
     if (words->taken == words->given) {
-        return myr_fail(error, MYR_ERR_FULL, 0, "the RDMA NIC plays %d groups already",
+        return myr_fail(error, MYR_ERR_FULL, 0, "the RDMA NIC has its maximum of %d groups already",
                         (int)MYR_VERBS_WORDS);
     }
     const uint32_t w = words->free[words->taken++ % MYR_VERBS_WORDS];

@@ -61,7 +61,7 @@ else
     check "the cache is named, and why" holds '"tuning.jsonl is not used" in seen("tuning cache") and "not a tuning cache" in seen("tuning cache")'
     check "locked memory" holds 'state("locked memory") == {"note"} and " 64 KiB" in seen("locked memory")'
     check "BPF" holds 'state("kernel as NIC") == {"note"}'
-    [ -z "$can_load" ] || check "and why" holds '"may not load a program" in seen("kernel as NIC")'
+    [ -z "$can_load" ] || check "and why" holds '"no permission to load BPF programs" in seen("kernel as NIC")'
     check "no pidfd_open" doctor 1 "$without" pidfd_open nicbarr doctor --json
     check "it is named" holds '"pidfd_open or pidfd_getfd is not permitted" in seen("NIC soft")'
 fi

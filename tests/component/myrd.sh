@@ -66,7 +66,7 @@ confined() {
 }
 check "they have given up what they do not need" confined
 
-a_second() { ! on 1 "$myrd" && said "runs already"; } > "$scratch/out" 2>&1
+a_second() { ! on 1 "$myrd" && said "is already running"; } > "$scratch/out" 2>&1
 check "a second one on a host is refused" a_second
 
 check "a job by the daemons" served --mca coll_nicbarr_nic daemon
@@ -186,7 +186,7 @@ stranger() {
     kill "$stranger"
     rm "$scratch/taken/nicbarr/myrd.sock"
     [ "$rc" = 0 ] && said "^ok" && [ ! -s "$scratch/stranger" ] &&
-        said "nicbarr: the daemon at $scratch/taken/nicbarr/myrd.sock is not used: others may write"
+        said "nicbarr: the daemon at $scratch/taken/nicbarr/myrd.sock is not used: its directory is writable for others"
 }
 
 restart() { on 1 "$myrd" || on 2 "$myrd"; } > "$scratch/out" 2>&1
@@ -211,7 +211,7 @@ begin_telling() { # with this environment
 tells() { # PREFIX-OF-NOTICES PREFIX-OF-REMARKS
     kill -TERM "$telling" && wait "$telling" || return 1
     grep -Eqx "$1serves as the user's soft NIC at 127.0.0.1/8 port [0-9]+; jobs find it by $scratch/open/myrd.sock" "$told" &&
-        [ "$(tail -n 1 "$told")" = "$2ends, as it was told to" ]
+        [ "$(tail -n 1 "$told")" = "$2ends, by a signal" ]
 }
 mkdir -m 755 "$scratch/open"
 touch "$told"
@@ -228,13 +228,13 @@ stops_inside() {
     done
     sleep 4
     until "${client[@]}" > "$scratch/newer" 2> "$scratch/out"; do
-        said "process $stopped runs it and does not go on" || return 1
+        said "process $stopped holds its lock and does not continue" || return 1
     done
     ! cmp -s "$scratch/former" "$scratch/newer" &&
-        grep -q "^myrd: process $stopped runs the NIC and does not go on" "$told"
+        grep -q "^myrd: process $stopped holds the NIC's lock and does not continue" "$told"
 }
 goes_on() { kill -CONT "$stopped" && wait "$stopped" && "${client[@]}" > "$scratch/out" && cmp -s "$scratch/out" "$scratch/newer"; }
-check "a client is stopped inside the NIC: newcomers get another one" stops_inside
+check "a client is stopped inside the NIC: new clients get another one" stops_inside
 check "continued, it has the NIC as it was" goes_on
 check "the daemon ends" tells "myrd: " "myrd: "
 check "in systemd's hands" begin_telling JOURNAL_STREAM="$(stat -c %d:%i "$told")"
@@ -255,7 +255,7 @@ if [ "$(id -u)" = 0 ] && setpriv --reuid 65534 --regid 65534 --clear-groups perl
     other_user 12 > "$scratch/out" 2>&1
     check "another user is refused" said "another user's"
     refused() { # NUMBER
-        grep -q "^myrd: refuses: it is another user's (to process [0-9]* of user 65534; connection $1 that is refused)$" "$told"
+        grep -q "^myrd: refuses: the process is another user's (process [0-9]* of user 65534; refusal number $1)$" "$told"
     }
     check "which it tells once" refused 1
     check "and again when they are ten" refused 10
@@ -265,7 +265,7 @@ check "it has them for people" tells "myrd: " "myrd: "
 bad_folder() {
     mkdir "$scratch/bad" && mkdir -m 777 "$scratch/bad/nicbarr" && chmod 777 "$scratch/bad/nicbarr"
     XDG_RUNTIME_DIR=$scratch/bad "$myrd"
-    [ $? = 1 ] && said "not a folder of yours alone"
+    [ $? = 1 ] && said "not a directory that only you can write to"
 } > "$scratch/out" 2>&1
 check "a folder that others can write to is refused" bad_folder
 link_local() { # (IPv6's, which needs a name of an interface)

@@ -27,7 +27,7 @@ print(eval(os.environ["EXPRESSION"]))'
 }
 
 if ! on 1 "$myrd" --kernel > "$scratch/out" 2>&1; then
-    if said "built without\|may not load"; then
+    if said "built without\|no permission to load"; then
         echo "skip: $(cat "$scratch/out")"
         exit 77
     fi
@@ -64,11 +64,11 @@ filter=0
 check "it keeps the rights that it needs, and no others" few_rights "$daemon" 0000000000000000
 check "it has no files but its NIC's pins" its_pins_alone "$daemon"
 
-a_second() { ! on 1 "$myrd" --kernel && said "runs already"; } > "$scratch/out" 2>&1
+a_second() { ! on 1 "$myrd" --kernel && said "is already running"; } > "$scratch/out" 2>&1
 check "a second one is refused" a_second
 same_port() { ! on 1 "$myrd" --kernel --socket "$scratch/2/sock" && said "UDP port 7077 .*--port" && [ ! -e "$scratch/2/sock" ]; } > "$scratch/out" 2>&1
 check "nobody else gets its port" same_port
-could_be() { on 2 "$myrd" --kernel --check --network 10.77.0.0/24 && said "this host can have such a NIC"; } > "$scratch/out" 2>&1
+could_be() { on 2 "$myrd" --kernel --check --network 10.77.0.0/24 && said "this host supports such a NIC"; } > "$scratch/out" 2>&1
 check "a look at whether the host can have it" could_be
 check "which has none yet" [ "$(kernel 2 k)" = None ]
 no_network() { ! on 2 "$myrd" --kernel --network nosuch0 && said "nosuch0"; } > "$scratch/out" 2>&1
@@ -165,10 +165,10 @@ ended() { # LINE
         [ "$(grep -c "start myrd" "$scratch/out")" = 1 ] && [ ! -e "$scratch/1/sock" ]
 }
 check "it stands at an interface of its own" cable
-check "and tells so" said "^myrd: serves as the kernel's NIC at interface nic0 at 10.78.0.1/24 port 7077; jobs find it by $scratch/1/sock$"
+check "and tells so" said "^myrd: serves as the kernel's NIC on interface nic0 at 10.78.0.1/24 port 7077; jobs find it by $scratch/1/sock$"
 renamed() { on_cable link set nic0 name nic1 && is_at nic1; }
 check "which gets another name: it follows" renamed
-check "and tells so, too" said "^myrd: interface nic0 is called nic1 now$"
+check "and tells so, too" said "^myrd: interface nic0 was renamed to nic1$"
 # Notifications come in order: a daemon that has processed the last one has processed all.
 shaken() {
     on_cable -batch - << 'EOS' && is_at nic2
@@ -188,13 +188,13 @@ link set nic1 name nic2
 EOS
 }
 check "leaves a bridge, goes down and up, changes its addresses: it stays" shaken
-lost() { on_cable address delete 10.78.0.1/24 dev nic2 && ended "nic2 does not have the address 10.78.0.1"; }
+lost() { on_cable address delete 10.78.0.1/24 dev nic2 && ended "nic2 no longer has the address 10.78.0.1"; }
 check "loses its address: it ends with a line" lost
 check "it stands there again" stands nic2
-deleted() { on_cable link delete nic2 && ended "nic2 (10.78.0.1) has been deleted"; }
+deleted() { on_cable link delete nic2 && ended "nic2 (10.78.0.1) was deleted"; }
 check "is deleted: it ends with a line" deleted
 check "it stands at another one" cable
-moved() { on_cable link set nic0 netns 2 name nic1 && ended "nic0 (10.78.0.1) has been moved"; }
+moved() { on_cable link set nic0 netns 2 name nic1 && ended "nic0 (10.78.0.1) was moved"; }
 check "is moved to another host: it ends with a line" moved
 
 usual_place() { "$NETHOSTS_RUN" 1 env -u NICBARR_KERNEL_SOCKET "$myrd" --kernel && [ "$(stat -c %a /run/nicbarr /run/nicbarr/kernel.sock | xargs)" = "755 666" ]; }

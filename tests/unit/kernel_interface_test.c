@@ -178,7 +178,7 @@ static void one_that_is_gone_ends_the_nic(void **state)
 {
     (void)state;
     hear_link(RTM_DELLINK, AF_UNSPEC, INDEX, "eth0");
-    ends_with(NOW, "eth0 (10.0.0.1) has been deleted");
+    ends_with(NOW, "eth0 (10.0.0.1) was deleted");
 }
 
 static void one_that_is_moved_ends_the_nic(void **state)
@@ -188,7 +188,7 @@ static void one_that_is_moved_ends_the_nic(void **state)
     say_link(RTM_DELLINK, AF_UNSPEC, INDEX, "eth0");
     add(IFLA_NEW_NETNSID, &network, sizeof(network));
     hear(length);
-    ends_with(NOW, "eth0 (10.0.0.1) has been moved to another network namespace");
+    ends_with(NOW, "eth0 (10.0.0.1) was moved to another network namespace");
 }
 
 static void others_do_not_matter(void **state)
@@ -225,7 +225,7 @@ static void an_address_that_is_gone_ends_the_nic(void **state)
     hear_address(RTM_DELADDR, INDEX, "10.0.0.1", 24);
     interface.bare_at_ms -= 1; /* what comes later does not put it off */
     hear_address(RTM_DELADDR, INDEX, "10.0.0.1", 24);
-    ends_with(LATER - 1, "eth0 does not have the address 10.0.0.1 any more");
+    ends_with(LATER - 1, "eth0 no longer has the address 10.0.0.1");
 }
 
 static void it_may_be_there_twice(void **state)
@@ -273,7 +273,7 @@ static void an_address_of_ipv6_may_come_back(void **state)
     hear_address(RTM_DELADDR, INDEX, "fd00::1", 64);
     assert_true(stays_at(LATER - 1));
     hear_address(RTM_NEWADDR, INDEX, "fd00::2", 64);
-    ends_with(LATER, "eth0 does not have the address fd00::1 any more");
+    ends_with(LATER, "eth0 no longer has the address fd00::1");
     hear_address(RTM_NEWADDR, INDEX, "fd00::1", 64);
     assert_true(stays_at(LATER));
 }
@@ -321,7 +321,7 @@ static void it_begins_where_the_interface_is(void **state)
     }
     myrd_interface_hear(&loopback, NOW);
     assert_int_equal(myrd_interface_judge(&loopback, NOW, &error), MYR_ERR_GONE);
-    assert_non_null(strstr(error.text, "lo (127.0.0.1): it changed too often"));
+    assert_non_null(strstr(error.text, "lo (127.0.0.1), as there were too many at once"));
     close(loopback.socket);
 }
 

@@ -116,7 +116,7 @@ int main(void)
     /* (What is pinned is pinned here alone; where that cannot be, nothing is.) */
     (void)mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL);
     if (mcp_kernel_load_kept(&own, htons(PORT), &kernel, note, why) < 0) {
-        if (NULL != strstr(why, "does not take") && has_all_it_takes()) {
+        if (NULL != strstr(why, "the kernel rejects") && has_all_it_takes()) {
             fprintf(stderr, "%s\n", why);
             return EXIT_FAILURE;
         }

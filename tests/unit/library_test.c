@@ -173,7 +173,7 @@ static void refused(uint32_t rank, void *context)
     open_host(&member);
     CREW_CHECK(!create(&member, why) && NULL == member.barrier, "it was created");
     CREW_CHECK(NULL != strstr(why, 0 == member.table->breaks
-                                       ? "process 1 came with another size, algorithm or NIC"
+                                       ? "process 1 has another size, algorithm or NIC"
                                        : "the program's exchange has failed"),
                "%s", why);
     myr_host_close(member.host);
@@ -205,18 +205,18 @@ static void no_such_host(void **state)
         struct myr_options options;
         const char *why;
     } cases[] = {
-        {{.nic = "myrinet"}, "\"myrinet\" is no NIC: it is soft, daemon, kernel or verbs"},
-        {{.nic = "auto"}, "\"auto\" is no NIC"},
-        {{.nic = "none"}, "\"none\" is no NIC"},
-        {{.nic = "soft,kernel"}, "\"soft,kernel\" is no NIC"},
+        {{.nic = "myrinet"}, "\"myrinet\" is not a NIC: those are soft, daemon, kernel and verbs"},
+        {{.nic = "auto"}, "\"auto\" is not a NIC"},
+        {{.nic = "none"}, "\"none\" is not a NIC"},
+        {{.nic = "soft,kernel"}, "\"soft,kernel\" is not a NIC"},
         {{.settings = "speed=2"}, "the soft NIC has no setting \"speed\""},
         {{.settings = "port"}, "the soft NIC has no setting \"port\" (a setting is NAME=VALUE)"},
-        {{.settings = "network=lo port=65536"}, "port=65536: it goes from 0 to 65535"},
+        {{.settings = "network=lo port=65536"}, "port=65536: must be a number from 0 to 65535"},
         {{.settings = "port=7k"}, "port=7k"},
-        {{.settings = "thread=2"}, "thread=2: it goes from 0 to 1"},
+        {{.settings = "thread=2"}, "thread=2: must be a number from 0 to 1"},
         {{.settings = "network=203.0.113.0/24"}, "203.0.113.0/24"},
         {{.folder = "/nowhere/at/all"}, "/nowhere/at/all"},
-        {{.memory = 1025}, "memory goes from 1 to 1024 MiB, and is 1025"},
+        {{.memory = 1025}, "memory must be from 1 to 1024 MiB, and is 1025"},
     };
     (void)state;
     for (uint32_t c = 0; c < sizeof(cases) / sizeof(cases[0]); ++c) {
@@ -236,14 +236,14 @@ static void no_such_barrier(void **state)
         uint32_t size, rank;
         const char *algorithm, *why;
     } cases[] = {
-        {0, 0, NULL, "a barrier has 1 to 4096 processes, and this is process 0 of 0"},
-        {2, 2, NULL, "this is process 2 of 2"},
+        {0, 0, NULL, "a barrier has 1 to 4096 processes; process 0 of 0 is not possible"},
+        {2, 2, NULL, "process 2 of 2 is not possible"},
         {4097, 0, NULL, "of 4097"},
-        {1, 0, "bus", "\"bus\" is no algorithm for NICs"},
-        {1, 0, "tree:0", "\"tree:0\" is no algorithm"},
-        {1, 0, "counter", "\"counter\" is no algorithm"}, /* (for processes of one node) */
-        {1, 0, "openmpi", "\"openmpi\" is no algorithm"},
-        {1, 0, "rooted", "\"rooted\" is no algorithm"}, /* (for reductions) */
+        {1, 0, "bus", "\"bus\" is not an algorithm for NICs"},
+        {1, 0, "tree:0", "\"tree:0\" is not an algorithm"},
+        {1, 0, "counter", "\"counter\" is not an algorithm"}, /* (for processes of one node) */
+        {1, 0, "openmpi", "\"openmpi\" is not an algorithm"},
+        {1, 0, "rooted", "\"rooted\" is not an algorithm"}, /* (for reductions) */
     };
     struct myr_host *host;
     char why[MYR_WHY];

@@ -454,7 +454,7 @@ static void by_a_bad_descriptor(void **state)
     const int memory = memfd_create("other", MFD_CLOEXEC), file = open("/dev/null", O_RDWR);
     assert_int_equal(ftruncate(memory, 1 << 20), 0);
     assert_int_equal(myr_segment_join_fd(memory, &none, &error), MYR_ERR_NOT_THERE);
-    assert_non_null(strstr(error.text, "no memory of nicbarr's"));
+    assert_non_null(strstr(error.text, "not shared memory of nicbarr"));
     assert_int_equal(fcntl(memory, F_GETFD), -1); /* closed */
     assert_int_equal(myr_segment_join_fd(file, &none, &error), MYR_ERR_NOT_THERE);
     assert_null(none);
@@ -770,7 +770,7 @@ static _Atomic uint32_t *told; /* pid */
 static void hear_of_stuck(const char *line)
 {
     unsigned pid = 0;
-    CREW_CHECK(1 == sscanf(line, "process %u of this node keeps the lock", &pid), "%s", line);
+    CREW_CHECK(1 == sscanf(line, "process %u of this node holds the lock", &pid), "%s", line);
     CREW_CHECK(0 == atomic_exchange(told, pid), "said twice: %s", line);
 }
 

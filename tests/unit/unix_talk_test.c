@@ -109,7 +109,7 @@ static void a_folder_that_others_may_write_to(void **state)
     static const mode_t modes[] = {0777, 0770, 0702, 01777};
     for (size_t m = 0; m < sizeof(modes) / sizeof(modes[0]); ++m) {
         assert_int_equal(chmod(world.folder, modes[m]), 0);
-        expect_refused(world.path, "others may write to its folder");
+        expect_refused(world.path, "its directory is writable for others");
     }
     assert_int_equal(chmod(world.folder, 0700), 0);
 }
@@ -121,7 +121,7 @@ static void a_folder_of_another_user(void **state)
         skip();
     }
     assert_int_equal(chown(world.folder, NOBODY, NOBODY), 0);
-    expect_refused(world.path, "another user's");
+    expect_refused(world.path, "belongs to another user");
     assert_int_equal(chown(world.folder, 0, 0), 0);
 }
 
@@ -168,7 +168,7 @@ static void a_daemon_of_another_user(void **state)
     }
     assert_true(crew_join(crew_fork(serve_as_nobody, 0, NULL)));
     assert_int_equal(try_to_connect(world.path, true, &connection), MYR_ERR_SYSTEM);
-    assert_non_null(strstr(world.error.text, "another user's"));
+    assert_non_null(strstr(world.error.text, "belongs to another user"));
     assert_int_equal(connection, -1);
 }
 
@@ -179,9 +179,9 @@ static void a_symbolic_link(void **state)
     char path[240];
     assert_int_equal(symlink(world.folder, world.moved), 0);
     snprintf(path, sizeof(path), "%s/sock", world.moved);
-    expect_refused(path, "is no folder");
+    expect_refused(path, "is not a directory");
     snprintf(path, sizeof(path), "%s//sock", world.moved);
-    expect_refused(path, "is no folder");
+    expect_refused(path, "is not a directory");
     assert_int_equal(unlink(world.moved), 0);
 }
 
@@ -190,7 +190,7 @@ static void a_file_in_its_place(void **state)
     (void)state;
     char path[240];
     snprintf(path, sizeof(path), "%s/sock", world.path);
-    expect_refused(path, "is no folder");
+    expect_refused(path, "is not a directory");
 }
 
 static void nobody_is_there(void **state)
@@ -236,7 +236,7 @@ static void a_full_queue(void **state)
         count += MYR_OK == status;
     }
     assert_int_equal(status, MYR_ERR_NOT_YET);
-    assert_non_null(strstr(world.error.text, "too many wait"));
+    assert_non_null(strstr(world.error.text, "too many are pending"));
     assert_in_range(count, 1, MORE_THAN_ENOUGH - 1);
     assert_true(somebody_came()); /* room for one */
     assert_int_equal(try_to_connect(world.path, false, &connections[count]), MYR_OK);

@@ -1169,7 +1169,7 @@ static void test_no_way(void **state)
     struct myr_verbs_link *link = myr_verbs_link(nic, 1, 2, &error);
     assert_non_null(link);
     assert_int_equal(myr_verbs_connect(nic, link, &address, 77, &error), MYR_ERR_NOT_THERE);
-    assert_non_null(strstr(error.text, "finds no way to another node's device"));
+    assert_non_null(strstr(error.text, "has no route to another node's device"));
     world_free(world);
 }
 

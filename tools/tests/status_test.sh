@@ -101,7 +101,7 @@ text "and in words" "soft, 127.0.0.1/8 port [0-9]+" "2 open, 1 in a barrier; bar
     "^ +3  barriers +barriers completed" "run by     waiting processes" "^Memory [0-9a-f]{16}: [0-9.]+ KiB of at most 1 MiB$" "rank 3 of job job7"
 ! grep -q "^ *0  " out
 verdict $? "without counters that are zero"
-shown --counters "which another option shows" "^ +0  retransmissions +message packets sent again"
+shown --counters "which another option shows" "^ +0  retransmissions +message packets retransmitted"
 if [ "$(id -u)" = 0 ] && command -v setpriv > /dev/null; then
     setpriv --reuid 65534 --regid 65534 --clear-groups "$nicbarr" status --json > out 2> err
     ! grep -q "\"pid\":$pid," out

@@ -1,0 +1,340 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Tables of the documents, made from the results of benchmarks, which are in bench/results/.
+
+    bench/figures.py                              each table in a document that is not what its
+                                                  results say; fails if there is one
+    bench/figures.py write                        writes these tables anew
+    bench/figures.py table FILE                   prints the table of one file of results
+    bench/figures.py store KIND FILE COMMAND...   adds a run to FILE: its rows from the input, one JSON
+                                                  object a line; machine, date and commit are added
+
+A document has a table between the lines <!-- figures: NAME [KEY=VALUE] --> and <!-- /figures -->: that of
+bench/results/NAME.json, of the rows whose KEY is VALUE; `summary` is of several (SUMMARY), and also drawn:
+docs/pictures/summary.svg. A file has the KIND of its table and its runs. Each run says by which command,
+when, on what machine and from which commit, and what was not recorded. To measure anew, remove the file,
+and call the command with -j FILE.
+
+A ratio or time in a row is its quartile, median and quartile; null where it was not recorded.
+"""
+import difflib
+import json
+import math
+import os
+import re
+import subprocess
+import sys
+import time
+
+TOP = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..")
+PICTURE = "docs/pictures/summary.svg"
+MARKED = re.compile(r"(<!-- figures: (\S+?)(?: (\w+)=(\S+))? -->\n\n).*?(\n<!-- /figures -->)", re.S)
+
+
+def markdown(header, lines):
+    yield "| " + " | ".join(header) + " |"
+    yield "|" + "---|" * len(header)
+    for line in lines:
+        yield "|" + "".join(f" {cell} |" if cell else " |" for cell in line)
+
+
+def ratio(values, middle="%.2f", emphasis="**"):
+    """The median, among its quartiles if these were recorded."""
+    low, median, high = values
+    if low is None:
+        return middle % median
+    return f"{low:.2f} {emphasis}{middle % median}{emphasis} {high:.2f}"
+
+
+def name_of(operation):
+    return {"dup": "MPI_Comm_dup", "all": "of each"}.get(operation, "MPI_" + operation.capitalize())
+
+
+def hosts(layout):
+    count, _, per_host = layout.partition("x")
+    return f"{count} hosts" + (f" of {per_host}" if per_host != "1" else "") if per_host else count
+
+
+def rivals(rows):
+    """One table for each layout: a line for each operation and size, a column for each component."""
+    for layout in dict.fromkeys(row["layout"] for _, row in rows):
+        here = [(run, row) for run, row in rows if row["layout"] == layout]
+        processors = here[0][0]["machine"]["processors"]
+        title = hosts(layout)
+        if "x" not in layout:
+            alone = int(layout) <= processors
+            title += " processes" + (", a processor each" if alone else f" on {processors} processors")
+        components = list(dict.fromkeys(row["component"] for _, row in here))
+        cells = {}
+        for _, row in here:
+            size = "" if row["bytes"] is None else f", {row['bytes']}"
+            line = cells.setdefault(name_of(row["operation"]) + size, {})
+            line[row["component"]] = row.get("failed") and "failed" or ratio(row["ratio"])
+        yield from markdown([title] + components,
+                            ([label] + [line.get(c, "") for c in components] for label, line in cells.items()))
+        yield ""
+
+
+def startup(rows):
+    """A line for each job that was measured. What differs from the first run is in the first columns."""
+    def lines():
+        for run, row in rows:
+            where = hosts(row["layout"])
+            where += {"none": "", "small": ", small cache", "large": ", cache of 500 KB"}[row["cache"]]
+            where += {"": "", "--kernel": ", with `myrd --kernel`", "--cut 1-2": ", a firewall drops UDP"}.get(
+                row["options"], f", nethosts {row['options']}")
+            where += f", {row['arguments']}" if row["arguments"] else ""
+            if run["machine"]["open_mpi"] != rows[0][0]["machine"]["open_mpi"]:
+                where += f", Open MPI {run['machine']['open_mpi']}"
+            calls = f"{row['calls']:,}" if row["calls"] else "none"
+            calls += f" {name_of(row['collective'])}" if row["collective"] != "barrier" else ""
+            calls += f", {row['communicators']} communicators" if row["communicators"] else ""
+            first = row.get("first_call_us") if row["calls"] else None
+            yield [where, calls, ratio(row["time"], "%.3f"), "%.2f" % row["processor_time"][1],
+                   "%.2f" % row["memory"][1], "" if first is None else "%.0f, %.0f" % tuple(first)]
+    yield from markdown(["processes", "calls", "time", "processor time", "memory", "first call (us)"], lines())
+
+
+def written(values, others=()):
+    """With as many decimals as any of them was stored with, or of others."""
+    decimals = max(len(str(value).partition(".")[2]) for value in [*values, *others])
+    return [f"{value:.{decimals}f}" for value in values]
+
+
+def in_turns(runs):
+    """Ratios of one thing in several runs: the medians, and between which values all quartiles are."""
+    medians = [values[1] for values in runs]
+    quartiles = [value for values in runs for value in (values[0], values[2]) if value is not None]
+    text = "**" + ", ".join(written(medians, quartiles)) + "**"
+    return text + " (%s to %s)" % tuple(written([min(quartiles), max(quartiles)])) if quartiles else text
+
+
+def regret(rows):
+    cells = {}
+    for _, row in rows:
+        cells.setdefault(row["layout"], {}).setdefault(row["cache"], []).append(row["ratio"])
+    caches = {"right": "the right cache", "wrong, unwatched": "the wrong one, unwatched",
+              "wrong, watched": "the wrong one, watched"}
+    yield from markdown(["processes", *caches.values()],
+                        ([layout] + [in_turns(line[cache]) for cache in caches] for layout, line in cells.items()))
+
+
+RATIOS = {"times_faster", "over_raw", "open_mpi_over_kernel", "soft_over_kernel"}
+AT_MOST = {"over_raw"}  # what is to be no more than the aim; all else is to be no less
+
+
+def cell(key, runs):
+    return in_turns([run[key] for run in runs]) if key in RATIOS else ", ".join(str(run[key][1]) for run in runs)
+
+
+def barriers(title, columns):
+    """A line for each layout, in which runs stand side by side: times in microseconds, and ratios with
+    their aims. Columns of which nothing is known are left out."""
+    def table(rows):
+        lines = {}
+        for _, row in rows:
+            lines.setdefault(row["layout"], []).append(row)
+        shown = [key for key in columns if any(key in row for _, row in rows)]
+        header = [title]
+        for key in shown:
+            header += [columns[key], "aim"] if key in RATIOS else [columns[key]]
+        body = []
+        for layout, runs in lines.items():
+            body.append([layout.replace("x", " x ") if "hosts" in title else layout])
+            for key in shown:
+                body[-1].append(cell(key, runs))
+                body[-1] += [aim(key, runs)] if key in RATIOS else []
+        yield from markdown(header, body)
+    return table
+
+
+def aim(key, runs):
+    wanted = runs[0]["aims"].get(key)
+    if wanted is None:
+        return ""
+    medians = [run[key][1] for run in runs]
+    reached = max(medians) <= wanted if key in AT_MOST else min(medians) >= wanted
+    return f"{wanted}" + ("" if reached else " *not reached*")
+
+
+# The README's: where, the file of results, the layout there, and the keys of nicbarr's time and of the ratio.
+SUMMARY = [
+    ("one node, 2 processes", "node", "2, a processor each", "nicbarr", "times_faster"),
+    ("one node, 16 processes", "node", "16, bound", "nicbarr", "times_faster"),
+    ("4 hosts, soft NIC", "hosts", "4x1", "nicbarr", "times_faster"),
+    ("4 hosts, kernel's NIC", "kernel", "4x1", "kernel", "open_mpi_over_kernel"),
+    ("16 hosts, kernel's NIC", "kernel", "16x1", "kernel", "open_mpi_over_kernel"),
+    ("2 emulated machines with kernels of their own, soft NIC", "machines", "2, soft NIC", "nicbarr", "times_faster"),
+    ("the same, kernel's NIC", "machines", "2, kernel's NIC", "nicbarr", "times_faster"),
+]
+
+
+def summarized():
+    """Of each line of SUMMARY: where, the keys, and the rows of its runs."""
+    for where, name, layout, nicbarr, faster in SUMMARY:
+        runs = load(f"bench/results/{name}.json")["runs"]
+        yield where, nicbarr, faster, [row for run in runs for row in run["rows"] if row["layout"] == layout]
+
+
+def summary():
+    body = [[where] + [cell(key, runs) for key in (nicbarr, "open_mpi", faster)]
+            for where, nicbarr, faster, runs in summarized()]
+    return "\n".join(markdown(["where", "nicbarr", "Open MPI's own", "times faster (quartiles)"], body)) + "\n"
+
+
+def picture():
+    """A bar for each line of the summary, as long as nicbarr is faster: the mean of the runs' medians, with
+    the quartiles of all."""
+    bars = [(where, [run[faster] for run in runs]) for where, _, faster, runs in summarized()]
+    left, unit, high = 400, 45, 26
+    most = math.ceil(max(run[2] for _, runs in bars for run in runs))
+    wide, tall = left + unit * most + 20, high * len(bars) + 62
+
+    def text(x, y, words, anchor):
+        place = f'transform="translate({x:.0f},{y})" font-size="13" text-anchor="{anchor}"'
+        return f"<g {place}><text>{words}</text></g>"
+
+    def line(x1, y1, x2, y2, colour):
+        return f'<path d="M{x1:.1f},{y1} L{x2:.1f},{y2}" stroke="{colour}" fill="none"/>'
+
+    yield (f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {wide} {tall}" '
+           'font-family="DejaVu Sans, sans-serif">')
+    yield f'<rect width="{wide}" height="{tall}" fill="#ffffff"/>'
+    for n in range(most + 1):
+        yield line(left + n * unit, 8, left + n * unit, tall - 48, "#000000" if n < 2 else "#d0d0d0")
+        yield text(left + n * unit, tall - 31, n, "middle")
+    for number, (where, runs) in enumerate(bars):
+        top = 10 + high * number
+        mean = left + unit * sum(run[1] for run in runs) / len(runs)
+        low, up = left + unit * min(run[0] for run in runs), left + unit * max(run[2] for run in runs)
+        yield text(left - 10, top + 16, where, "end")
+        yield f'<rect x="{left}" y="{top + 4}" width="{mean - left:.1f}" height="{high - 8}" fill="#4a90c2"/>'
+        yield line(low, top + high // 2, up, top + high // 2, "#000000")
+        for end in low, up:
+            yield line(end, top + high // 2 - 4, end, top + high // 2 + 4, "#000000")
+    yield text(left, tall - 10, "times faster than Open MPI's own barrier (1: as fast); lines: quartiles", "middle")
+    yield "</svg>"
+
+
+AGAINST_OWN = {"nicbarr": "nicbarr", "open_mpi": "Open MPI's own", "times_faster": "times faster (quartiles)"}
+KINDS = {
+    "rivals": rivals,
+    "startup": startup,
+    "regret": regret,
+    "node": barriers("processes", {**AGAINST_OWN, "raw": "raw limit", "over_raw": "over raw limit"}),
+    "hosts": barriers("hosts x processes", AGAINST_OWN),
+    "machines": barriers("machines", AGAINST_OWN),
+    "kernel": barriers("hosts x processes", {
+        "kernel": "kernel", "soft": "soft NIC", "open_mpi": "Open MPI, TCP",
+        "open_mpi_over_kernel": "TCP / kernel", "soft_over_kernel": "soft / kernel"}),
+}
+
+
+def render(results, key=None, value=None):
+    rows = [(run, row) for run in results["runs"] for row in run["rows"] if key is None or str(row[key]) == value]
+    return "\n".join(KINDS[results["table"]](rows)).rstrip("\n") + "\n"
+
+
+def load(path):
+    with open(path) as file:
+        return json.load(file)
+
+
+def anew(text):
+    def table(marked):
+        begin, name, key, value, end = marked.groups()
+        new = summary() if name == "summary" else render(load(f"bench/results/{name}.json"), key, value)
+        return begin + new + end
+    return MARKED.sub(table, text)
+
+
+def documents(write):
+    os.chdir(TOP)
+    bad = 0
+    drawn = "\n".join(picture()) + "\n"
+    if write:
+        open(PICTURE, "w").write(drawn)
+    elif not os.path.exists(PICTURE) or open(PICTURE).read() != drawn:
+        print(f"{PICTURE} is not what the results say")
+        bad = 1
+    for path in subprocess.check_output(["git", "ls-files", "*.md"], text=True).split():
+        text = open(path).read()
+        new = anew(text)
+        if write and new != text:
+            open(path, "w").write(new)
+        elif new != text:
+            lines = difflib.unified_diff(text.splitlines(True), new.splitlines(True), path, "the results", n=0)
+            sys.stdout.writelines(lines)
+            bad = 1
+        if len(re.findall("<!-- /?figures", text)) != 2 * len(MARKED.findall(text)):
+            print(f"{path}: a line <!-- figures: NAME --> or <!-- /figures --> has no counterpart")
+            bad = 1
+    if bad:
+        print("To make tables and picture anew: bench/figures.py write")
+    return bad
+
+
+def output(*command):
+    try:
+        return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    except (OSError, subprocess.CalledProcessError):
+        return ""
+
+
+def found(pattern, text):
+    match = re.search(pattern, text, re.M)
+    return match and match.group(1)
+
+
+def machine():
+    """What a reader has to know of this machine; no names."""
+    return {
+        "processors": os.cpu_count(),
+        "processor": found(r"^model name\s*: (.*)$", output("cat", "/proc/cpuinfo")),
+        "system": found(r'^PRETTY_NAME="?(.*?)"?$', output("cat", "/etc/os-release")),
+        "linux": os.uname().release,
+        "open_mpi": found(r"^ompi:version:full:(.*)$", output("ompi_info", "--parsable")),
+        "load_at_the_end": round(os.getloadavg()[0], 1),
+    }
+
+
+def dump(results):
+    """JSON with a line for each row, so that changes are read by line."""
+    rows = [row for run in results["runs"] for row in run["rows"]]
+    frame = {**results, "runs": [{**run, "rows": [f"row {id(row)}" for row in run["rows"]]} for run in results["runs"]]}
+    text = json.dumps(frame, indent=1)
+    for row in rows:
+        text = text.replace(f'"row {id(row)}"', json.dumps(row))
+    return text + "\n"
+
+
+def store(kind, path, command):
+    results = load(path) if os.path.exists(path) else {"table": kind, "runs": []}
+    if results["table"] != kind:
+        sys.exit(f"figures.py: {path} has results of another kind: {results['table']}")
+    results["runs"].append({
+        "command": re.sub(r" -j \S+", "", " ".join(command)),
+        "date": time.strftime("%Y-%m-%d"),
+        "commit": output("git", "-C", TOP, "describe", "--always", "--dirty", "--exclude=*").strip() or None,
+        "machine": machine(),
+        "rows": [json.loads(line) for line in sys.stdin],
+    })
+    with open(path, "w") as file:
+        file.write(dump(results))
+
+
+def main(arguments):
+    if arguments in ([], ["write"]):
+        return documents(bool(arguments))
+    if arguments[0] == "table" and len(arguments) == 2:
+        print(render(load(arguments[1])), end="")
+    elif arguments[0] == "store" and len(arguments) >= 4 and arguments[1] in KINDS:
+        store(arguments[1], arguments[2], arguments[3:])
+    else:
+        print(__doc__, file=sys.stdout if arguments[0] == "--help" else sys.stderr)
+        return 0 if arguments[0] == "--help" else 64
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
