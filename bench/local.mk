@@ -72,6 +72,7 @@ EXTRA_DIST += bench/lj.in bench/built.sh bench/data.sh bench/data_table.sh bench
 nobase_dist_pkglibexec_SCRIPTS += bench/report/evaluate.sh bench/report/tune.sh
 nobase_dist_libexecdata_DATA += \
     bench/report/page.sh bench/report/page.css bench/report/papers.sh bench/report/command.sh \
+    bench/report/tuned_rules.sh bench/report/tuned_rules.awk \
     bench/report/style.gp \
     bench/report/latency.gp bench/report/latency_factor.gp \
     bench/report/overhead.gp bench/report/overhead_difference.gp \

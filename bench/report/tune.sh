@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # What `nicbarr tune` runs: jobs of nicbarr_bench of each shape that is asked for, in which nicbarr measures its
 # algorithms thoroughly and adds what it finds to a tuning cache (docs/tuning-cache.md); then a table of what was chosen,
-# and a page with plots of it (page.sh).
+# and a page with plots of it (page.sh). Or it measures those of Open MPI's coll/tuned instead (tuned_rules.sh).
 #
 # Nothing is read from the cache meanwhile, so each job measures for itself. All shapes are measured once, then all of
 # them again: a minute in which the machine was busy spoils one time of several, not all of one shape.
@@ -13,11 +13,17 @@ top=$(cd "$here/../.." && pwd)
 usage() {
     cat << END
 Usage: nicbarr tune --write FILE [OPTION...] [-- MPIRUN-OPTION...]
+  or:  nicbarr tune --write-tuned-rules FILE [OPTION...] [-- MPIRUN-OPTION...]
 Measures which algorithms are best on this machine, or on several hosts, and
 writes that into FILE, a tuning cache for all jobs that come: coll_nicbarr_cache
 FILE, or auto,FILE. What FILE has from before stays. The machine should be idle.
 
+With --write-tuned-rules it measures the algorithms that Open MPI's own component
+tuned has, and FILE becomes its rules file, which serves jobs without nicbarr.
+
   --write FILE       where it goes; its folder must be there
+  --write-tuned-rules FILE
+                     likewise
   --per-host LIST    processes on a host, such as 1,2,16 (default 2, 4, 8... and
                      as many as there are processors; on several hosts: 1 and
                      these)
@@ -26,10 +32,14 @@ FILE, or auto,FILE. What FILE has from before stays. The machine should be idle.
   --nodes LIST       on so many of them (default all)
   --only LIST        these collectives only, of
                      ${operations[*]}
-  --times N          measure each N times (default 5)
-  --budget MS        milliseconds to measure one thing once (default 1000)
+                     (of tuned: not gather and scatter, and allgather only
+                     if it is named here)
+  --times N          measure each N times (default 5; of tuned 3)
+  --budget MS        milliseconds to measure one thing once (default 1000; of
+                     tuned 300)
+  --sizes MIN:MAX    of tuned: bytes of messages (default 4:1048576)
   --output DIR       where a page with plots goes (default nicbarr-tuning; needs
-                     gnuplot)
+                     gnuplot; not of tuned)
   --help             this text
   --version          the version
 END
@@ -45,7 +55,8 @@ declare -A sizes=([barrier]='' [allreduce]=8:4096 [reduce]=8:4096 [allgather]=8:
 operations=(barrier allreduce bcast reduce allgather gather scatter)
 
 # ---- the command line
-file='' per_host=() hosts=() nodes=() times=5 budget=1000 more=() output=nicbarr-tuning
+file='' of_tuned=no per_host=() hosts=() nodes=() only=() times='' budget='' range='' more=()
+output=nicbarr-tuning
 log_name=tuning.log
 arguments=$*
 list() { # VALUE: as words
@@ -60,12 +71,16 @@ numbers() { # VALUE MOST
 while [ $# -gt 0 ]; do
     option=$1
     case $option in
-        --write | --per-host | --hosts | --nodes | --only | --times | --budget | --output)
+        --write | --write-tuned-rules | --per-host | --hosts | --nodes | --only | --times | --budget | --sizes | \
+            --output)
             [ $# -ge 2 ] || bad "$option wants a value"
             shift ;;
     esac
     case $option in
-        --write) file=$1 ;;
+        --write | --write-tuned-rules)
+            [ -z "$file" ] || bad "one file is enough"
+            file=$1
+            [ "$option" = --write ] || of_tuned=yes ;;
         --per-host) numbers "$1" 1000; per_host=("${words[@]}") ;;
         --nodes) numbers "$1" 100000; nodes=("${words[@]}") ;;
         --hosts) list "$1"; hosts=("${words[@]}") ;;
@@ -74,7 +89,12 @@ while [ $# -gt 0 ]; do
             for one in "${words[@]}"; do
                 [[ -v sizes[$one] ]] || bad "there is no collective '$one'"
             done
-            operations=("${words[@]}") ;;
+            only=("${words[@]}") ;;
+        --sizes)
+            number "${1%%:*}" 4 268435456 "$option"
+            number "${1#*:}" "${1%%:*}" 268435456 "$option"
+            [ $((${1%%:*} % 4)) = 0 ] || bad "$option is a multiple of 4, and a size that is not below"
+            range=$1 ;;
         --times) number "$1" 1 8 "$option"; times=$1 ;;
         --budget) number "$1" 1 60000 "$option"; budget=$1 ;;
         --output) output=$1 ;;
@@ -86,10 +106,22 @@ while [ $# -gt 0 ]; do
     shift
 done
 [ -n "$file" ] || bad "where shall it go? --write FILE"
-case $file in
-    *,*) bad "the file's name must have no comma" ;;
-    auto | none | anew) file=./$file ;;
-esac
+if [ $of_tuned = yes ]; then
+    # shellcheck source=bench/report/tuned_rules.sh
+    . "$here/tuned_rules.sh"
+    operations=("${tuned_collectives[@]}")
+    for one in "${only[@]}"; do
+        [[ " ${operations[*]} ${tuned_asked_for[*]} " = *" $one "* ]] ||
+            bad "tuned's rules for '$one' would make programs hang"
+    done
+else
+    [ -z "$range" ] || bad "--sizes is for --write-tuned-rules"
+    case $file in
+        *,*) bad "the file's name must have no comma" ;;
+        auto | none | anew) file=./$file ;;
+    esac
+fi
+[ ${#only[@]} -eq 0 ] || operations=("${only[@]}")
 [ ${#hosts[@]} -gt 0 ] || [ ${#nodes[@]} -eq 0 ] || bad "--nodes is for --hosts"
 [ ${#nodes[@]} -gt 0 ] || nodes=($((${#hosts[@]} > 0 ? ${#hosts[@]} : 1)))
 for count in "${nodes[@]}"; do
@@ -104,12 +136,12 @@ fi
 
 # ---- what it takes
 need mpirun:openmpi-bin awk:mawk
-need_ours nicbarr_bench
+[ $of_tuned = yes ] || need_ours nicbarr_bench
 folder=$(cd -- "$(dirname -- "$file")" 2> /dev/null && pwd) || fail "there is no folder for '$file'"
 file=$folder/$(basename -- "$file")
 [ ! -e "$file" ] || [ -w "$file" ] || fail "'$file' cannot be written"
 [ -w "$folder" ] || fail "'$folder' cannot be written"
-may_write "$output" "$log_name" no "a tuning's"
+[ $of_tuned = yes ] || may_write "$output" "$log_name" no "a tuning's"
 # shellcheck source=ompi/jobs.sh
 . "$top/ompi/jobs.sh"
 [ ${#hosts[@]} = 0 ] || on_several_hosts
@@ -118,11 +150,6 @@ trap 'rm -rf "$scratch"' EXIT
 : > "$scratch/lines"
 
 # ---- the jobs
-calls=() # what nicbarr_bench is to call; what has a root also with one that stays, as that is a class of its own
-for operation in "${operations[@]}"; do
-    calls+=("$operation")
-    case $operation in reduce | gather | bcast | scatter) calls+=("$operation --root 0") ;; esac
-done
 shapes=()
 for count in "${nodes[@]}"; do
     for each in "${per_host[@]}"; do
@@ -130,16 +157,37 @@ for count in "${nodes[@]}"; do
     done
 done
 [ ${#shapes[@]} -gt 0 ] || fail "nothing to measure: one process alone has nobody to wait for"
+
+launch() { # HOSTS PROCESSES-ON-EACH ARGUMENT-OF-MPIRUN...
+    local where=() host
+    for host in "${hosts[@]:0:$1}"; do where+=("$host:$2"); done
+    [ ${#hosts[@]} -eq 0 ] || where=(--host "$(IFS=,; echo "${where[*]}")" --map-by "ppr:$2:node")
+    mpirun -np $(($1 * $2)) "${where[@]}" "${more[@]}" "${@:3}"
+}
+say() { # LINE: over the one before, where somebody looks
+    if [ -t 2 ]; then printf '\r\033[K%s' "$1" >&2; else echo "$1" >&2; fi
+}
+stopped= # by whoever has had enough: what was measured until then counts
+trap 'stopped=yes' INT TERM
+if [ $of_tuned = yes ]; then
+    write_tuned_rules
+    exit
+fi
+
+times=${times:-5} budget=${budget:-1000}
+calls=() # what nicbarr_bench is to call; what has a root also with one that stays, as that is a class of its own
+for operation in "${operations[@]}"; do
+    calls+=("$operation")
+    case $operation in reduce | gather | bcast | scatter) calls+=("$operation --root 0") ;; esac
+done
 [ ! -e "$output/$log_name" ] || rm -f -- "$output"/shape-*.{csv,json,svg,pdf} "$output/index.html" # an earlier tuning's
 output=$(begin_folder "$output" "$log_name") || exit 1
 log=$output/$log_name
 
 job() { # HOSTS PROCESSES-ON-EACH CALL: lines of nicbarr
-    local processes=$(($1 * $2)) where=() size=() report=() low high host call
+    local processes=$(($1 * $2)) size=() report=() low high call
     read -ra call <<< "$3"
     low=${sizes[${call[0]}]%:*} high=${sizes[${call[0]}]#*:}
-    for host in "${hosts[@]:0:$1}"; do where+=("$host:$2"); done
-    [ ${#hosts[@]} -eq 0 ] || where=(--host "$(IFS=,; echo "${where[*]}")" --map-by "ppr:$2:node")
     case ${call[0]} in
         barrier) ;;
         allgather | gather | scatter) # (its sizes are those of one process's part)
@@ -149,16 +197,11 @@ job() { # HOSTS PROCESSES-ON-EACH CALL: lines of nicbarr
     esac
     # (of barriers there is a plot: of the last job of each shape)
     [ "$3" != barrier ] || report=(--mca coll_nicbarr_report "$output/shape-$1x$2.json")
-    mpirun -np "$processes" "${where[@]}" "${more[@]}" "${report[@]}" --mca coll_nicbarr_cache "anew,$file" \
+    launch "$1" "$2" "${report[@]}" --mca coll_nicbarr_cache "anew,$file" \
         --mca coll_nicbarr_tune_budget "$budget" --mca coll_nicbarr_tune_after 20 --mca coll_nicbarr_tune_share 100 \
         --mca coll_nicbarr_verbose 1 nicbarr_bench "${call[@]}" "${size[@]}" -c 1 -i 1 -x 60 --no-validation
 }
 
-say() { # LINE: over the one before, where somebody looks
-    if [ -t 2 ]; then printf '\r\033[K%s' "$1" >&2; else echo "$1" >&2; fi
-}
-stopped= # by whoever has had enough: there is a page of what was measured
-trap 'stopped=yes' INT TERM
 all=$((${#shapes[@]} * ${#calls[@]} * times)) began=$SECONDS finished=0 failed=0 left='a while'
 run_begins
 echo "${#shapes[@]} shapes, ${#operations[@]} collectives (${#calls[@]} with fixed roots), $times times each: $all jobs; into $file" >&2
