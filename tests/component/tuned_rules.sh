@@ -21,16 +21,17 @@ of_each_quartiles() { # each line has times and quartiles that can be
     awk '$1 == "tuned:" { ++lines; if (NF != 14 || $11 <= 0 || $12 <= 0 || $12 > $13 || $13 > $14) ++bad }
         END { exit !lines || bad }' "$scratch/out"
 }
-check "each algorithm is measured" job 3 "$tuned" --sizes 64:64 --budget 1 barrier allreduce bcast reduce allgather
 for collective in barrier allreduce bcast reduce allgather; do
     bytes=64
     case $collective in barrier) bytes=0 ;; allgather) bytes=63 ;; esac
-    check "$collective: all that the parameter has" test "$(numbers $collective $bytes)" = "$(all_numbers $collective)"
+    check "$collective: it is measured" job 3 "$tuned" --sizes 64:64 --budget 1 $collective
+    check "by all the algorithms of the parameter" test "$(numbers $collective $bytes)" = "$(all_numbers $collective)"
+    check "in times and quartiles" of_each_quartiles
+    cp "$scratch/out" "$scratch/of_$collective"
 done
-check "in times and quartiles" of_each_quartiles
-check "also where the root stays" said "^tuned: bcast 1 3 0 64 1 basic_linear "
-check "an algorithm for two is left out" said "^tuned-left-out: barrier 3 5 two_proc 0 it does not take"
-check "so is one that breaks the order" said "^tuned-left-out: allreduce 3 4 ring 0 it breaks the order"
+check "a root goes round, and stays" test "$(cut -d ' ' -f 5 "$scratch/of_bcast" | sort -u | tr '\n' ' ')" = "0 each "
+check "an algorithm for two is left out" grep -q "^tuned-left-out: barrier 3 5 two_proc 0 it does not take" "$scratch/of_barrier"
+check "so is one that breaks the order" grep -q "^tuned-left-out: allreduce 3 4 ring 0 it breaks the order" "$scratch/of_allreduce"
 check "two_proc of two" job 2 "$tuned" --budget 1 barrier
 check "is measured" said "^tuned: barrier 1 2 - 0 5 two_proc "
 check "rules of the surroundings have no say" job 3 --mca coll_tuned_barrier_algorithm 5 "$tuned" --budget 1 barrier
@@ -62,6 +63,9 @@ write_rules() {
         --write-tuned-rules "$scratch/rules" --per-host 4 --times 1 > "$scratch/out" 2>&1
 }
 check "a rules file" write_rules
+
+# (pml/monitoring, by which it is seen, crashes with 5.0.7 and 6.0.0rc2 of Debian.)
+is_open_mpi 4 || finish
 
 # ---- who sends as many messages to whom as there are operations, in communicators of which tuned is the first component
 sends() { # FILE OPERATION BYTES MPIRUN-OPTION...: FROM TO
