@@ -6,8 +6,8 @@
 #
 # Both take turns in each job (nicbarr_bench), on the same hosts for all jobs. Before each job the round trip of a UDP
 # packet between the first two hosts is measured (nicbarr_raw_udp). Prints medians and quartiles in microseconds; never
-# compare figures of two runs; FILE gets them for bench/figures.py. With --ipv6 everything uses IPv6 (with Open MPI 4.1, see nethosts). Uses what
-# ./setup.sh has built, or the components and commands of the environment.
+# compare figures of two runs; FILE gets them for bench/figures.py. With --ipv6 everything uses IPv6 (with Open MPI 4.1,
+# see nethosts). Uses what ./setup.sh has built, or the components and commands of the environment.
 set -eu
 top=$(cd "$(dirname "$0")/.." && pwd)
 # shellcheck source=tools/usage.sh

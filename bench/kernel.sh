@@ -5,9 +5,9 @@
 #
 #     bench/kernel.sh [-r] [-n ROUNDS] [-a ALGORITHM] [-j FILE] [HOSTSxPER-HOST...]  # default: 2x1 4x1 8x1 16x1 4x4
 #
-# Hosts are network namespaces on a bridge, or with -r without one: the kernel redirects packets from
-# host to host (nethosts; needs root). ROUNDS (5) jobs of each take turns (nics.sh). ALGORITHM is
-# dissemination:1, or auto for the choice of tuning. FILE gets the figures for bench/figures.py. Uses what ./setup.sh check has built.
+# Hosts are network namespaces on a bridge, or with -r without one: the kernel redirects packets from host to host
+# (nethosts; needs root). ROUNDS (5) jobs of each take turns (nics.sh). ALGORITHM is dissemination:1, or auto for the
+# choice of tuning. FILE gets the figures for bench/figures.py. Uses what ./setup.sh check has built.
 set -eu
 top=$(cd "$(dirname "$0")/.." && pwd)
 # shellcheck source=tools/usage.sh

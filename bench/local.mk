@@ -50,6 +50,21 @@ bench_startup_CFLAGS = $(AM_CFLAGS) $(MPI_CFLAGS)
 bench_startup_LDADD = $(MPI_LIBS)
 EXTRA_DIST += bench/startup.sh
 
+## The algorithms of Open MPI's coll/tuned, which `nicbarr tune --write-tuned-rules` measures.
+nobase_pkglibexec_PROGRAMS += bench/tuned/nicbarr_tuned
+bench_tuned_nicbarr_tuned_SOURCES = \
+    bench/tuned/nicbarr_tuned.c \
+    bench/tuned/algorithms.h bench/tuned/algorithms.c \
+    bench/tuned/order.h bench/tuned/order.c \
+    bench/number.h \
+    bench/tell.h bench/tell.c \
+    bench/job.h bench/job.c \
+    bench/contest.h bench/contest.c \
+    $(bench_mpi_sources) \
+    $(bench_raw_sources)
+bench_tuned_nicbarr_tuned_CFLAGS = $(AM_CFLAGS) $(MPI_CFLAGS)
+bench_tuned_nicbarr_tuned_LDADD = coll_nicbarr/libnicbarr_pure.la $(MPI_LIBS) -lm
+
 EXTRA_DIST += bench/lj.in bench/built.sh bench/data.sh bench/data_table.sh bench/data_hosts.sh bench/regret.sh bench/rivals.sh bench/petsc.sh bench/hosts.sh bench/kernel.sh bench/machines.sh bench/nics.sh bench/foreign.sh bench/neighbour.sh bench/verbs.sh \
     bench/quantiles.sh bench/udp_round_trip.sh bench/figures.py \
     bench/results/hosts.json bench/results/kernel.json bench/results/kernel_redirected.json bench/results/machines.json bench/results/node.json \
@@ -59,6 +74,7 @@ EXTRA_DIST += bench/lj.in bench/built.sh bench/data.sh bench/data_table.sh bench
 nobase_dist_pkglibexec_SCRIPTS += bench/report/evaluate.sh bench/report/tune.sh
 nobase_dist_libexecdata_DATA += \
     bench/report/page.sh bench/report/page.css bench/report/papers.sh bench/report/command.sh \
+    bench/report/tuned_rules.sh bench/report/tuned_rules.awk \
     bench/report/style.gp \
     bench/report/latency.gp bench/report/latency_factor.gp \
     bench/report/overhead.gp bench/report/overhead_difference.gp \

@@ -9,9 +9,10 @@
 # candidate is the best, unwatched; the same watched. In each, nicbarr and Open MPI's own take turns after 4,000
 # barriers (nicbarr_bench), so jobs are compared by how many times faster than Open MPI's own they are: medians and
 # quartiles over the runs. Where each process has a processor there are also longer jobs with the right cache, watched
-# and unwatched, in the middle of which other programs begin to use the processors: all of them, or only the first
-# one, so that one rank is late. (Where processes share processors, each barrier would then take as long as the
-# scheduler's turns.) FILE gets all ratios for bench/figures.py. Uses what ./setup.sh has built, or the components and commands of the environment.
+# and unwatched, in the middle of which other programs begin to use the processors: all of them, or only the first one,
+# so that one rank is late. (Where processes share processors, each barrier would then take as long as the scheduler's
+# turns.) FILE gets all ratios for bench/figures.py. Uses what ./setup.sh has built, or the components and commands of
+# the environment.
 set -eu
 top=$(cd "$(dirname "$0")/.." && pwd)
 # shellcheck source=tools/usage.sh

@@ -8,11 +8,11 @@
 #
 # Each component competes in a job of its own, in turns with nicbarr's choice after tuning (nicbarr_bench):
 # communicators prefer the component, then tuned, basic and libnbc for what it does not implement. Prints a table in
-# Markdown for each OPERATION (see nicbarr_bench --help): by size, the component's time over nicbarr's, quartile,
-# median and quartile over CHUNKS (100). `failed` is a job that crashed or took longer than five minutes; its first
-# line is below the table. FILE gets all of it for bench/figures.py. COMPONENT: tuned, han, xhc, acoll, ucc, sm or adapt (all of these that ompi_info lists).
-# ARGUMENT is for mpirun (-a '--mca coll_ucc_enable 1'). Uses what ./setup.sh has built, or the components and
-# commands of the environment.
+# Markdown for each OPERATION (see nicbarr_bench --help): by size, the component's time over nicbarr's, quartile, median
+# and quartile over CHUNKS (100). `failed` is a job that crashed or took longer than five minutes; its first line is
+# below the table. FILE gets all of it for bench/figures.py. COMPONENT: tuned, han, xhc, acoll, ucc, sm or adapt (all of
+# these that ompi_info lists). ARGUMENT is for mpirun (-a '--mca coll_ucc_enable 1'). Uses what ./setup.sh has built, or
+# the components and commands of the environment.
 set -eu
 top=$(cd "$(dirname "$0")/.." && pwd)
 # shellcheck source=tools/usage.sh

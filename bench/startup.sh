@@ -15,8 +15,8 @@
 # all jobs (-o --kernel, -o '--cut 1-2': a firewall). Prints a line for each number of CALLS: the whole command's time
 # without nicbarr and with, the processes' CPU time and memory (Pss before MPI_Finalize), medians over ROUNDS (20), and
 # for each the ratio with / without as quartile, median, quartile; finally the medians, without and with, of a process's
-# memory, and of the slowest process's time in MPI_Init, in the first call and in the others. FILE gets them for bench/figures.py. Uses what ./setup.sh has
-# built.
+# memory, and of the slowest process's time in MPI_Init, in the first call and in the others. FILE gets them for
+# bench/figures.py. Uses what ./setup.sh has built.
 set -eu
 top=$(cd "$(dirname "$0")/.." && pwd)
 # shellcheck source=tools/usage.sh

@@ -178,6 +178,7 @@ component_tests = \
     tests/component/same.sh \
     tests/component/parameters.sh \
     tests/component/tuning.sh \
+    tests/component/tuned_rules.sh \
     tests/component/declining.sh \
     tests/component/odd.sh \
     tests/component/doctor.sh \

@@ -58,9 +58,9 @@ tools_report_sources = \
 ## Their tests: the whole by a script, on the program in $NICBARR or the one just built (automake
 ## runs tests where its Makefile is); the parts by cmocka.
 TESTS += tools/tests/report_test.sh tools/tests/status_test.sh tools/tests/trace_test.sh tools/tests/evaluate_test.sh \
-    tools/tests/tune_test.sh tools/tests/pages_test.sh
+    tools/tests/tune_test.sh tools/tests/tuned_rules_test.sh tools/tests/pages_test.sh
 EXTRA_DIST += \
-    tools/tests/tune_test.sh \
+    tools/tests/tune_test.sh tools/tests/tuned_rules_test.sh \
     tools/tests/pages_test.sh \
     tools/tests/evaluate_test.sh \
     tools/tests/sample_experiments.sh \

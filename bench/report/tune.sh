@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # What `nicbarr tune` runs: for each requested shape, jobs of nicbarr_bench in which nicbarr measures its algorithms
 # thoroughly and adds the results to a tuning cache (docs/tuning-cache.md); then a table of the choices, and a page
-# with plots (page.sh).
+# with plots (page.sh). Or it measures the algorithms of Open MPI's coll/tuned instead (tuned_rules.sh).
 #
 # The jobs do not read the cache, so each of them measures. All shapes are measured once, then all of them again, so
 # that a minute in which the machine was busy spoils one of several measurements of each shape instead of all of one.
@@ -13,11 +13,17 @@ top=$(cd "$here/../.." && pwd)
 usage() {
     cat << END
 Usage: nicbarr tune --write FILE [OPTION...] [-- MPIRUN-OPTION...]
+  or:  nicbarr tune --write-tuned-rules FILE [OPTION...] [-- MPIRUN-OPTION...]
 Measures which algorithms are best on this machine, or on several hosts, and
 adds the results to FILE, a tuning cache. Jobs read it with coll_nicbarr_cache
 FILE or auto,FILE. The machine should be idle.
 
+With --write-tuned-rules it measures the algorithms of Open MPI's own component
+tuned, and FILE becomes its rules file, for jobs without nicbarr.
+
   --write FILE       the tuning cache; its folder must exist
+  --write-tuned-rules FILE
+                     the rules file, likewise
   --per-host LIST    processes per host, such as 1,2,16 (default 2, 4, 8... and
                      the number of processors; on several hosts also 1)
   --hosts LIST       on these hosts, such as node1,node2 (default: only on this
@@ -25,10 +31,14 @@ FILE or auto,FILE. The machine should be idle.
   --nodes LIST       on these numbers of hosts (default: all)
   --only LIST        only these collectives, of
                      ${operations[*]}
-  --times N          measure each N times (default 5)
-  --budget MS        milliseconds for each measurement (default 1000)
+                     (of tuned: not gather and scatter, and allgather only if
+                     it is named here)
+  --times N          measure each N times (default 5; of tuned 3)
+  --budget MS        milliseconds for each measurement (default 1000; of tuned
+                     300)
+  --sizes MIN:MAX    of tuned: bytes of messages (default 4:1048576)
   --output DIR       folder of a page with plots (default nicbarr-tuning; needs
-                     gnuplot)
+                     gnuplot; not of tuned)
   --help             this text
   --version          the version
 END
@@ -44,7 +54,8 @@ declare -A sizes=([barrier]='' [allreduce]=8:4096 [reduce]=8:4096 [allgather]=8:
 operations=(barrier allreduce bcast reduce allgather gather scatter)
 
 # ---- the command line
-file='' per_host=() hosts=() nodes=() times=5 budget=1000 more=() output=nicbarr-tuning
+file='' of_tuned=no per_host=() hosts=() nodes=() only=() times='' budget='' range='' more=()
+output=nicbarr-tuning
 log_name=tuning.log
 arguments=$*
 list() { # VALUE as words
@@ -59,12 +70,16 @@ numbers() { # VALUE MOST
 while [ $# -gt 0 ]; do
     option=$1
     case $option in
-        --write | --per-host | --hosts | --nodes | --only | --times | --budget | --output)
+        --write | --write-tuned-rules | --per-host | --hosts | --nodes | --only | --times | --budget | --sizes | \
+            --output)
             [ $# -ge 2 ] || bad "$option needs a value"
             shift ;;
     esac
     case $option in
-        --write) file=$1 ;;
+        --write | --write-tuned-rules)
+            [ -z "$file" ] || bad "one file is enough"
+            file=$1
+            [ "$option" = --write ] || of_tuned=yes ;;
         --per-host) numbers "$1" 1000; per_host=("${words[@]}") ;;
         --nodes) numbers "$1" 100000; nodes=("${words[@]}") ;;
         --hosts) list "$1"; hosts=("${words[@]}") ;;
@@ -73,7 +88,12 @@ while [ $# -gt 0 ]; do
             for one in "${words[@]}"; do
                 [[ -v sizes[$one] ]] || bad "there is no collective '$one'"
             done
-            operations=("${words[@]}") ;;
+            only=("${words[@]}") ;;
+        --sizes)
+            number "${1%%:*}" 4 268435456 "$option"
+            number "${1#*:}" "${1%%:*}" 268435456 "$option"
+            [ $((${1%%:*} % 4)) = 0 ] || bad "$option is a multiple of 4, and a size that is not below"
+            range=$1 ;;
         --times) number "$1" 1 8 "$option"; times=$1 ;;
         --budget) number "$1" 1 60000 "$option"; budget=$1 ;;
         --output) output=$1 ;;
@@ -85,10 +105,22 @@ while [ $# -gt 0 ]; do
     shift
 done
 [ -n "$file" ] || bad "--write FILE is missing"
-case $file in
-    *,*) bad "the name of FILE must not contain a comma" ;;
-    auto | none | anew) file=./$file ;;
-esac
+if [ $of_tuned = yes ]; then
+    # shellcheck source=bench/report/tuned_rules.sh
+    . "$here/tuned_rules.sh"
+    operations=("${tuned_collectives[@]}")
+    for one in "${only[@]}"; do
+        [[ " ${operations[*]} ${tuned_asked_for[*]} " = *" $one "* ]] ||
+            bad "tuned's rules for '$one' would make programs hang"
+    done
+else
+    [ -z "$range" ] || bad "--sizes is for --write-tuned-rules"
+    case $file in
+        *,*) bad "the name of FILE must not contain a comma" ;;
+        auto | none | anew) file=./$file ;;
+    esac
+fi
+[ ${#only[@]} -eq 0 ] || operations=("${only[@]}")
 [ ${#hosts[@]} -gt 0 ] || [ ${#nodes[@]} -eq 0 ] || bad "--nodes needs --hosts"
 [ ${#nodes[@]} -gt 0 ] || nodes=($((${#hosts[@]} > 0 ? ${#hosts[@]} : 1)))
 for count in "${nodes[@]}"; do
@@ -103,12 +135,12 @@ fi
 
 # ---- requirements
 need mpirun:openmpi-bin awk:mawk
-need_ours nicbarr_bench
+[ $of_tuned = yes ] || need_ours nicbarr_bench
 folder=$(cd -- "$(dirname -- "$file")" 2> /dev/null && pwd) || fail "the folder of '$file' does not exist"
 file=$folder/$(basename -- "$file")
 [ ! -e "$file" ] || [ -w "$file" ] || fail "'$file' cannot be written"
 [ -w "$folder" ] || fail "'$folder' cannot be written"
-may_write "$output" "$log_name" no "a tuning's"
+[ $of_tuned = yes ] || may_write "$output" "$log_name" no "a tuning's"
 # shellcheck source=ompi/jobs.sh
 . "$top/ompi/jobs.sh"
 [ ${#hosts[@]} = 0 ] || on_several_hosts
@@ -117,11 +149,6 @@ trap 'rm -rf "$scratch"' EXIT
 : > "$scratch/lines"
 
 # ---- the jobs
-calls=() # calls of nicbarr_bench; rooted collectives also with a constant root, which is a class of its own
-for operation in "${operations[@]}"; do
-    calls+=("$operation")
-    case $operation in reduce | gather | bcast | scatter) calls+=("$operation --root 0") ;; esac
-done
 shapes=()
 for count in "${nodes[@]}"; do
     for each in "${per_host[@]}"; do
@@ -129,16 +156,37 @@ for count in "${nodes[@]}"; do
     done
 done
 [ ${#shapes[@]} -gt 0 ] || fail "nothing to measure: a barrier needs at least two processes"
+
+launch() { # HOSTS PROCESSES-ON-EACH ARGUMENT-OF-MPIRUN...
+    local where=() host
+    for host in "${hosts[@]:0:$1}"; do where+=("$host:$2"); done
+    [ ${#hosts[@]} -eq 0 ] || where=(--host "$(IFS=,; echo "${where[*]}")" --map-by "ppr:$2:node")
+    mpirun -np $(($1 * $2)) "${where[@]}" "${more[@]}" "${@:3}"
+}
+say() { # on a terminal it replaces the previous line
+    if [ -t 2 ]; then printf '\r\033[K%s' "$1" >&2; else echo "$1" >&2; fi
+}
+stopped= # the user has interrupted: what was measured until then counts
+trap 'stopped=yes' INT TERM
+if [ $of_tuned = yes ]; then
+    write_tuned_rules
+    exit
+fi
+
+times=${times:-5} budget=${budget:-1000}
+calls=() # calls of nicbarr_bench; rooted collectives also with a constant root, which is a class of its own
+for operation in "${operations[@]}"; do
+    calls+=("$operation")
+    case $operation in reduce | gather | bcast | scatter) calls+=("$operation --root 0") ;; esac
+done
 [ ! -e "$output/$log_name" ] || rm -f -- "$output"/shape-*.{csv,json,svg,pdf} "$output/index.html" # files of an earlier tuning
 output=$(begin_folder "$output" "$log_name") || exit 1
 log=$output/$log_name
 
-job() { # prints nicbarr's lines
-    local processes=$(($1 * $2)) where=() size=() report=() low high host call
+job() { # HOSTS PROCESSES-ON-EACH CALL: prints nicbarr's lines
+    local processes=$(($1 * $2)) size=() report=() low high call
     read -ra call <<< "$3"
     low=${sizes[${call[0]}]%:*} high=${sizes[${call[0]}]#*:}
-    for host in "${hosts[@]:0:$1}"; do where+=("$host:$2"); done
-    [ ${#hosts[@]} -eq 0 ] || where=(--host "$(IFS=,; echo "${where[*]}")" --map-by "ppr:$2:node")
     case ${call[0]} in
         barrier) ;;
         allgather | gather | scatter) # (its sizes are those of one process's part)
@@ -148,16 +196,11 @@ job() { # prints nicbarr's lines
     esac
     # For barriers there is a plot: of the last job of each shape.
     [ "$3" != barrier ] || report=(--mca coll_nicbarr_report "$output/shape-$1x$2.json")
-    mpirun -np "$processes" "${where[@]}" "${more[@]}" "${report[@]}" --mca coll_nicbarr_cache "anew,$file" \
+    launch "$1" "$2" "${report[@]}" --mca coll_nicbarr_cache "anew,$file" \
         --mca coll_nicbarr_tune_budget "$budget" --mca coll_nicbarr_tune_after 20 --mca coll_nicbarr_tune_share 100 \
         --mca coll_nicbarr_verbose 1 nicbarr_bench "${call[@]}" "${size[@]}" -c 1 -i 1 -x 60 --no-validation
 }
 
-say() { # on a terminal it replaces the previous line
-    if [ -t 2 ]; then printf '\r\033[K%s' "$1" >&2; else echo "$1" >&2; fi
-}
-stopped= # the user has interrupted: the page shows what was measured
-trap 'stopped=yes' INT TERM
 all=$((${#shapes[@]} * ${#calls[@]} * times)) began=$SECONDS finished=0 failed=0 left='a while'
 run_begins
 echo "${#shapes[@]} shapes, ${#operations[@]} collectives (${#calls[@]} with fixed roots), $times times each: $all jobs; into $file" >&2

@@ -47,6 +47,7 @@ reason() { # COMMAND
         "cc example.c"* | ./example) echo "tests/library_test.sh runs it" ;;
         "nicbarr evaluate"*) echo "tools/tests/evaluate_test.sh runs it" ;;
         "nicbarr doctor"*) echo "tests/component/doctor.sh runs it" ;;
+        "nicbarr tune --write-tuned-rules"*) echo "tests/component/tuned_rules.sh runs it" ;;
         "nicbarr tune"*--hosts*) echo "tools/tests/tune_test.sh runs it, with hosts of its own" ;;
         "nicsim report"*) echo "bench/nicsim/tests/report_test.sh runs it, on fewer nodes" ;;
         "nicsim scale"*) echo "bench/nicsim/tests/nicsim_test.sh runs it, on fewer nodes" ;;

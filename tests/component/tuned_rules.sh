@@ -1,0 +1,102 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+# Rules for Open MPI's coll/tuned: nicbarr_tuned plays each of its algorithms, and this Open MPI reads the file that
+# `nicbarr tune --write-tuned-rules` makes and takes the algorithms that it names: which messages go from whom to whom
+# says which algorithm it was. Figures are not judged. tools/tests/tuned_rules_test.sh has what becomes a rule.
+. "$(dirname "$0")/common.sh"
+
+# ---- what is measured
+tuned=$builddir/bench/tuned/nicbarr_tuned
+numbers() { # COLLECTIVE BYTES: of the algorithms that were measured or left out
+    awk -v collective="$1" -v bytes="$2" '
+        $1 == "tuned:" && $2 == collective && $6 == bytes { print $7 }
+        $1 == "tuned-left-out:" && $2 == collective { print $4 }' "$scratch/out" | sort -un | tr '\n' ' '
+}
+all_numbers() { # COLLECTIVE: those that the parameter has
+    ompi_info --parsable --param coll tuned --level 9 |
+        sed -n "s/^mca:coll:tuned:param:coll_tuned_$1_algorithm:enumerator:value:\([0-9]*\):.*/\1/p" |
+        sort -un | tr '\n' ' '
+}
+of_each_quartiles() { # each line has times and quartiles that can be
+    awk '$1 == "tuned:" { ++lines; if (NF != 14 || $11 <= 0 || $12 <= 0 || $12 > $13 || $13 > $14) ++bad }
+        END { exit !lines || bad }' "$scratch/out"
+}
+for collective in barrier allreduce bcast reduce allgather; do
+    bytes=64 processes=2
+    [ "$collective" != barrier ] || bytes=0 processes=3
+    check "$collective: it is measured" job $processes "$tuned" --sizes 64:64 --budget 1 "$collective"
+    check "by all the algorithms of the parameter" test "$(numbers $collective $bytes)" = "$(all_numbers $collective)"
+    check "in times and quartiles" of_each_quartiles
+    cp "$scratch/out" "$scratch/of_$collective"
+done
+check "a root goes round, and stays" test "$(cut -d ' ' -f 5 "$scratch/of_bcast" | sort -u | tr '\n' ' ')" = "0 each "
+check "an algorithm for two is left out" grep -q "^tuned-left-out: barrier 3 5 two_proc 0 it does not take" "$scratch/of_barrier"
+check "so is one that breaks the order" grep -q "^tuned-left-out: reduce 2 2 chain 0 it breaks the order" "$scratch/of_reduce"
+check "two_proc of two" job 2 "$tuned" --budget 1 barrier
+check "is measured" said "^tuned: barrier 1 2 - 0 5 two_proc "
+check "rules of the surroundings have no say" job 3 --mca coll_tuned_barrier_algorithm 5 "$tuned" --budget 1 barrier
+check "so tuned decides by itself" said "^tuned: barrier 1 3 - 0 0 "
+wrong() { ! job 2 "$tuned" "$@" && said "^nicbarr_tuned: nicbarr_tuned "; }
+check "gather has no rules" wrong gather
+check "nothing to measure" wrong
+
+# ---- what is made of it
+# As it is installed, with an mpirun that says what was measured: double_ring for barriers, basic_linear for
+# MPI_Allreduce of 64 bytes on, and 256 as tuned decides.
+libexec=$scratch/libexec
+mkdir -p "$libexec/bench/tuned" "$scratch/bin"
+ln -s "$srcdir/bench/report" "$libexec/bench/"
+ln -s "$srcdir/ompi" "$libexec/"
+cat > "$scratch/bin/mpirun" << END
+#!/bin/sh
+[ "\$1" != --version ] || exec "$(command -v mpirun)" --version
+cat "$scratch/lines"
+END
+chmod +x "$scratch/bin/mpirun"
+{
+    own="0 ignore 0 4 9.000 0.9000 1.0000 1.1000" other="0 4 5.000 1.7000 1.8000 1.9000"
+    printf 'tuned: %s\n' "barrier 1 4 - 0 $own" "barrier 1 4 - 0 2 double_ring $other" \
+        "allreduce 1 4 - 64 $own" "allreduce 1 4 - 64 1 basic_linear $other" "allreduce 1 4 - 256 $own"
+} > "$scratch/lines"
+write_rules() {
+    PATH=$scratch/bin:$PATH NICBARR_LIBEXECDIR=$libexec "$builddir/tools/nicbarr" tune \
+        --write-tuned-rules "$scratch/rules" --per-host 4 --times 1 > "$scratch/out" 2>&1
+}
+check "a rules file" write_rules
+
+# (pml/monitoring, by which it is seen, crashes with 5.0.7 and 6.0.0rc2 of Debian.)
+is_open_mpi 4 || finish
+
+# ---- who sends as many messages to whom as there are operations, in communicators of which tuned is the first component
+sends() { # FILE OPERATION BYTES MPIRUN-OPTION...: FROM TO
+    local size=(-m "$3:$3") preference=tuned,basic,libnbc,self,inter
+    [ "$3" != 0 ] || size=()
+    rm -f "$scratch"/sent.*
+    job 4 --mca pml_monitoring_enable 2 --mca pml_monitoring_enable_output 3 \
+        --mca pml_monitoring_filename "$scratch/sent" \
+        "${@:4}" "$builddir/bench/nicbarr_bench" "$2" -a "$preference" -b "$preference" \
+        "${size[@]}" -c 1 -i 100 -x 0 --no-validation &&
+        awk -F '\t' '/^[EI]/ { split($5, messages, " "); if (messages[1] >= 100) print $2, $3 }' "$scratch"/sent.* |
+        sort -u > "$scratch/$1" && [ -s "$scratch/$1" ]
+}
+dynamic=(--mca coll_tuned_use_dynamic_rules 1)
+with=("${dynamic[@]}" --mca coll_tuned_dynamic_rules_filename "$scratch/rules")
+same() { cmp -s "$scratch/$1" "$scratch/$2"; }
+other() { ! same "$@"; }
+ruled() { # NAME OPERATION BYTES NUMBER: the rules' algorithm
+    check "$1, as tuned decides" sends own "$2" "$3"
+    check "$1, by the algorithm of the rules" \
+        sends forced "$2" "$3" "${dynamic[@]}" --mca "coll_tuned_$2_algorithm" "$4"
+    check "goes other ways" other own forced
+    check "$1, with the rules" sends ruled "$2" "$3" "${with[@]}"
+    check "goes that algorithm's" same ruled forced
+}
+ruled MPI_Barrier barrier 0 2
+ruled "MPI_Allreduce of 64 bytes" allreduce 64 1
+for bytes in 60 256; do
+    check "MPI_Allreduce of $bytes bytes, as tuned decides" sends own allreduce $bytes
+    check "goes other ways" other own forced
+    check "MPI_Allreduce of $bytes bytes, with the rules" sends ruled allreduce $bytes "${with[@]}"
+    check "goes as tuned decides" same ruled own
+done
+finish
