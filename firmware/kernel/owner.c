@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The owner of the kernel's NIC; see owner.h. What a kernel has is found by trying.
+ * The owner of the kernel's NIC; see owner.h. Features of the kernel are detected by trying them.
  */
 #include "firmware/kernel/owner_inside.h"
 
@@ -67,7 +67,7 @@ static int make_pages(struct mcp_kernel *kernel, char *why)
                : 0;
 }
 
-/* `note` is NULL: it is not kept. */
+/* If `note` is NULL, the NIC is not pinned. */
 static int load_nic(const struct mcp_ip *ip, uint16_t port, struct mcp_kernel **kernel, char *note,
                     char *why)
 {
@@ -80,10 +80,11 @@ static int load_nic(const struct mcp_ip *ip, uint16_t port, struct mcp_kernel **
     loading->hooks = MCP_NO_HOOKS;
     loading->pins = MCP_NO_PINS;
     loading->bell.socket = loading->asking = -1;
-    /* (A BPF file system wants no names with dots.) */
+    /* Names in a BPF file system must not contain dots. */
     snprintf(name, sizeof(name), "%08x%08x%08x%08x-%u", ntohl(ip->word[0]), ntohl(ip->word[1]),
              ntohl(ip->word[2]), ntohl(ip->word[3]), ntohs(port));
-    loading->processors = libbpf_num_possible_cpus(); /* now: the owner may give up its files */
+    /* Read now, as the owner may lose access to /sys later. */
+    loading->processors = libbpf_num_possible_cpus();
     int rc = find_place(&loading->place, loading->interface, why);
     if (0 == rc && loading->processors < 1) {
         rc = mcp_kernel_refuse(why, "cannot tell how many processors this machine has");
@@ -126,7 +127,7 @@ void mcp_kernel_count_by(struct mcp_kernel *kernel, mcp_account_fn account)
     mcp_pages_count_by(kernel->buffers, account);
 }
 
-/* ---- who is stuck ---- */
+/* ---- stuck groups ---- */
 
 static int hear_one(void *context, void *told, size_t bytes)
 {
@@ -168,7 +169,7 @@ static int begin_watch(struct mcp_kernel *kernel, char *why)
     return 0;
 }
 
-/* ---- standing at the interface ---- */
+/* ---- attaching to the interface ---- */
 
 int mcp_kernel_stand(struct mcp_kernel *kernel, char why[MCP_KERNEL_WHY])
 {
