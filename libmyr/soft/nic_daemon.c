@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A client of myrd; see nic_daemon.h. */
+/* The soft NIC's client side of myrd; see nic_daemon.h. */
 #include "libmyr/soft/nic_daemon.h"
 
 #include <errno.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Who runs the soft NIC's control program, and what becomes of the NIC when such a process has
- * died, or is stopped; see nic_parts.h. (Model: tests/litmus/lock.pml.)
+ * The lock under which a process runs the soft NIC's control program, and the detection of holders
+ * that have died or are stopped; see nic_parts.h. (Model: tests/litmus/lock.pml.)
  */
 #include "libmyr/soft/nic_parts.h"
 
@@ -11,21 +11,21 @@
 #include "os/clock.h"
 
 enum {
-    LOCK_SPINS = 50, /* looks at the lock before the processor is given up */
-    DOUBTS = 64,     /* of so many looks at who is alive, one is thorough */
-    LOOK_TRIES = 200 /* of somebody who only looks, each with the processor given up */
+    LOCK_SPINS = 50, /* attempts before the processor is yielded */
+    DOUBTS = 64,     /* one liveness check in so many is thorough */
+    LOOK_TRIES = 200 /* attempts of an observer, with a yield after each */
 };
 
-/* Of a NIC that was told nothing: nobody is in the control program for more than microseconds, but
- * a debugger may stop a process there for minutes. */
+/* Defaults for a NIC without bounds. The control program runs for microseconds, but a debugger may
+ * stop the process in it for minutes. */
 #define USUAL_WARN_NS (UINT64_C(30) * 1000 * 1000 * 1000)
 #define USUAL_GIVE_UP_NS (UINT64_C(900) * 1000 * 1000 * 1000)
 
-/* What passes between two looks counts up to this. So the time in which the process that waits was
- * stopped itself, or the machine slept, is not the holder's. */
+/* The longest interval between two checks that is charged to the holder. Longer ones mean that the
+ * waiter itself was stopped or that the machine was suspended. */
 #define LOOK_NS (UINT64_C(1000) * 1000 * 1000)
 
-/* Take the lock of a NIC that is broken. */
+/* Take the lock of a broken NIC. */
 static bool try_lock_broken(struct myr_soft_nic *nic)
 {
     uint32_t nobody = MYR_SOFT_BROKEN;
@@ -43,13 +43,13 @@ bool myr_soft_gone(struct myr_soft_nic *nic, uint32_t process)
         return false;
     }
     const uint32_t doubts =
-        myr_load_relaxed(&nic->doubts); /* (a count that is lost does no harm) */
+        myr_load_relaxed(&nic->doubts); /* unsynchronized: a lost increment does no harm */
     myr_store_release(&nic->doubts, doubts + 1);
     return myr_segment_gone(nic->segment, process, 0 == doubts % DOUBTS);
 }
 
-/* `process` is dead: if it has the lock, break the lock. If it had it when somebody looked, and has
- * given it back meanwhile, nothing happens: nobody else has its number. */
+/* `process` is dead. If it holds the lock, mark the lock broken. If it released the lock after it
+ * was seen as the holder, the exchange fails, as no other process has its number. */
 static void break_lock_of(struct myr_shared_nic *shared, uint32_t process)
 {
     uint32_t sound = process, broken = MYR_SOFT_BROKEN | process;
@@ -58,7 +58,7 @@ static void break_lock_of(struct myr_shared_nic *shared, uint32_t process)
     }
 }
 
-/* ---- a holder that does not go on ---- */
+/* ---- a holder that makes no progress ---- */
 
 void myr_soft_lock_init(struct myr_soft_nic *nic)
 {
@@ -98,7 +98,7 @@ static void report_stuck_process(const struct myr_soft_nic *nic, uint32_t pid)
     nic->bounds.say(line);
 }
 
-/* This process has the lock's holder before it. With the mutex of `stuck`. */
+/* Account for waiting behind `holder`. Called with `stuck.mutex`. */
 static void count_wait(struct myr_soft_nic *nic, uint32_t holder)
 {
     struct myr_soft_stuck *stuck = &nic->stuck;
@@ -131,8 +131,8 @@ static void count_wait(struct myr_soft_nic *nic, uint32_t holder)
     }
 }
 
-/* `holder` has the lock, and lives. (A thread of this process that has it, or a lock that is free,
- * shows that the holder before goes on.) */
+/* `holder` has the lock and is alive. If the lock is free, or held by a thread of this process,
+ * then the previous holder has released it. */
 static void look_at_holder(struct myr_soft_nic *nic, uint32_t holder)
 {
     struct myr_soft_stuck *stuck = &nic->stuck;
@@ -157,7 +157,7 @@ void myr_soft_inherit(struct myr_soft_nic *nic)
     }
 }
 
-/* ---- taking it ---- */
+/* ---- acquiring it ---- */
 
 bool myr_soft_lock(struct myr_soft_nic *nic)
 {
@@ -202,7 +202,7 @@ void myr_soft_leave(struct myr_soft_nic *nic)
     pthread_mutex_unlock(&nic->mutex);
 }
 
-/* (Another thread may have the mutex, and wait for the lock.) */
+/* A bounded trylock, since another thread may hold the mutex while it waits for the lock. */
 struct mcp_nic *myr_soft_enter_to_look(struct myr_soft_nic *nic)
 {
     for (uint32_t i = 0; i < LOOK_TRIES; ++i) {
@@ -233,7 +233,8 @@ enum myr_status myr_soft_is_broken(const struct myr_soft_nic *nic, struct myr_er
 
 bool myr_soft_broken(struct myr_soft_nic *nic)
 {
-    myr_soft_inherit(nic); /* those who wait may have no packet to take the lock for */
+    /* Needed here, as waiting processes without packets never take the lock. */
+    myr_soft_inherit(nic);
     return 0 != (myr_load_acquire(&nic->shared->lock) & MYR_SOFT_BROKEN) ||
            0 != myr_soft_given_up(nic);
 }
@@ -244,7 +245,7 @@ void myr_soft_bury(struct myr_soft_nic *nic, uint32_t pid)
     const uint32_t dead = myr_segment_number_of(nic->segment, pid);
     uint32_t runner = dead, sleeper = dead, watch = dead;
     if (0 == dead) {
-        return; /* it had not come in yet */
+        return; /* it has not opened the NIC yet */
     }
     break_lock_of(shared, dead);
     (void)atomic_compare_exchange_strong(&shared->runner, &runner, 0);
