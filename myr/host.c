@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A process's place: its NIC, and the memory of its node; see myr.h. */
+/* A process's host: its NIC and the shared memory of its node; see myr.h. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,9 +17,9 @@ bool myr_refuse(char *why, const char *format, ...)
     return false;
 }
 
-/* ---- which NIC ---- */
+/* ---- selection of the NIC ---- */
 
-/* Exactly one is to be wanted. */
+/* Exactly one NIC must be selected. */
 static bool choose_nic(struct myr_host *host, const char *word, char *why)
 {
     uint32_t wanted = 0;
@@ -46,7 +46,7 @@ static void say_waiting(const char *line)
     print_error_line(0, line);
 }
 
-/* Whoever waits has nothing else to keep going. */
+/* A waiting process has nothing else to progress. */
 static void nothing(void) {}
 
 static bool open_parts(struct myr_host *host, const struct myr_options *options, char *why)

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * What becomes of the NIC's interface; see kernel_interface.h. The words of the system are those of
- * rtnetlink(7).
- */
+/* Tracking changes of the NIC's interface; see kernel_interface.h and rtnetlink(7). */
 #include "myrd/kernel_interface.h"
 
 #include <errno.h>
@@ -22,9 +19,9 @@
 #include "os/netlink.h"
 
 enum {
-    TOLD_A_TURN = 32,      /* at the most, before all else has its turn */
-    TOLD_BYTES = 16384,    /* of one message: a few thousand at the most */
-    QUEUE_BYTES = 4 << 20, /* for what is told while the daemon is stopped */
+    TOLD_A_TURN = 32,      /* per turn, for fairness */
+    TOLD_BYTES = 16384,    /* per message; they have a few thousand at most */
+    QUEUE_BYTES = 4 << 20, /* for messages that queue up while the daemon is stopped */
     INDEX_AT = NLMSG_HDRLEN + offsetof(struct ifinfomsg, ifi_index),
 };
 
@@ -33,13 +30,13 @@ _Static_assert(offsetof(struct ifinfomsg, ifi_index) == offsetof(struct ifaddrms
 
 /* ---- opening ---- */
 
-/* Take what is about this interface, and nothing else. There may be thousands of others, which come
- * and go. */
+/* Filter for messages about this interface: there may be thousands of others that come and go. */
 static bool take_only(int socket, uint32_t index)
 {
     struct sock_filter program[] = {
         BPF_STMT(BPF_LD | BPF_W | BPF_ABS, INDEX_AT),
-        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, htonl(index), 0, 1), /* (it loads as ntohl() does) */
+        /* BPF loads words in host byte order. */
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, htonl(index), 0, 1),
         BPF_STMT(BPF_RET | BPF_K, UINT32_MAX),
         BPF_STMT(BPF_RET | BPF_K, 0),
     };
@@ -67,7 +64,7 @@ static uint64_t bit_of(uint32_t prefix)
     return UINT64_C(1) << (prefix & 63);
 }
 
-/* Has the interface the address now? */
+/* Read the prefixes of the address. None means that the interface has lost it. */
 static bool list_prefixes(struct myrd_interface *interface)
 {
     struct ifaddrs *all = NULL;
@@ -94,7 +91,7 @@ static bool read_mtu(struct myrd_interface *interface)
     return known;
 }
 
-/* Listen before looking: so no change is missed in between. */
+/* Subscribe before reading the state, so that no change is missed. */
 enum myr_status myrd_interface_open(struct myrd_interface *interface, const char *name,
                                     const struct mcp_ip *ip, struct myr_error *error)
 {
@@ -106,10 +103,10 @@ enum myr_status myrd_interface_open(struct myrd_interface *interface, const char
     return MYR_OK;
 }
 
-/* ---- what the system tells ---- */
+/* ---- messages from the kernel ---- */
 
-/* (A bridge tells of its ports in the same way, as of another family: one that leaves the bridge
- * looks as if it were deleted.) */
+/* A bridge reports its ports by the same messages, but with family AF_BRIDGE: a port that leaves
+ * the bridge would look like a deleted interface. */
 static void hear_link(struct myrd_interface *interface, bool gone, const struct ifinfomsg *about,
                       size_t bytes)
 {
@@ -131,7 +128,7 @@ static void hear_link(struct myrd_interface *interface, bool gone, const struct 
     }
 }
 
-/* (Of IPv6, the system tells one's own address so only where there is another one, of a peer.) */
+/* For IPv6, IFA_LOCAL is present only if there is a peer address. */
 static bool is_ours(const struct myrd_interface *interface, const struct ifaddrmsg *about,
                     size_t bytes)
 {
@@ -162,7 +159,7 @@ static void hear_address(struct myrd_interface *interface, bool gone, const stru
     }
 }
 
-/* Each message comes by itself. */
+/* Each datagram contains one message. */
 static void hear_one(struct myrd_interface *interface, const struct nlmsghdr *told, size_t bytes,
                      uint64_t now_ms)
 {
@@ -200,7 +197,7 @@ void myrd_interface_hear(struct myrd_interface *interface, uint64_t now_ms)
     }
 }
 
-/* ---- what comes of it ---- */
+/* ---- reactions ---- */
 
 int myrd_interface_timeout(const struct myrd_interface *interface, uint64_t now_ms)
 {
