@@ -94,7 +94,7 @@ uint32_t nicbarr_overdue_silence(struct myr_nic_group *group, const struct nicba
 /*
  * Silence is a node's, not a group's: whoever has waited for a node in vain need not do so again in
  * the next group. A NIC that is alive answers a question, and one that waits asks every 64 ms
- * (patience.h): so one that was given up, and from which nothing has come since in NICBARR_LOOK_MS
+ * (backoff.h): so one that was given up, and from which nothing has come since in NICBARR_LOOK_MS
  * of waiting for it, is given up at once. A sign of life ends that.
  *
  * Beyond LOST nodes the one that was given up first is forgotten: waiting for it takes

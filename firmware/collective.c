@@ -44,8 +44,8 @@ enum { FAREWELL_ASKS = 64 };
 /* Lower the NIC's deadline to the group's, if that comes first. */
 static void heed(struct mcp_collective *c, const struct mcp_group *group)
 {
-    if (0 == c->deadline_ns || group->patience.ends_ns < c->deadline_ns) {
-        c->deadline_ns = group->patience.ends_ns;
+    if (0 == c->deadline_ns || group->backoff.ends_ns < c->deadline_ns) {
+        c->deadline_ns = group->backoff.ends_ns;
     }
 }
 
@@ -77,7 +77,7 @@ static void deactivate(struct mcp_collective *c, const struct mcp_board *board,
 /* Start the timeout for the next message. */
 static void wait_from(struct mcp_collective *c, struct mcp_group *group, uint64_t now_ns)
 {
-    mcp_patience_begin(&group->patience, mcp_patience_first(group->usual_ns), now_ns);
+    mcp_backoff_begin(&group->backoff, mcp_backoff_initial(group->usual_ns), now_ns);
     heed(c, group);
 }
 
@@ -85,9 +85,9 @@ static void wait_from(struct mcp_collective *c, struct mcp_group *group, uint64_
 static void learn(struct mcp_group *group, uint64_t now_ns)
 {
     if (!group->asked) {
-        group->usual_ns = mcp_patience_learn(group->usual_ns, now_ns - group->began_ns);
+        group->usual_ns = mcp_backoff_learn(group->usual_ns, now_ns - group->began_ns);
     }
-    group->patience.ends_ns = 0;
+    group->backoff.ends_ns = 0;
     group->asked = 0;
 }
 
@@ -115,12 +115,12 @@ static void play_group(struct mcp_collective *c, struct mcp_board *board,
     const uint32_t now = myr_load_relaxed(&group->done);
     if (now != before) {
         counters->barriers += now - before;
-        if (0 != group->patience.ends_ns) {
+        if (0 != group->backoff.ends_ns) {
             learn(group, board->ops.now_ns(board));
         }
         board->ops.wake(board, &group->done);
     }
-    if (mcp_group_waits_now(group) && 0 == group->patience.ends_ns) {
+    if (mcp_group_waits_now(group) && 0 == group->backoff.ends_ns) {
         activate(c, board, group);
         group->began_ns = board->ops.now_ns(board);
         wait_from(c, group, group->began_ns);
@@ -155,10 +155,10 @@ void mcp_collective_timer(struct mcp_collective *c, struct mcp_board *board,
             continue;
         }
         link = &group->next_active;
-        if (mcp_patience_ended(&group->patience, now_ns)) {
+        if (mcp_backoff_expired(&group->backoff, now_ns)) {
             struct mcp_message message;
             if (FAREWELL_ASKS == group->farewell) {
-                mcp_patience_begin(&group->patience, FAREWELL_REST_NS, now_ns);
+                mcp_backoff_begin(&group->backoff, FAREWELL_REST_NS, now_ns);
             } else {
                 group->farewell += 0 != group->farewell;
             }
@@ -354,7 +354,7 @@ enum mcp_recorded mcp_collective_fail(struct mcp_collective *c, struct mcp_board
     }
     ++counters->failed;
     deactivate(c, board, group);
-    group->patience.ends_ns = 0;
+    group->backoff.ends_ns = 0;
     group->asked = 0;
     for (uint32_t p = 0; p < group->nsends + group->nwaits; ++p) {
         mcp_group_failure(group, p, &message);

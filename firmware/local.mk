@@ -4,7 +4,7 @@ noinst_LTLIBRARIES += firmware/libmcp.la
 firmware_libmcp_la_SOURCES = \
     firmware/atomics.h firmware/counters.h firmware/board.h \
     firmware/siphash.h firmware/nh.h firmware/wire.h firmware/wire.c \
-    firmware/step.h firmware/missing.h firmware/patience.h \
+    firmware/step.h firmware/missing.h firmware/backoff.h \
     firmware/engine.h firmware/engine_inside.h firmware/engine.c \
     firmware/bcast.h firmware/bcast.c firmware/policy.h \
     firmware/collective.h firmware/collective_inside.h firmware/collective.c \
@@ -51,7 +51,7 @@ CLEANFILES += firmware/kernel/program.bpf.o firmware/kernel/program.skel.h
 firmware_kernel_needs = $(firmware_kernel_program) \
     firmware/kernel/kernel.h firmware/ip.h firmware/atomics.h firmware/counters.h \
     firmware/siphash.h firmware/nh.h firmware/wire.h firmware/step.h firmware/missing.h \
-    firmware/patience.h firmware/engine.h firmware/engine_inside.h firmware/engine.c \
+    firmware/backoff.h firmware/engine.h firmware/engine_inside.h firmware/engine.c \
     firmware/bcast.h firmware/bcast.c firmware/policy.h
 firmware/kernel/program.bpf.o: firmware/kernel/program.bpf.c $(firmware_kernel_needs)
 	@$(MKDIR_P) firmware/kernel

@@ -220,9 +220,9 @@ void myrd_groups_look_after_farewells(struct myrd_groups *groups, uint64_t now_m
         }
         if (0 == group->over_at_ms) {
             group->over_at_ms = now_ms + MYRD_FAREWELL_MS;
-            mcp_patience_begin(&group->farewell, MCP_PATIENCE_NS, now_ns);
+            mcp_backoff_begin(&group->farewell, MCP_BACKOFF_NS, now_ns);
         }
-        if (mcp_patience_ended(&group->farewell, now_ns) && has_left(groups, group, now_ms) &&
+        if (mcp_backoff_expired(&group->farewell, now_ns) && has_left(groups, group, now_ms) &&
             myrd_groups_close(groups, group)) {
             continue;
         }

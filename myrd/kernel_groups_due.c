@@ -110,8 +110,8 @@ static void look_after(struct myrd_groups *groups, struct myrd_group *group, uin
         group->done = done;
         group->since_ms = now_ms;
         group->asked = 0;
-        mcp_patience_begin(&group->patience, MCP_KERNEL_LOOK_NS, now_ns);
-    } else if (mcp_patience_ended(&group->patience, now_ns)) {
+        mcp_backoff_begin(&group->backoff, MCP_KERNEL_LOOK_NS, now_ns);
+    } else if (mcp_backoff_expired(&group->backoff, now_ns)) {
         be_due(groups, group, group->asked + 1, now_ms);
     }
 }

@@ -24,7 +24,7 @@ struct myrd_group {
     bool waited;
     uint32_t done;
     uint64_t since_ms; /* since when it has waited for the epoch after `done` */
-    struct mcp_patience patience;
+    struct mcp_backoff backoff;
     /* What is to be asked for it. */
     bool due;           /* at `ask_at_ms` its missing messages, or its failure is to be rung, */
     bool meets;         /* ... and where its peers are now */
@@ -35,7 +35,7 @@ struct myrd_group {
     bool closes;         /* ... no more, but closing it has failed so far */
     uint32_t last;       /* that epoch */
     uint64_t over_at_ms; /* until then at the most; 0: it has just begun */
-    struct mcp_patience farewell;
+    struct mcp_backoff farewell;
 };
 
 /* One whose last epoch the NIC keeps. */

@@ -67,10 +67,10 @@ enum { MCP_KERNEL_STATE = 128 };
 
 /* The timer's state about a waiting group, kept between its runs. */
 struct mcp_kernel_watched {
-    uint32_t waits;               /* it was waiting, */
-    uint32_t done;                /* ... after this epoch */
-    uint32_t told;                /* how often the owner was notified that it is stuck there */
-    struct mcp_patience patience; /* until the next notification */
+    uint32_t waits;             /* it was waiting, */
+    uint32_t done;              /* ... after this epoch */
+    uint32_t told;              /* how often the owner was notified that it is stuck there */
+    struct mcp_backoff backoff; /* until the next notification */
 };
 
 /* A group, in a map by its key. The tables are where the engine expects them. All fields that are

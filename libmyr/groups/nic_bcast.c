@@ -72,7 +72,7 @@ void myr_nic_bcast_begin(struct myr_nic_group *group, uint32_t root)
     ++bcast->number;
     bcast->root = root;
     bcast->sent = 0;
-    bcast->patience.ends_ns = 0;
+    bcast->backoff.ends_ns = 0;
 }
 
 uint8_t *myr_nic_bcast_data(const struct myr_nic_group *group)
@@ -125,9 +125,9 @@ void myr_nic_bcast_remind_at(struct myr_nic_group *group, uint64_t now_us)
 {
     struct myr_nic_bcast *bcast = group->bcast;
     const uint64_t now_ns = 1000 * now_us;
-    if (0 == bcast->patience.ends_ns) {
-        mcp_patience_begin(&bcast->patience, MCP_PATIENCE_NS, now_ns);
-    } else if (!mcp_patience_ended(&bcast->patience, now_ns)) {
+    if (0 == bcast->backoff.ends_ns) {
+        mcp_backoff_begin(&bcast->backoff, MCP_BACKOFF_NS, now_ns);
+    } else if (!mcp_backoff_expired(&bcast->backoff, now_ns)) {
         return;
     } else if (0 != bcast->sent) { /* the doorbell with the block was lost */
         group->player->bcast(group, bcast->number, bcast->block, bcast->sent);

@@ -47,11 +47,11 @@ struct myr_kernel_seat {
     const struct mcp_kernel_buffer *buffer; /* NULL: the group has none */
     struct mcp_bell bell;                   /* connected to a peer */
     uint64_t key;
-    uint32_t stuck_at;            /* the last complete epoch at the time of the last reminder, */
-    struct mcp_patience patience; /* ... and when to ask if it has not changed */
-    _Atomic uint32_t detour;      /* doorbells still to be sent by multicast */
-    uint32_t questions;           /* calls of is_kernel_group_over() */
-    bool orphaned;                /* the NIC is gone, for good */
+    uint32_t stuck_at;          /* the last complete epoch at the time of the last reminder, */
+    struct mcp_backoff backoff; /* ... and when to ask if it has not changed */
+    _Atomic uint32_t detour;    /* doorbells still to be sent by multicast */
+    uint32_t questions;         /* calls of is_kernel_group_over() */
+    bool orphaned;              /* the NIC is gone, for good */
     /* The wait that goes on without a daemon, and since when (0: there is a daemon). */
     uint64_t alone_in, alone_us;
 };
@@ -174,9 +174,9 @@ static void remind_kernel_nic(const struct myr_nic_group *group, uint64_t now_us
     const uint64_t now_ns = 1000 * now_us;
     if (done != seat->stuck_at) {
         seat->stuck_at = done;
-        mcp_patience_begin(&seat->patience, MCP_PATIENCE_NS, now_ns);
+        mcp_backoff_begin(&seat->backoff, MCP_BACKOFF_NS, now_ns);
     }
-    if (!mcp_patience_ended(&seat->patience, now_ns)) {
+    if (!mcp_backoff_expired(&seat->backoff, now_ns)) {
         return;
     }
     make_detour(seat);

@@ -180,7 +180,7 @@ static void view_missing(struct mcp_group *group, const void *shared, struct myr
             view->missing[view->named++] = view_node(group, shared, missing.node, missing.heard_ms);
         }
     }
-    view->since_ns = 0 == group->patience.ends_ns ? 0 : group->began_ns;
+    view->since_ns = 0 == group->backoff.ends_ns ? 0 : group->began_ns;
 }
 
 /* The processes of this node that have not arrived in the epoch after `done`, if others have. */

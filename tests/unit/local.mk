@@ -32,7 +32,7 @@ plain_programs = \
     tests/unit/seal_test \
     tests/unit/wire_test \
     tests/unit/engine_test \
-    tests/unit/patience_test \
+    tests/unit/backoff_test \
     tests/unit/collective_test \
     tests/unit/collective_model_test \
     tests/unit/bcast_test \
@@ -167,9 +167,9 @@ tests_unit_layout_test_SOURCES = tests/unit/layout_test.c $(unit_common) \
 tests_unit_layout_test_CFLAGS = $(unit_cflags)
 tests_unit_layout_test_LDADD = $(unit_libs)
 
-tests_unit_patience_test_SOURCES = tests/unit/patience_test.c $(unit_common)
-tests_unit_patience_test_CFLAGS = $(unit_cflags)
-tests_unit_patience_test_LDADD = $(unit_libs)
+tests_unit_backoff_test_SOURCES = tests/unit/backoff_test.c $(unit_common)
+tests_unit_backoff_test_CFLAGS = $(unit_cflags)
+tests_unit_backoff_test_LDADD = $(unit_libs)
 
 tests_unit_waiter_test_SOURCES = tests/unit/waiter_test.c $(unit_common)
 tests_unit_waiter_test_CFLAGS = $(unit_cflags)

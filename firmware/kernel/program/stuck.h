@@ -55,8 +55,8 @@ static long look_at(void *map, const uint64_t *place, struct mcp_kernel_group *f
     telling.done = myr_load_relaxed(&group->group.done);
     if (!waits || !watched->waits || telling.done != watched->done) {
         *watched = (struct mcp_kernel_watched){.waits = waits, .done = telling.done};
-        mcp_patience_begin(&watched->patience, MCP_KERNEL_LOOK_NS, look->now_ns);
-    } else if (mcp_patience_ended(&watched->patience, look->now_ns)) {
+        mcp_backoff_begin(&watched->backoff, MCP_KERNEL_LOOK_NS, look->now_ns);
+    } else if (mcp_backoff_expired(&watched->backoff, look->now_ns)) {
         telling.told = ++watched->told;
         tells = true;
     }
