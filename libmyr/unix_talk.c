@@ -130,16 +130,16 @@ enum myr_status myr_talk_connect(const char *path, const char *daemon, bool root
 
 /* ---- waiting ---- */
 
-const struct myr_talk_patience *myr_talk_patience_for_hello(bool hurry)
+const struct myr_talk_timeout *myr_talk_timeout_for_hello(bool hurry)
 {
-    static const struct myr_talk_patience brief = {100, 100}, patient = {500, 10000};
+    static const struct myr_talk_timeout brief = {100, 100}, patient = {500, 10000};
     return hurry ? &brief : &patient;
 }
 
 /* Wait until the connection is readable (POLLIN) or writable (POLLOUT), or the peer has closed it.
  */
 static enum myr_status await(int connection, short events, const char *daemon,
-                             const struct myr_talk_patience *patience, struct myr_error *error)
+                             const struct myr_talk_timeout *timeout, struct myr_error *error)
 {
     struct pollfd watched = {.fd = connection, .events = events};
     struct ucred peer = {.pid = 0};
@@ -153,7 +153,7 @@ static enum myr_status await(int connection, short events, const char *daemon,
         last = now;
         waited += passed;
         idle += myr_process_runs((uint32_t)peer.pid) ? 0 : passed;
-        if ((idle >= patience->idle || waited >= patience->most) && poll(&watched, 1, 0) <= 0) {
+        if ((idle >= timeout->idle || waited >= timeout->most) && poll(&watched, 1, 0) <= 0) {
             return myr_fail(error, MYR_ERR_NOT_YET, 0,
                             "%s (process %d) does not answer: it is stopped (try kill -CONT), or "
                             "hangs",
@@ -164,11 +164,11 @@ static enum myr_status await(int connection, short events, const char *daemon,
 }
 
 enum myr_status myr_talk_say(int connection, const char *daemon, const void *words, size_t bytes,
-                             const struct myr_talk_patience *patience, struct myr_error *error)
+                             const struct myr_talk_timeout *timeout, struct myr_error *error)
 {
     bool sent = myr_talk_send(connection, words, bytes, NULL, 0, 0);
     while (!sent && EAGAIN == errno) {
-        const enum myr_status status = await(connection, POLLOUT, daemon, patience, error);
+        const enum myr_status status = await(connection, POLLOUT, daemon, timeout, error);
         if (MYR_OK != status) {
             return status;
         }
@@ -180,9 +180,9 @@ enum myr_status myr_talk_say(int connection, const char *daemon, const void *wor
 }
 
 enum myr_status myr_talk_hear(int connection, const char *daemon,
-                              const struct myr_talk_patience *patience, struct myr_error *error)
+                              const struct myr_talk_timeout *timeout, struct myr_error *error)
 {
-    return await(connection, POLLIN, daemon, patience, error);
+    return await(connection, POLLIN, daemon, timeout, error);
 }
 
 /* ---- messages with descriptors ---- */

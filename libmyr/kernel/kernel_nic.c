@@ -31,7 +31,7 @@ static const char daemon_name[] = "myrd --kernel";
 
 /* Timeouts of all requests but the hello. To open a group the daemon may wait 2.5 s for a host that
  * does not respond. */
-static const struct myr_talk_patience for_opening = {5000, 30000}, for_others = {500, 10000};
+static const struct myr_talk_timeout for_opening = {5000, 30000}, for_others = {500, 10000};
 
 enum {
     AGAIN_FIRST_US = 5000,  /* pause between two attempts to reconnect, doubled each time */
@@ -59,12 +59,12 @@ struct myr_kernel_nic {
 };
 
 /* Receive and discard answers to questions that timed out. */
-static enum myr_status catch_up(struct myr_kernel_nic *nic,
-                                const struct myr_talk_patience *patience, struct myr_error *error)
+static enum myr_status catch_up(struct myr_kernel_nic *nic, const struct myr_talk_timeout *timeout,
+                                struct myr_error *error)
 {
     while (nic->owed > 0) {
         uint32_t magic;
-        const enum myr_status status = myr_talk_hear(nic->connection, daemon_name, patience, error);
+        const enum myr_status status = myr_talk_hear(nic->connection, daemon_name, timeout, error);
         if (MYR_OK != status) {
             return status;
         }
@@ -88,17 +88,17 @@ static size_t length_of(const struct myr_kernel_question *question, const void *
 
 static enum myr_status converse(struct myr_kernel_nic *nic,
                                 const struct myr_kernel_question *question,
-                                const struct myr_talk_patience *patience, void *answer,
-                                size_t bytes, int *maps, uint32_t count, struct myr_error *error)
+                                const struct myr_talk_timeout *timeout, void *answer, size_t bytes,
+                                int *maps, uint32_t count, struct myr_error *error)
 {
     uint32_t magic;
-    enum myr_status status = catch_up(nic, patience, error);
+    enum myr_status status = catch_up(nic, timeout, error);
     if (MYR_OK == status) {
-        status = myr_talk_say(nic->connection, daemon_name, question, sizeof(*question), patience,
-                              error);
+        status =
+            myr_talk_say(nic->connection, daemon_name, question, sizeof(*question), timeout, error);
     }
     if (MYR_OK == status) {
-        status = myr_talk_hear(nic->connection, daemon_name, patience, error);
+        status = myr_talk_hear(nic->connection, daemon_name, timeout, error);
         nic->owed += MYR_ERR_NOT_YET == status;
     }
     if (MYR_OK != status) {
@@ -125,7 +125,7 @@ static enum myr_status converse(struct myr_kernel_nic *nic,
 /* Send a question and receive its answer: `answer` gets `bytes`, `maps` gets `count` descriptors,
  * or -1. Called with the lock held. */
 static enum myr_status ask_now(struct myr_kernel_nic *nic, struct myr_kernel_question *question,
-                               enum myr_kernel_ask what, const struct myr_talk_patience *patience,
+                               enum myr_kernel_ask what, const struct myr_talk_timeout *timeout,
                                void *answer, size_t bytes, int *maps, uint32_t count,
                                struct myr_error *error)
 {
@@ -133,7 +133,7 @@ static enum myr_status ask_now(struct myr_kernel_nic *nic, struct myr_kernel_que
     question->ask = what;
     memset(answer, 0, bytes);
     const enum myr_status status =
-        converse(nic, question, patience, answer, bytes, maps, count, error);
+        converse(nic, question, timeout, answer, bytes, maps, count, error);
     nic->deaf = MYR_ERR_NOT_YET == status;
     if (MYR_OK != status && MYR_ERR_NOT_YET != status) {
         (void)shutdown(nic->connection, SHUT_RDWR);
@@ -184,7 +184,7 @@ static bool request_status(struct myr_kernel_nic *nic, enum myr_kernel_ask what,
     struct myr_kernel_question question = {.key = key};
     return MYR_OK ==
            ask_now(nic, &question, what,
-                   MYR_KERNEL_HELLO == what ? myr_talk_patience_for_hello(true) : &for_others,
+                   MYR_KERNEL_HELLO == what ? myr_talk_timeout_for_hello(true) : &for_others,
                    answer, sizeof(*answer), NULL, 0, NULL);
 }
 
@@ -289,10 +289,9 @@ enum myr_kernel_daemon myr_kernel_nic_daemon(struct myr_kernel_nic *nic)
 /* Serialized by the lock. If the daemon ends before it has answered, ask the next one, provided
  * that it comes within `within_us`. */
 static enum myr_status ask_daemon(struct myr_kernel_nic *nic, struct myr_kernel_question *question,
-                                  enum myr_kernel_ask what,
-                                  const struct myr_talk_patience *patience, void *answer,
-                                  size_t bytes, int *maps, uint32_t count, uint64_t within_us,
-                                  struct myr_error *error)
+                                  enum myr_kernel_ask what, const struct myr_talk_timeout *timeout,
+                                  void *answer, size_t bytes, int *maps, uint32_t count,
+                                  uint64_t within_us, struct myr_error *error)
 {
     pthread_mutex_lock(&nic->asking);
     const uint64_t until_us = os_now_us() + within_us;
@@ -302,7 +301,7 @@ static enum myr_status ask_daemon(struct myr_kernel_nic *nic, struct myr_kernel_
         if (MYR_KERNEL_HELLO != what) {
             (void)await_daemon(nic, until_us);
         }
-        status = ask_now(nic, question, what, patience, answer, bytes, maps, count, error);
+        status = ask_now(nic, question, what, timeout, answer, bytes, maps, count, error);
     } while (MYR_OK != status && 0 != within_us && !is_here(nic) && !nic->gone &&
              MYR_ERR_FOREIGN != status && os_now_us() < until_us);
     nic->opening = 0;
@@ -312,12 +311,12 @@ static enum myr_status ask_daemon(struct myr_kernel_nic *nic, struct myr_kernel_
 
 /* Ask a question that is answered by a status. With MYR_OK, `count` descriptors must come. */
 static enum myr_status request(struct myr_kernel_nic *nic, struct myr_kernel_question *question,
-                               enum myr_kernel_ask what, const struct myr_talk_patience *patience,
+                               enum myr_kernel_ask what, const struct myr_talk_timeout *timeout,
                                struct myr_kernel_answer *answer, int *maps, uint32_t count,
                                uint64_t within_us, struct myr_error *error)
 {
-    const enum myr_status status = ask_daemon(nic, question, what, patience, answer,
-                                              sizeof(*answer), maps, count, within_us, error);
+    const enum myr_status status = ask_daemon(nic, question, what, timeout, answer, sizeof(*answer),
+                                              maps, count, within_us, error);
     if (MYR_OK != status) {
         return status;
     }
@@ -336,7 +335,7 @@ static enum myr_status say_hello(struct myr_kernel_nic *nic, bool hurry, struct 
     struct myr_kernel_question question = {0};
     struct myr_kernel_answer answer;
     const enum myr_status status =
-        request(nic, &question, MYR_KERNEL_HELLO, myr_talk_patience_for_hello(hurry), &answer, NULL,
+        request(nic, &question, MYR_KERNEL_HELLO, myr_talk_timeout_for_hello(hurry), &answer, NULL,
                 0, 0, error);
     nic->name = answer.nic;
     nic->number = answer.number;
