@@ -53,7 +53,7 @@ static struct mcp_connection *make_connection(struct mcp_nic *nic, uint64_t key,
         .expected = MCP_FIRST_SEQUENCE,
         .window = MCP_WINDOW_FIRST,
         .threshold = MCP_WINDOW_MOST,
-        .patience_ns = MCP_RETRY_NS,
+        .rto_ns = MCP_RETRY_NS,
     };
     set_mtu(c, 0);
     uint32_t *bucket = bucket_of(nic, key);

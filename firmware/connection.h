@@ -70,7 +70,7 @@ struct mcp_connection {
     uint32_t unheard_ms;    /* sum of retransmission timeouts since the last packet from there */
     uint64_t timed_ns;      /* when it was sent; 0: none */
     uint64_t round_trip_ns; /* smoothed RTT */
-    uint64_t patience_ns;   /* the present retransmission timeout */
+    uint64_t rto_ns;        /* the present retransmission timeout */
     uint64_t retry_ns;      /* when it expires; 0: nothing is in flight */
     uint64_t resume_ns;     /* when to retry what was set aside; 0: nothing is */
     uint32_t nvoids;

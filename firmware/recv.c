@@ -29,7 +29,7 @@ static void grow(struct mcp_connection *c, uint32_t packets)
 
 /* Update the estimate of the round-trip time, and set the retransmission timeout to four round
  * trips, within limits. */
-static void be_patient(struct mcp_connection *c, uint32_t expected, uint64_t now_ns)
+static void update_rto(struct mcp_connection *c, uint32_t expected, uint64_t now_ns)
 {
     if (0 != c->timed_ns && c->timed != expected && mcp_not_after(c->timed, expected)) {
         const uint64_t sample_ns = now_ns - c->timed_ns;
@@ -38,9 +38,9 @@ static void be_patient(struct mcp_connection *c, uint32_t expected, uint64_t now
                                : c->round_trip_ns - c->round_trip_ns / 8 + sample_ns / 8;
         c->timed_ns = 0;
     }
-    c->patience_ns = 4 * c->round_trip_ns;
-    c->patience_ns = c->patience_ns < MCP_RETRY_NS ? MCP_RETRY_NS : c->patience_ns;
-    c->patience_ns = c->patience_ns > MCP_RETRY_MOST_NS ? MCP_RETRY_MOST_NS : c->patience_ns;
+    c->rto_ns = 4 * c->round_trip_ns;
+    c->rto_ns = c->rto_ns < MCP_RETRY_NS ? MCP_RETRY_NS : c->rto_ns;
+    c->rto_ns = c->rto_ns > MCP_RETRY_MOST_NS ? MCP_RETRY_MOST_NS : c->rto_ns;
 }
 
 /* A cumulative acknowledgement: the peer expects `expected` next, so it has all packets before it.
@@ -60,10 +60,10 @@ static void acknowledged(struct mcp_nic *nic, struct mcp_board *board, struct mc
     const uint64_t now_ns = board->ops.now_ns(board);
     mcp_advance(nic, board, c, expected);
     grow(c, packets);
-    be_patient(c, expected, now_ns);
+    update_rto(c, expected, now_ns);
     c->retry_ns = 0;
     if (c->base != c->next) {
-        c->retry_ns = now_ns + c->patience_ns;
+        c->retry_ns = now_ns + c->rto_ns;
         mcp_connection_due(nic, c, c->retry_ns);
     }
 }

@@ -213,7 +213,7 @@ void mcp_send(struct mcp_nic *nic, struct mcp_board *board, struct mcp_connectio
     while (c->next - c->base < c->window && send_next(nic, board, c, now_ns)) {
     }
     if (c->base != c->next && 0 == c->retry_ns) {
-        c->retry_ns = now_ns + c->patience_ns;
+        c->retry_ns = now_ns + c->rto_ns;
         mcp_connection_due(nic, c, c->retry_ns);
     }
 }
@@ -236,10 +236,10 @@ void mcp_retry(struct mcp_nic *nic, struct mcp_board *board, struct mcp_connecti
     const uint32_t half = c->window / 2;
     c->threshold = half < MCP_WINDOW_LEAST ? MCP_WINDOW_LEAST : half;
     c->window = MCP_WINDOW_LEAST;
-    c->unheard_ms += (uint32_t)(c->patience_ns / 1000000);
-    c->patience_ns *= 2;
-    if (c->patience_ns > MCP_RETRY_MOST_NS) {
-        c->patience_ns = MCP_RETRY_MOST_NS;
+    c->unheard_ms += (uint32_t)(c->rto_ns / 1000000);
+    c->rto_ns *= 2;
+    if (c->rto_ns > MCP_RETRY_MOST_NS) {
+        c->rto_ns = MCP_RETRY_MOST_NS;
     }
     mcp_go_back(nic, board, c);
 }
