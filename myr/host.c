@@ -51,7 +51,7 @@ static void nothing(void) {}
 
 static bool open_parts(struct myr_host *host, const struct myr_options *options, char *why)
 {
-    static const struct myr_patience patience = {.spin = -1, .sleep_after = 500, .slice = 1000};
+    static const struct myr_wait_policy policy = {.spin = -1, .sleep_after = 500, .slice = 1000};
     const uint32_t memory = 0 == options->memory ? MEMORY_MIB : options->memory;
     struct myr_error error = {0};
     bool later;
@@ -65,7 +65,7 @@ static bool open_parts(struct myr_host *host, const struct myr_options *options,
     if (MYR_OK != myr_segment_join(options->folder, memory << 20, &host->segment, &error)) {
         return myr_refuse(why, "%s", error.text);
     }
-    myr_waiter_init(&host->waiter, host->segment, nothing, &patience);
+    myr_waiter_init(&host->waiter, host->segment, nothing, &policy);
     const struct myr_site site = {
         .segment = host->segment, .waiter = &host->waiter, .say = print_error_line};
     return MYR_OK == nicbarr_nics_open(&host->nics, &site, &later, &error) ||

@@ -127,8 +127,8 @@ static bool some_looks(struct myr_nic_group *group, uint32_t value)
 static bool look_for(struct myr_nic_group *group, uint32_t value, uint64_t start_us,
                      uint64_t until_us)
 {
-    const uint64_t patience_us = myr_patience_end(&group->waiter->patience, start_us);
-    const uint64_t end_us = patience_us < until_us ? patience_us : until_us;
+    const uint64_t sleep_at_us = myr_wait_policy_sleep_at(&group->waiter->policy, start_us);
+    const uint64_t end_us = sleep_at_us < until_us ? sleep_at_us : until_us;
     for (uint64_t now = start_us; now < end_us && !myr_nic_group_over(group); now = os_now_us()) {
         remind_player(group, now);
         group->waiter->progress();
@@ -153,7 +153,7 @@ static bool await_word(struct myr_nic_group *group, const myr_word *word, uint32
     if (look_for(group, value, start_us, until_us)) {
         return true;
     }
-    struct myr_slices slices = myr_slices_begin(&waiter->patience);
+    struct myr_slices slices = myr_slices_begin(&waiter->policy);
     for (uint64_t now = os_now_us(); now < until_us && !myr_nic_group_over(group);
          now = os_now_us()) {
         const uint32_t seen = myr_load_acquire(word);

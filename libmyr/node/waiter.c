@@ -25,11 +25,11 @@ void myr_wake_slow(myr_word *word)
 }
 
 void myr_waiter_init(struct myr_waiter *waiter, struct myr_segment *segment, void (*progress)(void),
-                     const struct myr_patience *patience)
+                     const struct myr_wait_policy *policy)
 {
     waiter->segment = segment;
     waiter->progress = progress;
-    waiter->patience = *patience;
+    waiter->policy = *policy;
     waiter->long_wait = NULL;
     waiter->idle_ns = INT64_MAX;
     waiter->population =
@@ -51,7 +51,7 @@ bool myr_waiter_oversubscribed(struct myr_waiter *waiter)
 
 static void look_up(struct myr_watch *watch)
 {
-    const int32_t spin = watch->waiter->patience.spin;
+    const int32_t spin = watch->waiter->policy.spin;
     watch->polls = spin >= 0                                  ? (uint32_t)spin
                    : myr_waiter_oversubscribed(watch->waiter) ? 0
                                                               : MYR_WORD_LOOKS;
@@ -117,10 +117,10 @@ static bool progress_moves(struct myr_waiter *waiter)
  * was reached. */
 static bool progress_for(struct myr_waiter *waiter, const myr_word *word, uint32_t epoch)
 {
-    uint64_t end_us = myr_patience_end(&waiter->patience, os_now_us());
+    uint64_t end_us = myr_wait_policy_sleep_at(&waiter->policy, os_now_us());
     do {
         if (progress_moves(waiter)) {
-            end_us = myr_patience_end(&waiter->patience, os_now_us());
+            end_us = myr_wait_policy_sleep_at(&waiter->policy, os_now_us());
         }
         os_give_way();
         if (myr_epoch_reached(myr_load_acquire(word), epoch)) {
@@ -166,7 +166,7 @@ static void sleep_for(const struct myr_watch *watch, myr_word *word, uint32_t ep
 {
     struct myr_waiter *waiter = watch->waiter;
     struct long_wait wait = {.began_us = os_now_us()};
-    struct myr_slices slices = myr_slices_begin(&waiter->patience);
+    struct myr_slices slices = myr_slices_begin(&waiter->policy);
     /* The process's binding may have changed: publish it. */
     (void)myr_segment_oversubscribed(waiter->segment);
     for (;;) {
@@ -182,7 +182,7 @@ static void sleep_for(const struct myr_watch *watch, myr_word *word, uint32_t ep
         }
         tell_long_wait(watch, &wait);
         if (look_after_traffic(waiter, word, epoch)) {
-            slices = myr_slices_begin(&waiter->patience);
+            slices = myr_slices_begin(&waiter->policy);
         }
     }
     myr_wait_hide(wait.shown);

@@ -70,11 +70,11 @@ static void holds_on(uint32_t rank, void *context)
 void killed_with_the_lock(void **state)
 {
     (void)state;
-    static const struct myr_patience polling = {0, -1, 1000};
-    const struct myr_patience *const ways[] = {&yielding, &sleeping, &polling};
+    static const struct myr_wait_policy polling = {0, -1, 1000};
+    const struct myr_wait_policy *const ways[] = {&yielding, &sleeping, &polling};
     for (int w = 0; w < 3; ++w) {
         struct world *world = make_world(1, 2, 0);
-        world->patience = ways[w];
+        world->policy = ways[w];
         const pid_t survivor = crew_fork(with_the_lock, 0, world);
         const pid_t victim = crew_fork(with_the_lock, 1, world);
         assert_false(crew_join(victim));
@@ -190,7 +190,7 @@ static void killed_and_not_what_it_seems(bool zombie)
     struct myr_segment *segment;
     pid_t again = 0;
     siginfo_t about;
-    world->patience = &sleeping;
+    world->policy = &sleeping;
     assert_int_equal(myr_segment_join(world->folder[0], 1 << 20, &segment, NULL), MYR_OK);
     const pid_t victim = crew_fork(with_the_lock, 1, world);
     const pid_t survivor = crew_fork(holds_on, 0, world);
@@ -444,10 +444,10 @@ static void runs_beside_stopped(uint32_t rank, void *context)
 void stopped_with_the_lock(void **state)
 {
     (void)state;
-    static const struct myr_patience polling = {0, -1, 1000};
+    static const struct myr_wait_policy polling = {0, -1, 1000};
     const struct {
         crew_fn survivor;
-        const struct myr_patience *patience;
+        const struct myr_wait_policy *policy;
     } ways[] = {{waits_beside_stopped, &yielding},
                 {waits_beside_stopped, &sleeping},
                 {waits_beside_stopped, &polling},
@@ -456,7 +456,7 @@ void stopped_with_the_lock(void **state)
     for (size_t w = 0; w < sizeof(ways) / sizeof(*ways); ++w) {
         struct world *world = make_world(1, 2, 0);
         int status;
-        world->patience = ways[w].patience;
+        world->policy = ways[w].policy;
         const pid_t survivor = crew_fork(ways[w].survivor, 0, world);
         const pid_t stopped = crew_fork(stopped_inside, 1, world);
         assert_int_equal(waitpid(stopped, &status, WUNTRACED), stopped);
