@@ -17,7 +17,7 @@ void mcp_post(struct mcp_board *board, struct mcp_port *port, const struct mcp_e
     slot->what = event->what;
     slot->bytes = event->bytes;
     slot->from_nic = event->from_nic;
-    myr_store_release(&slot->turn, ++port->events);
+    myr_store_release(&slot->sequence, ++port->events);
 }
 
 /* ---- receive tokens ---- */
@@ -29,7 +29,7 @@ static bool peek_token(const struct mcp_port *port, struct mcp_rings *rings,
     const struct mcp_receive_token *slot = mcp_receive_slot(port, rings, port->receives);
     if (0 != port->spares) {
         slot = &mcp_spare_tokens(port, rings)[port->spares - 1];
-    } else if (myr_load_seq_cst(&slot->turn) != port->receives + 1) {
+    } else if (myr_load_seq_cst(&slot->sequence) != port->receives + 1) {
         return false;
     }
     token->memory = slot->memory;
@@ -42,7 +42,7 @@ uint32_t mcp_tokens_left(const struct mcp_board *board, const struct mcp_port *p
     struct mcp_rings *rings = mcp_at(board, port->rings);
     uint32_t left = 0;
     while (left < port->receive_slots &&
-           myr_load_acquire(&mcp_receive_slot(port, rings, port->receives + left)->turn) ==
+           myr_load_acquire(&mcp_receive_slot(port, rings, port->receives + left)->sequence) ==
                port->receives + left + 1) {
         ++left;
     }

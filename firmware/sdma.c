@@ -123,7 +123,7 @@ static bool possible(struct mcp_nic *nic, const struct mcp_board *board,
 static bool take_token(struct mcp_port *port, struct mcp_rings *rings, struct mcp_send_token *token)
 {
     const struct mcp_send_token *slot = mcp_send_slot(port, rings, port->sends);
-    if (myr_load_acquire(&slot->turn) != port->sends + 1) {
+    if (myr_load_acquire(&slot->sequence) != port->sends + 1) {
         return false;
     }
     ++port->sends;

@@ -61,12 +61,12 @@ void sim_host_start(struct sim_node *node, struct mcp_group *group, uint32_t epo
     }
 }
 
-void sim_host_sends(struct sim_node *node, struct mcp_send_token *token, uint32_t turn)
+void sim_host_sends(struct sim_node *node, struct mcp_send_token *token, uint32_t sequence)
 {
     struct sim_work *work = sim_work_new(node->machine, WORK_SENDS, 0);
     if (NULL != work) {
         work->token = token;
-        work->turn = turn;
+        work->sequence = sequence;
         ring(node, work);
     }
 }

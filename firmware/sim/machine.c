@@ -285,7 +285,7 @@ static void handle(struct sim_node *node, const struct sim_work *work)
     case WORK_SENDS:
         ++tally->tokens;
         charge(node, p->cycles_turn);
-        myr_store_release(&work->token->turn, work->turn);
+        myr_store_release(&work->token->sequence, work->sequence);
         mcp_messages_sdma(node->mcp, &node->board, 0);
         break;
     case WORK_PROVIDES:

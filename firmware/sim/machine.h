@@ -175,10 +175,10 @@ void sim_host_copy(struct sim_node *node, size_t bytes);
  * the group `broadcasts`, with `bytes` bytes at `block`; the host calls the program above port 0.
  *
  * A host's action takes its time at once, so a host may be ahead of the others' time. For this
- * reason a send token is first complete except for its `turn`, which is written when the NIC
+ * reason a send token is first complete except for its `sequence`, which is written when the NIC
  * reaches that token. Otherwise the NIC might find it too early, when it reads the token before. */
 void sim_host_start(struct sim_node *node, struct mcp_group *group, uint32_t epoch);
-void sim_host_sends(struct sim_node *node, struct mcp_send_token *token, uint32_t turn);
+void sim_host_sends(struct sim_node *node, struct mcp_send_token *token, uint32_t sequence);
 void sim_host_provides(struct sim_node *node);
 void sim_host_bcast(struct sim_node *node, uint32_t number, const void *block, uint32_t bytes);
 void sim_host_calls(struct sim_node *node, void *what);

@@ -19,7 +19,8 @@ static bool all_ended(const struct myr_inlet *inlet, uint64_t next)
 {
     for (uint64_t back = 1; back <= MYR_INLET_SLOTS && back <= next; ++back) {
         const uint64_t ticket = next - back;
-        if (myr_load_acquire(&inlet->slot[ticket % MYR_INLET_SLOTS].turn) != (uint32_t)ticket + 1) {
+        if (myr_load_acquire(&inlet->slot[ticket % MYR_INLET_SLOTS].sequence) !=
+            (uint32_t)ticket + 1) {
             return false;
         }
     }
@@ -86,7 +87,7 @@ void myr_outlet_end(struct myr_outlet *outlet, uint32_t bytes)
 {
     struct myr_inlet_slot *slot = &outlet->inlet->slot[outlet->ticket % MYR_INLET_SLOTS];
     slot->bytes = bytes;
-    myr_store_release(&slot->turn, (uint32_t)outlet->ticket + 1);
+    myr_store_release(&slot->sequence, (uint32_t)outlet->ticket + 1);
 }
 
 /* ---- the receiver ---- */
@@ -99,7 +100,7 @@ const void *myr_intake_look(struct myr_intake *intake, uint32_t *bytes)
     const struct myr_inlet_slot *slot;
     for (;;) {
         slot = &intake->inlet->slot[intake->taken % MYR_INLET_SLOTS];
-        if (myr_load_acquire(&slot->turn) != (uint32_t)intake->taken + 1) {
+        if (myr_load_acquire(&slot->sequence) != (uint32_t)intake->taken + 1) {
             return NULL;
         }
         if (MYR_INLET_VOID != slot->bytes) {

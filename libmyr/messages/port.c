@@ -472,7 +472,7 @@ enum myr_status myr_port_send(struct myr_port *port, const struct myr_remote *to
     slot->connection = to->connection;
     slot->to_key = to->key;
     slot->to_port = to->number;
-    myr_store_release(&slot->turn, ++port->sends);
+    myr_store_release(&slot->sequence, ++port->sends);
     ring_send(port);
     return MYR_OK;
 }
@@ -489,7 +489,7 @@ enum myr_status myr_port_provide(struct myr_port *port, void *buffer, size_t byt
     struct mcp_receive_token *slot = mcp_receive_slot(&port->shape, port->rings, port->provides);
     slot->memory = offset_of(port->base, buffer);
     slot->bytes = (uint32_t)bytes;
-    myr_store_seq_cst(&slot->turn, ++port->provides);
+    myr_store_seq_cst(&slot->sequence, ++port->provides);
     if (0 != myr_load_seq_cst(&port->rings->hungry)) {
         struct mcp_board *board;
         struct mcp_nic *nic = myr_soft_enter(port->nic, &board);
@@ -526,7 +526,7 @@ static void take_sent(struct myr_port *port, const struct mcp_event *event)
 static const struct mcp_event *next_event(struct myr_port *port)
 {
     const struct mcp_event *event = mcp_event_slot(&port->shape, port->rings, port->events);
-    if (myr_load_acquire(&event->turn) != port->events + 1) {
+    if (myr_load_acquire(&event->sequence) != port->events + 1) {
         return NULL;
     }
     ++port->events;

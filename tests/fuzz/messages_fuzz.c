@@ -200,7 +200,7 @@ static void put_token(struct host *host, const struct mcp_send_token *token)
 {
     struct mcp_send_token *slot = mcp_send_slot(&host->shape, host->rings, host->sends);
     *slot = *token;
-    myr_store_release(&slot->turn, ++host->sends);
+    myr_store_release(&slot->sequence, ++host->sends);
 }
 
 static void put_buffer(struct host *host, uint32_t memory, uint32_t bytes)
@@ -208,7 +208,7 @@ static void put_buffer(struct host *host, uint32_t memory, uint32_t bytes)
     struct mcp_receive_token *slot = mcp_receive_slot(&host->shape, host->rings, host->provides);
     slot->memory = memory;
     slot->bytes = bytes;
-    myr_store_seq_cst(&slot->turn, ++host->provides);
+    myr_store_seq_cst(&slot->sequence, ++host->provides);
     if (0 != myr_load_seq_cst(&host->rings->hungry)) {
         mcp_messages_provided(host->nic->mcp, &host->nic->board, host->number);
     }
@@ -337,7 +337,7 @@ static void look(struct host *host, bool arrivals)
 {
     for (uint32_t e = host->events;; ++e) {
         const struct mcp_event *slot = mcp_event_slot(&host->shape, host->rings, e);
-        if (myr_load_acquire(&slot->turn) != e + 1) {
+        if (myr_load_acquire(&slot->sequence) != e + 1) {
             host->events = arrivals ? host->events : e;
             return;
         }

@@ -188,7 +188,7 @@ static void put_token(struct host *host, const struct mcp_send_token *token)
 {
     struct mcp_send_token *slot = mcp_send_slot(&host->shape, host->rings, host->sends);
     *slot = *token;
-    myr_store_release(&slot->turn, ++host->sends);
+    myr_store_release(&slot->sequence, ++host->sends);
     mcp_messages_sdma(host->nic->mcp, &host->nic->board, host->number);
 }
 
@@ -198,7 +198,7 @@ static void put_buffer(struct host *host, uint32_t memory, uint32_t bytes)
     struct mcp_receive_token *slot = mcp_receive_slot(&host->shape, host->rings, host->provides);
     slot->memory = memory;
     slot->bytes = bytes;
-    myr_store_seq_cst(&slot->turn, ++host->provides);
+    myr_store_seq_cst(&slot->sequence, ++host->provides);
     if (0 != myr_load_seq_cst(&host->rings->hungry)) {
         mcp_messages_provided(host->nic->mcp, &host->nic->board, host->number);
     }
@@ -282,7 +282,7 @@ static void look(struct world *w, struct host *host)
 {
     for (;;) {
         const struct mcp_event *slot = mcp_event_slot(&host->shape, host->rings, host->events);
-        if (myr_load_acquire(&slot->turn) != host->events + 1) {
+        if (myr_load_acquire(&slot->sequence) != host->events + 1) {
             return;
         }
         const struct mcp_event event = *slot;
@@ -703,7 +703,7 @@ static void nobody_overtakes(void **state)
     slot->bytes = LONGEST;
     host->provided[0] = true;
     ++host->waiting;
-    myr_store_seq_cst(&slot->turn, ++host->provides);
+    myr_store_seq_cst(&slot->sequence, ++host->provides);
     assert_true(send(&w, 0, 1, 200));
     look_all(&w);
     assert_int_equal(host->received, 0);
@@ -774,7 +774,7 @@ static void bad_tokens(void **state)
     assert_int_equal(w.hosts[1].nic->mcp->counters.bad_tokens, 3);
     for (uint32_t i = 0; i < 3; ++i) {
         struct mcp_event *slot = mcp_event_slot(&w.hosts[1].shape, w.hosts[1].rings, i);
-        assert_int_equal(slot->turn, i + 1);
+        assert_int_equal(slot->sequence, i + 1);
         assert_int_equal(slot->type, MCP_UNFIT);
     }
     w.hosts[1].events = 3;
@@ -1210,7 +1210,7 @@ static void read_letters(struct post *post, struct host *host)
 {
     for (;;) {
         const struct mcp_event *slot = mcp_event_slot(&host->shape, host->rings, host->events);
-        if (myr_load_acquire(&slot->turn) != host->events + 1) {
+        if (myr_load_acquire(&slot->sequence) != host->events + 1) {
             return;
         }
         ++host->events;
