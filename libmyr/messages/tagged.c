@@ -3,7 +3,7 @@
  * Endpoints for tagged messages: opening, peers, receives; see tagged.h.
  *
  * Invariants: a request that is not done is in exactly one place: the matching table, a list, the
- * table of numbers, or a peer's queue. A number consists of a generation (`turn`) in its upper bits
+ * table of numbers, or a peer's queue. A number consists of a generation in its upper bits
  * and an index in its lower ones, so a stale number is not soon taken for its successor.
  */
 #include "libmyr/messages/tagged_inside.h"
@@ -86,7 +86,7 @@ bool tagged_number_give(struct myr_tagged *t, enum tagged_owner kind, void *owne
     t->free_number = entry->next;
     entry->owner = owner;
     entry->kind = (uint8_t)kind;
-    *number = index | entry->turn << INDEX_BITS;
+    *number = index | entry->generation << INDEX_BITS;
     return true;
 }
 
@@ -97,14 +97,14 @@ void *tagged_number_owner(const struct myr_tagged *t, enum tagged_owner kind, ui
         return NULL;
     }
     const struct tagged_number *entry = &t->number[index];
-    return kind == entry->kind && (index | entry->turn << INDEX_BITS) == number ? entry->owner
-                                                                                : NULL;
+    return kind == entry->kind && (index | entry->generation << INDEX_BITS) == number ? entry->owner
+                                                                                      : NULL;
 }
 
 void tagged_number_end(struct myr_tagged *t, uint32_t number)
 {
     struct tagged_number *entry = &t->number[index_of(number)];
-    ++entry->turn;
+    ++entry->generation;
     entry->kind = TAGGED_NOBODY;
     entry->next = t->free_number;
     t->free_number = index_of(number) + 1;

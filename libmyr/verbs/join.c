@@ -191,7 +191,7 @@ static enum myr_status make_part(const struct myr_nic_group *group,
         blob->arrivals = (uintptr_t)mcp_group_arrivals(own->mcp);
         blob->told = (uintptr_t)own->told;
         blob->told_key = nic->words.memory->rkey;
-        blob->turn = own->turn;
+        blob->generation = own->generation;
         blob->landing = (uintptr_t)own->landing;
     }
     return status;
@@ -293,7 +293,7 @@ static enum myr_status connect_all(struct myr_verbs *nic, struct myr_verbs_group
         peer->arrivals = blob.arrivals;
         peer->told = blob.told;
         peer->told_key = blob.told_key;
-        peer->turn = blob.turn;
+        peer->generation = blob.generation;
         peer->landing = blob.landing;
         status =
             myr_verbs_connect(nic, peer->link, &blob.address,

@@ -56,7 +56,7 @@ static void fail_verbs_group(struct myr_verbs *nic, const struct myr_verbs_group
     for (uint32_t p = 0; p < own->peers; ++p) {
         const struct myr_verbs_peer *peer = &own->peer[p];
         myr_verbs_write_word(nic, peer->link, peer->told, peer->told_key,
-                             myr_verbs_telling(peer->turn, node));
+                             myr_verbs_telling(peer->generation, node));
     }
     myr_verbs_wake(&own->mcp->done);
 }
@@ -109,7 +109,7 @@ static void offer(const struct myr_verbs_group *own)
 static uint32_t told_of(const struct myr_verbs_group *own)
 {
     const uint32_t here = myr_load_acquire(&own->shared->told), there = myr_load_acquire(own->told);
-    const uint32_t nobody = myr_verbs_telling(own->turn, UINT32_MAX);
+    const uint32_t nobody = myr_verbs_telling(own->generation, UINT32_MAX);
     return 0 != here ? here : there > nobody && 0 == (there ^ nobody) >> 17 ? there - nobody : 0;
 }
 

@@ -3,7 +3,7 @@
  * Words by which other nodes report a missing node; see verbs.h.
  *
  * They are reused in FIFO order. So thousands of groups come and go before a word belongs to
- * another group, and by then a late report has arrived or is recognised by its turn.
+ * another group, and by then a late report has arrived or is recognised by its generation.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -48,9 +48,9 @@ enum myr_status myr_verbs_word_take(struct myr_verbs *nic, struct myr_verbs_grou
                         (int)MYR_VERBS_WORDS);
     }
     const uint32_t w = words->free[words->taken++ % MYR_VERBS_WORDS];
-    words->turn[w] = (uint16_t)(words->turn[w] % (MYR_VERBS_TURNS - 1) + 1);
+    words->generation[w] = (uint16_t)(words->generation[w] % (MYR_VERBS_GENERATIONS - 1) + 1);
     own->told = &words->word[w];
-    own->turn = words->turn[w];
+    own->generation = words->generation[w];
     return MYR_OK;
 }
 
