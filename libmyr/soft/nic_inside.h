@@ -58,12 +58,12 @@ void myr_soft_resign_runner(struct myr_soft_nic *nic);
 void myr_soft_when_sleeping(struct myr_soft_nic *nic, void (*call)(void *context), void *context);
 
 /* Make this process the watch, which checks now and then whether any process runs the NIC. False if
- * there is one already. turns() changes whenever a process has polled for packets. catch_up()
+ * there is one already. polls() changes whenever a process has polled for packets. catch_up()
  * processes received packets and expired timers. False: there may be more; call it again without a
  * pause, as packets of peers may be queued behind those of strangers. */
 bool myr_soft_become_watch(struct myr_soft_nic *nic);
 void myr_soft_resign_watch(struct myr_soft_nic *nic);
-uint32_t myr_soft_turns(const struct myr_soft_nic *nic);
+uint32_t myr_soft_polls(const struct myr_soft_nic *nic);
 bool myr_soft_catch_up(struct myr_soft_nic *nic);
 
 /* Sleep until a packet arrives, the control program has work, or the descriptor `other` is

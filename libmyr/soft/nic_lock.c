@@ -102,11 +102,11 @@ static void report_stuck_process(const struct myr_soft_nic *nic, uint32_t pid)
 static void count_wait(struct myr_soft_nic *nic, uint32_t holder)
 {
     struct myr_soft_stuck *stuck = &nic->stuck;
-    const uint32_t turns = myr_soft_turns(nic);
+    const uint32_t polls = myr_soft_polls(nic);
     const uint64_t now = os_now_ns();
-    if (holder != myr_load_relaxed(&stuck->holder) || turns != stuck->turns) {
+    if (holder != myr_load_relaxed(&stuck->holder) || polls != stuck->polls) {
         myr_store_release(&stuck->holder, holder);
-        stuck->turns = turns;
+        stuck->polls = polls;
         stuck->waited_ns = 0;
         stuck->told = false;
     } else {

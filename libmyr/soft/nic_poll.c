@@ -39,7 +39,7 @@ static uint32_t take_packets(struct myr_soft_nic *nic)
     uint32_t taken = 0;
     long bytes;
     /* in the cache line of the lock, which is written anyway */
-    myr_store_release(&nic->shared->turns, myr_load_relaxed(&nic->shared->turns) + 1);
+    myr_store_release(&nic->shared->polls, myr_load_relaxed(&nic->shared->polls) + 1);
     do {
         bytes = mcp_udp_take(&nic->udp, chains, receive_packet, nic);
         taken += MCP_UDP_NOTHING != bytes;
@@ -93,9 +93,9 @@ bool myr_soft_catch_up(struct myr_soft_nic *nic)
     return CATCH_UP_POLLS != poll;
 }
 
-uint32_t myr_soft_turns(const struct myr_soft_nic *nic)
+uint32_t myr_soft_polls(const struct myr_soft_nic *nic)
 {
-    return myr_load_acquire(&nic->shared->turns);
+    return myr_load_acquire(&nic->shared->polls);
 }
 
 /* A process that does not know about chains yet drops one as a damaged packet, and the sender

@@ -117,18 +117,18 @@ static void *look_now_and_then(void *opaque)
 {
     struct myr_soft_watch *watch = opaque;
     const struct timespec every = os_timespec_of_ns(watch->every_ns);
-    uint32_t turns = myr_soft_turns(watch->nic);
+    uint32_t polls = myr_soft_polls(watch->nic);
     for (;;) {
         struct pollfd stop = {.fd = watch->stop, .events = POLLIN};
         (void)ppoll(&stop, 1, &every, NULL);
         if (atomic_load(&watch->stopping)) {
             return NULL;
         }
-        if (turns == myr_soft_turns(watch->nic)) {
+        if (polls == myr_soft_polls(watch->nic)) {
             while (!myr_soft_catch_up(watch->nic) && !atomic_load(&watch->stopping)) {
             }
         }
-        turns = myr_soft_turns(watch->nic);
+        polls = myr_soft_polls(watch->nic);
     }
 }
 
