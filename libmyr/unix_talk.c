@@ -179,8 +179,8 @@ enum myr_status myr_talk_say(int connection, const char *daemon, const void *wor
                : myr_fail(error, MYR_ERR_SYSTEM, errno, "%s does not listen", daemon);
 }
 
-enum myr_status myr_talk_hear(int connection, const char *daemon,
-                              const struct myr_talk_timeout *timeout, struct myr_error *error)
+enum myr_status myr_talk_await(int connection, const char *daemon,
+                               const struct myr_talk_timeout *timeout, struct myr_error *error)
 {
     return await(connection, POLLIN, daemon, timeout, error);
 }

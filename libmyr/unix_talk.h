@@ -40,8 +40,8 @@ const struct myr_talk_timeout *myr_talk_timeout_for_hello(bool hurry);
  * has refused and closed already is no error, because its reason may be there to read.) */
 enum myr_status myr_talk_say(int connection, const char *daemon, const void *words, size_t bytes,
                              const struct myr_talk_timeout *timeout, struct myr_error *error);
-enum myr_status myr_talk_hear(int connection, const char *daemon,
-                              const struct myr_talk_timeout *timeout, struct myr_error *error);
+enum myr_status myr_talk_await(int connection, const char *daemon,
+                               const struct myr_talk_timeout *timeout, struct myr_error *error);
 
 /* The credentials of the other end; false if the kernel does not provide them. */
 bool myr_talk_peer(int connection, struct ucred *peer);

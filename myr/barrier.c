@@ -190,8 +190,8 @@ static bool connect_all(struct myr_barrier *barrier, const struct myr_nic_member
 }
 
 /* Exchange the status of all members. False if the exchange itself failed. */
-static bool hear_all(const struct myr_barrier *barrier, bool *good, struct letter *own,
-                     struct letter *letters, char *why)
+static bool exchange_status(const struct myr_barrier *barrier, bool *good, struct letter *own,
+                            struct letter *letters, char *why)
 {
     const struct myr_members *members = &barrier->members;
     own->good = *good;
@@ -227,11 +227,11 @@ static bool join_barrier_group(struct myr_barrier *barrier, struct creation *wit
            find_nodes(barrier, with->cards, with->names, why);
     const struct myr_nic_members group = group_members(barrier, &with->cards[0].secret);
     good = good && prepare_barrier_group(barrier, &group, letter->blob, why);
-    if (!hear_all(barrier, &good, letter, with->letters, why)) {
+    if (!exchange_status(barrier, &good, letter, with->letters, why)) {
         return false;
     }
     good = good && connect_all(barrier, &group, with->letters, why);
-    return hear_all(barrier, &good, letter, with->letters, why) && good;
+    return exchange_status(barrier, &good, letter, with->letters, why) && good;
 }
 
 static bool parse_algorithm(struct myr_barrier *barrier, const char *algorithm, char *why)

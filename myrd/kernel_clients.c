@@ -348,7 +348,7 @@ uint32_t myrd_clients_watch(const struct myrd_clients *clients, struct pollfd *w
 
 /* A process that has ended may have closed groups before, so its pending requests are read first.
  */
-static void hear_one(struct myrd_clients *clients, uint32_t number, const struct pollfd *of)
+static void serve_one(struct myrd_clients *clients, uint32_t number, const struct pollfd *of)
 {
     const struct myrd_client *client = &clients->client[number];
     const bool ended = 0 != (of[0].revents & (POLLHUP | POLLERR)) || 0 != of[1].revents;
@@ -379,14 +379,14 @@ static void bury_absent(struct myrd_clients *clients, const struct pollfd *watch
  * have been served. Iterate downwards: when a client is removed, the last one takes its index, and
  * must not be served by the other's events. A client moved below `first` is served in the next
  * turn. */
-void myrd_clients_hear(struct myrd_clients *clients, const struct pollfd *watched)
+void myrd_clients_serve(struct myrd_clients *clients, const struct pollfd *watched)
 {
     bury_absent(clients, &watched[place_of(clients->count)]);
     const uint32_t first = 0 == clients->count ? 0 : clients->users->turn % clients->count + 1;
     for (uint32_t c = first; c > 0; --c) {
-        hear_one(clients, c - 1, &watched[place_of(c - 1)]);
+        serve_one(clients, c - 1, &watched[place_of(c - 1)]);
     }
     for (uint32_t c = clients->count; c > first; --c) {
-        hear_one(clients, c - 1, &watched[place_of(c - 1)]);
+        serve_one(clients, c - 1, &watched[place_of(c - 1)]);
     }
 }

@@ -89,7 +89,7 @@ void myrd_clients_accept(struct myrd_clients *clients);
  * `count` clients, then one for each absent one. Then hear all that have something to say, or have
  * ended; whoever's user has had its time waits. */
 uint32_t myrd_clients_watch(const struct myrd_clients *clients, struct pollfd *watched);
-void myrd_clients_hear(struct myrd_clients *clients, const struct pollfd *watched);
+void myrd_clients_serve(struct myrd_clients *clients, const struct pollfd *watched);
 
 /* Answer a question. NULL: no name, or no group's maps. */
 void myrd_client_answer(const struct myrd_client *client, enum myr_status status, const char *why,

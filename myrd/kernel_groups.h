@@ -78,7 +78,7 @@ void myrd_groups_settle(struct myrd_groups *groups, uint64_t holder, uint64_t op
 
 /* The kernel tells of stuck groups (mcp_kernel_watch() can be read): ask for them, or, where their
  * user's share is used up, have myrd_groups_look() do so at its time. */
-void myrd_groups_hear(struct myrd_groups *groups, uint64_t now_ms);
+void myrd_groups_receive(struct myrd_groups *groups, uint64_t now_ms);
 
 /* Ask for whatever is due. Where the kernel does not tell, look at all groups before. Call it after
  * myrd_groups_timeout() milliseconds (-1: nothing will be due), or at any time. True: it has looked

@@ -75,7 +75,7 @@ static void ask_for_due(struct myrd_groups *groups, uint64_t now_ms)
     }
 }
 
-static void hear_of_stuck(void *context, const struct mcp_kernel_stuck *stuck)
+static void receive_stuck(void *context, const struct mcp_kernel_stuck *stuck)
 {
     struct myrd_groups *groups = context;
     const uint32_t place = myrd_groups_find(groups, stuck->key);
@@ -86,16 +86,16 @@ static void hear_of_stuck(void *context, const struct mcp_kernel_stuck *stuck)
     if (!group->waited || stuck->done != group->done) {
         group->waited = true;
         group->done = stuck->done;
-        group->since_ms = groups->heard_at_ms;
+        group->since_ms = groups->received_at_ms;
         group->asked = 0;
     }
-    be_due(groups, group, stuck->told, groups->heard_at_ms);
+    be_due(groups, group, stuck->told, groups->received_at_ms);
 }
 
-void myrd_groups_hear(struct myrd_groups *groups, uint64_t now_ms)
+void myrd_groups_receive(struct myrd_groups *groups, uint64_t now_ms)
 {
-    groups->heard_at_ms = now_ms;
-    mcp_kernel_hear(groups->kernel, hear_of_stuck, groups);
+    groups->received_at_ms = now_ms;
+    mcp_kernel_consume(groups->kernel, receive_stuck, groups);
     ask_for_due(groups, now_ms);
 }
 

@@ -64,7 +64,7 @@ void myrd_hosts_ask(const struct myrd_hosts *hosts, const struct mcp_ip *ip, uin
     send_words(hosts, &there, MYRD_HOSTS_QUESTION, number);
 }
 
-bool myrd_hosts_hear(const struct myrd_hosts *hosts, struct mcp_ip *ip, uint64_t *number)
+bool myrd_hosts_receive(const struct myrd_hosts *hosts, struct mcp_ip *ip, uint64_t *number)
 {
     for (int heard = 0; heard < QUESTIONS_A_TURN; ++heard) {
         struct myrd_hosts_words words;

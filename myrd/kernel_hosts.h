@@ -56,7 +56,7 @@ void myrd_hosts_ask(const struct myrd_hosts *hosts, const struct mcp_ip *ip, uin
 /* Take what has come, and answer questions. True with an answer of this host; call it again then.
  * False when nothing is left, or after some questions: others must have their turn. Whoever knows
  * that the number is right tells by myrd_hosts_believe(). */
-bool myrd_hosts_hear(const struct myrd_hosts *hosts, struct mcp_ip *ip, uint64_t *number);
+bool myrd_hosts_receive(const struct myrd_hosts *hosts, struct mcp_ip *ip, uint64_t *number);
 void myrd_hosts_believe(struct myrd_hosts *hosts, const struct mcp_ip *ip, uint64_t now_ms);
 
 #endif

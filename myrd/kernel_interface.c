@@ -107,8 +107,8 @@ enum myr_status myrd_interface_open(struct myrd_interface *interface, const char
 
 /* A bridge reports its ports by the same messages, but with family AF_BRIDGE: a port that leaves
  * the bridge would look like a deleted interface. */
-static void hear_link(struct myrd_interface *interface, bool gone, const struct ifinfomsg *about,
-                      size_t bytes)
+static void receive_link(struct myrd_interface *interface, bool gone, const struct ifinfomsg *about,
+                         size_t bytes)
 {
     if (AF_UNSPEC != about->ifi_family || (int)interface->index != about->ifi_index) {
         return;
@@ -145,8 +145,8 @@ static bool is_ours(const struct myrd_interface *interface, const struct ifaddrm
                        length);
 }
 
-static void hear_address(struct myrd_interface *interface, bool gone, const struct ifaddrmsg *about,
-                         size_t bytes, uint64_t now_ms)
+static void receive_address(struct myrd_interface *interface, bool gone,
+                            const struct ifaddrmsg *about, size_t bytes, uint64_t now_ms)
 {
     if (!is_ours(interface, about, bytes)) {
         return;
@@ -160,24 +160,24 @@ static void hear_address(struct myrd_interface *interface, bool gone, const stru
 }
 
 /* Each datagram contains one message. */
-static void hear_one(struct myrd_interface *interface, const struct nlmsghdr *told, size_t bytes,
-                     uint64_t now_ms)
+static void receive_one(struct myrd_interface *interface, const struct nlmsghdr *told, size_t bytes,
+                        uint64_t now_ms)
 {
     const bool gone = RTM_DELLINK == told->nlmsg_type || RTM_DELADDR == told->nlmsg_type;
     if (RTM_NEWLINK == told->nlmsg_type || RTM_DELLINK == told->nlmsg_type) {
         if (bytes >= NLMSG_SPACE(sizeof(struct ifinfomsg))) {
-            hear_link(interface, gone, NLMSG_DATA(told),
-                      bytes - NLMSG_SPACE(sizeof(struct ifinfomsg)));
+            receive_link(interface, gone, NLMSG_DATA(told),
+                         bytes - NLMSG_SPACE(sizeof(struct ifinfomsg)));
         }
     } else if (RTM_NEWADDR == told->nlmsg_type || RTM_DELADDR == told->nlmsg_type) {
         if (bytes >= NLMSG_SPACE(sizeof(struct ifaddrmsg))) {
-            hear_address(interface, gone, NLMSG_DATA(told),
-                         bytes - NLMSG_SPACE(sizeof(struct ifaddrmsg)), now_ms);
+            receive_address(interface, gone, NLMSG_DATA(told),
+                            bytes - NLMSG_SPACE(sizeof(struct ifaddrmsg)), now_ms);
         }
     }
 }
 
-void myrd_interface_hear(struct myrd_interface *interface, uint64_t now_ms)
+void myrd_interface_receive(struct myrd_interface *interface, uint64_t now_ms)
 {
     _Alignas(struct nlmsghdr) char told[TOLD_BYTES];
     for (int heard = 0; heard < TOLD_A_TURN; ++heard) {
@@ -192,7 +192,8 @@ void myrd_interface_hear(struct myrd_interface *interface, uint64_t now_ms)
             return;
         }
         if (0 == from.nl_pid && (size_t)bytes >= sizeof(struct nlmsghdr)) {
-            hear_one(interface, (const struct nlmsghdr *)(const void *)told, (size_t)bytes, now_ms);
+            receive_one(interface, (const struct nlmsghdr *)(const void *)told, (size_t)bytes,
+                        now_ms);
         }
     }
 }

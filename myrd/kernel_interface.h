@@ -49,7 +49,7 @@ enum myr_status myrd_interface_open(struct myrd_interface *interface, const char
                                     const struct mcp_ip *ip, struct myr_error *error);
 
 /* Take what the system has told. */
-void myrd_interface_hear(struct myrd_interface *interface, uint64_t now_ms);
+void myrd_interface_receive(struct myrd_interface *interface, uint64_t now_ms);
 
 /* MYR_OK: the NIC can stay. Otherwise a line says why it cannot, and what to do. */
 enum myr_status myrd_interface_judge(const struct myrd_interface *interface, uint64_t now_ms,

@@ -108,8 +108,8 @@ static uint32_t find_peer(const struct myrd_meeting *meeting, const struct mcp_i
     return p;
 }
 
-bool myrd_meeting_hear(struct myrd_meeting *meeting, const struct mcp_ip *ip, uint64_t number,
-                       uint64_t now_ms)
+bool myrd_meeting_receive(struct myrd_meeting *meeting, const struct mcp_ip *ip, uint64_t number,
+                          uint64_t now_ms)
 {
     const uint32_t p = find_peer(meeting, ip);
     if (p == peers_of(meeting) || 0 == number || number != meeting->number[p]) {

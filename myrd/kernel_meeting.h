@@ -57,7 +57,7 @@ bool myrd_meeting_go_on(struct myrd_meeting *meeting, struct mcp_kernel *kernel,
                         struct myr_error *error);
 
 /* A host has answered with this number. False if this meeting has not asked it that. */
-bool myrd_meeting_hear(struct myrd_meeting *meeting, const struct mcp_ip *ip, uint64_t number,
-                       uint64_t now_ms);
+bool myrd_meeting_receive(struct myrd_meeting *meeting, const struct mcp_ip *ip, uint64_t number,
+                          uint64_t now_ms);
 
 #endif

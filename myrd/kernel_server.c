@@ -441,14 +441,14 @@ static uint32_t watch_all(struct myrd_kernel_server *server, int end)
 }
 
 /* Process messages of other hosts, and advance the meetings that wait for them. */
-static void hear_hosts(struct myrd_kernel_server *server)
+static void receive_hosts(struct myrd_kernel_server *server)
 {
     const uint64_t now = os_now_ms();
     struct mcp_ip ip;
     uint64_t number;
-    for (int h = 0; h < ANSWERS_A_TURN && myrd_hosts_hear(&server->hosts, &ip, &number); ++h) {
+    for (int h = 0; h < ANSWERS_A_TURN && myrd_hosts_receive(&server->hosts, &ip, &number); ++h) {
         for (struct myrd_meeting *m = server->meetings.first; NULL != m; m = m->next) {
-            if (myrd_meeting_hear(m, &ip, number, now)) {
+            if (myrd_meeting_receive(m, &ip, number, now)) {
                 myrd_hosts_believe(&server->hosts, &ip, now);
             }
         }
@@ -486,7 +486,7 @@ static enum myr_status follow_interface(struct myrd_kernel_server *server, struc
     if (0 != server->watched[4].revents) {
         char before[IF_NAMESIZE];
         memcpy(before, server->interface.name, sizeof(before));
-        myrd_interface_hear(&server->interface, now);
+        myrd_interface_receive(&server->interface, now);
         follow_name(server);
         if (0 != strcmp(before, server->interface.name)) {
             myrd_log(MYRD_NOTICE, "interface %s is called %s now", before, server->interface.name);
@@ -542,13 +542,13 @@ static enum myr_status run_server(void *serving, int end, struct myr_error *erro
         if (MYR_OK != status) {
             return status;
         }
-        myrd_clients_hear(&server->clients, &server->watched[FIXED]);
+        myrd_clients_serve(&server->clients, &server->watched[FIXED]);
         if (0 != server->watched[3].revents) {
-            hear_hosts(server);
+            receive_hosts(server);
         }
         meet_some(server);
         if (0 != server->watched[2].revents) {
-            myrd_groups_hear(server->groups, os_now_ms());
+            myrd_groups_receive(server->groups, os_now_ms());
         }
         look_after_groups(server);
         if (0 != server->watched[1].revents) {

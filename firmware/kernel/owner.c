@@ -129,7 +129,7 @@ void mcp_kernel_count_by(struct mcp_kernel *kernel, mcp_account_fn account)
 
 /* ---- stuck groups ---- */
 
-static int hear_one(void *context, void *told, size_t bytes)
+static int consume_one(void *context, void *told, size_t bytes)
 {
     const struct mcp_kernel *kernel = context;
     if (sizeof(struct mcp_kernel_stuck) == bytes) {
@@ -143,7 +143,7 @@ int mcp_kernel_watch(const struct mcp_kernel *kernel)
     return NULL == kernel->told ? -1 : ring_buffer__epoll_fd(kernel->told);
 }
 
-void mcp_kernel_hear(struct mcp_kernel *kernel, mcp_kernel_stuck_fn tell, void *context)
+void mcp_kernel_consume(struct mcp_kernel *kernel, mcp_kernel_stuck_fn tell, void *context)
 {
     kernel->tell = tell;
     kernel->context = context;
@@ -159,7 +159,7 @@ static int begin_watch(struct mcp_kernel *kernel, char *why)
     if (!program->rodata->timed) {
         return 0;
     }
-    kernel->told = ring_buffer__new(bpf_map__fd(program->maps.stuck), hear_one, kernel, NULL);
+    kernel->told = ring_buffer__new(bpf_map__fd(program->maps.stuck), consume_one, kernel, NULL);
     if (NULL == kernel->told ||
         bpf_prog_test_run_opts(bpf_program__fd(program->progs.mcp_begin), &run) < 0 ||
         0 != run.retval) {

@@ -64,7 +64,7 @@ static enum myr_status catch_up(struct myr_kernel_nic *nic, const struct myr_tal
 {
     while (nic->owed > 0) {
         uint32_t magic;
-        const enum myr_status status = myr_talk_hear(nic->connection, daemon_name, timeout, error);
+        const enum myr_status status = myr_talk_await(nic->connection, daemon_name, timeout, error);
         if (MYR_OK != status) {
             return status;
         }
@@ -98,7 +98,7 @@ static enum myr_status converse(struct myr_kernel_nic *nic,
             myr_talk_say(nic->connection, daemon_name, question, sizeof(*question), timeout, error);
     }
     if (MYR_OK == status) {
-        status = myr_talk_hear(nic->connection, daemon_name, timeout, error);
+        status = myr_talk_await(nic->connection, daemon_name, timeout, error);
         nic->owed += MYR_ERR_NOT_YET == status;
     }
     if (MYR_OK != status) {

@@ -34,7 +34,7 @@ static enum myr_status introduce(int connection, bool hurry,
     enum myr_status status =
         myr_talk_say(connection, "myrd", &hello, sizeof(hello), timeout, error);
     if (MYR_OK == status) {
-        status = myr_talk_hear(connection, "myrd", timeout, error);
+        status = myr_talk_await(connection, "myrd", timeout, error);
     }
     if (MYR_OK != status) {
         return status;

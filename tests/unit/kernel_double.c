@@ -207,7 +207,7 @@ int mcp_kernel_watch(const struct mcp_kernel *kernel)
     return watch;
 }
 
-void mcp_kernel_hear(struct mcp_kernel *kernel, mcp_kernel_stuck_fn tell, void *context)
+void mcp_kernel_consume(struct mcp_kernel *kernel, mcp_kernel_stuck_fn tell, void *context)
 {
     struct mcp_kernel_stuck stuck;
     (void)kernel;

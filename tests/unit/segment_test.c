@@ -749,7 +749,7 @@ static void no_folder(void **state)
 
 static _Atomic uint32_t *told; /* pid */
 
-static void hear_of_stuck(const char *line)
+static void receive_stuck(const char *line)
 {
     unsigned pid = 0;
     CREW_CHECK(1 == sscanf(line, "process %u of this node keeps the lock", &pid), "%s", line);
@@ -791,7 +791,7 @@ static void holder_is_stopped(void **state)
     assert_int_equal(waitpid(stopped, &status, WUNTRACED), stopped);
     assert_true(WIFSTOPPED(status));
     myr_lock_naps = 20;
-    myr_segment_say = hear_of_stuck;
+    myr_segment_say = receive_stuck;
     for (uint32_t r = 0; r < WAITING; ++r) {
         pids[r] = crew_fork(wait_for_lock, r, NULL);
     }

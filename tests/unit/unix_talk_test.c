@@ -257,7 +257,7 @@ static enum myr_status ask(int connection, const struct myr_talk_timeout *timeou
     world.error.text[0] = '\0';
     const enum myr_status status =
         myr_talk_say(connection, "myrd", "hello", 5, timeout, &world.error);
-    return MYR_OK == status ? myr_talk_hear(connection, "myrd", timeout, &world.error) : status;
+    return MYR_OK == status ? myr_talk_await(connection, "myrd", timeout, &world.error) : status;
 }
 
 static void expect_answer(int connection, const char *answer)
@@ -346,7 +346,7 @@ static void a_stopped_daemon(void **state)
     assert_non_null(strstr(world.error.text, words));
     assert_non_null(strstr(world.error.text, "kill -CONT"));
     assert_int_equal(kill(pid, SIGCONT), 0);
-    assert_int_equal(myr_talk_hear(connection, "myrd", &long_one, &world.error), MYR_OK);
+    assert_int_equal(myr_talk_await(connection, "myrd", &long_one, &world.error), MYR_OK);
     expect_answer(connection, "answer");
     close(connection);
     assert_true(crew_join(pid));
