@@ -109,7 +109,7 @@ void myrd_clients_recall(struct myrd_clients *clients)
             clients->ever = myrd_holder_serial(absent.number);
         }
         if (absent.process < 0) {
-            myrd_groups_bury(clients->groups, absent.number);
+            myrd_groups_reap(clients->groups, absent.number);
         } else {
             clients->absent[clients->absent_count++] = absent;
         }
@@ -129,7 +129,7 @@ bool myrd_clients_return(struct myrd_clients *clients, struct myrd_client *clien
         return false;
     }
     /* It cannot have opened any groups on this connection yet. */
-    myrd_groups_bury(clients->groups, client->number);
+    myrd_groups_reap(clients->groups, client->number);
     client->number = number;
     forget_absent(clients, a);
     return true;
@@ -155,10 +155,10 @@ static void forget(struct myrd_clients *clients, uint32_t number)
 
 /* Data in a socket cannot be revoked, so a client that left data unread is counted until they are
  * read or its end is closed. */
-static void bury(struct myrd_clients *clients, uint32_t number)
+static void reap(struct myrd_clients *clients, uint32_t number)
 {
     struct myrd_client *client = &clients->client[number];
-    myrd_groups_bury(clients->groups, client->number);
+    myrd_groups_reap(clients->groups, client->number);
     myrd_client_end_meeting(clients, client);
     if (!leaves_unread(client)) {
         forget(clients, number);
@@ -286,7 +286,7 @@ static bool accept_client(struct myrd_clients *clients)
     clients->client[clients->count++] = client;
     if (NULL != why) {
         myrd_client_answer(&client, MYR_ERR_SYSTEM, why, NULL, NULL);
-        bury(clients, clients->count - 1);
+        reap(clients, clients->count - 1);
     }
     return true;
 }
@@ -313,12 +313,12 @@ static bool receive_question(struct myrd_clients *clients, uint32_t number)
     const bool known = sizeof(question) == bytes && MYR_KERNEL_MAGIC == question.magic;
     const bool unanswered = known && MYR_KERNEL_CLOSE == question.ask;
     if (bytes <= 0 || (!unanswered && leaves_unread(client))) {
-        bury(clients, number);
+        reap(clients, number);
     } else if (!known || !clients->attend(clients->context, client, &question)) {
         static const char why[] = "myrd --kernel is of another version of nicbarr";
         myrd_client_answer(client, MYR_ERR_FOREIGN, why, NULL, NULL);
         refused(clients, &client->visitor, why);
-        bury(clients, number);
+        reap(clients, number);
     }
     return true;
 }
@@ -359,17 +359,17 @@ static void serve_one(struct myrd_clients *clients, uint32_t number, const struc
     }
     const uint64_t begin_us = os_now_us();
     if (!(hears && receive_question(clients, number)) && ended) {
-        bury(clients, number);
+        reap(clients, number);
     }
     myrd_users_took(clients->users, uid, os_now_us() - begin_us);
 }
 
 /* Called before other clients are served, as a client that reconnects changes the table. */
-static void bury_absent(struct myrd_clients *clients, const struct pollfd *watched)
+static void reap_absent(struct myrd_clients *clients, const struct pollfd *watched)
 {
     for (uint32_t a = clients->absent_count; a > 0; --a) {
         if (0 != watched[a - 1].revents) {
-            myrd_groups_bury(clients->groups, clients->absent[a - 1].number);
+            myrd_groups_reap(clients->groups, clients->absent[a - 1].number);
             forget_absent(clients, a - 1);
         }
     }
@@ -381,7 +381,7 @@ static void bury_absent(struct myrd_clients *clients, const struct pollfd *watch
  * turn. */
 void myrd_clients_serve(struct myrd_clients *clients, const struct pollfd *watched)
 {
-    bury_absent(clients, &watched[place_of(clients->count)]);
+    reap_absent(clients, &watched[place_of(clients->count)]);
     const uint32_t first = 0 == clients->count ? 0 : clients->users->turn % clients->count + 1;
     for (uint32_t c = first; c > 0; --c) {
         serve_one(clients, c - 1, &watched[place_of(c - 1)]);

@@ -69,7 +69,7 @@ struct myrd_clients {
     struct myrd_absent absent[MYRD_ABSENT_MOST];
 };
 
-/* Find those who hold groups since before this daemon, and bury those of them who are dead. It
+/* Find those who hold groups since before this daemon, and reap those of them who are dead. It
  * takes /proc (kernel_holders.h), and is for the beginning. */
 void myrd_clients_recall(struct myrd_clients *clients);
 

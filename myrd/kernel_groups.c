@@ -351,7 +351,7 @@ bool myrd_groups_leave(struct myrd_groups *groups, uint64_t key, uint64_t holder
     return true;
 }
 
-void myrd_groups_bury(struct myrd_groups *groups, uint64_t holder)
+void myrd_groups_reap(struct myrd_groups *groups, uint64_t holder)
 {
     /* Iterate downwards, since the last group takes the index of one that is removed. */
     for (uint32_t g = groups->count; g > 0; --g) {

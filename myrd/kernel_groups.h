@@ -60,12 +60,12 @@ uint32_t myrd_groups_missing(const struct myrd_groups *groups, uint64_t key, uin
 bool myrd_groups_leave(struct myrd_groups *groups, uint64_t key, uint64_t holder);
 
 /* The holder has died. Its groups fail, and it has left them. */
-void myrd_groups_bury(struct myrd_groups *groups, uint64_t holder);
+void myrd_groups_reap(struct myrd_groups *groups, uint64_t holder);
 
 /*
  * Those who held groups when the daemon before this one ended are absent: the NIC may have them die
- * (bury), or come back. At `place` in a table of MCP_KERNEL_HOLDERS; NULL: there is none. Call
- * myrd_groups_close_unheld() when the dead ones are buried.
+ * (reap), or come back. At `place` in a table of MCP_KERNEL_HOLDERS; NULL: there is none. Call
+ * myrd_groups_close_unheld() when the dead ones are reaped.
  */
 const struct mcp_kernel_holder *myrd_groups_holder(const struct myrd_groups *groups,
                                                    uint32_t place);

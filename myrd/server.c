@@ -130,12 +130,12 @@ static enum myr_status renew(struct myrd_server *server, struct myr_error *error
 /* ---- clients ---- */
 
 /* Reclaim everything that a dead process held. */
-static void bury(struct myrd_server *server, pid_t pid)
+static void reap(struct myrd_server *server, pid_t pid)
 {
-    myr_soft_bury(server->nic, (uint32_t)pid);
-    myr_soft_groups_bury(server->nic, (uint32_t)pid);
-    (void)myr_ports_bury(server->nic, (uint32_t)pid);
-    myr_segment_bury(server->segment, (uint32_t)pid);
+    myr_soft_reap(server->nic, (uint32_t)pid);
+    myr_soft_groups_reap(server->nic, (uint32_t)pid);
+    (void)myr_ports_reap(server->nic, (uint32_t)pid);
+    myr_segment_reap(server->segment, (uint32_t)pid);
     server->stale = true;
 }
 
@@ -150,7 +150,7 @@ static void die(struct myrd_server *server, uint32_t number)
 {
     const struct client *client = &server->client[number];
     if (0 != client->pid && client->generation == server->generation) {
-        bury(server, client->pid);
+        reap(server, client->pid);
     }
     forget(server, number);
 }

@@ -253,7 +253,7 @@ void myr_port_close(struct myr_port *port)
 }
 
 /* Close the next port of this process. Returns its rings, or NULL if there is none. */
-static struct mcp_rings *bury_one(struct myr_soft_nic *outer, uint32_t process)
+static struct mcp_rings *reap_one(struct myr_soft_nic *outer, uint32_t process)
 {
     struct mcp_board *board;
     struct mcp_nic *nic = myr_soft_enter(outer, &board);
@@ -272,17 +272,17 @@ static struct mcp_rings *bury_one(struct myr_soft_nic *outer, uint32_t process)
     return 0 == offset ? NULL : (struct mcp_rings *)(base + offset);
 }
 
-uint32_t myr_ports_bury(struct myr_soft_nic *nic, uint32_t process)
+uint32_t myr_ports_reap(struct myr_soft_nic *nic, uint32_t process)
 {
     struct myr_segment *segment = myr_soft_segment(nic);
     struct mcp_rings *rings;
-    uint32_t buried = 0;
-    while (NULL != (rings = bury_one(nic, process))) {
+    uint32_t reaped = 0;
+    while (NULL != (rings = reap_one(nic, process))) {
         free_blocks(segment, rings);
         myr_segment_free(segment, rings);
-        ++buried;
+        ++reaped;
     }
-    return buried;
+    return reaped;
 }
 
 void myr_port_get_name(const struct myr_port *port, struct myr_port_name *name)

@@ -134,6 +134,6 @@ bool myr_port_unheard(struct myr_port *port, uint32_t who, uint32_t least_s,
                       struct myr_unheard *unheard);
 
 /* Close all ports of a dead process, and free what they had. Returns how many there were. */
-uint32_t myr_ports_bury(struct myr_soft_nic *nic, uint32_t process);
+uint32_t myr_ports_reap(struct myr_soft_nic *nic, uint32_t process);
 
 #endif

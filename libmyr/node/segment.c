@@ -435,7 +435,7 @@ void myr_segment_leave(struct myr_segment *segment)
     free(segment);
 }
 
-void myr_segment_bury(struct myr_segment *segment, uint32_t pid)
+void myr_segment_reap(struct myr_segment *segment, uint32_t pid)
 {
     struct myr_sram *sram = segment->sram;
     myr_segment_lock(segment);

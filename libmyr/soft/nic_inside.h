@@ -76,8 +76,8 @@ enum myr_status myr_soft_open_given(struct myr_segment *segment, int socket,
                                     struct myr_soft_nic **nic, struct myr_error *error);
 int myr_soft_socket(const struct myr_soft_nic *nic); /* remains the NIC's */
 
-/* Release what a dead process held of the NIC. (Groups: myr_soft_groups_bury().) */
-void myr_soft_bury(struct myr_soft_nic *nic, uint32_t pid);
+/* Release what a dead process held of the NIC. (Groups: myr_soft_groups_reap().) */
+void myr_soft_reap(struct myr_soft_nic *nic, uint32_t pid);
 
 /* For a process that inspects a NIC from outside: the key of its record in the segment, the bytes
  * of the record to copy, and the decoding of that copy. NULL if the layout is another. */

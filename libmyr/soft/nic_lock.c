@@ -239,7 +239,7 @@ bool myr_soft_broken(struct myr_soft_nic *nic)
            0 != myr_soft_given_up(nic);
 }
 
-void myr_soft_bury(struct myr_soft_nic *nic, uint32_t pid)
+void myr_soft_reap(struct myr_soft_nic *nic, uint32_t pid)
 {
     struct myr_shared_nic *shared = nic->shared;
     const uint32_t dead = myr_segment_number_of(nic->segment, pid);

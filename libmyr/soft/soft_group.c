@@ -517,7 +517,7 @@ static void fail_and_leave(struct myr_soft_nic *nic, struct myr_record *record, 
     }
 }
 
-void myr_soft_groups_bury(struct myr_soft_nic *nic, uint32_t pid)
+void myr_soft_groups_reap(struct myr_soft_nic *nic, uint32_t pid)
 {
     for (;;) {
         struct search search = {.pid = pid};

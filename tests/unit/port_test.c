@@ -424,7 +424,7 @@ static void take_all(uint32_t rank, void *context)
     }
 }
 
-/* Memory goes round: however often a port is opened, uses memory, and is closed or buried. */
+/* Memory goes round: however often a port is opened, uses memory, and is closed or reaped. */
 static void memory(void **state)
 {
     (void)state;
@@ -450,8 +450,8 @@ static void memory(void **state)
         const pid_t pid = crew_fork(take_all, 0, nic);
         assert_true(crew_join(pid));
         assert_null(myr_port_alloc(port, 200000));
-        assert_int_equal(myr_ports_bury(nic, (uint32_t)pid), 2);
-        assert_int_equal(myr_ports_bury(nic, (uint32_t)pid), 0);
+        assert_int_equal(myr_ports_reap(nic, (uint32_t)pid), 2);
+        assert_int_equal(myr_ports_reap(nic, (uint32_t)pid), 0);
         assert_non_null(myr_port_alloc(port, 200000));
         assert_int_equal(mcp_port_at(nic->below->mcp, 0)->owner, getpid());
         myr_port_close(port);
@@ -511,7 +511,7 @@ static void inlets(void **state)
     assert_true(crew_join(pid));
     assert_int_equal(myr_port_connect(port, &lived->name, &remote, NULL), MYR_OK);
     assert_non_null(myr_outlet_begin(&remote.outlet));
-    assert_int_equal(myr_ports_bury(&w->nics[0], (uint32_t)pid), 1);
+    assert_int_equal(myr_ports_reap(&w->nics[0], (uint32_t)pid), 1);
     assert_null(myr_outlet_begin(&remote.outlet));
     crew_memory_free(lived, sizeof(*lived));
 

@@ -345,18 +345,18 @@ static void by_a_bad_descriptor(void **state)
     assert_null(none);
 }
 
-/* A process that has died is buried by number: its entry is the next one's. */
-static void buried(void **state)
+/* A process that has died is reaped by number: its entry is the next one's. */
+static void reaped(void **state)
 {
     (void)state;
     struct myr_segment *one = join(folder, LIMIT), *dead = join_self(folder, LIMIT);
     const uint32_t index = myr_segment_index(dead);
     const uint32_t before = myr_load_acquire(myr_segment_population(one));
-    myr_segment_bury(one, (uint32_t)getpid() + 100000); /* nobody */
+    myr_segment_reap(one, (uint32_t)getpid() + 100000); /* nobody */
     struct myr_segment *next = join(folder, LIMIT);
     assert_int_not_equal(myr_segment_index(next), index);
     myr_segment_leave(next);
-    myr_segment_bury(one, (uint32_t)getpid());
+    myr_segment_reap(one, (uint32_t)getpid());
     assert_int_not_equal(myr_load_acquire(myr_segment_population(one)), before);
     next = join(folder, LIMIT);
     assert_int_equal(myr_segment_index(next), index);
@@ -1760,7 +1760,7 @@ int main(void)
         IN_A_FOLDER(signs_of_others_stay),
         IN_A_FOLDER(by_descriptor),
         IN_A_FOLDER(by_a_bad_descriptor),
-        IN_A_FOLDER(buried),
+        IN_A_FOLDER(reaped),
         IN_A_FOLDER(each_record),
         IN_A_FOLDER(one_process_twice_is_no_crowd),
         IN_A_FOLDER(numbers_return),

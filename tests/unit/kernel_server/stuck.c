@@ -63,7 +63,7 @@ void who_goes_on_is_not_asked_for(void **state)
     assert_int_equal(asked(7), 0);
     uint64_t now = NOW + 100 * MYRD_LOOK_MS;
     open_for(groups, 7, ALICE, 2);
-    myrd_groups_bury(groups, 1);
+    myrd_groups_reap(groups, 1);
     assert_int_equal(times_asked(groups, &now, now + 1000, NULL), 0); /* in vain */
     assert_int_equal(myrd_groups_timeout(groups, now), -1);
 }
@@ -138,7 +138,7 @@ void who_is_told_of_is_asked_for(void **state)
     assert_int_equal(report.group[0].since_ms, 0); /* it has gone on */
     assert_true(double_met_count() > met);         /* its peers may have moved */
     assert_int_equal(asked(8), 0);
-    myrd_groups_bury(groups, 2);
+    myrd_groups_reap(groups, 2);
     double_tell(8, 3, 1);
     myrd_groups_receive(groups, NOW + 100);
     assert_int_equal(asked(8), 0);

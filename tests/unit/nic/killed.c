@@ -322,8 +322,8 @@ void a_broken_nic_is_left_alone(void **state)
     const uint32_t epoch = myr_nic_group_arrive(&member.group);
     assert_false(myr_nic_group_wait(&member.group, epoch, 0));
     myr_port_close(port);
-    myr_soft_groups_bury(member.nic, (uint32_t)victim);
-    assert_int_equal(myr_ports_bury(member.nic, (uint32_t)victim), 0);
+    myr_soft_groups_reap(member.nic, (uint32_t)victim);
+    assert_int_equal(myr_ports_reap(member.nic, (uint32_t)victim), 0);
     myr_nic_group_leave(&member.group);
     close(stranger);
     myr_soft_close(member.nic);
@@ -374,8 +374,8 @@ static void expect_refusals(struct member *member, pid_t stopped)
                stopped_lines, stopped_line);
     CREW_CHECK(MYR_ERR_GONE == myr_port_open(member->nic, &any, &port, &error), "a port");
     CREW_CHECK(NULL != strstr(error.text, pid), "%s", error.text);
-    myr_soft_groups_bury(member->nic, (uint32_t)stopped);
-    (void)myr_ports_bury(member->nic, (uint32_t)stopped);
+    myr_soft_groups_reap(member->nic, (uint32_t)stopped);
+    (void)myr_ports_reap(member->nic, (uint32_t)stopped);
     myr_nic_group_leave(&member->group);
     myr_soft_close(member->nic);
     myr_segment_leave(member->segment);
@@ -501,9 +501,9 @@ static void one_is_killed_as_a_member(uint32_t unit_most)
     await_come(world, 9, 1);
     assert_int_equal(myr_soft_open(segment, &loopback, &nic, NULL), MYR_OK);
     assert_int_equal(groups_in(segment), 1);
-    myr_soft_bury(nic, (uint32_t)victim);
-    myr_soft_groups_bury(nic, (uint32_t)victim);
-    myr_segment_bury(segment, (uint32_t)victim);
+    myr_soft_reap(nic, (uint32_t)victim);
+    myr_soft_groups_reap(nic, (uint32_t)victim);
+    myr_segment_reap(segment, (uint32_t)victim);
     await_come(world, 8, 1); /* the survivor knows, and leaves */
     while (0 != groups_in(segment)) {
         usleep(200);
