@@ -211,8 +211,9 @@ static bool was_told(struct mcp_connection *c, uint32_t who)
     return told;
 }
 
-bool mcp_messages_unheard(struct mcp_nic *nic, struct mcp_board *board, uint32_t number,
-                          uint32_t who, uint32_t least_ms, struct mcp_unheard *unheard)
+bool mcp_messages_unresponsive(struct mcp_nic *nic, struct mcp_board *board, uint32_t number,
+                               uint32_t who, uint32_t least_ms,
+                               struct mcp_unresponsive *unresponsive)
 {
     const struct mcp_port *port = mcp_port_at(nic, number);
     if (NULL == port || 0 == port->key) {
@@ -225,10 +226,10 @@ bool mcp_messages_unheard(struct mcp_nic *nic, struct mcp_board *board, uint32_t
             continue;
         }
         struct mcp_connection *c = &mcp_connections(nic)[sendings[token].connection];
-        if (c->unheard_ms >= least_ms && !was_told(c, who)) {
-            *unheard = (struct mcp_unheard){.connection = mcp_connection_number(nic, c),
-                                            .link = c->link,
-                                            .silence_ms = c->unheard_ms};
+        if (c->silent_ms >= least_ms && !was_told(c, who)) {
+            *unresponsive = (struct mcp_unresponsive){.connection = mcp_connection_number(nic, c),
+                                                      .link = c->link,
+                                                      .silence_ms = c->silent_ms};
             return true;
         }
     }

@@ -65,10 +65,10 @@ struct mcp_connection {
     struct mcp_queue aside; /* refused */
     mcp_offset current;     /* in the queue: the message of packet `next`, or an earlier one */
     uint32_t window, threshold, credit;
-    uint32_t asked; /* the last packet that asks for an acknowledgement, if not before `base` */
-    uint32_t timed; /* the packet whose RTT is being measured */
-    uint32_t unheard_ms;    /* sum of retransmission timeouts since the last packet from there */
-    uint64_t timed_ns;      /* when it was sent; 0: none */
+    uint32_t asked;     /* the last packet that asks for an acknowledgement, if not before `base` */
+    uint32_t timed;     /* the packet whose RTT is being measured */
+    uint32_t silent_ms; /* sum of retransmission timeouts since the last packet from there */
+    uint64_t timed_ns;  /* when it was sent; 0: none */
     uint64_t round_trip_ns; /* smoothed RTT */
     uint64_t rto_ns;        /* the present retransmission timeout */
     uint64_t retry_ns;      /* when it expires; 0: nothing is in flight */
@@ -121,8 +121,8 @@ static inline bool mcp_not_after(uint32_t a, uint32_t b)
 /* A packet of the other NIC has arrived. */
 static inline void mcp_heard(struct mcp_connection *c)
 {
-    if (0 != c->unheard_ms) {
-        c->unheard_ms = 0;
+    if (0 != c->silent_ms) {
+        c->silent_ms = 0;
         c->told = 0;
     }
 }

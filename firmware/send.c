@@ -236,7 +236,7 @@ void mcp_retry(struct mcp_nic *nic, struct mcp_board *board, struct mcp_connecti
     const uint32_t half = c->window / 2;
     c->threshold = half < MCP_WINDOW_LEAST ? MCP_WINDOW_LEAST : half;
     c->window = MCP_WINDOW_LEAST;
-    c->unheard_ms += (uint32_t)(c->rto_ns / 1000000);
+    c->silent_ms += (uint32_t)(c->rto_ns / 1000000);
     c->rto_ns *= 2;
     if (c->rto_ns > MCP_RETRY_MOST_NS) {
         c->rto_ns = MCP_RETRY_MOST_NS;

@@ -90,8 +90,8 @@ void nicbarr_nic_lost(char *text, size_t room, const char *framework,
              framework, OPAL_NAME_PRINT(*name));
 }
 
-void nicbarr_nic_unheard(const char *framework, const opal_process_name_t *name,
-                         const struct myr_unheard *unheard)
+void nicbarr_nic_unresponsive(const char *framework, const opal_process_name_t *name,
+                              const struct myr_unresponsive *unresponsive)
 {
     const opal_proc_t *proc = NULL == name ? NULL : opal_proc_for_name(*name);
     const char *host = NULL == proc ? NULL : opal_get_proc_hostname(proc);
@@ -101,6 +101,6 @@ void nicbarr_nic_unheard(const char *framework, const opal_process_name_t *name,
         "way to; they go on waiting. Is it up, and does the network between let UDP pass? "
         "Or do its processes compute without calling MPI, or stand still? (Where "
         "coll/nicbarr is used, a node answers while its processes compute)",
-        framework, unheard->silence_s, NULL == host ? "a host" : host, unheard->place,
+        framework, unresponsive->silence_s, NULL == host ? "a host" : host, unresponsive->place,
         NULL == name ? "" : ", process ", NULL == name ? "" : OPAL_NAME_PRINT(*name));
 }

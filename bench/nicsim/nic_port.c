@@ -196,13 +196,13 @@ size_t myr_segment_size(const struct myr_segment *segment)
 }
 
 /* Nobody is told of silence. */
-bool myr_port_unheard(struct myr_port *port, uint32_t who, uint32_t least_s,
-                      struct myr_unheard *unheard)
+bool myr_port_unresponsive(struct myr_port *port, uint32_t who, uint32_t least_s,
+                           struct myr_unresponsive *unresponsive)
 {
     (void)port;
     (void)who;
     (void)least_s;
-    (void)unheard;
+    (void)unresponsive;
     return false;
 }
 

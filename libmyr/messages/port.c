@@ -567,19 +567,19 @@ bool myr_port_receive(struct myr_port *port, struct myr_received *received)
 
 /* ---- unresponsive peers ---- */
 
-bool myr_port_unheard(struct myr_port *port, uint32_t who, uint32_t least_s,
-                      struct myr_unheard *unheard)
+bool myr_port_unresponsive(struct myr_port *port, uint32_t who, uint32_t least_s,
+                           struct myr_unresponsive *unresponsive)
 {
-    struct mcp_unheard found;
+    struct mcp_unresponsive found;
     struct mcp_board *board;
     struct mcp_nic *nic = myr_soft_enter(port->nic, &board);
     const uint32_t least_ms = least_s < UINT32_MAX / 1000 ? least_s * 1000 : UINT32_MAX;
     const bool any =
-        NULL != nic && mcp_messages_unheard(nic, board, port->number, who, least_ms, &found);
+        NULL != nic && mcp_messages_unresponsive(nic, board, port->number, who, least_ms, &found);
     if (any) {
-        unheard->connection = found.connection;
-        unheard->silence_s = found.silence_ms / 1000;
-        myr_soft_place_of(port->nic, found.link, unheard->place);
+        unresponsive->connection = found.connection;
+        unresponsive->silence_s = found.silence_ms / 1000;
+        myr_soft_place_of(port->nic, found.link, unresponsive->place);
     }
     myr_soft_leave(port->nic);
     return any;

@@ -533,11 +533,11 @@ static uint64_t id_by(const struct myr_tagged *t, uint32_t connection)
     return 0;
 }
 
-bool myr_tagged_unheard(struct myr_tagged *t, uint32_t who, uint32_t least_s,
-                        struct myr_unheard *unheard, uint64_t *id)
+bool myr_tagged_unresponsive(struct myr_tagged *t, uint32_t who, uint32_t least_s,
+                             struct myr_unresponsive *unresponsive, uint64_t *id)
 {
-    const bool any = myr_port_unheard(t->port, who, least_s, unheard);
-    *id = any ? id_by(t, unheard->connection) : 0;
+    const bool any = myr_port_unresponsive(t->port, who, least_s, unresponsive);
+    *id = any ? id_by(t, unresponsive->connection) : 0;
     return any;
 }
 

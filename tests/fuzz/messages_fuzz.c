@@ -784,12 +784,13 @@ static void look_for_silence(struct wire_nic *nic, uint8_t argument)
 {
     const uint32_t number = argument / 2 % (WIRE_PORTS + 1), who = 1 + argument % 5;
     const uint32_t least_ms = argument / 32 * 10;
-    struct mcp_unheard unheard;
+    struct mcp_unresponsive unresponsive;
     for (uint32_t told = 0;
-         mcp_messages_unheard(nic->mcp, &nic->board, number, who, least_ms, &unheard); ++told) {
+         mcp_messages_unresponsive(nic->mcp, &nic->board, number, who, least_ms, &unresponsive);
+         ++told) {
         CHECK(told < nic->mcp->messages.connections);
-        CHECK(unheard.connection < nic->mcp->messages.connections);
-        CHECK(unheard.link - 1 < NICS && unheard.silence_ms >= least_ms);
+        CHECK(unresponsive.connection < nic->mcp->messages.connections);
+        CHECK(unresponsive.link - 1 < NICS && unresponsive.silence_ms >= least_ms);
     }
 }
 

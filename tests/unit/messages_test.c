@@ -863,23 +863,23 @@ static void full_table(void **state)
     end(&w);
 }
 
-static bool is_unheard(struct world *w, uint32_t h, uint32_t who, uint32_t least_s,
-                       struct mcp_unheard *unheard)
+static bool is_unresponsive(struct world *w, uint32_t h, uint32_t who, uint32_t least_s,
+                            struct mcp_unresponsive *unresponsive)
 {
     struct host *host = &w->hosts[h];
-    return mcp_messages_unheard(host->nic->mcp, &host->nic->board, host->number, who,
-                                1000 * least_s, unheard);
+    return mcp_messages_unresponsive(host->nic->mcp, &host->nic->board, host->number, who,
+                                     1000 * least_s, unresponsive);
 }
 
 static void expect_silence(struct world *w, uint32_t h, uint32_t who, uint32_t least_s,
                            uint32_t from)
 {
-    struct mcp_unheard unheard;
-    assert_true(is_unheard(w, h, who, least_s, &unheard));
-    assert_int_equal(unheard.connection, w->hosts[h].connection[from]);
-    assert_int_equal(unheard.link, w->hosts[from].nic->link);
-    assert_true(unheard.silence_ms >= 1000 * least_s);
-    assert_false(is_unheard(w, h, who, least_s, &unheard)); /* it was told */
+    struct mcp_unresponsive unresponsive;
+    assert_true(is_unresponsive(w, h, who, least_s, &unresponsive));
+    assert_int_equal(unresponsive.connection, w->hosts[h].connection[from]);
+    assert_int_equal(unresponsive.link, w->hosts[from].nic->link);
+    assert_true(unresponsive.silence_ms >= 1000 * least_s);
+    assert_false(is_unresponsive(w, h, who, least_s, &unresponsive)); /* it was told */
 }
 
 /* A NIC that is out of reach is told of, once to each who asks and has messages for it; they go on
@@ -888,26 +888,26 @@ static void silence(void **state)
 {
     (void)state;
     struct world w;
-    struct mcp_unheard unheard;
+    struct mcp_unresponsive unresponsive;
     begin(&w, 3, 6, crew_seed());
     assert_true(provide(&w.hosts[1], LONGEST) && provide(&w.hosts[1], LONGEST));
     assert_true(send(&w, 0, 1, 100000));
     assert_true(send(&w, 0, 4, 100)); /* who has no token: it refuses, and so is heard of */
     pass(&w, 5 * SECOND);
-    assert_false(is_unheard(&w, 0, 1, 1, &unheard));
+    assert_false(is_unresponsive(&w, 0, 1, 1, &unresponsive));
     assert_int_equal(w.hosts[0].under_way, 1);
 
     w.wire.nics[1].unplugged = true;
     assert_true(send(&w, 0, 1, 10000));
     pass(&w, 9 * SECOND);
-    assert_false(is_unheard(&w, 0, 1, 10, &unheard));
+    assert_false(is_unresponsive(&w, 0, 1, 10, &unresponsive));
     pass(&w, 2 * SECOND);
     expect_silence(&w, 0, 1, 10, 1);
-    expect_silence(&w, 0, 2, 10, 1);                  /* another job */
-    assert_false(is_unheard(&w, 3, 3, 10, &unheard)); /* another port: nothing for it */
+    expect_silence(&w, 0, 2, 10, 1);                            /* another job */
+    assert_false(is_unresponsive(&w, 3, 3, 10, &unresponsive)); /* another port: nothing for it */
     assert_true(send(&w, 0, 1, 1));
     pass(&w, 60 * SECOND);
-    assert_false(is_unheard(&w, 0, 1, 10, &unheard));
+    assert_false(is_unresponsive(&w, 0, 1, 10, &unresponsive));
     assert_int_equal(w.hosts[0].failed, 0);
 
     w.wire.nics[1].unplugged = false; /* they were not lost */
@@ -929,9 +929,9 @@ static void silence(void **state)
     assert_true(send(&w, 0, 1, 1));
     w.wire.now_ns += 60 * SECOND; /* nobody has run this NIC, and nobody was asked */
     pass(&w, SECOND);
-    assert_false(is_unheard(&w, 0, 1, 10, &unheard));
+    assert_false(is_unresponsive(&w, 0, 1, 10, &unresponsive));
     close_port(&w.hosts[0]);
-    assert_false(is_unheard(&w, 0, 1, 1, &unheard));
+    assert_false(is_unresponsive(&w, 0, 1, 1, &unresponsive));
     end(&w);
 }
 
