@@ -203,12 +203,12 @@ void mcp_messages_timer(struct mcp_nic *nic, struct mcp_board *board)
 /* ---- unresponsive peers ---- */
 
 /* True if this process was notified of the peer's present silence already; else it is noted. */
-static bool was_told(struct mcp_connection *c, uint32_t who)
+static bool was_notified(struct mcp_connection *c, uint32_t who)
 {
     const uint32_t bit = UINT32_C(1) << (who ^ who >> 16) % 32;
-    const bool told = 0 != (c->told & bit);
-    c->told |= bit;
-    return told;
+    const bool notified = 0 != (c->notified & bit);
+    c->notified |= bit;
+    return notified;
 }
 
 bool mcp_messages_unresponsive(struct mcp_nic *nic, struct mcp_board *board, uint32_t number,
@@ -226,7 +226,7 @@ bool mcp_messages_unresponsive(struct mcp_nic *nic, struct mcp_board *board, uin
             continue;
         }
         struct mcp_connection *c = &mcp_connections(nic)[sendings[token].connection];
-        if (c->silent_ms >= least_ms && !was_told(c, who)) {
+        if (c->silent_ms >= least_ms && !was_notified(c, who)) {
             *unresponsive = (struct mcp_unresponsive){.connection = mcp_connection_number(nic, c),
                                                       .link = c->link,
                                                       .silence_ms = c->silent_ms};

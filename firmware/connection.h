@@ -78,12 +78,12 @@ struct mcp_connection {
 
     /* The receiving half. */
     uint32_t expected;
-    uint32_t told; /* bits of those to whom the silence was reported */
+    uint32_t notified; /* bits of those to whom the silence was reported */
     uint16_t incoming_round;
     uint64_t refused_ports; /* bit n: a port with number n, n + 64 and so on was refused for lack of
                                tokens, and will report when it has some */
     uint8_t refused_why;    /* enum mcp_reason of the last refusal; 0: none */
-    bool gap_told;          /* a gap was reported: `expected` is missing, */
+    bool gap_reported;      /* a gap was reported: `expected` is missing, */
     uint8_t gap_attempt;    /* ... during this attempt of the sender */
     uint32_t unacknowledged; /* packets accepted since the last acknowledgement */
     uint64_t acknowledge_ns; /* when to acknowledge at the latest; 0: nothing to acknowledge */
@@ -123,7 +123,7 @@ static inline void mcp_heard(struct mcp_connection *c)
 {
     if (0 != c->silent_ms) {
         c->silent_ms = 0;
-        c->told = 0;
+        c->notified = 0;
     }
 }
 

@@ -136,11 +136,11 @@ static void refuse_packet(struct mcp_nic *nic, struct mcp_board *board, struct m
 }
 
 /* Report a gap, once per attempt to fill it. */
-static void tell_gap(struct mcp_nic *nic, struct mcp_board *board, struct mcp_connection *c,
-                     uint8_t attempt)
+static void report_gap(struct mcp_nic *nic, struct mcp_board *board, struct mcp_connection *c,
+                       uint8_t attempt)
 {
-    if (!c->gap_told || c->gap_attempt != attempt) {
-        c->gap_told = true;
+    if (!c->gap_reported || c->gap_attempt != attempt) {
+        c->gap_reported = true;
         c->gap_attempt = attempt;
         mcp_acknowledge(nic, board, c, MCP_GAP, attempt);
     }
@@ -157,7 +157,7 @@ static void take_packet(struct mcp_nic *nic, struct mcp_board *board, struct mcp
         mcp_send(nic, board, c);
     } else {
         ++c->expected;
-        c->gap_told = false;
+        c->gap_reported = false;
         acknowledge_packets(nic, board, c, 0 != (part->flags & MCP_PLEASE));
     }
 }
@@ -179,7 +179,7 @@ static void receive_data(struct mcp_nic *nic, struct mcp_board *board, struct mc
         return;
     }
     if (present) {
-        tell_gap(nic, board, c, part->detail);
+        report_gap(nic, board, c, part->detail);
     } else if (0 == ahead && part->round == (uint16_t)(c->incoming_round - 1) &&
                0 != c->refused_why) {
         /* Repeated, as the refusal may have been lost. */

@@ -377,7 +377,7 @@ struct myrd_groups *myrd_groups_make(struct mcp_kernel *kernel, struct myrd_user
         groups->kernel = kernel;
         groups->users = users;
         groups->ask_at_ms = groups->farewell_at_ms = UINT64_MAX;
-        groups->told = mcp_kernel_watch(kernel) >= 0;
+        groups->notified = mcp_kernel_watch(kernel) >= 0;
         groups->holders.kernel = kernel;
         if (mcp_kernel_taken(kernel)) {
             myrd_groups_recall(groups);

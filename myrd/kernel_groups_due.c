@@ -89,7 +89,7 @@ static void receive_stuck(void *context, const struct mcp_kernel_stuck *stuck)
         group->since_ms = groups->received_at_ms;
         group->asked = 0;
     }
-    be_due(groups, group, stuck->told, groups->received_at_ms);
+    be_due(groups, group, stuck->reports, groups->received_at_ms);
 }
 
 void myrd_groups_receive(struct myrd_groups *groups, uint64_t now_ms)
@@ -119,7 +119,7 @@ static void look_after(struct myrd_groups *groups, struct myrd_group *group, uin
 /* False if it was not time yet. */
 static bool look_after_all(struct myrd_groups *groups, uint64_t now_ms)
 {
-    if (groups->told || now_ms < groups->look_at_ms) {
+    if (groups->notified || now_ms < groups->look_at_ms) {
         return false;
     }
     groups->looked_at_ms = now_ms;
@@ -152,7 +152,7 @@ int myrd_groups_timeout(const struct myrd_groups *groups, uint64_t now_ms)
         ++g;
     }
     const uint64_t look_at_ms =
-        groups->told || g == groups->count ? UINT64_MAX : groups->look_at_ms;
+        groups->notified || g == groups->count ? UINT64_MAX : groups->look_at_ms;
     uint64_t next_ms = groups->ask_at_ms < look_at_ms ? groups->ask_at_ms : look_at_ms;
     next_ms = groups->farewell_at_ms < next_ms ? groups->farewell_at_ms : next_ms;
     return UINT64_MAX == next_ms ? -1 : next_ms <= now_ms ? 0 : (int)(next_ms - now_ms);

@@ -47,7 +47,7 @@ struct myrd_closed {
 struct myrd_groups {
     struct mcp_kernel *kernel;
     struct myrd_users *users;
-    bool told; /* the kernel tells us which are stuck: we need not look */
+    bool notified; /* the kernel tells us which are stuck: we need not look */
     uint64_t received_at_ms;
     uint64_t looked_at_ms, look_at_ms;
     uint64_t ask_at_ms;      /* no group is to be asked for before; UINT64_MAX: none is */

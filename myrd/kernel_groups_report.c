@@ -16,8 +16,8 @@ static struct myr_kernel_node describe_node(const struct myrd_group *group, uint
     return words;
 }
 
-static void tell_missing(const struct myrd_groups *groups, const struct myrd_group *group,
-                         struct myr_kernel_group_words *words)
+static void describe_missing(const struct myrd_groups *groups, const struct myrd_group *group,
+                             struct myr_kernel_group_words *words)
 {
     struct mcp_missing missing[MCP_KERNEL_MESSAGES];
     words->missing = mcp_kernel_group_missing(groups->kernel, group->plan.key, missing);
@@ -43,7 +43,7 @@ static void describe_group(const struct myrd_groups *groups, const struct myrd_g
     if (0 != words->failed) {
         words->lost = describe_node(group, words->failed - 1, 0);
     } else if (words->waits) {
-        tell_missing(groups, group, words);
+        describe_missing(groups, group, words);
     }
 }
 

@@ -19,8 +19,8 @@
 #include "os/netlink.h"
 
 enum {
-    TOLD_A_TURN = 32,      /* per turn, for fairness */
-    TOLD_BYTES = 16384,    /* per message; they have a few thousand at most */
+    MESSAGES_A_TURN = 32,  /* per turn, for fairness */
+    MESSAGE_BYTES = 16384, /* per message; they have a few thousand at most */
     QUEUE_BYTES = 4 << 20, /* for messages that queue up while the daemon is stopped */
     INDEX_AT = NLMSG_HDRLEN + offsetof(struct ifinfomsg, ifi_index),
 };
@@ -160,18 +160,18 @@ static void receive_address(struct myrd_interface *interface, bool gone,
 }
 
 /* Each datagram contains one message. */
-static void receive_one(struct myrd_interface *interface, const struct nlmsghdr *told, size_t bytes,
-                        uint64_t now_ms)
+static void receive_one(struct myrd_interface *interface, const struct nlmsghdr *message,
+                        size_t bytes, uint64_t now_ms)
 {
-    const bool gone = RTM_DELLINK == told->nlmsg_type || RTM_DELADDR == told->nlmsg_type;
-    if (RTM_NEWLINK == told->nlmsg_type || RTM_DELLINK == told->nlmsg_type) {
+    const bool gone = RTM_DELLINK == message->nlmsg_type || RTM_DELADDR == message->nlmsg_type;
+    if (RTM_NEWLINK == message->nlmsg_type || RTM_DELLINK == message->nlmsg_type) {
         if (bytes >= NLMSG_SPACE(sizeof(struct ifinfomsg))) {
-            receive_link(interface, gone, NLMSG_DATA(told),
+            receive_link(interface, gone, NLMSG_DATA(message),
                          bytes - NLMSG_SPACE(sizeof(struct ifinfomsg)));
         }
-    } else if (RTM_NEWADDR == told->nlmsg_type || RTM_DELADDR == told->nlmsg_type) {
+    } else if (RTM_NEWADDR == message->nlmsg_type || RTM_DELADDR == message->nlmsg_type) {
         if (bytes >= NLMSG_SPACE(sizeof(struct ifaddrmsg))) {
-            receive_address(interface, gone, NLMSG_DATA(told),
+            receive_address(interface, gone, NLMSG_DATA(message),
                             bytes - NLMSG_SPACE(sizeof(struct ifaddrmsg)), now_ms);
         }
     }
@@ -179,11 +179,11 @@ static void receive_one(struct myrd_interface *interface, const struct nlmsghdr 
 
 void myrd_interface_receive(struct myrd_interface *interface, uint64_t now_ms)
 {
-    _Alignas(struct nlmsghdr) char told[TOLD_BYTES];
-    for (int heard = 0; heard < TOLD_A_TURN; ++heard) {
+    _Alignas(struct nlmsghdr) char message[MESSAGE_BYTES];
+    for (int heard = 0; heard < MESSAGES_A_TURN; ++heard) {
         struct sockaddr_nl from = {.nl_pid = 0};
         socklen_t length = sizeof(from);
-        const ssize_t bytes = recvfrom(interface->socket, told, sizeof(told), MSG_DONTWAIT,
+        const ssize_t bytes = recvfrom(interface->socket, message, sizeof(message), MSG_DONTWAIT,
                                        (struct sockaddr *)&from, &length);
         if (bytes < 0) {
             if (ENOBUFS == errno) {
@@ -192,7 +192,7 @@ void myrd_interface_receive(struct myrd_interface *interface, uint64_t now_ms)
             return;
         }
         if (0 == from.nl_pid && (size_t)bytes >= sizeof(struct nlmsghdr)) {
-            receive_one(interface, (const struct nlmsghdr *)(const void *)told, (size_t)bytes,
+            receive_one(interface, (const struct nlmsghdr *)(const void *)message, (size_t)bytes,
                         now_ms);
         }
     }

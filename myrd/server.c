@@ -91,7 +91,7 @@ static enum myr_status open_nic(struct myrd_server *server, struct myr_error *er
     return status;
 }
 
-static void tell_that_it_serves(const struct myrd_server *server)
+static void log_that_it_serves(const struct myrd_server *server)
 {
     struct myr_nic_name name;
     myr_soft_get_name(server->nic, &name);
@@ -118,11 +118,11 @@ static enum myr_status renew(struct myrd_server *server, struct myr_error *error
             "process %u runs the NIC and does not go on (is it stopped?): newcomers get another "
             "NIC, and jobs that have that one wait for the process",
             (unsigned)stopped);
-        tell_that_it_serves(server);
+        log_that_it_serves(server);
     } else if (MYR_OK == status && broken) {
         myrd_log(MYRD_WARNING, "a process was killed while it ran the NIC, which is of no use any "
                                "more: jobs that have it go back to Open MPI's own functions");
-        tell_that_it_serves(server);
+        log_that_it_serves(server);
     }
     return status;
 }
@@ -349,7 +349,7 @@ static enum myr_status run_server(void *serving, int end, struct myr_error *erro
 {
     struct myrd_server *server = serving;
     enum myr_status status = MYR_OK;
-    tell_that_it_serves(server);
+    log_that_it_serves(server);
     while (MYR_OK == status) {
         watch_all(server, end);
         const int timeout = myrd_place_timeout(&server->place, -1);

@@ -129,25 +129,25 @@ void mcp_kernel_count_by(struct mcp_kernel *kernel, mcp_account_fn account)
 
 /* ---- stuck groups ---- */
 
-static int consume_one(void *context, void *told, size_t bytes)
+static int consume_one(void *context, void *notification, size_t bytes)
 {
     const struct mcp_kernel *kernel = context;
     if (sizeof(struct mcp_kernel_stuck) == bytes) {
-        kernel->tell(kernel->context, told);
+        kernel->notify(kernel->context, notification);
     }
     return 0;
 }
 
 int mcp_kernel_watch(const struct mcp_kernel *kernel)
 {
-    return NULL == kernel->told ? -1 : ring_buffer__epoll_fd(kernel->told);
+    return NULL == kernel->notifications ? -1 : ring_buffer__epoll_fd(kernel->notifications);
 }
 
-void mcp_kernel_consume(struct mcp_kernel *kernel, mcp_kernel_stuck_fn tell, void *context)
+void mcp_kernel_consume(struct mcp_kernel *kernel, mcp_kernel_stuck_fn notify, void *context)
 {
-    kernel->tell = tell;
+    kernel->notify = notify;
     kernel->context = context;
-    (void)ring_buffer__consume(kernel->told);
+    (void)ring_buffer__consume(kernel->notifications);
 }
 
 static int begin_watch(struct mcp_kernel *kernel, char *why)
@@ -159,8 +159,9 @@ static int begin_watch(struct mcp_kernel *kernel, char *why)
     if (!program->rodata->timed) {
         return 0;
     }
-    kernel->told = ring_buffer__new(bpf_map__fd(program->maps.stuck), consume_one, kernel, NULL);
-    if (NULL == kernel->told ||
+    kernel->notifications =
+        ring_buffer__new(bpf_map__fd(program->maps.stuck), consume_one, kernel, NULL);
+    if (NULL == kernel->notifications ||
         bpf_prog_test_run_opts(bpf_program__fd(program->progs.mcp_begin), &run) < 0 ||
         0 != run.retval) {
         return mcp_kernel_refuse(why, "cannot begin to watch over the kernel NIC's groups: %s",
@@ -230,7 +231,7 @@ static void close_nic(struct mcp_kernel *kernel)
     }
     mcp_pages_free(kernel->pages);
     mcp_pages_free(kernel->buffers);
-    ring_buffer__free(kernel->told);
+    ring_buffer__free(kernel->notifications);
     mcp_pins_close(&kernel->pins, false);
     program__destroy(kernel->program);
     free(kernel);

@@ -76,11 +76,11 @@ static bool ask_system(const struct mcp_kernel *kernel, const struct mcp_ip *ip,
         return false;
     }
     const ssize_t bytes = recv(kernel->asking, answer, sizeof(answer), MSG_DONTWAIT);
-    const struct nlmsghdr *told = (const void *)answer;
-    if (bytes < (ssize_t)NLMSG_SPACE(sizeof(struct ndmsg)) || RTM_NEWNEIGH != told->nlmsg_type) {
+    const struct nlmsghdr *reply = (const void *)answer;
+    if (bytes < (ssize_t)NLMSG_SPACE(sizeof(struct ndmsg)) || RTM_NEWNEIGH != reply->nlmsg_type) {
         return false;
     }
-    const struct ndmsg *about = NLMSG_DATA(told);
+    const struct ndmsg *about = NLMSG_DATA(reply);
     const struct rtattr *hardware =
         os_find_attribute((const void *)((const char *)about + NLMSG_ALIGN(sizeof(*about))),
                           (size_t)bytes - NLMSG_SPACE(sizeof(*about)), NDA_LLADDR);

@@ -179,7 +179,7 @@ static void release_link(struct mcp_board *board, mcp_link link)
 
 /* ---- NIC to host ---- */
 
-static void tell_host(struct sim_node *node, enum sim_notice notice, size_t bytes)
+static void notify_host(struct sim_node *node, enum sim_notice notice, size_t bytes)
 {
     struct sim_machine *m = node->machine;
     struct sim_work *work = sim_work_new(m, WORK_NOTICE, 0);
@@ -195,10 +195,10 @@ static void wake(struct mcp_board *board, myr_word *word)
     struct sim_node *node = of_board(board);
     ++node->machine->tally.releases;
     if (NULL == node->broadcasts || word == &node->broadcasts->done) {
-        tell_host(node, SIM_RELEASE, sizeof(*word));
+        notify_host(node, SIM_RELEASE, sizeof(*word));
     } else {
         const struct mcp_bcast_slot *slot = (const struct mcp_bcast_slot *)word;
-        tell_host(node, SIM_BLOCK, sizeof(*word) + (node->is_root ? 0 : slot->bytes));
+        notify_host(node, SIM_BLOCK, sizeof(*word) + (node->is_root ? 0 : slot->bytes));
     }
 }
 
@@ -207,26 +207,26 @@ static uint64_t now_ns(struct mcp_board *board)
     return of_board(board)->cursor_ps / 1000;
 }
 
-void sim_nic_tells(struct sim_node *node)
+void sim_nic_notifies(struct sim_node *node)
 {
     ++node->machine->tally.posts;
-    tell_host(node, SIM_EVENT, sizeof(struct mcp_event));
+    notify_host(node, SIM_EVENT, sizeof(struct mcp_event));
 }
 
-static void tell_events(struct sim_node *node)
+static void report_events(struct sim_node *node)
 {
     if (0 == node->mcp->messages.nports) {
         return;
     }
     const struct sim_above *above = node->machine->above;
     const struct mcp_port *port = mcp_port_at(node->mcp, 0);
-    while (node->events_told != port->events) {
+    while (node->events_reported != port->events) {
         if (NULL != above) {
-            node->events_told = port->events;
+            node->events_reported = port->events;
             above->events(node);
         } else {
-            ++node->events_told;
-            sim_nic_tells(node);
+            ++node->events_reported;
+            sim_nic_notifies(node);
         }
     }
 }
@@ -307,7 +307,7 @@ static void handle(struct sim_node *node, const struct sim_work *work)
     case WORK_NOTICE:
         break;
     }
-    tell_events(node);
+    report_events(node);
 }
 
 /* Schedule a call of the MCP at its next deadline. */

@@ -97,9 +97,9 @@ struct sim_node {
     struct sim_machine *machine;
     struct mcp_nic *mcp;
     uint32_t number;
-    uint32_t taken;       /* bytes of memory that sim_memory() has allocated */
-    uint32_t events_told; /* reported ones, of port 0 */
-    uint32_t sender;      /* of the packet that is being handled */
+    uint32_t taken;           /* bytes of memory that sim_memory() has allocated */
+    uint32_t events_reported; /* reported ones, of port 0 */
+    uint32_t sender;          /* of the packet that is being handled */
     /* The caller's: a group that broadcasts; NULL: none. */
     struct mcp_group *broadcasts;
     bool is_root; /* of the broadcast that its host is beginning */
@@ -189,7 +189,7 @@ void sim_host_calls(struct sim_node *node, void *what);
 void sim_nic_spend(struct sim_node *node, double cycles);
 
 /* Notify the host with SIM_EVENT. */
-void sim_nic_tells(struct sim_node *node);
+void sim_nic_notifies(struct sim_node *node);
 
 /* The sum of all NICs' counters. */
 struct mcp_counters sim_counters(const struct sim_machine *machine);

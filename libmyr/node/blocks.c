@@ -36,7 +36,7 @@ bool myr_commit(const struct myr_segment *segment, size_t offset, size_t bytes)
 }
 
 /* Naps are counted instead of time, so that a suspended job does not count as waiting. */
-static void tell_of_owner(struct myr_sram *sram)
+static void report_owner(struct myr_sram *sram)
 {
     char line[200];
     const uint32_t owner = myr_load_acquire(&sram->owner);
@@ -65,7 +65,7 @@ void myr_segment_lock(struct myr_segment *segment)
         } else {
             (void)nanosleep(&nap, NULL);
             if (++naps == myr_lock_naps) {
-                tell_of_owner(segment->sram);
+                report_owner(segment->sram);
             }
         }
     }

@@ -40,7 +40,7 @@ static uint32_t lowest(const uint64_t processors[MYR_PROCESSORS / 64])
     return 0;
 }
 
-void myr_tell_processors(struct myr_sram_process *process)
+void myr_publish_processors(struct myr_sram_process *process)
 {
     read_processors(process->processors);
     process->home = lowest(process->processors);

@@ -344,7 +344,7 @@ static enum myr_status take_process_entry(struct myr_segment *segment, struct my
     if (first) {
         myr_store_release(&process->pid, pid);
         atomic_store(&process->began, began);
-        myr_tell_processors(process);
+        myr_publish_processors(process);
         /* `shows` is set by the creator, which is the first to get here. */
         process->shown = segment->shows ? (uint32_t)segment->fd + 1 : 0;
         myr_store_release(&process->number, next_number(myr_load_relaxed(&process->number), index));

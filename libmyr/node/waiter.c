@@ -149,15 +149,15 @@ static bool look_after_traffic(struct myr_waiter *waiter, const myr_word *word, 
 /* A wait that has lasted long, counted from when it fell asleep. */
 struct long_wait {
     uint64_t began_us;
-    bool told;
+    bool reported;
     struct myr_shown_wait *shown;
 };
 
-static void tell_long_wait(const struct myr_watch *watch, struct long_wait *wait)
+static void report_long_wait(const struct myr_watch *watch, struct long_wait *wait)
 {
-    if (!wait->told && NULL != watch->owner && NULL != watch->waiter->long_wait &&
+    if (!wait->reported && NULL != watch->owner && NULL != watch->waiter->long_wait &&
         os_now_us() - wait->began_us >= MYR_LONG_WAIT_US) {
-        wait->told = true;
+        wait->reported = true;
         wait->shown = watch->waiter->long_wait(watch);
     }
 }
@@ -180,7 +180,7 @@ static void sleep_for(const struct myr_watch *watch, myr_word *word, uint32_t ep
         if (reached || myr_epoch_reached(myr_load_acquire(word), epoch)) {
             break;
         }
-        tell_long_wait(watch, &wait);
+        report_long_wait(watch, &wait);
         if (look_after_traffic(waiter, word, epoch)) {
             slices = myr_slices_begin(&waiter->policy);
         }

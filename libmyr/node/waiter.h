@@ -43,7 +43,7 @@ struct myr_watch {
     uint32_t waits;     /* waits that were not over at the first look */
     myr_word *sleepers; /* shared: number of processes that sleep on a word of the record */
     struct myr_waiter *waiter;
-    void *owner; /* for long_wait(): whose wait it is; NULL: long waits are not told */
+    void *owner; /* for long_wait(): whose wait it is; NULL: long waits are not reported */
 };
 
 void myr_watch_init(struct myr_watch *watch, struct myr_waiter *waiter, myr_word *sleepers);

@@ -108,24 +108,24 @@ static void count_wait(struct myr_soft_nic *nic, uint32_t holder)
         myr_store_release(&stuck->holder, holder);
         stuck->polls = polls;
         stuck->waited_ns = 0;
-        stuck->told = false;
+        stuck->reported = false;
     } else {
         const uint64_t passed = now - stuck->looked_ns;
         stuck->waited_ns += passed < LOOK_NS ? passed : LOOK_NS;
     }
     stuck->looked_ns = now;
     const bool end = stuck->waited_ns >= nic->bounds.give_up_ns;
-    if (!end && (stuck->told || stuck->waited_ns < nic->bounds.warn_ns)) {
+    if (!end && (stuck->reported || stuck->waited_ns < nic->bounds.warn_ns)) {
         return;
     }
     const uint32_t pid = myr_segment_pid_of(nic->segment, holder);
     if (0 == pid) {
         return; /* it has left meanwhile */
     }
-    if (!stuck->told && NULL != nic->bounds.say) {
+    if (!stuck->reported && NULL != nic->bounds.say) {
         report_stuck_process(nic, pid);
     }
-    stuck->told = true;
+    stuck->reported = true;
     if (end) {
         myr_store_release(&nic->given_up, pid);
     }

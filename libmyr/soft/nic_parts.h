@@ -77,7 +77,7 @@ struct myr_soft_stuck {
     uint32_t polls;        /* of the NIC, then */
     uint64_t looked_ns;    /* the last observation, */
     uint64_t waited_ns;    /* ... and how long this process had waited by then */
-    bool told;
+    bool reported;
 };
 
 struct myr_soft_nic {

@@ -189,8 +189,8 @@ static enum myr_status make_part(const struct myr_nic_group *group,
         myr_verbs_device_address(&nic->device, &blob->address);
         blob->key = own->memory->rkey;
         blob->arrivals = (uintptr_t)mcp_group_arrivals(own->mcp);
-        blob->told = (uintptr_t)own->told;
-        blob->told_key = nic->words.memory->rkey;
+        blob->report = (uintptr_t)own->report;
+        blob->report_key = nic->words.memory->rkey;
         blob->generation = own->generation;
         blob->landing = (uintptr_t)own->landing;
     }
@@ -291,8 +291,8 @@ static enum myr_status connect_all(struct myr_verbs *nic, struct myr_verbs_group
         memcpy(&blob, blobs + (size_t)peer->node * sizeof(blob), sizeof(blob));
         peer->key = blob.key;
         peer->arrivals = blob.arrivals;
-        peer->told = blob.told;
-        peer->told_key = blob.told_key;
+        peer->report = blob.report;
+        peer->report_key = blob.report_key;
         peer->generation = blob.generation;
         peer->landing = blob.landing;
         status =

@@ -100,7 +100,7 @@ struct myr_verbs_link {
 
 /* The state of a group that a node's processes share; their arrivals follow. */
 struct myr_verbs_shared {
-    myr_word told; /* the number of a missing node + 1; written by processes that do not play */
+    myr_word report; /* the number of a missing node + 1; written by processes that do not play */
 };
 
 /* Words through which other nodes report a missing node, one for each group that is played. The
@@ -117,7 +117,7 @@ struct myr_verbs_words {
     uint16_t generation[MYR_VERBS_WORDS]; /* 1 to MYR_VERBS_GENERATIONS - 1 */
 };
 
-static inline uint32_t myr_verbs_telling(uint32_t generation, uint32_t node)
+static inline uint32_t myr_verbs_report(uint32_t generation, uint32_t node)
 {
     return generation << 17 | (node + 1);
 }
@@ -126,9 +126,9 @@ static inline uint32_t myr_verbs_telling(uint32_t generation, uint32_t node)
 struct myr_verbs_peer {
     uint32_t node;
     struct myr_verbs_link *link;
-    uint32_t key, told_key;
-    uint64_t arrivals, told, landing; /* remote addresses */
-    uint32_t generation;              /* of the word `told` */
+    uint32_t key, report_key;
+    uint64_t arrivals, report, landing; /* remote addresses */
+    uint32_t generation;                /* of the word `report` */
     uint32_t posted; /* the link's last request that reads this group's memory; 0: none */
 };
 
@@ -141,9 +141,9 @@ struct myr_verbs_peer {
 struct myr_verbs_group {
     struct mcp_group *mcp;
     struct myr_verbs_shared *shared;
-    const myr_word *told; /* written by other nodes; NULL: no such word */
-    uint32_t generation;  /* ... the word's */
-    myr_word *arrivals;   /* of this node's processes */
+    const myr_word *report; /* written by other nodes; NULL: no such word */
+    uint32_t generation;    /* ... the word's */
+    myr_word *arrivals;     /* of this node's processes */
     struct myr_record *record;
     uint32_t locals;
     bool plays;
@@ -339,8 +339,8 @@ struct myr_verbs_blob {
     uint32_t key;                         /* of the group's memory, */
     uint64_t arrivals;                    /* ... where its arrival records are, */
     uint64_t landing;                     /* ... and of its landing places */
-    uint64_t told;                        /* the word for reports of a missing node, */
-    uint32_t told_key, generation;        /* ... the key of its memory, and its generation */
+    uint64_t report;                      /* the word for reports of a missing node, */
+    uint32_t report_key, generation;      /* ... the key of its memory, and its generation */
     uint32_t queue_pair[MYR_VERBS_PEERS]; /* for each of its peers, by their numbers */
 };
 _Static_assert(sizeof(struct myr_verbs_blob) <= MYR_BLOB_MOST, "it travels as a blob");

@@ -55,8 +55,8 @@ static void fail_verbs_group(struct myr_verbs *nic, const struct myr_verbs_group
     ++nic->shown->counters.failed;
     for (uint32_t p = 0; p < own->peers; ++p) {
         const struct myr_verbs_peer *peer = &own->peer[p];
-        myr_verbs_write_word(nic, peer->link, peer->told, peer->told_key,
-                             myr_verbs_telling(peer->generation, node));
+        myr_verbs_write_word(nic, peer->link, peer->report, peer->report_key,
+                             myr_verbs_report(peer->generation, node));
     }
     myr_verbs_wake(&own->mcp->done);
 }
@@ -106,10 +106,11 @@ static void offer(const struct myr_verbs_group *own)
 }
 
 /* The number of a node that others have reported missing, plus 1; 0 if there is none. */
-static uint32_t told_of(const struct myr_verbs_group *own)
+static uint32_t reported_missing(const struct myr_verbs_group *own)
 {
-    const uint32_t here = myr_load_acquire(&own->shared->told), there = myr_load_acquire(own->told);
-    const uint32_t nobody = myr_verbs_telling(own->generation, UINT32_MAX);
+    const uint32_t here = myr_load_acquire(&own->shared->report),
+                   there = myr_load_acquire(own->report);
+    const uint32_t nobody = myr_verbs_report(own->generation, UINT32_MAX);
     return 0 != here ? here : there > nobody && 0 == (there ^ nobody) >> 17 ? there - nobody : 0;
 }
 
@@ -117,9 +118,9 @@ static uint32_t told_of(const struct myr_verbs_group *own)
  * their epoch is started, since a root of this node arrives right after it has stored its block. */
 MYR_HOT static void play_verbs_group(struct myr_verbs *nic, struct myr_verbs_group *own)
 {
-    const uint32_t told = told_of(own);
-    if (__builtin_expect(0 != told, 0)) {
-        fail_verbs_group(nic, own, told - 1);
+    const uint32_t report = reported_missing(own);
+    if (__builtin_expect(0 != report, 0)) {
+        fail_verbs_group(nic, own, report - 1);
     }
     if (0 == own->stride) {
         mcp_group_start(own->mcp, arrived(own));
@@ -364,7 +365,7 @@ static void give_up(struct myr_nic_group *group, uint32_t node)
         fail_verbs_group(nic, own, node);
         pthread_mutex_unlock(&nic->mutex);
     } else {
-        myr_store_release(&own->shared->told, node + 1);
+        myr_store_release(&own->shared->report, node + 1);
     }
 }
 

@@ -49,7 +49,7 @@ enum myr_status myr_verbs_word_take(struct myr_verbs *nic, struct myr_verbs_grou
     }
     const uint32_t w = words->free[words->taken++ % MYR_VERBS_WORDS];
     words->generation[w] = (uint16_t)(words->generation[w] % (MYR_VERBS_GENERATIONS - 1) + 1);
-    own->told = &words->word[w];
+    own->report = &words->word[w];
     own->generation = words->generation[w];
     return MYR_OK;
 }
@@ -57,8 +57,8 @@ enum myr_status myr_verbs_word_take(struct myr_verbs *nic, struct myr_verbs_grou
 void myr_verbs_word_give(struct myr_verbs *nic, struct myr_verbs_group *own)
 {
     struct myr_verbs_words *words = &nic->words;
-    if (NULL != own->told) {
-        words->free[words->given++ % MYR_VERBS_WORDS] = (uint16_t)(own->told - words->word);
-        own->told = NULL;
+    if (NULL != own->report) {
+        words->free[words->given++ % MYR_VERBS_WORDS] = (uint16_t)(own->report - words->word);
+        own->report = NULL;
     }
 }

@@ -184,9 +184,9 @@ void double_watch(void)
     }
 }
 
-void double_tell(uint64_t key, uint32_t done, uint32_t told)
+void double_tell(uint64_t key, uint32_t done, uint32_t reports)
 {
-    const struct mcp_kernel_stuck stuck = {.key = key, .done = done, .told = told};
+    const struct mcp_kernel_stuck stuck = {.key = key, .done = done, .reports = reports};
     (void)!write(telling, &stuck, sizeof(stuck));
 }
 

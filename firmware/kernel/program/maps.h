@@ -122,7 +122,7 @@ struct {
 /* To the owner: struct mcp_kernel_stuck. */
 struct {
     __uint(type, BPF_MAP_TYPE_RINGBUF);
-    __uint(max_entries, MCP_KERNEL_TOLD);
+    __uint(max_entries, MCP_KERNEL_NOTIFICATIONS);
 } stuck SEC(".maps");
 
 /* What the owner keeps for the one after it (kernel.h). */

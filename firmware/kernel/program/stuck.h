@@ -42,28 +42,28 @@ struct look {
 static long look_at(void *map, const uint64_t *place, struct mcp_kernel_group *found,
                     struct look *look)
 {
-    struct mcp_kernel_stuck telling = {.key = *place};
-    struct mcp_kernel_group *group = bpf_map_lookup_elem(&groups, &telling.key);
+    struct mcp_kernel_stuck report = {.key = *place};
+    struct mcp_kernel_group *group = bpf_map_lookup_elem(&groups, &report.key);
     bool tells = false;
     (void)map;
     (void)found;
-    if (!group || !hold(group, telling.key)) {
+    if (!group || !hold(group, report.key)) {
         return 0;
     }
     struct mcp_kernel_watched *watched = &group->watched;
     const bool waits = mcp_group_waits_now(&group->group);
-    telling.done = myr_load_relaxed(&group->group.done);
-    if (!waits || !watched->waits || telling.done != watched->done) {
-        *watched = (struct mcp_kernel_watched){.waits = waits, .done = telling.done};
+    report.done = myr_load_relaxed(&group->group.done);
+    if (!waits || !watched->waits || report.done != watched->done) {
+        *watched = (struct mcp_kernel_watched){.waits = waits, .done = report.done};
         mcp_backoff_begin(&watched->backoff, MCP_KERNEL_LOOK_NS, look->now_ns);
     } else if (mcp_backoff_expired(&watched->backoff, look->now_ns)) {
-        telling.told = ++watched->told;
+        report.reports = ++watched->reports;
         tells = true;
     }
     let_go(group);
     look->any = look->any || waits;
     if (tells) {
-        (void)bpf_ringbuf_output(&stuck, &telling, sizeof(telling), 0);
+        (void)bpf_ringbuf_output(&stuck, &report, sizeof(report), 0);
     }
     return 0;
 }

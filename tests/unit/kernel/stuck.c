@@ -187,7 +187,7 @@ void who_is_stuck_is_told_of(void **state)
         stuck = receive_stuck();
         assert_int_equal(stuck.key, pair.key);
         assert_int_equal(stuck.done, 0);
-        assert_int_equal(stuck.told, times);
+        assert_int_equal(stuck.reports, times);
     }
     event_packet(&pair, make_header(&pair, MCP_ARRIVE, 1, 0, 1), &random);
     await_armed(false);
@@ -195,7 +195,7 @@ void who_is_stuck_is_told_of(void **state)
     do {
         stuck = receive_stuck();
     } while (1 != stuck.done); /* of epoch 1 it may have told once more */
-    assert_int_equal(stuck.told, 1);
+    assert_int_equal(stuck.reports, 1);
     assert_int_equal(mcp_kernel_ring(kernel, pair.key, MCP_RING_FAIL), 0);
     await_armed(false); /* in vain */
     close_pair(&pair);
