@@ -11,9 +11,9 @@
 #include "os/clock.h"
 
 enum {
-    LOCK_SPINS = 50, /* attempts before the processor is yielded */
-    DOUBTS = 64,     /* one liveness check in so many is thorough */
-    LOOK_TRIES = 200 /* attempts of an observer, with a yield after each */
+    LOCK_SPINS = 50,     /* attempts before the processor is yielded */
+    THOROUGH_EVERY = 64, /* one liveness check in so many is thorough */
+    LOOK_TRIES = 200     /* attempts of an observer, with a yield after each */
 };
 
 /* Defaults for a NIC without bounds. The control program runs for microseconds, but a debugger may
@@ -42,10 +42,10 @@ bool myr_soft_gone(struct myr_soft_nic *nic, uint32_t process)
     if (0 == process || nic->self == process) {
         return false;
     }
-    const uint32_t doubts =
-        myr_load_relaxed(&nic->doubts); /* unsynchronized: a lost increment does no harm */
-    myr_store_release(&nic->doubts, doubts + 1);
-    return myr_segment_gone(nic->segment, process, 0 == doubts % DOUBTS);
+    const uint32_t checks =
+        myr_load_relaxed(&nic->checks); /* unsynchronized: a lost increment does no harm */
+    myr_store_release(&nic->checks, checks + 1);
+    return myr_segment_gone(nic->segment, process, 0 == checks % THOROUGH_EVERY);
 }
 
 /* `process` is dead. If it holds the lock, mark the lock broken. If it released the lock after it

@@ -89,7 +89,7 @@ struct myr_soft_nic {
     uint32_t self;         /* this process's number */
     bool has_keys;         /* so that it can sign messages */
     uint32_t vacant;       /* the value of the lock while it is free: 0 or MYR_SOFT_BROKEN */
-    myr_word doubts;       /* number of times that a process seemed dead, or not */
+    myr_word checks;       /* number of times that a process seemed dead, or not */
     bool entered;          /* between enter() and leave(): the lock was taken */
     pthread_mutex_t mutex; /* for this process's threads: outbox, inbox, lock */
     uint32_t failed;       /* packets that could not be sent, to be counted */
