@@ -136,7 +136,7 @@ int mcp_kernel_ring(struct mcp_kernel *kernel, uint64_t key, enum mcp_ring ring)
  * caller must poll (mcp_kernel_group_waits()). */
 int mcp_kernel_watch(const struct mcp_kernel *kernel);
 
-/* Call `tell` for each stuck group. Notifications repeat, with growing intervals, as long as a
+/* Call `notify` for each stuck group. Notifications repeat, with growing intervals, as long as a
  * group is stuck. */
 typedef void (*mcp_kernel_stuck_fn)(void *context, const struct mcp_kernel_stuck *stuck);
 void mcp_kernel_consume(struct mcp_kernel *kernel, mcp_kernel_stuck_fn notify, void *context);
