@@ -202,7 +202,7 @@ void myrd_interface_receive(struct myrd_interface *interface, uint64_t now_ms)
 
 int myrd_interface_timeout(const struct myrd_interface *interface, uint64_t now_ms)
 {
-    const uint64_t over_at_ms = interface->bare_at_ms + MYRD_INTERFACE_PATIENCE_MS;
+    const uint64_t over_at_ms = interface->bare_at_ms + MYRD_INTERFACE_GRACE_MS;
     if (0 != interface->prefixes) {
         return -1;
     }

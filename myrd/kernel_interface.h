@@ -20,7 +20,7 @@
 
 enum {
     /* Addresses may be removed and restored at once, as when a network manager restarts. */
-    MYRD_INTERFACE_PATIENCE_MS = 5000,
+    MYRD_INTERFACE_GRACE_MS = 5000,
 };
 
 enum myrd_interface_end {

@@ -11,7 +11,7 @@
 #include "os/random.h"
 
 enum {
-    PATIENCE_MS = 2500,  /* the kernel resolves once a second, and one request may be lost */
+    TIMEOUT_MS = 2500,   /* the kernel resolves once a second, and one request may be lost */
     PAUSE_FIRST_MS = 2,  /* doubled each time, */
     PAUSE_MOST_MS = 128, /* ... up to this; of 27 requests one passes even a very bad network */
 };
@@ -49,7 +49,7 @@ struct myrd_meeting *myrd_meetings_join(struct myrd_meetings *meetings,
         }
         meeting->plan = *plan;
         meeting->pause_ms = PAUSE_FIRST_MS;
-        meeting->over_at_ms = now_ms + PATIENCE_MS;
+        meeting->over_at_ms = now_ms + TIMEOUT_MS;
         begin_meeting(meetings, meeting, now_ms);
         *place = meeting;
     }

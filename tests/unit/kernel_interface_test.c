@@ -25,7 +25,7 @@
 #include "tests/unit/crew.h"
 #include "tests/unit/ip_of.h"
 
-enum { INDEX = 7, OTHER = 8, MTU = 1500, NOW = 5000, LATER = NOW + MYRD_INTERFACE_PATIENCE_MS };
+enum { INDEX = 7, OTHER = 8, MTU = 1500, NOW = 5000, LATER = NOW + MYRD_INTERFACE_GRACE_MS };
 
 static struct myrd_interface interface;
 static int system_end; /* where the system speaks */
