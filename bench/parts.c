@@ -19,7 +19,7 @@ enum {
 
 static void no_progress(void) {}
 
-static const struct myr_patience patiences[] = {
+static const struct myr_wait_policy policies[] = {
     [PARTS_POLLING] = {1 << 30, -1, 1000},
     [PARTS_YIELDING] = {0, -1, 1000},
     [PARTS_SLEEPING] = {0, 0, 1000},
@@ -87,7 +87,7 @@ bool parts_place_open(struct parts_place *place, enum parts_way way, size_t byte
         fprintf(stderr, "parts: %s\n", error.text);
         return false;
     }
-    myr_waiter_init(&place->waiter, place->segment, no_progress, &patiences[way]);
+    myr_waiter_init(&place->waiter, place->segment, no_progress, &policies[way]);
     place->record = myr_record_join(place->segment, &key, 1, bytes, 0, &error);
     if (NULL == place->record) {
         fprintf(stderr, "parts: %s\n", error.text);
@@ -186,7 +186,7 @@ static bool node_open(const struct myr_nic_kind *kind, struct node *node)
     if (MYR_OK != myr_segment_join(NULL, SEGMENT_BYTES, &node->segment, &error)) {
         return report_error(&error);
     }
-    myr_waiter_init(&node->waiter, node->segment, no_progress, &patiences[PARTS_YIELDING]);
+    myr_waiter_init(&node->waiter, node->segment, no_progress, &policies[PARTS_YIELDING]);
     node->site =
         (struct myr_site){.segment = node->segment, .waiter = &node->waiter, .say = say_nothing};
     for (uint32_t o = 0; NULL != kind->options[o].name; ++o) {

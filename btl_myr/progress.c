@@ -138,16 +138,17 @@ static void look_for_silence(void)
 {
     mca_btl_myr_component_t *component = &mca_btl_myr_component;
     const int warn = component->parameters.nic.warn;
-    struct myr_unheard unheard;
+    struct myr_unresponsive unresponsive;
     if (0 == warn || !myr_seldom_due(&component->silence)) {
         return;
     }
     OPAL_THREAD_LOCK(&component->lock);
-    const bool any =
-        myr_port_unheard(component->port, OMPI_PROC_MY_NAME->jobid, (uint32_t)warn, &unheard);
+    const bool any = myr_port_unresponsive(component->port, OMPI_PROC_MY_NAME->jobid,
+                                           (uint32_t)warn, &unresponsive);
     OPAL_THREAD_UNLOCK(&component->lock);
     if (any) {
-        nicbarr_nic_unheard("btl", mca_btl_myr_process_by(unheard.connection), &unheard);
+        nicbarr_nic_unresponsive("btl", mca_btl_myr_process_by(unresponsive.connection),
+                                 &unresponsive);
     }
 }
 

@@ -251,7 +251,7 @@ static bool join_segment(struct nicbarr_hello *hello)
 {
     mca_coll_nicbarr_component_t *component = &mca_coll_nicbarr_component;
     const struct nicbarr_parameters *p = &component->parameters;
-    const struct myr_patience patience = {p->spin, p->sleep_after, p->sleep_slice};
+    const struct myr_wait_policy policy = {p->spin, p->sleep_after, p->sleep_slice};
     struct myr_error error = {0};
     char *folder = nicbarr_node_folder();
     const enum myr_status status =
@@ -264,7 +264,7 @@ static bool join_segment(struct nicbarr_hello *hello)
     }
     hello->identity = myr_segment_identity(component->segment);
     hello->number = myr_segment_number(component->segment);
-    myr_waiter_init(&component->waiter, component->segment, nicbarr_progress, &patience);
+    myr_waiter_init(&component->waiter, component->segment, nicbarr_progress, &policy);
     component->waiter.long_wait = nicbarr_long_wait;
     component->waiter.abandons = NULL == nicbarr_failure ? NULL : nicbarr_abandons;
     return true;

@@ -93,7 +93,7 @@ uint32_t nicbarr_overdue_silence(struct myr_nic_group *group, const struct nicba
 
 /* A node is silent for all groups, so if one group has given it up, the next one need not wait for
  * the whole timeout again. A live NIC answers an ASK, and a waiting one sends one every 64 ms
- * (patience.h). Therefore a node that was given up, and has not answered since during
+ * (backoff.h). Therefore a node that was given up, and has not answered since during
  * NICBARR_LOOK_MS of waiting for it, is given up at once. It is not lost any more once it answers.
  *
  * If more than LOST nodes are given up, the oldest is forgotten, and waiting for it takes

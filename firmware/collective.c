@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Collectives of a whole NIC; see collective.h. */
+/* Collectives of one NIC; see collective.h. */
 #include "firmware/collective.h"
 
 #include "firmware/collective_inside.h"
 
-/* What a message carries; NULL: nothing. It stays there as long as anybody may miss it. */
+/* The message's payload, or NULL. It stays in the group's buffer as long as a peer may ask for it.
+ */
 static const void *payload_of(struct mcp_group *group, const struct mcp_message *message)
 {
     return 0 == message->bytes ? NULL : mcp_group_buffer(group, message->header.collective.epoch);
@@ -33,17 +34,18 @@ static struct mcp_group *find_group(struct mcp_collective *c, const struct mcp_b
     return NULL;
 }
 
-/* ---- who waits, and since when ---- */
+/* ---- timeouts ---- */
 
-/* So often a farewell asks like everybody, which takes some seconds; then once a minute. */
+/* A farewell asks this often with the usual backoff, for some seconds in all, and then
+ * once a minute. */
 enum { FAREWELL_ASKS = 64 };
 #define FAREWELL_REST_NS UINT64_C(60000000000)
 
-/* The timer is due when the first of all groups' patience ends. */
+/* Lower the NIC's deadline to the group's, if that comes first. */
 static void heed(struct mcp_collective *c, const struct mcp_group *group)
 {
-    if (0 == c->deadline_ns || group->patience.ends_ns < c->deadline_ns) {
-        c->deadline_ns = group->patience.ends_ns;
+    if (0 == c->deadline_ns || group->backoff.ends_ns < c->deadline_ns) {
+        c->deadline_ns = group->backoff.ends_ns;
     }
 }
 
@@ -72,24 +74,24 @@ static void deactivate(struct mcp_collective *c, const struct mcp_board *board,
     }
 }
 
-/* From `now_ns` on it waits for a message. */
+/* Start the timeout for the next message. */
 static void wait_from(struct mcp_collective *c, struct mcp_group *group, uint64_t now_ns)
 {
-    mcp_patience_begin(&group->patience, mcp_patience_first(group->usual_ns), now_ns);
+    mcp_backoff_begin(&group->backoff, mcp_backoff_initial(group->usual_ns), now_ns);
     heed(c, group);
 }
 
-/* The epoch is complete: learn how long that takes. */
+/* The epoch is complete: update the estimate of how long one takes. */
 static void learn(struct mcp_group *group, uint64_t now_ns)
 {
     if (!group->asked) {
-        group->usual_ns = mcp_patience_learn(group->usual_ns, now_ns - group->began_ns);
+        group->usual_ns = mcp_backoff_learn(group->usual_ns, now_ns - group->began_ns);
     }
-    group->patience.ends_ns = 0;
+    group->backoff.ends_ns = 0;
     group->asked = 0;
 }
 
-/* Have an ARRIVE come to its peer. */
+/* Deliver an ARRIVE by a remote store where the board has them, else by a packet. */
 static inline void send_arrive(struct mcp_board *board, struct mcp_group *group,
                                struct mcp_message *message)
 {
@@ -100,8 +102,8 @@ static inline void send_arrive(struct mcp_board *board, struct mcp_group *group,
     }
 }
 
-/* Play on after a change. A waiting group stays in the list of the active when it is done, as it
- * will soon wait again. The timer removes those that do not. */
+/* Play on after a change. A group that has completed its epoch stays in the active list, as it will
+ * soon wait again; the timer removes the groups that do not. */
 static void play_group(struct mcp_collective *c, struct mcp_board *board,
                        struct mcp_counters *counters, struct mcp_group *group)
 {
@@ -113,20 +115,20 @@ static void play_group(struct mcp_collective *c, struct mcp_board *board,
     const uint32_t now = myr_load_relaxed(&group->done);
     if (now != before) {
         counters->barriers += now - before;
-        if (0 != group->patience.ends_ns) {
+        if (0 != group->backoff.ends_ns) {
             learn(group, board->ops.now_ns(board));
         }
         board->ops.wake(board, &group->done);
     }
-    if (mcp_group_waits_now(group) && 0 == group->patience.ends_ns) {
+    if (mcp_group_waits_now(group) && 0 == group->backoff.ends_ns) {
         activate(c, board, group);
         group->began_ns = board->ops.now_ns(board);
         wait_from(c, group, group->began_ns);
     }
 }
 
-/* A missing message is here: play on. If it was asked for, it may be the answer. The next message
- * gets a time of its own. */
+/* A missing message has arrived: play on. If it was asked for, it may be the answer, so the next
+ * message gets a fresh timeout. */
 static void play_on(struct mcp_collective *c, struct mcp_board *board,
                     struct mcp_counters *counters, struct mcp_group *group)
 {
@@ -153,10 +155,10 @@ void mcp_collective_timer(struct mcp_collective *c, struct mcp_board *board,
             continue;
         }
         link = &group->next_active;
-        if (mcp_patience_ended(&group->patience, now_ns)) {
+        if (mcp_backoff_expired(&group->backoff, now_ns)) {
             struct mcp_message message;
             if (FAREWELL_ASKS == group->farewell) {
-                mcp_patience_begin(&group->patience, FAREWELL_REST_NS, now_ns);
+                mcp_backoff_begin(&group->backoff, FAREWELL_REST_NS, now_ns);
             } else {
                 group->farewell += 0 != group->farewell;
             }
@@ -170,9 +172,9 @@ void mcp_collective_timer(struct mcp_collective *c, struct mcp_board *board,
     }
 }
 
-/* ---- groups come and go ---- */
+/* ---- opening and closing groups ---- */
 
-/* A peer's message has come: keep what it carries, and record it. */
+/* Store the payload of a peer's message, and record its arrival. */
 static enum mcp_recorded take_arrival(struct mcp_group *group,
                                       const struct mcp_collective_part *part, const void *payload,
                                       uint32_t bytes)
@@ -191,7 +193,8 @@ static enum mcp_recorded take_arrival(struct mcp_group *group,
     return mcp_group_record(group, part->slot, part->epoch);
 }
 
-/* Only an ARRIVE without payload is kept. */
+/* Replay an ARRIVE that came before the group was open. Early messages with a payload were dropped.
+ */
 static void take_early(struct mcp_collective *c, struct mcp_counters *counters,
                        struct mcp_group *group, uint32_t place)
 {
@@ -284,7 +287,7 @@ bool mcp_collective_farewell(struct mcp_collective *c, struct mcp_board *board,
 
 /* ---- packets ---- */
 
-/* For a group that is closed. */
+/* A packet for a group that has been closed. */
 static void receive_late(struct mcp_board *board, struct mcp_counters *counters,
                          const struct mcp_header *header, const void *payload,
                          const struct mcp_ending *ending, const struct mcp_secret *secret)
@@ -312,7 +315,7 @@ static void receive_stranger(struct mcp_collective *c, struct mcp_board *board,
     if (i < MCP_LATE) {
         receive_late(board, counters, header, payload, &c->late[i].ending, &c->late_secret[i]);
     } else if (MCP_ARRIVE == header->type && 0 != header->payload_bytes) {
-        ++counters->early; /* it will be asked for */
+        ++counters->early; /* dropped: this node will ask for it */
     } else if (MCP_ARRIVE == header->type) {
         const uint32_t place = c->next_early++ % MCP_EARLY;
         c->early[place].key = header->key;
@@ -351,7 +354,7 @@ enum mcp_recorded mcp_collective_fail(struct mcp_collective *c, struct mcp_board
     }
     ++counters->failed;
     deactivate(c, board, group);
-    group->patience.ends_ns = 0;
+    group->backoff.ends_ns = 0;
     group->asked = 0;
     for (uint32_t p = 0; p < group->nsends + group->nwaits; ++p) {
         mcp_group_failure(group, p, &message);
@@ -405,7 +408,7 @@ void mcp_collective_receive(struct mcp_collective *c, struct mcp_board *board,
                             struct mcp_counters *counters, const struct mcp_header *header,
                             const void *payload)
 {
-    if (0 == header->key) { /* nobody's: the tables use it for "nothing" */
+    if (0 == header->key) { /* no group has key 0; the tables use it for free entries */
         ++counters->dropped_foreign;
         return;
     }

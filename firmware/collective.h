@@ -29,7 +29,7 @@ enum {
 struct mcp_collective {
     mcp_offset bucket[MCP_BUCKETS];
     mcp_offset active;    /* first of the groups that wait for messages */
-    uint64_t deadline_ns; /* no group's patience ends before this; 0: none waits */
+    uint64_t deadline_ns; /* no group's timeout expires before this; 0: none waits */
     uint32_t next_early, next_late;
     struct {
         uint64_t key, check; /* key 0: none */
@@ -92,7 +92,7 @@ void mcp_collective_receive(struct mcp_collective *c, struct mcp_board *board,
                             struct mcp_counters *counters, const struct mcp_header *header,
                             const void *payload);
 
-/* Ask for missing messages whose patience has ended. Call it at deadline_ns, or more often. */
+/* Ask for missing messages whose timeout has expired. Call it at deadline_ns, or more often. */
 void mcp_collective_timer(struct mcp_collective *c, struct mcp_board *board,
                           struct mcp_counters *counters);
 

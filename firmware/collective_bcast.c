@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Broadcasts of a whole NIC: the slots, and what is sent; see collective.h and bcast.h. */
+/* Broadcasts of one NIC: the slots and the messages; see collective.h and bcast.h. */
 #include "firmware/bcast.h"
 
 #include "firmware/collective_inside.h"
 
-/* The slot of a broadcast. The group does broadcast. */
+/* The slot of a broadcast. The group must have a window. */
 static struct mcp_bcast_slot *slot_of(struct mcp_group *group, uint32_t number)
 {
     return (struct mcp_bcast_slot *)(mcp_group_window(group) +
                                      mcp_bcast_place(group->window, group->slot_bytes, number));
 }
 
-/* A block has come: keep it, and hand it on. */
 enum mcp_recorded mcp_collective_take_block(struct mcp_board *board, struct mcp_counters *counters,
                                             struct mcp_group *group, uint32_t root, uint32_t number,
                                             const void *block, uint32_t bytes)

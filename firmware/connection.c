@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The table of connections, their queues and their times; see connection.h. */
+/* The table of connections, with their queues and timers; see connection.h. */
 #include "firmware/connection.h"
 
 size_t mcp_messages_bytes(uint32_t ports, uint32_t connections)
@@ -8,7 +8,7 @@ size_t mcp_messages_bytes(uint32_t ports, uint32_t connections)
            connections * sizeof(struct mcp_connection);
 }
 
-/* ---- finding and making ---- */
+/* ---- lookup and creation ---- */
 
 static uint32_t *bucket_of(struct mcp_nic *nic, uint64_t key)
 {
@@ -36,7 +36,7 @@ static void set_mtu(struct mcp_connection *c, uint32_t mtu)
     c->fragment = mtu - MCP_DATAGRAM_BYTES - MCP_MESSAGE_BYTES;
 }
 
-/* The caller has made sure that there is room and that this key is new. */
+/* The caller has checked that the table has room and that the key is new. */
 static struct mcp_connection *make_connection(struct mcp_nic *nic, uint64_t key, mcp_link link)
 {
     struct mcp_messages *m = &nic->messages;
@@ -53,7 +53,7 @@ static struct mcp_connection *make_connection(struct mcp_nic *nic, uint64_t key,
         .expected = MCP_FIRST_SEQUENCE,
         .window = MCP_WINDOW_FIRST,
         .threshold = MCP_WINDOW_MOST,
-        .patience_ns = MCP_RETRY_NS,
+        .rto_ns = MCP_RETRY_NS,
     };
     set_mtu(c, 0);
     uint32_t *bucket = bucket_of(nic, key);
@@ -93,7 +93,8 @@ uint32_t mcp_connect(struct mcp_nic *nic, struct mcp_board *board, uint64_t key,
     if (NULL == c) {
         c = make_connection(nic, key, link);
     } else {
-        board->ops.drop(board, c->link); /* a packet may have made it, from another address */
+        /* The connection may stem from a packet that came from another address. */
+        board->ops.drop(board, c->link);
         c->link = link;
     }
     if (0 != mtu) {
@@ -104,7 +105,8 @@ uint32_t mcp_connect(struct mcp_nic *nic, struct mcp_board *board, uint64_t key,
     }
     if (key == nic->messages.stranger && 0 != myr_load_relaxed(&nic->messages.knocked)) {
         myr_store_release(&nic->messages.knocked, 0);
-        mcp_acknowledge(nic, board, c, MCP_GAP, nic->messages.stranger_attempt); /* come again */
+        /* Have the peer retransmit. */
+        mcp_acknowledge(nic, board, c, MCP_GAP, nic->messages.stranger_attempt);
     }
     return mcp_connection_number(nic, c);
 }
@@ -137,7 +139,7 @@ void mcp_unqueue(struct mcp_board *board, struct mcp_queue *queue, struct mcp_se
     }
 }
 
-/* ---- times ---- */
+/* ---- timers ---- */
 
 static void earlier(uint64_t *deadline_ns, uint64_t at_ns)
 {
@@ -198,19 +200,20 @@ void mcp_messages_timer(struct mcp_nic *nic, struct mcp_board *board)
     }
 }
 
-/* ---- silence ---- */
+/* ---- unresponsive peers ---- */
 
-/* Was this one told of the present silence? If not, it is now. */
-static bool was_told(struct mcp_connection *c, uint32_t who)
+/* True if this process was notified of the peer's present silence already; else it is noted. */
+static bool was_notified(struct mcp_connection *c, uint32_t who)
 {
     const uint32_t bit = UINT32_C(1) << (who ^ who >> 16) % 32;
-    const bool told = 0 != (c->told & bit);
-    c->told |= bit;
-    return told;
+    const bool notified = 0 != (c->notified & bit);
+    c->notified |= bit;
+    return notified;
 }
 
-bool mcp_messages_unheard(struct mcp_nic *nic, struct mcp_board *board, uint32_t number,
-                          uint32_t who, uint32_t least_ms, struct mcp_unheard *unheard)
+bool mcp_messages_unresponsive(struct mcp_nic *nic, struct mcp_board *board, uint32_t number,
+                               uint32_t who, uint32_t least_ms,
+                               struct mcp_unresponsive *unresponsive)
 {
     const struct mcp_port *port = mcp_port_at(nic, number);
     if (NULL == port || 0 == port->key) {
@@ -223,10 +226,10 @@ bool mcp_messages_unheard(struct mcp_nic *nic, struct mcp_board *board, uint32_t
             continue;
         }
         struct mcp_connection *c = &mcp_connections(nic)[sendings[token].connection];
-        if (c->unheard_ms >= least_ms && !was_told(c, who)) {
-            *unheard = (struct mcp_unheard){.connection = mcp_connection_number(nic, c),
-                                            .link = c->link,
-                                            .silence_ms = c->unheard_ms};
+        if (c->silent_ms >= least_ms && !was_notified(c, who)) {
+            *unresponsive = (struct mcp_unresponsive){.connection = mcp_connection_number(nic, c),
+                                                      .link = c->link,
+                                                      .silence_ms = c->silent_ms};
             return true;
         }
     }

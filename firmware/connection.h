@@ -65,12 +65,12 @@ struct mcp_connection {
     struct mcp_queue aside; /* refused */
     mcp_offset current;     /* in the queue: the message of packet `next`, or an earlier one */
     uint32_t window, threshold, credit;
-    uint32_t asked; /* the last packet that asks for an acknowledgement, if not before `base` */
-    uint32_t timed; /* the packet whose RTT is being measured */
-    uint32_t unheard_ms;    /* sum of retransmission timeouts since the last packet from there */
-    uint64_t timed_ns;      /* when it was sent; 0: none */
+    uint32_t asked;     /* the last packet that asks for an acknowledgement, if not before `base` */
+    uint32_t timed;     /* the packet whose RTT is being measured */
+    uint32_t silent_ms; /* sum of retransmission timeouts since the last packet from there */
+    uint64_t timed_ns;  /* when it was sent; 0: none */
     uint64_t round_trip_ns; /* smoothed RTT */
-    uint64_t patience_ns;   /* the present retransmission timeout */
+    uint64_t rto_ns;        /* the present retransmission timeout */
     uint64_t retry_ns;      /* when it expires; 0: nothing is in flight */
     uint64_t resume_ns;     /* when to retry what was set aside; 0: nothing is */
     uint32_t nvoids;
@@ -78,12 +78,12 @@ struct mcp_connection {
 
     /* The receiving half. */
     uint32_t expected;
-    uint32_t told; /* bits of those to whom the silence was reported */
+    uint32_t notified; /* bits of those to whom the silence was reported */
     uint16_t incoming_round;
     uint64_t refused_ports; /* bit n: a port with number n, n + 64 and so on was refused for lack of
                                tokens, and will report when it has some */
     uint8_t refused_why;    /* enum mcp_reason of the last refusal; 0: none */
-    bool gap_told;          /* a gap was reported: `expected` is missing, */
+    bool gap_reported;      /* a gap was reported: `expected` is missing, */
     uint8_t gap_attempt;    /* ... during this attempt of the sender */
     uint32_t unacknowledged; /* packets accepted since the last acknowledgement */
     uint64_t acknowledge_ns; /* when to acknowledge at the latest; 0: nothing to acknowledge */
@@ -121,9 +121,9 @@ static inline bool mcp_not_after(uint32_t a, uint32_t b)
 /* A packet of the other NIC has arrived. */
 static inline void mcp_heard(struct mcp_connection *c)
 {
-    if (0 != c->unheard_ms) {
-        c->unheard_ms = 0;
-        c->told = 0;
+    if (0 != c->silent_ms) {
+        c->silent_ms = 0;
+        c->notified = 0;
     }
 }
 

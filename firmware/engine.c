@@ -6,7 +6,7 @@
 
 #ifdef __bpf__
 
-/* Enough for the usual effect of a message, and few enough for a verifier. */
+/* Covers the usual effect of a message, and is small enough for the BPF verifier. */
 enum { BURST_TURNS = 8 };
 
 #else
@@ -63,16 +63,16 @@ MCP_ENGINE bool mcp_group_offer(struct mcp_group *group, uint32_t epoch, uint32_
     return true;
 }
 
-/* A peer cannot pass an epoch that this node has not entered. It sends nothing for an epoch before
- * it is through with the one before. */
+/* A peer is at most one epoch ahead of this node, since it cannot complete an epoch that this node
+ * has not entered, and it sends nothing for an epoch before it has completed the previous one. */
 INSIDE bool plausible(const struct mcp_group *group, uint32_t slot, uint32_t epoch)
 {
     const uint32_t furthest = done(group) + (mcp_group_waits_now(group) ? 2 : 1);
     return slot < group->nwaits && myr_epoch_reached(furthest, epoch);
 }
 
-/* (A block of another length than this node's comes from a program that is wrong. It may stand in
- * the wrong place then, but nowhere else than in the buffer.) */
+/* A block whose length differs from this node's comes from an erroneous program. It may be stored
+ * in the wrong place of the buffer, but never outside it. */
 MCP_ENGINE enum mcp_recorded mcp_group_claim(struct mcp_group *group, uint32_t slot, uint32_t epoch,
                                              uint32_t *bytes, uint32_t *offset)
 {
@@ -83,7 +83,8 @@ MCP_ENGINE enum mcp_recorded mcp_group_claim(struct mcp_group *group, uint32_t s
     if (myr_epoch_reached(*claim, epoch)) {
         return MCP_KNOWN;
     }
-    /* An epoch's data do not stand for those of the epoch before. */
+    /* Unlike in a barrier, a message does not imply the previous epoch's, whose data are missing.
+     */
     if (*arrival_at(group, slot) + 1 != epoch) {
         return MCP_TOO_SOON;
     }
@@ -117,7 +118,7 @@ MCP_ENGINE enum mcp_recorded mcp_group_release(struct mcp_group *group, uint32_t
         return MCP_KNOWN;
     }
     if (!myr_epoch_reached(group->started, epoch) || done(group) + 1 != epoch) {
-        return MCP_IMPLAUSIBLE; /* we have not entered it */
+        return MCP_IMPLAUSIBLE; /* this node has not entered it */
     }
     for (uint32_t w = 0; BELOW(w, group->nwaits, MCP_KERNEL_MESSAGES); ++w) {
         uint32_t *arrival = arrival_at(group, w);
@@ -142,10 +143,10 @@ INSIDE void next_epoch(struct mcp_group *group)
     myr_store_release(&group->done, done(group) + 1);
 }
 
-/* What a turn of going on has come to. */
+/* The outcome of one turn of the play loop. */
 enum turn { TURN_ON, TURN_SEND, TURN_DONE, TURN_STUCK };
 
-/* One flat loop over the steps and their messages: a verifier multiplies nested loops. */
+/* A single flat loop over steps and messages, because the BPF verifier multiplies nested loops. */
 INSIDE enum turn take_turn(struct mcp_group *group)
 {
     if (!mcp_group_waits_now(group)) {
@@ -213,7 +214,7 @@ MCP_ENGINE bool mcp_group_next(struct mcp_group *group, struct mcp_message *mess
 
 #endif
 
-/* Does the present step miss the message that it waits for at place `wait`? */
+/* True if the current step still waits for the message at index `wait`. */
 INSIDE bool is_missing(struct mcp_group *group, uint32_t wait)
 {
     return mcp_group_waits_now(group) && group->step != group->nsteps &&
@@ -247,7 +248,7 @@ MCP_ENGINE bool mcp_group_missing(struct mcp_group *group, uint32_t *cursor,
 
 #endif
 
-/* The last epoch for which the message at this place of the table of sends has been sent. */
+/* The last epoch in which the message at this index of the table of sends was sent. */
 INSIDE uint32_t last_sent(const struct mcp_group *group, uint32_t place)
 {
     return done(group) + (place < group->first_send + group->sent);
@@ -261,14 +262,14 @@ MCP_ENGINE bool mcp_group_answer(struct mcp_group *group, uint32_t node, uint32_
         if (to->node == node && to->slot == slot) {
             const uint32_t last = last_sent(group, s);
             if (myr_epoch_reached(last, epoch)) {
-                /* (Who misses an epoch's data gets those. Nobody misses older ones than the last
-                 * complete epoch's, and the buffer has no older ones.) */
+                /* A peer that asks for an epoch's data gets that epoch. It never asks for one older
+                 * than the last complete epoch, which is the oldest that the buffer holds. */
                 mcp_group_message(group, s, 0 != group->places ? epoch : last, message);
                 return 0 == group->places || myr_epoch_reached(epoch, done(group));
             }
             address_message(group, message, s, MCP_LATER, slot, epoch);
             say_failure(group, message);
-            /* Nobody is in an epoch before this node has entered the one before it. */
+            /* No peer is in an epoch while this node has yet to enter the one before it. */
             return MCP_FAIL == message->header.type || myr_epoch_reached(group->started + 1, epoch);
         }
     }
@@ -291,7 +292,7 @@ MCP_ENGINE enum mcp_recorded mcp_group_hear(struct mcp_group *group, uint32_t no
 
 /* ---- failure ---- */
 
-/* A failed group waits for nothing. So it plays no more, and asks for nothing. */
+/* A failed group waits for nothing, so it neither plays nor asks. */
 MCP_ENGINE enum mcp_recorded mcp_group_fail(struct mcp_group *group, uint32_t missing)
 {
     if (missing > group->last_node) {

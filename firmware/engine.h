@@ -32,7 +32,7 @@
 
 #include "firmware/atomics.h"
 #include "firmware/missing.h"
-#include "firmware/patience.h"
+#include "firmware/backoff.h"
 #include "firmware/step.h"
 #include "firmware/wire.h"
 
@@ -91,14 +91,14 @@ struct mcp_group {
     uint32_t sent, seen; /* ... how many of its messages were sent, and are known to be here */
     uint32_t first_send, first_wait; /* of this step, in the tables */
 #ifndef MCP_KERNEL_INSIDE
-    uint32_t farewell;    /* not 0: its hosts have left; how often it has asked since */
-    uint32_t next;        /* offset of the next group with the same hash, see collective.c */
-    uint32_t next_active; /* offset of the next group that waits for messages */
-    uint32_t active;      /* it is in that list */
-    uint32_t asked;       /* it has asked for something in the epoch under way */
-    struct mcp_patience patience; /* ends_ns 0: nothing is missing */
-    uint64_t began_ns;            /* when the epoch under way began to wait */
-    uint64_t usual_ns;            /* smoothed duration of that */
+    uint32_t farewell;          /* not 0: its hosts have left; how often it has asked since */
+    uint32_t next;              /* offset of the next group with the same hash, see collective.c */
+    uint32_t next_active;       /* offset of the next group that waits for messages */
+    uint32_t active;            /* it is in that list */
+    uint32_t asked;             /* it has asked for something in the epoch under way */
+    struct mcp_backoff backoff; /* ends_ns 0: nothing is missing */
+    uint64_t began_ns;          /* when the epoch under way began to wait */
+    uint64_t usual_ns;          /* smoothed duration of that */
 #endif
 };
 

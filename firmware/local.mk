@@ -1,10 +1,10 @@
 ## SPDX-License-Identifier: BSD-3-Clause
-## The control program (MCP), freestanding: no C library, no allocation. Its NICs come after it.
+## The control program (MCP), which is freestanding (no C library, no allocation), then the NICs that run it.
 noinst_LTLIBRARIES += firmware/libmcp.la
 firmware_libmcp_la_SOURCES = \
     firmware/atomics.h firmware/counters.h firmware/board.h \
     firmware/siphash.h firmware/nh.h firmware/wire.h firmware/wire.c \
-    firmware/step.h firmware/missing.h firmware/patience.h \
+    firmware/step.h firmware/missing.h firmware/backoff.h \
     firmware/engine.h firmware/engine_inside.h firmware/engine.c \
     firmware/bcast.h firmware/bcast.c firmware/policy.h \
     firmware/collective.h firmware/collective_inside.h firmware/collective.c \
@@ -16,14 +16,14 @@ firmware_libmcp_la_SOURCES = \
     firmware/mcp.h firmware/mcp.c
 firmware_libmcp_la_CFLAGS = $(AM_CFLAGS) -ffreestanding
 
-## The soft NIC's wire.
+## The soft NIC's sockets.
 noinst_LTLIBRARIES += firmware/libsoft.la
 firmware_libsoft_la_SOURCES = \
     firmware/ip.h firmware/soft/addresses.h firmware/soft/addresses.c \
     firmware/soft/udp.h firmware/soft/udp.c
 
-## The kernel's NIC: a program for BPF, compiled by clang whatever compiles the rest, and its owner,
-## who carries it along as a skeleton. It has the engine in it, so that is what it depends on.
+## The kernel's NIC: a BPF program, which needs clang whatever compiler is used otherwise, and its owner,
+## which embeds the program as a skeleton. The program includes the engine's sources.
 bpf_compile = $(AM_V_GEN)$(CLANG) -O2 -g -Wall -ffreestanding -target bpf -mcpu=v3 -I$(top_srcdir) \
     $(BPF_CPPFLAGS) $(LIBBPF_CFLAGS) -c -o $@
 bpf_skeleton = $(AM_V_GEN)$(BPFTOOL) gen skeleton
@@ -51,7 +51,7 @@ CLEANFILES += firmware/kernel/program.bpf.o firmware/kernel/program.skel.h
 firmware_kernel_needs = $(firmware_kernel_program) \
     firmware/kernel/kernel.h firmware/ip.h firmware/atomics.h firmware/counters.h \
     firmware/siphash.h firmware/nh.h firmware/wire.h firmware/step.h firmware/missing.h \
-    firmware/patience.h firmware/engine.h firmware/engine_inside.h firmware/engine.c \
+    firmware/backoff.h firmware/engine.h firmware/engine_inside.h firmware/engine.c \
     firmware/bcast.h firmware/bcast.c firmware/policy.h
 firmware/kernel/program.bpf.o: firmware/kernel/program.bpf.c $(firmware_kernel_needs)
 	@$(MKDIR_P) firmware/kernel
@@ -61,7 +61,7 @@ firmware/kernel/program.skel.h: firmware/kernel/program.bpf.o
 endif
 EXTRA_DIST += firmware/kernel/program.bpf.c $(firmware_kernel_program)
 
-## The simulated cluster, for bench/nicsim and the tests; it runs what libmcp has.
+## The simulated cluster, for bench/nicsim and the tests; it runs the control program of libmcp.
 noinst_LTLIBRARIES += firmware/libsim.la
 firmware_libsim_la_SOURCES = \
     firmware/sim/events.h firmware/sim/events.c \

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Lanes, and who waits in them; see match.h.
+ * Lanes: queues of posted receives or of unexpected messages; see match.h.
  *
- * Invariants: a lane is in the table of hashes if and only if something waits in it. All that waits
- * in a lane are receives, or all are messages, in order. A receive is in one lane. A message is in
- * the lanes of all four classes, or of those two that name a tag if its own is hidden. Places and
- * lanes that were used and are free are in lists, the last one first, as its lines are still in the
- * cache. Others are taken in order. Words that name a lane are 0 where there is none. In a free
- * lane nobody is the first.
+ * Invariants: a lane is in the hash table if and only if it is not empty. A lane holds either
+ * receives or messages, in order. A receive is in one lane. A message is in the lanes of all four
+ * classes, or, if its tag is hidden, of the two classes that name a tag. Free places and lanes that
+ * have been used are kept in LIFO lists, since their cache lines are still warm; the others are
+ * allocated in order. A word that refers to a lane is 0 for none. A free lane has no first entry.
  */
 #include "firmware/match.h"
 
@@ -17,24 +16,24 @@ enum { NONE = MCP_NO_PLACE };
 
 enum kind { FREE, RECEIVE, MESSAGE };
 
-/* A place's neighbours in a lane. */
+/* The links of a place in one lane. */
 struct link {
     uint32_t next, before; /* places */
-    uint32_t lane;         /* number + 1; 0: it is in no lane of this class */
+    uint32_t lane;         /* lane number + 1; 0: in no lane of this class */
 };
 
 struct place {
-    uint64_t number; /* of receives, in the order of posting */
+    uint64_t number; /* receives are numbered in the order of posting */
     struct mcp_envelope envelope;
     uint8_t kind; /* enum kind */
     struct link link[MCP_MATCH_CLASSES];
 };
 
 struct lane {
-    struct mcp_envelope name; /* what its class leaves open is 0 */
+    struct mcp_envelope name; /* fields that the class leaves open are 0 */
     uint32_t open;
     uint32_t first, last; /* places */
-    uint32_t next;        /* of its bucket, or free one: number + 1 */
+    uint32_t next;        /* in its bucket or in the free list: lane number + 1 */
     bool receives;
 };
 
@@ -43,12 +42,12 @@ struct mcp_match {
     uint32_t lanes_of_receives[MCP_MATCH_CLASSES];
     uint32_t receives, messages;
     uint32_t receives_most, messages_most;
-    uint32_t free_place, free_lane; /* number + 1 */
+    uint32_t free_place, free_lane; /* index + 1 */
     uint32_t places_used, lanes_used;
     uint32_t buckets; /* a power of two */
 };
 
-/* ---- where the tables lie ---- */
+/* ---- layout of the tables ---- */
 
 static uint32_t lanes_for(uint32_t receives, uint32_t messages)
 {
@@ -118,13 +117,13 @@ void mcp_match_init(struct mcp_match *match, uint32_t receives, uint32_t message
 
 /* ---- lanes ---- */
 
-/* A message is in the lanes of classes below this one: a hidden tag must be named. */
+/* The number of classes whose lanes a message is in. Only receives that name a hidden tag match it.
+ */
 static uint32_t classes_of(const struct mcp_envelope *envelope)
 {
     return 0 != envelope->tag >> MCP_HIDDEN_TAG_BIT ? MCP_OPEN_TAG : MCP_MATCH_CLASSES;
 }
 
-/* The name of the lane of a class. */
 static struct mcp_envelope name_of(const struct mcp_envelope *envelope, uint32_t open)
 {
     return (struct mcp_envelope){
@@ -137,15 +136,15 @@ static struct mcp_envelope name_of(const struct mcp_envelope *envelope, uint32_t
 static uint32_t *bucket_of(const struct mcp_match *match, const struct mcp_envelope *name,
                            uint32_t open)
 {
-    /* Odd numbers of 64 bits with their bits well mixed; the upper half of a product depends on all
-     * bits of its factors. */
+    /* Odd 64-bit constants with well mixed bits. The upper half of a product depends on all bits of
+     * both factors. */
     uint64_t hash = (((uint64_t)name->context << 32) | name->source) * UINT64_C(0x9e3779b97f4a7c15);
     hash ^= hash >> 32;
     hash = (hash ^ (((uint64_t)open << 32) | name->tag)) * UINT64_C(0xd6e8feb86659fd93);
     return bucket_at(match, (uint32_t)(hash >> 32) & (match->buckets - 1));
 }
 
-/* The word that names the lane, or would. */
+/* The bucket's link to the lane; a link that is 0, where the lane would go, if there is none. */
 static uint32_t *find_lane(const struct mcp_match *match, const struct mcp_envelope *name,
                            uint32_t open)
 {
@@ -161,7 +160,7 @@ static uint32_t *find_lane(const struct mcp_match *match, const struct mcp_envel
     return at;
 }
 
-/* Take a lane. There is one: each of those that wait is in no more lanes than it has classes. */
+/* Allocate a lane. One is always free, since each entry is in at most one lane per class. */
 static uint32_t open_lane(struct mcp_match *match)
 {
     const uint32_t opened = match->free_lane;
@@ -194,7 +193,6 @@ void mcp_match_move(struct mcp_match *larger, const struct mcp_match *match)
     }
 }
 
-/* Put a place at the end of its lane of a class. */
 static void append_to_lane(struct mcp_match *match, uint32_t place, uint32_t open)
 {
     struct place *joining = place_at(match, place);
@@ -242,7 +240,7 @@ static void remove_from_lane(struct mcp_match *match, const struct place *leavin
 
 /* ---- places ---- */
 
-/* There is a free one: receives and messages are counted. */
+/* A place is always free, since the caller limits the number of receives and messages. */
 static uint32_t allocate_place(struct mcp_match *match, const struct mcp_envelope *envelope,
                                uint8_t kind)
 {
@@ -326,7 +324,7 @@ enum mcp_matched mcp_match_post(struct mcp_match *match, const struct mcp_patter
     return MCP_WAITS;
 }
 
-/* The receive that was posted first, of those that take this message. */
+/* The matching receive that was posted first. */
 static uint32_t first_receive(const struct mcp_match *match, const struct mcp_envelope *envelope)
 {
     const uint32_t classes = classes_of(envelope);

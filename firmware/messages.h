@@ -97,12 +97,13 @@ void mcp_messages_timer(struct mcp_nic *nic, struct mcp_board *board);
  * retransmission timeouts of packets to it: while this NIC does not run, no silence counts). Each
  * silence is reported once to each `who`, such as the processes of a job. (`who` is stored as one
  * of 32 bits: of two with the same bit, one gets the report.) */
-struct mcp_unheard {
+struct mcp_unresponsive {
     uint32_t connection;
     mcp_link link;
     uint32_t silence_ms;
 };
-bool mcp_messages_unheard(struct mcp_nic *nic, struct mcp_board *board, uint32_t port, uint32_t who,
-                          uint32_t least_ms, struct mcp_unheard *unheard);
+bool mcp_messages_unresponsive(struct mcp_nic *nic, struct mcp_board *board, uint32_t port,
+                               uint32_t who, uint32_t least_ms,
+                               struct mcp_unresponsive *unresponsive);
 
 #endif

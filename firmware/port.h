@@ -2,9 +2,9 @@
 /* A port, shared by host and NIC: its rings, and the NIC's private state.
  *
  * Three rings lie in host memory. Send tokens and receive tokens go from the host to the NIC,
- * events from the NIC to the host. An entry is valid once its `turn` is its number, counted from 1.
- * Signal and content of an entry share a cache line. The host never has more tokens in the rings
- * than it owns. Each token results in one event, so the ring of events never overflows.
+ * events from the NIC to the host. An entry is valid once its `sequence` is its number, counted
+ * from 1. Signal and content of an entry share a cache line. The host never has more tokens in the
+ * rings than it owns. Each token results in one event, so the ring of events never overflows.
  *
  * The NIC trusts nothing that a host writes: it copies an entry, then checks the copy. Struct
  * mcp_port and the memory behind the rings are the NIC's own. */
@@ -25,7 +25,7 @@ enum {
 
 /* A send request. `token` is the host's index for it, below the number of its send tokens. */
 struct mcp_send_token {
-    myr_word turn;
+    myr_word sequence;
     uint32_t token;
     mcp_offset memory;
     uint32_t bytes;
@@ -37,7 +37,7 @@ struct mcp_send_token {
 
 /* A receive buffer. */
 struct mcp_receive_token {
-    myr_word turn;
+    myr_word sequence;
     mcp_offset memory;
     uint32_t bytes;
     uint32_t zero;
@@ -57,7 +57,7 @@ enum mcp_failure {
 };
 
 struct mcp_event {
-    myr_word turn;
+    myr_word sequence;
     uint8_t type; /* enum mcp_event_type */
     uint8_t why;  /* enum mcp_failure */
     uint16_t from_port;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The table of ports: they come and go; see messages.h. */
+/* Opening and closing ports; see messages.h. */
 #include "firmware/connection.h"
 
 bool mcp_port_shape(struct mcp_port *port, uint32_t send_tokens, uint32_t receive_tokens,
@@ -50,7 +50,8 @@ uint32_t mcp_port_open(struct mcp_nic *nic, struct mcp_board *board,
         !mcp_in_memory(board, wish->rings, (uint32_t)bytes)) {
         return MCP_NO_PORT;
     }
-    opened.waiting = port->waiting; /* for an earlier port of this number; their senders' affair */
+    /* Messages for the number's previous port; their senders deal with them. */
+    opened.waiting = port->waiting;
     *port = opened;
     return number;
 }
@@ -79,8 +80,8 @@ void mcp_port_close(struct mcp_nic *nic, struct mcp_board *board, uint32_t numbe
     for (uint32_t i = 0; i < nic->messages.connections; ++i) {
         struct mcp_connection *c = &mcp_connections(nic)[i];
         if (number + 1 == c->incoming.port) {
-            c->incoming.port = 0; /* its buffer is the host's again */
+            c->incoming.port = 0; /* the buffer belongs to the host again */
         }
-        mcp_send(nic, board, c); /* what was behind the port's messages, or void packets */
+        mcp_send(nic, board, c); /* messages queued behind the port's own, or void packets */
     }
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * RDMA: delivers packets that came in turn into the buffers of receive tokens, tells the hosts, and
- * says which packets to refuse.
+ * RDMA: delivers in-order packets into the buffers of receive tokens, notifies the hosts, and
+ * decides which packets to refuse.
  *
- * A message takes its token with its first packet and fills the buffer in place. A message that is
- * not finished gives the token back.
+ * A message consumes a token with its first packet and is assembled in place. A message that is
+ * dropped unfinished returns its token.
  */
 #include "firmware/connection.h"
 
@@ -17,19 +17,19 @@ void mcp_post(struct mcp_board *board, struct mcp_port *port, const struct mcp_e
     slot->what = event->what;
     slot->bytes = event->bytes;
     slot->from_nic = event->from_nic;
-    myr_store_release(&slot->turn, ++port->events);
+    myr_store_release(&slot->sequence, ++port->events);
 }
 
 /* ---- receive tokens ---- */
 
-/* Copy the next token without taking it. False if there is none. */
+/* Copy the next token without consuming it. False if there is none. */
 static bool peek_token(const struct mcp_port *port, struct mcp_rings *rings,
                        struct mcp_receive_token *token)
 {
     const struct mcp_receive_token *slot = mcp_receive_slot(port, rings, port->receives);
     if (0 != port->spares) {
         slot = &mcp_spare_tokens(port, rings)[port->spares - 1];
-    } else if (myr_load_seq_cst(&slot->turn) != port->receives + 1) {
+    } else if (myr_load_seq_cst(&slot->sequence) != port->receives + 1) {
         return false;
     }
     token->memory = slot->memory;
@@ -42,7 +42,7 @@ uint32_t mcp_tokens_left(const struct mcp_board *board, const struct mcp_port *p
     struct mcp_rings *rings = mcp_at(board, port->rings);
     uint32_t left = 0;
     while (left < port->receive_slots &&
-           myr_load_acquire(&mcp_receive_slot(port, rings, port->receives + left)->turn) ==
+           myr_load_acquire(&mcp_receive_slot(port, rings, port->receives + left)->sequence) ==
                port->receives + left + 1) {
         ++left;
     }
@@ -58,7 +58,7 @@ static void consume_token(struct mcp_port *port)
     }
 }
 
-/* Pass over tokens whose buffers are not in memory. False if there is no other. */
+/* Skip tokens whose buffers lie outside of host memory. False if no other is left. */
 static bool look_for_possible(struct mcp_nic *nic, struct mcp_board *board, struct mcp_port *port,
                               struct mcp_receive_token *token)
 {
@@ -126,7 +126,6 @@ void mcp_incoming_drop(struct mcp_nic *nic, struct mcp_board *board, struct mcp_
     }
 }
 
-/* A message begins. */
 static uint8_t begin_message(struct mcp_nic *nic, struct mcp_board *board, struct mcp_connection *c,
                              const struct mcp_message_part *part)
 {
@@ -181,7 +180,7 @@ uint8_t mcp_deliver(struct mcp_nic *nic, struct mcp_board *board, struct mcp_con
     struct mcp_incoming *in = &c->incoming;
     if (part->to_port + 1u != in->port || part->length != in->length ||
         payload_bytes > in->length - in->received) {
-        /* The packet's message is gone: its port was closed meanwhile, or it was dropped. */
+        /* The message was dropped meanwhile, or its port was closed. */
         mcp_incoming_drop(nic, board, c);
         return MCP_CLOSED;
     }

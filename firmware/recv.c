@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * RECV: takes packets of messages, acknowledgements and refusals, and gives send tokens back. It
- * takes packets in turn only, and only of the present round.
+ * RECV: handles data packets, acknowledgements and refusals, and returns send tokens to the host.
+ * It accepts packets in sequence only, and only of the current round.
  *
- * Every packet here has the NIC's key and is sound (mcp_parse()). Whoever reads the wire can make
- * such a packet. Only one whose check fits the connection's secret is the other NIC's. But it may
- * be old, a duplicate, or out of turn.
+ * Every packet that gets here has the NIC's key and is well-formed (mcp_parse()), but anybody who
+ * can read the wire can forge that much. The check under the connection's secret authenticates the
+ * peer. Even an authentic packet may be old, duplicated or out of order.
  */
 #include "firmware/connection.h"
 
-/* ---- the half that sends ---- */
+/* ---- the sending half ---- */
 
 static void grow(struct mcp_connection *c, uint32_t packets)
 {
@@ -27,8 +27,9 @@ static void grow(struct mcp_connection *c, uint32_t packets)
     }
 }
 
-/* From now on wait four round trips, within limits. */
-static void be_patient(struct mcp_connection *c, uint32_t expected, uint64_t now_ns)
+/* Update the estimate of the round-trip time, and set the retransmission timeout to four round
+ * trips, within limits. */
+static void update_rto(struct mcp_connection *c, uint32_t expected, uint64_t now_ns)
 {
     if (0 != c->timed_ns && c->timed != expected && mcp_not_after(c->timed, expected)) {
         const uint64_t sample_ns = now_ns - c->timed_ns;
@@ -37,30 +38,32 @@ static void be_patient(struct mcp_connection *c, uint32_t expected, uint64_t now
                                : c->round_trip_ns - c->round_trip_ns / 8 + sample_ns / 8;
         c->timed_ns = 0;
     }
-    c->patience_ns = 4 * c->round_trip_ns;
-    c->patience_ns = c->patience_ns < MCP_RETRY_NS ? MCP_RETRY_NS : c->patience_ns;
-    c->patience_ns = c->patience_ns > MCP_RETRY_MOST_NS ? MCP_RETRY_MOST_NS : c->patience_ns;
+    c->rto_ns = 4 * c->round_trip_ns;
+    c->rto_ns = c->rto_ns < MCP_RETRY_NS ? MCP_RETRY_NS : c->rto_ns;
+    c->rto_ns = c->rto_ns > MCP_RETRY_MOST_NS ? MCP_RETRY_MOST_NS : c->rto_ns;
 }
 
-/* The other side expects this packet, so it has all packets before it. */
+/* A cumulative acknowledgement: the peer expects `expected` next, so it has all packets before it.
+ */
 static void acknowledged(struct mcp_nic *nic, struct mcp_board *board, struct mcp_connection *c,
                          uint32_t expected)
 {
     const uint32_t packets = expected - c->base;
     if (0 == packets || packets > c->highest - c->base) {
-        return; /* nothing new, or an old packet */
+        return; /* a duplicate, or an old packet */
     }
-    if (MCP_FIRST_SEQUENCE == c->base) { /* earlier losses say nothing of the network */
+    /* Earlier losses, before the peer was ready, say nothing about the network. */
+    if (MCP_FIRST_SEQUENCE == c->base) {
         c->window = MCP_WINDOW_FIRST;
         c->threshold = MCP_WINDOW_MOST;
     }
     const uint64_t now_ns = board->ops.now_ns(board);
     mcp_advance(nic, board, c, expected);
     grow(c, packets);
-    be_patient(c, expected, now_ns);
+    update_rto(c, expected, now_ns);
     c->retry_ns = 0;
     if (c->base != c->next) {
-        c->retry_ns = now_ns + c->patience_ns;
+        c->retry_ns = now_ns + c->rto_ns;
         mcp_connection_due(nic, c, c->retry_ns);
     }
 }
@@ -86,7 +89,7 @@ static void receive_refusal(struct mcp_nic *nic, struct mcp_board *board, struct
 {
     acknowledged(nic, board, c, part->expected);
     if (part->round != c->round || part->sequence != c->base || c->base == c->highest) {
-        return; /* known, as this one is repeated */
+        return; /* the refusal is a duplicate */
     }
     ++nic->counters.refused;
     struct mcp_sending *sending = mcp_next_round(board, c);
@@ -99,11 +102,11 @@ static void receive_refusal(struct mcp_nic *nic, struct mcp_board *board, struct
     mcp_send(nic, board, c);
 }
 
-/* ---- the half that receives ---- */
+/* ---- the receiving half ---- */
 
-/* Packets were taken, or were known already. Any packet that goes out acknowledges them, so send
- * first. With nothing to send, acknowledge alone: at once, or after waiting for a packet to ride
- * on. */
+/* Acknowledge packets, new or duplicate. Data packets piggyback acknowledgements, so try to send
+ * first. If there is nothing to send, acknowledge at once (`now`), or after a delay in which a data
+ * packet may come up. */
 static void acknowledge_packets(struct mcp_nic *nic, struct mcp_board *board,
                                 struct mcp_connection *c, bool now)
 {
@@ -132,18 +135,18 @@ static void refuse_packet(struct mcp_nic *nic, struct mcp_board *board, struct m
     mcp_refuse(nic, board, c, part, why);
 }
 
-/* Tell of a gap once for each attempt to fill it. */
-static void tell_gap(struct mcp_nic *nic, struct mcp_board *board, struct mcp_connection *c,
-                     uint8_t attempt)
+/* Report a gap, once per attempt to fill it. */
+static void report_gap(struct mcp_nic *nic, struct mcp_board *board, struct mcp_connection *c,
+                       uint8_t attempt)
 {
-    if (!c->gap_told || c->gap_attempt != attempt) {
-        c->gap_told = true;
+    if (!c->gap_reported || c->gap_attempt != attempt) {
+        c->gap_reported = true;
         c->gap_attempt = attempt;
         mcp_acknowledge(nic, board, c, MCP_GAP, attempt);
     }
 }
 
-/* The packet that is next in turn. */
+/* The packet with the expected sequence number. */
 static void take_packet(struct mcp_nic *nic, struct mcp_board *board, struct mcp_connection *c,
                         const struct mcp_message_part *part, const void *payload,
                         uint32_t payload_bytes)
@@ -154,7 +157,7 @@ static void take_packet(struct mcp_nic *nic, struct mcp_board *board, struct mcp
         mcp_send(nic, board, c);
     } else {
         ++c->expected;
-        c->gap_told = false;
+        c->gap_reported = false;
         acknowledge_packets(nic, board, c, 0 != (part->flags & MCP_PLEASE));
     }
 }
@@ -176,10 +179,11 @@ static void receive_data(struct mcp_nic *nic, struct mcp_board *board, struct mc
         return;
     }
     if (present) {
-        tell_gap(nic, board, c, part->detail);
+        report_gap(nic, board, c, part->detail);
     } else if (0 == ahead && part->round == (uint16_t)(c->incoming_round - 1) &&
                0 != c->refused_why) {
-        mcp_refuse(nic, board, c, part, c->refused_why); /* the sender has not heard it yet */
+        /* Repeated, as the refusal may have been lost. */
+        mcp_refuse(nic, board, c, part, c->refused_why);
     }
     mcp_send(nic, board, c);
 }
@@ -195,7 +199,8 @@ void mcp_messages_receive(struct mcp_nic *nic, struct mcp_board *board,
     }
     struct mcp_connection *c = mcp_connection_find(nic, part->source);
     if (NULL == c && data && nic->messages.known_only) {
-        nic->messages.stranger = part->source; /* it will send its packet again */
+        /* The packet is dropped; its sender will retransmit it. */
+        nic->messages.stranger = part->source;
         nic->messages.stranger_attempt = part->detail;
         myr_store_release(&nic->messages.knocked, 1);
         ++nic->counters.dropped_foreign;

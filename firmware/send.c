@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * SEND: puts packets of queued messages on the wire, as far as the window allows. It also sends
- * acknowledgements and refusals, and goes back when something was lost.
+ * SEND: transmits packets of queued messages within the congestion window, acknowledgements and
+ * refusals, and goes back (go-back-N) after a loss.
  *
- * Packets are never stored. The number of a packet tells its place in its message, so it can be
- * made again as often as needed.
+ * Packets are not buffered. The sequence number determines a packet's offset in its message, so a
+ * packet can be rebuilt for any retransmission.
  */
 #include "firmware/connection.h"
 
 /* ---- headers ---- */
 
-/* Every packet that is sent acknowledges all that was received. */
+/* Every packet acknowledges all that was received (piggybacking). */
 static struct mcp_header header_for(const struct mcp_nic *nic, struct mcp_connection *c,
                                     uint8_t type)
 {
@@ -96,18 +96,19 @@ static void clear_void(struct mcp_connection *c, uint32_t sequence)
 static uint32_t packets_of(const struct mcp_sending *sending)
 {
     const uint32_t bytes = 0 == sending->bytes ? 1 : sending->bytes;
-    /* Its fragments' size was set when it was queued: never 0. */
+    /* The fragment size was set when the message was queued, and is never 0. */
     /* NOLINTNEXTLINE(clang-analyzer-core.DivideZero) */
     return bytes / sending->fragment + (0 != bytes % sending->fragment);
 }
 
-/* Does the last packet of a begun message come before `sequence`? */
+/* True if the last packet of a message under way precedes `sequence`. */
 static bool ends_before(const struct mcp_sending *sending, uint32_t sequence)
 {
     return mcp_not_after(sending->first + packets_of(sending), sequence);
 }
 
-/* The message of packet `next`, which is not void. NULL if there is none to send. */
+/* The message that packet `next` belongs to, if that is not void. NULL if there is nothing to send.
+ */
 static struct mcp_sending *sending_of_next(struct mcp_board *board, struct mcp_connection *c)
 {
     struct mcp_sending *sending = mcp_sending_at(board, c->current);
@@ -123,9 +124,9 @@ static struct mcp_sending *sending_of_next(struct mcp_board *board, struct mcp_c
     return sending;
 }
 
-/* Should this packet ask for an acknowledgement? Yes, where the sender cannot go on without one,
- * unless a packet under way has asked already. (Otherwise a long stream would ask more and more
- * often.) */
+/* True if the packet should request an acknowledgement: the sender cannot go on without one, and no
+ * packet in flight has requested it. Without the latter condition a long stream would request
+ * acknowledgements more and more often. */
 static bool must_ask(struct mcp_nic *nic, const struct mcp_connection *c,
                      const struct mcp_sending *sending)
 {
@@ -133,14 +134,14 @@ static bool must_ask(struct mcp_nic *nic, const struct mcp_connection *c,
         return false;
     }
     if (c->next + 1 - c->base >= c->window || (c->next == c->base && c->next != c->highest)) {
-        return true; /* the window ends here; or this packet is sent again */
+        return true; /* the window ends here, or this is a retransmission */
     }
     if (NULL == sending || !ends_before(sending, c->next + 1)) {
         return false;
     }
     const struct mcp_port *port = &mcp_ports(nic)[sending->port];
-    return port->under_way == port->send_tokens || /* its port has no more tokens */
-           0 != c->aside.first;                    /* others may follow */
+    return port->under_way == port->send_tokens || /* the port has no tokens left */
+           0 != c->aside.first;                    /* messages set aside may follow */
 }
 
 static void fill_in(struct mcp_message_part *part, const struct mcp_sending *sending,
@@ -161,7 +162,7 @@ static void watch(struct mcp_connection *c, uint64_t now_ns)
     }
 }
 
-/* Send packet `next`: false if there is none. */
+/* Send packet `next`. False if there is none. */
 static bool send_next(struct mcp_nic *nic, struct mcp_board *board, struct mcp_connection *c,
                       uint64_t now_ns)
 {
@@ -212,7 +213,7 @@ void mcp_send(struct mcp_nic *nic, struct mcp_board *board, struct mcp_connectio
     while (c->next - c->base < c->window && send_next(nic, board, c, now_ns)) {
     }
     if (c->base != c->next && 0 == c->retry_ns) {
-        c->retry_ns = now_ns + c->patience_ns;
+        c->retry_ns = now_ns + c->rto_ns;
         mcp_connection_due(nic, c, c->retry_ns);
     }
 }
@@ -225,7 +226,7 @@ void mcp_go_back(struct mcp_nic *nic, struct mcp_board *board, struct mcp_connec
     c->next = c->base;
     c->asked = c->base - 1;
     c->current = c->queue.first;
-    c->timed_ns = 0; /* nobody could tell which attempt is acknowledged */
+    c->timed_ns = 0; /* Karn: an acknowledgement could be for either transmission */
     c->retry_ns = 0;
     mcp_send(nic, board, c);
 }
@@ -235,10 +236,10 @@ void mcp_retry(struct mcp_nic *nic, struct mcp_board *board, struct mcp_connecti
     const uint32_t half = c->window / 2;
     c->threshold = half < MCP_WINDOW_LEAST ? MCP_WINDOW_LEAST : half;
     c->window = MCP_WINDOW_LEAST;
-    c->unheard_ms += (uint32_t)(c->patience_ns / 1000000);
-    c->patience_ns *= 2;
-    if (c->patience_ns > MCP_RETRY_MOST_NS) {
-        c->patience_ns = MCP_RETRY_MOST_NS;
+    c->silent_ms += (uint32_t)(c->rto_ns / 1000000);
+    c->rto_ns *= 2;
+    if (c->rto_ns > MCP_RETRY_MOST_NS) {
+        c->rto_ns = MCP_RETRY_MOST_NS;
     }
     mcp_go_back(nic, board, c);
 }
@@ -310,7 +311,7 @@ void mcp_set_aside(struct mcp_nic *nic, struct mcp_board *board, struct mcp_conn
         sending->state = same ? MCP_ASIDE : MCP_QUEUED;
         mcp_enqueue(board, same ? &c->aside : &c->queue, sending);
     }
-    while (0 != later.first) { /* messages that were set aside before go behind these */
+    while (0 != later.first) { /* messages that were set aside earlier stay behind these */
         struct mcp_sending *sending = mcp_at(board, later.first);
         later.first = sending->next;
         if (goes_to(sending, refused->to_port, refused->to_key)) {
@@ -327,8 +328,8 @@ void mcp_set_aside(struct mcp_nic *nic, struct mcp_board *board, struct mcp_conn
     resume_at(nic, c, refused, board->ops.now_ns(board) + pause_ns);
 }
 
-/* Queue this many messages again that were set aside for a port. The next one gets a time of its
- * own. */
+/* Requeue up to `messages` messages that were set aside for a port. The next one gets a fresh
+ * timer. */
 static void release(struct mcp_nic *nic, struct mcp_board *board, struct mcp_connection *c,
                     uint16_t port, uint32_t key, uint32_t messages)
 {
@@ -406,15 +407,15 @@ void mcp_advance(struct mcp_nic *nic, struct mcp_board *board, struct mcp_connec
         }
         sending = mcp_sending_at(board, c->queue.first);
     }
-    if (!mcp_not_after(c->base, c->next)) { /* it had gone back further than needed */
+    if (!mcp_not_after(c->base, c->next)) { /* it had gone back beyond what is acknowledged now */
         c->next = c->base;
         c->current = c->queue.first;
     }
 }
 
-/* A cut message has packets on the wire, and nobody knows which of them were accepted. They keep
- * their numbers, without content. If the message was not all sent, one more packet follows: it
- * tells the receiver to free the buffer. */
+/* A cut message has packets on the wire, some of which the peer may have accepted. Their sequence
+ * numbers remain in use as void packets. If the message was not sent to its end, one more void
+ * packet follows, which makes the receiver free the buffer. */
 static void leave_voids(struct mcp_connection *c, const struct mcp_sending *sending)
 {
     const uint32_t end = sending->first + packets_of(sending);

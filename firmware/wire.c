@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Sealing and parsing packets; see wire.h. Every packet that arrives goes through mcp_parse()
- * first. */
+/* Sealing and parsing packets; see wire.h. Every incoming packet passes mcp_parse() first. */
 #include "firmware/wire.h"
 
-/* The compiler's own header: the core has no C library. */
+/* The compiler's builtin, as the core has no C library. */
 #define copy __builtin_memcpy
 
 static uint64_t long_check(const struct mcp_header *header, const struct mcp_secret *secret,
@@ -86,7 +85,7 @@ bool mcp_genuine_message(const struct mcp_header *header, const struct mcp_secre
     return header->check == long_check(header, secret, nh, payload);
 }
 
-/* Are the fields possible? */
+/* True if the fields are consistent with each other and with the type. */
 static bool sound(const struct mcp_header *header, size_t payload_bytes)
 {
     const struct mcp_message_part *m = &header->message;
@@ -96,7 +95,7 @@ static bool sound(const struct mcp_header *header, size_t payload_bytes)
             return 0 == payload_bytes && 0 == m->length &&
                    0 == (m->flags & ~(MCP_VOID | MCP_PLEASE));
         }
-        /* An empty message is one empty packet. */
+        /* An empty message is sent as one empty packet. */
         return payload_bytes <= m->length && 0 == (m->flags & ~(MCP_FIRST | MCP_PLEASE)) &&
                (0 != payload_bytes || (0 == m->length && 0 != (m->flags & MCP_FIRST)));
     case MCP_REFUSE:

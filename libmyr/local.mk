@@ -1,6 +1,7 @@
 ## SPDX-License-Identifier: BSD-3-Clause
-## The host library; no MPI in it. node/: the node's shared memory, and groups on one node; groups/: groups across
-## nodes, whatever NIC plays them; soft/, kernel/, verbs/: a kind of NIC each; messages/: ports, and matching.
+## The host library, independent of MPI. node/: the node's shared memory, and groups on one node; groups/: groups
+## across nodes, independent of the kind of NIC; soft/, kernel/, verbs/: one kind of NIC each; messages/: ports and
+## matching.
 noinst_LTLIBRARIES += libmyr/libmyr.la
 libmyr_libmyr_la_SOURCES = \
     libmyr/status.h libmyr/status.c libmyr/option.h libmyr/schedule.h libmyr/schedule.c \

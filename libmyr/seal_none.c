@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Built without libsodium: nobody has any keys, and so nobody seals anything; see seal.h. */
+/* Replaces seal.c in a build without libsodium: there are no keys, so nothing is sealed; see
+ * seal.h. */
 #include "libmyr/seal.h"
 
 #include <string.h>

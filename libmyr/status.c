@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The one place where an error line is put together; see status.h. */
+/* Formats all error messages; see status.h. */
 #include "libmyr/status.h"
 
 #include <stdarg.h>

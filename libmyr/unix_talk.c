@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Talking over a Unix socket; see unix_talk.h. */
+/* Requests and replies over a Unix socket; see unix_talk.h. */
 #include "libmyr/unix_talk.h"
 
 #include <errno.h>
@@ -15,7 +15,7 @@
 #include "libmyr/node/process.h"
 #include "os/clock.h"
 
-enum { LOOK_MS = 20 }; /* between two looks at what a silent daemon does */
+enum { LOOK_MS = 20 }; /* between two checks whether a silent daemon is running */
 
 bool myr_talk_peer(int connection, struct ucred *peer)
 {
@@ -30,7 +30,7 @@ static bool trusted(uid_t uid, bool root_too)
     return geteuid() == uid || (root_too && 0 == uid);
 }
 
-/* `err` says that there is no daemon, or why it cannot be reached. */
+/* `err` tells a daemon that is absent from one that cannot be reached. */
 static enum myr_status out_of_reach(const char *path, const char *daemon, int err,
                                     struct myr_error *error)
 {
@@ -46,7 +46,7 @@ static enum myr_status out_of_reach(const char *path, const char *daemon, int er
                     "cannot reach the daemon %s at %s (is it started on this host?)", daemon, path);
 }
 
-/* Open the folder of `path`, to find names in it: `door`, which is -1 after a failure. */
+/* Open the folder of `path` as `door`, through which names in it are resolved; -1 on failure. */
 static enum myr_status open_folder(const char *path, const char *daemon, bool root_too, int *door,
                                    struct myr_error *error)
 {
@@ -55,12 +55,12 @@ static enum myr_status open_folder(const char *path, const char *daemon, bool ro
     const char *slash = strrchr(path, '/');
     snprintf(folder, sizeof(folder), "%.*s", NULL == slash ? 1 : (int)(slash - path + 1),
              NULL == slash ? "." : path);
-    /* With a slash behind it, a symbolic link would be followed. */
+    /* A trailing slash would follow a symbolic link. */
     for (size_t end = strlen(folder); end > 1 && '/' == folder[end - 1]; --end) {
         folder[end - 1] = '\0';
     }
     *door = open(folder, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    if (*door < 0 && ENOTDIR == errno) { /* or a link to a folder */
+    if (*door < 0 && ENOTDIR == errno) { /* O_NOFOLLOW reports this for a symbolic link, too */
         return myr_fail(error, MYR_ERR_SYSTEM, 0,
                         "the daemon at %s is not used: %s is not a directory (remove it)", path,
                         folder);
@@ -80,8 +80,8 @@ static enum myr_status open_folder(const char *path, const char *daemon, bool ro
     return MYR_OK;
 }
 
-/* By way of the folder's descriptor: nobody can put another one in the place of what was checked.
- */
+/* Connect through the folder's descriptor, so that nobody can replace the folder after it was
+ * checked. */
 static int connect_in(int door, const char *name, int connection)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
@@ -132,15 +132,16 @@ enum myr_status myr_talk_connect(const char *path, const char *daemon, bool root
 
 /* ---- waiting ---- */
 
-const struct myr_talk_patience *myr_talk_patience_for_hello(bool hurry)
+const struct myr_talk_timeout *myr_talk_timeout_for_hello(bool hurry)
 {
-    static const struct myr_talk_patience brief = {100, 100}, patient = {500, 10000};
+    static const struct myr_talk_timeout brief = {100, 100}, patient = {500, 10000};
     return hurry ? &brief : &patient;
 }
 
-/* Wait until something can be received (POLLIN) or sent (POLLOUT), or the other end has closed. */
+/* Wait until the connection is readable (POLLIN) or writable (POLLOUT), or the peer has closed it.
+ */
 static enum myr_status await(int connection, short events, const char *daemon,
-                             const struct myr_talk_patience *patience, struct myr_error *error)
+                             const struct myr_talk_timeout *timeout, struct myr_error *error)
 {
     struct pollfd watched = {.fd = connection, .events = events};
     struct ucred peer = {.pid = 0};
@@ -149,12 +150,12 @@ static enum myr_status await(int connection, short events, const char *daemon,
     (void)myr_talk_peer(connection, &peer);
     while (poll(&watched, 1, LOOK_MS) <= 0) {
         const uint64_t now = os_now_ms();
-        /* Whoever looks seldom has no processor either: that is not the daemon's fault. */
+        /* If this process itself is short of processor time, the gap is not the daemon's fault. */
         const uint32_t passed = now - last < LOOK_MS ? (uint32_t)(now - last) : LOOK_MS;
         last = now;
         waited += passed;
         idle += myr_process_runs((uint32_t)peer.pid) ? 0 : passed;
-        if ((idle >= patience->idle || waited >= patience->most) && poll(&watched, 1, 0) <= 0) {
+        if ((idle >= timeout->idle || waited >= timeout->most) && poll(&watched, 1, 0) <= 0) {
             return myr_fail(error, MYR_ERR_NOT_YET, 0,
                             "%s (process %d) does not answer: it is stopped (try kill -CONT), or "
                             "hangs",
@@ -165,11 +166,11 @@ static enum myr_status await(int connection, short events, const char *daemon,
 }
 
 enum myr_status myr_talk_say(int connection, const char *daemon, const void *words, size_t bytes,
-                             const struct myr_talk_patience *patience, struct myr_error *error)
+                             const struct myr_talk_timeout *timeout, struct myr_error *error)
 {
     bool sent = myr_talk_send(connection, words, bytes, NULL, 0, 0);
     while (!sent && EAGAIN == errno) {
-        const enum myr_status status = await(connection, POLLOUT, daemon, patience, error);
+        const enum myr_status status = await(connection, POLLOUT, daemon, timeout, error);
         if (MYR_OK != status) {
             return status;
         }
@@ -180,13 +181,13 @@ enum myr_status myr_talk_say(int connection, const char *daemon, const void *wor
                : myr_fail(error, MYR_ERR_SYSTEM, errno, "%s does not listen", daemon);
 }
 
-enum myr_status myr_talk_hear(int connection, const char *daemon,
-                              const struct myr_talk_patience *patience, struct myr_error *error)
+enum myr_status myr_talk_await(int connection, const char *daemon,
+                               const struct myr_talk_timeout *timeout, struct myr_error *error)
 {
-    return await(connection, POLLIN, daemon, patience, error);
+    return await(connection, POLLIN, daemon, timeout, error);
 }
 
-/* ---- words and descriptors ---- */
+/* ---- messages with descriptors ---- */
 
 bool myr_talk_send(int connection, const void *words, size_t bytes, const int *descriptors,
                    uint32_t count, int flags)
@@ -206,12 +207,11 @@ bool myr_talk_send(int connection, const void *words, size_t bytes, const int *d
     return (ssize_t)bytes == sendmsg(connection, &message, flags | MSG_NOSIGNAL);
 }
 
-/* Take the descriptors that came with a message: into `descriptors` if just as many came as should,
- * else close them. */
+/* Take the descriptors that came with a message. If their number is not `count`, close them. */
 static void take_descriptors(struct msghdr *message, int *descriptors, uint32_t count)
 {
     uint32_t came = 0;
-    int all[MYR_TALK_DESCRIPTORS + 1]; /* alignment leaves room for one more */
+    int all[MYR_TALK_DESCRIPTORS + 1]; /* control messages are padded, so one more may fit */
     for (struct cmsghdr *note = CMSG_FIRSTHDR(message); NULL != note;
          note = CMSG_NXTHDR(message, note)) {
         if (SOL_SOCKET == note->cmsg_level && SCM_RIGHTS == note->cmsg_type) {

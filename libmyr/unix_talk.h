@@ -27,21 +27,21 @@ enum myr_status myr_talk_connect(const char *path, const char *daemon, bool root
 /* Timeouts for a daemon (milliseconds): `most` in all, and `idle` of that while it neither runs nor
  * is runnable. A daemon with a message to read is runnable; if not, it is stopped or hangs. If it
  * is runnable but does not run, the machine is busy. */
-struct myr_talk_patience {
+struct myr_talk_timeout {
     uint32_t idle, most;
 };
 
 /* For the first answer of a daemon, which is immediate: a tenth of a second if the caller, in a
  * `hurry`, can ask again later; else half a second, and longer while it is busy. */
-const struct myr_talk_patience *myr_talk_patience_for_hello(bool hurry);
+const struct myr_talk_timeout *myr_talk_timeout_for_hello(bool hurry);
 
 /* Send to a daemon, waiting until that is possible; and wait until the daemon has sent something,
  * or has closed its end. MYR_ERR_NOT_YET: timeout, and nothing was sent. (Sending to a daemon that
  * has refused and closed already is no error, because its reason may be there to read.) */
 enum myr_status myr_talk_say(int connection, const char *daemon, const void *words, size_t bytes,
-                             const struct myr_talk_patience *patience, struct myr_error *error);
-enum myr_status myr_talk_hear(int connection, const char *daemon,
-                              const struct myr_talk_patience *patience, struct myr_error *error);
+                             const struct myr_talk_timeout *timeout, struct myr_error *error);
+enum myr_status myr_talk_await(int connection, const char *daemon,
+                               const struct myr_talk_timeout *timeout, struct myr_error *error);
 
 /* The credentials of the other end; false if the kernel does not provide them. */
 bool myr_talk_peer(int connection, struct ucred *peer);

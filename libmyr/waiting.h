@@ -8,7 +8,7 @@
  *    meanwhile. 100 polls before the first yield made a barrier of 8 processes on 2 processors
  *    four times slower. For a NIC it is short: the process that is waited for may be one that
  *    plays it.
- * 2. Yield the processor between polls, until patience ends.
+ * 2. Yield the processor between polls, until it is time to sleep.
  * 3. Sleep, in slices. A peer may compute for a second, and must not cost a core meanwhile.
  *    The first slice is short; each is twice as long as the one before, up to the longest.
  *
@@ -21,7 +21,7 @@
 #include <stdint.h>
 
 /* Set by the user. */
-struct myr_patience {
+struct myr_wait_policy {
     int32_t spin; /* polls before the processor is yielded; -1 = depends on the node's load */
     int32_t sleep_after; /* microseconds of waiting after which to sleep; -1 = never */
     int32_t slice;       /* microseconds of the longest sleep between two calls of `progress` */
@@ -41,9 +41,10 @@ enum {
 };
 
 /* The time at which to start sleeping: microseconds of the clock of `now_us`. Never: UINT64_MAX. */
-static inline uint64_t myr_patience_end(const struct myr_patience *patience, uint64_t now_us)
+static inline uint64_t myr_wait_policy_sleep_at(const struct myr_wait_policy *policy,
+                                                uint64_t now_us)
 {
-    return patience->sleep_after < 0 ? UINT64_MAX : now_us + (uint32_t)patience->sleep_after;
+    return policy->sleep_after < 0 ? UINT64_MAX : now_us + (uint32_t)policy->sleep_after;
 }
 
 /* The slices of one sleep. Begin again after there was work. */
@@ -51,9 +52,9 @@ struct myr_slices {
     uint32_t next, longest; /* microseconds */
 };
 
-static inline struct myr_slices myr_slices_begin(const struct myr_patience *patience)
+static inline struct myr_slices myr_slices_begin(const struct myr_wait_policy *policy)
 {
-    const uint32_t longest = (uint32_t)patience->slice;
+    const uint32_t longest = (uint32_t)policy->slice;
     return (struct myr_slices){MYR_SLICE_FIRST < longest ? MYR_SLICE_FIRST : longest, longest};
 }
 

@@ -73,13 +73,13 @@ static void look_for_silence(void)
 {
     mca_mtl_myr_component_t *component = &mca_mtl_myr_component;
     const int warn = component->parameters.nic.warn;
-    struct myr_unheard unheard;
+    struct myr_unresponsive unresponsive;
     uint64_t id;
     if (0 != warn && myr_seldom_due(&component->silence) &&
-        myr_tagged_unheard(component->endpoint, OMPI_PROC_MY_NAME->jobid, (uint32_t)warn, &unheard,
-                           &id)) {
+        myr_tagged_unresponsive(component->endpoint, OMPI_PROC_MY_NAME->jobid, (uint32_t)warn,
+                                &unresponsive, &id)) {
         const opal_process_name_t name = mca_mtl_myr_name(id);
-        nicbarr_nic_unheard("mtl", &name, &unheard);
+        nicbarr_nic_unresponsive("mtl", &name, &unresponsive);
     }
 }
 

@@ -2,8 +2,8 @@
 /*
  * Barriers of a group of processes; see myr.h.
  *
- * Members agree by exchanges of equal bytes, in each of which all say how it went. All look at the
- * same bytes, so all go on, or give up, alike.
+ * Members agree through allgathers in which each reports success or failure. All evaluate the same
+ * data, so they all proceed or all give up.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -25,22 +25,22 @@ struct myr_barrier {
     struct myr_nic_group group;
 };
 
-/* ---- what members tell each other first ---- */
+/* ---- the first exchange ---- */
 
 struct card {
-    uint32_t version, size, nic; /* equal on all, as the algorithm */
+    uint32_t version, size, nic; /* equal on all members, like the algorithm */
     enum nicbarr_algorithm algorithm;
     uint32_t parameter;
     uint32_t number;          /* in its segment, */
-    uint64_t segment;         /* which is this one */
+    uint64_t segment;         /* ... which is this one */
     struct myr_nic_name name; /* of its NIC */
-    struct mcp_secret secret; /* the one of process 0 counts */
+    struct mcp_secret secret; /* only that of process 0 is used */
 };
 
 static bool write_card(const struct myr_barrier *barrier, struct card *card)
 {
     const struct myr_host *host = barrier->host;
-    memset(card, 0, sizeof(*card)); /* also between its fields, as it travels */
+    memset(card, 0, sizeof(*card)); /* including the padding, as it is sent */
     card->version = MCP_WIRE_VERSION;
     card->size = barrier->members.size;
     card->nic = host->nic;
@@ -67,7 +67,7 @@ static bool compare_cards(const struct card *cards, uint32_t size, char *why)
 
 /* ---- nodes ---- */
 
-/* The first process that has the same: processes with equal numbers share it. From 1 on. */
+/* A number from 1 on for the process's segment: the first rank in the same segment, plus 1. */
 static uint32_t number_of_segment(const struct card *cards, uint32_t rank)
 {
     uint32_t first = 0;
@@ -86,7 +86,7 @@ static uint32_t number_of_nic(const struct card *cards, uint32_t rank)
     return first + 1;
 }
 
-/* `names` are the cards', by rank: they stay as long as `nodes`. */
+/* `names` point into the cards, by rank, and must remain valid as long as `nodes`. */
 static enum nicbarr_counted count_nodes(struct myr_barrier *barrier, const struct card *cards,
                                         const struct myr_nic_name **names)
 {
@@ -94,7 +94,7 @@ static enum nicbarr_counted count_nodes(struct myr_barrier *barrier, const struc
     const bool by_segment = 0 != (nicbarr_kind(nic)->caps.flags & MYR_SHARES_SEGMENT);
     struct nicbarr_met met = {.segments = size};
     struct nicbarr_peer *peers = calloc(size, sizeof(*peers));
-    /* (They are pointers, as meant.) NOLINTNEXTLINE(bugprone-sizeof-expression) */
+    /* The array consists of pointers. NOLINTNEXTLINE(bugprone-sizeof-expression) */
     const struct nicbarr_peer **list = calloc(size, sizeof(*list));
     enum nicbarr_counted counted = NICBARR_NO_MEMORY;
     met.nics[nic] = size;
@@ -136,7 +136,7 @@ static bool find_nodes(struct myr_barrier *barrier, const struct card *cards,
 
 /* ---- joining the NIC's group, in two phases (nic_kind.h) ---- */
 
-/* How it went in a phase, and what prepare gives. */
+/* A member's status in a phase, and the blob from prepare. */
 struct letter {
     uint32_t good;
     uint8_t blob[MYR_BLOB_MOST];
@@ -171,7 +171,7 @@ static bool prepare_barrier_group(struct myr_barrier *barrier,
            myr_refuse(why, "%s", error.text);
 }
 
-/* The blobs of the nodes, one behind the other, are put at the beginning of the letters. */
+/* The nodes' blobs are moved to the beginning of the letters. */
 static bool connect_all(struct myr_barrier *barrier, const struct myr_nic_members *members,
                         struct letter *letters, char *why)
 {
@@ -179,7 +179,8 @@ static bool connect_all(struct myr_barrier *barrier, const struct myr_nic_member
     const uint32_t nic = barrier->host->nic, bytes = nicbarr_kind(nic)->caps.blob;
     uint8_t *blobs = (uint8_t *)letters;
     struct myr_error error = {0};
-    for (uint32_t n = 0; n < members->nodes; ++n) { /* never in front of where they come from */
+    /* In ascending order a blob never overwrites a later one. */
+    for (uint32_t n = 0; n < members->nodes; ++n) {
         memmove(blobs + (size_t)n * bytes, letters[barrier->nodes.ranks[n]].blob, bytes);
     }
     return MYR_OK == nicbarr_kind(nic)->connect(
@@ -188,9 +189,9 @@ static bool connect_all(struct myr_barrier *barrier, const struct myr_nic_member
            myr_refuse(why, "%s", error.text);
 }
 
-/* Tell all how it went here, and hear how it went everywhere. False: no exchange is possible. */
-static bool hear_all(const struct myr_barrier *barrier, bool *good, struct letter *own,
-                     struct letter *letters, char *why)
+/* Exchange the status of all members. False if the exchange itself failed. */
+static bool exchange_status(const struct myr_barrier *barrier, bool *good, struct letter *own,
+                            struct letter *letters, char *why)
 {
     const struct myr_members *members = &barrier->members;
     own->good = *good;
@@ -204,11 +205,11 @@ static bool hear_all(const struct myr_barrier *barrier, bool *good, struct lette
     return true;
 }
 
-/* ---- creating ---- */
+/* ---- creation ---- */
 
-/* What is needed while one is created. */
+/* Temporary memory. */
 struct creation {
-    struct card *cards;                /* [size], and the own one behind them; the letters alike */
+    struct card *cards;                /* [size], then the own one; likewise for letters */
     const struct myr_nic_name **names; /* [size] */
     struct letter *letters;
 };
@@ -227,11 +228,11 @@ static bool join_barrier_group(struct myr_barrier *barrier, struct creation *wit
            find_nodes(barrier, with->cards, with->names, why);
     const struct myr_nic_members group = group_members(barrier, &with->cards[0].secret);
     good = good && prepare_barrier_group(barrier, &group, letter->blob, why);
-    if (!hear_all(barrier, &good, letter, with->letters, why)) {
+    if (!exchange_status(barrier, &good, letter, with->letters, why)) {
         return false;
     }
     good = good && connect_all(barrier, &group, with->letters, why);
-    return hear_all(barrier, &good, letter, with->letters, why) && good;
+    return exchange_status(barrier, &good, letter, with->letters, why) && good;
 }
 
 static bool parse_algorithm(struct myr_barrier *barrier, const char *algorithm, char *why)
@@ -250,7 +251,7 @@ static bool parse_algorithm(struct myr_barrier *barrier, const char *algorithm, 
                       algorithm);
 }
 
-/* Give back what there is of one. */
+/* Free a barrier, complete or not. */
 static void dissolve(struct myr_barrier *barrier)
 {
     if (myr_nic_group_joined(&barrier->group)) {
@@ -274,7 +275,7 @@ bool myr_barrier_create(struct myr_host *host, const struct myr_members *members
     if (good) {
         struct creation with = {
             .cards = calloc(members->size + UINT32_C(1), sizeof(*with.cards)),
-            /* (As above.) NOLINTNEXTLINE(bugprone-sizeof-expression) */
+            /* See above. NOLINTNEXTLINE(bugprone-sizeof-expression) */
             .names = calloc(members->size, sizeof(*with.names)),
             .letters = calloc(members->size + UINT32_C(1), sizeof(*with.letters)),
         };
@@ -297,7 +298,7 @@ void myr_barrier_free(struct myr_barrier *barrier)
 {
     const struct myr_members *members = &barrier->members;
     uint8_t own = 0, *all = malloc(members->size);
-    /* It is nothing that anybody wants to know, so a failure is none either. */
+    /* Synchronization only: the data are ignored, and so are failures. */
     if (NULL != all && !myr_nic_group_over(&barrier->group)) {
         (void)members->allgather(members->context, &own, all, sizeof(own));
     }
@@ -305,7 +306,7 @@ void myr_barrier_free(struct myr_barrier *barrier)
     dissolve(barrier);
 }
 
-/* ---- using it ---- */
+/* ---- use ---- */
 
 uint32_t myr_barrier_arrive(struct myr_barrier *barrier)
 {
@@ -314,7 +315,8 @@ uint32_t myr_barrier_arrive(struct myr_barrier *barrier)
 
 static enum myr_outcome outcome(const struct myr_barrier *barrier, uint32_t epoch)
 {
-    const bool over = myr_nic_group_over(&barrier->group); /* what completes before that counts */
+    /* Read first, as an epoch may complete before the failure. */
+    const bool over = myr_nic_group_over(&barrier->group);
     return myr_nic_group_test(&barrier->group, epoch) ? MYR_DONE : over ? MYR_OVER : MYR_LATE;
 }
 

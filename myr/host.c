@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A process's place: its NIC, and the memory of its node; see myr.h. */
+/* A process's host: its NIC and the shared memory of its node; see myr.h. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,9 +17,9 @@ bool myr_refuse(char *why, const char *format, ...)
     return false;
 }
 
-/* ---- which NIC ---- */
+/* ---- selection of the NIC ---- */
 
-/* Exactly one is to be wanted. */
+/* Exactly one NIC must be selected. */
 static bool choose_nic(struct myr_host *host, const char *word, char *why)
 {
     uint32_t wanted = 0;
@@ -47,12 +47,12 @@ static void say_waiting(const char *line)
     print_error_line(0, line);
 }
 
-/* Whoever waits has nothing else to keep going. */
+/* A waiting process has nothing else to progress. */
 static void nothing(void) {}
 
 static bool open_parts(struct myr_host *host, const struct myr_options *options, char *why)
 {
-    static const struct myr_patience patience = {.spin = -1, .sleep_after = 500, .slice = 1000};
+    static const struct myr_wait_policy policy = {.spin = -1, .sleep_after = 500, .slice = 1000};
     const uint32_t memory = 0 == options->memory ? MEMORY_MIB : options->memory;
     struct myr_error error = {0};
     bool later;
@@ -67,7 +67,7 @@ static bool open_parts(struct myr_host *host, const struct myr_options *options,
     if (MYR_OK != myr_segment_join(options->folder, memory << 20, &host->segment, &error)) {
         return myr_refuse(why, "%s", error.text);
     }
-    myr_waiter_init(&host->waiter, host->segment, nothing, &patience);
+    myr_waiter_init(&host->waiter, host->segment, nothing, &policy);
     const struct myr_site site = {
         .segment = host->segment, .waiter = &host->waiter, .say = print_error_line};
     return MYR_OK == nicbarr_nics_open(&host->nics, &site, &later, &error) ||

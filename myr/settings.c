@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Settings of a NIC, "NAME=VALUE NAME=VALUE", by its own table of options (libmyr/option.h). */
+/* Parsing of a NIC's settings, "NAME=VALUE NAME=VALUE", by its table of options (libmyr/option.h).
+ */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Users that count as one; see accounts.h. */
+/* Ranges of users that share one account; see accounts.h. */
 #include "myrd/accounts.h"
 
 #include <stdbool.h>
@@ -12,13 +12,13 @@ struct range {
     uint64_t first, end;
 };
 
-/* In order, and apart. */
+/* Sorted and disjoint. */
 static struct {
     struct range *range;
     size_t count;
 } table;
 
-/* A line is NAME:FIRST:COUNT. */
+/* Parse a line NAME:FIRST:COUNT. */
 static bool parse_range(char *line, struct range *range)
 {
     char *first = strchr(line, ':'), *rest;
@@ -89,7 +89,7 @@ void myrd_accounts_read(const char *path)
 
 uid_t myrd_account(uid_t uid)
 {
-    size_t low = 0, high = table.count; /* it is in none from `high` on, nor in one before `low` */
+    size_t low = 0, high = table.count; /* invariant: the range is at an index in [low, high) */
     while (low < high) {
         const size_t middle = low + (high - low) / 2;
         const struct range *range = &table.range[middle];

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Users that count as one where shares are counted (share.h).
+ * Users that share one account for quotas (share.h).
  *
- * A user may have a range of subordinate uids (subuid(5)), and so be 65,536 users more. The kernel
- * does not tell a daemon whose they are, but the system's table of ranges does. All uids of a range
- * are one account. So whoever has a range counts twice, and not as often as he likes. What is
- * whose, and who may see it, goes by uids as ever.
+ * A user may own a range of subordinate uids (subuid(5)), and so act as 65,536 more users. The
+ * kernel does not tell a daemon whose they are, but the system's table of ranges does. All uids of
+ * a range form one account, so its owner counts twice, and not as often as it likes. Ownership and
+ * access still go by uids.
  *
- * The table is read once. It is of this process, and not to be read by several threads at once.
+ * The table is read once. It is global to the process and not thread-safe.
  */
 #ifndef MYRD_ACCOUNTS_H
 #define MYRD_ACCOUNTS_H
@@ -16,13 +16,13 @@
 
 #define MYRD_ACCOUNTS_TABLE "/etc/subuid"
 
-/* Read the table anew; one that is not there has no ranges, nor has a line that makes no sense.
- * Root's ranges are left out: root needs none to be anybody, and hosts of containers give it ranges
- * that other users' uids lie in. */
+/* Read the table. A table that does not exist is empty, and malformed lines are ignored. Root's
+ * ranges are left out: root needs none, and hosts of containers give it ranges that contain other
+ * users' uids. */
 void myrd_accounts_read(const char *path);
 
-/* The account of this user: its own uid, or the first one of the range that it is in. (Ranges that
- * overlap are one.) */
+/* The user's account: its own uid, or the first one of the range that it is in. Overlapping ranges
+ * are merged. */
 uid_t myrd_account(uid_t uid);
 
 #endif

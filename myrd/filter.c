@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the daemon may ask of the system; see filter.h.
+ * The system calls that the daemon may use; see filter.h.
  *
- * The lists were found by tracing the daemon through its tests, and by reading. Calls are named,
- * not numbered: libseccomp knows each machine's numbers, and leaves out what a machine does not
- * have.
+ * The lists were determined by tracing the daemon through its tests, and by reading the code. Calls
+ * are listed by name: libseccomp knows the numbers on each machine and skips calls that it lacks.
  *
- * A call on a barrier's path is allowed whatever its arguments are: the kernel keeps a map of such
- * calls, and runs no filter for them. The soft NIC then pays 60 ns a call, for having a filter at
- * all (recvfrom() takes 335 ns without). Barriers of the kernel's NIC do not come by the daemon.
+ * Calls on the path of a barrier are allowed unconditionally, because the kernel caches those in a
+ * bitmap and does not run the filter. A filter then costs the soft NIC 60 ns per call (recvfrom()
+ * takes 335 ns without one). Barriers of the kernel's NIC do not involve the daemon.
  */
 #include "myrd/filter.h"
 
@@ -27,14 +26,14 @@
 
 #define INT UINT32_MAX /* all bits of an int */
 
-/* Where the first argument of clone() stands. */
+/* The index of the flags among the arguments of clone(). */
 #ifdef __s390__
 enum { CLONE_FLAGS = 1 };
 #else
 enum { CLONE_FLAGS = 0 };
 #endif
 
-/* A call is allowed if those bits of that argument have this value. No bits: it is in any case. */
+/* A call is allowed if these bits of the argument have this value; without bits always. */
 struct call {
     const char *name;
     unsigned int argument;
@@ -42,7 +41,7 @@ struct call {
 };
 
 static const struct call both[] = {
-    /* memory, which holds no code */
+    /* memory, but not executable */
     {"brk", 0, 0, 0},
     {"madvise", 0, 0, 0},
     {"mmap", 2, PROT_EXEC, 0},
@@ -50,7 +49,8 @@ static const struct call both[] = {
     {"mprotect", 2, PROT_EXEC, 0},
     {"mremap", 0, 0, 0},
     {"munmap", 0, 0, 0},
-    /* threads, and no processes. (clone3() cannot be looked into: the C library takes clone().) */
+    /* threads, but no processes. clone3() has its flags in memory, out of the filter's reach; glibc
+     * falls back to clone(). */
     {"clone", CLONE_FLAGS, CLONE_THREAD, CLONE_THREAD},
     {"exit", 0, 0, 0},
     {"exit_group", 0, 0, 0},
@@ -60,19 +60,19 @@ static const struct call both[] = {
     {"gettid", 0, 0, 0},
     {"prctl", 0, INT, PR_SET_NAME},
     {"rseq", 0, 0, 0},
-    {"rt_sigaction", 0, 0, 0}, /* of the C library, at the first thread */
+    {"rt_sigaction", 0, 0, 0}, /* by the C library, for the first thread */
     {"rt_sigprocmask", 0, 0, 0},
     {"rt_sigreturn", 0, 0, 0},
     {"sched_getaffinity", 0, 0, 0},
     {"sched_yield", 0, 0, 0},
     {"set_robust_list", 0, 0, 0},
-    {"sigaltstack", 0, 0, 0}, /* of each thread in a build with sanitizers */
+    {"sigaltstack", 0, 0, 0}, /* for each thread in a build with sanitizers */
     /* time */
     {"clock_gettime", 0, 0, 0},
     {"clock_gettime64", 0, 0, 0},
     {"clock_nanosleep", 0, 0, 0},
     {"clock_nanosleep_time64", 0, 0, 0},
-    {"restart_syscall", 0, 0, 0}, /* of the system itself, when a stopped process goes on */
+    {"restart_syscall", 0, 0, 0}, /* by the kernel, when a stopped process continues */
     /* descriptors */
     {"close", 0, 0, 0},
     {"dup2", 0, 0, 0},
@@ -97,8 +97,8 @@ static const struct call both[] = {
     {"sendmsg", 0, 0, 0},
     {"sendto", 0, 0, 0},
     {"shutdown", 0, 0, 0},
-    {"unlinkat", 0, 0, 0}, /* the socket and the pins, at the end */
-    /* who we are, and what nobody can guess */
+    {"unlinkat", 0, 0, 0}, /* removing the socket and the pins at exit */
+    /* identity and random numbers */
     {"getegid", 0, 0, 0},
     {"getegid32", 0, 0, 0},
     {"geteuid", 0, 0, 0},
@@ -110,8 +110,8 @@ static const struct call both[] = {
     {"getuid32", 0, 0, 0},
 };
 
-/* The soft NIC's. It may be made anew, with memory and a socket, when a client's death has broken
- * it; and who is alive is to be read in /proc. */
+/* Calls of the soft NIC, which may have to create another NIC, with memory and a socket, after a
+ * client's death has broken it. /proc tells it which processes are alive. */
 static const struct call soft[] = {
     {"bind", 0, 0, 0},
     {"connect", 0, 0, 0},
@@ -119,7 +119,7 @@ static const struct call soft[] = {
     {"ftruncate", 0, 0, 0},
     {"ftruncate64", 0, 0, 0},
     {"getsockname", 0, 0, 0},
-    {"kill", 1, INT, 0}, /* is it there? */
+    {"kill", 1, INT, 0}, /* liveness checks */
     {"memfd_create", 0, 0, 0},
     {"open", 1, O_ACCMODE | O_CREAT | O_TRUNC, O_RDONLY},
     {"openat", 2, O_ACCMODE | O_CREAT | O_TRUNC, O_RDONLY},
@@ -128,11 +128,11 @@ static const struct call soft[] = {
     {"setsockopt", 0, 0, 0},
     {"socket", 0, INT, AF_INET},
     {"socket", 0, INT, AF_INET6},
-    {"socket", 0, INT, AF_NETLINK}, /* which addresses are there? */
+    {"socket", 0, INT, AF_NETLINK}, /* listing addresses */
 };
 
-/* The kernel NIC's. Its programs and sockets are made: it may only look into maps, change them, and
- * make pages for groups. */
+/* Calls of the kernel NIC. Its programs and sockets exist already, so it only needs to access maps
+ * and to create pages for groups. */
 static const struct call kernel[] = {
     {"bpf", 0, INT, BPF_MAP_CREATE},
     {"bpf", 0, INT, BPF_MAP_LOOKUP_ELEM},
@@ -141,16 +141,16 @@ static const struct call kernel[] = {
     {"bpf", 0, INT, BPF_MAP_GET_NEXT_KEY},
     {"bpf", 0, INT, BPF_MAP_LOOKUP_AND_DELETE_ELEM},
     {"bpf", 0, INT, BPF_MAP_FREEZE},
-    {"bpf", 0, INT, BPF_OBJ_PIN}, /* pages, in the only folder that has a name */
+    {"bpf", 0, INT, BPF_OBJ_PIN}, /* pages; only the NIC's own folder is reachable */
     {"bpf", 0, INT, BPF_MAP_LOOKUP_BATCH},
     {"bpf", 0, INT, BPF_MAP_LOOKUP_AND_DELETE_BATCH},
     {"bpf", 0, INT, BPF_MAP_UPDATE_BATCH},
     {"bpf", 0, INT, BPF_MAP_DELETE_BATCH},
-    {"bpf", 0, INT, BPF_PROG_TEST_RUN}, /* of a program that is loaded */
-    {"ioctl", 1, INT, SIOCOUTQ},        /* what a client has left unread */
+    {"bpf", 0, INT, BPF_PROG_TEST_RUN}, /* running a loaded program */
+    {"ioctl", 1, INT, SIOCOUTQ},        /* bytes that a client has left unread */
 };
 
-/* That of who removes the NIC's filters (kernel_guard.h). */
+/* Calls of the guard that removes the NIC's filters (kernel_guard.h). */
 static const struct call guard[] = {
     {"exit_group", 0, 0, 0},
     {"read", 0, 0, 0},
@@ -163,13 +163,13 @@ static int allow(scmp_filter_ctx filter, const struct call *calls, size_t count)
         const struct call *call = &calls[c];
         const int number = seccomp_syscall_resolve_name(call->name);
         if (__NR_SCMP_ERROR == number) {
-            continue; /* this libseccomp is older than the call */
+            continue; /* libseccomp is too old to know the call */
         }
         const struct scmp_arg_cmp what = {call->argument, SCMP_CMP_MASKED_EQ, call->bits,
                                           call->value};
         const int rc =
             seccomp_rule_add_array(filter, SCMP_ACT_ALLOW, number, 0 == call->bits ? 0 : 1, &what);
-        if (rc < 0 && -EDOM != rc) { /* (EDOM: not on this machine) */
+        if (rc < 0 && -EDOM != rc) { /* EDOM: the machine lacks the call */
             return rc;
         }
     }
@@ -194,8 +194,8 @@ static int load_filter(scmp_filter_ctx filter, enum myrd_filter_owner owner)
 {
     int rc = seccomp_attr_set(filter, SCMP_FLTATR_CTL_TSYNC, 1); /* all threads */
     if (0 == rc) {
-        /* Older kernels slow down whoever has a filter, in fear of code that others have written.
-         * Here is none. */
+        /* By default, older kernels enable a slow mitigation (SSBD) for processes with a filter. It
+         * is meant for sandboxes that run foreign code, of which there is none here. */
         (void)seccomp_attr_set(filter, SCMP_FLTATR_CTL_SSB, 1);
         rc = allow_all(filter, owner);
     }

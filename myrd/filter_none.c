@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* In place of filter.c where this build has no libseccomp; see filter.h. What needs no library is
- * done all the same. */
+/* Replaces filter.c in a build without libseccomp; see filter.h. Restrictions that need no library
+ * still apply. */
 #include "myrd/filter.h"
 
 #include <errno.h>

@@ -24,8 +24,8 @@
 #endif
 
 enum {
-    DESCRIPTORS_OTHER = 128, /* descriptors of neither clients nor pages: the NIC's, and so on */
-    NOT_ROOT = 65534,        /* any other user */
+    DESCRIPTORS_OTHER = 128, /* apart from those of clients and pages */
+    NOT_ROOT = 65534,        /* stands for any other user */
 };
 
 /* ---- answers ---- */
@@ -56,7 +56,7 @@ void myrd_client_end_meeting(struct myrd_clients *clients, struct myrd_client *c
     }
 }
 
-/* ---- they are absent ---- */
+/* ---- absent clients ---- */
 
 static void forget_absent(struct myrd_clients *clients, uint32_t number)
 {
@@ -64,9 +64,9 @@ static void forget_absent(struct myrd_clients *clients, uint32_t number)
     clients->absent[number] = clients->absent[--clients->absent_count];
 }
 
-/* When the process began, by the clock that holders' times are of; 0: that is not told, as where
- * the processes of others are hidden. The 20th
- * word behind its name, which stands in brackets (proc(5)). */
+/* The start time of the process, by the clock of the holders' times; 0 if it is unknown, as where
+ * /proc hides other users' processes. It is the 20th field behind the command, which is in
+ * parentheses (proc(5)). */
 static uint64_t began_at_ns(pid_t pid)
 {
     char path[40], text[1024];
@@ -85,13 +85,13 @@ static uint64_t began_at_ns(pid_t pid)
     return NULL == at ? 0 : strtoull(at, NULL, 10) * (UINT64_C(1000000000) / per_second);
 }
 
-/* A descriptor of its process; -1: it is dead. */
+/* A pidfd of the holder's process; -1 if it has ended. */
 static int find_process(const struct mcp_kernel_holder *holder)
 {
     const pid_t pid = myrd_holder_pid(holder->number);
     const int process = (int)syscall(SYS_pidfd_open, pid, 0);
     if (process >= 0 && began_at_ns(pid) > holder->since_ns) {
-        close(process); /* another one has got its number */
+        close(process); /* the PID has been reused */
         return -1;
     }
     return process;
@@ -109,7 +109,7 @@ void myrd_clients_recall(struct myrd_clients *clients)
             clients->ever = myrd_holder_serial(absent.number);
         }
         if (absent.process < 0) {
-            myrd_groups_bury(clients->groups, absent.number);
+            myrd_groups_reap(clients->groups, absent.number);
         } else {
             clients->absent[clients->absent_count++] = absent;
         }
@@ -117,7 +117,7 @@ void myrd_clients_recall(struct myrd_clients *clients)
     myrd_groups_close_unheld(clients->groups);
 }
 
-/* (As long as the process of an absent one lives, none else has its number.) */
+/* While the process of an absent client lives, no other process can have its number. */
 bool myrd_clients_return(struct myrd_clients *clients, struct myrd_client *client, uint64_t number)
 {
     uint32_t a = 0;
@@ -128,15 +128,17 @@ bool myrd_clients_return(struct myrd_clients *clients, struct myrd_client *clien
         client->visitor.pid != myrd_holder_pid(number)) {
         return false;
     }
-    myrd_groups_bury(clients->groups, client->number); /* it cannot have opened others before */
+    /* It cannot have opened any groups on this connection yet. */
+    myrd_groups_reap(clients->groups, client->number);
     client->number = number;
     forget_absent(clients, a);
     return true;
 }
 
-/* ---- they go ---- */
+/* ---- leaving ---- */
 
-/* Has the client left an answer unread? Who reads each answer before it asks again never does. */
+/* True if the client has left an answer unread. A client that reads each answer before the next
+ * question never does. */
 static bool leaves_unread(const struct myrd_client *client)
 {
     int bytes = 0;
@@ -151,12 +153,12 @@ static void forget(struct myrd_clients *clients, uint32_t number)
     *client = clients->client[--clients->count];
 }
 
-/* Nobody can take back what was sent. So whoever has left it unread counts until it is read, or the
- * client's end is closed. */
-static void bury(struct myrd_clients *clients, uint32_t number)
+/* Data in a socket cannot be revoked, so a client that left data unread is counted until they are
+ * read or its end is closed. */
+static void reap(struct myrd_clients *clients, uint32_t number)
 {
     struct myrd_client *client = &clients->client[number];
-    myrd_groups_bury(clients->groups, client->number);
+    myrd_groups_reap(clients->groups, client->number);
     myrd_client_end_meeting(clients, client);
     if (!leaves_unread(client)) {
         forget(clients, number);
@@ -170,8 +172,8 @@ static void bury(struct myrd_clients *clients, uint32_t number)
     }
 }
 
-/* Forget those of whom nothing is unread any more. It can be done at any time, and only when
- * somebody wants their place is it needed; but not more than once a turn. */
+/* Forget clients whose data have been read. This is needed only when there is no room for another
+ * client, and done at most once per turn. */
 static void sweep(struct myrd_clients *clients)
 {
     if (clients->swept == clients->users->turn) {
@@ -197,15 +199,14 @@ void myrd_clients_close(struct myrd_clients *clients)
     }
 }
 
-/* ---- they come ---- */
+/* ---- connecting ---- */
 
 /*
- * The network namespace in which a socket was made; 0 if the kernel does not say.
+ * The network namespace in which a socket was created; 0 if unknown.
  *
  * The accepted end of a Unix connection belongs to the namespace of the process that connected
- * (net/unix makes it there). So this tells the client's namespace, even if process numbers mean
- * other processes to the client. /proc/PID/ns/net would tell the same, but only to processes that
- * may trace the client.
+ * (net/unix creates it there). So this is the client's namespace, even if the client is in another
+ * PID namespace. /proc/PID/ns/net would be an alternative, but needs the right to trace the client.
  */
 static uint64_t network_of(int socket)
 {
@@ -220,7 +221,7 @@ void myrd_clients_belong(struct myrd_clients *clients, int socket)
     clients->network = network_of(socket);
 }
 
-/* Without a free descriptor, nobody could even be refused. */
+/* Raise the limit of descriptors: without a free one the daemon could not even refuse clients. */
 void myrd_clients_allow(struct myrd_clients *clients)
 {
     struct rlimit limit = {.rlim_cur = 0};
@@ -239,8 +240,8 @@ static bool has_room_now(const struct myrd_clients *clients, uid_t uid, bool com
     return myrd_share_allows(clients->most, clients->count - own, own, comes_in ? uid : NOT_ROOT);
 }
 
-/* For one that comes in, or for one that is only told why it does not. (A container's root, which
- * is told so, must not have all the room that there is.) */
+/* True if there is room for a client, or for a refusal. Refusals are limited as well, since a
+ * container's root, which is always refused, must not use up all of the room. */
 static bool has_room_for(struct myrd_clients *clients, uid_t uid, bool comes_in)
 {
     if (!has_room_now(clients, uid, comes_in)) {
@@ -256,10 +257,9 @@ static void refused(struct myrd_clients *clients, const struct myrd_visitor *vis
 }
 
 /*
- * Somebody wants to come in. False: nobody does. A refusal is memory of the daemon's until it is
- * read, so it counts as a connection until then. For whoever has no more room it would be
- * uncounted: that connection is closed without a word, and the client knows what that means
- * (kernel_nic.c).
+ * Accept a client. False if none waits. A refusal occupies memory of the daemon until it is read,
+ * and so it counts as a connection until then. A user without room gets no refusal; its connection
+ * is closed at once, which the client understands (kernel_nic.c).
  */
 static bool accept_client(struct myrd_clients *clients)
 {
@@ -287,7 +287,7 @@ static bool accept_client(struct myrd_clients *clients)
     clients->client[clients->count++] = client;
     if (NULL != why) {
         myrd_client_answer(&client, MYR_ERR_SYSTEM, why, NULL, NULL);
-        bury(clients, clients->count - 1);
+        reap(clients, clients->count - 1);
     }
     return true;
 }
@@ -299,9 +299,9 @@ void myrd_clients_accept(struct myrd_clients *clients)
     }
 }
 
-/* ---- what they say ---- */
+/* ---- requests ---- */
 
-/* A client says something, or has closed its end. False if it is silent. */
+/* Process a request, or the end of the connection. False if there is neither. */
 static bool receive_question(struct myrd_clients *clients, uint32_t number)
 {
     struct myrd_client *client = &clients->client[number];
@@ -314,17 +314,17 @@ static bool receive_question(struct myrd_clients *clients, uint32_t number)
     const bool known = sizeof(question) == bytes && MYR_KERNEL_MAGIC == question.magic;
     const bool unanswered = known && MYR_KERNEL_CLOSE == question.ask;
     if (bytes <= 0 || (!unanswered && leaves_unread(client))) {
-        bury(clients, number);
+        reap(clients, number);
     } else if (!known || !clients->attend(clients->context, client, &question)) {
         static const char why[] = "myrd --kernel is of another version of nicbarr";
         myrd_client_answer(client, MYR_ERR_FOREIGN, why, NULL, NULL);
         refused(clients, &client->visitor, why);
-        bury(clients, number);
+        reap(clients, number);
     }
     return true;
 }
 
-/* The place of a client's descriptors among those that are watched. */
+/* The index of a client's descriptors in the poll set. */
 static size_t place_of(uint32_t number)
 {
     return (size_t)MYRD_CLIENTS_WATCHED * number;
@@ -347,8 +347,9 @@ uint32_t myrd_clients_watch(const struct myrd_clients *clients, struct pollfd *w
     return before + clients->absent_count;
 }
 
-/* A process that has ended may have closed its groups, so all its words are read first. */
-static void hear_one(struct myrd_clients *clients, uint32_t number, const struct pollfd *of)
+/* A process that has ended may have closed groups before, so its pending requests are read first.
+ */
+static void serve_one(struct myrd_clients *clients, uint32_t number, const struct pollfd *of)
 {
     const struct myrd_client *client = &clients->client[number];
     const bool ended = 0 != (of[0].revents & (POLLHUP | POLLERR)) || 0 != of[1].revents;
@@ -359,33 +360,34 @@ static void hear_one(struct myrd_clients *clients, uint32_t number, const struct
     }
     const uint64_t begin_us = os_now_us();
     if (!(hears && receive_question(clients, number)) && ended) {
-        bury(clients, number);
+        reap(clients, number);
     }
     myrd_users_took(clients->users, uid, os_now_us() - begin_us);
 }
 
-/* (Before the others are heard: who comes back changes the table.) */
-static void bury_absent(struct myrd_clients *clients, const struct pollfd *watched)
+/* Called before other clients are served, as a client that reconnects changes the table. */
+static void reap_absent(struct myrd_clients *clients, const struct pollfd *watched)
 {
     for (uint32_t a = clients->absent_count; a > 0; --a) {
         if (0 != watched[a - 1].revents) {
-            myrd_groups_bury(clients->groups, clients->absent[a - 1].number);
+            myrd_groups_reap(clients->groups, clients->absent[a - 1].number);
             forget_absent(clients, a - 1);
         }
     }
 }
 
-/* Begin with another one in each turn, as a user's time may be over before all its clients were
- * heard. The last one takes the place of one that goes; so go down, to hear nobody by another's
- * events. A client that this moves below the first one is served in the next turn. */
-void myrd_clients_hear(struct myrd_clients *clients, const struct pollfd *watched)
+/* Start with another client each turn, as a user's time may be used up before all of its clients
+ * have been served. Iterate downwards: when a client is removed, the last one takes its index, and
+ * must not be served by the other's events. A client moved below `first` is served in the next
+ * turn. */
+void myrd_clients_serve(struct myrd_clients *clients, const struct pollfd *watched)
 {
-    bury_absent(clients, &watched[place_of(clients->count)]);
+    reap_absent(clients, &watched[place_of(clients->count)]);
     const uint32_t first = 0 == clients->count ? 0 : clients->users->turn % clients->count + 1;
     for (uint32_t c = first; c > 0; --c) {
-        hear_one(clients, c - 1, &watched[place_of(c - 1)]);
+        serve_one(clients, c - 1, &watched[place_of(c - 1)]);
     }
     for (uint32_t c = clients->count; c > first; --c) {
-        hear_one(clients, c - 1, &watched[place_of(c - 1)]);
+        serve_one(clients, c - 1, &watched[place_of(c - 1)]);
     }
 }

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The clients of myrd --kernel: who is let in, what they ask, what they have not read, and when
- * they are gone. Called by kernel_server.c, which answers their questions. One thread, which never
- * waits for any of them.
+ * The clients of myrd --kernel: admission, requests, unread answers, and departure. Called by
+ * kernel_server.c, which answers their questions, in one thread, which never blocks on a client.
  *
- * Clients are processes of any user. Invariants: connections count per user (share.h), and so does
- * the time in which users are heard (users.h). Each client has at most one question under way. A
- * client that goes without closing its groups has died, and they fail (kernel_groups.h). So has one
- * that asks on with an answer unread. What is unread is the daemon's memory, and counts as a
- * connection as long as it is.
+ * Clients are processes of any user. Invariants: connections and service time are limited per user
+ * (share.h, users.h). Each client has at most one question in progress. A client that disconnects
+ * without closing its groups has died, and the groups fail (kernel_groups.h). A client that goes on
+ * asking without reading an answer is treated in the same way. Unread answers occupy memory of the
+ * daemon, and count as a connection until they are read.
  */
 #ifndef MYRD_KERNEL_CLIENTS_H
 #define MYRD_KERNEL_CLIENTS_H
@@ -27,13 +26,13 @@
 
 enum {
     MYRD_CLIENTS_MOST = MYRD_USERS_MOST,
-    MYRD_CLIENTS_WATCHED = 2,              /* descriptors of each that are watched, */
-    MYRD_ABSENT_MOST = MCP_KERNEL_HOLDERS, /* ... and one of each that is absent */
+    MYRD_CLIENTS_WATCHED = 2,              /* polled descriptors per client, */
+    MYRD_ABSENT_MOST = MCP_KERNEL_HOLDERS, /* ... and one per absent client */
     MYRD_CLIENTS_POLLED = MYRD_CLIENTS_WATCHED * MYRD_CLIENTS_MOST + MYRD_ABSENT_MOST,
 };
 
-/* A client of the daemon before this one, which held groups when that ended. It lives, and has not
- * come back yet. */
+/* A client of the previous daemon that held groups when that ended. It is alive and has not
+ * reconnected yet. */
 struct myrd_absent {
     uint64_t number;
     uid_t uid;
@@ -42,63 +41,63 @@ struct myrd_absent {
 
 struct myrd_client {
     struct myrd_visitor visitor;
-    uint64_t number;              /* none of the others ever has it */
-    bool left;                    /* it is dead to us; there only is what it has not read */
-    struct myrd_meeting *meeting; /* that it waits for before its group is opened; NULL: none */
+    uint64_t number;              /* unique for all time */
+    bool left;                    /* treated as dead; only its unread answers remain */
+    struct myrd_meeting *meeting; /* awaited before its group is opened; NULL: none */
 };
 
-/* A client asks: attend to it. False: that is no question. The client may be given a meeting to
- * wait for; it is not heard before that ends. */
+/* Process a client's question. False: it is malformed. The client may be given a meeting to wait
+ * for; it is not served until that ends. */
 typedef bool (*myrd_clients_attend_fn)(void *context, struct myrd_client *client,
                                        const struct myr_kernel_question *question);
 
-/* All 0 to begin with. The owner fills in the first six. */
+/* Initialize to 0. The owner sets the first six members. */
 struct myrd_clients {
     struct myrd_place *place;
     struct myrd_users *users;
     struct myrd_meetings *meetings;
     struct myrd_groups *groups;
     myrd_clients_attend_fn attend;
-    void *context;          /* attend()'s */
+    void *context;          /* for attend() */
     uint64_t network;       /* the cookie of our network namespace */
-    uint64_t ever, refused; /* connections since the daemon began */
+    uint64_t ever, refused; /* connections since the daemon started */
     uint32_t count, most;
-    uint32_t swept; /* the last turn in which room was made */
+    uint32_t swept; /* the last turn in which sweep() ran */
     struct myrd_client client[MYRD_CLIENTS_MOST];
     uint32_t absent_count;
     struct myrd_absent absent[MYRD_ABSENT_MOST];
 };
 
-/* Find those who hold groups since before this daemon, and bury those of them who are dead. It
- * takes /proc (kernel_holders.h), and is for the beginning. */
+/* Find the processes that held groups under the previous daemon, and reap the dead ones. Needs
+ * /proc (kernel_holders.h), and so must be called at start-up. */
 void myrd_clients_recall(struct myrd_clients *clients);
 
-/* A client says that it is one of these. False: it is not. */
+/* The client claims to be this absent one. False if it is not. */
 bool myrd_clients_return(struct myrd_clients *clients, struct myrd_client *client, uint64_t number);
 
-/* Serve as many clients as there are descriptors for. Call it before all else. */
+/* Raise the limit of descriptors, and derive the maximum number of clients. To be called first. */
 void myrd_clients_allow(struct myrd_clients *clients);
 
-/* Serve those who are in this socket's network namespace, and no others. */
+/* Serve only clients in this socket's network namespace. */
 void myrd_clients_belong(struct myrd_clients *clients, int socket);
 
-/* Let those in who want to come, for as long as they have time in this turn. */
+/* Accept clients, as long as their users have time left in this turn. */
 void myrd_clients_accept(struct myrd_clients *clients);
 
-/* Fill in what to poll() for, and return how many that are: MYRD_CLIENTS_WATCHED for each of the
- * `count` clients, then one for each absent one. Then hear all that have something to say, or have
- * ended; whoever's user has had its time waits. */
+/* Fill in the descriptors to poll() and return their number: MYRD_CLIENTS_WATCHED for each of the
+ * `count` clients, then one for each absent one. Then serve all that have sent something or ended;
+ * clients of users without time left wait. */
 uint32_t myrd_clients_watch(const struct myrd_clients *clients, struct pollfd *watched);
-void myrd_clients_hear(struct myrd_clients *clients, const struct pollfd *watched);
+void myrd_clients_serve(struct myrd_clients *clients, const struct pollfd *watched);
 
-/* Answer a question. NULL: no name, or no group's maps. */
+/* Answer a question. `name` and `seen` (a group's maps) may be NULL. */
 void myrd_client_answer(const struct myrd_client *client, enum myr_status status, const char *why,
                         const struct myr_nic_name *name, const struct mcp_kernel_seen *seen);
 
-/* It waits for its meeting no more. */
+/* The client no longer waits for its meeting. */
 void myrd_client_end_meeting(struct myrd_clients *clients, struct myrd_client *client);
 
-/* All go; their groups are left to their owner. */
+/* Disconnect all clients; their groups are up to the owner. */
 void myrd_clients_close(struct myrd_clients *clients);
 
 #endif

@@ -9,7 +9,7 @@
 #include "myrd/kernel_plan.h"
 #include "myrd/share.h"
 
-/* ---- those that are closed ---- */
+/* ---- closed groups ---- */
 
 uint32_t myrd_groups_closed_by(const struct myrd_groups *groups, uint32_t account)
 {
@@ -20,7 +20,7 @@ uint32_t myrd_groups_closed_by(const struct myrd_groups *groups, uint32_t accoun
     return count;
 }
 
-/* Forget the oldest of this account's. */
+/* Forget the account's oldest closed group. */
 static void forget_one(struct myrd_groups *groups, uint32_t account)
 {
     uint32_t at = 0;
@@ -33,8 +33,8 @@ static void forget_one(struct myrd_groups *groups, uint32_t account)
             sizeof(groups->closed[0]) * (groups->closed_count - at));
 }
 
-/* Make room for one more of this account's groups: its own oldest gives way, or, if it has none,
- * the oldest of all. */
+/* Make room for a closed group of the account's: evict its oldest one or, if it has none, the
+ * oldest of all. */
 static void make_room_for_closed(struct myrd_groups *groups, uint32_t account)
 {
     const uint32_t own = myrd_groups_closed_by(groups, account);
@@ -78,8 +78,8 @@ static void fail_kernel_group(struct myrd_groups *groups, struct myrd_group *gro
     }
 }
 
-/* (Hosts hear of it: by the end of its connection a client cannot tell that of the NIC from that of
- * a daemon which another one follows.) */
+/* Hosts are notified explicitly: from the end of the connection a client cannot tell whether the
+ * NIC is removed or the daemon replaced. */
 void myrd_groups_free(struct myrd_groups *groups)
 {
     while (groups->count > 0) {
@@ -116,7 +116,7 @@ bool myrd_groups_know(const struct myrd_groups *groups, uint64_t key)
     return groups->count != myrd_groups_find(groups, key);
 }
 
-/* ---- who holds them ---- */
+/* ---- holders ---- */
 
 bool myrd_groups_room_for_holder(struct myrd_group *group)
 {
@@ -134,7 +134,7 @@ bool myrd_groups_room_for_holder(struct myrd_group *group)
     return true;
 }
 
-/* (One that was absent takes the place that it had.) */
+/* A holder that was absent gets its entry back. */
 enum myr_status myrd_groups_hold(struct myrd_groups *groups, struct myrd_group *group,
                                  uint64_t holder, struct myr_error *error)
 {
@@ -161,7 +161,7 @@ uint32_t myrd_groups_find_holder(const struct myrd_group *group, uint64_t holder
     return h;
 }
 
-/* Leave once; false if it does not hold it. */
+/* Drop one reference. False if the holder has none. */
 static bool let_go(struct myrd_groups *groups, struct myrd_group *group, uint64_t holder)
 {
     const uint32_t h = myrd_groups_find_holder(group, holder);
@@ -188,7 +188,7 @@ bool myrd_groups_begin_farewell(struct myrd_groups *groups, struct myrd_group *g
     return group->leaves;
 }
 
-/* Is it through with its farewell? (Its doorbell may have been lost.) */
+/* True if the farewell is complete. Its doorbell is repeated, as it may have been lost. */
 static bool has_left(const struct myrd_groups *groups, const struct myrd_group *group,
                      uint64_t now_ms)
 {
@@ -205,7 +205,7 @@ static bool has_left(const struct myrd_groups *groups, const struct myrd_group *
     return false;
 }
 
-/* From the last to the first, as the last one takes the place of one that goes. */
+/* Iterate downwards, since the last group takes the index of one that is removed. */
 void myrd_groups_look_after_farewells(struct myrd_groups *groups, uint64_t now_ms)
 {
     const uint64_t now_ns = 1000000 * now_ms;
@@ -220,9 +220,9 @@ void myrd_groups_look_after_farewells(struct myrd_groups *groups, uint64_t now_m
         }
         if (0 == group->over_at_ms) {
             group->over_at_ms = now_ms + MYRD_FAREWELL_MS;
-            mcp_patience_begin(&group->farewell, MCP_PATIENCE_NS, now_ns);
+            mcp_backoff_begin(&group->farewell, MCP_BACKOFF_NS, now_ns);
         }
-        if (mcp_patience_ended(&group->farewell, now_ns) && has_left(groups, group, now_ms) &&
+        if (mcp_backoff_expired(&group->farewell, now_ns) && has_left(groups, group, now_ms) &&
             myrd_groups_close(groups, group)) {
             continue;
         }
@@ -231,15 +231,15 @@ void myrd_groups_look_after_farewells(struct myrd_groups *groups, uint64_t now_m
     }
 }
 
-/* Close that group of this user's which has said farewell for the longest time. False: none does.
- */
+/* Close the user's group that has been in its farewell for the longest time. False if there is
+ * none. */
 static bool cut_short(struct myrd_groups *groups, uint32_t uid)
 {
     struct myrd_group *oldest = NULL;
     const uint32_t account = myrd_account(uid);
     for (uint32_t g = 0; g < groups->count; ++g) {
         struct myrd_group *group = &groups->group[g];
-        /* (That of one that has just begun is the greatest, less 1.) */
+        /* `over_at_ms` is 0 for a farewell that has just begun; less 1, that is the greatest. */
         if (group->leaves && account == myrd_account(group->plan.uid) &&
             (NULL == oldest || group->over_at_ms - 1 < oldest->over_at_ms - 1)) {
             oldest = group;
@@ -250,7 +250,7 @@ static bool cut_short(struct myrd_groups *groups, uint32_t uid)
 
 /* ---- opening and leaving ---- */
 
-/* Is there room for one more group of this user's? */
+/* True if the user's quota permits another group. */
 static bool has_room(const struct myrd_groups *groups, uint32_t uid)
 {
     const uint32_t account = myrd_account(uid);
@@ -261,8 +261,9 @@ static bool has_room(const struct myrd_groups *groups, uint32_t uid)
     return myrd_share_allows(MCP_KERNEL_GROUPS, groups->count - count, count, uid);
 }
 
-/* The holder is noted first. The next daemon would take a group that nobody holds for one that all
- * have left, and say farewell: peers would hear of an epoch that no host has begun. */
+/* The holder is recorded before the group is opened. A successor of this daemon would take a group
+ * without holders for one that all have left, and send a farewell, that is, an epoch that no host
+ * has started. */
 static bool open_noted(struct myrd_groups *groups, const struct mcp_kernel_plan *plan,
                        uint64_t holder, struct mcp_kernel_seen *seen, char why[MCP_KERNEL_WHY])
 {
@@ -291,7 +292,7 @@ static enum myr_status open_new(struct myrd_groups *groups, const struct mcp_ker
                         MCP_KERNEL_GROUPS);
     }
     while (!open_noted(groups, plan, holder, seen, why)) {
-        if (!cut_short(groups, plan->uid)) { /* which has a buffer, perhaps */
+        if (!cut_short(groups, plan->uid)) { /* that may free a buffer */
             return myr_fail(error, MYR_ERR_SYSTEM, 0, "%s", why);
         }
     }
@@ -350,9 +351,9 @@ bool myrd_groups_leave(struct myrd_groups *groups, uint64_t key, uint64_t holder
     return true;
 }
 
-void myrd_groups_bury(struct myrd_groups *groups, uint64_t holder)
+void myrd_groups_reap(struct myrd_groups *groups, uint64_t holder)
 {
-    /* Go from the last to the first, as the last one takes the place of one that goes. */
+    /* Iterate downwards, since the last group takes the index of one that is removed. */
     for (uint32_t g = groups->count; g > 0; --g) {
         struct myrd_group *group = &groups->group[g - 1];
         if (!let_go(groups, group, holder)) {
@@ -367,7 +368,7 @@ void myrd_groups_bury(struct myrd_groups *groups, uint64_t holder)
     }
 }
 
-/* ---- all of them ---- */
+/* ---- the table ---- */
 
 struct myrd_groups *myrd_groups_make(struct mcp_kernel *kernel, struct myrd_users *users)
 {
@@ -376,7 +377,7 @@ struct myrd_groups *myrd_groups_make(struct mcp_kernel *kernel, struct myrd_user
         groups->kernel = kernel;
         groups->users = users;
         groups->ask_at_ms = groups->farewell_at_ms = UINT64_MAX;
-        groups->told = mcp_kernel_watch(kernel) >= 0;
+        groups->notified = mcp_kernel_watch(kernel) >= 0;
         groups->holders.kernel = kernel;
         if (mcp_kernel_taken(kernel)) {
             myrd_groups_recall(groups);

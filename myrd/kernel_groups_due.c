@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Groups that are stuck, and asking for them; see kernel_groups.h. */
+/* Asking for missing messages of stuck groups; see kernel_groups.h. */
 #include "myrd/kernel_groups_inside.h"
 
 #include "myrd/users.h"
 
-/* A peer's hardware address may have changed; then all packets to it are lost. */
+/* Refresh the peers' hardware addresses: if one has changed, all packets to it are lost. */
 static void meet_again(struct myrd_groups *groups, const struct myrd_group *group)
 {
     char why[MCP_KERNEL_WHY];
@@ -13,8 +13,8 @@ static void meet_again(struct myrd_groups *groups, const struct myrd_group *grou
     }
 }
 
-/* A host that waits asks for itself. This is for hosts that compute meanwhile: their NIC could wait
- * for a lost message for ever. */
+/* A waiting host asks by itself. This is for groups whose hosts compute meanwhile, which could
+ * otherwise wait for a lost message forever. */
 static void ask_for(struct myrd_groups *groups, struct myrd_group *group, uint64_t now_ms)
 {
     if (group->failed) {
@@ -29,7 +29,7 @@ static void ask_for(struct myrd_groups *groups, struct myrd_group *group, uint64
     }
 }
 
-/* How many messages can a step of the group's miss? */
+/* The maximum number of messages that can be missing in a step. */
 static uint32_t widest_step(const struct myrd_group *group)
 {
     uint32_t most = 0;
@@ -39,9 +39,8 @@ static uint32_t widest_step(const struct myrd_group *group)
     return most;
 }
 
-/* The group is stuck, and `asked` says how often it has been in this epoch, now included. Ask for
- * it when its user's share allows that. What is due already stays due at its time. So a user's
- * groups take turns. */
+/* The group is stuck, for the `asked`th time in this epoch. Schedule asking for it as its user's
+ * share permits. A group that is due keeps its time, so a user's groups take turns. */
 static void be_due(struct myrd_groups *groups, struct myrd_group *group, uint32_t asked,
                    uint64_t now_ms)
 {
@@ -76,7 +75,7 @@ static void ask_for_due(struct myrd_groups *groups, uint64_t now_ms)
     }
 }
 
-static void hear_of_stuck(void *context, const struct mcp_kernel_stuck *stuck)
+static void receive_stuck(void *context, const struct mcp_kernel_stuck *stuck)
 {
     struct myrd_groups *groups = context;
     const uint32_t place = myrd_groups_find(groups, stuck->key);
@@ -87,20 +86,20 @@ static void hear_of_stuck(void *context, const struct mcp_kernel_stuck *stuck)
     if (!group->waited || stuck->done != group->done) {
         group->waited = true;
         group->done = stuck->done;
-        group->since_ms = groups->heard_at_ms;
+        group->since_ms = groups->received_at_ms;
         group->asked = 0;
     }
-    be_due(groups, group, stuck->told, groups->heard_at_ms);
+    be_due(groups, group, stuck->reports, groups->received_at_ms);
 }
 
-void myrd_groups_hear(struct myrd_groups *groups, uint64_t now_ms)
+void myrd_groups_receive(struct myrd_groups *groups, uint64_t now_ms)
 {
-    groups->heard_at_ms = now_ms;
-    mcp_kernel_hear(groups->kernel, hear_of_stuck, groups);
+    groups->received_at_ms = now_ms;
+    mcp_kernel_consume(groups->kernel, receive_stuck, groups);
     ask_for_due(groups, now_ms);
 }
 
-/* The same where the kernel does not tell. */
+/* The same, by polling, where the kernel does not report stuck groups. */
 static void look_after(struct myrd_groups *groups, struct myrd_group *group, uint64_t now_ms)
 {
     const uint64_t now_ns = 1000000 * now_ms;
@@ -111,16 +110,16 @@ static void look_after(struct myrd_groups *groups, struct myrd_group *group, uin
         group->done = done;
         group->since_ms = now_ms;
         group->asked = 0;
-        mcp_patience_begin(&group->patience, MCP_KERNEL_LOOK_NS, now_ns);
-    } else if (mcp_patience_ended(&group->patience, now_ns)) {
+        mcp_backoff_begin(&group->backoff, MCP_KERNEL_LOOK_NS, now_ns);
+    } else if (mcp_backoff_expired(&group->backoff, now_ns)) {
         be_due(groups, group, group->asked + 1, now_ms);
     }
 }
 
-/* False: it was not time for it. */
+/* False if it was not time yet. */
 static bool look_after_all(struct myrd_groups *groups, uint64_t now_ms)
 {
-    if (groups->told || now_ms < groups->look_at_ms) {
+    if (groups->notified || now_ms < groups->look_at_ms) {
         return false;
     }
     groups->looked_at_ms = now_ms;
@@ -153,7 +152,7 @@ int myrd_groups_timeout(const struct myrd_groups *groups, uint64_t now_ms)
         ++g;
     }
     const uint64_t look_at_ms =
-        groups->told || g == groups->count ? UINT64_MAX : groups->look_at_ms;
+        groups->notified || g == groups->count ? UINT64_MAX : groups->look_at_ms;
     uint64_t next_ms = groups->ask_at_ms < look_at_ms ? groups->ask_at_ms : look_at_ms;
     next_ms = groups->farewell_at_ms < next_ms ? groups->farewell_at_ms : next_ms;
     return UINT64_MAX == next_ms ? -1 : next_ms <= now_ms ? 0 : (int)(next_ms - now_ms);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Groups that the daemon before this one has left, and their holders; see kernel_groups.h. */
+/* Groups and holders that the previous daemon has left; see kernel_groups.h. */
 #include "myrd/kernel_groups_inside.h"
 
 #include <stdlib.h>
@@ -35,7 +35,7 @@ static void recall_open(struct myrd_groups *groups)
         }
     }
     myrd_holders_keep(&groups->holders, there);
-    groups->farewell_at_ms = 0; /* some of them may be at it */
+    groups->farewell_at_ms = 0; /* some of them may be in their farewell */
 }
 
 struct ordered {
@@ -56,7 +56,7 @@ static void recall_closed(struct myrd_groups *groups)
     uint64_t key = 0;
     while (NULL != found && groups->closed_count < MCP_KERNEL_LATE &&
            mcp_kernel_next_late(groups->kernel, &key, &late)) {
-        if (!myrd_groups_know(groups, key)) { /* else it was to be closed */
+        if (!myrd_groups_know(groups, key)) { /* otherwise it was about to be closed */
             found[groups->closed_count++] =
                 (struct ordered){late.closed_ns, {key, myrd_account((uid_t)late.uid)}};
         }
@@ -83,7 +83,7 @@ const struct mcp_kernel_holder *myrd_groups_holder(const struct myrd_groups *gro
     return place < groups->holders.count && 0 != holder->number ? holder : NULL;
 }
 
-/* (Its last holder left, or died, just when the daemon did.) */
+/* Their last holders left or died at the same time as the daemon. */
 void myrd_groups_close_unheld(struct myrd_groups *groups)
 {
     for (uint32_t g = groups->count; g > 0; --g) {

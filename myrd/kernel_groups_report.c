@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a user is told of the kernel NIC's groups; see kernel_groups.h. */
+/* The status of a user's groups of the kernel NIC; see kernel_groups.h. */
 #include "myrd/kernel_groups_inside.h"
 
 #include "myrd/accounts.h"
@@ -16,8 +16,8 @@ static struct myr_kernel_node describe_node(const struct myrd_group *group, uint
     return words;
 }
 
-static void tell_missing(const struct myrd_groups *groups, const struct myrd_group *group,
-                         struct myr_kernel_group_words *words)
+static void describe_missing(const struct myrd_groups *groups, const struct myrd_group *group,
+                             struct myr_kernel_group_words *words)
 {
     struct mcp_missing missing[MCP_KERNEL_MESSAGES];
     words->missing = mcp_kernel_group_missing(groups->kernel, group->plan.key, missing);
@@ -37,13 +37,13 @@ static void describe_group(const struct myrd_groups *groups, const struct myrd_g
         .failed = mcp_kernel_group_failed(groups->kernel, group->plan.key),
     };
     words->waits = 1 == mcp_kernel_group_waits(groups->kernel, group->plan.key, &words->done);
-    if (0 == words->failed && group->failed) { /* its doorbell was lost */
+    if (0 == words->failed && group->failed) { /* the doorbell about the failure was lost */
         words->failed = words->node + 1;
     }
     if (0 != words->failed) {
         words->lost = describe_node(group, words->failed - 1, 0);
     } else if (words->waits) {
-        tell_missing(groups, group, words);
+        describe_missing(groups, group, words);
     }
 }
 
@@ -56,7 +56,7 @@ void myrd_groups_report(const struct myrd_groups *groups, uint32_t uid,
     for (uint32_t g = 0; g < groups->count; ++g) {
         const struct myrd_group *group = &groups->group[g];
         if ((0 == uid || uid == group->plan.uid) && group->leaves) {
-            ++report->closed; /* as far as anybody cares */
+            ++report->closed; /* closed, from the user's point of view */
         } else if (0 == uid || uid == group->plan.uid) {
             describe_group(groups, group, &report->group[report->groups++]);
         }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A child that removes filters; see kernel_guard.h. */
+/* A child process that removes the filters after the daemon; see kernel_guard.h. */
 #include "myrd/kernel_guard.h"
 
 #include <errno.h>
@@ -29,7 +29,8 @@ static bool keep_two(int daemon, int control)
     return 0 == syscall(SYS_close_range, KEPT, ~0U, 0U);
 }
 
-/* The end of the daemon is the end of its socket. Before that it may say that they are to go. */
+/* Wait for the end of the daemon's socket. Before that the daemon may request that even kept
+ * filters be removed. */
 static _Noreturn void guard_them(const struct mcp_hooks *hooks, bool kept, int daemon)
 {
     struct mcp_hooks own = *hooks;

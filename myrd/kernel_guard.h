@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A process that removes the NIC's filters from its interface when the daemon has ended, in
- * whatever way. Where the NIC stands by clsact (firmware/kernel/hooks.h) these would stay. The
- * daemon itself may not remove them: that takes CAP_NET_ADMIN, with which one may also turn the
- * network upside down, and the daemon talks to everybody.
+ * A child process that removes the NIC's filters from its interface after the daemon has ended, for
+ * whatever reason. With clsact (firmware/kernel/hooks.h) filters would otherwise stay. The daemon
+ * itself must not be able to remove them: that needs CAP_NET_ADMIN, by which one can reconfigure
+ * the whole network, and the daemon communicates with untrusted clients.
  *
- * So a child of it keeps that right. It talks to nobody. It waits for the daemon's end, removes the
- * filters, and ends. (Where the next daemon takes the NIC over, one that is killed leaves them.) It
- * has no descriptors but one end of a pair of sockets and one for traffic control. It may read,
- * write, and end: no other system call. No signal but SIGKILL ends it before the daemon. Where that
- * ends both, the next daemon removes the filters.
+ * The guard keeps that capability and communicates with nobody. It waits for the end of the daemon,
+ * removes the filters and exits. (If another daemon can take the NIC over, a killed daemon leaves
+ * the filters.) Its only descriptors are one end of a socket pair and a netlink socket. Its only
+ * system calls are read(), write() and exit_group(). No signal but SIGKILL ends it before the
+ * daemon. If both are killed, the next daemon removes the filters.
  *
- * Called by kernel_server.c, by its one thread, before it gives up its rights.
+ * Called by kernel_server.c, whose only thread has not dropped its capabilities yet.
  */
 #ifndef MYRD_KERNEL_GUARD_H
 #define MYRD_KERNEL_GUARD_H
@@ -21,15 +21,13 @@
 #include "firmware/kernel/hooks.h"
 #include "libmyr/status.h"
 
-/* Have the filters removed when this process ends, however it ends; or, where they are to outlive
- * it
- * (`kept`), only when it says so. `guard` gets a descriptor for
- * myrd_guard_end(); -1 if the hooks do not stay, so that there is nothing to guard. The hooks are
- * the guard's from now on. */
+/* Have the filters removed when this process ends, or, if they are to outlive it (`kept`), only on
+ * request. `guard` gets a descriptor for myrd_guard_end(); -1 if the hooks vanish by themselves, so
+ * that no guard is needed. The guard owns the hooks from now on. */
 enum myr_status myrd_guard_start(struct mcp_hooks *hooks, bool kept, int *guard,
                                  struct myr_error *error);
 
-/* Have them removed now. */
+/* Request that the filters be removed now. */
 void myrd_guard_end(int guard);
 
 #endif

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The holders of groups; see kernel_holders.h. */
+/* The holders of groups, in a map that outlives the daemon; see kernel_holders.h. */
 #include "myrd/kernel_holders.h"
 
 #include <string.h>
 #include <time.h>
 
-/* By the clock that the start of processes is told by. */
+/* The clock that the start times of processes refer to. */
 static uint64_t boot_time_ns(void)
 {
     struct timespec now;
@@ -13,7 +13,8 @@ static uint64_t boot_time_ns(void)
     return (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
 }
 
-/* Its place; one that is free where `holder` is 0. The end of the table: there is none. */
+/* The holder's index; with `holder` 0 that of a free entry; the size of the table if there is none.
+ */
 static uint32_t find_holder(const struct myrd_holders *holders, uint64_t holder)
 {
     uint32_t h = 0;
@@ -38,7 +39,7 @@ void myrd_holders_recall(struct myrd_holders *holders)
     }
 }
 
-/* Forget those of the holder that are not among these; a holder of none is nobody. */
+/* Remove all groups but these from the holder. Without groups it is removed itself. */
 static void keep_groups(struct mcp_kernel_holder *holder,
                         const uint64_t groups[MCP_KERNEL_GROUPS / 64])
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The hosts that have a myrd --kernel; see kernel_hosts.h. */
+/* The table of hosts that run myrd --kernel; see kernel_hosts.h. */
 #include "myrd/kernel_hosts.h"
 
 #include <linux/filter.h>
@@ -27,7 +27,7 @@ bool myrd_hosts_filter(int socket)
     return 0 == setsockopt(socket, SOL_SOCKET, SO_ATTACH_FILTER, &filter, sizeof(filter));
 }
 
-/* (IPv6's numbers may be in either half of the last 64 bits.) */
+/* An IPv6 address's interface number may be in either half of the last 64 bits. */
 static uint32_t place_of(const struct mcp_ip *ip)
 {
     return (ntohl(ip->word[3]) ^ (mcp_ip_is_4(ip) ? 0 : ntohl(ip->word[2]))) % MYRD_HOSTS_KNOWN;
@@ -64,7 +64,7 @@ void myrd_hosts_ask(const struct myrd_hosts *hosts, const struct mcp_ip *ip, uin
     send_words(hosts, &there, MYRD_HOSTS_QUESTION, number);
 }
 
-bool myrd_hosts_hear(const struct myrd_hosts *hosts, struct mcp_ip *ip, uint64_t *number)
+bool myrd_hosts_receive(const struct myrd_hosts *hosts, struct mcp_ip *ip, uint64_t *number)
 {
     for (int heard = 0; heard < QUESTIONS_A_TURN; ++heard) {
         struct myrd_hosts_words words;

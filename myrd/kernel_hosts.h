@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Which hosts have a myrd --kernel? The kernel's NIC sends to those alone: else a user could have
- * it send to any host's port. The daemons ask each other, from and to the NICs' UDP port. Called by
- * kernel_server.c, and by kernel_meeting.c for each peer of a group to be opened.
+ * The hosts that run myrd --kernel. The kernel's NIC sends to those only, since otherwise a user
+ * could make it send to any host's port. The daemons query each other, from and to the NICs' UDP
+ * port. Called by kernel_server.c, and by kernel_meeting.c for each peer of a group to be opened.
  *
- * Invariants: only who got the question can answer it, as it carries a random number. An answer is
- * as long as the question, and goes to the NICs' port, so nobody can have much sent to others. Both
- * have another length than a NIC's packets, so the NIC's program lets them pass. Nothing in here
- * waits.
+ * Invariants: only the recipient of a query can answer it, as it contains a random number. An
+ * answer is as long as the query and goes to the NICs' port, which rules out amplification attacks.
+ * Neither has the length of a NIC's packet, so the NIC's program passes them on. No function here
+ * blocks.
  */
 #ifndef MYRD_KERNEL_HOSTS_H
 #define MYRD_KERNEL_HOSTS_H
@@ -19,23 +19,23 @@
 
 enum { MYRD_HOSTS_MAGIC = 0x4d48, MYRD_HOSTS_VERSION = 1 };
 
-/* On the wire, in the sender's byte order; the magic shows it. */
+/* On the wire, in the sender's byte order, which the magic reveals. */
 enum myrd_hosts_kind { MYRD_HOSTS_QUESTION = 1, MYRD_HOSTS_ANSWER };
 struct myrd_hosts_words {
     uint16_t magic;
     uint8_t version;
     uint8_t kind; /* enum myrd_hosts_kind */
     uint32_t zero;
-    uint64_t number; /* random; the answer has the question's */
+    uint64_t number; /* random; copied from the query to the answer */
 };
 
 enum {
-    MYRD_HOSTS_KNOWN = 1024, /* answers that are remembered, one for each remainder of an address */
-    MYRD_HOSTS_FRESH_MS = 10000, /* so long does an answer hold */
+    MYRD_HOSTS_KNOWN = 1024,     /* answers cached, one per hash of an address */
+    MYRD_HOSTS_FRESH_MS = 10000, /* an answer's time to live */
 };
 
 struct myrd_hosts {
-    int socket;    /* has the NIC's port; the caller's */
+    int socket;    /* bound to the NIC's port; owned by the caller */
     uint16_t port; /* network byte order */
     struct {
         struct mcp_ip ip;
@@ -43,20 +43,20 @@ struct myrd_hosts {
     } known[MYRD_HOSTS_KNOWN];
 };
 
-/* Have the socket take such words, and nothing else: all others would fill its queue. False, with
- * errno, if the system refuses. */
+/* Attach a filter that accepts only these messages, as others would fill the queue. False with
+ * errno on failure. */
 bool myrd_hosts_filter(int socket);
 
-/* Has the host answered lately? */
+/* True if the host has answered recently. */
 bool myrd_hosts_know(const struct myrd_hosts *hosts, const struct mcp_ip *ip, uint64_t now_ms);
 
-/* Ask it. The answer will have this number, if one comes. */
+/* Send a query. The answer, if any, will have this number. */
 void myrd_hosts_ask(const struct myrd_hosts *hosts, const struct mcp_ip *ip, uint64_t number);
 
-/* Take what has come, and answer questions. True with an answer of this host; call it again then.
- * False when nothing is left, or after some questions: others must have their turn. Whoever knows
- * that the number is right tells by myrd_hosts_believe(). */
-bool myrd_hosts_hear(const struct myrd_hosts *hosts, struct mcp_ip *ip, uint64_t *number);
+/* Receive messages, and answer queries. True with an answer of host `ip`; then call it again. False
+ * when nothing is left, or, for fairness, after some queries. A caller that recognises the number
+ * confirms the host by myrd_hosts_believe(). */
+bool myrd_hosts_receive(const struct myrd_hosts *hosts, struct mcp_ip *ip, uint64_t *number);
 void myrd_hosts_believe(struct myrd_hosts *hosts, const struct mcp_ip *ip, uint64_t now_ms);
 
 #endif

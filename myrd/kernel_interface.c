@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * What becomes of the NIC's interface; see kernel_interface.h. The words of the system are those of
- * rtnetlink(7).
- */
+/* Tracking changes of the NIC's interface; see kernel_interface.h and rtnetlink(7). */
 #include "myrd/kernel_interface.h"
 
 #include <errno.h>
@@ -22,9 +19,9 @@
 #include "os/netlink.h"
 
 enum {
-    TOLD_A_TURN = 32,      /* at the most, before all else has its turn */
-    TOLD_BYTES = 16384,    /* of one message: a few thousand at the most */
-    QUEUE_BYTES = 4 << 20, /* for what is told while the daemon is stopped */
+    MESSAGES_A_TURN = 32,  /* per turn, for fairness */
+    MESSAGE_BYTES = 16384, /* per message; they have a few thousand at most */
+    QUEUE_BYTES = 4 << 20, /* for messages that queue up while the daemon is stopped */
     INDEX_AT = NLMSG_HDRLEN + offsetof(struct ifinfomsg, ifi_index),
 };
 
@@ -33,13 +30,13 @@ _Static_assert(offsetof(struct ifinfomsg, ifi_index) == offsetof(struct ifaddrms
 
 /* ---- opening ---- */
 
-/* Take what is about this interface, and nothing else. There may be thousands of others, which come
- * and go. */
+/* Filter for messages about this interface: there may be thousands of others that come and go. */
 static bool take_only(int socket, uint32_t index)
 {
     struct sock_filter program[] = {
         BPF_STMT(BPF_LD | BPF_W | BPF_ABS, INDEX_AT),
-        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, htonl(index), 0, 1), /* (it loads as ntohl() does) */
+        /* BPF loads words in host byte order. */
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, htonl(index), 0, 1),
         BPF_STMT(BPF_RET | BPF_K, UINT32_MAX),
         BPF_STMT(BPF_RET | BPF_K, 0),
     };
@@ -67,7 +64,7 @@ static uint64_t bit_of(uint32_t prefix)
     return UINT64_C(1) << (prefix & 63);
 }
 
-/* Has the interface the address now? */
+/* Read the prefixes of the address. None means that the interface has lost it. */
 static bool list_prefixes(struct myrd_interface *interface)
 {
     struct ifaddrs *all = NULL;
@@ -94,7 +91,7 @@ static bool read_mtu(struct myrd_interface *interface)
     return known;
 }
 
-/* Listen before looking: so no change is missed in between. */
+/* Subscribe before reading the state, so that no change is missed. */
 enum myr_status myrd_interface_open(struct myrd_interface *interface, const char *name,
                                     const struct mcp_ip *ip, struct myr_error *error)
 {
@@ -106,12 +103,12 @@ enum myr_status myrd_interface_open(struct myrd_interface *interface, const char
     return MYR_OK;
 }
 
-/* ---- what the system tells ---- */
+/* ---- messages from the kernel ---- */
 
-/* (A bridge tells of its ports in the same way, as of another family: one that leaves the bridge
- * looks as if it were deleted.) */
-static void hear_link(struct myrd_interface *interface, bool gone, const struct ifinfomsg *about,
-                      size_t bytes)
+/* A bridge reports its ports by the same messages, but with family AF_BRIDGE: a port that leaves
+ * the bridge would look like a deleted interface. */
+static void receive_link(struct myrd_interface *interface, bool gone, const struct ifinfomsg *about,
+                         size_t bytes)
 {
     if (AF_UNSPEC != about->ifi_family || (int)interface->index != about->ifi_index) {
         return;
@@ -131,7 +128,7 @@ static void hear_link(struct myrd_interface *interface, bool gone, const struct 
     }
 }
 
-/* (Of IPv6, the system tells one's own address so only where there is another one, of a peer.) */
+/* For IPv6, IFA_LOCAL is present only if there is a peer address. */
 static bool is_ours(const struct myrd_interface *interface, const struct ifaddrmsg *about,
                     size_t bytes)
 {
@@ -148,8 +145,8 @@ static bool is_ours(const struct myrd_interface *interface, const struct ifaddrm
                        length);
 }
 
-static void hear_address(struct myrd_interface *interface, bool gone, const struct ifaddrmsg *about,
-                         size_t bytes, uint64_t now_ms)
+static void receive_address(struct myrd_interface *interface, bool gone,
+                            const struct ifaddrmsg *about, size_t bytes, uint64_t now_ms)
 {
     if (!is_ours(interface, about, bytes)) {
         return;
@@ -162,31 +159,31 @@ static void hear_address(struct myrd_interface *interface, bool gone, const stru
     }
 }
 
-/* Each message comes by itself. */
-static void hear_one(struct myrd_interface *interface, const struct nlmsghdr *told, size_t bytes,
-                     uint64_t now_ms)
+/* Each datagram contains one message. */
+static void receive_one(struct myrd_interface *interface, const struct nlmsghdr *message,
+                        size_t bytes, uint64_t now_ms)
 {
-    const bool gone = RTM_DELLINK == told->nlmsg_type || RTM_DELADDR == told->nlmsg_type;
-    if (RTM_NEWLINK == told->nlmsg_type || RTM_DELLINK == told->nlmsg_type) {
+    const bool gone = RTM_DELLINK == message->nlmsg_type || RTM_DELADDR == message->nlmsg_type;
+    if (RTM_NEWLINK == message->nlmsg_type || RTM_DELLINK == message->nlmsg_type) {
         if (bytes >= NLMSG_SPACE(sizeof(struct ifinfomsg))) {
-            hear_link(interface, gone, NLMSG_DATA(told),
-                      bytes - NLMSG_SPACE(sizeof(struct ifinfomsg)));
+            receive_link(interface, gone, NLMSG_DATA(message),
+                         bytes - NLMSG_SPACE(sizeof(struct ifinfomsg)));
         }
-    } else if (RTM_NEWADDR == told->nlmsg_type || RTM_DELADDR == told->nlmsg_type) {
+    } else if (RTM_NEWADDR == message->nlmsg_type || RTM_DELADDR == message->nlmsg_type) {
         if (bytes >= NLMSG_SPACE(sizeof(struct ifaddrmsg))) {
-            hear_address(interface, gone, NLMSG_DATA(told),
-                         bytes - NLMSG_SPACE(sizeof(struct ifaddrmsg)), now_ms);
+            receive_address(interface, gone, NLMSG_DATA(message),
+                            bytes - NLMSG_SPACE(sizeof(struct ifaddrmsg)), now_ms);
         }
     }
 }
 
-void myrd_interface_hear(struct myrd_interface *interface, uint64_t now_ms)
+void myrd_interface_receive(struct myrd_interface *interface, uint64_t now_ms)
 {
-    _Alignas(struct nlmsghdr) char told[TOLD_BYTES];
-    for (int heard = 0; heard < TOLD_A_TURN; ++heard) {
+    _Alignas(struct nlmsghdr) char message[MESSAGE_BYTES];
+    for (int heard = 0; heard < MESSAGES_A_TURN; ++heard) {
         struct sockaddr_nl from = {.nl_pid = 0};
         socklen_t length = sizeof(from);
-        const ssize_t bytes = recvfrom(interface->socket, told, sizeof(told), MSG_DONTWAIT,
+        const ssize_t bytes = recvfrom(interface->socket, message, sizeof(message), MSG_DONTWAIT,
                                        (struct sockaddr *)&from, &length);
         if (bytes < 0) {
             if (ENOBUFS == errno) {
@@ -195,16 +192,17 @@ void myrd_interface_hear(struct myrd_interface *interface, uint64_t now_ms)
             return;
         }
         if (0 == from.nl_pid && (size_t)bytes >= sizeof(struct nlmsghdr)) {
-            hear_one(interface, (const struct nlmsghdr *)(const void *)told, (size_t)bytes, now_ms);
+            receive_one(interface, (const struct nlmsghdr *)(const void *)message, (size_t)bytes,
+                        now_ms);
         }
     }
 }
 
-/* ---- what comes of it ---- */
+/* ---- reactions ---- */
 
 int myrd_interface_timeout(const struct myrd_interface *interface, uint64_t now_ms)
 {
-    const uint64_t over_at_ms = interface->bare_at_ms + MYRD_INTERFACE_PATIENCE_MS;
+    const uint64_t over_at_ms = interface->bare_at_ms + MYRD_INTERFACE_GRACE_MS;
     if (0 != interface->prefixes) {
         return -1;
     }

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What becomes of the interface at which the kernel's NIC stands: it may get another name or MTU,
- * or be gone, or lose the NIC's address. The NIC's programs stand there by the interface's number,
- * so another name changes nothing for them. Without interface or address no barrier can go on.
- * Called by kernel_server.c.
+ * Tracks the interface to which the kernel's NIC is attached: it may be renamed or deleted, get
+ * another MTU, or lose the NIC's address. The NIC's programs are attached by interface index, so a
+ * new name does not affect them. Without interface or address barriers cannot proceed. Called by
+ * kernel_server.c.
  *
- * Invariants: only what the system itself tells counts (netlink), and of that only what is about
- * this interface. After the opening, nothing is asked of the system: the daemon is confined by
- * then. Nothing in here waits. Not for several threads at once.
+ * Invariants: the state comes only from netlink messages of the kernel about this interface.
+ * Nothing is queried after start-up, as the daemon is confined by then. No function here blocks.
+ * Not thread-safe.
  */
 #ifndef MYRD_KERNEL_INTERFACE_H
 #define MYRD_KERNEL_INTERFACE_H
@@ -19,43 +19,43 @@
 #include "libmyr/status.h"
 
 enum {
-    /* An address may be taken away and given back at once, as when a network manager restarts. */
-    MYRD_INTERFACE_PATIENCE_MS = 5000,
+    /* Addresses may be removed and restored at once, as when a network manager restarts. */
+    MYRD_INTERFACE_GRACE_MS = 5000,
 };
 
 enum myrd_interface_end {
     MYRD_INTERFACE_STAYS,
     MYRD_INTERFACE_DELETED,
     MYRD_INTERFACE_MOVED, /* to another network namespace */
-    MYRD_INTERFACE_DEAF,  /* the system has told more than there was room for: who knows? */
+    MYRD_INTERFACE_DEAF,  /* netlink messages were lost, so the state is unknown */
 };
 
 struct myrd_interface {
-    int socket; /* netlink; to be watched, and closed, by the caller */
+    int socket; /* netlink; polled and closed by the caller */
     uint32_t index;
     struct mcp_ip ip;
     char name[IF_NAMESIZE];
     uint32_t mtu;
     enum myrd_interface_end end;
-    /* Bit N % 64: it has the address, with a network part of N bits. (It may have an address of
-     * IPv4 with several such parts, and one of IPv6 once.) */
+    /* Bit N % 64: the interface has the address with a prefix of N bits. (IPv4 permits several
+     * prefixes of one address, IPv6 does not.) */
     uint64_t prefixes;
-    uint64_t bare_at_ms; /* since when it does not have the address, if prefixes is 0 */
+    uint64_t bare_at_ms; /* if prefixes is 0: since when the address has been missing */
 };
 
-/* Begin to listen. The interface has this name and this address. It fails with a line if it is
- * gone already. `socket` is -1 then, or is to be closed. */
+/* Start tracking the interface with this name and address. Fails with a line if it is gone already.
+ * Then `socket` is -1 or must be closed. */
 enum myr_status myrd_interface_open(struct myrd_interface *interface, const char *name,
                                     const struct mcp_ip *ip, struct myr_error *error);
 
-/* Take what the system has told. */
-void myrd_interface_hear(struct myrd_interface *interface, uint64_t now_ms);
+/* Process netlink messages. */
+void myrd_interface_receive(struct myrd_interface *interface, uint64_t now_ms);
 
-/* MYR_OK: the NIC can stay. Otherwise a line says why it cannot, and what to do. */
+/* MYR_OK if the NIC can stay. Otherwise the line says why it cannot, and what to do. */
 enum myr_status myrd_interface_judge(const struct myrd_interface *interface, uint64_t now_ms,
                                      struct myr_error *error);
 
-/* After how many ms is it to be judged again, even if the system tells nothing? -1: never. */
+/* Milliseconds until the next call of myrd_interface_judge() without any message; -1: never. */
 int myrd_interface_timeout(const struct myrd_interface *interface, uint64_t now_ms);
 
 #endif

@@ -11,19 +11,19 @@
 #include "os/random.h"
 
 enum {
-    PATIENCE_MS = 2500,  /* the system asks once a second: one question may be lost */
-    PAUSE_FIRST_MS = 2,  /* twice as long each time, */
-    PAUSE_MOST_MS = 128, /* ... up to this: of 27 questions one comes through a very bad network */
+    TIMEOUT_MS = 2500,   /* the kernel resolves once a second, and one request may be lost */
+    PAUSE_FIRST_MS = 2,  /* doubled each time, */
+    PAUSE_MOST_MS = 128, /* ... up to this; of 27 requests one passes even a very bad network */
 };
 
-/* ---- all of them ---- */
+/* ---- the list ---- */
 
 static bool same_account(const struct myrd_meeting *one, const struct myrd_meeting *other)
 {
     return myrd_account(one->plan.uid) == myrd_account(other->plan.uid);
 }
 
-/* Begin now, or wait until another one of this user's is over. */
+/* Start the meeting, or defer it until another one of the same account is over. */
 static void begin_meeting(const struct myrd_meetings *meetings, struct myrd_meeting *meeting,
                           uint64_t now_ms)
 {
@@ -49,7 +49,7 @@ struct myrd_meeting *myrd_meetings_join(struct myrd_meetings *meetings,
         }
         meeting->plan = *plan;
         meeting->pause_ms = PAUSE_FIRST_MS;
-        meeting->over_at_ms = now_ms + PATIENCE_MS;
+        meeting->over_at_ms = now_ms + TIMEOUT_MS;
         begin_meeting(meetings, meeting, now_ms);
         *place = meeting;
     }
@@ -91,14 +91,14 @@ struct myrd_meeting *myrd_meetings_next(const struct myrd_meetings *meetings,
     return first;
 }
 
-/* ---- one of them ---- */
+/* ---- one meeting ---- */
 
 static uint32_t peers_of(const struct myrd_meeting *meeting)
 {
     return meeting->plan.nsends + meeting->plan.nwaits;
 }
 
-/* The first of the peers with this address. */
+/* The index of the first peer with this address. */
 static uint32_t find_peer(const struct myrd_meeting *meeting, const struct mcp_ip *ip)
 {
     uint32_t p = 0;
@@ -108,8 +108,8 @@ static uint32_t find_peer(const struct myrd_meeting *meeting, const struct mcp_i
     return p;
 }
 
-bool myrd_meeting_hear(struct myrd_meeting *meeting, const struct mcp_ip *ip, uint64_t number,
-                       uint64_t now_ms)
+bool myrd_meeting_receive(struct myrd_meeting *meeting, const struct mcp_ip *ip, uint64_t number,
+                          uint64_t now_ms)
 {
     const uint32_t p = find_peer(meeting, ip);
     if (p == peers_of(meeting) || 0 == number || number != meeting->number[p]) {
@@ -120,7 +120,7 @@ bool myrd_meeting_hear(struct myrd_meeting *meeting, const struct mcp_ip *ip, ui
     return true;
 }
 
-/* Has this peer answered? If not, ask it, unless its hardware address is yet to be found. */
+/* True if the peer has answered. If not, and its hardware address is known, send it a request. */
 static bool has_answered(struct myrd_meeting *meeting, uint32_t p, const struct myrd_hosts *hosts,
                          bool reached, uint64_t now_ms)
 {
@@ -133,8 +133,8 @@ static bool has_answered(struct myrd_meeting *meeting, uint32_t p, const struct 
     return meeting->answered[p];
 }
 
-/* Ask for all that is missing at once, not one after the other. False if something still is;
- * `missing` gets a peer, and `reached` whether its hardware address is known. */
+/* Request all that is missing at once instead of one after the other. False if something still is.
+ * Then `missing` is such a peer, and `reached` tells whether its hardware address is known. */
 static bool met_all(struct myrd_meeting *meeting, struct mcp_kernel *kernel,
                     const struct myrd_hosts *hosts, uint64_t now_ms, const struct mcp_ip **missing,
                     bool *reached)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* In place of kernel_server.c where this build has no kernel NIC; see owner.h. */
+/* Replaces kernel_server.c in a build without the kernel's NIC; see owner.h. */
 #include "myrd/owner.h"
 
 static enum myr_status refuse_check(const struct myrd_options *options, struct myr_error *error)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Questions checked; see kernel_plan.h. */
+/* Validation of requests to open groups; see kernel_plan.h. */
 #include "myrd/kernel_plan.h"
 
 #include <arpa/inet.h>
@@ -23,7 +23,7 @@ static enum myr_status check_steps(const struct myr_kernel_question *question,
         sends += question->steps[s].sends;
         waits += question->steps[s].waits;
     }
-    /* (A node without a peer has nobody to ring by.) */
+    /* A node needs a peer as the destination of its doorbells. */
     if (sends != question->nsends || waits != question->nwaits || 0 == sends + waits) {
         return myr_fail(error, MYR_ERR_SYSTEM, 0, "myrd refuses: invalid schedule");
     }
@@ -58,7 +58,7 @@ static enum myr_status check_peer(const struct myr_kernel_question *question, ui
     return MYR_OK;
 }
 
-/* Whatever comes has room in the buffer, and whatever is sent in a packet. */
+/* All payloads received must fit into the buffer, and all sent into packets. */
 static enum myr_status check_data(const struct myr_kernel_question *question,
                                   struct myr_error *error)
 {
@@ -73,9 +73,8 @@ static enum myr_status check_data(const struct myr_kernel_question *question,
     return good ? MYR_OK : myr_fail(error, MYR_ERR_SYSTEM, 0, "myrd refuses: invalid data buffer");
 }
 
-/* Its window has room in the buffer, and its blocks in packets. (How far messages reach does not
- * matter here: whatever it is, a block is handed on once, and a question comes nearer to the root.)
- */
+/* The window must fit into the buffer, and blocks into packets. The reach of messages needs no
+ * check: in any case a block is forwarded once, and each request gets closer to the root. */
 static enum myr_status check_bcast(const struct myr_kernel_question *question,
                                    struct myr_error *error)
 {
@@ -92,7 +91,6 @@ static enum myr_status check_bcast(const struct myr_kernel_question *question,
                 : myr_fail(error, MYR_ERR_SYSTEM, 0, "myrd refuses: invalid window for broadcasts");
 }
 
-/* Does a host come twice among these? */
 static bool has_duplicate_host(const struct mcp_kernel_peer *peers, uint32_t count)
 {
     for (uint32_t p = 0; p < count; ++p) {
@@ -105,8 +103,8 @@ static bool has_duplicate_host(const struct mcp_kernel_peer *peers, uint32_t cou
     return false;
 }
 
-/* In a barrier a node has one message for another at the most, and waits for one. With more, two
- * hosts could play each other all day for a few doorbells. */
+/* In a barrier a node sends another at most one message, and receives at most one. With more, two
+ * hosts could keep each other busy all day for a few doorbells. */
 static enum myr_status check_hosts(const struct myr_kernel_question *question,
                                    struct myr_error *error)
 {
@@ -158,7 +156,7 @@ enum myr_status myrd_kernel_plan(const struct myr_kernel_question *question, uin
     return MYR_OK;
 }
 
-/* The most payload of a packet that is sent or received. */
+/* The maximum payload of the group's packets, sent or received. */
 static uint32_t payload_most(const struct mcp_kernel_plan *plan)
 {
     uint32_t blocks = 0;

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * myrd --kernel, the owner of the kernel's NIC; see owner.h. It makes the NIC, and attends to what
- * clients ask (kernel_clients.h), other hosts say, and the kernel tells. It is one thread, and
- * nobody can hold it up: it sends and receives without waiting. A client whose peers' hardware
- * addresses are not known yet waits apart.
+ * myrd --kernel, the owner of the kernel's NIC; see owner.h. It creates the NIC, and serves clients
+ * (kernel_clients.h), other hosts, and events of the kernel. It has a single thread that never
+ * blocks on any of them. A client whose peers' hardware addresses are unknown waits in a meeting.
  *
- * Invariants: no client is trusted. Every question is checked (kernel_plan.h). Clients, meetings
- * and other hosts have a bounded part of each turn.
+ * Invariants: no client is trusted; each request is validated (kernel_plan.h). Clients, meetings
+ * and other hosts each have a bounded share of a turn.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -40,21 +39,20 @@
 #include "os/random.h"
 
 enum {
-    FIXED = 5, /* descriptors watched besides the clients': the end, the listening socket, the NIC,
-                  the NIC's port, what becomes of its interface */
+    FIXED = 5, /* polled besides the clients: end, listening socket, NIC, NIC's port, interface */
     PORT_USUAL = 7077,
-    MEETINGS_A_TURN = 8, /* at the most so many go on before all else has its turn */
-    ANSWERS_A_TURN = 32, /* of other hosts, the same */
+    MEETINGS_A_TURN = 8, /* per turn, for fairness */
+    ANSWERS_A_TURN = 32, /* from other hosts, likewise */
 };
 
 struct myrd_kernel_server {
     struct myrd_place place;
-    struct myrd_hosts hosts; /* its socket keeps the NIC's port for it */
+    struct myrd_hosts hosts; /* its socket reserves the NIC's UDP port */
     struct myrd_interface interface;
     struct myr_nic_name name;
     struct mcp_kernel *kernel;
-    int guard;                 /* of what stays at the interface */
-    char note[MCP_KERNEL_WHY]; /* why the NIC is not kept, or did not take over; or "" */
+    int guard;                 /* the guard of the filters */
+    char note[MCP_KERNEL_WHY]; /* why the NIC is not kept, or was not taken over; else empty */
     struct myrd_groups *groups;
     struct myrd_meetings meetings;
     struct myrd_users users;
@@ -62,7 +60,7 @@ struct myrd_kernel_server {
     struct pollfd watched[FIXED + MYRD_CLIENTS_POLLED];
 };
 
-/* ---- questions ---- */
+/* ---- requests ---- */
 
 static void open_group(struct myrd_kernel_server *server, const struct myrd_client *client,
                        const struct mcp_kernel_plan *plan)
@@ -74,7 +72,7 @@ static void open_group(struct myrd_kernel_server *server, const struct myrd_clie
     myrd_client_answer(client, status, error.text, NULL, MYR_OK == status ? &seen : NULL);
 }
 
-/* Go on with a meeting. At its end the group is opened for all who wait for it. */
+/* Advance a meeting. At its end, open the group for all clients that wait for it. */
 static void meet(struct myrd_kernel_server *server, struct myrd_meeting *meeting, uint64_t now)
 {
     struct myr_error error;
@@ -123,8 +121,8 @@ static void ask_open(struct myrd_kernel_server *server, struct myrd_client *clie
 
 static void send_report(const struct myrd_kernel_server *server, const struct myrd_client *client)
 {
-    static struct myr_kernel_report words; /* too large for any thread's stack; one serves */
-    memset(&words, 0, sizeof(words));      /* nothing of another user stays */
+    static struct myr_kernel_report words; /* too large for a thread's stack; there is one thread */
+    memset(&words, 0, sizeof(words));      /* must not disclose other users' data */
     words.magic = MYR_KERNEL_MAGIC;
     words.nic = server->name;
     words.pid = (uint32_t)getpid();
@@ -144,7 +142,8 @@ static void list_missing(const struct myrd_kernel_server *server, const struct m
     (void)myr_talk_send(client->visitor.connection, &words, sizeof(words), NULL, 0, MSG_DONTWAIT);
 }
 
-/* It was a client of the daemon before. Or it only says so, or held that group no more. */
+/* `known` is false if the client never was one of a previous daemon, or no longer held that group.
+ */
 static void answer_return(const struct myrd_client *client, bool known)
 {
     myrd_client_answer(client, known ? MYR_OK : MYR_ERR_GONE,
@@ -152,7 +151,7 @@ static void answer_return(const struct myrd_client *client, bool known)
                        NULL);
 }
 
-/* False: it talks nonsense, or in another version's words. */
+/* False if the request is malformed or of another version. */
 static bool attend(void *serving, struct myrd_client *client,
                    const struct myr_kernel_question *question)
 {
@@ -187,7 +186,7 @@ static bool attend(void *serving, struct myrd_client *client,
     }
 }
 
-/* ---- beginning ---- */
+/* ---- start-up ---- */
 
 static enum myr_status find_address(struct myrd_kernel_server *server, const char *network,
                                     uint16_t port, struct myr_error *error)
@@ -212,8 +211,8 @@ static enum myr_status find_address(struct myrd_kernel_server *server, const cha
     return MYR_OK;
 }
 
-/* Keep the NIC's UDP port from others. The NIC takes its packets. What other daemons say comes to
- * the socket. */
+/* Bind the NIC's UDP port, which reserves it. Packets for the NIC are intercepted; messages of
+ * other daemons reach the socket. */
 static enum myr_status take_port(struct myrd_kernel_server *server, struct myr_error *error)
 {
     const struct mcp_ip *ip = &server->name.address[0].ip;
@@ -273,7 +272,8 @@ static void close_server(void *serving)
     free(server);
 }
 
-/* Which of the rights that loading takes does this process lack? They are named in `text`. */
+/* List in `text` the capabilities that loading needs and this process lacks. True if there are any.
+ */
 static bool lacks_rights(char *text, size_t bytes)
 {
     static const struct {
@@ -291,7 +291,7 @@ static bool lacks_rights(char *text, size_t bytes)
     return 0 != length;
 }
 
-/* A NIC that is only looked at is not kept, and takes no other one over. */
+/* With --check, the NIC is neither kept nor taken over from another daemon. */
 static enum myr_status load_kernel_nic(struct myrd_kernel_server *server, bool keep,
                                        struct myr_error *error)
 {
@@ -313,7 +313,7 @@ static enum myr_status load_kernel_nic(struct myrd_kernel_server *server, bool k
                : myr_fail(error, MYR_ERR_SYSTEM, 0, "%s", why);
 }
 
-/* From now on the interface may have another name. */
+/* The interface may have been renamed since. */
 static void follow_name(struct myrd_kernel_server *server)
 {
     mcp_kernel_rename(server->kernel, server->interface.name);
@@ -347,8 +347,9 @@ static enum myr_status stand(struct myrd_kernel_server *server, struct myr_error
     return MYR_OK;
 }
 
-/* Load the program before making anything: a caller without the rights would otherwise hear of
- * folders first. Afterwards there is a server to be closed, unless it is NULL. */
+/* The program is loaded before any files are created, so that a caller without privileges gets an
+ * error about those, not about a folder. `*begun` is to be closed even on failure, unless it is
+ * NULL. */
 static enum myr_status make_server(const struct myrd_options *options, bool keep,
                                    struct myrd_kernel_server **begun, struct myr_error *error)
 {
@@ -405,7 +406,8 @@ static enum myr_status open_server(const struct myrd_options *options, void **se
     return MYR_OK;
 }
 
-/* Files first, as leaving them takes rights; the filter last, as it forbids all of this. */
+/* The root folder first, as changing it needs capabilities; the filter last, as it forbids all of
+ * this. */
 static enum myr_status confine(void *serving, struct myr_error *error)
 {
     struct myrd_kernel_server *server = serving;
@@ -416,17 +418,17 @@ static enum myr_status confine(void *serving, struct myr_error *error)
         mcp_pins_are_root(pins);
     }
     if (MYR_OK == status) {
-        /* For groups' pages, which are maps. All else was for the beginning: to load programs
-         * (CAP_PERFMON) and to have them stand at the interface (CAP_NET_ADMIN). To leave it may
-         * take that again: see kernel_guard.h. */
+        /* CAP_BPF remains, to create pages (maps). CAP_PERFMON and CAP_NET_ADMIN were needed to
+         * load and to attach programs. Detaching may need the latter again, for which there is
+         * kernel_guard.h. */
         status = myrd_rights_keep(UINT64_C(1) << CAP_BPF, error);
     }
     return MYR_OK == status ? myrd_filter(MYRD_FILTER_KERNEL, error) : status;
 }
 
-/* ---- serving ---- */
+/* ---- the main loop ---- */
 
-/* Returns how many there are. */
+/* Returns the number of descriptors. */
 static uint32_t watch_all(struct myrd_kernel_server *server, int end)
 {
     server->watched[0] = (struct pollfd){.fd = end, .events = POLLIN};
@@ -438,22 +440,22 @@ static uint32_t watch_all(struct myrd_kernel_server *server, int end)
     return FIXED + myrd_clients_watch(&server->clients, &server->watched[FIXED]);
 }
 
-/* Other hosts ask, and answer. Whoever waits for an answer goes on. */
-static void hear_hosts(struct myrd_kernel_server *server)
+/* Process messages of other hosts, and advance the meetings that wait for them. */
+static void receive_hosts(struct myrd_kernel_server *server)
 {
     const uint64_t now = os_now_ms();
     struct mcp_ip ip;
     uint64_t number;
-    for (int h = 0; h < ANSWERS_A_TURN && myrd_hosts_hear(&server->hosts, &ip, &number); ++h) {
+    for (int h = 0; h < ANSWERS_A_TURN && myrd_hosts_receive(&server->hosts, &ip, &number); ++h) {
         for (struct myrd_meeting *m = server->meetings.first; NULL != m; m = m->next) {
-            if (myrd_meeting_hear(m, &ip, number, now)) {
+            if (myrd_meeting_receive(m, &ip, number, now)) {
                 myrd_hosts_believe(&server->hosts, &ip, now);
             }
         }
     }
 }
 
-/* Only this many at a time; each then waits behind the others. */
+/* A bounded number per turn; a meeting that was served goes to the end of the queue. */
 static void meet_some(struct myrd_kernel_server *server)
 {
     const uint64_t now = os_now_ms();
@@ -477,14 +479,14 @@ static void look_after_groups(struct myrd_kernel_server *server)
     }
 }
 
-/* It may have another name. An error if the NIC cannot stay there. */
+/* Follow changes of the interface, such as a new name. An error if the NIC cannot stay there. */
 static enum myr_status follow_interface(struct myrd_kernel_server *server, struct myr_error *error)
 {
     const uint64_t now = os_now_ms();
     if (0 != server->watched[4].revents) {
         char before[IF_NAMESIZE];
         memcpy(before, server->interface.name, sizeof(before));
-        myrd_interface_hear(&server->interface, now);
+        myrd_interface_receive(&server->interface, now);
         follow_name(server);
         if (0 != strcmp(before, server->interface.name)) {
             myrd_log(MYRD_NOTICE, "interface %s was renamed to %s", before, server->interface.name);
@@ -493,13 +495,13 @@ static enum myr_status follow_interface(struct myrd_kernel_server *server, struc
     return myrd_interface_judge(&server->interface, now, error);
 }
 
-/* Of two time-outs; -1: never. */
+/* The earlier of two timeouts, where -1 means never. */
 static int sooner(int a, int b)
 {
     return a < 0 || (b >= 0 && b < a) ? b : a;
 }
 
-/* Call it when a turn begins: all users have time. */
+/* To be called at the beginning of a turn, when all users have time. */
 static int timeout(struct myrd_kernel_server *server)
 {
     const uint64_t now = os_now_ms();
@@ -540,13 +542,13 @@ static enum myr_status run_server(void *serving, int end, struct myr_error *erro
         if (MYR_OK != status) {
             return status;
         }
-        myrd_clients_hear(&server->clients, &server->watched[FIXED]);
+        myrd_clients_serve(&server->clients, &server->watched[FIXED]);
         if (0 != server->watched[3].revents) {
-            hear_hosts(server);
+            receive_hosts(server);
         }
         meet_some(server);
         if (0 != server->watched[2].revents) {
-            myrd_groups_hear(server->groups, os_now_ms());
+            myrd_groups_receive(server->groups, os_now_ms());
         }
         look_after_groups(server);
         if (0 != server->watched[1].revents) {

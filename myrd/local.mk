@@ -1,7 +1,6 @@
 ## SPDX-License-Identifier: BSD-3-Clause
-## The daemon: the soft NIC in a process of its own, by means of the host library, with its service of
-## the user's (systemctl --user enable --now myrd); or, with --kernel, the owner of the kernel's NIC,
-## with its service of the system's (systemctl enable --now myrd-kernel).
+## The daemon: it runs a user's soft NIC, as a user service (systemctl --user enable --now myrd), or, with
+## --kernel, owns the kernel's NIC, as a system service (systemctl enable --now myrd-kernel).
 bin_PROGRAMS += myrd/myrd
 myrd_myrd_SOURCES = \
     myrd/place.h myrd/place.c \
@@ -41,7 +40,7 @@ if HAVE_KERNEL_NIC
 systemunitdir = $(prefix)/lib/systemd/system
 systemunit_DATA = myrd/myrd-kernel.service
 endif
-## systemd takes no file whose path goes through `..`.
+## systemd rejects paths that contain `..`.
 make_unit = $(AM_V_GEN)sed "s|@""bindir@|$$(realpath -m $(bindir))|; s|@""sysconfdir@|$$(realpath -m $(sysconfdir))|" \
     $(srcdir)/$@.in > $@.tmp && mv $@.tmp $@
 CLEANFILES += myrd/myrd.service myrd/myrd-kernel.service

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* See log.h. */
+/* The daemon's log; see log.h. */
 #include "firmware/soft/addresses.h"
 #include "myrd/log.h"
 
@@ -16,7 +16,8 @@ enum { LINE_BYTES = 512, WHERE_BYTES = MYR_NIC_ADDRESSES * (MCP_NETWORK_TEXT + 1
 
 static bool to_journal;
 
-/* systemd names the journal's end by device and file, as the variable may reach others, too. */
+/* systemd identifies the journal's stream by device and inode, since processes with another stderr
+ * may inherit the variable. */
 void myrd_log_begin(void)
 {
     const char *stream = getenv("JOURNAL_STREAM");
@@ -27,7 +28,8 @@ void myrd_log_begin(void)
                  file == about.st_ino;
 }
 
-/* By one write, so that lines of several processes do not mix. (The journal knows the name.) */
+/* Written at once, so that lines of several processes do not mix. The journal adds the name by
+ * itself. */
 void myrd_log(enum myrd_level level, const char *format, ...)
 {
     char line[LINE_BYTES];
@@ -38,7 +40,7 @@ void myrd_log(enum myrd_level level, const char *format, ...)
     vsnprintf(line + begin, sizeof(line) - (size_t)begin - 1, format, arguments);
     va_end(arguments);
     const size_t length = strlen(line);
-    line[length] = '\n'; /* in place of the 0: there was kept room for both */
+    line[length] = '\n'; /* replaces the 0; LINE_BYTES leaves room */
     (void)!write(STDERR_FILENO, line, length + 1);
 }
 
@@ -64,7 +66,7 @@ static bool is_power_of_ten(uint64_t number)
     return 1 == number;
 }
 
-/* (What clients are told begins with who says it.) */
+/* Messages to clients begin with the daemon's name, which the log has already. */
 void myrd_log_refusal(const struct myrd_visitor *visitor, const char *why, uint64_t count)
 {
     static const char who[] = "myrd ";

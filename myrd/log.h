@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What myrd tells whoever has started it: lines on the standard error. Where that is systemd's
- * journal, each line begins with its level, as systemd reads it there. For main.c and the owners.
+ * Log messages of myrd, on stderr. If that is systemd's journal, each line has its level as a
+ * prefix. Used by main.c and the owners.
  *
- * Invariant: clients cannot have it tell much. Of what they cause, only the first is told, the
- * tenth, the hundredth, and so on.
+ * Invariant: clients cannot flood the log. Of the events that they cause, only the first, the
+ * tenth, the hundredth and so on are logged.
  */
 #ifndef MYRD_LOG_H
 #define MYRD_LOG_H
@@ -14,22 +14,22 @@
 #include "libmyr/soft/nic.h"
 #include "myrd/place.h"
 
-/* The numbers are those of syslog. */
+/* The numbers are syslog's. */
 enum myrd_level { MYRD_ERROR = 3, MYRD_WARNING = 4, MYRD_NOTICE = 5, MYRD_INFO = 6 };
 
-/* Find out where the lines go. Once, before the process is confined and before there are threads.
- */
+/* Detect the destination. To be called once, before the process is confined and before there are
+ * threads. */
 void myrd_log_begin(void);
 
-/* One line, without its end; up to 500 bytes. */
+/* Log one line of up to 500 bytes, without its newline. */
 void myrd_log(enum myrd_level level, const char *format, ...)
     __attribute__((__format__(printf, 2, 3)));
 
-/* It serves from now on: what it is, where its NIC is, and where it listens. */
+/* Log that the daemon serves: its kind, the NIC's address, and the socket. */
 void myrd_log_serves(const char *what, const struct myr_nic_name *name,
                      const struct myrd_place *place);
 
-/* That visitor was sent away, as the `count`th since the daemon began. */
+/* Log that the visitor was refused, the `count`th one since the daemon started. */
 void myrd_log_refusal(const struct myrd_visitor *visitor, const char *why, uint64_t count);
 
 #endif

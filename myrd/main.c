@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * myrd: the node's NIC as a daemon. It is a soft NIC for all jobs of one user, see
- * libmyr/soft/nic_daemon.h; or the kernel's NIC, for all users, see libmyr/kernel/kernel_nic.h.
+ * myrd, the daemon that owns a node's NIC: a soft NIC for all jobs of one user (see
+ * libmyr/soft/nic_daemon.h), or the kernel's NIC for all users (see libmyr/kernel/kernel_nic.h).
  *
- * This file reads the arguments, becomes a daemon, and ends it. Exit status: 0, or 1 after one line
- * on the standard error that says what to do; wrong usage: 64.
+ * This file parses the arguments, daemonizes, and handles termination. Exit status: 0; 1 after a
+ * line on stderr that says what to do; 64 on wrong usage.
  */
 #include <argp.h>
 #include <fcntl.h>
@@ -21,10 +21,10 @@
 #include "myrd/log.h"
 #include "myrd/owner.h"
 
-/* libc looks for it by name, which -fvisibility=hidden would hide. */
+/* libc looks the symbol up by name, so -fvisibility=hidden must not apply. */
 __attribute__((visibility("default"))) const char *argp_program_version = "myrd " NICBARR_VERSION;
 
-/* All owners that myrd can be. The first is for a command line without such an option. */
+/* The first one is the default. */
 static const struct myrd_owner *const owners[] = {&myrd_soft_owner, &myrd_kernel_owner};
 enum { OWNERS = sizeof(owners) / sizeof(owners[0]) };
 
@@ -66,8 +66,8 @@ struct settings {
     struct myrd_options options;
     const struct myrd_owner *owner;
     bool check, foreground;
-    int words; /* of go_to_background() */
-    int null;  /* what becomes of the terminal then */
+    int words; /* from go_to_background() */
+    int null;  /* /dev/null, to replace the terminal */
 };
 
 static long parse_number(const char *argument, long least, long most, struct argp_state *state)
@@ -119,8 +119,8 @@ static error_t parse_myrd_option(int key, char *argument, struct argp_state *sta
 }
 
 /*
- * Go on in a child that no terminal can end. The parent stays until the child has reported its
- * start, and exits with that result. Returns the descriptor for the report.
+ * Continue in a child in its own session. The parent waits until the child has reported success or
+ * failure of its start, and exits with that result. Returns the descriptor for the report.
  */
 static int go_to_background(void)
 {
@@ -144,7 +144,7 @@ static int go_to_background(void)
     return words[1];
 }
 
-/* From here on there is no terminal. Confined as the process is, it may do just this. */
+/* Detach from the terminal, and report the start. The confined process is just allowed to. */
 static void in_background(const struct settings *settings)
 {
     for (int fd = 0; settings->null >= 0 && fd < 3; ++fd) {
@@ -154,7 +154,7 @@ static void in_background(const struct settings *settings)
     close(settings->words);
 }
 
-/* A descriptor that can be read when the daemon is to end. */
+/* A signalfd that is readable when the daemon is to terminate. */
 static int end_by_signal(void)
 {
     sigset_t signals;
@@ -181,7 +181,7 @@ static enum myr_status serve(const struct settings *settings, int end, struct my
         return status;
     }
     if (!settings->foreground) {
-        (void)!chdir("/"); /* hold up nobody's folder */
+        (void)!chdir("/"); /* do not keep a file system busy */
     }
     status = owner->confine(serving, error);
     if (MYR_OK == status) {
@@ -204,7 +204,7 @@ static enum myr_status check_host(const struct settings *settings, struct myr_er
     return status;
 }
 
-/* The options of the command line: one for each owner with a name, then those of all owners. */
+/* Compose the command line options: one for each owner with a name, then the common ones. */
 static void make_options(struct argp_option *options)
 {
     for (size_t o = 0; o < OWNERS; ++o) {
@@ -239,6 +239,6 @@ int main(int argc, char **argv)
     }
     settings.words = settings.foreground ? -1 : go_to_background();
     settings.null = settings.foreground ? -1 : open("/dev/null", O_RDWR | O_CLOEXEC);
-    const int end = end_by_signal(); /* before there are threads */
+    const int end = end_by_signal(); /* before any thread is created, which inherits the mask */
     return result(serve(&settings, end, &error), &error);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Where a daemon listens; see place.h. */
+/* The socket on which a daemon listens; see place.h. */
 #include "myrd/place.h"
 
 #include <errno.h>
@@ -17,7 +17,7 @@
 
 enum {
     PATH_BYTES = sizeof(((struct sockaddr_un *)0)->sun_path),
-    AGAIN_MS = 100, /* after this time it looks for descriptors again */
+    AGAIN_MS = 100, /* without free descriptors: interval of retries */
 };
 
 enum myr_status myrd_place_make_folder(const char *path, mode_t rights, struct myr_error *error)
@@ -43,8 +43,8 @@ enum myr_status myrd_place_make_folder(const char *path, mode_t rights, struct m
     return MYR_OK;
 }
 
-/* The lock goes with its process. So a socket's file that exists when we have the lock is a
- * leftover. */
+/* The lock is released when its process ends, so a socket file that exists when we get the lock is
+ * stale. */
 static enum myr_status lock_place(struct myrd_place *place, struct myr_error *error)
 {
     char lock[PATH_BYTES + sizeof(".lock")];
@@ -67,7 +67,7 @@ static enum myr_status lock_place(struct myrd_place *place, struct myr_error *er
     return MYR_OK;
 }
 
-/* The last part of the socket's path. */
+/* The socket's name in its folder. */
 static const char *name_of(const struct myrd_place *place)
 {
     const char *slash = strrchr(place->address.sun_path, '/');
@@ -84,7 +84,7 @@ static enum myr_status hold_folder(struct myrd_place *place, struct myr_error *e
                              : MYR_OK;
 }
 
-/* Keep a descriptor for visitors who come when there are no more. */
+/* Reserve a descriptor, so that visitors can be refused when there are no others. */
 static void keep_spare(struct myrd_place *place)
 {
     if (place->spare < 0) {
@@ -138,7 +138,7 @@ void myrd_place_close(struct myrd_place *place)
 {
     myrd_place_hide(place);
     if (place->lock >= 0) {
-        close(place->lock); /* its file stays: another daemon may be waiting for it */
+        close(place->lock); /* the file is kept, as another daemon may be waiting for the lock */
         place->lock = -1;
     }
     if (place->folder >= 0) {
@@ -175,7 +175,7 @@ static bool lacks_descriptors(void)
     return EMFILE == errno || ENFILE == errno;
 }
 
-/* The next visitor's connection. If need be it takes the spare descriptor. */
+/* Accept a connection, by means of the spare descriptor if need be. */
 static int take_connection(struct myrd_place *place)
 {
     const int connection = accept_one(place);
@@ -210,7 +210,7 @@ bool myrd_place_accept(struct myrd_place *place, struct myrd_visitor *visitor, c
 void myrd_visitor_leave(const struct myrd_visitor *visitor)
 {
     char word;
-    /* With words unread, the end of the connection would overtake our answer. */
+    /* Closing with unread data would reset the connection, and our answer would be lost. */
     (void)shutdown(visitor->connection, SHUT_RD);
     while (recv(visitor->connection, &word, sizeof(word), MSG_DONTWAIT) > 0) {
     }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Giving up rights. It uses system calls directly: they need no library. See rights.h. */
+/* Dropping privileges, by direct system calls, which need no library; see rights.h. */
 #include "myrd/rights.h"
 
 #include <errno.h>
@@ -39,7 +39,7 @@ bool myrd_rights_has(int capability)
 
 /* ---- files ---- */
 
-/* A file system of no files, which has no place in any other. Returns a descriptor of its root. */
+/* Create an empty, unmounted tmpfs. Returns a descriptor of its root. */
 static int make_nothing(void)
 {
     const int system = (int)syscall(SYS_fsopen, "tmpfs", FSOPEN_CLOEXEC);
@@ -58,8 +58,8 @@ static int make_nothing(void)
     return root;
 }
 
-/* The folder as a file system of its own, with nothing above it. Returns a descriptor of its root.
- */
+/* Clone the folder's mount as a detached tree, which has no parent. Returns a descriptor of its
+ * root. */
 static int make_whole(int folder)
 {
     return (int)syscall(SYS_open_tree, folder, "",
@@ -75,7 +75,7 @@ enum myr_status myrd_rights_leave_files(int folder, bool *left, struct myr_error
     }
     const int root = folder < 0 ? make_nothing() : make_whole(folder);
     if (root < 0) {
-        /* A container may forbid that to those who have the right to. */
+        /* A container may forbid this even to processes with the capability. */
         return EPERM == errno || EACCES == errno
                    ? MYR_OK
                    : myr_fail(error, MYR_ERR_SYSTEM, errno,
@@ -91,7 +91,7 @@ enum myr_status myrd_rights_leave_files(int folder, bool *left, struct myr_error
 
 /* ---- capabilities ---- */
 
-/* Nobody can be given what is not in this set. */
+/* Capabilities that are not in the bounding set cannot be regained. */
 static bool empty_bounding_set(void)
 {
     for (int capability = 0; prctl(PR_CAPBSET_READ, capability, 0, 0, 0) >= 0; ++capability) {
@@ -115,7 +115,7 @@ enum myr_status myrd_rights_keep(uint64_t keep, struct myr_error *error)
     for (int word = 0; word < _LINUX_CAPABILITY_U32S_3; ++word) {
         sets.word[word].permitted &= (uint32_t)(keep >> 32 * word);
         sets.word[word].effective = sets.word[word].permitted;
-        sets.word[word].inheritable = 0; /* with them go the ambient ones */
+        sets.word[word].inheritable = 0; /* this clears the ambient set as well */
     }
     if (set_sets(&sets) < 0 || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0) {
         return myr_fail(error, MYR_ERR_SYSTEM, errno, "cannot drop privileges");

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The rights of this process. The daemon gives up those that it does not need. Called by server.c
- * and kernel_server.c. What a process may call besides is in filter.h.
+ * Dropping privileges that the daemon does not need. Called by server.c and kernel_server.c. For
+ * system calls see filter.h.
  *
- * What is given up never comes back. Functions that can fail give a line that says what to do.
+ * Privileges are dropped irrevocably. Functions that can fail return a line that says what to do.
  */
 #ifndef MYRD_RIGHTS_H
 #define MYRD_RIGHTS_H
@@ -13,17 +13,17 @@
 
 #include "libmyr/status.h"
 
-/* Has this process a capability (CAP_X), or CAP_SYS_ADMIN, which stands for many? */
+/* True if this process has a capability (CAP_X), or CAP_SYS_ADMIN, which includes many. */
 bool myrd_rights_has(int capability);
 
-/* Have an empty root that nobody can write: no file has a name any more; or have this folder (-1:
- * none) for a root. Descriptors stay. It takes CAP_SYS_ADMIN and CAP_SYS_CHROOT. Without these it
- * does nothing. `left` says whether it has done it. */
+/* Change to an empty, unwritable root, in which no path leads to a file, or to `folder` as the root
+ * (-1: none). Open descriptors remain valid. Does nothing without CAP_SYS_ADMIN and CAP_SYS_CHROOT;
+ * `left` tells whether it was done. */
 enum myr_status myrd_rights_leave_files(int folder, bool *left, struct myr_error *error);
 
-/* Keep only those of this process's capabilities that are in `keep` (bit CAP_X for CAP_X), and
- * never gain any, by whatever program. The bounding set is emptied, too, if there is CAP_SETPCAP.
- * (Without that it stays, and means nothing any more.) For processes of one thread. */
+/* Drop all capabilities but those in `keep` (bit CAP_X for CAP_X), and set no_new_privs. Empties
+ * the bounding set as well, if there is CAP_SETPCAP; otherwise that remains without effect. For
+ * processes with one thread. */
 enum myr_status myrd_rights_keep(uint64_t keep, struct myr_error *error);
 
 #endif

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * myrd as the owner of a user's soft NIC; see owner.h. One thread runs the NIC
- * (libmyr/soft/nic_thread.h). The other thread, in this file, attends to the clients. So no client
- * can hold up the NIC.
+ * (libmyr/soft/nic_thread.h), the other one, in this file, serves clients. So no client can hold up
+ * the NIC.
  *
  * Invariants: a client that got the NIC stays in the table of clients until it has left or died.
- * What a dead client held is taken back before anybody new is let in. If a client's death breaks
- * the NIC, newcomers get another NIC. Those who have the broken one find out by themselves.
+ * What a dead client held is reclaimed before any new client is admitted. If a client's death
+ * breaks the NIC, new clients get another NIC. The users of the broken one find out by themselves.
  */
 #include "myrd/owner.h"
 
@@ -31,17 +31,17 @@
 
 enum {
     CLIENTS_MOST = 1024,
-    FIXED = 2, /* descriptors watched besides the clients': the end, the listening socket */
+    FIXED = 2, /* polled besides the clients: end, listening socket */
     OF_EACH = 2,
 };
 
 struct client {
     struct myrd_visitor visitor;
-    pid_t pid;           /* 0: it has not said hello yet */
+    pid_t pid;           /* 0: before the hello */
     uint32_t generation; /* of the NIC that it got */
 };
 
-/* Patience with a client that is stopped inside the NIC, and has the daemon wait. */
+/* How long to wait for a client that is stopped inside the NIC. */
 #define STOPPED_NS (UINT64_C(3) * 1000 * 1000 * 1000)
 
 struct myrd_server {
@@ -51,8 +51,8 @@ struct myrd_server {
     struct myr_soft_nic *nic;
     struct myr_soft_thread *thread;
     uint32_t generation;
-    bool stale;       /* somebody has died: see renew() */
-    uint64_t refused; /* connections since the daemon began */
+    bool stale;       /* a client has died: see renew() */
+    uint64_t refused; /* connections, in total */
     uint32_t count;
     struct client client[CLIENTS_MOST];
     struct pollfd watched[FIXED + OF_EACH * CLIENTS_MOST];
@@ -82,7 +82,7 @@ static enum myr_status open_nic(struct myrd_server *server, struct myr_error *er
         status = myr_soft_open(server->segment, &server->options.nic, &server->nic, error);
     }
     if (MYR_OK == status) {
-        /* (Clients wait for the daemon's answer up to 10 s.) */
+        /* Clients wait up to 10 s for the daemon's answer. */
         myr_soft_set_bounds(server->nic, &(struct myr_soft_bounds){.give_up_ns = STOPPED_NS});
         status = myr_soft_thread_start(server->nic, MYR_SOFT_DAEMON, &server->thread, error);
     }
@@ -91,7 +91,7 @@ static enum myr_status open_nic(struct myrd_server *server, struct myr_error *er
     return status;
 }
 
-static void tell_that_it_serves(const struct myrd_server *server)
+static void log_that_it_serves(const struct myrd_server *server)
 {
     struct myr_nic_name name;
     myr_soft_get_name(server->nic, &name);
@@ -99,9 +99,9 @@ static void tell_that_it_serves(const struct myrd_server *server)
 }
 
 /*
- * Make a new NIC where the present one is of no use to newcomers. It may be broken, as a client was
- * killed while it ran the NIC, or a client may be stopped there. Or nobody is left after deaths:
- * groups that some members never joined leave their memory behind.
+ * Replace the NIC if newcomers cannot use it: it is broken since a client was killed while it ran
+ * the NIC, or a client is stopped there. Also if all clients have gone and some have died, because
+ * groups that not all members joined leak their memory.
  */
 static enum myr_status renew(struct myrd_server *server, struct myr_error *error)
 {
@@ -117,24 +117,24 @@ static enum myr_status renew(struct myrd_server *server, struct myr_error *error
                  "process %u holds the NIC's lock and does not continue (is it stopped?): new "
                  "clients get another NIC, and jobs that use the old one wait for the process",
                  (unsigned)stopped);
-        tell_that_it_serves(server);
+        log_that_it_serves(server);
     } else if (MYR_OK == status && broken) {
         myrd_log(MYRD_WARNING, "a process was killed while it held the NIC's lock, so the NIC is "
                                "unusable: jobs that use it go back to Open MPI's own functions");
-        tell_that_it_serves(server);
+        log_that_it_serves(server);
     }
     return status;
 }
 
 /* ---- clients ---- */
 
-/* All that a dead process held is taken back here, and only here. */
-static void bury(struct myrd_server *server, pid_t pid)
+/* Reclaim everything that a dead process held. */
+static void reap(struct myrd_server *server, pid_t pid)
 {
-    myr_soft_bury(server->nic, (uint32_t)pid);
-    myr_soft_groups_bury(server->nic, (uint32_t)pid);
-    (void)myr_ports_bury(server->nic, (uint32_t)pid);
-    myr_segment_bury(server->segment, (uint32_t)pid);
+    myr_soft_reap(server->nic, (uint32_t)pid);
+    myr_soft_groups_reap(server->nic, (uint32_t)pid);
+    (void)myr_ports_reap(server->nic, (uint32_t)pid);
+    myr_segment_reap(server->segment, (uint32_t)pid);
     server->stale = true;
 }
 
@@ -149,7 +149,7 @@ static void die(struct myrd_server *server, uint32_t number)
 {
     const struct client *client = &server->client[number];
     if (0 != client->pid && client->generation == server->generation) {
-        bury(server, client->pid);
+        reap(server, client->pid);
     }
     forget(server, number);
 }
@@ -170,7 +170,6 @@ static void refuse_visitor(struct myrd_server *server, const struct myrd_visitor
     myrd_log_refusal(visitor, why, ++server->refused);
 }
 
-/* Somebody wants to come in. */
 static void accept_client(struct myrd_server *server)
 {
     struct myrd_visitor visitor;
@@ -191,7 +190,7 @@ static void accept_client(struct myrd_server *server)
     server->client[server->count++] = (struct client){visitor, 0, 0};
 }
 
-/* Why a client that has said hello must stay out; NULL: it need not. */
+/* The reason to refuse a client that has sent its hello; NULL if there is none. */
 static const char *obstacle(const struct client *client, const struct myr_daemon_hello *hello,
                             enum myr_status *status)
 {
@@ -226,14 +225,14 @@ static enum myr_status welcome(struct myrd_server *server, struct client *client
         [MYR_DAEMON_MEMORY] = myr_segment_fd(server->segment),
         [MYR_DAEMON_SOCKET] = myr_soft_socket(server->nic),
     };
-    /* From now on the client's holdings must be taken back. */
+    /* From here on the client's holdings have to be reclaimed. */
     client->pid = hello->pid;
     client->generation = server->generation;
     send_welcome(client->visitor.connection, MYR_OK, "", descriptors);
     return MYR_OK;
 }
 
-/* A client says something, or has closed its end. */
+/* Handle a hello or goodbye, or the end of the connection. */
 static enum myr_status receive_hello(struct myrd_server *server, uint32_t number,
                                      struct myr_error *error)
 {
@@ -244,7 +243,7 @@ static enum myr_status receive_hello(struct myrd_server *server, uint32_t number
         return MYR_OK;
     }
     if (sizeof(hello) != bytes || MYR_DAEMON_MAGIC != hello.magic) {
-        die(server, number); /* the end of the connection, or none of ours */
+        die(server, number); /* end of the connection, or a malformed message */
     } else if (0 != hello.goodbye) {
         forget(server, number);
     } else if (0 == client->pid) {
@@ -312,8 +311,8 @@ static enum myr_status open_server(const struct myrd_options *options, void **se
     server->place.folder = server->place.spare = -1;
     enum myr_status status = listen_there(server, error);
     if (MYR_OK == status) {
-        /* Root's daemon has such rights to lose. The one that is left is for a large receive
-         * buffer. Now, as the NIC comes with a thread. */
+        /* Root's daemon has capabilities to drop. CAP_NET_ADMIN stays, for a large receive buffer.
+         * This must happen now, since opening the NIC starts a thread. */
         status = myrd_rights_keep(UINT64_C(1) << CAP_NET_ADMIN, error);
     }
     if (MYR_OK == status) {
@@ -349,7 +348,7 @@ static enum myr_status run_server(void *serving, int end, struct myr_error *erro
 {
     struct myrd_server *server = serving;
     enum myr_status status = MYR_OK;
-    tell_that_it_serves(server);
+    log_that_it_serves(server);
     while (MYR_OK == status) {
         watch_all(server, end);
         const int timeout = myrd_place_timeout(&server->place, -1);
@@ -359,7 +358,7 @@ static enum myr_status run_server(void *serving, int end, struct myr_error *erro
         if (0 != server->watched[0].revents) {
             return MYR_OK;
         }
-        /* Go from the last to the first, as the last one takes the place of one that goes. */
+        /* Iterate downwards, since the last client takes the index of one that is removed. */
         for (uint32_t c = server->count; MYR_OK == status && c > 0; --c) {
             const struct pollfd *of = &server->watched[FIXED + OF_EACH * (c - 1)];
             if (0 != of[0].revents) {

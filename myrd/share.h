@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * How much a user may have of what all users share: groups, closed groups, connections.
+ * Quotas of users for shared resources: groups, closed groups, connections.
  *
- * The rule: a user may have a quarter of what all other users leave, and the last thirty-second of
- * all is root's. So shares shrink as users come, and whoever comes gets something while anything is
- * left. What a user has already is never taken away. Users of an account count as one (accounts.h).
- * Nothing in here is kept, so any thread may call it.
+ * A user may have a quarter of what all other users leave, and the last thirty-second is reserved
+ * for root. So quotas shrink as users come, and a new user gets something while anything is left.
+ * What a user has already is never revoked. Users of one account count as one (accounts.h).
+ * Stateless, so any thread may call it.
  */
 #ifndef MYRD_SHARE_H
 #define MYRD_SHARE_H
@@ -14,7 +14,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* May this user, who has `own` of `all`, have one more, where other users have `others`? */
+/* True if the user, who has `own` out of `all`, may have one more, where other users have `others`.
+ */
 static inline bool myrd_share_allows(uint32_t all, uint32_t others, uint32_t own, uid_t uid)
 {
     if (0 == uid) {

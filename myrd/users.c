@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Users and their turns; see users.h. */
+/* The users' shares of the daemon's time; see users.h. */
 #include "myrd/users.h"
 
 #include <stddef.h>
 
 #include "myrd/accounts.h"
 
-/* Its account's place; the end of the table: it has none. */
+/* The index of the account; the size of the table if it is not there. */
 static uint32_t find_account(const struct myrd_users *users, uid_t uid)
 {
     const uid_t account = myrd_account(uid);

@@ -92,8 +92,8 @@ void nicbarr_nic_lost(char *text, size_t room, const char *framework,
              framework, OPAL_NAME_PRINT(*name));
 }
 
-void nicbarr_nic_unheard(const char *framework, const opal_process_name_t *name,
-                         const struct myr_unheard *unheard)
+void nicbarr_nic_unresponsive(const char *framework, const opal_process_name_t *name,
+                              const struct myr_unresponsive *unresponsive)
 {
     const opal_proc_t *proc = NULL == name ? NULL : opal_proc_for_name(*name);
     const char *host = NULL == proc ? NULL : opal_get_proc_hostname(proc);
@@ -103,6 +103,7 @@ void nicbarr_nic_unheard(const char *framework, const opal_process_name_t *name,
         "wait. Is the host up, and does the network let UDP pass? Or do its processes compute "
         "without calling MPI, or are they stopped? (With coll/nicbarr, a node answers while its "
         "processes compute)",
-        framework, NULL == host ? "a host" : host, unheard->place, NULL == name ? "" : ", process ",
-        NULL == name ? "" : OPAL_NAME_PRINT(*name), unheard->silence_s);
+        framework, NULL == host ? "a host" : host, unresponsive->place,
+        NULL == name ? "" : ", process ", NULL == name ? "" : OPAL_NAME_PRINT(*name),
+        unresponsive->silence_s);
 }

@@ -43,8 +43,8 @@ void nicbarr_nic_lost(char *text, size_t room, const char *framework,
                       const opal_process_name_t *name);
 
 /* The same when the node of a process with outstanding messages is silent. */
-struct myr_unheard;
-void nicbarr_nic_unheard(const char *framework, const opal_process_name_t *name,
-                         const struct myr_unheard *unheard);
+struct myr_unresponsive;
+void nicbarr_nic_unresponsive(const char *framework, const opal_process_name_t *name,
+                              const struct myr_unresponsive *unresponsive);
 
 #endif

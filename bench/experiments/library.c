@@ -70,7 +70,7 @@ static void join_segment(struct library *library, MPI_Comm node)
 void library_open(struct library *library, const struct settings *settings)
 {
     /* What coll/nicbarr has by default. */
-    static const struct myr_patience patience = {.spin = -1, .sleep_after = 500, .slice = 1000};
+    static const struct myr_wait_policy policy = {.spin = -1, .sleep_after = 500, .slice = 1000};
     MPI_Comm node;
     *library = (struct library){.segment = NULL};
     MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node);
@@ -83,7 +83,7 @@ void library_open(struct library *library, const struct settings *settings)
     }
     MPI_Barrier(node); /* all have joined before anybody may leave */
     MPI_Comm_free(&node);
-    myr_waiter_init(&library->waiter, library->segment, no_progress, &patience);
+    myr_waiter_init(&library->waiter, library->segment, no_progress, &policy);
 }
 
 void library_close(struct library *library)

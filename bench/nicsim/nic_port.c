@@ -114,7 +114,7 @@ enum myr_status myr_port_send(struct myr_port *port, const struct myr_remote *to
     slot->connection = to->connection;
     slot->to_key = to->key;
     slot->to_port = to->number;
-    myr_store_release(&slot->turn, number + 1);
+    myr_store_release(&slot->sequence, number + 1);
     mcp_messages_sdma(node->mcp, &node->board, 0);
     return MYR_OK;
 }
@@ -126,7 +126,7 @@ enum myr_status myr_port_provide(struct myr_port *port, void *buffer, size_t byt
     struct mcp_receive_token *slot = mcp_receive_slot(&port->shape, port->rings, number);
     slot->memory = mcp_offset_of(&node->board, buffer);
     slot->bytes = (uint32_t)bytes;
-    myr_store_release(&slot->turn, number + 1);
+    myr_store_release(&slot->sequence, number + 1);
     if (0 != myr_load_seq_cst(&port->rings->hungry)) {
         mcp_messages_provided(node->mcp, &node->board, 0);
     }
@@ -136,7 +136,7 @@ enum myr_status myr_port_provide(struct myr_port *port, void *buffer, size_t byt
 static const struct mcp_event *next_event(struct myr_port *port)
 {
     const struct mcp_event *event = mcp_event_slot(&port->shape, port->rings, port->events);
-    if (port->events + 1 != myr_load_relaxed(&event->turn)) {
+    if (port->events + 1 != myr_load_relaxed(&event->sequence)) {
         return NULL;
     }
     ++port->events;
@@ -196,13 +196,13 @@ size_t myr_segment_size(const struct myr_segment *segment)
 }
 
 /* Nobody is told of silence. */
-bool myr_port_unheard(struct myr_port *port, uint32_t who, uint32_t least_s,
-                      struct myr_unheard *unheard)
+bool myr_port_unresponsive(struct myr_port *port, uint32_t who, uint32_t least_s,
+                           struct myr_unresponsive *unresponsive)
 {
     (void)port;
     (void)who;
     (void)least_s;
-    (void)unheard;
+    (void)unresponsive;
     return false;
 }
 

@@ -169,7 +169,7 @@ static double receive_cycles(const struct process *process, const struct step *s
 static void tell_done(struct sim_node *node, struct process *process)
 {
     while (NULL != myr_tagged_done(process->endpoint)) {
-        sim_nic_tells(node);
+        sim_nic_notifies(node);
     }
 }
 
@@ -195,7 +195,7 @@ static void on_call(struct sim_node *node, void *what)
                                process->data, bytes, is_long(game, bytes), &call->request);
     }
     if (done) {
-        sim_nic_tells(node);
+        sim_nic_notifies(node);
     }
     tell_done(node, process);
 }

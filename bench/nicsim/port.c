@@ -30,7 +30,7 @@ static void provide(struct nicsim_port *port, mcp_offset memory)
     struct mcp_receive_token *slot = mcp_receive_slot(&port->shape, port->rings, number);
     slot->memory = memory;
     slot->bytes = port->bytes_most;
-    myr_store_release(&slot->turn, number + 1);
+    myr_store_release(&slot->sequence, number + 1);
 }
 
 bool nicsim_port_open(struct nicsim_port *port, struct sim_node *node, uint32_t sends,

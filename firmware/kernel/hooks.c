@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Standing at an interface; see hooks.h. The words of traffic control are those of rtnetlink(7). */
+/* Attaching the programs to an interface; see hooks.h. Netlink and traffic control: rtnetlink(7).
+ */
 #include "firmware/kernel/hooks.h"
 
 #include <arpa/inet.h>
@@ -19,7 +20,7 @@
 
 /* ---- tcx ---- */
 
-/* Of Linux 6.6; the system's headers may be older than its kernel. */
+/* Linux 6.6; the headers may be older than the running kernel. */
 enum { TCX_INGRESS = 46, TCX_EGRESS = 47, FIRST = 1 << 3 /* BPF_F_BEFORE */ };
 
 static int link_program(int program, uint32_t interface, int hook)
@@ -35,8 +36,8 @@ static int link_program(int program, uint32_t interface, int hook)
 
 const char *const mcp_hooks_pins[MCP_WAYS] = {[MCP_IN] = "in", [MCP_OUT] = "out"};
 
-/* Put the program into a link that an earlier NIC has left. False: that cannot be, as when its
- * interface has gone. */
+/* Replace the program of a link that an earlier NIC left pinned. False if that is impossible, as
+ * when its interface is gone. */
 static bool replace_program(int link, int program)
 {
     union bpf_attr attributes;
@@ -46,7 +47,7 @@ static bool replace_program(int link, int program)
     return 0 == syscall(SYS_bpf, BPF_LINK_UPDATE, &attributes, sizeof(attributes));
 }
 
-/* The link that is pinned, with this program now; -1: there is none, or none that can be used. */
+/* The pinned link, now with this program; -1 if there is no usable one. */
 static int old_link(enum mcp_way way, int program, const struct mcp_pins *pins)
 {
     const int link = NULL == pins ? -1 : mcp_pins_get(pins, mcp_hooks_pins[way]);
@@ -76,7 +77,7 @@ static int have_link(const struct mcp_hooks *hooks, enum mcp_way way, int progra
     return link;
 }
 
-/* False, with EINVAL: this kernel has no such hook. */
+/* False, with errno EINVAL, if this kernel has no tcx. */
 static bool stand_by_tcx(struct mcp_hooks *hooks, const int program[MCP_WAYS],
                          const struct mcp_pins *pins)
 {
@@ -88,11 +89,11 @@ static bool stand_by_tcx(struct mcp_hooks *hooks, const int program[MCP_WAYS],
     return hooks->link[MCP_OUT] >= 0;
 }
 
-/* ---- talking to traffic control ---- */
+/* ---- requests by netlink ---- */
 
 enum {
-    ATTRIBUTES = 256, /* bytes: more than all that is said here */
-    ANSWER = 32768,   /* bytes: more than the system puts into one message of many */
+    ATTRIBUTES = 256, /* bytes: more than all attributes of a request */
+    ANSWER = 32768,   /* bytes: more than the kernel puts into one message of a dump */
 };
 
 struct words {
@@ -106,7 +107,7 @@ static const uint32_t parents[MCP_WAYS] = {
     TC_H_MAKE(TC_H_CLSACT, TC_H_MIN_EGRESS),
 };
 
-/* Returns where the attribute is, so that others can be put into it. */
+/* Returns the attribute, so that others can be nested in it. */
 static struct rtattr *put_attribute(struct words *words, int type, const void *data, size_t bytes)
 {
     struct rtattr *attribute =
@@ -134,12 +135,12 @@ static struct words begin_netlink_request(uint16_t type, uint16_t flags, uint32_
     return words;
 }
 
-/* What is to be done with each thing that the system lists. */
+/* Called for each object of a dump. */
 typedef void (*list_fn)(void *context, const struct nlmsghdr *thing);
 
 /*
- * Ask, and take the answer: 0, or -1 with errno. The system answers while it is asked, so nobody
- * waits here. (Only read() and write(), as mcp_hooks_remove() promises.)
+ * Send a request and read the reply. Returns 0, or -1 with errno. The kernel replies within the
+ * call, so this does not block. It uses read() and write() only, as mcp_hooks_remove() promises.
  */
 static int perform_netlink_request(int socket, const struct words *words, list_fn list,
                                    void *context)
@@ -170,9 +171,9 @@ static int perform_netlink_request(int socket, const struct words *words, list_f
 
 /* ---- clsact ---- */
 
-/* Have the interface have a clsact. Some have another qdisc in its place, "ingress", which takes
- * filters for both ways and applies them to what comes in. The system compares a kind that is asked
- * for with the one that is there. */
+/* Ensure that the interface has a clsact qdisc. An "ingress" qdisc in its place would accept
+ * filters for both directions and apply all of them to incoming packets; the kernel rejects a
+ * request that names another kind than the one installed. */
 static int have_clsact(const struct mcp_hooks *hooks)
 {
     struct words words = begin_netlink_request(RTM_NEWQDISC, NLM_F_ACK | NLM_F_CREATE | NLM_F_EXCL,
@@ -208,7 +209,7 @@ static bool says(const struct rtattr *attribute, const char *text)
            0 == memcmp(RTA_DATA(attribute), text, strlen(text) + 1);
 }
 
-/* A filter with this NIC's name. */
+/* The filter of an earlier NIC of the same name. */
 struct old {
     const char *name;
     struct mcp_filter filter;
@@ -230,7 +231,7 @@ static void look_for_old(void *context, const struct nlmsghdr *thing)
     }
 }
 
-/* Remove what a killed NIC of this name has left. */
+/* Remove the filters that a killed NIC of this name has left. */
 static int remove_old(const struct mcp_hooks *hooks, enum mcp_way way, const char *name)
 {
     const struct words words =
@@ -270,9 +271,9 @@ static int add_filter(const struct mcp_hooks *hooks, enum mcp_way way, int progr
 }
 
 /*
- * Filters of one kind and protocol share a priority. The lowest one comes first, and in it the
- * youngest filter. Where the first one is somebody's of another kind, the next one will do. Handles
- * are numbers of each one's choice.
+ * A priority belongs to filters of one kind and protocol. The lowest priority runs first, and
+ * within it the newest filter. If the first priority belongs to another kind of filter, we take the
+ * next one. Handles are chosen by their users.
  */
 enum { PRIORITIES = 8, HANDLES = 64, HANDLE = 0x6e620000 /* "nb" */ };
 
@@ -311,7 +312,7 @@ static int stand_by_clsact(struct mcp_hooks *hooks, const int program[MCP_WAYS],
                : -1;
 }
 
-/* ---- both ---- */
+/* ---- attaching and removing ---- */
 
 int mcp_hooks_stand(struct mcp_hooks *hooks, uint32_t interface, const int program[MCP_WAYS],
                     const char *name, bool tcx, const struct mcp_pins *pins)

@@ -67,10 +67,10 @@ enum { MCP_KERNEL_STATE = 128 };
 
 /* The timer's state about a waiting group, kept between its runs. */
 struct mcp_kernel_watched {
-    uint32_t waits;               /* it was waiting, */
-    uint32_t done;                /* ... after this epoch */
-    uint32_t told;                /* how often the owner was notified that it is stuck there */
-    struct mcp_patience patience; /* until the next notification */
+    uint32_t waits;             /* it was waiting, */
+    uint32_t done;              /* ... after this epoch */
+    uint32_t reports;           /* how often the owner was notified that it is stuck there */
+    struct mcp_backoff backoff; /* until the next notification */
 };
 
 /* A group, in a map by its key. The tables are where the engine expects them. All fields that are
@@ -184,7 +184,7 @@ struct mcp_kernel_peer {
 struct mcp_kernel_stuck {
     uint64_t key;
     uint32_t done;
-    uint32_t told; /* notifications in this epoch, including this one */
+    uint32_t reports; /* notifications in this epoch, including this one */
 };
 
 /* The interval of scans for stuck groups (nanoseconds). A scan visits all groups, so its time is
@@ -203,7 +203,7 @@ static inline uint64_t mcp_kernel_rest(uint64_t took_ns)
 }
 
 /* The bytes of the ring of notifications to the owner. */
-enum { MCP_KERNEL_TOLD = 65536 };
+enum { MCP_KERNEL_NOTIFICATIONS = 65536 };
 
 /* Maximum of open groups, of closed groups whose last epoch is kept, and of known hosts. */
 enum { MCP_KERNEL_GROUPS = 1024, MCP_KERNEL_LATE = 16384, MCP_KERNEL_NEIGHBOURS = 4096 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The owner of the kernel's NIC; see owner.h. What a kernel has is found by trying.
+ * The owner of the kernel's NIC; see owner.h. Features of the kernel are detected by trying them.
  */
 #include "firmware/kernel/owner_inside.h"
 
@@ -68,7 +68,7 @@ static int make_pages(struct mcp_kernel *kernel, char *why)
                : 0;
 }
 
-/* `note` is NULL: it is not kept. */
+/* If `note` is NULL, the NIC is not pinned. */
 static int load_nic(const struct mcp_ip *ip, uint16_t port, struct mcp_kernel **kernel, char *note,
                     char *why)
 {
@@ -81,10 +81,11 @@ static int load_nic(const struct mcp_ip *ip, uint16_t port, struct mcp_kernel **
     loading->hooks = MCP_NO_HOOKS;
     loading->pins = MCP_NO_PINS;
     loading->bell.socket = loading->asking = -1;
-    /* (A BPF file system wants no names with dots.) */
+    /* Names in a BPF file system must not contain dots. */
     snprintf(name, sizeof(name), "%08x%08x%08x%08x-%u", ntohl(ip->word[0]), ntohl(ip->word[1]),
              ntohl(ip->word[2]), ntohl(ip->word[3]), ntohs(port));
-    loading->processors = libbpf_num_possible_cpus(); /* now: the owner may give up its files */
+    /* Read now, as the owner may lose access to /sys later. */
+    loading->processors = libbpf_num_possible_cpus();
     int rc = find_place(&loading->place, loading->interface, why);
     if (0 == rc && loading->processors < 1) {
         rc = mcp_kernel_refuse(why, "cannot determine the number of processors");
@@ -127,27 +128,27 @@ void mcp_kernel_count_by(struct mcp_kernel *kernel, mcp_account_fn account)
     mcp_pages_count_by(kernel->buffers, account);
 }
 
-/* ---- who is stuck ---- */
+/* ---- stuck groups ---- */
 
-static int hear_one(void *context, void *told, size_t bytes)
+static int consume_one(void *context, void *notification, size_t bytes)
 {
     const struct mcp_kernel *kernel = context;
     if (sizeof(struct mcp_kernel_stuck) == bytes) {
-        kernel->tell(kernel->context, told);
+        kernel->notify(kernel->context, notification);
     }
     return 0;
 }
 
 int mcp_kernel_watch(const struct mcp_kernel *kernel)
 {
-    return NULL == kernel->told ? -1 : ring_buffer__epoll_fd(kernel->told);
+    return NULL == kernel->notifications ? -1 : ring_buffer__epoll_fd(kernel->notifications);
 }
 
-void mcp_kernel_hear(struct mcp_kernel *kernel, mcp_kernel_stuck_fn tell, void *context)
+void mcp_kernel_consume(struct mcp_kernel *kernel, mcp_kernel_stuck_fn notify, void *context)
 {
-    kernel->tell = tell;
+    kernel->notify = notify;
     kernel->context = context;
-    (void)ring_buffer__consume(kernel->told);
+    (void)ring_buffer__consume(kernel->notifications);
 }
 
 static int begin_watch(struct mcp_kernel *kernel, char *why)
@@ -159,8 +160,9 @@ static int begin_watch(struct mcp_kernel *kernel, char *why)
     if (!program->rodata->timed) {
         return 0;
     }
-    kernel->told = ring_buffer__new(bpf_map__fd(program->maps.stuck), hear_one, kernel, NULL);
-    if (NULL == kernel->told ||
+    kernel->notifications =
+        ring_buffer__new(bpf_map__fd(program->maps.stuck), consume_one, kernel, NULL);
+    if (NULL == kernel->notifications ||
         bpf_prog_test_run_opts(bpf_program__fd(program->progs.mcp_begin), &run) < 0 ||
         0 != run.retval) {
         return mcp_kernel_refuse(why,
@@ -170,7 +172,7 @@ static int begin_watch(struct mcp_kernel *kernel, char *why)
     return 0;
 }
 
-/* ---- standing at the interface ---- */
+/* ---- attaching to the interface ---- */
 
 int mcp_kernel_stand(struct mcp_kernel *kernel, char why[MCP_KERNEL_WHY])
 {
@@ -229,7 +231,7 @@ static void close_nic(struct mcp_kernel *kernel)
     }
     mcp_pages_free(kernel->pages);
     mcp_pages_free(kernel->buffers);
-    ring_buffer__free(kernel->told);
+    ring_buffer__free(kernel->notifications);
     mcp_pins_close(&kernel->pins, false);
     program__destroy(kernel->program);
     free(kernel);

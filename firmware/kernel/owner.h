@@ -136,10 +136,10 @@ int mcp_kernel_ring(struct mcp_kernel *kernel, uint64_t key, enum mcp_ring ring)
  * caller must poll (mcp_kernel_group_waits()). */
 int mcp_kernel_watch(const struct mcp_kernel *kernel);
 
-/* Call `tell` for each stuck group. Notifications repeat, with growing intervals, as long as a
+/* Call `notify` for each stuck group. Notifications repeat, with growing intervals, as long as a
  * group is stuck. */
 typedef void (*mcp_kernel_stuck_fn)(void *context, const struct mcp_kernel_stuck *stuck);
-void mcp_kernel_hear(struct mcp_kernel *kernel, mcp_kernel_stuck_fn tell, void *context);
+void mcp_kernel_consume(struct mcp_kernel *kernel, mcp_kernel_stuck_fn notify, void *context);
 
 /* Resolve the hardware address of a host in the interface's network, and keep the neighbour entry
  * as long as a group needs it. After that it may be evicted for another one. If the system does not

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The kernel NIC's groups, as its owner opens, looks at and closes them; see owner.h. */
+/* Opening, inspecting and closing the kernel NIC's groups; see owner.h. */
 #include "firmware/kernel/owner_inside.h"
 
 #include <bpf/bpf.h>
@@ -63,7 +63,7 @@ static int add_group(struct mcp_kernel *kernel, const struct mcp_kernel_plan *pl
     return rc;
 }
 
-/* Have a program of the owner's do what it does at this place. */
+/* Run one of the owner's programs on the line or buffer `place`. */
 static int run_owner_program(const struct bpf_program *program, uint32_t place)
 {
     uint8_t nothing[ETH_ZLEN] = {0};
@@ -79,8 +79,8 @@ static int run_owner_program(const struct bpf_program *program, uint32_t place)
     return rc < 0 || 0 != run.retval ? -1 : 0;
 }
 
-/* A group before may have left its last epoch on this line, and data on this buffer, which are no
- * broadcasts of the new group's. */
+/* Clear what the previous group left: its last epoch on the line, and data in the buffer, which
+ * must not pass for broadcasts of the new group. */
 static int clear_places(const struct mcp_kernel *kernel, const struct mcp_kernel_plan *plan,
                         uint32_t line, uint32_t buffer)
 {
@@ -102,7 +102,7 @@ void mcp_kernel_count_carrying(const struct mcp_kernel *kernel, int more)
     kernel->program->data_owner->carrying += (uint32_t)more;
 }
 
-/* No group has this line and this buffer any more. */
+/* Return the line and the buffer to their pages. */
 static void spend(const struct mcp_kernel *kernel, uint32_t line, uint32_t buffer)
 {
     if (MCP_KERNEL_NOWHERE != line) {
@@ -147,9 +147,9 @@ bool mcp_kernel_look_up(struct mcp_kernel *kernel, uint64_t key, struct mcp_kern
                                      sizeof(*group), BPF_F_LOCK);
 }
 
-/* Take its key away from a group that is being closed, and then its line and buffer. A program that
- * runs on another processor may know the group a little longer, and its memory is the next group's
- * meanwhile. It looks for the key under the group's lock (program/hold.h). */
+/* Remove the key from a group that is being closed, and release its line and buffer. A program on
+ * another processor may still hold a pointer to the group, whose memory may be reused meanwhile; it
+ * checks the key under the group's lock (program/hold.h). */
 static bool take_away(const struct mcp_kernel *kernel, struct mcp_kernel_group *group)
 {
     const uint64_t key = group->group.key;
@@ -164,10 +164,10 @@ static bool take_away(const struct mcp_kernel *kernel, struct mcp_kernel_group *
     return true;
 }
 
-/* (How it ended is written first: meanwhile the program answers for the group itself. Whoever takes
- * over from a process that was killed in the middle finds a whole group, or one without a line,
- * which needs nothing but to be deleted. What counts groups and their peers is lowered when no
- * program can find this one any more.) */
+/* The group's outcome is recorded first; until the group is gone, the program answers for it. If
+ * this process is killed halfway, its successor finds a complete group, or one without a line,
+ * which it only has to delete. The counts of groups and of their peers are lowered last, when no
+ * program can find the group any more. */
 bool mcp_kernel_group_close(struct mcp_kernel *kernel, uint64_t key, bool fails)
 {
     struct mcp_kernel_group group;

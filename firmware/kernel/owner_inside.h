@@ -20,10 +20,10 @@
 #include "firmware/kernel/program.skel.h"
 
 struct mcp_kernel {
-    struct program *program;  /* the skeleton */
-    int processors;           /* maximum of this machine */
-    struct ring_buffer *told; /* notifications of stuck groups; NULL: not supported */
-    mcp_kernel_stuck_fn tell; /* during mcp_kernel_hear() */
+    struct program *program;           /* the skeleton */
+    int processors;                    /* maximum of this machine */
+    struct ring_buffer *notifications; /* notifications of stuck groups; NULL: not supported */
+    mcp_kernel_stuck_fn notify;        /* during mcp_kernel_consume() */
     void *context;
     struct mcp_kernel_place place;
     struct mcp_hooks hooks;

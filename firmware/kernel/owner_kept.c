@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What outlives the owner of a kernel's NIC, and how the next one takes it over; see owner.h.
+ * State that outlives the owner of a kernel's NIC, and how the next owner takes it over; see
+ * owner.h.
  *
  * Maps and links are pinned. An owner that takes a NIC over loads its own program with these maps,
- * and puts it into the links in place of the program there. So owners may be of different builds,
- * as long as the maps are alike; MCP_KERNEL_FORMAT and libbpf's look at their sizes see to that.
- * What the owner knows besides is read from the maps: nothing is told from owner to owner.
+ * and replaces the program in the links. The two owners may be different builds as long as the maps
+ * agree, which MCP_KERNEL_FORMAT and libbpf's comparison of sizes ensure. The rest of an owner's
+ * state is reconstructed from the maps; owners do not communicate.
  */
 #include "firmware/kernel/owner_inside.h"
 
@@ -20,7 +21,8 @@ bool mcp_kernel_write_kept(struct mcp_kernel *kernel)
                                 sizeof(kernel->kept), BPF_ANY) >= 0;
 }
 
-/* Is there a NIC to be taken over? False, with a line if there is one, and it cannot be. */
+/* True if there is a NIC to take over. False otherwise; if there is one that cannot be taken over,
+ * `note` says why. */
 static bool find_old(struct mcp_kernel *kernel, char *note)
 {
     const uint32_t zero = 0;
@@ -106,7 +108,7 @@ void mcp_kernel_unpin(struct mcp_kernel *kernel)
     mcp_pins_close(&kernel->pins, true);
 }
 
-/* ---- what the owner before has left ---- */
+/* ---- state of the previous owner ---- */
 
 static bool next_key(const struct bpf_map *map, uint64_t *key)
 {
@@ -195,7 +197,7 @@ void mcp_kernel_recall_holder(struct mcp_kernel *kernel, uint32_t place,
                                sizeof(*holder), 0);
 }
 
-/* Are all things of the group's there? Then they are taken. */
+/* If all resources of the group are intact, take them over and return true. */
 static bool retake(struct mcp_kernel *kernel, const struct mcp_kernel_group *group)
 {
     const bool carries = mcp_kernel_has_buffer(group->group.places, group->group.window);

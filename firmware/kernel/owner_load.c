@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The kernel NIC's program, as far as this kernel can take it; see owner_inside.h. */
+/* Loading the kernel NIC's program with the features that this kernel supports; see owner_inside.h.
+ */
 #include "firmware/kernel/owner_inside.h"
 
 #include <errno.h>
@@ -21,13 +22,12 @@ bool mcp_kernel_may(const char *feature)
     return NULL == without || NULL == strstr(without, feature);
 }
 
-/* Does this kernel's helper of that name exist? */
 static bool has_helper(enum bpf_func_id helper)
 {
     return 1 == libbpf_probe_bpf_helper(BPF_PROG_TYPE_SCHED_CLS, helper, NULL);
 }
 
-/* Have the maps pinned, and those that are pinned already used. */
+/* Set the maps' pin paths, so that libbpf reuses maps that are pinned already. */
 static int pin_maps(const struct program *program, const struct mcp_pins *pins)
 {
     struct bpf_map *map;
@@ -42,7 +42,7 @@ static int pin_maps(const struct program *program, const struct mcp_pins *pins)
     return 0;
 }
 
-/* With timers, or without. Returns 0, or the error. */
+/* Load the program with or without timers. Returns 0 or the error. */
 static int try_load(struct program **program, const struct mcp_kernel_place *place,
                     const struct mcp_pins *pins, bool timed)
 {

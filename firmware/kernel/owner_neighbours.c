@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The hosts that groups of the kernel's NIC have messages for, and their hardware addresses. */
+/* The table of neighbours: hosts that groups of the kernel's NIC send to, with their hardware
+ * addresses. */
 #include "firmware/kernel/owner_inside.h"
 
 #include <arpa/inet.h>
@@ -19,8 +20,8 @@ uint32_t mcp_kernel_find_neighbour(const struct mcp_kernel *kernel, const struct
     return n;
 }
 
-/* A place for one more: a new one, or that of a host that no group needs and that was not met for
- * the longest time. 0: there is none. */
+/* A free entry: a new one, or that of the unreferenced host that was met least recently. 0 if there
+ * is none. */
 static uint32_t find_room(struct mcp_kernel *kernel)
 {
     if (kernel->neighbours < MCP_KERNEL_NEIGHBOURS - 1) {
@@ -44,15 +45,15 @@ void mcp_kernel_need_peers(struct mcp_kernel *kernel, const struct mcp_kernel_gr
     }
 }
 
-/* The system holds its hardware address for right. */
+/* States in which the kernel considers the hardware address of a neighbour entry valid. */
 enum {
     KNOWN = NUD_PERMANENT | NUD_NOARP | NUD_REACHABLE | NUD_STALE | NUD_DELAY | NUD_PROBE,
 };
 
-/* Does the system know the host's hardware address? It answers at once (rtnetlink(7)). */
+/* Look the host up in the kernel's neighbour table, which does not block (rtnetlink(7)). */
 static bool ask_system(const struct mcp_kernel *kernel, const struct mcp_ip *ip, uint8_t mac[6])
 {
-    enum { ANSWER = 1024 }; /* bytes: more than it says of one neighbour */
+    enum { ANSWER = 1024 }; /* bytes: more than the reply about one neighbour */
     const struct mcp_address peer = mcp_address_of(ip, 0);
     const bool is_4 = AF_INET == peer.at.any.sa_family;
     struct {
@@ -75,11 +76,11 @@ static bool ask_system(const struct mcp_kernel *kernel, const struct mcp_ip *ip,
         return false;
     }
     const ssize_t bytes = recv(kernel->asking, answer, sizeof(answer), MSG_DONTWAIT);
-    const struct nlmsghdr *told = (const void *)answer;
-    if (bytes < (ssize_t)NLMSG_SPACE(sizeof(struct ndmsg)) || RTM_NEWNEIGH != told->nlmsg_type) {
+    const struct nlmsghdr *reply = (const void *)answer;
+    if (bytes < (ssize_t)NLMSG_SPACE(sizeof(struct ndmsg)) || RTM_NEWNEIGH != reply->nlmsg_type) {
         return false;
     }
-    const struct ndmsg *about = NLMSG_DATA(told);
+    const struct ndmsg *about = NLMSG_DATA(reply);
     const struct rtattr *hardware =
         os_find_attribute((const void *)((const char *)about + NLMSG_ALIGN(sizeof(*about))),
                           (size_t)bytes - NLMSG_SPACE(sizeof(*about)), NDA_LLADDR);
@@ -90,7 +91,7 @@ static bool ask_system(const struct mcp_kernel *kernel, const struct mcp_ip *ip,
     return true;
 }
 
-/* Any packet to that host makes the system look for it. A single byte means nothing to anybody. */
+/* Any packet makes the kernel resolve the host's address; this one goes to the discard port. */
 static void knock(const struct mcp_kernel *kernel, const struct mcp_ip *ip)
 {
     const struct mcp_address there = mcp_address_of(ip, htons(9));

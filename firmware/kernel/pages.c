@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Pages, and their places; see pages.h. */
+/* Pages and their places; see pages.h. */
 #include "firmware/kernel/pages.h"
 
 #include <bpf/bpf.h>
@@ -10,23 +10,23 @@
 
 #include "firmware/kernel/kernel.h"
 
-/* A change of the map of maps ends only when all programs that run have ended: some 10 ms. So pages
- * are put there many in a call, and at most 16 such calls are made in all. Older kernels take one
- * page in a call (before 5.19), so fewer are made there at once. */
+/* An update of the map of maps returns only after an RCU grace period, some 10 ms. So many pages
+ * are inserted per call, and at most 16 calls are made. Kernels before 5.19 insert one page per
+ * call, so fewer pages are made at once there. */
 enum { MADE_AT_ONCE = 64, MADE_ONE_BY_ONE = 16 };
 
 struct page {
     int map;
-    bool owned;     /* by a user; none has had it yet otherwise */
-    uint32_t uid;   /* ... by this one */
-    uint32_t taken; /* a bit for each place */
-    uint64_t spent; /* when its last place was given back: so many had been, in all */
+    bool owned;     /* by a user; otherwise no user has had it yet */
+    uint32_t uid;   /* its user, if owned */
+    uint32_t taken; /* a bit per place */
+    uint64_t spent; /* the value of mcp_pages.spent when the last place was released, for LRU */
 };
 
 struct mcp_pages {
     const struct mcp_pages_kind *kind;
-    int map;    /* of maps */
-    bool batch; /* it takes many pages in a call */
+    int map;    /* the map of maps */
+    bool batch; /* the kernel has batched updates */
     mcp_account_fn account;
     const struct mcp_pages_kept *kept;
     uint64_t spent;
@@ -56,7 +56,7 @@ const struct mcp_pages_kind mcp_pages_of_buffers = {
     .first_owner = MCP_KERNEL_PAGES,
 };
 
-/* A map of one page. From now on only the program may write it. */
+/* Create a page. Once frozen, only the program can write to it. */
 static int make_page(const struct mcp_pages_kind *kind)
 {
     const struct bpf_map_create_opts options = {.sz = sizeof(options), .map_flags = BPF_F_MMAPABLE};
@@ -69,7 +69,7 @@ static int make_page(const struct mcp_pages_kind *kind)
     return page;
 }
 
-/* Put these pages at these places of the map of maps. Returns how many are there. */
+/* Insert the pages into the map of maps. Returns how many were inserted. */
 static uint32_t insert_pages(struct mcp_pages *pages, const uint32_t *place, const int *page,
                              uint32_t count)
 {
@@ -88,7 +88,7 @@ static uint32_t insert_pages(struct mcp_pages *pages, const uint32_t *place, con
     return there;
 }
 
-/* ---- what outlives this process ---- */
+/* ---- state that outlives this process ---- */
 
 enum { PIN_NAME = 32 };
 
@@ -104,7 +104,7 @@ static bool pin(const struct mcp_pages *pages, uint32_t page, int map)
     return NULL == pages->kept || mcp_pins_put(pages->kept->pins, name, map) >= 0;
 }
 
-/* Before anybody sees the page as the user's. */
+/* Record the page's owner. This comes before any process of the user sees the page. */
 static bool note_owner(const struct mcp_pages *pages, const struct page *page, uint32_t uid)
 {
     const uint32_t place = pages->kind->first_owner + (uint32_t)(page - pages->page);
@@ -113,7 +113,7 @@ static bool note_owner(const struct mcp_pages *pages, const struct page *page, u
            bpf_map_update_elem(pages->kept->owners, &place, &owner, BPF_ANY) >= 0;
 }
 
-/* Take over what is pinned. */
+/* Take over pinned pages. */
 static void find_old(struct mcp_pages *pages)
 {
     while (NULL != pages->kept && pages->count < pages->kind->most) {
@@ -131,9 +131,9 @@ static void find_old(struct mcp_pages *pages)
     }
 }
 
-/* ---- making them ---- */
+/* ---- allocation ---- */
 
-/* More pages, if there may be more. */
+/* Create more pages, up to the limit. */
 static void make_more(struct mcp_pages *pages)
 {
     uint32_t place[MADE_AT_ONCE], made = 0;
@@ -199,7 +199,7 @@ void mcp_pages_free(struct mcp_pages *pages)
     free(pages);
 }
 
-/* All places of a page are taken. */
+/* The value of `taken` of a full page. */
 static uint32_t all_taken(const struct mcp_pages *pages)
 {
     return UINT32_MAX >> (32 - pages->kind->places);
@@ -210,8 +210,8 @@ static bool is_of_account(const struct mcp_pages *pages, const struct page *page
     return page->owned && account == pages->account(page->uid);
 }
 
-/* A page of this user's that has room. NULL: there is none. `count` gets how many pages the user's
- * account has. */
+/* A page of the user's with a free place, or NULL. `count` gets the number of pages of the user's
+ * account. */
 static struct page *find_own(struct mcp_pages *pages, uint32_t uid, uint32_t *count)
 {
     const uint32_t account = pages->account(uid);
@@ -226,7 +226,7 @@ static struct page *find_own(struct mcp_pages *pages, uint32_t uid, uint32_t *co
     return NULL;
 }
 
-/* A page that nobody has had. */
+/* A page that no user has had. */
 static struct page *find_new(struct mcp_pages *pages)
 {
     for (uint32_t p = 0; p < pages->count; ++p) {
@@ -237,8 +237,7 @@ static struct page *find_new(struct mcp_pages *pages)
     return NULL;
 }
 
-/* The page that has been without a group for the longest time; of this user's account only, or of
- * anybody. */
+/* The page that has been idle for the longest time, of all users or of this user's account. */
 static struct page *find_idle(struct mcp_pages *pages, bool own, uint32_t uid)
 {
     const uint32_t account = pages->account(uid);

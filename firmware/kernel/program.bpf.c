@@ -1,30 +1,31 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
 /*
- * The kernel as NIC: the program that runs in the kernel; see kernel.h.
+ * The kernel NIC's BPF program; see kernel.h.
  *
- * It is the collective engine (engine.c, the soft NIC's) between two hooks of the network interface
- * and a few maps. All processors may run the program at once, so a spin lock protects each group's
- * state. Only the engine runs under the lock, since a packet cannot be sent there. A group that was
- * found may be closed, and its memory another group's, at any time (hold.h).
+ * It runs the collective engine (engine.c, shared with the soft NIC) between two hooks of the
+ * network interface and a few maps. All processors may run the program at once, so a spin lock
+ * protects each group's state. Only the engine runs under the lock, since packets cannot be sent
+ * there. Between the lookup of a group and the lock, the group may be closed and its memory reused
+ * (hold.h).
  *
- * Invariants: foreign packets pass untouched, nearly all of them after one look at their length. So
- * do packets that only look like ours: the system would not take them for datagrams either. A
- * message leaves in the packet that caused it: the last one in the packet itself, all others in
- * clones of it. Messages go to the NICs' port of hosts that the owner has met, and nowhere else. A
- * packet from the NIC's port that the program did not send is dropped. A doorbell counts only if it
- * comes from the user who owns the group. Only the socket that rang is woken. Apart from that, only
- * packets with a group's key are dropped.
+ * Invariants: foreign packets pass untouched, nearly all of them after one check of their length.
+ * So do packets that resemble ours but that the network stack would not accept as datagrams.
+ * Messages leave in the packet that triggered them: the last one in the packet itself, all others
+ * in clones of it. They go only to the NIC port of hosts that the owner has met. Packets from the
+ * NIC's port that the program did not send are dropped. A doorbell counts only if it comes from the
+ * group's user, and only the socket that rang is woken. Otherwise only packets with a group's key
+ * are dropped.
  *
- *   program/maps.h     its maps            program/packets.h   what packets look like
- *   program/checks.h   checks              program/send.h      making packets
+ *   program/maps.h     its maps            program/packets.h   packet layouts
+ *   program/checks.h   checks              program/send.h      building packets
  *   program/buffers.h  data of groups      program/play.h      bursts of messages
- *   program/wake.h     hosts that sleep    program/bcast.h     broadcasts
+ *   program/wake.h     waking hosts        program/bcast.h     broadcasts
  *   program/stuck.h    groups that wait for long
  *   program/hold.h     groups that may have been closed meanwhile
  *
- * This file has the programs at the hooks, and those that the owner runs.
+ * This file has the programs at the hooks and those that the owner runs.
  */
-#define MCP_KERNEL_INSIDE /* groups are as the program has them */
+#define MCP_KERNEL_INSIDE /* selects the program's view of a group */
 #include <linux/bpf.h>
 
 #include <bpf/bpf_helpers.h>
@@ -37,8 +38,8 @@
 
 /* ---- lines ---- */
 
-/* The owner runs this before it gives a line to another group: its mark says which. No process may
- * write a page, not even the owner. */
+/* The owner runs this before it reassigns a line, whose index is in the mark. No process can write
+ * to a page, not even the owner. */
 SEC("tc")
 int mcp_clear(struct __sk_buff *order)
 {
@@ -51,8 +52,8 @@ int mcp_clear(struct __sk_buff *order)
     return 0;
 }
 
-/* The owner runs this when the NIC is to be removed: its mark says on which line a group's hosts
- * see that. (A doorbell would not come by where the interface has gone.) */
+/* The owner runs this before it removes the NIC, for each line (in the mark) whose group's hosts
+ * must see that. A doorbell would not do, as the interface may be gone. */
 SEC("tc")
 int mcp_give_up(struct __sk_buff *order)
 {
@@ -64,7 +65,7 @@ int mcp_give_up(struct __sk_buff *order)
     return 0;
 }
 
-/* The same before it gives a buffer to a group that broadcasts. */
+/* The same for a buffer, before it is assigned to a group that broadcasts. */
 SEC("tc")
 int mcp_clear_buffer(struct __sk_buff *order)
 {
@@ -78,10 +79,10 @@ int mcp_clear_buffer(struct __sk_buff *order)
     return 0;
 }
 
-/* ---- what comes in ---- */
+/* ---- ingress ---- */
 
-/* Is the packet what somebody has sealed with this secret? Its payload is this processor's then.
- * `sum` is that of its frame (sum_of()). */
+/* True if the packet was sealed with this secret. Then its payload is in this processor's buffer.
+ * `sum` is the checksum of the frame (sum_of()). */
 static __always_inline bool genuine(struct __sk_buff *packet, uint64_t sum,
                                     const struct mcp_header *header,
                                     const struct mcp_secret *secret)
@@ -91,7 +92,6 @@ static __always_inline bool genuine(struct __sk_buff *packet, uint64_t sum,
            header->check == check_of(header, secret);
 }
 
-/* Handle a packet for a group that is not open. */
 APART int receive_stranger(struct __sk_buff *packet, const struct ethhdr *frame, uint64_t sum,
                            struct mcp_header *header)
 {
@@ -110,7 +110,7 @@ APART int receive_stranger(struct __sk_buff *packet, const struct ethhdr *frame,
         COUNT(duplicates);
         return DROP;
     }
-    /* (Its memory may be another group's by now, as in hold.h.) */
+    /* The entry may have been reused for another group meanwhile; compare hold.h. */
     if (!say(packet, frame->h_source, source_of(frame), header, &last->secret, 0) ||
         last != bpf_map_lookup_elem(&late, &key)) {
         return DROP;
@@ -119,7 +119,7 @@ APART int receive_stranger(struct __sk_buff *packet, const struct ethhdr *frame,
     return (int)bpf_redirect(place.interface, 0);
 }
 
-/* Tell a peer that the group has failed. */
+/* Notify a peer that the group has failed. */
 static __always_inline long fail_on(uint32_t peer, void *context)
 {
     struct play *play = context;
@@ -129,7 +129,7 @@ static __always_inline long fail_on(uint32_t peer, void *context)
 }
 WALKED(fail_on)
 
-/* The group fails, as this node is missing. Hosts and peers are told once. */
+/* Fail the group because a node is missing. Hosts and peers are notified once. */
 static __always_inline enum mcp_recorded fail(struct play *playing, uint32_t missing)
 {
     struct mcp_kernel_group *group = playing->group;
@@ -151,7 +151,8 @@ static __always_inline enum mcp_recorded fail(struct play *playing, uint32_t mis
     return MCP_RECORDED;
 }
 
-/* The peer `part->node` says that the group fails. */
+/* MCP_FAIL: a peer reports that the group has failed because node `header->collective.node` is
+ * missing. */
 static __always_inline int give_up(struct __sk_buff *packet, struct mcp_kernel_group *group,
                                    const struct mcp_header *header)
 {
@@ -161,7 +162,7 @@ static __always_inline int give_up(struct __sk_buff *packet, struct mcp_kernel_g
                                     : count(group, MCP_ACTION_GIVE_UP, recorded);
 }
 
-/* A peer is alive, but its host is not there yet. */
+/* MCP_LATER: the peer is alive, but its host has not arrived yet. */
 static __always_inline int hear(struct mcp_kernel_group *group, const struct mcp_header *header)
 {
     const struct mcp_collective_part part = header->collective;
@@ -174,7 +175,7 @@ static __always_inline int hear(struct mcp_kernel_group *group, const struct mcp
     return count(group, MCP_ACTION_HEAR, recorded);
 }
 
-/* A peer's message has come to a group that carries data: keep what it carries, and record it. */
+/* Store the payload of a peer's message, and record its arrival. */
 static __always_inline enum mcp_recorded take_arrival(struct mcp_kernel_group *group,
                                                       const struct mcp_header *header)
 {
@@ -195,7 +196,7 @@ static __always_inline enum mcp_recorded take_arrival(struct mcp_kernel_group *g
     return recorded;
 }
 
-/* An ARRIVE or a DONE has come. */
+/* MCP_ARRIVE or MCP_DONE. */
 static __always_inline int move_on(struct __sk_buff *packet, struct mcp_kernel_group *group,
                                    enum mcp_action action, const struct mcp_header *header)
 {
@@ -224,7 +225,7 @@ static __always_inline int move_on(struct __sk_buff *packet, struct mcp_kernel_g
     return plays_on ? play(&playing, true) : DROP;
 }
 
-/* A peer misses a message. */
+/* MCP_ASK: a peer misses a message. */
 static __always_inline int answer(struct __sk_buff *packet, struct mcp_kernel_group *group,
                                   const struct mcp_header *header)
 {
@@ -247,13 +248,14 @@ static __always_inline int answer(struct __sk_buff *packet, struct mcp_kernel_gr
     return (int)bpf_redirect(place.interface, 0);
 }
 
-/* A packet for none of our groups goes on. If it was for the NIC, it ends at the socket that keeps
- * the NIC's port. All NICs of a network have the same port, and only root's daemon can have it. */
+/* Packets for none of our groups continue up the stack. If addressed to the NIC, they end at the
+ * socket that reserves the NIC's port: all NICs of a network use the same port, which only root's
+ * daemon can bind. */
 SEC("tc")
 int mcp_receive(struct __sk_buff *packet)
 {
     const struct ethhdr *frame = frame_of(packet);
-    /* A switch that has not yet learned a host's place shows its packets to all. */
+    /* A switch floods packets while it has not learned the destination. */
     if (!frame || place.port != body_of(frame)->udp.dest ||
         place.port != body_of(frame)->udp.source || !is_own(destination_of(frame)) ||
         0 != packet->pkt_type || !(six ? 0 != body_of(frame)->udp.check : ip_fits(ip_of(frame)))) {
@@ -299,17 +301,18 @@ int mcp_receive(struct __sk_buff *packet)
     }
 }
 
-/* ---- what goes out ---- */
+/* ---- egress ---- */
 
-/* The host begins an epoch of the locked group. Epochs cost processor time of the system's. A host
- * pays for each by a doorbell, as it rings in its own time. */
+/* Begin an epoch of the locked group. Epochs cost the system processor time, so each must be paid
+ * for by a doorbell, which the host sends on its own time. */
 static __always_inline void begin(struct mcp_kernel_group *group, uint32_t epoch)
 {
     const uint32_t paid = group->group.started + 1;
     mcp_group_start(&group->group, myr_epoch_reached(epoch, paid) ? paid : epoch);
 }
 
-/* The same where a group carries data, with the node's block. (Here epochs begin one by one.) */
+/* The same for a group that carries data, with the node's block. Epochs begin one at a time here.
+ */
 static __always_inline void begin_with(struct mcp_kernel_group *group,
                                        struct mcp_kernel_buffer *buffer, uint32_t epoch,
                                        const struct payload *block, uint32_t bytes)
@@ -342,12 +345,13 @@ static __always_inline int start(struct play *playing, uint32_t epoch, bool leav
     let_go(group);
     watch_over(group);
     if (myr_epoch_reached(before, epoch)) {
-        release(group, playing->key); /* a second ring: the host has waited for long */
+        /* The doorbell was repeated, so the host has waited for long. */
+        release(group, playing->key);
     }
     return play(playing, false);
 }
 
-/* A doorbell shows itself by its destination port, the group's key, and the user of its socket. */
+/* A doorbell is recognised by its destination port, the group's key, and the uid of its socket. */
 static __always_inline int answer_bell(struct __sk_buff *packet, const struct mcp_doorbell *bell,
                                        const struct ethhdr *frame)
 {
@@ -357,7 +361,7 @@ static __always_inline int answer_bell(struct __sk_buff *packet, const struct mc
     if (!group || (uid != group->uid && uid != place.owner)) {
         return NEXT;
     }
-    /* (One for all that may come: stacks are short.) */
+    /* one variable for all cases, as BPF stacks are small */
     struct handing handing = {.play = {.packet = packet, .group = group, .key = key}};
     struct play *playing = &handing.play;
     if (MCP_RING_START == bell->ring || MCP_RING_FAREWELL == bell->ring) {
@@ -385,7 +389,7 @@ int mcp_transmit(struct __sk_buff *packet)
         return NEXT;
     }
     const struct ethhdr *frame = frame_of(packet);
-    /* This host only forwards it: it is from none of its processes. */
+    /* A packet that is only forwarded does not come from a process of this host. */
     if (!frame || !is_own(source_of(frame)) || 0 != packet->ingress_ifindex || !packet->sk) {
         return NEXT;
     }
@@ -396,7 +400,7 @@ int mcp_transmit(struct __sk_buff *packet)
         place.port == udp->dest && (!six || 0 == udp->check)) {
         return answer_bell(packet, &bell, frame);
     }
-    /* It pretends to be ours, as nobody else has that port of this address. */
+    /* Forged: only the NIC can have this source port. */
     if (MCP_MAGIC == bell.magic && place.port == udp->source) {
         COUNT(dropped_implausible);
         return DROP;

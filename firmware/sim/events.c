@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The simulation's events; see events.h. */
+/* The event queue; see events.h. */
 #include "firmware/sim/events.h"
 
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The host's processor of a simulated node, and its actions; see machine.h. */
+/* A node's host processor and its actions; see machine.h. */
 #include "firmware/sim/machine_inside.h"
 
 void sim_host_run(struct sim_node *node)
@@ -43,7 +43,7 @@ void sim_host_spend(struct sim_node *node, double microseconds)
     node->cursor_ps += sim_ps(slow ? p->slow_factor * microseconds : microseconds);
 }
 
-/* The doorbell: the NIC will do `work`. */
+/* Ring the doorbell: the NIC will process `work`. */
 static void ring(struct sim_node *node, struct sim_work *work)
 {
     struct sim_machine *m = node->machine;
@@ -61,12 +61,12 @@ void sim_host_start(struct sim_node *node, struct mcp_group *group, uint32_t epo
     }
 }
 
-void sim_host_sends(struct sim_node *node, struct mcp_send_token *token, uint32_t turn)
+void sim_host_sends(struct sim_node *node, struct mcp_send_token *token, uint32_t sequence)
 {
     struct sim_work *work = sim_work_new(node->machine, WORK_SENDS, 0);
     if (NULL != work) {
         work->token = token;
-        work->turn = turn;
+        work->sequence = sequence;
         ring(node, work);
     }
 }

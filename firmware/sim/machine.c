@@ -9,9 +9,9 @@
 #include "firmware/bcast.h"
 #include "firmware/sim/machine_inside.h"
 
-/* ---- work that waits for a processor ---- */
+/* ---- queued work ---- */
 
-enum { SMALL = 128 }; /* packets of up to this many bytes fit into work that is used again */
+enum { SMALL = 128 }; /* bytes; work for packets up to this size is recycled */
 
 struct sim_work *sim_work_new(struct sim_machine *m, enum sim_work_kind kind, size_t bytes)
 {
@@ -61,7 +61,7 @@ static void charge(struct sim_node *node, double n)
     node->cursor_ps += cycles(node->machine, n);
 }
 
-/* The bus moves this many bytes, not before `from_ps`. Returns when they are there. */
+/* A DMA transfer that begins at `from_ps` at the earliest. Returns its end. */
 static uint64_t dma(struct sim_node *node, uint64_t from_ps, size_t bytes)
 {
     const struct sim_parameters *p = &node->machine->parameters;
@@ -71,7 +71,7 @@ static uint64_t dma(struct sim_node *node, uint64_t from_ps, size_t bytes)
     return node->bus_free_ps;
 }
 
-/* The NIC moves so many bytes from its host's memory, or there. Returns when they are there. */
+/* The NIC transfers bytes to or from host memory. Returns when the transfer ends. */
 static uint64_t move(struct sim_node *node, size_t bytes)
 {
     if (0 == bytes) {
@@ -81,7 +81,7 @@ static uint64_t move(struct sim_node *node, size_t bytes)
     return dma(node, node->cursor_ps, bytes);
 }
 
-/* The NIC needs a payload of its host, part of `whole` bytes. Returns when it is there. */
+/* The NIC fetches a payload, part of a message of `whole` bytes. Returns when it has it. */
 static uint64_t fetch(struct sim_node *node, size_t bytes, size_t whole)
 {
     return move(node, sim_host_copies(node->machine, whole) ? 0 : bytes);
@@ -99,7 +99,7 @@ double sim_random(struct sim_machine *m)
 
 mcp_link sim_link(uint32_t node)
 {
-    return node + 1; /* the first one is MCP_LINK_SENDER */
+    return node + 1; /* link 0 is MCP_LINK_SENDER */
 }
 
 uint64_t sim_key(uint32_t node)
@@ -144,7 +144,7 @@ static void send_packet(struct mcp_board *board, mcp_link to, const struct mcp_h
         memcpy(work->packet + header_bytes, payload, payload_bytes);
         if (NULL != m->above) {
             ready_ps = move(node, m->above->of_host(node, payload, payload_bytes, true));
-        } else if (!mcp_is_collective(header->type)) { /* theirs is in the NIC's memory */
+        } else if (!mcp_is_collective(header->type)) { /* those are in the NIC already */
             ready_ps = fetch(node, payload_bytes, header->message.length);
         }
     }
@@ -153,7 +153,8 @@ static void send_packet(struct mcp_board *board, mcp_link to, const struct mcp_h
     const uint64_t leaves_ps = ready_ps > node->out_free_ps ? ready_ps : node->out_free_ps;
     node->out_free_ps = leaves_ps + work->link_ps;
     ++m->tally.sent;
-    ++node->mcp->counters.packets_sent; /* the board counts these */
+    /* Counted here, as the control program leaves this counter to the board. */
+    ++node->mcp->counters.packets_sent;
     m->tally.bytes += work->bytes;
     if (p->loss > 0 && sim_random(m) < p->loss) {
         ++m->tally.lost;
@@ -169,16 +170,16 @@ static mcp_link hold_sender(struct mcp_board *board)
     return sim_link(of_board(board)->sender);
 }
 
-/* Any node may be held any number of times. */
+/* Links are not refcounted here. */
 static void release_link(struct mcp_board *board, mcp_link link)
 {
     (void)board;
     (void)link;
 }
 
-/* ---- from the NIC to the host ---- */
+/* ---- NIC to host ---- */
 
-static void tell_host(struct sim_node *node, enum sim_notice notice, size_t bytes)
+static void notify_host(struct sim_node *node, enum sim_notice notice, size_t bytes)
 {
     struct sim_machine *m = node->machine;
     struct sim_work *work = sim_work_new(m, WORK_NOTICE, 0);
@@ -194,10 +195,10 @@ static void wake(struct mcp_board *board, myr_word *word)
     struct sim_node *node = of_board(board);
     ++node->machine->tally.releases;
     if (NULL == node->broadcasts || word == &node->broadcasts->done) {
-        tell_host(node, SIM_RELEASE, sizeof(*word));
+        notify_host(node, SIM_RELEASE, sizeof(*word));
     } else {
         const struct mcp_bcast_slot *slot = (const struct mcp_bcast_slot *)word;
-        tell_host(node, SIM_BLOCK, sizeof(*word) + (node->is_root ? 0 : slot->bytes));
+        notify_host(node, SIM_BLOCK, sizeof(*word) + (node->is_root ? 0 : slot->bytes));
     }
 }
 
@@ -206,26 +207,26 @@ static uint64_t now_ns(struct mcp_board *board)
     return of_board(board)->cursor_ps / 1000;
 }
 
-void sim_nic_tells(struct sim_node *node)
+void sim_nic_notifies(struct sim_node *node)
 {
     ++node->machine->tally.posts;
-    tell_host(node, SIM_EVENT, sizeof(struct mcp_event));
+    notify_host(node, SIM_EVENT, sizeof(struct mcp_event));
 }
 
-static void tell_events(struct sim_node *node)
+static void report_events(struct sim_node *node)
 {
     if (0 == node->mcp->messages.nports) {
         return;
     }
     const struct sim_above *above = node->machine->above;
     const struct mcp_port *port = mcp_port_at(node->mcp, 0);
-    while (node->events_told != port->events) {
+    while (node->events_reported != port->events) {
         if (NULL != above) {
-            node->events_told = port->events;
+            node->events_reported = port->events;
             above->events(node);
         } else {
-            ++node->events_told;
-            sim_nic_tells(node);
+            ++node->events_reported;
+            sim_nic_notifies(node);
         }
     }
 }
@@ -284,7 +285,7 @@ static void handle(struct sim_node *node, const struct sim_work *work)
     case WORK_SENDS:
         ++tally->tokens;
         charge(node, p->cycles_turn);
-        myr_store_release(&work->token->turn, work->turn);
+        myr_store_release(&work->token->sequence, work->sequence);
         mcp_messages_sdma(node->mcp, &node->board, 0);
         break;
     case WORK_PROVIDES:
@@ -306,10 +307,10 @@ static void handle(struct sim_node *node, const struct sim_work *work)
     case WORK_NOTICE:
         break;
     }
-    tell_events(node);
+    report_events(node);
 }
 
-/* Make sure that the MCP is called when its next deadline is over. */
+/* Schedule a call of the MCP at its next deadline. */
 static void set_timer(struct sim_node *node)
 {
     const uint64_t deadline_ps = 1000 * mcp_deadline_ns(node->mcp);
@@ -320,7 +321,7 @@ static void set_timer(struct sim_node *node)
     }
 }
 
-/* Have the processor take the first piece of work, once it is free and has noticed that work. */
+/* Schedule the first unit of work, for when the processor is free and the work has been noticed. */
 static void call_nic(struct sim_node *node)
 {
     const uint64_t ready_ps = node->nic_work.first->ready_ps;
@@ -358,7 +359,7 @@ static void on_timer(struct sim_node *node)
 {
     struct sim_machine *m = node->machine;
     if (node->timer_ps != m->now_ps) {
-        return; /* another one came before it */
+        return; /* superseded by an earlier timer */
     }
     struct sim_work *work = sim_work_new(m, WORK_TIMER, 0);
     if (NULL != work) {
@@ -366,10 +367,10 @@ static void on_timer(struct sim_node *node)
     }
 }
 
-/* ---- all of it ---- */
+/* ---- the machine ---- */
 
-/* The head of a packet is there. The link takes the whole packet when it has done with the one
- * before. */
+/* The head of a packet has arrived. The link receives the rest when it is done with the previous
+ * packet. */
 static void on_head(struct sim_node *node, struct sim_work *work)
 {
     const uint64_t now_ps = node->machine->now_ps;
@@ -443,7 +444,7 @@ bool sim_create(struct sim_machine *m, const struct sim_parameters *parameters,
         .memory_bytes = each * shape->nodes,
     };
     m->nodes = calloc(shape->nodes, sizeof(*m->nodes));
-    /* The run will not touch all of it. Untouched memory costs nothing. */
+    /* Reserved only: a run touches a fraction of it, and untouched pages cost nothing. */
     void *memory = mmap(NULL, m->memory_bytes, PROT_READ | PROT_WRITE,
                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     m->memory = MAP_FAILED == memory ? NULL : memory;
@@ -460,7 +461,7 @@ bool sim_create(struct sim_machine *m, const struct sim_parameters *parameters,
         };
         node->machine = m;
         node->number = n;
-        (void)sim_memory(node, 1); /* nothing has offset 0 */
+        (void)sim_memory(node, 1); /* offset 0 means none */
         node->mcp = sim_memory(node, nic_bytes);
         mcp_init(node->mcp, sim_key(n), shape->ports, shape->connections);
     }

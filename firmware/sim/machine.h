@@ -97,9 +97,9 @@ struct sim_node {
     struct sim_machine *machine;
     struct mcp_nic *mcp;
     uint32_t number;
-    uint32_t taken;       /* bytes of memory that sim_memory() has allocated */
-    uint32_t events_told; /* reported ones, of port 0 */
-    uint32_t sender;      /* of the packet that is being handled */
+    uint32_t taken;           /* bytes of memory that sim_memory() has allocated */
+    uint32_t events_reported; /* reported ones, of port 0 */
+    uint32_t sender;          /* of the packet that is being handled */
     /* The caller's: a group that broadcasts; NULL: none. */
     struct mcp_group *broadcasts;
     bool is_root; /* of the broadcast that its host is beginning */
@@ -175,10 +175,10 @@ void sim_host_copy(struct sim_node *node, size_t bytes);
  * the group `broadcasts`, with `bytes` bytes at `block`; the host calls the program above port 0.
  *
  * A host's action takes its time at once, so a host may be ahead of the others' time. For this
- * reason a send token is first complete except for its `turn`, which is written when the NIC
+ * reason a send token is first complete except for its `sequence`, which is written when the NIC
  * reaches that token. Otherwise the NIC might find it too early, when it reads the token before. */
 void sim_host_start(struct sim_node *node, struct mcp_group *group, uint32_t epoch);
-void sim_host_sends(struct sim_node *node, struct mcp_send_token *token, uint32_t turn);
+void sim_host_sends(struct sim_node *node, struct mcp_send_token *token, uint32_t sequence);
 void sim_host_provides(struct sim_node *node);
 void sim_host_bcast(struct sim_node *node, uint32_t number, const void *block, uint32_t bytes);
 void sim_host_calls(struct sim_node *node, void *what);
@@ -189,7 +189,7 @@ void sim_host_calls(struct sim_node *node, void *what);
 void sim_nic_spend(struct sim_node *node, double cycles);
 
 /* Notify the host with SIM_EVENT. */
-void sim_nic_tells(struct sim_node *node);
+void sim_nic_notifies(struct sim_node *node);
 
 /* The sum of all NICs' counters. */
 struct mcp_counters sim_counters(const struct sim_machine *machine);

@@ -24,7 +24,7 @@ struct sim_work {
     struct mcp_group *group;
     uint32_t epoch;
     struct mcp_send_token *token;
-    uint32_t turn;
+    uint32_t sequence;
     const void *block;
     uint32_t length; /* of the block */
     void *what;      /* of a call */

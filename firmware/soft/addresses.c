@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Addresses; see addresses.h. */
+/* IP addresses of this machine and of peers; see addresses.h. */
 #include "firmware/soft/addresses.h"
 
 #include <arpa/inet.h>
@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* ---- of the network layer ---- */
+/* ---- IP addresses ---- */
 
 bool mcp_same_network(const struct mcp_ip *a, const struct mcp_ip *b, uint8_t prefix)
 {
@@ -43,7 +43,7 @@ const char *mcp_place_text(const struct mcp_ip *ip, uint16_t port, char text[MCP
     return text;
 }
 
-/* ---- as sockets have it ---- */
+/* ---- socket addresses ---- */
 
 struct mcp_address mcp_address_for(int family, const struct mcp_ip *ip, uint16_t port)
 {
@@ -89,7 +89,7 @@ bool mcp_sockaddr_is(const struct sockaddr *address, const struct mcp_ip *ip)
     return mcp_same_ip(ip, &other);
 }
 
-/* (In an address, a mask of IPv4 has bits in front of it, too.) */
+/* ip_of() makes an IPv4 mask a mapped address: 16 of its first 96 bits are set. */
 uint8_t mcp_mask_prefix(const struct sockaddr *mask, int family)
 {
     const struct mcp_ip ip = ip_of(mask, family);
@@ -100,16 +100,16 @@ uint8_t mcp_mask_prefix(const struct sockaddr *mask, int family)
     return (uint8_t)bits;
 }
 
-/* ---- this machine's ---- */
+/* ---- this machine's addresses ---- */
 
-/* What a word of the list asks for: an interface, or all addresses of a network. */
+/* An entry of the user's list: an interface, or a network in CIDR notation. */
 struct wanted {
     bool network;
     struct mcp_ip ip;
     uint8_t prefix;
 };
 
-/* False: no interface has such a name, and it is no address or network. */
+/* False if the word is neither the name of an interface nor an address or network. */
 static bool parse_wanted(const char *word, struct wanted *wanted)
 {
     char text[MCP_IP_TEXT];
@@ -144,7 +144,7 @@ static bool is_wrong(const char *word, char *why, size_t bytes)
 
 bool mcp_networks_wrong(const char *networks, char *why, size_t bytes)
 {
-    enum { WORD_BYTES = 64 }; /* more than any word that can be meant has */
+    enum { WORD_BYTES = 64 }; /* longer than any valid entry */
     char word[WORD_BYTES];
     const char *rest = NULL == networks ? "" : networks;
     bool any = '\0' == *rest;
@@ -166,7 +166,7 @@ static bool ordinary(const struct ifaddrs *one)
     return 0 == (one->ifa_flags & (IFF_LOOPBACK | IFF_POINTOPOINT));
 }
 
-/* Does `word` name this interface's address? */
+/* True if `word` selects this address of the interface. */
 static bool named(const struct ifaddrs *one, const struct mcp_ip *ip, const char *word)
 {
     struct wanted wanted;
@@ -204,7 +204,7 @@ static void add_address(const struct ifaddrs *one, const struct mcp_ip *ip,
 {
     for (uint32_t i = 0; i < *count; ++i) {
         if (mcp_same_ip(ip, &addresses[i].ip)) {
-            return; /* named twice */
+            return; /* selected twice */
         }
     }
     uint8_t prefix = MCP_IP_BITS;
@@ -214,8 +214,8 @@ static void add_address(const struct ifaddrs *one, const struct mcp_ip *ip,
     addresses[(*count)++] = (struct mcp_local_address){*ip, prefix};
 }
 
-/* Add those of one family, of interfaces in this state (IFF_UP and more), that `word` names. False:
- * there is none. */
+/* Add the addresses of one family that `word` selects, of interfaces in this state (IFF_UP and
+ * other flags). False if there is none. */
 static bool add_family(const struct ifaddrs *all, int family, unsigned state, const char *word,
                        struct mcp_local_address *addresses, uint32_t *count, uint32_t most)
 {
@@ -242,7 +242,7 @@ static void add_word(const struct ifaddrs *all, unsigned state, const char *word
     }
 }
 
-/* All ordinary ones, interface by interface. */
+/* Add the addresses of all ordinary interfaces. */
 static void add_ordinary(const struct ifaddrs *all, unsigned state,
                          struct mcp_local_address *addresses, uint32_t *count, uint32_t most)
 {
@@ -267,8 +267,8 @@ uint32_t mcp_local_addresses(const char *networks, struct mcp_local_address *add
     char *rest = NULL;
     const char *word = strtok_r(words, ", ", &rest);
     if (NULL == word) {
-        /* A bridge that nothing is connected to does not run. Nor does, for a second, a card that
-         * has just been switched on. */
+        /* IFF_RUNNING excludes bridges without ports; but a card that has just been brought up
+         * lacks it for a second, too. */
         add_ordinary(all, IFF_UP | IFF_RUNNING, addresses, &count, most);
         if (0 == count) {
             add_ordinary(all, IFF_UP, addresses, &count, most);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The soft NIC's wire; see udp.h.
+ * UDP sockets of the soft NIC; see udp.h.
  *
- * Packets of equal size for one destination go to the kernel as one chain (UDP_SEGMENT). Where
- * chains are wanted, they also come from it as one (UDP_GRO). So a long message need not pay one
- * way through the network stack for each packet.
+ * Packets of equal size to one destination are sent as one chain (UDP_SEGMENT), and received as one
+ * where the caller wants it (UDP_GRO), so a long message traverses the network stack once per chain
+ * instead of once per packet.
  */
 #include "firmware/soft/udp.h"
 
@@ -18,11 +18,11 @@
 
 enum {
     SOCKET_BUFFER = 4 << 20, /* bytes; the system may allow less */
-    CHAIN_PACKETS = 44,      /* in one call: 64 KiB of packets of 1500 bytes */
-    ANY_PORT = 9,            /* to connect to, where nothing is sent */
+    CHAIN_PACKETS = 44,      /* 64 KiB in packets of 1500 bytes */
+    ANY_PORT = 9,            /* for connect() alone; no packet is sent */
 };
 
-/* Bind it to the one address, or to any of their families. */
+/* Bind the socket to the address if there is just one, else to the wildcard address. */
 static bool bind_to(int s, int family, const struct mcp_local_address *addresses, uint32_t count,
                     uint16_t port)
 {
@@ -49,7 +49,7 @@ int mcp_udp_socket(const struct mcp_local_address *addresses, uint32_t count, ui
     if (s < 0) {
         return -1;
     }
-    /* None of these is essential. */
+    /* Buffer sizes are best effort. */
     if (setsockopt(s, SOL_SOCKET, SO_RCVBUFFORCE, &buffer, sizeof(buffer)) < 0) {
         (void)setsockopt(s, SOL_SOCKET, SO_RCVBUF, &buffer, sizeof(buffer));
     }
@@ -63,7 +63,8 @@ int mcp_udp_socket(const struct mcp_local_address *addresses, uint32_t count, ui
     return s;
 }
 
-/* Where a UDP socket is bound to; its family is AF_UNSPEC if it is no such socket. */
+/* The address that the UDP socket is bound to; the family is AF_UNSPEC if it is not such a socket.
+ */
 static struct mcp_address bound_to(int socket)
 {
     struct mcp_address address = {.at.any.sa_family = AF_UNSPEC};
@@ -92,7 +93,7 @@ void mcp_udp_want_chains(int socket)
 
 uint32_t mcp_udp_mtu(const struct mcp_ip *to)
 {
-    enum { LONGER = 20 }; /* IPv6's header */
+    enum { LONGER = 20 }; /* IPv6's header is longer than IPv4's by this */
     const bool is_4 = mcp_ip_is_4(to);
     const struct mcp_address address =
         mcp_address_for(is_4 ? AF_INET : AF_INET6, to, htons(ANY_PORT));
@@ -134,7 +135,8 @@ static size_t packet_bytes(const struct mcp_udp_packet *packet)
     return mcp_header_bytes(packet->header.type) + packet->payload_bytes;
 }
 
-/* How many packets from `first` on can go as one chain? All but the last have equal size. */
+/* The number of packets from `first` on that can form a chain. All but the last are of equal size.
+ */
 static uint32_t chain_from(const struct mcp_udp *udp, uint32_t first)
 {
     const struct mcp_udp_packet *head = &udp->outbox[first];
@@ -157,11 +159,11 @@ static uint32_t chain_from(const struct mcp_udp *udp, uint32_t first)
     return count;
 }
 
-/* Everything that one call of sendmmsg() needs. */
+/* The arguments of one sendmmsg() call. */
 struct batch {
     unsigned int count;
-    uint32_t packets[MCP_UDP_OUTBOX];  /* of each message */
-    size_t head_bytes[MCP_UDP_OUTBOX]; /* of each one's first packet */
+    uint32_t packets[MCP_UDP_OUTBOX];  /* per message */
+    size_t head_bytes[MCP_UDP_OUTBOX]; /* of each message's first packet */
     struct mmsghdr messages[MCP_UDP_OUTBOX];
     uint32_t nparts;
     struct iovec parts[2 * MCP_UDP_OUTBOX];
@@ -180,7 +182,7 @@ static void say_chain(struct msghdr *message, uint8_t *control, uint16_t size)
     memcpy(CMSG_DATA(note), &size, sizeof(size));
 }
 
-/* Add the `count` packets from `first` on, as one message. */
+/* Add `count` packets from `first` on as one message. */
 static void add_message(struct mcp_udp *udp, struct batch *batch, uint32_t first, uint32_t count)
 {
     struct mcp_udp_packet *head = &udp->outbox[first];
@@ -208,7 +210,7 @@ static void add_message(struct mcp_udp *udp, struct batch *batch, uint32_t first
     }
 }
 
-/* A packet alone, without payload: a collective's step sends this to one peer. */
+/* The fast path: a single packet without payload, as a collective's step sends it to one peer. */
 static uint32_t send_one(const struct mcp_udp *udp, const struct mcp_udp_packet *packet)
 {
     long sent;
@@ -220,9 +222,9 @@ static uint32_t send_one(const struct mcp_udp *udp, const struct mcp_udp_packet 
 }
 
 /*
- * Was the chain refused, and not its destination? A kernel or an interface without chains has
- * several errors for that (udp_send_skb(), udp_cmsg_send()). Some of them also mean that there is
- * no way.
+ * True if the error may be about the chain and not about its destination. A kernel or an interface
+ * without segmentation offload reports several errors (udp_send_skb(), udp_cmsg_send()), and some
+ * of them can also mean that there is no route.
  */
 static bool may_mean_chains(int error)
 {
@@ -230,7 +232,7 @@ static bool may_mean_chains(int error)
            ENOPROTOOPT == error;
 }
 
-/* A chain was refused: see whether its first packet goes alone. The others are lost. */
+/* Send the first packet of a refused chain alone, to find out which it is. The others are lost. */
 static bool send_head(const struct mcp_udp *udp, struct msghdr *chain, size_t head_bytes)
 {
     size_t parts = 0;
@@ -243,7 +245,7 @@ static bool send_head(const struct mcp_udp *udp, struct msghdr *chain, size_t he
     return sendmsg(udp->socket, chain, MSG_NOSIGNAL) >= 0;
 }
 
-/* Send all of it. Returns how many packets the kernel did not take; those are lost. */
+/* Returns the number of packets that the kernel did not accept; they are lost. */
 static uint32_t send_batch(struct mcp_udp *udp, struct batch *batch)
 {
     uint32_t failed = 0;
@@ -285,7 +287,7 @@ uint32_t mcp_udp_flush(struct mcp_udp *udp)
 
 /* ---- receiving ---- */
 
-/* Bytes of each packet of a chain. */
+/* The packet size of a received chain. */
 static size_t link_bytes(struct msghdr *message, size_t whole)
 {
     for (struct cmsghdr *note = CMSG_FIRSTHDR(message); NULL != note;
@@ -299,7 +301,7 @@ static size_t link_bytes(struct msghdr *message, size_t whole)
     return whole;
 }
 
-/* A datagram or a chain. The kernel says how long its packets are. */
+/* Receive a datagram or a chain. */
 static long take_chain(struct mcp_udp *udp, struct mcp_address *from, size_t *each_bytes)
 {
     struct iovec part = {udp->inbox, MCP_UDP_CHAIN_MOST};
@@ -325,9 +327,9 @@ static long take_one(struct mcp_udp *udp, struct mcp_address *from, size_t *each
     return taken;
 }
 
-/* One datagram at a time, as a collective's packets come alone. A system call takes 0.35 us
- * (recvfrom), 0.43 (recvmsg) or 0.63 (recvmmsg) for one datagram, and 0.16, 0.2 or 0.25 for
- * none. */
+/* A collective's packets come one at a time, so they are received by the cheapest call. For one
+ * datagram recvfrom() takes 0.35 us, recvmsg() 0.43 and recvmmsg() 0.63; for none 0.16, 0.2 and
+ * 0.25. */
 long mcp_udp_take(struct mcp_udp *udp, bool chains, mcp_udp_fn each, void *context)
 {
     struct mcp_address from = {.at.ip6 = {.sin6_family = AF_UNSPEC}};
@@ -337,7 +339,7 @@ long mcp_udp_take(struct mcp_udp *udp, bool chains, mcp_udp_fn each, void *conte
         return MCP_UDP_NOTHING;
     }
     size_t done = 0;
-    do { /* (at least once: an empty datagram is a packet, too) */
+    do { /* at least once, as an empty datagram is a packet, too */
         const size_t left = (size_t)taken - done;
         each(context, &from, udp->inbox + done, left < size ? left : size);
         done += size;

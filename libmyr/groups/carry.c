@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What messages carry; see carry.h. All nodes' schedules are played here, step by step. The only
- * thing that matters is which blocks are known where, and in what order they came.
+ * Computes what each message carries; see carry.h. All nodes' schedules are simulated step by step.
+ * What matters is which node knows which blocks, and in which order it got them.
  */
 #include "libmyr/groups/carry.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* A node that is being played. */
+/* A simulated node. */
 struct player {
     struct myr_schedule schedule;
-    uint32_t step, peer; /* where it is in its schedule: the step, and its next peer */
-    uint32_t done;       /* how many of the step's messages it has dealt with */
-    uint16_t *buffer;    /* the nodes whose blocks have come, in order */
+    uint32_t step, peer; /* its position in the schedule: the step, and the next peer */
+    uint32_t done;       /* messages of the step that are done */
+    uint16_t *buffer;    /* the nodes whose blocks have arrived, in order */
     uint32_t count, room;
-    bool *knows;      /* of each node */
-    uint16_t *blocks; /* of each peer */
+    bool *knows;      /* per node */
+    uint16_t *blocks; /* per peer */
     uint16_t *at;
-    bool *taken; /* of each peer that is sent to: its message has been taken */
+    bool *taken; /* per destination: the message has been received */
 };
 
 struct game {
@@ -34,7 +34,8 @@ static bool make_player(struct player *player, uint32_t nodes, uint32_t node,
         return false;
     }
     const uint32_t peers = player->schedule.npeers;
-    player->room = 2 * nodes; /* enough for most; some get the same blocks again and again */
+    /* Enough for most schedules; some deliver the same blocks repeatedly. */
+    player->room = 2 * nodes;
     player->buffer = malloc(player->room * sizeof(*player->buffer));
     player->knows = calloc(nodes, sizeof(*player->knows));
     player->blocks = calloc(peers + 1, sizeof(*player->blocks));
@@ -59,8 +60,8 @@ static void drop_player(struct player *player)
     free(player->taken);
 }
 
-/* The peer of `from` that stands for the oldest message to `to` that was sent and not taken;
- * `npeers`: there is none. What was sent carries a whole buffer, to be cut by who takes it. */
+/* The index of the oldest message from `from` to `to` that was sent and not yet received; `npeers`
+ * if there is none. A message carries the whole buffer, and the receiver cuts it. */
 static uint32_t find_sent(const struct player *from, uint32_t to)
 {
     uint32_t peer = 0;
@@ -79,8 +80,7 @@ static uint32_t find_sent(const struct player *from, uint32_t to)
     return from->schedule.npeers;
 }
 
-/* Have room for so many more blocks. False when out of memory, or if their places could not be told
- * by 16 bits. */
+/* Ensure room for `more` blocks. False when out of memory, or if indices would exceed 16 bits. */
 static bool make_room(struct player *player, uint32_t more)
 {
     const uint32_t count = player->count + more;
@@ -98,8 +98,8 @@ static bool make_room(struct player *player, uint32_t more)
     return true;
 }
 
-/* Take a message that has so many of the sender's first blocks; those at the end that are known are
- * left out. False if there is no room for it. */
+/* Receive a message with the sender's first `blocks[sent]` blocks, less those at the end that are
+ * known already. False if there is no room for it. */
 static bool take_blocks(struct player *player, const struct player *from, uint32_t sent)
 {
     uint32_t count = from->blocks[sent];
@@ -120,7 +120,8 @@ static bool take_blocks(struct player *player, const struct player *from, uint32
     return true;
 }
 
-/* Go on by one message; false: it waits for one, or is done, or all is given up. */
+/* Advance by one message. False if the node waits for one, is done, or the simulation was given up.
+ */
 static bool go_on(struct game *game, uint32_t node)
 {
     struct player *player = &game->players[node];
@@ -151,7 +152,7 @@ static bool go_on(struct game *game, uint32_t node)
     return true;
 }
 
-/* Until nobody can go on. */
+/* Advance all nodes until none can. */
 static void play_schedules(struct game *game)
 {
     bool moved = true;
@@ -165,7 +166,7 @@ static void play_schedules(struct game *game)
     }
 }
 
-/* Is everybody through, and knows everything? Then measure. */
+/* True if all nodes have completed and know all blocks; then `carry` gets the sizes. */
 static bool complete(const struct game *game, bool rooted, struct myr_carry *carry)
 {
     for (uint32_t n = 0; n < game->nodes; ++n) {
@@ -186,7 +187,7 @@ static bool complete(const struct game *game, bool rooted, struct myr_carry *car
     return true;
 }
 
-/* Hand over this node's part. */
+/* Hand the node's tables over to the caller. */
 static bool hand_over(struct game *game, uint32_t node, struct myr_carry *carry)
 {
     struct player *player = &game->players[node];
@@ -194,7 +195,7 @@ static bool hand_over(struct game *game, uint32_t node, struct myr_carry *carry)
     if (NULL == carry->place_of) {
         return false;
     }
-    for (uint32_t b = player->count; b-- > 0;) { /* the first place counts */
+    for (uint32_t b = player->count; b-- > 0;) { /* backwards, as a block's first position counts */
         carry->place_of[player->buffer[b]] = (uint16_t)b;
     }
     carry->blocks = player->blocks;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* How the processes of a node arrive in an epoch; see group_player.h. */
+/* Arrival of a node's processes in an epoch; see group_player.h. */
 #include "libmyr/groups/group_player.h"
 
-/* Of two processes that arrive at once, at least one sees the other's word, as both write before
- * they read. If both do, the NIC is told twice; that makes no difference. */
+/* Every process writes its word before it reads the others', so of two that arrive at once at least
+ * one sees that all have. If both do, the NIC gets two doorbells, which is harmless. */
 bool myr_group_all_arrived(const struct myr_nic_group *group, uint32_t epoch)
 {
     for (uint32_t i = 1; i < group->locals; ++i) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* See group_tables.h. */
+/* Building the NIC's tables of a group; see group_tables.h. */
 #include "libmyr/groups/group_tables.h"
 
 #include <stdlib.h>
@@ -60,7 +60,7 @@ bool myr_group_fill(const struct myr_nic_group *group, struct mcp_group *mcp,
                            mcp_group_steps(mcp), mcp_group_sends(mcp));
 }
 
-/* ---- what lies behind the engine's group ---- */
+/* ---- memory that follows the engine's group ---- */
 
 static size_t buffer_bytes(const struct myr_nic_data *data)
 {

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Broadcasts across nodes, whatever plays them; see nic_bcast.h.
+ * Broadcasts across nodes, independent of the player; see nic_bcast.h.
  *
- * The process's epoch says which half of the window it is in: before broadcast n it has arrived in
- * epoch (n - 1) / (window / 2). So the root may send when the epoch before that is complete.
+ * Epochs provide flow control. Before broadcast n a process has arrived in epoch
+ * (n - 1) / (window / 2), so its epoch tells which half of the window it uses, and the root may
+ * send once the epoch before that is complete.
  */
 #include "libmyr/groups/nic_bcast.h"
 
@@ -12,7 +13,8 @@
 #include "libmyr/groups/group_player.h"
 #include "os/clock.h"
 
-/* What a block begins with: the data's bytes. They follow, and zeros up to MCP_BLOCK_UNIT. */
+/* Header of a block: the number of data bytes. The data follow, padded with zeros to
+ * MCP_BLOCK_UNIT. */
 struct head {
     uint32_t bytes, zero;
 };
@@ -70,7 +72,7 @@ void myr_nic_bcast_begin(struct myr_nic_group *group, uint32_t root)
     ++bcast->number;
     bcast->root = root;
     bcast->sent = 0;
-    bcast->patience.ends_ns = 0;
+    bcast->backoff.ends_ns = 0;
 }
 
 uint8_t *myr_nic_bcast_data(const struct myr_nic_group *group)
@@ -109,7 +111,7 @@ void myr_nic_bcast_leave_half(struct myr_nic_group *group)
     bcast->number = (bcast->number | (bcast->window / 2 - 1)) + 1;
 }
 
-/* ---- waiting for long ---- */
+/* ---- long waits ---- */
 
 void myr_nic_bcast_remind(struct myr_nic_group *group)
 {
@@ -123,11 +125,11 @@ void myr_nic_bcast_remind_at(struct myr_nic_group *group, uint64_t now_us)
 {
     struct myr_nic_bcast *bcast = group->bcast;
     const uint64_t now_ns = 1000 * now_us;
-    if (0 == bcast->patience.ends_ns) {
-        mcp_patience_begin(&bcast->patience, MCP_PATIENCE_NS, now_ns);
-    } else if (!mcp_patience_ended(&bcast->patience, now_ns)) {
+    if (0 == bcast->backoff.ends_ns) {
+        mcp_backoff_begin(&bcast->backoff, MCP_BACKOFF_NS, now_ns);
+    } else if (!mcp_backoff_expired(&bcast->backoff, now_ns)) {
         return;
-    } else if (0 != bcast->sent) { /* the NIC has not been told */
+    } else if (0 != bcast->sent) { /* the doorbell with the block was lost */
         group->player->bcast(group, bcast->number, bcast->block, bcast->sent);
     } else if (bcast->root != bcast->node) {
         group->player->bcast_ask(group, bcast->root, bcast->number);

@@ -32,7 +32,7 @@ struct myr_nic_bcast {
     uint32_t number; /* of the last broadcast that this process has begun */
     uint32_t root;   /* its root's node */
     uint32_t sent;   /* bytes of the block, once this process has sent it; 0: not sent */
-    struct mcp_patience patience;
+    struct mcp_backoff backoff;
     struct myr_spread spread;
     uint8_t *block; /* where the root assembles a block */
 };

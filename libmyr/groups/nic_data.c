@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Data across nodes, whatever plays them; see nic_data.h.
+ * Collectives with data across nodes, independent of the player; see nic_data.h.
  *
- * Parts and blocks have two places each, for even and odd epochs. Whoever writes into one has seen
- * the epoch before complete, so all processes of the node had arrived in that one. By then they
- * were done with the epoch before that, which had the same place.
+ * Parts and blocks are double-buffered, for even and odd epochs. A process writes into one only
+ * after the previous epoch is complete. All processes of the node had arrived in that, and so were
+ * done with the epoch before it, which used the same buffer.
  */
 #include "libmyr/groups/nic_data.h"
 
@@ -13,7 +13,7 @@
 #include "firmware/engine.h"
 #include "libmyr/groups/group_player.h"
 
-/* Less cannot hold a number and a head of 8 bytes. */
+/* Room for the length and a header of 8 bytes. */
 enum { UNIT_LEAST = 16 };
 
 uint32_t myr_nic_data_fit(const struct myr_carry *carry, uint32_t unit_most, uint32_t buffer_bytes)
@@ -65,7 +65,7 @@ void myr_nic_data_free(struct myr_nic_data *data)
     }
 }
 
-/* Places begin lines of memory, as their writers differ. */
+/* Buffers are padded to cache lines, as they have different writers. */
 static size_t place_bytes(uint32_t unit_most)
 {
     return myr_whole_lines(unit_most);
@@ -92,7 +92,7 @@ uint8_t *myr_nic_data_part_of(const struct myr_nic_group *group, uint32_t local)
     return place_at(group->data, 2 + 2 * local + epoch % 2);
 }
 
-/* Of two processes that arrive at once, both may find that all have come. One of them builds. */
+/* Elects one builder, as two processes that arrive at once may both find that all have arrived. */
 static bool is_builder(struct myr_node_data *shared, uint32_t epoch)
 {
     uint32_t before = epoch - 1;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Groups across nodes, whatever plays them; see nic_group.h.
+ * Groups across nodes, independent of the player; see nic_group.h.
  *
- * Waiting is in the three phases of waiting.h. The player knows where to sleep.
+ * Waiting has the three phases of waiting.h. The player implements sleeping.
  */
 #include "libmyr/groups/nic_group.h"
 
@@ -41,8 +41,9 @@ bool myr_nic_group_failed(const struct myr_nic_group *group, uint32_t *node)
 
 uint32_t myr_nic_group_missing(struct myr_nic_group *group, struct mcp_missing *list, uint32_t most)
 {
-    /* (Who waits for a block may wait for an epoch without knowing it. Until that is complete, this
-     * node takes no part in the next, and the root waits for that.) */
+    /* A process that waits for a block may be held up by an epoch: until that is complete, this
+     * node does not enter the next one, for which the root waits. So the epoch is reported as well.
+     */
     const bool block = group->watched != group->done;
     const uint32_t blocks = block && most > 0 && myr_nic_bcast_missing(group, list) ? 1 : 0;
     const uint32_t all = NULL == group->player->missing
@@ -50,14 +51,16 @@ uint32_t myr_nic_group_missing(struct myr_nic_group *group, struct mcp_missing *
                              : blocks + group->player->missing(group, list + blocks, most - blocks);
     uint32_t count = blocks;
     for (uint32_t m = blocks; m < all; ++m) {
-        if (0 == blocks || list[m].node != list[0].node) { /* each once */
+        /* Skip the node that the broadcast waits for. */
+        if (0 == blocks || list[m].node != list[0].node) {
             list[count++] = list[m];
         }
     }
     return count;
 }
 
-/* (The NIC may not notice: a packet rings the kernel's NIC, and its cable may be unplugged.) */
+/* `given_up` is set here because the NIC may not notice the failure: the kernel's NIC is notified
+ * by a packet, which does not get there if the cable is unplugged. */
 void myr_nic_group_fail(struct myr_nic_group *group, uint32_t node)
 {
     group->given_up = node + 1;
@@ -85,7 +88,8 @@ void myr_nic_group_leave(struct myr_nic_group *group)
 
 /* ---- waiting ---- */
 
-/* (An epoch comes after others, and may be over. A block's slot may have held any number.) */
+/* An epoch may have been passed already. A block's slot may hold any earlier number, so it must be
+ * equal. */
 static bool has_come(const struct myr_nic_group *group, uint32_t value)
 {
     const uint32_t seen = myr_load_acquire(group->watched);
@@ -100,7 +104,7 @@ static void remind_player(struct myr_nic_group *group, uint64_t now_us)
     }
 }
 
-/* Look and yield some times; true if it has come. */
+/* Poll and yield a few times. True if the value was reached. */
 static bool some_looks(struct myr_nic_group *group, uint32_t value)
 {
     for (uint32_t look = 0; look < MYR_NIC_PROGRESS; ++look) {
@@ -118,12 +122,13 @@ static bool some_looks(struct myr_nic_group *group, uint32_t value)
     return false;
 }
 
-/* Look and yield until patience ends; true if it has come. */
+/* Poll and yield until it is time to sleep, or the wait times out. True if the value was reached.
+ */
 static bool look_for(struct myr_nic_group *group, uint32_t value, uint64_t start_us,
                      uint64_t until_us)
 {
-    const uint64_t patience_us = myr_patience_end(&group->waiter->patience, start_us);
-    const uint64_t end_us = patience_us < until_us ? patience_us : until_us;
+    const uint64_t sleep_at_us = myr_wait_policy_sleep_at(&group->waiter->policy, start_us);
+    const uint64_t end_us = sleep_at_us < until_us ? sleep_at_us : until_us;
     for (uint64_t now = start_us; now < end_us && !myr_nic_group_over(group); now = os_now_us()) {
         remind_player(group, now);
         group->waiter->progress();
@@ -138,7 +143,7 @@ static bool await_word(struct myr_nic_group *group, const myr_word *word, uint32
                        uint32_t timeout_us)
 {
     group->watched = word;
-    /* (Most waits are over before we would have to look at the clock.) */
+    /* Most waits end before the clock has to be read. */
     if (has_come(group, value) || some_looks(group, value)) {
         return true;
     }
@@ -148,7 +153,7 @@ static bool await_word(struct myr_nic_group *group, const myr_word *word, uint32
     if (look_for(group, value, start_us, until_us)) {
         return true;
     }
-    struct myr_slices slices = myr_slices_begin(&waiter->patience);
+    struct myr_slices slices = myr_slices_begin(&waiter->policy);
     for (uint64_t now = os_now_us(); now < until_us && !myr_nic_group_over(group);
          now = os_now_us()) {
         const uint32_t seen = myr_load_acquire(word);

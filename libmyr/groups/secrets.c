@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Secrets of groups; see secrets.h. */
+/* Derivation of groups' secrets; see secrets.h. */
 #include "libmyr/groups/secrets.h"
 
 #include "os/random.h"
@@ -10,7 +10,7 @@ bool myr_secret_draw(struct mcp_secret *secret)
            os_draw_key(&secret->word[1], sizeof(secret->word[1]));
 }
 
-/* The SipHash-2-4 of the group's number and a byte that tells its words apart. */
+/* SipHash-2-4 of the group's number and of the word's index. */
 static uint64_t word_of(const struct mcp_secret *of, uint64_t number, uint8_t which)
 {
     struct mcp_sip sip = mcp_sip_begin(of);

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* How broadcasts spread; see spread.h. */
+/* The broadcast trees of a schedule; see spread.h. */
 #include "libmyr/groups/spread.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* How far the message to or from that peer goes. */
+/* The ring distance that a message to or from this peer covers. */
 static uint32_t distance(uint32_t nodes, uint32_t node, uint32_t peer, bool sent)
 {
     return sent ? (peer + nodes - node) % nodes : (node + nodes - peer) % nodes;
 }
 
-/* Messages of one step have one reach. */
+/* All messages of a step have the same reach. */
 static void fill_reach(const struct myr_schedule *schedule, uint32_t nodes, uint32_t node,
                        uint16_t *reach)
 {
@@ -30,7 +30,7 @@ static void fill_reach(const struct myr_schedule *schedule, uint32_t nodes, uint
     }
 }
 
-/* A message of this reach goes `further` around. False if a node has a parent already. */
+/* Add the edges of a message with this reach and distance. False if a node has a parent already. */
 static bool add_children(uint32_t nodes, uint32_t further, uint32_t reach, uint16_t *up)
 {
     for (uint32_t from = 0; from < reach && from + further < nodes; ++from) {
@@ -42,7 +42,7 @@ static bool add_children(uint32_t nodes, uint32_t further, uint32_t reach, uint1
     return true;
 }
 
-/* Do the messages sent, or those waited for, lead to each node but the root once? */
+/* True if the messages sent, or those waited for, reach each node but the root exactly once. */
 static bool fill_up(const struct myr_schedule *schedule, uint32_t nodes, uint32_t node, bool sent,
                     const struct myr_spread *spread)
 {

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Groups that the kernel's NIC plays; see kernel_nic.h.
+ * Groups played by the kernel's NIC; see kernel_nic.h.
  *
- * The release is a page of the kernel's, mapped to read. To ring the NIC, a process sends a UDP
- * packet, which the kernel's program takes off the wire. Nobody has to run the NIC: a
- * waiting process looks at the page, then sleeps. One of the node's processes sleeps on its socket.
- * The kernel's program wakes it there, and it wakes the others.
+ * The release word is in a page of the kernel's, mapped read-only. A doorbell is a UDP packet that
+ * the BPF program intercepts. No process has to run the NIC: a waiting process polls the page, then
+ * sleeps. One of the node's processes sleeps on its socket, where the BPF program wakes it, and it
+ * wakes the others.
  *
- * A process that waits for long asks for what is missing. For processes that compute meanwhile,
- * myrd asks.
+ * A process that waits for long asks for the missing messages. On behalf of processes that compute
+ * meanwhile, myrd asks.
  */
 #include <errno.h>
 #include <netinet/in.h>
@@ -33,33 +33,34 @@
 
 enum {
     GROUP_RECORD = 0x6b, /* id of the records' keys: "k" */
-    REPEATED = 256,      /* doorbells that are rung again at once, at the most */
-    DETOUR = 256,        /* doorbells by multicast, after one had to be repeated */
-    ALIVE_EVERY = 64     /* questions after which the daemon is looked for, a power of two */
+    REPEATED = 256,      /* epochs whose doorbells are repeated at once, at most */
+    DETOUR = 256,        /* doorbells sent by multicast after one had to be repeated */
+    /* Calls of is_kernel_group_over() per check for the daemon, a power of two. */
+    ALIVE_EVERY = 64
 };
 
-/* This process's place at the kernel's NIC. */
+/* This process's state for a group of the kernel's NIC. */
 struct myr_kernel_seat {
     struct myr_kernel_nic *nic;
-    const struct mcp_kernel_line *page;     /* of the user's, */
-    const struct mcp_kernel_line *line;     /* ... and the group's in it */
-    const struct mcp_kernel_buffer *buffer; /* NULL: it has none */
+    const struct mcp_kernel_line *page;     /* the user's page, mapped */
+    const struct mcp_kernel_line *line;     /* the group's line in it */
+    const struct mcp_kernel_buffer *buffer; /* NULL: the group has none */
     struct mcp_bell bell;                   /* connected to a peer */
     uint64_t key;
-    uint32_t stuck_at;            /* the last epoch that was complete when somebody reminded, */
-    struct mcp_patience patience; /* ... and when to ask if it still is */
-    _Atomic uint32_t detour;      /* so many doorbells go by multicast from now on */
-    uint32_t questions;           /* whether it is over */
-    bool orphaned;                /* the NIC is gone: once seen, so for good */
-    /* Without a daemon: in which wait, and since when it has been alone in it (0: it is not). */
+    uint32_t stuck_at;          /* the last complete epoch at the time of the last reminder, */
+    struct mcp_backoff backoff; /* ... and when to ask if it has not changed */
+    _Atomic uint32_t detour;    /* doorbells still to be sent by multicast */
+    uint32_t questions;         /* calls of is_kernel_group_over() */
+    bool orphaned;              /* the NIC is gone, for good */
+    /* The wait that goes on without a daemon, and since when (0: there is a daemon). */
     uint64_t alone_in, alone_us;
 };
 
-/* What the node's processes share; the arrivals follow, and what they share for data. */
+/* What the node's processes share. The arrivals follow, then the shared data. */
 struct shared_group {
-    myr_word sleepers; /* how many sleep on `woken` */
-    myr_word woken;    /* counts the times that somebody has woken them */
-    myr_word watcher;  /* not 0: somebody sleeps on its socket */
+    myr_word sleepers; /* processes that sleep on `woken` */
+    myr_word woken;    /* incremented whenever they are woken */
+    myr_word watcher;  /* not 0: a process sleeps on its socket */
 };
 
 static struct shared_group *shared_of(const struct myr_nic_group *group)
@@ -74,9 +75,9 @@ static struct myr_kernel_seat *seat_of(const struct myr_nic_group *group)
 
 /* ---- playing ---- */
 
-/* By way of the peer that the socket is connected to: for a multicast Linux looks for the way each
- * time, which takes 0.45 us. Where a doorbell had to be repeated, that peer's hardware address may
- * not be known any more, so the next ones go by multicast. */
+/* Send a doorbell to the peer that the socket is connected to, as the route of a multicast is
+ * looked up each time (0.45 us). If a doorbell had to be repeated, the peer's neighbour entry may
+ * have expired, so the next ones are sent by multicast. */
 static void send_bell(struct myr_kernel_seat *seat, const void *bell, size_t bytes)
 {
     const uint32_t detour = atomic_load_explicit(&seat->detour, memory_order_relaxed);
@@ -99,14 +100,14 @@ static void ring(struct myr_kernel_seat *seat, enum mcp_ring what, uint32_t epoc
     send_bell(seat, &bell, sizeof(bell));
 }
 
-/* The same with a block behind it. */
+/* The same, with a block as payload. */
 static void ring_with(struct myr_kernel_seat *seat, enum mcp_ring what, uint32_t epoch,
                       const void *block, uint32_t bytes)
 {
     struct {
         struct mcp_doorbell bell;
         uint8_t block[MCP_PAYLOAD_MOST];
-    } words; /* as much of it as is sent gets written */
+    } words; /* only as much as is sent is initialized */
     words.bell = mcp_doorbell(what, epoch, seat->key);
     if (bytes <= sizeof(words.block)) {
         memcpy(words.block, block, bytes);
@@ -138,8 +139,8 @@ static void ask_bcast(struct myr_nic_group *group, uint32_t root, uint32_t numbe
     send_bell(seat, &bell, sizeof(bell));
 }
 
-/* Begin again the epochs after `done` that the node has arrived in: their doorbells may have been
- * lost, or came too early. */
+/* Start the epochs after `done` that the node has arrived in once more: their doorbells may have
+ * been lost, or have come too early. */
 static void start_again(const struct myr_nic_group *group, uint32_t done)
 {
     struct myr_kernel_seat *seat = seat_of(group);
@@ -173,9 +174,9 @@ static void remind_kernel_nic(const struct myr_nic_group *group, uint64_t now_us
     const uint64_t now_ns = 1000 * now_us;
     if (done != seat->stuck_at) {
         seat->stuck_at = done;
-        mcp_patience_begin(&seat->patience, MCP_PATIENCE_NS, now_ns);
+        mcp_backoff_begin(&seat->backoff, MCP_BACKOFF_NS, now_ns);
     }
-    if (!mcp_patience_ended(&seat->patience, now_ns)) {
+    if (!mcp_backoff_expired(&seat->backoff, now_ns)) {
         return;
     }
     make_detour(seat);
@@ -183,7 +184,7 @@ static void remind_kernel_nic(const struct myr_nic_group *group, uint64_t now_us
     ring(seat, MCP_RING_ASK, done + 1);
 }
 
-/* Sleep on the socket, where the NIC wakes us when something is done. */
+/* Sleep on the socket until the NIC wakes this process. */
 static void watch(struct myr_nic_group *group, uint32_t seen, uint32_t timeout_us)
 {
     const struct myr_kernel_seat *seat = seat_of(group);
@@ -244,15 +245,15 @@ static uint32_t seen_on_line(const struct myr_kernel_seat *seat)
     return myr_load_acquire((myr_word *)&seat->line->failed);
 }
 
-/* (A NIC that is removed names nobody.) */
+/* If the NIC was removed, no node is to blame. */
 static uint32_t get_kernel_failure(const struct myr_nic_group *group)
 {
     const uint32_t seen = seen_on_line(seat_of(group));
     return MCP_KERNEL_REMOVED == seen ? 0 : seen;
 }
 
-/* Nothing but the program is needed as long as epochs are completed. A process that waits for long
- * needs the daemon, as only that would tell it of a process of this node that has died. */
+/* Epochs complete without a daemon. But only a daemon detects that another process of this node has
+ * died, so a process that waits for long needs one. */
 static bool is_orphaned(const struct myr_nic_group *group, struct myr_kernel_seat *seat)
 {
     const enum myr_kernel_daemon daemon = myr_kernel_nic_daemon(seat->nic);
@@ -269,7 +270,7 @@ static bool is_orphaned(const struct myr_nic_group *group, struct myr_kernel_sea
            (MYR_KERNEL_LOST == daemon && now_us - seat->alone_us >= MYR_KERNEL_AWAY_US);
 }
 
-/* MPI_Ibarrier asks at each look at it. */
+/* The daemon is checked for only now and then, as MPI_Ibarrier calls this at each test. */
 static bool is_kernel_group_over(const struct myr_nic_group *group)
 {
     struct myr_kernel_seat *seat = seat_of(group);
@@ -293,8 +294,8 @@ static void give_up_seat(struct myr_kernel_seat *seat)
     free(seat);
 }
 
-/* (The farewell of a group that broadcasts is the epoch after the last one that the NIC knows of:
- * so it had better know of all.) */
+/* In a group that broadcasts, the farewell is the epoch after the last one that the NIC knows of,
+ * so the NIC must have all of them. */
 static void leave_kernel_group(struct myr_nic_group *group)
 {
     if (NULL != group->bcast) {
@@ -321,8 +322,8 @@ static const struct myr_player kernel_player = {
 
 /* ---- joining ---- */
 
-/* False, with errno: there is no socket to ring by. It is connected to this peer, so nobody else's
- * packets wake who sleeps on it. */
+/* Create the socket for doorbells. It is connected to this peer, so that other senders' packets do
+ * not wake a process that sleeps on it. False with errno on failure. */
 static bool connect_bell(struct mcp_bell *bell, const struct myr_kernel_nic *nic,
                          const struct mcp_kernel_peer *to)
 {
@@ -334,7 +335,7 @@ static bool connect_bell(struct mcp_bell *bell, const struct myr_kernel_nic *nic
            0 == connect(bell->socket, &peer.at.any, mcp_address_bytes(&peer));
 }
 
-/* Map what is behind a descriptor, which is closed then. NULL, with errno, if that cannot be. */
+/* Map a descriptor, and close it. NULL with errno on failure. */
 static const void *map(int descriptor, size_t bytes)
 {
     const void *mapped = mmap(NULL, bytes, PROT_READ, MAP_SHARED, descriptor, 0);
@@ -373,7 +374,7 @@ static enum myr_status take_seat(struct myr_kernel_nic *nic, struct myr_kernel_q
     return MYR_OK;
 }
 
-/* Peers by their addresses. A NIC's name may have none; the daemon refuses that. */
+/* Look up the peers' addresses. A NIC's name may have none, which the daemon refuses. */
 static void name_peers(const struct mcp_peer *peers, uint32_t count,
                        const struct myr_nic_members *members, struct mcp_kernel_peer *named)
 {
@@ -390,7 +391,7 @@ static void name_peers(const struct mcp_peer *peers, uint32_t count,
     }
 }
 
-/* What the daemon must know to open the group. */
+/* Build the request to open the group. */
 static enum myr_status make_question(const struct myr_nic_group *group,
                                      const struct myr_nic_members *members,
                                      const struct myr_schedule *schedule,
@@ -427,7 +428,7 @@ static enum myr_status make_question(const struct myr_nic_group *group,
     return MYR_OK;
 }
 
-/* The same, where the schedule is still to be asked for: it says whether it is for broadcasts. */
+/* The same, from the schedule function. Whether it is a group for broadcasts is known only now. */
 static enum myr_status plan(struct myr_nic_group *group, const struct myr_nic_members *members,
                             myr_schedule_fn schedule_of, const void *context,
                             struct myr_kernel_question *question, struct myr_error *error)
@@ -444,13 +445,13 @@ static enum myr_status plan(struct myr_nic_group *group, const struct myr_nic_me
     return status;
 }
 
-/* Where the arrivals lie in the record, and what the processes share for data behind them. */
+/* Offset of the shared data in the record, behind the arrivals. */
 static size_t bytes_before_data(uint32_t locals)
 {
     return MYR_LINE + myr_whole_lines(sizeof(myr_word) * locals);
 }
 
-/* Bytes of the record where blocks have up to `unit_most` bytes; 0: there are none. */
+/* Size of the record with blocks of up to `unit_most` bytes; 0: no data. */
 static size_t record_bytes(uint32_t locals, uint32_t unit_most)
 {
     return bytes_before_data(locals) + (0 == unit_most ? 0 : myr_nic_data_bytes(locals, unit_most));
@@ -469,7 +470,7 @@ static void take_up(struct myr_nic_group *group, const struct myr_kernel_seat *s
     }
 }
 
-/* The process has met the node's others in the record: join the group. */
+/* Join the group, after the node's processes have met in the record. */
 static enum myr_status join_kernel_group(struct myr_nic_group *group, struct myr_kernel_nic *nic,
                                          const struct myr_nic_members *members,
                                          myr_schedule_fn schedule_of, const void *context,
@@ -491,9 +492,9 @@ static enum myr_status join_kernel_group(struct myr_nic_group *group, struct myr
 }
 
 /*
- * The record is joined in any case. A process that fails leaves it, so the node's others do not
- * keep it for that process. One that fails before it knows how long a block is takes the most: the
- * record may be made by it, and used by others.
+ * The record is joined in any case, and left by a process that fails, so that the others do not
+ * keep it for that process. A process that fails before it knows the size of a block takes the
+ * maximum, because it may be the one that creates the record for the others.
  */
 enum myr_status myr_kernel_group_join(struct myr_nic_group *group, struct myr_kernel_nic *nic,
                                       struct myr_segment *segment, struct myr_waiter *waiter,

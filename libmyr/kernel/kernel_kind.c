@@ -33,10 +33,10 @@ static void query_kernel_name(const void *nic, struct myr_nic_name *name)
     myr_kernel_nic_get_name(nic, name);
 }
 
-/* What this user may know of it. Counts nothing where the daemon does not answer. */
+/* The counters that this user may see; unchanged if the daemon does not reply. */
 static void read_kernel_counters(void *nic, struct mcp_counters *counters)
 {
-    struct myr_kernel_report *report = malloc(sizeof(*report)); /* large for a thread's stack */
+    struct myr_kernel_report *report = malloc(sizeof(*report)); /* too large for a thread's stack */
     if (NULL != report && MYR_OK == myr_kernel_nic_report(nic, report, NULL)) {
         *counters = report->counters;
     }

@@ -2,15 +2,15 @@
 /*
  * A client of myrd --kernel; see kernel_nic.h.
  *
- * Invariant: a question and its answer belong together. The daemon answers one after the other, so
- * answers that were given up waiting for come first; they are passed over. When one makes no sense,
- * the connection is shut: what follows could belong to any question.
+ * Invariant: each answer is matched to its question. The daemon answers in order, so answers to
+ * questions that timed out come first and are skipped. After a malformed answer the connection is
+ * shut down, as later answers could not be matched.
  *
- * A daemon may be killed, and another one take over the NIC (kernel_words.h). Nobody waits for
- * that: whoever has to do with the daemon tries to come back to it, ever more seldom, and groups
- * play on meanwhile. Only who opens a group waits a while, as does who leaves for good: the next
- * daemon would take that for a death. The new connection gets the old one's descriptor, so that
- * others may look at it at any time.
+ * If the daemon is killed, another one may take over the NIC (kernel_words.h). Clients do not block
+ * on that: they try to reconnect with exponential backoff whenever they need the daemon, and groups
+ * play on meanwhile. Only opening a group waits for a while, and so does a client that leaves for
+ * good, because the next daemon would take its absence for a death. The new connection is
+ * duplicated onto the old descriptor, so that other threads may use it at any time.
  */
 #include "libmyr/kernel/kernel_nic.h"
 
@@ -29,42 +29,42 @@
 
 static const char daemon_name[] = "myrd --kernel";
 
-/* For what is asked later. To open a group the daemon may sleep for 2.5 s, when a host is not
- * there. */
-static const struct myr_talk_patience for_opening = {5000, 30000}, for_others = {500, 10000};
+/* Timeouts of all requests but the hello. To open a group the daemon may wait 2.5 s for a host that
+ * does not respond. */
+static const struct myr_talk_timeout for_opening = {5000, 30000}, for_others = {500, 10000};
 
 enum {
-    AGAIN_FIRST_US = 5000,  /* to look for the next daemon again; twice as long each time, */
+    AGAIN_FIRST_US = 5000,  /* pause between two attempts to reconnect, doubled each time */
     AGAIN_MOST_US = 500000, /* ... up to this */
-    AWAIT_US = 3000000,     /* so long is one waited for: systemd begins it after a second */
+    AWAIT_US = 3000000,     /* how long to wait for a daemon: systemd restarts it after a second */
     NAP_US = 5000,
 };
 
 struct myr_kernel_nic {
     pthread_mutex_t asking;
     int connection;
-    uint64_t number; /* by which the daemon knows this client */
-    uint64_t *held;  /* [held_count]: keys of groups that are open */
+    uint64_t number; /* the daemon's number for this client */
+    uint64_t *held;  /* [held_count]: keys of open groups */
     uint32_t held_count, held_room;
-    bool opened;       /* the daemon may know of groups of this client's, */
-    uint64_t opening;  /* ... and is asked for this one now; 0: for none */
-    bool gone;         /* there is no coming back */
-    uint64_t away_us;  /* since when no daemon is there; 0: one is */
-    uint64_t again_us; /* when to look for one again, */
-    uint32_t pause_us; /* ... and how long after that */
-    uint32_t owed;     /* answers that have not come yet, and nobody waits for any more */
-    bool deaf;         /* the daemon took in nothing for long: no closing waits for it to */
+    bool opened;       /* the daemon may hold groups of this client, */
+    uint64_t opening;  /* ... and has been asked for this one; 0: none */
+    bool gone;         /* reconnecting is impossible */
+    uint64_t away_us;  /* since when there has been no daemon; 0: there is one */
+    uint64_t again_us; /* when to try to reconnect, */
+    uint32_t pause_us; /* ... and the pause after that */
+    uint32_t owed;     /* answers outstanding to questions that timed out */
+    bool deaf;         /* its socket was full for long: do not wait for it to close groups */
     struct myr_nic_name name;
-    uint32_t interface; /* that has the name's address */
+    uint32_t interface; /* the one with the name's address */
 };
 
-/* Pass over what the daemon owes. */
-static enum myr_status catch_up(struct myr_kernel_nic *nic,
-                                const struct myr_talk_patience *patience, struct myr_error *error)
+/* Receive and discard answers to questions that timed out. */
+static enum myr_status catch_up(struct myr_kernel_nic *nic, const struct myr_talk_timeout *timeout,
+                                struct myr_error *error)
 {
     while (nic->owed > 0) {
         uint32_t magic;
-        const enum myr_status status = myr_talk_hear(nic->connection, daemon_name, patience, error);
+        const enum myr_status status = myr_talk_await(nic->connection, daemon_name, timeout, error);
         if (MYR_OK != status) {
             return status;
         }
@@ -76,7 +76,7 @@ static enum myr_status catch_up(struct myr_kernel_nic *nic,
     return MYR_OK;
 }
 
-/* How long must this answer be? A report has as many groups as it says. */
+/* The expected length of the answer. That of a report depends on its number of groups. */
 static size_t length_of(const struct myr_kernel_question *question, const void *answer,
                         size_t bytes)
 {
@@ -88,17 +88,17 @@ static size_t length_of(const struct myr_kernel_question *question, const void *
 
 static enum myr_status converse(struct myr_kernel_nic *nic,
                                 const struct myr_kernel_question *question,
-                                const struct myr_talk_patience *patience, void *answer,
-                                size_t bytes, int *maps, uint32_t count, struct myr_error *error)
+                                const struct myr_talk_timeout *timeout, void *answer, size_t bytes,
+                                int *maps, uint32_t count, struct myr_error *error)
 {
     uint32_t magic;
-    enum myr_status status = catch_up(nic, patience, error);
+    enum myr_status status = catch_up(nic, timeout, error);
     if (MYR_OK == status) {
-        status = myr_talk_say(nic->connection, daemon_name, question, sizeof(*question), patience,
-                              error);
+        status =
+            myr_talk_say(nic->connection, daemon_name, question, sizeof(*question), timeout, error);
     }
     if (MYR_OK == status) {
-        status = myr_talk_hear(nic->connection, daemon_name, patience, error);
+        status = myr_talk_await(nic->connection, daemon_name, timeout, error);
         nic->owed += MYR_ERR_NOT_YET == status;
     }
     if (MYR_OK != status) {
@@ -122,9 +122,10 @@ static enum myr_status converse(struct myr_kernel_nic *nic,
     return MYR_OK;
 }
 
-/* Ask; `answer` gets `bytes`, and `maps` so many descriptors, or -1. The caller has the lock. */
+/* Send a question and receive its answer: `answer` gets `bytes`, `maps` gets `count` descriptors,
+ * or -1. Called with the lock held. */
 static enum myr_status ask_now(struct myr_kernel_nic *nic, struct myr_kernel_question *question,
-                               enum myr_kernel_ask what, const struct myr_talk_patience *patience,
+                               enum myr_kernel_ask what, const struct myr_talk_timeout *timeout,
                                void *answer, size_t bytes, int *maps, uint32_t count,
                                struct myr_error *error)
 {
@@ -132,7 +133,7 @@ static enum myr_status ask_now(struct myr_kernel_nic *nic, struct myr_kernel_que
     question->ask = what;
     memset(answer, 0, bytes);
     const enum myr_status status =
-        converse(nic, question, patience, answer, bytes, maps, count, error);
+        converse(nic, question, timeout, answer, bytes, maps, count, error);
     nic->deaf = MYR_ERR_NOT_YET == status;
     if (MYR_OK != status && MYR_ERR_NOT_YET != status) {
         (void)shutdown(nic->connection, SHUT_RDWR);
@@ -146,7 +147,7 @@ static enum myr_status ask_now(struct myr_kernel_nic *nic, struct myr_kernel_que
     return status;
 }
 
-/* ---- the next daemon ---- */
+/* ---- reconnecting ---- */
 
 static bool is_here(const struct myr_kernel_nic *nic)
 {
@@ -174,15 +175,16 @@ static bool connect_to(struct myr_kernel_nic *nic, struct myr_error *error, enum
     return there;
 }
 
-/* Say what is answered by a status. False: it was not answered. (A daemon that has not said hello
- * yet can be asked later. One that knows who we are takes a connection that ends for our death.) */
+/* A question that is answered by a status. False: no answer. A daemon that has not answered the
+ * hello may be asked again later; one that knows this client takes the end of a connection for its
+ * death. */
 static bool request_status(struct myr_kernel_nic *nic, enum myr_kernel_ask what, uint64_t key,
                            struct myr_kernel_answer *answer)
 {
     struct myr_kernel_question question = {.key = key};
     return MYR_OK ==
            ask_now(nic, &question, what,
-                   MYR_KERNEL_HELLO == what ? myr_talk_patience_for_hello(true) : &for_others,
+                   MYR_KERNEL_HELLO == what ? myr_talk_timeout_for_hello(true) : &for_others,
                    answer, sizeof(*answer), NULL, 0, NULL);
 }
 
@@ -192,8 +194,8 @@ static bool same_nic(const struct myr_nic_name *a, const struct myr_nic_name *b)
            0 == memcmp(a->address, b->address, sizeof(a->address));
 }
 
-/* The next daemon has answered: is it one that has taken over, and knows us? False: it did not
- * answer any further. */
+/* The next daemon has answered the hello: find out whether it has taken over and knows this client.
+ * False if it stopped answering. */
 static bool introduce(struct myr_kernel_nic *nic, const struct myr_kernel_answer *hello)
 {
     const struct myr_kernel_question settle = {
@@ -207,7 +209,8 @@ static bool introduce(struct myr_kernel_nic *nic, const struct myr_kernel_answer
     if (!request_status(nic, MYR_KERNEL_RETURN, nic->number, &answer)) {
         return false;
     }
-    if (MYR_OK != answer.status && 0 == nic->held_count) { /* it knows us not, as we hold nothing */
+    /* The daemon does not know us because we hold no group. */
+    if (MYR_OK != answer.status && 0 == nic->held_count) {
         nic->number = hello->number;
         return true;
     }
@@ -221,7 +224,7 @@ static bool introduce(struct myr_kernel_nic *nic, const struct myr_kernel_answer
     return nic->gone || myr_talk_send(nic->connection, &settle, sizeof(settle), NULL, 0, 0);
 }
 
-/* Look for the next daemon, if it is time for that. */
+/* Try to reconnect, if the pause is over. */
 static void come_back(struct myr_kernel_nic *nic)
 {
     const uint64_t now_us = os_now_us();
@@ -245,7 +248,7 @@ static void come_back(struct myr_kernel_nic *nic)
     nic->pause_us = 2 * nic->pause_us < AGAIN_MOST_US ? 2 * nic->pause_us : AGAIN_MOST_US;
 }
 
-/* Wait until one is there, for a while. The caller has the lock. False: none is. */
+/* Wait until `until_us` for a daemon. Called with the lock held. False if there is none. */
 static bool await_daemon(struct myr_kernel_nic *nic, uint64_t until_us)
 {
     while (!is_here(nic)) {
@@ -267,7 +270,7 @@ enum myr_kernel_daemon myr_kernel_nic_daemon(struct myr_kernel_nic *nic)
         return MYR_KERNEL_HERE;
     }
     if (0 != pthread_mutex_trylock(&nic->asking)) {
-        return MYR_KERNEL_AWAY; /* somebody else is at it */
+        return MYR_KERNEL_AWAY; /* another thread is reconnecting */
     }
     if (!is_here(nic)) {
         come_back(nic);
@@ -283,13 +286,12 @@ enum myr_kernel_daemon myr_kernel_nic_daemon(struct myr_kernel_nic *nic)
 
 /* ---- questions ---- */
 
-/* One thread at a time does this. Where the daemon ends before it has answered, the next one is
- * asked if it comes `within_us`. */
+/* Serialized by the lock. If the daemon ends before it has answered, ask the next one, provided
+ * that it comes within `within_us`. */
 static enum myr_status ask_daemon(struct myr_kernel_nic *nic, struct myr_kernel_question *question,
-                                  enum myr_kernel_ask what,
-                                  const struct myr_talk_patience *patience, void *answer,
-                                  size_t bytes, int *maps, uint32_t count, uint64_t within_us,
-                                  struct myr_error *error)
+                                  enum myr_kernel_ask what, const struct myr_talk_timeout *timeout,
+                                  void *answer, size_t bytes, int *maps, uint32_t count,
+                                  uint64_t within_us, struct myr_error *error)
 {
     pthread_mutex_lock(&nic->asking);
     const uint64_t until_us = os_now_us() + within_us;
@@ -299,7 +301,7 @@ static enum myr_status ask_daemon(struct myr_kernel_nic *nic, struct myr_kernel_
         if (MYR_KERNEL_HELLO != what) {
             (void)await_daemon(nic, until_us);
         }
-        status = ask_now(nic, question, what, patience, answer, bytes, maps, count, error);
+        status = ask_now(nic, question, what, timeout, answer, bytes, maps, count, error);
     } while (MYR_OK != status && 0 != within_us && !is_here(nic) && !nic->gone &&
              MYR_ERR_FOREIGN != status && os_now_us() < until_us);
     nic->opening = 0;
@@ -307,14 +309,14 @@ static enum myr_status ask_daemon(struct myr_kernel_nic *nic, struct myr_kernel_
     return status;
 }
 
-/* Ask a question whose answer is a status. So many descriptors must come with MYR_OK. */
+/* Ask a question that is answered by a status. With MYR_OK, `count` descriptors must come. */
 static enum myr_status request(struct myr_kernel_nic *nic, struct myr_kernel_question *question,
-                               enum myr_kernel_ask what, const struct myr_talk_patience *patience,
+                               enum myr_kernel_ask what, const struct myr_talk_timeout *timeout,
                                struct myr_kernel_answer *answer, int *maps, uint32_t count,
                                uint64_t within_us, struct myr_error *error)
 {
-    const enum myr_status status = ask_daemon(nic, question, what, patience, answer,
-                                              sizeof(*answer), maps, count, within_us, error);
+    const enum myr_status status = ask_daemon(nic, question, what, timeout, answer, sizeof(*answer),
+                                              maps, count, within_us, error);
     if (MYR_OK != status) {
         return status;
     }
@@ -333,7 +335,7 @@ static enum myr_status say_hello(struct myr_kernel_nic *nic, bool hurry, struct 
     struct myr_kernel_question question = {0};
     struct myr_kernel_answer answer;
     const enum myr_status status =
-        request(nic, &question, MYR_KERNEL_HELLO, myr_talk_patience_for_hello(hurry), &answer, NULL,
+        request(nic, &question, MYR_KERNEL_HELLO, myr_talk_timeout_for_hello(hurry), &answer, NULL,
                 0, 0, error);
     nic->name = answer.nic;
     nic->number = answer.number;
@@ -362,7 +364,7 @@ enum myr_status myr_kernel_nic_open(bool hurry, struct myr_kernel_nic **nic,
     return MYR_OK;
 }
 
-/* (It has left all groups. But a daemon that is to come may think otherwise.) */
+/* All groups have been left, but a later daemon may not know that. */
 void myr_kernel_nic_close(struct myr_kernel_nic *nic)
 {
     if (nic->connection >= 0) {
@@ -396,7 +398,7 @@ enum myr_status myr_kernel_nic_report(struct myr_kernel_nic *nic, struct myr_ker
     return status;
 }
 
-/* Note that the group is open. False: out of memory. */
+/* Record that the group is open. False when out of memory. */
 static bool hold(struct myr_kernel_nic *nic, uint64_t key)
 {
     if (nic->held_count == nic->held_room) {
@@ -423,13 +425,14 @@ static void let_go(struct myr_kernel_nic *nic, uint64_t key)
     }
 }
 
-/* (`opened` before the question, as the daemon may open the group and not live to say so. Then the
- * next one has it: SETTLE says that this question is asked again.) */
+/* `opened` is set before the question is sent, because the daemon may open the group and be killed
+ * before it answers. Its successor then has the group, and SETTLE announces that this question is
+ * repeated. */
 enum myr_status myr_kernel_nic_ask_open(struct myr_kernel_nic *nic,
                                         struct myr_kernel_question *question,
                                         struct mcp_kernel_seen *seen, struct myr_error *error)
 {
-    struct myr_kernel_answer answer = {.status = MYR_OK}; /* also where none comes */
+    struct myr_kernel_answer answer = {.status = MYR_OK}; /* also if no answer comes */
     int maps[MYR_TALK_DESCRIPTORS] = {-1, -1};
     const bool has_buffer = 0 != question->places || 0 != question->window;
     pthread_mutex_lock(&nic->asking);
@@ -453,8 +456,8 @@ enum myr_status myr_kernel_nic_ask_open(struct myr_kernel_nic *nic,
             close(seen->buffer);
         }
     }
-    /* It may open the group when it goes on; or it has opened it, and there is no room here for its
-     * descriptors. */
+    /* The daemon may still open the group after a timeout; or it has, and its descriptors could not
+     * be received here. */
     if (MYR_OK == answer.status) {
         myr_kernel_nic_ask_close(nic, question->key);
     }
@@ -467,8 +470,8 @@ void myr_kernel_nic_ask_close(struct myr_kernel_nic *nic, uint64_t key)
         .magic = MYR_KERNEL_MAGIC, .ask = MYR_KERNEL_CLOSE, .key = key};
     pthread_mutex_lock(&nic->asking);
     let_go(nic, key);
-    /* What cannot be said is no harm: the next daemon is told what is still held, and the group is
-     * closed when this process ends. */
+    /* If the message is lost, no harm is done: the next daemon is told which groups are held, and
+     * the group is closed when this process ends. */
     nic->deaf = nic->deaf ? !myr_talk_send(nic->connection, &question, sizeof(question), NULL, 0, 0)
                           : MYR_OK != myr_talk_say(nic->connection, daemon_name, &question,
                                                    sizeof(question), &for_others, NULL);

@@ -1,26 +1,26 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Short messages past the NIC; see inlet.h.
+ * Short messages that bypass the NIC; see inlet.h.
  *
- * Invariant: the tickets from `taken` on and below `next` are under way. There are never more of
- * them than slots. The receiver writes its count now and then. Senders keep the count as they last
- * saw it, which is safe as it only grows; they read it again when there seems to be no room. Each
- * ticket that was taken is ended, by a message or as void. It belongs to the port that was open
- * when it was taken.
+ * Invariant: the tickets from `taken` up to `next` are in use, never more of them than there are
+ * slots. The receiver publishes `taken` now and then. Senders cache it, which is safe as it only
+ * grows, and read it again when they seem to be out of slots. Each ticket that was taken is
+ * completed, by a message or as void. It belongs to the port that was open when it was taken.
  */
 #include "libmyr/messages/inlet.h"
 
 #include "os/futex.h"
 
-enum { TAKEN_AT_ONCE = MYR_INLET_SLOTS / 4 /* messages, before senders are told */ };
+enum { TAKEN_AT_ONCE = MYR_INLET_SLOTS / 4 /* messages received before `taken` is published */ };
 
-/* Have all messages with tickets below `next` ended? Those further back than a round have: a sender
- * sees to that before it takes the ticket a round later. */
+/* True if all messages with tickets below `next` have been completed. Tickets more than a round
+ * back have, as a sender ensures that before it takes a ticket one round later. */
 static bool all_ended(const struct myr_inlet *inlet, uint64_t next)
 {
     for (uint64_t back = 1; back <= MYR_INLET_SLOTS && back <= next; ++back) {
         const uint64_t ticket = next - back;
-        if (myr_load_acquire(&inlet->slot[ticket % MYR_INLET_SLOTS].turn) != (uint32_t)ticket + 1) {
+        if (myr_load_acquire(&inlet->slot[ticket % MYR_INLET_SLOTS].sequence) !=
+            (uint32_t)ticket + 1) {
             return false;
         }
     }
@@ -28,9 +28,9 @@ static bool all_ended(const struct myr_inlet *inlet, uint64_t next)
 }
 
 /*
- * The ticket is read by a read-modify-write, as a sender takes it by one. So we see everybody who
- * took a ticket earlier, and wait for them. Everybody who takes one later sees that the former port
- * is closed. What had come for that port counts as taken.
+ * The ticket is read by a read-modify-write, like a sender takes it. So all senders that took a
+ * ticket earlier are visible here and are waited for, and all that take one later see that the
+ * former port is closed. Messages for that port count as received.
  */
 bool myr_inlet_open(struct myr_inlet *inlet, uint32_t key)
 {
@@ -56,7 +56,7 @@ void myr_inlet_close(struct myr_inlet *inlet)
 
 /* ---- senders ---- */
 
-/* (The count may have passed this ticket, as others have had tickets meanwhile.) */
+/* The cached count may be beyond this ticket if others have taken tickets meanwhile. */
 static bool has_room(struct myr_outlet *outlet, uint64_t ticket)
 {
     if ((int64_t)(ticket - outlet->taken) >= MYR_INLET_SLOTS) {
@@ -76,7 +76,7 @@ void *myr_outlet_take(struct myr_outlet *outlet)
     } while (!atomic_compare_exchange_weak_explicit(&inlet->next, &ticket, ticket + 1,
                                                     memory_order_acquire, memory_order_relaxed));
     outlet->ticket = ticket;
-    if (outlet->key != myr_load_relaxed(&inlet->key)) { /* the port was closed just now */
+    if (outlet->key != myr_load_relaxed(&inlet->key)) { /* the port has just been closed */
         myr_outlet_end(outlet, MYR_INLET_VOID);
         return NULL;
     }
@@ -87,7 +87,7 @@ void myr_outlet_end(struct myr_outlet *outlet, uint32_t bytes)
 {
     struct myr_inlet_slot *slot = &outlet->inlet->slot[outlet->ticket % MYR_INLET_SLOTS];
     slot->bytes = bytes;
-    myr_store_release(&slot->turn, (uint32_t)outlet->ticket + 1);
+    myr_store_release(&slot->sequence, (uint32_t)outlet->ticket + 1);
 }
 
 /* ---- the receiver ---- */
@@ -100,7 +100,7 @@ const void *myr_intake_look(struct myr_intake *intake, uint32_t *bytes)
     const struct myr_inlet_slot *slot;
     for (;;) {
         slot = &intake->inlet->slot[intake->taken % MYR_INLET_SLOTS];
-        if (myr_load_acquire(&slot->turn) != (uint32_t)intake->taken + 1) {
+        if (myr_load_acquire(&slot->sequence) != (uint32_t)intake->taken + 1) {
             return NULL;
         }
         if (MYR_INLET_VOID != slot->bytes) {
@@ -123,8 +123,8 @@ void myr_intake_done(struct myr_intake *intake)
 /* ---- the receiver's thread ---- */
 
 /*
- * Both sides exchange the word. Either the waker sees the thread napping, or the thread's look,
- * which follows, sees what the waker has brought.
+ * Both sides exchange the word, so either the waker sees that the thread is about to sleep, or the
+ * thread's poll afterwards sees the waker's message.
  */
 void myr_inlet_nap(struct myr_inlet *inlet)
 {

@@ -32,7 +32,7 @@ enum {
 
 struct myr_inlet_slot {
     _Alignas(
-        MYR_LINE) myr_word turn; /* lower half of the ticket + 1 once the message is complete */
+        MYR_LINE) myr_word sequence; /* lower half of the ticket + 1 once the message is complete */
     uint32_t bytes;
     uint64_t zero;
     uint8_t message[MYR_SHORT_BYTES]; /* aligned to 16 */

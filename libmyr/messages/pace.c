@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* See pace.h. */
+/* How often an endpoint polls the NIC; see pace.h. */
 #include "libmyr/messages/pace.h"
 
 #include "os/clock.h"
 
 enum {
-    FAR_POLLS = 10000, /* without a packet, before the network counts as quiet: some milliseconds */
-    QUIET = 64,        /* calls with nothing to do between two looks at the clock */
-    DOUBT = 64 * QUIET,    /* ... and whether the NIC is still of use */
-    SELDOM = 1024,         /* calls between two looks at the clock */
-    SELDOM_MS = 1000,      /* ... and what is due then */
-    LINGER_US = 2000,      /* after the end, */
-    DRAIN_US = 200 * 1000, /* ... and at the most */
+    /* Polls without a packet until the network counts as idle: some milliseconds. */
+    FAR_POLLS = 10000,
+    QUIET = 64,               /* idle calls between two readings of the clock */
+    CHECK_EVERY = 64 * QUIET, /* ... and between two checks whether the NIC is still usable */
+    SELDOM = 1024,            /* calls between two readings of the clock */
+    SELDOM_MS = 1000,         /* ... and the interval of rare checks */
+    LINGER_US = 2000,         /* a drain's minimum, if peers are on the network, */
+    DRAIN_US = 200 * 1000,    /* ... and its maximum */
 };
 
 void myr_pace_expect(struct myr_pace *pace)
@@ -36,7 +37,7 @@ uint32_t myr_pace_poll(struct myr_pace *pace, struct myr_soft_nic *nic)
 
 bool myr_pace_broken(const struct myr_pace *pace, struct myr_soft_nic *nic)
 {
-    return 0 == pace->far && 0 == pace->idle % DOUBT && myr_soft_broken(nic);
+    return 0 == pace->far && 0 == pace->idle % CHECK_EVERY && myr_soft_broken(nic);
 }
 
 bool myr_seldom_due(struct myr_seldom *seldom)

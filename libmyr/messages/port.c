@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The host's side of a port; see port.h, and firmware/port.h for what it shares with the NIC.
+ * The host side of a port; see port.h, and firmware/port.h for what it shares with the NIC.
  *
- * Invariants: a send token is free, or its number is in the ring, or at the NIC, or in an event
- * that nobody has taken yet. So is a receive token. Therefore a process that may put in a token
- * always finds room in the ring, and the NIC finds room in that of events. All registered memory of
- * a port is in one list in shared memory, so that others can free it after its process has died.
+ * Invariants: a send token is either free, or its number is in the ring, at the NIC, or in an event
+ * that has not been consumed. The same holds for receive tokens. So a process with a token always
+ * finds room in the ring, and the NIC finds room in the ring of events. All registered memory of a
+ * port is in one list in shared memory, so that others can free it after its process has died.
  */
 #include "libmyr/messages/port.h"
 
@@ -20,12 +20,12 @@
 #include "os/random.h"
 
 enum {
-    TOKENS = 64,                /* of either sort, where the options do not say */
-    INLETS_RECORD = 0x696e6c74, /* scope of a record's key: "inlt": inlets by ports' numbers */
-    INLETS_MEMBERS = UINT32_MAX /* nobody leaves: it lives as long as the segment */
+    TOKENS = 64,                /* default number of tokens of each kind */
+    INLETS_RECORD = 0x696e6c74, /* scope of a record's key: "inlt": inlets by port number */
+    INLETS_MEMBERS = UINT32_MAX /* never left, so it lives as long as the segment */
 };
 
-/* A send token that is not free. */
+/* A send token in use. */
 struct sent {
     myr_sent_fn callback;
     void *context;
@@ -35,15 +35,15 @@ struct sent {
 struct myr_port {
     struct myr_soft_nic *nic;
     struct myr_segment *segment;
-    uint8_t *base; /* of the segment, here */
+    uint8_t *base; /* of the segment, in this process */
     struct mcp_rings *rings;
-    struct mcp_port shape; /* for where things lie in the rings, and nothing else */
+    struct mcp_port shape; /* for the layout of the rings only */
     uint32_t number, key;
-    struct myr_key_pair pair;         /* of the NIC's node; none where packets are not signed */
-    uint32_t sends, provides, events; /* how many entries were put in, or taken */
+    struct myr_key_pair pair;         /* of the NIC's node; unset if packets are not signed */
+    uint32_t sends, provides, events; /* entries produced or consumed so far */
     uint32_t free_receives;
     uint32_t free_sends;
-    uint32_t *free_send; /* their numbers; the last one goes first */
+    uint32_t *free_send; /* a stack of numbers */
     struct sent *sent;   /* by number */
 };
 
@@ -60,8 +60,8 @@ static struct myr_inlet *inlet_of(const struct myr_segment *segment, const struc
                              : (struct myr_inlet *)(myr_segment_base(segment) + rings->inlet);
 }
 
-/* Its memory stays an inlet, see myr_inlet_open(). Close it before the port: once the port is
- * closed, its number, and so the inlet, may belong to another one. */
+/* The memory remains an inlet; see myr_inlet_open(). This must come before the port is closed: from
+ * then on its number, and so the inlet, may belong to another port. */
 static void close_inlet(struct myr_segment *segment, const struct mcp_rings *rings)
 {
     struct myr_inlet *inlet = inlet_of(segment, rings);
@@ -71,9 +71,9 @@ static void close_inlet(struct myr_segment *segment, const struct mcp_rings *rin
 }
 
 /*
- * The inlet of the port, which has its number already. It is the inlet of the last port of that
- * number, unless somebody may still write there. NULL: there is no memory. There are as many inlets
- * as ports were ever open at once, and one more for each inlet whose sender died while it wrote.
+ * The inlet for the port's number: that of the number's previous port, unless a sender may still
+ * write to it. NULL if there is no memory. There are as many inlets as ports were ever open at
+ * once, plus one for each inlet whose sender died while it wrote.
  */
 static struct myr_inlet *open_inlet(const struct myr_port *port, uint32_t ports,
                                     struct myr_error *error)
@@ -110,7 +110,7 @@ static void discard(struct myr_port *port)
     free(port);
 }
 
-/* What a port takes, in this process and in shared memory. */
+/* Allocate a port's memory, in this process and in the segment. */
 static enum myr_status allocate_port_memory(struct myr_port *port, const struct mcp_port_wish *wish,
                                             struct myr_error *error)
 {
@@ -138,8 +138,8 @@ static enum myr_status allocate_port_memory(struct myr_port *port, const struct 
     return MYR_OK;
 }
 
-/* The NIC knows it no more, and uses its rings no more. False: they may still be used, as a process
- * is stopped inside the NIC. */
+/* Close the port on the NIC, which no longer uses its rings then. False if it may still use them,
+ * as a process is stopped inside the NIC. */
 static bool close_number(const struct myr_port *port)
 {
     struct mcp_board *board;
@@ -233,7 +233,7 @@ enum myr_status myr_port_open(struct myr_soft_nic *nic, const struct myr_port_op
     return MYR_OK;
 }
 
-/* Free all memory that the port with these rings has taken; it is closed. */
+/* Free all memory of a closed port. */
 static void free_blocks(struct myr_segment *segment, const struct mcp_rings *rings)
 {
     uint8_t *base = myr_segment_base(segment);
@@ -255,8 +255,8 @@ void myr_port_close(struct myr_port *port)
     discard(port);
 }
 
-/* Close the next port of this process: its rings, or NULL if there is none. */
-static struct mcp_rings *bury_one(struct myr_soft_nic *outer, uint32_t process)
+/* Close the next port of this process. Returns its rings, or NULL if there is none. */
+static struct mcp_rings *reap_one(struct myr_soft_nic *outer, uint32_t process)
 {
     struct mcp_board *board;
     struct mcp_nic *nic = myr_soft_enter(outer, &board);
@@ -275,17 +275,17 @@ static struct mcp_rings *bury_one(struct myr_soft_nic *outer, uint32_t process)
     return 0 == offset ? NULL : (struct mcp_rings *)(base + offset);
 }
 
-uint32_t myr_ports_bury(struct myr_soft_nic *nic, uint32_t process)
+uint32_t myr_ports_reap(struct myr_soft_nic *nic, uint32_t process)
 {
     struct myr_segment *segment = myr_soft_segment(nic);
     struct mcp_rings *rings;
-    uint32_t buried = 0;
-    while (NULL != (rings = bury_one(nic, process))) {
+    uint32_t reaped = 0;
+    while (NULL != (rings = reap_one(nic, process))) {
         free_blocks(segment, rings);
         myr_segment_free(segment, rings);
-        ++buried;
+        ++reaped;
     }
-    return buried;
+    return reaped;
 }
 
 void myr_port_get_name(const struct myr_port *port, struct myr_port_name *name)
@@ -369,7 +369,8 @@ static bool is_connected(const struct myr_port *port, const struct myr_nic_name 
     return connected;
 }
 
-/* The secret of this NIC and the one whose node has that key. False if the key is none. */
+/* Derive the secret shared with the NIC of the node that has this public key. False if the key is
+ * invalid. */
 static bool agree_on_secret(const struct myr_port *port, const struct myr_public_key *public,
                             struct mcp_secret *secret)
 {
@@ -474,7 +475,7 @@ enum myr_status myr_port_send(struct myr_port *port, const struct myr_remote *to
     slot->connection = to->connection;
     slot->to_key = to->key;
     slot->to_port = to->number;
-    myr_store_release(&slot->turn, ++port->sends);
+    myr_store_release(&slot->sequence, ++port->sends);
     ring_send(port);
     return MYR_OK;
 }
@@ -491,7 +492,7 @@ enum myr_status myr_port_provide(struct myr_port *port, void *buffer, size_t byt
     struct mcp_receive_token *slot = mcp_receive_slot(&port->shape, port->rings, port->provides);
     slot->memory = offset_of(port->base, buffer);
     slot->bytes = (uint32_t)bytes;
-    myr_store_seq_cst(&slot->turn, ++port->provides);
+    myr_store_seq_cst(&slot->sequence, ++port->provides);
     if (0 != myr_load_seq_cst(&port->rings->hungry)) {
         struct mcp_board *board;
         struct mcp_nic *nic = myr_soft_enter(port->nic, &board);
@@ -524,11 +525,11 @@ static void take_sent(struct myr_port *port, const struct mcp_event *event)
     }
 }
 
-/* The next event: it stays where it is until its token is used again. */
+/* The next event. It remains in the ring until its token is used again. */
 static const struct mcp_event *next_event(struct myr_port *port)
 {
     const struct mcp_event *event = mcp_event_slot(&port->shape, port->rings, port->events);
-    if (myr_load_acquire(&event->turn) != port->events + 1) {
+    if (myr_load_acquire(&event->sequence) != port->events + 1) {
         return NULL;
     }
     ++port->events;
@@ -567,21 +568,21 @@ bool myr_port_receive(struct myr_port *port, struct myr_received *received)
     return myr_port_look(port, received);
 }
 
-/* ---- silence ---- */
+/* ---- unresponsive peers ---- */
 
-bool myr_port_unheard(struct myr_port *port, uint32_t who, uint32_t least_s,
-                      struct myr_unheard *unheard)
+bool myr_port_unresponsive(struct myr_port *port, uint32_t who, uint32_t least_s,
+                           struct myr_unresponsive *unresponsive)
 {
-    struct mcp_unheard found;
+    struct mcp_unresponsive found;
     struct mcp_board *board;
     struct mcp_nic *nic = myr_soft_enter(port->nic, &board);
     const uint32_t least_ms = least_s < UINT32_MAX / 1000 ? least_s * 1000 : UINT32_MAX;
     const bool any =
-        NULL != nic && mcp_messages_unheard(nic, board, port->number, who, least_ms, &found);
+        NULL != nic && mcp_messages_unresponsive(nic, board, port->number, who, least_ms, &found);
     if (any) {
-        unheard->connection = found.connection;
-        unheard->silence_s = found.silence_ms / 1000;
-        myr_soft_place_of(port->nic, found.link, unheard->place);
+        unresponsive->connection = found.connection;
+        unresponsive->silence_s = found.silence_ms / 1000;
+        myr_soft_place_of(port->nic, found.link, unresponsive->place);
     }
     myr_soft_leave(port->nic);
     return any;

@@ -88,7 +88,7 @@ uint32_t myr_port_receive_tokens(const struct myr_port *port); /* free ones */
  * there is none. myr_port_receive() calls `callback` on completion, and the buffer is the caller's
  * again. Its status is MYR_OK once the other NIC has the whole message, or the reason why that is
  * impossible (MYR_ERR_TOO_LONG). The send remains outstanding while the other port has no receive
- * token, is not open, or cannot be reached: see myr_port_unheard(). */
+ * token, is not open, or cannot be reached: see myr_port_unresponsive(). */
 typedef void (*myr_sent_fn)(struct myr_port *port, void *context, void *buffer,
                             enum myr_status status);
 enum myr_status myr_port_send(struct myr_port *port, const struct myr_remote *to,
@@ -125,15 +125,15 @@ struct myr_intake myr_port_intake(const struct myr_port *port);
 /* Find a NIC with outstanding sends of this port that has been silent for `least_s` of probing.
  * Either no process runs it (they compute), or it is unreachable. Each silence is reported once to
  * each `who`, which covers all processes of a job on this node. */
-struct myr_unheard {
+struct myr_unresponsive {
     uint32_t connection; /* as in struct myr_remote */
     uint32_t silence_s;
     char place[MCP_PLACE_TEXT]; /* its address */
 };
-bool myr_port_unheard(struct myr_port *port, uint32_t who, uint32_t least_s,
-                      struct myr_unheard *unheard);
+bool myr_port_unresponsive(struct myr_port *port, uint32_t who, uint32_t least_s,
+                           struct myr_unresponsive *unresponsive);
 
 /* Close all ports of a dead process, and free what they had. Returns how many there were. */
-uint32_t myr_ports_bury(struct myr_soft_nic *nic, uint32_t process);
+uint32_t myr_ports_reap(struct myr_soft_nic *nic, uint32_t process);
 
 #endif

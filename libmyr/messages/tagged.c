@@ -2,9 +2,9 @@
 /*
  * Endpoints for tagged messages: opening, peers, receives; see tagged.h.
  *
- * Invariants: a request that is not done is in the table, or in a list, or has a number, or is in a
- * peer's queue, and nowhere else. A number is `turn` in its upper bits and the index of its entry
- * in the lower ones: one that was given back is not taken for its successor soon.
+ * Invariants: a request that is not done is in exactly one place: the matching table, a list, the
+ * table of numbers, or a peer's queue. A number consists of a generation in its upper bits
+ * and an index in its lower ones, so a stale number is not soon taken for its successor.
  */
 #include "libmyr/messages/tagged_inside.h"
 
@@ -20,7 +20,7 @@ enum {
     BUFFER_BYTES = 32768,
     INDEX_BITS = 20,
     NUMBERS_FIRST = 64,
-    BURST = 16, /* messages of each way in one call, before others have their turn */
+    BURST = 16, /* messages from the inlet, and from the port, per call */
 };
 
 /* ---- lists of requests ---- */
@@ -86,7 +86,7 @@ bool tagged_number_give(struct myr_tagged *t, enum tagged_owner kind, void *owne
     t->free_number = entry->next;
     entry->owner = owner;
     entry->kind = (uint8_t)kind;
-    *number = index | entry->turn << INDEX_BITS;
+    *number = index | entry->generation << INDEX_BITS;
     return true;
 }
 
@@ -97,14 +97,14 @@ void *tagged_number_owner(const struct myr_tagged *t, enum tagged_owner kind, ui
         return NULL;
     }
     const struct tagged_number *entry = &t->number[index];
-    return kind == entry->kind && (index | entry->turn << INDEX_BITS) == number ? entry->owner
-                                                                                : NULL;
+    return kind == entry->kind && (index | entry->generation << INDEX_BITS) == number ? entry->owner
+                                                                                      : NULL;
 }
 
 void tagged_number_end(struct myr_tagged *t, uint32_t number)
 {
     struct tagged_number *entry = &t->number[index_of(number)];
-    ++entry->turn;
+    ++entry->generation;
     entry->kind = TAGGED_NOBODY;
     entry->next = t->free_number;
     t->free_number = index_of(number) + 1;
@@ -119,28 +119,28 @@ static void set_usual(uint32_t *option, uint32_t usual)
     }
 }
 
-/* How many messages of each of so many peers have room in half of the table; at least one. */
+/* The number of messages per peer, at least one, for which half of the table suffices. */
 static uint32_t fewer_for(uint32_t messages, uint32_t peers)
 {
     const uint32_t most = 0 == peers ? messages : (uint32_t)MCP_MATCH_MOST / 2 / peers;
     return most > messages ? messages : most > 0 ? most : 1;
 }
 
-/* Have a table of this size, with all that waits. False: there is no memory. */
+/* Replace the table by one of this size, and move its entries. False when out of memory. */
 static bool resize(struct myr_tagged *t, uint32_t receives, uint32_t messages)
 {
     const size_t bytes = mcp_match_bytes(receives, messages);
     if (0 == bytes) {
         return false;
     }
-    /* Places stay the same, so does what is known of them. */
+    /* Indices of places are preserved, so `waiting` stays valid. */
     void **waiting = realloc(t->waiting, ((size_t)receives + messages) * sizeof(*t->waiting));
     if (NULL == waiting) {
         return false;
     }
     t->waiting = waiting;
-    /* (It must be all 0. calloc takes large pieces from the system, which are so without being
-     * touched. It aligns to 16 only.) */
+    /* The table must be zeroed. calloc() maps large blocks afresh, which are zero without being
+     * touched, but aligns to 16 bytes only. */
     void *table = calloc(1, bytes + MYR_LINE);
     if (NULL == table) {
         return false;
@@ -170,7 +170,7 @@ static enum myr_status open_it(struct myr_tagged *t, struct myr_error *error)
     const uint32_t buffers = t->options.buffers;
     const struct myr_port_options options = {
         .number = MYR_ANY_PORT,
-        .send_tokens = 3 * ((buffers + 1) / 2), /* one for each buffer */
+        .send_tokens = 3 * ((buffers + 1) / 2), /* one per buffer */
         .receive_tokens = buffers,
         .inlet = true,
     };
@@ -242,7 +242,7 @@ static void free_peers(struct myr_tagged_peer *peer)
     }
 }
 
-/* Messages that nobody has received. */
+/* Free the unexpected messages. */
 static void free_messages(struct myr_tagged *t)
 {
     for (uint32_t place = 0; NULL != t->match && place < mcp_match_used(t->match); ++place) {
@@ -347,7 +347,7 @@ static void begin_receive(struct myr_tagged_request *request, void *buffer, uint
     request->wanted = room;
 }
 
-/* Of a message that has waited. True: it is done. */
+/* Deliver an unexpected message to a receive. True if that completes the request. */
 static bool deliver_kept(struct myr_tagged *t, struct myr_tagged_request *request,
                          struct myr_tagged_message *message)
 {
@@ -359,7 +359,7 @@ static bool deliver_kept(struct myr_tagged *t, struct myr_tagged_request *reques
     return done;
 }
 
-/* True: it is done. */
+/* True if the request is complete. */
 static bool post_receive(struct myr_tagged *t, struct myr_tagged_request *request,
                          const struct mcp_pattern *pattern)
 {
@@ -442,7 +442,7 @@ bool myr_tagged_receive_taken(struct myr_tagged *t, struct myr_tagged_message *m
 
 /* ---- progress ---- */
 
-/* Does the host want a message that has not come, while senders may send no more? */
+/* True if a receive may be waiting for a message whose sender is out of slots. */
 static bool wants_room(const struct myr_tagged *t)
 {
     return t->crowded && (t->missed || 0 != mcp_match_receives(t->match));
@@ -454,7 +454,7 @@ static uint32_t go_on(struct myr_tagged *t)
     while (steps < last && tagged_take_short(t)) {
         ++steps;
     }
-    last = steps + BURST; /* neither of the two ways holds up the other */
+    last = steps + BURST; /* neither path starves the other */
     while (steps < last && tagged_take_long(t)) {
         ++steps;
     }
@@ -520,7 +520,8 @@ bool myr_tagged_broken(const struct myr_tagged *t)
     return myr_pace_broken(&t->pace, t->nic);
 }
 
-/* The peer that was connected to last. There is one, as it has sent. */
+/* The peer of a connection, which exists since it has sent a message; with several the one
+ * connected last. */
 static uint64_t id_by(const struct myr_tagged *t, uint32_t connection)
 {
     for (uint32_t b = 0; b < TAGGED_BUCKETS; ++b) {
@@ -533,11 +534,11 @@ static uint64_t id_by(const struct myr_tagged *t, uint32_t connection)
     return 0;
 }
 
-bool myr_tagged_unheard(struct myr_tagged *t, uint32_t who, uint32_t least_s,
-                        struct myr_unheard *unheard, uint64_t *id)
+bool myr_tagged_unresponsive(struct myr_tagged *t, uint32_t who, uint32_t least_s,
+                             struct myr_unresponsive *unresponsive, uint64_t *id)
 {
-    const bool any = myr_port_unheard(t->port, who, least_s, unheard);
-    *id = any ? id_by(t, unheard->connection) : 0;
+    const bool any = myr_port_unresponsive(t->port, who, least_s, unresponsive);
+    *id = any ? id_by(t, unresponsive->connection) : 0;
     return any;
 }
 

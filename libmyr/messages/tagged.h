@@ -190,9 +190,9 @@ struct myr_tagged_request *myr_tagged_done(struct myr_tagged *tagged);
  * progress. */
 bool myr_tagged_broken(const struct myr_tagged *tagged);
 
-/* Has a NIC been silent (myr_port_unheard())? `id` is that of a peer there. */
-bool myr_tagged_unheard(struct myr_tagged *tagged, uint32_t who, uint32_t least_s,
-                        struct myr_unheard *unheard, uint64_t *id);
+/* Has a NIC been silent (myr_port_unresponsive())? `id` is that of a peer there. */
+bool myr_tagged_unresponsive(struct myr_tagged *tagged, uint32_t who, uint32_t least_s,
+                             struct myr_unresponsive *unresponsive, uint64_t *id);
 
 /* Is more work expected at once: from the network, or by a peer that wants the data of a
  * message? */

@@ -123,9 +123,9 @@ enum tagged_owner {
 
 struct tagged_number {
     void *owner;
-    uint32_t turn; /* generation: how often it was freed; in the upper bits of the number */
-    uint32_t next; /* in the free list: index + 1 */
-    uint8_t kind;  /* enum tagged_owner */
+    uint32_t generation; /* how often it was freed; in the upper bits of the number */
+    uint32_t next;       /* in the free list: index + 1 */
+    uint8_t kind;        /* enum tagged_owner */
 };
 
 /* A list of requests, in order. */

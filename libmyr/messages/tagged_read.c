@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Long messages that are read from their senders' memory by pieces, so that a thread of the
- * receiver and the receiver itself can share the work, and neither waits for the other for longer
- * than a piece takes.
+ * Reading long messages from their senders' memory, in pieces. So a thread of the receiver and the
+ * receiver itself can share the work, and neither waits for the other for longer than a piece
+ * takes.
  *
- * A request is in the list as long as some of it has been given to nobody. It is done when all of
- * it has been read. If the system refuses a piece, the sender is asked for the data.
+ * A request is in the list as long as part of it has not been claimed. It is done when all of it
+ * has been read. If the kernel refuses a read, the sender is asked to send the data instead.
  */
 #include "libmyr/messages/tagged_inside.h"
 

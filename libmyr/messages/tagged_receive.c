@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What comes to an endpoint: messages to be matched, and what belongs to those that are.
+ * What an endpoint receives: messages to be matched, and the data and control messages that follow.
  *
- * Nothing of it is believed. Numbers that stand for nothing, pieces beyond a buffer, and places
- * outside of the segment are passed over. (They come from processes of the same user only.)
+ * Input is not trusted, although it comes from processes of the same user only: unknown numbers,
+ * pieces that exceed a buffer, and locations outside of the segment are ignored.
  */
 #include "libmyr/messages/tagged_inside.h"
 
@@ -19,8 +19,9 @@ static void copy_data(struct myr_tagged_request *request, const void *data)
     }
 }
 
-/* A sender gets its credits with the next message that leaves, or when it is owed more than half of
- * the slots in which nothing waits. So it is never held up while there is room here. */
+/* Credits are piggybacked on the next message to the sender. They are sent explicitly when it is
+ * owed more than half of the slots without a waiting message, so it is never held up while there is
+ * room. */
 static void return_credits(struct myr_tagged *t, struct myr_tagged_peer *peer)
 {
     if (2 * peer->owed_slots + peer->waiting > peer->granted ||
@@ -29,7 +30,8 @@ static void return_credits(struct myr_tagged *t, struct myr_tagged_peer *peer)
     }
 }
 
-/* As many again for a peer of which all that may wait waits, as far as the table has room. */
+/* If all of a peer's slots are occupied by unexpected messages, double its slots, as far as the
+ * table has room. */
 static void grant_more(struct myr_tagged *t, struct myr_tagged_peer *peer)
 {
     const uint32_t more = peer->granted < t->spare ? peer->granted : t->spare;
@@ -51,7 +53,7 @@ void tagged_make_room(struct myr_tagged *t)
     }
 }
 
-/* Its receive has it, so its sender may send another one. */
+/* The message has been received, so its sender gets a slot back. */
 static void owe(struct myr_tagged *t, const struct myr_tagged_message *message)
 {
     struct myr_tagged_peer *peer = message->peer;
@@ -105,7 +107,7 @@ bool tagged_ask_for_data(struct myr_tagged *t, struct myr_tagged_peer *peer,
     return false;
 }
 
-/* True: it is done. */
+/* Receive an offer (rendezvous). True if that completes the request. */
 static bool deliver_offer(struct myr_tagged *t, struct myr_tagged_request *request,
                           const struct myr_tagged_message *message)
 {
@@ -152,9 +154,9 @@ bool tagged_deliver(struct myr_tagged *t, struct myr_tagged_request *request,
     }
 }
 
-/* ---- matching what comes ---- */
+/* ---- matching ---- */
 
-/* A copy that can wait. NULL: there is no memory. */
+/* A copy for the queue of unexpected messages. NULL when out of memory. */
 static struct myr_tagged_message *keep_message(const struct myr_tagged_message *message)
 {
     const size_t bytes = TAGGED_EAGER == message->head.kind ? message->more.bytes : 0;
@@ -169,7 +171,7 @@ static struct myr_tagged_message *keep_message(const struct myr_tagged_message *
     return kept;
 }
 
-/* False: there is no room for it. */
+/* False if there is no room for the message. */
 static bool match(struct myr_tagged *t, const struct myr_tagged_message *message)
 {
     mcp_match_place place;
@@ -199,7 +201,7 @@ static bool match(struct myr_tagged *t, const struct myr_tagged_message *message
     }
 }
 
-/* ---- what belongs to a message ---- */
+/* ---- data and control messages ---- */
 
 static void take_pull(struct myr_tagged *t, const struct tagged_more *more)
 {
@@ -247,7 +249,7 @@ static void take_credits(struct myr_tagged_peer *peer, const struct tagged_head 
     }
 }
 
-/* The sender of this. The host connects to a process that it has not met yet. */
+/* The sender of a message. With `by_host`, the host may connect to one that is new. */
 static struct myr_tagged_peer *sender_of(struct myr_tagged *t, const struct tagged_head *head)
 {
     struct myr_tagged_peer *peer = myr_tagged_peer(t, head->from);
@@ -256,7 +258,7 @@ static struct myr_tagged_peer *sender_of(struct myr_tagged *t, const struct tagg
                : t->options.meet(t->options.context, head->from);
 }
 
-/* Read the second part of the heads. False if it is not there. */
+/* Read the second part of the header. False if it is missing. */
 static bool read_more(struct tagged_more *more, const uint8_t *what, uint32_t bytes)
 {
     if (bytes < TAGGED_HEADS) {
@@ -266,7 +268,7 @@ static bool read_more(struct tagged_more *more, const uint8_t *what, uint32_t by
     return true;
 }
 
-/* False: there is no room for it now. */
+/* False if there is no room for the message at present. */
 static bool take_tagged_message(struct myr_tagged *t, const uint8_t *what, uint32_t bytes, bool far)
 {
     struct myr_tagged_message message = {.far = far};
@@ -277,7 +279,7 @@ static bool take_tagged_message(struct myr_tagged *t, const uint8_t *what, uint3
     const struct tagged_head *head = &message.head;
     message.peer = sender_of(t, head);
     if (NULL == message.peer && !t->by_host) {
-        return false; /* it will have to be answered: the host gets to know the peer first */
+        return false; /* an answer will be needed, so the host must connect to the peer first */
     }
     if (TAGGED_EAGER == head->kind) {
         message.data = what + sizeof(*head);

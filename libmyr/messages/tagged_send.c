@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What leaves an endpoint: short messages into others' inlets, the rest through the port.
+ * What an endpoint sends: short messages into the receivers' inlets, the rest through the port.
  *
- * What finds no room waits in its peer's queue. As long as something waits there, all later ones
- * do, so envelopes stay in order. Pieces of offers (DATA) need no order. They leave in turns, one
- * of each send, and never take the small buffers. So a long message does not hold up short ones.
+ * A message without room waits in its peer's queue, and so do all later ones, which keeps envelopes
+ * in order. Pieces of offers (DATA) need no order. They are sent round-robin, one piece per send,
+ * and never use the small buffers, so a long message does not delay short ones.
  */
 #include "libmyr/messages/tagged_inside.h"
 
@@ -30,19 +30,19 @@ static void init_buffer(struct myr_tagged *t, struct tagged_buffer *buffer, uint
     ++pool->left;
 }
 
-/* There are half as many large buffers for what leaves as buffers for what comes, */
+/* There are half as many large send buffers as receive buffers, */
 static uint32_t large_of(uint32_t buffers)
 {
     return (buffers + 1) / 2;
 }
 
-/* ... and twice as many small ones as those. */
+/* ... and twice as many small ones as large ones. */
 static uint32_t small_of(uint32_t buffers)
 {
     return 2 * large_of(buffers);
 }
 
-/* Of so many, those that stored messages do not take. */
+/* The share of them that stored messages must leave free. */
 static uint32_t reserved_of(uint32_t buffers)
 {
     return (buffers + 7) / 8;
@@ -54,7 +54,7 @@ static size_t bytes_of(const struct myr_tagged *t, uint32_t buffers)
            (size_t)small_of(buffers) * TAGGED_SMALL;
 }
 
-/* Memory for as many buffers as there is room for, but not for fewer than the least. */
+/* Allocate as many buffers as fit, but at least `least_buffers`. */
 static uint8_t *alloc_buffers(struct myr_tagged *t)
 {
     uint32_t *buffers = &t->options.buffers;
@@ -96,7 +96,7 @@ bool tagged_buffers_open(struct myr_tagged *t, struct myr_error *error)
     return true;
 }
 
-/* NULL: there are none but `reserved` ones. */
+/* NULL if only the `reserved` ones are left. */
 static struct tagged_buffer *take_buffer(struct myr_tagged *t, struct tagged_pool *pool,
                                          uint32_t reserved)
 {
@@ -118,14 +118,14 @@ void tagged_buffer_end(struct tagged_buffer *buffer)
     ++buffer->pool->left;
 }
 
-/* ---- one at a time ---- */
+/* ---- transmission ---- */
 
 static bool has_more(uint8_t kind)
 {
     return TAGGED_EAGER != kind && TAGGED_CREDIT != kind;
 }
 
-/* Write heads (`more` is NULL where there is no second part) and data; returns the bytes. */
+/* Write the headers (`more` may be NULL) and the data. Returns the number of bytes. */
 static uint32_t write_out(uint8_t *to, const struct tagged_head *head,
                           const struct tagged_more *more, const void *data, uint32_t bytes)
 {
@@ -155,7 +155,7 @@ static void port_sent(struct myr_port *port, void *context, void *memory, enum m
     tagged_buffer_end(buffer);
 }
 
-/* Through the port. False: there is no buffer. (There is a token for each buffer.) */
+/* Send through the port. False if there is no buffer. Tokens are as many as buffers. */
 static bool leave_by_port(struct myr_tagged *t, struct myr_tagged_peer *peer,
                           const struct tagged_head *head, const struct tagged_more *more,
                           const void *data, uint32_t bytes)
@@ -207,7 +207,7 @@ static uint32_t least(uint32_t one, uint32_t other)
     return one < other ? one : other;
 }
 
-/* Let it leave, if there is room here and there. What the other side is owed goes along. */
+/* Send a message if there is room on both sides. Owed credits are piggybacked. */
 static bool send_tagged_message(struct myr_tagged *t, struct myr_tagged_peer *peer,
                                 struct tagged_head *head, const struct tagged_more *more,
                                 const void *data, uint32_t bytes)
@@ -239,7 +239,8 @@ static struct tagged_out *new_out(struct myr_tagged *t)
     return out;
 }
 
-/* Does anything wait for this peer? If so, and only then, it is in the list of those. */
+/* True if anything is queued for this peer, which is equivalent to its being in the list of those.
+ */
 static bool waits(const struct myr_tagged_peer *peer)
 {
     return NULL != peer->answers.first || NULL != peer->messages.first;
@@ -288,7 +289,7 @@ static void send_queue(struct myr_tagged *t, struct myr_tagged_peer *peer,
     }
 }
 
-/* Let it leave now or later. False: there is no memory. */
+/* Send the message now, or queue it. False when out of memory. */
 static bool leave_or_wait(struct myr_tagged *t, struct myr_tagged_peer *peer,
                           struct tagged_head *head, const struct tagged_more *more)
 {
@@ -315,7 +316,7 @@ bool tagged_answer(struct myr_tagged *t, struct myr_tagged_peer *peer, uint8_t k
     return leave_or_wait(t, peer, &head, more);
 }
 
-/* ---- pieces of what others have asked for ---- */
+/* ---- data of offers ---- */
 
 void tagged_pull(struct myr_tagged *t, struct myr_tagged_request *request, uint32_t other,
                  uint64_t bytes)
@@ -328,7 +329,7 @@ void tagged_pull(struct myr_tagged *t, struct myr_tagged_request *request, uint3
     tagged_append(0 == request->wanted ? &t->done : &t->pulled, request);
 }
 
-/* One piece of a send. False: there is no buffer. */
+/* Send one piece. False if there is no buffer. */
 static bool send_piece(struct myr_tagged *t, struct myr_tagged_request *request)
 {
     const uint32_t most = t->options.buffer_bytes - TAGGED_HEADS;
@@ -371,7 +372,7 @@ void tagged_send_waiting(struct myr_tagged *t)
 
 /* ---- sends ---- */
 
-/* The message as a whole, at once. True: it has left. */
+/* Send the whole message at once (eager). True if it has left. */
 static bool send_eager(struct myr_tagged *t, struct myr_tagged_peer *peer,
                        struct myr_tagged_request *request, struct tagged_head *head)
 {
@@ -392,7 +393,7 @@ static bool send_eager(struct myr_tagged *t, struct myr_tagged_peer *peer,
     return false;
 }
 
-/* In a buffer that the receiver can read. False: there is none. */
+/* Copy the message into a buffer that the receiver can read. False if there is none. */
 static bool send_stored(struct myr_tagged *t, struct myr_tagged_peer *peer,
                         const struct myr_tagged_request *request, struct tagged_head *head)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The segment's memory; see segment_inside.h. segment.h says what users may take of it.
+ * Memory management of the segment; see segment_inside.h. segment.h declares what users may call.
  *
- * Invariants: a block is in use, or in exactly one free list. Memory beyond `committed` is never
- * touched. A process that dies while it holds the lock leaves the lists in doubt. The segment is
- * then declared full, and keeps serving the records that exist.
+ * Invariants: a block is either in use or in exactly one free list. Memory beyond `committed` is
+ * never touched. If a process dies while it holds the lock, the free lists may be inconsistent. The
+ * segment is then declared full, and keeps serving the existing records.
  */
 #include "libmyr/node/segment_inside.h"
 
@@ -17,15 +17,15 @@
 #include "os/calls.h"
 
 enum {
-    PAGE = 4096, /* bytes; larger pages do no harm */
-    YIELDS = 16, /* in vain before each nap of who waits for the lock */
+    PAGE = 4096, /* bytes; safe with larger pages */
+    YIELDS = 16, /* failed attempts between two naps while the lock is held */
     NAP_US = 50,
 };
 
-uint32_t myr_lock_naps = 10 * 1000 * 1000 / NAP_US; /* 10 s at least */
+uint32_t myr_lock_naps = 10 * 1000 * 1000 / NAP_US; /* at least 10 s */
 void (*myr_segment_say)(const char *line);
 
-/* Have the system give memory for the bytes from `offset` on. */
+/* Commit `bytes` of memory from `offset` on. */
 bool myr_commit(const struct myr_segment *segment, size_t offset, size_t bytes)
 {
     int rc;
@@ -35,9 +35,8 @@ bool myr_commit(const struct myr_segment *segment, size_t offset, size_t bytes)
     return 0 == rc;
 }
 
-/* (A waiting process counts its own naps, so a job that was suspended as a whole has not waited.)
- */
-static void tell_of_owner(struct myr_sram *sram)
+/* Naps are counted instead of time, so that a suspended job does not count as waiting. */
+static void report_owner(struct myr_sram *sram)
 {
     char line[200];
     const uint32_t owner = myr_load_acquire(&sram->owner);
@@ -51,9 +50,9 @@ static void tell_of_owner(struct myr_sram *sram)
 }
 
 /*
- * Nobody sleeps in the mutex. The C library ends the process where the system refuses futexes on
- * shared memory, and a process that is killed just as it hands the lock on would leave the others
- * asleep. The lock is held for microseconds, so a few yields get it, or a nap.
+ * Nobody sleeps in the mutex: glibc aborts the process where the system denies futexes on shared
+ * memory, and a process killed while it hands over the lock would leave the others asleep. The lock
+ * is held for microseconds, so a few yields or a nap suffice.
  */
 void myr_segment_lock(struct myr_segment *segment)
 {
@@ -66,7 +65,7 @@ void myr_segment_lock(struct myr_segment *segment)
         } else {
             (void)nanosleep(&nap, NULL);
             if (++naps == myr_lock_naps) {
-                tell_of_owner(segment->sram);
+                report_owner(segment->sram);
             }
         }
     }
@@ -103,7 +102,7 @@ void myr_give_block(struct myr_segment *segment, uint32_t offset, uint32_t block
     segment->sram->free_block[block_class] = offset;
 }
 
-/* Have the system give memory up to `end`; false if it does not. */
+/* Commit memory up to `end`. False on failure. */
 static bool commit_up_to(struct myr_segment *segment, size_t end)
 {
     struct myr_sram *sram = segment->sram;
@@ -119,9 +118,9 @@ static bool commit_up_to(struct myr_segment *segment, size_t end)
 }
 
 /*
- * Take a block from the free list, else from memory that was never used. 0: there is none. Blocks
- * are aligned to their size, up to a page, so that a record touches no more pages than it must. The
- * gap before such a block becomes free blocks.
+ * Allocate a block from the free list, else from memory that was never used; 0 if there is none.
+ * Blocks are aligned to their size, up to a page, so that a record spans as few pages as possible.
+ * The gap in front of an aligned block is added to the free lists.
  */
 uint32_t myr_take_block(struct myr_segment *segment, uint32_t block_class)
 {
@@ -146,7 +145,7 @@ uint32_t myr_take_block(struct myr_segment *segment, uint32_t block_class)
     return (uint32_t)aligned;
 }
 
-/* The smallest class whose blocks have so many bytes; MYR_BLOCK_CLASSES if there is none. */
+/* The smallest class whose blocks have `bytes` bytes; MYR_BLOCK_CLASSES if there is none. */
 uint32_t myr_block_class(size_t bytes)
 {
     uint32_t block_class = 0;
@@ -156,9 +155,9 @@ uint32_t myr_block_class(size_t bytes)
     return block_class;
 }
 
-/* ---- memory for whatever use ---- */
+/* ---- general-purpose memory ---- */
 
-/* In front of memory that is no record; `next` is where a free block has it. */
+/* Header of memory that is not a record. `next` is at the same offset as in a free block. */
 struct front {
     uint64_t zero[4];
     uint32_t next;
@@ -175,7 +174,7 @@ static struct front *front_of(void *memory)
     return (struct front *)((uint8_t *)memory - offsetof(struct front, memory));
 }
 
-/* Take a block. If need be, split a larger free one; its rest becomes free blocks. */
+/* Allocate a block; if need be, split a larger free one and free the rest. */
 static uint32_t take_or_split(struct myr_segment *segment, uint32_t block_class)
 {
     uint32_t offset = myr_take_block(segment, block_class), larger = block_class;
@@ -191,14 +190,15 @@ static uint32_t take_or_split(struct myr_segment *segment, uint32_t block_class)
     return offset;
 }
 
-/* Was memory of this size in use before, or does it lie within so many quarters of the segment? */
+/* True if a block of this class is free, or if one fits into the first `quarters` quarters of the
+ * segment. */
 static bool plenty(const struct myr_sram *sram, uint32_t block_class, uint32_t quarters)
 {
     return 0 != sram->free_block[block_class] ||
            sram->end + myr_block_bytes(block_class) <= (size_t)sram->limit / 4 * quarters;
 }
 
-/* With the lock held. */
+/* Called with the lock held. */
 static void *take_memory(struct myr_segment *segment, size_t bytes, bool if_plenty)
 {
     const struct myr_sram *sram = segment->sram;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* See direct.h. */
+/* Direct reads of other processes' memory; see direct.h. */
 #include "libmyr/node/direct.h"
 
 #include <stdio.h>
@@ -9,8 +9,8 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-/* What the kernel's Yama module asks for. 0: nothing. 1: the process that is read must allow it.
- * More: rights that a program does not have. */
+/* The level of the kernel's Yama module. 0: no restriction. 1: the target must permit its reader.
+ * More: needs capabilities that a program does not have. */
 static int yama_scope(void)
 {
     int scope = 0;
@@ -30,7 +30,7 @@ static uint64_t namespace_of(const char *path)
     return stat(path, &about) < 0 ? 0 : (uint64_t)about.st_ino;
 }
 
-/* Is the system call there, and not forbidden (as in some containers)? */
+/* True if the system call exists and is not blocked, as it is in some containers. */
 static bool can_read(void)
 {
     int from = 1, to = 0;
@@ -68,7 +68,7 @@ static bool copy_bytes(copy_fn call, uint32_t pid, void *here, uint64_t there, s
 {
     struct iovec local = {.iov_base = here, .iov_len = bytes};
     struct iovec remote = {.iov_base = (void *)(uintptr_t)there, .iov_len = bytes};
-    while (local.iov_len > 0) { /* a call copies 2 GiB at the most */
+    while (local.iov_len > 0) { /* a call copies 2 GiB at most */
         const ssize_t copied = call((pid_t)pid, &local, 1, &remote, 1, 0);
         if (copied <= 0) {
             return false;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * An exchange on one node, off its path; see exchange.h.
+ * The slow path of an exchange on one node; see exchange.h.
  *
- * How far the others have passed stands in two places. A slot's note says how far its writer had
- * come when it wrote the round. Whoever has just read a round has those lines in its cache. As long
- * as processes go in step, that is enough. Only if somebody lags behind, the words that say it for
- * certain are looked at.
+ * A process's progress is published in two places. The note in a slot says how far its writer had
+ * come when it wrote that round; a process that has just read the round has those lines in its
+ * cache. As long as the processes run in step, the notes suffice. Only if one lags behind are the
+ * exact words read.
  */
 #include "libmyr/node/exchange.h"
 
@@ -26,10 +26,10 @@ void myr_exchange_init(struct myr_exchange *x, struct myr_record *record, struct
     myr_watch_init(&x->watch, waiter, &record->sleepers);
 }
 
-/* Where a process says how far it has passed. */
+/* Selects one of the two places where a process publishes its progress. */
 typedef const myr_word *(*place_fn)(const struct myr_exchange *x, uint32_t rank);
 
-/* In the round that was read last. */
+/* The note in the slot of the round that was read last. */
 static const myr_word *in_slot(const struct myr_exchange *x, uint32_t rank)
 {
     const uint32_t at = 0 == x->read_at ? MYR_EXCHANGE_WINDOW - 1 : x->read_at - 1;
@@ -41,7 +41,7 @@ static const myr_word *for_certain(const struct myr_exchange *x, uint32_t rank)
     return &x->lines[rank].passed.round;
 }
 
-/* The process that has passed least, and how far it has. */
+/* The process that has passed the fewest rounds, and its last one. */
 static uint32_t last_one(const struct myr_exchange *x, place_fn place, uint32_t *passed)
 {
     uint32_t last = x->rank;
@@ -56,7 +56,7 @@ static uint32_t last_one(const struct myr_exchange *x, place_fn place, uint32_t 
     return last;
 }
 
-/* The round that all must have passed before the next can be written. */
+/* The round that all processes must have passed before the next one can be written. */
 static uint32_t needed(const struct myr_exchange *x)
 {
     return x->written + 1 - MYR_EXCHANGE_WINDOW;

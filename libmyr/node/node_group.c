@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A group on one node, off the barrier's path; see node_group.h. */
+/* The slow path of a group on one node; see node_group.h. */
 #include "libmyr/node/node_group.h"
 
 size_t myr_group_arrival_bytes(uint32_t size)
 {
-    return myr_plan_flags_bytes(size, sizeof(myr_word)); /* they lie as flags side by side do */
+    return myr_plan_flags_bytes(size, sizeof(myr_word)); /* the layout of `flags` */
 }
 
 void myr_group_init(struct myr_group *group, struct myr_record *record, struct myr_waiter *waiter,

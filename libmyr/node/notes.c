@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Words that the job's processes leave for each other; see segment.h.
+ * Notes: 64-bit words that the job's processes share, by key; see segment.h.
  *
- * A hash table with open addressing. The first one is in the header. When three quarters of a table
- * are in use it moves to a block that has room for twice as many. Where there is no such block, the
- * last quarter is used as well.
+ * They are a hash table with open addressing. The first table is in the segment's header. When a
+ * table is three quarters full, its content moves to one of twice the size, in a block. Where no
+ * such block can be had, the last quarter is used as well.
  *
- * Invariants: notes are never removed, so a search ends at the first free place. A process may be
- * killed at any point: a table is complete before `notes` points to it, and a value is written
+ * Invariants: notes are never removed, so a search ends at the first free entry. A process may be
+ * killed at any point, so a table is complete before `notes` refers to it, and a value is written
  * before its key.
  */
 #include "libmyr/node/segment_inside.h"
@@ -19,7 +19,7 @@ static struct myr_notes *table_of(const struct myr_segment *segment)
     return (struct myr_notes *)((uint8_t *)segment->sram + segment->sram->notes);
 }
 
-/* Where the note with `key` is, else where it can be put; NULL when there is no room. */
+/* The note with `key`, or the entry where it belongs; NULL if the table is full. */
 static struct myr_note *find_note(struct myr_notes *table, uint64_t key)
 {
     const uint32_t mask = table->capacity - 1;
@@ -36,12 +36,13 @@ static void put_note(struct myr_notes *table, struct myr_note *place, uint64_t k
 {
     const bool fresh = 0 == place->key;
     place->value = value;
-    atomic_signal_fence(memory_order_seq_cst); /* (all others wait for the lock) */
+    /* A compiler barrier is enough, as readers take the lock. */
+    atomic_signal_fence(memory_order_seq_cst);
     place->key = key;
     table->used += fresh;
 }
 
-/* Move to a table of twice the size; where there is no memory, the one there is stays. */
+/* Move to a table of twice the size; if there is no memory for it, keep the old one. */
 static void grow(struct myr_segment *segment)
 {
     struct myr_sram *sram = segment->sram;
@@ -70,7 +71,8 @@ static void grow(struct myr_segment *segment)
     }
 }
 
-/* The place of `key` in a table with room for it, NULL if there is none. Locked. */
+/* The entry for `key`, in a table with room for it; NULL if there is none. Called with the lock
+ * held. */
 static struct myr_note *make_room(struct myr_segment *segment, uint64_t key)
 {
     struct myr_notes *table = table_of(segment);

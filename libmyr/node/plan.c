@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* How barriers lie in a node's memory; see plan.h. */
+/* Layouts of barriers in a node's memory; see plan.h. */
 #include "libmyr/node/plan.h"
 
 #include <stdlib.h>
@@ -40,13 +40,13 @@ bool myr_plan_flags(struct myr_plan *plan, void *slots, uint32_t size, uint32_t 
     }
     plan->nsteps = 1;
     plan->steps[0] = (struct mcp_step){1, size - 1};
-    for (uint32_t i = 0; i < size; ++i) { /* one's own first, then the neighbours' in turn */
+    for (uint32_t i = 0; i < size; ++i) { /* own word first, then in rank order from there */
         plan->words[i] = word_at(slots, (size_t)((rank + i) % size) * stride);
     }
     return true;
 }
 
-/* Bytes between two receivers' mailboxes. */
+/* Stride of the mailboxes, one per receiver. */
 static size_t mailbox_bytes(uint32_t most_waits)
 {
     return myr_whole_lines((size_t)most_waits * sizeof(myr_word));
@@ -54,7 +54,7 @@ static size_t mailbox_bytes(uint32_t most_waits)
 
 size_t myr_plan_messages_bytes(uint32_t size, uint32_t most_waits)
 {
-    return MYR_LINE + size * mailbox_bytes(most_waits); /* the release word has the first line */
+    return MYR_LINE + size * mailbox_bytes(most_waits); /* the first line holds the release word */
 }
 
 bool myr_plan_messages(struct myr_plan *plan, void *slots, uint32_t rank, uint32_t most_waits,
@@ -120,7 +120,7 @@ bool myr_plan_counter(struct myr_plan *plan, void *slots, uint32_t size, uint32_
         ++members[leaf_of[r]];
     }
     for (uint32_t l = 0; l < leaves; ++l) {
-        plan->leaves += 0 != members[l]; /* nobody completes a leaf that nobody adds to */
+        plan->leaves += 0 != members[l]; /* leaves without members would never be completed */
     }
     plan->leaf_members = members[leaf_of[rank]];
     free(members);

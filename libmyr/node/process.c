@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Which processes are alive; see process.h. proc(5) describes /proc/PID/stat. */
+/* Whether processes are alive; see process.h. The format of /proc/PID/stat is in proc(5). */
 #include "libmyr/node/process.h"
 
 #include <errno.h>
@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 enum {
-    STATE = 3, /* fields of the file */
+    STATE = 3, /* field numbers */
     THREADS = 20,
     BEGAN = 22,
 };
@@ -22,7 +22,7 @@ struct life {
     uint64_t threads, began;
 };
 
-/* Read /proc/WHO/stat; false if that cannot be. */
+/* Parse /proc/WHO/stat. False if that fails. */
 static bool read_life(const char *who, struct life *life)
 {
     char path[64], text[1024];
@@ -34,7 +34,7 @@ static bool read_life(const char *who, struct life *life)
     const ssize_t bytes = read(fd, text, sizeof(text) - 1);
     close(fd);
     text[bytes < 0 ? 0 : bytes] = '\0';
-    /* The second field is the program's name in brackets, which may contain anything. */
+    /* Field 2 is the command in parentheses, which may contain any character. */
     const char *at = strrchr(text, ')');
     for (int field = 2; NULL != at && field < BEGAN; ++field) {
         at = strchr(at + 1, ' ');
@@ -59,7 +59,7 @@ static bool life_of(uint32_t pid, struct life *life)
 uint64_t myr_process_began(void)
 {
     struct life self, by_number;
-    /* They differ where /proc counts processes otherwise than this process does. */
+    /* They differ where /proc belongs to another PID namespace. */
     return read_life("self", &self) && life_of((uint32_t)getpid(), &by_number) &&
                    self.began == by_number.began
                ? self.began
@@ -75,7 +75,7 @@ bool myr_process_ended(uint32_t pid, uint64_t began, bool thoroughly)
     if (!thoroughly || 0 == began || !life_of(pid, &life)) {
         return false;
     }
-    /* (A first thread that has ended before the others looks dead as well.) */
+    /* A main thread that ended before the other threads is a zombie, too. */
     return life.began != began || (('Z' == life.state || 'X' == life.state) && life.threads <= 1);
 }
 

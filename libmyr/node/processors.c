@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * How many processes of a segment share how many processors; see segment.h.
+ * Whether a segment's processes oversubscribe the processors; see segment.h.
  *
- * Each process writes into its own entry of the table where it may run: when it joins (segment.c),
- * and again when it finds that it was bound anew. Waiters ask whether processors are short.
+ * Each process publishes its affinity mask in its entry of the process table: when it joins
+ * (segment.c), and again when it finds that its binding has changed. Waiters ask whether processors
+ * are oversubscribed.
  *
- * Invariant: the population changes whenever an entry does. So a process that sees the same
- * population twice need not count again.
+ * Invariant: `population` changes whenever an entry does, so a process needs to count again only
+ * when it has changed.
  */
 #include "libmyr/node/segment_inside.h"
 
@@ -21,7 +22,7 @@ static void read_processors(uint64_t processors[MYR_PROCESSORS / 64])
         CPU_SET(0, &set);
     }
     memset(processors, 0, MYR_PROCESSORS / 8);
-    /* (Not CPU_SETSIZE, which is 128 in musl: that is bytes.) */
+    /* Not CPU_SETSIZE, which counts bytes (128) in musl. */
     for (int p = 0; p < MYR_PROCESSORS && p < (int)(8 * sizeof(set)); ++p) {
         if (CPU_ISSET(p, &set)) {
             processors[p / 64] |= UINT64_C(1) << (p % 64);
@@ -39,7 +40,7 @@ static uint32_t lowest(const uint64_t processors[MYR_PROCESSORS / 64])
     return 0;
 }
 
-void myr_tell_processors(struct myr_sram_process *process)
+void myr_publish_processors(struct myr_sram_process *process)
 {
     read_processors(process->processors);
     process->home = lowest(process->processors);
@@ -56,14 +57,13 @@ const myr_word *myr_segment_population(const struct myr_segment *segment)
 }
 
 /*
- * Count the processes that may run nowhere else than on `within`, and all processes, with the
- * processors that these have. The others' sets are read as they are. A reader may meet a set that
- * is being changed, and decides by a mixture. That happens once: the owner bumps the population,
- * and the reader counts again.
+ * Counts the processes, and the processors that they may use: on the whole node, and confined to
+ * `within`. Masks are read without synchronization, so a reader may meet one that is being updated.
+ * That lasts until the owner bumps `population`, as the reader then counts again.
  */
 struct census {
     uint32_t processes, processors; /* of the whole node */
-    uint32_t rivals, own;           /* of the processors in `within` */
+    uint32_t rivals, own;           /* confined to `within` */
 };
 
 static struct census take_census(const struct myr_segment *segment,

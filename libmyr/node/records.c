@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Records of a segment, found by their keys; see segment.h.
+ * The segment's records, in a hash table; see segment.h.
  *
- * Invariants: a record is in exactly one bucket. Once the segment is full, nobody creates a record,
- * so that no two members of a group can get different answers.
+ * Invariants: a record is in exactly one bucket. Once the segment is full, no process creates a
+ * record, so all members of a group get the same answer.
  */
 #include "libmyr/node/segment_inside.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A ring on one node, off its path; see ring.h. */
+/* The slow path of a ring on one node; see ring.h. */
 #include "libmyr/node/ring.h"
 
 size_t myr_ring_bytes(uint32_t size)
@@ -29,8 +29,9 @@ void myr_ring_leave(struct myr_ring *ring, struct myr_segment *segment)
     myr_record_leave(segment, ring->record);
 }
 
-/* Have the system map the pieces now: else the first rounds take several times as long, and whoever
- * measures those is misled. (Others may write there already. What is read does not matter.) */
+/* Fault the pieces in now. Otherwise the first rounds take several times as long, which would
+ * distort measurements of them. Other processes may be writing there already; the values read are
+ * ignored. */
 __attribute__((no_sanitize("thread"))) static void touch_pieces(const uint8_t *pieces)
 {
     enum { PAGE = 4096 };
@@ -60,7 +61,7 @@ size_t myr_ring_taken(const struct myr_ring *ring)
            (NULL == ring->pieces ? 0 : MYR_LINE + (size_t)MYR_RING_WINDOW * MYR_RING_PIECE);
 }
 
-/* How far one of them has passed. */
+/* Lower `all_passed` to that process's progress. */
 static void look_at(struct myr_ring *ring, uint32_t rank)
 {
     const uint32_t passed = myr_load_acquire(&ring->lines->passed[rank].round);
@@ -69,8 +70,8 @@ static void look_at(struct myr_ring *ring, uint32_t rank)
     }
 }
 
-/* The others go on meanwhile, so they are usually found to have passed much further than is needed.
- * Then all of them are looked at only once in many rounds. */
+/* Usually the readers have advanced well beyond what is needed by the time all are checked, so they
+ * are polled only once in many rounds. */
 void myr_ring_await_room(struct myr_ring *ring)
 {
     const uint32_t needed = ring->passed + 1 - MYR_RING_WINDOW;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The node's shared segment; see segment.h for what it promises and sram.h for what lies where.
+ * Joining and leaving the node's shared segment. segment.h describes the interface, sram.h the
+ * layout.
  *
- * Invariant: an entry of the table of processes belongs to one process, whichever copies of this
- * library have joined in it. Other files look after the memory and what lies in it
+ * Invariant: an entry of the process table belongs to one process, however many copies of this
+ * library have joined in it. Other files manage the segment's memory and content
  * (segment_inside.h).
  */
 #include "libmyr/node/segment_inside.h"
@@ -28,9 +29,9 @@
 #endif
 
 enum {
-    LIMIT_MOST = 1 << 30,               /* address space a process sets aside at the most */
-    USES = (1U << 31) / MYR_PROCESSES,  /* of an entry, before numbers return */
-    SEALS = F_SEAL_SHRINK | F_SEAL_GROW /* nobody can truncate it under our feet */
+    LIMIT_MOST = 1 << 30,               /* address space that a process reserves at most */
+    USES = (1U << 31) / MYR_PROCESSES,  /* of an entry, before its numbers wrap around */
+    SEALS = F_SEAL_SHRINK | F_SEAL_GROW /* truncation would cause SIGBUS */
 };
 
 /* ---- joining ---- */
@@ -38,7 +39,7 @@ enum {
 static enum myr_status initialise(struct myr_segment *segment, uint32_t limit,
                                   struct myr_error *error)
 {
-    /* The table of processes behind the header is committed entry by entry. */
+    /* Entries of the process table, which follows the header, are committed one at a time. */
     if (!myr_commit(segment, 0, offsetof(struct myr_sram, process))) {
         return myr_fail(error, MYR_ERR_FULL, errno, "no memory for the node's shared segment");
     }
@@ -73,12 +74,12 @@ static enum myr_status map(struct myr_segment *segment, size_t bytes, struct myr
     return MYR_OK;
 }
 
-/* The least that a segment takes. */
+/* The minimum size of a segment. */
 static const uint32_t least = (uint32_t)sizeof(struct myr_sram) + MYR_GROWTH + MYR_GROWTH;
 
-/* The size that RLIMIT_FSIZE (ulimit -f) allows, at most `limit`: beyond it ftruncate() raises
- * SIGXFSZ. Only the size is limited, so a process with a lower limit can commit memory within it.
- */
+/* The size that RLIMIT_FSIZE (ulimit -f) permits, at most `limit`. Beyond it ftruncate() raises
+ * SIGXFSZ. The limit applies to the file's size only, so a process with a lower one can still
+ * commit memory. */
 static uint32_t allowed(uint32_t limit)
 {
     struct rlimit files;
@@ -111,7 +112,7 @@ static enum myr_status create(struct myr_segment *segment, uint32_t limit, struc
     return MYR_OK == status ? initialise(segment, limit, error) : status;
 }
 
-/* Map the descriptor, and make sure that it is one of our segments. */
+/* Map the file, and verify that it is one of our segments. */
 static enum myr_status map_ours(struct myr_segment *segment, struct myr_error *error)
 {
     struct stat about;
@@ -132,9 +133,9 @@ static enum myr_status map_ours(struct myr_segment *segment, struct myr_error *e
 }
 
 /*
- * What tells a sign from any other that ever was: which file it is, and when it was written. The
- * segment knows its own mark. An earlier job may have left a folder with a sign. That sign points
- * to another job's segment if process and descriptor happen to have the same numbers today.
+ * The identity of a sign file: its inode and when it was written. The segment has a copy. Without
+ * it, a stale sign of an earlier job could lead into another job's segment, where PID and
+ * descriptor happen to be in use again.
  */
 struct mark {
     uint64_t word[2];
@@ -153,9 +154,9 @@ static bool mark_of(int sign, struct mark *mark)
     return true;
 }
 
-enum { TARGET_BYTES = 64 }; /* of a path to a descriptor, below /proc */
+enum { TARGET_BYTES = 64 }; /* of a path /proc/PID/fd/N */
 
-/* Read the sign at `path`; false if there is none, or something else. */
+/* Read the sign at `path`. False if there is none or it is malformed. */
 static bool read_sign(const char *path, char target[TARGET_BYTES], struct mark *mark)
 {
     const int sign = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
@@ -168,25 +169,24 @@ static bool read_sign(const char *path, char target[TARGET_BYTES], struct mark *
     return length > 0;
 }
 
-/* Open what the sign points to. */
+/* Attach to the segment that the sign refers to. */
 static enum myr_status attach(struct myr_segment *segment, const char *path,
                               struct myr_error *error)
 {
     char target[TARGET_BYTES];
     struct mark mark;
     if (!read_sign(path, target, &mark)) {
-        return MYR_ERR_NOT_THERE; /* nobody was here yet */
+        return MYR_ERR_NOT_THERE; /* no process has joined yet */
     }
     segment->fd = open(target, O_RDWR | O_CLOEXEC | O_NONBLOCK);
     /*
-     * An earlier job may have left a folder with a sign to a process number that another process
-     * has today. Its descriptor is then a socket (ENXIO), or something that nobody may open for
-     * writing (EACCES). If the process is of this job, but keeps others out, each makes a segment,
-     * and the modex tells.
+     * A stale sign may name a PID that belongs to another process now, whose descriptor is a socket
+     * (ENXIO) or not open to us for writing (EACCES). If the process is of this job after all, but
+     * not accessible, each of the two creates a segment, which the modex reveals.
      */
     if (segment->fd < 0 &&
         (ENOENT == errno || EISDIR == errno || ENXIO == errno || EACCES == errno)) {
-        return MYR_ERR_NOT_THERE; /* all have ended */
+        return MYR_ERR_NOT_THERE; /* all processes have ended */
     }
     if (segment->fd < 0) {
         return myr_fail(error, MYR_ERR_SYSTEM, errno,
@@ -194,9 +194,9 @@ static enum myr_status attach(struct myr_segment *segment, const char *path,
                         target, path);
     }
     /*
-     * The sign may point to something else. Its maker has left or was killed, and the descriptor's
-     * number is something else by now. Or its maker is in another container: then each makes a
-     * segment, and the modex tells.
+     * The sign may refer to another file: its creator has left and the descriptor was reused, or
+     * the creator is in another container. In the latter case each of the two creates a segment,
+     * which the modex reveals.
      */
     const enum myr_status status = map_ours(segment, error);
     const bool marked =
@@ -216,7 +216,7 @@ static void discard(struct myr_segment *segment)
     }
 }
 
-/* Have the sign point to this process's descriptor, under the name that /proc has for it. */
+/* Create the sign, which refers to this process's descriptor by its path in /proc. */
 static bool make_sign(struct myr_segment *segment, const char *path)
 {
     char self[32], target[TARGET_BYTES];
@@ -240,7 +240,7 @@ static bool make_sign(struct myr_segment *segment, const char *path)
     return made;
 }
 
-/* The sign goes with the descriptor that it points to, unless somebody has made another one. */
+/* Remove the sign, unless another process has replaced it. */
 static void remove_sign(const struct myr_segment *segment)
 {
     char target[TARGET_BYTES];
@@ -251,8 +251,8 @@ static void remove_sign(const struct myr_segment *segment)
     }
 }
 
-/* What only processes of the same namespaces share: numbers of processes, and the clock; 0 where it
- * is not known. */
+/* The inode of a namespace, which is in the sign's name because members must agree on PIDs and
+ * clock; 0 if unknown. */
 static unsigned long namespace_of(const char *name)
 {
     char path[32];
@@ -263,8 +263,8 @@ static unsigned long namespace_of(const char *name)
 
 unsigned myr_door_ms = 30000;
 
-/* Find or create the segment. The folder's lock lets one process at a time do this. (Other users
- * can lock it, too, if the folder is /tmp, as with some launchers.) */
+/* Find or create the segment, under the folder's lock. Where the folder is /tmp, as with some
+ * launchers, other users can take that lock, too. */
 static enum myr_status meet(struct myr_segment *segment, const char *folder, uint32_t limit,
                             struct myr_error *error)
 {
@@ -292,12 +292,12 @@ static enum myr_status meet(struct myr_segment *segment, const char *folder, uin
             status = myr_fail(error, MYR_ERR_SYSTEM, errno, "cannot create %s", segment->sign);
         }
     }
-    close(door); /* and unlock */
+    close(door); /* releases the lock */
     return status;
 }
 
-/* Find the entry that this process has already, else a free one, else the first that was never
- * taken. Locked. */
+/* The process's own entry if it has one, else a free one, else the next that was never used. Called
+ * with the lock held. */
 static uint32_t find_entry(const struct myr_sram *sram, uint32_t pid, uint64_t began)
 {
     uint32_t found = sram->processes;
@@ -313,15 +313,15 @@ static uint32_t find_entry(const struct myr_sram *sram, uint32_t pid, uint64_t b
     return found;
 }
 
-/* One more use of the entry. */
+/* The number for the next use of the entry. */
 static uint32_t next_number(uint32_t last, uint32_t index)
 {
     const uint32_t use = last / MYR_PROCESSES + 1;
     return (use < USES ? use : 1) * MYR_PROCESSES + index;
 }
 
-/* Take an entry in the table of processes. If another copy of this library has taken one in the
- * same process, share it: each of our components has a copy of its own. */
+/* Allocate an entry in the process table. Each of our components has its own copy of this library,
+ * so if another copy in this process has an entry already, share it. */
 static enum myr_status take_process_entry(struct myr_segment *segment, struct myr_error *error)
 {
     struct myr_sram *sram = segment->sram;
@@ -346,8 +346,9 @@ static enum myr_status take_process_entry(struct myr_segment *segment, struct my
     if (first) {
         myr_store_release(&process->pid, pid);
         atomic_store(&process->began, began);
-        myr_tell_processors(process);
-        process->shown = segment->shows ? (uint32_t)segment->fd + 1 : 0; /* by the maker: first */
+        myr_publish_processors(process);
+        /* `shows` is set by the creator, which is the first to get here. */
+        process->shown = segment->shows ? (uint32_t)segment->fd + 1 : 0;
         myr_store_release(&process->number, next_number(myr_load_relaxed(&process->number), index));
     }
     myr_fetch_add(&process->attached);
@@ -371,7 +372,7 @@ static struct myr_segment *begin_joining(int fd, struct myr_error *error)
     return joining;
 }
 
-/* The last step, or away with what there is. */
+/* Take a process entry, or clean up after a failure. */
 static enum myr_status finish(struct myr_segment *joining, enum myr_status status,
                               struct myr_segment **segment, struct myr_error *error)
 {
@@ -421,7 +422,8 @@ void myr_segment_leave(struct myr_segment *segment)
     struct myr_sram_process *process = &segment->sram->process[segment->index];
     const int shown = (int)process->shown - 1;
     if (shown == segment->fd) {
-        segment->fd = -1; /* the sign points there as long as any part of this process is in */
+        /* Keep it open, as the sign refers to it while any copy of this library is attached. */
+        segment->fd = -1;
     }
     if (1 == atomic_fetch_sub(&process->attached, 1)) {
         myr_fetch_add(&segment->sram->population);
@@ -435,7 +437,7 @@ void myr_segment_leave(struct myr_segment *segment)
     free(segment);
 }
 
-void myr_segment_bury(struct myr_segment *segment, uint32_t pid)
+void myr_segment_reap(struct myr_segment *segment, uint32_t pid)
 {
     struct myr_sram *sram = segment->sram;
     myr_segment_lock(segment);
@@ -453,7 +455,7 @@ int myr_segment_fd(const struct myr_segment *segment)
     return segment->fd;
 }
 
-/* ---- who is in it ---- */
+/* ---- the process table ---- */
 
 uint64_t myr_segment_identity(const struct myr_segment *segment)
 {
@@ -500,7 +502,7 @@ uint32_t myr_segment_number_of(struct myr_segment *segment, uint32_t pid)
     return number;
 }
 
-/* The entry that has this number; NULL: none has it any more. */
+/* The entry with this number; NULL if its process has left. */
 static const struct myr_sram_process *entry_of(const struct myr_segment *segment, uint32_t number)
 {
     const struct myr_sram_process *process = &segment->sram->process[number % MYR_PROCESSES];
@@ -515,13 +517,13 @@ uint32_t myr_segment_pid_of(const struct myr_segment *segment, uint32_t number)
     return NULL == process ? 0 : myr_load_relaxed(&process->pid);
 }
 
-/* (An entry changes hands only when its owner is gone. A reader of half an entry is wrong about a
- * dead process, once.) */
+/* An entry is reused only after its owner has ended. If it is being overwritten, the answer about a
+ * dead process may be wrong, once. */
 bool myr_segment_gone(const struct myr_segment *segment, uint32_t number, bool thoroughly)
 {
     const struct myr_sram_process *process = entry_of(segment, number);
     const struct myr_sram_process *self = &segment->sram->process[segment->index];
-    /* A process that cannot tell when it began cannot tell of others either. */
+    /* Without its own start time a process cannot compare those of others. */
     return NULL == process ||
            myr_process_ended(myr_load_relaxed(&process->pid), atomic_load(&process->began),
                              thoroughly && 0 != atomic_load(&self->began));

@@ -43,7 +43,7 @@ extern void (*myr_segment_say)(const char *line);
 int myr_segment_fd(const struct myr_segment *segment);
 
 /* Free the entry of a dead process; for the supervisor of the segment's processes. */
-void myr_segment_bury(struct myr_segment *segment, uint32_t pid);
+void myr_segment_reap(struct myr_segment *segment, uint32_t pid);
 
 /* Equal if and only if two processes are in the same segment. Never 0. */
 uint64_t myr_segment_identity(const struct myr_segment *segment);

@@ -33,7 +33,7 @@ extern uint32_t myr_lock_naps;
 bool myr_commit(const struct myr_segment *segment, size_t offset, size_t bytes);
 
 /* Write the calling process's affinity mask into its entry. */
-void myr_tell_processors(struct myr_sram_process *process);
+void myr_publish_processors(struct myr_sram_process *process);
 
 /* Initialise a new segment's first table of notes. */
 void myr_notes_begin(struct myr_segment *segment);

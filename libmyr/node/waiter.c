@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Waiting for a word, in the three phases of waiting.h. A process sleeps on the very word that it
- * waits for (a futex). Nobody else may need it meanwhile but its neighbours' messages, which do not
- * wake it: so it looks after them at the end of each slice.
+ * Waiting for a word in the three phases of waiting.h. A process sleeps by futex on the very word
+ * that it waits for. Neighbours' messages do not wake it, so it runs progress at the end of each
+ * slice.
  */
 #include "libmyr/node/waiter.h"
 
@@ -13,10 +13,10 @@
 #include "os/futex.h"
 
 enum {
-    LOOK_EVERY = 256, /* waits after which the node's load is looked up anew, a power of two */
-    AFTERGLOW = 20,   /* microseconds of looking after other traffic at the end of each sleep */
-    BUSY = 3000,      /* nanoseconds of processor time after which progress has moved something, */
-    BUSY_TIMES = 2,   /* unless it never took less than half of what it took */
+    LOOK_EVERY = 256, /* waits between two checks for oversubscription, a power of two */
+    AFTERGLOW = 20,   /* us of running progress after each slice of sleep */
+    BUSY = 3000,      /* ns of processor time: progress that takes longer has moved data, */
+    BUSY_TIMES = 2,   /* ... if that is at least twice the fastest call */
 };
 
 void myr_wake_slow(myr_word *word)
@@ -25,20 +25,20 @@ void myr_wake_slow(myr_word *word)
 }
 
 void myr_waiter_init(struct myr_waiter *waiter, struct myr_segment *segment, void (*progress)(void),
-                     const struct myr_patience *patience)
+                     const struct myr_wait_policy *policy)
 {
     waiter->segment = segment;
     waiter->progress = progress;
-    waiter->patience = *patience;
+    waiter->policy = *policy;
     waiter->long_wait = NULL;
     waiter->abandons = NULL;
     waiter->idle_ns = INT64_MAX;
     waiter->population =
-        myr_load_acquire(myr_segment_population(segment)) - 1; /* look at first use */
+        myr_load_acquire(myr_segment_population(segment)) - 1; /* forces a check at first use */
     waiter->oversubscribed = false;
 }
 
-/* Two threads that get here at once do the same work twice, with the same result. */
+/* Two threads may do this at once, with the same result. */
 bool myr_waiter_oversubscribed(struct myr_waiter *waiter)
 {
     const uint32_t population = myr_load_acquire(myr_segment_population(waiter->segment));
@@ -52,7 +52,7 @@ bool myr_waiter_oversubscribed(struct myr_waiter *waiter)
 
 static void look_up(struct myr_watch *watch)
 {
-    const int32_t spin = watch->waiter->patience.spin;
+    const int32_t spin = watch->waiter->policy.spin;
     watch->polls = spin >= 0                                  ? (uint32_t)spin
                    : myr_waiter_oversubscribed(watch->waiter) ? 0
                                                               : MYR_WORD_LOOKS;
@@ -109,10 +109,10 @@ static int64_t processor_time_ns(void)
 }
 
 /*
- * Has this call of progress moved anything? Open MPI does not say, so we judge by the processor
- * time it took. A process that sleeps while a neighbour sends large messages would let them pass at
- * one a slice. There are machines where even reading this clock takes longer than that (sandboxes,
- * emulated processors), so a call that moves nothing is known by the least that any has taken.
+ * True if this call of progress moved data. Open MPI does not report it, so we infer it from the
+ * processor time used. A process that slept while its neighbour sends large messages would let them
+ * through at one per slice. On some machines (sandboxes, emulators) reading the clock alone exceeds
+ * the threshold, so the fastest call so far is the baseline.
  */
 static bool progress_moves(struct myr_waiter *waiter)
 {
@@ -126,14 +126,14 @@ static bool progress_moves(struct myr_waiter *waiter)
     return took >= BUSY && took / BUSY_TIMES >= idle;
 }
 
-/* Until patience ends; it begins anew when something has moved. */
+/* Run progress until it is time to sleep, which is put off whenever data moved. */
 static bool progress_for(struct myr_watch *watch, const myr_word *word, uint32_t epoch)
 {
     struct myr_waiter *waiter = watch->waiter;
-    uint64_t end_us = myr_patience_end(&waiter->patience, os_now_us());
+    uint64_t end_us = myr_wait_policy_sleep_at(&waiter->policy, os_now_us());
     do {
         if (progress_moves(waiter)) {
-            end_us = myr_patience_end(&waiter->patience, os_now_us());
+            end_us = myr_wait_policy_sleep_at(&waiter->policy, os_now_us());
         }
         os_give_way();
         if (myr_epoch_reached(myr_load_acquire(word), epoch) || is_abandoned(watch)) {
@@ -143,12 +143,12 @@ static bool progress_for(struct myr_watch *watch, const myr_word *word, uint32_t
     return false;
 }
 
-/* The same at the end of a sleep, and only for a moment; true if anything has moved. On a slow
- * machine that may be so every time, so it looks at the word as well. */
+/* The same for a moment after each slice. True if data moved. Slow machines may report that every
+ * time, so the word is checked as well. */
 static bool look_after_traffic(struct myr_waiter *waiter, const myr_word *word, uint32_t epoch)
 {
     bool moved = false;
-    waiter->progress(); /* the first call after a sleep takes its time in any case */
+    waiter->progress(); /* the first call after a sleep is always slow */
     for (uint64_t start = os_now_us();
          os_now_us() - start < AFTERGLOW && !myr_epoch_reached(myr_load_acquire(word), epoch);) {
         if (progress_moves(waiter)) {
@@ -159,18 +159,18 @@ static bool look_after_traffic(struct myr_waiter *waiter, const myr_word *word, 
     return moved;
 }
 
-/* A wait that has become a long one, since it fell asleep. */
+/* A wait that has lasted long, counted from when it fell asleep. */
 struct long_wait {
     uint64_t began_us;
-    bool told;
+    bool reported;
     struct myr_shown_wait *shown;
 };
 
-static void tell_long_wait(const struct myr_watch *watch, struct long_wait *wait)
+static void report_long_wait(const struct myr_watch *watch, struct long_wait *wait)
 {
-    if (!wait->told && NULL != watch->owner && NULL != watch->waiter->long_wait &&
+    if (!wait->reported && NULL != watch->owner && NULL != watch->waiter->long_wait &&
         os_now_us() - wait->began_us >= MYR_LONG_WAIT_US) {
-        wait->told = true;
+        wait->reported = true;
         wait->shown = watch->waiter->long_wait(watch);
     }
 }
@@ -179,8 +179,8 @@ static void sleep_for(struct myr_watch *watch, myr_word *word, uint32_t epoch)
 {
     struct myr_waiter *waiter = watch->waiter;
     struct long_wait wait = {.began_us = os_now_us()};
-    struct myr_slices slices = myr_slices_begin(&waiter->patience);
-    /* Somebody may have bound us to other processors meanwhile: tell the others. */
+    struct myr_slices slices = myr_slices_begin(&waiter->policy);
+    /* The process's binding may have changed: publish it. */
     (void)myr_segment_oversubscribed(waiter->segment);
     for (;;) {
         atomic_fetch_add(watch->sleepers, 1);
@@ -193,9 +193,9 @@ static void sleep_for(struct myr_watch *watch, myr_word *word, uint32_t epoch)
         if (reached || myr_epoch_reached(myr_load_acquire(word), epoch)) {
             break;
         }
-        tell_long_wait(watch, &wait);
+        report_long_wait(watch, &wait);
         if (look_after_traffic(waiter, word, epoch)) {
-            slices = myr_slices_begin(&waiter->patience);
+            slices = myr_slices_begin(&waiter->policy);
         }
         if (is_abandoned(watch)) {
             break;

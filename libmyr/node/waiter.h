@@ -20,7 +20,7 @@ struct myr_waiter {
     struct myr_segment *segment;
     void (*progress)(void); /* keeps the host's other traffic going; called while waiting. It must
                                not yield: its processor time shows whether it had work. */
-    struct myr_patience patience;
+    struct myr_wait_policy policy;
     /* Called once in a wait that has lasted MYR_LONG_WAIT_US; returns the entry that shows it
      * (waits.h), which is hidden when the wait ends. NULL: not called. */
     struct myr_shown_wait *(*long_wait)(const struct myr_watch *watch);
@@ -33,7 +33,7 @@ struct myr_waiter {
 };
 
 void myr_waiter_init(struct myr_waiter *waiter, struct myr_segment *segment, void (*progress)(void),
-                     const struct myr_patience *patience);
+                     const struct myr_wait_policy *policy);
 
 /* Does this process share its processors with others at present? */
 bool myr_waiter_oversubscribed(struct myr_waiter *waiter);

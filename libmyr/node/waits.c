@@ -8,7 +8,7 @@
 
 #include "os/clock.h"
 
-/* This process's entries, and their record in the segment. A program has one segment at a time. */
+/* This process's entries and their record in the segment. A program is in one segment at a time. */
 static struct {
     pthread_mutex_t lock;
     struct myr_record *record; /* NULL: none yet */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What others ask about the soft NIC, in its process or in a copy of its memory; see nic.h. */
+/* Queries about the soft NIC, from its own process or on a copy of its memory; see nic.h. */
 #include "libmyr/soft/nic_parts.h"
 
 #include <stdio.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the soft NIC's control program stands on (firmware/board.h): packets by UDP, the clock,
- * waking, and links to other NICs. The control program calls it while the NIC is locked; so does
- * code that opens groups and ports.
+ * The board of the soft NIC's control program (firmware/board.h): packets by UDP, clock, wake-ups,
+ * and links to other NICs. Its functions are called with the NIC locked, by the control program and
+ * by code that opens groups and ports.
  */
 #include "libmyr/soft/nic_parts.h"
 
@@ -42,7 +42,7 @@ static void drop_link(struct mcp_board *board, mcp_link link)
 static void wake(struct mcp_board *board, myr_word *word)
 {
     (void)board;
-    /* A group's sleepers are counted in the word behind its release. */
+    /* The word behind a group's release counts its sleepers. */
     if (0 != atomic_load_explicit(word + 1, memory_order_relaxed)) {
         os_futex_wake((const void *)word);
     }
@@ -72,7 +72,8 @@ static bool is_own(const struct myr_nic_name *own, const struct mcp_ip *ip)
     return found;
 }
 
-/* (A bridge of containers often has the same address on every host.) */
+/* Own addresses among the peer's rank last, as container bridges often have the same one on all
+ * hosts. */
 uint32_t myr_soft_route(const struct myr_soft_nic *nic, const struct myr_nic_name *name)
 {
     const struct myr_nic_name *own = &nic->shared->name;
@@ -80,7 +81,7 @@ uint32_t myr_soft_route(const struct myr_soft_nic *nic, const struct myr_nic_nam
     if (name->count > MYR_NIC_ADDRESSES) {
         return MYR_NIC_ADDRESSES;
     }
-    for (uint32_t mine = own->count; mine > 0; --mine) { /* of several, our first */
+    for (uint32_t mine = own->count; mine > 0; --mine) { /* our first address has priority */
         const struct mcp_ip *here = &own->address[mine - 1].ip;
         for (uint32_t theirs = name->count; theirs > 0; --theirs) {
             const struct mcp_ip *there = &name->address[theirs - 1].ip;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A client of myrd; see nic_daemon.h. */
+/* The soft NIC's client side of myrd; see nic_daemon.h. */
 #include "libmyr/soft/nic_daemon.h"
 
 #include <errno.h>
@@ -30,11 +30,11 @@ static enum myr_status introduce(int connection, bool hurry,
 {
     const struct myr_daemon_hello hello = {MYR_DAEMON_MAGIC, myr_daemon_layout(), getpid(), 0};
     struct myr_daemon_welcome welcome = {.magic = 0};
-    const struct myr_talk_patience *patience = myr_talk_patience_for_hello(hurry);
+    const struct myr_talk_timeout *timeout = myr_talk_timeout_for_hello(hurry);
     enum myr_status status =
-        myr_talk_say(connection, "myrd", &hello, sizeof(hello), patience, error);
+        myr_talk_say(connection, "myrd", &hello, sizeof(hello), timeout, error);
     if (MYR_OK == status) {
-        status = myr_talk_hear(connection, "myrd", patience, error);
+        status = myr_talk_await(connection, "myrd", timeout, error);
     }
     if (MYR_OK != status) {
         return status;

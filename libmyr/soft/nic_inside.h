@@ -58,12 +58,12 @@ void myr_soft_resign_runner(struct myr_soft_nic *nic);
 void myr_soft_when_sleeping(struct myr_soft_nic *nic, void (*call)(void *context), void *context);
 
 /* Make this process the watch, which checks now and then whether any process runs the NIC. False if
- * there is one already. turns() changes whenever a process has polled for packets. catch_up()
+ * there is one already. polls() changes whenever a process has polled for packets. catch_up()
  * processes received packets and expired timers. False: there may be more; call it again without a
  * pause, as packets of peers may be queued behind those of strangers. */
 bool myr_soft_become_watch(struct myr_soft_nic *nic);
 void myr_soft_resign_watch(struct myr_soft_nic *nic);
-uint32_t myr_soft_turns(const struct myr_soft_nic *nic);
+uint32_t myr_soft_polls(const struct myr_soft_nic *nic);
 bool myr_soft_catch_up(struct myr_soft_nic *nic);
 
 /* Sleep until a packet arrives, the control program has work, or the descriptor `other` is
@@ -76,8 +76,8 @@ enum myr_status myr_soft_open_given(struct myr_segment *segment, int socket,
                                     struct myr_soft_nic **nic, struct myr_error *error);
 int myr_soft_socket(const struct myr_soft_nic *nic); /* remains the NIC's */
 
-/* Release what a dead process held of the NIC. (Groups: myr_soft_groups_bury().) */
-void myr_soft_bury(struct myr_soft_nic *nic, uint32_t pid);
+/* Release what a dead process held of the NIC. (Groups: myr_soft_groups_reap().) */
+void myr_soft_reap(struct myr_soft_nic *nic, uint32_t pid);
 
 /* For a process that inspects a NIC from outside: the key of its record in the segment, the bytes
  * of the record to copy, and the decoding of that copy. NULL if the layout is another. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Who runs the soft NIC's control program, and what becomes of the NIC when such a process has
- * died, or is stopped; see nic_parts.h. (Model: tests/litmus/lock.pml.)
+ * The lock under which a process runs the soft NIC's control program, and the detection of holders
+ * that have died or are stopped; see nic_parts.h. (Model: tests/litmus/lock.pml.)
  */
 #include "libmyr/soft/nic_parts.h"
 
@@ -11,21 +11,21 @@
 #include "os/clock.h"
 
 enum {
-    LOCK_SPINS = 50, /* looks at the lock before the processor is given up */
-    DOUBTS = 64,     /* of so many looks at who is alive, one is thorough */
-    LOOK_TRIES = 200 /* of somebody who only looks, each with the processor given up */
+    LOCK_SPINS = 50,     /* attempts before the processor is yielded */
+    THOROUGH_EVERY = 64, /* one liveness check in so many is thorough */
+    LOOK_TRIES = 200     /* attempts of an observer, with a yield after each */
 };
 
-/* Of a NIC that was told nothing: nobody is in the control program for more than microseconds, but
- * a debugger may stop a process there for minutes. */
+/* Defaults for a NIC without bounds. The control program runs for microseconds, but a debugger may
+ * stop the process in it for minutes. */
 #define USUAL_WARN_NS (UINT64_C(30) * 1000 * 1000 * 1000)
 #define USUAL_GIVE_UP_NS (UINT64_C(900) * 1000 * 1000 * 1000)
 
-/* What passes between two looks counts up to this. So the time in which the process that waits was
- * stopped itself, or the machine slept, is not the holder's. */
+/* The longest interval between two checks that is charged to the holder. Longer ones mean that the
+ * waiter itself was stopped or that the machine was suspended. */
 #define LOOK_NS (UINT64_C(1000) * 1000 * 1000)
 
-/* Take the lock of a NIC that is broken. */
+/* Take the lock of a broken NIC. */
 static bool try_lock_broken(struct myr_soft_nic *nic)
 {
     uint32_t nobody = MYR_SOFT_BROKEN;
@@ -42,14 +42,14 @@ bool myr_soft_gone(struct myr_soft_nic *nic, uint32_t process)
     if (0 == process || nic->self == process) {
         return false;
     }
-    const uint32_t doubts =
-        myr_load_relaxed(&nic->doubts); /* (a count that is lost does no harm) */
-    myr_store_release(&nic->doubts, doubts + 1);
-    return myr_segment_gone(nic->segment, process, 0 == doubts % DOUBTS);
+    const uint32_t checks =
+        myr_load_relaxed(&nic->checks); /* unsynchronized: a lost increment does no harm */
+    myr_store_release(&nic->checks, checks + 1);
+    return myr_segment_gone(nic->segment, process, 0 == checks % THOROUGH_EVERY);
 }
 
-/* `process` is dead: if it has the lock, break the lock. If it had it when somebody looked, and has
- * given it back meanwhile, nothing happens: nobody else has its number. */
+/* `process` is dead. If it holds the lock, mark the lock broken. If it released the lock after it
+ * was seen as the holder, the exchange fails, as no other process has its number. */
 static void break_lock_of(struct myr_shared_nic *shared, uint32_t process)
 {
     uint32_t sound = process, broken = MYR_SOFT_BROKEN | process;
@@ -58,7 +58,7 @@ static void break_lock_of(struct myr_shared_nic *shared, uint32_t process)
     }
 }
 
-/* ---- a holder that does not go on ---- */
+/* ---- a holder that makes no progress ---- */
 
 void myr_soft_lock_init(struct myr_soft_nic *nic)
 {
@@ -90,7 +90,7 @@ uint32_t myr_soft_given_up(const struct myr_soft_nic *nic)
 
 static void report_stuck_process(const struct myr_soft_nic *nic, uint32_t pid)
 {
-    char line[160];
+    char line[200];
     snprintf(line, sizeof(line),
              "process %u of this node has held the soft NIC's lock for %u s and does not continue "
              "(is it stopped, or in a debugger?): other processes cannot use that NIC meanwhile",
@@ -98,41 +98,41 @@ static void report_stuck_process(const struct myr_soft_nic *nic, uint32_t pid)
     nic->bounds.say(line);
 }
 
-/* This process has the lock's holder before it. With the mutex of `stuck`. */
+/* Account for waiting behind `holder`. Called with `stuck.mutex`. */
 static void count_wait(struct myr_soft_nic *nic, uint32_t holder)
 {
     struct myr_soft_stuck *stuck = &nic->stuck;
-    const uint32_t turns = myr_soft_turns(nic);
+    const uint32_t polls = myr_soft_polls(nic);
     const uint64_t now = os_now_ns();
-    if (holder != myr_load_relaxed(&stuck->holder) || turns != stuck->turns) {
+    if (holder != myr_load_relaxed(&stuck->holder) || polls != stuck->polls) {
         myr_store_release(&stuck->holder, holder);
-        stuck->turns = turns;
+        stuck->polls = polls;
         stuck->waited_ns = 0;
-        stuck->told = false;
+        stuck->reported = false;
     } else {
         const uint64_t passed = now - stuck->looked_ns;
         stuck->waited_ns += passed < LOOK_NS ? passed : LOOK_NS;
     }
     stuck->looked_ns = now;
     const bool end = stuck->waited_ns >= nic->bounds.give_up_ns;
-    if (!end && (stuck->told || stuck->waited_ns < nic->bounds.warn_ns)) {
+    if (!end && (stuck->reported || stuck->waited_ns < nic->bounds.warn_ns)) {
         return;
     }
     const uint32_t pid = myr_segment_pid_of(nic->segment, holder);
     if (0 == pid) {
         return; /* it has left meanwhile */
     }
-    if (!stuck->told && NULL != nic->bounds.say) {
+    if (!stuck->reported && NULL != nic->bounds.say) {
         report_stuck_process(nic, pid);
     }
-    stuck->told = true;
+    stuck->reported = true;
     if (end) {
         myr_store_release(&nic->given_up, pid);
     }
 }
 
-/* `holder` has the lock, and lives. (A thread of this process that has it, or a lock that is free,
- * shows that the holder before goes on.) */
+/* `holder` has the lock and is alive. If the lock is free, or held by a thread of this process,
+ * then the previous holder has released it. */
 static void look_at_holder(struct myr_soft_nic *nic, uint32_t holder)
 {
     struct myr_soft_stuck *stuck = &nic->stuck;
@@ -157,7 +157,7 @@ void myr_soft_inherit(struct myr_soft_nic *nic)
     }
 }
 
-/* ---- taking it ---- */
+/* ---- acquiring it ---- */
 
 bool myr_soft_lock(struct myr_soft_nic *nic)
 {
@@ -202,7 +202,7 @@ void myr_soft_leave(struct myr_soft_nic *nic)
     pthread_mutex_unlock(&nic->mutex);
 }
 
-/* (Another thread may have the mutex, and wait for the lock.) */
+/* A bounded trylock, since another thread may hold the mutex while it waits for the lock. */
 struct mcp_nic *myr_soft_enter_to_look(struct myr_soft_nic *nic)
 {
     for (uint32_t i = 0; i < LOOK_TRIES; ++i) {
@@ -234,18 +234,19 @@ enum myr_status myr_soft_is_broken(const struct myr_soft_nic *nic, struct myr_er
 
 bool myr_soft_broken(struct myr_soft_nic *nic)
 {
-    myr_soft_inherit(nic); /* those who wait may have no packet to take the lock for */
+    /* Needed here, as waiting processes without packets never take the lock. */
+    myr_soft_inherit(nic);
     return 0 != (myr_load_acquire(&nic->shared->lock) & MYR_SOFT_BROKEN) ||
            0 != myr_soft_given_up(nic);
 }
 
-void myr_soft_bury(struct myr_soft_nic *nic, uint32_t pid)
+void myr_soft_reap(struct myr_soft_nic *nic, uint32_t pid)
 {
     struct myr_shared_nic *shared = nic->shared;
     const uint32_t dead = myr_segment_number_of(nic->segment, pid);
     uint32_t runner = dead, sleeper = dead, watch = dead;
     if (0 == dead) {
-        return; /* it had not come in yet */
+        return; /* it has not opened the NIC yet */
     }
     break_lock_of(shared, dead);
     (void)atomic_compare_exchange_strong(&shared->runner, &runner, 0);

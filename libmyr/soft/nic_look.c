@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Looking at a segment and its NIC from outside; see nic_look.h. */
+/* Reading a segment and its NIC from outside; see nic_look.h. */
 #include "libmyr/soft/nic_look.h"
 
 #include <errno.h>
@@ -12,15 +12,16 @@
 #include "libmyr/soft/nic_inside.h"
 
 enum {
-    TIMES = 8, /* all memory of the file may be read so often; and so many bytes besides */
+    TIMES = 8, /* the file's memory may be read this often, plus so many bytes */
     BESIDES = 1 << 20,
-    BLOCK = 512,          /* bytes, of st_blocks */
-    TABLE_MOST = 1 << 16, /* entries of one of a group's tables, or of the ports' */
+    BLOCK = 512,          /* bytes; the unit of st_blocks */
+    TABLE_MOST = 1 << 16, /* entries of a group's table or of the table of ports */
 };
 
-/* What is looked at. Lists may change while they are read, or be no lists, and so may be circles.
- * So we read only so many bytes, and only so many of their entries. A file can be said to be of any
- * size; what counts is the memory that it takes, which its owner pays for. */
+/* The segment to read, which is not trusted. Lists may change while they are read, or be corrupt,
+ * and then have cycles, so the bytes and the list entries to be read are limited. The limit follows
+ * from the memory that the file occupies (st_blocks), for which its owner pays; its size may be
+ * anything. */
 struct source {
     int fd;
     uint64_t left;
@@ -34,7 +35,7 @@ static struct source source_of(int fd)
     return (struct source){fd, TIMES * (BLOCK * blocks) + BESIDES, MYR_VIEW_ENTRIES};
 }
 
-/* Is there an entry of a list at this place, that may be looked at? */
+/* True if `offset` may be followed as a link of a list. */
 static bool has_entry(struct source *from, uint32_t offset)
 {
     if (0 == offset || 0 == from->entries) {
@@ -62,8 +63,8 @@ static bool read_source(struct source *from, size_t offset, void *to, size_t byt
     return true;
 }
 
-/* A copy of the segment's head, which the caller frees; NULL, with `status`, if it cannot be had.
- */
+/* A copy of the segment's header, to be freed by the caller. On failure NULL, and `status` says
+ * why. */
 static struct myr_sram *copy_head(struct source *from, enum myr_status *status,
                                   struct myr_error *error)
 {
@@ -73,7 +74,7 @@ static struct myr_sram *copy_head(struct source *from, enum myr_status *status,
         *status = myr_fail(error, MYR_ERR_OUT_OF_MEMORY, 0, "out of memory");
         return NULL;
     }
-    /* Magic and layout lie at the same place in every version. The rest may not. */
+    /* Magic and layout have the same offsets in all versions; the other fields need not. */
     if (!read_source(from, 0, sram, offsetof(struct myr_sram, limit)) ||
         MYR_SRAM_MAGIC != sram->magic) {
         *status = myr_fail(error, MYR_ERR_NOT_THERE, 0, "this is not shared memory of nicbarr");
@@ -112,7 +113,7 @@ enum myr_status myr_look_at_segment(int fd, struct myr_segment_view *view, struc
     return MYR_OK;
 }
 
-/* Offset of the record with this key, which is copied; 0 if there is none. */
+/* The offset of the record with this key, which is copied to `record`; 0 if there is none. */
 static uint32_t find_record(struct source *from, const struct myr_key *key,
                             struct myr_record *record)
 {
@@ -135,10 +136,10 @@ static uint32_t find_record(struct source *from, const struct myr_key *key,
     return 0;
 }
 
-/* ---- whom a group waits for ---- */
+/* ---- missing members of a group ---- */
 
-/* A copy of a group with its tables, whose numbers fit each other. The caller frees it. NULL: there
- * is no such group (which also happens where it changes meanwhile), or no memory. */
+/* A consistent copy of a group with its tables, to be freed by the caller. NULL when out of memory,
+ * or if there is no such group, which is also the result if it changes meanwhile. */
 static struct mcp_group *copy_group(struct source *from, uint32_t offset,
                                     const struct mcp_group *head)
 {
@@ -157,7 +158,7 @@ static struct mcp_group *copy_group(struct source *from, uint32_t offset,
     return group;
 }
 
-/* Another node of the group. It has an address here only if it is a peer. */
+/* Another node of the group. Its address is known only if it is a peer. */
 static struct myr_node_view view_node(struct mcp_group *group, const void *shared, uint32_t node,
                                       uint32_t heard_ms)
 {
@@ -179,10 +180,10 @@ static void view_missing(struct mcp_group *group, const void *shared, struct myr
             view->missing[view->named++] = view_node(group, shared, missing.node, missing.heard_ms);
         }
     }
-    view->since_ns = 0 == group->patience.ends_ns ? 0 : group->began_ns;
+    view->since_ns = 0 == group->backoff.ends_ns ? 0 : group->began_ns;
 }
 
-/* Processes of this node that have not arrived in the epoch after `done`, if others have. */
+/* The processes of this node that have not arrived in the epoch after `done`, if others have. */
 static void view_absent(struct source *from, uint32_t offset, const struct mcp_group *head,
                         struct myr_group_view *view)
 {
@@ -207,7 +208,7 @@ static void view_absent(struct source *from, uint32_t offset, const struct mcp_g
                 ++view->absent;
             }
         }
-        view->absent = view->absent == view->locals ? 0 : view->absent; /* nobody waits */
+        view->absent = view->absent == view->locals ? 0 : view->absent; /* no process waits */
     }
     free(before);
 }
@@ -235,7 +236,7 @@ static void view_group(struct source *from, uint32_t offset, const struct mcp_gr
     free(group);
 }
 
-/* Take in the groups of one list, which begins at `offset`. False when out of memory. */
+/* Add the groups of the list that begins at `offset`. False when out of memory. */
 static bool look_at_groups(struct source *from, uint32_t offset, const void *shared,
                            struct myr_soft_view *view, uint32_t *room)
 {
@@ -249,7 +250,8 @@ static bool look_at_groups(struct source *from, uint32_t offset, const void *sha
             }
             view->group = more;
         }
-        if (0 != group.key && 0 == group.farewell) { /* those are nobody's any more */
+        /* Skip groups that no process holds any more. */
+        if (0 != group.key && 0 == group.farewell) {
             view_group(from, offset, &group, shared, &view->group[view->groups++]);
         }
         offset = group.next;
@@ -259,7 +261,7 @@ static bool look_at_groups(struct source *from, uint32_t offset, const void *sha
 
 /* ---- ports ---- */
 
-/* The table lies at `offset`, with room for `room` ports. False when out of memory. */
+/* Add the ports of the table at `offset`, which has `room` entries. False when out of memory. */
 static bool look_at_ports(struct source *from, size_t offset, uint32_t room,
                           struct myr_soft_view *view)
 {
@@ -327,17 +329,17 @@ void myr_soft_view_free(struct myr_soft_view *view)
     view->ports = 0;
 }
 
-/* ---- what each process publishes in a record of its own ---- */
+/* ---- records of single processes ---- */
 
-/* Its key, by the process's index and number in the segment, its size, and whether a copy of it may
- * be used. */
+/* A record that each process publishes: its key by the process's index and number, its size, and a
+ * validity check for copies. */
 struct published {
     struct myr_key (*key)(uint32_t index, uint32_t number);
     size_t bytes;
     bool (*fits)(const void *copy);
 };
 
-/* The copies of all attached processes, which the caller frees. */
+/* Copies of the records of all attached processes, to be freed by the caller. */
 static void *look_at_published(int fd, const struct published *what, uint32_t *count)
 {
     struct source from = source_of(fd);

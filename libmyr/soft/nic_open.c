@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Making the soft NIC, sharing its socket, opening and closing.
+ * Creating, opening and closing the soft NIC, and sharing its socket.
  *
- * The first process makes the NIC and its socket. Each other one gets a descriptor of the socket
- * from a process that has it already (pidfd_getfd). The NIC lists these.
+ * The first process creates the NIC and its socket. All others fetch a descriptor of the socket
+ * from a process that has one (pidfd_getfd); the NIC lists these.
  */
 #include "libmyr/soft/nic_parts.h"
 
@@ -19,18 +19,18 @@
 #include "os/random.h"
 
 enum {
-    /* All of the NIC has room in a block of 512 KiB, so it can be had in a segment of 1 MiB. */
-    PORTS = 512,             /* that may be open at a time, one for each process that has any */
+    /* The NIC as a whole fits into a block of 512 KiB, and so into a segment of 1 MiB. */
+    PORTS = 512,             /* open at a time; one per process with messages */
     CONNECTIONS = 1024,      /* to other NICs, for messages */
-    NIC_MEMBERS = UINT32_MAX /* nobody leaves: it lives as long as the segment */
+    NIC_MEMBERS = UINT32_MAX /* never left, so it lives as long as the segment */
 };
 
-/* A process that opens the NIC of a daemon takes another NIC if a process of another job is stopped
- * inside for so long. */
+/* When opening a daemon's NIC: if a stopped process of another job holds its lock for this long,
+ * use another NIC. */
 #define OPEN_NS (UINT64_C(10) * 1000 * 1000 * 1000)
 
-/* Some kernels let only parents look into a process. Then this process must allow its peers to.
- * (Open MPI does the same for its copies from process to process.) */
+/* Where Yama restricts ptrace access to ancestors, peers need this permission for pidfd_getfd. Open
+ * MPI sets it for its copies between processes, too. */
 static void allow_peers(void)
 {
 #ifdef PR_SET_PTRACER
@@ -38,7 +38,7 @@ static void allow_peers(void)
 #endif
 }
 
-/* In the list of this process's sockets put `other` in the place of one. */
+/* Replace an entry in the list of this process's sockets. */
 static void replace_socket(struct myr_soft_nic *nic, int one, int other)
 {
     int *sockets = nic->shared->holder[nic->self % MYR_PROCESSES].socket;
@@ -70,7 +70,7 @@ static void let_go(struct myr_soft_nic *nic)
     }
 }
 
-/* Make the NIC; locked. */
+/* Create the NIC. Called with the segment locked. */
 static enum myr_status create(struct myr_soft_nic *nic, const struct myr_soft_options *options,
                               struct myr_error *error)
 {
@@ -114,8 +114,8 @@ static enum myr_status create(struct myr_soft_nic *nic, const struct myr_soft_op
     return MYR_OK;
 }
 
-/* The same descriptor here; -1, with `err`, if it cannot be had or is not the NIC's socket (as the
- * process is another one by now). */
+/* Duplicate one descriptor of the other process. -1 with `err` if that fails or it is not the NIC's
+ * socket, as when the PID has been reused. */
 static int fetch_one(const struct myr_soft_nic *nic, int process, int theirs, int *err)
 {
     const int socket = (int)syscall(SYS_pidfd_getfd, process, theirs, 0);
@@ -128,7 +128,7 @@ static int fetch_one(const struct myr_soft_nic *nic, int process, int theirs, in
     return socket;
 }
 
-/* A descriptor of the NIC's socket, from a process that has one; -1 with errno. */
+/* A descriptor of the NIC's socket, from any process that has one; -1 with errno. */
 static int fetch_socket(const struct myr_soft_nic *nic)
 {
     int err = ESRCH, socket = -1;
@@ -166,7 +166,7 @@ static const char *why_not_fetched(int err)
     }
 }
 
-/* Share the NIC that is there: by the socket that was given, else by that of another process. */
+/* Attach to the existing NIC, by the socket given or one fetched from another process. */
 static enum myr_status attach(struct myr_soft_nic *nic, int given, struct myr_error *error)
 {
     const int socket = given >= 0 ? given : fetch_socket(nic);
@@ -176,7 +176,7 @@ static enum myr_status attach(struct myr_soft_nic *nic, int given, struct myr_er
                         why_not_fetched(errno));
     }
     if (!mcp_udp_open(&nic->udp, socket)) {
-        if (socket != given) { /* that is the giver's as long as we fail */
+        if (socket != given) { /* on failure the socket remains the caller's */
             close(socket);
         }
         return myr_fail(error, MYR_ERR_OUT_OF_MEMORY, 0, "out of memory");
@@ -184,7 +184,8 @@ static enum myr_status attach(struct myr_soft_nic *nic, int given, struct myr_er
     return MYR_OK;
 }
 
-/* The first process makes the NIC. If it cannot, all others get the same error. Locked. */
+/* The first process creates the NIC. If it fails, all others get the same error. Called with the
+ * segment locked. */
 static enum myr_status create_or_attach(struct myr_soft_nic *nic,
                                         const struct myr_soft_options *options, int given,
                                         struct myr_error *error)
@@ -280,13 +281,14 @@ enum myr_status myr_soft_open_in(const char *folder, uint32_t bytes,
 enum myr_status myr_soft_open_given(struct myr_segment *segment, int socket,
                                     struct myr_soft_nic **nic, struct myr_error *error)
 {
-    static const struct myr_soft_options nowhere = {.network = "none"}; /* make none here */
+    static const struct myr_soft_options nowhere = {.network = "none"}; /* never create one here */
     return open_nic(segment, &nowhere, socket, nic, error);
 }
 
 void myr_soft_close(struct myr_soft_nic *nic)
 {
-    if (myr_soft_lock(nic)) { /* else a descriptor is offered that nobody can fetch any more */
+    /* Otherwise the list would name a descriptor that is about to be closed. */
+    if (myr_soft_lock(nic)) {
         let_go(nic);
         myr_soft_unlock(nic);
     }

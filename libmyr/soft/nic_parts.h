@@ -48,7 +48,7 @@ struct myr_shared_nic {
     myr_word chains; /* receive with UDP GRO: messages are sent */
     /* Processes by their numbers in the segment; 0: none. */
     _Alignas(MYR_LINE) myr_word lock;    /* runs the control program; MYR_SOFT_BROKEN */
-    myr_word turns;                      /* number of polls for packets; locked */
+    myr_word polls;                      /* number of polls for packets; locked */
     _Alignas(MYR_LINE) myr_word sleeper; /* sleeps on the socket */
     myr_word runner;                     /* has a thread that runs the NIC */
     myr_word watch;                      /* has a thread that checks whether any process runs it */
@@ -74,10 +74,10 @@ struct myr_shared_nic {
 struct myr_soft_stuck {
     pthread_mutex_t mutex; /* held by the observing thread; other threads do not wait for it */
     myr_word holder;       /* 0: none */
-    uint32_t turns;        /* of the NIC, then */
+    uint32_t polls;        /* of the NIC, then */
     uint64_t looked_ns;    /* the last observation, */
     uint64_t waited_ns;    /* ... and how long this process had waited by then */
-    bool told;
+    bool reported;
 };
 
 struct myr_soft_nic {
@@ -89,7 +89,7 @@ struct myr_soft_nic {
     uint32_t self;         /* this process's number */
     bool has_keys;         /* so that it can sign messages */
     uint32_t vacant;       /* the value of the lock while it is free: 0 or MYR_SOFT_BROKEN */
-    myr_word doubts;       /* number of times that a process seemed dead, or not */
+    myr_word checks;       /* number of times that a process seemed dead, or not */
     bool entered;          /* between enter() and leave(): the lock was taken */
     pthread_mutex_t mutex; /* for this process's threads: outbox, inbox, lock */
     uint32_t failed;       /* packets that could not be sent, to be counted */

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Taking packets from the soft NIC's socket, and doing what is due: the path of a barrier. Waiting
- * processes call it, and progress functions, and the threads that run a NIC (nic_sleep.c).
+ * Polling the soft NIC: receiving packets and running timers. This is on the path of a barrier. It
+ * is called by waiting processes, progress functions, and the threads that run a NIC (nic_sleep.c).
  */
 #include "libmyr/soft/nic_parts.h"
 
 #include "os/clock.h"
 
 enum {
-    CATCH_UP_POLLS = 4096, /* of the watch, before it looks whether it is to stop */
-    MOST_TAKEN = 8,        /* datagrams, or chains of them, in one poll */
+    CATCH_UP_POLLS = 4096, /* of the watch, before it checks whether to stop */
+    MOST_TAKEN = 8,        /* datagrams or chains per poll */
     IDLE_NS = 20 * 1000,   /* between two polls of a process that does not wait */
-    CLOCK_EVERY = 8        /* polls in a row: nothing is due sooner than in a millisecond */
+    /* Polls per reading of the clock: no timer is due sooner than in a millisecond. */
+    CLOCK_EVERY = 8
 };
 
 static void receive_packet(void *context, const struct mcp_address *from, const void *packet,
@@ -29,17 +30,16 @@ static bool due(struct myr_soft_nic *nic)
 }
 
 /*
- * Take what has come and run the control program on it. Locked, so that packets are handled in the
- * order in which they came in. Where messages come, more packets are likely to be there;
- * collectives' packets come one at a time.
+ * Receive pending packets and run the control program on them. The lock keeps them in order of
+ * arrival. After a message's packet more are likely to follow; packets of collectives come singly.
  */
 static uint32_t take_packets(struct myr_soft_nic *nic)
 {
     const bool chains = 0 != myr_load_relaxed(&nic->shared->chains);
     uint32_t taken = 0;
     long bytes;
-    /* (In the lock's line, which is being written anyway.) */
-    myr_store_release(&nic->shared->turns, myr_load_relaxed(&nic->shared->turns) + 1);
+    /* in the cache line of the lock, which is written anyway */
+    myr_store_release(&nic->shared->polls, myr_load_relaxed(&nic->shared->polls) + 1);
     do {
         bytes = mcp_udp_take(&nic->udp, chains, receive_packet, nic);
         taken += MCP_UDP_NOTHING != bytes;
@@ -57,10 +57,10 @@ static uint32_t take_packets(struct myr_soft_nic *nic)
 uint32_t myr_soft_poll(struct myr_soft_nic *nic)
 {
     if (0 != pthread_mutex_trylock(&nic->mutex)) {
-        return 0; /* another thread is at it */
+        return 0; /* another thread polls already */
     }
     uint32_t taken = 0;
-    if (myr_soft_try_lock(nic)) { /* else another process is */
+    if (myr_soft_try_lock(nic)) { /* otherwise another process polls */
         taken = take_packets(nic);
         myr_soft_unlock(nic);
         myr_soft_flush(nic);
@@ -74,7 +74,7 @@ uint32_t myr_soft_poll(struct myr_soft_nic *nic)
 uint32_t myr_soft_poll_now_and_then(struct myr_soft_nic *nic)
 {
     const uint64_t now = os_now_ns();
-    /* (Two threads that come at once both poll; that does no harm.) */
+    /* two threads may poll at once, which is harmless */
     if (now - atomic_load_explicit(&nic->polled_ns, memory_order_relaxed) < IDLE_NS) {
         return 0;
     }
@@ -93,13 +93,13 @@ bool myr_soft_catch_up(struct myr_soft_nic *nic)
     return CATCH_UP_POLLS != poll;
 }
 
-uint32_t myr_soft_turns(const struct myr_soft_nic *nic)
+uint32_t myr_soft_polls(const struct myr_soft_nic *nic)
 {
-    return myr_load_acquire(&nic->shared->turns);
+    return myr_load_acquire(&nic->shared->polls);
 }
 
-/* (A process that does not know of chains takes one for a damaged packet. It will be sent again.)
- */
+/* A process that does not know about chains yet drops one as a damaged packet, and the sender
+ * retransmits. */
 void myr_soft_expect_messages(struct myr_soft_nic *nic)
 {
     if (0 == myr_load_relaxed(&nic->shared->chains)) {

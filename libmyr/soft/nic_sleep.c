@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Sleeping on the soft NIC, and the two processes that run it without being asked: the runner, all
- * the time, and the watch, now and then. Either the runner sleeps on the socket, or one of the
- * node's processes. The others sleep on their words.
+ * Sleeping on the soft NIC, and the roles of processes that run it on behalf of others: the runner
+ * runs it all the time, the watch periodically. The socket has one sleeper, which is the runner or
+ * one of the node's processes; all others sleep on their words.
  *
- * Invariant: the process whose number stands in one of these places holds it; 0 is nobody. A
- * process that finds the holder dead empties the place.
+ * Invariant: a role is held by the process whose number is in its word; 0 means nobody. A process
+ * that finds the holder dead clears the word.
  */
 #include "libmyr/soft/nic_parts.h"
 
@@ -15,7 +15,7 @@
 #include "os/clock.h"
 #include "os/futex.h"
 
-/* Has somebody a thread that runs the NIC? */
+/* True if a live process has a thread that runs the NIC. */
 static bool has_runner(struct myr_soft_nic *nic)
 {
     uint32_t runner = myr_load_acquire(&nic->shared->runner);
@@ -45,7 +45,7 @@ static bool sleep_on_socket(struct myr_soft_nic *nic, uint32_t timeout_us)
     return true;
 }
 
-/* If the call is being replaced just now, do not wait. */
+/* If the callback is being replaced at the moment, skip it. */
 static void call_sleeping(struct myr_soft_nic *nic)
 {
     if (0 == pthread_mutex_trylock(&nic->sleeping_mutex)) {
@@ -77,7 +77,7 @@ void myr_soft_sleep(struct myr_soft_nic *nic, myr_word *word, myr_word *sleepers
     atomic_fetch_sub(sleepers, 1);
 }
 
-/* ---- running it without being asked ---- */
+/* ---- runner and watch ---- */
 
 bool myr_soft_become_runner(struct myr_soft_nic *nic, enum myr_soft_runner as)
 {

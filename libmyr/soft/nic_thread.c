@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The thread that runs a NIC; see nic_thread.h.
+ * Threads that run a NIC; see nic_thread.h.
  *
- * Invariant: a thread exists only in the process that the NIC knows as its runner, or as its watch.
+ * Invariant: such a thread exists only in the process that holds the role of runner or of watch.
  */
 #include "libmyr/soft/nic_thread.h"
 
@@ -19,10 +19,10 @@
 #include "os/thread.h"
 
 enum {
-    /* A host that arrives sets a deadline without waking the thread. The deadline is 1 ms away at
-     * the earliest, and matters only if a packet was lost. So this much later is not too late. */
+    /* A host that arrives sets a deadline without waking the thread. The deadline is at least 1 ms
+     * away and matters only after a packet loss, so it may be missed by this much. */
     LONGEST_NS = 20 * 1000 * 1000,
-    LOOK_EVERY = 16 /* turns, between two looks whether another process is stopped inside the NIC */
+    LOOK_EVERY = 16 /* wake-ups between two checks whether a process is stopped inside the NIC */
 };
 
 struct myr_soft_thread {
@@ -43,7 +43,8 @@ static void *run_soft_nic(void *opaque)
 {
     struct myr_soft_thread *thread = opaque;
     for (uint32_t turn = 1; !atomic_load(&thread->stopping); ++turn) {
-        if (0 != myr_soft_given_up(thread->nic)) { /* nobody takes what has come */
+        /* Do not poll on: pending packets are never read. */
+        if (0 != myr_soft_given_up(thread->nic)) {
             pause_until_stopped(thread);
         } else {
             myr_soft_await(thread->nic, thread->stop, LONGEST_NS);
@@ -105,9 +106,9 @@ void myr_soft_thread_stop(struct myr_soft_thread *thread)
 struct myr_soft_watch {
     struct myr_soft_nic *nic;
     uint64_t every_ns;
-    pthread_mutex_t mutex; /* the next two */
+    pthread_mutex_t mutex; /* protects the next two */
     pthread_t id;
-    bool here; /* this process has the thread */
+    bool here; /* the thread is in this process */
     int stop;  /* eventfd */
     _Atomic bool stopping;
 };
@@ -116,22 +117,22 @@ static void *look_now_and_then(void *opaque)
 {
     struct myr_soft_watch *watch = opaque;
     const struct timespec every = os_timespec_of_ns(watch->every_ns);
-    uint32_t turns = myr_soft_turns(watch->nic);
+    uint32_t polls = myr_soft_polls(watch->nic);
     for (;;) {
         struct pollfd stop = {.fd = watch->stop, .events = POLLIN};
         (void)ppoll(&stop, 1, &every, NULL);
         if (atomic_load(&watch->stopping)) {
             return NULL;
         }
-        if (turns == myr_soft_turns(watch->nic)) {
+        if (polls == myr_soft_polls(watch->nic)) {
             while (!myr_soft_catch_up(watch->nic) && !atomic_load(&watch->stopping)) {
             }
         }
-        turns = myr_soft_turns(watch->nic);
+        polls = myr_soft_polls(watch->nic);
     }
 }
 
-/* If nobody has the watch, have it; 0 or an error's number. */
+/* Become the watch, if there is none. 0 or an error number. */
 static int take_over(struct myr_soft_watch *watch)
 {
     int rc = 0;
@@ -147,7 +148,7 @@ static int take_over(struct myr_soft_watch *watch)
     return rc;
 }
 
-/* If it fails, somebody else may take over, or this process the next time. */
+/* On failure another process may become the watch, or this one at its next sleep. */
 static void about_to_sleep(void *opaque)
 {
     (void)take_over(opaque);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Groups that the soft NIC plays; see nic_group.h. */
+/* Groups played by the soft NIC; see nic_group.h. */
 #include "libmyr/soft/soft_group.h"
 
 #include <stdlib.h>
@@ -15,16 +15,16 @@
 
 enum { GROUP_RECORD = 0x67 /* id of the records' keys: "g" */ };
 
-/* What the node's processes share besides the NIC's group; their arrivals and their pids (0: not
- * come yet, or gone) follow. */
+/* What the node's processes share besides the NIC's group. The arrivals follow, then the PIDs (0:
+ * not joined yet, or left). */
 struct shared_group {
     uint32_t state;    /* enum group_state */
-    uint32_t left;     /* how many processes are done with it, or never had it */
-    myr_word held;     /* not 0: the NIC has not begun all epochs that the node has arrived in, */
-    myr_word again_at; /* ... and takes some more when this one is done */
+    uint32_t left;     /* processes that have left, or that could not join */
+    myr_word held;     /* not 0: the NIC has not started all epochs that the node has arrived in, */
+    myr_word again_at; /* ... and accepts more when this one is complete */
 };
 
-/* The outcome of the node's first process; the others get the same. */
+/* The result of the node's first process, which the others adopt. */
 enum group_state { GROUP_NEW, GROUP_OPEN, GROUP_NO_MEMORY, GROUP_NO_WAY };
 
 size_t myr_soft_group_before(uint32_t locals)
@@ -60,7 +60,7 @@ static struct mcp_group *mcp_of(const struct myr_nic_group *group)
 
 /* ---- playing ---- */
 
-/* Begin this epoch of a group for barriers, as far as the NIC lets us. */
+/* Start the epoch of a group without data, as far as the NIC permits. */
 static void begin_epoch(const struct myr_nic_group *group, uint32_t epoch)
 {
     struct mcp_board *board;
@@ -80,7 +80,7 @@ static void begin_epoch(const struct myr_nic_group *group, uint32_t epoch)
     myr_soft_leave(group->nic);
 }
 
-/* The same in a group that carries data, whose epochs come one by one. */
+/* The same for a group with data, whose epochs start one at a time. */
 static void begin_with(const struct myr_nic_group *group, uint32_t epoch, const void *block,
                        uint32_t unit)
 {
@@ -129,8 +129,8 @@ static uint32_t poll_nic(struct myr_nic_group *group)
     return myr_soft_poll(group->nic);
 }
 
-/* The control program has timers of its own. It wants to be called again for epochs that were too
- * many at once. */
+/* Retransmission is up to the control program's own timers. Only epochs that exceeded its window
+ * need another call. */
 static void remind_soft_nic(const struct myr_nic_group *group, uint64_t now_us)
 {
     const struct shared_group *shared = shared_of(group->record);
@@ -147,8 +147,8 @@ static void sleep_on_nic(struct myr_nic_group *group, uint32_t seen, uint32_t ti
     myr_soft_sleep(group->nic, word, word + 1, seen, timeout_us);
 }
 
-/* (Where another process does not go on with the NIC, nobody can tell. The line about that names
- * the process, see myr_soft_set_bounds().) */
+/* If another process is stuck in the NIC, nothing is known. That is reported separately; see
+ * myr_soft_set_bounds(). */
 static uint32_t list_missing(struct myr_nic_group *group, struct mcp_missing *list, uint32_t most)
 {
     const struct mcp_nic *mcp = myr_soft_enter_to_look(group->nic);
@@ -197,16 +197,16 @@ static void close_group(struct mcp_nic *mcp, struct mcp_board *board, struct mcp
     drop_links(board, group);
 }
 
-/* The group that lies in a record. */
+/* The group in a record. */
 static struct mcp_group *group_in(struct myr_record *record)
 {
     return (struct mcp_group *)(record->slots + myr_soft_group_before(record->members));
 }
 
 /*
- * Groups whose hosts have left, and which still say farewell to their peers. One that is through
- * with it is taken out by whoever joins or leaves a group later. Records are left without the NIC's
- * lock.
+ * The list of lingering groups: their hosts have left, but they still send farewells to their
+ * peers. Groups that are done are removed by whichever process joins or leaves a group later, and
+ * their records are released without the NIC's lock.
  */
 static struct myr_record *take_from(struct myr_soft_lingering *lingering, struct mcp_board *board,
                                     uint32_t place)
@@ -219,7 +219,7 @@ static struct myr_record *take_from(struct myr_soft_lingering *lingering, struct
     return record;
 }
 
-/* Put a record in. Returns the oldest one, which gives way to it, or NULL. */
+/* Append a record. Returns the oldest one if it has to make room, else NULL. */
 static struct myr_record *put_lingering(struct myr_soft_nic *nic, struct mcp_board *board,
                                         struct myr_record *record)
 {
@@ -242,7 +242,7 @@ static struct myr_record *take_lingering(struct myr_soft_nic *nic, struct mcp_bo
     return NULL;
 }
 
-/* Close the groups that are through with their farewells. */
+/* Close the groups whose farewells are done. */
 static void close_lingering(struct myr_soft_nic *nic)
 {
     struct myr_record *record;
@@ -261,10 +261,10 @@ static void close_lingering(struct myr_soft_nic *nic)
 }
 
 /*
- * A process is done with the group in `record`; the last one closes it, or has it say farewell.
- * Entered. The caller then leaves the record that this returns, if any: its own, or that of the
- * oldest group that says farewell, where there are too many. (Without the lock nothing is counted,
- * and the record stays: who has the lock may still use it.)
+ * A process leaves the group in `record`. The last one closes the group or starts its farewell.
+ * Called with the NIC entered. Returns a record for the caller to release, if any: its own, or the
+ * oldest lingering one if there are too many. Without the lock nothing is counted and the record is
+ * leaked, as the lock's holder may still use it.
  */
 static struct myr_record *count_out(struct myr_soft_nic *nic, struct mcp_nic *mcp,
                                     struct mcp_board *board, struct myr_record *record)
@@ -314,7 +314,7 @@ static const struct myr_player soft_player = {
 
 /* ---- joining ---- */
 
-/* Hold links to all peers. False, with none held, if there is no way to one, or too many. */
+/* Take references on links to all peers. On failure (no route, or too many links) none is held. */
 static bool hold_links(struct myr_soft_nic *nic, struct mcp_board *board, struct mcp_group *group,
                        const struct myr_nic_members *members)
 {
@@ -345,9 +345,10 @@ static enum group_state open_it(struct myr_nic_group *group, struct mcp_nic *mcp
 }
 
 /*
- * The first process of a node opens the group on the NIC. If that fails nobody tries again. An open
- * group must be closed before the last process leaves the record that it lies in, and the one that
- * has failed has left it already. Not `counted`: the lock was not to be had, and the record stays.
+ * The node's first process opens the group on the NIC; if that fails, the others fail without
+ * trying. An open group must be closed before the last process leaves its record, so a process that
+ * fails leaves at once. `counted` is false if the lock could not be taken; the record is leaked
+ * then.
  */
 static enum myr_status open_once(struct myr_nic_group *group, const struct myr_nic_members *members,
                                  const struct myr_schedule *schedule, myr_schedule_fn schedule_of,
@@ -383,8 +384,8 @@ static enum myr_status open_once(struct myr_nic_group *group, const struct myr_n
     }
 }
 
-/* This process has no memory to join: the node's others must not wait for it to leave. If it is the
- * first, they fail alike. */
+/* This process has no memory to join. Count it as having left, so that the record can be released.
+ * If it is the first, the others fail in the same way. */
 static void decline(struct myr_soft_nic *nic, const struct myr_nic_members *members)
 {
     const struct myr_key key = myr_soft_group_record_key(members->key);
@@ -477,7 +478,7 @@ enum myr_status myr_soft_group_join(struct myr_nic_group *group, struct myr_soft
     return status;
 }
 
-/* ---- members that have died ---- */
+/* ---- dead members ---- */
 
 struct search {
     uint32_t pid;
@@ -499,7 +500,7 @@ static void find_member(struct myr_record *record, void *context)
     }
 }
 
-/* The record is there until we have left it in place of the dead process. */
+/* The record exists until this function leaves it on behalf of the dead process. */
 static void fail_and_leave(struct myr_soft_nic *nic, struct myr_record *record, uint32_t local)
 {
     struct mcp_group *group = group_in(record);
@@ -516,7 +517,7 @@ static void fail_and_leave(struct myr_soft_nic *nic, struct myr_record *record, 
     }
 }
 
-void myr_soft_groups_bury(struct myr_soft_nic *nic, uint32_t pid)
+void myr_soft_groups_reap(struct myr_soft_nic *nic, uint32_t pid)
 {
     for (;;) {
         struct search search = {.pid = pid};

@@ -17,6 +17,6 @@ enum myr_status myr_soft_group_join(struct myr_nic_group *group, struct myr_soft
 
 /* A process has died without leaving its groups: they fail, and count it as having left. For the
  * supervisor of the NIC's processes. */
-void myr_soft_groups_bury(struct myr_soft_nic *nic, uint32_t pid);
+void myr_soft_groups_reap(struct myr_soft_nic *nic, uint32_t pid);
 
 #endif

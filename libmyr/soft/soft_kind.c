@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The soft NIC as a kind (nic_kind.h): the one of the user's daemon, or the job's own.
+ * The soft NIC as a kind (nic_kind.h): that of the user's daemon, or the job's own.
  *
- * Groups live in the NIC's segment, which is the daemon's or the job's. When the daemon comes or
- * goes just now, chance decides which processes of a node find it. They then have two NICs, and
- * count as two nodes.
+ * Groups are in the NIC's segment, which is the daemon's or the job's. If the daemon starts or ends
+ * while a job starts, some processes of a node may find it and others not. They have two NICs then,
+ * and count as two nodes.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -36,15 +36,15 @@ static const struct myr_option options[] = {
 static const char own_way[] = "soft", daemon_way[] = "daemon";
 static const char *const ways[] = {daemon_way, NULL};
 
-/* Time between two looks at what has come while all processes of the node compute. Others wait for
- * a sign of life for several times as long. */
+/* The watch's interval, which applies while all processes of the node compute. Peers wait several
+ * times as long for a sign of life. */
 #define WATCH_NS (UINT64_C(5) * 1000 * 1000 * 1000)
 
 struct soft {
     struct myr_soft_nic *nic;
-    struct myr_soft_daemon daemon;  /* whose NIC it is; its `nic` NULL: the job's own */
-    struct myr_soft_thread *thread; /* that runs it; NULL: another process's does, or none */
-    struct myr_soft_watch *watch;   /* NULL: there is none */
+    struct myr_soft_daemon daemon;  /* its `nic` is NULL if the NIC is the job's own */
+    struct myr_soft_thread *thread; /* NULL: another process runs the NIC, or none */
+    struct myr_soft_watch *watch;   /* NULL: none */
 };
 
 static bool is(const char *way, const char *wanted)
@@ -66,7 +66,7 @@ static enum myr_status open_nic(const struct myr_site *site, const char *way,
         soft->nic = soft->daemon.nic;
     }
     if (MYR_OK != status && MYR_ERR_NOT_YET != status && is(way, own_way)) {
-        if (MYR_ERR_NOT_THERE != status) { /* the daemon is there, and of no use */
+        if (MYR_ERR_NOT_THERE != status) { /* the daemon exists but cannot be used */
             site->say(1, error->text);
         }
         status = myr_soft_open(site->segment, &how, &soft->nic, error);
@@ -74,8 +74,7 @@ static enum myr_status open_nic(const struct myr_site *site, const char *way,
     return status;
 }
 
-/* Without threads, waiting processes run the NIC. So a failure here is no reason to do without the
- * NIC. */
+/* Without threads, waiting processes run the NIC, so a failure here is not fatal. */
 static void start_threads(const struct myr_site *site, bool wanted, struct soft *soft)
 {
     struct myr_error error = {0};

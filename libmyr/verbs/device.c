@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Which RDMA device, and which of its addresses; see verbs.h.
+ * Selection of an RDMA port and of its address; see verbs.h.
  *
- * A process has one port. The best is the first one that the user names, or else the fastest; of
- * equally fast ones the first, as nodes that are alike should take the same. Others are as good if
- * they are named as well, or as fast, and are in the best one's network: from there, too, all nodes
- * can be reached. The processes of a node take these in turn; where the user names none, those
- * near the processors that the process is bound to come first.
+ * A process uses one port. The best port is the first one that the user names, or else the fastest,
+ * and among equally fast ones the first, so that nodes with equal hardware choose the same. Other
+ * ports are equivalent if they are named too, or as fast, and on the best one's network, from where
+ * all nodes can be reached as well. The node's processes are spread over these round-robin; unless
+ * the user names ports, those close to the processors that the process is bound to take precedence.
  *
- * A network is known by its number: of IP, or of InfiniBand's subnet. InfiniBand's usual number may
- * stand for several networks that know nothing of each other; there the user has to name ports.
+ * A network is identified by its IP network or its InfiniBand subnet prefix. The default subnet
+ * prefix may stand for several separate networks; in that case the user has to name the ports.
  *
- * Of a RoCE port's addresses (GIDs) the first is taken that is RoCE v2's with an IPv4 address, else
- * the first of RoCE v2. InfiniBand's is the first.
+ * A RoCE port uses its first RoCE v2 GID with an IPv4 address, else its first RoCE v2 GID. An
+ * InfiniBand port uses its first GID.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -23,15 +23,15 @@
 
 #include "libmyr/verbs/verbs.h"
 
-/* Requests that may be completed at once: those of a few hundred queue pairs that break together.
+/* Completions that may be pending at once: those of a few hundred queue pairs that fail together.
  */
 enum { COMPLETIONS = 16384 };
 
-/* ---- what the user wants ---- */
+/* ---- the user's list ---- */
 
 enum { ANY = 1 };
 
-/* The next word of a list, which has `length` letters; NULL: there is none. */
+/* The next word of a list and its length. NULL at the end. */
 static const char *next_word(const char *rest, size_t *length)
 {
     const char *word = rest + strspn(rest, ", ");
@@ -49,7 +49,8 @@ bool myr_verbs_devices_wrong(const char *wanted, char *why, size_t bytes)
     return true;
 }
 
-/* How far in front the port stands among the words; ANY where all are wanted; 0: it does not. */
+/* The port's priority in the list, higher for earlier words; ANY if all ports are wanted; 0 if it
+ * is not named. */
 static uint32_t rank_of(const char *wanted, const char *name, uint32_t port)
 {
     if (NULL == wanted || '\0' == *wanted || 0 == strcmp(wanted, "all")) {
@@ -78,7 +79,7 @@ static bool has_ipv4(const union ibv_gid *gid)
     return IN6_IS_ADDR_V4MAPPED(&address);
 }
 
-/* False where the port has no address that fits. */
+/* False if the port has no suitable address. */
 static bool find_gid(struct myr_verbs_device *device, int count)
 {
     bool found = false;
@@ -114,10 +115,10 @@ void myr_verbs_device_address(const struct myr_verbs_device *device,
 
 /* ---- opening ---- */
 
-/* How fast the port is; some number, the more the faster. */
+/* A measure of the port's speed. */
 static uint32_t speed_of(const struct ibv_port_attr *attributes)
 {
-    /* By bits: a lane's 0.1 Gbit/s from single data rate to NDR, and the lanes. */
+    /* By bit: the speed of a lane in units of 0.1 Gbit/s, SDR to NDR, and the number of lanes. */
     static const uint32_t rates[8] = {25, 50, 100, 100, 140, 250, 500, 1000};
     static const uint32_t widths[5] = {1, 4, 8, 12, 2};
     uint32_t rate = rates[0], width = widths[0];
@@ -130,7 +131,7 @@ static uint32_t speed_of(const struct ibv_port_attr *attributes)
     return rate * width;
 }
 
-/* Take the port up, if it is active and has an address. */
+/* Query the port. True if it is active and has an address. */
 static bool look_at_port(struct myr_verbs_device *device, uint8_t port)
 {
     struct ibv_port_attr attributes = {0};
@@ -145,17 +146,17 @@ static bool look_at_port(struct myr_verbs_device *device, uint8_t port)
     device->lid = attributes.lid;
     device->speed = speed_of(&attributes);
     if (0 != device->calls->query_pkey(device->context, port, 0, &device->pkey)) {
-        device->pkey = UINT16_MAX; /* the usual one; it is for librdmacm only */
+        device->pkey = UINT16_MAX; /* the default; librdmacm alone uses it */
     }
     return find_gid(device, attributes.gid_tbl_len);
 }
 
-/* ---- which is taken ---- */
+/* ---- selection ---- */
 
 struct offer {
     struct myr_verbs_device device; /* closed */
     struct ibv_device *from;
-    uint32_t rank; /* the more, the better */
+    uint32_t rank; /* higher is better */
     uint64_t network;
     bool near;
 };
@@ -166,7 +167,7 @@ struct offers {
     struct offer offer[OFFERS];
 };
 
-/* The number of the network that an IPv4 address of this machine lies in; 0: unknown. */
+/* A number for the IPv4 network of an address of this machine; 0 if unknown. */
 static uint64_t ip_network(const struct myr_verbs_calls *calls, const union ibv_gid *gid)
 {
     struct ifaddrs *all = NULL;
@@ -199,11 +200,11 @@ static uint64_t network_of(const struct myr_verbs_device *device, bool named)
     return named || 0 != memcmp(&prefix, usual, sizeof(usual)) ? prefix : 0;
 }
 
-/* What a device's ports offer. */
+/* Add the device's usable ports. */
 static void look_at(struct myr_verbs_device *device, struct ibv_device *from, const char *wanted,
                     struct offers *offers)
 {
-    for (uint8_t port = 1; port <= 2; ++port) { /* (no card has more) */
+    for (uint8_t port = 1; port <= 2; ++port) { /* no device has more */
         const uint32_t named = rank_of(wanted, device->name, port);
         if (0 == named || offers->count == OFFERS || !look_at_port(device, port)) {
             continue;
@@ -218,7 +219,7 @@ static void look_at(struct myr_verbs_device *device, struct ibv_device *from, co
     }
 }
 
-/* Is it as good as the best one? */
+/* True if the port is equivalent to the best one. */
 static bool is_as_good(const struct offer *offer, const struct offer *best, bool named)
 {
     return offer == best || (0 != best->network && offer->network == best->network &&
@@ -226,7 +227,7 @@ static bool is_as_good(const struct offer *offer, const struct offer *best, bool
                              (named || offer->rank == best->rank));
 }
 
-/* Those that are as good as the best one, the first of them first. */
+/* List the ports equivalent to the best one, in order. */
 static uint32_t list_good(const struct offers *offers, bool named, const struct offer **good)
 {
     const struct offer *best = offers->offer;
@@ -249,7 +250,7 @@ static uint32_t list_good(const struct offers *offers, bool named, const struct 
     return count;
 }
 
-/* The one for that process; NULL: there are none. */
+/* The port for that process. NULL if there are none. */
 static const struct offer *choose_offer(const struct offers *offers, bool named, uint32_t process)
 {
     const struct offer *good[OFFERS], *near[OFFERS];
@@ -280,7 +281,8 @@ static enum myr_status allocate_resources(struct myr_verbs_device *device, struc
                     device->name);
 }
 
-/* What all devices offer that are wanted. The error of one that cannot be opened; 0: all can. */
+/* Collect the usable ports of all wanted devices. Returns the error of one that cannot be opened,
+ * or 0. */
 static int look_at_all(const struct myr_verbs_calls *calls, struct ibv_device *const *list,
                        int count, const char *wanted, struct offers *offers)
 {
@@ -334,8 +336,8 @@ enum myr_status myr_verbs_device_open(const struct myr_verbs_calls *calls, const
                                       struct myr_error *error)
 {
     int count = 0;
-    /* The program may fork. Then its queues must stay this process's, where the kernel does not see
-     * to that. (It fails where somebody else in the process has memory registered already.) */
+    /* After a fork the child must not share the queues' memory, which older kernels do not prevent
+     * by themselves. This fails if other code in the process has registered memory already. */
     (void)calls->fork_init();
     struct ibv_device **list = calls->get_device_list(&count);
     *device = (struct myr_verbs_device){.calls = calls};

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Making groups that are played by RDMA writes; see verbs.h.
+ * Joining groups that are played by RDMA writes; see verbs.h.
  *
- * A group lies in the node's segment. The node's first process registers that memory, has queue
- * pairs to its peers, and says both to the other nodes; with what they say it connects.
+ * A group is in the node's segment. The node's first process registers that memory, creates queue
+ * pairs to its peers, and publishes both in the blob. It connects the queue pairs with the other
+ * nodes' blobs.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -17,12 +18,12 @@
 
 enum { GROUP_RECORD = 0x76 /* id of the records' keys: "v" */ };
 
-/* The nodes that a schedule has messages from or to, in the order of their numbers. */
+/* The nodes that a schedule sends to or receives from, in ascending order. */
 struct peers {
     uint32_t count, node[MYR_VERBS_PEERS];
 };
 
-/* False when out of memory, or if they are too many. */
+/* False when out of memory, or if there are too many. */
 static bool find_peers(const struct myr_schedule *schedule, uint32_t nodes, struct peers *peers)
 {
     bool *is_peer = calloc(nodes, sizeof(*is_peer));
@@ -50,8 +51,7 @@ static struct myr_verbs_peer *peer_of(struct myr_verbs_group *own, uint32_t node
     return &own->peer[p];
 }
 
-/* Where the parts of a group lie in its record, bytes. All processes of the node come to the same.
- */
+/* Offsets of a group's parts in its record. All processes of the node compute the same. */
 struct layout {
     size_t landing, staging, group, behind, end;
     uint32_t stride;
@@ -83,7 +83,6 @@ static struct layout layout_of(const struct myr_schedule *schedule,
     return layout;
 }
 
-/* Join the group's record. */
 static enum myr_status take_record(const struct myr_nic_members *members,
                                    const struct myr_schedule *schedule, struct myr_nic_group *group,
                                    struct myr_verbs_group *own, struct myr_error *error)
@@ -111,7 +110,7 @@ static enum myr_status take_record(const struct myr_nic_members *members,
     return MYR_OK;
 }
 
-/* Fill in the engine's group; the peers' links are places among this group's peers. */
+/* Fill in the engine's group. Its links are indices of the group's peers. */
 static enum myr_status fill(const struct myr_nic_group *group,
                             const struct myr_nic_members *members,
                             const struct myr_schedule *schedule, myr_schedule_fn schedule_of,
@@ -140,7 +139,7 @@ static enum myr_status register_it(struct myr_verbs *nic, struct myr_verbs_group
     return MYR_OK;
 }
 
-/* Have links to all peers, and say their queue pairs. */
+/* Take references on links to all peers, and enter their queue pairs in the blob. */
 static enum myr_status hold_links(struct myr_verbs *nic, struct myr_verbs_group *own,
                                   const struct myr_nic_members *members, const struct peers *peers,
                                   struct myr_verbs_blob *blob, struct myr_error *error)
@@ -158,7 +157,8 @@ static enum myr_status hold_links(struct myr_verbs *nic, struct myr_verbs_group 
     return MYR_OK;
 }
 
-/* The part of the node's first process. */
+/* What the node's first process does: fill in the group, and register memory and links in the blob.
+ */
 static enum myr_status make_part(const struct myr_nic_group *group,
                                  const struct myr_nic_members *members,
                                  const struct myr_schedule *schedule, myr_schedule_fn schedule_of,
@@ -189,15 +189,15 @@ static enum myr_status make_part(const struct myr_nic_group *group,
         myr_verbs_device_address(&nic->device, &blob->address);
         blob->key = own->memory->rkey;
         blob->arrivals = (uintptr_t)mcp_group_arrivals(own->mcp);
-        blob->told = (uintptr_t)own->told;
-        blob->told_key = nic->words.memory->rkey;
-        blob->turn = own->turn;
+        blob->report = (uintptr_t)own->report;
+        blob->report_key = nic->words.memory->rkey;
+        blob->generation = own->generation;
         blob->landing = (uintptr_t)own->landing;
     }
     return status;
 }
 
-/* What it takes to carry data or to broadcast, and the node's part. */
+/* Set up the group, with its data or broadcasts, and the blob. */
 static enum myr_status make_own_group(struct myr_nic_group *group,
                                       const struct myr_nic_members *members,
                                       const struct myr_schedule *schedule,
@@ -260,7 +260,7 @@ enum myr_status myr_verbs_prepare(struct myr_verbs *nic, struct myr_waiter *wait
     return status;
 }
 
-/* Which of its queue pairs has node `of` for this node? 0: none. */
+/* The queue pair that node `of` has for this node, from its blob; 0 if there is none. */
 static uint32_t pair_for(const struct myr_nic_members *members, myr_schedule_fn schedule_of,
                          const void *context, uint32_t of, const struct myr_verbs_blob *blob)
 {
@@ -291,9 +291,9 @@ static enum myr_status connect_all(struct myr_verbs *nic, struct myr_verbs_group
         memcpy(&blob, blobs + (size_t)peer->node * sizeof(blob), sizeof(blob));
         peer->key = blob.key;
         peer->arrivals = blob.arrivals;
-        peer->told = blob.told;
-        peer->told_key = blob.told_key;
-        peer->turn = blob.turn;
+        peer->report = blob.report;
+        peer->report_key = blob.report_key;
+        peer->generation = blob.generation;
         peer->landing = blob.landing;
         status =
             myr_verbs_connect(nic, peer->link, &blob.address,

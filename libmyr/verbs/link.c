@@ -2,10 +2,9 @@
 /*
  * Queue pairs to other processes; see verbs.h.
  *
- * A word travels within its work request (inline), and so does more if the device lets us. The
- * device reports each request when the other one has acknowledged it. Nobody waits for that but a
- * process that hangs up: with its queue pair the last words would be lost that were lost on the
- * wire.
+ * Words are sent inline, and so are parcels if the device permits. Each request yields a completion
+ * once the peer has acknowledged it. Only a process that disconnects waits for these, because
+ * destroying a queue pair would cancel the retransmission of its last words.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -15,27 +14,29 @@
 #include "os/clock.h"
 
 enum {
-    DEPTH = 128,        /* requests of a queue pair that may be under way */
-    COLLECT_EVERY = 64, /* requests of all pairs; then their reports have room */
-    REPORTS = 32,       /* taken at once */
-    INLINE = 96,        /* bytes within a request: a parcel with 64 bytes of data */
-    /* A request that nobody acknowledges is sent again after 4 us * 2^18, 1 s, and fails after the
-     * seventh time. (A switch that starts again is away for seconds.) */
+    DEPTH = 128, /* outstanding requests of a queue pair */
+    /* Requests of all queue pairs between two polls, so that the completion queue has room. */
+    COLLECT_EVERY = 64,
+    REPORTS = 32, /* polled at once */
+    INLINE = 96,  /* bytes sent inline: a parcel with 64 bytes of data */
+    /* The acknowledgement timeout is 4 us * 2^18, 1 s, and the request fails after seven
+     * retransmissions. A rebooting switch is away for seconds. */
     TIMEOUT = 18,
     RETRIES = 7,
-    HOPS = 64 /* routers on the way */
+    HOPS = 64 /* hop limit */
 };
 
-/* A report says which link it is of, how many requests that had posted, and whether it answers a
- * question. */
+/* The ID of a completion: the link, its number of requests so far, and whether the request was a
+ * probe. */
 static uint64_t report_id(uint32_t link, uint32_t posted, bool question)
 {
     return (uint64_t)question << 63 | (uint64_t)link << 32 | posted;
 }
 
-/* ---- making links ---- */
+/* ---- creating links ---- */
 
-/* With room for so many bytes within a request; the device says how many it really has. */
+/* Create a queue pair with `*inline_most` bytes of inline data, which gets the device's actual
+ * limit. */
 static struct ibv_qp *create_pair(const struct myr_verbs_device *device, uint32_t *inline_most)
 {
     struct ibv_qp_init_attr how = {
@@ -52,7 +53,7 @@ static struct ibv_qp *create_pair(const struct myr_verbs_device *device, uint32_
     *inline_most = how.cap.max_inline_data;
     if (NULL != qp && *inline_most < sizeof(uint32_t)) {
         (void)device->calls->destroy_qp(qp);
-        errno = EOPNOTSUPP; /* nothing keeps a word until the card has read it */
+        errno = EOPNOTSUPP; /* without inline data a word would have to be kept until it was sent */
         qp = NULL;
     }
     return qp;
@@ -68,7 +69,7 @@ static struct ibv_qp *make_pair(const struct myr_verbs_device *device, uint32_t 
     };
     *inline_most = INLINE;
     struct ibv_qp *qp = create_pair(device, inline_most);
-    if (NULL == qp && EINVAL == errno) { /* some devices have room for a word only */
+    if (NULL == qp && EINVAL == errno) { /* some devices only have room for a word */
         *inline_most = sizeof(uint32_t);
         qp = create_pair(device, inline_most);
     }
@@ -145,7 +146,7 @@ struct myr_verbs_link *myr_verbs_link(struct myr_verbs *nic, uint64_t node, uint
 
 /* ---- connecting ---- */
 
-/* By what was exchanged. Within an InfiniBand subnet its short addresses do. */
+/* The path from the exchanged addresses. Within an InfiniBand subnet the LID suffices. */
 static struct ibv_ah_attr exchanged(const struct myr_verbs_device *device,
                                     const struct myr_verbs_address *address)
 {
@@ -159,8 +160,8 @@ static struct ibv_ah_attr exchanged(const struct myr_verbs_device *device,
     return to;
 }
 
-/* 0, or an error number. (Packets must have one length both ways: so both sides ask librdmacm, or
- * neither does.) */
+/* Find the path to the peer. Both sides must use the same MTU, so either both ask librdmacm or
+ * neither does. Returns 0 or an error number. */
 static int find_way(struct myr_verbs *nic, const struct myr_verbs_address *address,
                     struct myr_verbs_way *way)
 {
@@ -174,7 +175,7 @@ static int find_way(struct myr_verbs *nic, const struct myr_verbs_address *addre
     return 0;
 }
 
-/* (The first packet's number is the sender's queue pair's, which both sides know.) */
+/* Both sides use the sender's queue pair number as the initial packet sequence number. */
 static int make_ready(const struct myr_verbs_device *device, struct ibv_qp *qp,
                       const struct myr_verbs_way *way, uint32_t remote)
 {
@@ -242,7 +243,7 @@ static void take_report(struct myr_verbs *nic, const struct ibv_wc *report)
         mark_link_broken(nic, link);
     } else if (0 != report->wr_id >> 63) {
         link->asked = false;
-        link->heard_ms = (uint32_t)os_now_ms() | 1; /* 0 is never */
+        link->heard_ms = (uint32_t)os_now_ms() | 1; /* 0 means never */
     }
     link->completed = (uint32_t)report->wr_id;
 }
@@ -259,7 +260,7 @@ void myr_verbs_collect(struct myr_verbs *nic)
     } while (REPORTS == count);
 }
 
-/* Wait for room for another request. (A peer is one epoch behind at most, so there mostly is.) */
+/* Wait for room for another request. There usually is, since a peer is at most one epoch behind. */
 static bool has_room(struct myr_verbs *nic, struct myr_verbs_link *link)
 {
     while (!link->broken && link->posted - link->completed >= DEPTH) {
@@ -300,7 +301,7 @@ void myr_verbs_write(struct myr_verbs *nic, struct myr_verbs_link *link, uint64_
     post_request(nic, link, &request, false);
 }
 
-/* (A write of no bytes touches no memory, and is acknowledged.) */
+/* Probe the peer by an empty write: it touches no memory but is acknowledged. */
 void myr_verbs_ask(struct myr_verbs *nic, struct myr_verbs_link *link)
 {
     struct ibv_send_wr request = {.opcode = IBV_WR_RDMA_WRITE};

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Is a device near the processors that this process is bound to? See verbs.h. */
+/* Whether a device is close to the processors that this process is bound to; see verbs.h. */
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "libmyr/verbs/verbs.h"
 
-/* Take the processors of a list, "0-3,8", out of the set. */
+/* Remove the processors of a list such as "0-3,8" from the set. */
 static void take_out(const char *list, cpu_set_t *set)
 {
     char *end;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The RDMA NIC of a build without libibverbs' headers: there is none. */
+/* Replaces the RDMA NIC in a build without libibverbs' headers. */
 #include <stddef.h>
 
 #include "libmyr/nic_kind.h"

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Messages that carry data, and broadcasts; see verbs.h.
+ * Messages with data, and broadcasts; see verbs.h.
  *
- * The engine says what is to be sent and where a payload goes (engine.h, bcast.h), as it does in
- * every NIC. Here parcels are written into peers' landing places, and what has landed is taken.
+ * As with every NIC, the engine decides what to send and where payloads are stored (engine.h,
+ * bcast.h). This file writes parcels into peers' landing slots, and takes parcels from its own.
  *
- * A parcel lies at the end of its place, its header behind the payload. So the epoch is in the last
- * packet of a write, and whoever has seen it knows that the card has taken all of them: then the
- * memory may be given back.
+ * A parcel is at the end of its slot, with its header behind the payload. So the epoch is in the
+ * last packet of the RDMA write. Once it is visible, the device has received all of the write, and
+ * the memory may be reused.
  *
- * Broadcasts are handed on in the order of their numbers. Blocks of different roots may come in
- * another one, but a host reads them in that order, too. A root of this node puts its parcel where
+ * Broadcasts are forwarded in the order of their numbers. Blocks of different roots may arrive out
+ * of order, but the hosts read them in order as well. A root on this node stores its parcel where
  * one from another node would land.
  */
 #include <string.h>
@@ -41,7 +41,7 @@ static void pack(const struct myr_verbs_group *own, uint8_t *place, struct mcp_m
     memcpy(header_in(own, place), &message->header, MCP_COLLECTIVE_BYTES);
 }
 
-/* Is the parcel of this epoch or broadcast here, all of it? Then its payload, else NULL. */
+/* The payload of this epoch's or broadcast's parcel if it has arrived completely, else NULL. */
 static const uint8_t *look_in(const struct myr_verbs_group *own, const uint8_t *place, uint8_t type,
                               uint32_t number, struct mcp_header *header)
 {
@@ -58,7 +58,7 @@ static const uint8_t *look_in(const struct myr_verbs_group *own, const uint8_t *
     return mcp_genuine(header, &own->mcp->secret, payload) ? payload : NULL;
 }
 
-/* Write what is in this place into a peer's landing place of that number. */
+/* Write the parcel in this slot to a peer's landing slot. */
 static void write_parcel(struct myr_verbs *nic, struct myr_verbs_group *own,
                          struct myr_verbs_peer *peer, uint32_t landing, const uint8_t *place,
                          uint32_t payload)
@@ -69,7 +69,7 @@ static void write_parcel(struct myr_verbs *nic, struct myr_verbs_group *own,
     peer->posted = peer->link->posted;
 }
 
-/* ---- messages of a barrier with data ---- */
+/* ---- messages of an epoch with data ---- */
 
 static uint32_t place_of(uint32_t slot, uint32_t epoch)
 {
@@ -85,7 +85,7 @@ void myr_verbs_send(struct myr_verbs *nic, struct myr_verbs_group *own, struct m
                  message->bytes);
 }
 
-/* The message in this slot has come: keep its payload. */
+/* Store the payload of the message in this slot. */
 static bool store_payload(struct mcp_group *mcp, uint32_t slot, uint32_t epoch,
                           const uint8_t *payload, uint32_t bytes)
 {
@@ -131,7 +131,7 @@ static uint32_t landing_of(const struct myr_verbs_group *own, uint32_t number)
     return number & (own->mcp->window - 1);
 }
 
-/* Where this node's processes read it. */
+/* Store a block where this node's processes read it. */
 static void publish_block(struct mcp_bcast_slot *slot, uint32_t number, const void *block,
                           uint32_t bytes)
 {
@@ -155,7 +155,7 @@ void myr_verbs_bcast(struct myr_verbs_group *own, uint32_t number, const void *b
     publish_block(slot, number, block, bytes);
 }
 
-/* Hand on the next block, if it is here. */
+/* Forward the next block, if it has arrived. */
 static bool hand_on_one(struct myr_verbs *nic, struct myr_verbs_group *own)
 {
     struct mcp_group *mcp = own->mcp;
@@ -170,12 +170,12 @@ static bool hand_on_one(struct myr_verbs *nic, struct myr_verbs_group *own)
     const uint32_t root = header.collective.slot;
     switch (
         mcp_bcast_take(mcp, root, myr_load_relaxed(&slot->number), number, header.payload_bytes)) {
-    case MCP_IMPLAUSIBLE: /* the root is ahead of what this node has said so far */
+    case MCP_IMPLAUSIBLE: /* this node has not reported that epoch yet, so the root runs ahead */
         return false;
     case MCP_RECORDED:
         publish_block(slot, number, block, header.payload_bytes);
         break;
-    default: /* the root is on this node, and has shown it */
+    default: /* the root is on this node and has published the block */
         break;
     }
     for (uint32_t s = 0; s < mcp->nsends; ++s) {
@@ -191,7 +191,7 @@ static bool hand_on_one(struct myr_verbs *nic, struct myr_verbs_group *own)
 
 void myr_verbs_hand_on(struct myr_verbs *nic, struct myr_verbs_group *own)
 {
-    /* Those before were handed on, or left out by a barrier. */
+    /* Earlier broadcasts have been forwarded, or a barrier skipped them. */
     const uint32_t over = own->mcp->started * (own->mcp->window / 2);
     if (myr_epoch_reached(over, own->next_bcast)) {
         own->next_bcast = over + 1;

@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The way to another node's device, by librdmacm; see verbs.h.
+ * Path resolution by librdmacm; see verbs.h.
  *
- * The kernel is asked as a program would that connects by librdmacm: first for the address, then
- * for the route. For RoCE v2 it looks into the machine's routing table and asks the neighbour; for
- * InfiniBand it asks the subnet manager, which alone knows the ways to other subnets. Both answer
- * with a path: what packets must have in their headers, service level and traffic class as the
- * administrator has set them, and how long they may be. iWARP has no such path, and is not served.
+ * The kernel resolves first the address and then the route, as for any program that connects by
+ * librdmacm. For RoCE v2 it uses the routing and neighbour tables; for InfiniBand it asks the
+ * subnet manager, which alone knows routes to other subnets. The result is a path record: the
+ * fields of the packet headers, service level and traffic class as the administrator configured
+ * them, and the MTU. iWARP has no path records and is not supported.
  *
- * Nothing more has to travel than without librdmacm: a RoCE port's GID is its IP address, and
- * InfiniBand's GIDs are addresses themselves (AF_IB).
+ * This needs no additional exchange of data, since a RoCE port's GID is its IP address, and
+ * InfiniBand GIDs are addresses themselves (AF_IB).
  *
- * Connecting stays ours, by queue pairs' numbers in the blobs. The handshake of librdmacm (listen,
- * connect, accept) tells the same numbers once more. For it both processes would have to wait for
- * each other in the second phase of joining, where each one of these questions is answered without
- * the other process. So joining takes as long as the network's own answers, and nobody waits for a
- * process that has failed meanwhile.
+ * Queue pairs are still connected by the numbers in the blobs, not by librdmacm's handshake
+ * (listen, connect, accept). That would only exchange the same numbers, but would make two
+ * processes wait for each other in the second phase of joining, whereas resolution involves no
+ * other process. So joining takes as long as the network takes to reply, and no process waits for
+ * one that has failed meanwhile.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -26,10 +26,10 @@
 #include "libmyr/verbs/cm.h"
 #include "libmyr/verbs/verbs.h"
 
-enum { WAIT_MS = 2000 /* for each of the two answers */ };
+enum { WAIT_MS = 2000 /* for each of the two resolutions */ };
 
-/* (Where the kernel's side is out of reach, as in a container that was given the cards alone,
- * librdmacm waits for seconds whether it appears.) */
+/* Checked first, because librdmacm waits for seconds for a missing device file, as in a container
+ * that was given the devices alone. */
 const struct myr_cm_calls *myr_verbs_load_cm(void)
 {
     static struct myr_cm_calls calls;
@@ -50,7 +50,7 @@ union endpoint {
     struct sockaddr_ib ib;
 };
 
-/* As librdmacm calls it. False where that takes more than a GID. */
+/* The GID as a socket address for librdmacm. False if the device needs more than a GID. */
 static bool endpoint_of(const struct myr_verbs_device *device, const uint8_t *gid,
                         union endpoint *endpoint)
 {
@@ -67,7 +67,8 @@ static bool endpoint_of(const struct myr_verbs_device *device, const uint8_t *gi
     return !device->ethernet || !IN6_IS_ADDR_LINKLOCAL(&address);
 }
 
-/* An identifier of our own address. (Without a channel its calls return when they are done.) */
+/* Create an identifier bound to our own address. Without an event channel, calls on it are
+ * synchronous. */
 static int bind_own(const struct myr_verbs_device *device, struct rdma_cm_id **id)
 {
     const struct myr_cm_calls *cm = device->calls->cm;
@@ -86,7 +87,7 @@ static int bind_own(const struct myr_verbs_device *device, struct rdma_cm_id **i
     return 0;
 }
 
-/* (Two devices may have one address: of networks that are apart.) */
+/* Two devices on separate networks may have the same address. */
 bool myr_verbs_can_route(const struct myr_verbs_device *device)
 {
     struct rdma_cm_id *id;
@@ -114,7 +115,7 @@ static void take_path(const struct myr_verbs_device *device, const struct ibv_sa
                 .hop_limit = path->hop_limit,
                 .traffic_class = path->traffic_class},
     };
-    if (!device->ethernet) { /* (RoCE's paths have anything there) */
+    if (!device->ethernet) { /* not set in RoCE path records */
         way->to.dlid = ntohs(path->dlid);
         way->to.src_path_bits = (uint8_t)(ntohs(path->slid) - device->lid);
     }

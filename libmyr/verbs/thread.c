@@ -2,9 +2,8 @@
 /*
  * A thread that plays the process's groups while the process computes; see verbs.h.
  *
- * Nothing tells of a write that has come, so the thread looks again and again: at once as long as
- * something moves, after some looks in vain only now and then. The naps become longer the longer
- * nothing moves.
+ * Incoming RDMA writes raise no event, so the thread polls: continuously while there is progress,
+ * and with naps of increasing length once there is none.
  */
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -15,8 +14,8 @@
 #include "os/thread.h"
 
 enum {
-    LOOKS = 100,       /* in vain, before the first nap */
-    FIRST_NAP_US = 20, /* each is twice as long as the one before, */
+    LOOKS = 100,       /* idle polls before the first nap */
+    FIRST_NAP_US = 20, /* doubled each time, */
     LAST_NAP_US = 1000 /* ... up to this */
 };
 

@@ -100,35 +100,35 @@ struct myr_verbs_link {
 
 /* The state of a group that a node's processes share; their arrivals follow. */
 struct myr_verbs_shared {
-    myr_word told; /* the number of a missing node + 1; written by processes that do not play */
+    myr_word report; /* the number of a missing node + 1; written by processes that do not play */
 };
 
 /* Words through which other nodes report a missing node, one for each group that is played. The
  * reporter does not know whether this node has completed and left the group. So these words are not
  * in a group's memory: they are registered as long as the NIC is open, because otherwise a late
  * write would break a connection that other groups need. A freed word is reused by another group
- * some time, with another turn (generation), which is part of the reported value. */
-enum { MYR_VERBS_WORDS = 4096, MYR_VERBS_TURNS = 1 << 15 };
+ * some time, with another generation, which is part of the reported value. */
+enum { MYR_VERBS_WORDS = 4096, MYR_VERBS_GENERATIONS = 1 << 15 };
 struct myr_verbs_words {
     struct ibv_mr *memory;
     myr_word *word;
     uint32_t taken, given; /* numbers of words allocated and freed so far; these wrap around */
-    uint16_t free[MYR_VERBS_WORDS]; /* in the order in which they were freed */
-    uint16_t turn[MYR_VERBS_WORDS]; /* 1 to MYR_VERBS_TURNS - 1 */
+    uint16_t free[MYR_VERBS_WORDS];       /* in the order in which they were freed */
+    uint16_t generation[MYR_VERBS_WORDS]; /* 1 to MYR_VERBS_GENERATIONS - 1 */
 };
 
-static inline uint32_t myr_verbs_telling(uint32_t turn, uint32_t node)
+static inline uint32_t myr_verbs_report(uint32_t generation, uint32_t node)
 {
-    return turn << 17 | (node + 1);
+    return generation << 17 | (node + 1);
 }
 
 /* Another node that this one sends to or waits for. */
 struct myr_verbs_peer {
     uint32_t node;
     struct myr_verbs_link *link;
-    uint32_t key, told_key;
-    uint64_t arrivals, told, landing; /* remote addresses */
-    uint32_t turn;                    /* of the word `told` */
+    uint32_t key, report_key;
+    uint64_t arrivals, report, landing; /* remote addresses */
+    uint32_t generation;                /* of the word `report` */
     uint32_t posted; /* the link's last request that reads this group's memory; 0: none */
 };
 
@@ -141,9 +141,9 @@ struct myr_verbs_peer {
 struct myr_verbs_group {
     struct mcp_group *mcp;
     struct myr_verbs_shared *shared;
-    const myr_word *told; /* written by other nodes; NULL: no such word */
-    uint32_t turn;        /* ... the word's */
-    myr_word *arrivals;   /* of this node's processes */
+    const myr_word *report; /* written by other nodes; NULL: no such word */
+    uint32_t generation;    /* ... the word's */
+    myr_word *arrivals;     /* of this node's processes */
     struct myr_record *record;
     uint32_t locals;
     bool plays;
@@ -339,8 +339,8 @@ struct myr_verbs_blob {
     uint32_t key;                         /* of the group's memory, */
     uint64_t arrivals;                    /* ... where its arrival records are, */
     uint64_t landing;                     /* ... and of its landing places */
-    uint64_t told;                        /* the word for reports of a missing node, */
-    uint32_t told_key, turn;              /* ... the key of its memory, and its turn */
+    uint64_t report;                      /* the word for reports of a missing node, */
+    uint32_t report_key, generation;      /* ... the key of its memory, and its generation */
     uint32_t queue_pair[MYR_VERBS_PEERS]; /* for each of its peers, by their numbers */
 };
 _Static_assert(sizeof(struct myr_verbs_blob) <= MYR_BLOB_MOST, "it travels as a blob");

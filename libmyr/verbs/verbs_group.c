@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Groups that are played by RDMA writes; see verbs.h.
+ * Groups played by RDMA writes; see verbs.h.
  *
- * The other nodes write their epochs into the arrival records, or parcels into landing places. The
- * node's first process plays the group whenever it waits or passes by. The engine looks at what has
- * come and says what is to be sent next.
+ * Peers write their epochs into the arrival records, or parcels into landing slots. The node's
+ * first process plays the group whenever it waits or makes progress: the engine processes what has
+ * arrived and determines what to send next.
  *
- * Where a node is missing, a node that knows it tells its peers: it writes that node's number into
- * a word of theirs (words.c). They do the same.
+ * A node that finds another node missing notifies its peers by writing that node's number into a
+ * word of theirs (words.c), and they do the same.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -22,9 +22,9 @@
 #include "os/clock.h"
 
 enum {
-    AT_ONCE = 16, /* groups that one poll looks at */
-    ASK_MS = 250, /* between two questions whether somebody lives */
-    NAP_US = 50   /* between two looks, of one who has waited for long */
+    AT_ONCE = 16, /* groups per poll */
+    ASK_MS = 250, /* between two probes of peers */
+    NAP_US = 50   /* between two polls, once a process has waited for long */
 };
 
 static struct myr_verbs_group *verbs_of(const struct myr_nic_group *group)
@@ -32,9 +32,9 @@ static struct myr_verbs_group *verbs_of(const struct myr_nic_group *group)
     return group->own;
 }
 
-/* ---- playing; with the mutex ---- */
+/* ---- playing (with the mutex held) ---- */
 
-/* The last epoch that all of the node have arrived in. */
+/* The last epoch in which all processes of the node have arrived. */
 static uint32_t arrived(const struct myr_verbs_group *own)
 {
     uint32_t least = myr_load_acquire(&own->arrivals[0]);
@@ -45,7 +45,7 @@ static uint32_t arrived(const struct myr_verbs_group *own)
     return least;
 }
 
-/* Nobody will wait for that node any longer: the group fails, here and at its peers. */
+/* Fail the group because of that node, and notify the peers. */
 static void fail_verbs_group(struct myr_verbs *nic, const struct myr_verbs_group *own,
                              uint32_t node)
 {
@@ -55,8 +55,8 @@ static void fail_verbs_group(struct myr_verbs *nic, const struct myr_verbs_group
     ++nic->shown->counters.failed;
     for (uint32_t p = 0; p < own->peers; ++p) {
         const struct myr_verbs_peer *peer = &own->peer[p];
-        myr_verbs_write_word(nic, peer->link, peer->told, peer->told_key,
-                             myr_verbs_telling(peer->turn, node));
+        myr_verbs_write_word(nic, peer->link, peer->report, peer->report_key,
+                             myr_verbs_report(peer->generation, node));
     }
     myr_verbs_wake(&own->mcp->done);
 }
@@ -74,7 +74,7 @@ MYR_HOT static void send_message(struct myr_verbs *nic, struct myr_verbs_group *
     }
 }
 
-/* Send and look, as far as it goes. */
+/* Make all progress that is possible. */
 MYR_HOT static void go_on(struct myr_verbs *nic, struct myr_verbs_group *own)
 {
     struct mcp_group *mcp = own->mcp;
@@ -92,7 +92,7 @@ MYR_HOT static void go_on(struct myr_verbs *nic, struct myr_verbs_group *own)
     }
 }
 
-/* Begin the next epoch of a group that carries data, if the node's block is made. */
+/* Start the next epoch of a group with data, if the node's block is complete. */
 static void offer(const struct myr_verbs_group *own)
 {
     const uint32_t epoch = myr_load_relaxed(&own->mcp->done) + 1;
@@ -105,21 +105,22 @@ static void offer(const struct myr_verbs_group *own)
     }
 }
 
-/* A node that is missing, as others have told, + 1; 0: none. */
-static uint32_t told_of(const struct myr_verbs_group *own)
+/* The number of a node that others have reported missing, plus 1; 0 if there is none. */
+static uint32_t reported_missing(const struct myr_verbs_group *own)
 {
-    const uint32_t here = myr_load_acquire(&own->shared->told), there = myr_load_acquire(own->told);
-    const uint32_t nobody = myr_verbs_telling(own->turn, UINT32_MAX);
+    const uint32_t here = myr_load_acquire(&own->shared->report),
+                   there = myr_load_acquire(own->report);
+    const uint32_t nobody = myr_verbs_report(own->generation, UINT32_MAX);
     return 0 != here ? here : there > nobody && 0 == (there ^ nobody) >> 17 ? there - nobody : 0;
 }
 
-/* Begin what the node has arrived in, and go on. (A block is handed on before its epoch counts as
- * left: a root of this node arrives as soon as it has put its block down.) */
+/* Start the epochs that the node has arrived in, and make progress. Blocks are forwarded before
+ * their epoch is started, since a root of this node arrives right after it has stored its block. */
 MYR_HOT static void play_verbs_group(struct myr_verbs *nic, struct myr_verbs_group *own)
 {
-    const uint32_t told = told_of(own);
-    if (__builtin_expect(0 != told, 0)) {
-        fail_verbs_group(nic, own, told - 1);
+    const uint32_t report = reported_missing(own);
+    if (__builtin_expect(0 != report, 0)) {
+        fail_verbs_group(nic, own, report - 1);
     }
     if (0 == own->stride) {
         mcp_group_start(own->mcp, arrived(own));
@@ -143,15 +144,15 @@ static void take_out(struct myr_verbs *nic, const struct myr_verbs_group *own)
     while (g < nic->groups && nic->group[g] != own) {
         ++g;
     }
-    if (g < nic->groups) { /* else it was prepared only */
+    if (g < nic->groups) { /* otherwise the group was only prepared */
         nic->group[g] = nic->group[--nic->groups];
         nic->shown->groups = nic->groups;
     }
 }
 
-/* Is no card at its memory any more? All that the others had to say has come when all epochs are
- * complete: whoever leaves has read all broadcasts. What was sent has been read when it is
- * acknowledged. */
+/* True if no device accesses the group's memory any more. Once all epochs are complete, all of the
+ * peers' writes have arrived, since a process has read all broadcasts when it leaves. Our own
+ * writes are done when they are acknowledged. */
 static bool is_quiet(const struct myr_verbs_group *own)
 {
     bool quiet =
@@ -174,8 +175,8 @@ static void give_back(struct myr_verbs *nic, struct myr_verbs_group *own)
     free(own);
 }
 
-/* Play on with groups that are left, and give back what has become quiet. (A failed one stays until
- * nobody can write into it.) */
+/* Continue to play groups that were left, and free those without outstanding writes. A failed group
+ * stays until no peer can write to it. */
 static void see_off(struct myr_verbs *nic)
 {
     struct myr_verbs_group **place = &nic->left;
@@ -231,7 +232,7 @@ static void play_now(struct myr_nic_group *group)
     }
 }
 
-/* (Where another process of the node is the last to arrive, the first one sees it.) */
+/* If another process of the node arrives last, the first process finds out by polling. */
 static void start_verbs_epoch(struct myr_nic_group *group, uint32_t epoch, const void *block,
                               uint32_t unit)
 {
@@ -260,8 +261,7 @@ static uint32_t poll_group(struct myr_nic_group *group)
     return 0;
 }
 
-/* Those that the group waits for: who has not been heard of is asked whether it lives, and who
- * cannot be reached is missing. */
+/* Probe the peers that the group waits for. A peer that cannot be reached is missing. */
 static void look_after(struct myr_verbs *nic, struct myr_verbs_group *own, uint32_t now_ms)
 {
     struct mcp_message missing;
@@ -278,7 +278,8 @@ static void look_after(struct myr_verbs *nic, struct myr_verbs_group *own, uint3
         }
         myr_verbs_ask(nic, peer->link);
     }
-    for (uint32_t p = 0; 0 == gone && p < own->peers; ++p) { /* who is only sent to */
+    /* Peers that this node only sends to. */
+    for (uint32_t p = 0; 0 == gone && p < own->peers; ++p) {
         gone = own->peer[p].link->broken ? own->peer[p].node + 1 : 0;
     }
     if (0 != gone) {
@@ -299,7 +300,7 @@ static void remind_verbs_peers(const struct myr_nic_group *group, uint64_t now_u
     }
 }
 
-/* Does the parent live that the block comes from? If so, its host is late. */
+/* Probe the parent in the broadcast. If it responds, its host is late. */
 static void ask_parent(struct myr_verbs *nic, struct myr_verbs_group *own, uint32_t root,
                        uint32_t number)
 {
@@ -317,7 +318,7 @@ static void ask_parent(struct myr_verbs *nic, struct myr_verbs_group *own, uint3
     myr_verbs_ask(nic, peer->link);
 }
 
-/* (For whoever does not play, it is the node's first process that is late.) */
+/* A process that does not play can only tell that the node's first process is late. */
 static void ask_bcast(struct myr_nic_group *group, uint32_t root, uint32_t number)
 {
     struct myr_verbs *nic = group->nic;
@@ -330,7 +331,7 @@ static void ask_bcast(struct myr_nic_group *group, uint32_t root, uint32_t numbe
     }
 }
 
-/* Nothing wakes the one that plays but its own looks. */
+/* Nothing wakes the process that plays, so it polls between naps. */
 static void doze(struct myr_nic_group *group, uint32_t seen, uint32_t timeout_us)
 {
     myr_word *word = (myr_word *)group->watched;
@@ -338,13 +339,13 @@ static void doze(struct myr_nic_group *group, uint32_t seen, uint32_t timeout_us
         const struct timespec nap = os_timespec_of_us(timeout_us < NAP_US ? timeout_us : NAP_US);
         (void)nanosleep(&nap, NULL);
     } else {
-        atomic_fetch_add(word + 1, 1); /* its sleepers */
+        atomic_fetch_add(word + 1, 1); /* counts the word's sleepers */
         os_futex_wait((const void *)word, seen, timeout_us);
         atomic_fetch_sub(word + 1, 1);
     }
 }
 
-/* (Another process of the node may play just now. What is listed may be old then, and no more.) */
+/* Without the lock, as a snapshot: another process of the node may be playing. */
 static uint32_t list_missing(struct myr_nic_group *group, struct mcp_missing *list, uint32_t most)
 {
     uint32_t count = 0, cursor = 0;
@@ -354,7 +355,7 @@ static uint32_t list_missing(struct myr_nic_group *group, struct mcp_missing *li
     return count;
 }
 
-/* (Whoever does not play tells the one that does as other nodes would.) */
+/* A process that does not play notifies the one that does in the same way as other nodes do. */
 static void give_up(struct myr_nic_group *group, uint32_t node)
 {
     struct myr_verbs *nic = group->nic;
@@ -364,7 +365,7 @@ static void give_up(struct myr_nic_group *group, uint32_t node)
         fail_verbs_group(nic, own, node);
         pthread_mutex_unlock(&nic->mutex);
     } else {
-        myr_store_release(&own->shared->told, node + 1);
+        myr_store_release(&own->shared->report, node + 1);
     }
 }
 
@@ -378,11 +379,11 @@ static bool is_verbs_group_over(const struct myr_nic_group *group)
     return 0 != get_verbs_failure(group);
 }
 
-/* Memory that a card may still write or read stays until none can. */
+/* Memory that a device may still access is kept until none does. */
 static void end_verbs_group(struct myr_verbs *nic, struct myr_verbs_group *own)
 {
     take_out(nic, own);
-    if (0 != own->mcp->window) { /* a root of this node has shown its block, and left */
+    if (0 != own->mcp->window) { /* a root of this node may have stored its last block and left */
         play_verbs_group(nic, own);
     }
     if (is_quiet(own)) {

@@ -2,8 +2,8 @@
 /*
  * The RDMA NIC as a kind (nic_kind.h); see verbs.h.
  *
- * Its name is the node's segment: processes that share one are a node. Addresses and queue pairs
- * travel when a group is made.
+ * Its name is the node's segment, as the processes that share a segment are a node. Addresses and
+ * queue pairs are exchanged when a group is joined.
  */
 #include <dirent.h>
 #include <stdio.h>
@@ -32,7 +32,7 @@ static const struct myr_option options[] = {
 
 static const char *const ways[] = {NULL};
 
-/* Does the machine have RDMA devices? (libibverbs takes long to find none.) */
+/* True if there are RDMA devices. libibverbs takes long to find that there are none. */
 static bool has_devices(void)
 {
     DIR *folder = opendir("/sys/class/infiniband_verbs");
@@ -125,7 +125,7 @@ static enum myr_status open_verbs(const struct myr_site *site, const char *way,
     }
     struct myr_error why = {0};
     if (values[OPTION_THREAD].flag && MYR_OK != myr_verbs_thread_start(nic, &why)) {
-        site->say(0, why.text); /* it goes without */
+        site->say(0, why.text); /* not fatal */
     }
     *opened = nic;
     return MYR_OK;

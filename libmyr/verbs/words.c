@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Words by which other nodes tell of one that is missing; see verbs.h.
+ * Words by which other nodes report a missing node; see verbs.h.
  *
- * They come back in the order in which they are given again. So thousands of groups come and go
- * before a word is another group's, and what is told so late has come by then, or its turn is over.
+ * They are reused in FIFO order. So thousands of groups come and go before a word belongs to
+ * another group, and by then a late report has arrived or is recognised by its generation.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +15,8 @@ enum { PAGE = 4096, BYTES = MYR_VERBS_WORDS * sizeof(myr_word) };
 enum myr_status myr_verbs_words_open(struct myr_verbs *nic, struct myr_error *error)
 {
     struct myr_verbs_words *words = &nic->words;
-    words->word = aligned_alloc(PAGE, BYTES); /* pages of their own: forked programs lack them */
+    /* On pages of their own, which a forked child does not get. */
+    words->word = aligned_alloc(PAGE, BYTES);
     if (NULL == words->word) {
         return myr_fail(error, MYR_ERR_OUT_OF_MEMORY, 0, "out of memory");
     }
@@ -47,17 +48,17 @@ enum myr_status myr_verbs_word_take(struct myr_verbs *nic, struct myr_verbs_grou
                         (int)MYR_VERBS_WORDS);
     }
     const uint32_t w = words->free[words->taken++ % MYR_VERBS_WORDS];
-    words->turn[w] = (uint16_t)(words->turn[w] % (MYR_VERBS_TURNS - 1) + 1);
-    own->told = &words->word[w];
-    own->turn = words->turn[w];
+    words->generation[w] = (uint16_t)(words->generation[w] % (MYR_VERBS_GENERATIONS - 1) + 1);
+    own->report = &words->word[w];
+    own->generation = words->generation[w];
     return MYR_OK;
 }
 
 void myr_verbs_word_give(struct myr_verbs *nic, struct myr_verbs_group *own)
 {
     struct myr_verbs_words *words = &nic->words;
-    if (NULL != own->told) {
-        words->free[words->given++ % MYR_VERBS_WORDS] = (uint16_t)(own->told - words->word);
-        own->told = NULL;
+    if (NULL != own->report) {
+        words->free[words->given++ % MYR_VERBS_WORDS] = (uint16_t)(own->report - words->word);
+        own->report = NULL;
     }
 }

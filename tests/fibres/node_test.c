@@ -400,7 +400,7 @@ static void count_record(struct myr_record *record, void *context)
 static void play_program(uint64_t seed, bool mixed)
 {
     static const uint32_t limits[] = {1 << 17, 1 << 18, 1 << 20, 1 << 22};
-    static const struct myr_patience looking = {INT32_MAX, -1, 1000};
+    static const struct myr_wait_policy looking = {INT32_MAX, -1, 1000};
     struct myr_error error = {0};
     uint32_t left = 0;
     draw(seed, mixed);

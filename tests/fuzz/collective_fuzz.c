@@ -275,9 +275,9 @@ static void check_group(struct place *place)
         CHECK(group->step < group->nsteps);
         CHECK(group->sent == mcp_group_steps(group)[group->step].sends);
         CHECK(mcp_group_missing(group, &cursor, &message));
-        if (0 == group->farewell || 0 != group->patience.ends_ns) { /* it may have fallen silent */
-            CHECK(group->active && 0 != group->patience.ends_ns && 0 != mcp_deadline_ns(nic));
-            CHECK(mcp_deadline_ns(nic) <= group->patience.ends_ns);
+        if (0 == group->farewell || 0 != group->backoff.ends_ns) { /* it may have fallen silent */
+            CHECK(group->active && 0 != group->backoff.ends_ns && 0 != mcp_deadline_ns(nic));
+            CHECK(mcp_deadline_ns(nic) <= group->backoff.ends_ns);
         }
     } else if (0 == group->failed) {
         CHECK(0 == group->step && 0 == group->sent);

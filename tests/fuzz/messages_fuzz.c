@@ -200,7 +200,7 @@ static void put_token(struct host *host, const struct mcp_send_token *token)
 {
     struct mcp_send_token *slot = mcp_send_slot(&host->shape, host->rings, host->sends);
     *slot = *token;
-    myr_store_release(&slot->turn, ++host->sends);
+    myr_store_release(&slot->sequence, ++host->sends);
 }
 
 static void put_buffer(struct host *host, uint32_t memory, uint32_t bytes)
@@ -208,7 +208,7 @@ static void put_buffer(struct host *host, uint32_t memory, uint32_t bytes)
     struct mcp_receive_token *slot = mcp_receive_slot(&host->shape, host->rings, host->provides);
     slot->memory = memory;
     slot->bytes = bytes;
-    myr_store_seq_cst(&slot->turn, ++host->provides);
+    myr_store_seq_cst(&slot->sequence, ++host->provides);
     if (0 != myr_load_seq_cst(&host->rings->hungry)) {
         mcp_messages_provided(host->nic->mcp, &host->nic->board, host->number);
     }
@@ -337,7 +337,7 @@ static void look(struct host *host, bool arrivals)
 {
     for (uint32_t e = host->events;; ++e) {
         const struct mcp_event *slot = mcp_event_slot(&host->shape, host->rings, e);
-        if (myr_load_acquire(&slot->turn) != e + 1) {
+        if (myr_load_acquire(&slot->sequence) != e + 1) {
             host->events = arrivals ? host->events : e;
             return;
         }
@@ -784,12 +784,13 @@ static void look_for_silence(struct wire_nic *nic, uint8_t argument)
 {
     const uint32_t number = argument / 2 % (WIRE_PORTS + 1), who = 1 + argument % 5;
     const uint32_t least_ms = argument / 32 * 10;
-    struct mcp_unheard unheard;
+    struct mcp_unresponsive unresponsive;
     for (uint32_t told = 0;
-         mcp_messages_unheard(nic->mcp, &nic->board, number, who, least_ms, &unheard); ++told) {
+         mcp_messages_unresponsive(nic->mcp, &nic->board, number, who, least_ms, &unresponsive);
+         ++told) {
         CHECK(told < nic->mcp->messages.connections);
-        CHECK(unheard.connection < nic->mcp->messages.connections);
-        CHECK(unheard.link - 1 < NICS && unheard.silence_ms >= least_ms);
+        CHECK(unresponsive.connection < nic->mcp->messages.connections);
+        CHECK(unresponsive.link - 1 < NICS && unresponsive.silence_ms >= least_ms);
     }
 }
 

@@ -139,13 +139,13 @@ bool myr_port_look(struct myr_port *port, struct myr_received *received)
     return any;
 }
 
-bool myr_port_unheard(struct myr_port *port, uint32_t who, uint32_t least_s,
-                      struct myr_unheard *unheard)
+bool myr_port_unresponsive(struct myr_port *port, uint32_t who, uint32_t least_s,
+                           struct myr_unresponsive *unresponsive)
 {
     (void)port;
     (void)who;
     (void)least_s;
-    (void)unheard;
+    (void)unresponsive;
     return false;
 }
 

@@ -338,8 +338,8 @@ static void check_awaited(struct trial *trial, const struct host *host)
         TRIAL_CHECK(trial, missing.node < host->team->group.size && ++count <= group->nwaits);
     }
     TRIAL_CHECK(trial, (0 != count) == mcp_group_waits_now(group));
-    TRIAL_CHECK(trial, 0 == count || (0 != group->patience.ends_ns && 0 != group->active &&
-                                      mcp_deadline_ns(host->nic->mcp) <= group->patience.ends_ns));
+    TRIAL_CHECK(trial, 0 == count || (0 != group->backoff.ends_ns && 0 != group->active &&
+                                      mcp_deadline_ns(host->nic->mcp) <= group->backoff.ends_ns));
 }
 
 static void check_host(struct trial *trial, struct host *host)

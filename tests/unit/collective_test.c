@@ -380,7 +380,7 @@ static void closed_while_a_peer_waits(void **state)
     for (uint32_t r = 1; r < 4; ++r) {
         start(r, 1);
     }
-    wire_pass(&wire, 4 * MCP_PATIENCE_NS); /* 1 is patient already */
+    wire_pass(&wire, 4 * MCP_BACKOFF_NS); /* 1 is patient already */
     wire.faults.loss = 1000;
     start(0, 1); /* is done, and its word is lost */
     assert_int_equal(done(0), 1);
@@ -388,21 +388,21 @@ static void closed_while_a_peer_waits(void **state)
     memset(member[0], FREED, wire_group_bytes(&team, 0));
     wire.faults.loss = 0;
     const uint64_t wakes = wire.nics[1].wakes;
-    assert_int_equal(member[1]->patience.lasts_ns, 4 * MCP_PATIENCE_NS);
+    assert_int_equal(member[1]->backoff.lasts_ns, 4 * MCP_BACKOFF_NS);
     start(1, 2); /* begun ahead: its next one is under way right after */
     logged = 0;
-    wire_pass(&wire, 3 * MCP_PATIENCE_NS + 500 * MICROSECOND);
+    wire_pass(&wire, 3 * MCP_BACKOFF_NS + 500 * MICROSECOND);
     assert_int_equal(count_sent(MCP_DONE), 1);
     for (uint32_t r = 1; r < 4; ++r) { /* 1 hears it, and passes it on without being asked */
         assert_int_equal(done(r), 1);
         assert_int_equal(counters(r)->barriers, 1);
     }
     assert_int_equal(wire.nics[1].wakes, wakes + 1);
-    assert_int_equal(member[1]->patience.lasts_ns, MCP_PATIENCE_NS);
+    assert_int_equal(member[1]->backoff.lasts_ns, MCP_BACKOFF_NS);
     logged = 0;
     start(2, 2);
     settle();
-    wire_pass(&wire, MCP_PATIENCE_NS); /* and it asks as soon as in any other epoch */
+    wire_pass(&wire, MCP_BACKOFF_NS); /* and it asks as soon as in any other epoch */
     assert_true(count_sent(MCP_ASK) > 0);
     end();
 }
@@ -603,7 +603,7 @@ static void asks_ever_more_slowly(void **state)
     const uint64_t begin_ns = wire.now_ns;
     start(0, 1);
     wire_pass(&wire, SECOND);
-    uint64_t patience_ns = MCP_PATIENCE_NS, next_ns = begin_ns + patience_ns;
+    uint64_t patience_ns = MCP_BACKOFF_NS, next_ns = begin_ns + patience_ns;
     uint32_t asked = 0;
     for (uint32_t i = 0; i < logged; ++i) {
         const struct logged *packet = &log_of[i];
@@ -619,23 +619,23 @@ static void asks_ever_more_slowly(void **state)
         assert_int_equal(packet->header.collective.slot, 4 - missing);
         if (0 == ++asked % 2) {
             patience_ns =
-                2 * patience_ns < MCP_PATIENCE_MOST_NS ? 2 * patience_ns : MCP_PATIENCE_MOST_NS;
+                2 * patience_ns < MCP_BACKOFF_MOST_NS ? 2 * patience_ns : MCP_BACKOFF_MOST_NS;
             next_ns += patience_ns;
         }
     }
     /* At 1, 3, 7, 15, 31, 63, 127 ms, and from then on every 64 ms. */
     assert_int_equal(asked, 2 * (7 + (1000 - 127) / 64));
     assert_int_equal(counters(0)->asked, asked);
-    assert_int_equal(patience_ns, MCP_PATIENCE_MOST_NS);
+    assert_int_equal(patience_ns, MCP_BACKOFF_MOST_NS);
     /* The next barrier begins with patience anew. */
     wire.nics[2].unplugged = wire.nics[4].unplugged = false;
     start(2, 1);
     start(4, 1);
-    wire_pass(&wire, 2 * MCP_PATIENCE_MOST_NS);
+    wire_pass(&wire, 2 * MCP_BACKOFF_MOST_NS);
     assert_int_equal(done(0), 1);
     start(0, 2);
     logged = 0;
-    wire_pass(&wire, MCP_PATIENCE_NS + 1);
+    wire_pass(&wire, MCP_BACKOFF_NS + 1);
     assert_int_equal(count_sent(MCP_ASK), 4);
     end();
 }
@@ -655,15 +655,15 @@ static void asks_each_in_its_time(void **state)
     for (uint32_t i = 0; i < 3; ++i) {
         begin_ns[order[i]] = wire.now_ns;
         wire_group_start(&wire.nics[0], groups[order[i]], 1);
-        wire_pass(&wire, MCP_PATIENCE_NS / 3);
+        wire_pass(&wire, MCP_BACKOFF_NS / 3);
     }
     logged = 0;
-    wire_pass(&wire, MCP_PATIENCE_NS);
+    wire_pass(&wire, MCP_BACKOFF_NS);
     assert_int_equal(logged, 3);
     for (uint32_t i = 0; i < 3; ++i) {
         assert_int_equal(log_of[i].header.type, MCP_ASK);
         assert_int_equal(log_of[i].header.key, groups[order[i]]->key);
-        assert_int_equal(log_of[i].at_ns, begin_ns[order[i]] + MCP_PATIENCE_NS);
+        assert_int_equal(log_of[i].at_ns, begin_ns[order[i]] + MCP_BACKOFF_NS);
     }
     end();
 }
@@ -818,7 +818,7 @@ static void closed_in_any_order(void **state)
             assert_int_equal(groups[closing]->key, 0);
             memset(groups[closing], FREED, wire_group_bytes(&team, 0));
             logged = 0;
-            wire_pass(&wire, 4 * MCP_PATIENCE_MOST_NS);
+            wire_pass(&wire, 4 * MCP_BACKOFF_MOST_NS);
             uint32_t asked = 0;
             for (uint32_t l = 0; l < logged; ++l) {
                 assert_int_not_equal(log_of[l].header.key, keys[closing]);
@@ -1073,7 +1073,7 @@ static void closed_with_data(void **state)
         wire.faults.loss = 0;
         const uint64_t wakes = wire.nics[0].wakes;
         logged = 0;
-        wire_pass(&wire, 2 * MCP_PATIENCE_MOST_NS);
+        wire_pass(&wire, 2 * MCP_BACKOFF_MOST_NS);
         assert_int_equal(count_sent(MCP_DONE), 0);
         assert_int_equal(done(0), 0);
         assert_int_equal(myr_load_acquire(&member[0]->failed), 2);
@@ -1100,7 +1100,7 @@ static void no_failure_in_a_farewell(void **state)
     wire_pass(&wire, 10 * MICROSECOND);
     assert_int_equal(myr_load_acquire(&member[2]->failed), 0);
     assert_int_equal(count_sent(MCP_FAIL), 0);
-    wire_pass(&wire, 2 * MCP_PATIENCE_MOST_NS);
+    wire_pass(&wire, 2 * MCP_BACKOFF_MOST_NS);
     for (uint32_t r = 0; r < 3; ++r) {
         assert_int_equal(counters(r)->failed, 0);
     }
@@ -1156,11 +1156,11 @@ static void payloads_that_come_too_soon(void **state)
     offer(0, 2);
     settle();
     assert_int_equal(counters(1)->early, 2);
-    wire_pass(&wire, MCP_PATIENCE_NS);
+    wire_pass(&wire, MCP_BACKOFF_NS);
     expect_blocks(1, 1); /* which it asked for */
     assert_int_equal(counters(1)->asked, 1);
     offer(1, 2);
-    wire_pass(&wire, 2 * MCP_PATIENCE_NS);
+    wire_pass(&wire, 2 * MCP_BACKOFF_NS);
     expect_blocks(0, 2);
     expect_blocks(1, 2);
     assert_int_equal(counters(1)->dropped_implausible + counters(0)->dropped_implausible, 0);

@@ -32,15 +32,15 @@ enum {
 };
 
 /* How members wait. Polling ends some time, as the machine may be busy with other things. */
-static const struct myr_patience polling = {20000, -1, 1000}, yielding = {0, -1, 1000},
-                                 sleeping = {0, 0, 1000}, by_default = {-1, 500, 1000};
+static const struct myr_wait_policy polling = {20000, -1, 1000}, yielding = {0, -1, 1000},
+                                    sleeping = {0, 0, 1000}, by_default = {-1, 500, 1000};
 
 /* What a test has its crew do; all but the ledger is read only. */
 struct plan_of_test {
     char folder[200];
     struct myr_segment *segment; /* the crew's, when it is made of threads */
     const char *choice;          /* of a schedule; "packed", "spread" and "counters" are layouts */
-    const struct myr_patience *patience; /* NULL: each its own */
+    const struct myr_wait_policy *policy; /* NULL: each its own */
     uint32_t size, rounds;
     uint32_t epoch; /* to begin with */
     uint64_t seed;
@@ -135,7 +135,8 @@ static void meet(struct member *member, uint64_t sequence)
 
 static void member_begin(struct member *member, uint32_t rank, void *context)
 {
-    static const struct myr_patience *const all[] = {&polling, &yielding, &sleeping, &by_default};
+    static const struct myr_wait_policy *const all[] = {&polling, &yielding, &sleeping,
+                                                        &by_default};
     const struct plan_of_test *test = context;
     struct myr_error error = {0};
     *member = (struct member){.test = test, .rank = rank, .random = test->seed ^ rank * 0x10001};
@@ -144,8 +145,8 @@ static void member_begin(struct member *member, uint32_t rank, void *context)
         CREW_CHECK(MYR_OK == myr_segment_join(test->folder, 1 << 20, &member->segment, &error),
                    "%s", error.text);
     }
-    const struct myr_patience *patience = NULL != test->patience ? test->patience : all[rank % 4];
-    myr_waiter_init(&member->waiter, member->segment, no_progress, patience);
+    const struct myr_wait_policy *policy = NULL != test->policy ? test->policy : all[rank % 4];
+    myr_waiter_init(&member->waiter, member->segment, no_progress, policy);
     const struct myr_key key = {1, 2, 3, 4};
     struct myr_record *record =
         myr_record_join(member->segment, &key, test->size,
@@ -243,12 +244,12 @@ static const char *const choices[] = {"packed",          "spread",   "counter",
                                       "counters",        "tree:2",   "tree:4",
                                       "dissemination:1", "pairwise", "dissemination:3"};
 
-static void run(crew_fn fn, const char *choice, const struct myr_patience *patience, uint32_t size,
+static void run(crew_fn fn, const char *choice, const struct myr_wait_policy *policy, uint32_t size,
                 uint32_t rounds, uint32_t epoch)
 {
     static uint64_t runs;
     struct plan_of_test test = {.choice = choice,
-                                .patience = patience,
+                                .policy = policy,
                                 .size = size,
                                 .rounds = rounds,
                                 .epoch = epoch,
@@ -274,7 +275,7 @@ static void barriers(void **state)
 {
     (void)state;
     static const struct {
-        const struct myr_patience *patience;
+        const struct myr_wait_policy *policy;
         uint32_t sizes; /* a bit each */
         uint32_t rounds, epoch;
     } runs[] = {
@@ -292,7 +293,7 @@ static void barriers(void **state)
         for (size_t i = 0; i < sizeof(runs) / sizeof(runs[0]); ++i) {
             for (uint32_t size = 1; size <= MOST; ++size) {
                 if (0 != (runs[i].sizes >> size & 1)) {
-                    run(do_barriers, choices[c], runs[i].patience, size, runs[i].rounds,
+                    run(do_barriers, choices[c], runs[i].policy, size, runs[i].rounds,
                         runs[i].epoch);
                 }
             }

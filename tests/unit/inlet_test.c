@@ -24,7 +24,7 @@ static struct myr_inlet *make(uint64_t before)
     struct myr_inlet *inlet = crew_memory(sizeof(*inlet));
     for (uint64_t ticket = before < MYR_INLET_SLOTS ? 0 : before - MYR_INLET_SLOTS; ticket < before;
          ++ticket) {
-        atomic_store(&inlet->slot[ticket % MYR_INLET_SLOTS].turn, (uint32_t)ticket + 1);
+        atomic_store(&inlet->slot[ticket % MYR_INLET_SLOTS].sequence, (uint32_t)ticket + 1);
     }
     atomic_store(&inlet->next, before);
     assert_true(myr_inlet_open(inlet, KEY));

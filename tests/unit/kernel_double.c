@@ -184,9 +184,9 @@ void double_watch(void)
     }
 }
 
-void double_tell(uint64_t key, uint32_t done, uint32_t told)
+void double_tell(uint64_t key, uint32_t done, uint32_t reports)
 {
-    const struct mcp_kernel_stuck stuck = {.key = key, .done = done, .told = told};
+    const struct mcp_kernel_stuck stuck = {.key = key, .done = done, .reports = reports};
     (void)!write(telling, &stuck, sizeof(stuck));
 }
 
@@ -207,7 +207,7 @@ int mcp_kernel_watch(const struct mcp_kernel *kernel)
     return watch;
 }
 
-void mcp_kernel_hear(struct mcp_kernel *kernel, mcp_kernel_stuck_fn tell, void *context)
+void mcp_kernel_consume(struct mcp_kernel *kernel, mcp_kernel_stuck_fn tell, void *context)
 {
     struct mcp_kernel_stuck stuck;
     (void)kernel;

@@ -62,7 +62,7 @@ void double_await_meeting(void);
 
 /* From now on, until it is reset, the double tells who is stuck; tell of a group. */
 void double_watch(void);
-void double_tell(uint64_t key, uint32_t done, uint32_t told);
+void double_tell(uint64_t key, uint32_t done, uint32_t reports);
 
 /* Wait until this group has been asked for. */
 void double_await_asking(uint64_t key);

@@ -25,7 +25,7 @@
 #include "tests/unit/crew.h"
 #include "tests/unit/ip_of.h"
 
-enum { INDEX = 7, OTHER = 8, MTU = 1500, NOW = 5000, LATER = NOW + MYRD_INTERFACE_PATIENCE_MS };
+enum { INDEX = 7, OTHER = 8, MTU = 1500, NOW = 5000, LATER = NOW + MYRD_INTERFACE_GRACE_MS };
 
 static struct myrd_interface interface;
 static int system_end; /* where the system speaks */
@@ -92,7 +92,7 @@ static void hear(size_t bytes)
 {
     words.header.nlmsg_len = (uint32_t)length;
     assert_int_equal(send(system_end, &words, bytes, 0), bytes);
-    myrd_interface_hear(&interface, NOW);
+    myrd_interface_receive(&interface, NOW);
 }
 
 static void say_link(uint16_t type, uint8_t family, int index, const char *name)
@@ -102,7 +102,7 @@ static void say_link(uint16_t type, uint8_t family, int index, const char *name)
     add(IFLA_IFNAME, name, strlen(name) + 1);
 }
 
-static void hear_link(uint16_t type, uint8_t family, int index, const char *name)
+static void receive_link(uint16_t type, uint8_t family, int index, const char *name)
 {
     say_link(type, family, index, name);
     hear(length);
@@ -123,7 +123,7 @@ static void say_address(uint16_t type, uint32_t index, const char *text, uint8_t
     }
 }
 
-static void hear_address(uint16_t type, uint32_t index, const char *text, uint8_t prefix)
+static void receive_address(uint16_t type, uint32_t index, const char *text, uint8_t prefix)
 {
     say_address(type, index, text, prefix);
     hear(length);
@@ -150,9 +150,9 @@ static void ends_with(uint64_t now_ms, const char *text)
 static void another_name_is_followed(void **state)
 {
     (void)state;
-    hear_link(RTM_NEWLINK, AF_UNSPEC, INDEX, "eth1");
+    receive_link(RTM_NEWLINK, AF_UNSPEC, INDEX, "eth1");
     assert_string_equal(interface.name, "eth1");
-    hear_link(RTM_NEWLINK, AF_UNSPEC, INDEX, "a-name-that-is-far-too-long");
+    receive_link(RTM_NEWLINK, AF_UNSPEC, INDEX, "a-name-that-is-far-too-long");
     assert_string_equal(interface.name, "a-name-that-is-");
     assert_true(stays_at(LATER));
     assert_int_equal(myrd_interface_timeout(&interface, NOW), -1);
@@ -170,14 +170,14 @@ static void another_mtu_is_followed(void **state)
     add(IFLA_MTU, &mtu, sizeof(mtu));
     hear(length);
     assert_int_equal(interface.mtu, mtu);
-    hear_link(RTM_NEWLINK, AF_UNSPEC, INDEX, "eth1");
+    receive_link(RTM_NEWLINK, AF_UNSPEC, INDEX, "eth1");
     assert_int_equal(interface.mtu, mtu);
 }
 
 static void one_that_is_gone_ends_the_nic(void **state)
 {
     (void)state;
-    hear_link(RTM_DELLINK, AF_UNSPEC, INDEX, "eth0");
+    receive_link(RTM_DELLINK, AF_UNSPEC, INDEX, "eth0");
     ends_with(NOW, "eth0 (10.0.0.1) was deleted");
 }
 
@@ -194,12 +194,12 @@ static void one_that_is_moved_ends_the_nic(void **state)
 static void others_do_not_matter(void **state)
 {
     (void)state;
-    hear_link(RTM_NEWLINK, AF_UNSPEC, OTHER, "eth1");
-    hear_link(RTM_DELLINK, AF_UNSPEC, OTHER, "eth1");
-    hear_link(RTM_DELLINK, AF_BRIDGE, INDEX, "eth0"); /* it has left a bridge */
-    hear_address(RTM_DELADDR, OTHER, "10.0.0.1", 24);
-    hear_address(RTM_DELADDR, INDEX, "10.0.0.2", 24);
-    hear_address(RTM_DELADDR, INDEX, "10.0.0.1", 16);
+    receive_link(RTM_NEWLINK, AF_UNSPEC, OTHER, "eth1");
+    receive_link(RTM_DELLINK, AF_UNSPEC, OTHER, "eth1");
+    receive_link(RTM_DELLINK, AF_BRIDGE, INDEX, "eth0"); /* it has left a bridge */
+    receive_address(RTM_DELADDR, OTHER, "10.0.0.1", 24);
+    receive_address(RTM_DELADDR, INDEX, "10.0.0.2", 24);
+    receive_address(RTM_DELADDR, INDEX, "10.0.0.1", 16);
     assert_string_equal(interface.name, "eth0");
     assert_true(stays_at(LATER));
 }
@@ -209,12 +209,12 @@ static void others_do_not_matter(void **state)
 static void an_address_may_come_back(void **state)
 {
     (void)state;
-    hear_address(RTM_DELADDR, INDEX, "10.0.0.1", 24);
+    receive_address(RTM_DELADDR, INDEX, "10.0.0.1", 24);
     assert_true(stays_at(LATER - 1));
     assert_int_equal(myrd_interface_timeout(&interface, LATER - 1), 1);
-    hear_address(RTM_NEWADDR, INDEX, "10.0.0.2", 24);
+    receive_address(RTM_NEWADDR, INDEX, "10.0.0.2", 24);
     assert_int_equal(myrd_interface_timeout(&interface, LATER), 0);
-    hear_address(RTM_NEWADDR, INDEX, "10.0.0.1", 24);
+    receive_address(RTM_NEWADDR, INDEX, "10.0.0.1", 24);
     assert_true(stays_at(LATER));
     assert_int_equal(myrd_interface_timeout(&interface, LATER), -1);
 }
@@ -222,20 +222,20 @@ static void an_address_may_come_back(void **state)
 static void an_address_that_is_gone_ends_the_nic(void **state)
 {
     (void)state;
-    hear_address(RTM_DELADDR, INDEX, "10.0.0.1", 24);
+    receive_address(RTM_DELADDR, INDEX, "10.0.0.1", 24);
     interface.bare_at_ms -= 1; /* what comes later does not put it off */
-    hear_address(RTM_DELADDR, INDEX, "10.0.0.1", 24);
+    receive_address(RTM_DELADDR, INDEX, "10.0.0.1", 24);
     ends_with(LATER - 1, "eth0 no longer has the address 10.0.0.1");
 }
 
 static void it_may_be_there_twice(void **state)
 {
     (void)state;
-    hear_address(RTM_NEWADDR, INDEX, "10.0.0.1", 24);
-    hear_address(RTM_NEWADDR, INDEX, "10.0.0.1", 16);
-    hear_address(RTM_DELADDR, INDEX, "10.0.0.1", 24);
+    receive_address(RTM_NEWADDR, INDEX, "10.0.0.1", 24);
+    receive_address(RTM_NEWADDR, INDEX, "10.0.0.1", 16);
+    receive_address(RTM_DELADDR, INDEX, "10.0.0.1", 24);
     assert_true(stays_at(LATER));
-    hear_address(RTM_DELADDR, INDEX, "10.0.0.1", 16);
+    receive_address(RTM_DELADDR, INDEX, "10.0.0.1", 16);
     assert_false(stays_at(LATER));
 }
 
@@ -266,15 +266,15 @@ static void what_is_cut_off_says_nothing(void **state)
 static void an_address_of_ipv6_may_come_back(void **state)
 {
     (void)state;
-    hear_address(RTM_DELADDR, INDEX, "fd00::2", 64);
-    hear_address(RTM_DELADDR, INDEX, "10.0.0.1", 24);
-    hear_address(RTM_DELADDR, OTHER, "fd00::1", 64);
+    receive_address(RTM_DELADDR, INDEX, "fd00::2", 64);
+    receive_address(RTM_DELADDR, INDEX, "10.0.0.1", 24);
+    receive_address(RTM_DELADDR, OTHER, "fd00::1", 64);
     assert_true(stays_at(LATER));
-    hear_address(RTM_DELADDR, INDEX, "fd00::1", 64);
+    receive_address(RTM_DELADDR, INDEX, "fd00::1", 64);
     assert_true(stays_at(LATER - 1));
-    hear_address(RTM_NEWADDR, INDEX, "fd00::2", 64);
+    receive_address(RTM_NEWADDR, INDEX, "fd00::2", 64);
     ends_with(LATER, "eth0 no longer has the address fd00::1");
-    hear_address(RTM_NEWADDR, INDEX, "fd00::1", 64);
+    receive_address(RTM_NEWADDR, INDEX, "fd00::1", 64);
     assert_true(stays_at(LATER));
 }
 
@@ -319,7 +319,7 @@ static void it_begins_where_the_interface_is(void **state)
     for (int ask = 0; ask < 32; ++ask) {
         (void)!send(loopback.socket, &question, sizeof(question), MSG_DONTWAIT);
     }
-    myrd_interface_hear(&loopback, NOW);
+    myrd_interface_receive(&loopback, NOW);
     assert_int_equal(myrd_interface_judge(&loopback, NOW, &error), MYR_ERR_GONE);
     assert_non_null(strstr(error.text, "lo (127.0.0.1), as there were too many at once"));
     close(loopback.socket);

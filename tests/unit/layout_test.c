@@ -85,7 +85,7 @@ static void no_progress(void) {}
 static void team_begin(struct team *team, uint32_t size, uint32_t homes,
                        const struct nicbarr_choice *of, size_t count)
 {
-    static const struct myr_patience patience = {0, -1, 1000};
+    static const struct myr_wait_policy policy = {0, -1, 1000};
     const struct nicbarr_shape shape = {.processes = size, .homes = homes, .processors = 2};
     struct nicbarr_bytes most = {0, 0};
     for (size_t c = 0; c < count; ++c) {
@@ -100,7 +100,7 @@ static void team_begin(struct team *team, uint32_t size, uint32_t homes,
     team->record = myr_record_join(team->segment, &key, 1,
                                    myr_group_arrival_bytes(size) + team->bytes, 0, &error);
     assert_non_null(team->record);
-    myr_waiter_init(&team->waiter, team->segment, no_progress, &patience);
+    myr_waiter_init(&team->waiter, team->segment, no_progress, &policy);
     team->homes = calloc(size, sizeof(*team->homes));
     team->modules = calloc(size, sizeof(*team->modules));
     for (uint32_t r = 0; r < size; ++r) {

@@ -32,7 +32,7 @@ plain_programs = \
     tests/unit/seal_test \
     tests/unit/wire_test \
     tests/unit/engine_test \
-    tests/unit/patience_test \
+    tests/unit/backoff_test \
     tests/unit/collective_test \
     tests/unit/collective_model_test \
     tests/unit/bcast_test \
@@ -92,7 +92,7 @@ tests_unit_census_test_LDADD = firmware/libmcp.la $(unit_libs)
 tests_unit_scale_test_SOURCES = tests/unit/scale_test.c $(unit_common) \
     coll_nicbarr/across.c coll_nicbarr/suspect_nics.c coll_nicbarr/groups.c coll_nicbarr/members.c \
     coll_nicbarr/peers.c coll_nicbarr/sharing.c coll_nicbarr/choice/known.c \
-    coll_nicbarr/choice/measuring.c coll_nicbarr/files/cache.c coll_nicbarr/files/cache_file.c \
+    coll_nicbarr/choice/measuring.c coll_nicbarr/failures.c coll_nicbarr/files/cache.c coll_nicbarr/files/cache_file.c \
     coll_nicbarr/files/cache_lines.c coll_nicbarr/files/cache_writer.c coll_nicbarr/files/node_cache.c \
     coll_nicbarr/files/this_host.c
 tests_unit_scale_test_CPPFLAGS = $(coll_nicbarr_cppflags)
@@ -167,9 +167,9 @@ tests_unit_layout_test_SOURCES = tests/unit/layout_test.c $(unit_common) \
 tests_unit_layout_test_CFLAGS = $(unit_cflags)
 tests_unit_layout_test_LDADD = $(unit_libs)
 
-tests_unit_patience_test_SOURCES = tests/unit/patience_test.c $(unit_common)
-tests_unit_patience_test_CFLAGS = $(unit_cflags)
-tests_unit_patience_test_LDADD = $(unit_libs)
+tests_unit_backoff_test_SOURCES = tests/unit/backoff_test.c $(unit_common)
+tests_unit_backoff_test_CFLAGS = $(unit_cflags)
+tests_unit_backoff_test_LDADD = $(unit_libs)
 
 tests_unit_waiter_test_SOURCES = tests/unit/waiter_test.c $(unit_common)
 tests_unit_waiter_test_CFLAGS = $(unit_cflags)

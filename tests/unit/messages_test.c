@@ -186,7 +186,7 @@ static void put_token(struct host *host, const struct mcp_send_token *token)
 {
     struct mcp_send_token *slot = mcp_send_slot(&host->shape, host->rings, host->sends);
     *slot = *token;
-    myr_store_release(&slot->turn, ++host->sends);
+    myr_store_release(&slot->sequence, ++host->sends);
     mcp_messages_sdma(host->nic->mcp, &host->nic->board, host->number);
 }
 
@@ -196,7 +196,7 @@ static void put_buffer(struct host *host, uint32_t memory, uint32_t bytes)
     struct mcp_receive_token *slot = mcp_receive_slot(&host->shape, host->rings, host->provides);
     slot->memory = memory;
     slot->bytes = bytes;
-    myr_store_seq_cst(&slot->turn, ++host->provides);
+    myr_store_seq_cst(&slot->sequence, ++host->provides);
     if (0 != myr_load_seq_cst(&host->rings->hungry)) {
         mcp_messages_provided(host->nic->mcp, &host->nic->board, host->number);
     }
@@ -299,7 +299,7 @@ static void look(struct world *w, struct host *host)
 {
     for (;;) {
         const struct mcp_event *slot = mcp_event_slot(&host->shape, host->rings, host->events);
-        if (myr_load_acquire(&slot->turn) != host->events + 1) {
+        if (myr_load_acquire(&slot->sequence) != host->events + 1) {
             return;
         }
         const struct mcp_event event = *slot;
@@ -720,7 +720,7 @@ static void nobody_overtakes(void **state)
     slot->bytes = LONGEST;
     host->provided[0] = true;
     ++host->waiting;
-    myr_store_seq_cst(&slot->turn, ++host->provides);
+    myr_store_seq_cst(&slot->sequence, ++host->provides);
     assert_true(send(&w, 0, 1, 200));
     look_all(&w);
     assert_int_equal(host->received, 0);
@@ -791,7 +791,7 @@ static void bad_tokens(void **state)
     assert_int_equal(w.hosts[1].nic->mcp->counters.bad_tokens, 3);
     for (uint32_t i = 0; i < 3; ++i) {
         struct mcp_event *slot = mcp_event_slot(&w.hosts[1].shape, w.hosts[1].rings, i);
-        assert_int_equal(slot->turn, i + 1);
+        assert_int_equal(slot->sequence, i + 1);
         assert_int_equal(slot->type, MCP_UNFIT);
     }
     w.hosts[1].events = 3;
@@ -880,23 +880,23 @@ static void full_table(void **state)
     end(&w);
 }
 
-static bool is_unheard(struct world *w, uint32_t h, uint32_t who, uint32_t least_s,
-                       struct mcp_unheard *unheard)
+static bool is_unresponsive(struct world *w, uint32_t h, uint32_t who, uint32_t least_s,
+                            struct mcp_unresponsive *unresponsive)
 {
     struct host *host = &w->hosts[h];
-    return mcp_messages_unheard(host->nic->mcp, &host->nic->board, host->number, who,
-                                1000 * least_s, unheard);
+    return mcp_messages_unresponsive(host->nic->mcp, &host->nic->board, host->number, who,
+                                     1000 * least_s, unresponsive);
 }
 
 static void expect_silence(struct world *w, uint32_t h, uint32_t who, uint32_t least_s,
                            uint32_t from)
 {
-    struct mcp_unheard unheard;
-    assert_true(is_unheard(w, h, who, least_s, &unheard));
-    assert_int_equal(unheard.connection, w->hosts[h].connection[from]);
-    assert_int_equal(unheard.link, w->hosts[from].nic->link);
-    assert_true(unheard.silence_ms >= 1000 * least_s);
-    assert_false(is_unheard(w, h, who, least_s, &unheard)); /* it was told */
+    struct mcp_unresponsive unresponsive;
+    assert_true(is_unresponsive(w, h, who, least_s, &unresponsive));
+    assert_int_equal(unresponsive.connection, w->hosts[h].connection[from]);
+    assert_int_equal(unresponsive.link, w->hosts[from].nic->link);
+    assert_true(unresponsive.silence_ms >= 1000 * least_s);
+    assert_false(is_unresponsive(w, h, who, least_s, &unresponsive)); /* it was told */
 }
 
 /* A NIC that is out of reach is told of, once to each who asks and has messages for it; they go on
@@ -905,26 +905,26 @@ static void silence(void **state)
 {
     (void)state;
     struct world w;
-    struct mcp_unheard unheard;
+    struct mcp_unresponsive unresponsive;
     begin(&w, 3, 6, crew_seed());
     assert_true(provide(&w.hosts[1], LONGEST) && provide(&w.hosts[1], LONGEST));
     assert_true(send(&w, 0, 1, 100000));
     assert_true(send(&w, 0, 4, 100)); /* who has no token: it refuses, and so is heard of */
     pass(&w, 5 * SECOND);
-    assert_false(is_unheard(&w, 0, 1, 1, &unheard));
+    assert_false(is_unresponsive(&w, 0, 1, 1, &unresponsive));
     assert_int_equal(w.hosts[0].under_way, 1);
 
     w.wire.nics[1].unplugged = true;
     assert_true(send(&w, 0, 1, 10000));
     pass(&w, 9 * SECOND);
-    assert_false(is_unheard(&w, 0, 1, 10, &unheard));
+    assert_false(is_unresponsive(&w, 0, 1, 10, &unresponsive));
     pass(&w, 2 * SECOND);
     expect_silence(&w, 0, 1, 10, 1);
-    expect_silence(&w, 0, 2, 10, 1);                  /* another job */
-    assert_false(is_unheard(&w, 3, 3, 10, &unheard)); /* another port: nothing for it */
+    expect_silence(&w, 0, 2, 10, 1);                            /* another job */
+    assert_false(is_unresponsive(&w, 3, 3, 10, &unresponsive)); /* another port: nothing for it */
     assert_true(send(&w, 0, 1, 1));
     pass(&w, 60 * SECOND);
-    assert_false(is_unheard(&w, 0, 1, 10, &unheard));
+    assert_false(is_unresponsive(&w, 0, 1, 10, &unresponsive));
     assert_int_equal(w.hosts[0].failed, 0);
 
     w.wire.nics[1].unplugged = false; /* they were not lost */
@@ -946,9 +946,9 @@ static void silence(void **state)
     assert_true(send(&w, 0, 1, 1));
     w.wire.now_ns += 60 * SECOND; /* nobody has run this NIC, and nobody was asked */
     pass(&w, SECOND);
-    assert_false(is_unheard(&w, 0, 1, 10, &unheard));
+    assert_false(is_unresponsive(&w, 0, 1, 10, &unresponsive));
     close_port(&w.hosts[0]);
-    assert_false(is_unheard(&w, 0, 1, 1, &unheard));
+    assert_false(is_unresponsive(&w, 0, 1, 1, &unresponsive));
     end(&w);
 }
 
@@ -1146,7 +1146,7 @@ static void read_letters(struct post *post, struct host *host)
 {
     for (;;) {
         const struct mcp_event *slot = mcp_event_slot(&host->shape, host->rings, host->events);
-        if (myr_load_acquire(&slot->turn) != host->events + 1) {
+        if (myr_load_acquire(&slot->sequence) != host->events + 1) {
             return;
         }
         ++host->events;

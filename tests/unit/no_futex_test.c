@@ -135,7 +135,7 @@ static void nothing(void) {}
 
 static void waits(myr_word *word, struct myr_segment *segment, uint32_t epoch)
 {
-    static const struct myr_patience at_once = {0, 0, 1000000};
+    static const struct myr_wait_policy at_once = {0, 0, 1000000};
     struct myr_waiter waiter;
     struct myr_watch watch;
     myr_waiter_init(&waiter, segment, nothing, &at_once);

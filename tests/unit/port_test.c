@@ -278,24 +278,24 @@ static void silence(void **state)
     const struct myr_remote remote = connect_ports(a, b);
     uint8_t *out = myr_port_alloc(a, 100), *in = myr_port_alloc(b, 100);
     struct heard heard = {0};
-    struct myr_unheard unheard;
+    struct myr_unresponsive unresponsive;
     w->wire.nics[1].unplugged = true;
     assert_int_equal(myr_port_provide(b, in, 100), MYR_OK);
     assert_int_equal(myr_port_send(a, &remote, out, 100, hear, &heard), MYR_OK);
     wire_pass(&w->wire, UINT64_C(29) * 1000000000);
-    assert_false(myr_port_unheard(a, 1, 30, &unheard));
+    assert_false(myr_port_unresponsive(a, 1, 30, &unresponsive));
     wire_pass(&w->wire, UINT64_C(2) * 1000000000);
-    assert_true(myr_port_unheard(a, 1, 30, &unheard));
-    assert_int_equal(unheard.connection, remote.connection);
-    assert_in_range(unheard.silence_s, 30, 31);
-    assert_string_equal(unheard.place, "link 2");
-    assert_false(myr_port_unheard(a, 1, 30, &unheard));
-    assert_false(myr_port_unheard(b, 1, 1, &unheard));
+    assert_true(myr_port_unresponsive(a, 1, 30, &unresponsive));
+    assert_int_equal(unresponsive.connection, remote.connection);
+    assert_in_range(unresponsive.silence_s, 30, 31);
+    assert_string_equal(unresponsive.place, "link 2");
+    assert_false(myr_port_unresponsive(a, 1, 30, &unresponsive));
+    assert_false(myr_port_unresponsive(b, 1, 1, &unresponsive));
     assert_int_equal(heard.count, 0);
     w->wire.nics[1].unplugged = false;
     hear_soon(a, &heard, 1);
     assert_int_equal(heard.status, MYR_OK);
-    assert_false(myr_port_unheard(a, 2, 1, &unheard));
+    assert_false(myr_port_unresponsive(a, 2, 1, &unresponsive));
     myr_port_close(a);
     myr_port_close(b);
     nics_end(w);
@@ -424,7 +424,7 @@ static void take_all(uint32_t rank, void *context)
     }
 }
 
-/* Memory goes round: however often a port is opened, uses memory, and is closed or buried. */
+/* Memory goes round: however often a port is opened, uses memory, and is closed or reaped. */
 static void memory(void **state)
 {
     (void)state;
@@ -450,8 +450,8 @@ static void memory(void **state)
         const pid_t pid = crew_fork(take_all, 0, nic);
         assert_true(crew_join(pid));
         assert_null(myr_port_alloc(port, 200000));
-        assert_int_equal(myr_ports_bury(nic, (uint32_t)pid), 2);
-        assert_int_equal(myr_ports_bury(nic, (uint32_t)pid), 0);
+        assert_int_equal(myr_ports_reap(nic, (uint32_t)pid), 2);
+        assert_int_equal(myr_ports_reap(nic, (uint32_t)pid), 0);
         assert_non_null(myr_port_alloc(port, 200000));
         assert_int_equal(mcp_port_at(nic->below->mcp, 0)->owner, getpid());
         myr_port_close(port);
@@ -511,7 +511,7 @@ static void inlets(void **state)
     assert_true(crew_join(pid));
     assert_int_equal(myr_port_connect(port, &lived->name, &remote, NULL), MYR_OK);
     assert_non_null(myr_outlet_begin(&remote.outlet));
-    assert_int_equal(myr_ports_bury(&w->nics[0], (uint32_t)pid), 1);
+    assert_int_equal(myr_ports_reap(&w->nics[0], (uint32_t)pid), 1);
     assert_null(myr_outlet_begin(&remote.outlet));
     crew_memory_free(lived, sizeof(*lived));
 

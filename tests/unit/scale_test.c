@@ -229,6 +229,8 @@ bool nicbarr_say_once(enum nicbarr_saying saying)
     return false;
 }
 
+void nicbarr_progress(void) {}
+
 void nicbarr_complain(const char *format, ...)
 {
     fail_msg("%s", format);
@@ -345,7 +347,7 @@ static void make_node(uint32_t n)
 /* From here on `rank` is this process, until it stops. */
 static void start(uint32_t rank)
 {
-    static const struct myr_patience patience = {0, 0, 1}; /* nobody waits */
+    static const struct myr_wait_policy policy = {0, 0, 1}; /* nobody waits */
     const uint32_t n = rank / PER_NODE, l = rank % PER_NODE;
     struct node *node = &job.node[n];
     struct myr_segment *segment = node->segment[l];
@@ -356,7 +358,7 @@ static void start(uint32_t rank)
     job.comm.c_my_rank = (int)rank;
     mca_coll_nicbarr_component.segment = segment;
     if (NULL != segment) {
-        myr_waiter_init(&mca_coll_nicbarr_component.waiter, segment, NULL, &patience);
+        myr_waiter_init(&mca_coll_nicbarr_component.waiter, segment, NULL, &policy);
     }
     memset(&seen, 0, sizeof(seen));
     seen.gets_most = job.size;

@@ -460,18 +460,18 @@ static void by_a_bad_descriptor(void **state)
     assert_null(none);
 }
 
-/* A process that has died is buried by number: its entry is the next one's. */
-static void buried(void **state)
+/* A process that has died is reaped by number: its entry is the next one's. */
+static void reaped(void **state)
 {
     (void)state;
     struct myr_segment *one = join(folder, LIMIT), *dead = join_self(folder, LIMIT);
     const uint32_t index = myr_segment_index(dead);
     const uint32_t before = myr_load_acquire(myr_segment_population(one));
-    myr_segment_bury(one, (uint32_t)getpid() + 100000); /* nobody */
+    myr_segment_reap(one, (uint32_t)getpid() + 100000); /* nobody */
     struct myr_segment *next = join(folder, LIMIT);
     assert_int_not_equal(myr_segment_index(next), index);
     myr_segment_leave(next);
-    myr_segment_bury(one, (uint32_t)getpid());
+    myr_segment_reap(one, (uint32_t)getpid());
     assert_int_not_equal(myr_load_acquire(myr_segment_population(one)), before);
     next = join(folder, LIMIT);
     assert_int_equal(myr_segment_index(next), index);
@@ -767,7 +767,7 @@ static void no_folder(void **state)
 
 static _Atomic uint32_t *told; /* pid */
 
-static void hear_of_stuck(const char *line)
+static void receive_stuck(const char *line)
 {
     unsigned pid = 0;
     CREW_CHECK(1 == sscanf(line, "process %u of this node holds the lock", &pid), "%s", line);
@@ -809,7 +809,7 @@ static void holder_is_stopped(void **state)
     assert_int_equal(waitpid(stopped, &status, WUNTRACED), stopped);
     assert_true(WIFSTOPPED(status));
     myr_lock_naps = 20;
-    myr_segment_say = hear_of_stuck;
+    myr_segment_say = receive_stuck;
     for (uint32_t r = 0; r < WAITING; ++r) {
         pids[r] = crew_fork(wait_for_lock, r, NULL);
     }
@@ -1643,7 +1643,7 @@ int main(void)
         IN_A_FOLDER(processes_come_and_go),
         IN_A_FOLDER(by_descriptor),
         IN_A_FOLDER(by_a_bad_descriptor),
-        IN_A_FOLDER(buried),
+        IN_A_FOLDER(reaped),
         IN_A_FOLDER(one_process_twice_is_no_crowd),
         IN_A_FOLDER(more_than_there_is_room_for),
         IN_A_FOLDER(limits),

@@ -593,7 +593,7 @@ static void random_games(void **state)
             expect_of_hosts(&game, &o, messages);
         }
         assert_true(game.loss > 0 || 0 == o.tally.lost);
-        if (0 == game.loss && 1000 * longest_us(&game) < (double)MCP_PATIENCE_NS) {
+        if (0 == game.loss && 1000 * longest_us(&game) < (double)MCP_BACKOFF_NS) {
             expect_nothing_again(&o);
             ++without;
         }
@@ -683,7 +683,7 @@ static void patience_stays(void **state)
     struct nicsim_outcome o;
     assert_true(nicsim_play(&game, &o));
     assert_int_equal(o.finished, game.nodes);
-    assert_true(o.barrier_us < 5 * (double)MCP_PATIENCE_NS / 1000); /* else more than 80 times */
+    assert_true(o.barrier_us < 5 * (double)MCP_BACKOFF_NS / 1000); /* else more than 80 times */
 }
 
 /* A machine that loses packets does so in every game, a game with less loss as well. */

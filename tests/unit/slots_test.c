@@ -30,7 +30,7 @@ struct crew {
     char folder[200];
     struct myr_segment *segment;
     struct myr_record *record;
-    const struct myr_patience *patience; /* NULL: each member its own */
+    const struct myr_wait_policy *policy; /* NULL: each member its own */
     uint32_t size, rounds;
     uint32_t start; /* the number of the round before the first */
     uint64_t seed;
@@ -49,15 +49,15 @@ struct member {
 };
 
 /* By yielding, asleep, by default, or each in its own way. */
-static const struct myr_patience ways[] = {{0, -1, 1000}, {0, 0, 1000}, {-1, 500, 1000}};
+static const struct myr_wait_policy ways[] = {{0, -1, 1000}, {0, 0, 1000}, {-1, 500, 1000}};
 enum { WAYS = 4 };
 
 static void no_progress(void) {}
 
 static void make_waiter(const struct crew *crew, uint32_t rank, struct myr_waiter *waiter)
 {
-    const struct myr_patience *patience = NULL != crew->patience ? crew->patience : &ways[rank % 3];
-    myr_waiter_init(waiter, crew->segment, no_progress, patience);
+    const struct myr_wait_policy *policy = NULL != crew->policy ? crew->policy : &ways[rank % 3];
+    myr_waiter_init(waiter, crew->segment, no_progress, policy);
 }
 
 static void member_begin(struct member *member, uint32_t rank, const struct crew *crew)
@@ -260,7 +260,7 @@ static void run(crew_fn fn, int way, uint32_t size, uint32_t rounds, uint32_t st
     static uint64_t runs;
     const struct myr_key key = {1, 2, 3, 4};
     struct crew crew = {
-        .patience = way < 3 ? &ways[way] : NULL,
+        .policy = way < 3 ? &ways[way] : NULL,
         .size = size,
         .rounds = rounds,
         .start = start,
@@ -325,7 +325,7 @@ static void no_room_for_pieces(void **state)
 {
     (void)state;
     enum { RINGS = 12 };
-    struct crew crew = {.patience = NULL};
+    struct crew crew = {.policy = NULL};
     struct myr_waiter waiter;
     struct myr_ring ring[RINGS];
     assert_int_equal(myr_segment_join(NULL, 4 << 20, &crew.segment, NULL), MYR_OK);

@@ -653,15 +653,16 @@ static void silence(void **state)
 {
     (void)state;
     struct game *g = begin_with(&(struct myr_tagged_options){.direct = false}, crew_seed());
-    struct myr_unheard unheard;
+    struct myr_unresponsive unresponsive;
     uint64_t id;
     g->w->wire.nics[1].unplugged = true;
     (void)send_one(g, 0, 3, (struct mcp_envelope){0, 0, 1}, 8, false);
     wire_pass(&g->w->wire, UINT64_C(31) * 1000000000);
-    assert_false(myr_tagged_unheard(g->t[2], 7, 30, &unheard, &id)); /* it has sent nothing */
-    assert_true(myr_tagged_unheard(g->t[0], 7, 30, &unheard, &id));
+    assert_false(
+        myr_tagged_unresponsive(g->t[2], 7, 30, &unresponsive, &id)); /* it has sent nothing */
+    assert_true(myr_tagged_unresponsive(g->t[0], 7, 30, &unresponsive, &id));
     assert_true(1001 == id || 1003 == id);
-    assert_false(myr_tagged_unheard(g->t[0], 7, 30, &unheard, &id));
+    assert_false(myr_tagged_unresponsive(g->t[0], 7, 30, &unresponsive, &id));
     g->w->wire.nics[1].unplugged = false;
     (void)receive_one(g, 3, anything, 8);
     until_quiet(g);

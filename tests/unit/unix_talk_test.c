@@ -247,17 +247,17 @@ static void a_full_queue(void **state)
 
 /* ---- who does not answer ---- */
 
-static const struct myr_talk_patience short_one = {40, 40};
+static const struct myr_talk_timeout short_one = {40, 40};
 
 /* For who answers, if ever: it may neither run nor want to for that long, once it was asked. */
-static const struct myr_talk_patience long_one = {2000, 100000};
+static const struct myr_talk_timeout long_one = {2000, 100000};
 
-static enum myr_status ask(int connection, const struct myr_talk_patience *patience)
+static enum myr_status ask(int connection, const struct myr_talk_timeout *timeout)
 {
     world.error.text[0] = '\0';
     const enum myr_status status =
-        myr_talk_say(connection, "myrd", "hello", 5, patience, &world.error);
-    return MYR_OK == status ? myr_talk_hear(connection, "myrd", patience, &world.error) : status;
+        myr_talk_say(connection, "myrd", "hello", 5, timeout, &world.error);
+    return MYR_OK == status ? myr_talk_await(connection, "myrd", timeout, &world.error) : status;
 }
 
 static void expect_answer(int connection, const char *answer)
@@ -273,7 +273,7 @@ static void nobody_accepts(void **state)
     int connection;
     char pid[20];
     assert_int_equal(try_to_connect(world.path, false, &connection), MYR_OK);
-    assert_int_equal(ask(connection, myr_talk_patience_for_hello(true)), MYR_ERR_NOT_YET);
+    assert_int_equal(ask(connection, myr_talk_timeout_for_hello(true)), MYR_ERR_NOT_YET);
     snprintf(pid, sizeof(pid), "(process %d)", (int)getpid());
     assert_non_null(strstr(world.error.text, pid));
     close(connection);
@@ -346,22 +346,22 @@ static void a_stopped_daemon(void **state)
     assert_non_null(strstr(world.error.text, words));
     assert_non_null(strstr(world.error.text, "kill -CONT"));
     assert_int_equal(kill(pid, SIGCONT), 0);
-    assert_int_equal(myr_talk_hear(connection, "myrd", &long_one, &world.error), MYR_OK);
+    assert_int_equal(myr_talk_await(connection, "myrd", &long_one, &world.error), MYR_OK);
     expect_answer(connection, "answer");
     close(connection);
     assert_true(crew_join(pid));
 }
 
-/* Far longer than the patience for one that does nothing. */
+/* Far longer than the timeout for one that does nothing. */
 static void a_busy_daemon(void **state)
 {
     (void)state;
-    static const struct myr_talk_patience patience = {60, 100000};
+    static const struct myr_talk_timeout timeout = {60, 100000};
     struct daemon daemon;
     int connection;
     const pid_t pid = begin_daemon(&daemon, 300000);
     assert_int_equal(try_to_connect(world.path, false, &connection), MYR_OK);
-    assert_int_equal(ask(connection, &patience), MYR_OK);
+    assert_int_equal(ask(connection, &timeout), MYR_OK);
     expect_answer(connection, "answer");
     close(connection);
     assert_true(crew_join(pid));

@@ -200,12 +200,12 @@ enum { SHARED_BYTES = 4096 };
 /* A segment of one's own if `folder` is NULL. */
 static void bench_begin(const char *folder, int32_t spin, int32_t sleep_after, int32_t slice)
 {
-    const struct myr_patience patience = {spin, sleep_after, slice};
+    const struct myr_wait_policy policy = {spin, sleep_after, slice};
     handle_yields();
     assert_int_equal(myr_segment_join(folder, 1 << 20, &bench.segment, NULL), MYR_OK);
     bench.word = crew_memory(SHARED_BYTES);
     bench.sleepers = bench.word + MYR_LINE;
-    myr_waiter_init(&bench.waiter, bench.segment, progress, &patience);
+    myr_waiter_init(&bench.waiter, bench.segment, progress, &policy);
     myr_watch_init(&bench.watch, &bench.waiter, bench.sleepers);
     memset(&notes, 0, sizeof(notes));
     memset(&plot, 0, sizeof(plot));
@@ -260,7 +260,7 @@ static void phases(void **state)
 {
     (void)state;
     static const struct {
-        struct myr_patience patience;
+        struct myr_wait_policy policy;
         enum clock time;
         uint32_t at_yield, at_progress, progress, yields_least, yields_most, sleeps;
     } cases[] = {
@@ -274,8 +274,7 @@ static void phases(void **state)
         if (0 != cases[i].at_yield && !trapped) {
             continue;
         }
-        bench_begin(NULL, cases[i].patience.spin, cases[i].patience.sleep_after,
-                    cases[i].patience.slice);
+        bench_begin(NULL, cases[i].policy.spin, cases[i].policy.sleep_after, cases[i].policy.slice);
         processor_time = cases[i].time;
         plot.at_yield = cases[i].at_yield;
         plot.at_progress = cases[i].at_progress;
@@ -329,15 +328,15 @@ static void creep(void)
 static void waits_for_its_epoch(void **state)
 {
     (void)state;
-    static const struct myr_patience patiences[] = {
+    static const struct myr_wait_policy policies[] = {
         {INT32_MAX, -1, 100}, {0, -1, 100}, {0, 0, 100}};
-    for (size_t i = 0; i < sizeof(patiences) / sizeof(patiences[0]); ++i) {
-        bench_begin(NULL, patiences[i].spin, patiences[i].sleep_after, patiences[i].slice);
+    for (size_t i = 0; i < sizeof(policies) / sizeof(policies[0]); ++i) {
+        bench_begin(NULL, policies[i].spin, policies[i].sleep_after, policies[i].slice);
         bench.waiter.progress = creep;
         creeping = bench.word;
         myr_store_release(bench.word, UINT32_MAX - 4);
         myr_wait(&bench.watch, bench.word, 5);
-        if (patiences[i].sleep_after < 0) {
+        if (policies[i].sleep_after < 0) {
             assert_int_equal(myr_load_acquire(bench.word), 5);
             assert_int_equal(notes.progress, 10);
         } else { /* after a sleep, other traffic is looked after for a moment */
@@ -438,7 +437,7 @@ static void finds_out_about_neighbours(void **state)
     for (int round = 0; round < 3; ++round) {
         neighbour = join_neighbour(folder);
         struct myr_waiter newcomer; /* who comes late finds it so */
-        myr_waiter_init(&newcomer, bench.segment, progress, &bench.waiter.patience);
+        myr_waiter_init(&newcomer, bench.segment, progress, &bench.waiter.policy);
         assert_true(myr_waiter_oversubscribed(&newcomer));
         assert_true(myr_waiter_oversubscribed(&bench.waiter));
         for (int i = 0; i < 1000; ++i) {

@@ -347,7 +347,7 @@ struct welcome {
 static bool join_probe_segment(struct probe *probe, const char *folder)
 {
     static struct myr_waiter waiter;
-    static const struct myr_patience patience = {.spin = -1, .sleep_after = 500, .slice = 1000};
+    static const struct myr_wait_policy policy = {.spin = -1, .sleep_after = 500, .slice = 1000};
     enum { LIMIT = 64 << 20 };
     struct myr_error error = {.text = ""};
     if (MYR_OK != myr_segment_join(folder, LIMIT, &probe->segment, &error)) {
@@ -357,7 +357,7 @@ static bool join_probe_segment(struct probe *probe, const char *folder)
                             "%s", error.text));
         return false;
     }
-    myr_waiter_init(&waiter, probe->segment, no_progress, &patience);
+    myr_waiter_init(&waiter, probe->segment, no_progress, &policy);
     probe->site =
         (struct myr_site){.segment = probe->segment, .waiter = &waiter, .say = record_line};
     return true;

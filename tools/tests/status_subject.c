@@ -78,10 +78,10 @@ static void join_group(struct myr_nic_group *group, uint64_t key, uint32_t nodes
 
 static void make_segment(void)
 {
-    static const struct myr_patience patience = {0, 0, 1000};
+    static const struct myr_wait_policy policy = {0, 0, 1000};
     struct myr_error error = {0};
     check(myr_segment_join(NULL, 1 << 20, &segment, &error), &error);
-    myr_waiter_init(&waiter, segment, no_progress, &patience);
+    myr_waiter_init(&waiter, segment, no_progress, &policy);
 }
 
 static void make_bare_nic(void)

@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
-/*
- * Broadcasts of a group in the kernel: the slots, and what is sent; see firmware/bcast.h.
- */
+/* Broadcasts of a group in the kernel: slots and messages; see firmware/bcast.h. */
 #ifndef MCP_PROGRAM_BCAST_H
 #define MCP_PROGRAM_BCAST_H
 
 #include "firmware/bcast.h"
 #include "firmware/kernel/program/play.h"
 
-/* A part of a broadcast's slot that begins at word `slot` of the buffer. */
+/* A member of a broadcast's slot, which begins at word `slot` of the buffer. */
 static __always_inline myr_word *slot_part(struct mcp_kernel_buffer *buffer, uint32_t slot,
                                            uint32_t offset)
 {
@@ -17,17 +15,17 @@ static __always_inline myr_word *slot_part(struct mcp_kernel_buffer *buffer, uin
 
 #define SLOT(buffer, slot, part) slot_part(buffer, slot, offsetof(struct mcp_bcast_slot, part))
 
-/* The word at which the slot of a broadcast begins. */
+/* The word of the buffer at which a broadcast's slot begins. */
 static __always_inline uint32_t slot_of(const struct mcp_group *group, uint32_t number)
 {
     return mcp_bcast_place(group->window, group->slot_bytes, number) / 8;
 }
 
-/* A block to be handed on: this processor's payload. */
+/* The forwarding of a block, which is this processor's payload. */
 struct handing {
     struct play play;
     uint32_t root, number, bytes;
-    uint32_t child; /* the place of the next one's message; NO_CHILD: none has been found yet */
+    uint32_t child; /* index of the pending message to a child; NO_CHILD: none found yet */
 };
 
 enum { NO_CHILD = 2 * MCP_KERNEL_PEERS };
@@ -38,7 +36,8 @@ static __always_inline void next_child(struct handing *handing)
                       handing->bytes, &handing->play.message);
 }
 
-/* If that is a child, it is the next one. Whoever was so far gets its message. */
+/* If `place` is a child, send the pending message and make this one pending. So the last message
+ * can take the packet itself. */
 static __always_inline long hand_on(uint32_t place, void *context)
 {
     struct handing *handing = context;
@@ -53,8 +52,8 @@ static __always_inline long hand_on(uint32_t place, void *context)
 }
 WALKED(hand_on)
 
-/* Keep the block in its slot. A host that sees the number reads the block. So the number is
- * exchanged: that is a barrier, which a store is not. */
+/* Store the block in its slot. A host that sees the number reads the block, so the number is
+ * written by an atomic exchange, which is a full barrier. */
 static __always_inline enum mcp_recorded keep_block(struct handing *handing)
 {
     struct mcp_kernel_group *group = handing->play.group;
@@ -76,8 +75,8 @@ static __always_inline enum mcp_recorded keep_block(struct handing *handing)
     return recorded;
 }
 
-/* The packet has a block, which is this processor's payload: keep it, and hand it on. `incoming` as
- * in play(). */
+/* The packet has brought a block, which is this processor's payload: store and forward it.
+ * `incoming` is that of play(). */
 static __always_inline int take_block(struct handing *handing, bool incoming)
 {
     const struct mcp_kernel_group *group = handing->play.group;
@@ -96,7 +95,7 @@ static __always_inline int take_block(struct handing *handing, bool incoming)
     return finish(&handing->play, any && become(&handing->play), true, incoming);
 }
 
-/* This node misses a block: play->message asks for it. False: it is the root. */
+/* This node misses a block: make play->message an ASK for it. False if this node is the root. */
 static __always_inline bool ask_bcast(struct play *play, uint32_t root, uint32_t number)
 {
     struct mcp_kernel_group *group = play->group;
@@ -141,7 +140,7 @@ static __always_inline int answer_bcast(struct play *play, const struct mcp_coll
     return become(play) ? (int)bpf_redirect(place.interface, 0) : DROP;
 }
 
-/* The parent says that a block is still to come. */
+/* The parent reports that a block is still to come. */
 static __always_inline int hear_bcast(struct play *play, const struct mcp_collective_part *part)
 {
     struct mcp_kernel_group *group = play->group;
@@ -172,7 +171,7 @@ static __always_inline int receive_bcast(struct __sk_buff *packet, struct mcp_ke
                                                : hear_bcast(&handing.play, &part);
 }
 
-/* The host is the root of a broadcast; or it misses one. */
+/* The host is the root of a broadcast, or misses one. */
 static __always_inline int ring_bcast(struct handing *handing, const struct mcp_doorbell *bell)
 {
     struct play *playing = &handing->play;

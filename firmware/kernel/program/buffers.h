@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
-/*
- * Buffers of groups that carry data: words that hosts map, and this processor's payload.
- */
+/* Buffers of groups that carry data, which hosts map, and this processor's payload. */
 #ifndef MCP_PROGRAM_BUFFERS_H
 #define MCP_PROGRAM_BUFFERS_H
 
 #include "firmware/kernel/program/packets.h"
 
-/* The group's buffer. NULL: it has none (any more). */
+/* The group's buffer, or NULL. */
 static __always_inline struct mcp_kernel_buffer *buffer_at(uint32_t place)
 {
     const uint32_t zero = 0;
@@ -22,8 +20,8 @@ static __always_inline uint64_t *word_at(struct mcp_kernel_buffer *buffer, uint3
     return &buffer->word[0][0] + word % BUFFER_WORDS;
 }
 
-/* As many words as a line of memory has, from this one on. To look at the place of each word would
- * take longer than to copy it. */
+/* The cache line of words from this one on. One bounds check per line, as a check per word would
+ * take longer than copying it. */
 static __always_inline uint64_t *line_of_words(struct mcp_kernel_buffer *buffer, uint32_t word)
 {
     const uint32_t place = word % BUFFER_WORDS, last = BUFFER_WORDS - LINE_WORDS;
@@ -37,16 +35,16 @@ static __always_inline void copy_line(uint64_t *to, const uint64_t *from)
     }
 }
 
-/* Where an epoch's data begin. */
+/* The word at which an epoch's data begin. */
 static __always_inline uint32_t epoch_word(uint32_t epoch)
 {
     return epoch % 2 * (MCP_KERNEL_BUFFER / 8);
 }
 
 /*
- * Put this processor's payload into the buffer, from this word on. The group is held, so the buffer
- * still is its own: the owner takes a closed group's key away before it gives the buffer to another
- * one.
+ * Copy this processor's payload into the buffer, from word `first` on. While the group is held, the
+ * buffer belongs to it, since the owner removes the key of a closed group before it reassigns the
+ * buffer.
  */
 static __always_inline void keep(struct mcp_kernel_buffer *buffer, uint32_t first,
                                  const struct payload *payload, uint32_t bytes)
@@ -62,9 +60,9 @@ static __always_inline void keep(struct mcp_kernel_buffer *buffer, uint32_t firs
 }
 
 /*
- * Have this processor's payload be that of the buffer, from this word on. When another processor is
- * far ahead, the buffer may change meanwhile. Then nobody misses this message any more: whoever
- * gets it knows it. What is sealed is what is sent.
+ * Copy from the buffer, from word `first` on, into this processor's payload. If another processor
+ * is far ahead, the buffer may change meanwhile. Then no peer misses this message any more, and its
+ * receivers drop it as known. It is sealed as copied, so it is valid in any case.
  */
 __attribute__((noinline)) int mcp_fetch(struct payload *payload, struct mcp_kernel_buffer *buffer,
                                         uint32_t first, uint32_t words)

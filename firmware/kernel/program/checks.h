@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
-/*
- * Checks: the Internet's checksums, and nicbarr's own, which seals a message (wire.h).
- */
+/* Checksums of the Internet protocols, and nicbarr's own check, which seals a message (wire.h). */
 #ifndef MCP_PROGRAM_CHECKS_H
 #define MCP_PROGRAM_CHECKS_H
 
 #include "firmware/kernel/program/packets.h"
 
-/* The Internet's checksum, from a sum of words of 16 or 32 bits. */
+/* The Internet checksum, from a sum of words of 16 or 32 bits. */
 static __always_inline uint16_t internet_check(uint64_t sum)
 {
     sum = (sum & 0xffffffff) + (sum >> 32);
@@ -16,7 +14,7 @@ static __always_inline uint16_t internet_check(uint64_t sum)
     return (uint16_t) ~(sum + (sum >> 16));
 }
 
-/* The checksum of the IPv4 header that fill_frame() makes, computed from its parts. */
+/* The checksum of the IPv4 header that fill_frame() writes, from its variable fields. */
 static __always_inline uint16_t ip_check(uint32_t from, uint32_t to, uint16_t length)
 {
     const uint32_t parts =
@@ -24,15 +22,15 @@ static __always_inline uint16_t ip_check(uint32_t from, uint32_t to, uint16_t le
     return internet_check((uint64_t)parts + from + to);
 }
 
-/* Does the checksum of this IP header fit? The system makes sure of it for packets that leave. */
+/* True if the checksum of the IP header is right. For outgoing packets the kernel ensures that. */
 static __always_inline bool ip_fits(const void *ip)
 {
     const any_word *words = ip;
     return 0 == internet_check((uint64_t)words[0] + words[1] + words[2] + words[3] + words[4]);
 }
 
-/* What UDP's checksum over IPv6 is of, but the payload: the addresses, one behind the other, and
- * the body. */
+/* The sum over what UDP's checksum over IPv6 covers, except for the payload: the two addresses,
+ * which are adjacent, and the body. */
 static __always_inline uint64_t sum_of(const void *addresses, const struct body *body)
 {
     const any_word *ips = addresses, *words = (const void *)body;
@@ -46,7 +44,7 @@ static __always_inline uint64_t sum_of(const void *addresses, const struct body 
     return sum;
 }
 
-/* The same of a payload. (As mcp_sum(), one that the verifier walks once.) */
+/* The same for a payload. A global function, like mcp_sum(), which the verifier checks once. */
 __attribute__((noinline)) uint64_t mcp_sum_for_udp(const struct payload *payload, uint32_t words)
 {
     uint64_t sum = 0;
@@ -59,15 +57,15 @@ __attribute__((noinline)) uint64_t mcp_sum_for_udp(const struct payload *payload
     return sum;
 }
 
-/* The checksum of a packet over IPv6 with such a sum, and with so many bytes of this processor's
- * payload. 0: the one that is in it fits. */
+/* The checksum of a packet over IPv6, from its sum_of() and this processor's payload. 0 if the
+ * packet contains a correct one. */
 static __always_inline uint16_t udp_check(uint64_t sum, uint32_t bytes)
 {
     return internet_check(0 == bytes ? sum : sum + mcp_sum_for_udp(own_payload(), bytes / 8));
 }
 
-/* The check of two words. The verifier walks a function of numbers once, whoever calls it; and it
- * has a frame of its own on the stack, which is short. */
+/* The check of a header as two words. A global function with scalar arguments is verified once, for
+ * all callers, and has a stack frame of its own, which matters as stacks are small. */
 __attribute__((noinline)) uint64_t mcp_sum(uint64_t secret0, uint64_t secret1, uint64_t word,
                                            uint64_t last)
 {
@@ -77,7 +75,7 @@ __attribute__((noinline)) uint64_t mcp_sum(uint64_t secret0, uint64_t secret1, u
     return mcp_sip_end(sip, MCP_CHECK_ROUNDS, MCP_CHECK_LAST_ROUNDS, last);
 }
 
-/* The same for a packet with payload: as long_check() in wire.c. */
+/* The same for a packet with payload; corresponds to long_check() in wire.c. */
 __attribute__((noinline)) uint64_t mcp_sum_payload(const struct payload *payload,
                                                    const struct mcp_secret *secret, uint64_t word,
                                                    uint64_t last, uint32_t words)
@@ -93,7 +91,7 @@ __attribute__((noinline)) uint64_t mcp_sum_payload(const struct payload *payload
     return mcp_sip_end(sip, MCP_CHECK_ROUNDS, MCP_CHECK_LAST_ROUNDS, last);
 }
 
-/* The check of a packet whose payload, if it has any, is this processor's. */
+/* The check of a packet; its payload, if any, is this processor's. */
 static __always_inline uint64_t check_of(const struct mcp_header *header,
                                          const struct mcp_secret *secret)
 {

@@ -1,29 +1,29 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
 /*
- * Holding a group: its lock, and the proof that it still is that group.
+ * Holding a group: taking its lock, and verifying its identity.
  *
- * The memory of a deleted map element is given to the next one at once since Linux 6.1, not after
- * an RCU grace period. So a value that was looked up a moment ago may be another group's by now, of
- * another user. Its lock is one at any time, as the kernel leaves it alone where memory is reused.
+ * Since Linux 6.1 the memory of a deleted map element is reused at once, not after an RCU grace
+ * period. So a value that was just looked up may belong to another group, of another user. Its lock
+ * is valid at any time, as the kernel preserves it when memory is reused.
  *
  * Before the owner deletes a group it sets the group's key to 0, under the lock. Keys are random
- * and do not come back. So where the key is still the one that was looked up, all that was read of
- * the value before was that group's, too. Invariant: whoever writes to a group, or sends for it,
- * has found its key after all reading: under the lock (hold()), or behind the reads (is_still()).
+ * and never reused. So if the key is still the one looked up, everything read from the value before
+ * belongs to that group. Invariant: code that writes to a group, or sends on behalf of it, verifies
+ * the key after all its reads, under the lock (hold()) or without it (is_still()).
  */
 #ifndef MCP_PROGRAM_HOLD_H
 #define MCP_PROGRAM_HOLD_H
 
 #include "firmware/kernel/program/maps.h"
 
-/* Is it still the group with this key? (Processors may read ahead by fewer instructions than it
- * takes the owner to close a group, delete it, and add another.) */
+/* True if the value still is the group with this key. Processors may reorder the reads, but by
+ * fewer instructions than the owner needs to close a group, delete it, and add another one. */
 static __always_inline bool is_still(const struct mcp_kernel_group *group, uint64_t key)
 {
     return key == *(const volatile uint64_t *)&group->group.key;
 }
 
-/* Lock the group with this key. False: it has been closed, and nothing is locked. */
+/* Lock the group with this key. False if it has been closed; then nothing is locked. */
 static __always_inline bool hold(struct mcp_kernel_group *group, uint64_t key)
 {
     bpf_spin_lock(&group->lock);

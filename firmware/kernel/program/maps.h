@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
 /*
- * The program's maps, what its owner sets before it is loaded, what it returns, and how it counts.
+ * The program's maps, the constants that its owner sets before loading, its return codes, and its
+ * counters.
  */
 #ifndef MCP_PROGRAM_MAPS_H
 #define MCP_PROGRAM_MAPS_H
@@ -11,20 +12,19 @@
 
 #include "firmware/kernel/kernel.h"
 
-/* A program returns one of these. At tcx and at clsact they mean the same: whoever comes next
- * (which may be nobody) looks at the packet; the packet goes on, and nobody else here looks at it;
- * it does not go on. */
+/* Return codes, which mean the same for tcx and clsact: run the next program, if any; pass the
+ * packet, without running further programs; drop it. */
 enum { NEXT = -1, PASS = 0, DROP = 2 };
 
 const volatile struct mcp_kernel_place place;
 
-/* Is its network one of IPv6? The verifier drops the way that this NIC does not go. */
+/* Whether the NIC's network is IPv6. The verifier removes the other branch. */
 const volatile bool six;
 
-/* May programs have timers here? (A kernel for real time does not let them.) */
+/* Whether programs may use timers, which real-time kernels forbid. */
 const volatile bool timed;
 
-/* Has the kernel bpf_loop() (Linux 5.17)? */
+/* Whether the kernel has bpf_loop() (Linux 5.17). */
 const volatile bool loops;
 
 struct {
@@ -35,7 +35,7 @@ struct {
     __type(value, struct mcp_kernel_group);
 } groups SEC(".maps");
 
-/* Closed groups, and how they ended. */
+/* Outcomes of closed groups. */
 struct {
     __uint(type, BPF_MAP_TYPE_HASH);
     __uint(max_entries, MCP_KERNEL_LATE);
@@ -44,7 +44,7 @@ struct {
     __type(value, struct mcp_kernel_late);
 } late SEC(".maps");
 
-/* Pages with a line for each group. Hosts may map those of their user. */
+/* Pages with a line per group. Processes may map those of their user. */
 struct page_of_lines {
     __uint(type, BPF_MAP_TYPE_ARRAY);
     __uint(max_entries, MCP_KERNEL_LINES);
@@ -60,7 +60,7 @@ struct {
     __array(values, struct page_of_lines);
 } pages SEC(".maps");
 
-/* Buffers of groups that carry data or broadcast. Hosts may map those of their user. */
+/* Buffers of groups that carry data or broadcast. Processes may map those of their user. */
 struct page_of_buffer {
     __uint(type, BPF_MAP_TYPE_ARRAY);
     __uint(max_entries, 1);
@@ -76,8 +76,8 @@ struct {
     __array(values, struct page_of_buffer);
 } buffers SEC(".maps");
 
-/* How many open groups have a buffer. The owner writes it. While there are none, only packets
- * without payload can be ours. */
+/* The number of open groups with a buffer, written by the owner. If it is 0, packets with payload
+ * are foreign. */
 volatile uint32_t carrying SEC(".data.owner");
 
 struct {
@@ -94,7 +94,7 @@ struct {
     __type(value, struct mcp_counters);
 } counters SEC(".maps");
 
-/* The timer that looks for stuck groups. `armed` is 1 while it is going to run. */
+/* The timer that looks for stuck groups. `armed` is 1 while it is pending. */
 struct watch {
     struct bpf_timer timer;
     uint32_t armed;
@@ -107,10 +107,10 @@ struct {
     __type(value, struct watch);
 } watches SEC(".maps");
 
-/* How long the last look for stuck groups took (nanoseconds). */
+/* The duration of the last search for stuck groups (nanoseconds). */
 uint64_t look_took;
 
-/* For each socket that a host has rung MCP_RING_SLEEP by: the key of the group. It goes with the
+/* By socket from which a host has sent MCP_RING_SLEEP: the group's key. Deleted along with the
  * socket. */
 struct {
     __uint(type, BPF_MAP_TYPE_SK_STORAGE);
@@ -119,13 +119,13 @@ struct {
     __type(value, uint64_t);
 } sleepers SEC(".maps");
 
-/* To the owner: struct mcp_kernel_stuck. */
+/* Notifications to the owner: struct mcp_kernel_stuck. */
 struct {
     __uint(type, BPF_MAP_TYPE_RINGBUF);
-    __uint(max_entries, MCP_KERNEL_TOLD);
+    __uint(max_entries, MCP_KERNEL_NOTIFICATIONS);
 } stuck SEC(".maps");
 
-/* What the owner keeps for the one after it (kernel.h). */
+/* State that the owner keeps for its successor (kernel.h). */
 struct {
     __uint(type, BPF_MAP_TYPE_ARRAY);
     __uint(max_entries, 1);
@@ -147,8 +147,8 @@ struct {
     __type(value, struct mcp_kernel_page_owner);
 } owners SEC(".maps");
 
-/* All functions that are under way have 512 bytes of stack together, and older kernels count each
- * one's in steps of 32. So what is not needed at the same time is in functions of its own. */
+/* All active functions share 512 bytes of stack, and older kernels round each frame up to 32 bytes.
+ * So code whose variables are not needed at the same time is in separate functions. */
 #define APART static __attribute__((noinline))
 
 #define COUNT(name) COUNT_MORE(name, 1)

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
-/*
- * What packets of ours look like: their parts in memory, and whether one has that shape.
- */
+/* Packet layouts, and the recognition of packets of ours. */
 #ifndef MCP_PROGRAM_PACKETS_H
 #define MCP_PROGRAM_PACKETS_H
 
@@ -15,9 +13,9 @@
 
 #include "firmware/kernel/program/maps.h"
 
-/* A whole collective packet on the wire, or all but its payload, is a head and a body. A doorbell
- * has the same shape. The words are those of struct mcp_header up to its collective part, or those
- * of struct mcp_doorbell. */
+/* A collective packet on the wire consists of a head, a body, and a payload. A doorbell has the
+ * same layout. The words are those of struct mcp_header up to its collective part, or those of
+ * struct mcp_doorbell. */
 enum { WORDS = MCP_COLLECTIVE_BYTES / 4 };
 struct head {
     struct ethhdr ethernet;
@@ -35,8 +33,7 @@ struct body {
 #define HEAD_BYTES (six ? sizeof(struct head_of_6) : sizeof(struct head))
 #define FRAME_BYTES (HEAD_BYTES + sizeof(struct body))
 
-/* A packet that is being made, with the alignment of its parts. Both kinds of head end where the
- * body begins. */
+/* A packet under construction, aligned. Heads of both kinds end where the body begins. */
 struct made_frame {
     uint16_t zero;
     union {
@@ -49,18 +46,17 @@ struct made_frame {
     struct body body;
 } __attribute__((aligned(8)));
 
-/* A payload while it is checked, or sealed. */
+/* A payload that is being checked or sealed. */
 enum { PAYLOAD_WORDS = MCP_PAYLOAD_MOST / 8 };
 struct payload {
     uint64_t word[PAYLOAD_WORDS];
 };
 
-/* The packet that a processor is at: the payload that came, or the whole of what it becomes. (The
- * stack is too short for that.) Nothing else writes it meanwhile, as programs at these hooks are
- * not interrupted by others. */
+/* A processor's packet: the payload received, or the complete packet to be sent, for which the
+ * stack is too small. Programs at these hooks do not preempt each other, so there is one writer. */
 struct made {
     struct made_frame frame;
-    struct payload payload; /* right behind it */
+    struct payload payload; /* adjacent to the frame */
 };
 
 _Static_assert(sizeof(uint16_t) + sizeof(struct head_of_6) + sizeof(struct body) ==
@@ -74,10 +70,10 @@ struct {
     __type(value, struct made);
 } all_made SEC(".maps");
 
-/* A word that lies anywhere: in a packet, in a map, or where the loader writes. */
+/* A word without type-based alias analysis: in a packet, in a map, or in loader constants. */
 typedef uint32_t any_word __attribute__((may_alias));
 
-/* An address as packets have it: four words of IPv6, or one of IPv4. */
+/* An address as in packets: four words for IPv6, one for IPv4. */
 typedef const volatile any_word *address;
 
 static __always_inline void copy_words(void *to, const void *from)
@@ -87,7 +83,7 @@ static __always_inline void copy_words(void *to, const void *from)
     }
 }
 
-/* One as the owner writes it, so. */
+/* The part of a struct mcp_ip that is in packets. */
 #define IN_PACKET(ip) (six ? &(ip)->word[0] : &(ip)->word[3])
 
 static __always_inline void copy_address(any_word *to, address from)
@@ -134,22 +130,22 @@ static __always_inline address destination_of(const struct ethhdr *frame)
     return six ? ip6_of(frame)->daddr.s6_addr32 : &ip_of(frame)->daddr;
 }
 
-/* Bytes of payload in a packet of ours; more than MCP_PAYLOAD_MOST: it is none. */
+/* The payload bytes of a packet of ours; a foreign one may yield more than MCP_PAYLOAD_MOST. */
 static __always_inline uint32_t payload_bytes(const struct __sk_buff *packet)
 {
     return packet->len - (uint32_t)FRAME_BYTES;
 }
 
-/* Can a packet of ours be that long? */
+/* True if a packet of ours can have a payload of this length. */
 static __always_inline bool may_be_ours(uint32_t bytes)
 {
     return 0 == bytes ||
            (bytes <= MCP_PAYLOAD_MOST && 0 == bytes % MCP_BLOCK_UNIT && 0 != carrying);
 }
 
-/* Does the head of a packet with so many bytes of payload have the shape of ours? Whatever the
- * system's UDP would not take for a datagram of this length does not. Over IPv4, nor does a
- * datagram with a checksum, as ours have none. */
+/* True if the head of a packet with this payload length has the format of ours. Datagrams that the
+ * kernel's UDP would reject do not. Over IPv4, nor do those with a checksum, which ours never have.
+ */
 static __always_inline bool has_shape(const struct ethhdr *frame, uint32_t bytes)
 {
     const uint16_t length = bpf_htons((uint16_t)(UDP_BYTES + bytes));
@@ -165,8 +161,8 @@ static __always_inline bool has_shape(const struct ethhdr *frame, uint32_t bytes
            0 == body_of(frame)->udp.check;
 }
 
-/* The packet's frame, if it has the shape of one of ours. NULL: foreign. So is one of a VLAN, which
- * has a network of its own. */
+/* The packet's frame if it has the format of ours, or NULL. A tagged packet is foreign, as each
+ * VLAN is a network of its own. */
 static __always_inline const struct ethhdr *frame_of(struct __sk_buff *packet)
 {
     const uint32_t bytes = payload_bytes(packet);
@@ -185,7 +181,7 @@ static __always_inline const struct ethhdr *frame_of(struct __sk_buff *packet)
     return frame;
 }
 
-/* This processor's. Not NULL, for any processor. */
+/* This processor's packet. Never NULL. */
 static __always_inline struct made *own_made(void)
 {
     const uint32_t zero = 0;

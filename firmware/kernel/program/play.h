@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
-/*
- * Playing: bursts of messages, as the engine gives them, and what becomes of the packet.
- */
+/* Playing: sending the engine's bursts of messages, and the verdict on the packet. */
 #ifndef MCP_PROGRAM_PLAY_H
 #define MCP_PROGRAM_PLAY_H
 
@@ -9,18 +7,20 @@
 #include "firmware/kernel/program/send.h"
 #include "firmware/kernel/program/wake.h"
 
-/* How many bursts a packet can cause. It may complete two epochs: messages of the second may have
- * come before the last one of the first, and they stand for the first, too. */
+/* The maximum number of bursts that a packet can trigger. It can complete two epochs, as messages
+ * of the second one may have come before the last one of the first, and count for the first, too.
+ */
 enum { BURSTS = 2 * (MCP_KERNEL_STEPS + 2 * MCP_KERNEL_MESSAGES) / BURST_TURNS + 4 };
 
 /*
- * Loops. Kernels before bpf_loop() can walk a map, which is an array of as many places as a loop
- * has turns at the most. The verifier drops the way that this kernel does not go. A loop calls
+ * Loops. On kernels without bpf_loop() they iterate over an array map with as many entries as a
+ * loop may have iterations; the verifier removes the variant that is not used. The body of a loop
+ * is
  *
  *     static __always_inline long TURN(uint32_t turn, void *context)
  *
- * and ends early if that returns 1. The context begins with a struct play, and WALKED(TURN) stands
- * behind the function. Loops may lie in each other.
+ * which breaks out by returning 1. Its context must begin with a struct play, and WALKED(TURN) must
+ * follow it. Loops may be nested.
  */
 struct {
     __uint(type, BPF_MAP_TYPE_ARRAY);
@@ -49,19 +49,19 @@ struct {
         }                                                                                          \
     } while (0)
 
-/* What a call of the program is at. */
+/* The state of a call of the program. */
 struct play {
     struct __sk_buff *packet;
     struct mcp_kernel_group *group;
-    uint64_t key;               /* by which that was found: hold.h */
-    struct mcp_burst burst;     /* to be sent; `first` is the next of them */
-    uint32_t completed;         /* epochs, before this burst */
-    struct mcp_message message; /* that is being sent: stacks are short */
-    uint32_t turns;             /* of the loop that walks */
+    uint64_t key;               /* the key by which `group` was found: see hold.h */
+    struct mcp_burst burst;     /* to be sent, from `first` on */
+    uint32_t completed;         /* epochs completed before this burst */
+    struct mcp_message message; /* being sent; in here, as stacks are small */
+    uint32_t turns;             /* maximum of the running loop (WALKED) */
 };
 
-/* Turn the packet into the message. (A broadcast's block is this processor's payload already.)
- * False: the receiver's hardware address is not known, or the group has been closed. */
+/* Turn the packet into the message. A broadcast's block is this processor's payload already. False
+ * if the receiver's hardware address is unknown, or the group has been closed. */
 APART bool become(struct play *play)
 {
     struct mcp_message *message = &play->message;
@@ -80,7 +80,7 @@ APART bool become(struct play *play)
            is_still(group, play->key);
 }
 
-/* It is the message: send a clone of it. */
+/* The packet is the message: send a clone. */
 static __always_inline void clone(struct __sk_buff *packet)
 {
     if (bpf_clone_redirect(packet, place.interface, 0) < 0) {
@@ -112,7 +112,7 @@ static __always_inline long send_on(uint32_t turn, void *context)
 }
 WALKED(send_on)
 
-/* Send the burst, and go on. Returns 1 when nothing is left to do. */
+/* Send the burst, and get the next one. Returns 1 when nothing is left to do. */
 static __always_inline long play_on(uint32_t turn, void *context)
 {
     struct play *play = context;
@@ -129,7 +129,7 @@ static __always_inline long play_on(uint32_t turn, void *context)
 }
 WALKED(play_on)
 
-/* Ask for the message that the present step waits for at place `wait`, if it is missing. */
+/* Ask for the message that the current step waits for at index `wait`, if it is missing. */
 static __always_inline long ask_on(uint32_t wait, void *context)
 {
     struct play *play = context;
@@ -154,10 +154,10 @@ static __always_inline struct mcp_kernel_line *line_at(uint32_t place)
 }
 
 /*
- * Tell the hosts which epoch is done. Another processor may complete the next epoch at the same
- * time. So the line is written under the group's lock: it gets epochs in the order of their
- * completion, and the last one stays. Nobody writes it who still knows a closed group, as the owner
- * takes that group's key away under the lock before it gives the line to another one.
+ * Publish the last complete epoch to the hosts. The line is written under the group's lock, since
+ * another processor may complete the next epoch at the same time: so the line never goes back.
+ * After the lookup the group may have been closed; the key protects its line, as the owner removes
+ * the key under the lock before it reassigns the line.
  */
 static __always_inline void release(struct mcp_kernel_group *group, uint64_t key)
 {
@@ -168,8 +168,8 @@ static __always_inline void release(struct mcp_kernel_group *group, uint64_t key
     }
 }
 
-/* What becomes of the packet, which has become the last message if there `is_last`; `wakes`:
- * whoever sleeps is to be woken. */
+/* The verdict on the packet, which is the last message if `is_last`. If `wakes`, a sleeping host is
+ * woken. */
 static __always_inline int finish(const struct play *play, bool is_last, bool wakes, bool incoming)
 {
     struct __sk_buff *packet = play->packet;
@@ -190,8 +190,8 @@ static __always_inline int finish(const struct play *play, bool is_last, bool wa
 }
 
 /*
- * Go on with a group, starting with play->burst. `incoming`: the packet came from the wire, so it
- * must be turned round to leave. Otherwise it is a doorbell on its way out.
+ * Play a group from play->burst on. An `incoming` packet has to be redirected to leave; otherwise
+ * it is an outgoing doorbell.
  */
 static __always_inline int play(struct play *play, bool incoming)
 {
@@ -212,7 +212,7 @@ static __always_inline int play(struct play *play, bool incoming)
     return finish(play, is_last, completed > 0, incoming);
 }
 
-/* A packet has come to this; count that, and drop it. */
+/* Count the packet by what it did, and drop it. */
 static __always_inline int count(const struct mcp_kernel_group *group, enum mcp_action action,
                                  enum mcp_recorded recorded)
 {

@@ -1,18 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
-/*
- * Making packets: a message of ours takes the place of the packet that the program is at.
- */
+/* Building packets: a message of ours replaces the packet that triggered it. */
 #ifndef MCP_PROGRAM_SEND_H
 #define MCP_PROGRAM_SEND_H
 
 #include "firmware/kernel/program/checks.h"
 
-/* The mark of the program's own packets. The hook on the way out takes it off. No process may give
- * its own packets a mark without CAP_NET_ADMIN. */
+/* The mark of the program's own packets, which the egress hook removes. Processes need
+ * CAP_NET_ADMIN to set marks. */
 enum { OURS = 0x6d796d79 };
 
-/* Fill in all of a packet from the NIC's port but the Ethernet addresses, the message, which has so
- * many bytes of payload, and a checksum of UDP's. */
+/* Fill in a packet from the NIC's port, with `bytes` of payload, except for the Ethernet addresses,
+ * the message, and UDP's checksum. */
 static __always_inline void fill_frame(struct made_frame *frame, address from, address to,
                                        uint16_t to_port, uint32_t bytes)
 {
@@ -45,13 +43,13 @@ static __always_inline void fill_frame(struct made_frame *frame, address from, a
     };
 }
 
-/* Where it begins. */
+/* The first byte of the frame. */
 static __always_inline struct ethhdr *begin_of(struct made_frame *frame)
 {
     return six ? &frame->head_of_6.ethernet : &frame->head.ethernet;
 }
 
-/* Copy byte by byte: the compiler does not see the values that the loader writes there. */
+/* Byte by byte, since the compiler does not know the values that the loader will set. */
 static __always_inline void copy_own_mac(uint8_t *to)
 {
     for (int i = 0; i < ETH_ALEN; ++i) {
@@ -60,8 +58,9 @@ static __always_inline void copy_own_mac(uint8_t *to)
 }
 
 /*
- * Is it a payload's length? The verifier knows the bounds of what was compared, in the register
- * where it was: so nothing comes in between, and each bound has a comparison of its own.
+ * True if `bytes` is the length of a payload. The verifier only knows bounds of the register that
+ * was compared, so the compiler must not interfere (barrier_var), and each bound needs its own
+ * comparison.
  */
 #define IS_PAYLOAD(bytes)                                                                          \
     ({                                                                                             \
@@ -74,7 +73,7 @@ static __always_inline void copy_own_mac(uint8_t *to)
         is_;                                                                                       \
     })
 
-/* Keep the packet's payload. */
+/* Copy the packet's payload to this processor's. */
 static __always_inline bool load_payload(struct __sk_buff *packet, uint32_t bytes)
 {
     struct payload *payload = own_payload();
@@ -82,7 +81,7 @@ static __always_inline bool load_payload(struct __sk_buff *packet, uint32_t byte
            0 == bpf_skb_load_bytes(packet, FRAME_BYTES, payload, bytes);
 }
 
-/* The packet becomes what has been made, with so many bytes of payload. */
+/* Replace the packet by the one that was built, with `bytes` of payload. */
 static __always_inline bool put(struct __sk_buff *packet, struct made *made, uint32_t bytes)
 {
     const uint32_t length = (uint32_t)FRAME_BYTES + bytes;
@@ -94,8 +93,8 @@ static __always_inline bool put(struct __sk_buff *packet, struct made *made, uin
            0 == bpf_skb_store_bytes(packet, 0, begin_of(&made->frame), FRAME_BYTES + bytes, 0);
 }
 
-/* Seal the header (mcp_seal()), and turn the packet into one of ours with it, to the NIC at this
- * address and hardware address. */
+/* Seal the header (mcp_seal()), and replace the packet by this message to the NIC with this IP and
+ * hardware address. */
 static __always_inline bool say(struct __sk_buff *packet, const uint8_t *mac, address ip,
                                 struct mcp_header *header, const struct mcp_secret *secret,
                                 uint32_t bytes)
@@ -114,11 +113,11 @@ static __always_inline bool say(struct __sk_buff *packet, const uint8_t *mac, ad
     header->check = check_of(header, secret);
     copy_words(frame->body.words, header);
     if (six) {
-        /* Each message is a flow of its own: Linux may gather what comes of one flow into one
-         * packet (GRO). Over IPv4 it gathers nothing that has no checksum. */
+        /* Give each message a flow label of its own, since GRO may coalesce packets of one flow.
+         * Over IPv4 it does not coalesce packets without a checksum. */
         *(any_word *)&frame->head_of_6.ip |= bpf_htonl(FLOW_LABEL) & (uint32_t)header->check;
         const uint16_t check = udp_check(sum_of(&frame->head_of_6.ip.saddr, &frame->body), bytes);
-        frame->body.udp.check = 0 == check ? UINT16_MAX : check; /* 0 says that there is none */
+        frame->body.udp.check = 0 == check ? UINT16_MAX : check; /* 0 means none */
     }
     if (!put(packet, made, bytes)) {
         COUNT(send_errors);

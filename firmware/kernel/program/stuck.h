@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
 /*
- * Groups that are stuck.
+ * Detection of stuck groups.
  *
- * A host that waits asks for itself. For a host that computes meanwhile, the owner asks. A timer
- * finds such groups. It runs only while a group is in an epoch.
+ * A waiting host asks for missing messages by itself. For a host that computes meanwhile the owner
+ * asks. A timer finds such groups; it runs only while a group is in an epoch.
  *
- * A group enters an epoch under its lock, and looks at `armed` afterwards. The timer first clears
- * `armed`, and then looks at each group under its lock. So one of the two sees the other.
+ * A group enters an epoch under its lock and reads `armed` afterwards. The timer first clears
+ * `armed`, and then checks each group under its lock. So at least one of the two sees the other.
  */
 #ifndef MCP_PROGRAM_STUCK_H
 #define MCP_PROGRAM_STUCK_H
@@ -20,7 +20,7 @@ static __always_inline void arm(struct watch *watch)
     }
 }
 
-/* A group has entered an epoch, and it may take a while. */
+/* A group has entered an epoch, which may take a while. */
 static __always_inline void watch_over(const struct mcp_kernel_group *group)
 {
     const uint32_t zero = 0;
@@ -32,38 +32,39 @@ static __always_inline void watch_over(const struct mcp_kernel_group *group)
     }
 }
 
-/* A look of the timer's: when it is, and whether any group waits. */
+/* A run of the timer: its time, and whether any group waits. */
 struct look {
     uint64_t now_ns;
     bool any;
 };
 
-/* (Kernels before 6.2 let a lock be taken only in what has been looked up.) */
+/* The group is looked up again, as kernels before 6.2 permit locks only in values that were looked
+ * up. */
 static long look_at(void *map, const uint64_t *place, struct mcp_kernel_group *found,
                     struct look *look)
 {
-    struct mcp_kernel_stuck telling = {.key = *place};
-    struct mcp_kernel_group *group = bpf_map_lookup_elem(&groups, &telling.key);
+    struct mcp_kernel_stuck report = {.key = *place};
+    struct mcp_kernel_group *group = bpf_map_lookup_elem(&groups, &report.key);
     bool tells = false;
     (void)map;
     (void)found;
-    if (!group || !hold(group, telling.key)) {
+    if (!group || !hold(group, report.key)) {
         return 0;
     }
     struct mcp_kernel_watched *watched = &group->watched;
     const bool waits = mcp_group_waits_now(&group->group);
-    telling.done = myr_load_relaxed(&group->group.done);
-    if (!waits || !watched->waits || telling.done != watched->done) {
-        *watched = (struct mcp_kernel_watched){.waits = waits, .done = telling.done};
-        mcp_patience_begin(&watched->patience, MCP_KERNEL_LOOK_NS, look->now_ns);
-    } else if (mcp_patience_ended(&watched->patience, look->now_ns)) {
-        telling.told = ++watched->told;
+    report.done = myr_load_relaxed(&group->group.done);
+    if (!waits || !watched->waits || report.done != watched->done) {
+        *watched = (struct mcp_kernel_watched){.waits = waits, .done = report.done};
+        mcp_backoff_begin(&watched->backoff, MCP_KERNEL_LOOK_NS, look->now_ns);
+    } else if (mcp_backoff_expired(&watched->backoff, look->now_ns)) {
+        report.reports = ++watched->reports;
         tells = true;
     }
     let_go(group);
     look->any = look->any || waits;
     if (tells) {
-        (void)bpf_ringbuf_output(&stuck, &telling, sizeof(telling), 0);
+        (void)bpf_ringbuf_output(&stuck, &report, sizeof(report), 0);
     }
     return 0;
 }
@@ -83,9 +84,9 @@ static int look_who_is_stuck(void *map, const uint32_t *zero, struct watch *watc
 }
 
 /*
- * The owner runs this once, before anything else. The timer of a NIC that was taken over is there
- * already, and calls the program before this one, until now. Its next look may have been lost with
- * that: look once.
+ * The owner runs this once, first of all. The timer of a NIC that was taken over exists already,
+ * and has called the previous program so far. Its next run may have been lost in the transition, so
+ * arm it.
  */
 SEC("tc")
 int mcp_begin(struct __sk_buff *nothing)

@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
-/*
- * Waking a host that sleeps on a socket: the packet that the program is at becomes one for it.
- */
+/* Waking a host that sleeps on a socket: the packet that triggered it is redirected there. */
 #ifndef MCP_PROGRAM_WAKE_H
 #define MCP_PROGRAM_WAKE_H
 
 #include "firmware/kernel/program/hold.h"
 #include "firmware/kernel/program/send.h"
 
-/* Whoever rings MCP_RING_SLEEP sleeps on that socket. */
+/* A host that rings MCP_RING_SLEEP sleeps on the socket of the doorbell. */
 static __always_inline void note_sleeper(struct __sk_buff *packet, struct mcp_kernel_group *group,
                                          uint64_t key, const struct ethhdr *frame)
 {
@@ -26,8 +24,8 @@ static __always_inline void note_sleeper(struct __sk_buff *packet, struct mcp_ke
     }
 }
 
-/* Would the packet for whoever sleeps come to the socket that rang, and to no other? That one may
- * be closed by now, and another user's may have its port. */
+/* True if the wake-up packet would reach the socket that rang. That may have been closed, and its
+ * port may belong to another user's socket now. */
 static __always_inline bool finds_sleeper(struct __sk_buff *packet, uint64_t key, address ip,
                                           uint16_t to)
 {
@@ -55,8 +53,8 @@ static __always_inline bool finds_sleeper(struct __sk_buff *packet, uint64_t key
     return found;
 }
 
-/* If a host sleeps on a socket, the packet becomes one for that socket, without a checksum of
- * UDP's. `incoming` as in play(): a doorbell was going out, so it must be turned round. */
+/* If a host sleeps on a socket, replace the packet by one to that socket, without a UDP checksum.
+ * `incoming` is that of play(): a doorbell was outgoing, so it must be redirected. */
 APART int wake(struct __sk_buff *packet, struct mcp_kernel_group *group, uint64_t key,
                bool incoming)
 {

@@ -138,17 +138,17 @@ static void pass_over(void *context, const struct mcp_kernel_stuck *stuck)
 /* Of what was told before nothing more is heard. */
 static void forget_stuck(void)
 {
-    mcp_kernel_hear(kernel, pass_over, NULL);
+    mcp_kernel_consume(kernel, pass_over, NULL);
     told.count = told.taken = 0;
 }
 
 /* Wait until the NIC tells of somebody. */
-static struct mcp_kernel_stuck hear_of_stuck(void)
+static struct mcp_kernel_stuck receive_stuck(void)
 {
     struct pollfd watched = {.fd = mcp_kernel_watch(kernel), .events = POLLIN};
     while (told.taken == told.count) {
         assert_int_equal(poll(&watched, 1, -1), 1);
-        mcp_kernel_hear(kernel, hear_it, NULL);
+        mcp_kernel_consume(kernel, hear_it, NULL);
     }
     return told.stuck[told.taken++];
 }
@@ -184,18 +184,18 @@ void who_is_stuck_is_told_of(void **state)
     open_small(geteuid());
     start_epoch(1);
     for (uint32_t times = 1; times < 5; ++times) {
-        stuck = hear_of_stuck();
+        stuck = receive_stuck();
         assert_int_equal(stuck.key, pair.key);
         assert_int_equal(stuck.done, 0);
-        assert_int_equal(stuck.told, times);
+        assert_int_equal(stuck.reports, times);
     }
     event_packet(&pair, make_header(&pair, MCP_ARRIVE, 1, 0, 1), &random);
     await_armed(false);
     start_epoch(2);
     do {
-        stuck = hear_of_stuck();
+        stuck = receive_stuck();
     } while (1 != stuck.done); /* of epoch 1 it may have told once more */
-    assert_int_equal(stuck.told, 1);
+    assert_int_equal(stuck.reports, 1);
     assert_int_equal(mcp_kernel_ring(kernel, pair.key, MCP_RING_FAIL), 0);
     await_armed(false); /* in vain */
     close_pair(&pair);
@@ -240,7 +240,7 @@ void a_look_rests_for_what_it_took(void **state)
             event_packet(&pair, make_header(&pair, MCP_ARRIVE, epoch, 0, 1), &random);
         }
     } while (!pretended);
-    while (epoch - 1 != hear_of_stuck().done) {
+    while (epoch - 1 != receive_stuck().done) {
     }
     assert_true(os_now_ns() - begin_ns >= mcp_kernel_rest(took_ns));
     assert_int_not_equal(last_took(), took_ns);

@@ -123,7 +123,7 @@ void not_all_say_farewell(void **state)
         assert_int_equal(myrd_groups_open(groups, &plan, 2, &seen, NULL), MYR_OK);
         double_set(9, !fails, 5);
         if (fails) {
-            myrd_groups_bury(groups, 2);
+            myrd_groups_reap(groups, 2);
         } else {
             assert_true(myrd_groups_leave(groups, 9, 2));
         }

@@ -128,11 +128,11 @@ void death_fails_what_was_held(void **state)
     open_for(groups, 8, ALICE, 2);
     open_for(groups, 9, ALICE, 1);
     myrd_groups_leave(groups, 9, 1);
-    myrd_groups_bury(groups, 1);
+    myrd_groups_reap(groups, 1);
     assert_int_equal(failed(7), 1);
     assert_int_equal(failed(8), 0);
     assert_int_equal(failed(9), 0);
-    myrd_groups_bury(groups, 2);
+    myrd_groups_reap(groups, 2);
     assert_int_equal(failed(7), 1); /* once is enough */
     assert_int_equal(failed(8), 1);
     assert_int_equal(double_open_count(), 0);
@@ -145,7 +145,7 @@ void a_failure_is_heard_at_last(void **state)
     open_for(groups, 7, ALICE, 1);
     open_for(groups, 7, ALICE, 2);
     double_set_deaf(true);
-    myrd_groups_bury(groups, 1);
+    myrd_groups_reap(groups, 1);
     for (uint64_t now = NOW; now < NOW + 1000; now += (uint64_t)myrd_groups_timeout(groups, now)) {
         (void)myrd_groups_look(groups, now);
         assert_int_equal(failed(7), 0);
@@ -165,7 +165,7 @@ void a_failure_that_was_not_heard_is_kept(void **state)
     struct double_group closed = {.fails = false};
     open_for(groups, 7, ALICE, 1);
     double_set_deaf(true);
-    myrd_groups_bury(groups, 1);
+    myrd_groups_reap(groups, 1);
     assert_true(double_look(7, &closed));
     assert_true(closed.kept && closed.fails);
     open_for(groups, 8, ALICE, 1);
@@ -184,7 +184,7 @@ void a_group_is_closed_at_last(void **state)
     double_set(7, false, 5);
     double_set_full(true);
     assert_true(myrd_groups_leave(groups, 7, 1));
-    myrd_groups_bury(groups, 1);
+    myrd_groups_reap(groups, 1);
     for (uint64_t now = NOW; now < NOW + 1000; now += (uint64_t)myrd_groups_timeout(groups, now)) {
         (void)myrd_groups_look(groups, now);
         assert_true(is_open(7) && is_open(8));
@@ -219,7 +219,7 @@ void users_are_told_of_their_own(void **state)
     open_for(groups, 9, BOB, 2);
     double_set(8, true, 5);
     open_for(groups, 7, ALICE, 3);
-    myrd_groups_bury(groups, 1);
+    myrd_groups_reap(groups, 1);
     myrd_groups_report(groups, BOB, &report);
     assert_int_equal(report.groups, 2);
     assert_int_equal(report.group[0].done, 5);

@@ -13,7 +13,7 @@
 #include "libmyr/soft/nic.h"
 #include "myrd/kernel_groups.h"
 
-enum { ALICE = 1001, BOB = 1002, NOW = 5000, MOST_MS = MCP_PATIENCE_MOST_NS / 1000000 };
+enum { ALICE = 1001, BOB = 1002, NOW = 5000, MOST_MS = MCP_BACKOFF_MOST_NS / 1000000 };
 
 extern uint16_t nic_port; /* of all hosts */
 

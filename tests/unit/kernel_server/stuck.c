@@ -63,7 +63,7 @@ void who_goes_on_is_not_asked_for(void **state)
     assert_int_equal(asked(7), 0);
     uint64_t now = NOW + 100 * MYRD_LOOK_MS;
     open_for(groups, 7, ALICE, 2);
-    myrd_groups_bury(groups, 1);
+    myrd_groups_reap(groups, 1);
     assert_int_equal(times_asked(groups, &now, now + 1000, NULL), 0); /* in vain */
     assert_int_equal(myrd_groups_timeout(groups, now), -1);
 }
@@ -127,7 +127,7 @@ void who_is_told_of_is_asked_for(void **state)
         assert_int_equal(double_met_count(), met);
         double_tell(7, 3, told);
         double_tell(9, 3, told); /* which is closed by now */
-        myrd_groups_hear(groups, NOW + told);
+        myrd_groups_receive(groups, NOW + told);
         assert_int_equal(asked(7), told);
     }
     static struct myr_kernel_report report;
@@ -138,9 +138,9 @@ void who_is_told_of_is_asked_for(void **state)
     assert_int_equal(report.group[0].since_ms, 0); /* it has gone on */
     assert_true(double_met_count() > met);         /* its peers may have moved */
     assert_int_equal(asked(8), 0);
-    myrd_groups_bury(groups, 2);
+    myrd_groups_reap(groups, 2);
     double_tell(8, 3, 1);
-    myrd_groups_hear(groups, NOW + 100);
+    myrd_groups_receive(groups, NOW + 100);
     assert_int_equal(asked(8), 0);
     myrd_groups_free(groups);
     (void)state;
@@ -203,7 +203,7 @@ void a_user_has_a_share_of_questions(void **state)
             ++told;
             tell_of(1, alices, told);
             tell_of(BOB_FIRST, BOBS, 1);
-            myrd_groups_hear(groups, now);
+            myrd_groups_receive(groups, now);
             assert_int_equal(all_asked(BOB_FIRST, BOBS), told * BOBS);
         }
         myrd_groups_look(groups, now);

@@ -68,7 +68,7 @@ void the_next_daemon_knows_who_holds_what(void **state)
     assert_true(myrd_groups_leave(groups, 7, one_holder()));
     groups = take_over(state);
     assert_int_equal(count_holders(groups), 1);
-    myrd_groups_bury(groups, other_holder());
+    myrd_groups_reap(groups, other_holder());
     assert_int_equal(failed(7), 1);
     assert_false(is_open(7));
     assert_int_equal(count_holders(groups), 0);

@@ -20,10 +20,10 @@
 #include "tests/unit/nic/world.h"
 
 static void run(uint32_t nodes, uint32_t locals, uint32_t epochs,
-                const struct myr_patience *patience)
+                const struct myr_wait_policy *policy)
 {
     struct world *world = make_world(nodes, locals, epochs);
-    world->patience = patience;
+    world->policy = policy;
     if (!crew_run(size_of(world), do_barriers, world)) {
         fail_msg("%u nodes with %u processes each", nodes, locals);
     }

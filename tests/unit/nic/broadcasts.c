@@ -89,7 +89,7 @@ void broadcasts_across_nodes(void **state)
             world->unit_most = UNIT_MOST - MCP_BLOCK_UNIT * (uint32_t)(world->seed % 40);
             world->broadcasts = true;
             world->generations = 4;
-            world->patience = 0 == locals % 2 ? &sleeping : &yielding;
+            world->policy = 0 == locals % 2 ? &sleeping : &yielding;
             if (!crew_run(size_of(world), do_broadcasts, world)) {
                 fail_msg("%u nodes with %u processes each", nodes, locals);
             }

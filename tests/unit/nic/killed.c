@@ -70,11 +70,11 @@ static void holds_on(uint32_t rank, void *context)
 void killed_with_the_lock(void **state)
 {
     (void)state;
-    static const struct myr_patience polling = {0, -1, 1000};
-    const struct myr_patience *const ways[] = {&yielding, &sleeping, &polling};
+    static const struct myr_wait_policy polling = {0, -1, 1000};
+    const struct myr_wait_policy *const ways[] = {&yielding, &sleeping, &polling};
     for (int w = 0; w < 3; ++w) {
         struct world *world = make_world(1, 2, 0);
-        world->patience = ways[w];
+        world->policy = ways[w];
         const pid_t survivor = crew_fork(with_the_lock, 0, world);
         const pid_t victim = crew_fork(with_the_lock, 1, world);
         assert_false(crew_join(victim));
@@ -190,7 +190,7 @@ static void killed_and_not_what_it_seems(bool zombie)
     struct myr_segment *segment;
     pid_t again = 0;
     siginfo_t about;
-    world->patience = &sleeping;
+    world->policy = &sleeping;
     assert_int_equal(myr_segment_join(world->folder[0], 1 << 20, &segment, NULL), MYR_OK);
     const pid_t victim = crew_fork(with_the_lock, 1, world);
     const pid_t survivor = crew_fork(holds_on, 0, world);
@@ -322,8 +322,8 @@ void a_broken_nic_is_left_alone(void **state)
     const uint32_t epoch = myr_nic_group_arrive(&member.group);
     assert_false(myr_nic_group_wait(&member.group, epoch, 0));
     myr_port_close(port);
-    myr_soft_groups_bury(member.nic, (uint32_t)victim);
-    assert_int_equal(myr_ports_bury(member.nic, (uint32_t)victim), 0);
+    myr_soft_groups_reap(member.nic, (uint32_t)victim);
+    assert_int_equal(myr_ports_reap(member.nic, (uint32_t)victim), 0);
     myr_nic_group_leave(&member.group);
     close(stranger);
     myr_soft_close(member.nic);
@@ -374,8 +374,8 @@ static void expect_refusals(struct member *member, pid_t stopped)
                stopped_lines, stopped_line);
     CREW_CHECK(MYR_ERR_GONE == myr_port_open(member->nic, &any, &port, &error), "a port");
     CREW_CHECK(NULL != strstr(error.text, pid), "%s", error.text);
-    myr_soft_groups_bury(member->nic, (uint32_t)stopped);
-    (void)myr_ports_bury(member->nic, (uint32_t)stopped);
+    myr_soft_groups_reap(member->nic, (uint32_t)stopped);
+    (void)myr_ports_reap(member->nic, (uint32_t)stopped);
     myr_nic_group_leave(&member->group);
     myr_soft_close(member->nic);
     myr_segment_leave(member->segment);
@@ -444,10 +444,10 @@ static void runs_beside_stopped(uint32_t rank, void *context)
 void stopped_with_the_lock(void **state)
 {
     (void)state;
-    static const struct myr_patience polling = {0, -1, 1000};
+    static const struct myr_wait_policy polling = {0, -1, 1000};
     const struct {
         crew_fn survivor;
-        const struct myr_patience *patience;
+        const struct myr_wait_policy *policy;
     } ways[] = {{waits_beside_stopped, &yielding},
                 {waits_beside_stopped, &sleeping},
                 {waits_beside_stopped, &polling},
@@ -456,7 +456,7 @@ void stopped_with_the_lock(void **state)
     for (size_t w = 0; w < sizeof(ways) / sizeof(*ways); ++w) {
         struct world *world = make_world(1, 2, 0);
         int status;
-        world->patience = ways[w].patience;
+        world->policy = ways[w].policy;
         const pid_t survivor = crew_fork(ways[w].survivor, 0, world);
         const pid_t stopped = crew_fork(stopped_inside, 1, world);
         assert_int_equal(waitpid(stopped, &status, WUNTRACED), stopped);
@@ -501,9 +501,9 @@ static void one_is_killed_as_a_member(uint32_t unit_most)
     await_come(world, 9, 1);
     assert_int_equal(myr_soft_open(segment, &loopback, &nic, NULL), MYR_OK);
     assert_int_equal(groups_in(segment), 1);
-    myr_soft_bury(nic, (uint32_t)victim);
-    myr_soft_groups_bury(nic, (uint32_t)victim);
-    myr_segment_bury(segment, (uint32_t)victim);
+    myr_soft_reap(nic, (uint32_t)victim);
+    myr_soft_groups_reap(nic, (uint32_t)victim);
+    myr_segment_reap(segment, (uint32_t)victim);
     await_come(world, 8, 1); /* the survivor knows, and leaves */
     while (0 != groups_in(segment)) {
         usleep(200);

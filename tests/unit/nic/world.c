@@ -6,7 +6,7 @@
 #include "tests/unit/nic/world.h"
 
 const struct myr_soft_options loopback = {.network = "lo"};
-const struct myr_patience sleeping = {0, 0, 1000}, yielding = {0, 5000, 1000};
+const struct myr_wait_policy sleeping = {0, 0, 1000}, yielding = {0, 5000, 1000};
 
 uint32_t size_of(const struct world *world)
 {
@@ -22,7 +22,7 @@ struct world *make_world(uint32_t nodes, uint32_t locals, uint32_t epochs)
     world->epochs = epochs;
     world->seed = crew_seed() + 1000 * ++worlds;
     world->key = world->seed | 1;
-    world->patience = &yielding;
+    world->policy = &yielding;
     for (uint32_t n = 0; n < nodes; ++n) {
         crew_folder_make(world->folder[n], sizeof(world->folder[n]));
         world->network[n] = loopback.network;

@@ -22,7 +22,7 @@ enum {
 };
 
 extern const struct myr_soft_options loopback;
-extern const struct myr_patience sleeping, yielding;
+extern const struct myr_wait_policy sleeping, yielding;
 
 struct world {
     char folder[MOST_NODES][200];
@@ -30,7 +30,7 @@ struct world {
     uint32_t nodes, locals; /* processes: nodes * locals; process r is on node r / locals */
     uint32_t epochs;
     uint64_t seed, key;
-    const struct myr_patience *patience;
+    const struct myr_wait_policy *policy;
     uint32_t unit_most;           /* of a node's block; 0: groups carry no data */
     bool broadcasts;              /* they broadcast instead */
     uint32_t generations;         /* of groups, one after the other */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Patience. Invariants: nobody asks before its time; each question in vain makes the next wait
+ * Backoff. Invariants: nobody asks before its time; each question in vain makes the next wait
  * twice as long, up to the longest and not beyond; what was learnt is bounded on a network that
  * loses much, and never shorter than the least.
  */
@@ -10,7 +10,7 @@
 #include <setjmp.h>
 #include <cmocka.h>
 
-#include "firmware/patience.h"
+#include "firmware/backoff.h"
 
 #define MICROSECOND UINT64_C(1000)
 #define MILLISECOND (1000 * MICROSECOND)
@@ -19,11 +19,11 @@
 static void asks_at(uint64_t first_ns, const uint64_t *times_us, uint32_t times)
 {
     const uint64_t begin_ns = UINT64_C(123456789);
-    struct mcp_patience patience;
+    struct mcp_backoff backoff;
     uint32_t asked = 0;
-    mcp_patience_begin(&patience, first_ns, begin_ns);
+    mcp_backoff_begin(&backoff, first_ns, begin_ns);
     for (uint64_t now_ns = begin_ns; asked < times; now_ns += 100 * MICROSECOND) {
-        if (mcp_patience_ended(&patience, now_ns)) {
+        if (mcp_backoff_expired(&backoff, now_ns)) {
             assert_int_equal(now_ns - begin_ns, times_us[asked] * MICROSECOND);
             ++asked;
         }
@@ -38,7 +38,7 @@ static void lasts_twice_as_long_each_time(void **state)
     static const uint64_t learnt[] = {1500, 4500, 10500, 22500, 46500, 94500, 158500, 222500};
     static const uint64_t ten[] = {10000, 30000, 70000, 134000, 198000};
     static const uint64_t longer[] = {100000, 200000, 300000};
-    asks_at(MCP_PATIENCE_NS, one, sizeof(one) / sizeof(one[0]));
+    asks_at(MCP_BACKOFF_NS, one, sizeof(one) / sizeof(one[0]));
     asks_at(1500 * MICROSECOND, learnt, sizeof(learnt) / sizeof(learnt[0]));
     asks_at(10 * MILLISECOND, ten, sizeof(ten) / sizeof(ten[0]));
     asks_at(100 * MILLISECOND, longer, sizeof(longer) / sizeof(longer[0]));
@@ -48,12 +48,12 @@ static void lasts_twice_as_long_each_time(void **state)
 static void asks_once_after_a_pause(void **state)
 {
     (void)state;
-    struct mcp_patience patience;
-    mcp_patience_begin(&patience, MCP_PATIENCE_NS, 0);
-    assert_true(mcp_patience_ended(&patience, 1000 * MILLISECOND));
-    assert_false(mcp_patience_ended(&patience, 1000 * MILLISECOND));
-    assert_false(mcp_patience_ended(&patience, 1002 * MILLISECOND - 1));
-    assert_true(mcp_patience_ended(&patience, 1002 * MILLISECOND));
+    struct mcp_backoff backoff;
+    mcp_backoff_begin(&backoff, MCP_BACKOFF_NS, 0);
+    assert_true(mcp_backoff_expired(&backoff, 1000 * MILLISECOND));
+    assert_false(mcp_backoff_expired(&backoff, 1000 * MILLISECOND));
+    assert_false(mcp_backoff_expired(&backoff, 1002 * MILLISECOND - 1));
+    assert_true(mcp_backoff_expired(&backoff, 1002 * MILLISECOND));
 }
 
 static void first_question(void **state)
@@ -63,7 +63,7 @@ static void first_question(void **state)
         uint64_t usual_us, first_us;
     } cases[] = {{0, 1000}, {50, 1000}, {125, 1000}, {200, 1600}, {1000, 2500}, {100000, 52000}};
     for (uint32_t i = 0; i < sizeof(cases) / sizeof(cases[0]); ++i) {
-        assert_int_equal(mcp_patience_first(cases[i].usual_us * MICROSECOND),
+        assert_int_equal(mcp_backoff_initial(cases[i].usual_us * MICROSECOND),
                          cases[i].first_us * MICROSECOND);
     }
 }
@@ -74,13 +74,13 @@ static void learns(void **state)
     (void)state;
     uint64_t usual_ns = 0;
     for (uint32_t i = 0; i < 100; ++i) {
-        usual_ns = mcp_patience_learn(usual_ns, 200 * MICROSECOND);
+        usual_ns = mcp_backoff_learn(usual_ns, 200 * MICROSECOND);
     }
     assert_in_range(usual_ns, 199 * MICROSECOND, 201 * MICROSECOND);
-    usual_ns = mcp_patience_learn(usual_ns, 10000 * MILLISECOND);
+    usual_ns = mcp_backoff_learn(usual_ns, 10000 * MILLISECOND);
     assert_in_range(usual_ns, 200 * MICROSECOND, 230 * MICROSECOND);
     for (uint32_t i = 0; i < 100; ++i) {
-        usual_ns = mcp_patience_learn(usual_ns, 10 * MICROSECOND);
+        usual_ns = mcp_backoff_learn(usual_ns, 10 * MICROSECOND);
     }
     assert_in_range(usual_ns, 10 * MICROSECOND, 12 * MICROSECOND);
 }
@@ -93,5 +93,5 @@ int main(void)
         cmocka_unit_test(first_question),
         cmocka_unit_test(learns),
     };
-    return cmocka_run_group_tests_name("patience", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("backoff", tests, NULL, NULL);
 }
