@@ -311,13 +311,13 @@ void a_broken_nic_is_left_alone(void **state)
     assert_int_equal(counters.packets_received, 0);
     assert_null(myr_soft_enter(member.nic, &board));
     myr_soft_leave(member.nic);
-    expect_refusal(member.segment, &loopback, MYR_ERR_GONE, "broken");
+    expect_refusal(member.segment, &loopback, MYR_ERR_GONE, "unusable");
     assert_int_equal(myr_look_at_nic(myr_segment_fd(member.segment), &view, &error), MYR_OK);
     assert_true(view.broken);
     myr_soft_view_free(&view);
     struct myr_port *another;
     assert_int_equal(myr_port_open(member.nic, &any, &another, &error), MYR_ERR_GONE);
-    assert_non_null(strstr(error.text, "broken"));
+    assert_non_null(strstr(error.text, "unusable"));
 
     const uint32_t epoch = myr_nic_group_arrive(&member.group);
     assert_false(myr_nic_group_wait(&member.group, epoch, 0));
