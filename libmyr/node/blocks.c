@@ -18,6 +18,7 @@
 
 enum {
     PAGE = 4096, /* bytes; safe with larger pages */
+    SPINS = 400, /* looks before the first yield, about 20 us */
     YIELDS = 16, /* failed attempts between two naps while the lock is held */
     NAP_US = 50,
 };
@@ -58,8 +59,12 @@ void myr_segment_lock(struct myr_segment *segment)
 {
     static const struct timespec nap = {0, NAP_US * 1000L};
     uint32_t tries = 0, naps = 0;
-    int rc;
-    while (EBUSY == (rc = pthread_mutex_trylock(&segment->sram->lock))) {
+    int rc = pthread_mutex_trylock(&segment->sram->lock);
+    for (uint32_t spin = 0; EBUSY == rc && spin < SPINS; ++spin) {
+        myr_cpu_relax();
+        rc = pthread_mutex_trylock(&segment->sram->lock);
+    }
+    while (EBUSY == rc && EBUSY == (rc = pthread_mutex_trylock(&segment->sram->lock))) {
         if (++tries % (YIELDS + 1)) {
             os_give_way();
         } else {
