@@ -119,9 +119,8 @@ static const struct {
          "measured by size), openmpi (Open MPI's own), or ring (by shared memory, up to 1 MiB in "
          "all; across nodes by the NICs, up to 4096 bytes in all)"),
     NUMBER(spin, LOCAL, -1, -1, INT_MAX, 5,
-           "Number of polls before a waiting process yields its processor. -1: about 50 "
-           "microseconds' worth if each process has a processor, none if there are more processes "
-           "than processors"),
+           "Number of polls before a waiting process yields its processor. -1: none if there are "
+           "more processes than processors; if each process has one, it keeps it until it sleeps"),
     NUMBER(
         sleep_after, LOCAL, 500, -1, INT_MAX, 5,
         "How long a process waits before it sleeps (microseconds, after polling). -1: never sleep"),

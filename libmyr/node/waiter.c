@@ -53,9 +53,9 @@ bool myr_waiter_oversubscribed(struct myr_waiter *waiter)
 static void look_up(struct myr_watch *watch)
 {
     const int32_t spin = watch->waiter->policy.spin;
-    watch->polls = spin >= 0                                  ? (uint32_t)spin
-                   : myr_waiter_oversubscribed(watch->waiter) ? 0
-                                                              : MYR_WORD_LOOKS;
+    const bool alone = spin < 0 && !myr_waiter_oversubscribed(watch->waiter);
+    watch->polls = spin >= 0 ? (uint32_t)spin : alone ? MYR_WORD_LOOKS : 0;
+    watch->yields = !alone;
 }
 
 void myr_watch_init(struct myr_watch *watch, struct myr_waiter *waiter, myr_word *sleepers)
@@ -135,7 +135,9 @@ static bool progress_for(struct myr_watch *watch, const myr_word *word, uint32_t
         if (progress_moves(waiter)) {
             end_us = myr_wait_policy_sleep_at(&waiter->policy, os_now_us());
         }
-        os_give_way();
+        if (watch->yields) {
+            os_give_way();
+        }
         if (myr_epoch_reached(myr_load_acquire(word), epoch) || is_abandoned(watch)) {
             return true;
         }
@@ -213,7 +215,7 @@ MYR_HOT __attribute__((noinline)) void myr_wait_slow(struct myr_watch *watch, my
     if (0 == ++watch->waits % LOOK_EVERY) {
         look_up(watch);
     }
-    if (poll_for(watch, word, epoch) || yield_for(word, epoch)) {
+    if (poll_for(watch, word, epoch) || (watch->yields && yield_for(word, epoch))) {
         return;
     }
     look_up(watch);

@@ -42,11 +42,12 @@ bool myr_waiter_oversubscribed(struct myr_waiter *waiter);
  * a process that shares its processor finds cold caches and TLBs whenever it is scheduled, so each
  * page that a barrier touches costs time. */
 struct myr_watch {
-    uint32_t polls;     /* before the processor is yielded; updated now and then */
+    uint32_t polls;     /* before progress is called throughout; updated now and then */
     uint32_t waits;     /* waits that were not over at the first look */
     myr_word *sleepers; /* shared: number of processes that sleep on a word of the record */
     struct myr_waiter *waiter;
     void *owner; /* for long_wait() and abandons(): whose wait it is; NULL: they are not called */
+    bool yields; /* the processor, between polls after the first */
     bool abandoned; /* see abandons() */
 };
 

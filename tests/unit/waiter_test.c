@@ -267,6 +267,7 @@ static void phases(void **state)
         {{INT32_MAX, 0, 1000}, TIME_RUNS, 0, 3, 3, 0, 0, 0}, /* progress while polling */
         {{10, -1, 1000}, TIME_RUNS, 2, 0, 0, 2, 2, 0},       /* first yields are without */
         {{0, -1, 1000}, TIME_RUNS, 0, 1000, 1000, 1000, UINT32_MAX, 0}, /* -1: it never sleeps */
+        {{-1, -1, 1000}, TIME_RUNS, 0, 1000, 1000, 0, 0, 0}, /* its processor is its own: kept */
         /* Where traffic never ends, or the machine is so slow that it seems to, the word counts. */
         {{0, 0, 50}, TIME_RACES, 0, 100, 100, 0, UINT32_MAX, 1},
     };
