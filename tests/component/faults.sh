@@ -19,8 +19,8 @@ survivors() { # SEED [OPTION...]
     job $((3 + $1 % 5)) --with-ft ulfm --mca coll_nicbarr_verbose 1 "${@:2}" "$programs/survivors" --seed "$1"
     [ "$(grep -ac '^survived' "$scratch/out")" = 2 ] && ! grep -aq '^FAIL' "$scratch/out"
 }
-ours="--mca coll_nicbarr_bcast ring --mca coll_nicbarr_scatter ring --mca coll_nicbarr_reduce exchange
-    --mca coll_nicbarr_allreduce exchange --mca coll_nicbarr_allgather exchange --mca coll_nicbarr_gather exchange"
+ours="--mca coll_nicbarr_bcast ring --mca coll_nicbarr_scatter ring"
+for collective in reduce allreduce allgather gather; do ours+=" --mca coll_nicbarr_$collective exchange"; done
 if ! is_open_mpi 4; then
     n=0
     for options in "" "--mca coll_nicbarr_tune_after 5" "--mca coll_nicbarr_algorithm counter:1 $ours" \
