@@ -38,7 +38,7 @@ daemon=$(kernel 1 'k["runner"]')
 check "it stands at the interface" [ "$(kernel 1 'k["interface"], k["addresses"][0]')" = \
     "('eth0', {'address': '10.77.0.1', 'prefix': 24, 'port': 7077})" ]
 check "the other host has none" [ "$(kernel 2 k)" = None ]
-in_words() { on 1 "$nicbarr" status > "$scratch/out" && said "^Kernel: a NIC at interface eth0" && said "0 open" && said "counters *all are zero"; }
+in_words() { on 1 "$nicbarr" status > "$scratch/out" && said "^Kernel: a NIC at interface eth0" && said "0 open" && said "counters *all zero"; }
 check "and in words" in_words
 secrets=clear
 ! grep -q '^S."HAVE_SODIUM_TRUE".=""' "$builddir/config.status" || secrets=sealed
