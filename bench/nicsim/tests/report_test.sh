@@ -77,7 +77,7 @@ is_page nicsim-report $((6 + 10))
 cp -r "$data" spoiled
 sed -i 's/^link_header.*//; s/"nic_mhz"/"wibble_mhz"/' spoiled/machines/infiniband.json
 data=spoiled run --nodes 4 --machine bluefield,infiniband --output failing
-[ $status -eq 1 ] && [ "$(wc -l < err)" -eq 1 ] && grep -q '^nicsim report: 3 of the page' err &&
+[ $status -eq 1 ] && [ "$(wc -l < err)" -eq 1 ] && grep -q '^nicsim report: 3 of the simulations' err &&
     grep -q 'infiniband .*FAILED: status 1: nicsim: ' out &&
     grep -q 'class="failure">The simulation failed: status 1: nicsim: ' failing/index.html
 verdict $? "a machine's file is spoiled"
