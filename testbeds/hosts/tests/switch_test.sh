@@ -134,7 +134,7 @@ redirected() {
     is whole 5000 && is late 0
 }
 check "redirected by the kernel, all arrive in order" redirected
-both() { ! "$nethosts" --redirect --loss 10 --shell 2 true && said "no faults"; } > "$scratch/out" 2>&1
+both() { ! "$nethosts" --redirect --loss 10 --shell 2 true && said "cannot have faults"; } > "$scratch/out" 2>&1
 check "without faults" both
 
 # However nethosts ends, its processes end, and nothing is left in /run.
