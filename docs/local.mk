@@ -8,6 +8,7 @@ docs_example_LDADD = myr/libmyr.la
 ## Installed as they lie here, so that links between them hold.
 nobase_dist_doc_DATA = README.md CONTRIBUTING.md SECURITY.md \
     docs/admin.md \
+    docs/compare.md \
     docs/architecture.md \
     docs/design/across-nodes.md docs/design/barrier-states.md docs/design/glossary.md \
     docs/design/measuring.md docs/design/messages.md docs/design/nics.md docs/design/one-node.md \
