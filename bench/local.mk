@@ -3,14 +3,10 @@
 bin_PROGRAMS += bench/nicbarr_bench bench/nicbarr_raw_limit bench/nicbarr_p2p
 bench_nicbarr_bench_SOURCES = \
     bench/nicbarr_bench.c \
-    bench/options.h bench/options.c bench/number.h \
-    bench/job.h bench/job.c \
-    bench/tell.h bench/tell.c \
-    bench/contest.h bench/contest.c \
-    $(bench_mpi_sources) \
+    bench/options.h bench/options.c \
     bench/raw_job.h bench/raw_job.c \
     bench/report.h bench/report.c \
-    $(bench_raw_sources)
+    $(bench_contest_sources)
 bench_nicbarr_bench_CFLAGS = $(AM_CFLAGS) $(MPI_CFLAGS) $(JANSSON_CFLAGS)
 bench_nicbarr_bench_LDADD = coll_nicbarr/libnicbarr_pure.la $(MPI_LIBS) $(JANSSON_LIBS) -lm
 
@@ -24,6 +20,14 @@ bench_raw_sources = \
     bench/raw.h bench/raw.c \
     bench/chunk.h bench/chunk.c \
     bench/stats.h bench/stats.c
+## A job in which implementations of an operation take turns.
+bench_contest_sources = \
+    bench/number.h \
+    bench/tell.h bench/tell.c \
+    bench/job.h bench/job.c \
+    bench/contest.h bench/contest.c \
+    $(bench_mpi_sources) \
+    $(bench_raw_sources)
 bench_nicbarr_raw_limit_SOURCES = \
     bench/raw_limit.c bench/argp_number.h bench/number.h $(bench_raw_sources)
 bench_nicbarr_raw_limit_LDADD = coll_nicbarr/libnicbarr_pure.la -lm
@@ -56,12 +60,7 @@ bench_tuned_nicbarr_tuned_SOURCES = \
     bench/tuned/nicbarr_tuned.c \
     bench/tuned/algorithms.h bench/tuned/algorithms.c \
     bench/tuned/order.h bench/tuned/order.c \
-    bench/number.h \
-    bench/tell.h bench/tell.c \
-    bench/job.h bench/job.c \
-    bench/contest.h bench/contest.c \
-    $(bench_mpi_sources) \
-    $(bench_raw_sources)
+    $(bench_contest_sources)
 bench_tuned_nicbarr_tuned_CFLAGS = $(AM_CFLAGS) $(MPI_CFLAGS)
 bench_tuned_nicbarr_tuned_LDADD = coll_nicbarr/libnicbarr_pure.la $(MPI_LIBS) -lm
 
@@ -182,11 +181,6 @@ bench_nicbarr_experiments_SOURCES = \
     bench/experiments/loops.h bench/experiments/loops.c \
     bench/experiments/library.h bench/experiments/library.c \
     bench/experiments/fits.h bench/experiments/fits.c \
-    bench/number.h \
-    bench/tell.h bench/tell.c \
-    bench/job.h bench/job.c \
-    bench/contest.h bench/contest.c \
-    $(bench_mpi_sources) \
-    $(bench_raw_sources)
+    $(bench_contest_sources)
 bench_nicbarr_experiments_CFLAGS = $(AM_CFLAGS) $(MPI_CFLAGS)
 bench_nicbarr_experiments_LDADD = coll_nicbarr/libnicbarr_pure.la libmyr/libmyr.la $(MPI_LIBS) -lm
