@@ -2,8 +2,6 @@
 /* Failed processes; see failures.h. */
 #include "coll_nicbarr/failures.h"
 
-#include <stddef.h>
-
 #include "os/calls.h"
 
 int (*nicbarr_failure)(ompi_communicator_t *comm);
@@ -13,9 +11,7 @@ bool nicbarr_abandons(const struct myr_watch *watch)
     if (OMPI_SUCCESS == nicbarr_failure(watch->owner)) {
         return false;
     }
-    struct myr_record *record =
-        (struct myr_record *)((char *)watch->sleepers - offsetof(struct myr_record, sleepers));
-    atomic_store(&record->abandoned, 1);
+    atomic_store(&myr_record_of(watch->sleepers)->abandoned, 1);
     return true;
 }
 

@@ -96,9 +96,7 @@ struct myr_shown_wait *nicbarr_wait_show(ompi_communicator_t *comm, const struct
 
 struct myr_shown_wait *nicbarr_long_wait(const struct myr_watch *watch)
 {
-    const struct myr_record *record =
-        (const struct myr_record *)((const char *)watch->sleepers -
-                                    offsetof(struct myr_record, sleepers));
+    const struct myr_record *record = myr_record_of(watch->sleepers);
     const struct myr_key key = {record->key[0], record->key[1], record->key[2], record->key[3]};
     return nicbarr_wait_show(watch->owner, &key);
 }

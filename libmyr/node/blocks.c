@@ -59,13 +59,11 @@ void myr_segment_lock(struct myr_segment *segment)
 {
     static const struct timespec nap = {0, NAP_US * 1000L};
     uint32_t tries = 0, naps = 0;
-    int rc = pthread_mutex_trylock(&segment->sram->lock);
-    for (uint32_t spin = 0; EBUSY == rc && spin < SPINS; ++spin) {
-        myr_cpu_relax();
-        rc = pthread_mutex_trylock(&segment->sram->lock);
-    }
-    while (EBUSY == rc && EBUSY == (rc = pthread_mutex_trylock(&segment->sram->lock))) {
-        if (++tries % (YIELDS + 1)) {
+    int rc;
+    while (EBUSY == (rc = pthread_mutex_trylock(&segment->sram->lock))) {
+        if (++tries <= SPINS) {
+            myr_cpu_relax();
+        } else if ((tries - SPINS) % (YIELDS + 1)) {
             os_give_way();
         } else {
             (void)nanosleep(&nap, NULL);

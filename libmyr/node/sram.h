@@ -10,6 +10,7 @@
 #define MYR_SRAM_H
 
 #include <pthread.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "firmware/atomics.h"
@@ -48,6 +49,12 @@ struct myr_record {
     myr_word abandoned; /* a process has abandoned a wait here: what follows is not to be trusted */
     _Alignas(MYR_LINE) uint8_t slots[];
 };
+
+/* The record whose word `sleepers` this is. */
+static inline struct myr_record *myr_record_of(myr_word *sleepers)
+{
+    return (struct myr_record *)((uint8_t *)sleepers - offsetof(struct myr_record, sleepers));
+}
 
 /* A hash table of words for the job's other processes, see notes.c. */
 struct myr_notes {

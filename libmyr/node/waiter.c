@@ -67,8 +67,7 @@ void myr_watch_init(struct myr_watch *watch, struct myr_waiter *waiter, myr_word
 static bool is_abandoned(struct myr_watch *watch)
 {
     const struct myr_waiter *waiter = watch->waiter;
-    watch->abandoned = watch->abandoned || (NULL != waiter->abandons && NULL != watch->owner &&
-                                            waiter->abandons(watch));
+    watch->abandoned = NULL != waiter->abandons && NULL != watch->owner && waiter->abandons(watch);
     return watch->abandoned;
 }
 
