@@ -21,12 +21,7 @@
 #include "opal/mca/base/mca_base_var.h"
 #include "tests/unit/crew.h"
 
-enum {
-    LATE = 20 /* calls of progress, on average */,
-    CALLBACKS = 8,
-    HELLO_BYTES = 1024,
-    NOBODY = FIBRES_MOST
-};
+enum { CALLBACKS = 8, HELLO_BYTES = 1024, NOBODY = FIBRES_MOST };
 
 typedef struct below_request below_request_t;
 
@@ -423,6 +418,14 @@ static void concatenate(const double_comm_t *comm, const struct call *call, cons
     }
 }
 
+static void free_call(struct call *call)
+{
+    for (uint32_t r = 0; r < DOUBLE_RANKS; ++r) {
+        free(call->data[r]);
+    }
+    free(call);
+}
+
 static void take(const double_comm_t *comm, struct call *call, const struct wish *wish)
 {
     const bool is_root = call->root == (int)comm->rank;
@@ -463,10 +466,7 @@ static void take(const double_comm_t *comm, struct call *call, const struct wish
             at = &(*at)->next;
         }
         *at = call->next;
-        for (uint32_t r = 0; r < comm->size; ++r) {
-            free(call->data[r]);
-        }
-        free(call);
+        free_call(call);
     }
 }
 
@@ -477,7 +477,8 @@ bool nicbarr_failures_are_survived(void)
     return world.job.survives;
 }
 
-bool double_has_dead(const ompi_communicator_t *comm)
+/* Has a member died? Whether this rank knows or not. */
+static bool has_dead(const ompi_communicator_t *comm)
 {
     bool found = false;
     for (int r = 0; NOBODY != world.dead && r < comm->c_local_group->grp_proc_count; ++r) {
@@ -489,7 +490,7 @@ bool double_has_dead(const ompi_communicator_t *comm)
 
 int nicbarr_comm_failure(ompi_communicator_t *comm)
 {
-    return world.of[rank_now()].knows && double_has_dead(comm) ? NICBARR_PROC_FAILED : OMPI_SUCCESS;
+    return world.of[rank_now()].knows && has_dead(comm) ? NICBARR_PROC_FAILED : OMPI_SUCCESS;
 }
 
 /* ---- calls below ---- */
@@ -934,10 +935,7 @@ static void bury(void)
         while (NULL != calls[b]) {
             struct call *call = calls[b];
             calls[b] = call->next;
-            for (uint32_t r = 0; r < DOUBLE_RANKS; ++r) {
-                free(call->data[r]);
-            }
-            free(call);
+            free_call(call);
         }
     }
     opal_output_close(world.component[world.dead]->output);

@@ -54,8 +54,6 @@ mca_coll_nicbarr_module_t *double_module(const ompi_communicator_t *comm);
 /* A rank has died, at any moment. Then others learn of it in their progress, each at a random time,
  * and collectives below fail on communicators that it belongs to. It never runs again. */
 void double_die(uint32_t rank);
-/* Has a member died? Whether this rank knows or not. */
-bool double_has_dead(const ompi_communicator_t *comm);
 
 /* The word by which the job remembers a class of size, on this rank's node; 0: it does not. */
 uint64_t double_note(const mca_coll_nicbarr_module_t *module, enum nicbarr_collective collective,
