@@ -21,9 +21,10 @@ struct myr_waiter {
     void (*progress)(void); /* keeps the host's other traffic going; called while waiting. It must
                                not yield: its processor time shows whether it had work. */
     struct myr_wait_policy policy;
-    /* Called once in a wait that has lasted MYR_LONG_WAIT_US; returns the entry that shows it
-     * (waits.h), which is hidden when the wait ends. NULL: not called. */
-    struct myr_shown_wait *(*long_wait)(const struct myr_watch *watch);
+    /* Called whenever a wait has lasted for another MYR_LONG_WAIT_US, with how many they are. The
+     * first call returns the entry that shows the wait (waits.h), which is hidden when it ends;
+     * what later ones return is not used. NULL: not called. */
+    struct myr_shown_wait *(*long_wait)(const struct myr_watch *watch, uint32_t times);
     /* Called throughout waits that are not over soon, after progress. True: the wait will not end,
      * and is abandoned, as are all later ones of its watch. NULL: not called. */
     bool (*abandons)(const struct myr_watch *watch);

@@ -499,9 +499,10 @@ static struct {
 } told;
 
 /* The word comes as soon as it is known that the wait is a long one. */
-static struct myr_shown_wait *long_wait(const struct myr_watch *watch)
+static struct myr_shown_wait *long_wait(const struct myr_watch *watch, uint32_t times)
 {
     assert_ptr_equal(watch->owner, &told);
+    assert_int_equal(times, 1);
     ++told.begun;
     atomic_store(&told.shown.since_ms, 1);
     myr_store_release(bench.word, 1);
