@@ -24,6 +24,7 @@
 #include "coll_nicbarr/requests.h"
 #include "coll_nicbarr/shape.h"
 #include "firmware/wire.h"
+#include "ompi/exits.h"
 #include "ompi/node.h"
 #include "ompi/survival.h"
 
@@ -266,7 +267,10 @@ static bool join_segment(struct nicbarr_hello *hello)
     hello->number = myr_segment_number(component->segment);
     myr_waiter_init(&component->waiter, component->segment, nicbarr_progress, &policy);
     component->waiter.long_wait = nicbarr_long_wait;
-    component->waiter.abandons = NULL == nicbarr_failure ? NULL : nicbarr_abandons;
+    if (NULL != nicbarr_failure) {
+        component->waiter.abandons = nicbarr_abandons;
+        nicbarr_exits_open(component->segment);
+    }
     return true;
 }
 
@@ -323,6 +327,7 @@ static int component_close(void)
     nicbarr_peers_close();
     close_nics();
     if (NULL != component->segment) {
+        nicbarr_exits_close();
         myr_waits_end(component->segment);
         myr_segment_leave(component->segment);
         component->segment = NULL;

@@ -33,6 +33,7 @@
 #include "coll_nicbarr/members.h"
 #include "coll_nicbarr/overdue.h"
 #include "libmyr/groups/group_player.h"
+#include "ompi/exits.h"
 #include "ompi/modex.h"
 #include "tests/unit/crew.h"
 
@@ -149,6 +150,12 @@ size_t nicbarr_modex_get(const mca_base_component_t *component, const opal_proce
     ++seen.gets;
     seen.got_bytes += bytes;
     return bytes;
+}
+
+void nicbarr_exits_watch(const opal_process_name_t *name, uint32_t number)
+{
+    (void)name;
+    (void)number;
 }
 
 static int broadcast(void *buffer, int count, struct ompi_datatype_t *type, int root,
