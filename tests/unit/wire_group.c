@@ -7,10 +7,10 @@
 
 #include "tests/unit/crew.h"
 
-static void *must(void *memory)
+static void *require(void *memory)
 {
     if (NULL == memory) {
-        perror("a group of the test double");
+        perror("no memory for a group of the test double");
         abort();
     }
     return memory;
@@ -23,12 +23,12 @@ void wire_group_begin(struct wire_group *group, struct wire *wire, struct nicbar
     group->key = crew_random(&wire->random) | 1;
     group->secret.word[0] = crew_random(&wire->random);
     group->secret.word[1] = crew_random(&wire->random);
-    group->nic_of = must(calloc(size, sizeof(*group->nic_of)));
-    group->schedules = must(calloc(size, sizeof(*group->schedules)));
+    group->nic_of = require(calloc(size, sizeof(*group->nic_of)));
+    group->schedules = require(calloc(size, sizeof(*group->schedules)));
     for (uint32_t r = 0; r < size; ++r) {
         group->nic_of[r] = r;
         if (!nicbarr_schedule_create(choice, size, r, &group->schedules[r])) {
-            must(NULL);
+            require(NULL);
         }
     }
 }
@@ -54,10 +54,10 @@ void wire_group_end(struct wire_group *group)
 uint32_t wire_group_carry(struct wire_group *group, uint32_t unit_most)
 {
     const struct nicbarr_among among = {group->choice, group->size};
-    group->carry = must(calloc(group->size, sizeof(*group->carry)));
+    group->carry = require(calloc(group->size, sizeof(*group->carry)));
     for (uint32_t r = 0; r < group->size; ++r) {
         if (!myr_carry_plan(group->size, r, nicbarr_schedule_of, &among, false, &group->carry[r])) {
-            must(NULL);
+            require(NULL);
         }
     }
     return group->unit_most = myr_nic_data_fit(&group->carry[0], unit_most, UINT32_MAX);
@@ -66,10 +66,10 @@ uint32_t wire_group_carry(struct wire_group *group, uint32_t unit_most)
 void wire_group_broadcast(struct wire_group *group, uint32_t block)
 {
     group->slot_bytes = mcp_bcast_slot_bytes(block);
-    group->spread = must(calloc(group->size, sizeof(*group->spread)));
+    group->spread = require(calloc(group->size, sizeof(*group->spread)));
     for (uint32_t r = 0; r < group->size; ++r) {
         if (!myr_spread_plan(&group->schedules[r], group->size, r, &group->spread[r])) {
-            must(NULL);
+            require(NULL);
         }
     }
 }
@@ -77,7 +77,7 @@ void wire_group_broadcast(struct wire_group *group, uint32_t block)
 void wire_group_shuffle(struct wire_group *group)
 {
     struct wire *wire = group->wire;
-    uint32_t *order = must(calloc(wire->nnics, sizeof(*order)));
+    uint32_t *order = require(calloc(wire->nnics, sizeof(*order)));
     for (uint32_t n = 0; n < wire->nnics; ++n) {
         const uint32_t place = crew_below(&wire->random, n + 1);
         order[n] = order[place];
@@ -114,8 +114,9 @@ size_t wire_group_bytes(const struct wire_group *group, uint32_t rank)
                 : (size_t)group->slot_bytes * mcp_bcast_window(group->slot_bytes));
 }
 
-/* How often do the sends (waits) before place `end` of the schedule's peers name `peer`? */
-static uint32_t times(const struct myr_schedule *schedule, bool sends, uint32_t peer, uint32_t end)
+/* Count the sends (or waits) of `peer` before index `end` of the schedule's peers. */
+static uint32_t count_of_peer(const struct myr_schedule *schedule, bool sends, uint32_t peer,
+                              uint32_t end)
 {
     uint32_t found = 0, place = 0;
     for (uint32_t s = 0; s < schedule->nsteps; ++s) {
@@ -140,7 +141,7 @@ static uint16_t slot_of(const struct myr_schedule *schedule, uint32_t sender, ui
             }
         }
     }
-    fprintf(stderr, "a message of a schedule that nobody waits for\n");
+    fprintf(stderr, "a schedule sends a message that its receiver does not wait for\n");
     abort();
 }
 
@@ -168,7 +169,7 @@ void wire_group_fill(const struct wire_group *group, uint32_t rank, uint32_t epo
                 .link = wire_group_nic(group, peer)->link,
                 .node = (uint16_t)peer,
                 .slot = sent ? slot_of(&group->schedules[peer], rank,
-                                       times(schedule, true, peer, place))
+                                       count_of_peer(schedule, true, peer, place))
                              : UINT16_MAX,
                 .blocks = NULL == carry ? 0 : carry->blocks[place],
                 .at = NULL != carry           ? carry->at[place]
