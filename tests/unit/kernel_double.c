@@ -16,7 +16,7 @@ struct mcp_kernel {
     bool stands; /* only one at a time */
 };
 
-static bool one_stands;
+static bool one_is_attached;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
 static struct double_group groups[GROUPS_EVER];
@@ -262,11 +262,11 @@ void mcp_kernel_keep_key(struct mcp_kernel *kernel, uint64_t *key)
 
 int mcp_kernel_stand(struct mcp_kernel *kernel, char why[MCP_KERNEL_WHY])
 {
-    if (one_stands) {
+    if (one_is_attached) {
         snprintf(why, MCP_KERNEL_WHY, "another test double is attached");
         return -1;
     }
-    kernel->stands = one_stands = true;
+    kernel->stands = one_is_attached = true;
     return 0;
 }
 
@@ -280,7 +280,7 @@ struct mcp_hooks *mcp_kernel_hooks(struct mcp_kernel *kernel)
 
 void mcp_kernel_close(struct mcp_kernel *kernel)
 {
-    one_stands = one_stands && !kernel->stands;
+    one_is_attached = one_is_attached && !kernel->stands;
     free(kernel);
 }
 
