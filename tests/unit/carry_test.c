@@ -102,12 +102,6 @@ struct game {
     uint32_t npackets, room;
 };
 
-static void *require(void *memory)
-{
-    assert_non_null(memory);
-    return memory;
-}
-
 static uint32_t done(const struct game *game, uint32_t node)
 {
     return myr_load_acquire(&game->node[node].group->done) - game->first;
@@ -145,11 +139,11 @@ static void put_on_wire(struct game *game, struct mcp_group *from,
 {
     if (game->npackets == game->room) {
         game->room = 2 * game->room + 64;
-        game->packets = require(realloc(game->packets, game->room * sizeof(*game->packets)));
+        game->packets = crew_require(realloc(game->packets, game->room * sizeof(*game->packets)));
     }
     struct packet *packet = &game->packets[game->npackets++];
     *packet = (struct packet){message->to - 1, message->bytes, message->header.collective,
-                              require(malloc(0 == message->bytes ? 1 : message->bytes))};
+                              crew_require(malloc(0 == message->bytes ? 1 : message->bytes))};
     assert_int_equal(message->header.type, MCP_ARRIVE);
     memcpy(packet->payload, mcp_group_buffer(from, message->header.collective.epoch),
            message->bytes);
@@ -269,7 +263,7 @@ static void make_node(struct game *game, uint32_t n)
     const struct myr_carry *carry = &node->data.carry;
     node->bytes = mcp_group_bytes(lengths.steps, lengths.sends, lengths.waits) +
                   (size_t)2 * carry->places * game->unit_most;
-    node->group = require(
+    node->group = crew_require(
         aligned_alloc(MYR_LINE, (node->bytes + GUARD_BYTES + MYR_LINE) & -(size_t)MYR_LINE));
     memset(node->group, GUARD, node->bytes + GUARD_BYTES);
     mcp_group_init(node->group, 1, game->nodes, n, lengths.steps, lengths.sends, lengths.waits,
@@ -340,7 +334,7 @@ static void play_all(uint32_t nodes, myr_schedule_fn schedule_of, const void *co
     for (uint32_t e = 1; e <= EPOCHS; ++e) { /* sometimes there are no data */
         game.unit[e] = MCP_BLOCK_UNIT * crew_below(random, game.unit_most / MCP_BLOCK_UNIT + 1);
     }
-    game.node = require(calloc(nodes, sizeof(*game.node)));
+    game.node = crew_require(calloc(nodes, sizeof(*game.node)));
     for (uint32_t n = 0; n < nodes; ++n) {
         make_node(&game, n);
     }

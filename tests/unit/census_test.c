@@ -5,14 +5,12 @@
  * naive count, and one of 16,384 processes on 1,024 nodes, for which it prints time and memory.
  * For the latter, it also checks the tables that all NICs get for each candidate algorithm.
  */
-#include <malloc.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include <cmocka.h>
 
@@ -196,23 +194,6 @@ static void test_random_communicators(void **state)
 
 enum { NODES = 1024, PER_NODE = 16, SIZE = NODES * PER_NODE };
 
-static double now_us(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec * 1e6 + (double)now.tv_nsec * 1e-3;
-}
-
-/* Bytes allocated by malloc(), or 0 if unknown (musl). */
-static size_t allocated(void)
-{
-#ifdef __GLIBC__
-    return mallinfo2().uordblks;
-#else
-    return 0;
-#endif
-}
-
 /* A process's view of a large communicator keeps 8 bytes per node and NIC. */
 static void test_large_communicator(void **state)
 {
@@ -229,11 +210,11 @@ static void test_large_communicator(void **state)
         names[node] = &name[node];
     }
     const struct nicbarr_met met = {NODES, {0, NODES, NODES}, {NULL, names, names}};
-    const size_t before = allocated();
-    const double start_us = now_us();
+    const size_t before = crew_allocated();
+    const double start_us = crew_cpu_us();
     assert_int_equal(nicbarr_census(peers, SIZE, 5000, &met, 1 << SECOND, &nodes), NICBARR_COUNTED);
-    const double us = now_us() - start_us;
-    const size_t kept = allocated() - before;
+    const double us = crew_cpu_us() - start_us;
+    const size_t kept = crew_allocated() - before;
     assert_int_equal(nodes.nodes, NODES);
     assert_int_equal(nodes.locals, PER_NODE);
     printf("%d processes on %d nodes: %.0f us (%.1f ns per process), %zu bytes kept (%.2f per "
@@ -241,7 +222,7 @@ static void test_large_communicator(void **state)
            SIZE, NODES, us, us * 1e3 / SIZE, kept, (double)kept / SIZE, sizeof(*peer));
     assert_true(kept <= NODES * (2 * sizeof(void *) + 2 * sizeof(uint32_t)) + 256);
     nicbarr_nodes_free(&nodes);
-    assert_true(allocated() <= before);
+    assert_true(crew_allocated() <= before);
     free(names);
     free(name);
     free(peers);
@@ -290,17 +271,17 @@ static void set_up_all(struct nicbarr_choice choice)
     char name[NICBARR_CHOICE_TEXT];
     size_t sum = 0, most = 0;
     double slowest_us = 0;
-    const double start_us = now_us();
+    const double start_us = crew_cpu_us();
     for (uint32_t n = 0; n < NODES; ++n) {
         size_t bytes;
-        const double before_us = now_us();
+        const double before_us = crew_cpu_us();
         groups[n] = make_tables(&among, n, &bytes);
-        const double us = now_us() - before_us;
+        const double us = crew_cpu_us() - before_us;
         slowest_us = us > slowest_us ? us : slowest_us;
         most = bytes > most ? bytes : most;
         sum += bytes;
     }
-    const double us = now_us() - start_us;
+    const double us = crew_cpu_us() - start_us;
     printf("%d processes on %d nodes, %s: %.1f us per node (%.0f ns per process), at most %.1f; "
            "%zu bytes per node (%.0f per process), at most %zu\n",
            SIZE, NODES, nicbarr_choice_name(choice, name), us / NODES, us * 1e3 / SIZE, slowest_us,

@@ -3,6 +3,8 @@
 #include "tests/unit/crew.h"
 
 #include <dirent.h>
+#include <fcntl.h>
+#include <malloc.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -14,6 +16,7 @@
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "os/random.h"
@@ -237,6 +240,60 @@ bool crew_run(uint32_t size, crew_fn fn, void *context)
     }
     free(pids);
     return succeeded;
+}
+
+/* ---- what a process uses ---- */
+
+void *crew_require(void *memory)
+{
+    if (NULL == memory) {
+        perror("out of memory");
+        abort();
+    }
+    return memory;
+}
+
+uint32_t crew_descriptors(void)
+{
+    uint32_t count = 0;
+    for (int fd = 0; fd < 1024; ++fd) {
+        count += fcntl(fd, F_GETFD) >= 0;
+    }
+    return count;
+}
+
+size_t crew_allocated(void)
+{
+#if defined(__GLIBC__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+    const struct mallinfo2 info = mallinfo2();
+    return info.uordblks + info.hblkhd;
+#else
+    return 0;
+#endif
+}
+
+double crew_cpu_us(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+    return (double)now.tv_sec * 1e6 + (double)now.tv_nsec * 1e-3;
+}
+
+uint64_t crew_status_of(pid_t pid, const char *name)
+{
+    char path[40], line[200], format[40];
+    unsigned long long value = ~0ULL;
+    snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
+    snprintf(format, sizeof(format), "%s: %%llx", name);
+    FILE *file = fopen(path, "re");
+    if (NULL == file) {
+        perror(path);
+        abort();
+    }
+    while (NULL != fgets(line, sizeof(line), file) && 1 != sscanf(line, format, &value)) {
+    }
+    fclose(file);
+    return value;
 }
 
 /* ---- folders and files ---- */

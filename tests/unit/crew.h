@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Utilities shared by the unit tests: a crew of processes that run the same function, reproducible
- * random numbers, a watchdog, and temporary folders and files.
+ * random numbers, a watchdog, what a process uses, and temporary folders and files.
  *
  * Called by tests only. A crew consists of forked processes. Under ThreadSanitizer, which cannot
  * analyze several processes, and with NICBARR_THREADS=1 in the environment, it consists of threads
@@ -32,6 +32,18 @@ uint32_t crew_below(uint64_t *state, uint32_t end);
 /* Allocate zeroed memory that is shared with forked processes. */
 void *crew_memory(size_t bytes);
 void crew_memory_free(void *memory, size_t bytes);
+
+/* Returns `memory`, and aborts if it is NULL. */
+void *crew_require(void *memory);
+
+/* What this process uses: open file descriptors; bytes allocated by malloc(), or 0 if unknown
+ * (musl, sanitizers); CPU time. */
+uint32_t crew_descriptors(void);
+size_t crew_allocated(void);
+double crew_cpu_us(void);
+
+/* The value of a line of /proc/PID/status, read as hexadecimal. */
+uint64_t crew_status_of(pid_t pid, const char *name);
 
 /* Delay for a short random time: busy-wait, yield, or sleep. */
 void crew_dawdle(uint64_t *state);

@@ -354,20 +354,6 @@ static void no_guard_is_needed(void **state)
     assert_int_equal(wait(NULL), -1);
 }
 
-static uint64_t status_of(pid_t pid, const char *word)
-{
-    char path[40], line[200], format[40];
-    unsigned long long value = ~0ULL;
-    snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
-    snprintf(format, sizeof(format), "%s: %%llx", word);
-    FILE *file = fopen(path, "re");
-    assert_non_null(file);
-    while (NULL != fgets(line, sizeof(line), file) && 1 != sscanf(line, format, &value)) {
-    }
-    fclose(file);
-    return value;
-}
-
 static pid_t only_child(void)
 {
     char path[60];
@@ -396,13 +382,13 @@ static void privileges_of_a_guard(void **state)
     for (size_t s = 0; s < sizeof(signals) / sizeof(signals[0]); ++s) {
         assert_int_equal(kill(pid, signals[s]), 0);
     }
-    assert_int_equal(status_of(pid, "CapEff"), net_admin);
-    assert_int_equal(status_of(pid, "CapPrm"), net_admin);
-    assert_int_equal(status_of(pid, "CapInh"), 0);
-    assert_int_equal(status_of(pid, "CapBnd"), 0);
-    assert_int_equal(status_of(pid, "NoNewPrivs"), 1);
+    assert_int_equal(crew_status_of(pid, "CapEff"), net_admin);
+    assert_int_equal(crew_status_of(pid, "CapPrm"), net_admin);
+    assert_int_equal(crew_status_of(pid, "CapInh"), 0);
+    assert_int_equal(crew_status_of(pid, "CapBnd"), 0);
+    assert_int_equal(crew_status_of(pid, "NoNewPrivs"), 1);
 #ifdef HAVE_SECCOMP
-    assert_int_equal(status_of(pid, "Seccomp"), 2);
+    assert_int_equal(crew_status_of(pid, "Seccomp"), 2);
 #endif
     snprintf(command, sizeof(command), "test \"$(ls /proc/%d/fd | xargs)\" = '0 1'", (int)pid);
     assert_true(run(command));

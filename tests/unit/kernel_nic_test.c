@@ -166,15 +166,6 @@ static void go_on(void)
     assert_int_equal(write(world.go_on[1], "", 1), 1);
 }
 
-static int descriptors(void)
-{
-    int count = 0;
-    for (int fd = 0; fd < 1024; ++fd) {
-        count += fcntl(fd, F_GETFD) >= 0;
-    }
-    return count;
-}
-
 static void late_responses_are_ignored(void **state)
 {
     (void)state;
@@ -182,7 +173,7 @@ static void late_responses_are_ignored(void **state)
     struct myr_kernel_question question = {.key = 5};
     struct myr_error error = {.text = ""};
     struct mcp_kernel_seen seen;
-    const int before = descriptors();
+    const uint32_t before = crew_descriptors();
     assert_false(myr_kernel_nic_ask_missing(world.nic, 3, &missing));
     assert_false(myr_kernel_nic_ask_missing(world.nic, 4, &missing)); /* not even sent */
     assert_int_equal(myr_kernel_nic_daemon(world.nic), MYR_KERNEL_HERE);
@@ -193,7 +184,7 @@ static void late_responses_are_ignored(void **state)
     assert_true(seen.page >= 0);
     close(seen.page);
     myr_kernel_nic_ask_close(world.nic, 5);
-    assert_int_equal(descriptors(), before);
+    assert_int_equal(crew_descriptors(), before);
 }
 
 /* A group that is opened too late is closed again, and its page's descriptor too. */
@@ -204,14 +195,14 @@ static void groups_opened_late_are_closed(void **state)
     struct myr_kernel_question question = {.key = 5};
     struct myr_error error = {.text = ""};
     struct mcp_kernel_seen seen;
-    const int before = descriptors();
+    const uint32_t before = crew_descriptors();
     assert_int_equal(myr_kernel_nic_ask_open(world.nic, &question, &seen, &error), MYR_ERR_SYSTEM);
     assert_non_null(strstr(error.text, "does not answer"));
     assert_int_equal(seen.page, -1);
     go_on();
     assert_true(myr_kernel_nic_ask_missing(world.nic, 2, &missing));
     assert_int_equal(missing.count, 2);
-    assert_int_equal(descriptors(), before);
+    assert_int_equal(crew_descriptors(), before);
 }
 
 /* If the process has no descriptors left for a group that the daemon has opened, the group is
@@ -223,7 +214,7 @@ static void groups_without_descriptors_are_closed(void **state)
     struct myr_error error = {.text = ""};
     struct mcp_kernel_seen seen;
     struct rlimit limit, none;
-    const int before = descriptors();
+    const uint32_t before = crew_descriptors();
     const int lowest = dup(world.ready[0]); /* all below are in use */
     close(lowest);
     go_on();
@@ -239,7 +230,7 @@ static void groups_without_descriptors_are_closed(void **state)
     assert_int_equal(myr_kernel_nic_ask_open(world.nic, &question, &seen, &error), MYR_ERR_SYSTEM);
     assert_int_equal(seen.page, -1);
     assert_int_equal(seen.buffer, -1);
-    assert_int_equal(descriptors(), before);
+    assert_int_equal(crew_descriptors(), before);
 }
 
 /* The daemon dies twice before it responds: the request is repeated until a daemon responds. The

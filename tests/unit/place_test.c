@@ -78,27 +78,30 @@ static bool readable(void)
     return 0 != watched.revents;
 }
 
+/* Accept the waiting client. Returns why it is refused, or NULL. */
+static const char *accept_one(struct myrd_visitor *visitor)
+{
+    const char *why;
+    assert_true(readable());
+    assert_true(myrd_place_accept(&world.place, visitor, &why));
+    assert_int_equal(visitor->uid, geteuid());
+    return why;
+}
+
 static void expect_accepted(void)
 {
     struct myrd_visitor visitor;
-    const char *why;
-    assert_true(readable());
-    assert_true(myrd_place_accept(&world.place, &visitor, &why));
-    assert_null(why);
+    assert_null(accept_one(&visitor));
     assert_int_equal(visitor.pid, getpid());
-    assert_int_equal(visitor.uid, geteuid());
     myrd_visitor_leave(&visitor);
 }
 
 static void expect_refused(void)
 {
     struct myrd_visitor visitor;
-    const char *why;
-    assert_true(readable());
-    assert_true(myrd_place_accept(&world.place, &visitor, &why));
+    const char *why = accept_one(&visitor);
     assert_non_null(why);
     assert_non_null(strstr(why, "descriptors"));
-    assert_int_equal(visitor.uid, geteuid());
     myrd_visitor_leave(&visitor);
 }
 

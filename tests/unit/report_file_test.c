@@ -24,18 +24,22 @@ static char folder[64], path[128];
 
 /* ---- entries ---- */
 
+static json_t *entry_of(const char *name, int processes, const char *choice)
+{
+    return json_pack("{s:s, s:i, s:s, s:i}", "communicator", name, "processes", processes, "choice",
+                     choice, "communicators", 1);
+}
+
 static void add(json_t *entries, const char *name, int processes, const char *choice)
 {
-    json_t *entry = json_pack("{s:s, s:i, s:s, s:i}", "communicator", name, "processes", processes,
-                              "choice", choice, "communicators", 1);
+    json_t *entry = entry_of(name, processes, choice);
     nicbarr_entries_add(entries, entry);
     json_decref(entry);
 }
 
 static void take_back(json_t *entries, int processes, const char *choice)
 {
-    json_t *entry = json_pack("{s:s, s:i, s:s, s:i}", "communicator", "x", "processes", processes,
-                              "choice", choice, "communicators", 1);
+    json_t *entry = entry_of("x", processes, choice);
     nicbarr_entries_take_back(entries, entry);
     json_decref(entry);
 }

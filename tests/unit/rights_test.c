@@ -318,19 +318,6 @@ static void threads_that_are_there_already_are_bound(void **state)
 
 /* ---- capabilities ---- */
 
-static uint64_t status_of(const char *word)
-{
-    char line[200], format[40];
-    unsigned long long value = ~0ULL;
-    FILE *file = fopen("/proc/self/status", "re");
-    CREW_CHECK(NULL != file, "no /proc");
-    snprintf(format, sizeof(format), "%s: %%llx", word);
-    while (NULL != fgets(line, sizeof(line), file) && 1 != sscanf(line, format, &value)) {
-    }
-    fclose(file);
-    return value;
-}
-
 static void keep_one(uint32_t rank, void *context)
 {
     const uint64_t one = UINT64_C(1) << CAP_KILL;
@@ -339,11 +326,14 @@ static void keep_one(uint32_t rank, void *context)
     (void)context;
     (void)prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, CAP_CHOWN, 0, 0);
     CREW_CHECK(MYR_OK == myrd_rights_keep(one, &error), "%s", error.text);
-    CREW_CHECK(one == status_of("CapEff") && one == status_of("CapPrm"), "other capabilities");
-    CREW_CHECK(0 == status_of("CapInh") && 0 == status_of("CapAmb"), "inheritable capabilities");
-    CREW_CHECK(0 == status_of("CapBnd"), "bounding set: %llx",
-               (unsigned long long)status_of("CapBnd"));
-    CREW_CHECK(1 == status_of("NoNewPrivs"), "no_new_privs is not set");
+    CREW_CHECK(one == crew_status_of(getpid(), "CapEff") &&
+                   one == crew_status_of(getpid(), "CapPrm"),
+               "other capabilities");
+    CREW_CHECK(0 == crew_status_of(getpid(), "CapInh") && 0 == crew_status_of(getpid(), "CapAmb"),
+               "inheritable capabilities");
+    CREW_CHECK(0 == crew_status_of(getpid(), "CapBnd"), "bounding set: %llx",
+               (unsigned long long)crew_status_of(getpid(), "CapBnd"));
+    CREW_CHECK(1 == crew_status_of(getpid(), "NoNewPrivs"), "no_new_privs is not set");
     CREW_CHECK(myrd_rights_has(CAP_KILL) && !myrd_rights_has(CAP_CHOWN),
                "myrd_rights_has() is wrong");
 }
@@ -363,8 +353,8 @@ static void keep_without_setpcap(uint32_t rank, void *context)
     bool left;
     CREW_CHECK(MYR_OK == myrd_rights_leave_files(-1, &left, &error) && !left, "%s", error.text);
     CREW_CHECK(MYR_OK == myrd_rights_keep(UINT64_C(1) << CAP_KILL, &error), "%s", error.text);
-    CREW_CHECK(UINT64_C(1) << CAP_KILL == status_of("CapEff"), "other capabilities");
-    CREW_CHECK(1 == status_of("NoNewPrivs"), "no_new_privs is not set");
+    CREW_CHECK(UINT64_C(1) << CAP_KILL == crew_status_of(getpid(), "CapEff"), "other capabilities");
+    CREW_CHECK(1 == crew_status_of(getpid(), "NoNewPrivs"), "no_new_privs is not set");
 }
 
 static void capabilities_are_given_up(void **state)

@@ -11,14 +11,12 @@
  * Only numbers of operations and bytes decide, on 1,024 nodes, and on 16 for what must not grow.
  * Times are only printed.
  */
-#include <malloc.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -266,24 +264,6 @@ uint32_t nicbarr_overdue_silence(struct myr_nic_group *group, const struct nicba
 
 /* ---- the modex ---- */
 
-static double now_us(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
-    return (double)now.tv_sec * 1e6 + (double)now.tv_nsec * 1e-3;
-}
-
-/* Bytes allocated by malloc(), or 0 if unknown. */
-static size_t allocated(void)
-{
-#if defined(__GLIBC__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-    const struct mallinfo2 info = mallinfo2();
-    return info.uordblks + info.hblkhd;
-#else
-    return 0;
-#endif
-}
-
 static struct myr_nic_name name_of(uint64_t key, uint32_t addresses)
 {
     struct myr_nic_name name;
@@ -474,16 +454,16 @@ static void simulate(uint32_t rank, struct agreed *agreed, struct costs *costs)
 {
     static mca_coll_nicbarr_module_t module, another;
     start(rank);
-    const size_t before = allocated();
-    const double start_us = now_us();
+    const size_t before = crew_allocated();
+    const double start_us = crew_cpu_us();
     set_up(&module);
     *costs = (struct costs){.gets = seen.gets,
                             .from_segment = job.size - seen.gets,
                             .broadcasts = seen.broadcasts,
                             .got_bytes = seen.got_bytes,
                             .broadcast_bytes = seen.broadcast_bytes,
-                            .us = now_us() - start_us,
-                            .kept = allocated() - before};
+                            .us = crew_cpu_us() - start_us,
+                            .kept = crew_allocated() - before};
     memset(agreed, 0, sizeof(*agreed));
     agreed->shape = module.shape;
     agreed->nodes = digest_of_nodes(&module.nodes);
@@ -496,9 +476,9 @@ static void simulate(uint32_t rank, struct agreed *agreed, struct costs *costs)
     assert_int_equal(module.nodes.locals, PER_NODE);
     costs->blob_bytes = 0 == verbs.caps.blob ? 0 : exchange_blobs(&module, VERBS);
 
-    const size_t between = allocated();
+    const size_t between = crew_allocated();
     set_up(&another);
-    costs->once_more = allocated() - between;
+    costs->once_more = crew_allocated() - between;
     assert_int_equal(seen.gets, costs->gets); /* no hello is read twice */
     nicbarr_nodes_free(&another.nodes);
     nicbarr_nodes_free(&module.nodes);
@@ -579,12 +559,12 @@ static void print_modex(void)
         sum += job.bytes[r];
         most = job.bytes[r] > most ? job.bytes[r] : most;
     }
-    const double start_us = now_us();
+    const double start_us = crew_cpu_us();
     for (uint32_t r = 0; r < job.size; ++r) {
         assert_true(nicbarr_hello_read(job.published[r], job.bytes[r], &hello));
     }
     printf("modex of %u processes: %zu bytes, at most %zu per hello; %.0f ns to read one\n",
-           job.size, sum, most, (now_us() - start_us) * 1e3 / job.size);
+           job.size, sum, most, (crew_cpu_us() - start_us) * 1e3 / job.size);
     assert_true(most <= 256);
 }
 
@@ -596,7 +576,7 @@ static void check_census(void)
     start(0);
     const struct nicbarr_peer **peers = nicbarr_peers_of(&job.comm);
     assert_non_null(peers);
-    const double start_us = now_us();
+    const double start_us = crew_cpu_us();
     for (uint32_t n = 0; n < job.nodes; ++n) {
         struct nicbarr_nodes nodes;
         const uint32_t local = n % PER_NODE;
@@ -611,7 +591,7 @@ static void check_census(void)
         assert_int_equal(nodes.local, local);
         nicbarr_nodes_free(&nodes);
     }
-    printf("census of %u processes: %.0f us\n", job.size, (now_us() - start_us) / job.nodes);
+    printf("census of %u processes: %.0f us\n", job.size, (crew_cpu_us() - start_us) / job.nodes);
     free(peers);
     stop();
 }

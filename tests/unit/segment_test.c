@@ -359,20 +359,11 @@ static void compare_with_model(void)
     }
 }
 
-static int descriptors(void)
-{
-    int count = 0;
-    for (int fd = 0; fd < 1024; ++fd) {
-        count += fcntl(fd, F_GETFD) >= 0;
-    }
-    return count;
-}
-
 static void processes_join_and_leave(void **state)
 {
     (void)state;
     uint64_t random = crew_seed();
-    const int before = descriptors();
+    const uint32_t before = crew_descriptors();
     memset(&model, 0, sizeof(model));
     for (uint32_t a = 1; a < ACTORS; ++a) {
         model.actors[a].pid = INT_MAX; /* no process yet */
@@ -421,7 +412,7 @@ static void processes_join_and_leave(void **state)
     while (self->parts > 0) {
         model_leave(self, 0);
     }
-    assert_int_equal(descriptors(), before);
+    assert_int_equal(crew_descriptors(), before);
     assert_true(0 == model.shown && access(the_sign, F_OK) < 0);
 }
 

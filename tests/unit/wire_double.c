@@ -29,14 +29,6 @@ static void fail(const char *why)
     abort();
 }
 
-static void *require(void *memory)
-{
-    if (NULL == memory) {
-        fail("out of memory");
-    }
-    return memory;
-}
-
 uint64_t wire_between(struct wire *wire, uint64_t least, uint64_t most)
 {
     return least + (most > least ? crew_random(&wire->random) % (most - least + 1) : 0);
@@ -58,7 +50,8 @@ static void put_event(struct wire *wire, struct wire_event *event)
 {
     if (wire->nevents == wire->room) {
         wire->room = 2 * wire->room + 64;
-        wire->events = require(realloc(wire->events, wire->room * sizeof(struct wire_event *)));
+        wire->events =
+            crew_require(realloc(wire->events, wire->room * sizeof(struct wire_event *)));
     }
     event->sequence = ++wire->sequence;
     uint32_t i = wire->nevents++;
@@ -89,7 +82,7 @@ static struct wire_event *take_event(struct wire *wire)
 
 static struct wire_event *new_event(struct wire_nic *nic, uint64_t at_ns, size_t bytes)
 {
-    struct wire_event *event = require(malloc(sizeof(*event) + bytes));
+    struct wire_event *event = crew_require(malloc(sizeof(*event) + bytes));
     *event = (struct wire_event){.at_ns = at_ns, .nic = nic, .bytes = bytes};
     return event;
 }
@@ -279,17 +272,17 @@ void wire_begin(struct wire *wire, uint32_t nnics, uint32_t memory_bytes, uint64
     *wire = (struct wire){.random = seed, .nnics = nnics};
     wire->faults.delay_least_ns = wire->faults.delay_most_ns = 1000;
     wire->now_ns = wire_between(wire, 1, UINT64_C(1) << 40);
-    wire->nics = require(calloc(nnics, sizeof(*wire->nics)));
-    wire->order_ns = require(calloc((size_t)nnics * nnics, sizeof(*wire->order_ns)));
+    wire->nics = crew_require(calloc(nnics, sizeof(*wire->nics)));
+    wire->order_ns = crew_require(calloc((size_t)nnics * nnics, sizeof(*wire->order_ns)));
     memory_bytes = memory_bytes / MYR_LINE * MYR_LINE;
     for (uint32_t n = 0; n < nnics; ++n) {
         struct wire_nic *nic = &wire->nics[n];
         *nic = (struct wire_nic){.wire = wire, .number = n, .taken = MYR_LINE};
         nic->link = n + 1;
-        nic->held = require(calloc(nnics, sizeof(*nic->held)));
+        nic->held = crew_require(calloc(nnics, sizeof(*nic->held)));
         nic->board = (struct mcp_board){.ops = {send_packet, NULL, hold_sender, drop, now_ns, wake},
                                         .memory_bytes = memory_bytes};
-        nic->board.memory = require(aligned_alloc(MYR_LINE, memory_bytes));
+        nic->board.memory = crew_require(aligned_alloc(MYR_LINE, memory_bytes));
         memset(nic->board.memory, 0, memory_bytes);
         nic->mcp = wire_memory(nic, mcp_nic_bytes(WIRE_PORTS, WIRE_CONNECTIONS));
         mcp_init(nic->mcp, crew_random(&wire->random), WIRE_PORTS, WIRE_CONNECTIONS);
