@@ -247,6 +247,8 @@ static void close_nics(void)
 
 /* ---- opening and closing ---- */
 
+static bool is_open;
+
 /* Join the node's segment. On failure, returns false with the reason in `hello`. */
 static bool join_segment(struct nicbarr_hello *hello)
 {
@@ -289,6 +291,7 @@ static int component_open(void)
     }
     take_parameters();
     nicbarr_failure = nicbarr_failures_are_survived() ? nicbarr_comm_failure : NULL;
+    is_open = true;
     ++component->opened;
     component->output = opal_output_open(NULL);
     opal_output_set_verbosity(component->output, component->parameters.verbose);
@@ -318,9 +321,10 @@ static int component_open(void)
 static int component_close(void)
 {
     mca_coll_nicbarr_component_t *component = &mca_coll_nicbarr_component;
-    if (component->output < 0) {
-        return OMPI_SUCCESS; /* it is not open */
+    if (!is_open) {
+        return OMPI_SUCCESS;
     }
+    is_open = false;
     nicbarr_report_close();
     nicbarr_cache_close();
     nicbarr_requests_close();
