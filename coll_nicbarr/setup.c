@@ -59,6 +59,11 @@ static const char *try_to_set_up(mca_coll_nicbarr_module_t *module, ompi_communi
     }
     /* The choice of the member that created the record is valid for all. */
     module->source = nicbarr_unpack(record->note, &module->choice);
+    if (NICBARR_UNDECIDED == module->source && NICBARR_OPENMPI == module->choice.algorithm) {
+        /* Unsure evidence for Open MPI's own. Until it is decided we play barriers ourselves: the
+         * group's epoch counts them. */
+        module->choice = nicbarr_default_choice(&module->shape);
+    }
     bytes = bytes_needed(&module->shape, module->source, module->choice);
     module->counter_bytes = bytes.counters;
     myr_group_init(&module->group, record, &component->waiter, module->shape.processes,

@@ -164,7 +164,7 @@ check "what is measured is used" said "(measured"
 check "and a line says that it is not kept" said "is not written: writing takes more than 1000 ms"
 
 # A cache that is not sure enough is measured again, and the results are added.
-for doubt in "0.9" "0.99 pairwise 100"; do
+for doubt in "0.9" "0.9 openmpi" "0.99 pairwise 100"; do
     # shellcheck disable=SC2086 # several words
     check "it can be unsure ($doubt)" rewrite_cache "$cache" "$cache.unsure" $doubt
     before=$(measurements "$cache.unsure")

@@ -101,10 +101,11 @@ class Caches:
 
 
 def turn(cache, lot):
-    """Any choice may have been the best, sure or unsure, now or long ago."""
+    """Any choice may have been the best, and often Open MPI's own (the first), sure or unsure, now or long ago."""
     for line in cache[1:]:
         for one in line["measurements"][-1:]:
             one["confidence"] = lot.choice((0.99, 0.99, 0.5, 0.0))
             days = lot.choice((0, 0, 30, 400))
             one["when"] = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() - 86400 * days))
-            lot.choice(one["candidates"])["us"] = [1e-3, 1e-3, 1e-3]
+            best = one["candidates"][0] if lot.random() < 0.3 else lot.choice(one["candidates"])
+            best["us"] = [1e-3, 1e-3, 1e-3]
