@@ -20,7 +20,7 @@ tools_nicbarr_LDADD = libmyr/libmyr.la $(JANSSON_LIBS) -lm
 ## Completion in bash, which looks for a file by the command's name.
 bashcompletiondir = $(datadir)/bash-completion/completions
 completed = nicsim nethosts myrd
-EXTRA_DIST += tools/completion.bash
+EXTRA_DIST += tools/completion.bash tools/ccache.sh
 install-data-local:
 	$(MKDIR_P) '$(DESTDIR)$(bashcompletiondir)'
 	$(INSTALL_DATA) '$(srcdir)/tools/completion.bash' '$(DESTDIR)$(bashcompletiondir)/nicbarr'
