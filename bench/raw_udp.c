@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * nicbarr_raw_udp: what a message between two hosts costs at the very least, by UDP.
+ * nicbarr_raw_udp: measures the least that a message between two hosts costs, by UDP.
  *
- * A user's program, called by bench/hosts.sh on each of two hosts. It shows how far a barrier
- * across hosts is from the network's own limit. On one host it answers. On the other it sends a
- * packet of 24 bytes (as long as a barrier's) and waits for the answer, over and over. Both wait in
- * two ways: by polling, or blocked in recv(). A poller gives the processor away in between, as
- * there may be fewer processors than hosts. The ways take turns, chunk by chunk. So a machine that
- * changes its speed changes it for both.
+ * A user's program, which bench/hosts.sh calls on each of two hosts. It shows how far a barrier
+ * across hosts is from the network's limit. On one host it answers. On the other one it sends a
+ * packet of 24 bytes (as long as a barrier's) and waits for the answer, again and again. Both sides
+ * wait in two ways: by polling, or blocked in recv(). Between polls they yield the processor, as
+ * there may be fewer processors than hosts. The ways alternate, chunk by chunk, so changes of the
+ * machine's speed affect both.
  *
- * The packet says how its receiver is to wait for the next one. Nothing is sent again: an idle
- * network of one machine loses nothing. If it does, the program ends with an error.
+ * A packet says how its receiver is to wait for the next one. Packets are not retransmitted, as an
+ * idle network on one machine loses none. If one is lost, the program ends with an error.
  */
 #include <argp.h>
 #include <errno.h>
@@ -37,7 +37,7 @@ static const char *const way_names[WAYS] = {"polling", "blocking"};
 /* As long as a barrier's packet. */
 struct packet {
     uint32_t number;
-    uint32_t way; /* how to wait for the next one; END: there is none */
+    uint32_t way; /* how to wait for the next packet; END: there is none */
     uint8_t rest[16];
 };
 
@@ -47,7 +47,7 @@ struct address {
 };
 
 struct settings {
-    struct address here, peer; /* no bytes in `peer`: answer `here` */
+    struct address here, peer; /* if `peer` is empty: answer at `here` */
     unsigned chunks;
     bool csv;
 };
@@ -66,7 +66,7 @@ static _Noreturn void exit_with_errno(const char *what)
 
 /* ---- options ---- */
 
-/* libc looks for it by name, which -fvisibility=hidden would hide. */
+/* libc looks this variable up by name, so -fvisibility=hidden must not hide it. */
 __attribute__((visibility("default"))) const char *argp_program_version =
     "nicbarr_raw_udp " NICBARR_VERSION;
 
@@ -80,7 +80,7 @@ static const struct argp_option argp_options[] = {
     {0},
 };
 
-/* One line, and the end, where it is none. */
+/* Parse an address; anything else ends the program with a message. */
 static void read_address(struct argp_state *state, const char *text, struct address *address)
 {
     const struct addrinfo wanted = {.ai_flags = AI_NUMERICHOST | AI_NUMERICSERV,
@@ -192,13 +192,13 @@ static void round_trip(struct link *link, enum way next)
     receive_udp_packet(link, link->way, &packet, &from);
     if (packet.number != link->number) {
         errno = EPROTO;
-        exit_with_errno("an answer out of turn");
+        exit_with_errno("an answer out of order");
     }
 }
 
 /* ---- measuring ---- */
 
-/* Microseconds of `iterations` round trips, after some to get into step. */
+/* Microseconds of `iterations` round trips, after some to synchronise. */
 static double run_round_trips(struct link *link, enum way way, unsigned iterations)
 {
     link->way = way;
