@@ -225,7 +225,7 @@ static void rest(double us)
     nanosleep(&time, NULL);
 }
 
-/* The time of a message, while which is under way this rank computes for `steps`, sleeps for
+/* The time of a message. While it is under way, this rank computes for `steps`, sleeps for
  * `rest_us`, or neither. */
 static double message_time(const struct settings *settings, int rank, char *buffer,
                            unsigned long steps, double rest_us, bool counts)

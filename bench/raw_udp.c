@@ -29,7 +29,7 @@
 #include "chunk.h"
 #include "stats.h"
 
-enum { PATIENCE_S = 5 };
+enum { TIMEOUT_S = 5 };
 static const char port[] = "7399";
 enum way { POLLING, BLOCKING, WAYS, END = WAYS };
 static const char *const way_names[WAYS] = {"polling", "blocking"};
@@ -134,16 +134,15 @@ static struct link open_link(const struct address *at, bool answering)
 {
     struct link link = {.socket = socket(at->at.ss_family, SOCK_DGRAM | SOCK_CLOEXEC, 0),
                         .way = BLOCKING};
-    const struct timeval patience = {.tv_sec = PATIENCE_S};
+    const struct timeval timeout = {.tv_sec = TIMEOUT_S};
     if (link.socket < 0 ||
         (answering && bind(link.socket, (const struct sockaddr *)&at->at, at->bytes)) ||
-        (!answering &&
-         setsockopt(link.socket, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience))))
+        (!answering && setsockopt(link.socket, SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof(timeout))))
         exit_with_errno("socket");
     return link;
 }
 
-static void aim(const struct link *link, const struct address *there)
+static void connect_to(const struct link *link, const struct address *there)
 {
     if (connect(link->socket, (const struct sockaddr *)&there->at, there->bytes))
         exit_with_errno("connect");
@@ -175,7 +174,7 @@ static void answer_packets(struct link *link)
     puts("ready");
     fflush(stdout);
     receive_udp_packet(link, BLOCKING, &packet, &from);
-    aim(link, &from);
+    connect_to(link, &from);
     while (packet.way != END) {
         enum way way = packet.way == POLLING ? POLLING : BLOCKING;
         send_udp_packet(link, &packet);
@@ -258,7 +257,7 @@ int main(int argc, char **argv)
         answer_packets(&link);
         return EXIT_SUCCESS;
     }
-    aim(&link, &settings.peer);
+    connect_to(&link, &settings.peer);
     measure_ways(&link, &settings);
     return EXIT_SUCCESS;
 }

@@ -160,7 +160,7 @@ static void receive(const mca_base_component_t *component, const opal_process_na
 
 /* PMIx_Get() queries the peer's server, which waits until the peer publishes the data: forever, if
  * the peer lacks the component. Hence the timeout. (PMIX_IMMEDIATE is no alternative: some
- * processes are then told that there are no data just before others receive them.) */
+ * processes would learn that there are no data just before others receive them.) */
 static void receive(const mca_base_component_t *component, const opal_process_name_t *peer,
                     uint8_t **data, size_t *bytes)
 {

@@ -24,10 +24,10 @@ static bool check_mpirun(struct doctor *doctor)
     struct run run;
     run_program(argv, &run);
     char *line = run_first_line(run.out);
-    const bool there = 127 != run.status, fits = NULL != strstr(line, "(Open MPI)");
+    const bool found = 127 != run.status, fits = NULL != strstr(line, "(Open MPI)");
     json_array_append_new(
         doctor->findings,
-        !there  ? finding(NULL, "mpirun", FINDING_PROBLEM,
+        !found  ? finding(NULL, "mpirun", FINDING_PROBLEM,
                           "install Open MPI 4.1, 5.0 or 6.0 (on Debian: apt-get install "
                            "openmpi-bin), or put its folder into the PATH (module load)",
                           "there is none in the PATH")
@@ -111,9 +111,9 @@ static void check_component(struct doctor *doctor)
 
 bool doctor_ompi(struct doctor *doctor)
 {
-    const bool there = check_mpirun(doctor);
-    if (there) {
+    const bool found = check_mpirun(doctor);
+    if (found) {
         check_component(doctor);
     }
-    return there;
+    return found;
 }

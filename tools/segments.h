@@ -3,8 +3,8 @@
  * Finds the segments of nicbarr that processes of this machine have open, in /proc.
  *
  * Called by status.c. It finds what the user may inspect: the user's own processes, or for root
- * those of all users. Processes may start and end meanwhile; each is recorded as it was at its
- * turn.
+ * those of all users. Processes may start and end meanwhile; each is recorded as it was when it
+ * was read.
  */
 #ifndef TOOLS_SEGMENTS_H
 #define TOOLS_SEGMENTS_H

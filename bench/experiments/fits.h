@@ -34,11 +34,10 @@ double fits_work_within(const double *work, const double *total, size_t n, doubl
  * With saturation 0 it is LogP's straight line.
  */
 struct fits_lop {
-    double startup; /* once, for any P: 2 L and the first overheads */
-    double message; /* per message while they overlap */
-    double
-        saturation; /* additional cost per message when there are many; negative: they cost less */
-    double rate;    /* how soon saturation is reached */
+    double startup;    /* once, for any P: 2 L and the first overheads */
+    double message;    /* per message while they overlap */
+    double saturation; /* additional cost of each of many messages; negative: they cost less */
+    double rate;       /* how soon saturation is reached */
 };
 
 /* Least squares of relative errors. The saturation is 0 with fewer than four points, and `message`

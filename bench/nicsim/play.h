@@ -33,9 +33,8 @@ struct nicsim_machine {
     /* For NICs that match messages, see play_messages.h: */
     double cycles_check; /* to check one message in a list */
     double cycles_hash;  /* to look up a hash table */
-    double
-        eager_most; /* bytes; longer messages leave after matching, in pieces of this size, ... */
-    double pin_us;  /* ... after each host has pinned their memory */
+    double eager_most;   /* bytes; longer messages leave when matched, in such pieces, ... */
+    double pin_us;       /* ... after each host has pinned their memory */
     /* MPI_Comm_create is a barrier, and in addition host time: */
     double create_us, create_node_us; /* in total, and per node */
 };

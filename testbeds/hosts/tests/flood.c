@@ -80,7 +80,7 @@ static int open_on(unsigned host, uint16_t port)
     return fd;
 }
 
-static void aim(int fd, unsigned host, uint16_t port)
+static void connect_to(int fd, unsigned host, uint16_t port)
 {
     const struct sockaddr_in address = {.sin_family = AF_INET,
                                         .sin_port = htons(port),
@@ -215,8 +215,8 @@ int main(int argc, char **argv)
     flood.fence_in = open_on(to, PORT + 1);
     flood.out = open_on(from, 0);
     flood.fence_out = open_on(from, 0);
-    aim(flood.out, to, PORT);
-    aim(flood.fence_out, to, PORT + 1);
+    connect_to(flood.out, to, PORT);
+    connect_to(flood.fence_out, to, PORT + 1);
     const int segment = (int)flood.bytes;
     if (flood.bundled &&
         setsockopt(flood.out, SOL_UDP, UDP_SEGMENT, &segment, sizeof(segment)) < 0) {
