@@ -79,7 +79,7 @@ if [ -n "$large" ] && is_missing $large; then
     install_packages $large || say "it cannot be had, and tests do without"
 fi
 
-[ ! -d /usr/lib/ccache ] || PATH=/usr/lib/ccache:$PATH # Debian's ccache, if installed
+. tools/ccache.sh
 build_in() { # FOLDER CONFIGURE-ARGUMENTS...
     local folder=$1
     shift

@@ -32,7 +32,7 @@ case $#-${1-} in
 esac
 ./setup.sh check || exit 1
 . ompi/jobs.sh
-[ ! -d /usr/lib/ccache ] || PATH=/usr/lib/ccache:$PATH # as setup.sh does
+. tools/ccache.sh
 export NICBARR_SEED=${NICBARR_SEED:-$((RANDOM << 13 ^ RANDOM))}
 most=1500 # seconds; see --since
 

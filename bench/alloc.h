@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Memory that is there or ends the program.
+ * Allocation that ends the program when memory runs out, so callers never see NULL.
  *
- * Called by every benchmark program, for tables whose size follows from the options, and for
- * messages. A benchmark without its tables has nothing to say, so callers never see NULL. The
- * memory is zeroed.
+ * The benchmark programs allocate messages here, and tables whose size follows from the options. A
+ * benchmark has no result without them. The memory is zeroed.
  */
 #ifndef BENCH_ALLOC_H
 #define BENCH_ALLOC_H
@@ -24,8 +23,8 @@ static inline void *bench_alloc(size_t count, size_t size)
     return memory;
 }
 
-/* Whole pages, as messages of the OSU benchmarks have them: where a message lies in its cache lines
- * does not depend on what was allocated before. */
+/* Whole pages, as the OSU benchmarks allocate their messages, so that a message's offset in its
+ * cache line does not depend on earlier allocations. */
 static inline void *bench_alloc_pages(size_t bytes)
 {
     enum { PAGE = 4096 };

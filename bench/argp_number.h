@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Numbers on command lines that argp reads.
- *
- * Called by the parsers of nicbarr_raw_limit, nicbarr_raw_udp and nicbarr_p2p.
+ * Parsing of numbers for programs whose command line argp parses: nicbarr_raw_limit,
+ * nicbarr_raw_udp and nicbarr_p2p.
  */
 #ifndef BENCH_ARGP_NUMBER_H
 #define BENCH_ARGP_NUMBER_H
@@ -11,7 +10,7 @@
 
 #include "number.h"
 
-/* The number from `least` to `most` that the text is; else a line, and the end of the program. */
+/* Parse a number from `least` to `most`. Anything else ends the program with a message. */
 static inline unsigned parse_argp_number(struct argp_state *state, const char *text,
                                          unsigned long least, unsigned long most)
 {

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The length of a chunk: see chunk.h.
+ * The length of a chunk; see chunk.h.
  */
 #include "chunk.h"
 
 #include <math.h>
 
-/* Microseconds. A time slice that is lost to another process lasts milliseconds: of chunks that are
- * much shorter, most stay whole even when the machine is busy. */
+/* Microseconds. A process that is preempted loses milliseconds, so most chunks that are much
+ * shorter are not disturbed even when the machine is busy. */
 static const double chunk_length = 200.0;
-static const unsigned fewest = 50; /* operations, however long they take */
+static const unsigned fewest = 50; /* operations, even if a chunk then takes longer */
 
-/* A process that polls may lose a time slice of milliseconds again and again, until the scheduler
- * has moved it to a processor of its own. So there are many probes, and the fastest counts. */
+/* A polling process may be preempted for milliseconds again and again, until the scheduler has
+ * moved it to a processor of its own. So there are many probes, and the fastest counts. */
 static const unsigned enough_probes = 15;
 
 struct chunk_search chunk_search(void)

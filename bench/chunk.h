@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The length of a chunk: the clock, and how many operations fit between two readings of it.
+ * The length of a chunk: how many operations are timed together, and the clock that times them.
  *
- * Called by nicbarr_raw_limit and nicbarr_bench. A chunk is one sample: so long that reading the
- * clock does not count, so short that many of them, in turns, see the same moods of the machine.
+ * Called by nicbarr_raw_limit and nicbarr_bench. A chunk is one sample. It is long enough that
+ * reading the clock does not count, and short enough that many chunks of the two sides alternate
+ * under the same load of the machine.
  */
 #ifndef BENCH_CHUNK_H
 #define BENCH_CHUNK_H
@@ -12,31 +13,31 @@
 
 #include "os/clock.h"
 
-/* Microseconds of a clock that never steps back; only differences mean something. */
+/* Microseconds of a monotonic clock; only differences are meaningful. */
 static inline double chunk_clock(void)
 {
     return (double)os_now_ns() * 1e-3;
 }
 
-/* Operations to do before the clock is read first, so that everybody is in step and the caches are
+/* Operations before the clock is first read, so that the ranks are synchronised and the caches
  * warm. */
 static inline unsigned chunk_approach(unsigned iterations)
 {
     return iterations / 10 + 1;
 }
 
-/* A search for the number of operations of a chunk. Each member of a team searches for itself and
- * passes the same times, so that all find the same number. */
+/* A search for the number of operations of a chunk. Each member of a team runs its own search, and
+ * all pass the same times, so they find the same number. */
 struct chunk_search {
-    unsigned iterations; /* to be measured next; in the end, what fits a chunk */
+    unsigned iterations; /* to be measured next; at the end the result */
     unsigned probes;     /* measurements of a sufficient length so far */
     double fastest;      /* microseconds per operation */
 };
 
 struct chunk_search chunk_search(void);
 
-/* Tells that the search's number of operations took `elapsed` microseconds. True: found; false:
- * measure again. */
+/* Pass that the current number of operations took `elapsed` microseconds. True if the search is
+ * over, false if the new number is to be measured. */
 bool chunk_found(struct chunk_search *search, double elapsed);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A contest: see contest.h.
+ * Contests; see contest.h.
  */
 #include "contest.h"
 
@@ -14,8 +14,8 @@
 
 const double contest_tails[CONTEST_TAILS] = {0.5, 0.9, 0.99};
 
-/* Single operations are timed beside the chunks, not instead of them: reading the clock for each
- * costs as much as a fast barrier. */
+/* Single operations are timed between the chunks: a clock reading per operation costs as much as a
+ * fast barrier, so the chunks are timed without. */
 static const unsigned singles_per_chunk = 20;
 
 static double slowest_rank(double mine, MPI_Comm comm)
@@ -77,7 +77,7 @@ static void play_chunk(struct contestant *contestant, unsigned chunk)
     }
 }
 
-/* In place on rank 0; the other ranks' values stay. */
+/* The result is in `values` on rank 0; other ranks keep their own. */
 static void reduce(double *values, unsigned count, MPI_Op op, MPI_Comm comm)
 {
     int rank;

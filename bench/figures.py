@@ -2,20 +2,20 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Tables of the documents, made from the results of benchmarks, which are in bench/results/.
 
-    bench/figures.py                              each table in a document that is not what its
-                                                  results say; fails if there is one
-    bench/figures.py write                        writes these tables anew
+    bench/figures.py                              prints each table in a document that differs
+                                                  from its results, and fails if there is one
+    bench/figures.py write                        rewrites these tables
     bench/figures.py table FILE                   prints the table of one file of results
     bench/figures.py store KIND FILE COMMAND...   adds a run to FILE: its rows from the input, one JSON
                                                   object a line; machine, date and commit are added
 
-A document has a table between the lines <!-- figures: NAME [KEY=VALUE] --> and <!-- /figures -->: that of
-bench/results/NAME.json, of the rows whose KEY is VALUE; `summary` is of several (SUMMARY), and also drawn:
-docs/pictures/summary.svg. A file has the KIND of its table and its runs. Each run says by which command,
-when, on what machine and from which commit, and what was not recorded. To measure anew, remove the file,
-and call the command with -j FILE.
+A document has a table between the lines <!-- figures: NAME [KEY=VALUE] --> and <!-- /figures -->: the rows
+of bench/results/NAME.json whose KEY is VALUE. `summary` draws on several files (SUMMARY), and is also a
+picture: docs/pictures/summary.svg. A file has the KIND of its table and its runs. Each run has its command,
+date, machine and commit, and what was not recorded. To repeat a measurement, remove the file, and call
+the command with -j FILE.
 
-A ratio or time in a row is its quartile, median and quartile; null where it was not recorded.
+A ratio or time in a row is a list of first quartile, median and third quartile; null: not recorded.
 """
 import difflib
 import json
@@ -39,7 +39,7 @@ def markdown(header, lines):
 
 
 def ratio(values, middle="%.2f", emphasis="**"):
-    """The median, among its quartiles if these were recorded."""
+    """The median, between its quartiles if they were recorded."""
     low, median, high = values
     if low is None:
         return middle % median
@@ -56,7 +56,7 @@ def hosts(layout):
 
 
 def rivals(rows):
-    """One table for each layout: a line for each operation and size, a column for each component."""
+    """One table per layout, with a line for each operation and size and a column for each component."""
     for layout in dict.fromkeys(row["layout"] for _, row in rows):
         here = [(run, row) for run, row in rows if row["layout"] == layout]
         processors = here[0][0]["machine"]["processors"]
@@ -76,7 +76,7 @@ def rivals(rows):
 
 
 def startup(rows):
-    """A line for each job that was measured. What differs from the first run is in the first columns."""
+    """A line for each measured job. What differs from the first run is in the first columns."""
     def lines():
         for run, row in rows:
             where = hosts(row["layout"])
@@ -96,13 +96,13 @@ def startup(rows):
 
 
 def written(values, others=()):
-    """With as many decimals as any of them was stored with, or of others."""
+    """Format values with the most decimals that any of them, or of others, was stored with."""
     decimals = max(len(str(value).partition(".")[2]) for value in [*values, *others])
     return [f"{value:.{decimals}f}" for value in values]
 
 
 def in_turns(runs):
-    """Ratios of one thing in several runs: the medians, and between which values all quartiles are."""
+    """Ratios of several runs: their medians, and the range of all quartiles."""
     medians = [values[1] for values in runs]
     quartiles = [value for values in runs for value in (values[0], values[2]) if value is not None]
     text = "**" + ", ".join(written(medians, quartiles)) + "**"
@@ -120,7 +120,7 @@ def regret(rows):
 
 
 RATIOS = {"times_faster", "over_raw", "open_mpi_over_kernel", "soft_over_kernel"}
-AT_MOST = {"over_raw"}  # what is to be no more than the aim; all else is to be no less
+AT_MOST = {"over_raw"}  # keys whose aim is an upper limit; all other aims are lower limits
 
 
 def cell(key, runs):
@@ -128,8 +128,9 @@ def cell(key, runs):
 
 
 def barriers(title, columns):
-    """A line for each layout, in which runs stand side by side: times in microseconds, and ratios with
-    their aims. Columns of which nothing is known are left out."""
+    """A line for each layout, with the runs next to each other: times in microseconds, ratios with their aims. Columns
+    without values are left out.
+    """
     def table(rows):
         lines = {}
         for _, row in rows:
@@ -157,7 +158,7 @@ def aim(key, runs):
     return f"{wanted}" + ("" if reached else " *not reached*")
 
 
-# The README's: where, the file of results, the layout there, and the keys of nicbarr's time and of the ratio.
+# The README's summary: where, the file of results, the layout in it, and the keys of nicbarr's time and of the ratio.
 SUMMARY = [
     ("one node, 2 processes", "node", "2, a processor each", "nicbarr", "times_faster"),
     ("one node, 16 processes", "node", "16, bound", "nicbarr", "times_faster"),
@@ -170,7 +171,7 @@ SUMMARY = [
 
 
 def summarized():
-    """Of each line of SUMMARY: where, the keys, and the rows of its runs."""
+    """For each line of SUMMARY: where, the keys, and the rows of its runs."""
     for where, name, layout, nicbarr, faster in SUMMARY:
         runs = load(f"bench/results/{name}.json")["runs"]
         yield where, nicbarr, faster, [row for run in runs for row in run["rows"] if row["layout"] == layout]
@@ -183,8 +184,9 @@ def summary():
 
 
 def picture():
-    """A bar for each line of the summary, as long as nicbarr is faster: the mean of the runs' medians, with
-    the quartiles of all."""
+    """An SVG with a bar for each line of the summary. Its length is how many times faster nicbarr is: the mean of the
+    runs' medians, with the range of all quartiles.
+    """
     bars = [(where, [run[faster] for run in runs]) for where, _, faster, runs in summarized()]
     left, unit, high = 400, 45, 26
     most = math.ceil(max(run[2] for _, runs in bars for run in runs))
@@ -240,7 +242,7 @@ def load(path):
         return json.load(file)
 
 
-def anew(text):
+def update_tables(text):
     def table(marked):
         begin, name, key, value, end = marked.groups()
         new = summary() if name == "summary" else render(load(f"bench/results/{name}.json"), key, value)
@@ -259,7 +261,7 @@ def documents(write):
         bad = 1
     for path in subprocess.check_output(["git", "ls-files", "*.md"], text=True).split():
         text = open(path).read()
-        new = anew(text)
+        new = update_tables(text)
         if write and new != text:
             open(path, "w").write(new)
         elif new != text:
@@ -270,7 +272,7 @@ def documents(write):
             print(f"{path}: a line <!-- figures: NAME --> or <!-- /figures --> has no counterpart")
             bad = 1
     if bad:
-        print("To make tables and picture anew: bench/figures.py write")
+        print("To rewrite tables and picture: bench/figures.py write")
     return bad
 
 
@@ -287,7 +289,7 @@ def found(pattern, text):
 
 
 def machine():
-    """What a reader has to know of this machine; no names."""
+    """What a reader must know of this machine; no host names."""
     return {
         "processors": os.cpu_count(),
         "processor": found(r"^model name\s*: (.*)$", output("cat", "/proc/cpuinfo")),
@@ -299,7 +301,7 @@ def machine():
 
 
 def dump(results):
-    """JSON with a line for each row, so that changes are read by line."""
+    """JSON with one line per row, so that diffs are readable."""
     rows = [row for run in results["runs"] for row in run["rows"]]
     frame = {**results, "runs": [{**run, "rows": [f"row {id(row)}" for row in run["rows"]]} for run in results["runs"]]}
     text = json.dumps(frame, indent=1)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What mpirun gave: see job.h.
+ * The processes and nodes of an MPI job; see job.h.
  */
 #include "job.h"
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What mpirun gave: ranks, nodes, processors.
+ * The processes and nodes of an MPI job, and its processors.
  *
- * Called by nicbarr_bench and nicbarr_experiments, for the heads of their reports and for the raw
- * limit. Collective over MPI_COMM_WORLD; afterwards every rank holds the same, but for its rank.
+ * nicbarr_bench and nicbarr_experiments print them in the heads of their reports and use them for
+ * the raw limit. The functions are collective over MPI_COMM_WORLD. All ranks hold the same values,
+ * except for `rank`.
  */
 #ifndef BENCH_JOB_H
 #define BENCH_JOB_H
@@ -18,13 +19,13 @@ struct job {
     int rank, size, nodes;
     bool one_node;
     cpu_set_t *masks;               /* affinity of each rank */
-    struct raw_placement placement; /* of one node's ranks; meaningless if there are more nodes */
+    struct raw_placement placement; /* of the ranks, if they are on one node; else meaningless */
 };
 
 void job_open(struct job *job);
 void job_close(struct job *job);
 
-/* "Open MPI v4.1.4": Open MPI goes on for a line, MPICH for many. */
+/* Only the beginning, such as "Open MPI v4.1.4": the rest is long, of several lines in MPICH. */
 void job_library_name(char name[MPI_MAX_LIBRARY_VERSION_STRING]);
 
 #endif

@@ -23,7 +23,7 @@ bench_raw_sources = \
 ## A job in which implementations of an operation take turns.
 bench_contest_sources = \
     bench/number.h \
-    bench/tell.h bench/tell.c \
+    bench/output.h bench/output.c \
     bench/job.h bench/job.c \
     bench/contest.h bench/contest.c \
     $(bench_mpi_sources) \

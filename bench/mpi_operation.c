@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * MPI's collective operations: see mpi_operation.h.
+ * MPI's collective operations; see mpi_operation.h.
  */
 #include "mpi_operation.h"
 
@@ -9,8 +9,8 @@
 
 #include "alloc.h"
 
-/* Persistent collectives came with MPI 4; Open MPI has them under these names since 5.0, while it
- * still calls itself MPI 3.1, and as an extension before. */
+/* Persistent collectives came with MPI 4. Open MPI has them under the standard names since 5.0,
+ * although it reports MPI 3.1, and before that as an extension. */
 #if MPI_VERSION >= 4 || (defined(OMPI_MAJOR_VERSION) && OMPI_MAJOR_VERSION >= 5)
 #define PERSISTENT(name) MPI_##name
 #elif defined(OPEN_MPI)
@@ -117,7 +117,7 @@ static void start_iscatter(struct mpi_operation *operation)
     next_root(operation);
 }
 
-/* Make a persistent one, if it is: of the memory that there is now. */
+/* Initialise the request of a persistent operation, for the present buffers. */
 static void make_persistent(struct mpi_operation *operation)
 {
 #ifdef PERSISTENT
@@ -166,7 +166,7 @@ static void unmake_persistent(struct mpi_operation *operation)
         MPI_Request_free(&operation->request);
 }
 
-/* Does only the root get what is sent? */
+/* Does only the root receive the result? */
 static bool is_for_root(const struct mpi_operation *operation)
 {
     return operation->kind == OPERATION_REDUCE || operation->kind == OPERATION_REDUCE_INIT ||
@@ -174,7 +174,7 @@ static bool is_for_root(const struct mpi_operation *operation)
            operation->kind == OPERATION_GATHER_INIT;
 }
 
-static bool gets(const struct mpi_operation *operation)
+static bool has_result(const struct mpi_operation *operation)
 {
     return !is_for_root(operation) || operation->rank == operation->root;
 }
@@ -197,8 +197,8 @@ static void start_dup(struct mpi_operation *operation)
 
 /* ---- results ---- */
 
-/* What a process adds to a sum: 1 to CONTRIBUTIONS, so that sums of floats are exact in any order
- * with up to two million processes. */
+/* The number of different contributions to a sum: from 1 to CONTRIBUTIONS, so that sums of floats
+ * are exact in any order with up to two million processes. */
 enum { CONTRIBUTIONS = 7 };
 
 static float contribution(unsigned rank, unsigned place)
@@ -213,7 +213,7 @@ static bool check_sum(struct mpi_operation *operation, unsigned round)
         for (unsigned place = 0; place < CONTRIBUTIONS; place++)
             sums[place] += contribution(rank, place);
 
-    const bool here = gets(operation);
+    const bool here = has_result(operation);
     float *send = operation->send;
     const float *receive = operation->receive;
     memset(operation->receive, 0, (size_t)operation->count * sizeof(*receive));
@@ -247,7 +247,7 @@ static unsigned char gathered(unsigned rank, unsigned round, size_t place)
 
 static bool check_gather(struct mpi_operation *operation, unsigned round)
 {
-    const bool here = gets(operation);
+    const bool here = has_result(operation);
     const size_t bytes = (size_t)operation->count, all = bytes * (size_t)operation->size;
     unsigned char *send = operation->send;
     const unsigned char *receive = operation->receive;
@@ -279,7 +279,7 @@ static bool check_scatter(struct mpi_operation *operation, unsigned round)
     return right;
 }
 
-/* A duplicate has the same members in the same order, and messages of its own. */
+/* A duplicate has the same members in the same order, and its own messages. */
 static bool check_dup(struct mpi_operation *operation, unsigned round)
 {
     MPI_Comm comm = duplicate(operation);
@@ -296,7 +296,7 @@ static bool check_dup(struct mpi_operation *operation, unsigned round)
 static const struct {
     void (*start)(struct mpi_operation *operation);
     bool waits;
-    bool (*check)(struct mpi_operation *operation, unsigned round); /* NULL: nothing to check */
+    bool (*check)(struct mpi_operation *operation, unsigned round); /* NULL: it has no result */
 } kinds[OPERATION_NONE] = {
     [OPERATION_BARRIER] = {start_barrier, false, NULL},
     [OPERATION_IBARRIER] = {start_ibarrier, true, NULL},
@@ -390,7 +390,7 @@ void mpi_operation_keep_root(struct mpi_operation *operation, unsigned root)
 
 bool mpi_operation_check(struct mpi_operation *operation)
 {
-    enum { MORE = 8 }; /* than one for each root */
+    enum { MORE = 8 }; /* beyond one round per root */
     const unsigned rounds = (unsigned)operation->size + MORE;
     bool right = true;
     for (unsigned round = 0; kinds[operation->kind].check && round < rounds; round++)

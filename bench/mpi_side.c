@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * MPI's operations as contestants: see mpi_side.h.
+ * MPI's operations as contestants; see mpi_side.h.
  */
 #include "mpi_side.h"
 
@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "chunk.h"
-#include "tell.h"
+#include "output.h"
 #include "work.h"
 
 void mpi_side_open(struct mpi_side *side, MPI_Comm parent, enum operation kind,
@@ -18,7 +18,7 @@ void mpi_side_open(struct mpi_side *side, MPI_Comm parent, enum operation kind,
     mpi_operation_open(&side->operation, kind, parent, preference);
     if (side->overlaps) {
         side->work_rate = work_rate();
-        MPI_Barrier(side->operation.comm); /* nicbarr sets up across hosts in the first of these */
+        MPI_Barrier(side->operation.comm); /* only blocking calls set nicbarr up across hosts */
     }
 }
 
@@ -35,7 +35,8 @@ static void repeat_operation(struct mpi_side *side, unsigned times)
         mpi_operation_play(&side->operation);
 }
 
-/* A computation of `steps` in between, cut into slices by the test calls. */
+/* Compute for `steps` between start and wait, in slices with a test call before each but the
+ * first. */
 static void repeat_overlapped(struct mpi_side *side, unsigned times, unsigned long steps)
 {
     struct mpi_operation *operation = &side->operation;
@@ -59,18 +60,19 @@ static void once(void *self)
 
 /* ---- chunks ---- */
 
-/* All begin a chunk together. Operations alone do not see to that: in one with a root, who only
- * gives is ahead. Then what the chunk before it has left would count, and most against whom nobody
- * may be far ahead of. */
+/* Synchronise the ranks at the beginning of a chunk. The operation alone does not: with a fixed
+ * root, processes that only send run ahead. The chunk would then include what the one before has
+ * left outstanding, most of all for an algorithm that limits how far they run ahead. */
 static double begin_chunk(const struct mpi_side *side)
 {
     MPI_Barrier(side->operation.comm);
     return chunk_clock();
 }
 
-/* As osu_ibarrier does it: a computation as long as the operation takes alone, once between start
- * and wait, once without any communication. All ranks compute as long as the slowest rank's
- * operation took. Loops are timed as a whole, since clocks inside would count as communication. */
+/* As in osu_ibarrier: a computation as long as the operation alone takes is timed between start and
+ * wait, and without communication. All ranks compute for as long as the operation takes on the
+ * slowest rank. Loops are timed as a whole, since clock readings inside would count as
+ * communication. */
 static void measure_overlap(struct mpi_side *side, unsigned iterations, double figures[FIGURES])
 {
     double pure = figures[FIGURE_LATENCY];
@@ -107,7 +109,7 @@ struct contestant mpi_side_contestant(struct mpi_side *side, const char *name, b
 
 /* ---- components ---- */
 
-/* Every coll component registers its priority, which MPI's tools interface shows. */
+/* Each coll component registers its priority as a control variable of MPI's tools interface. */
 static bool component_loaded(const char *name)
 {
     char variable[160];
@@ -116,7 +118,8 @@ static bool component_loaded(const char *name)
     return MPI_T_cvar_get_index(variable, &index) == MPI_SUCCESS;
 }
 
-/* False: `name` is the first component of the preference (NULL: of nothing) that is missing. */
+/* False if a component of the preference (NULL: none) is not loaded; `name` is the first such
+ * one. */
 static bool components_loaded(const char *preference, char *name, size_t name_size)
 {
     bool loaded = true;
@@ -143,8 +146,9 @@ void mpi_side_warn_of_missing(const char *const preference[2], int rank)
     char name[128];
     for (int i = 0; i < 2; i++) {
         if (!components_loaded(preference[i], name, sizeof(name))) {
-            tell(rank, "warning: this job has no coll component '%s', which %s's preference names",
-                 name, mpi_side_names[i]);
+            output_message(
+                rank, "warning: this job has no coll component '%s', which %s's preference names",
+                name, mpi_side_names[i]);
         }
     }
 }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * MPI's operations as contestants: how long they take, and how much of it computation can hide.
+ * MPI's operations as contestants: how long they take, and how much of that computation hides.
  *
- * Called by nicbarr_bench and nicbarr_experiments, once for each of two communicators. Open MPI
- * chooses the component of a communicator when it is created. So each contestant has a duplicate of
- * its own, created with its coll preference. Opening and closing are collective over what is
- * duplicated. MPI errors end the job (MPI_ERRORS_ARE_FATAL).
+ * Called by nicbarr_bench and nicbarr_experiments for each side. Open MPI selects the component
+ * when a communicator is created, so each contestant has a duplicate of its own, created with its
+ * coll preference. Opening and closing are collective over the parent. MPI errors end the job
+ * (MPI_ERRORS_ARE_FATAL).
  */
 #ifndef BENCH_MPI_SIDE_H
 #define BENCH_MPI_SIDE_H
@@ -18,27 +18,27 @@
 
 struct mpi_side {
     struct mpi_operation operation;
-    bool overlaps;    /* computation is put between start and wait, too */
+    bool overlaps;    /* also measure computation between start and wait */
     unsigned tests;   /* MPI_Test calls while computing */
-    double work_rate; /* steps per microsecond; only if it overlaps */
+    double work_rate; /* iterations of work per microsecond; set if `overlaps` */
 };
 
-/* On a duplicate of `parent`. preference: value of ompi_comm_coll_preference, or NULL for a plain
- * duplicate. */
+/* Open a side on a duplicate of `parent`. `preference` is the value of ompi_comm_coll_preference;
+ * NULL: no info key. */
 void mpi_side_open(struct mpi_side *side, MPI_Comm parent, enum operation kind,
                    const char *preference, unsigned tests);
 void mpi_side_close(struct mpi_side *side);
 
-/* The contestant that plays this side, which must stay open as long. */
+/* The contestant of this side, which must stay open meanwhile. */
 struct contestant mpi_side_contestant(struct mpi_side *side, const char *name, bool tails);
 
-/* Open MPI passes over unknown names in a preference in silence; this tells of those in A's and B's
- * that this process has not loaded. */
+/* Warn of components in A's and B's preferences that this process has not loaded. Open MPI ignores
+ * unknown names silently. */
 void mpi_side_warn_of_missing(const char *const preference[2], int rank);
 
-/* A preference for people. */
+/* A preference as text for the report. */
 const char *mpi_side_preference_text(const char *preference);
 
-extern const char *const mpi_side_names[2]; /* "A", "B" */
+extern const char *const mpi_side_names[2];
 
 #endif

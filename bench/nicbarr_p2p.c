@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * nicbarr_p2p: messages between two processes in the manner of osu_latency and osu_bw.
+ * nicbarr_p2p: measures messages between two processes in the manner of osu_latency and osu_bw.
  *
- * A user's and p2p.sh's program. Two BTLs cannot take turns within one job, so this one measures
- * the job's own, and p2p.sh has short jobs take turns. Ranks 0 and 1 measure; others look on.
+ * A user's program, which p2p.sh calls as well. Two BTLs cannot alternate within one job, so this
+ * measures the BTL of its job, and p2p.sh alternates short jobs. Ranks 0 and 1 measure; other ranks
+ * do nothing.
  *
- * Latency is half a round trip. Bandwidth is that of windows of messages, each answered by an empty
- * one when all have come. Overlap is the part of a message's time that is hidden behind computation
- * as long as that: between the calls that start the message and those that wait for its end, either
- * rank or both compute. Their time counts. A rank that does not compute waits in MPI, and helps; or
- * it sleeps meanwhile, and leaves its processor to who else moves the message. Medians and
- * quartiles over chunks, as everywhere here.
+ * Latency is half a round trip. Bandwidth is that of windows of messages, each of which the
+ * receiver answers with an empty message. Overlap is the part of a message's time that is hidden
+ * behind a computation of the same length, by the sender, the receiver or both, between the calls
+ * that start the message and those that wait for it. The time of the ranks that compute counts. A
+ * rank that does not compute waits in MPI, and progresses the message; or it sleeps, and leaves its
+ * processor to another process that does. Results are medians and quartiles of chunks.
  */
 #include <argp.h>
 #include <mpi.h>
@@ -28,10 +29,10 @@
 
 enum {
     MOST_WINDOW = 1024,
-    MESSAGE = 1, /* tags; those of receives that wait in vain come behind them */
+    MESSAGE = 1, /* tags; those of unmatched receives are UNMATCHED and above */
     ANSWER = 2,
-    IN_VAIN = 3,
-    SENDER = 1, /* who computes: bits by rank */
+    UNMATCHED = 3,
+    SENDER = 1, /* bits that say which ranks compute */
     RECEIVER = 2,
 };
 
@@ -40,14 +41,14 @@ struct settings {
     unsigned window;
     unsigned chunks;
     unsigned overlap_bytes; /* 0: not measured */
-    bool rests;             /* a rank that does not compute sleeps */
-    unsigned posted;        /* receives that wait for something else meanwhile */
+    bool rests;             /* a rank that does not compute sleeps meanwhile */
+    unsigned posted;        /* unmatched receives that stay posted meanwhile */
     int source;             /* of receives: the other rank, or MPI_ANY_SOURCE */
 };
 
 /* ---- options ---- */
 
-/* libc looks for it by name, which -fvisibility=hidden would hide. */
+/* libc looks this variable up by name, so -fvisibility=hidden must not hide it. */
 __attribute__((visibility("default"))) const char *argp_program_version =
     "nicbarr_p2p " NICBARR_VERSION;
 
@@ -135,7 +136,7 @@ static void pong(const struct settings *settings, int rank, char *buffer, int by
     }
 }
 
-/* Microseconds of so many round trips, the same on both ranks. */
+/* The time of that many round trips in microseconds, the same on both ranks. */
 static double pong_time(const struct settings *settings, int rank, char *buffer, unsigned times)
 {
     const int bytes = (int)settings->latency_bytes;
@@ -198,7 +199,7 @@ static void measure_bandwidth(const struct settings *settings, int rank, double 
 
 /* ---- overlap ---- */
 
-/* Both ranks begin at once, as far as a message tells. */
+/* Both ranks begin at the same time, up to the latency of a message. */
 static void begin_together(int rank)
 {
     if (rank == 0) {
@@ -208,7 +209,7 @@ static void begin_together(int rank)
     }
 }
 
-/* The longer one of both ranks' times; 0: it does not count. */
+/* The longer one of both ranks' times; 0 for a rank whose time does not count. */
 static double longer(int rank, double mine)
 {
     double other;
@@ -224,7 +225,8 @@ static void rest(double us)
     nanosleep(&time, NULL);
 }
 
-/* A message; while it is under way, this rank computes so many steps, or rests, or neither. */
+/* The time of a message. While it is under way, this rank computes for `steps`, sleeps for
+ * `rest_us`, or neither. */
 static double message_time(const struct settings *settings, int rank, char *buffer,
                            unsigned long steps, double rest_us, bool counts)
 {
@@ -252,7 +254,7 @@ static double work_time(int rank, unsigned long steps)
     return longer(rank, chunk_clock() - start);
 }
 
-/* Computation is as long as the message just before it took. A rank that rests is away for longer
+/* The computation takes as long as the message just before. A rank that sleeps does so for longer
  * than that. */
 static void measure_overlap(const struct settings *settings, int rank, int computes, double rate,
                             double *samples)
@@ -273,13 +275,13 @@ static void measure_overlap(const struct settings *settings, int rank, int compu
     free(buffer);
 }
 
-/* ---- receives that wait for something else ---- */
+/* ---- unmatched receives ---- */
 
-static MPI_Request *post_in_vain(const struct settings *settings, int rank)
+static MPI_Request *post_unmatched(const struct settings *settings, int rank)
 {
     MPI_Request *requests = bench_alloc(settings->posted, sizeof(*requests));
     for (unsigned i = 0; i < settings->posted; i++)
-        MPI_Irecv(NULL, 0, MPI_BYTE, 1 - rank, IN_VAIN + (int)i, MPI_COMM_WORLD, &requests[i]);
+        MPI_Irecv(NULL, 0, MPI_BYTE, 1 - rank, UNMATCHED + (int)i, MPI_COMM_WORLD, &requests[i]);
     return requests;
 }
 
@@ -323,7 +325,7 @@ static void measure_messages(const struct settings *settings, int rank)
     } overlaps[] = {
         {"hidden-recv", RECEIVER}, {"hidden-send", SENDER}, {"hidden-both", SENDER | RECEIVER}};
     double *samples = bench_alloc(settings->chunks, sizeof(*samples));
-    MPI_Request *in_vain = post_in_vain(settings, rank);
+    MPI_Request *unmatched = post_unmatched(settings, rank);
     if (rank == 0)
         report_head(settings);
     measure_latency(settings, rank, samples);
@@ -341,7 +343,7 @@ static void measure_messages(const struct settings *settings, int rank)
                               settings->chunks);
         }
     }
-    cancel(settings, in_vain);
+    cancel(settings, unmatched);
     free(samples);
 }
 

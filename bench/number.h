@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Numbers on command lines.
+ * Parsing of numbers on command lines.
  *
  * Called by the benchmark programs that read their options with getopt_long, and by argp_number.h.
  */
@@ -11,14 +11,14 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-/* False, and *value untouched, if the text is not a number from `least` to `most`. */
+/* False, with *value unchanged, if the text is not a number from `least` to `most`. */
 static inline bool number_parse(const char *text, unsigned long least, unsigned long most,
                                 unsigned *value)
 {
     char *end;
     errno = 0;
     unsigned long parsed = strtoul(text, &end, 10);
-    /* strtoul takes signs and blanks; a number starts with a digit. */
+    /* strtoul would accept signs and blanks; a number must start with a digit. */
     if (errno || *end || *text < '0' || *text > '9' || parsed < least || parsed > most) {
         return false;
     }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The operations by name: see operations.h.
+ * The table of operations; see operations.h.
  */
 #include "operations.h"
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The operations that nicbarr_bench can measure, by name.
+ * The operations that nicbarr_bench can measure, and their names and properties.
  *
- * Called by its command line, its report and mpi_operation.c, which plays them. Nothing here knows
- * MPI.
+ * Used by the command line, by the report and by mpi_operation.c, which implements them. This file
+ * does not depend on MPI.
  */
 #ifndef BENCH_OPERATIONS_H
 #define BENCH_OPERATIONS_H
@@ -32,19 +32,19 @@ enum operation {
     OPERATION_ISCATTER,
     OPERATION_SCATTER_INIT,
     OPERATION_DUP,
-    OPERATION_NONE /* not one; how many there are */
+    OPERATION_NONE /* not an operation; their number */
 };
 
 struct operation_traits {
     const char *name;
-    unsigned unit;    /* bytes of an element, of which messages consist; 0: carries no message */
-    bool nonblocking; /* computation can overlap with it */
-    bool checked;     /* has results that can be wrong */
+    unsigned unit;    /* bytes per element of a message; 0: it has no message */
+    bool nonblocking; /* it can overlap with computation */
+    bool checked;     /* it has results to check */
 };
 
 extern const struct operation_traits operations[OPERATION_NONE];
 
-/* False, and *operation untouched, if nothing has that name. */
+/* False, with *operation unchanged, if there is no operation of that name. */
 bool operation_find(const char *name, enum operation *operation);
 
 #endif

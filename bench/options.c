@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The command line of nicbarr_bench: see options.h.
+ * The command line of nicbarr_bench; see options.h.
  */
 #include "options.h"
 
@@ -12,7 +12,7 @@
 
 #include "number.h"
 
-/* A number, a few, many, and some where messages become long. */
+/* One number, a few, many, and sizes at which messages become long. */
 static const size_t default_sizes[] = {4, 8, 64, 512, 1024, 4096};
 enum { DEFAULT_SIZES = sizeof(default_sizes) / sizeof(*default_sizes) };
 
@@ -87,7 +87,7 @@ static const struct option long_options[] = {
     {0},
 };
 
-/* [MIN:]MAX; the sizes are MIN doubled up to MAX. */
+/* Parse [MIN:]MAX; the sizes are MIN doubled up to MAX. */
 static bool parse_sizes(const char *text, struct options *options)
 {
     static const unsigned long most = 1ul << 28;
@@ -109,17 +109,17 @@ static bool parse_sizes(const char *text, struct options *options)
     return true;
 }
 
-/* The bytes of an element of both operations; 0: none carries messages. */
+/* The bytes per element for both operations; 0: neither has messages. */
 static unsigned unit(const struct options *options)
 {
     const unsigned measured = operations[options->operation].unit;
     const unsigned beside =
         options->beside == OPERATION_NONE ? 0 : operations[options->beside].unit;
-    return measured > beside ? measured : beside; /* one is a multiple of the other */
+    return measured > beside ? measured : beside; /* one divides the other */
 }
 
-/* Which sizes there are once the operations are known. False: they are no multiples of an element;
- * doubling keeps that the first one is. */
+/* Determine the sizes once the operations are known. False if they are not multiples of an element;
+ * it suffices to check the first one, as the others are its multiples. */
 static bool settle_sizes(struct options *options)
 {
     const unsigned element = unit(options);
@@ -131,14 +131,14 @@ static bool settle_sizes(struct options *options)
     return true;
 }
 
-static enum options_verdict bad(bool speak, const char *text, const char *expected)
+static enum options_verdict bad(bool prints, const char *text, const char *expected)
 {
-    if (speak)
+    if (prints)
         fprintf(stderr, "nicbarr_bench: '%s' is not %s (try --help)\n", text, expected);
     return OPTIONS_BAD;
 }
 
-/* Options whose value is a number, and where it goes. */
+/* Options with a number as their value, and where it is stored. */
 static const struct number_option {
     int key;
     unsigned least, most;
@@ -171,26 +171,26 @@ static const struct options defaults = {.beside = OPERATION_NONE,
 static const char known[] =
     "barrier, ibarrier, persistent, allreduce, bcast, dup or another operation";
 
-/* What follows the options: the operation. `sizes` is the text of -m. */
-static enum options_verdict parse_operands(int argc, char **argv, bool speak, const char *sizes,
+/* Parse what follows the options: the operation. `sizes` is the argument of -m. */
+static enum options_verdict parse_operands(int argc, char **argv, bool prints, const char *sizes,
                                            struct options *options)
 {
     if (optind < argc && !operation_find(argv[optind++], &options->operation))
-        return bad(speak, argv[optind - 1], known);
+        return bad(prints, argv[optind - 1], known);
     if (optind < argc)
-        return bad(speak, argv[optind], "expected after the operation");
+        return bad(prints, argv[optind], "expected after the operation");
     if (!settle_sizes(options))
-        return bad(speak, sizes, "a size of messages whose MIN is a multiple of 4, as floats are");
+        return bad(prints, sizes, "a size of messages whose MIN is a multiple of 4, as floats are");
     return OPTIONS_RUN;
 }
 
-enum options_verdict options_parse(int argc, char **argv, bool speak, struct options *options)
+enum options_verdict options_parse(int argc, char **argv, bool prints, struct options *options)
 {
     const char *sizes = NULL;
     const struct number_option *number;
     *options = defaults;
     memcpy(options->sizes, default_sizes, sizeof(default_sizes));
-    opterr = speak;
+    opterr = prints;
     int key;
     while ((key = getopt_long(argc, argv, "a:b:c:i:x:m:fzt:h", long_options, NULL)) != -1) {
         switch (key) {
@@ -201,7 +201,7 @@ enum options_verdict options_parse(int argc, char **argv, bool speak, struct opt
         case 'm':
             sizes = optarg;
             if (!parse_sizes(optarg, options))
-                return bad(speak, optarg,
+                return bad(prints, optarg,
                            "a size of messages, MAX or MIN:MAX, from 1 to 268435456");
             break;
         case 'f':
@@ -212,7 +212,7 @@ enum options_verdict options_parse(int argc, char **argv, bool speak, struct opt
             break;
         case LONG_BESIDE:
             if (!operation_find(optarg, &options->beside))
-                return bad(speak, optarg, known);
+                return bad(prints, optarg, known);
             break;
         case LONG_NO_VALIDATION:
             options->unchecked = true;
@@ -224,11 +224,11 @@ enum options_verdict options_parse(int argc, char **argv, bool speak, struct opt
             options->json = optarg;
             break;
         case 'h':
-            if (speak)
+            if (prints)
                 fputs(usage, stdout);
             return OPTIONS_HELPED;
         case LONG_VERSION:
-            if (speak)
+            if (prints)
                 puts("nicbarr_bench " NICBARR_VERSION);
             return OPTIONS_HELPED;
         case LONG_ROOT:
@@ -237,11 +237,11 @@ enum options_verdict options_parse(int argc, char **argv, bool speak, struct opt
         default:
             number = find_number(key);
             if (number == NULL)
-                return OPTIONS_BAD; /* getopt_long told */
+                return OPTIONS_BAD; /* getopt_long has printed the error */
             if (!number_parse(optarg, number->least, number->most,
                               (unsigned *)((char *)options + number->offset)))
-                return bad(speak, optarg, number->expected);
+                return bad(prints, optarg, number->expected);
         }
     }
-    return parse_operands(argc, argv, speak, sizes, options);
+    return parse_operands(argc, argv, prints, sizes, options);
 }

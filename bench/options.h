@@ -2,8 +2,8 @@
 /*
  * The command line of nicbarr_bench.
  *
- * Called by nicbarr_bench once on every rank, with the same arguments, so that all ranks come to
- * the same result; only the rank that speaks prints anything.
+ * Called by nicbarr_bench once on every rank, with the same arguments, so that all ranks get the
+ * same result. Only one rank prints.
  */
 #ifndef BENCH_OPTIONS_H
 #define BENCH_OPTIONS_H
@@ -17,30 +17,30 @@
 
 struct options {
     enum operation operation;
-    enum operation beside;       /* measured on A, too; OPERATION_NONE: none */
-    bool sized;                  /* one of both carries messages */
-    size_t sizes[OPTIONS_SIZES]; /* of the messages, bytes; a single 0 unless sized */
+    enum operation beside;       /* measured as well, like A; OPERATION_NONE: none */
+    bool sized;                  /* at least one of both has messages */
+    size_t sizes[OPTIONS_SIZES]; /* bytes per message; a single 0 unless `sized` */
     unsigned sizes_count;
-    unsigned iterations; /* operations in a chunk; 0: what fits a chunk */
+    unsigned iterations; /* per chunk; 0: as many as fit */
     unsigned warmup;     /* operations on each communicator before its first chunk */
     unsigned chunks;
-    unsigned tests;            /* MPI_Test calls while computing (non-blocking operations) */
-    const char *preference[2]; /* of the communicators A and B; NULL: as the job gives them */
-    bool unchecked;            /* results are not looked at */
-    bool root_stays;           /* else it goes round, where there is one */
+    unsigned tests;            /* MPI_Test calls during computation (non-blocking operations) */
+    const char *preference[2]; /* of the communicators A and B; NULL: the job's default */
+    bool unchecked;            /* do not check results */
+    bool root_stays;           /* else the root advances from operation to operation */
     unsigned root;
     bool full;
     bool tails;
     bool raw;
-    const char *json; /* file name or NULL */
+    const char *json; /* file name, or NULL */
 };
 
 enum options_verdict {
     OPTIONS_RUN,
-    OPTIONS_HELPED, /* help or the version was asked for and printed */
-    OPTIONS_BAD,    /* told in one line */
+    OPTIONS_HELPED, /* help or the version was asked for, and was printed */
+    OPTIONS_BAD,    /* after a message */
 };
 
-enum options_verdict options_parse(int argc, char **argv, bool speak, struct options *options);
+enum options_verdict options_parse(int argc, char **argv, bool prints, struct options *options);
 
 #endif

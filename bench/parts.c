@@ -14,7 +14,7 @@
 enum {
     SEGMENT_BYTES = 256 << 20,
     MOST_US =
-        10000000, /* of a barrier, in which each looks once or twice unless a packet is lost */
+        10000000, /* timeout of a barrier, which needs one or two polls unless a packet is lost */
 };
 
 static void no_progress(void) {}
@@ -77,7 +77,7 @@ void parts_record_close(struct parts_record *record)
     free(record);
 }
 
-/* ---- a segment and a record in it ---- */
+/* ---- a segment with a record ---- */
 
 bool parts_place_open(struct parts_place *place, enum parts_way way, size_t bytes)
 {
@@ -166,7 +166,7 @@ struct parts_nics {
     struct node node[2];
 };
 
-static void say_nothing(int level, const char *line)
+static void print_nothing(int level, const char *line)
 {
     (void)level;
     (void)line;
@@ -188,7 +188,7 @@ static bool node_open(const struct myr_nic_kind *kind, struct node *node)
     }
     myr_waiter_init(&node->waiter, node->segment, no_progress, &policies[PARTS_YIELDING]);
     node->site =
-        (struct myr_site){.segment = node->segment, .waiter = &node->waiter, .say = say_nothing};
+        (struct myr_site){.segment = node->segment, .waiter = &node->waiter, .say = print_nothing};
     for (uint32_t o = 0; NULL != kind->options[o].name; ++o) {
         const struct myr_option *option = &kind->options[o];
         values[o] = option->usual;
@@ -292,10 +292,14 @@ bool parts_nics_play(struct parts_nics *nics)
 
 struct parts_match {
     struct mcp_match *table;
-    uint32_t sources, next; /* of the messages, in turn */
+    uint32_t sources, next; /* the next message's sender: they alternate */
 };
 
-enum { HERE = 1, ELSEWHERE = 2, PLAYED_TAG = 0x1000000 }; /* contexts, and a tag */
+enum {
+    HERE = 1,
+    ELSEWHERE = 2,
+    PLAYED_TAG = 0x1000000
+}; /* contexts, and the tag of the measured message */
 
 struct parts_match *parts_match_open(uint32_t waiting, uint32_t sources)
 {
@@ -343,7 +347,7 @@ void parts_match_close(struct parts_match *match)
     free(match);
 }
 
-/* ---- setting up ---- */
+/* ---- setup ---- */
 
 uint32_t parts_schedule(const char *choice, uint32_t size)
 {

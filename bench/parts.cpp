@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 // Google Benchmark for the parts of a barrier: arrival records, waiters, barriers of two processes,
-// and setting up. For people who change one of them and want to see what that costs; run it as
+// and setup. For developers who change one of them and want to know the cost. Run it as
 //   bench/parts --benchmark_repetitions=9 --benchmark_enable_random_interleaving=true
-// and compare medians of one run with each other: machines change speed between runs.
+// and compare only medians of one run with each other, as machines change their speed.
 //
-// What is measured is in parts.c and parts_pair.c; a case here is one line of it in a loop.
-// Invariant: a case that this machine cannot do says so, and none of them fails or hangs.
+// parts.c and parts_pair.c implement what is measured; a case here calls one function in a loop.
+// A case that this machine does not support is skipped with a message; none fails or hangs.
 
 #include <benchmark/benchmark.h>
 
@@ -16,7 +16,7 @@
 namespace
 {
 
-// ---- the arrival record, in one process: the instructions alone, without any traffic ----
+// ---- the arrival record, in one process: only the instructions, without cache traffic ----
 
 void record_publish(benchmark::State &state)
 {
@@ -63,7 +63,7 @@ void play(benchmark::State &state, parts_pair *pair)
         state.SkipWithError("needs a processor for each of the two, and shared memory");
         return;
     }
-    parts_pair_play(pair); // both are there
+    parts_pair_play(pair); // so that both processes are running
     for (auto _ : state) {
         parts_pair_play(pair);
     }
@@ -77,10 +77,10 @@ const struct {
 
 const char *const layouts[] = {"flags:4", "flags:64", "flags:128", "counter", "dissemination:1"};
 
-// ---- a NIC's path; for instructions alone, run this case under valgrind --tool=callgrind ----
+// ---- a NIC's path; to count instructions, run it under valgrind --tool=callgrind ----
 
-// One of two NICs of this process looks, and finds nothing.
-bool look_of(parts_nics *pair)
+// Poll one of two NICs in this process, in vain.
+bool poll_one(parts_nics *pair)
 {
     parts_nics_poll(pair);
     return true;
@@ -127,7 +127,7 @@ void match(benchmark::State &state, parts_match_way way)
     parts_match_close(table);
 }
 
-// ---- setting up ----
+// ---- setup ----
 
 void schedule(benchmark::State &state, const char *choice)
 {
@@ -152,7 +152,7 @@ void plan(benchmark::State &state, const char *choice)
 
 const char *const schedules[] = {"dissemination:1", "dissemination:3", "pairwise", "tree:4"};
 
-// A communicator's record: two join, two leave; among none or thousands of others.
+// A communicator's record: two processes attach and detach, with none or thousands of others.
 void record_join_leave(benchmark::State &state)
 {
     parts_segment *segment = parts_segment_open(state.range(0), state.range(1));
@@ -199,7 +199,7 @@ void register_all()
         benchmark::RegisterBenchmark((std::string("nics/") + kind).c_str(), nics, kind,
                                      parts_nics_play);
         benchmark::RegisterBenchmark((std::string("nics_poll/") + kind).c_str(), nics, kind,
-                                     look_of);
+                                     poll_one);
     }
     for (const auto &way : matches) {
         benchmark::RegisterBenchmark((std::string("match/") + way.name).c_str(), match, way.way)

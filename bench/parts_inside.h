@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Shared by parts.c and parts_pair.c. */
+/* Private header of parts.c and parts_pair.c. */
 #ifndef BENCH_PARTS_INSIDE_H
 #define BENCH_PARTS_INSIDE_H
 
@@ -7,14 +7,14 @@
 #include "libmyr/node/node_group.h"
 #include "libmyr/node/segment.h"
 
-/* A segment and a record in it, of this process alone or with a partner. */
+/* A segment with one record, for this process alone or for a pair. */
 struct parts_place {
     struct myr_segment *segment;
     struct myr_waiter waiter;
     struct myr_record *record;
 };
 
-/* False, with a line, if there is none. */
+/* False, after a message, if it cannot be created. */
 bool parts_place_open(struct parts_place *place, enum parts_way way, size_t bytes);
 void parts_place_close(struct parts_place *place);
 

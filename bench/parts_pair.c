@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Two processes that play with each other; see parts.h. */
+/* Pairs of processes; see parts.h. */
 #include "bench/parts_inside.h"
 
 #include <sched.h>
@@ -13,25 +13,25 @@
 #include "coll_nicbarr/schedule.h"
 
 enum {
-    SLOT_BYTES = 64 << 10, /* more than any plan of two needs */
+    SLOT_BYTES = 64 << 10, /* more than any plan of two processes needs */
     MOST_WAITS = 64,
 };
 
 struct parts_pair {
     struct parts_place place;
-    cpu_set_t before; /* where this process was allowed to run */
+    cpu_set_t before; /* this process's former affinity */
     pid_t partner;
-    bool barrier; /* else ping-pong, */
-    bool asleep;  /* with each throw only when the other one sleeps */
+    bool barrier; /* else a ping-pong, ... */
+    bool asleep;  /* ... where a word is only written while the other process sleeps */
     struct nicbarr_choice choice;
     struct myr_group group;
-    myr_word *ball[2]; /* ping-pong: written by this process, by the partner */
+    myr_word *ball[2]; /* ping-pong: written by this process, and by the partner */
     uint32_t epoch;
     uint32_t plays;
-    myr_word *last; /* which play is to be the last; 0: not known yet */
+    myr_word *last; /* number of the last play; 0: not known yet */
 };
 
-/* The processor that process `which` of the pair goes to; -1: there are too few. */
+/* The processor for process `which` of the pair; -1 if there are too few. */
 static int processor_for(const cpu_set_t *allowed, enum parts_way way, int which)
 {
     int nth = PARTS_YIELDING == way ? 0 : which;
@@ -69,14 +69,14 @@ static bool make_plan(struct parts_pair *pair, uint32_t rank)
     }
 }
 
-/* Take up one's side of the group; the partner does it after the fork, so each has its own. */
+/* Join the group. The partner does so after the fork, so each process has its own state. */
 static bool pair_begin(struct parts_pair *pair, uint32_t rank)
 {
     myr_group_init(&pair->group, pair->place.record, &pair->place.waiter, 2, rank);
     return !pair->barrier || make_plan(pair, rank);
 }
 
-/* Each waits until the other one sleeps: else words come so early that nobody ever sleeps. */
+/* Wait until the other process sleeps: otherwise words would arrive before it falls asleep. */
 static void throw_ball(const struct parts_pair *pair, myr_word *ball)
 {
     while (pair->asleep && 0 == myr_load_acquire(pair->group.watch.sleepers)) {
@@ -115,7 +115,7 @@ static void be_partner(struct parts_pair *pair, int processor)
     if (!bind_to(processor) || !pair_begin(pair, 1)) {
         _exit(1);
     }
-    /* `last` is set before the last play, which so makes it visible here. */
+    /* `last` is set before the last play, whose synchronisation makes it visible here. */
     do {
         if (pair->barrier) {
             myr_group_barrier(&pair->group);
@@ -144,7 +144,7 @@ static struct parts_pair *pair_open(enum parts_way way, struct parts_pair is)
         return NULL;
     }
     uint8_t *slots = myr_group_slots(
-        &(struct myr_group){.record = pair->place.record, .size = 2}); /* behind the arrivals */
+        &(struct myr_group){.record = pair->place.record, .size = 2}); /* after the arrival words */
     uint8_t *end = slots + SLOT_BYTES - myr_group_arrival_bytes(2);
     pair->last = (myr_word *)(end - MYR_LINE);
     pair->ball[0] = (myr_word *)slots;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The raw limit of one node: see raw.h.
+ * The raw limit of one node; see raw.h.
  *
- * Each pattern owns an area of shared lines: one for a root word, one for the release word, then
- * one for each member.
+ * Each pattern has an area of shared lines: one for a root word, one for the release word, then one
+ * per member.
  */
 #include "raw.h"
 
@@ -33,7 +33,7 @@ static _Atomic uint32_t *packed_word(struct raw_line *area, unsigned member)
     return &area[MEMBER_LINES + member / RAW_LINE_WORDS].words[member % RAW_LINE_WORDS];
 }
 
-/* Pairs with wait_for: who sees the epoch sees everything that was written before it. */
+/* Pairs with wait_for(): a process that sees the epoch also sees all earlier writes. */
 static void announce(_Atomic uint32_t *word, uint32_t epoch)
 {
     atomic_store_explicit(word, epoch, memory_order_release);
@@ -48,8 +48,8 @@ static void relax(void)
 #endif
 }
 
-/* Pairs with announce and count. With a processor each, polling is fastest. Else polling only keeps
- * the processor from the process that is waited for. */
+/* Pairs with announce() and count_arrival(). With a processor per member, polling is fastest.
+ * Otherwise polling would keep the processor from the process that is waited for. */
 static void wait_for(_Atomic uint32_t *word, uint32_t epoch, bool yield)
 {
     while ((int32_t)(atomic_load_explicit(word, memory_order_acquire) - epoch) < 0) {
@@ -60,7 +60,7 @@ static void wait_for(_Atomic uint32_t *word, uint32_t epoch, bool yield)
     }
 }
 
-/* Counts one arrival of `expected` in each epoch; true for the last one, who then knows (acquire)
+/* Count one of `expected` arrivals in an epoch. True for the last one, which then sees (acquire)
  * what all others wrote before they arrived (release). */
 static bool count_arrival(_Atomic uint32_t *word, unsigned expected, uint32_t epoch)
 {
@@ -82,8 +82,8 @@ static void play_counter(const struct raw_team *team, struct raw_line *area, uin
     meet_at_counter(area, team->size, epoch, team->yield);
 }
 
-/* Each member sets a flag of its own and reads all others. It begins with its neighbour's, so not
- * all read the same one. */
+/* Each member sets its own flag and reads all others. It begins with its neighbour's, so that not
+ * all members read the same flag at once. */
 static void meet_at_flags(const struct raw_team *team, struct raw_line *area, uint32_t epoch,
                           _Atomic uint32_t *(*flag)(struct raw_line *, unsigned))
 {
@@ -104,7 +104,8 @@ static void play_flags(const struct raw_team *team, struct raw_line *area, uint3
     meet_at_flags(team, area, epoch, member_word);
 }
 
-/* The counter of a processor stays in its cache: only the last arrival of each goes to the root. */
+/* The counter of a processor stays in its cache; only the last arrival on each processor increments
+ * the root. */
 static void play_processor_counters(const struct raw_team *team, struct raw_line *area,
                                     uint32_t epoch)
 {
@@ -139,7 +140,7 @@ static void play_tree_4(const struct raw_team *team, struct raw_line *area, uint
     meet_in_tree(team, area, epoch, 4);
 }
 
-/* Odd epochs go from member 0 to member 1, even ones back: each is one way. */
+/* Odd epochs go from member 0 to member 1, even ones back; each epoch is one way. */
 static void play_ping_pong(const struct raw_team *team, struct raw_line *area, uint32_t epoch)
 {
     _Atomic uint32_t *ball = line_word(area, ROOT_LINE);
@@ -194,8 +195,8 @@ size_t raw_bytes(unsigned size)
     return (RAW_PATTERNS + 1) * area_lines(size) * sizeof(struct raw_line);
 }
 
-/* Members that are kept to the same processors are a leaf. Where everybody may run everywhere,
- * there are as many leaves as processors, and the ranks are dealt out to them. */
+/* Members with equal affinity masks form a leaf. If all members may run on all processors, there
+ * are as many leaves as processors, and the ranks are distributed over them round-robin. */
 static void find_leaf(struct raw_team *team, const cpu_set_t *masks)
 {
     if (equal_masks(masks, team->size, 0) == team->size) {
@@ -227,7 +228,7 @@ void raw_join(struct raw_team *team, void *memory, const cpu_set_t *masks, unsig
 
 bool raw_suits(const struct raw_team *team, unsigned pattern)
 {
-    /* Where processors are shared, a round trip of a cache line measures the scheduler. */
+    /* With shared processors, the ping-pong of a cache line would measure the scheduler. */
     return raw_patterns[pattern].barrier || !team->yield;
 }
 

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The raw limit of one node: what synchronising processes through shared memory costs without MPI.
+ * The raw limit of one node: the cost of synchronising processes through shared memory, without
+ * MPI.
  *
  * Called by nicbarr_raw_limit (forked processes) and nicbarr_bench (the ranks of a job). A team of
- * processes shares one zeroed block of memory. Every member joins it with its own struct raw_team.
- * All members play the same patterns in the same order, each as often as the others.
+ * processes shares one zeroed block of memory. Each member joins it with its own struct raw_team.
+ * All members play the same patterns in the same order, and equally often.
  *
- * Arrivals are epochs, not bits: a word only ever grows (modulo 2^32), so nothing is cleared and no
- * word is reused before everybody has seen it. Every word has one line of 128 bytes (the pair of
- * lines that processors prefetch together), except in the patterns that pack on purpose.
+ * Arrivals are epochs, not bits: a word only increases (modulo 2^32), so nothing is cleared, and no
+ * word is reused before all members have seen it. Each word has its own line of 128 bytes (the pair
+ * of lines that processors prefetch together), except in patterns that pack words on purpose.
  */
 #ifndef BENCH_RAW_H
 #define BENCH_RAW_H
@@ -28,55 +29,55 @@ struct raw_line {
 
 struct raw_team;
 
-/* One thing that a team can do together; `play` is one operation (a barrier, or the one way of a
- * cache line from one process to the other). */
+/* A pattern of synchronisation. `play` does one operation: a barrier, or one way of a cache line
+ * from one process to another. */
 struct raw_pattern {
     const char *name;
     const char *what;
-    bool barrier; /* false: a probe, which is not to be compared with barriers */
+    bool barrier; /* false: not to be compared with barriers */
     void (*play)(const struct raw_team *team, struct raw_line *area, uint32_t epoch);
 };
 
 enum { RAW_PATTERNS = 7 };
 extern const struct raw_pattern raw_patterns[RAW_PATTERNS];
 
-/* Where the members run, as their allowed processors tell; the same for all members. */
+/* Where the members run, according to their affinity masks; the same for all members. */
 struct raw_placement {
-    unsigned processors; /* different processors that the members may use */
-    bool bound;          /* members are kept to a part of those */
-    bool crowded;        /* some members must share a processor: whoever waits must yield */
+    unsigned processors; /* number of processors that any member may use */
+    bool bound;          /* at least one member may use only some of them */
+    bool crowded;        /* some members must share a processor, so waiting members must yield */
 };
 
-/* One process's view of its team; private to the process. */
+/* A process's own view of its team. */
 struct raw_team {
     unsigned rank, size;
-    unsigned leaf;          /* the members of one processor, or of several, are a leaf: which */
-    unsigned leaf_size;     /* its members */
-    unsigned leaves;        /* how many leaves the team has */
-    bool yield;             /* give the processor away at the first failed poll */
-    struct raw_line *areas; /* one area for each pattern, and one for raw_sync */
+    unsigned leaf;      /* index of its leaf, which is the set of members on the same processors */
+    unsigned leaf_size; /* number of members of its leaf */
+    unsigned leaves;    /* number of leaves in the team */
+    bool yield;         /* yield the processor after the first failed poll */
+    struct raw_line *areas; /* one area per pattern, and one for raw_sync */
     uint32_t epochs[RAW_PATTERNS + 1];
 };
 
-/* The placement of `size` members from their affinity masks. */
+/* Compute the placement of `size` members from their affinity masks. */
 struct raw_placement raw_place(const cpu_set_t *masks, unsigned size);
 
-/* Bytes that a team of `size` shares. */
+/* Bytes of memory that a team of `size` shares. */
 size_t raw_bytes(unsigned size);
 
-/* Makes *team this process's view: `memory` is raw_bytes(size) bytes, zeroed, aligned to RAW_LINE
- * and shared by all members; `masks` are the members' affinity masks in the order of ranks, the
- * same for everyone. */
+/* Initialise this process's view. `memory` has raw_bytes(size) bytes, zeroed, aligned to RAW_LINE,
+ * and shared by all members. `masks` are all members' affinity masks by rank, the same for all. */
 void raw_join(struct raw_team *team, void *memory, const cpu_set_t *masks, unsigned rank,
               unsigned size);
 
-/* Whether the pattern means anything in this team. */
+/* Is the pattern meaningful for this team? */
 bool raw_suits(const struct raw_team *team, unsigned pattern);
 
-/* Waits for all members, yielding: it must not disturb what is measured before or after. */
+/* A barrier whose waits yield, so that it does not disturb measurements before and after. */
 void raw_sync(struct raw_team *team);
 
-/* Gets into step, then plays the pattern `iterations` times: microseconds that this took here. */
+/* Synchronise the team, then play the pattern `iterations` times; returns the microseconds on this
+ * member. */
 double raw_run(struct raw_team *team, unsigned pattern, unsigned iterations);
 
 #endif

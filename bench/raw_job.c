@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The raw limit inside an MPI job: see raw_job.h.
+ * The raw limit within an MPI job; see raw_job.h.
  */
 #include "raw_job.h"
 
 #include <string.h>
 
-/* Windows are mapped at pages in every process, so that rounding up finds the same line in all. */
+/* Windows are mapped page-aligned in each process, so rounding up gives the same line in all. */
 static void *first_line(void *window)
 {
     return (void *)(((uintptr_t)window + RAW_LINE - 1) / RAW_LINE * RAW_LINE);
@@ -24,7 +24,7 @@ void raw_job_open(struct raw_job *raw, const struct job *job)
     shared = first_line(shared);
     if (job->rank == 0)
         memset(shared, 0, bytes);
-    MPI_Barrier(MPI_COMM_WORLD); /* nobody plays in memory that is not zeroed yet */
+    MPI_Barrier(MPI_COMM_WORLD); /* the memory must be zeroed before the first play */
     raw_join(&raw->team, shared, job->masks, (unsigned)job->rank, (unsigned)job->size);
 }
 

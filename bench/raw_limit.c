@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * nicbarr_raw_limit: what a barrier costs on this node at the very least, without MPI.
+ * nicbarr_raw_limit: measures the least that a barrier costs on this node, without MPI.
  *
- * A user's program, for the distance between an MPI barrier and the machine's own limit. It forks
- * the members of a team (raw.h) over one shared mapping and plays all patterns in turns, ABAB, in
- * short chunks; member 0 keeps the time.
+ * A user's program, which shows how far an MPI barrier is from the machine's limit. It forks the
+ * members of a team (raw.h) that share a mapping, and plays all patterns in turns (ABAB), in short
+ * chunks; member 0 takes the times.
  *
- * The parent only waits. When a member ends early, the parent ends the others. When the parent
- * ends, the kernel ends them. So no member polls for ever for one that is gone.
+ * The parent only waits. If a member ends early, the parent kills the others, and if the parent
+ * dies, the kernel kills them. So no member polls forever for one that has ended.
  */
 #include <argp.h>
 #include <sched.h>
@@ -33,17 +33,17 @@ struct settings {
     bool bind;
 };
 
-/* What member 0 tells: the others read `elapsed` after the next raw_sync, the parent all the rest
- * when the members are gone. */
+/* Results of member 0. Other members read `elapsed` after the next raw_sync, the parent reads all
+ * other fields when the members have ended. */
 struct results {
     double elapsed;
     unsigned iterations[RAW_PATTERNS]; /* 0: not played */
-    double samples[]; /* microseconds, of pattern p and chunk c at p * chunks + c */
+    double samples[];                  /* microseconds; pattern p, chunk c is at p * chunks + c */
 };
 
 /* ---- options ---- */
 
-/* libc looks for it by name, which -fvisibility=hidden would hide. */
+/* libc looks this variable up by name, so -fvisibility=hidden must not hide it. */
 __attribute__((visibility("default"))) const char *argp_program_version =
     "nicbarr_raw_limit " NICBARR_VERSION;
 
@@ -88,7 +88,8 @@ static const struct argp argp = {
 
 /* ---- members ---- */
 
-/* Bound: one allowed processor for each member, in turns; else all of them for everyone. */
+/* With --bind each member gets one allowed processor, round-robin; otherwise all members may use
+ * all of them. */
 static cpu_set_t *member_masks(const struct settings *settings)
 {
     cpu_set_t allowed;
@@ -122,7 +123,7 @@ static void *share(size_t bytes)
     return memory;
 }
 
-/* All members find the same number, because all judge the time that member 0 took. */
+/* All members find the same number, because all use the time of member 0. */
 static unsigned find_iterations(struct raw_team *team, unsigned pattern, struct results *results)
 {
     struct chunk_search search = chunk_search();
@@ -132,7 +133,7 @@ static unsigned find_iterations(struct raw_team *team, unsigned pattern, struct 
         if (team->rank == 0)
             results->elapsed = mine;
         raw_sync(team);
-        elapsed = results->elapsed; /* stays until all have passed the raw_sync of the next run */
+        elapsed = results->elapsed; /* unchanged until all pass the raw_sync of the next run */
     } while (!chunk_found(&search, elapsed));
     return search.iterations;
 }
@@ -178,7 +179,7 @@ static void fork_members(pid_t *members, const struct settings *settings, const 
         if (members[member] > 0)
             continue;
         prctl(PR_SET_PDEATHSIG, SIGKILL);
-        if (getppid() != parent) /* it died before prctl */
+        if (getppid() != parent) /* it has died before prctl */
             _exit(EXIT_FAILURE);
         if (sched_setaffinity(0, sizeof(masks[member]), &masks[member])) {
             perror("nicbarr_raw_limit: sched_setaffinity");
@@ -191,7 +192,7 @@ static void fork_members(pid_t *members, const struct settings *settings, const 
     }
 }
 
-/* True when all members ended well. */
+/* True if all members ended successfully. */
 static bool wait_for_members(pid_t *members, unsigned count)
 {
     for (unsigned left = count; left > 0; left--) {

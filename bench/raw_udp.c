@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * nicbarr_raw_udp: what a message between two hosts costs at the very least, by UDP.
+ * nicbarr_raw_udp: measures the least that a message between two hosts costs, by UDP.
  *
- * A user's program, called by bench/hosts.sh on each of two hosts. It shows how far a barrier
- * across hosts is from the network's own limit. On one host it answers. On the other it sends a
- * packet of 24 bytes (as long as a barrier's) and waits for the answer, over and over. Both wait in
- * two ways: by polling, or blocked in recv(). A poller gives the processor away in between, as
- * there may be fewer processors than hosts. The ways take turns, chunk by chunk. So a machine that
- * changes its speed changes it for both.
+ * A user's program, which bench/hosts.sh calls on each of two hosts. It shows how far a barrier
+ * across hosts is from the network's limit. On one host it answers. On the other one it sends a
+ * packet of 24 bytes (as long as a barrier's) and waits for the answer, again and again. Both sides
+ * wait in two ways: by polling, or blocked in recv(). Between polls they yield the processor, as
+ * there may be fewer processors than hosts. The ways alternate, chunk by chunk, so changes of the
+ * machine's speed affect both.
  *
- * The packet says how its receiver is to wait for the next one. Nothing is sent again: an idle
- * network of one machine loses nothing. If it does, the program ends with an error.
+ * A packet says how its receiver is to wait for the next one. Packets are not retransmitted, as an
+ * idle network on one machine loses none. If one is lost, the program ends with an error.
  */
 #include <argp.h>
 #include <errno.h>
@@ -29,7 +29,7 @@
 #include "chunk.h"
 #include "stats.h"
 
-enum { PATIENCE_S = 5 };
+enum { TIMEOUT_S = 5 };
 static const char port[] = "7399";
 enum way { POLLING, BLOCKING, WAYS, END = WAYS };
 static const char *const way_names[WAYS] = {"polling", "blocking"};
@@ -37,7 +37,7 @@ static const char *const way_names[WAYS] = {"polling", "blocking"};
 /* As long as a barrier's packet. */
 struct packet {
     uint32_t number;
-    uint32_t way; /* how to wait for the next one; END: there is none */
+    uint32_t way; /* how to wait for the next packet; END: there is none */
     uint8_t rest[16];
 };
 
@@ -47,7 +47,7 @@ struct address {
 };
 
 struct settings {
-    struct address here, peer; /* no bytes in `peer`: answer `here` */
+    struct address here, peer; /* if `peer` is empty: answer at `here` */
     unsigned chunks;
     bool csv;
 };
@@ -66,7 +66,7 @@ static _Noreturn void exit_with_errno(const char *what)
 
 /* ---- options ---- */
 
-/* libc looks for it by name, which -fvisibility=hidden would hide. */
+/* libc looks this variable up by name, so -fvisibility=hidden must not hide it. */
 __attribute__((visibility("default"))) const char *argp_program_version =
     "nicbarr_raw_udp " NICBARR_VERSION;
 
@@ -80,7 +80,7 @@ static const struct argp_option argp_options[] = {
     {0},
 };
 
-/* One line, and the end, where it is none. */
+/* Parse an address; anything else ends the program with a message. */
 static void read_address(struct argp_state *state, const char *text, struct address *address)
 {
     const struct addrinfo wanted = {.ai_flags = AI_NUMERICHOST | AI_NUMERICSERV,
@@ -134,16 +134,15 @@ static struct link open_link(const struct address *at, bool answering)
 {
     struct link link = {.socket = socket(at->at.ss_family, SOCK_DGRAM | SOCK_CLOEXEC, 0),
                         .way = BLOCKING};
-    const struct timeval patience = {.tv_sec = PATIENCE_S};
+    const struct timeval timeout = {.tv_sec = TIMEOUT_S};
     if (link.socket < 0 ||
         (answering && bind(link.socket, (const struct sockaddr *)&at->at, at->bytes)) ||
-        (!answering &&
-         setsockopt(link.socket, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience))))
+        (!answering && setsockopt(link.socket, SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof(timeout))))
         exit_with_errno("socket");
     return link;
 }
 
-static void aim(const struct link *link, const struct address *there)
+static void connect_to(const struct link *link, const struct address *there)
 {
     if (connect(link->socket, (const struct sockaddr *)&there->at, there->bytes))
         exit_with_errno("connect");
@@ -175,7 +174,7 @@ static void answer_packets(struct link *link)
     puts("ready");
     fflush(stdout);
     receive_udp_packet(link, BLOCKING, &packet, &from);
-    aim(link, &from);
+    connect_to(link, &from);
     while (packet.way != END) {
         enum way way = packet.way == POLLING ? POLLING : BLOCKING;
         send_udp_packet(link, &packet);
@@ -192,13 +191,13 @@ static void round_trip(struct link *link, enum way next)
     receive_udp_packet(link, link->way, &packet, &from);
     if (packet.number != link->number) {
         errno = EPROTO;
-        exit_with_errno("an answer out of turn");
+        exit_with_errno("an answer out of order");
     }
 }
 
 /* ---- measuring ---- */
 
-/* Microseconds of `iterations` round trips, after some to get into step. */
+/* Microseconds of `iterations` round trips, after some to synchronise. */
 static double run_round_trips(struct link *link, enum way way, unsigned iterations)
 {
     link->way = way;
@@ -258,7 +257,7 @@ int main(int argc, char **argv)
         answer_packets(&link);
         return EXIT_SUCCESS;
     }
-    aim(&link, &settings.peer);
+    connect_to(&link, &settings.peer);
     measure_ways(&link, &settings);
     return EXIT_SUCCESS;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What nicbarr_bench found: see report.h.
+ * The report of nicbarr_bench; see report.h.
  */
 #include "report.h"
 
@@ -120,7 +120,7 @@ static void print_head(const struct report *report)
         printf("# beside them, with A's coll preference: %s\n", operations[options->beside].name);
 }
 
-/* What a line is about: a contestant, and a size where there are sizes. */
+/* The key of a line: a contestant, and the size if there are sizes. */
 static void print_key(const struct report *report, int width, const char *name, size_t bytes)
 {
     printf("%-*s", width, name);
@@ -135,8 +135,8 @@ static void print_key_head(const struct report *report, int width, const char *t
         printf("%10s", "Size");
 }
 
-/* The columns of the OSU benchmarks. Their means over iterations are medians over chunks here. The
- * ratio's median is on the lines of both. */
+/* The columns of the OSU benchmarks, but with medians over chunks instead of means over iterations.
+ * The median of the ratio is printed on both lines. */
 static void print_osu_head(const struct report *report)
 {
     const struct options *options = report->options;
@@ -294,7 +294,7 @@ static json_t *json_point(const struct report *report, const struct report_point
     return json;
 }
 
-/* One object for each size; without sizes the figures are the report's own. */
+/* An object per size; without sizes the figures are members of the report itself. */
 static void add_points(json_t *json, const struct report *report)
 {
     json_t *sizes = report->options->sized ? json_array() : NULL;

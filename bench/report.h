@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What nicbarr_bench found, as text for people and as JSON for programs.
+ * The report of nicbarr_bench, as text for reading and as JSON for programs.
  *
- * Called by nicbarr_bench on rank 0: the figures of each size when its contest is over, and both
- * forms in the end. Both show the same figures: they are computed once, in report_add.
+ * Called by nicbarr_bench on rank 0: report_add() for each size when its contest has ended, the
+ * others at the end. Both forms show the same figures, which report_add() computes once.
  */
 #ifndef BENCH_REPORT_H
 #define BENCH_REPORT_H
@@ -16,32 +16,32 @@
 #include "options.h"
 #include "stats.h"
 
-/* The contestants in their order: A, B, what is beside them if something is, the raw patterns. */
+/* The order of contestants: A, B, the operation of --beside if there is one, the raw patterns. */
 enum { REPORT_A, REPORT_B, REPORT_BESIDE, REPORT_SIDES };
 
-/* One contestant's; times in microseconds. */
+/* The figures of one contestant; times in microseconds. */
 struct report_row {
     const char *name;
-    bool probe;   /* no barrier */
-    bool checked; /* its results were looked at ... */
-    bool right;   /* ... and were what they should be */
+    bool probe;   /* not a barrier */
+    bool checked; /* its results were checked, ... */
+    bool right;   /* ... and were right */
     bool overlaps;
-    unsigned iterations; /* in a chunk */
+    unsigned iterations; /* per chunk */
     double average, least, most;
     double tails[CONTEST_TAILS];
     struct nicbarr_quartiles figures[FIGURES];
     struct nicbarr_quartiles overlap; /* percent */
 };
 
-/* One size's. */
+/* The figures of one size. */
 struct report_point {
     size_t bytes;
     struct report_row *rows;
     size_t count;
     struct nicbarr_quartiles b_over_a; /* above 1: A is faster */
     struct nicbarr_quartiles a_over_beside;
-    size_t best_raw;                     /* index of the fastest raw barrier; 0: none was played */
-    struct nicbarr_quartiles a_over_raw; /* how far A is from the raw limit */
+    size_t best_raw;                     /* index of the fastest raw barrier; 0: none */
+    struct nicbarr_quartiles a_over_raw; /* A's distance from the raw limit */
 };
 
 struct report {
@@ -54,16 +54,16 @@ struct report {
 void report_open(struct report *report, const struct options *options, const struct job *job);
 void report_close(struct report *report);
 
-/* right: whether the results of each MPI contestant were; not looked at with --no-validation. */
+/* `right`: were the results of each MPI contestant right? Ignored with --no-validation. */
 void report_add(struct report *report, size_t bytes, const struct contestant *contestants,
                 size_t count, const bool right[REPORT_SIDES]);
 
-/* Whether no wrong result was seen. */
+/* False if a wrong result was found. */
 bool report_right(const struct report *report);
 
 void report_print(const struct report *report);
 
-/* False: the file could not be written whole. */
+/* False if the file could not be written completely. */
 bool report_write_json(const struct report *report, FILE *file);
 
 #endif

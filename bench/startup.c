@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A whole job of some calls of one collective, for bench/startup.sh:
+ * startup: a job with some calls of one collective, which bench/startup.sh times as a whole.
  *
  *     startup barrier|allreduce|bcast|all CALLS [COMMUNICATORS]
  *
- * `all`: a call is one of each collective that nicbarr serves, of 8 bytes and of 1024. With
- * COMMUNICATORS, the calls are made on each of so many duplicates of MPI_COMM_WORLD. Each process
- * prints one line when MPI is finalized: microseconds in MPI_Init, for the duplicates, in the first
- * call of each, in the other calls and in MPI_Finalize, its processor time until then, and the
- * kilobytes of memory that it had in use before MPI_Finalize, shared pages by their share (Pss of
+ * `all`: a call is one of each collective that nicbarr serves, with 8 bytes and with 1024. With
+ * COMMUNICATORS, the calls are made on each of that many duplicates of MPI_COMM_WORLD. Each process
+ * prints a line after MPI_Finalize: the microseconds of MPI_Init, of the duplicates, of the first
+ * call on each, of the other calls and of MPI_Finalize, its processor time until then, and its
+ * memory in kilobytes before MPI_Finalize, with shared pages divided by their users (Pss of
  * proc(5)).
  */
 #include <mpi.h>
@@ -27,7 +27,7 @@ static double seconds(clockid_t clock)
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-/* Microseconds since `start`, which becomes now. */
+/* Returns the microseconds since `start`, and sets `start` to now. */
 static double lap(double *start)
 {
     const double now = seconds(CLOCK_MONOTONIC), us = 1e6 * (now - *start);
@@ -49,7 +49,7 @@ static unsigned long memory_in_use(void)
     return kilobytes;
 }
 
-/* One of each, `count` numbers for each process where there is a block for each. */
+/* One call of each collective, with `count` numbers per process. */
 static void call_all(double *from, double *to, int count, MPI_Comm comm)
 {
     MPI_Allreduce(from, to, count, MPI_DOUBLE, MPI_SUM, comm);

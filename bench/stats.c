@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Medians and quartiles of measured samples: see stats.h.
+ * Medians and quartiles of samples; see stats.h.
  */
 #include "stats.h"
 

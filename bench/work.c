@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Computation of a known length: see work.h.
+ * Computation of a known length; see work.h.
  */
 #include "work.h"
 
@@ -13,7 +13,7 @@ void work_do(unsigned long steps)
     unsigned long value = steps;
     for (; steps; steps--) {
         value = value * 6364136223846793005ul + 1442695040888963407ul;
-        __asm__ volatile("" : "+r"(value)); /* the result is needed, as far as the compiler knows */
+        __asm__ volatile("" : "+r"(value)); /* so that the compiler keeps the loop */
     }
 }
 

@@ -7,8 +7,8 @@
 #include <string.h>
 #include <time.h>
 
-/* A process publishes its data before its MPI_Init ends, so this timeout expires only if there are
- * none, and may be long. */
+/* A process publishes its data before its MPI_Init ends. So this timeout expires only if there are
+ * no data, and may be long. */
 enum { WAITED_SECONDS = 30 };
 
 int nicbarr_modex_put(const mca_base_component_t *component, const void *data, size_t bytes)
@@ -43,8 +43,8 @@ static char *node_of(const opal_process_name_t *process)
 }
 
 /* Must this node's server have the data of the process, if there are any? True for processes on
- * this node: they published everything before the start-up fence, unless there was none. */
-static bool has_told_this_node(const opal_process_name_t *peer)
+ * this node, which have published before the start-up fence, unless there was no fence. */
+static bool has_published_here(const opal_process_name_t *peer)
 {
     char *here = node_of(OMPI_PROC_MY_NAME), *there = node_of(peer);
     const bool same = NULL != here && NULL != there && 0 == strcmp(here, there);
@@ -53,9 +53,8 @@ static bool has_told_this_node(const opal_process_name_t *peer)
     return same && !opal_pmix_base_async_modex;
 }
 
-/* A query to the peer's server. It is shared by the caller and PMIx; the last of the two frees
- * it. */
-struct question {
+/* A query to the peer's server, shared by the caller and PMIx; the last of the two frees it. */
+struct query {
     pthread_mutex_t lock;
     pthread_cond_t changed;
     bool answered, left;
@@ -64,84 +63,83 @@ struct question {
     size_t bytes;
 };
 
-static struct question *make_question(const char *key)
+static struct query *make_query(const char *key)
 {
-    struct question *question = calloc(1, sizeof(*question));
-    if (NULL != question) {
+    struct query *query = calloc(1, sizeof(*query));
+    if (NULL != query) {
         pthread_condattr_t steady;
         pthread_condattr_init(&steady);
         pthread_condattr_setclock(&steady, CLOCK_MONOTONIC);
-        pthread_cond_init(&question->changed, &steady);
+        pthread_cond_init(&query->changed, &steady);
         pthread_condattr_destroy(&steady);
-        pthread_mutex_init(&question->lock, NULL);
-        question->key = strdup(key);
+        pthread_mutex_init(&query->lock, NULL);
+        query->key = strdup(key);
     }
-    return question;
+    return query;
 }
 
-static void free_question(struct question *question)
+static void free_query(struct query *query)
 {
-    pthread_mutex_destroy(&question->lock);
-    pthread_cond_destroy(&question->changed);
-    free(question->key);
-    free(question->data);
-    free(question);
+    pthread_mutex_destroy(&query->lock);
+    pthread_cond_destroy(&query->changed);
+    free(query->key);
+    free(query->data);
+    free(query);
 }
 
 /* Called by PMIx's thread. */
-static void answer(int status, opal_value_t *value, void *asked)
+static void answer(int status, opal_value_t *value, void *context)
 {
-    struct question *question = asked;
-    pthread_mutex_lock(&question->lock);
+    struct query *query = context;
+    pthread_mutex_lock(&query->lock);
     if (OPAL_SUCCESS == status && NULL != value && OPAL_BYTE_OBJECT == value->type) {
-        question->data = value->data.bo.bytes;
-        question->bytes = (size_t)value->data.bo.size;
-        value->data.bo.bytes = NULL; /* owned by the question now */
+        query->data = value->data.bo.bytes;
+        query->bytes = (size_t)value->data.bo.size;
+        value->data.bo.bytes = NULL; /* owned by the query now */
     }
-    question->answered = true;
-    const bool last = question->left;
-    pthread_cond_signal(&question->changed);
-    pthread_mutex_unlock(&question->lock);
+    query->answered = true;
+    const bool last = query->left;
+    pthread_cond_signal(&query->changed);
+    pthread_mutex_unlock(&query->lock);
     if (last) {
-        free_question(question);
+        free_query(query);
     }
 }
 
-/* Returns true if the answer has arrived, and false after the timeout. */
-static bool wait_for_answer(struct question *question)
+/* True if the answer has arrived, false after the timeout. */
+static bool wait_for_answer(struct query *query)
 {
     struct timespec end;
     clock_gettime(CLOCK_MONOTONIC, &end);
     end.tv_sec += WAITED_SECONDS;
-    pthread_mutex_lock(&question->lock);
-    while (!question->answered &&
-           0 == pthread_cond_timedwait(&question->changed, &question->lock, &end)) {
+    pthread_mutex_lock(&query->lock);
+    while (!query->answered && 0 == pthread_cond_timedwait(&query->changed, &query->lock, &end)) {
     }
-    const bool answered = question->answered;
-    question->left = !answered;
-    pthread_mutex_unlock(&question->lock);
+    const bool answered = query->answered;
+    query->left = !answered;
+    pthread_mutex_unlock(&query->lock);
     return answered;
 }
 
-/* A running process on another node is answered for at once. There is no answer for a process that
- * has ended, but its data need not be queried: the PML got everything that it had published when it
- * learned about it. */
-static void ask(const opal_process_name_t *peer, const char *key, uint8_t **data, size_t *bytes)
+/* The server of a running process on another node answers at once. It does not answer for a process
+ * that has ended, but then there is no need to query: the PML received everything that the process
+ * had published when it learned about it. */
+static void query_server(const opal_process_name_t *peer, const char *key, uint8_t **data,
+                         size_t *bytes)
 {
-    struct question *question = make_question(key);
-    if (NULL == question) {
+    struct query *query = make_query(key);
+    if (NULL == query) {
         return;
     }
-    const bool under_way =
-        NULL != question->key &&
-        OPAL_SUCCESS == opal_pmix.get_nb(peer, question->key, NULL, answer, question);
-    if (under_way && !wait_for_answer(question)) {
+    const bool under_way = NULL != query->key &&
+                           OPAL_SUCCESS == opal_pmix.get_nb(peer, query->key, NULL, answer, query);
+    if (under_way && !wait_for_answer(query)) {
         return; /* answer() frees it */
     }
-    *data = question->data;
-    *bytes = question->bytes;
-    question->data = NULL; /* owned by the caller now */
-    free_question(question);
+    *data = query->data;
+    *bytes = query->bytes;
+    query->data = NULL; /* owned by the caller now */
+    free_query(query);
 }
 
 static void receive(const mca_base_component_t *component, const opal_process_name_t *peer,
@@ -152,8 +150,8 @@ static void receive(const mca_base_component_t *component, const opal_process_na
         return;
     }
     look_up(peer, key, data, bytes);
-    if (NULL == *data && NULL != opal_pmix.get_nb && !has_told_this_node(peer)) {
-        ask(peer, key, data, bytes);
+    if (NULL == *data && NULL != opal_pmix.get_nb && !has_published_here(peer)) {
+        query_server(peer, key, data, bytes);
     }
     free(key);
 }
@@ -162,7 +160,7 @@ static void receive(const mca_base_component_t *component, const opal_process_na
 
 /* PMIx_Get() queries the peer's server, which waits until the peer publishes the data: forever, if
  * the peer lacks the component. Hence the timeout. (PMIX_IMMEDIATE is no alternative: some
- * processes are then told that there are no data just before others receive them.) */
+ * processes would learn that there are no data just before others receive them.) */
 static void receive(const mca_base_component_t *component, const opal_process_name_t *peer,
                     uint8_t **data, size_t *bytes)
 {

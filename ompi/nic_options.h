@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Parameters of the node's NIC, shared by the components that carry messages, and the user's
- * messages about values that are out of range, or may have to be changed. */
+/* Parameters of the node's NIC, shared by the components that carry messages, and the messages to
+ * users about values that are out of range or may have to be changed. */
 #ifndef NICBARR_NIC_OPTIONS_H
 #define NICBARR_NIC_OPTIONS_H
 
@@ -38,11 +38,11 @@ bool nicbarr_nic_options_fit(nicbarr_complain_fn complain, const char *component
  * the job's processes on this node fit into half of it. */
 size_t nicbarr_memory_share(size_t shared_bytes);
 
-/* The user's message when messages of a component ("mtl") to a process were lost. */
+/* The message to the user after messages of a component ("mtl") to a process were lost. */
 void nicbarr_nic_lost(char *text, size_t room, const char *framework,
                       const opal_process_name_t *name);
 
-/* The same when the node of a process with outstanding messages is silent. */
+/* The message to the user when the node of a process with outstanding messages is unresponsive. */
 struct myr_unresponsive;
 void nicbarr_nic_unresponsive(const char *framework, const opal_process_name_t *name,
                               const struct myr_unresponsive *unresponsive);

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Numbers of MCA parameters as the user wrote them. Open MPI reads what is no number as 0, and
- * truncates what does not fit an int, both silently. Called by the components' parameters.
+/* Numbers of MCA parameters as the user wrote them. Open MPI reads text that is not a number as 0,
+ * and truncates numbers that do not fit an int, both silently. Called by the components'
+ * parameters.
  *
- * The values given to mpirun are in the environment. Those of a parameter file are not accessible:
- * then only Open MPI's own number is available. */
+ * Parameters on mpirun's command line are in the environment. Those of a parameter file are not
+ * accessible, so only Open MPI's own number is available. */
 #ifndef NICBARR_NUMBER_H
 #define NICBARR_NUMBER_H
 
 #include <stdbool.h>
 
 struct nicbarr_number {
-    const char *text; /* as it was written; NULL: not known */
+    const char *text; /* as written; NULL: not known */
     bool is_number;
     long long value; /* with units (k, m, g); saturates */
 };

@@ -14,7 +14,8 @@ typedef int (*nicbarr_pvar_fn)(const struct mca_base_pvar_t *pvar, void *value, 
 void nicbarr_pvar_add(const mca_base_component_t *component, const char *name, const char *text,
                       nicbarr_pvar_fn read, void *context);
 
-/* For `read`: return one counter of a structure. The variable's context is a size_t, its offset. */
+/* For `read`: copy one counter of a structure to `value`. The variable's context is the counter's
+ * offset, a size_t. */
 int nicbarr_pvar_give(const void *counted, const struct mca_base_pvar_t *pvar, void *value);
 
 #endif

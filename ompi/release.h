@@ -79,9 +79,9 @@ typedef ompi_disp_array_t nicbarr_places_t;
 #define NICBARR_BUILT_FOR NICBARR_SERIES "." NICBARR_TEXT(OMPI_RELEASE_VERSION)
 
 /* The identity of a communicator, the same on all its members. Disjoint communicators may have
- * equal ones, and an identity may be reused once all members have freed the communicator. Where
- * failures are survived it is not reused by the same members: a collective that was interrupted may
- * have left traces of the identity behind. */
+ * equal identities, and an identity may be reused once all members have freed the communicator.
+ * With failures that programs survive, the same members do not reuse it, as an interrupted
+ * collective may have left state under that identity. */
 static inline void nicbarr_comm_identity(const ompi_communicator_t *comm, uint64_t *scope,
                                          uint64_t *id)
 {
@@ -120,10 +120,10 @@ static inline bool nicbarr_may_take_rooted(void)
     return 5 != OMPI_MAJOR_VERSION;
 }
 
-/* Does a module fill a communicator's table with its functions, and restore the previous ones, when
- * it is enabled and disabled? Since 6.0 it does, and an entry holds no reference to its module. Up
- * to 5.0 Open MPI does it, from the module's own members, and an entry of the table holds a
- * reference to its module. */
+/* Do modules fill in a communicator's table with their functions, and restore the former ones, when
+ * they are enabled and disabled? They do since 6.0, and an entry holds no reference to its module.
+ * Up to 5.0 Open MPI does, from the module's members, and an entry holds a reference to its
+ * module. */
 static inline bool nicbarr_modules_fill_tables(void)
 {
     return OMPI_MAJOR_VERSION > 5;
@@ -140,7 +140,7 @@ static inline ompi_op_t *nicbarr_op_create(nicbarr_op_fn combine)
 #endif
 }
 
-/* The error of a collective with a failed process: MPI's own, if there is one (5.0). */
+/* The error of a collective with a failed process: MPI's own, if the release has one (5.0). */
 #ifdef MPI_ERR_PROC_FAILED
 #define NICBARR_PROC_FAILED MPI_ERR_PROC_FAILED
 #else

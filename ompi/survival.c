@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What Open MPI knows of failed processes; see survival.h. */
+/* Failed processes as Open MPI reports them; see survival.h. */
 #include "ompi/survival.h"
 
 #if OMPI_MAJOR_VERSION > 4 && OPAL_ENABLE_FT_MPI

@@ -61,7 +61,7 @@ while read -r parameter; do
     grep -q "^$parameter (" items || { lacking=1; echo "# no item of the page: $parameter"; }
 done < parameters
 verdict $lacking "nicbarr(7) has all parameters"
-"$top/docs/man/parameters.sh" "$(sed -n 's/^OMPI_INFO = //p' "$build/Makefile")" "$build" 0 > out 2> err && [ ! -s err ]
+"$top/docs/man/parameters.sh" "$(sed -n 's/^OMPI_INFO = //p' "$build/Makefile")" "$build" 0 today > out 2> err && [ ! -s err ]
 verdict $? "and Open MPI complains of nothing while they are listed"
 
 # Each exported function has a page with its prototype, and the overview names it.

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Memory, or the end of the program. Called by all files of the tool: it is short-lived, and has
- * nothing to say without its tables. Callers never see NULL. The memory is zeroed.
+ * Allocation that ends the program when memory runs out, so callers never see NULL. All files of
+ * the tool use it, as a short-lived command cannot do without its tables. The memory is zeroed.
  */
 #ifndef TOOLS_ALLOC_H
 #define TOOLS_ALLOC_H

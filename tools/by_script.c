@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Subcommands that are scripts; this hands over to them. `nicbarr evaluate` measures what the
- * papers measured and writes a page about it. `nicbarr tune` measures which algorithms are best
- * here, for all jobs that come. `nicbarr trace` says where the time of a barrier goes.
+ * Subcommands that are implemented by scripts. `nicbarr evaluate` repeats the papers' measurements,
+ * and writes a page about them. `nicbarr tune` measures which algorithms are best on this machine,
+ * for all later jobs. `nicbarr trace` shows where the time of a barrier goes.
  */
 #include "tools/commands.h"
 #include "tools/script.h"

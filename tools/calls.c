@@ -13,15 +13,15 @@
 
 enum { TEXT_MOST = 100 };
 
-/* A process of the segment that waits. */
+/* A waiting process of the segment. */
 struct call {
-    const struct process *process; /* NULL: it is not listed */
+    const struct process *process; /* NULL: the process is not listed */
     const struct myr_shown_wait *wait;
 };
 
 struct calls {
     struct myr_shown_waits *shown;
-    struct call *call; /* [count], those of a communicator together */
+    struct call *call; /* [count], sorted by communicator */
     size_t count;
 };
 
@@ -35,7 +35,7 @@ static long rank_of(const struct process *process)
     return has_rank(process) ? strtol(process->rank, NULL, 10) : -1;
 }
 
-/* By communicator, then by call, then by rank. */
+/* Order by communicator, then by call, then by rank. */
 static int compare_calls(const void *a, const void *b)
 {
     const struct call *one = a, *other = b;
@@ -95,7 +95,7 @@ static void print_process(FILE *out, const struct process *process, const char *
     }
 }
 
-/* Those of one communicator that are in the same call, calls[0] to calls[count - 1]. */
+/* Print a call of one communicator, with the `count` processes that are in it. */
 static void print_call(FILE *out, const struct call *calls, size_t count, uint64_t now_ms)
 {
     const struct myr_shown_wait *first = calls[0].wait;
@@ -116,7 +116,7 @@ static void print_call(FILE *out, const struct call *calls, size_t count, uint64
     }
 }
 
-/* Is this rank of the job a member, by the text of struct myr_shown_wait? */
+/* Is this rank of the job a member, according to the text in struct myr_shown_wait? */
 static bool is_member(const char *ranks, long rank)
 {
     while ('\0' != *ranks) {
@@ -143,8 +143,8 @@ static bool is_among(const struct call *calls, size_t count, const struct proces
     return c < count;
 }
 
-/* The members on this node that are in no call of the communicator; those of other nodes are only
- * counted. */
+/* Print the members on this node that are in no call of the communicator, and the number of those
+ * on other nodes. */
 static void print_missing(FILE *out, const struct segment *segment, const struct call *calls,
                           size_t count)
 {
@@ -164,7 +164,7 @@ static void print_missing(FILE *out, const struct segment *segment, const struct
     }
 }
 
-/* All of one communicator. */
+/* Print all calls of one communicator. */
 static void print_communicator(const struct segment *segment, const struct call *calls,
                                size_t count, uint64_t now_ms)
 {

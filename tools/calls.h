@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Which processes of a node have been in which collective for more than a second, and which members
- * of the communicator are not: in words and in JSON. Called for each segment; the processes publish
- * it themselves (libmyr/node/waits.h).
+ * Processes of a node that have been in a collective for more than a second, and members of the
+ * communicator that have not entered it, as text and as JSON. Called for each segment; the
+ * processes themselves publish their waits (libmyr/node/waits.h).
  */
 #ifndef TOOLS_CALLS_H
 #define TOOLS_CALLS_H
@@ -12,10 +12,10 @@
 
 #include "tools/segments.h"
 
-/* A paragraph for each communicator. `now_ms` is CLOCK_MONOTONIC's. */
+/* Print a paragraph for each communicator. `now_ms` is of CLOCK_MONOTONIC. */
 void calls_print(const struct segment *segment, uint64_t now_ms);
 
-/* A list of what each process waits for. */
+/* List what each process waits for. */
 json_t *calls_json(const struct segment *segment, uint64_t now_ms);
 
 #endif

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The subcommands of the tool `nicbarr`, one file each.
+ * The subcommands of the tool `nicbarr`, one per file.
  *
- * nicbarr.c calls them with the arguments from the subcommand's name on; argv[0] is what --help and
- * errors call it ("nicbarr report"). They return the exit status: 0, or 1 after one line on the
- * standard error that says what to do. Wrong usage ends the program with 64 (EX_USAGE).
+ * nicbarr.c calls them with the arguments from the subcommand's name on; argv[0] is the name that
+ * --help and messages use ("nicbarr report"). They return the exit status: 0, or 1 after a message
+ * on standard error that says what to do. Wrong usage ends the program with 64 (EX_USAGE).
  */
 #ifndef TOOLS_COMMANDS_H
 #define TOOLS_COMMANDS_H

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * `nicbarr doctor`: what nicbarr finds on this machine, or on several hosts and between them, and
- * what the user can do about it.
+ * `nicbarr doctor`: checks this machine, or several hosts and the network between them, and says
+ * what the user can do about problems.
  *
- * It guesses nothing. Open MPI's own commands say what they find (doctor_ompi.c), a job's processes
- * what they get (doctor_job.c), and myrd whether the kernel can be a NIC here.
+ * All findings are measured: Open MPI's own commands report what they find (doctor_ompi.c), a job's
+ * processes what they can use (doctor_job.c), and myrd whether the kernel can be a NIC here.
  */
 #include <argp.h>
 #include <stdio.h>
@@ -18,7 +18,7 @@
 #include "tools/findings.h"
 #include "tools/run.h"
 
-static void look_at_build(struct doctor *doctor)
+static void check_build(struct doctor *doctor)
 {
     json_array_append_new(
         doctor->findings,
@@ -30,7 +30,7 @@ static void look_at_build(struct doctor *doctor)
                 myr_seals() ? "sealed" : "in the clear"));
 }
 
-/* Is the kernel's NIC there, on any host? */
+/* Is the kernel's NIC available on any host? */
 static bool has_kernel(const struct doctor *doctor)
 {
     bool found = false;
@@ -43,8 +43,8 @@ static bool has_kernel(const struct doctor *doctor)
     return found;
 }
 
-/* Where it is not: could this host have it? */
-static void look_at_kernel(struct doctor *doctor)
+/* If it is not, could this host have it? */
+static void check_kernel(struct doctor *doctor)
 {
     if (has_kernel(doctor)) {
         return;
@@ -98,7 +98,7 @@ struct settings {
     bool json;
 };
 
-static void take_hosts(struct doctor *doctor, char *list, struct argp_state *state)
+static void parse_hosts(struct doctor *doctor, char *list, struct argp_state *state)
 {
     doctor->hosts = tool_alloc(strlen(list) + 1, sizeof(*doctor->hosts));
     doctor->count = 0;
@@ -120,7 +120,7 @@ static error_t parse_doctor_option(int key, char *argument, struct argp_state *s
     struct settings *settings = state->input;
     switch (key) {
     case HOSTS:
-        take_hosts(&settings->doctor, argument, state);
+        parse_hosts(&settings->doctor, argument, state);
         return 0;
     case 'j':
         settings->json = true;
@@ -156,11 +156,11 @@ int doctor_command(int argc, char **argv)
     struct settings settings = {.doctor = {.findings = json_array(), .more = nothing}};
     struct doctor *doctor = &settings.doctor;
     argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &settings);
-    look_at_build(doctor);
+    check_build(doctor);
     if (doctor_ompi(doctor)) {
         doctor_job(doctor);
     }
-    look_at_kernel(doctor);
+    check_kernel(doctor);
     const size_t problems = findings_count(doctor->findings, FINDING_PROBLEM);
     if (settings.json) {
         print_json(doctor->findings);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What a job finds: starts nicbarr_probe (probe/probe.c) by mpirun, on this host or on those of
- * --hosts, and makes findings of its lines; see doctor.h.
+ * Starts nicbarr_probe (probe/probe.c) by mpirun, on this host or on those of --hosts, and turns
+ * its lines into findings; see doctor.h.
  *
- * What the processes did not say is told as well: hosts that did not start, and pairs of hosts of
- * which nothing was heard.
+ * Missing lines give findings as well: hosts that did not start, and pairs of hosts that reported
+ * nothing.
  */
 #include <stdarg.h>
 #include <stdio.h>
@@ -18,9 +18,9 @@
 #include "tools/run.h"
 #include "tools/script.h"
 
-/* Seconds that the job may take: to start, and for each host that a host meets (each NIC that does
- * not get through takes 5). */
-enum { START_S = 60, MEETING_S = 40, FIXED = 16 /* words of the command */ };
+/* The job's time limit in seconds: for its start, and for each other host that a host meets (each
+ * NIC that does not get through takes 5). */
+enum { START_S = 60, MEETING_S = 40, FIXED = 16 /* words of the command without the user's */ };
 
 static char *format(const char *pattern, ...) __attribute__((format(printf, 1, 2)));
 static char *format(const char *pattern, ...)
@@ -75,7 +75,7 @@ static void start_job(const struct doctor *doctor, struct run *run)
         argv[words++] = (char *)"--map-by";
         argv[words++] = owned[5];
     }
-    /* The probe's own NICs need their port. */
+    /* The probe opens NICs itself, and needs their ports. */
     argv[words++] = (char *)"--mca";
     argv[words++] = (char *)"coll_nicbarr_nic";
     argv[words++] = (char *)"none";
@@ -88,7 +88,7 @@ static void start_job(const struct doctor *doctor, struct run *run)
     free(argv);
 }
 
-/* ---- what the processes say ---- */
+/* ---- the processes' lines ---- */
 
 static const char *field(const json_t *json, const char *name)
 {
@@ -96,10 +96,10 @@ static const char *field(const json_t *json, const char *name)
     return NULL == text ? "" : text;
 }
 
-/* What the job has said. */
-struct told {
+/* The output of the job. */
+struct job_output {
     json_t *findings, *tries; /* arrays */
-    char **host;              /* that have said anything, in order */
+    char **host;              /* hosts that have printed anything, sorted */
     size_t hosts;
 };
 
@@ -108,61 +108,61 @@ static int in_order(const void *one, const void *other)
     return strverscmp(*(char *const *)one, *(char *const *)other);
 }
 
-static void note_host(struct told *told, const char *host)
+static void note_host(struct job_output *output, const char *host)
 {
-    for (size_t h = 0; h < told->hosts; ++h) {
-        if (0 == strcmp(told->host[h], host)) {
+    for (size_t h = 0; h < output->hosts; ++h) {
+        if (0 == strcmp(output->host[h], host)) {
             return;
         }
     }
-    told->host = realloc(told->host, (told->hosts + 1) * sizeof(*told->host));
-    if (NULL == told->host) {
+    output->host = realloc(output->host, (output->hosts + 1) * sizeof(*output->host));
+    if (NULL == output->host) {
         tool_no_memory();
     }
-    told->host[told->hosts++] = format("%s", host);
+    output->host[output->hosts++] = format("%s", host);
 }
 
-/* The lines are findings and tries; others may stand between them. */
-static void read_lines(const char *text, struct told *told)
+/* Parse the lines that are findings or tries; others may be in between. */
+static void read_lines(const char *text, struct job_output *output)
 {
-    *told = (struct told){.findings = json_array(), .tries = json_array()};
+    *output = (struct job_output){.findings = json_array(), .tries = json_array()};
     while ('\0' != *text) {
         const size_t length = strcspn(text, "\n");
         json_t *line = json_loadb(text, length, 0, NULL);
         if (finding_is(line)) {
-            note_host(told, field(line, "host"));
-            json_array_append(told->findings, line);
+            note_host(output, field(line, "host"));
+            json_array_append(output->findings, line);
         } else if (NULL != json_object_get(line, "nic")) {
-            json_array_append(told->tries, line);
+            json_array_append(output->tries, line);
         }
         json_decref(line);
         text += length + ('\n' == text[length]);
     }
-    if (0 != told->hosts) {
-        qsort(told->host, told->hosts, sizeof(*told->host), in_order);
+    if (0 != output->hosts) {
+        qsort(output->host, output->hosts, sizeof(*output->host), in_order);
     }
 }
 
-static void free_told(struct told *told)
+static void free_output(struct job_output *output)
 {
-    for (size_t h = 0; h < told->hosts; ++h) {
-        free(told->host[h]);
+    for (size_t h = 0; h < output->hosts; ++h) {
+        free(output->host[h]);
     }
-    free(told->host);
-    json_decref(told->findings);
-    json_decref(told->tries);
+    free(output->host);
+    json_decref(output->findings);
+    json_decref(output->tries);
 }
 
-/* Take over the findings, host by host. Where Open MPI itself has not found the component, this
- * host's processes cannot have it either. */
-static void take_over(struct doctor *doctor, const struct told *told)
+/* Add the findings, host by host. Skip those about the component if Open MPI itself has not found
+ * it on this host. */
+static void add_findings(struct doctor *doctor, const struct job_output *output)
 {
-    for (size_t h = 0; h < told->hosts; ++h) {
-        for (size_t f = 0; f < json_array_size(told->findings); ++f) {
-            json_t *one = json_array_get(told->findings, f);
+    for (size_t h = 0; h < output->hosts; ++h) {
+        for (size_t f = 0; f < json_array_size(output->findings); ++f) {
+            json_t *one = json_array_get(output->findings, f);
             const bool again = 0 == doctor->count && !doctor->has_component &&
                                0 == strcmp(field(one, "what"), PROBE_COMPONENT);
-            if (0 == strcmp(field(one, "host"), told->host[h]) && !again) {
+            if (0 == strcmp(field(one, "host"), output->host[h]) && !again) {
                 json_array_append(doctor->findings, one);
             }
         }
@@ -171,7 +171,7 @@ static void take_over(struct doctor *doctor, const struct told *told)
 
 /* ---- pairs of hosts ---- */
 
-/* What `host` has said of its try with `peer`; NULL: nothing. */
+/* The result of `host` for its try with `peer`; NULL: it has reported none. */
 static const json_t *find_try(const json_t *tries, const char *nic, const char *host,
                               const char *peer)
 {
@@ -185,24 +185,25 @@ static const json_t *find_try(const json_t *tries, const char *nic, const char *
     return NULL;
 }
 
-/* What a host says of a try that has failed: "HOST: LINE", to be freed; "" where the other host
- * knows better. */
-static char *its_word(const json_t *one, const char *host)
+/* A host's reason why a try has failed: "HOST: REASON", to be freed; "" if the other host knows the
+ * reason. */
+static char *describe_failure(const json_t *one, const char *host)
 {
     const char *line = NULL == one ? "it has reported nothing" : field(one, "failed");
     return '\0' == *line ? format("%s", "") : format("%s: %s", host, line);
 }
 
-/* Both sides' tries of a NIC; a side may be missing. True if it gets through. */
-static bool judge(struct doctor *doctor, const char *nic, const json_t *side[2],
-                  const char *const host[2])
+/* Add a finding if a try of a NIC has failed on either side, or a side is missing. True if it has
+ * succeeded. */
+static bool check_try(struct doctor *doctor, const char *nic, const json_t *side[2],
+                      const char *const host[2])
 {
     if (NULL != side[0] && NULL != side[1] && json_is_null(json_object_get(side[0], "failed")) &&
         json_is_null(json_object_get(side[1], "failed"))) {
         return true;
     }
     char *what = format("NIC %s between %s and %s", nic, host[0], host[1]);
-    char *first = its_word(side[0], host[0]), *second = its_word(side[1], host[1]);
+    char *first = describe_failure(side[0], host[0]), *second = describe_failure(side[1], host[1]);
     json_array_append_new(doctor->findings,
                           finding(NULL, what, FINDING_PROBLEM,
                                   field(NULL == side[0] ? side[1] : side[0], "do"), "%s%s%s", first,
@@ -213,9 +214,9 @@ static bool judge(struct doctor *doctor, const char *nic, const json_t *side[2],
     return false;
 }
 
-/* All NICs of two hosts. What gets through is counted in `good`, by the NIC. */
-static void tell_of_pair(struct doctor *doctor, const json_t *tries, const char *const host[2],
-                         json_t *good)
+/* Check all NICs of two hosts. Successful tries are counted in `good`, by NIC. */
+static void check_pair(struct doctor *doctor, const json_t *tries, const char *const host[2],
+                       json_t *good)
 {
     const char *nic;
     json_t *count;
@@ -226,7 +227,7 @@ static void tell_of_pair(struct doctor *doctor, const json_t *tries, const char 
                                  find_try(tries, nic, host[1], host[0])};
         if (NULL != side[0] || NULL != side[1]) {
             any = true;
-            json_integer_set(count, json_integer_value(count) + judge(doctor, nic, side, host));
+            json_integer_set(count, json_integer_value(count) + check_try(doctor, nic, side, host));
         }
     }
     if (!any) {
@@ -240,17 +241,17 @@ static void tell_of_pair(struct doctor *doctor, const json_t *tries, const char 
     }
 }
 
-static void tell_of_pairs(struct doctor *doctor, const struct told *told)
+static void check_pairs(struct doctor *doctor, const struct job_output *output)
 {
     json_t *good = json_object(), *count;
     const char *nic;
-    for (size_t t = 0; t < json_array_size(told->tries); ++t) {
-        json_object_set_new(good, field(json_array_get(told->tries, t), "nic"), json_integer(0));
+    for (size_t t = 0; t < json_array_size(output->tries); ++t) {
+        json_object_set_new(good, field(json_array_get(output->tries, t), "nic"), json_integer(0));
     }
-    for (size_t one = 0; one < told->hosts; ++one) {
-        for (size_t other = one + 1; other < told->hosts; ++other) {
-            const char *const pair[2] = {told->host[one], told->host[other]};
-            tell_of_pair(doctor, told->tries, pair, good);
+    for (size_t one = 0; one < output->hosts; ++one) {
+        for (size_t other = one + 1; other < output->hosts; ++other) {
+            const char *const pair[2] = {output->host[one], output->host[other]};
+            check_pair(doctor, output->tries, pair, good);
         }
     }
     json_object_foreach(good, nic, count)
@@ -266,9 +267,9 @@ static void tell_of_pairs(struct doctor *doctor, const struct told *told)
     json_decref(good);
 }
 
-/* ---- what mpirun and the component say ---- */
+/* ---- messages of mpirun and of the component ---- */
 
-/* Does a line say what a finding says already? */
+/* Is a line contained in a finding already? */
 static bool known(const struct doctor *doctor, const char *line)
 {
     bool found = false;
@@ -278,10 +279,10 @@ static bool known(const struct doctor *doctor, const char *line)
     return found;
 }
 
-/* Lines of the component's own. */
-static void tell_of_lines(struct doctor *doctor, const char *text)
+/* Add findings for the component's own messages. */
+static void add_component_messages(struct doctor *doctor, const char *text)
 {
-    static const char mark[] = "] nicbarr: "; /* behind host and process */
+    static const char mark[] = "] nicbarr: "; /* after host and process */
     for (const char *at = strstr(text, mark); NULL != at; at = strstr(at, mark)) {
         at += sizeof(mark) - 1;
         char *line = run_first_line(at);
@@ -294,9 +295,9 @@ static void tell_of_lines(struct doctor *doctor, const char *text)
     }
 }
 
-/* The first lines of a text as one line without rulers, to be freed: as many as a finding has room
- * for, each of them whole. (Causes come first, advice of a general kind last.) `cut` says whether
- * that is not all. */
+/* The first lines of a text in one line, without separators, to be freed: as many whole lines as a
+ * finding has room for. (Causes come first, general advice last.) `cut` is set if lines are
+ * missing. */
 static char *first_lines(const char *text, bool *cut)
 {
     enum { MOST = 500 };
@@ -307,7 +308,7 @@ static char *first_lines(const char *text, bool *cut)
         const size_t bytes = strcspn(text, "\n"), blank = 0 != bytes && 0 != length;
         *cut = length + blank + bytes > MOST;
         const size_t room =
-            0 == length && bytes > MOST ? MOST : bytes; /* of one that is too long */
+            0 == length && bytes > MOST ? MOST : bytes; /* cut a first line that is too long */
         if (!*cut || 0 == length) {
             memset(lines + length, ' ', blank);
             memcpy(lines + length + blank, text, room);
@@ -318,7 +319,7 @@ static char *first_lines(const char *text, bool *cut)
     return lines;
 }
 
-static void tell_of_end(struct doctor *doctor, const struct run *run, size_t hosts_heard)
+static void check_end(struct doctor *doctor, const struct run *run, size_t hosts_seen)
 {
     const size_t hosts = 0 == doctor->count ? 1 : doctor->count;
     if (124 == run->status) {
@@ -338,15 +339,15 @@ static void tell_of_end(struct doctor *doctor, const struct run *run, size_t hos
                     "shows all of it); nicbarr must be in the same folder on all hosts",
                     "it failed (status %d): %s%s", run->status, lines, cut ? " [and more]" : ""));
         free(lines);
-    } else if (hosts_heard < hosts) {
+    } else if (hosts_seen < hosts) {
         json_array_append_new(doctor->findings,
                               finding(NULL, "job", FINDING_PROBLEM,
                                       "check whether two of the names are of the same host",
-                                      "%zu of %zu hosts have taken part", hosts_heard, hosts));
+                                      "%zu of %zu hosts have taken part", hosts_seen, hosts));
     }
 }
 
-/* The library that programs have must be of the release that mpirun is of. */
+/* Programs must use a library of the same release as mpirun. */
 static void compare_releases(struct doctor *doctor, const json_t *from_job)
 {
     for (size_t f = 0; f < json_array_size(from_job); ++f) {
@@ -364,15 +365,15 @@ static void compare_releases(struct doctor *doctor, const json_t *from_job)
 
 void doctor_job(struct doctor *doctor)
 {
-    struct told told;
+    struct job_output output;
     struct run run;
     start_job(doctor, &run);
-    read_lines(run.out, &told);
-    compare_releases(doctor, told.findings);
-    take_over(doctor, &told);
-    tell_of_lines(doctor, run.err);
-    tell_of_end(doctor, &run, told.hosts);
-    tell_of_pairs(doctor, &told);
-    free_told(&told);
+    read_lines(run.out, &output);
+    compare_releases(doctor, output.findings);
+    add_findings(doctor, &output);
+    add_component_messages(doctor, run.err);
+    check_end(doctor, &run, output.hosts);
+    check_pairs(doctor, &output);
+    free_output(&output);
     run_free(&run);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What Open MPI's own commands say; see doctor.h. */
+/* Checks with Open MPI's own commands; see doctor.h. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,23 +11,23 @@
 
 static const char component[] = "component coll/nicbarr", env[] = PKGDATADIR "/env.sh";
 
-/* The rest of the line behind `begin`, to be freed; NULL: there is no such line. */
+/* The rest of the line after `begin`, to be freed; NULL if there is no such line. */
 static char *line_behind(const char *text, const char *begin)
 {
     const char *at = strstr(text, begin);
     return NULL == at ? NULL : run_first_line(at + strlen(begin));
 }
 
-static bool look_at_mpirun(struct doctor *doctor)
+static bool check_mpirun(struct doctor *doctor)
 {
     char *argv[] = {(char *)"mpirun", (char *)"--version", NULL};
     struct run run;
     run_program(argv, &run);
     char *line = run_first_line(run.out);
-    const bool there = 127 != run.status, fits = NULL != strstr(line, "(Open MPI)");
+    const bool found = 127 != run.status, fits = NULL != strstr(line, "(Open MPI)");
     json_array_append_new(
         doctor->findings,
-        !there  ? finding(NULL, "mpirun", FINDING_PROBLEM,
+        !found  ? finding(NULL, "mpirun", FINDING_PROBLEM,
                           "install Open MPI 4.1, 5.0 or 6.0 (on Debian: apt-get install "
                            "openmpi-bin), or put its folder into the PATH (module load)",
                           "there is none in the PATH")
@@ -41,9 +41,9 @@ static bool look_at_mpirun(struct doctor *doctor)
     return NULL != doctor->release;
 }
 
-/* env.sh looks which of the installed components fit the mpirun in the PATH. It says why if none
- * does. */
-static void tell_that_it_is_missing(struct doctor *doctor, const char *trouble)
+/* env.sh searches the installed components for one that fits the mpirun in the PATH, and prints why
+ * none does. */
+static void report_missing_component(struct doctor *doctor, const char *trouble)
 {
     char command[sizeof(env) + 20];
     snprintf(command, sizeof(command), ". '%s'", env);
@@ -70,7 +70,7 @@ static void tell_that_it_is_missing(struct doctor *doctor, const char *trouble)
     run_free(&run);
 }
 
-static void look_at_component(struct doctor *doctor)
+static void check_component(struct doctor *doctor)
 {
     char *argv[] = {(char *)"ompi_info",
                     (char *)"--parsable",
@@ -91,7 +91,7 @@ static void look_at_component(struct doctor *doctor)
                                       "install it with Open MPI (on Debian: openmpi-bin)",
                                       "not checked, as there is no ompi_info"));
     } else if (NULL == version) {
-        tell_that_it_is_missing(doctor, trouble);
+        report_missing_component(doctor, trouble);
     } else {
         version[strcspn(version, "\"")] = '\0';
         doctor->has_component = true;
@@ -111,9 +111,9 @@ static void look_at_component(struct doctor *doctor)
 
 bool doctor_ompi(struct doctor *doctor)
 {
-    const bool there = look_at_mpirun(doctor);
-    if (there) {
-        look_at_component(doctor);
+    const bool found = check_mpirun(doctor);
+    if (found) {
+        check_component(doctor);
     }
-    return there;
+    return found;
 }

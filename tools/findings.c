@@ -77,8 +77,8 @@ static bool same(const json_t *one, const json_t *other, const char *name)
     return json_equal(json_object_get(one, name), json_object_get(other, name));
 }
 
-/* Do two findings of different hosts belong together? Notes do even if they were seen in other
- * words, such as with a path of the host's own, as there is the same to do. */
+/* Can two findings of different hosts be printed together? Notes can even if their text differs,
+ * such as by a path on that host, as the advice is the same. */
 static bool same_of_another_host(const json_t *one, const json_t *other)
 {
     const bool note = 0 == strcmp(field(one, "state"), states[FINDING_NOTE]);
@@ -87,7 +87,7 @@ static bool same_of_another_host(const json_t *one, const json_t *other)
            (note || same(one, other, "seen"));
 }
 
-/* Is it printed with an earlier one, of another host? */
+/* Has it been printed together with an earlier finding of another host? */
 static bool repeated(const json_t *findings, size_t place)
 {
     bool found = false;
@@ -97,7 +97,7 @@ static bool repeated(const json_t *findings, size_t place)
     return found;
 }
 
-/* The hosts of a finding, and behind it those that have seen the like in other words. */
+/* The hosts of a finding, its text, and the hosts with the same note in other words. */
 static char *describe(const json_t *findings, size_t place)
 {
     const json_t *json = json_array_get(findings, place);
@@ -128,7 +128,7 @@ static char *describe(const json_t *findings, size_t place)
     return line;
 }
 
-/* What several hosts have in common is printed once, where the first of them stands. */
+/* A finding that several hosts have in common is printed once, in the place of the first one. */
 static void print_one(const json_t *findings, size_t place, FILE *out)
 {
     const json_t *json = json_array_get(findings, place);

@@ -6,7 +6,7 @@ tools_nicbarr_SOURCES = \
     tools/commands.h \
     tools/script.h tools/script.c tools/by_script.c \
     tools/report.c \
-    tools/segments.h tools/segments.c tools/status.c tools/sight.h tools/sight.c tools/status_forms.h \
+    tools/segments.h tools/segments.c tools/status.c tools/snapshot.h tools/snapshot.c tools/status_forms.h \
     tools/status_text.c tools/status_json.c tools/status_metrics.c \
     tools/waiting.h tools/waiting.c tools/calls.h tools/calls.c tools/metrics.h tools/metrics.c \
     tools/run.h tools/run.c tools/findings.h tools/findings.c \
@@ -20,7 +20,7 @@ tools_nicbarr_LDADD = libmyr/libmyr.la $(JANSSON_LIBS) -lm
 ## Completion in bash, which looks for a file by the command's name.
 bashcompletiondir = $(datadir)/bash-completion/completions
 completed = nicsim nethosts myrd
-EXTRA_DIST += tools/completion.bash
+EXTRA_DIST += tools/completion.bash tools/ccache.sh
 install-data-local:
 	$(MKDIR_P) '$(DESTDIR)$(bashcompletiondir)'
 	$(INSTALL_DATA) '$(srcdir)/tools/completion.bash' '$(DESTDIR)$(bashcompletiondir)/nicbarr'

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Figures in Prometheus' text format: called by status.c. Knows nothing of what they mean.
+ * Metrics in Prometheus' text format, whatever they mean. Called by status.c.
  *
- * Whoever reads the format refuses a page that has a figure twice, or a metric in two places. So a
- * metric's figures are printed together, wherever they were added, and of two figures with the same
- * name and labels the last one stays.
+ * Readers of the format reject a page with a duplicate value, or with a metric in two places. So a
+ * metric's values are printed together, in whatever order they were added, and the last one of
+ * several with the same name and labels counts.
  */
 #ifndef TOOLS_METRICS_H
 #define TOOLS_METRICS_H
@@ -18,14 +18,14 @@ struct metrics {
 
 void metrics_begin(struct metrics *metrics);
 
-/* `type` is "counter" or "gauge"; `labels` are of metrics_label(). */
+/* `type` is "counter" or "gauge"; `labels` come from metrics_label(). */
 void metrics_add(struct metrics *metrics, const char *name, const char *type, const char *help,
                  const char *labels, double value);
 void metrics_print(const struct metrics *metrics, FILE *out);
 void metrics_end(struct metrics *metrics);
 
-/* `labels` (NULL: none) with another one, to be freed in their place; unchanged where its value is
- * empty, which means the same there. */
+/* Append a label to `labels` (NULL: none). Frees `labels` and returns the result; returns `labels`
+ * unchanged if `value` is empty, which has the same meaning in Prometheus. */
 char *metrics_label(char *labels, const char *name, const char *value);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * nicbarr: the user's tool. Finds the subcommand and hands over to its file; see commands.h.
+ * nicbarr: the user's tool. Finds the subcommand and calls its file; see commands.h.
  */
 #include <argp.h>
 #include <stdio.h>
@@ -9,7 +9,7 @@
 
 #include "tools/commands.h"
 
-/* libc looks for it by name, which -fvisibility=hidden would hide. */
+/* libc looks this variable up by name, so -fvisibility=hidden must not hide it. */
 __attribute__((visibility("default"))) const char *argp_program_version =
     "nicbarr " NICBARR_VERSION;
 
@@ -46,7 +46,7 @@ static const char doc[] =
     "See `nicbarr COMMAND --help' for each command.";
 
 struct invocation {
-    int first; /* argument of the subcommand: its name */
+    int first; /* index of the subcommand's name in argv */
     size_t command;
 };
 
@@ -59,7 +59,7 @@ static error_t parse_command(int key, char *argument, struct argp_state *state)
             if (0 == strcmp(argument, commands[c].name)) {
                 invocation->first = state->next - 1;
                 invocation->command = c;
-                state->next = state->argc; /* the rest is the subcommand's */
+                state->next = state->argc; /* the subcommand parses the rest */
                 return 0;
             }
         }
@@ -81,7 +81,7 @@ int main(int argc, char **argv)
     argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &invocation);
     argv[invocation.first] = commands[invocation.command].title;
     int status = commands[invocation.command].run(argc - invocation.first, argv + invocation.first);
-    if (0 != fflush(stdout) || ferror(stdout)) { /* a full disk must not pass for a result */
+    if (0 != fflush(stdout) || ferror(stdout)) { /* output to a full disk must not succeed */
         perror("nicbarr: standard output");
         status = EXIT_FAILURE;
     }

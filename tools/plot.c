@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * See plot.h. Everything is placed in pixels from the top left corner; a panel is as high as it has
- * bars. Texts are in single quotes, where gnuplot takes nothing but a quote for special, and the
- * terminal takes no mark-up ("noenhanced"). The price is that SVG has no bold type: gnuplot's
- * terminal knows it as mark-up only.
+ * See plot.h. Positions are in pixels from the top left corner; the height of a panel follows from
+ * its number of bars. Texts are in single quotes, where only the quote is special to gnuplot, and
+ * without mark-up ("noenhanced"). Hence SVG files have no bold type, for which gnuplot's terminal
+ * needs mark-up.
  */
 #include "tools/plot.h"
 
@@ -29,16 +29,16 @@ enum {
     NOTE = 20,
     MARGIN = 20, /* widths */
     DRAWING = 490,
-    RIGHT = 240,  /* room for the figures */
-    LEAST = 860,  /* of a column: the head's words need it */
-    MEDIAN = 150, /* where columns of figures end, from the right */
+    RIGHT = 240,  /* for the figures */
+    LEAST = 860,  /* width of a column, for the head's text */
+    MEDIAN = 150, /* right ends of columns, from the right edge */
     GAIN = 86,
-    CHOSEN = 72, /* where that word begins */
+    CHOSEN = 72, /* left end of that word */
     MOST_ROWS = 32,
     MOST_NOTES = 6,
-    SHARP = 2, /* pixels of a PNG for each of these */
+    SHARP = 2, /* pixels of a PNG per unit */
 };
-static const double character = 9; /* width of one of ordinary text, at most, as a rule */
+static const double character = 9; /* usual maximal width of a character of ordinary text */
 
 static const char *const colour_chosen = "#1f9e89", *const colour_own = "#e07a3f",
                          *const colour_other = "#b4c3d4", *const colour_model = "#3b2f6b",
@@ -48,17 +48,17 @@ struct canvas {
     FILE *out;
     enum plot_kind kind;
     double width, height;
-    double column, left; /* widths: of a panel, and of its algorithms' names */
+    double column, left; /* widths: of a panel, and of the algorithms' names */
     const char *font;
     double size;  /* of ordinary text */
-    double point; /* of marks, in what the terminal takes for their size */
+    double point; /* size of marks, in the terminal's unit */
 };
 
-/* Of an axis. */
+/* The range of an axis. */
 struct range {
     double low, high;
     bool logarithmic;
-    bool cut; /* an error bar goes on beyond it */
+    bool cut; /* an error bar extends beyond it */
 };
 
 struct panel {
@@ -81,7 +81,7 @@ bool plot_kind_of(const char *path, enum plot_kind *kind)
     return PLOT_SVG != *kind || 0 == strcasecmp(ending, ".svg");
 }
 
-/* ---- pieces of script ---- */
+/* ---- parts of the script ---- */
 
 static void put_quoted(FILE *out, const char *text)
 {
@@ -92,13 +92,13 @@ static void put_quoted(FILE *out, const char *text)
     fputc('\'', out);
 }
 
-/* Where on the screen; x and y in pixels from the top left corner. */
+/* A position on the screen, in pixels from the top left corner. */
 static void put_place(const struct canvas *canvas, double x, double y)
 {
     fprintf(canvas->out, "screen %.5f, screen %.5f", x / canvas->width, 1 - y / canvas->height);
 }
 
-/* No longer than a column is wide: texts that may be long begin at its left. */
+/* Truncates the text to the width of a column: texts that may be long begin at its left edge. */
 __attribute__((format(printf, 8, 9))) static void label(const struct canvas *canvas, double x,
                                                         double y, const char *side,
                                                         const char *weight, double size,
@@ -161,7 +161,7 @@ static void head(const struct canvas *canvas, const struct report *report, size_
 
 /* ---- a panel ---- */
 
-/* Room for all bars and marks, and for error bars unless one would dwarf the rest. */
+/* A range for all bars and marks, and for error bars unless one is far longer than all else. */
 static struct range find_range(const struct panel *panel)
 {
     double least = HUGE_VAL, most = 0, fastest = HUGE_VAL, slowest = 0, highest = 0;
@@ -185,7 +185,7 @@ static struct range find_range(const struct panel *panel)
     return (struct range){0, most > 0 ? 1.04 * most : 1, false, cut};
 }
 
-/* gnuplot labels powers of ten only, which may be none or one. */
+/* gnuplot would label powers of ten only, of which the range may contain none or one. */
 static void logarithmic_tics(FILE *out, struct range range)
 {
     static const int digits[] = {1, 2, 5};
@@ -246,7 +246,7 @@ static void words(const struct canvas *canvas, const struct panel *panel)
     }
 }
 
-/* In columns to the right, so that none can be taken for the place of a mark. */
+/* Print the figures in columns to the right, away from the marks. */
 static void figures(const struct canvas *canvas, const struct panel *panel)
 {
     const double right = panel->left + canvas->column;
@@ -274,7 +274,7 @@ static void figures(const struct canvas *canvas, const struct panel *panel)
     }
 }
 
-/* NaN, which gnuplot leaves out, where `known` is 0. */
+/* Unknown figures are written as NaN, which gnuplot skips. */
 static void put_figure(FILE *out, double known, double figure)
 {
     if (known > 0) {
@@ -284,7 +284,7 @@ static void put_figure(FILE *out, double known, double figure)
     }
 }
 
-/* Bars begin at zero, which a logarithmic axis does not have: there a point is the median. */
+/* Bars begin at zero, which a logarithmic axis lacks; there a point shows the median. */
 static void medians(const struct canvas *canvas, const struct panel *panel)
 {
     FILE *out = canvas->out;
@@ -339,7 +339,7 @@ __attribute__((format(printf, 2, 3))) static void add_note(struct panel *panel, 
     }
 }
 
-/* What was measured on one node; either may be missing. */
+/* The raw limits that were measured on one node; either may be missing. */
 static void note_limits(struct panel *panel)
 {
     const struct report_entry *entry = panel->entry;
@@ -358,7 +358,7 @@ static void note_limits(struct panel *panel)
     }
 }
 
-/* And across nodes: a line for each kind of NIC, whose round trips follow each other. */
+/* The raw limits across nodes: a line per kind of NIC, whose round trips are consecutive. */
 static void note_round_trips(struct panel *panel)
 {
     const struct report_entry *entry = panel->entry;
@@ -398,8 +398,8 @@ static void make_notes(struct panel *panel)
 
 /* ---- the whole ---- */
 
-/* Two columns where there are more than two panels; each row as high as its highest. Returns how
- * many panels there are. */
+/* Lay out the panels in two columns if there are more than two; the height of a row is that of its
+ * highest panel. Returns the number of panels. */
 static size_t place(const struct report *report, struct panel *panels, struct canvas *canvas)
 {
     size_t count = 0, longest = 0;
@@ -453,7 +453,7 @@ static void terminal(struct canvas *canvas)
         fprintf(out, "pngcairo size %.0f,%.0f pointscale 2 fontscale %d linewidth %d",
                 canvas->width * SHARP, canvas->height * SHARP, SHARP, SHARP);
         break;
-    case PLOT_PDF: /* 96 pixels to the inch, as elsewhere */
+    case PLOT_PDF: /* with the usual 96 pixels per inch */
         fprintf(out, "pdfcairo size %.3fin,%.3fin fontscale 0.75 linewidth 1.5", canvas->width / 96,
                 canvas->height / 96);
         break;
@@ -470,7 +470,7 @@ void plot_script(const struct report *report, enum plot_kind kind, FILE *out)
     fprintf(out, "set multiplot\nunset key\nset border 3 linecolor rgb '%s'\n", colour_faint);
     fprintf(out, "set tics out nomirror scale 0.6 textcolor rgb '%s'\n", colour_text);
     fprintf(out, "set grid xtics linetype 1 linewidth 0.6 linecolor rgb '#dddddd'\n");
-    /* (gnuplot 6 leaves room around marks, and so would hide short whiskers) */
+    /* gnuplot 6 would leave space around marks, and hide short whiskers. */
     fprintf(out, "set ytics scale 0\nset errorbars 0.7\nset pointintervalbox 0\n");
     head(&canvas, report, count);
     for (size_t p = 0; p < count; ++p) {
@@ -491,10 +491,10 @@ static FILE *scratch(void)
     return file < 0 ? NULL : fdopen(file, "w+");
 }
 
-/* Run gnuplot; 0, or an error number where it cannot be run. `status` is what waitpid says. */
+/* Run gnuplot. Returns 0, or an error number if it cannot be run. `status` is that of waitpid. */
 static int run_gnuplot(FILE *script, FILE *picture, FILE *complaints, int *status)
 {
-    /* No start-up files of the user's (-d): they could change what is drawn. */
+    /* -d: the user's start-up files could change the plot. */
     char *const arguments[] = {(char *)"gnuplot", (char *)"-d", NULL};
     posix_spawn_file_actions_t actions;
     pid_t child;
@@ -513,7 +513,7 @@ static int run_gnuplot(FILE *script, FILE *picture, FILE *complaints, int *statu
     return rc;
 }
 
-/* gnuplot's error is the last line with a colon: what precedes it shows the script. */
+/* gnuplot's error message is the last line with a colon; the lines before show the script. */
 static char *last_complaint(FILE *complaints)
 {
     char text[256], last[256] = "it does not say why";
@@ -550,7 +550,7 @@ static char *line(const char *text, const char *detail)
     return text_printable(together, sizeof(together));
 }
 
-/* gnuplot into `picture`; NULL, or what is wrong. */
+/* Run gnuplot, with its output in `picture`. Returns NULL, or an error message. */
 static char *draw_picture(const struct report *report, enum plot_kind kind, FILE *script,
                           FILE *picture, FILE *complaints)
 {
@@ -559,7 +559,7 @@ static char *draw_picture(const struct report *report, enum plot_kind kind, FILE
     if (0 != fflush(script) || ferror(script)) {
         return line("no plot: ", strerror(errno));
     }
-    rewind(script); /* gnuplot reads on from here: the descriptor's place is shared */
+    rewind(script); /* gnuplot reads from the descriptor's position, which it shares */
     const int rc = run_gnuplot(script, picture, complaints, &status);
     if (ENOENT == rc) {
         return line("no plot: there is no gnuplot (install gnuplot, on Debian: apt-get install "

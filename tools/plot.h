@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A plot of a report's measured entries, by gnuplot.
+ * A plot of a report's measured entries, drawn by gnuplot.
  *
- * Called by report.c. plot_script says what is drawn; it needs no gnuplot. plot_draw runs gnuplot
- * on it. The file's name never reaches gnuplot or a shell: gnuplot reads and writes descriptors.
- * The picture is put into the file when it is complete.
+ * Called by report.c. plot_script() writes the script, and does not need gnuplot; plot_draw() runs
+ * gnuplot on it. The file's name is passed neither to gnuplot nor to a shell, as gnuplot reads and
+ * writes descriptors. The file is written when the plot is complete.
  */
 #ifndef TOOLS_PLOT_H
 #define TOOLS_PLOT_H
@@ -14,19 +14,20 @@
 
 #include "tools/report_file.h"
 
-enum { PLOT_PANELS = 8 /* entries that a plot shows at most: the first measured ones */ };
+enum { PLOT_PANELS = 8 /* maximum of entries in a plot: the first measured ones */ };
 
 enum plot_kind { PLOT_SVG, PLOT_PNG, PLOT_PDF };
 
-/* The kind by a file name's ending: .svg, .png, .pdf, in either case; false if it is another. */
+/* Determine the kind by a file name's suffix, .svg, .png or .pdf, in any case; false if it has
+ * another. */
 bool plot_kind_of(const char *path, enum plot_kind *kind);
 
-/* Write the gnuplot script that draws the report to its standard output. At least one entry has
+/* Write a gnuplot script that draws the report to its standard output. At least one entry must have
  * been measured. */
 void plot_script(const struct report *report, enum plot_kind kind, FILE *out);
 
-/* Draw into the file at `path`. False: `why` (to be freed) says in one line what is wrong, and the
- * file is untouched unless writing to it failed. */
+/* Draw into the file at `path`. On failure false, with a one-line message in `why` (to be freed);
+ * then the file is unchanged unless writing to it failed. */
 bool plot_draw(const struct report *report, enum plot_kind kind, const char *path, char **why);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * `nicbarr report FILE`: what a job's communicators use and why. Called by nicbarr.c.
+ * `nicbarr report FILE`: shows what a job's communicators use, and why. Called by nicbarr.c.
  *
- * The work is in report_file.c (reading), report_text.c (table and CSV) and plot.c.
+ * report_file.c reads the file, report_text.c prints the table and CSV, plot.c draws.
  */
 #include <argp.h>
 #include <errno.h>
@@ -19,14 +19,14 @@
 
 enum {
     LONGEST_PATH = 200, /* characters, in messages */
-    MOST_PLOTS = 3      /* as there are kinds */
+    MOST_PLOTS = 3      /* one of each kind */
 };
 
 struct settings {
     const char *file;
     const char *plots[MOST_PLOTS];
     enum plot_kind kinds[MOST_PLOTS];
-    int count; /* of plots */
+    int count; /* number of plots */
     bool csv;
 };
 
@@ -75,7 +75,8 @@ static error_t parse_report_option(int key, char *argument, struct argp_state *s
     }
 }
 
-/* One line on the standard error, whatever is in the names; returns the exit status. */
+/* Print one line on standard error, whatever characters the names contain; returns the exit
+ * status. */
 static int print_failure(const char *path, const char *why, const char *advice)
 {
     char *name = text_printable(path, LONGEST_PATH);

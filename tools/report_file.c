@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * See report_file.h. The getters below note the first thing that is wrong, and then hand out
- * harmless values. So reading goes straight on, and is judged once, at the end.
+ * See report_file.h. The getters below keep the first error, and then return harmless values. So
+ * reading goes on, and the error is checked once, at the end.
  */
 #include "tools/report_file.h"
 
@@ -19,7 +19,7 @@
 static const char format[] = "nicbarr report 1";
 
 enum {
-    LONGEST_NAME = 64, /* characters; what MPI allows a communicator's name, too */
+    LONGEST_NAME = 64, /* characters; MPI's limit for names of communicators */
     LONGEST_REASON = 300,
     LONGEST_ALGORITHM = 31,
     LONGEST_COLLECTIVE = 40,
@@ -36,8 +36,8 @@ const char *const report_source_names[REPORT_SOURCES] = {
 };
 
 struct reader {
-    char where[80]; /* the object that is being read: "communicators[1]." */
-    char *why;      /* what is wrong; NULL: nothing so far */
+    char where[80]; /* path of the object that is being read: "communicators[1]." */
+    char *why;      /* the first error; NULL: none so far */
 };
 
 __attribute__((format(printf, 2, 3))) static void wrong(struct reader *reader, const char *text,
@@ -54,7 +54,7 @@ __attribute__((format(printf, 2, 3))) static void wrong(struct reader *reader, c
     reader->why = text_printable(line, sizeof(line));
 }
 
-/* Go into an object of a list; returns what leave_object() wants. */
+/* Enter an object of a list; returns the argument for leave_object(). */
 static size_t enter_object(struct reader *reader, const char *list, size_t index)
 {
     const size_t outside = strlen(reader->where);
@@ -84,7 +84,7 @@ static char *line(struct reader *reader, const json_t *object, const char *name,
     return text_printable(string(reader, object, name), most);
 }
 
-/* How algorithms are written; the plot relies on it. */
+/* The syntax of algorithms, on which the plot relies. */
 static bool is_algorithm(const char *text)
 {
     static const char *const letters = "abcdefghijklmnopqrstuvwxyz_";
@@ -174,8 +174,7 @@ static void read_candidate(struct reader *reader, const json_t *json,
     candidate->own = 0 == strcmp(candidate->algorithm, "openmpi");
 }
 
-/* Fastest first, and who has no figure last; equals in the order of the file, which is that of
- * simplicity. */
+/* Order by time, with unmeasured candidates last. Ties are in the file's order, simplest first. */
 static int faster(const void *left, const void *right)
 {
     const struct report_candidate *a = left, *b = right;
@@ -208,7 +207,7 @@ static void read_round_trips(struct reader *reader, const json_t *json, struct r
 
 static void read_limits(struct reader *reader, const json_t *json, struct report_entry *entry)
 {
-    if (NULL != json_object_get(json, "line_us")) { /* not where processes share processors */
+    if (NULL != json_object_get(json, "line_us")) { /* not if processes share processors */
         entry->line_us = read_json_number(reader, json, "line_us", most_us);
     }
     entry->switch_us = read_json_number(reader, json, "switch_us", most_us);
@@ -262,7 +261,7 @@ static void read_tuning(struct reader *reader, const json_t *json, struct report
     }
 }
 
-/* Of a choice that was challenged. */
+/* The duels of a choice. */
 static void read_duels(struct reader *reader, const json_t *json, struct report_entry *entry)
 {
     const json_t *list = json_object_get(json, "duelists");
@@ -270,7 +269,7 @@ static void read_duels(struct reader *reader, const json_t *json, struct report_
         return;
     }
     entry->duels = integer(reader, json, "duels", 1);
-    entry->turned = integer(reader, json, "switches", 0);
+    entry->switched = integer(reader, json, "switches", 0);
     if (NULL != list && !json_is_array(list)) {
         wrong(reader, "%sduelists is not a list", reader->where);
     }
@@ -286,12 +285,12 @@ static void read_duels(struct reader *reader, const json_t *json, struct report_
     }
 }
 
-/* The same of a collective that carries data. */
-static void read_anew(struct reader *reader, const json_t *json, struct report_entry *entry)
+/* Remeasurements of a collective with data. */
+static void read_remeasured(struct reader *reader, const json_t *json, struct report_entry *entry)
 {
     if (NULL != entry->collective && NULL != json_object_get(json, "anew")) {
-        entry->anew = integer(reader, json, "anew", 1);
-        entry->turned = integer(reader, json, "switches", 0);
+        entry->remeasured = integer(reader, json, "anew", 1);
+        entry->switched = integer(reader, json, "switches", 0);
     }
 }
 
@@ -321,18 +320,18 @@ static void read_entry(struct reader *reader, const json_t *json, bool has_data,
     entry->oversubscribed = boolean(reader, json, "oversubscribed");
     entry->record_bytes = read_json_number(reader, json, "record_bytes", most_bytes);
     read_duels(reader, json, entry);
-    read_anew(reader, json, entry);
+    read_remeasured(reader, json, entry);
     read_tuning(reader, json, entry);
 }
 
-/* The list of that name; returns how many entries it has. */
+/* Read the list `name`; returns its number of entries. */
 static size_t read_list(struct reader *reader, const json_t *json, const char *name, bool has_data,
                         struct report_entry **entries)
 {
     const json_t *list = json_object_get(json, name);
     const size_t count = json_array_size(list);
     size_t done = 0;
-    if (!json_is_array(list) && !(has_data && NULL == list)) { /* younger than the format */
+    if (!json_is_array(list) && !(has_data && NULL == list)) { /* older files lack it */
         wrong(reader, "%s is %s", name, NULL == list ? "missing" : "not a list");
     }
     *entries = tool_alloc(count, sizeof(**entries));
@@ -427,7 +426,7 @@ void report_free(struct report *report)
     *report = (struct report){0};
 }
 
-/* ---- looking things up ---- */
+/* ---- queries ---- */
 
 const struct report_candidate *report_own(const struct report_entry *entry)
 {

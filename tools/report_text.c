@@ -10,11 +10,11 @@
 enum {
     WIDTH = 96,
     LABEL = 4,  /* column of "choice", "gain", ... */
-    VALUE = 16, /* column of what is said about it */
+    VALUE = 16, /* column of the text after such a label */
     WORDS = 21, /* the same for algorithms, whose names are longer */
 };
 
-static void say_from(size_t column, FILE *out, const char *label, const char *text)
+static void print_labelled(size_t column, FILE *out, const char *label, const char *text)
 {
     fprintf(out, "%*s%-*s", LABEL, "", (int)column - LABEL, label);
     text_wrap(out, text, column, WIDTH);
@@ -22,7 +22,7 @@ static void say_from(size_t column, FILE *out, const char *label, const char *te
 
 static void print_field(FILE *out, const char *label, const char *text)
 {
-    say_from(VALUE, out, label, text);
+    print_labelled(VALUE, out, label, text);
 }
 
 static const char *plural(int count)
@@ -41,7 +41,7 @@ void report_shape(const struct report_entry *entry, char *text, size_t bytes)
 {
     char where[80] = "", bound[80] = "", nodes[40] = "on";
     if (REPORT_DECLINED != entry->source) {
-        if (entry->nodes > 1) { /* the processors are those of one of them */
+        if (entry->nodes > 1) { /* the processors are those of one node */
             snprintf(nodes, sizeof(nodes), "on %d nodes of", entry->nodes);
         }
         snprintf(where, sizeof(where), " %s %d processor%s%s", nodes, entry->processors,
@@ -109,7 +109,7 @@ static void print_gain(const struct report_entry *entry, FILE *out)
     print_field(out, "gain", text);
 }
 
-/* What was not measured is 0. */
+/* 0 means that it was not measured. */
 static void cell_us(struct table *table, double us, int decimals)
 {
     if (us > 0) {
@@ -159,7 +159,7 @@ static void print_candidates(const struct report_entry *entry, FILE *out)
     table_end(&table);
 }
 
-/* What was measured; across nodes that is other things than on one. */
+/* Print the raw limits; across nodes others are measured than on one node. */
 static void print_limits(const struct report_entry *entry, FILE *out)
 {
     const char *label = "raw limits";
@@ -202,13 +202,13 @@ static void print_confidence(const struct report_entry *entry, FILE *out)
     print_field(out, "machine", text);
 }
 
-/* How often the choice was challenged, and how it went the last time. */
+/* Print how often the choice was challenged, and the result of the last duel. */
 static void print_duels(const struct report_entry *entry, FILE *out)
 {
     char text[512];
     size_t slow = 0;
     int length = snprintf(text, sizeof(text), "%d duel%s with others, %d of them lost",
-                          entry->duels, plural(entry->duels), entry->turned);
+                          entry->duels, plural(entry->duels), entry->switched);
     for (size_t d = 0; d < entry->duelist_count; ++d) {
         const struct report_duelist *duelist = &entry->duelists[d];
         slow += 0 == duelist->median_us;
@@ -262,23 +262,23 @@ static void print_barrier(const struct report_entry *entry, FILE *out)
     print_candidates(entry, out);
 }
 
-/* ---- collectives that carry data ---- */
+/* ---- collectives with data ---- */
 
 static void print_data_row(struct table *table, const struct report_entry *entry)
 {
     const struct report_candidate *ours = report_ours(entry), *own = report_own(entry);
     const double ours_us = NULL == ours ? 0 : ours->median_us;
     const double own_us = NULL == own ? 0 : own->median_us;
-    char shared[40] = "", doubt[40] = "", anew[60] = "";
+    char shared[40] = "", doubt[40] = "", remeasured[60] = "";
     if (entry->provisional) {
         snprintf(doubt, sizeof(doubt), ", provisional (%.0f %%)", 100 * entry->confidence);
     }
     if (entry->communicators > 1) {
         snprintf(shared, sizeof(shared), ", %d communicators", entry->communicators);
     }
-    if (entry->anew > 0) {
-        snprintf(anew, sizeof(anew), ", anew %d time%s, %d switch%s", entry->anew,
-                 plural(entry->anew), entry->turned, 1 == entry->turned ? "" : "es");
+    if (entry->remeasured > 0) {
+        snprintf(remeasured, sizeof(remeasured), ", anew %d time%s, %d switch%s", entry->remeasured,
+                 plural(entry->remeasured), entry->switched, 1 == entry->switched ? "" : "es");
     }
     table_cell(table, "%s", entry->collective);
     table_cell(table, "%d", entry->bytes);
@@ -286,11 +286,11 @@ static void print_data_row(struct table *table, const struct report_entry *entry
     cell_us(table, ours_us, report_decimals(ours_us));
     cell_us(table, own_us, report_decimals(own_us));
     cell_gain(table, NULL == ours ? 0 : ours->gain);
-    table_cell(table, "%s%s%s%s", report_source_names[entry->source], anew, doubt, shared);
+    table_cell(table, "%s%s%s%s", report_source_names[entry->source], remeasured, doubt, shared);
     table_end_row(table);
 }
 
-/* What the communicator of `of` uses; nothing if it uses none of them. */
+/* Print the choices of the communicator of `of` for collectives with data, if there are any. */
 static void print_data(const struct report *report, const struct report_entry *of, FILE *out)
 {
     static const struct table_column columns[] = {
@@ -312,7 +312,7 @@ static void print_data(const struct report *report, const struct report_entry *o
     table_end(&table);
 }
 
-/* Is one of the entries about the communicator of `entry`? */
+/* Is one of the entries about the same communicator as `entry`? */
 static bool is_among(const struct report_entry *entry, const struct report_entry *entries,
                      size_t count)
 {
@@ -324,7 +324,7 @@ static bool is_among(const struct report_entry *entry, const struct report_entry
     return false;
 }
 
-/* ---- the whole ---- */
+/* ---- the whole report ---- */
 
 static void print_head(const struct report *report, FILE *out)
 {
@@ -358,9 +358,9 @@ static void print_summary(const struct report *report, FILE *out)
     print_field(out, "summary", text);
 }
 
-/* Is `what` in any algorithm's name that begins with `name`? */
-static bool names(const struct report_entry *entries, size_t count, const char *name,
-                  const char *what)
+/* Is there an algorithm whose name begins with `name` and contains `what`? */
+static bool has_algorithm(const struct report_entry *entries, size_t count, const char *name,
+                          const char *what)
 {
     const size_t length = strlen(name);
     for (size_t e = 0; e < count; ++e) {
@@ -378,7 +378,7 @@ static bool names(const struct report_entry *entries, size_t count, const char *
     return false;
 }
 
-/* What the algorithms do and who plays them, for those in the report. */
+/* Explain those algorithms and players that occur in the report. */
 static void print_algorithms(const struct report *report, FILE *out)
 {
     static const struct {
@@ -402,9 +402,9 @@ static void print_algorithms(const struct report *report, FILE *out)
     };
     for (size_t a = 0; a < sizeof(algorithms) / sizeof(algorithms[0]); ++a) {
         const char *name = algorithms[a].name, *part = algorithms[a].part;
-        if (names(report->entries, report->count, name, part) ||
-            names(report->data, report->data_count, name, part)) {
-            say_from(WORDS, out, algorithms[a].label, algorithms[a].words);
+        if (has_algorithm(report->entries, report->count, name, part) ||
+            has_algorithm(report->data, report->data_count, name, part)) {
+            print_labelled(WORDS, out, algorithms[a].label, algorithms[a].words);
         }
     }
 }
@@ -435,7 +435,8 @@ static void print_legend(const struct report *report, FILE *out)
     }
 }
 
-/* Barriers, each with what else its communicator does; then communicators without a barrier. */
+/* Print barriers, each with the other collectives of its communicator, and then communicators
+ * without a barrier. */
 static void print_entries(const struct report *report, FILE *out)
 {
     size_t number = 0;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A report in words and tables for people, and as CSV for programs.
+ * A report as text with tables for reading, and as CSV for programs.
  *
- * Called by report.c with what report_file.c has read. Plain ASCII but for names, at most 96
- * columns wide but for long names; errors of `out` are the caller's to ask for.
+ * Called by report.c with what report_file.c has read. Plain ASCII, and at most 96 columns wide,
+ * except for names. The caller checks `out` for errors.
  */
 #ifndef TOOLS_REPORT_TEXT_H
 #define TOOLS_REPORT_TEXT_H
@@ -15,10 +15,10 @@
 
 void report_print(const struct report *report, FILE *out);
 
-/* One line for each measured candidate, after one that names the columns. */
+/* A line with the columns' names, and one for each measured candidate. */
 void report_print_csv(const struct report *report, FILE *out);
 
-/* Decimals with which figures of about `smallest` microseconds have three digits that count. */
+/* The decimals that give figures of about `smallest` microseconds three significant digits. */
 int report_decimals(double smallest);
 
 /* "8 processes on 2 processors, oversubscribed, not bound". */

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* See run.h. What a program writes goes to files, so that none of the two can wait for the other.
- */
+/* See run.h. Output goes to files, so that neither side can block the other one. */
 #include "tools/run.h"
 
 #include <fcntl.h>
@@ -15,7 +14,7 @@
 
 extern char **environ;
 
-static FILE *begin_file(void)
+static FILE *open_temporary(void)
 {
     FILE *file = tmpfile();
     if (NULL == file) {
@@ -25,7 +24,7 @@ static FILE *begin_file(void)
     return file;
 }
 
-static char *all_of(FILE *file)
+static char *read_all(FILE *file)
 {
     const long bytes = 0 == fseek(file, 0, SEEK_END) ? ftell(file) : 0;
     char *text = tool_alloc((size_t)(bytes < 0 ? 0 : bytes) + 1, 1);
@@ -37,7 +36,7 @@ static char *all_of(FILE *file)
 
 void run_program(char *const argv[], struct run *run)
 {
-    FILE *out = begin_file(), *err = begin_file();
+    FILE *out = open_temporary(), *err = open_temporary();
     posix_spawn_file_actions_t actions;
     pid_t child;
     int status = 0;
@@ -51,8 +50,8 @@ void run_program(char *const argv[], struct run *run)
         run->status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
     }
     posix_spawn_file_actions_destroy(&actions);
-    run->out = all_of(out);
-    run->err = all_of(err);
+    run->out = read_all(out);
+    run->err = read_all(err);
 }
 
 void run_free(struct run *run)

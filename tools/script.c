@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Handing over to one of our scripts; see script.h. */
+/* Running our scripts; see script.h. */
 #include "tools/script.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Finding segments by the descriptors of all processes; see segments.h. */
+/* Finds segments through the descriptors of all processes; see segments.h. */
 #include "tools/segments.h"
 
 #include <ctype.h>
@@ -18,8 +18,8 @@ enum { NAME_MOST = 40, STATUS_MOST = 1 << 14, ENVIRONMENT_MOST = 1 << 20 };
 
 static const char link_begins[] = "/memfd:nicbarr";
 
-/* A larger copy of an array, zeroed behind what it had. */
-static void *grown(void *array, size_t count, size_t *capacity, size_t size)
+/* Make room for another element of an array; new elements are zeroed. */
+static void *grow(void *array, size_t count, size_t *capacity, size_t size)
 {
     if (count < *capacity) {
         return array;
@@ -33,7 +33,7 @@ static void *grown(void *array, size_t count, size_t *capacity, size_t size)
     return larger;
 }
 
-/* The beginning of a file of /proc, ended by a 0; "" if it cannot be read. */
+/* Read the first bytes of a file in /proc, terminated by 0; "" if it cannot be read. */
 static char *read_file(const char *proc, const char *pid, const char *name, size_t most,
                        size_t *bytes)
 {
@@ -48,7 +48,7 @@ static char *read_file(const char *proc, const char *pid, const char *name, size
     return text;
 }
 
-/* The value of a variable of the environment that a process began with, printable; "" if none. */
+/* The value of a variable in a process's initial environment, printable; "" if there is none. */
 static char *value_of(const char *environment, size_t bytes, const char *name)
 {
     const size_t length = strlen(name);
@@ -60,8 +60,7 @@ static char *value_of(const char *environment, size_t bytes, const char *name)
     return text_printable("", NAME_MOST);
 }
 
-/* The pid that a process has in its own namespace, the last of those that the kernel lists, if
- * it does. */
+/* A process's pid in its own namespace: the last one that the kernel lists, if it lists any. */
 static pid_t inner_pid(const char *proc, const char *pid)
 {
     size_t bytes;
@@ -81,7 +80,7 @@ static void add_process(struct segment *segment, const char *proc, const char *p
 {
     size_t bytes;
     segment->processes =
-        grown(segment->processes, segment->count, &segment->capacity, sizeof(*segment->processes));
+        grow(segment->processes, segment->count, &segment->capacity, sizeof(*segment->processes));
     struct process *process = &segment->processes[segment->count++];
     process->pid = (pid_t)strtol(pid, NULL, 10);
     process->inner = inner_pid(proc, pid);
@@ -95,7 +94,7 @@ static void add_process(struct segment *segment, const char *proc, const char *p
     free(environment);
 }
 
-/* The segment that `about` is; -1: not known yet. */
+/* The index of the segment with this file; -1: it is a new one. */
 static ssize_t known(const struct segments *segments, const struct stat *about)
 {
     for (size_t s = 0; s < segments->count; ++s) {
@@ -107,9 +106,9 @@ static ssize_t known(const struct segments *segments, const struct stat *about)
     return -1;
 }
 
-/* A process has a descriptor of one of ours at `path`. */
-static void take_descriptor(struct segments *segments, const char *proc, const char *pid,
-                            const char *path)
+/* Add a process with a descriptor of one of our segments at `path`. */
+static void add_descriptor(struct segments *segments, const char *proc, const char *pid,
+                           const char *path)
 {
     struct stat about;
     const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -123,8 +122,8 @@ static void take_descriptor(struct segments *segments, const char *proc, const c
     if (place >= 0) {
         close(fd);
     } else {
-        segments->segment = grown(segments->segment, segments->count, &segments->capacity,
-                                  sizeof(*segments->segment));
+        segments->segment = grow(segments->segment, segments->count, &segments->capacity,
+                                 sizeof(*segments->segment));
         place = (ssize_t)segments->count++;
         segments->segment[place] =
             (struct segment){.fd = fd, .device = about.st_dev, .file = about.st_ino};
@@ -132,11 +131,11 @@ static void take_descriptor(struct segments *segments, const char *proc, const c
     struct segment *segment = &segments->segment[place];
     const pid_t number = (pid_t)strtol(pid, NULL, 10);
     if (0 == segment->count || number != segment->processes[segment->count - 1].pid) {
-        add_process(segment, proc, pid); /* once, however many descriptors it has */
+        add_process(segment, proc, pid); /* once, if it has several descriptors */
     }
 }
 
-static void look_into(struct segments *segments, const char *proc, const char *pid)
+static void search_process(struct segments *segments, const char *proc, const char *pid)
 {
     char folder[PATH_MAX], path[PATH_MAX], target[sizeof(link_begins)];
     snprintf(folder, sizeof(folder), "%s/%s/fd", proc, pid);
@@ -149,7 +148,7 @@ static void look_into(struct segments *segments, const char *proc, const char *p
         const ssize_t length = readlink(path, target, sizeof(target) - 1);
         if (length == (ssize_t)sizeof(target) - 1 &&
             0 == memcmp(target, link_begins, sizeof(target) - 1)) {
-            take_descriptor(segments, proc, pid, path);
+            add_descriptor(segments, proc, pid, path);
         }
     }
     if (NULL != directory) {
@@ -163,10 +162,10 @@ void segments_find(struct segments *segments, const char *proc)
     DIR *directory = opendir(proc);
     struct dirent *entry;
     while (NULL != directory && NULL != (entry = readdir(directory))) {
-        /* Not this process, which has open what it has found so far. */
+        /* Skip this process, which has opened the segments found so far. */
         if (isdigit((unsigned char)entry->d_name[0]) &&
             getpid() != (pid_t)strtol(entry->d_name, NULL, 10)) {
-            look_into(segments, proc, entry->d_name);
+            search_process(segments, proc, entry->d_name);
         }
     }
     if (NULL != directory) {

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The segments of nicbarr that processes of this machine have open, found in /proc.
+ * Finds the segments of nicbarr that processes of this machine have open, in /proc.
  *
- * Called by status.c. It finds what the user may look into: their own processes, or everybody's
- * for root. Processes come and go meanwhile. Each is taken as it was when it was looked at.
+ * Called by status.c. It finds what the user may inspect: the user's own processes, or for root
+ * those of all users. Processes may start and end meanwhile; each is recorded as it was when it
+ * was read.
  */
 #ifndef TOOLS_SEGMENTS_H
 #define TOOLS_SEGMENTS_H
@@ -14,9 +15,9 @@
 
 struct process {
     pid_t pid, inner; /* in this program's pid namespace, and in the process's own */
-    char *name;       /* of its program; printable */
-    char *job;        /* as Open MPI's launcher calls it; "" if it was not started by one */
-    char *rank;       /* in that job; "" likewise */
+    char *name;       /* of the program; printable */
+    char *job;        /* in Open MPI's launcher; "" if it was not started by one */
+    char *rank;       /* in that job; "" if it was not started by a launcher */
 };
 
 struct segment {
@@ -32,11 +33,11 @@ struct segments {
     struct segment *segment;
 };
 
-/* `proc` is where the kernel tells of processes: "/proc". */
+/* `proc` is the kernel's file system: "/proc". */
 void segments_find(struct segments *segments, const char *proc);
-/* Keep those alone that a process of `job` has. */
+/* Keep only segments of processes of `job`. */
 void segments_keep_job(struct segments *segments, const char *job);
-/* The process of `segment` that has this pid in its own namespace; NULL: none is known. */
+/* The process of `segment` with this pid in its own namespace; NULL: unknown. */
 const struct process *segments_process(const struct segment *segment, uint32_t inner);
 void segments_free(struct segments *segments);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * `nicbarr status`: the NICs that this node's processes have at present, what they count, and who
- * waits for whom (waiting.h); also the kernel's NIC, if there is one. sight.c looks, status_text.c,
- * status_json.c and status_metrics.c print; here are the options.
+ * `nicbarr status`: shows the NICs of this node's processes, their counters, and which groups wait
+ * for what (waiting.h); also the kernel's NIC, if there is one. This file has the options.
+ * snapshot.c reads the state, and status_text.c, status_json.c and status_metrics.c print it.
  */
 #include <argp.h>
 #include <stdbool.h>
@@ -87,13 +87,13 @@ static error_t parse_status_option(int key, char *argument, struct argp_state *s
 static void show_status(const struct status_settings *settings)
 {
     struct segments segments;
-    static struct kernel_sight kernel; /* large */
+    static struct kernel_snapshot kernel; /* too large for the stack */
     segments_find(&segments, "/proc");
     if (NULL != settings->job) {
         segments_keep_job(&segments, settings->job);
         kernel.status = MYR_ERR_NOT_THERE;
     } else {
-        sight_look_at_kernel(&kernel);
+        snapshot_take_kernel(&kernel);
     }
     if (STATUS_JSON == settings->form) {
         status_print_json(&segments, &kernel);
@@ -101,7 +101,7 @@ static void show_status(const struct status_settings *settings)
         status_print_metrics(&segments, &kernel);
     } else {
         if (0 != settings->watch && isatty(STDOUT_FILENO)) {
-            fputs("\033[H\033[2J", stdout); /* a clean screen */
+            fputs("\033[H\033[2J", stdout); /* clear the screen */
         }
         status_print_text(&segments, &kernel, settings);
     }

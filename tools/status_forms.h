@@ -1,28 +1,28 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The forms in which `nicbarr status` prints what it sees (sight.h) on standard output.
+ * The output formats of `nicbarr status`: each prints snapshots (snapshot.h) on standard output.
  */
 #ifndef TOOLS_STATUS_FORMS_H
 #define TOOLS_STATUS_FORMS_H
 
-#include "tools/sight.h"
+#include "tools/snapshot.h"
 
 struct status_settings {
     enum { STATUS_TEXT, STATUS_JSON, STATUS_PROMETHEUS } form;
-    bool all;        /* also groups that have not waited for long */
-    bool counters;   /* also those that are zero */
-    const char *job; /* its processes alone; NULL: everybody's */
+    bool all;        /* also groups that have waited briefly */
+    bool counters;   /* also counters that are zero */
+    const char *job; /* only processes of this job; NULL: all */
     double watch;    /* seconds; 0: once */
 };
 
-/* For people. */
-void status_print_text(const struct segments *segments, const struct kernel_sight *kernel,
+/* As text for reading. */
+void status_print_text(const struct segments *segments, const struct kernel_snapshot *kernel,
                        const struct status_settings *settings);
 
-/* On one line. */
-void status_print_json(const struct segments *segments, const struct kernel_sight *kernel);
+/* As JSON on one line. */
+void status_print_json(const struct segments *segments, const struct kernel_snapshot *kernel);
 
-/* A page for Prometheus; metrics.h. */
-void status_print_metrics(const struct segments *segments, const struct kernel_sight *kernel);
+/* As a page for Prometheus; see metrics.h. */
+void status_print_metrics(const struct segments *segments, const struct kernel_snapshot *kernel);
 
 #endif

@@ -26,15 +26,15 @@ static json_t *json_of_processes(const struct segment *segment)
 static json_t *json_of_counters(const struct mcp_counters *counted)
 {
     json_t *json = json_object();
-    uint64_t counts[SIGHT_COUNTERS];
-    sight_counts(counted, counts);
-    for (int c = 0; c < SIGHT_COUNTERS; ++c) {
-        json_object_set_new(json, sight_counters[c].name, json_integer((json_int_t)counts[c]));
+    uint64_t counts[SNAPSHOT_COUNTERS];
+    snapshot_counts(counted, counts);
+    for (int c = 0; c < SNAPSHOT_COUNTERS; ++c) {
+        json_object_set_new(json, snapshot_counters[c].name, json_integer((json_int_t)counts[c]));
     }
     return json;
 }
 
-/* What all kinds of NICs have. */
+/* The members that all kinds of NICs have. */
 static json_t *json_of_nic(const struct myr_soft_view *nic, const char *kind, const char *run_by)
 {
     json_t *addresses = json_array(), *groups = json_array(), *ports = json_array();
@@ -63,7 +63,7 @@ static json_t *json_of_nic(const struct myr_soft_view *nic, const char *kind, co
                                         (json_int_t)port->under_way));
     }
     return json_pack("{s:s, s:o, s:s, s:s, s:I, s:b, s:o, s:o, s:o}", "kind", kind, "addresses",
-                     addresses, "secrets", sight_secrets(), "run_by", run_by, "runner",
+                     addresses, "secrets", snapshot_secrets(), "run_by", run_by, "runner",
                      (json_int_t)nic->runner, "broken", (int)nic->broken, "groups", groups, "ports",
                      ports, "counters", json_of_counters(&nic->counters));
 }
@@ -89,52 +89,52 @@ static json_t *json_of_rdma(const struct segment *segment)
 
 static json_t *json_of_segment(const struct segment *segment)
 {
-    struct sight sight;
+    struct snapshot snapshot;
     json_t *json = NULL;
-    sight_look(segment, &sight);
-    if (MYR_OK == sight.segment_status) {
+    snapshot_take(segment, &snapshot);
+    if (MYR_OK == snapshot.segment_status) {
         char identity[17];
-        snprintf(identity, sizeof(identity), "%016" PRIx64, sight.segment.identity);
+        snprintf(identity, sizeof(identity), "%016" PRIx64, snapshot.segment.identity);
         json = json_pack("{s:s, s:I, s:I, s:b}", "memory", identity, "bytes",
-                         (json_int_t)sight.segment.bytes, "limit", (json_int_t)sight.segment.limit,
-                         "full", (int)sight.segment.full);
-    } else if (MYR_ERR_NOT_THERE != sight.segment_status) {
-        json = json_pack("{s:s}", "trouble", sight.error.text);
+                         (json_int_t)snapshot.segment.bytes, "limit",
+                         (json_int_t)snapshot.segment.limit, "full", (int)snapshot.segment.full);
+    } else if (MYR_ERR_NOT_THERE != snapshot.segment_status) {
+        json = json_pack("{s:s}", "trouble", snapshot.error.text);
     }
     if (NULL != json) {
         json_object_set_new(json, "processes", json_of_processes(segment));
         json_object_set_new(json, "waits", calls_json(segment, os_now_ms()));
         json_object_set_new(json, "rdma", json_of_rdma(segment));
         json_object_set_new(json, "nic",
-                            MYR_OK == sight.nic_status && sight.nic.there
-                                ? json_of_nic(&sight.nic, "soft", sight_runner(&sight.nic))
+                            MYR_OK == snapshot.nic_status && snapshot.nic.there
+                                ? json_of_nic(&snapshot.nic, "soft", snapshot_runner(&snapshot.nic))
                                 : json_null());
-        if (MYR_OK == sight.nic_status && !sight.nic.there) {
-            json_object_set_new(json, "trouble", json_string(sight.nic.why));
-        } else if (MYR_ERR_FOREIGN == sight.nic_status) {
-            json_object_set_new(json, "trouble", json_string(sight.error.text));
+        if (MYR_OK == snapshot.nic_status && !snapshot.nic.there) {
+            json_object_set_new(json, "trouble", json_string(snapshot.nic.why));
+        } else if (MYR_ERR_FOREIGN == snapshot.nic_status) {
+            json_object_set_new(json, "trouble", json_string(snapshot.error.text));
         }
     }
-    myr_soft_view_free(&sight.nic);
+    myr_soft_view_free(&snapshot.nic);
     return json;
 }
 
-static json_t *json_of_kernel(const struct kernel_sight *sight)
+static json_t *json_of_kernel(const struct kernel_snapshot *snapshot)
 {
-    if (MYR_ERR_NOT_THERE == sight->status) {
+    if (MYR_ERR_NOT_THERE == snapshot->status) {
         return json_null();
     }
-    if (MYR_OK != sight->status) {
-        return json_pack("{s:s}", "trouble", sight->error.text);
+    if (MYR_OK != snapshot->status) {
+        return json_pack("{s:s}", "trouble", snapshot->error.text);
     }
-    json_t *json = json_of_nic(&sight->nic, "kernel", "kernel");
-    json_object_set_new(json, "interface", json_string(sight->report.interface));
-    json_object_set_new(json, "closed", json_integer((json_int_t)sight->report.closed));
-    json_object_set_new(json, "refused", json_integer((json_int_t)sight->report.refused));
+    json_t *json = json_of_nic(&snapshot->nic, "kernel", "kernel");
+    json_object_set_new(json, "interface", json_string(snapshot->report.interface));
+    json_object_set_new(json, "closed", json_integer((json_int_t)snapshot->report.closed));
+    json_object_set_new(json, "refused", json_integer((json_int_t)snapshot->report.refused));
     return json;
 }
 
-void status_print_json(const struct segments *segments, const struct kernel_sight *kernel)
+void status_print_json(const struct segments *segments, const struct kernel_snapshot *kernel)
 {
     json_t *list = json_array();
     for (size_t s = 0; s < segments->count; ++s) {

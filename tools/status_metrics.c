@@ -17,12 +17,12 @@ enum { NIC_TEXT = 96 };
 static void add_counters(struct metrics *metrics, const struct mcp_counters *counted,
                          const char *labels)
 {
-    uint64_t counts[SIGHT_COUNTERS];
-    sight_counts(counted, counts);
-    for (int c = 0; c < SIGHT_COUNTERS; ++c) {
+    uint64_t counts[SNAPSHOT_COUNTERS];
+    snapshot_counts(counted, counts);
+    for (int c = 0; c < SNAPSHOT_COUNTERS; ++c) {
         char name[64];
-        snprintf(name, sizeof(name), "nicbarr_%s_total", sight_counters[c].name);
-        metrics_add(metrics, name, "counter", sight_counters[c].text, labels, (double)counts[c]);
+        snprintf(name, sizeof(name), "nicbarr_%s_total", snapshot_counters[c].name);
+        metrics_add(metrics, name, "counter", snapshot_counters[c].text, labels, (double)counts[c]);
     }
 }
 
@@ -32,8 +32,8 @@ static void add_groups(struct metrics *metrics, uint32_t groups, const char *lab
                 labels, groups);
 }
 
-/* What soft and kernel's NICs have. Returns the labels, with the NIC's kind and name, to be freed.
- */
+/* Add the metrics of a soft or the kernel's NIC. Returns the labels, with the NIC's kind and name,
+ * to be freed. */
 static char *add_nic(struct metrics *metrics, const struct myr_soft_view *nic, const char *kind,
                      char *labels)
 {
@@ -45,7 +45,7 @@ static char *add_nic(struct metrics *metrics, const struct myr_soft_view *nic, c
     add_groups(metrics, nic->groups, labels);
     metrics_add(metrics, "nicbarr_groups_in_a_barrier", "gauge",
                 "groups with a barrier or other collective under way", labels,
-                sight_groups_in_a_barrier(nic));
+                snapshot_groups_in_a_barrier(nic));
     metrics_add(metrics, "nicbarr_ports", "gauge", "ports that the NIC has open, for messages",
                 labels, nic->ports);
     metrics_add(metrics, "nicbarr_waiting_seconds", "gauge",
@@ -84,7 +84,7 @@ static void add_rdma(struct metrics *metrics, const struct segment *segment, con
     free(list);
 }
 
-/* The job of all its processes; "" where they are of several, as a daemon's are. */
+/* The job of all processes of a segment; "" if they belong to several, as a daemon's do. */
 static const char *job_of(const struct segment *segment)
 {
     const char *job = 0 == segment->count ? "" : segment->processes[0].job;
@@ -96,44 +96,44 @@ static const char *job_of(const struct segment *segment)
 
 static void add_segment(struct metrics *metrics, const struct segment *segment)
 {
-    struct sight sight;
-    sight_look(segment, &sight);
-    if (MYR_OK == sight.segment_status) {
+    struct snapshot snapshot;
+    snapshot_take(segment, &snapshot);
+    if (MYR_OK == snapshot.segment_status) {
         char identity[17];
-        snprintf(identity, sizeof(identity), "%016" PRIx64, sight.segment.identity);
+        snprintf(identity, sizeof(identity), "%016" PRIx64, snapshot.segment.identity);
         char *labels = metrics_label(NULL, "memory", identity);
         labels = metrics_label(labels, "job", job_of(segment));
         metrics_add(metrics, "nicbarr_memory_bytes", "gauge", "memory that processes share", labels,
-                    sight.segment.bytes);
+                    snapshot.segment.bytes);
         metrics_add(metrics, "nicbarr_memory_limit_bytes", "gauge",
-                    "limit of the memory that processes share", labels, sight.segment.limit);
+                    "limit of the memory that processes share", labels, snapshot.segment.limit);
         add_rdma(metrics, segment, labels);
-        if (MYR_OK == sight.nic_status && sight.nic.there) {
-            const char *kind = MYR_SOFT_DAEMON == sight.nic.runs_as ? "daemon" : "soft";
-            labels = add_nic(metrics, &sight.nic, kind, labels);
+        if (MYR_OK == snapshot.nic_status && snapshot.nic.there) {
+            const char *kind = MYR_SOFT_DAEMON == snapshot.nic.runs_as ? "daemon" : "soft";
+            labels = add_nic(metrics, &snapshot.nic, kind, labels);
         }
         free(labels);
     }
-    myr_soft_view_free(&sight.nic);
+    myr_soft_view_free(&snapshot.nic);
 }
 
-static void add_kernel(struct metrics *metrics, const struct kernel_sight *sight)
+static void add_kernel(struct metrics *metrics, const struct kernel_snapshot *snapshot)
 {
-    if (MYR_OK != sight->status) {
+    if (MYR_OK != snapshot->status) {
         return;
     }
-    char *labels = metrics_label(NULL, "interface", sight->report.interface);
-    labels = add_nic(metrics, &sight->nic, "kernel", labels);
+    char *labels = metrics_label(NULL, "interface", snapshot->report.interface);
+    labels = add_nic(metrics, &snapshot->nic, "kernel", labels);
     metrics_add(metrics, "nicbarr_groups_closed", "gauge",
                 "closed groups kept for peers that ask for their last epoch", labels,
-                sight->report.closed);
+                snapshot->report.closed);
     metrics_add(metrics, "nicbarr_connections_refused_total", "counter",
                 "connections that the daemon of the kernel's NIC has refused", labels,
-                (double)sight->report.refused);
+                (double)snapshot->report.refused);
     free(labels);
 }
 
-void status_print_metrics(const struct segments *segments, const struct kernel_sight *kernel)
+void status_print_metrics(const struct segments *segments, const struct kernel_snapshot *kernel)
 {
     struct metrics metrics;
     metrics_begin(&metrics);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* `nicbarr status` for people. */
+/* `nicbarr status` as text for reading. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,7 +15,7 @@
 
 enum { GROUPS_SHOWN = 8 };
 
-/* In the largest unit that has at least one of it. */
+/* Print in the largest unit in which the number is at least 1. */
 static void print_bytes(FILE *out, uint64_t bytes)
 {
     static const char *const units[] = {"bytes", "KiB", "MiB", "GiB"};
@@ -79,7 +79,7 @@ static void print_secrets(void)
 static void print_groups(const struct myr_soft_view *nic)
 {
     printf("  groups     %u open, %u in a barrier", (unsigned)nic->groups,
-           (unsigned)sight_groups_in_a_barrier(nic));
+           (unsigned)snapshot_groups_in_a_barrier(nic));
     for (uint32_t g = 0; g < nic->groups && g < GROUPS_SHOWN; ++g) {
         const struct myr_group_view *group = &nic->group[g];
         printf("%s%u%s", 0 == g ? "; barriers done: " : ", ", (unsigned)group->done,
@@ -107,15 +107,15 @@ static void print_counters(const struct myr_soft_view *nic, bool zeros)
 {
     static const struct table_column columns[] = {
         {"count", "", true}, {"counter", "", false}, {"meaning", "", false}};
-    uint64_t counts[SIGHT_COUNTERS];
+    uint64_t counts[SNAPSHOT_COUNTERS];
     struct table table;
-    sight_counts(&nic->counters, counts);
+    snapshot_counts(&nic->counters, counts);
     table_begin(&table, columns, sizeof(columns) / sizeof(columns[0]));
-    for (int c = 0; c < SIGHT_COUNTERS; ++c) {
+    for (int c = 0; c < SNAPSHOT_COUNTERS; ++c) {
         if (zeros || 0 != counts[c]) {
             table_cell(&table, "%" PRIu64, counts[c]);
-            table_cell(&table, "%s", sight_counters[c].name);
-            table_cell(&table, "%s", sight_counters[c].text);
+            table_cell(&table, "%s", snapshot_counters[c].name);
+            table_cell(&table, "%s", snapshot_counters[c].text);
         }
     }
     if (0 == table.count) {
@@ -154,75 +154,76 @@ static void print_rdma(const struct segment *segment)
     free(list);
 }
 
-static void print_no_nic(const struct sight *sight)
+static void print_no_nic(const struct snapshot *snapshot)
 {
     struct text_field field;
     fprintf(text_field_begin(&field), "none: %s",
-            MYR_OK == sight->nic_status ? sight->nic.why
-            : MYR_ERR_NOT_THERE == sight->nic_status
+            MYR_OK == snapshot->nic_status ? snapshot->nic.why
+            : MYR_ERR_NOT_THERE == snapshot->nic_status
                 ? "barriers on one node need none, or none was requested"
-                : sight->error.text);
+                : snapshot->error.text);
     text_field_end(&field, "NIC");
 }
 
-static void print_segment(const struct segment *segment, const struct sights *sights,
+static void print_segment(const struct segment *segment, const struct snapshots *snapshots,
                           const struct status_settings *settings)
 {
-    const struct sight *sight = &sights->now;
-    if (MYR_ERR_NOT_THERE == sight->segment_status) {
-        return; /* somebody else's file of that name */
+    const struct snapshot *snapshot = &snapshots->now;
+    if (MYR_ERR_NOT_THERE == snapshot->segment_status) {
+        return; /* another program's file of that name */
     }
-    if (MYR_OK == sight->segment_status) {
-        printf("Memory %016" PRIx64 ": ", sight->segment.identity);
-        print_bytes(stdout, sight->segment.bytes);
+    if (MYR_OK == snapshot->segment_status) {
+        printf("Memory %016" PRIx64 ": ", snapshot->segment.identity);
+        print_bytes(stdout, snapshot->segment.bytes);
         printf(" of at most ");
-        print_bytes(stdout, sight->segment.limit);
-        printf("%s\n", sight->segment.full ? ", used up" : "");
+        print_bytes(stdout, snapshot->segment.limit);
+        printf("%s\n", snapshot->segment.full ? ", used up" : "");
     } else {
-        printf("Memory: %s\n", sight->error.text);
+        printf("Memory: %s\n", snapshot->error.text);
     }
     print_processes(segment);
     calls_print(segment, os_now_ms());
-    if (MYR_OK == sight->nic_status && sight->nic.there) {
-        print_nic(&sight->nic);
+    if (MYR_OK == snapshot->nic_status && snapshot->nic.there) {
+        print_nic(&snapshot->nic);
         print_secrets();
-        print_groups(&sight->nic);
-        print_ports(&sight->nic);
-        waiting_print(&sight->nic, &sights->earlier.nic, segment, settings->all, os_now_ns());
-        print_counters(&sight->nic, settings->counters);
-    } else if (MYR_OK == sight->segment_status) {
-        print_no_nic(sight);
+        print_groups(&snapshot->nic);
+        print_ports(&snapshot->nic);
+        waiting_print(&snapshot->nic, &snapshots->earlier.nic, segment, settings->all, os_now_ns());
+        print_counters(&snapshot->nic, settings->counters);
+    } else if (MYR_OK == snapshot->segment_status) {
+        print_no_nic(snapshot);
     }
-    if (MYR_OK == sight->segment_status) {
+    if (MYR_OK == snapshot->segment_status) {
         print_rdma(segment);
     }
     putchar('\n');
 }
 
-static void print_kernel(const struct kernel_sight *sight, const struct status_settings *settings)
+static void print_kernel(const struct kernel_snapshot *snapshot,
+                         const struct status_settings *settings)
 {
-    if (MYR_ERR_NOT_THERE == sight->status) {
+    if (MYR_ERR_NOT_THERE == snapshot->status) {
         return;
     }
-    if (MYR_OK != sight->status) {
-        printf("Kernel: %s\n\n", sight->error.text);
+    if (MYR_OK != snapshot->status) {
+        printf("Kernel: %s\n\n", snapshot->error.text);
         return;
     }
-    printf("Kernel: a NIC at interface %s\n", sight->report.interface);
-    printf("  processes  myrd (%u)\n", (unsigned)sight->report.pid);
-    print_addresses(&sight->nic, "kernel, ");
+    printf("Kernel: a NIC at interface %s\n", snapshot->report.interface);
+    printf("  processes  myrd (%u)\n", (unsigned)snapshot->report.pid);
+    print_addresses(&snapshot->nic, "kernel, ");
     printf("  run by     the kernel\n");
     print_secrets();
-    print_groups(&sight->nic);
-    waiting_print(&sight->nic, NULL, NULL, settings->all, os_now_ns());
+    print_groups(&snapshot->nic);
+    waiting_print(&snapshot->nic, NULL, NULL, settings->all, os_now_ns());
     printf("  closed     %u, kept for peers that ask for their last epoch\n",
-           (unsigned)sight->report.closed);
-    printf("  refused    %" PRIu64 " connections\n", sight->report.refused);
-    print_counters(&sight->nic, settings->counters);
+           (unsigned)snapshot->report.closed);
+    printf("  refused    %" PRIu64 " connections\n", snapshot->report.refused);
+    print_counters(&snapshot->nic, settings->counters);
     putchar('\n');
 }
 
-void status_print_text(const struct segments *segments, const struct kernel_sight *kernel,
+void status_print_text(const struct segments *segments, const struct kernel_snapshot *kernel,
                        const struct status_settings *settings)
 {
     print_kernel(kernel, settings);
@@ -230,11 +231,11 @@ void status_print_text(const struct segments *segments, const struct kernel_sigh
         printf("No process%s%s that you may inspect uses nicbarr at present.\n",
                NULL == settings->job ? "" : " of job ", NULL == settings->job ? "" : settings->job);
     }
-    struct sights *sights = sight_look_twice(segments, settings->all);
+    struct snapshots *snapshots = snapshot_take_all(segments, settings->all);
     for (size_t s = 0; s < segments->count; ++s) {
-        print_segment(&segments->segment[s], &sights[s], settings);
-        myr_soft_view_free(&sights[s].now.nic);
-        myr_soft_view_free(&sights[s].earlier.nic);
+        print_segment(&segments->segment[s], &snapshots[s], settings);
+        myr_soft_view_free(&snapshots[s].now.nic);
+        myr_soft_view_free(&snapshots[s].earlier.nic);
     }
-    free(sights);
+    free(snapshots);
 }

@@ -55,7 +55,7 @@ void table_end_row(struct table *table)
 static void print_row(const struct table *table, FILE *out, size_t indent, const size_t *widths,
                       char *const *cells)
 {
-    size_t pending = indent; /* blanks that are due before the next letter */
+    size_t pending = indent; /* blanks before the next cell that is not empty */
     for (size_t c = 0; c < table->width; ++c) {
         const char *cell = NULL == cells[c] ? "" : cells[c];
         const size_t columns = text_columns(cell), rest = widths[c] - columns;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A table in plain text: cells are strings, columns are as wide as their widest cell.
+ * A table in plain text, whose columns are as wide as their widest cells.
  *
- * Called by report_text.c; knows nothing of what the cells mean. Cells are copied. The rows are
- * filled from left to right, and a row may end early.
+ * Called by report_text.c and status_text.c. Cells are strings of any meaning, and are copied. Rows
+ * are filled from left to right, and may end early.
  */
 #ifndef TOOLS_TABLE_H
 #define TOOLS_TABLE_H
@@ -19,22 +19,22 @@ struct table_column {
 };
 
 struct table {
-    const struct table_column *columns; /* the caller's; must outlive the table */
-    size_t width;                       /* columns */
-    size_t count, capacity;             /* cells, row after row */
+    const struct table_column *columns; /* must outlive the table */
+    size_t width;                       /* number of columns */
+    size_t count, capacity;             /* of cells, row by row */
     char **cells;
 };
 
 void table_begin(struct table *table, const struct table_column *columns, size_t width);
 
-/* The next cell of the present row, or the first of the next one if that is full. */
+/* Add a cell to the present row, or to the next one if that is full. */
 void table_cell(struct table *table, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* Leave the rest of a begun row empty. */
+/* Fill the present row with empty cells. */
 void table_end_row(struct table *table);
 
-/* Headings, units where there are any, rows; each line begins with `indent` blanks, and none ends
- * in blanks. */
+/* Print headings, units if there are any, and rows. Each line begins with `indent` blanks, and none
+ * has trailing blanks. */
 void table_print(const struct table *table, FILE *out, size_t indent);
 
 void table_end(struct table *table);

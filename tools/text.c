@@ -9,7 +9,8 @@
 
 #include "tools/alloc.h"
 
-/* Bytes of the UTF-8 character at `text`; 0 if it is none, or none that should be printed. */
+/* The number of bytes of the UTF-8 character at `text`; 0 if it is invalid, or must not be
+ * printed. */
 static size_t character(const unsigned char *text)
 {
     const size_t bytes = text[0] < 0x80   ? 1
@@ -19,7 +20,7 @@ static size_t character(const unsigned char *text)
                          : text[0] < 0xf5 ? 4
                                           : 0;
     uint32_t code = 1 == bytes ? text[0] : text[0] & (0xffu >> (bytes + 1));
-    for (size_t b = 1; b < bytes; ++b) { /* ends at the terminating 0 */
+    for (size_t b = 1; b < bytes; ++b) { /* stops at the terminating 0 */
         if (0x80 != (text[b] & 0xc0)) {
             return 0;
         }
@@ -38,7 +39,7 @@ char *text_printable(const char *text, size_t most)
 {
     static const char dots[] = "...";
     char *copy = tool_alloc(strlen(text) + sizeof(dots), 1);
-    size_t to = 0, columns = 0, cut = 0; /* cut: where the dots go if the text is too long */
+    size_t to = 0, columns = 0, cut = 0; /* cut: position of the dots if the text is too long */
     for (size_t from = 0; '\0' != text[from]; ++columns) {
         if (columns == most) {
             memcpy(copy + cut, dots, sizeof(dots));
@@ -65,7 +66,7 @@ size_t text_columns(const char *text)
 {
     size_t columns = 0;
     for (; '\0' != *text; ++text) {
-        columns += 0x80 != (*text & 0xc0); /* all bytes but those that continue a character */
+        columns += 0x80 != (*text & 0xc0); /* all bytes except continuation bytes */
     }
     return columns;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Text, made fit for a terminal: called by the reader (report_file.c) for what comes in from files
- * and by the printers for what goes out. Pure functions; what they return is UTF-8 without control
- * characters, so a file cannot steer the terminal, and a message is one line.
+ * Text for terminals. The reader (report_file.c) calls it for texts from files, and the printers
+ * for their output. The result is UTF-8 without control characters, so a file cannot control the
+ * terminal, and a message stays on one line.
  */
 #ifndef TOOLS_TEXT_H
 #define TOOLS_TEXT_H
@@ -11,24 +11,23 @@
 #include <stdint.h>
 #include <stdio.h>
 
-/* A copy, to be freed. What cannot be printed is '?' there: control characters, characters that
- * turn the direction of writing, and bytes that are not UTF-8. It has at most `most` characters (at
- * least 3); a longer text ends in "...". */
+/* A printable copy, to be freed. Control characters, characters that change the direction of
+ * writing, and bytes that are not UTF-8 become '?'. The copy has at most `most` characters (at
+ * least 3), and ends in "..." if the text is longer. */
 char *text_printable(const char *text, size_t most);
 
-/* Columns that a printable text takes: its characters. */
+/* The columns of a printable text: its number of characters. */
 size_t text_columns(const char *text);
 
-/* Print words up to column `width`; the text begins in column `indent`, and so does every further
- * line. Ends the line. A word that is longer than a line stands out. */
+/* Print a text whose lines begin in column `indent` and end before column `width`, broken between
+ * words. The last line is ended. A word that is longer than a line extends beyond it. */
 void text_wrap(FILE *out, const char *text, size_t indent, size_t width);
 
-/* How long something has lasted: seconds, minutes and seconds, or hours and minutes. */
+/* Print a duration: seconds, minutes and seconds, or hours and minutes. */
 void text_time(FILE *out, uint64_t ms);
 
-/* A paragraph with a label in front, such as "  ports      ...": what is written into `file`
- * between the two calls is gathered, and then wrapped onto the standard output. Its memory is
- * freed. */
+/* A paragraph with a label, such as "  ports      ...". What is written to `file` between the two
+ * calls is collected, then wrapped to standard output, and freed. */
 struct text_field {
     FILE *file;
     char *text;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Which groups wait for which nodes and processes, in words, in JSON and as a figure. Called for
- * each NIC. Knows nothing of where groups are found.
+ * Which groups wait for which nodes and processes: as text, as JSON, and as a figure. Called for
+ * each NIC, wherever its groups come from.
  */
 #ifndef TOOLS_WAITING_H
 #define TOOLS_WAITING_H
@@ -14,12 +14,12 @@
 #include "tools/segments.h"
 
 /*
- * Print a line for each group that has failed, and for each that waits; the longest wait comes
- * first. Unless `all`, waits of less than a second are left out. How long a group has waited for
- * processes of this node is not known: it is shown if it also waited so a second ago. `earlier` is
- * a look at that time (NULL, or a NIC without groups: there was none).
+ * Print a line for each group that has failed, and for each that waits, with the longest wait
+ * first. Unless `all`, waits of less than a second are skipped. How long a group has waited for
+ * processes of this node is unknown: it is printed if it waited in the snapshot of a second ago as
+ * well. That is `earlier` (NULL, or a NIC without groups: there was none).
  *
- * `processes` are those that have the segment (NULL: not known); `now_ns` is CLOCK_MONOTONIC's.
+ * `processes` are those attached to the segment (NULL: unknown); `now_ns` is of CLOCK_MONOTONIC.
  */
 void waiting_print(const struct myr_soft_view *nic, const struct myr_soft_view *earlier,
                    const struct segment *processes, bool all, uint64_t now_ns);
@@ -27,13 +27,14 @@ void waiting_print(const struct myr_soft_view *nic, const struct myr_soft_view *
 /* Does a group wait for processes of this node? */
 bool waiting_here(const struct myr_soft_view *nic);
 
-/* For how many seconds the NIC's groups have waited for other nodes at the most; 0: none does. */
+/* The longest time in seconds that one of the NIC's groups has waited for other nodes; 0: none
+ * waits. */
 double waiting_longest(const struct myr_soft_view *nic, uint64_t now_ns);
 
-/* What the group waits for, with everybody who is known; null: it does not wait. */
+/* What the group waits for, with all known nodes and processes; null: it does not wait. */
 json_t *waiting_json(const struct myr_group_view *group, uint64_t now_ns);
 
-/* The group has failed because this node is missing; null: it has not failed. */
+/* The node whose absence has made the group fail; null: it has not failed. */
 json_t *waiting_json_lost(const struct myr_group_view *group);
 
 #endif

@@ -2,9 +2,9 @@
 /*
  * applications: three synthetic applications (Buntinas, section 4.5, figure 10).
  *
- * Called by nicbarr_experiments. Steps of work, a barrier after each; each process has up to 10 %
- * more or less work in each step. Efficiency is the time the work takes anyway over the time of the
- * application.
+ * Called by nicbarr_experiments. An application is a sequence of steps of work, with a barrier
+ * after each. Each process has up to 10 % more or less work in each step. Efficiency is the time of
+ * the work alone over the time of the application.
  */
 #include "experiments.h"
 

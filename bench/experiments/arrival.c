@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * arrival: processes that do not reach the barrier at once (Buntinas, section 4.4, figures 8 and
- * 9).
+ * arrival: processes that reach the barrier at different times (Buntinas, section 4.4, figures 8
+ * and 9).
  *
- * Called by nicbarr_experiments. The difference is B's time less A's, chunk by chunk, where both
- * had the same variations.
+ * Called by nicbarr_experiments. The difference is B's time minus A's, of chunks with the same
+ * variations.
  */
 #include "experiments.h"
 

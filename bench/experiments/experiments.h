@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The experiments of nicbarr_experiments, one to a file.
+ * The experiments of nicbarr_experiments, one per file.
  *
- * Each is collective over MPI_COMM_WORLD and prints its table on rank 0. It returns false when it
- * could not be done, and has then printed a line that says why.
+ * Each is collective over MPI_COMM_WORLD and prints its table on rank 0. It returns false if it
+ * failed, after a message with the reason.
  */
 #ifndef BENCH_EXPERIMENTS_EXPERIMENTS_H
 #define BENCH_EXPERIMENTS_EXPERIMENTS_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What is read off measured curves: see fits.h.
+ * Fits to measured curves; see fits.h.
  */
 #include "fits.h"
 
@@ -39,7 +39,7 @@ double fits_work_within(const double *work, const double *total, size_t n, doubl
 
 /* ---- LoP ---- */
 
-/* What the model's linear parameters are multiplied with. */
+/* The factors of the model's linear parameters. */
 static void terms_of(double peers, double rate, double terms[MOST_TERMS])
 {
     terms[0] = 1;
@@ -54,8 +54,8 @@ double fits_lop_rtt(const struct fits_lop *lop, double peers)
     return lop->startup * terms[0] + lop->message * terms[1] + lop->saturation * terms[2];
 }
 
-/* Solves a symmetric positive definite system in place by elimination; `right` becomes the
- * solution. */
+/* Solve a symmetric positive definite system in place by Gaussian elimination; the solution
+ * replaces `right`. */
 static void solve(double matrix[MOST_TERMS][MOST_TERMS], double right[MOST_TERMS], size_t size)
 {
     for (size_t pivot = 0; pivot < size; pivot++) {
@@ -103,7 +103,7 @@ static double error_of(const struct fits_lop *lop, const double *peers, const do
 
 struct fits_lop fits_lop(const double *peers, const double *rtt, size_t n)
 {
-    static const double slowest = 0.05, step = 1.05; /* of the rates that are tried, to 3.2 */
+    static const double slowest = 0.05, step = 1.05; /* the rates that are tried, up to 3.2 */
     enum { RATES = 85 };
     if (n <= MOST_TERMS) {
         struct fits_lop line = fit_linear(peers, rtt, n, slowest, n == 1 ? 1 : 2);

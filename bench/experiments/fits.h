@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What is read off measured curves: pure functions.
+ * Fits to measured curves, and points read off them: pure functions.
  *
- * Called by granularity.c, fuzzy.c and rtt.c. Curves are points in ascending order, taken as
- * straight lines in between.
+ * Called by granularity.c, fuzzy.c and rtt.c. A curve is a list of points in ascending order, with
+ * linear interpolation.
  */
 #ifndef BENCH_EXPERIMENTS_FITS_H
 #define BENCH_EXPERIMENTS_FITS_H
@@ -11,16 +11,16 @@
 #include <stddef.h>
 
 /*
- * The least work between two barriers that makes a program as efficient as `efficiency` (Buntinas,
- * section 4.3: computation / (computation + barrier)). total[i] is the time of a loop with work[i];
- * work[0] is 0. `stretch` is how long the processes take for work that one processor does in 1.
- * NAN: it takes more work than was measured.
+ * The least work between two barriers with which a program reaches `efficiency` (Buntinas, section
+ * 4.3: computation / (computation + barrier)). total[i] is the time of a loop with work[i]; work[0]
+ * is 0. `stretch` is how much longer all processes take for work than one processor alone. NAN if
+ * more work is needed than was measured.
  */
 double fits_work_needed(const double *work, const double *total, size_t n, double stretch,
                         double efficiency);
 
-/* The most work that keeps the time within `limit`. That is where the curve first gets above the
- * limit, or the last point. total[0] is within the limit. */
+/* The most work that keeps the time within `limit`: where the curve first exceeds the limit, or
+ * else the last point. total[0] must be within the limit. */
 double fits_work_within(const double *work, const double *total, size_t n, double limit);
 
 /*
@@ -34,14 +34,14 @@ double fits_work_within(const double *work, const double *total, size_t n, doubl
  * With saturation 0 it is LogP's straight line.
  */
 struct fits_lop {
-    double startup;    /* once, whatever P: 2 L and the first overheads */
-    double message;    /* of each message while they overlap */
-    double saturation; /* what a message costs more when there are many; below 0: less */
-    double rate;       /* how soon that is reached */
+    double startup;    /* once, for any P: 2 L and the first overheads */
+    double message;    /* per message while they overlap */
+    double saturation; /* additional cost of each of many messages; negative: they cost less */
+    double rate;       /* how soon saturation is reached */
 };
 
-/* Least squares of relative errors. With fewer than four points the saturation is 0, with one
- * the message as well. Every rtt is greater than 0; n >= 1. */
+/* Least squares of relative errors. The saturation is 0 with fewer than four points, and `message`
+ * as well with one point. Each rtt must be positive; n >= 1. */
 struct fits_lop fits_lop(const double *peers, const double *rtt, size_t n);
 double fits_lop_rtt(const struct fits_lop *lop, double peers);
 

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * fuzzy: the fuzzy barrier. Its arrival and its completion are apart: MPI_Ibarrier, work, MPI_Wait.
+ * fuzzy: the fuzzy barrier, whose arrival and completion are separate: MPI_Ibarrier, work,
+ * MPI_Wait.
  *
- * Called by nicbarr_experiments. It is compared with the same work alone, and with work after a
- * blocking barrier. Work is free as long as it makes the operation hardly longer; chunks of the
- * same moment are compared. Overlap is measured as osu_ibarrier does, with as much work as the
- * operation takes.
+ * Called by nicbarr_experiments, which compares it with the same work alone, and with work before a
+ * blocking barrier. Work counts as hidden as long as it makes the operation hardly longer;
+ * neighbouring chunks are compared. Overlap is measured as osu_ibarrier does, with as much work as
+ * the operation takes.
  */
 #include "experiments.h"
 
@@ -21,14 +22,15 @@ static const struct column columns[] = {
     {"b_us", 3},    {"b_q1", 3},          {"b_q3", 3}, {"blocking_us", 3}, {NULL, 0},
 };
 
-static const double hardly = 1.05; /* times longer */
+static const double hardly = 1.05; /* the factor up to which work counts as hidden */
 
-/* What takes turns; the sides come first, as everywhere. */
+/* The loops that alternate; the two sides come first, as in all experiments. */
 enum { PURE_A = SIDES, PURE_B, ALONE, BLOCKING, LOOPS };
 
-enum { POINTS = 12, OVERLAPS = 2 /* the overlaps' share of the time, as points */ };
+enum { POINTS = 12, OVERLAPS = 2 /* share of the overlaps in the measuring time, in points */ };
 
-/* Times over those of the same moment without work, by work; the first point is without. */
+/* Time by work, as a multiple of the neighbouring chunks' time without work. The first point is
+ * without work. */
 struct curves {
     double work[1 + POINTS], longer[SIDES][1 + POINTS];
     double pure[SIDES]; /* at the first point */
@@ -74,8 +76,8 @@ static void measure_fuzzy_barrier(const struct settings *settings, const struct 
     table_add(table, &row);
 }
 
-/* First without work, which says what work is worth looking at: from a part of the shorter
- * operation to a multiple of the longer one. */
+/* The first measurement, without work, gives the range of interesting amounts of work: from a
+ * fraction of the shorter operation to a multiple of the longer one. */
 static void measure_curves(const struct settings *settings, const struct sides *sides,
                            struct curves *curves, const struct table *table)
 {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * latency: MPI_Barrier of every number of processes (Buntinas, section 4.2, figures 4 and 5).
+ * latency: MPI_Barrier by the number of processes (Buntinas, section 4.2, figures 4 and 5).
  *
- * Called by nicbarr_experiments. Powers of two or not: in some algorithms they differ.
+ * Called by nicbarr_experiments. It measures every number, as some algorithms are slower where it
+ * is not a power of two.
  */
 #include "experiments.h"
 

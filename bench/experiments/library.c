@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * libmyr without MPI's collectives: see library.h.
+ * libmyr's barriers without MPI's collectives; see library.h.
  */
 #include "library.h"
 
@@ -28,21 +28,21 @@ static void require(enum myr_status status, const struct myr_error *error)
     }
 }
 
-/* Nothing else of this process has to go on while it waits. */
+/* This process has nothing else to progress while it waits. */
 static void no_progress(void) {}
 
 /* ---- the node's memory ---- */
 
-/* Where a process finds the segment of its node's first. */
-struct door {
+/* Where the processes of a node find the segment that its first process has created. */
+struct segment_file {
     int process, descriptor;
 };
 
-static enum myr_status join_other(const struct door *door, struct myr_segment **segment,
-                                  struct myr_error *error)
+static enum myr_status join_other(const struct segment_file *segment_file,
+                                  struct myr_segment **segment, struct myr_error *error)
 {
     char name[64];
-    snprintf(name, sizeof(name), "/proc/%d/fd/%d", door->process, door->descriptor);
+    snprintf(name, sizeof(name), "/proc/%d/fd/%d", segment_file->process, segment_file->descriptor);
     int fd = open(name, O_RDWR | O_CLOEXEC);
     if (fd < 0) {
         return myr_fail(error, MYR_ERR_SYSTEM, errno, "cannot open %s of a neighbour", name);
@@ -54,22 +54,22 @@ static void join_segment(struct library *library, MPI_Comm node)
 {
     enum { LIMIT = 64 << 20 };
     struct myr_error error = {0};
-    struct door door = {0};
+    struct segment_file segment_file = {0};
     int rank;
     MPI_Comm_rank(node, &rank);
     if (rank == 0) {
         require(myr_segment_join(NULL, LIMIT, &library->segment, &error), &error);
-        door = (struct door){(int)getpid(), myr_segment_fd(library->segment)};
+        segment_file = (struct segment_file){(int)getpid(), myr_segment_fd(library->segment)};
     }
-    MPI_Bcast(&door, sizeof(door), MPI_BYTE, 0, node);
+    MPI_Bcast(&segment_file, sizeof(segment_file), MPI_BYTE, 0, node);
     if (rank != 0) {
-        require(join_other(&door, &library->segment, &error), &error);
+        require(join_other(&segment_file, &library->segment, &error), &error);
     }
 }
 
 void library_open(struct library *library, const struct settings *settings)
 {
-    /* What coll/nicbarr has by default. */
+    /* The defaults of coll/nicbarr. */
     static const struct myr_wait_policy policy = {.spin = -1, .sleep_after = 500, .slice = 1000};
     MPI_Comm node;
     *library = (struct library){.segment = NULL};
@@ -81,7 +81,7 @@ void library_open(struct library *library, const struct settings *settings)
         struct myr_error error = {0};
         require(myr_soft_open(library->segment, &options, &library->nic, &error), &error);
     }
-    MPI_Barrier(node); /* all have joined before anybody may leave */
+    MPI_Barrier(node); /* the first process must not leave before all have joined */
     MPI_Comm_free(&node);
     myr_waiter_init(&library->waiter, library->segment, no_progress, &policy);
 }
@@ -96,7 +96,7 @@ void library_close(struct library *library)
 
 /* ---- groups ---- */
 
-/* The most messages that any rank waits for. */
+/* The sum over the steps of the messages that a rank waits for; the maximum over the ranks. */
 static uint32_t most_waits(const struct nicbarr_among *among)
 {
     uint32_t most = 0;
@@ -136,7 +136,7 @@ static void join_here(struct library_group *group, uint64_t key, uint32_t rank,
     }
 }
 
-/* How long a first barrier may take, which all enter at about the same time. */
+/* Timeout of the first barrier, which all enter at about the same time. */
 enum { TRY_US = 5000000 };
 
 static void join_across(struct library_group *group, const struct myr_nic_members *members,
@@ -151,7 +151,7 @@ static void join_across(struct library_group *group, const struct myr_nic_member
     }
 }
 
-/* A secret that nobody else has; rank 0 draws it. */
+/* Rank 0 draws a random secret for the group. */
 static struct mcp_secret share_secret(MPI_Comm team)
 {
     struct mcp_secret secret;
@@ -162,10 +162,11 @@ static struct mcp_secret share_secret(MPI_Comm team)
     return secret;
 }
 
-/* The placement of the team's members, and on several nodes their NICs' names: one piece of memory,
- * which the caller frees. Nodes are in the order of their first ranks. */
-static void find_members(const struct library *library, MPI_Comm team,
-                         struct myr_nic_members *members)
+/* Determine the placement of the team's members and, on several nodes, their NICs' names. All of it
+ * is one allocation (`names`), which the caller frees. Nodes are in the order of their first
+ * ranks. */
+static void place_members(const struct library *library, MPI_Comm team,
+                          struct myr_nic_members *members)
 {
     MPI_Comm node, leaders;
     int rank, place[4]; /* local, locals, node, nodes */
@@ -209,7 +210,7 @@ void library_join(struct library_group *group, struct library *library, MPI_Comm
     const struct mcp_secret secret = share_secret(team);
     struct myr_nic_members members = {.locals = 0};
     members.key = myr_secret_derive(&secret, 0, &members.secret);
-    find_members(library, team, &members);
+    place_members(library, team, &members);
     *group = (struct library_group){.library = library, .across = members.nodes > 1};
     if (group->across) {
         const struct nicbarr_among among = {choice, members.nodes};

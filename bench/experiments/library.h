@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * libmyr without MPI's collectives: its barriers among the processes of an MPI job.
+ * Barriers of libmyr among the processes of an MPI job, without MPI's collectives.
  *
- * Called by overhead.c. On one node a group is one of processes in shared memory. On several it is
- * one of the nodes' soft NICs. That is what coll/nicbarr has underneath; here it stands beside
- * that, with a segment, NIC and groups of its own. MPI only carries what has to be told before.
- * Errors end the job, after a line.
+ * Called by overhead.c. On one node a group synchronises through shared memory, on several nodes
+ * through their soft NICs. coll/nicbarr uses the same code; this has a segment, a NIC and groups of
+ * its own. MPI only carries the addresses and keys. Errors end the job, after a message.
  */
 #ifndef BENCH_EXPERIMENTS_LIBRARY_H
 #define BENCH_EXPERIMENTS_LIBRARY_H
@@ -19,7 +18,7 @@
 #include "libmyr/node/waiter.h"
 #include "settings.h"
 
-/* This process's side of the library; nic is NULL on one node. */
+/* A process's state; nic is NULL on one node. */
 struct library {
     struct myr_segment *segment;
     struct myr_soft_nic *nic;
@@ -37,15 +36,15 @@ struct library_group {
     struct myr_nic_group nics;
 };
 
-/* The group of a team that plays `choice`. Collective over the team. */
+/* Join a group of the team that plays `choice`. Collective over the team. */
 void library_join(struct library_group *group, struct library *library, MPI_Comm team,
                   struct nicbarr_choice choice);
 void library_leave(struct library_group *group);
 
 void library_barrier(struct library_group *group);
 
-/* Across nodes all of `comm` meet, while the library's NIC and MPI are kept going: somebody may
- * still miss what this process has sent by either. */
+/* Across nodes: a barrier of `comm` during which the library's NIC and MPI both make progress, so
+ * that messages that others still miss are retransmitted. Does nothing on one node. */
 void library_meet(struct library *library, MPI_Comm comm);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Loops of work and barriers: see loops.h.
+ * Loops of work and barriers; see loops.h.
  */
 #include "loops.h"
 
@@ -9,7 +9,7 @@
 #include "bench/chunk.h"
 #include "bench/work.h"
 
-/* ---- chance ---- */
+/* ---- random numbers ---- */
 
 /* splitmix64 (Steele, Lea, Flood: Fast splittable pseudorandom number generators). */
 static uint64_t draw(uint64_t *state)
@@ -73,15 +73,16 @@ static void run_loop(void *self, unsigned iterations, double figures[FIGURES])
 
 /* ---- turns ---- */
 
-/* About how long a chunk is (microseconds), and how many operations are in it. Where processes
- * share processors, the last to arrive goes on with the next work before the others have left the
- * barrier. So at both ends of a chunk a process may be one operation ahead or behind, and a chunk
- * must have many. */
+/* The approximate length of a chunk (microseconds), and the limits of its number of operations, by
+ * whether processes share processors. If they do, the last process to arrive goes on with its next
+ * work before the others have left the barrier. So at both ends of a chunk a process may be one
+ * operation ahead or behind, and a chunk needs many operations. */
 static const struct {
     double length, fewest, most;
 } chunks[] = {[false] = {1000, 4, 1000}, [true] = {10000, 25, 1000}};
 
-/* Microseconds of an operation, the same on all ranks; exact only where several fit a chunk. */
+/* The time of an operation in microseconds, the same on all ranks; exact only where a chunk has
+ * several operations. */
 static double probe(struct loop *loop, MPI_Comm team, bool shared)
 {
     enum { PROBES = 3, OPERATIONS = 2 };
@@ -98,8 +99,8 @@ static double probe(struct loop *loop, MPI_Comm team, bool shared)
     return fastest;
 }
 
-/* Operations in a chunk, for all loops alike: enough that the ranks' getting into step does not
- * count, and otherwise few, so that there are many chunks. */
+/* The number of operations in a chunk, the same for all loops: enough that synchronising the ranks
+ * does not count, and otherwise few, so that there are many chunks. */
 static unsigned fitting_iterations(struct loop *loops, size_t count, MPI_Comm team, bool shared)
 {
     double slowest = 0;
@@ -114,7 +115,7 @@ void loops_compare(const struct settings *settings, struct loop *loops, size_t c
                    double seconds, struct figures *figures)
 {
     struct contestant contestants[TURNS_MOST];
-    MPI_Barrier(team); /* all calibrate at once, as they will work at once */
+    MPI_Barrier(team); /* all calibrate at the same time, as they will work at the same time */
     const double rate = work_rate();
     for (size_t i = 0; i < count; i++) {
         loops[i].rate = rate;

@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * nicbarr_experiments: the evaluations of the papers that nicbarr follows, on the real thing.
+ * nicbarr_experiments: repeats the evaluations of the papers that nicbarr follows, with MPI.
  *
  * A user's program: MPI_Barrier as Buntinas, Panda and Sadayappan evaluated NIC-based barriers
  * under MPI (section 4), MPI_Bcast as Zhang did, and messages as Hoefler measured them for the
- * n-way dissemination barrier (section 2). Where they compare NIC-based with host-based barriers,
- * this compares A with B, which take turns in one job (contest.h), as in nicbarr_bench. Where they
- * give means of 10,000, this gives medians and quartiles of chunks.
+ * n-way dissemination barrier (section 2). Where the papers compare NIC-based with host-based
+ * barriers, this compares A with B in turns within one job (contest.h), as nicbarr_bench does.
+ * Where they give means of 10,000 operations, this gives medians and quartiles of chunks.
  *
- * settings.c has the command line and the job, table.c text and CSV. sides.c and loops.c have what
- * takes turns, library.c libmyr without MPI, fits.c what is read off curves. Each experiment has a
- * file of its name.
+ * settings.c has the command line and the job, table.c text and CSV. sides.c and loops.c have the
+ * contestants, library.c libmyr without MPI, fits.c the fits to measured curves. Each experiment
+ * has a file of its name.
  */
 #include <mpi.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sysexits.h>
 
-#include "bench/tell.h"
+#include "bench/output.h"
 #include "bench/mpi_side.h"
 #include "experiments.h"
 #include "table.h"
@@ -35,14 +35,14 @@ static const struct experiment experiments[] = {
 
 enum { EXPERIMENTS = sizeof(experiments) / sizeof(experiments[0]) };
 
-/* Known before MPI_Init: Open MPI's launchers tell by the environment. */
+/* Before MPI_Init the rank is only known from the environment that Open MPI's launchers set. */
 static bool is_first(void)
 {
     const char *rank = getenv("OMPI_COMM_WORLD_RANK");
     return !rank || !strcmp(rank, "0");
 }
 
-/* What both sides of `overhead` have in common: components read it in MPI_Init. */
+/* Both sides of `overhead` play the same algorithm. Components read these variables in MPI_Init. */
 static void settle_algorithm(const struct settings *settings)
 {
     setenv("OMPI_MCA_coll_nicbarr_algorithm", settings->algorithm, 1);
@@ -55,7 +55,7 @@ static int run_experiment(struct settings *settings)
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     if (size < 2) {
-        tell(rank, "one process: nothing to measure");
+        output_message(rank, "one process: nothing to measure");
         return EXIT_FAILURE;
     }
     mpi_side_warn_of_missing(settings->preference, rank);

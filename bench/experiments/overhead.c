@@ -2,8 +2,8 @@
 /*
  * overhead: what MPI adds to a barrier (Buntinas, section 4.1, figure 3).
  *
- * Called by nicbarr_experiments. The library's barrier and MPI_Barrier of side A take turns among
- * the same processes; both play the same algorithm (--algorithm), by shared memory on one node and
+ * Called by nicbarr_experiments. The library's barrier and MPI_Barrier of side A alternate among
+ * the same processes. Both play the same algorithm (--algorithm), in shared memory on one node and
  * by the soft NICs on several.
  */
 #include "experiments.h"
@@ -25,11 +25,11 @@ enum { LIBRARY, MPI, CONTESTANTS };
 
 struct player {
     struct library_group group;
-    MPI_Comm meeting; /* of the same processes, served by Open MPI's own components */
+    MPI_Comm meeting; /* the same processes, served by Open MPI's own components */
 };
 
-/* One side does nothing while the other plays. What it has not finished by then would never be
- * done, so all meet. */
+/* Nobody progresses one side while the other plays, so its outstanding work would never be done.
+ * Hence all meet before and after. */
 static void run_library(void *self, unsigned iterations, double figures[FIGURES])
 {
     struct player *player = self;
@@ -50,7 +50,7 @@ static void measure_overhead(const struct settings *settings, struct library *li
 {
     enum { WARMUP = 200 };
     struct nicbarr_choice choice;
-    (void)nicbarr_choice_parse(settings->algorithm, &choice); /* it has been looked at before */
+    (void)nicbarr_choice_parse(settings->algorithm, &choice); /* settings_parse() has checked it */
     struct mpi_side barrier, meeting;
     mpi_side_open(&barrier, team, OPERATION_BARRIER, settings->preference[A], 0);
     mpi_side_open(&meeting, team, OPERATION_BARRIER, "^nicbarr", 0);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * rtt: the 1:P P:1 ping-pong (Hoefler, section 2.1, figures 1 and 2), over MPI's messages.
+ * rtt: the 1:P P:1 ping-pong (Hoefler, section 2.1, figures 1 and 2) with MPI's messages.
  *
- * Called by nicbarr_experiments. Rank 0 sends one byte to each of P peers, each of which sends one
- * back at once. Each round trip is timed by itself, as the least of them shows the network and the
- * median what a program gets; the model is fitted to the least, as in the paper.
+ * Called by nicbarr_experiments. Rank 0 sends one byte to each of P peers, which all answer at once
+ * with one byte. Each round trip is timed on its own: the minimum shows the network, the median
+ * what a program gets. As in the paper the model is fitted to the minima.
  */
 #include "experiments.h"
 
@@ -26,7 +26,7 @@ static const struct column columns[] = {
 enum { FEWEST = 100, MOST = 100000, WARMUP = 50, TAG = 1 };
 enum ball { AGAIN, LAST };
 
-/* What was found out about each number of peers; on rank 0. */
+/* The results by number of peers, on rank 0. */
 struct curve {
     double *peers, *least;
     struct nicbarr_quartiles *times;
@@ -63,7 +63,7 @@ static double round_trip(MPI_Comm team, int peers, char *balls, MPI_Request *req
     return chunk_clock() - start;
 }
 
-/* Rank 0: as many round trips as fit; returns how many. */
+/* On rank 0: time as many round trips as fit in `seconds`, and return their number. */
 static size_t time_round_trips(MPI_Comm team, int peers, double seconds, double *samples)
 {
     char *balls = bench_alloc((size_t)peers, sizeof(*balls));

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What an experiment is asked to do and where it runs: see settings.h.
+ * Settings of an experiment; see settings.h.
  */
 #include "settings.h"
 
@@ -65,7 +65,7 @@ static bool seconds_parse(const char *text, double *value)
     return true;
 }
 
-/* Those that are made of messages: processes play them through memory, and NICs as well. */
+/* Algorithms made of messages can be played both in shared memory and by NICs. */
 static bool is_schedule(const char *name)
 {
     struct nicbarr_choice choice;
@@ -84,17 +84,17 @@ static const struct experiment *find_experiment(const struct experiment *experim
     return NULL;
 }
 
-static enum settings_verdict bad(bool speak, const char *text, const char *expected)
+static enum settings_verdict bad(bool prints, const char *text, const char *expected)
 {
-    if (speak) {
+    if (prints) {
         fprintf(stderr, "nicbarr_experiments: '%s' is not %s (try --help)\n", text, expected);
     }
     return SETTINGS_BAD;
 }
 
-static enum settings_verdict help(bool speak, const struct experiment *experiments, size_t count)
+static enum settings_verdict help(bool prints, const struct experiment *experiments, size_t count)
 {
-    if (speak) {
+    if (prints) {
         fputs(usage_head, stdout);
         for (size_t i = 0; i < count; i++) {
             printf("  %-22s %s\n", experiments[i].name, experiments[i].what);
@@ -104,7 +104,7 @@ static enum settings_verdict help(bool speak, const struct experiment *experimen
     return SETTINGS_HELPED;
 }
 
-enum settings_verdict settings_parse(int argc, char **argv, bool speak,
+enum settings_verdict settings_parse(int argc, char **argv, bool prints,
                                      const struct experiment *experiments, size_t count,
                                      struct settings *settings)
 {
@@ -112,7 +112,7 @@ enum settings_verdict settings_parse(int argc, char **argv, bool speak,
                                   .algorithm = "pairwise",
                                   .seed = (unsigned)time(NULL) % 100000,
                                   .budget = 10};
-    opterr = speak;
+    opterr = prints;
     int key;
     while ((key = getopt_long(argc, argv, "a:b:h", long_options, NULL)) != -1) {
         switch (key) {
@@ -125,53 +125,53 @@ enum settings_verdict settings_parse(int argc, char **argv, bool speak,
             break;
         case LONG_SEED:
             if (!number_parse(optarg, 0, 4294967295, &settings->seed)) {
-                return bad(speak, optarg, "a seed from 0 to 4294967295");
+                return bad(prints, optarg, "a seed from 0 to 4294967295");
             }
             break;
         case LONG_BUDGET:
             if (!seconds_parse(optarg, &settings->budget)) {
-                return bad(speak, optarg, "a number of seconds from 0.01 to 86400");
+                return bad(prints, optarg, "a number of seconds from 0.01 to 86400");
             }
             break;
         case LONG_ALGORITHM:
             if (!is_schedule(optarg)) {
-                return bad(speak, optarg, "an algorithm made of messages, such as tree:4");
+                return bad(prints, optarg, "an algorithm made of messages, such as tree:4");
             }
             settings->algorithm = optarg;
             break;
         case 'h':
-            return help(speak, experiments, count);
+            return help(prints, experiments, count);
         case LONG_VERSION:
-            if (speak) {
+            if (prints) {
                 puts("nicbarr_experiments " NICBARR_VERSION);
             }
             return SETTINGS_HELPED;
         default:
-            return SETTINGS_BAD; /* getopt_long told */
+            return SETTINGS_BAD; /* getopt_long has printed the error */
         }
     }
     if (optind == argc) {
-        if (speak) {
+        if (prints) {
             fprintf(stderr, "nicbarr_experiments: which experiment? (try --help)\n");
         }
         return SETTINGS_BAD;
     }
     settings->experiment = find_experiment(experiments, count, argv[optind]);
     if (!settings->experiment) {
-        return bad(speak, argv[optind], "an experiment");
+        return bad(prints, argv[optind], "an experiment");
     }
     if (++optind < argc) {
-        return bad(speak, argv[optind], "expected after the experiment");
+        return bad(prints, argv[optind], "expected after the experiment");
     }
     return SETTINGS_RUN;
 }
 
 /* ---- the job ---- */
 
-/* How many times longer work takes when all processes do it at once than one processor takes for
- * it. It is measured, not counted, as nodes may share processors, too. A round lasts from the
- * beginning of the first rank. The least of some rounds counts: other processes of the machine are
- * not the job's. */
+/* How many times longer work takes when all processes do it at once than on one processor alone.
+ * This is measured, because several nodes may share processors as well. A round lasts from the
+ * first rank's start, and the minimum of several rounds counts, as other processes of the machine
+ * do not belong to the job. */
 static double measure_stretch(void)
 {
     enum { ROUNDS = 10 };

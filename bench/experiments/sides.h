@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The two sides, A and B, of a team of processes; and figures of what takes turns.
+ * The two sides of a comparison, A and B, among a team of processes.
  *
- * Called by the experiments. A team is the first so many processes of the job. Teams grow; the
- * processes that are not in it yet sleep, so that they disturb nobody.
+ * Called by the experiments. A team consists of the first processes of the job. Teams grow;
+ * processes that do not belong to one yet sleep, so they disturb nobody.
  */
 #ifndef BENCH_EXPERIMENTS_SIDES_H
 #define BENCH_EXPERIMENTS_SIDES_H
@@ -17,9 +17,9 @@
 
 enum { A, B, SIDES };
 
-/* The team of the first `size` processes. All of the job call this with 2, 3, 4, ...: whoever is
- * not in the team yet gets MPI_COMM_NULL, and sleeps in the call that makes it the newest member.
- */
+/* The team of the first `size` processes. All processes of the job call this with 2, 3, 4, ...: a
+ * process outside the team gets MPI_COMM_NULL. It sleeps in the call for the team whose newest
+ * member it becomes. */
 MPI_Comm team_open(const struct settings *settings, int size);
 void team_close(MPI_Comm *team);
 
@@ -28,7 +28,7 @@ struct sides {
     struct mpi_side barriers[SIDES];
 };
 
-/* Communicators of both sides, whose barriers are tuned. Collective over the team. */
+/* Open communicators of both sides, and let their barriers be tuned. Collective over the team. */
 void sides_open(struct sides *sides, const struct settings *settings, MPI_Comm team);
 void sides_close(struct sides *sides);
 
@@ -36,11 +36,12 @@ enum { TURNS_MOST = 6 };
 
 struct figures {
     struct nicbarr_quartiles time[TURNS_MOST]; /* of each contestant's operation */
-    struct nicbarr_quartiles ratio;      /* second over first, of chunks that are neighbours */
-    struct nicbarr_quartiles difference; /* second minus first, likewise */
+    struct nicbarr_quartiles ratio;            /* second over first, of neighbouring chunks */
+    struct nicbarr_quartiles difference;       /* second minus first, of neighbouring chunks */
 };
 
-/* Lets prepared contestants take turns for `seconds`. The same figures on all ranks of the team. */
+/* Measure prepared contestants in turns for `seconds`. The figures are the same on all ranks of the
+ * team. */
 void turns_take(struct contestant *contestants, size_t count, MPI_Comm team, double seconds,
                 struct figures *figures);
 

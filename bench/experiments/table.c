@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A table of results: see table.h.
+ * Tables of results; see table.h.
  */
 #include "table.h"
 
@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "bench/mpi_side.h"
-#include "bench/tell.h"
+#include "bench/output.h"
 
 /* ---- the head ---- */
 
@@ -66,7 +66,7 @@ bool table_open(struct table *table, const struct settings *settings, const char
                 const struct column *columns)
 {
     *table = (struct table){settings, columns, csv_name, NULL};
-    if (!tell_into(csv_name, settings->job.rank, &table->csv)) {
+    if (!output_open(csv_name, settings->job.rank, &table->csv)) {
         return false;
     }
     if (settings->job.rank == 0) {
@@ -86,7 +86,7 @@ bool table_close(struct table *table)
     bool written = !ferror(table->csv);
     written = fclose(table->csv) == 0 && written;
     if (!written) {
-        tell(0, "%s could not be written whole", table->csv_name);
+        output_message(0, "%s could not be written whole", table->csv_name);
     }
     return written;
 }
@@ -111,7 +111,7 @@ double table_rounded(double value, int digits)
     return fabs(value) < unit / 2 ? 0 : value;
 }
 
-/* `widths`: for people, else CSV. */
+/* `widths`: in columns for reading, else as CSV. */
 static void write_row(const struct table *table, const struct row *row, FILE *file, bool widths)
 {
     const double *value = row->values;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A table of results, shown to people and written as CSV.
+ * A table of results, which is printed for reading and written as CSV.
  *
- * Called by the experiments on every rank; rank 0 has it. Rows are shown as soon as they are
- * measured. The columns' names are those of the CSV file, which other programs read.
+ * The experiments call these functions on every rank; only rank 0 prints. A row is printed as soon
+ * as it is measured. Columns have the names of the CSV file, which other programs read.
  */
 #ifndef BENCH_EXPERIMENTS_TABLE_H
 #define BENCH_EXPERIMENTS_TABLE_H
@@ -17,39 +17,40 @@
 
 struct column {
     const char *name;
-    int digits; /* after the point; TABLE_TEXT: the row's label, first of all columns */
+    int digits; /* decimals; TABLE_TEXT: the row's label, which must be the first column */
 };
 
 enum { TABLE_TEXT = -1, TABLE_COLUMNS = 16 };
 
 struct table {
     const struct settings *settings;
-    const struct column *columns; /* ends with a NULL name */
+    const struct column *columns; /* terminated by a NULL name */
     const char *csv_name;
-    FILE *csv; /* NULL: none, or not rank 0 */
+    FILE *csv; /* NULL: no file, or not rank 0 */
 };
 
-/* A row while it is put together. */
+/* A row under construction. */
 struct row {
     const char *label;
     double values[TABLE_COLUMNS];
     size_t count;
 };
 
-/* Rank 0: shows what is measured where. */
+/* On rank 0: print what is measured, and where. */
 void table_introduce(const struct settings *settings);
 
-/* Opens `csv_name` (NULL: none) on rank 0, and begins with what the settings are.
- * Collective over MPI_COMM_WORLD; false for all if the file cannot be written, which was told. */
+/* Open the file `csv_name` (may be NULL) on rank 0, and write its head with the settings.
+ * Collective over MPI_COMM_WORLD; false on all ranks if the file cannot be written, after a
+ * message. */
 bool table_open(struct table *table, const struct settings *settings, const char *csv_name,
                 const struct column *columns);
 bool table_close(struct table *table);
 
-/* What a value of so many digits after the point is to be printed from: never "-0.000". */
+/* The value to print with `digits` decimals: avoids "-0.000". */
 double table_rounded(double value, int digits);
 
 void row_add(struct row *row, double value);
-void row_add_quartiles(struct row *row, struct nicbarr_quartiles quartiles); /* median, q1, q3 */
+void row_add_quartiles(struct row *row, struct nicbarr_quartiles quartiles);
 void table_add(const struct table *table, const struct row *row);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* nicsim bcast: one game of broadcasts, and all that is counted in it. */
+/* nicsim bcast: simulates broadcasts of one kind, and prints all that was counted. */
 #include <stdio.h>
 #include <stdlib.h>
 

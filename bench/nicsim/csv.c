@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Cut a line at its commas; how many fields there are. */
+/* Split a line at its commas; returns the number of fields. */
 static uint32_t cut(char *line, char fields[CSV_COLUMNS][CSV_FIELD])
 {
     uint32_t count = 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Tables in CSV, as the papers' figures are kept: comments with #, a line of column names, rows; no
- * quotes. A field that is not there is "". */
+/* Reader for the CSV tables of the papers' figures: comments with #, a line of column names, then
+ * rows, without quotes. A missing field reads as "". */
 #ifndef NICSIM_CSV_H
 #define NICSIM_CSV_H
 
@@ -15,12 +15,12 @@ struct csv {
     char field[CSV_ROWS][CSV_COLUMNS][CSV_FIELD];
 };
 
-/* False after a line on standard error that says what is wrong. */
+/* False after a message on standard error. */
 bool csv_read(const char *path, struct csv *csv);
 
 const char *csv_text(const struct csv *csv, uint32_t row, const char *column);
 
-/* False if there is none. */
+/* False if the field is missing or not a number. */
 bool csv_number(const struct csv *csv, uint32_t row, const char *column, double *number);
 
 #endif

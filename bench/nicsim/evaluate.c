@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * nicsim evaluate: what Buntinas, Panda and Sadayappan measured of MPI ("Performance benefits of
- * NIC-based barrier on Myrinet/GM", section 4) on a simulated machine: pairwise exchange by the
- * NICs and by the hosts, at the level of MPI. A table (CSV) for each experiment.
+ * nicsim evaluate: repeats the evaluation of Buntinas, Panda and Sadayappan ("Performance benefits
+ * of NIC-based barrier on Myrinet/GM", section 4) on a simulated machine: pairwise exchange by the
+ * NICs and by the hosts, at the level of MPI. Writes one CSV table per experiment.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -16,8 +16,8 @@ enum {
     NODES_MOST = 16,
     GRAIN_NODES = 8,
     WARM_UP = 4,
-    BARRIERS = 16,     /* which are all alike */
-    VARYING_RUNS = 400 /* barriers where arrival varies at random */
+    BARRIERS = 16,     /* all of which take the same time */
+    VARYING_RUNS = 400 /* barriers where arrival varies randomly */
 };
 
 static const struct nicbarr_choice pairwise = {.algorithm = NICBARR_PAIRWISE};
@@ -35,8 +35,8 @@ struct experiment {
     FILE *csv;
 };
 
-/* A loop that computes for works[0], works[1], ... with a barrier after each: microseconds of a
- * barrier with its computing, on average. Negative after a failure. */
+/* The mean time (microseconds) of a barrier with the computation before it, in a loop that computes
+ * for works[0], works[1], ... with a barrier after each. Negative after a failure. */
 static double loop_us(const struct experiment *x, uint32_t nodes, bool on_nics, const double *works,
                       uint32_t nworks, double variation, uint32_t barriers)
 {
@@ -57,7 +57,7 @@ static double loop_us(const struct experiment *x, uint32_t nodes, bool on_nics, 
     return nicsim_play(&game, &outcome) && outcome.finished == nodes ? outcome.barrier_us : -1;
 }
 
-/* Figure 5: all numbers of nodes. */
+/* Figure 5: latency by number of nodes. */
 static bool latency(const struct experiment *x)
 {
     fprintf(x->csv, "nodes,nic_us,host_us,factor\n");
@@ -74,7 +74,7 @@ static bool latency(const struct experiment *x)
     return true;
 }
 
-/* Figure 6: a loop over the computing in it. */
+/* Figure 6: the time of a loop by the computation in it. */
 static bool granularity(const struct experiment *x)
 {
     fprintf(x->csv, "# %d nodes\nwork_us,nic_us,host_us\n", (int)GRAIN_NODES);
@@ -92,7 +92,7 @@ static bool granularity(const struct experiment *x)
     return true;
 }
 
-/* Figure 7: the shortest loop for an efficiency. */
+/* Figure 7: the shortest loop that reaches an efficiency. */
 static bool efficiency(const struct experiment *x)
 {
     static const uint32_t percents[] = {25, 50, 75, 90};
@@ -119,7 +119,7 @@ static bool efficiency(const struct experiment *x)
     return true;
 }
 
-/* Figures 8 and 9: processes compute for different times. */
+/* Figures 8 and 9: computation that varies between processes. */
 static bool arrival(const struct experiment *x)
 {
     fprintf(x->csv, "# %d nodes; computing varies by so much about its mean\n", (int)NODES_MOST);
@@ -142,7 +142,7 @@ static bool arrival(const struct experiment *x)
     return true;
 }
 
-/* Numbers with blanks between them: how many, at the most so many. */
+/* Parse up to `most` numbers separated by blanks; returns how many there are. */
 static uint32_t numbers(const char *text, double *number, uint32_t most)
 {
     uint32_t count = 0;
@@ -154,7 +154,7 @@ static uint32_t numbers(const char *text, double *number, uint32_t most)
     return count;
 }
 
-/* One synthetic application, over nodes. */
+/* One synthetic application by number of nodes. */
 static bool application(const struct experiment *x, const char *name, const char *steps)
 {
     enum { STEPS_MOST = 40 };
@@ -198,7 +198,7 @@ static bool applications(const struct experiment *x)
 }
 
 static const struct {
-    const char *name; /* its table's */
+    const char *name; /* of its table */
     bool (*run)(const struct experiment *x);
 } experiments[] = {
     {"latency", latency}, {"granularity", granularity},   {"efficiency", efficiency},

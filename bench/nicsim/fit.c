@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Fitting; see fit.h. This is the simplex method of Nelder and Mead (GSL's). It works on the
- * logarithms of the parameters, so none becomes negative. It makes the sum of squares of relative
- * errors small. A machine that is like another one follows it in all that its own file does not
- * say.
+ * Fitting of parameters; see fit.h. It minimises the sum of squares of relative errors with the
+ * simplex method of Nelder and Mead (GSL's), on the logarithms of the parameters, so that none
+ * becomes negative. Machines inherit from the first one all parameters that their own file does not
+ * set.
  */
 #include "bench/nicsim/fit.h"
 
@@ -14,7 +14,7 @@
 
 #include <gsl/gsl_multimin.h>
 
-/* One machine's own parameters. */
+/* The parameters of one machine that are fitted. */
 struct fit {
     struct nicsim_papers *papers;
     int machine;
@@ -27,21 +27,21 @@ static double *value_of(const struct fit *fit, uint32_t i)
     return nicsim_parameter(&fit->papers->machines[fit->machine].machine, fit->parameter[i]);
 }
 
-static bool has_its_own(const struct nicsim_file *file)
+static bool has_fitted_parameters(const struct nicsim_file *file)
 {
     bool own = false;
     for (uint32_t p = 0; NULL != nicsim_parameter_name(p); ++p) {
-        own = own || (file->said[p] && file->sources[p].fitted);
+        own = own || (file->given[p] && file->sources[p].fitted);
     }
     return own;
 }
 
-/* Give the first machine's values to the others, for all that their own files do not say. */
-static void hand_down(struct nicsim_papers *papers)
+/* Copy the first machine's values to the others, except for parameters that their own files set. */
+static void inherit_parameters(struct nicsim_papers *papers)
 {
     for (uint32_t p = 0; NULL != nicsim_parameter_name(p); ++p) {
         for (int m = 1; m < NICSIM_MACHINES; ++m) {
-            if (!papers->machines[m].said[p]) {
+            if (!papers->machines[m].given[p]) {
                 *nicsim_parameter(&papers->machines[m].machine, p) =
                     *nicsim_parameter(&papers->machines[0].machine, p);
             }
@@ -49,26 +49,26 @@ static void hand_down(struct nicsim_papers *papers)
     }
 }
 
-/* Are this machine's parameters fitted to this figure? They are to its own figures. The first
- * machine's are also fitted to those of machines that have no fitted parameters. */
-static bool counts(const struct fit *fit, const struct nicsim_figure *figure)
+/* Are this machine's parameters fitted to this figure? A machine's are fitted to its own figures.
+ * The first machine's are also fitted to those of machines without fitted parameters. */
+static bool is_fitted_to(const struct fit *fit, const struct nicsim_figure *figure)
 {
     return figure->fitted &&
            (figure->number == fit->machine ||
-            (0 == fit->machine && !has_its_own(&fit->papers->machines[figure->number])));
+            (0 == fit->machine && !has_fitted_parameters(&fit->papers->machines[figure->number])));
 }
 
-static double badness(const gsl_vector *logarithms, void *context)
+static double sum_of_squares(const gsl_vector *logarithms, void *context)
 {
     struct fit *fit = context;
     for (uint32_t i = 0; i < fit->count; ++i) {
         *value_of(fit, i) = exp(gsl_vector_get(logarithms, i));
     }
-    hand_down(fit->papers);
+    inherit_parameters(fit->papers);
     double sum = 0;
     for (uint32_t i = 0; i < fit->papers->count; ++i) {
         struct nicsim_figure *f = &fit->papers->figures[i];
-        if (counts(fit, f) && nicsim_figure_simulate(f)) {
+        if (is_fitted_to(fit, f) && nicsim_figure_simulate(f)) {
             const double error = f->simulated / f->paper - 1;
             sum += error * error;
         }
@@ -82,7 +82,7 @@ static void minimise(struct fit *fit)
     gsl_vector *at = gsl_vector_alloc(fit->count), *span = gsl_vector_alloc(fit->count);
     gsl_multimin_fminimizer *simplex =
         gsl_multimin_fminimizer_alloc(gsl_multimin_fminimizer_nmsimplex2, fit->count);
-    gsl_multimin_function function = {badness, fit->count, fit};
+    gsl_multimin_function function = {sum_of_squares, fit->count, fit};
     for (int restart = 0; restart < RESTARTS; ++restart) {
         for (uint32_t i = 0; i < fit->count; ++i) {
             gsl_vector_set(at, i, log(*value_of(fit, i)));
@@ -93,7 +93,7 @@ static void minimise(struct fit *fit)
                            gsl_multimin_fminimizer_size(simplex) > 1e-4;
              ++step) {
         }
-        (void)badness(gsl_multimin_fminimizer_x(simplex), fit);
+        (void)sum_of_squares(gsl_multimin_fminimizer_x(simplex), fit);
         fprintf(stderr, "sum of squares %.6f\n", gsl_multimin_fminimizer_minimum(simplex));
     }
     gsl_multimin_fminimizer_free(simplex);
@@ -106,7 +106,7 @@ bool nicsim_fit(struct nicsim_papers *papers)
     for (int m = 0; m < NICSIM_MACHINES; ++m) {
         struct fit fit = {.papers = papers, .machine = m};
         for (uint32_t p = 0; NULL != nicsim_parameter_name(p); ++p) {
-            if (papers->machines[m].said[p] && papers->machines[m].sources[p].fitted) {
+            if (papers->machines[m].given[p] && papers->machines[m].sources[p].fitted) {
                 fit.parameter[fit.count++] = p;
             }
         }

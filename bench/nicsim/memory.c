@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * nicsim memory: how many bytes the firmware takes. They lie in the NIC's memory (SRAM) if it has
- * some of its own. Counted are a NIC with its table of connections, and a port's rings. Groups
- * differ from algorithm to algorithm; nicsim scale's table has them.
+ * nicsim memory: prints how much memory the firmware uses, in the NIC's own memory (SRAM) if it has
+ * such. Counted are a NIC with its table of connections, and a port's rings. The memory of groups
+ * depends on the algorithm; the table of nicsim scale has it.
  */
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "bench/nicsim/commands.h"
 
-enum { PORTS = 16 }; /* a node's processes, say */
+enum { PORTS = 16 }; /* an example of a node's processes */
 
 static void print_size(FILE *csv, const char *what, uint32_t count, size_t bytes)
 {

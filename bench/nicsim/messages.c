@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * nicsim messages: what Zhang's thesis measured of messages that NICs match (sections 4.1 and 4.2)
- * on a simulated machine, with the thesis's lists and with our table: a message's time over bytes;
- * a receive's over nodes, behind others that wait, with an open source and with a named one. A
- * table (CSV) for each.
+ * nicsim messages: repeats the measurements of messages that NICs match in Zhang's thesis (sections
+ * 4.1 and 4.2) on a simulated machine, with the thesis's lists and with our hash table. They are
+ * the latency of a message by bytes, and by nodes that of a receive behind other unexpected
+ * messages, with an open and a named source. Writes one CSV table for each.
  */
 #include "bench/nicsim/commands.h"
 #include "bench/nicsim/paper.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A simulated NIC's own port; see nic_port.h. */
+/* The port of a simulated NIC; see nic_port.h. */
 #include "bench/nicsim/nic_port.h"
 
 #include <stdlib.h>
@@ -8,7 +8,7 @@
 #include "libmyr/messages/pace.h"
 #include "libmyr/node/segment.h"
 
-/* A message under way. */
+/* An outstanding send. */
 struct sent {
     myr_sent_fn callback;
     void *context, *buffer;
@@ -18,9 +18,9 @@ struct myr_port {
     struct sim_node *node;
     struct mcp_port shape;
     struct mcp_rings *rings;
-    uint32_t sends, provides, events; /* tokens put in, and events taken */
+    uint32_t sends, provides, events; /* tokens written, and events read */
     uint32_t free_tokens;
-    uint32_t *free_token; /* their numbers */
+    uint32_t *free_token; /* stack of the numbers of free tokens */
     struct sent *sent;    /* by token */
 };
 
@@ -73,7 +73,7 @@ void myr_port_close(struct myr_port *port)
     free(port);
 }
 
-/* The key of a NIC tells its node, see sim_key(). */
+/* The key of a simulated NIC contains its node's number, see sim_key(). */
 void myr_port_get_name(const struct myr_port *port, struct myr_port_name *name)
 {
     name->nic.key = sim_key(port->node->number);
@@ -167,16 +167,16 @@ bool myr_port_look(struct myr_port *port, struct myr_received *received)
     return false;
 }
 
-/* ---- what a NIC needs no more than this of ---- */
+/* ---- stubs of what a simulated NIC does not need ---- */
 
-/* No process of its node sends to it past the NIC. */
+/* There are no sends within the node that bypass the NIC. */
 struct myr_intake myr_port_intake(const struct myr_port *port)
 {
     (void)port;
     return (struct myr_intake){0};
 }
 
-/* Nobody reads its memory. */
+/* Nobody else maps the NIC's memory. */
 struct myr_segment *myr_soft_segment(const struct myr_soft_nic *nic)
 {
     (void)nic;
@@ -195,7 +195,7 @@ size_t myr_segment_size(const struct myr_segment *segment)
     return 0;
 }
 
-/* Nobody is told of silence. */
+/* The simulation does not report unresponsive peers. */
 bool myr_port_unresponsive(struct myr_port *port, uint32_t who, uint32_t least_s,
                            struct myr_unresponsive *unresponsive)
 {
@@ -206,7 +206,7 @@ bool myr_port_unresponsive(struct myr_port *port, uint32_t who, uint32_t least_s
     return false;
 }
 
-/* Its board tells it when a packet has come. */
+/* The board notifies the NIC of each packet, so nothing is polled. */
 void myr_pace_expect(struct myr_pace *pace)
 {
     (void)pace;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A simulated NIC's own port. nic_port.c has the functions of libmyr/messages/port.h,
+ * The port of a simulated NIC. nic_port.c implements those functions of libmyr/messages/port.h,
  * libmyr/messages/pace.h and libmyr/soft/nic.h that endpoints for tagged messages call. So nicsim
- * links libmyr's endpoints, the same object code, and they run on the NIC: its processor puts
- * tokens into the rings itself, and finds events there without a bus between.
+ * links libmyr's endpoints, the same object code, and they run on the simulated NIC. Its processor
+ * itself writes tokens into the rings and reads events, without a bus in between.
  *
- * Each node has one port. Its memory is the NIC's.
+ * Each node has one port, in the NIC's memory.
  */
 #ifndef NICSIM_NIC_PORT_H
 #define NICSIM_NIC_PORT_H
@@ -13,12 +13,12 @@
 #include "firmware/sim/machine.h"
 #include "libmyr/messages/port.h"
 
-/* A NIC as its endpoint knows it. */
+/* The NIC as its endpoint sees it. */
 struct myr_soft_nic {
     struct sim_node *node;
 };
 
-/* Bytes of a node's memory for a port with so many tokens, and buffers of so many bytes. */
+/* The memory of a node's port with that many tokens, and with buffers of that many bytes. */
 size_t nicsim_nic_port_bytes(uint32_t sends, uint32_t receives, size_t buffers);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * nicsim: barriers on simulated clusters. Finds the command and hands over to its file; see
- * commands.h.
+ * nicsim: simulates barriers on clusters whose NICs run the firmware. Finds the command and calls
+ * its file; see commands.h.
  */
 #include <argp.h>
 #include <stdio.h>
@@ -10,7 +10,7 @@
 
 #include "bench/nicsim/commands.h"
 
-/* libc looks for it by name, which -fvisibility=hidden would hide. */
+/* libc looks this variable up by name, so -fvisibility=hidden must not hide it. */
 __attribute__((visibility("default"))) const char *argp_program_version = "nicsim " NICBARR_VERSION;
 
 static const struct {
@@ -114,7 +114,7 @@ static void find_command(struct argp_state *state, const char *name, struct invo
                name);
 }
 
-/* The options that describe what is played. */
+/* The options that describe a simulation. */
 static error_t parse_game_option(int key, char *argument, struct argp_state *state)
 {
     struct invocation *invocation = state->input;
@@ -243,7 +243,7 @@ int main(int argc, char **argv)
                              .barriers = 16,
                              .seed = 1}},
     };
-    if (argc > 1 && 0 == strcmp(argv[1], "report")) { /* the rest is the script's */
+    if (argc > 1 && 0 == strcmp(argv[1], "report")) { /* the script parses the rest */
         return nicsim_report_command(invocation.options.data, argv + 1);
     }
     argp_parse(&argp, argc, argv, 0, NULL, &invocation);
@@ -252,7 +252,7 @@ int main(int argc, char **argv)
     game->works = invocation.work_us > 0;
     game->loss = invocation.loss;
     int status = invocation.run(&invocation.options);
-    if (0 != fflush(stdout) || ferror(stdout)) { /* a full disk must not pass for a result */
+    if (0 != fflush(stdout) || ferror(stdout)) { /* output to a full disk must not succeed */
         perror("nicsim: standard output");
         status = EXIT_FAILURE;
     }

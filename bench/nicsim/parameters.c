@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Parameters of simulated machines; see parameters.h. */
+/* Reading and writing of the parameter files of simulated machines; see parameters.h. */
 #include "bench/nicsim/parameters.h"
 
 #include <dirent.h>
@@ -11,8 +11,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* What is divided by is not 0; a fat tree's switches have two ports up and two down. Elsewhere the
- * bounds only keep out what is a slip of the pen. */
+/* Divisors must not be 0, and the switches of a fat tree have at least two ports up and two down.
+ * All other bounds only catch typing errors. */
 static const struct {
     const char *name;
     size_t offset;
@@ -78,7 +78,7 @@ double *nicsim_parameter(struct nicsim_machine *machine, uint32_t number)
     return (double *)(void *)((char *)machine + parameters[number].offset);
 }
 
-/* Take over what a file says; false if it names what there is not. */
+/* Apply the values of a file; false if it names an unknown parameter. */
 static bool take_values(const json_t *values, struct nicsim_file *file)
 {
     const char *key;
@@ -99,12 +99,12 @@ static bool take_values(const json_t *values, struct nicsim_file *file)
         *nicsim_parameter(&file->machine, p) = json_number_value(value);
         snprintf(file->sources[p].text, sizeof(file->sources[p].text), "%s", source);
         file->sources[p].fitted = json_is_true(json_object_get(entry, "fitted"));
-        file->said[p] = true;
+        file->given[p] = true;
     }
     return true;
 }
 
-/* Is everything said, and possible? */
+/* Does each parameter have a value, within its bounds? */
 static bool complete(struct nicsim_file *file)
 {
     for (uint32_t p = 0; p < COUNT; ++p) {
@@ -148,7 +148,7 @@ static bool read_it(const char *directory, const char *name, struct nicsim_file 
         good = read_it(directory, like, file, depth + 1);
     }
     if (good) {
-        memset(file->said, 0, sizeof(file->said));
+        memset(file->given, 0, sizeof(file->given));
         snprintf(file->path, sizeof(file->path), "%s", path);
         snprintf(file->machine.name, sizeof(file->machine.name), "%s", title);
         snprintf(file->about, sizeof(file->about), "%s", about);
@@ -163,7 +163,7 @@ bool nicsim_read(const char *directory, const char *name, struct nicsim_file *fi
     return read_it(directory, name, file, 0) && complete(file);
 }
 
-/* The length of a name without ".json"; 0: it has another end. */
+/* The length of a name without ".json"; 0 if it has another suffix. */
 static size_t stem(const char *name)
 {
     const size_t length = strlen(name), end = strlen(".json");
@@ -175,7 +175,7 @@ static int is_machine(const struct dirent *entry)
     return 0 < stem(entry->d_name);
 }
 
-/* Say which machines the folder has; false if it has none. */
+/* Print the machines in the folder; false if there are none. */
 static bool name_machines(const char *folder, const char *wanted)
 {
     struct dirent **list;

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A simulated machine's parameters: a JSON file for each machine, each number with where it comes
- * from.
+ * The parameters of simulated machines: a JSON file per machine, with the source of each number.
  *
  *     {"name": "LANai 7.2", "like": "lanai43", "about": "...",
  *      "parameters": {"nic_mhz": {"value": 66, "source": "..."},
  *                     "cycles_send": {"value": 210.5, "source": "fitted", "fitted": true}}}
  *
- * What a file does not say is as in the machine that it is like. What play.h and
- * firmware/sim/machine.h say of a parameter holds; each has the same name here.
+ * A file inherits all other values from the machine in `like`. play.h and firmware/sim/machine.h
+ * describe the parameters, which have the same names here.
  */
 #ifndef NICSIM_PARAMETERS_H
 #define NICSIM_PARAMETERS_H
@@ -21,7 +20,7 @@ enum { NICSIM_PARAMETERS_MOST = 40 };
 const char *nicsim_parameter_name(uint32_t number);
 double *nicsim_parameter(struct nicsim_machine *machine, uint32_t number);
 
-/* What a file says of one of them. */
+/* The source of a parameter's value. */
 struct nicsim_source {
     char text[160];
     bool fitted;
@@ -32,17 +31,17 @@ struct nicsim_file {
     char path[256];
     char about[400];
     struct nicsim_source sources[NICSIM_PARAMETERS_MOST]; /* of each parameter */
-    bool said[NICSIM_PARAMETERS_MOST];                    /* by this file itself */
+    bool given[NICSIM_PARAMETERS_MOST];                   /* by this file itself, not inherited */
 };
 
-/* Read DIRECTORY/NAME.json. False after a line on standard error that says what is wrong. */
+/* Read DIRECTORY/NAME.json. False after a message on standard error. */
 bool nicsim_read(const char *directory, const char *name, struct nicsim_file *file);
 
-/* The same for a machine of the folder with nicsim's data; where there is none of that name, the
- * line names those that there are. */
+/* The same for a machine in the folder with nicsim's data. If there is none of that name, the
+ * message lists those that exist. */
 bool nicsim_read_machine(const char *data, const char *name, struct nicsim_file *file);
 
-/* Put the present values of a file's fitted parameters into it. */
+/* Write the present values of fitted parameters into the machine's file. */
 bool nicsim_update(const struct nicsim_file *file);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Barriers on a simulated cluster; see play.h. */
+/* Simulation of barriers on a cluster; see play.h. */
 #include "bench/nicsim/play.h"
 
 #include <stdlib.h>
@@ -7,24 +7,25 @@
 
 #include "libmyr/groups/group_tables.h"
 
-struct party;
+struct cluster;
 
-/* A process: what of it is not in its node's memory. */
+/* A process: its state outside the node's memory. */
 struct process {
-    struct party *party;
+    struct cluster *cluster;
     struct mcp_group *group; /* the NIC's, or the host's own */
-    uint32_t epoch;          /* the last one it has arrived in */
+    uint32_t epoch;          /* of the barrier that it has entered last */
     double began_us, ended_us;
-    /* On hosts: port 0, and which connection a message's peer is reached by. */
+    /* Host-based barriers: port 0, and the connections to the peers. */
     struct nicsim_port port;
-    uint32_t *connections; /* by a message's place in the table of sends */
-    uint32_t *heard;       /* by place in the table of waits: messages taken, at a sender's first */
-    bool held;             /* there was no token for `message` */
+    uint32_t *connections; /* by index in the table of sends */
+    uint32_t *received; /* messages from each sender, by the index of its first entry in the table
+                           of waits */
+    bool held;          /* `message` waits for a send token */
     struct mcp_message message;
 };
 
-/* All of them. */
-struct party {
+/* The simulated cluster and its processes. */
+struct cluster {
     const struct nicsim_game *game;
     struct sim_machine machine;
     struct process *processes;
@@ -43,7 +44,7 @@ static bool schedule_of(const void *context, uint32_t rank, struct myr_schedule 
     return nicbarr_schedule_create(game->choice, game->nodes, rank, schedule);
 }
 
-/* ---- hosts that play ---- */
+/* ---- host-based barriers ---- */
 
 struct nicsim_message_us nicsim_message_us(const struct nicsim_machine *machine, uint32_t others,
                                            enum nicsim_level level)
@@ -57,7 +58,7 @@ struct nicsim_message_us nicsim_message_us(const struct nicsim_machine *machine,
 
 static bool send_message(struct sim_node *node, struct process *process)
 {
-    const struct nicsim_game *game = process->party->game;
+    const struct nicsim_game *game = process->cluster->game;
     const uint32_t peer = process->message.peer;
     return nicsim_port_send(&process->port, node, mcp_group_sends(process->group)[peer].node,
                             process->connections[peer],
@@ -67,8 +68,8 @@ static bool send_message(struct sim_node *node, struct process *process)
 
 static void completed(struct sim_node *node, struct process *process);
 
-/* Send what can be sent; the barrier may be complete. */
-static void play_on(struct sim_node *node, struct process *process)
+/* Send what the schedule allows, and leave the barrier if it is complete. */
+static void progress(struct sim_node *node, struct process *process)
 {
     while (process->held || mcp_group_next(process->group, &process->message)) {
         process->held = !send_message(node, process);
@@ -81,8 +82,8 @@ static void play_on(struct sim_node *node, struct process *process)
     }
 }
 
-/* The arrival record that the next message from this node is for. Several may wait for this node:
- * they get its messages in turn. */
+/* Record the arrival of a message from a node. If several entries wait for that node, its messages
+ * belong to them in turn. */
 static void record(struct process *process, uint32_t from)
 {
     const struct mcp_peer *waits = mcp_group_waits(process->group);
@@ -96,7 +97,7 @@ static void record(struct process *process, uint32_t from)
     if (0 == of_sender) {
         return;
     }
-    const uint32_t number = process->heard[first]++;
+    const uint32_t number = process->received[first]++;
     uint32_t slot = first;
     for (uint32_t left = number % of_sender; left > 0; --left) {
         do {
@@ -111,9 +112,9 @@ static void take_event(struct sim_node *node, struct process *process)
     uint32_t from;
     if (nicsim_port_take(&process->port, node, &from)) {
         record(process, from);
-        play_on(node, process);
+        progress(node, process);
     } else if (process->held) {
-        play_on(node, process);
+        progress(node, process);
     }
 }
 
@@ -122,7 +123,7 @@ static void take_event(struct sim_node *node, struct process *process)
 static void notify_observer(const struct sim_node *node, const struct process *process,
                             enum nicsim_moment moment)
 {
-    const struct nicsim_game *game = process->party->game;
+    const struct nicsim_game *game = process->cluster->game;
     if (NULL != game->observe) {
         game->observe(game->observer, node->number, process->epoch, moment, sim_host_now_us(node));
     }
@@ -130,7 +131,7 @@ static void notify_observer(const struct sim_node *node, const struct process *p
 
 static void enter_simulated_barrier(struct sim_node *node, struct process *process)
 {
-    const struct nicsim_game *game = process->party->game;
+    const struct nicsim_game *game = process->cluster->game;
     const uint32_t epoch = ++process->epoch;
     if (0 != game->works) {
         const double factor = 1 + game->variation * (2 * sim_random(node->machine) - 1);
@@ -143,14 +144,14 @@ static void enter_simulated_barrier(struct sim_node *node, struct process *proce
         sim_host_start(node, process->group, epoch);
     } else {
         mcp_group_start(process->group, epoch);
-        play_on(node, process);
+        progress(node, process);
     }
 }
 
 static void completed(struct sim_node *node, struct process *process)
 {
-    struct party *party = process->party;
-    const struct nicsim_game *game = party->game;
+    struct cluster *cluster = process->cluster;
+    const struct nicsim_game *game = cluster->game;
     notify_observer(node, process, NICSIM_LEAVES);
     if (process->epoch == game->warm_up) {
         process->began_us = sim_host_now_us(node);
@@ -160,8 +161,8 @@ static void completed(struct sim_node *node, struct process *process)
         return;
     }
     process->ended_us = sim_host_now_us(node);
-    party->barrier_us += (process->ended_us - process->began_us) / game->barriers;
-    ++party->finished;
+    cluster->barrier_us += (process->ended_us - process->began_us) / game->barriers;
+    ++cluster->finished;
 }
 
 static void handle_barrier_notice(struct sim_node *node, enum sim_notice what)
@@ -173,23 +174,23 @@ static void handle_barrier_notice(struct sim_node *node, enum sim_notice what)
         enter_simulated_barrier(node, process);
         break;
     case SIM_RELEASE:
-        sim_host_spend(node, process->party->game->machine->nic.host_call_us);
+        sim_host_spend(node, process->cluster->game->machine->nic.host_call_us);
         completed(node, process);
         break;
     case SIM_EVENT:
         take_event(node, process);
         break;
-    case SIM_BLOCK: /* nobody broadcasts */
+    case SIM_BLOCK: /* there are no broadcasts */
         break;
     }
 }
 
 /* ---- setting up ---- */
 
-static bool open_group(struct party *party, struct sim_node *node, struct process *process,
+static bool open_group(struct cluster *cluster, struct sim_node *node, struct process *process,
                        const struct myr_schedule *schedule)
 {
-    const struct nicsim_game *game = party->game;
+    const struct nicsim_game *game = cluster->game;
     const struct myr_lengths lengths = myr_schedule_lengths(schedule);
     const size_t bytes = mcp_group_bytes(lengths.steps, lengths.sends, lengths.waits);
     struct mcp_group *group = process->group = sim_memory(node, bytes);
@@ -198,7 +199,7 @@ static bool open_group(struct party *party, struct sim_node *node, struct proces
     }
     mcp_group_init(group, 1, game->nodes, node->number, lengths.steps, lengths.sends, lengths.waits,
                    0);
-    party->group_bytes = bytes > party->group_bytes ? bytes : party->group_bytes;
+    cluster->group_bytes = bytes > cluster->group_bytes ? bytes : cluster->group_bytes;
     struct mcp_peer *peers = mcp_group_sends(group);
     if (!myr_fill_tables(schedule, node->number, schedule_of, game, NULL, NULL,
                          mcp_group_steps(group), peers)) {
@@ -210,19 +211,20 @@ static bool open_group(struct party *party, struct sim_node *node, struct proces
     return true;
 }
 
-/* Tokens that a host needs for a barrier and the next, which its neighbours may be in. */
+/* Tokens for a host's messages of one barrier and of the next, as its neighbours may be in
+ * either. */
 static uint32_t tokens_for(uint32_t messages)
 {
     return 2 * messages + 8;
 }
 
-static bool open_port(struct party *party, struct sim_node *node, struct process *process,
+static bool open_port(struct cluster *cluster, struct sim_node *node, struct process *process,
                       const struct myr_lengths *lengths)
 {
-    const struct nicsim_game *game = party->game;
+    const struct nicsim_game *game = cluster->game;
     process->connections = calloc(lengths->sends + 1, sizeof(*process->connections));
-    process->heard = calloc(lengths->waits + 1, sizeof(*process->heard));
-    if (NULL == process->connections || NULL == process->heard ||
+    process->received = calloc(lengths->waits + 1, sizeof(*process->received));
+    if (NULL == process->connections || NULL == process->received ||
         !nicsim_port_open(&process->port, node, tokens_for(lengths->sends),
                           tokens_for(lengths->waits), NICSIM_ENVELOPE_MOST,
                           nicsim_message_us(game->machine, game->nodes - 1, game->level))) {
@@ -235,24 +237,24 @@ static bool open_port(struct party *party, struct sim_node *node, struct process
     return true;
 }
 
-static bool seat(struct party *party, uint32_t number)
+static bool set_up_node(struct cluster *cluster, uint32_t number)
 {
-    struct sim_node *node = &party->machine.nodes[number];
-    struct process *process = &party->processes[number];
+    struct sim_node *node = &cluster->machine.nodes[number];
+    struct process *process = &cluster->processes[number];
     struct myr_schedule schedule;
-    process->party = party;
+    process->cluster = cluster;
     node->process = process;
-    if (!schedule_of(party->game, number, &schedule)) {
+    if (!schedule_of(cluster->game, number, &schedule)) {
         return false;
     }
     const struct myr_lengths lengths = myr_schedule_lengths(&schedule);
-    bool good = open_group(party, node, process, &schedule);
+    bool good = open_group(cluster, node, process, &schedule);
     nicbarr_schedule_destroy(&schedule);
-    if (good && party->game->on_nics) {
+    if (good && cluster->game->on_nics) {
         mcp_collective_open(&node->mcp->collective, &node->board, &node->mcp->counters,
                             process->group);
     } else if (good) {
-        good = open_port(party, node, process, &lengths);
+        good = open_port(cluster, node, process, &lengths);
     }
     if (good) {
         sim_host_begin(node, 0);
@@ -260,9 +262,9 @@ static bool seat(struct party *party, uint32_t number)
     return good;
 }
 
-/* The largest group of all: a root's. All nodes get as much memory, as what is not used costs
+/* The maximum of all nodes' tables. All nodes get as much memory, as unused memory costs
  * nothing. */
-static bool most_of_all(const struct nicsim_game *game, struct myr_lengths *most)
+static bool find_maximum(const struct nicsim_game *game, struct myr_lengths *most)
 {
     *most = (struct myr_lengths){0};
     for (uint32_t n = 0; n < game->nodes; ++n) {
@@ -279,12 +281,12 @@ static bool most_of_all(const struct nicsim_game *game, struct myr_lengths *most
     return true;
 }
 
-static bool create_barrier_party(struct party *party)
+static bool create_barrier_cluster(struct cluster *cluster)
 {
-    const struct nicsim_game *game = party->game;
+    const struct nicsim_game *game = cluster->game;
     struct sim_parameters parameters = game->machine->nic;
     struct myr_lengths most;
-    if (!most_of_all(game, &most)) {
+    if (!find_maximum(game, &most)) {
         return false;
     }
     const struct sim_shape shape = {
@@ -297,61 +299,62 @@ static bool create_barrier_party(struct party *party)
                            : nicsim_port_bytes(tokens_for(most.sends), tokens_for(most.waits),
                                                NICSIM_ENVELOPE_MOST)),
     };
-    party->connections = shape.connections;
-    party->port_bytes =
+    cluster->connections = shape.connections;
+    cluster->port_bytes =
         game->on_nics ? 0 : nicsim_port_ring_bytes(tokens_for(most.sends), tokens_for(most.waits));
     parameters.loss = game->loss > parameters.loss ? game->loss : parameters.loss;
     if (game->on_nics && NICSIM_MPI == game->level) {
         parameters.cycles_start += game->machine->mpi_step_cycles * most.steps;
     }
-    party->processes = calloc(game->nodes, sizeof(*party->processes));
-    if (NULL == party->processes || !sim_create(&party->machine, &parameters, &shape, game->seed)) {
+    cluster->processes = calloc(game->nodes, sizeof(*cluster->processes));
+    if (NULL == cluster->processes ||
+        !sim_create(&cluster->machine, &parameters, &shape, game->seed)) {
         return false;
     }
-    party->machine.notice = handle_barrier_notice;
+    cluster->machine.notice = handle_barrier_notice;
     for (uint32_t n = 0; n < game->nodes; ++n) {
-        if (!seat(party, n)) {
+        if (!set_up_node(cluster, n)) {
             return false;
         }
     }
     return true;
 }
 
-static void destroy_barrier_party(struct party *party)
+static void destroy_barrier_cluster(struct cluster *cluster)
 {
-    for (uint32_t n = 0; NULL != party->processes && n < party->game->nodes; ++n) {
-        free(party->processes[n].connections);
-        free(party->processes[n].heard);
-        nicsim_port_free(&party->processes[n].port);
+    for (uint32_t n = 0; NULL != cluster->processes && n < cluster->game->nodes; ++n) {
+        free(cluster->processes[n].connections);
+        free(cluster->processes[n].received);
+        nicsim_port_free(&cluster->processes[n].port);
     }
-    free(party->processes);
-    sim_destroy(&party->machine);
+    free(cluster->processes);
+    sim_destroy(&cluster->machine);
 }
 
-static void sum_up(const struct party *party, struct nicsim_outcome *outcome)
+static void sum_up(const struct cluster *cluster, struct nicsim_outcome *outcome)
 {
     *outcome = (struct nicsim_outcome){
-        .barrier_us = party->barrier_us / party->game->nodes,
-        .finished = party->finished,
-        .tally = party->machine.tally,
-        .counters = sim_counters(&party->machine),
-        .group_bytes = party->group_bytes,
-        .port_bytes = party->port_bytes,
-        .connections = party->connections,
-        .events = party->machine.events.next_order,
+        .barrier_us = cluster->barrier_us / cluster->game->nodes,
+        .finished = cluster->finished,
+        .tally = cluster->machine.tally,
+        .counters = sim_counters(&cluster->machine),
+        .group_bytes = cluster->group_bytes,
+        .port_bytes = cluster->port_bytes,
+        .connections = cluster->connections,
+        .events = cluster->machine.events.next_order,
     };
 }
 
 bool nicsim_play(const struct nicsim_game *game, struct nicsim_outcome *outcome)
 {
-    struct party party = {.game = game};
-    bool good = create_barrier_party(&party);
+    struct cluster cluster = {.game = game};
+    bool good = create_barrier_cluster(&cluster);
     *outcome = (struct nicsim_outcome){0};
     if (good) {
-        sim_run(&party.machine);
-        good = !party.machine.exhausted;
-        sum_up(&party, outcome);
+        sim_run(&cluster.machine);
+        good = !cluster.machine.exhausted;
+        sum_up(&cluster, outcome);
     }
-    destroy_barrier_party(&party);
+    destroy_barrier_cluster(&cluster);
     return good;
 }

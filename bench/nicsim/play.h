@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Barriers on a simulated cluster, one process a node: played by the NICs among themselves, or by
- * the hosts with messages over the same NICs, with the same schedules.
+ * Simulation of barriers on a cluster with one process per node: NIC-based, or host-based with
+ * messages over the same NICs, with the same schedules.
  *
- * A host plays with the NICs' engine (firmware/engine.h), on a group in its own memory. The
- * engine's messages go out by the process's port; the group records those that come in. At the
- * level of GM such a message has no payload. Its sender says which step it is for, as messages of a
- * pair come in order. At the level of MPI it carries an envelope.
+ * A host runs the same engine as the NICs (firmware/engine.h), on a group in its own memory. It
+ * sends the engine's messages through the process's port, and records received messages in the
+ * group. At the level of GM such a message has no payload: its sender identifies the step, as the
+ * messages of a pair arrive in order. At the level of MPI it carries an envelope.
  */
 #ifndef NICSIM_PLAY_H
 #define NICSIM_PLAY_H
@@ -24,70 +24,70 @@ enum {
 struct nicsim_machine {
     char name[32];
     struct sim_parameters nic;
-    double mpi_envelope_bytes; /* of a message; 0: MPI's costs nothing */
-    double mpi_send_us;        /* the host's, for each message sent, */
-    double mpi_receive_us;     /* ... for each received, */
-    double mpi_look_us;        /* ... longer for each other node, where it looks at one by one */
-    double mpi_step_cycles;    /* the NIC's, for each step of a barrier that NICs play */
-    double mpi_barrier_us;     /* the host's, for each barrier that NICs play */
-    /* Where NICs match messages, see play_messages.h: */
-    double cycles_check; /* look at one that waits in a list */
-    double cycles_hash;  /* look into a table by hash */
-    double eager_most;   /* bytes; longer ones leave when they are matched, in pieces of as many, */
-    double pin_us;       /* ... and each host pins their memory before */
-    /* MPI_Comm_create is a barrier and so much on the host besides: */
-    double create_us, create_node_us; /* at all, and for each node */
+    double mpi_envelope_bytes; /* per message; 0: MPI costs nothing */
+    double mpi_send_us;        /* host time per message sent, */
+    double mpi_receive_us;     /* ... per message received, */
+    double mpi_look_us; /* ... and more per other node, if the host polls its peers one by one */
+    double mpi_step_cycles; /* NIC cycles per step of a NIC-based barrier */
+    double mpi_barrier_us;  /* host time per NIC-based barrier */
+    /* For NICs that match messages, see play_messages.h: */
+    double cycles_check; /* to check one message in a list */
+    double cycles_hash;  /* to look up a hash table */
+    double eager_most;   /* bytes; longer messages leave when matched, in such pieces, ... */
+    double pin_us;       /* ... after each host has pinned their memory */
+    /* MPI_Comm_create is a barrier, and in addition host time: */
+    double create_us, create_node_us; /* in total, and per node */
 };
 
 enum nicsim_level { NICSIM_GM, NICSIM_MPI };
 
-/* What a game's observer is told of a process. */
+/* The events of a process that an observer is notified of. */
 enum nicsim_moment {
-    NICSIM_ENTERS, /* its work is done, the call of the barrier begins */
-    NICSIM_LEAVES  /* it has returned from it */
+    NICSIM_ENTERS, /* its work is done, and it calls the barrier */
+    NICSIM_LEAVES  /* it has returned from the barrier */
 };
 
 struct nicsim_game {
     const struct nicsim_machine *machine;
     struct nicbarr_choice choice;
-    /* Not a barrier but a 1:P P:1 ping-pong (Hoefler et al., section 2.1): node 0 sends to all
-     * others, who send back. */
+    /* Instead of a barrier play a 1:P P:1 ping-pong (Hoefler et al., section 2.1): node 0 sends to
+     * all others, which answer. */
     bool ping_pong;
     uint32_t nodes;
-    bool on_nics; /* who plays: the NICs, or the hosts */
+    bool on_nics; /* NIC-based or host-based */
     enum nicsim_level level;
-    uint32_t warm_up, barriers; /* how many; those of the warm-up are not measured */
-    /* Before barrier b each process computes for work_us[b % works], times a factor that is drawn
-     * anew each time: from 1 - variation to 1 + variation. */
+    uint32_t warm_up, barriers; /* their numbers; the warm-up is not measured */
+    /* Before barrier b each process computes for work_us[b % works], times a random factor from 1 -
+     * variation to 1 + variation. */
     const double *work_us;
     uint32_t works;
     double variation;
-    double loss; /* chance that a packet is lost, if greater than the machine's */
+    double loss; /* probability of packet loss, if greater than the machine's */
     uint64_t seed;
-    /* Told of each process when it enters and leaves barrier 1, 2, ..., those of the warm-up among
-     * them; NULL: nobody is. Simulated times: those of one process are in order, those of several
-     * are not. */
+    /* Called when a process enters and when it leaves barrier 1, 2, ..., including the warm-up; may
+     * be NULL. The simulated times of one process are in order, those of different processes are
+     * not. */
     void (*observe)(void *observer, uint32_t node, uint32_t barrier, enum nicsim_moment moment,
                     double at_us);
     void *observer;
 };
 
 struct nicsim_outcome {
-    double barrier_us; /* of a barrier with the work before it: mean over barriers and nodes */
-    uint32_t finished; /* processes that have done them all */
+    double barrier_us; /* of a barrier with the work before it: mean of all barriers and nodes */
+    uint32_t finished; /* processes that have left the last barrier */
     struct sim_tally tally;
-    struct mcp_counters counters; /* of all NICs together */
-    size_t group_bytes;           /* of the NICs' memory, the largest of a node's group */
-    size_t port_bytes;            /* of hosts that play: a port's rings, the largest */
-    uint32_t connections;         /* ... and a NIC's connections, the most */
+    struct mcp_counters counters; /* sum of all NICs */
+    size_t group_bytes;           /* the NIC's memory for the group: maximum over the nodes */
+    size_t port_bytes;            /* host-based: memory of a port's rings, maximum */
+    uint32_t connections;         /* ... and a NIC's connections, maximum */
     uint64_t events;
 };
 
-/* What messages take hosts that look at the messages of so many others. */
+/* The host time per message, with that many other nodes to poll. */
 struct nicsim_message_us nicsim_message_us(const struct nicsim_machine *machine, uint32_t others,
                                            enum nicsim_level level);
 
-/* False when out of memory. */
+/* False if memory runs out. */
 bool nicsim_play(const struct nicsim_game *game, struct nicsim_outcome *outcome);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Broadcasts on a simulated cluster; see play_bcast.h. */
+/* Simulation of broadcasts on a cluster; see play_bcast.h. */
 #include "bench/nicsim/play_bcast.h"
 
 #include <stdlib.h>
@@ -7,40 +7,40 @@
 #include "libmyr/groups/group_tables.h"
 #include "libmyr/groups/nic_bcast.h"
 
-/* A port's tokens, of each sort, are so many that those of answers are back in time. */
+/* TOKENS, of each kind, suffice for the tokens of answers to return in time. */
 enum { CHILDREN = 2, TOKENS = 64 };
 
-struct party;
+struct cluster;
 
 struct process {
-    struct party *party;
-    uint32_t number; /* the last broadcast that it has begun (the root) or had (the others) */
+    struct cluster *cluster;
+    uint32_t number; /* the last broadcast that it has begun (the root) or received (others) */
     struct nicsim_port port;
-    /* NICs play: */
+    /* NIC-based: */
     struct mcp_group *group;
     struct myr_nic_bcast *bcast;
-    uint32_t epoch; /* halves of the window that it has read */
-    bool held;      /* the window has no room for the root's block */
-    /* Hosts play: */
+    uint32_t epoch; /* its epoch in the group: half windows that it has read */
+    bool held;      /* the root's block waits for room in the window */
+    /* Host-based: */
     uint32_t children;
-    uint32_t forwarded; /* messages to them */
+    uint32_t forwarded; /* messages sent to the children, of all broadcasts */
     uint32_t connections[CHILDREN];
-    uint32_t to_root; /* the last node's connection, for its answers */
+    uint32_t to_root; /* the last node's connection to the root, for answers */
 };
 
-struct party {
+struct cluster {
     const struct nicsim_bcast_game *game;
     struct nicbarr_among among;
     struct sim_machine machine;
     struct process *processes;
-    uint32_t last;           /* broadcast of the game */
-    uint32_t missing;        /* of the root's return and the answer */
-    double began_us;         /* when the root began the present one, */
-    double measured_from_us; /* ... and the first that is measured */
+    uint32_t last;           /* number of the last broadcast */
+    uint32_t missing;        /* of the present broadcast: the root's return, and the answer */
+    double began_us;         /* start of the present broadcast, ... */
+    double measured_from_us; /* ... and of the first that is measured */
     double root_us;          /* sum */
     double ended_us;
     uint32_t finished;
-    uint32_t block_bytes; /* as NICs know it: data and what is before it */
+    uint32_t block_bytes; /* data and header, as the NICs see it */
     uint8_t block[MCP_PAYLOAD_MOST];
     size_t group_bytes;
 };
@@ -55,21 +55,21 @@ static uint32_t envelope_bytes(const struct nicsim_bcast_game *game)
     return NICSIM_MPI == game->level ? (uint32_t)game->machine->mpi_envelope_bytes : 0;
 }
 
-/* ---- the root begins them, one after the other ---- */
+/* ---- the root begins the broadcasts, one after the other ---- */
 
-/* Its NIC gets the block, once the window has room for it. */
-static void hand_over(struct sim_node *node, struct process *process)
+/* Pass the block to the NIC, if the window has room for it. */
+static void pass_block(struct sim_node *node, struct process *process)
 {
-    const struct party *party = process->party;
-    const struct nicsim_bcast_game *game = party->game;
+    const struct cluster *cluster = process->cluster;
+    const struct nicsim_bcast_game *game = cluster->game;
     const uint32_t done = myr_load_relaxed(&process->group->done);
     process->held =
         !myr_epoch_reached(mcp_bcast_credit(process->group->window, done), process->number);
     if (!process->held) {
         sim_host_spend(node, game->machine->nic.host_call_us +
                                  (NICSIM_MPI == game->level ? game->machine->mpi_barrier_us : 0));
-        sim_host_copy(node, party->block_bytes);
-        sim_host_bcast(node, process->number, party->block, party->block_bytes);
+        sim_host_copy(node, cluster->block_bytes);
+        sim_host_bcast(node, process->number, cluster->block, cluster->block_bytes);
     }
 }
 
@@ -77,69 +77,69 @@ static void forward(struct sim_node *node, struct process *process);
 
 static void begin_bcast(struct sim_node *node, struct process *process)
 {
-    struct party *party = process->party;
-    party->began_us = sim_host_now_us(node);
-    party->missing = party->game->answered ? 2 : 1;
-    if (process->number == party->game->warm_up) {
-        party->measured_from_us = party->began_us;
+    struct cluster *cluster = process->cluster;
+    cluster->began_us = sim_host_now_us(node);
+    cluster->missing = cluster->game->answered ? 2 : 1;
+    if (process->number == cluster->game->warm_up) {
+        cluster->measured_from_us = cluster->began_us;
     }
     ++process->number;
-    if (party->game->on_nics) {
-        hand_over(node, process);
+    if (cluster->game->on_nics) {
+        pass_block(node, process);
     } else {
         forward(node, process);
     }
 }
 
-/* The root has returned, or has the answer; after both it goes on. */
-static void go_on(struct sim_node *node, struct process *process)
+/* The root has returned, or has received the answer. After both it begins the next broadcast. */
+static void end_part(struct sim_node *node, struct process *process)
 {
-    struct party *party = process->party;
-    if (0 != --party->missing) {
+    struct cluster *cluster = process->cluster;
+    if (0 != --cluster->missing) {
         return;
     }
-    if (process->number == party->last) {
-        party->ended_us = sim_host_now_us(node);
+    if (process->number == cluster->last) {
+        cluster->ended_us = sim_host_now_us(node);
     } else {
         begin_bcast(node, process);
     }
 }
 
-/* ---- everybody returns from them ---- */
+/* ---- a process returns from a broadcast ---- */
 
-/* It has read the block. At the end of half a window it says so. */
+/* The process has read the block. It announces each half window that it has read. */
 static void leave_slot(struct sim_node *node, struct process *process, uint32_t number)
 {
     if (NULL != process->group && 0 == number % (process->group->window / 2)) {
-        sim_host_spend(node, process->party->game->machine->nic.host_call_us);
+        sim_host_spend(node, process->cluster->game->machine->nic.host_call_us);
         sim_host_start(node, process->group, ++process->epoch);
     }
 }
 
 static void returned(struct sim_node *node, struct process *process, uint32_t number)
 {
-    struct party *party = process->party;
-    const struct nicsim_bcast_game *game = party->game;
+    struct cluster *cluster = process->cluster;
+    const struct nicsim_bcast_game *game = cluster->game;
     leave_slot(node, process, number);
     if (NULL != game->observe) {
         game->observe(game->observer, node->number, number, sim_host_now_us(node));
     }
-    party->finished += number == party->last;
+    cluster->finished += number == cluster->last;
     if (is_root(node)) {
-        party->root_us += number > game->warm_up ? sim_host_now_us(node) - party->began_us : 0;
-        go_on(node, process);
+        cluster->root_us += number > game->warm_up ? sim_host_now_us(node) - cluster->began_us : 0;
+        end_part(node, process);
     } else if (game->answered && node->number == game->nodes - 1) {
         (void)nicsim_port_send(&process->port, node, 0, process->to_root,
                                game->answer_bytes + envelope_bytes(game));
     }
 }
 
-/* ---- hosts that play ---- */
+/* ---- host-based broadcasts ---- */
 
-/* Send on what it has, as far as there are tokens. */
+/* Forward received blocks to the children while there are send tokens. */
 static void forward(struct sim_node *node, struct process *process)
 {
-    const struct nicsim_bcast_game *game = process->party->game;
+    const struct nicsim_bcast_game *game = process->cluster->game;
     while (process->forwarded != process->number * process->children) {
         const uint32_t child = process->forwarded % process->children;
         if (!nicsim_port_send(&process->port, node, CHILDREN * node->number + 1 + child,
@@ -155,10 +155,10 @@ static void forward(struct sim_node *node, struct process *process)
 static void take_event(struct sim_node *node, struct process *process)
 {
     uint32_t from;
-    if (!nicsim_port_take(&process->port, node, &from)) { /* a token */
+    if (!nicsim_port_take(&process->port, node, &from)) { /* a send token has returned */
         forward(node, process);
-    } else if (is_root(node)) { /* an answer */
-        go_on(node, process);
+    } else if (is_root(node)) { /* the answer */
+        end_part(node, process);
     } else {
         ++process->number;
         forward(node, process);
@@ -168,11 +168,11 @@ static void take_event(struct sim_node *node, struct process *process)
     }
 }
 
-/* ---- what a host is told ---- */
+/* ---- the host's notices ---- */
 
 static void take_block(struct sim_node *node, struct process *process)
 {
-    sim_host_spend(node, process->party->game->machine->nic.host_call_us);
+    sim_host_spend(node, process->cluster->game->machine->nic.host_call_us);
     process->number += !is_root(node);
     returned(node, process, process->number);
 }
@@ -187,10 +187,10 @@ static void handle_bcast_notice(struct sim_node *node, enum sim_notice what)
     case SIM_BLOCK:
         take_block(node, process);
         break;
-    case SIM_RELEASE: /* half a window has room */
+    case SIM_RELEASE: /* there is room for half a window */
         if (process->held) {
-            sim_host_spend(node, process->party->game->machine->nic.host_call_us);
-            hand_over(node, process);
+            sim_host_spend(node, process->cluster->game->machine->nic.host_call_us);
+            pass_block(node, process);
         }
         break;
     case SIM_EVENT:
@@ -201,9 +201,9 @@ static void handle_bcast_notice(struct sim_node *node, enum sim_notice what)
 
 /* ---- setting up ---- */
 
-static bool open_group(struct party *party, struct sim_node *node, struct process *process)
+static bool open_group(struct cluster *cluster, struct sim_node *node, struct process *process)
 {
-    const struct nicsim_bcast_game *game = party->game;
+    const struct nicsim_bcast_game *game = cluster->game;
     const struct myr_nic_members members = {
         .nodes = game->nodes,
         .node = node->number,
@@ -212,7 +212,7 @@ static bool open_group(struct party *party, struct sim_node *node, struct proces
     };
     struct myr_schedule schedule;
     struct myr_error error;
-    if (!nicbarr_schedule_of(&party->among, node->number, &schedule)) {
+    if (!nicbarr_schedule_of(&cluster->among, node->number, &schedule)) {
         return false;
     }
     const struct myr_lengths lengths = myr_schedule_lengths(&schedule);
@@ -221,8 +221,8 @@ static bool open_group(struct party *party, struct sim_node *node, struct proces
         const struct myr_nic_bcast *bcast = process->bcast;
         const size_t bytes = mcp_group_bytes(lengths.steps, lengths.sends, lengths.waits) +
                              (size_t)bcast->window * bcast->slot_bytes;
-        party->group_bytes = bytes > party->group_bytes ? bytes : party->group_bytes;
-        party->block_bytes = bcast->slot_bytes - (uint32_t)sizeof(struct mcp_bcast_slot);
+        cluster->group_bytes = bytes > cluster->group_bytes ? bytes : cluster->group_bytes;
+        cluster->block_bytes = bcast->slot_bytes - (uint32_t)sizeof(struct mcp_bcast_slot);
         group = sim_memory(node, bytes);
     }
     bool good = NULL != group;
@@ -231,7 +231,7 @@ static bool open_group(struct party *party, struct sim_node *node, struct proces
                        lengths.waits, 0);
         group->window = process->bcast->window;
         group->slot_bytes = process->bcast->slot_bytes;
-        good = myr_fill_tables(&schedule, node->number, nicbarr_schedule_of, &party->among, NULL,
+        good = myr_fill_tables(&schedule, node->number, nicbarr_schedule_of, &cluster->among, NULL,
                                process->bcast, mcp_group_steps(group), mcp_group_sends(group));
     }
     nicbarr_schedule_destroy(&schedule);
@@ -253,9 +253,9 @@ static uint32_t message_most(const struct nicsim_bcast_game *game)
     return data + envelope_bytes(game);
 }
 
-static bool open_port(struct party *party, struct sim_node *node, struct process *process)
+static bool open_port(struct cluster *cluster, struct sim_node *node, struct process *process)
 {
-    const struct nicsim_bcast_game *game = party->game;
+    const struct nicsim_bcast_game *game = cluster->game;
     if (!nicsim_port_open(&process->port, node, TOKENS, TOKENS, message_most(game),
                           nicsim_message_us(game->machine, 1, game->level))) {
         return false;
@@ -277,14 +277,14 @@ static bool has_ports(const struct nicsim_bcast_game *game)
     return game->answered || !game->on_nics;
 }
 
-static bool seat(struct party *party, uint32_t number)
+static bool set_up_node(struct cluster *cluster, uint32_t number)
 {
-    struct sim_node *node = &party->machine.nodes[number];
-    struct process *process = &party->processes[number];
-    process->party = party;
+    struct sim_node *node = &cluster->machine.nodes[number];
+    struct process *process = &cluster->processes[number];
+    process->cluster = cluster;
     node->process = process;
-    if ((party->game->on_nics && !open_group(party, node, process)) ||
-        (has_ports(party->game) && !open_port(party, node, process))) {
+    if ((cluster->game->on_nics && !open_group(cluster, node, process)) ||
+        (has_ports(cluster->game) && !open_port(cluster, node, process))) {
         return false;
     }
     if (is_root(node)) {
@@ -293,78 +293,79 @@ static bool seat(struct party *party, uint32_t number)
     return true;
 }
 
-static bool create_bcast_party(struct party *party)
+static bool create_bcast_cluster(struct cluster *cluster)
 {
-    const struct nicsim_bcast_game *game = party->game;
+    const struct nicsim_bcast_game *game = cluster->game;
     const bool ports = has_ports(game);
     struct myr_schedule schedule;
-    if (!nicbarr_schedule_of(&party->among, 0, &schedule)) {
+    if (!nicbarr_schedule_of(&cluster->among, 0, &schedule)) {
         return false;
     }
-    const struct myr_lengths lengths = myr_schedule_lengths(&schedule); /* all nodes' */
+    const struct myr_lengths lengths = myr_schedule_lengths(&schedule); /* the same for all nodes */
     nicbarr_schedule_destroy(&schedule);
     const struct sim_shape shape = {
         .nodes = game->nodes,
         .ports = ports,
-        .connections = ports ? 2 * (CHILDREN + 1) : 0, /* those it sends to, and those it hears */
+        .connections = ports ? 2 * (CHILDREN + 1) : 0, /* to and from the peers */
         .memory_bytes = mcp_group_bytes(lengths.steps, lengths.sends, lengths.waits) +
                         MCP_BCAST_BYTES + MYR_LINE +
                         (ports ? nicsim_port_bytes(TOKENS, TOKENS, message_most(game)) : 0),
     };
     struct sim_parameters parameters = game->machine->nic;
-    parameters.cycles_loop += parameters.cycles_look; /* it looks at one other node, not at all */
+    parameters.cycles_loop += parameters.cycles_look; /* it polls one other node, not all */
     parameters.cycles_look = 0;
-    party->processes = calloc(game->nodes, sizeof(*party->processes));
-    if (NULL == party->processes || !sim_create(&party->machine, &parameters, &shape, game->seed)) {
+    cluster->processes = calloc(game->nodes, sizeof(*cluster->processes));
+    if (NULL == cluster->processes ||
+        !sim_create(&cluster->machine, &parameters, &shape, game->seed)) {
         return false;
     }
-    party->machine.notice = handle_bcast_notice;
+    cluster->machine.notice = handle_bcast_notice;
     for (uint32_t n = 0; n < game->nodes; ++n) {
-        if (!seat(party, n)) {
+        if (!set_up_node(cluster, n)) {
             return false;
         }
     }
     return true;
 }
 
-static void destroy_bcast_party(struct party *party)
+static void destroy_bcast_cluster(struct cluster *cluster)
 {
-    for (uint32_t n = 0; NULL != party->processes && n < party->game->nodes; ++n) {
-        myr_nic_bcast_free(party->processes[n].bcast);
-        nicsim_port_free(&party->processes[n].port);
+    for (uint32_t n = 0; NULL != cluster->processes && n < cluster->game->nodes; ++n) {
+        myr_nic_bcast_free(cluster->processes[n].bcast);
+        nicsim_port_free(&cluster->processes[n].port);
     }
-    free(party->processes);
-    sim_destroy(&party->machine);
+    free(cluster->processes);
+    sim_destroy(&cluster->machine);
 }
 
-static void sum_up(const struct party *party, struct nicsim_bcast_outcome *outcome)
+static void sum_up(const struct cluster *cluster, struct nicsim_bcast_outcome *outcome)
 {
-    const uint32_t measured = party->game->broadcasts;
+    const uint32_t measured = cluster->game->broadcasts;
     *outcome = (struct nicsim_bcast_outcome){
-        .round_us = (party->ended_us - party->measured_from_us) / measured,
-        .root_us = party->root_us / measured,
-        .finished = party->finished,
-        .tally = party->machine.tally,
-        .counters = sim_counters(&party->machine),
-        .group_bytes = party->group_bytes,
-        .events = party->machine.events.next_order,
+        .round_us = (cluster->ended_us - cluster->measured_from_us) / measured,
+        .root_us = cluster->root_us / measured,
+        .finished = cluster->finished,
+        .tally = cluster->machine.tally,
+        .counters = sim_counters(&cluster->machine),
+        .group_bytes = cluster->group_bytes,
+        .events = cluster->machine.events.next_order,
     };
 }
 
 bool nicsim_play_bcast(const struct nicsim_bcast_game *game, struct nicsim_bcast_outcome *outcome)
 {
-    struct party party = {
+    struct cluster cluster = {
         .game = game,
         .among = {{.algorithm = NICBARR_DISSEMINATION, .parameter = game->fan_out}, game->nodes},
         .last = game->warm_up + game->broadcasts,
     };
-    bool good = create_bcast_party(&party);
+    bool good = create_bcast_cluster(&cluster);
     *outcome = (struct nicsim_bcast_outcome){0};
     if (good) {
-        sim_run(&party.machine);
-        good = !party.machine.exhausted;
-        sum_up(&party, outcome);
+        sim_run(&cluster.machine);
+        good = !cluster.machine.exhausted;
+        sum_up(&cluster, outcome);
     }
-    destroy_bcast_party(&party);
+    destroy_bcast_cluster(&cluster);
     return good;
 }

@@ -1,55 +1,57 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Broadcasts on a simulated cluster, one process a node, with node 0 as the root: by the NICs among
- * themselves, or by the hosts with messages over the same NICs.
+ * Simulation of broadcasts on a cluster with one process per node and node 0 as the root:
+ * NIC-based, or host-based with messages over the same NICs.
  *
- * NICs spread a block by the firmware's own trees (firmware/bcast.h), in its window with its
- * credits. The root's call returns when its NIC has sent the block to all children, the others'
- * when they have it, as in Zhang's thesis (section 3.3.5). Hosts forward over the thesis's binary
- * tree: node k sends to 2k + 1 and 2k + 2. Both bring a block to the last of 8 nodes by way of 1
- * and 3, who send there first.
+ * NICs distribute a block along the firmware's trees (firmware/bcast.h), through its window with
+ * its credits. As in Zhang's thesis (section 3.3.5), the root's call returns when its NIC has sent
+ * the block to all children, other calls when they have received the block. Hosts forward along the
+ * thesis's binary tree: node k sends to 2k + 1 and 2k + 2. With 8 nodes both send a block to the
+ * last node by way of nodes 1 and 3, which send there first.
  *
- * What it takes to look at each other node (cycles_look, mpi_look_us) is charged for one other node
- * only, whatever the number of nodes: that is a cost of barriers, see docs/simulator.md.
+ * The cost of polling other nodes (cycles_look, mpi_look_us) is charged for one other node only,
+ * whatever the number of nodes, as polling all is a cost of barriers; see docs/simulator.md.
  *
- * No packet may be lost: hosts do not ask for what is missing.
+ * No packet may be lost, as hosts do not ask for missing packets.
  */
 #ifndef NICSIM_PLAY_BCAST_H
 #define NICSIM_PLAY_BCAST_H
 
 #include "bench/nicsim/play.h"
 
-enum { NICSIM_BLOCK_MOST = 1200 }; /* bytes of data that fit into a packet with what is before it */
+enum { NICSIM_BLOCK_MOST = 1200 }; /* bytes of data that fit into a packet with its headers */
 
 struct nicsim_bcast_game {
     const struct nicsim_machine *machine;
     uint32_t nodes;
     uint32_t bytes; /* of data */
     bool on_nics;
-    uint32_t fan_out; /* of NICs: they play on the schedule dissemination:fan_out */
+    uint32_t fan_out; /* NIC-based: of the schedule dissemination:fan_out */
     enum nicsim_level level;
-    /* The last node sends a message of so many bytes to the root when it has the block, and the
-     * root waits for that before its next broadcast. Otherwise nobody waits. */
+    /* The last node answers with a message of answer_bytes when it has the block, and the root
+     * waits for that before its next broadcast. Otherwise no process waits. */
     bool answered;
     uint32_t answer_bytes;
-    uint32_t warm_up, broadcasts; /* how many; those of the warm-up are not measured */
+    uint32_t warm_up, broadcasts; /* their numbers; the warm-up is not measured */
     uint64_t seed;
-    /* Told of each node when it returns from broadcast 1, 2, ...; NULL: nobody is. */
+    /* Called when a node returns from broadcast 1, 2, ...; may be NULL. */
     void (*observe)(void *observer, uint32_t node, uint32_t broadcast, double at_us);
     void *observer;
 };
 
 struct nicsim_bcast_outcome {
-    double round_us;   /* from one broadcast's beginning to the next one's, with the answer: mean */
+    double round_us;   /* from the start of one broadcast to that of the next, including the answer:
+                          mean */
     double root_us;    /* the root's call: mean */
-    uint32_t finished; /* nodes that have had them all */
+    uint32_t finished; /* nodes that have received all broadcasts */
     struct sim_tally tally;
-    struct mcp_counters counters; /* of all NICs together */
-    size_t group_bytes;           /* of the NICs' memory, with the window, the most of a node */
+    struct mcp_counters counters; /* sum of all NICs */
+    size_t group_bytes; /* the NIC's memory for the group, including the window: maximum over the
+                           nodes */
     uint64_t events;
 };
 
-/* False when out of memory. */
+/* False if memory runs out. */
 bool nicsim_play_bcast(const struct nicsim_bcast_game *game, struct nicsim_bcast_outcome *outcome);
 
 #endif

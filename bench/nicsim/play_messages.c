@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Messages that NICs match, on a simulated cluster; see play_messages.h. */
+/* Simulation of messages that NICs match; see play_messages.h. */
 #include "bench/nicsim/play_messages.h"
 
 #include <stdlib.h>
@@ -9,56 +9,56 @@
 #include "libmyr/messages/tagged_inside.h"
 
 enum {
-    BUFFERS = 64, /* of each endpoint */
+    BUFFERS = 64, /* per endpoint */
     STEPS_MOST = 3,
     ANY = 0xffffffff, /* source */
 };
 
 enum tag { TAG_DATA, TAG_CONTROL, TAG_OTHER };
 
-/* What a process does, one after the other. */
+/* A step of a process's script. */
 struct step {
     bool receives, measured;
     uint32_t peer; /* or ANY */
     enum tag tag;
 };
 
-/* What a host hands its NIC. */
+/* A call, which the host passes to its NIC. */
 struct call {
     struct step step;
     struct myr_tagged_request request;
 };
 
-struct party;
+struct cluster;
 
 struct process {
-    struct party *party;
+    struct cluster *cluster;
     struct myr_soft_nic nic;
     struct myr_tagged *endpoint;
     struct myr_tagged_peer **peers; /* by node */
     uint8_t *data;
-    uint32_t fill; /* messages that it yet sends only to fill its channel */
+    uint32_t fill; /* messages that still have to be sent to fill the channel to node 0 */
     struct step step[STEPS_MOST];
     uint32_t steps, next;
     uint32_t round;
     struct call call;
     double called_us;
-    uint32_t came; /* messages to be matched, in packets that the endpoint has not seen yet */
+    uint32_t arrived; /* messages to match, in packets that the endpoint has not processed yet */
 };
 
-struct party {
+struct cluster {
     const struct nicsim_messages_game *game;
     struct sim_machine machine;
     struct process *processes;
-    uint32_t last; /* round of the game */
+    uint32_t last; /* number of the last round */
     double measured_from_us, ended_us, receive_us;
     uint32_t finished;
 };
 
 /* ---- the host ---- */
 
-/* The longest message that leaves with its envelope. A piece of a longer one is as long. Each fits
- * into a packet. */
+/* The longest message that is sent together with its envelope, which is also the length of a longer
+ * message's pieces. Each fits into a packet. */
 static uint32_t eager_most(const struct nicsim_machine *machine)
 {
     const double packet = machine->nic.mtu - MCP_DATAGRAM_BYTES - MCP_MESSAGE_BYTES - TAGGED_HEADS;
@@ -75,10 +75,10 @@ static bool is_long(const struct nicsim_messages_game *game, uint32_t bytes)
     return bytes > eager_most(game->machine);
 }
 
-/* Hand over the next send or receive. The memory of a long message is pinned for it. */
+/* Pass the next send or receive to the NIC. The memory of a long message is pinned first. */
 static void post_operation(struct sim_node *node, struct process *process, const struct step *step)
 {
-    const struct nicsim_messages_game *game = process->party->game;
+    const struct nicsim_messages_game *game = process->cluster->game;
     const struct nicsim_machine *machine = game->machine;
     const uint32_t bytes = bytes_of(game, step);
     process->call.step = *step;
@@ -93,9 +93,9 @@ static void post_operation(struct sim_node *node, struct process *process, const
     sim_host_calls(node, &process->call);
 }
 
-static void go_on(struct sim_node *node, struct process *process)
+static void proceed(struct sim_node *node, struct process *process)
 {
-    struct party *party = process->party;
+    struct cluster *cluster = process->cluster;
     if (0 != process->fill) {
         const struct step filling = {.peer = 0, .tag = TAG_OTHER};
         --process->fill;
@@ -107,15 +107,15 @@ static void go_on(struct sim_node *node, struct process *process)
         ++process->round;
     }
     if (0 == node->number && 0 == process->next) {
-        if (process->round == party->game->warm_up) {
-            party->measured_from_us = sim_host_now_us(node);
+        if (process->round == cluster->game->warm_up) {
+            cluster->measured_from_us = sim_host_now_us(node);
         }
-        if (process->round == party->last) {
-            party->ended_us = sim_host_now_us(node);
+        if (process->round == cluster->last) {
+            cluster->ended_us = sim_host_now_us(node);
         }
     }
-    if (0 == process->steps || process->round == party->last) {
-        ++party->finished;
+    if (0 == process->steps || process->round == cluster->last) {
+        ++cluster->finished;
         return;
     }
     post_operation(node, process, &process->step[process->next++]);
@@ -123,21 +123,21 @@ static void go_on(struct sim_node *node, struct process *process)
 
 static void returned(struct sim_node *node, struct process *process)
 {
-    struct party *party = process->party;
+    struct cluster *cluster = process->cluster;
     const struct step *step = &process->call.step;
     sim_host_spend(node, step->receives
-                             ? nicsim_message_us(party->game->machine, 1, NICSIM_MPI).receive
-                             : party->game->machine->nic.host_return_us);
-    if (step->measured && process->round >= party->game->warm_up) {
-        party->receive_us += sim_host_now_us(node) - process->called_us;
+                             ? nicsim_message_us(cluster->game->machine, 1, NICSIM_MPI).receive
+                             : cluster->game->machine->nic.host_return_us);
+    if (step->measured && process->round >= cluster->game->warm_up) {
+        cluster->receive_us += sim_host_now_us(node) - process->called_us;
     }
-    go_on(node, process);
+    proceed(node, process);
 }
 
 static void handle_message_notice(struct sim_node *node, enum sim_notice what)
 {
     if (SIM_BEGIN == what) {
-        go_on(node, node->process);
+        proceed(node, node->process);
     } else {
         returned(node, node->process);
     }
@@ -145,8 +145,9 @@ static void handle_message_notice(struct sim_node *node, enum sim_notice what)
 
 /* ---- the NIC ---- */
 
-/* Messages of one source that wait: so many are in its channel's list. */
-static uint32_t waiting_of(const struct myr_tagged *t, uint32_t source)
+/* The number of unexpected messages from one source, all of which are in the list of its
+ * channel. */
+static uint32_t unexpected_from(const struct myr_tagged *t, uint32_t source)
 {
     uint32_t count = 0;
     for (uint32_t place = 0; place < mcp_match_used(t->match); ++place) {
@@ -160,13 +161,13 @@ static uint32_t waiting_of(const struct myr_tagged *t, uint32_t source)
 
 static double receive_cycles(const struct process *process, const struct step *step)
 {
-    const struct nicsim_messages_game *game = process->party->game;
+    const struct nicsim_messages_game *game = process->cluster->game;
     return NICSIM_TABLE == game->structure || ANY == step->peer
                ? game->machine->cycles_hash
-               : game->machine->cycles_check * waiting_of(process->endpoint, step->peer);
+               : game->machine->cycles_check * unexpected_from(process->endpoint, step->peer);
 }
 
-static void tell_done(struct sim_node *node, struct process *process)
+static void notify_host(struct sim_node *node, struct process *process)
 {
     while (NULL != myr_tagged_done(process->endpoint)) {
         sim_nic_notifies(node);
@@ -176,7 +177,7 @@ static void tell_done(struct sim_node *node, struct process *process)
 static void on_call(struct sim_node *node, void *what)
 {
     struct process *process = node->process;
-    const struct nicsim_messages_game *game = process->party->game;
+    const struct nicsim_messages_game *game = process->cluster->game;
     struct call *call = what;
     const struct step *step = &call->step;
     const uint32_t bytes = bytes_of(game, step);
@@ -197,29 +198,30 @@ static void on_call(struct sim_node *node, void *what)
     if (done) {
         sim_nic_notifies(node);
     }
-    tell_done(node, process);
+    notify_host(node, process);
 }
 
 static void on_events(struct sim_node *node)
 {
     struct process *process = node->process;
-    const struct nicsim_messages_game *game = process->party->game;
+    const struct nicsim_messages_game *game = process->cluster->game;
     if (NICSIM_TABLE == game->structure) {
-        sim_nic_spend(node, process->came * game->machine->cycles_hash);
+        sim_nic_spend(node, process->arrived * game->machine->cycles_hash);
     }
-    process->came = 0;
+    process->arrived = 0;
     while (0 != myr_tagged_run(process->endpoint)) {
     }
-    tell_done(node, process);
+    notify_host(node, process);
 }
 
-/* Heads are the NICs' matter. Short messages the host has copied to its NIC, if it does. */
-static size_t of_host(struct sim_node *node, const void *payload, size_t bytes, bool leaves)
+/* Payload bytes that move between host and NIC. Headers stay in the NIC. A short message that is
+ * sent has been copied to the NIC by its host, if the machine does so. */
+static size_t host_bytes(struct sim_node *node, const void *payload, size_t bytes, bool leaves)
 {
     struct process *process = node->process;
-    struct tagged_head head; /* (buffers may lie anywhere) */
+    struct tagged_head head; /* a copy, as the buffer may be unaligned */
     memcpy(&head, payload, sizeof(head));
-    process->came += !leaves && head.kind <= TAGGED_OFFER;
+    process->arrived += !leaves && head.kind <= TAGGED_OFFER;
     switch (head.kind) {
     case TAGGED_EAGER: {
         const size_t data = bytes - sizeof(head);
@@ -264,37 +266,37 @@ static void write_script(const struct nicsim_messages_game *game, struct process
     }
 }
 
-static bool open_endpoint(struct party *party, uint32_t number)
+static bool open_endpoint(struct cluster *cluster, uint32_t number)
 {
-    const struct nicsim_messages_game *game = party->game;
-    struct process *process = &party->processes[number];
+    const struct nicsim_messages_game *game = cluster->game;
+    struct process *process = &cluster->processes[number];
     const struct myr_tagged_options options = {
         .id = number + 1,
         .messages = game->width,
         .buffers = BUFFERS,
         .buffer_bytes = buffer_bytes(game->machine),
     };
-    process->nic.node = &party->machine.nodes[number];
-    process->party = party;
+    process->nic.node = &cluster->machine.nodes[number];
+    process->cluster = cluster;
     process->nic.node->process = process;
     process->data = calloc(1, game->bytes + 1);
     process->peers = calloc(game->nodes, sizeof(struct myr_tagged_peer *));
     write_script(game, process, number);
     for (uint32_t b = 0; 0 == number && NULL != process->data && b < game->bytes; ++b) {
-        process->data[b] = (uint8_t)(1 + b % 251); /* pieces differ, and nothing is 0 */
+        process->data[b] = (uint8_t)(1 + b % 251); /* pieces differ, and no byte is 0 */
     }
     return NULL != process->data && NULL != process->peers &&
            MYR_OK == myr_tagged_open(&process->nic, &options, &process->endpoint, NULL);
 }
 
-/* With node 0, and node 0 with all. */
-static bool connect_both(struct party *party, uint32_t number)
+/* Connect a node with node 0, in both directions. */
+static bool connect_both(struct cluster *cluster, uint32_t number)
 {
     for (uint32_t side = 0; side < 2; ++side) {
         struct myr_tagged_name name;
         const uint32_t from = 0 == side ? 0 : number, to = 0 == side ? number : 0;
-        struct process *process = &party->processes[from];
-        myr_tagged_get_name(party->processes[to].endpoint, &name);
+        struct process *process = &cluster->processes[from];
+        myr_tagged_get_name(cluster->processes[to].endpoint, &name);
         if (MYR_OK !=
             myr_tagged_connect(process->endpoint, to + 1, &name, &process->peers[to], NULL)) {
             return false;
@@ -303,11 +305,11 @@ static bool connect_both(struct party *party, uint32_t number)
     return true;
 }
 
-static const struct sim_above above = {on_events, on_call, of_host};
+static const struct sim_above above = {on_events, on_call, host_bytes};
 
-static bool create_message_party(struct party *party)
+static bool create_message_cluster(struct cluster *cluster)
 {
-    const struct nicsim_messages_game *game = party->game;
+    const struct nicsim_messages_game *game = cluster->game;
     const uint32_t sends = 3 * BUFFERS / 2;
     const size_t buffers = (size_t)BUFFERS * (TAGGED_SMALL + buffer_bytes(game->machine) * 3 / 2);
     const struct sim_shape shape = {
@@ -319,69 +321,70 @@ static bool create_message_party(struct party *party)
     struct sim_parameters parameters = game->machine->nic;
     parameters.cycles_loop += parameters.cycles_look; /* as in broadcasts, see play_bcast.h */
     parameters.cycles_look = 0;
-    party->last = game->warm_up + game->rounds;
-    party->processes = calloc(game->nodes, sizeof(*party->processes));
-    if (NULL == party->processes || !sim_create(&party->machine, &parameters, &shape, game->seed)) {
+    cluster->last = game->warm_up + game->rounds;
+    cluster->processes = calloc(game->nodes, sizeof(*cluster->processes));
+    if (NULL == cluster->processes ||
+        !sim_create(&cluster->machine, &parameters, &shape, game->seed)) {
         return false;
     }
-    party->machine.notice = handle_message_notice;
-    party->machine.above = &above;
+    cluster->machine.notice = handle_message_notice;
+    cluster->machine.above = &above;
     for (uint32_t n = 0; n < game->nodes; ++n) {
-        if (!open_endpoint(party, n)) {
+        if (!open_endpoint(cluster, n)) {
             return false;
         }
     }
     for (uint32_t n = 1; n < game->nodes; ++n) {
-        if (!connect_both(party, n)) {
+        if (!connect_both(cluster, n)) {
             return false;
         }
     }
     for (uint32_t n = 0; n < game->nodes; ++n) {
-        sim_host_begin(&party->machine.nodes[n], 0);
+        sim_host_begin(&cluster->machine.nodes[n], 0);
     }
     return true;
 }
 
-static void destroy_message_party(struct party *party)
+static void destroy_message_cluster(struct cluster *cluster)
 {
-    for (uint32_t n = 0; NULL != party->processes && n < party->game->nodes; ++n) {
-        if (NULL != party->processes[n].endpoint) {
-            myr_tagged_close(party->processes[n].endpoint);
+    for (uint32_t n = 0; NULL != cluster->processes && n < cluster->game->nodes; ++n) {
+        if (NULL != cluster->processes[n].endpoint) {
+            myr_tagged_close(cluster->processes[n].endpoint);
         }
-        free(party->processes[n].peers);
-        free(party->processes[n].data);
+        free(cluster->processes[n].peers);
+        free(cluster->processes[n].data);
     }
-    free(party->processes);
-    sim_destroy(&party->machine);
+    free(cluster->processes);
+    sim_destroy(&cluster->machine);
 }
 
-static void sum_up(const struct party *party, struct nicsim_messages_outcome *outcome)
+static void sum_up(const struct cluster *cluster, struct nicsim_messages_outcome *outcome)
 {
-    const uint32_t measured = party->game->rounds;
+    const uint32_t measured = cluster->game->rounds;
     *outcome = (struct nicsim_messages_outcome){
-        .round_us = (party->ended_us - party->measured_from_us) / measured,
-        .receive_us = party->receive_us / measured,
-        .finished = party->finished,
-        .waiting = mcp_match_messages(party->processes[0].endpoint->match),
-        .intact =
-            0 == memcmp(party->processes[0].data, party->processes[1].data, party->game->bytes),
-        .tally = party->machine.tally,
-        .counters = sim_counters(&party->machine),
-        .events = party->machine.events.next_order,
+        .round_us = (cluster->ended_us - cluster->measured_from_us) / measured,
+        .receive_us = cluster->receive_us / measured,
+        .finished = cluster->finished,
+        .waiting = mcp_match_messages(cluster->processes[0].endpoint->match),
+        .intact = 0 == memcmp(cluster->processes[0].data, cluster->processes[1].data,
+                              cluster->game->bytes),
+        .tally = cluster->machine.tally,
+        .counters = sim_counters(&cluster->machine),
+        .events = cluster->machine.events.next_order,
     };
 }
 
 bool nicsim_play_messages(const struct nicsim_messages_game *game,
                           struct nicsim_messages_outcome *outcome)
 {
-    struct party party = {.game = game};
-    bool good = create_message_party(&party);
+    struct cluster cluster = {.game = game};
+    bool good = create_message_cluster(&cluster);
     *outcome = (struct nicsim_messages_outcome){0};
     if (good) {
-        sim_run(&party.machine);
-        good = !party.machine.exhausted;
-        sum_up(&party, outcome);
+        sim_run(&cluster.machine);
+        good = !cluster.machine.exhausted;
+        sum_up(&cluster, outcome);
     }
-    destroy_message_party(&party);
+    destroy_message_cluster(&cluster);
     return good;
 }

@@ -1,27 +1,27 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Messages with MPI's envelopes on a simulated cluster, matched by the NICs, one process a node.
- * libmyr's endpoints (libmyr/messages/tagged.h) with the firmware's matching (firmware/match.h) run
- * on each NIC, see nic_port.h. A host hands its NIC a send or a receive, and hears when that is
- * done.
+ * Simulation of messages with MPI envelopes that NICs match, on a cluster with one process per
+ * node. libmyr's endpoints (libmyr/messages/tagged.h) with the firmware's matching
+ * (firmware/match.h) run on each NIC, see nic_port.h. A host passes sends and receives to its NIC,
+ * which notifies it of their completion.
  *
- * Two games, both from Zhang's thesis:
+ * There are two scripts, both from Zhang's thesis:
  *
- * NICSIM_PING_PONG (section 4.1): nodes 0 and 1 send a message of `bytes` to and fro.
+ * NICSIM_PING_PONG (section 4.1): nodes 0 and 1 send a message of `bytes` back and forth.
  *
- * NICSIM_WAITING (section 4.2): node 0 receives a message that waits already behind others. All
- * other nodes first send it messages with a tag that it never receives: `width` each, and the last
- * node `width` - 2. So all channels to it are full but for two places of the last one. Then the
- * last node sends the message and one that says so. Node 0 receives the latter, then the former,
- * which is measured, and answers.
+ * NICSIM_WAITING (section 4.2): node 0 receives an unexpected message behind many others. First all
+ * other nodes send it messages with a tag that it never receives: `width` each, and the last node
+ * `width` - 2. So all channels to it are full, except for two places of the last one. Then the last
+ * node sends the message, and another one that announces it. Node 0 receives the latter, then the
+ * former, which is measured, and answers.
  *
- * Our table finds a message by its hash, whatever waits. The thesis's NIC has a list for each
- * channel and looks at the messages in it, and a table of hashes for receives with an open source.
- * What matches is the same, so one code plays both, and `structure` says what it costs the NIC:
+ * Our table finds a message by its hash, whatever else is in it. The thesis's NIC searches a list
+ * per channel, and has a hash table for receives with an open source. Both match alike, so one
+ * implementation serves for both, and `structure` determines the cost on the NIC:
  *
- *   NICSIM_LISTS   a receive with a named source: cycles_check for each message of this source that
- *                  waits; one with an open source: cycles_hash
- *   NICSIM_TABLE   each message that comes, and each receive: cycles_hash, whatever the number of
+ *   NICSIM_LISTS   a receive with a named source: cycles_check per unexpected message of this
+ *                  source; one with an open source: cycles_hash
+ *   NICSIM_TABLE   each arriving message, and each receive: cycles_hash, whatever the number of
  *                  lanes
  */
 #ifndef NICSIM_PLAY_MESSAGES_H
@@ -37,26 +37,26 @@ struct nicsim_messages_game {
     const struct nicsim_machine *machine;
     enum nicsim_script script;
     enum nicsim_structure structure;
-    uint32_t nodes;           /* of a ping-pong: 2 */
-    uint32_t bytes;           /* of a ping-pong's messages */
-    uint32_t width;           /* messages of a sender that may wait, 3 to 32 */
-    bool open;                /* the receive that is measured has an open source */
-    uint32_t warm_up, rounds; /* how many; those of the warm-up are not measured */
+    uint32_t nodes;           /* 2 for a ping-pong */
+    uint32_t bytes;           /* of the messages of a ping-pong */
+    uint32_t width;           /* unexpected messages per sender, 3 to 32 */
+    bool open;                /* the measured receive has an open source */
+    uint32_t warm_up, rounds; /* their numbers; the warm-up is not measured */
     uint64_t seed;
 };
 
 struct nicsim_messages_outcome {
-    double round_us;   /* from one round's beginning to the next one's: mean */
-    double receive_us; /* the receive that is measured, from call to return: mean */
-    uint32_t finished; /* nodes that have done all of their part */
-    uint32_t waiting;  /* messages that wait at node 0 in the end */
-    bool intact;       /* node 1 has the data that node 0 has sent in a ping-pong */
+    double round_us;   /* from the start of one round to that of the next: mean */
+    double receive_us; /* the measured receive, from call to return: mean */
+    uint32_t finished; /* nodes that have completed their script */
+    uint32_t waiting;  /* unexpected messages at node 0 at the end */
+    bool intact;       /* ping-pong: node 1 has received what node 0 has sent */
     struct sim_tally tally;
-    struct mcp_counters counters; /* of all NICs together */
+    struct mcp_counters counters; /* sum of all NICs */
     uint64_t events;
 };
 
-/* False when out of memory. */
+/* False if memory runs out. */
 bool nicsim_play_messages(const struct nicsim_messages_game *game,
                           struct nicsim_messages_outcome *outcome);
 

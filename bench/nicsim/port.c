@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A simulated host's port; see port.h. */
+/* The port of a simulated host; see port.h. */
 #include "bench/nicsim/port.h"
 
 #include <stdlib.h>
@@ -12,7 +12,7 @@ size_t nicsim_port_ring_bytes(uint32_t sends, uint32_t receives)
     return bytes;
 }
 
-/* One for each receive token, and one to send from. */
+/* A buffer per receive token, and one for all sends. */
 static size_t buffer_bytes(uint32_t receives, uint32_t bytes_most)
 {
     return ((size_t)receives + 1) * bytes_most;

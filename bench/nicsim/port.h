@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A simulated host's port: its tokens, its buffers, and messages over it. The host pays for each
- * message, and at the level of MPI more (struct nicsim_machine).
+ * The port of a simulated host: its tokens, its buffers, and messages. The host spends time on each
+ * message, and more at the level of MPI (struct nicsim_machine).
  */
 #ifndef NICSIM_PORT_H
 #define NICSIM_PORT_H
 
 #include "firmware/sim/machine.h"
 
-/* What a message takes the host that sends it, and the one that receives it. */
+/* Host time per message of the sender and of the receiver. */
 struct nicsim_message_us {
     double send, receive;
 };
@@ -16,20 +16,20 @@ struct nicsim_message_us {
 struct nicsim_port {
     struct mcp_port shape;
     struct mcp_rings *rings;
-    uint32_t sends, provides, events; /* tokens handed over, and events taken */
+    uint32_t sends, provides, events; /* tokens written, and events read */
     uint32_t free_tokens;
-    uint32_t *free_token; /* their numbers */
-    mcp_offset payload;   /* of all that is sent: what it says does not matter */
+    uint32_t *free_token; /* stack of the numbers of free tokens */
+    mcp_offset payload;   /* of all messages that are sent; its contents do not matter */
     uint32_t bytes_most;
     struct nicsim_message_us costs;
 };
 
-/* Bytes of a node's memory for a port with so many tokens and messages of so many bytes, and of its
+/* The node's memory for a port with that many tokens and messages of up to bytes_most, and for its
  * rings alone. */
 size_t nicsim_port_bytes(uint32_t sends, uint32_t receives, uint32_t bytes_most);
 size_t nicsim_port_ring_bytes(uint32_t sends, uint32_t receives);
 
-/* Open port 0 of a node. False when out of memory; nicsim_port_free() in any case. */
+/* Open port 0 of a node. False if memory runs out. nicsim_port_free() in any case. */
 bool nicsim_port_open(struct nicsim_port *port, struct sim_node *node, uint32_t sends,
                       uint32_t receives, uint32_t bytes_most, struct nicsim_message_us costs);
 void nicsim_port_free(struct nicsim_port *port);
@@ -37,11 +37,12 @@ void nicsim_port_free(struct nicsim_port *port);
 /* The connection to port 0 of another node. */
 uint32_t nicsim_port_connect(struct sim_node *node, uint32_t to);
 
-/* Send a message there. False, and nothing is done, where there is no token. */
+/* Send a message to port 0 of a node. False, without any effect, if there is no token. */
 bool nicsim_port_send(struct nicsim_port *port, struct sim_node *node, uint32_t to,
                       uint32_t connection, uint32_t bytes);
 
-/* Take the next event. True with the sender where it is a message; else it is a token. */
+/* Take the next event. True, with the sender, if it is a message; false if a send token has
+ * returned. */
 bool nicsim_port_take(struct nicsim_port *port, struct sim_node *node, uint32_t *from);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * nicsim report: the scaling study and the calibration as a page. A script does that
- * (bench/nicsim/report.sh); this tells it which nicsim it is to run, and where the data is.
+ * nicsim report: presents the scaling study and the calibration on a page. The script
+ * bench/nicsim/report.sh does that; this passes it the path of this program and of the data.
  */
 #include <errno.h>
 #include <limits.h>

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * nicsim scale: each algorithm on one machine against the number of nodes, played by the NICs and
- * by the hosts: latency, packets, memory of a NIC. Powers of two, up to so many nodes.
+ * nicsim scale: simulates each algorithm on one machine by number of nodes (powers of two),
+ * NIC-based and host-based: latency, packets, memory of a NIC.
  *
- * Beside n-way dissemination on hosts stands Hoefler's LoP model: a round costs half of a 1:n n:1
- * ping-pong. The ping-pong is simulated as well. Beside pairwise exchange stand the GM paper's
- * closed formulas.
+ * The table compares host-based n-way dissemination with Hoefler's LoP model, where a round costs
+ * half of a 1:n n:1 ping-pong (simulated as well), and pairwise exchange with the GM paper's closed
+ * formulas.
  */
 #include <math.h>
 #include <stdio.h>
@@ -42,7 +42,7 @@ static bool play_algorithm(const struct nicsim_options *options,
     return nicsim_play(&game, outcome) && outcome->finished == nodes;
 }
 
-/* NAN where the model says nothing. */
+/* NAN where the model does not apply. */
 static double lop_us(const struct nicsim_options *options, const struct nicsim_machine *machine,
                      struct nicbarr_choice choice, uint32_t nodes, bool on_nics)
 {
@@ -53,7 +53,7 @@ static double lop_us(const struct nicsim_options *options, const struct nicsim_m
         return NAN;
     }
     double rounds = 0;
-    for (uint64_t heard = 1; heard < nodes; heard *= n + 1) {
+    for (uint64_t reached = 1; reached < nodes; reached *= n + 1) {
         ++rounds;
     }
     return rounds * outcome.barrier_us / 2;

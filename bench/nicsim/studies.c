@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Writing the tables of one machine's studies; see commands.h. */
+/* Writes the tables of one machine's studies; see commands.h. */
 #include <stdlib.h>
 
 #include "bench/nicsim/commands.h"

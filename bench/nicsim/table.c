@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * nicsim table: the papers' figures beside the simulator's, and whether what the papers conclude
- * holds in the simulation.
+ * nicsim table: compares the papers' figures with the simulator's, and checks whether the papers'
+ * conclusions hold in the simulation.
  *
- * It is deterministic, and it is a test. The exit status says whether the errors are within their
- * bounds, and whether all conclusions hold but those that are known not to.
+ * It is deterministic and serves as a test. The exit status says whether the errors are within
+ * their limits, and whether all conclusions hold except those known not to.
  */
 #include <math.h>
 #include <stdio.h>
@@ -13,7 +13,7 @@
 #include "bench/nicsim/commands.h"
 #include "bench/nicsim/fit.h"
 
-/* Mean errors may be so great. */
+/* Limits of the mean errors. */
 #define FITTED_AIM 0.05
 #define PREDICTED_AIM 0.10
 
@@ -109,7 +109,8 @@ static bool other_numbers_cost_extra(const struct nicsim_papers *papers)
                latency(papers, LANAI43, pairwise, 8, false);
 }
 
-/* A loop of so much work, varying by so much, and a barrier of MPI's: hosts' minus NICs'. */
+/* How much longer the loop takes with host-based barriers than with NIC-based ones, for MPI
+ * barriers with that work and variation. */
 static double advantage(const struct nicsim_papers *papers, double work_us, double variation)
 {
     double us[2] = {0, 0};
@@ -148,7 +149,7 @@ static bool nics_win_at_every_variation(const struct nicsim_papers *papers)
     return holds;
 }
 
-/* With work of 10 us a loop takes less than 10 us more than a barrier without. */
+/* With 10 us of work a loop takes less than 10 us longer than without. */
 static bool hosts_have_a_flat_spot(const struct nicsim_papers *papers)
 {
     const struct nicsim_machine *m = &papers->machines[LANAI43].machine;
@@ -167,7 +168,7 @@ static bool hosts_have_a_flat_spot(const struct nicsim_papers *papers)
            outcome.barrier_us < nicsim_latency_us(m, pairwise, 8, false, NICSIM_MPI) + work_us / 2;
 }
 
-/* How many times faster NICs broadcast. */
+/* How many times faster NIC-based broadcasts are. */
 static double bcast_factor(const struct nicsim_papers *papers, uint32_t nodes, uint32_t bytes)
 {
     const struct nicsim_machine *m = &papers->machines[NPII].machine;
@@ -198,7 +199,7 @@ static bool broadcasts_gain_more_with_nodes(const struct nicsim_papers *papers)
 static const struct {
     const char *text;
     bool (*holds)(const struct nicsim_papers *papers);
-    const char *not_because; /* known not to hold; NULL: it should */
+    const char *not_because; /* the reason if it is known not to hold; NULL: it should hold */
 } conclusions[] = {
     {"pairwise exchange beats gather-broadcast on NICs and on hosts", pairwise_beats_trees, NULL},
     {"gather-broadcast on 4 and more NICs beats both on hosts", trees_of_nics_beat_hosts, NULL},
@@ -226,7 +227,7 @@ static const char *unit(const struct nicsim_figure *f)
     return NICSIM_FACTOR == f->quantity ? "" : " us";
 }
 
-/* Equations 1 to 3 of the GM paper, where they say something: NAN elsewhere. */
+/* Equations 1 to 3 of the GM paper; NAN where they do not apply. */
 static double formula(const struct nicsim_figure *f)
 {
     if (NICBARR_PAIRWISE != f->choice.algorithm) {

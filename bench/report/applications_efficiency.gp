@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# How much of their time applications compute, from applications.csv.
+# The part of their time that applications compute, from applications.csv.
 load 'style.gp'
 set grid noxtics
 set bmargin 4 # names have two lines

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # What NIC-based barriers save in each loop, a line for each variation in arrival.csv.
 load 'style.gp'
-# Its variations, each once.
+# The distinct variations in the file.
 variations = ' '
 stats ARG1 using (v = column('variation_percent'), seen = strstrt(variations, sprintf(' %g ', v)), \
     variations = seen ? variations : variations.sprintf('%g ', v), v) nooutput

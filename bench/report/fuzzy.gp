@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# MPI_Ibarrier with computation before it is waited for, from fuzzy.csv.
+# MPI_Ibarrier with computation before MPI_Wait, from fuzzy.csv.
 load 'style.gp'
 set xlabel 'computation during the barrier (µs)'
 set ylabel 'barrier and computation (µs)'

@@ -1,16 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Are pages to be read in a browser? Opens them in headless Chromium. Called by tests.
+"""Opens pages in headless Chromium and checks that they are readable. Called by tests.
 
     open_pages.py [--pictures FOLDER] PAGE...
 
-Each page is looked at 1280 and 400 pixels wide, by who prefers light pages and by who prefers dark
-ones. A line for each text of a plot that is cut off, too small, or that another text runs into; for
-each text of the page that stands out too little from what is behind it; and for a page that is wider
-than its window. The status is 1 if there is one, and 77 if there is no browser. With --pictures,
-what was seen of each page is kept as PNGs.
+Each page is opened 1280 and 400 pixels wide, with a light and with a dark colour scheme. A line is
+printed for each text of a plot that is cut off, too small, or overlaps another text, for each text
+of the page with too little contrast, and for a page that is wider than its window. The status is 1
+if there is such a line, and 77 without a browser. With --pictures screenshots are kept as PNGs.
 
-The browser is asked by Chrome's DevTools protocol, over pipes: JSON messages that end with a zero.
+The browser is controlled by Chrome's DevTools protocol over pipes: JSON messages that end with a zero byte.
 """
 import base64
 import json
@@ -46,7 +45,7 @@ LOOK = """(() => {
         }
         if (!seen.length) say("a plot has no text");
     }
-    // Boxes of lines are higher than letters are: a part of a line above or below is no collision.
+    // Boxes of lines are higher than letters, so lines above each other may overlap a little.
     function area(a, b) {
         const high = Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top);
         return high / Math.min(a.height, b.height) - 0.25;
@@ -63,7 +62,7 @@ LOOK = """(() => {
         }
         return [255, 255, 255];
     };
-    const told = new Set();
+    const reported = new Set();
     const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
     while (walker.nextNode()) {
         const words = walker.currentNode.data.trim(), element = walker.currentNode.parentElement;
@@ -71,8 +70,8 @@ LOOK = """(() => {
         const colours = [parts(getComputedStyle(element).color), behind(element)];
         const [dark, light] = colours.map(luminance).sort((a, b) => a - b);
         const contrast = (light + 0.05) / (dark + 0.05), key = colours.join();
-        if (contrast < CONTRAST && !told.has(key)) {
-            told.add(key);
+        if (contrast < CONTRAST && !reported.has(key)) {
+            reported.add(key);
             say(`'${words.slice(0, 40)}' stands out by ${contrast.toFixed(1)} only`);
         }
     }
@@ -83,69 +82,69 @@ LOOK = """(() => {
 class Browser:
     def __init__(self, program, folder):
         down, up = os.pipe(), os.pipe()
-        # It reads from its descriptor 3, and writes to 4.
+        # Chromium reads from descriptor 3, and writes to 4.
         command = 'exec 3<&%d 4>&%d; exec "$@" 2> "$0"' % (down[0], up[1])
-        self.said = os.path.join(folder, "said")
+        self.log = os.path.join(folder, "log")
         self.process = subprocess.Popen(
-            ["bash", "-c", command, self.said, program, "--headless", "--no-sandbox", "--disable-gpu",
+            ["bash", "-c", command, self.log, program, "--headless", "--no-sandbox", "--disable-gpu",
              "--disable-dev-shm-usage", "--hide-scrollbars", "--no-first-run", "--remote-debugging-pipe",
              "--user-data-dir=" + folder], pass_fds=(down[0], up[1]), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
         os.close(down[0])
         os.close(up[1])
-        self.asking, self.answers = os.fdopen(down[1], "wb"), os.fdopen(up[0], "rb")
+        self.requests, self.answers = os.fdopen(down[1], "wb"), os.fdopen(up[0], "rb")
         self.number, self.rest, self.session, self.loaded = 0, b"", None, False
-        target = self.ask("Target.createTarget", url="about:blank")["targetId"]
-        self.session = self.ask("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
-        self.ask("Page.enable")
+        target = self.call("Target.createTarget", url="about:blank")["targetId"]
+        self.session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
+        self.call("Page.enable")
 
-    def hear(self):
-        """The next message."""
+    def receive(self):
+        """Receive the next message."""
         while b"\0" not in self.rest:
             more = self.answers.read1(1 << 16)
             if not more:
-                sys.exit("open_pages.py: the browser has ended: " + pathlib.Path(self.said).read_text()[-1000:])
+                sys.exit("open_pages.py: the browser has ended: " + pathlib.Path(self.log).read_text()[-1000:])
             self.rest += more
         text, self.rest = self.rest.split(b"\0", 1)
         message = json.loads(text)
         self.loaded = self.loaded or message.get("method") == "Page.loadEventFired"
         return message
 
-    def ask(self, method, **parameters):
+    def call(self, method, **parameters):
         self.number += 1
-        question = {"id": self.number, "method": method, "params": parameters}
+        request = {"id": self.number, "method": method, "params": parameters}
         if self.session:
-            question["sessionId"] = self.session
-        self.asking.write(json.dumps(question).encode() + b"\0")
-        self.asking.flush()
+            request["sessionId"] = self.session
+        self.requests.write(json.dumps(request).encode() + b"\0")
+        self.requests.flush()
         while True:
-            message = self.hear()
+            message = self.receive()
             if message.get("id") == self.number:
                 if "error" in message:
                     sys.exit("open_pages.py: %s: %s" % (method, message["error"]))
                 return message["result"]
 
     def open(self, page, width, scheme):
-        self.ask("Emulation.setDeviceMetricsOverride", width=width, height=HEIGHT, deviceScaleFactor=1, mobile=False)
-        self.ask("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
+        self.call("Emulation.setDeviceMetricsOverride", width=width, height=HEIGHT, deviceScaleFactor=1, mobile=False)
+        self.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
         self.loaded = False
-        answer = self.ask("Page.navigate", url=pathlib.Path(page).resolve().as_uri())
+        answer = self.call("Page.navigate", url=pathlib.Path(page).resolve().as_uri())
         if "errorText" in answer:
             sys.exit("open_pages.py: %s: %s" % (page, answer["errorText"]))
         while not self.loaded:
-            self.hear()
+            self.receive()
 
     def look(self):
-        answer = self.ask("Runtime.evaluate", expression=LOOK, returnByValue=True)
+        answer = self.call("Runtime.evaluate", expression=LOOK, returnByValue=True)
         if "exceptionDetails" in answer:
             sys.exit("open_pages.py: %s" % answer["exceptionDetails"])
         return answer["result"]["value"]
 
     def picture(self, path):
-        png = self.ask("Page.captureScreenshot", captureBeyondViewport=True)["data"]
+        png = self.call("Page.captureScreenshot", captureBeyondViewport=True)["data"]
         pathlib.Path(path).write_bytes(base64.b64decode(png))
 
     def end(self):
-        self.asking.close()
+        self.requests.close()
         self.process.wait()
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# Round trips to several peers at once, for each of them, from rtt.csv.
+# Round trips to several peers at once, per peer, from rtt.csv.
 load 'style.gp'
 per_peer(name) = column(name) / column('peers')
 set xlabel 'peers'

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# What the plots have in common; a script begins with: load 'style.gp'. It is run as
+# The common style of the plots; a script begins with: load 'style.gp'. It is run as
 #     gnuplot -c SCRIPT CSV... > SVG
 # or, for a PDF, as
 #     gnuplot -e "kind = 'pdf'" -c SCRIPT CSV... > PDF
-# Colours are those of Okabe and Ito, which colour-blind people tell apart; points and dashes differ, too. The legend is
-# above the plot, where no data is. Texts are taken as they are (noenhanced): an underscore is one.
+# Colours are those of Okabe and Ito, which colour-blind people can distinguish; points and dashes differ as well. The
+# legend is above the plot, where there is no data. Texts are literal (noenhanced), for the underscores.
 set encoding utf8
-# eval picture(WIDTH, HEIGHT): in pixels, of which 96 are an inch of a PDF
+# eval picture(WIDTH, HEIGHT): in pixels; 96 pixels are an inch of a PDF
 if (!exists('kind')) kind = 'svg'
 picture(width, height) = kind eq 'pdf' ? \
     sprintf("set terminal pdfcairo size %.3fin,%.3fin noenhanced font 'Sans,10.5' fontscale 0.75 linewidth 1.8", width / 96.0, height / 96.0) : \
@@ -39,12 +39,12 @@ set key outside top center horizontal Left reverse samplen 2.5 noopaque
 set lmargin 10
 set rmargin 3
 
-# All data with some room around it, also where there is but one point.
+# Show all data with some margin, even if there is a single point.
 set autoscale fix
 set offsets graph 0.05, graph 0.05, graph 0.08, graph 0.05
 
-# eval log_axis('y', LOW, HIGH): logarithmic, with tics also where data spans less than a decade, as far as that can
-# be told from the columns LOW and HIGH.
+# eval log_axis('y', LOW, HIGH): logarithmic, with tics even if the data spans less than a decade,
+# as far as the columns LOW and HIGH show.
 digits(axis, span) = axis eq 'x' ? (span < 20 ? '1 2 5' : span < 300 ? '1 3' : '1') : \
     (span < 5 ? '1 1.2 1.5 2 2.5 3 3.5 4 5 6 7 8 9' : span < 30 ? '1 1.5 2 3 5 7' : span < 1000 ? '1 2 5' : '1')
 tics_of(digits) = (tics = '', sum [exponent = -4:8] sum [d = 1:words(digits)] (tics = tics.(tics eq '' ? '' : ', '). \
@@ -53,9 +53,10 @@ log_axis(axis, low, high) = sprintf("stats ARG1 using '%s' name 'low' nooutput; 
     set logscale %s 10; eval sprintf('set %stics (%%s)', tics_of(digits('%s', low_min > 0 ? high_max / low_min : 1e9)))", \
     low, high, axis, axis, axis)
 
-# An axis of numbers of processes: each that was measured has its tic, by xtic(counted(column(1))), and a few have labels.
+# An axis of numbers of processes: each measured number has a tic, by xtic(counted(column(1))), and
+# some have labels.
 process_axis = "set logscale x 2; set xlabel 'processes'"
 counted(n) = n <= 8 || int(n) % 4 == 0 ? sprintf('%d', n) : ''
 
-# A long name of two words, for a tic: the second word below the first.
+# Split a long name of two words into two lines, for a tic.
 in_lines(name) = (hyphen = strstrt(name, '-'), hyphen ? name[1:hyphen]."\n".name[hyphen + 1:*] : name)

@@ -1,25 +1,25 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Are all texts of gnuplot's SVG pictures to be read? Called by tests.
+"""Checks that all texts in gnuplot's SVG pictures are readable. Called by tests.
 
     svg_texts.py SVG...
 
-A line for each text that leaves its picture, or that another text, a line or a mark runs into. The
-status is 1 if there is one. Texts are taken to be as wide as DejaVu Sans, which is the widest of the
-fonts that "sans-serif" commonly stands for.
+Prints a line for each text that is partly outside of its picture, or overlaps another text, a line
+or a mark. The status is 1 if there is one. Widths are those of DejaVu Sans, the widest of the fonts
+that "sans-serif" commonly stands for.
 """
 import math
 import re
 import sys
 import xml.etree.ElementTree as tree
 
-# Hundredths of the font's size that a character is wide; others are 64, and wide ones 100.
+# The width of characters in hundredths of the font size; others are 64, wide ones 100.
 WIDTHS = {characters: width for group, width in (
     ("ijl'|", 29), ("I.,: ;", 34), ("f/\\-", 36), ("t()[]r", 41), ('"', 46), ("sz?_", 53),
     ("cJkvxy*", 58), ("aeoFLTYZP0123456789", 62), ("bdghnpquS", 64), ("ABCEKVX", 69), ("&DHNGRU@", 77),
     ("OQ+=<>~", 82), ("wMm%W", 98)) for characters in group}
-HEIGHT_ABOVE, HEIGHT_BELOW = 0.73, 0.2  # of the font's size, from the base line: capitals and descenders
-GAP = 3  # pixels that are between a text and what is beside it; above and below, a pixel may be shared
+HEIGHT_ABOVE, HEIGHT_BELOW = 0.73, 0.2  # in font sizes, from the base line: capitals and descenders
+GAP = 3  # minimum distance in pixels between a text and its neighbours; vertically they may share a pixel
 NAME = "{http://www.w3.org/2000/svg}"
 
 
@@ -28,14 +28,14 @@ def text_width(text, size):
 
 
 def transformed(transform, points):
-    """Points by a list of translate(), rotate() and scale() as gnuplot writes them."""
+    """Transform points by a list of translate(), rotate() and scale(), as gnuplot writes them."""
     for kind, arguments in reversed(re.findall(r"(\w+)\(([^)]*)\)", transform or "")):
         numbers = [float(n) for n in re.split(r"[ ,]+", arguments.strip())]
         if kind == "translate":
             points = [(x + numbers[0], y + numbers[1]) for x, y in points]
         elif kind == "rotate":
-            turn = math.radians(numbers[0])
-            points = [(x * math.cos(turn) - y * math.sin(turn), x * math.sin(turn) + y * math.cos(turn))
+            angle = math.radians(numbers[0])
+            points = [(x * math.cos(angle) - y * math.sin(angle), x * math.sin(angle) + y * math.cos(angle))
                       for x, y in points]
         elif kind == "scale":
             points = [(x * numbers[0], y * numbers[-1]) for x, y in points]
@@ -53,7 +53,7 @@ def text_box(element, text):
 
 
 def path_lines(data):
-    """The straight lines of a path of M and L."""
+    """The straight lines of a path that consists of M and L."""
     at, lines = None, []
     for command, x, y in re.findall(r"([ML]?)\s*(-?[0-9.]+),(-?[0-9.]+)", data):
         to = float(x), float(y)
@@ -64,7 +64,7 @@ def path_lines(data):
 
 
 def crosses(line, box):
-    """Does a line enter a box? By clipping it to the box."""
+    """Does a line enter a box? Clips the line to the box."""
     (x, y), (to_x, to_y) = line
     first, last = 0.0, 1.0
     for start, way, low, high in ((x, to_x - x, box[0], box[2]), (y, to_y - y, box[1], box[3])):

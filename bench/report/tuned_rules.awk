@@ -1,18 +1,19 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# From what nicbarr_tuned has measured to a rules file of Open MPI's coll/tuned, and a table of it (tuned_rules.sh).
+# Turns the measurements of nicbarr_tuned into a rules file of Open MPI's coll/tuned, and prints a table (tuned_rules.sh).
 #
 #     awk -v form=FORM -v rules=FILE -v from=TEXT -f tuned_rules.awk LINES
 #
-# FORM is `text`, which Open MPI 4.1 and 5.0 read, or `json`, for 6.0. FILE begins with TEXT, if it is text. A line:
+# FORM is `text`, for Open MPI 4.1 and 5.0, or `json`, for 6.0. A text FILE begins with TEXT. A line:
 #
 #     tuned: COLLECTIVE NODES PROCESSES ROOT BYTES NUMBER NAME SEGMENT FANOUT US Q1 MEDIAN Q3
 #
-# NUMBER and NAME are the algorithm's. The last three are quartiles of tuned's own decision over it, of each round.
-# Number 0 is that decision itself, so its quartiles are what chance does; it comes first, and what follows was measured
-# in the same rounds. A class is a collective, a number of processes and a size: it is measured several times, by jobs,
-# with several roots, on several numbers of nodes. An algorithm gets a rule if in each of these its lower quartile is
-# above 1 and above chance's upper one. A size stands for those up to the next one measured, or up to half of that where
-# the algorithm is slower than chance there; the last one for those up to its double. All else is left to tuned.
+# NUMBER and NAME are the algorithm's. The last three are quartiles over the rounds of the time of tuned's own decision
+# divided by the algorithm's. Number 0 is that decision itself, so its quartiles show the noise. Its line comes first, and
+# the lines after it were measured in the same rounds. A class is a collective, a number of processes and a size. It is
+# measured several times: by several jobs, with several roots, on several numbers of nodes. An algorithm gets a rule if in
+# each of these measurements its lower quartile exceeds 1 and the noise's upper quartile. A rule covers the sizes up to the
+# next measured one, or up to half of that if the algorithm is slower than the noise there; the last one covers the sizes up
+# to its double. All other cases are left to tuned.
 function label(collective) { return "MPI_" toupper(substr(collective, 1, 1)) substr(collective, 2) }
 function max(a, b) { return a > b ? a : b }
 
@@ -32,7 +33,7 @@ $1 == "tuned:" {
         if ($3 != nodes[$2, $4]) nodes[$2, $4] = "several"
         measured[class]++
         us[class] += log(max($11, 0.0005))
-        chance[class] = max(chance[class], $14)
+        noise[class] = max(noise[class], $14)
         least = max(1, $14)
         slow = $12
         next
@@ -46,7 +47,7 @@ $1 == "tuned:" {
     if ($14 < slow) slower[it] = 1
 }
 
-# The best algorithm of a class, and whether it gets a rule: choice[class], ruled[class].
+# Select the best algorithm of a class, and decide whether it gets a rule: choice[class], ruled[class].
 function choose(class,    list, n, l, it, rule) {
     n = split(substr(names[class], 2), list, SUBSEP)
     for (l = 1; l <= n; ++l) {
@@ -60,7 +61,8 @@ function choose(class,    list, n, l, it, rule) {
     }
 }
 
-# Rules of a collective and a number of processes: to[1..], FIRST LAST NUMBER NAME SEGMENT FANOUT GAIN; LAST may be inf.
+# The rules of a collective and a number of processes: to[1..], FIRST LAST NUMBER NAME SEGMENT FANOUT GAIN; LAST may be
+# inf.
 function make_rules(collective, processes, to,    list, n, s, class, count, last, following, best) {
     n = split(sizes[collective, processes], list, " ")
     for (s = 1; s <= n; ++s) {
@@ -78,7 +80,7 @@ function make_rules(collective, processes, to,    list, n, s, class, count, last
 
 function text_own(processes) { return processes " 1  # processes, rules: as tuned decides\n0 0 0 0\n" }
 
-# Bytes, algorithm, fan-out, segment; what is between rules is tuned's own, 0.
+# Bytes, algorithm, fan-out, segment; between rules tuned decides itself (0).
 function text_rules(processes, list, count,    r, rule, lines, n, expected) {
     expected = 0
     for (r = 1; r <= count; ++r) {
@@ -94,8 +96,8 @@ function text_rules(processes, list, count,    r, rule, lines, n, expected) {
     return processes " " n "  # processes, rules\n# bytes, algorithm, fan-out, segment\n" lines
 }
 
-# tuned takes the rules of the largest number of processes that is not above the communicator's, or the first ones: so
-# numbers that were not measured, and those without rules, get their own.
+# tuned takes the rules of the largest number of processes that does not exceed the communicator's, or else the first
+# ones. So numbers of processes that were not measured or got no rules have entries of their own.
 function text_collective(c,    list, n, p, rules_of, count, blocks, lines, next_free) {
     n = split(sorted[c], list, " ")
     for (p = 1; p <= n; ++p) {
@@ -134,7 +136,7 @@ function json_collective(c,    list, n, p, rules_of, count, lines, where) {
     return lines == "" ? "" : "    \"" collectives[c] "\": [\n" lines "\n    ]"
 }
 
-# The numbers of processes of a collective, smallest first.
+# Sort the numbers of processes of a collective.
 function sort_counts(c,    list, n, i, j, swap) {
     n = split(counts[collectives[c]], list, " ")
     for (i = 1; i <= n; ++i)
@@ -148,7 +150,7 @@ function print_class(collective, bytes, class,    best, it) {
     it = class SUBSEP choice[class]
     printf "  %8s  %10.2f  %-24s  %6.2f  %6.2f  %6.2f  %4s\n", collective == "barrier" ? "-" : bytes,
         exp(us[class] / measured[class]), best[2] (best[3] + 0 ? "/" best[3] : ""), exp(gain[it] / measured[class]), worst[it],
-        chance[class], ruled[class] ? "yes" : "no"
+        noise[class], ruled[class] ? "yes" : "no"
 }
 
 function print_table(c,    list, n, p, bytes, m, s, class) {

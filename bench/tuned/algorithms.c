@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The algorithms of coll/tuned: see algorithms.h.
+ * The algorithms of coll/tuned; see algorithms.h.
  */
 #include "algorithms.h"
 
@@ -11,14 +11,14 @@
 
 #include "bench/alloc.h"
 
-/* What is worth a try where messages are cut; tuned's own decision takes 1 KiB to 128 KiB. */
+/* Segment sizes to measure; tuned's own decision uses 1 KiB to 128 KiB. */
 static const int segments[] = {8 << 10, 64 << 10};
 enum { SEGMENTS = sizeof(segments) / sizeof(*segments) };
 
-/* Collectives, and the words in the names of those of their algorithms that cut messages. */
+/* Collectives, with words in the names of those algorithms that split messages into segments. */
 static const struct {
     const char *collective, *words[4];
-} cutting[] = {
+} segmenting[] = {
     {"allreduce", {"segmented"}},
     {"bcast", {"chain", "pipeline", "bin", "knomial"}},
     {"reduce", {"chain", "pipeline", "bin", "knomial"}},
@@ -36,7 +36,7 @@ void algorithms_close(void)
     MPI_T_finalize();
 }
 
-/* The index of a parameter of that collective; negative: there is none. */
+/* The index of a control variable of the collective; negative: there is none. */
 static int parameter(const char *collective, const char *what)
 {
     char name[96];
@@ -50,7 +50,7 @@ static void set(const char *collective, const char *what, int value)
     const int index = parameter(collective, what);
     MPI_T_cvar_handle handle;
     int count;
-    if (index < 0) /* barriers have neither segments nor fan-outs */
+    if (index < 0) /* barriers have no segments and no fan-out */
         return;
     if (MPI_T_cvar_handle_alloc(index, NULL, &handle, &count) != MPI_SUCCESS ||
         MPI_T_cvar_write(handle, &value) != MPI_SUCCESS) {
@@ -69,16 +69,16 @@ void algorithm_force(const char *collective, const struct algorithm *algorithm)
     set(collective, "_chain_fanout", ALGORITHM_FANOUT);
 }
 
-static bool cuts(const char *collective, const char *name)
+static bool can_segment(const char *collective, const char *name)
 {
-    for (size_t c = 0; c < sizeof(cutting) / sizeof(*cutting); c++)
-        for (size_t w = 0; !strcmp(collective, cutting[c].collective) && w < 4; w++)
-            if (cutting[c].words[w] && strstr(name, cutting[c].words[w]))
+    for (size_t c = 0; c < sizeof(segmenting) / sizeof(*segmenting); c++)
+        for (size_t w = 0; !strcmp(collective, segmenting[c].collective) && w < 4; w++)
+            if (segmenting[c].words[w] && strstr(name, segmenting[c].words[w]))
                 return true;
     return false;
 }
 
-/* The values that the parameter has, as the component names them; MPI_T_ENUM_NULL: no parameter. */
+/* The enumeration of the algorithms by the component; MPI_T_ENUM_NULL: there is none. */
 static MPI_T_enum values_of(const char *collective, int *count)
 {
     const int index = parameter(collective, "");
@@ -105,7 +105,7 @@ size_t algorithms_of(const char *collective, struct algorithm **list)
         int length = sizeof(algorithm.name);
         MPI_T_enum_get_item(values, v, &algorithm.number, algorithm.name, &length);
         (*list)[count++] = algorithm;
-        for (int s = 0; cuts(collective, algorithm.name) && s < SEGMENTS; s++) {
+        for (int s = 0; can_segment(collective, algorithm.name) && s < SEGMENTS; s++) {
             algorithm.segment = segments[s];
             (*list)[count++] = algorithm;
         }

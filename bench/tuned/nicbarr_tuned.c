@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * nicbarr_tuned: how fast is each algorithm of Open MPI's coll/tuned here?
+ * nicbarr_tuned: measures each algorithm of Open MPI's coll/tuned on these processes.
  *
- * Started by `nicbarr tune --write-tuned-rules`, which makes a rules file of the lines that this
- * prints (bench/report/tuned_rules.awk says what is in them). Each algorithm of a collective has a
- * communicator of its own, on which it is forced (algorithms.h), and all take turns (contest.h),
- * tuned's own decision among them, twice: how much these two differ is what the machine's moods
- * do. Where a collective has a root, that goes round first, and then stays. Algorithms that fail,
- * give wrong results or break the order of operations that do not commute are left out.
+ * `nicbarr tune --write-tuned-rules` starts it, and makes a rules file of the lines that it prints,
+ * which bench/report/tuned_rules.awk describes. Each algorithm of a collective has a communicator
+ * of its own, for which it is forced (algorithms.h), and all are measured in turns (contest.h).
+ * tuned's own decision takes part twice, as the difference of both shows the noise of the machine.
+ * A collective with a root is measured with alternating roots first, and then with a fixed one.
+ * Algorithms that fail, give wrong results, or change the order of operations that do not commute
+ * are excluded.
  */
 #include <getopt.h>
 #include <math.h>
@@ -25,44 +26,44 @@
 #include "bench/mpi_side.h"
 #include "bench/number.h"
 #include "bench/stats.h"
-#include "bench/tell.h"
+#include "bench/output.h"
 #include "order.h"
 
-/* tuned first, below it what it needs besides; no component that would take calls from it. */
+/* tuned first, then the components that it needs, but none that would take calls from it. */
 static const char preference[] = "tuned,basic,libnbc,self,inter";
 
 enum {
-    STEP = 4, /* from size to size */
-    FEW = 5,  /* rounds that show who is far behind */
+    STEP = 4, /* factor between sizes */
+    FEW = 5,  /* rounds that suffice to see which algorithms are far slower */
     ENOUGH = 11
 };
-static const double far_behind = 1 / 1.5; /* gain */
+static const double far_behind = 1 / 1.5; /* a lower gain excludes an algorithm */
 
 struct settings {
-    unsigned least, most; /* bytes of a message, as tuned counts them */
-    unsigned budget;      /* milliseconds for one size */
+    unsigned least, most; /* bytes per message, as tuned counts them */
+    unsigned budget;      /* milliseconds per size */
 };
 
 struct player {
     struct algorithm algorithm;
     struct mpi_side side;
-    bool left_out;
+    bool excluded;
     bool played;                   /* at this size: */
-    double us;                     /* rank 0: the median */
-    struct nicbarr_quartiles gain; /* rank 0: tuned's own decision over it, of each round */
+    double us;                     /* rank 0: the median time */
+    struct nicbarr_quartiles gain; /* rank 0: tuned's own decision over it, by round */
 };
 
-/* A collective and all that play it. players[0] is what the others are compared with. */
+/* A collective with its algorithms; all are compared with players[0], tuned's own decision. */
 struct match {
     const struct settings *settings;
     const struct job *job;
     enum operation operation;
     struct player *players;
     size_t count;
-    const char *root; /* who it is: "-" nobody, "each" or "0" */
+    const char *root; /* "-" (no root), "each" or "0" */
 };
 
-static bool failed; /* has an operation, since this was false? */
+static bool failed; /* set by the error handler */
 
 static void note_failure(MPI_Comm *comm, int *error, ...)
 {
@@ -80,7 +81,7 @@ static bool on_all_ranks(bool here)
 
 /* ---- sizes ---- */
 
-/* tuned counts the blocks of all processes, mpi_operation.h those of one. */
+/* tuned counts the blocks of all processes, mpi_operation.h that of one. */
 static size_t blocks(const struct match *match)
 {
     return match->operation == OPERATION_ALLGATHER ? (size_t)match->job->size : 1;
@@ -96,10 +97,10 @@ static size_t first_size(const struct match *match)
 
 /* ---- players ---- */
 
-static void leave_out(const struct match *match, struct player *player, const char *why)
+static void exclude(const struct match *match, struct player *player, const char *why)
 {
     const struct algorithm *algorithm = &player->algorithm;
-    player->left_out = true;
+    player->excluded = true;
     if (match->job->rank == 0)
         printf("tuned-left-out: %s %d %d %s %d %s\n", operations[match->operation].name,
                match->job->size, algorithm->number, algorithm->name, algorithm->segment, why);
@@ -113,11 +114,11 @@ static void player_open(const struct match *match, struct player *player, MPI_Co
     mpi_operation_resize(operation, first_size(match));
     failed = false;
     mpi_operation_play(operation);
-    if (!on_all_ranks(!failed)) /* such as two_proc of three */
-        leave_out(match, player, "it does not take so many processes");
+    if (!on_all_ranks(!failed)) /* such as two_proc with three processes */
+        exclude(match, player, "it does not take so many processes");
     else if (!on_all_ranks(
                  order_is_kept(operation->comm, match->operation, player->algorithm.segment)))
-        leave_out(match, player, "it breaks the order of what does not commute");
+        exclude(match, player, "it breaks the order of what does not commute");
 }
 
 static void match_open(struct match *match, MPI_Comm parent)
@@ -145,7 +146,7 @@ static void match_close(struct match *match)
 
 /* ---- one size ---- */
 
-/* Operations in a chunk: what fits one as tuned plays it, the same for all. Of long ones that is
+/* The operations in a chunk, the same for all: as many as fit with tuned's own decision, at least
  * one. */
 static unsigned fitting(struct contestant *own)
 {
@@ -164,7 +165,7 @@ static unsigned fitting(struct contestant *own)
     return (unsigned)fmin(fmax(chunk_length / fastest, 1), MANY);
 }
 
-/* Plays so many rounds, and has rank 0 note what came out. */
+/* Play that many rounds; rank 0 stores the results. */
 static void play(struct player **playing, struct contestant *contestants, size_t count,
                  unsigned rounds, int rank)
 {
@@ -178,8 +179,8 @@ static void play(struct player **playing, struct contestant *contestants, size_t
     contest_free(contestants, count);
 }
 
-/* Who is not far behind goes on playing; those of tuned's own decision always do. Returns how many
- * there are. */
+/* Keep the algorithms that are not far behind, and always tuned's own decision. Returns their
+ * number. */
 static size_t drop(struct player **playing, struct contestant *contestants, size_t count)
 {
     size_t kept = 0;
@@ -210,12 +211,12 @@ static void contest(const struct match *match, struct player **playing, size_t c
     free(contestants);
 }
 
-/* A line for each that played. */
+/* A line for each algorithm that was measured. */
 static void print_size(const struct match *match, size_t bytes)
 {
     for (size_t p = 1; p < match->count && match->job->rank == 0; p++) {
         const struct player *player = &match->players[p];
-        if (player->played && !player->left_out)
+        if (player->played && !player->excluded)
             printf("tuned: %s %d %d %s %zu %d %s %d %d %.4g %.4g %.4g %.4g\n",
                    operations[match->operation].name, match->job->nodes, match->job->size,
                    match->root, bytes, player->algorithm.number, player->algorithm.name,
@@ -225,7 +226,7 @@ static void print_size(const struct match *match, size_t bytes)
     fflush(stdout);
 }
 
-/* `block`: bytes of a message, or of one process's. */
+/* `block`: bytes per message, or per process's block. */
 static void measure_size(const struct match *match, size_t block)
 {
     struct player **playing = bench_alloc(match->count, sizeof(*playing));
@@ -233,7 +234,7 @@ static void measure_size(const struct match *match, size_t block)
     size_t count = 0;
     for (size_t p = 0; p < match->count; p++) {
         struct player *player = &match->players[p];
-        player->played = !player->left_out && 2 * (size_t)player->algorithm.segment <= bytes;
+        player->played = !player->excluded && 2 * (size_t)player->algorithm.segment <= bytes;
         if (player->played) {
             mpi_operation_resize(&player->side.operation, block);
             playing[count++] = player;
@@ -243,7 +244,7 @@ static void measure_size(const struct match *match, size_t block)
     for (size_t p = 0; p < match->count; p++) {
         struct player *player = &match->players[p];
         if (player->played && !on_all_ranks(mpi_operation_check(&player->side.operation)))
-            leave_out(match, player, "it gives wrong results");
+            exclude(match, player, "it gives wrong results");
     }
     print_size(match, bytes);
     free(playing);
@@ -276,7 +277,7 @@ static void measure(const struct settings *settings, const struct job *job,
     match_close(&match);
 }
 
-/* Options; the operands that follow are collectives. */
+/* Parse the options; the operands after them are collectives. */
 static bool parse(int argc, char **argv, struct settings *settings)
 {
     static const struct option options[] = {
@@ -311,17 +312,18 @@ static int run(int argc, char **argv, const struct job *job)
     MPI_Errhandler handler;
     MPI_Comm parent;
     if (!parse(argc, argv, &settings)) {
-        tell(job->rank, "nicbarr_tuned [--sizes MIN:MAX] [--budget MS] COLLECTIVE..., of barrier, "
-                        "allreduce, bcast, reduce, allgather");
+        output_message(job->rank,
+                       "nicbarr_tuned [--sizes MIN:MAX] [--budget MS] COLLECTIVE..., of barrier, "
+                       "allreduce, bcast, reduce, allgather");
         return EX_USAGE;
     }
     if (!algorithms_open() || job->size < 2) {
-        tell(job->rank, "this wants Open MPI with coll/tuned, and two processes");
+        output_message(job->rank, "this wants Open MPI with coll/tuned, and two processes");
         return EXIT_FAILURE;
     }
     MPI_Comm_dup(MPI_COMM_WORLD, &parent);
     MPI_Comm_create_errhandler(note_failure, &handler);
-    MPI_Comm_set_errhandler(parent, handler); /* its duplicates have it, too */
+    MPI_Comm_set_errhandler(parent, handler); /* inherited by its duplicates */
     for (int o = optind; o < argc; o++) {
         enum operation operation = OPERATION_NONE;
         operation_find(argv[o], &operation);
@@ -336,7 +338,7 @@ static int run(int argc, char **argv, const struct job *job)
 int main(int argc, char **argv)
 {
     struct job job;
-    /* Algorithms can be forced, and nobody's rules have a say. */
+    /* Allow algorithms to be forced, and ignore the user's rules. */
     setenv("OMPI_MCA_coll_tuned_use_dynamic_rules", "1", 1);
     setenv("OMPI_MCA_coll_tuned_dynamic_rules_filename", "", 1);
     MPI_Init(&argc, &argv);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Operations that do not commute: see order.h.
+ * Test for the order of operations that do not commute; see order.h.
  */
 #include "order.h"
 
@@ -9,26 +9,26 @@
 
 #include "bench/alloc.h"
 
-/* An element is the map x -> ax + b of numbers of 16 bits, a in its upper half. Maps that follow
- * each other are associative, do not commute, and need no rounding. */
-static uint32_t follow(uint32_t first, uint32_t then)
+/* An element is the map x -> ax + b on 16-bit numbers, with a in its upper half. The composition of
+ * maps is associative and exact, but not commutative. */
+static uint32_t compose(uint32_t first, uint32_t then)
 {
     const uint32_t a = (first >> 16) * (then >> 16);
     const uint32_t b = (first >> 16) * (then & 0xffff) + (first & 0xffff);
     return a << 16 | (b & 0xffff);
 }
 
-static void follow_all(void *in, void *inout, int *count, MPI_Datatype *type)
+static void compose_all(void *in, void *inout, int *count, MPI_Datatype *type)
 {
     (void)type;
     const uint32_t *first = in;
     uint32_t *then = inout;
     for (int i = 0; i < *count; i++)
-        then[i] = follow(first[i], then[i]);
+        then[i] = compose(first[i], then[i]);
 }
 
-/* What a rank gives; a is odd, so that nothing that follows is lost. */
-static uint32_t given(int rank, int place)
+/* The contribution of a rank; a is odd, hence invertible, so no later contribution is lost. */
+static uint32_t contribution(int rank, int place)
 {
     const uint32_t a = 3 + 2 * (uint32_t)(5 * rank + place), b = (uint32_t)(31 * rank + place);
     return a << 16 | (b & 0xffff);
@@ -37,9 +37,9 @@ static uint32_t given(int rank, int place)
 static bool right(const uint32_t *result, int count, int size)
 {
     for (int i = 0; i < count; i++) {
-        uint32_t expected = given(0, i);
+        uint32_t expected = contribution(0, i);
         for (int rank = 1; rank < size; rank++)
-            expected = follow(expected, given(rank, i));
+            expected = compose(expected, contribution(rank, i));
         if (result[i] != expected)
             return false;
     }
@@ -55,7 +55,7 @@ static bool kept(MPI_Comm comm, enum operation operation, MPI_Op op, int count)
     uint32_t *send = bench_alloc((size_t)count, sizeof(*send));
     uint32_t *receive = bench_alloc((size_t)count, sizeof(*receive));
     for (int i = 0; i < count; i++)
-        send[i] = given(rank, i);
+        send[i] = contribution(rank, i);
     if (operation == OPERATION_ALLREDUCE) {
         MPI_Allreduce(send, receive, count, MPI_UINT32_T, op, comm);
         well = right(receive, count, size);
@@ -74,7 +74,7 @@ bool order_is_kept(MPI_Comm comm, enum operation operation, int segment)
     int size;
     MPI_Op op;
     MPI_Comm_size(comm, &size);
-    MPI_Op_create(follow_all, 0, &op);
+    MPI_Op_create(compose_all, 0, &op);
     const int in_segment = segment / (int)sizeof(uint32_t);
     const int counts[] = {1, size, 4 * size + 3, (in_segment + 1) * 2 * size};
     bool well = true;

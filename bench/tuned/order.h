@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Do sums that do not commute come out right?
+ * Does an algorithm keep the order of ranks in reductions that do not commute?
  *
- * Called by nicbarr_tuned. Some of tuned's algorithms combine the ranks' values in another order
- * than that of the ranks. tuned's own decision does not take these for an operation that does not
- * commute, but a rule of its rules file knows sizes only, not the operation.
+ * Called by nicbarr_tuned. Some of tuned's algorithms combine the ranks' values in another order.
+ * tuned's own decision does not choose them for operations that do not commute, but a rule of its
+ * rules file depends on the size only, not on the operation.
  */
 #ifndef BENCH_TUNED_ORDER_H
 #define BENCH_TUNED_ORDER_H
@@ -14,9 +14,9 @@
 
 #include "bench/operations.h"
 
-/* Whether this rank got the right result of such operations on the communicator, with few elements
- * and many: with several segments of that many bytes. True for what does not compute. Collective.
- */
+/* Has this rank got the right results of such operations, with few elements, and with several
+ * segments of `segment` bytes? True for collectives that do not compute. Collective over the
+ * communicator. */
 bool order_is_kept(MPI_Comm comm, enum operation operation, int segment);
 
 #endif

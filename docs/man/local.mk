@@ -38,6 +38,8 @@ if HAVE_MAN
 man_MANS = $(man_of_programs) $(man_of_functions) docs/man/nicbarr.7
 CLEANFILES += $(man_MANS)
 
+man_date = "$$(LC_ALL=C date -u -d "@$${SOURCE_DATE_EPOCH:-$$(date +%s)}" '+%B %Y')"
+
 ## nicbarr-report.1 is of `nicbarr report`: of the nicbarr just built. Commands that are scripts are those
 ## of the source tree.
 man_command = $(subst -, ,$(basename $(notdir $@)))
@@ -49,10 +51,9 @@ docs/man/%: docs/man/%.h2m $(bin_PROGRAMS) $(nobase_dist_pkglibexec_SCRIPTS)
 	    '$(man_program) $(wordlist 2,9,$(man_command))'
 $(man_of_functions): docs/man/functions.awk myr/myr.h
 	@$(MKDIR_P) docs/man
-	$(AM_V_GEN)$(AWK) -v name=$(basename $(notdir $@)) -v version=$(VERSION) \
-	    -v date="$$(LC_ALL=C date -u -d "@$${SOURCE_DATE_EPOCH:-$$(date +%s)}" '+%B %Y')" \
+	$(AM_V_GEN)$(AWK) -v name=$(basename $(notdir $@)) -v version=$(VERSION) -v date=$(man_date) \
 	    -f $(srcdir)/docs/man/functions.awk $(srcdir)/myr/myr.h > $@.tmp && mv $@.tmp $@
 docs/man/nicbarr.7: docs/man/parameters.sh $(component_LTLIBRARIES)
 	@$(MKDIR_P) docs/man
-	$(AM_V_GEN)$(srcdir)/docs/man/parameters.sh $(OMPI_INFO) $(abs_builddir) $(VERSION) > $@.tmp && mv $@.tmp $@
+	$(AM_V_GEN)$(srcdir)/docs/man/parameters.sh $(OMPI_INFO) $(abs_builddir) $(VERSION) $(man_date) > $@.tmp && mv $@.tmp $@
 endif

@@ -3,9 +3,9 @@
 # Print nicbarr(7), the man page of all MCA parameters, with the texts that Open MPI's ompi_info prints for the
 # components that were just built. Called by make:
 #
-#     docs/man/parameters.sh OMPI_INFO BUILD-FOLDER VERSION
+#     docs/man/parameters.sh OMPI_INFO BUILD-FOLDER VERSION DATE
 set -eu
-ompi_info=$1 build=$2 version=$3
+ompi_info=$1 build=$2 version=$3 date=$4
 
 # The components only: beside them are object files, which Open MPI would try to load and complain about.
 components=$(mktemp -d)
@@ -48,7 +48,7 @@ btl=$(list btl myr)
 mtl=$(list mtl myr)
 
 cat << END
-.TH NICBARR 7 "$(LC_ALL=C date -u -d "@${SOURCE_DATE_EPOCH:-$(date +%s)}" '+%B %Y')" "nicbarr $version" "Open MPI components"
+.TH NICBARR 7 "$date" "nicbarr $version" "Open MPI components"
 .SH NAME
 nicbarr \- MPI_Barrier and small collectives for Open MPI, chosen by measurement
 .SH SYNOPSIS

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Writing and reading pcap files; see capture.h. */
+/* Writing and reading of pcap files; see capture.h. */
 #include "testbeds/hosts/capture.h"
 
 #include <errno.h>

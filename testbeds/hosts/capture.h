@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Packets in a file, in tcpdump's format (pcap). The switch writes them. spray reads them, to send
- * them once more. tcpdump shows them.
+ * Packets in pcap files, tcpdump's format. The switch writes them, spray reads them to send them
+ * again, and tcpdump displays them.
  */
 #ifndef NETHOSTS_CAPTURE_H
 #define NETHOSTS_CAPTURE_H
@@ -12,21 +12,21 @@
 #include "testbeds/hosts/frame.h"
 
 struct capture {
-    FILE *file; /* NULL: nothing is written */
+    FILE *file; /* NULL: no file is open */
 };
 
-/* Make a file; false (and errno) if that cannot be. */
+/* Create a file; false, with errno, on failure. */
 bool capture_open(struct capture *capture, const char *path);
 
-/* Write a frame that is complete. Nothing is done if no file is open. */
+/* Write a complete frame, if a file is open. */
 void capture_put(struct capture *capture, const struct frame *frame);
 
 void capture_close(struct capture *capture);
 
-/* Open a file to read; false (and errno) if that cannot be, or is not one of ours. */
+/* Open a file for reading; false, with errno, on failure, or if it is not such a file. */
 bool capture_read(struct capture *capture, const char *path);
 
-/* The next frame, which has room for FRAME_MOST bytes; false at the end. */
+/* Read the next frame into memory for FRAME_MOST bytes; false at the end. */
 bool capture_take(struct capture *capture, struct frame *frame);
 
 #endif

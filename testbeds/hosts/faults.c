@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The packets' fates; see faults.h. */
+/* Random faults of packets; see faults.h. */
 #include "testbeds/hosts/faults.h"
 
 /* splitmix64 */

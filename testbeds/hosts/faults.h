@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the switch does to packets: chance, from a seed, and firewalls.
+ * The switch's faults: random ones, drawn from a seed, and firewalls.
  *
- * Called by the switch for each packet that it may do something to, in the order in which packets
- * come. Each packet takes the same number of draws, whatever becomes of it. So packet number n has
- * the same fate each time, for one seed.
+ * The switch calls this for each packet that it may affect, in the order of arrival. Each packet
+ * takes the same number of draws, whatever happens to it. So with one seed packet number n always
+ * has the same fate.
  */
 #ifndef NETHOSTS_FAULTS_H
 #define NETHOSTS_FAULTS_H
@@ -12,25 +12,25 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { FAULTS_CUTS = 64, FAULTS_HOLD_NS = 1000000 /* a packet is held back for up to so long */ };
+enum { FAULTS_CUTS = 64, FAULTS_HOLD_NS = 1000000 /* the most that reordering delays a packet */ };
 
 struct faults {
-    double loss, duplicate, reorder, corrupt; /* shares of the packets, 0 to 1 */
-    uint64_t delay_ns;                        /* for all of them */
-    uint64_t random;                          /* begins as the seed */
-    uint64_t cut_after;                       /* packets before the firewalls are there */
+    double loss, duplicate, reorder, corrupt; /* probabilities, 0 to 1 */
+    uint64_t delay_ns;                        /* of all packets */
+    uint64_t random;                          /* state of the generator, initially the seed */
+    uint64_t cut_after;                       /* packets before the firewalls take effect */
     uint32_t cuts;
     struct {
-        uint32_t one, other; /* hosts that a firewall is between */
+        uint32_t one, other; /* hosts on both sides of a firewall */
     } cut[FAULTS_CUTS];
 };
 
 struct fate {
     bool lost, doubled, held_back, corrupted;
-    uint64_t hold_ns;      /* how long the packet is held, */
-    uint64_t copy_hold_ns; /* and its copy, if it is doubled */
-    uint64_t bit;          /* which bit is flipped, if it is corrupted, modulo how many it has */
-    bool repaired;         /* the checksum fits what was made of it */
+    uint64_t hold_ns;      /* time for which the packet is held, */
+    uint64_t copy_hold_ns; /* ... and its copy, if it is duplicated */
+    uint64_t bit;          /* if it is corrupted, the bit to flip, modulo the number of bits */
+    bool repaired;         /* the checksum is recomputed after that */
 };
 
 void faults_next(struct faults *faults, struct fate *fate);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A binary heap of packets; see held.h. */
+/* A binary heap of delayed packets; see held.h. */
 #include "testbeds/hosts/held.h"
 
 #include <stdlib.h>

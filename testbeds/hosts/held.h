@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Packets that the switch holds back until they are due.
+ * The packets that the switch delays.
  *
- * A heap by the time at which they are due; equal times go in the order in which they came.
+ * A heap ordered by due time; packets with equal times stay in their order of arrival.
  */
 #ifndef NETHOSTS_HELD_H
 #define NETHOSTS_HELD_H
@@ -12,7 +12,7 @@
 
 #include "testbeds/hosts/frame.h"
 
-enum { HELD_MOST = 1 << 14 /* packets; what is beyond is lost, as in any switch */ };
+enum { HELD_MOST = 1 << 14 /* packets; further ones are dropped, as by any switch */ };
 
 struct held_entry {
     uint64_t due_ns, number;
@@ -21,19 +21,19 @@ struct held_entry {
 };
 
 struct held {
-    uint64_t numbers; /* how many there have been */
+    uint64_t numbers; /* packets so far, for the order of arrival */
     uint32_t count;
     struct held_entry entry[HELD_MOST];
 };
 
-/* Hold a copy of the frame. False if there is no room for it. */
+/* Keep a copy of the frame. False if there is no room. */
 bool held_put(struct held *held, uint64_t due_ns, uint32_t to, const struct frame *frame);
 
-/* Take the first one that is due at `now_ns`; the frame is the caller's, to be freed. False if none
- * is. */
+/* Remove the first packet that is due at `now_ns`; the caller frees its frame. False if none is
+ * due. */
 bool held_take(struct held *held, uint64_t now_ns, struct held_entry *entry);
 
-/* When the first one is due; 0: there are none. */
+/* The due time of the first packet; 0: there are none. */
 uint64_t held_first_ns(const struct held *held);
 
 #endif

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
 /*
- * redirect.c has the kernel run this for each packet that comes from a host. The packet is handed
- * to the host that it is for, at that host's end of the cable. No bridge and no queue is in
- * between.
+ * Passes each packet from a host to its destination host, at that host's end of the cable, without
+ * a bridge or queue in between. redirect.c attaches this program to the hosts' interfaces.
  *
- * Hosts have the addresses that nethosts gives them: host N's last byte is N. Packets for anybody
- * else, or for all, end here.
+ * Hosts have the addresses that nethosts assigns: the last byte of host N's is N. Packets to other
+ * addresses, and multicast, are dropped.
  */
 #include <linux/bpf.h>
 #include <linux/if_ether.h>
@@ -13,9 +12,9 @@
 
 #include <bpf/bpf_helpers.h>
 
-enum { DROP = 2 }; /* what a program at this hook (tcx) says; newer than some systems' headers */
+enum { DROP = 2 }; /* return value at this hook (tcx), which some systems' headers lack */
 
-const volatile __u32 port[256]; /* numbers of the interfaces that lead to hosts; 0: there is none */
+const volatile __u32 port[256]; /* indices of the interfaces to the hosts; 0: no host */
 
 SEC("tc")
 int redirect(struct __sk_buff *packet)
@@ -25,7 +24,7 @@ int redirect(struct __sk_buff *packet)
         0 == port[to[ETH_ALEN - 1]]) {
         return DROP;
     }
-    /* It had come to us, who are not meant. */
+    /* The packet was marked as being for another host. */
     if (bpf_skb_change_type(packet, PACKET_HOST) < 0) {
         return DROP;
     }

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The fastest of nethosts' switches: the kernel redirects packets from host to host by their
- * Ethernet address, see redirect.bpf.c. For measurements; it has no faults and counts nothing.
+ * redirect: the fastest of nethosts' switches. The kernel redirects packets from host to host by
+ * their Ethernet address, see redirect.bpf.c. For measurements, as it has no faults or counters.
  *
  *     redirect INTERFACE...
  *
- * Called by nethosts instead of a bridge. Interface number i (from 1) leads to host i. Says "ready"
- * when hosts may begin. All is gone when this process ends.
+ * Called by nethosts instead of a bridge. Interface number i (from 1) leads to host i. Prints
+ * "ready" when hosts may begin. The redirection ends with this process.
  */
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
@@ -28,7 +28,7 @@ static void fail(const char *what)
     exit(77);
 }
 
-static int be_quiet(enum libbpf_print_level level, const char *format, va_list arguments)
+static int print_nothing(enum libbpf_print_level level, const char *format, va_list arguments)
 {
     (void)level;
     (void)format;
@@ -36,7 +36,7 @@ static int be_quiet(enum libbpf_print_level level, const char *format, va_list a
     return 0;
 }
 
-static void stand(const struct bpf_program *program, uint32_t interface)
+static void attach(const struct bpf_program *program, uint32_t interface)
 {
     union bpf_attr attributes;
     memset(&attributes, 0, sizeof(attributes));
@@ -44,7 +44,7 @@ static void stand(const struct bpf_program *program, uint32_t interface)
     attributes.link_create.target_ifindex = interface;
     attributes.link_create.attach_type = TCX_INGRESS;
     if (syscall(SYS_bpf, BPF_LINK_CREATE, &attributes, sizeof(attributes)) < 0) {
-        fail("cannot stand at an interface (the kernel must be Linux 6.6 or newer)");
+        fail("cannot attach to an interface (the kernel must be Linux 6.6 or newer)");
     }
 }
 
@@ -54,7 +54,7 @@ int main(int argc, char **argv)
         fprintf(stderr, "usage: redirect INTERFACE...\n");
         return 64;
     }
-    libbpf_set_print(be_quiet);
+    libbpf_set_print(print_nothing);
     struct redirect *program = redirect__open();
     if (NULL == program) {
         fail("no program");
@@ -66,7 +66,7 @@ int main(int argc, char **argv)
         fail("the kernel does not take the program (it takes root)");
     }
     for (int i = 1; i < argc; ++i) {
-        stand(program->progs.redirect, program->rodata->port[i]);
+        attach(program->progs.redirect, program->rodata->port[i]);
     }
     puts("ready");
     fclose(stdout);

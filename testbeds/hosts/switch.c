@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A network switch as a program. It forwards Ethernet frames between network interfaces. It loses,
- * doubles, delays, reorders, damages and stops UDP packets as it is told.
+ * A network switch in user space: it forwards Ethernet frames between network interfaces, and
+ * loses, duplicates, delays, reorders, corrupts and filters UDP packets as requested.
  *
- * Called by nethosts instead of the kernel's bridge, in a network namespace that has nothing but
- * one end of each host's cable. Interface number i (from 1) leads to host i. Says "ready" when
- * hosts may begin; with SIGUSR1, and when SIGTERM ends it, it says what it has done, in one line.
+ * Called by nethosts instead of the kernel's bridge, in a network namespace that contains only one
+ * end of each host's cable. Interface number i (from 1) leads to host i. Prints "ready" when hosts
+ * may begin. On SIGUSR1, and when SIGTERM ends it, it prints its counters in one line.
  *
- * Invariants. Only chosen packets (UDP, of one port if --port says so) meet faults. All others pass
- * at once, unchanged and in order. A packet that is held back passes before any packet that comes
- * after it was due. TCP may come in pieces larger than a packet. They are handed on as they are.
+ * Only UDP packets (with --port, those of one port) are subject to faults. All others pass at once,
+ * unchanged and in order. A delayed packet is sent before any packet that arrives after its due
+ * time. TCP frames may be larger than a packet (segmentation offload), and are forwarded as they
+ * are.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -36,22 +37,22 @@
 
 enum {
     PORTS = 256,
-    BATCH = 64,          /* frames taken from a port before it is another one's turn */
-    BUFFER = 16 << 20,   /* bytes that a port may have waiting: losses are to be ours alone */
-    SIGNALS = UINT16_MAX /* what epoll calls the signals; ports have their numbers */
+    BATCH = 64,          /* frames read from a port before the next port */
+    BUFFER = 16 << 20,   /* receive buffer per port in bytes: only faults may lose packets */
+    SIGNALS = UINT16_MAX /* number of the signals in epoll; ports have their own numbers */
 };
 
-/* A cable: the interface's socket, and the address that was last heard from its other end. */
+/* A cable: the interface's socket, and the last source address of its other end. */
 struct port {
     int socket;
-    bool heard;
+    bool learned;
     uint8_t address[ETH_ALEN];
 };
 
 struct network_switch {
     struct port port[PORTS];
     uint32_t ports;
-    uint16_t udp_port; /* 0: all of them */
+    uint16_t udp_port; /* 0: all ports */
     struct faults faults;
     struct held held;
     struct capture capture;
@@ -89,19 +90,19 @@ static void put(struct network_switch *sw, uint32_t to, const struct frame *fram
     }
 }
 
-/* The port that leads to the frame's receiver; sw->ports if that is not known. */
+/* The port to the frame's destination; sw->ports if it is unknown. */
 static uint32_t route(const struct network_switch *sw, const struct frame *frame)
 {
     uint32_t to = 0;
     while (to < sw->ports &&
-           !(sw->port[to].heard && 0 == memcmp(sw->port[to].address, frame->bytes, ETH_ALEN))) {
+           !(sw->port[to].learned && 0 == memcmp(sw->port[to].address, frame->bytes, ETH_ALEN))) {
         ++to;
     }
     return to;
 }
 
-/* Does a frame that came from port `from` go out by port `to`? Where its receiver is not known, it
- * goes out by all. */
+/* Is a frame from port `from` forwarded to port `to`? Frames to unknown destinations go to all
+ * other ports. */
 static bool goes_to(const struct network_switch *sw, uint32_t from, uint32_t to, uint32_t routed)
 {
     return to != from && (to == routed || sw->ports == routed);
@@ -156,7 +157,7 @@ static void damage(struct network_switch *sw, struct frame *frame, const struct 
     sw->count.repaired += fate->repaired;
 }
 
-/* Hold it for so long wherever it goes. */
+/* Forward the frame after that delay to all ports that it goes to. */
 static void forward_later(struct network_switch *sw, uint32_t from, const struct frame *frame,
                           uint64_t hold_ns)
 {
@@ -200,7 +201,7 @@ static void handle(struct network_switch *sw, uint32_t from, struct frame *frame
 {
     struct frame_udp udp;
     ++sw->count.frames;
-    sw->port[from].heard = true;
+    sw->port[from].learned = true;
     memcpy(sw->port[from].address, frame->bytes + ETH_ALEN, ETH_ALEN);
     if (chosen(sw, frame, &udp)) {
         forward_chosen(sw, from, frame, &udp);
@@ -209,7 +210,7 @@ static void handle(struct network_switch *sw, uint32_t from, struct frame *frame
     }
 }
 
-/* What has come from a port, before it is another one's turn. */
+/* Receive frames from a port, up to a batch. */
 static void take(struct network_switch *sw, uint32_t from)
 {
     static _Alignas(struct frame) uint8_t memory[sizeof(struct frame) + FRAME_MOST];
@@ -241,7 +242,7 @@ static int open_socket(const char *interface)
         setsockopt(fd, SOL_PACKET, PACKET_IGNORE_OUTGOING, &on, sizeof(on)) < 0) {
         fail("packet socket");
     }
-    /* Without the right to more: as much as anybody may have. */
+    /* Without the privilege for more, as much as every user may have. */
     if (setsockopt(fd, SOL_SOCKET, SO_RCVBUFFORCE, &buffer, sizeof(buffer)) < 0) {
         setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &buffer, sizeof(buffer));
     }
@@ -263,8 +264,8 @@ static void watch(int poll, int fd, uint32_t number)
     }
 }
 
-/* SIGUSR1 asks what was done, SIGTERM and SIGINT end the switch: false then. */
-static bool heed_signal(const struct network_switch *sw, int signals)
+/* SIGUSR1 requests the counters, SIGTERM and SIGINT end the switch (false). */
+static bool handle_signal(const struct network_switch *sw, int signals)
 {
     struct signalfd_siginfo info;
     if (sizeof(info) != read(signals, &info, sizeof(info))) {
@@ -294,7 +295,7 @@ static void run(struct network_switch *sw, int poll, int signals)
         for (int i = 0; i < events; ++i) {
             if (event[i].data.u32 < sw->ports) {
                 take(sw, event[i].data.u32);
-            } else if (!heed_signal(sw, signals)) {
+            } else if (!handle_signal(sw, signals)) {
                 return;
             }
         }
@@ -399,13 +400,13 @@ int main(int argc, char **argv)
     if (optind == argc || argc - optind > PORTS) {
         usage();
     }
-    sigset_t heeded;
-    sigemptyset(&heeded);
-    sigaddset(&heeded, SIGTERM);
-    sigaddset(&heeded, SIGINT);
-    sigaddset(&heeded, SIGUSR1);
-    sigprocmask(SIG_BLOCK, &heeded, NULL);
-    const int signals = signalfd(-1, &heeded, SFD_CLOEXEC);
+    sigset_t handled;
+    sigemptyset(&handled);
+    sigaddset(&handled, SIGTERM);
+    sigaddset(&handled, SIGINT);
+    sigaddset(&handled, SIGUSR1);
+    sigprocmask(SIG_BLOCK, &handled, NULL);
+    const int signals = signalfd(-1, &handled, SFD_CLOEXEC);
     const int poll = epoll_create1(EPOLL_CLOEXEC);
     watch(poll, signals, SIGNALS);
     for (; optind < argc; ++optind) {

@@ -150,7 +150,7 @@ static void every_parameter(void **state)
         assert_true(value_of(p) == *nicsim_parameter(&file.machine, p));
         assert_string_equal(file.sources[p].text, source);
         assert_false(file.sources[p].fitted);
-        assert_true(file.said[p]);
+        assert_true(file.given[p]);
     }
 }
 
@@ -170,7 +170,7 @@ static void like_another(void **state)
     assert_true(0.5 == file.machine.nic.cycles_loop);
     assert_true(602 == file.machine.nic.cycles_look);
     assert_true(file.sources[1].fitted);
-    assert_false(file.said[1]); /* inherited */
+    assert_false(file.given[1]); /* inherited */
 }
 
 /* Only the values of fitted parameters are written. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Each host's NICs with each other host's; see probe.h. */
+/* Tries each host's NICs with those of each other host; see probe.h. */
 #include <errno.h>
 #include <mpi.h>
 #include <stdio.h>
@@ -16,34 +16,35 @@
 
 enum {
     TAG = 2,
-    TRY_US = 5000000,   /* a barrier of two hosts, which both enter at about the same time */
-    CONTACT_MS = 20000, /* to find the other host, for each round before: it may be held up there */
+    TRY_US = 5000000,   /* timeout of a barrier of two hosts, which enter it together */
+    CONTACT_MS = 20000, /* timeout for contact with the other host, times the round's number, as it
+                           may be delayed by earlier rounds */
 };
 
-/* What two hosts tell each other first. */
-struct letter {
+/* The first message between two hosts. */
+struct introduction {
     char host[64];
     uint8_t has[PROBE_NICS];
     struct myr_nic_name name[PROBE_NICS];
-    struct mcp_secret secret; /* that of the lower host counts */
-    uint32_t process;         /* its number in its segment */
+    struct mcp_secret secret; /* that of the lower host is used */
+    uint32_t process;         /* number in its segment */
 };
 
-/* The two hosts' processes that try a NIC. */
+/* A process's view of a try with another host. */
 struct pair {
     struct probe *probe;
     struct probe_nic *nic;
     int peer; /* rank */
-    struct letter own, other;
-    bool lost; /* the other one cannot be spoken to by MPI */
+    struct introduction own, other;
+    bool lost; /* the other process does not answer MPI messages */
 };
 
-/* Both send the other one `bytes`; the NIC plays on meanwhile, as the other may still want
- * something of it. False if nothing comes for so long. */
-static bool swap(struct pair *pair, const void *own, void *other, size_t bytes, uint64_t patience)
+/* Exchange messages of `bytes` with the other process, and progress the NIC meanwhile, as the other
+ * one may still need answers. False if nothing arrives within `timeout_ms`. */
+static bool swap(struct pair *pair, const void *own, void *other, size_t bytes, uint64_t timeout_ms)
 {
     const struct timespec nap = {.tv_nsec = 100000};
-    const uint64_t end = os_now_ms() + patience;
+    const uint64_t end = os_now_ms() + timeout_ms;
     MPI_Request requests[2];
     int done = 0;
     MPI_Irecv(other, (int)bytes, MPI_BYTE, pair->peer, TAG, MPI_COMM_WORLD, &requests[0]);
@@ -56,7 +57,7 @@ static bool swap(struct pair *pair, const void *own, void *other, size_t bytes, 
         if (os_now_ms() > end) {
             MPI_Cancel(&requests[0]);
             MPI_Wait(&requests[0], MPI_STATUS_IGNORE);
-            MPI_Request_free(&requests[1]); /* so few bytes have been copied by now */
+            MPI_Request_free(&requests[1]); /* such a small message is buffered */
             pair->lost = true;
             return false;
         }
@@ -67,14 +68,14 @@ static bool swap(struct pair *pair, const void *own, void *other, size_t bytes, 
     }
 }
 
-/* Does it go well on both sides? */
+/* Has it succeeded on both sides? */
 static bool agree_on_outcome(struct pair *pair, bool own)
 {
     bool other = false;
     return swap(pair, &own, &other, sizeof(own), CONTACT_MS) && own && other;
 }
 
-/* What a node tells the other one of its part of a group. */
+/* The message about a node's part of a group. */
 struct part {
     bool good;
     uint8_t blob[MYR_BLOB_MOST];
@@ -101,7 +102,8 @@ static bool prepare_pair_group(struct pair *pair, const struct myr_nic_members *
     return both;
 }
 
-/* A barrier of the two hosts. False with a line in `error`; an empty one: the other host has it. */
+/* Play a barrier of the two hosts. False with a reason in `error`, which is empty if the other host
+ * has it. */
 static bool play_barrier(struct pair *pair, const struct myr_nic_members *members,
                          struct myr_error *error)
 {
@@ -134,15 +136,17 @@ static bool play_barrier(struct pair *pair, const struct myr_nic_members *member
 static void try_nic(struct pair *pair, int number)
 {
     struct probe *probe = pair->probe;
-    const struct letter *own = &pair->own, *other = &pair->other;
+    const struct introduction *own = &pair->own, *other = &pair->other;
     const uint32_t node = probe->index * PROBE_PER_HOST < pair->peer ? 0 : 1;
-    const struct letter *letters[2] = {0 == node ? own : other, 0 == node ? other : own};
-    const struct myr_nic_name *names[2] = {&letters[0]->name[number], &letters[1]->name[number]};
-    const uint32_t firsts[2] = {letters[0]->process, letters[1]->process};
+    const struct introduction *introductions[2] = {0 == node ? own : other,
+                                                   0 == node ? other : own};
+    const struct myr_nic_name *names[2] = {&introductions[0]->name[number],
+                                           &introductions[1]->name[number]};
+    const uint32_t firsts[2] = {introductions[0]->process, introductions[1]->process};
     struct myr_nic_members members = {
         .nodes = 2, .node = node, .locals = 1, .local = 0, .names = names, .firsts = firsts};
     struct myr_error error = {.text = ""};
-    members.key = myr_secret_derive(&letters[0]->secret, (uint64_t)number, &members.secret);
+    members.key = myr_secret_derive(&introductions[0]->secret, (uint64_t)number, &members.secret);
     pair->nic = &probe->nic[number];
     const bool good = play_barrier(pair, &members, &error);
     probe_print(json_pack("{s:s, s:s, s:s, s:s?, s:s?}", "nic", pair->nic->way, "host", probe->host,
@@ -151,26 +155,26 @@ static void try_nic(struct pair *pair, int number)
     pair->nic = NULL;
 }
 
-static void write_letter(const struct probe *probe, struct letter *letter)
+static void introduce(const struct probe *probe, struct introduction *introduction)
 {
-    *letter =
-        (struct letter){.process = NULL == probe->segment ? 0 : myr_segment_number(probe->segment)};
-    memcpy(letter->host, probe->host, sizeof(letter->host));
+    *introduction = (struct introduction){
+        .process = NULL == probe->segment ? 0 : myr_segment_number(probe->segment)};
+    memcpy(introduction->host, probe->host, sizeof(introduction->host));
     for (int n = 0; n < probe->nics; ++n) {
-        letter->has[n] = NULL != probe->nic[n].nic;
-        letter->name[n] = probe->nic[n].name;
+        introduction->has[n] = NULL != probe->nic[n].nic;
+        introduction->name[n] = probe->nic[n].name;
     }
-    if (!myr_secret_draw(&letter->secret)) {
+    if (!myr_secret_draw(&introduction->secret)) {
         perror("nicbarr_probe: no random numbers");
         MPI_Abort(MPI_COMM_WORLD, 1);
     }
 }
 
-/* False if the other host cannot be spoken to. */
+/* False if the other host does not answer. */
 static bool try_host(struct probe *probe, int host, int round)
 {
     struct pair pair = {.probe = probe, .peer = host * PROBE_PER_HOST};
-    write_letter(probe, &pair.own);
+    introduce(probe, &pair.own);
     if (!swap(&pair, &pair.own, &pair.other, sizeof(pair.own),
               (uint64_t)CONTACT_MS * (uint64_t)(round + 1))) {
         probe_print(finding(probe->host, "Open MPI's messages", FINDING_PROBLEM,

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * nicbarr_probe: the job that `nicbarr doctor` starts, with PROBE_PER_HOST processes on each host.
- * It looks at what only a job's processes see: whether they have the component, what they may do,
- * which NICs they get, and whether these reach each other.
+ * nicbarr_probe: the job that `nicbarr doctor` starts, with PROBE_PER_HOST processes per host. It
+ * checks what only a job's processes can see: whether they have the component, what they are
+ * permitted to do, which NICs they can use, and whether these reach each other.
  *
- * Each finding is a line of JSON on the standard output (findings.h), printed as soon as it is
- * known. MPI messages go from one process to one other only, and each host's first process says
- * what it has found by itself: so one host that cannot be spoken to hides nothing of the others.
+ * Each finding is a line of JSON on standard output (findings.h), printed as soon as it is known.
+ * All MPI messages are between two processes, and the first process of each host prints its own
+ * findings. So a host that does not answer hides no findings of others.
  *
- * What the user has set is read by MPI_T, as the component has it.
+ * The user's parameters are read by MPI_T, with the values that the component uses.
  */
 #include "tools/probe/probe.h"
 
@@ -44,9 +44,9 @@ void probe_print(json_t *json)
     json_decref(json);
 }
 
-/* ---- what the user has set ---- */
+/* ---- the user's parameters ---- */
 
-/* Read the component's parameter into `value`; false if there is no such. */
+/* Read a parameter of the component into `value`; false if it does not exist. */
 static bool read_parameter(const char *name, void *value)
 {
     char full[100];
@@ -62,7 +62,7 @@ static bool read_parameter(const char *name, void *value)
     return read;
 }
 
-/* A text, to be freed; NULL: there is no such parameter. */
+/* Read a text parameter, to be freed; NULL if it does not exist. */
 static char *read_text(const char *name)
 {
     char *value = tool_alloc(VALUE_BYTES, 1);
@@ -102,8 +102,8 @@ static void free_values(const struct myr_nic_kind *kind, union myr_value *values
 
 /* ---- Open MPI, and the component ---- */
 
-/* (The doctor compares it with mpirun's.) */
-static void look_at_library(const char *host)
+/* The doctor compares it with mpirun's release. */
+static void check_library(const char *host)
 {
     char version[MPI_MAX_LIBRARY_VERSION_STRING];
     int length;
@@ -112,7 +112,7 @@ static void look_at_library(const char *host)
     probe_print(finding(host, PROBE_LIBRARY, FINDING_OK, NULL, "%s", version));
 }
 
-static void look_at_component(const char *host)
+static void check_component(const char *host)
 {
     int priority;
     if (!read_parameter("priority", &priority)) {
@@ -145,16 +145,16 @@ static bool may_make(const struct nicbarr_cache_place *place)
             return 0 == access('\0' == *folder ? "/" : folder, W_OK);
         }
         if (0 == below || 0 != strncmp(folder, place->below, below)) {
-            return false; /* nobody makes it */
+            return false; /* the component does not create it */
         }
     }
     return 0 == access(".", W_OK);
 }
 
-static void look_at_cache_file(const char *host, const struct nicbarr_cache_place *place)
+static void check_cache_file(const char *host, const struct nicbarr_cache_place *place)
 {
     static const struct nicbarr_shape any = {.processes = 2, .processors = 1, .homes = 1};
-    static struct nicbarr_evidence evidence; /* large */
+    static struct nicbarr_evidence evidence; /* too large for the stack */
     const struct nicbarr_cache_file file = {place->path, NULL, "", NULL};
     const bool there = 0 == access(place->path, F_OK);
     struct myr_error error = {.text = ""};
@@ -178,14 +178,14 @@ static void look_at_cache_file(const char *host, const struct nicbarr_cache_plac
     }
 }
 
-static void look_at_cache(const char *host)
+static void check_cache(const char *host)
 {
     char *value = read_text("cache");
     const char *list = value;
     struct nicbarr_cache_place place;
     while (nicbarr_cache_next_place(&list, &place)) {
         if ('\0' != place.path[0]) {
-            look_at_cache_file(host, &place);
+            check_cache_file(host, &place);
         } else if (!place.anew) {
             probe_print(finding(host, "tuning cache", FINDING_NOTE,
                                 "nothing, if each job is to measure again; otherwise remove "
@@ -198,10 +198,10 @@ static void look_at_cache(const char *host)
 
 /* ---- limits ---- */
 
-/* What Linux gives by itself since 5.16. */
+/* The default of Linux since 5.16. */
 enum { LOCKED_USUAL = 8 << 20 };
 
-static void look_at_limits(const char *host, bool rdma)
+static void check_limits(const char *host, bool rdma)
 {
     struct rlimit locked;
     if (getrlimit(RLIMIT_MEMLOCK, &locked) < 0) {
@@ -231,15 +231,15 @@ static void look_at_limits(const char *host, bool rdma)
 
 static void no_progress(void) {}
 
-static char said[240]; /* what a kind has said besides */
+static char message[240]; /* a message of the kind of NIC that is being opened */
 
 static void record_line(int level, const char *line)
 {
     (void)level;
-    snprintf(said, sizeof(said), "; %s", line);
+    snprintf(message, sizeof(message), "; %s", line);
 }
 
-/* Where a NIC is, in words. */
+/* The address of a NIC as text. */
 static const char *place_of(const struct probe_nic *nic, char *text, size_t bytes)
 {
     size_t length = 0;
@@ -258,9 +258,10 @@ static const char sharing_todo[] =
     "a seccomp profile that has it; outside by kernel.yama.ptrace_scope 1 or 0. Or start myrd on "
     "each host, which passes its NIC to them";
 
-/* Where it is not there. A kind that says nothing of that is there wherever there is a network. */
-static void tell_of_absence(const struct probe *probe, const struct probe_nic *nic,
-                            const char *what, const char *why)
+/* Report a missing NIC. A kind without a text about its absence is expected wherever there is a
+ * network. */
+static void report_absence(const struct probe *probe, const struct probe_nic *nic, const char *what,
+                           const char *why)
 {
     const char *absent = nic->kind->absent;
     const bool expected = NULL == absent && nic->way == nic->kind->name;
@@ -272,34 +273,34 @@ static void tell_of_absence(const struct probe *probe, const struct probe_nic *n
                         expected ? "jobs on this host only need none; for jobs on several hosts "
                                    "see coll_nicbarr_network and coll_nicbarr_port"
                                  : todo,
-                        "%s%s", why, said));
+                        "%s%s", why, message));
 }
 
-static void tell_of_nic(const struct probe *probe, const struct probe_nic *nic, int process,
-                        enum myr_status status, const struct myr_error *error)
+static void report_nic(const struct probe *probe, const struct probe_nic *nic, int process,
+                       enum myr_status status, const struct myr_error *error)
 {
     char what[100], place[300];
     snprintf(what, sizeof(what), "NIC %s", nic->way);
     if (MYR_OK == status && 0 == process) {
         probe_print(finding(probe->host, what, FINDING_OK, NULL, "available%s%s",
-                            place_of(nic, place, sizeof(place)), said));
+                            place_of(nic, place, sizeof(place)), message));
     } else if (MYR_OK != status && 0 != process) {
         probe_print(finding(probe->host, what, FINDING_PROBLEM, sharing_todo,
                             "the host's first process can use it, the second one cannot: %s",
                             error->text));
     } else if (nic->absent) {
-        tell_of_absence(probe, nic, what, error->text);
+        report_absence(probe, nic, what, error->text);
     } else if (MYR_OK != status) {
         probe_print(
             finding(probe->host, what, FINDING_PROBLEM,
                     "correct that, or leave this NIC out (coll_nicbarr_nic lists those that "
                     "jobs may use)",
-                    "not available: %s%s", error->text, said));
+                    "not available: %s%s", error->text, message));
     }
 }
 
-/* Open all NICs, each by each of its words, and tell of them; of what the first process of the host
- * does not have, the second one does not tell again. */
+/* Open all NICs, each under each of its names, and report them. The second process of a host does
+ * not repeat what the first one lacks. */
 static void open_nics(struct probe *probe, int process, const char *first_has)
 {
     for (int k = 0; NULL != nicbarr_kinds[k]; ++k) {
@@ -311,7 +312,7 @@ static void open_nics(struct probe *probe, int process, const char *first_has)
             struct probe_nic *nic = &probe->nic[probe->nics++];
             struct myr_error error = {.text = ""};
             *nic = (struct probe_nic){.kind = kind, .way = way};
-            said[0] = '\0';
+            message[0] = '\0';
             const enum myr_status status = kind->open(&probe->site, way, values, &nic->nic, &error);
             nic->absent = MYR_ERR_NOT_THERE == status;
             if (MYR_OK == status) {
@@ -320,7 +321,7 @@ static void open_nics(struct probe *probe, int process, const char *first_has)
                 nic->nic = NULL;
             }
             if (0 == process || first_has[probe->nics - 1]) {
-                tell_of_nic(probe, nic, process, status, &error);
+                report_nic(probe, nic, process, status, &error);
             }
         }
         free_values(kind, values);
@@ -338,8 +339,8 @@ static void close_nics(struct probe *probe)
 
 /* ---- the host's processes ---- */
 
-/* What the first process of a host tells the others. */
-struct welcome {
+/* The message of a host's first process to the others. */
+struct start {
     char folder[200];
     char has[PROBE_NICS];
 };
@@ -363,54 +364,55 @@ static bool join_probe_segment(struct probe *probe, const char *folder)
     return true;
 }
 
-/* A kind that has a blob registers memory with a card. */
+/* A kind with a blob registers memory with a card. */
 static bool locks_memory(const struct probe_nic *nic)
 {
     return !nic->absent && 0 != nic->kind->caps.blob;
 }
 
-/* The first process of a host makes everything, and stays until the other has had its share. */
+/* The first process of a host makes all checks, and keeps its NICs open until the second one has
+ * opened them. */
 static bool lead(struct probe *probe, int rank)
 {
-    struct welcome welcome = {.folder = ""};
+    struct start start = {.folder = ""};
     const char *temporary = getenv("TMPDIR");
     char done;
-    look_at_library(probe->host);
-    look_at_component(probe->host);
-    look_at_cache(probe->host);
-    snprintf(welcome.folder, sizeof(welcome.folder), "%s/nicbarr-probe.XXXXXX",
+    check_library(probe->host);
+    check_component(probe->host);
+    check_cache(probe->host);
+    snprintf(start.folder, sizeof(start.folder), "%s/nicbarr-probe.XXXXXX",
              NULL == temporary ? "/tmp" : temporary);
-    if (NULL == mkdtemp(welcome.folder)) {
+    if (NULL == mkdtemp(start.folder)) {
         probe_print(finding(probe->host, "temporary files", FINDING_PROBLEM,
-                            "set TMPDIR to a writable folder", "cannot make %s: %s", welcome.folder,
+                            "set TMPDIR to a writable folder", "cannot make %s: %s", start.folder,
                             strerror(errno)));
-    } else if (join_probe_segment(probe, welcome.folder)) {
+    } else if (join_probe_segment(probe, start.folder)) {
         open_nics(probe, 0, NULL);
     }
     bool rdma = false;
     for (int n = 0; n < probe->nics; ++n) {
-        welcome.has[n] = NULL != probe->nic[n].nic;
+        start.has[n] = NULL != probe->nic[n].nic;
         rdma = rdma || locks_memory(&probe->nic[n]);
     }
-    look_at_limits(probe->host, rdma);
-    MPI_Send(&welcome, sizeof(welcome), MPI_BYTE, rank + 1, TAG, MPI_COMM_WORLD);
+    check_limits(probe->host, rdma);
+    MPI_Send(&start, sizeof(start), MPI_BYTE, rank + 1, TAG, MPI_COMM_WORLD);
     MPI_Recv(&done, 1, MPI_BYTE, rank + 1, TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     const bool all = probe_pairs(probe);
     close_nics(probe);
     if (NULL != probe->segment) {
         myr_segment_leave(probe->segment);
     }
-    (void)rmdir(welcome.folder);
+    (void)rmdir(start.folder);
     return all;
 }
 
 static void follow(struct probe *probe, int rank)
 {
-    struct welcome welcome;
+    struct start start;
     const char done = 1;
-    MPI_Recv(&welcome, sizeof(welcome), MPI_BYTE, rank - 1, TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-    if (join_probe_segment(probe, welcome.folder)) {
-        open_nics(probe, 1, welcome.has);
+    MPI_Recv(&start, sizeof(start), MPI_BYTE, rank - 1, TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    if (join_probe_segment(probe, start.folder)) {
+        open_nics(probe, 1, start.has);
         close_nics(probe);
         myr_segment_leave(probe->segment);
     }
@@ -440,7 +442,7 @@ int main(int argc, char **argv)
         follow(&probe, rank);
     }
     if (1 == probe.hosts) {
-        MPI_Barrier(MPI_COMM_WORLD); /* the component says so if it does not serve */
+        MPI_Barrier(MPI_COMM_WORLD); /* so that the component prints why it does not serve */
     }
     if (all) {
         MPI_T_finalize();

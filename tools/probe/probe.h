@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The parts of nicbarr_probe, the program that `nicbarr doctor` starts as a job: probe.c looks at
- * the host, pairs.c tries its NICs with the other hosts'.
+ * The parts of nicbarr_probe, the program that `nicbarr doctor` starts as a job: probe.c checks the
+ * host, and pairs.c tries its NICs with those of other hosts.
  */
 #ifndef TOOLS_PROBE_PROBE_H
 #define TOOLS_PROBE_PROBE_H
@@ -10,23 +10,22 @@
 
 #include "libmyr/nic_kind.h"
 
-/* Findings of these names say which MPI library the program has, and whether it has the component.
- */
+/* The names of findings about the program's MPI library, and about the component. */
 #define PROBE_LIBRARY "MPI library"
 #define PROBE_COMPONENT "component"
 
-/* What to do where mpirun is another MPI's. */
+/* Advice if mpirun belongs to another MPI. */
 static const char probe_same_mpi[] =
     "put the mpirun of the Open MPI that programs are linked with first in the PATH";
 
-enum { PROBE_NICS = 8, PROBE_PER_HOST = 2 /* processes: a NIC's socket must be had by both */ };
+enum { PROBE_NICS = 8, PROBE_PER_HOST = 2 /* processes: both must get a NIC's socket */ };
 
-/* A NIC, by one of the words for it. */
+/* A NIC, under one of its names. */
 struct probe_nic {
     const struct myr_nic_kind *kind;
     const char *way;
-    void *nic;   /* NULL: it is not to be had, */
-    bool absent; /* as this host has none */
+    void *nic;   /* NULL: not available, */
+    bool absent; /* ... because this host has none */
     struct myr_nic_name name;
 };
 
@@ -39,14 +38,14 @@ struct probe {
     struct probe_nic nic[PROBE_NICS];
 };
 
-/* Print a line of JSON, which is taken over. */
+/* Print an object as a line of JSON, and release it. */
 void probe_print(json_t *json);
 
 /* Try each NIC with each other host that has it, by a barrier of the two. Called by the first
  * process of each host. Prints a line for each try:
  *     {"nic": WORD, "host": NAME, "peer": NAME, "failed": LINE or null, "do": LINE or null}
- * An empty line: the other host says why. False if there is a host that cannot be spoken to by MPI:
- * MPI_Finalize would wait for it. */
+ * An empty reason in "failed": the other host knows it. False if a host does not answer MPI
+ * messages, as MPI_Finalize would wait for it. */
 bool probe_pairs(struct probe *probe);
 
 #endif

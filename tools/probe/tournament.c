@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* See tournament.h. An odd number of hosts has one place more, of nobody. */
+/* See tournament.h. With an odd number of hosts there is an additional place without a host. */
 #include "tools/probe/tournament.h"
 
 static int places_for(int hosts)
@@ -14,12 +14,12 @@ int tournament_rounds(int hosts)
 
 int tournament_opponent(int host, int hosts, int round)
 {
-    const int still = places_for(hosts) - 1; /* the last place; all others go round in a circle */
-    int other = (round - host + still) % still;
-    if (host == still) { /* it meets whoever would meet himself */
-        other = round % 2 == 0 ? round / 2 : (round + still) / 2;
+    const int fixed = places_for(hosts) - 1; /* the last place; all others rotate in a circle */
+    int other = (round - host + fixed) % fixed;
+    if (host == fixed) { /* its opponent is the host that would otherwise meet itself */
+        other = round % 2 == 0 ? round / 2 : (round + fixed) / 2;
     } else if (other == host) {
-        other = still;
+        other = fixed;
     }
     return other < hosts ? other : -1;
 }

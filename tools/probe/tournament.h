@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A round-robin tournament of hosts: each meets each other one, and in no round two others (the
- * circle method). Pure functions; called by pairs.c.
+ * A round-robin tournament of hosts: each host meets each other host once, and at most one in a
+ * round (the circle method). Pure functions, called by pairs.c.
  */
 #ifndef TOOLS_PROBE_TOURNAMENT_H
 #define TOOLS_PROBE_TOURNAMENT_H
 
 int tournament_rounds(int hosts);
 
-/* Of 0 to hosts - 1; -1: nobody in this round. */
+/* The opponent in a round, 0 to hosts - 1; -1: none. */
 int tournament_opponent(int host, int hosts, int round);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Tests of the tool's parts: text, table, the report's reader, the plot's script, the doctor's
- * findings, who meets whom. By cmocka. */
+/* Tests of the tool's parts with cmocka: text, tables, the reader of reports, the plot's script,
+ * the doctor's findings and its tournament of hosts. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -34,8 +34,8 @@ static void printable_keeps_letters_only(void **state)
     expect_printable("plain \xc3\xa9 \xe2\x9c\x93 \xf0\x9f\x98\x80", 20,
                      "plain \xc3\xa9 \xe2\x9c\x93 \xf0\x9f\x98\x80");
     expect_printable("a\tb\nc\x1b[31m\x7f", 20, "a?b?c?[31m?");
-    expect_printable("\xc2\x9b", 20, "??");      /* a control character in two bytes */
-    expect_printable("\xe2\x80\xae", 20, "???"); /* from right to left */
+    expect_printable("\xc2\x9b", 20, "??");      /* a control character of two bytes */
+    expect_printable("\xe2\x80\xae", 20, "???"); /* right-to-left override */
     expect_printable("\xff\xc0\x80 \xed\xa0\x80", 20, "??? ???"); /* not UTF-8 */
     expect_printable("cut \xe2\x9c", 20, "cut ??");
 }
@@ -56,10 +56,11 @@ static void columns_are_characters(void **state)
     assert_int_equal(text_columns("\xc3\xa9\xe2\x9c\x93!"), 3);
 }
 
-/* What `print` writes, to be freed. */
+/* What `print` writes to `out`, to be freed. */
 #define PRINTED(out, print)                                                                        \
     ({                                                                                             \
-        static char *printed_text; /* static, as gcc 12 takes it for what it points to */          \
+        static char                                                                                \
+            *printed_text; /* static, as gcc 12 would otherwise warn about a returned local */     \
         static size_t printed_bytes;                                                               \
         FILE *out = open_memstream(&printed_text, &printed_bytes);                                 \
         assert_non_null(out);                                                                      \
@@ -74,7 +75,7 @@ static void wrapping_indents(void **state)
     char *text = PRINTED(out, text_wrap(out, "one two  three incomprehensibilities x", 4, 12));
     assert_string_equal(text, "one two\n    three\n    incomprehensibilities\n    x\n");
     free(text);
-    /* As many words in a line as there is room for. */
+    /* Each line has as many words as fit. */
     for (size_t width = 10; width < 30; ++width) {
         text = PRINTED(out, text_wrap(out, "one two three four fives and\xc3\xa9 6", 0, width));
         for (char *line = text, *end; '\0' != *line; line = end + 1) {
@@ -151,7 +152,7 @@ static void tables_grow(void **state)
 static char *read_text(const char *text, struct report *report)
 {
     char *why;
-    FILE *file = tmpfile(); /* the reader asks what kind of file it is: not fmemopen */
+    FILE *file = tmpfile(); /* not fmemopen, as the reader checks the kind of file */
     assert_non_null(file);
     fputs(text, file);
     rewind(file);
@@ -174,7 +175,7 @@ static void reading_sorts_and_compares(void **state)
     assert_int_equal(report_measured(&report), 1);
     assert_int_equal(entry->count, 4);
     assert_string_equal(entry->candidates[0].algorithm, "tree:2");
-    assert_string_equal(entry->candidates[1].algorithm, "flags:4"); /* as in the file */
+    assert_string_equal(entry->candidates[1].algorithm, "flags:4"); /* in the file's order */
     assert_string_equal(entry->candidates[2].algorithm, "pairwise");
     assert_true(3 == entry->candidates[0].gain);
     assert_ptr_equal(report_own(entry), &entry->candidates[3]);
@@ -246,7 +247,7 @@ static void scales_are_logarithmic_beyond_ten_times(void **state)
                     "\"q3_us\": 52}, {\"algorithm\": \"flags:4\", \"rounds\": 1, \"q1_us\": 4, "
                     "\"median_us\": 5, \"q3_us\": 6}" TAIL,
          true},
-        /* no room for a quartile of 0 there */
+        /* a logarithmic axis has no room for a quartile of 0 */
         {HEAD ENTRY CANDIDATE("openmpi", 51) "," CANDIDATE("flags:4", 5) TAIL, false},
     };
     for (size_t c = 0; c < sizeof(cases) / sizeof(cases[0]); ++c) {
@@ -260,7 +261,7 @@ static void scales_are_logarithmic_beyond_ten_times(void **state)
     }
 }
 
-static void who_was_not_measured_is_last_and_has_no_figures(void **state)
+static void unmeasured_candidates_are_last_and_have_no_figures(void **state)
 {
     (void)state;
     struct report report;
@@ -294,7 +295,7 @@ static void findings_of_several_hosts_are_one_line(void **state)
     json_array_append_new(list, finding("a", "that", FINDING_NOTE, "do it", "number %d", 1));
     json_array_append_new(list, finding("b", "this", FINDING_OK, NULL, "seen"));
     json_array_append_new(list, finding("b", "that", FINDING_NOTE, "do it", "number %d", 2));
-    for (int host = 1; host <= 2; ++host) { /* problems are printed one by one */
+    for (int host = 1; host <= 2; ++host) { /* problems are not merged */
         json_array_append_new(list, finding(1 == host ? "a" : "b", "other", FINDING_PROBLEM,
                                             "do it", "number %d", host));
     }
@@ -320,9 +321,9 @@ static void findings_of_several_hosts_are_one_line(void **state)
     json_decref(list);
 }
 
-/* ---- who meets whom ---- */
+/* ---- the tournament ---- */
 
-static void everybody_meets_everybody_once(void **state)
+static void each_host_meets_each_other_host_once(void **state)
 {
     (void)state;
     enum { MOST = 33 };
@@ -362,9 +363,9 @@ int main(void)
         cmocka_unit_test(decimals_leave_three_digits),
         cmocka_unit_test(plots_have_a_kind),
         cmocka_unit_test(scales_are_logarithmic_beyond_ten_times),
-        cmocka_unit_test(who_was_not_measured_is_last_and_has_no_figures),
+        cmocka_unit_test(unmeasured_candidates_are_last_and_have_no_figures),
         cmocka_unit_test(findings_of_several_hosts_are_one_line),
-        cmocka_unit_test(everybody_meets_everybody_once),
+        cmocka_unit_test(each_host_meets_each_other_host_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# The best barrier of each family over nodes, of NICs and of hosts, from latency.csv.
+# The best barrier of each family over nodes, NIC-based and host-based, from latency.csv.
 load 'style.gp'
 eval process_axis
 eval log_axis('y', 'nic_pairwise_us', 'host_tree_us')

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# Dissemination of hosts, simulated and by the LoP model, over nodes, from lop.csv.
+# Host-based dissemination, simulated and by the LoP model, over nodes, from lop.csv.
 load 'style.gp'
 eval process_axis
 eval log_axis('y', 'n1_lop_us', 'n1_us')

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# A receive of a message that waits, over nodes, from message_nodes.csv.
+# A receive of an unexpected message, over nodes, from message_nodes.csv.
 load 'style.gp'
 set xlabel 'nodes'
 set xtics 2

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# Bytes of a NIC that plays, and of one whose host plays, over nodes, from ports.csv.
+# Memory of a NIC for NIC-based and for host-based barriers, over nodes, from ports.csv.
 load 'style.gp'
 eval process_axis
 eval log_axis('y', 'group_pairwise', 'port_pairwise')

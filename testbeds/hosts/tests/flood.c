@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Many UDP packets from one host to another, and what became of them.
+ * Sends many UDP packets from one host to another, and counts what arrives.
  *
- * Called by switch_test.sh, inside nethosts, to see whether the switch does what it says. One
- * process has a socket on each of the two hosts. After some packets it sends one to another port: a
- * fence. The switch spares fences, and a fence overtakes nobody. When it has come through, so have
- * all packets before it that come at all. So no queue overflows, and nothing depends on how fast
- * anybody is.
+ * Called by switch_test.sh within nethosts, to test the switch. One process has a socket on both
+ * hosts. After some packets it sends a fence, a packet to another port, which the switch exempts
+ * from faults and which overtakes no packet. When the fence has arrived, so have all packets before
+ * it, unless they are lost or delayed. So no queue overflows, whatever the speed of either side.
  *
- * A packet says its number and when it was sent. The rest of its bytes follow from these two, so
- * that damage shows.
+ * A packet contains its number and the time when it was sent. Its other bytes are derived from
+ * these, so that damage is detected.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -34,11 +33,11 @@
 #endif
 
 enum {
-    PORT = 9000, /* the fences' is the next one */
-    BUNDLE = 32, /* packets that the kernel is given in one piece */
-    BATCH = 160, /* packets between two fences: every queue has room for them */
+    PORT = 9000, /* that of fences is the next one */
+    BUNDLE = 32, /* packets in one call (segmentation offload) */
+    BATCH = 160, /* packets between fences, for which each queue has room */
     MOST_BYTES = 1400,
-    QUIET_MS = 200 /* after the last fence: longer than packets are held back */
+    QUIET_MS = 200 /* after the last fence: longer than packets are delayed */
 };
 
 struct packet {
@@ -50,7 +49,7 @@ struct packet {
 struct flood {
     int out, in, fence_out, fence_in;
     uint32_t packets;
-    size_t bytes; /* of each */
+    size_t bytes; /* per packet */
     bool bundled;
     uint8_t *seen;
     uint32_t highest;
@@ -63,7 +62,7 @@ static _Noreturn void fail(const char *what)
     exit(EXIT_FAILURE);
 }
 
-/* A socket on host `host`, at `port` of it or (0) at any. */
+/* A socket on a host, bound to a port (0: any). */
 static int open_on(unsigned host, uint16_t port)
 {
     char path[64];
@@ -81,7 +80,7 @@ static int open_on(unsigned host, uint16_t port)
     return fd;
 }
 
-static void aim(int fd, unsigned host, uint16_t port)
+static void connect_to(int fd, unsigned host, uint16_t port)
 {
     const struct sockaddr_in address = {.sin_family = AF_INET,
                                         .sin_port = htons(port),
@@ -150,7 +149,7 @@ static void take_up_to_fence(struct flood *flood)
 
 /* ---- the flood ---- */
 
-/* Packets that the kernel is given in one piece, to be cut up if there are several. */
+/* Pass packets to the kernel in one call; if there are several, it splits them. */
 static void send_bundle(struct flood *flood, uint32_t first, uint32_t packets)
 {
     static uint8_t bundle[BUNDLE * sizeof(struct packet)];
@@ -216,8 +215,8 @@ int main(int argc, char **argv)
     flood.fence_in = open_on(to, PORT + 1);
     flood.out = open_on(from, 0);
     flood.fence_out = open_on(from, 0);
-    aim(flood.out, to, PORT);
-    aim(flood.fence_out, to, PORT + 1);
+    connect_to(flood.out, to, PORT);
+    connect_to(flood.fence_out, to, PORT + 1);
     const int segment = (int)flood.bytes;
     if (flood.bundled &&
         setsockopt(flood.out, SOL_UDP, UDP_SEGMENT, &segment, sizeof(segment)) < 0) {

@@ -45,7 +45,7 @@ class Nicbarr(AutotoolsPackage):
     depends_on("libseccomp@2.5:")
     depends_on("rdma-core", when="+verbs")
 
-    # So that the checkout can have other build folders, too.
+    # A folder of its own, as the checkout may have other build folders.
     build_directory = "_spack"
 
     def autoreconf(self, spec, prefix):
@@ -71,16 +71,16 @@ class Nicbarr(AutotoolsPackage):
         env.prepend_path("OMPI_MCA_mca_base_component_path", components)
         env.append_path("OMPI_MCA_mca_base_component_path", "SYSTEM_DEFAULT")
         if self.spec.satisfies("^openmpi@5.0:"):
-            # Otherwise PMIx looks for its own components in that path, too, and complains.
+            # Otherwise PMIx searches that path for its own components, and complains.
             env.set("PMIX_MCA_mca_base_component_path", ":")
 
     def test_barrier(self):
         """a job plays the barrier that is asked for"""
         mpirun = which(self.spec["openmpi"].prefix.bin.mpirun, required=True)
-        said = mpirun(
+        output = mpirun(
             "-np", "2", "--oversubscribe",
             "--mca", "coll_nicbarr_verbose", "1", "--mca", "coll_nicbarr_algorithm", "dissemination:2",
             self.prefix.bin.nicbarr_bench, "--chunks", "20", "-x", "100",
             output=str.split, error=str.split,
         )
-        check_outputs("2 processes on one node: dissemination", said)
+        check_outputs("2 processes on one node: dissemination", output)

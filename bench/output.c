@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * How the ranks of a job speak with one voice: see tell.h.
+ * The output of a job: see output.h.
  */
-#include "tell.h"
+#include "output.h"
 
 #include <errno.h>
 #include <mpi.h>
 #include <stdarg.h>
 #include <string.h>
 
-void tell(int rank, const char *format, ...)
+void output_message(int rank, const char *format, ...)
 {
     if (rank != 0) {
         return;
@@ -22,7 +22,7 @@ void tell(int rank, const char *format, ...)
     va_end(arguments);
 }
 
-bool tell_into(const char *name, int rank, FILE **file)
+bool output_open(const char *name, int rank, FILE **file)
 {
     int opened = 1;
     *file = NULL;
@@ -33,7 +33,7 @@ bool tell_into(const char *name, int rank, FILE **file)
         *file = fopen(name, "w");
         opened = *file != NULL;
         if (!opened) {
-            tell(rank, "cannot write %s: %s", name, strerror(errno));
+            output_message(rank, "cannot write %s: %s", name, strerror(errno));
         }
     }
     MPI_Bcast(&opened, 1, MPI_INT, 0, MPI_COMM_WORLD);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* See sight.h. */
-#include "tools/sight.h"
+/* See snapshot.h. */
+#include "tools/snapshot.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -10,44 +10,45 @@
 #include "tools/alloc.h"
 #include "tools/waiting.h"
 
-const struct sight_counter sight_counters[SIGHT_COUNTERS] = {
+const struct snapshot_counter snapshot_counters[SNAPSHOT_COUNTERS] = {
 #define COUNTER(name, text) {#name, text},
     MCP_COUNTERS(COUNTER)
 #undef COUNTER
 };
 
-void sight_counts(const struct mcp_counters *counted, uint64_t counts[SIGHT_COUNTERS])
+void snapshot_counts(const struct mcp_counters *counted, uint64_t counts[SNAPSHOT_COUNTERS])
 {
     memcpy(counts, counted, sizeof(*counted));
 }
 
-void sight_look(const struct segment *segment, struct sight *sight)
+void snapshot_take(const struct segment *segment, struct snapshot *snapshot)
 {
-    memset(sight, 0, sizeof(*sight));
-    sight->nic_status = MYR_ERR_NOT_THERE;
-    sight->segment_status = myr_look_at_segment(segment->fd, &sight->segment, &sight->error);
-    if (MYR_OK == sight->segment_status) {
-        sight->nic_status = myr_look_at_nic(segment->fd, &sight->nic, &sight->error);
+    memset(snapshot, 0, sizeof(*snapshot));
+    snapshot->nic_status = MYR_ERR_NOT_THERE;
+    snapshot->segment_status =
+        myr_look_at_segment(segment->fd, &snapshot->segment, &snapshot->error);
+    if (MYR_OK == snapshot->segment_status) {
+        snapshot->nic_status = myr_look_at_nic(segment->fd, &snapshot->nic, &snapshot->error);
     }
 }
 
-struct sights *sight_look_twice(const struct segments *segments, bool all)
+struct snapshots *snapshot_take_all(const struct segments *segments, bool all)
 {
     const struct timespec pause = {.tv_sec = 1};
-    struct sights *sights = tool_alloc(segments->count, sizeof(*sights));
+    struct snapshots *snapshots = tool_alloc(segments->count, sizeof(*snapshots));
     bool again = false;
     for (size_t s = 0; s < segments->count; ++s) {
-        sight_look(&segments->segment[s], &sights[s].now);
-        again = again || (!all && waiting_here(&sights[s].now.nic));
+        snapshot_take(&segments->segment[s], &snapshots[s].now);
+        again = again || (!all && waiting_here(&snapshots[s].now.nic));
     }
     if (again) {
         nanosleep(&pause, NULL);
     }
     for (size_t s = 0; again && s < segments->count; ++s) {
-        sights[s].earlier = sights[s].now;
-        sight_look(&segments->segment[s], &sights[s].now);
+        snapshots[s].earlier = snapshots[s].now;
+        snapshot_take(&segments->segment[s], &snapshots[s].now);
     }
-    return sights;
+    return snapshots;
 }
 
 static struct myr_node_view view_node(const struct myr_kernel_node *node)
@@ -55,20 +56,20 @@ static struct myr_node_view view_node(const struct myr_kernel_node *node)
     return (struct myr_node_view){node->node, node->ip, node->heard_ms};
 }
 
-static void view_kernel(struct kernel_sight *sight)
+static void view_kernel(struct kernel_snapshot *snapshot)
 {
-    const struct myr_kernel_report *report = &sight->report;
-    sight->nic = (struct myr_soft_view){
+    const struct myr_kernel_report *report = &snapshot->report;
+    snapshot->nic = (struct myr_soft_view){
         .there = true,
         .runner = report->pid,
         .name = report->nic,
         .counters = report->counters,
         .groups = report->groups,
-        .group = sight->group,
+        .group = snapshot->group,
     };
     for (uint32_t g = 0; g < report->groups; ++g) {
         const struct myr_kernel_group_words *group = &report->group[g];
-        sight->group[g] = (struct myr_group_view){
+        snapshot->group[g] = (struct myr_group_view){
             .place = g,
             .node = group->node,
             .done = group->done,
@@ -79,26 +80,27 @@ static void view_kernel(struct kernel_sight *sight)
             .nodes = group->missing,
         };
         for (uint32_t m = 0; m < group->missing && m < MYR_KERNEL_NODES; ++m) {
-            sight->group[g].missing[sight->group[g].named++] = view_node(&group->node_missing[m]);
+            snapshot->group[g].missing[snapshot->group[g].named++] =
+                view_node(&group->node_missing[m]);
         }
     }
 }
 
-void sight_look_at_kernel(struct kernel_sight *sight)
+void snapshot_take_kernel(struct kernel_snapshot *snapshot)
 {
     struct myr_kernel_nic *nic;
-    memset(sight, 0, sizeof(*sight));
-    sight->status = myr_kernel_nic_open(false, &nic, &sight->error);
-    if (MYR_OK == sight->status) {
-        sight->status = myr_kernel_nic_report(nic, &sight->report, &sight->error);
+    memset(snapshot, 0, sizeof(*snapshot));
+    snapshot->status = myr_kernel_nic_open(false, &nic, &snapshot->error);
+    if (MYR_OK == snapshot->status) {
+        snapshot->status = myr_kernel_nic_report(nic, &snapshot->report, &snapshot->error);
         myr_kernel_nic_close(nic);
     }
-    if (MYR_OK == sight->status) {
-        view_kernel(sight);
+    if (MYR_OK == snapshot->status) {
+        view_kernel(snapshot);
     }
 }
 
-uint32_t sight_groups_in_a_barrier(const struct myr_soft_view *nic)
+uint32_t snapshot_groups_in_a_barrier(const struct myr_soft_view *nic)
 {
     uint32_t count = 0;
     for (uint32_t g = 0; g < nic->groups; ++g) {
@@ -108,7 +110,7 @@ uint32_t sight_groups_in_a_barrier(const struct myr_soft_view *nic)
     return count;
 }
 
-const char *sight_runner(const struct myr_soft_view *nic)
+const char *snapshot_runner(const struct myr_soft_view *nic)
 {
     static const char *const words[] = {
         [MYR_SOFT_POLLED] = "polled",
@@ -118,7 +120,7 @@ const char *sight_runner(const struct myr_soft_view *nic)
     return (unsigned)nic->runs_as < sizeof(words) / sizeof(words[0]) ? words[nic->runs_as] : "?";
 }
 
-const char *sight_secrets(void)
+const char *snapshot_secrets(void)
 {
     return myr_seals() ? "sealed" : "clear";
 }
