@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Neighbours: who has not been met, and who is forgotten.
+ * A NIC whose neighbours are unknown, unreachable or too many still serves its groups.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -24,9 +24,10 @@
 #include "tests/unit/kernel/small.h"
 #include "tests/unit/kernel/tests.h"
 
-enum { UNKNOWN_PEER = 200 /* one that the NIC has not met */ };
+enum { UNKNOWN_PEER = 200 /* whose hardware address is not known */ };
 
-/* Who has not been met is not sent to; the others are, whichever comes last. */
+/* Messages to an unknown neighbour count as send errors; all other messages of the step are sent,
+ * wherever the unknown one is among them. */
 void unknown_neighbour(void **state)
 {
     (void)state;
@@ -54,7 +55,7 @@ void unknown_neighbour(void **state)
     }
 }
 
-/* What the system knows of a peer's hardware address. */
+/* Add a peer's hardware address to the system's table, or delete it. */
 static void know_peer(uint32_t node, bool known)
 {
     const struct mcp_ip address = address_of(peer_ip(node));
@@ -70,9 +71,9 @@ static void know_peer(uint32_t node, bool known)
     assert_int_equal(system(command), 0);
 }
 
-/* The system knows no peer's hardware address any more, as this host's cable is out, or theirs are.
- * The program hears doorbells all the same: the owner's, and those of hosts. */
-void rings_depend_on_no_peer(void **state)
+/* The system knows no peer's hardware address any more, because a cable was pulled. The program
+ * still receives doorbells, those of the owner as well as those of hosts. */
+void doorbells_need_no_reachable_peer(void **state)
 {
     (void)state;
     uint64_t random = crew_seed() + 31;
@@ -116,7 +117,7 @@ void rings_depend_on_no_peer(void **state)
     assert_int_equal(failed, pair.plan.node + 1);
 }
 
-/* As many more hosts as the NIC can know: 10.78.16.0 to 10.78.31.255. */
+/* As many hosts as the NIC can know, besides the peers: 10.78.16.0 to 10.78.31.255. */
 static uint32_t far_ip(uint32_t number)
 {
     return ip_of(0x1000 + number);
@@ -135,9 +136,9 @@ static void make_far_hosts(void)
     assert_int_equal(pclose(ip), 0);
 }
 
-/* Hosts come and go, ever more of them. Those that no group needs any more are forgotten for
- * others; those that a group needs are not. */
-void hosts_are_forgotten_when_nobody_needs_them(void **state)
+/* More hosts are met than there is room for. Those that no group needs are evicted; those of open
+ * groups are kept. */
+void unneeded_hosts_are_evicted(void **state)
 {
     (void)state;
     enum { GROUPS = MCP_KERNEL_NEIGHBOURS / MCP_KERNEL_PEERS };
@@ -153,7 +154,7 @@ void hosts_are_forgotten_when_nobody_needs_them(void **state)
             fail_msg("host %u: %s", h, why);
         }
     }
-    start_epoch(1); /* its peer is there as before */
+    start_epoch(1); /* its peer is still known */
     close_pair(&pair);
     plan_anything(&plan, true, &random);
     plan.uid = geteuid();
@@ -162,7 +163,7 @@ void hosts_are_forgotten_when_nobody_needs_them(void **state)
         for (uint32_t p = 0; p < MCP_KERNEL_PEERS; ++p) {
             const uint32_t ip = far_ip(g * MCP_KERNEL_PEERS + p);
             plan.peers[p].ip = address_of(ip);
-            /* There is one place less than there are such hosts. */
+            /* There is one place less than far hosts. */
             if (meet(ip, why) < 0) {
                 assert_true(GROUPS - 1 == g && MCP_KERNEL_PEERS - 1 == p);
             }

@@ -9,7 +9,7 @@
 
 #include "tests/unit/kernel/reference.h"
 
-enum { SENDS = 512 /* at the most, by one event */ };
+enum { SENDS = 512 /* most messages of one event */ };
 
 struct sent sent[SENDS];
 uint32_t nsent;
@@ -51,7 +51,7 @@ void ask_here(struct pair *pair)
     }
 }
 
-/* A message has come with what it carries: as collective.c does. */
+/* A message has arrived with its payload. Follows collective.c. */
 static enum mcp_recorded take_here(struct pair *pair, const struct mcp_header *header)
 {
     const struct mcp_collective_part *part = &header->collective;
@@ -68,7 +68,7 @@ static enum mcp_recorded take_here(struct pair *pair, const struct mcp_header *h
     return mcp_group_record(pair->group, part->slot, part->epoch);
 }
 
-/* ---- broadcasts here: as collective_bcast.c does ---- */
+/* ---- broadcasts, as in collective_bcast.c ---- */
 
 enum mcp_recorded take_block_here(struct pair *pair, uint32_t root, uint32_t number, uint32_t bytes)
 {
