@@ -52,8 +52,8 @@ use() { # TARGET
         kernel_server)
             longest=500 least=70 linked=("$wrap")
             parts=("${daemon[@]}" tests/unit/kernel_double.c myrd/users.c myrd/accounts.c firmware/kernel/hooks.c firmware/kernel/pins.c
-                myrd/kernel_{server,clients,plan,meeting,hosts,groups,holders,interface,guard}.c)
-            reached=(myrd/kernel_{server,clients,plan,meeting,hosts,groups}.c) ;;
+                myrd/kernel_{server,clients,plan,meeting,hosts,groups{,_due,_kept,_report},holders,interface,guard}.c)
+            reached=(myrd/kernel_{server,clients,plan,meeting,hosts,groups{,_due,_kept,_report}}.c) ;;
         hello)
             longest=1000 least=90 reached=(coll_nicbarr/{hello,census}.c) ;;
         cache)
