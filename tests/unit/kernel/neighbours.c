@@ -26,6 +26,18 @@
 
 enum { UNKNOWN_PEER = 200 /* whose hardware address is not known */ };
 
+/* One step, in which so many messages are sent, each to another node, and one is waited for. */
+static void plan_sends(uint32_t sends)
+{
+    memset(&pair.plan, 0, sizeof(pair.plan));
+    pair.plan.nsteps = pair.plan.nwaits = 1;
+    pair.plan.nsends = sends;
+    pair.plan.steps[0] = (struct mcp_step){sends, 1};
+    for (uint32_t node = 0; node <= sends; ++node) {
+        pair.plan.peers[node] = peer_at(node, 0);
+    }
+}
+
 /* Messages to an unknown neighbour count as send errors; all other messages of the step are sent,
  * wherever the unknown one is among them. */
 void unknown_neighbour(void **state)
@@ -33,15 +45,8 @@ void unknown_neighbour(void **state)
     (void)state;
     for (uint32_t unknown = 0; unknown < 3; ++unknown) {
         uint64_t random = crew_seed() + 3;
-        memset(&pair.plan, 0, sizeof(pair.plan));
-        pair.plan.nsteps = pair.plan.nwaits = 1;
-        pair.plan.nsends = 3;
-        pair.plan.steps[0] = (struct mcp_step){3, 1};
-        for (uint32_t i = 0; i < 4; ++i) {
-            const uint32_t ip = unknown == i ? ip_of(UNKNOWN_PEER) : peer_ip(i);
-            pair.plan.peers[i] = (struct mcp_kernel_peer){
-                .ip = address_of(ip), .port = htons(PORT), .node = (uint16_t)i};
-        }
+        plan_sends(3);
+        pair.plan.peers[unknown].ip = address_of(ip_of(UNKNOWN_PEER));
         open_pair(&pair, geteuid(), &random);
         mcp_group_start(pair.group, 1);
         play_here(&pair);
@@ -82,14 +87,7 @@ void doorbells_need_no_reachable_peer(void **state)
     struct mcp_bell bell;
     const uint32_t interface = mcp_interface_of(&own, name);
     assert_string_equal(name, "nicbarr0");
-    memset(&pair.plan, 0, sizeof(pair.plan));
-    pair.plan.nsteps = pair.plan.nwaits = 1;
-    pair.plan.nsends = 2;
-    pair.plan.steps[0] = (struct mcp_step){2, 1};
-    for (uint32_t i = 0; i < 3; ++i) {
-        pair.plan.peers[i] = (struct mcp_kernel_peer){
-            .ip = address_of(peer_ip(i)), .port = htons(PORT), .node = (uint16_t)i};
-    }
+    plan_sends(2);
     open_pair(&pair, geteuid(), &random);
     assert_true(mcp_bell_make(&bell, &own, interface, htons(PORT)));
     for (uint32_t i = 0; i < 3; ++i) {

@@ -71,9 +71,7 @@ void members_learn_who_is_missing(void **state)
     (void)state;
     struct myr_kernel_nic *member = connect_client(), *stranger = connect_client();
     struct myr_kernel_missing missing;
-    int page;
-    open_group(member, 7, &page);
-    close(page);
+    open_group(member, 7, NULL);
     assert_true(myr_kernel_nic_ask_missing(member, 7, &missing));
     assert_int_equal(missing.count, 0);
     double_set(7, true, 3);
@@ -95,14 +93,12 @@ void refusals_have_a_message(void **state)
     struct myr_kernel_nic *nic = connect_client();
     struct myr_error error;
     struct mcp_kernel_seen seen;
-    int page;
     struct myr_kernel_question question = question_of_two(7, "10.0.0.1");
     assert_int_equal(myr_kernel_nic_ask_open(nic, &question, &seen, &error), MYR_ERR_SYSTEM);
     assert_non_null(strstr(error.text, "its own network"));
     assert_int_equal(seen.page, -1);
     myr_kernel_nic_ask_close(nic, 7); /* there is nothing to close */
-    open_group(nic, 7, &page);        /* the connection still works */
-    close(page);
+    open_group(nic, 7, NULL);         /* the connection still works */
     myr_kernel_nic_close(nic);
 }
 
@@ -110,9 +106,7 @@ void a_connection_that_ends_is_a_death(void **state)
 {
     (void)state;
     struct myr_kernel_nic *nic = connect_client();
-    int page;
-    open_group(nic, 7, &page);
-    close(page);
+    open_group(nic, 7, NULL);
     myr_kernel_nic_close(nic);
     double_await_failure(7);
 }
@@ -133,9 +127,7 @@ void a_process_may_exit_right_after_leaving(void **state)
 {
     (void)state;
     struct myr_kernel_nic *other = connect_client();
-    int page;
-    open_group(other, 7, &page);
-    close(page);
+    open_group(other, 7, NULL);
     for (int round = 0; round < 100; ++round) {
         assert_true(crew_join(crew_fork(join_leave_and_end, 0, NULL)));
     }
@@ -153,9 +145,7 @@ void the_server_asks_for_reported_groups(void **state)
     double_watch_next = true;
     assert_int_equal(begin_server(state), 0);
     struct myr_kernel_nic *nic = connect_client();
-    int page;
-    open_group(nic, 7, &page);
-    close(page);
+    open_group(nic, 7, NULL);
     double_tell(7, 0, 1);
     double_await_asking(7);
     myr_kernel_nic_ask_close(nic, 7);

@@ -112,21 +112,24 @@ static uint32_t connect_often(uid_t uid, struct myr_kernel_nic **nic)
     return count;
 }
 
+/* Start a server whose descriptors suffice for less than `most` clients, and let all users connect.
+ */
+static void begin_small_server(void **state, uint32_t most)
+{
+    const rlim_t descriptors = MCP_KERNEL_PAGES + MCP_KERNEL_BUFFERS + 96 + 2 * (rlim_t)most;
+    const struct rlimit room = {descriptors, descriptors};
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &room), 0);
+    assert_int_equal(begin_server(state), 0);
+    assert_int_equal(chmod(world.folder, 0711), 0);
+}
+
 static void connect_user_after_user(uint32_t rank, void *context)
 {
-    enum {
-        MOST = 256,
-        USERS = 40,
-        DESCRIPTORS = MCP_KERNEL_PAGES + MCP_KERNEL_BUFFERS + 96 + 2 * MOST
-    };
+    enum { MOST = 256, USERS = 40 };
     static struct myr_kernel_nic *nic[MOST];
-    const struct rlimit room = {DESCRIPTORS,
-                                DESCRIPTORS}; /* which leaves little room for clients */
     uint32_t count = 0, last = MOST;
     (void)rank;
-    assert_int_equal(setrlimit(RLIMIT_NOFILE, &room), 0);
-    assert_int_equal(begin_server(context), 0);
-    assert_int_equal(chmod(world.folder, 0711), 0);
+    begin_small_server(context, MOST);
     for (uint32_t user = 0; user < USERS; ++user) {
         const uint32_t connected = connect_often(ALICE + user, &nic[count]);
         assert_true(connected <= last);
@@ -158,13 +161,10 @@ static uint32_t be_refused_often(uid_t uid, uint32_t most, int raw[])
 
 static void be_refused_and_read_nothing(uint32_t rank, void *context)
 {
-    enum { MOST = 128, DESCRIPTORS = MCP_KERNEL_PAGES + MCP_KERNEL_BUFFERS + 96 + 2 * MOST };
-    const struct rlimit room = {DESCRIPTORS, DESCRIPTORS};
+    enum { MOST = 128 };
     int raw[MOST + 1], by_root[MOST + 1];
     (void)rank;
-    assert_int_equal(setrlimit(RLIMIT_NOFILE, &room), 0);
-    assert_int_equal(begin_server(context), 0);
-    assert_int_equal(chmod(world.folder, 0711), 0);
+    begin_small_server(context, MOST);
     const int home = open("/proc/thread-self/ns/net", O_RDONLY | O_CLOEXEC);
     assert_true(home >= 0);
     assert_int_equal(unshare(CLONE_NEWNET), 0);
@@ -203,15 +203,12 @@ void refusals_are_bounded(void **state)
 
 static void connect_and_read_nothing(uint32_t rank, void *context)
 {
-    enum { MOST = 128, DESCRIPTORS = MCP_KERNEL_PAGES + MCP_KERNEL_BUFFERS + 96 + 2 * MOST };
-    const struct rlimit room = {DESCRIPTORS, DESCRIPTORS};
+    enum { MOST = 128 };
     static struct myr_kernel_nic *nic[MOST];
     int raw[MOST + 1];
     uint32_t count = 0, connected = 0;
     (void)rank;
-    assert_int_equal(setrlimit(RLIMIT_NOFILE, &room), 0);
-    assert_int_equal(begin_server(context), 0);
-    assert_int_equal(chmod(world.folder, 0711), 0);
+    begin_small_server(context, MOST);
     set_user(ALICE);
     raw[0] = connect_raw();
     while (count < MOST && MYR_OK == ask_and_peek(raw[count])) {

@@ -11,12 +11,12 @@
 #include "tests/unit/kernel_server/questions.h"
 #include "tests/unit/kernel_server/tests.h"
 
-struct myrd_users nobody;
+struct myrd_users no_users;
 
 int begin_groups(void **state)
 {
     double_reset();
-    *state = myrd_groups_make(NULL, &nobody);
+    *state = myrd_groups_make(NULL, &no_users);
     return NULL == *state;
 }
 
@@ -55,8 +55,7 @@ void equal_groups_are_shared(void **state)
     plan.peers[1].node = 2;
     assert_int_equal(myrd_groups_open(groups, &plan, 3, &none, &other_tables), MYR_ERR_SYSTEM);
     assert_int_equal(none.page, -1);
-    assert_string_equal(another.text,
-                        other_tables.text); /* so that no user learns of another one's groups */
+    assert_string_equal(another.text, other_tables.text); /* so it learns nothing */
     plan = plan_with_window(7, ALICE);
     assert_int_equal(myrd_groups_open(groups, &plan, 3, &none, NULL), MYR_ERR_SYSTEM);
     assert_false(myrd_groups_leave(groups, 7, 3));
@@ -239,8 +238,7 @@ void users_see_their_own_groups(void **state)
     assert_int_equal(report.group[1].missing, 0);
     myrd_groups_report(groups, ALICE, &report);
     assert_int_equal(report.groups, 1);
-    assert_int_equal(report.group[0].failed,
-                     report.group[0].node + 1); /* a process of its own node */
+    assert_int_equal(report.group[0].failed, report.group[0].node + 1); /* of its own node */
     assert_int_equal(report.group[0].lost.node, report.group[0].node);
     myrd_groups_report(groups, 0, &report);
     assert_int_equal(report.groups, 3);

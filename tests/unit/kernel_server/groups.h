@@ -11,7 +11,7 @@
 #include "myrd/kernel_groups.h"
 #include "myrd/users.h"
 
-extern struct myrd_users nobody; /* no users, so that no quota of time applies */
+extern struct myrd_users no_users; /* no users, so that no quota of time applies */
 
 /* Before and after a test: *state is the daemon's table of groups. */
 int begin_groups(void **state);

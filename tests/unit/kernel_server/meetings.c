@@ -35,7 +35,7 @@ static uint32_t go_on(struct myrd_meetings *meetings, const struct myrd_hosts *h
 {
     struct myrd_meeting *meeting;
     uint32_t continued = 0;
-    while (NULL != (meeting = myrd_meetings_next(meetings, &nobody)) &&
+    while (NULL != (meeting = myrd_meetings_next(meetings, &no_users)) &&
            meeting->look_at_ms <= now) {
         enum myr_status status;
         struct myr_error error = {.text = ""};
@@ -70,8 +70,7 @@ void meetings_have_a_quota(void **state)
     assert_int_equal(go_on(&meetings, &hosts, NOW, &absent, &full), 1);
     myrd_hosts_believe(&hosts, &peer, NOW);
     double_set_absent(peer, false);
-    assert_int_equal(go_on(&meetings, &hosts, NOW + 2, &absent, &full),
-                     MEETINGS + 1); /* one after the other */
+    assert_int_equal(go_on(&meetings, &hosts, NOW + 2, &absent, &full), MEETINGS + 1); /* in turn */
     assert_null(meetings.first);
     assert_int_equal(absent + full, 0);
     double_set_absent(ip_of("127.0.0.2"), true);

@@ -225,7 +225,11 @@ void open_group(struct myr_kernel_nic *nic, uint64_t key, int *page)
     if (MYR_OK != myr_kernel_nic_ask_open(nic, &question, &seen, &error)) {
         fail_msg("%s", error.text);
     }
-    *page = seen.page;
+    if (NULL == page) {
+        close(seen.page);
+    } else {
+        *page = seen.page;
+    }
 }
 
 int connect_raw(void)
@@ -243,8 +247,7 @@ enum myr_status ask_and_peek(int raw)
     const struct myr_kernel_question question = {.magic = MYR_KERNEL_MAGIC,
                                                  .ask = MYR_KERNEL_HELLO};
     struct myr_kernel_answer answer;
-    (void)send(raw, &question, sizeof(question),
-               MSG_NOSIGNAL); /* the server may have closed the connection already */
+    (void)send(raw, &question, sizeof(question), MSG_NOSIGNAL); /* it may be closed already */
     const ssize_t bytes = recv(raw, &answer, sizeof(answer), MSG_PEEK);
     assert_true(0 == bytes || sizeof(answer) == bytes);
     return 0 == bytes ? MYR_ERR_SYSTEM : (enum myr_status)answer.status;

@@ -44,7 +44,7 @@ int end_server(void **state);
 /* Connect as a client. */
 struct myr_kernel_nic *connect_client(void);
 
-/* Open group `key` as this client, and return its page. */
+/* Open group `key` as this client, and return its page (NULL: close that descriptor). */
 void open_group(struct myr_kernel_nic *nic, uint64_t key, int *page);
 
 /* Connect as a client that can send anything. */

@@ -73,8 +73,7 @@ void quotas_shrink_with_the_number_of_users(void **state)
         assert_int_equal(take_all(all, taken, 0), all - taken); /* reserved for root */
     }
     assert_int_equal(take_all(1024, 0, ALICE), 248);
-    assert_true(take_all(1024, 4 * 248, ALICE) ==
-                0); /* if a fourth could take as much, which it cannot: */
+    assert_true(take_all(1024, 4 * 248, ALICE) == 0); /* if there were four; but: */
     assert_int_equal(take_all(1024, 248, BOB), 186);
 }
 

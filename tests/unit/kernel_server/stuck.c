@@ -65,8 +65,7 @@ void groups_with_progress_are_not_asked_for(void **state)
     uint64_t now = NOW + 100 * MYRD_LOOK_MS;
     open_for(groups, 7, ALICE, 2);
     myrd_groups_reap(groups, 1);
-    assert_int_equal(times_asked(groups, &now, now + 1000, NULL),
-                     0); /* a failed group is not asked for */
+    assert_int_equal(times_asked(groups, &now, now + 1000, NULL), 0); /* it has failed */
     assert_int_equal(myrd_groups_timeout(groups, now), -1);
 }
 
@@ -115,7 +114,7 @@ void scans_back_off(void **state)
 void reported_groups_are_asked_for(void **state)
 {
     double_watch();
-    struct myrd_groups *groups = myrd_groups_make(NULL, &nobody);
+    struct myrd_groups *groups = myrd_groups_make(NULL, &no_users);
     const uint32_t met = double_met_count();
     open_for(groups, 7, ALICE, 1);
     open_for(groups, 8, ALICE, 2);

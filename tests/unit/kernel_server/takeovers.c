@@ -35,7 +35,7 @@ static struct myrd_groups *take_over(void **state)
 {
     double_keep(true);
     myrd_groups_abandon(*state);
-    struct myrd_groups *groups = myrd_groups_make(NULL, &nobody);
+    struct myrd_groups *groups = myrd_groups_make(NULL, &no_users);
     *state = groups;
     assert_non_null(groups);
     return groups;
@@ -132,8 +132,7 @@ void a_group_is_opened_again(void **state)
     struct mcp_kernel_seen seen;
     assert_int_equal(myrd_groups_open(groups, &plan, one_holder(), &seen, NULL), MYR_OK);
     assert_true(double_look(7, &opened));
-    assert_true(opened.noted); /* the holder is noted before the group exists, so that it never is
-                                  without one */
+    assert_true(opened.noted); /* so that the group never is without a holder */
     groups = take_over(state);
     myrd_groups_close_unheld(groups);
     myrd_groups_settle(groups, one_holder(), 7);

@@ -27,79 +27,87 @@ static uint64_t received_by(const struct myr_soft_nic *nic)
     return counters.packets_received;
 }
 
+/* A NIC with a watch that sleeps until the test wakes it, and a stranger who sends packets. */
+struct watched {
+    struct world *world;
+    struct member member;
+    struct myr_nic_name name;
+    struct myr_soft_watch *watch;
+    int stranger;
+};
+
+static void begin_watched(struct watched *w)
+{
+    w->world = make_world(1, 1, 0);
+    sem_init(&watch_time.asleep, 0, 0);
+    sem_init(&watch_time.go, 0, 0);
+    open_nic(&w->member, w->world, 0);
+    myr_soft_get_name(w->member.nic, &w->name);
+    w->stranger = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    watch_time.held = true;
+    assert_int_equal(myr_soft_watch_start(w->member.nic, 1, &w->watch, NULL), MYR_OK);
+    sem_wait(&watch_time.asleep);
+}
+
+/* From now on the watch sleeps as it does otherwise. */
+static void let_watch_run(void)
+{
+    watch_time.held = false;
+    sem_post(&watch_time.go);
+}
+
+static void end_watched(struct watched *w)
+{
+    myr_soft_watch_stop(w->watch);
+    close(w->stranger);
+    myr_soft_close(w->member.nic);
+    myr_segment_leave(w->member.segment);
+    end_world(w->world);
+}
+
 /* A watch polls the NIC if no process has since it last looked, and only then. It does not count as
  * a runner. */
 void a_watch_polls_if_no_process_does(void **state)
 {
     (void)state;
-    struct world *world = make_world(1, 1, 0);
-    struct member member;
-    struct myr_nic_name name;
+    struct watched w;
     struct myr_soft_view view;
-    struct myr_soft_watch *watch;
     struct myr_soft_thread *thread;
-    sem_init(&watch_time.asleep, 0, 0);
-    sem_init(&watch_time.go, 0, 0);
-    open_nic(&member, world, 0);
-    myr_soft_get_name(member.nic, &name);
-    const int stranger = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-    watch_time.held = true;
-    assert_int_equal(myr_soft_watch_start(member.nic, 1, &watch, NULL), MYR_OK);
-    sem_wait(&watch_time.asleep);
-    assert_true(myr_soft_watch_is_here(watch));
+    begin_watched(&w);
+    assert_true(myr_soft_watch_is_here(w.watch));
     for (uint64_t round = 1; round <= 3; ++round) {
-        const uint64_t before = received_by(member.nic);
-        assert_int_equal(myr_soft_poll(member.nic), 0);
-        send_forged_ask(stranger, &name);
-        send_forged_ask(stranger, &name);
+        const uint64_t before = received_by(w.member.nic);
+        assert_int_equal(myr_soft_poll(w.member.nic), 0);
+        send_forged_ask(w.stranger, &w.name);
+        send_forged_ask(w.stranger, &w.name);
         wake_watch_once(); /* the NIC was polled just now */
-        assert_int_equal(received_by(member.nic), before);
+        assert_int_equal(received_by(w.member.nic), before);
         wake_watch_once();
-        assert_int_equal(received_by(member.nic), before + 2);
+        assert_int_equal(received_by(w.member.nic), before + 2);
     }
-    assert_int_equal(myr_look_at_nic(myr_segment_fd(member.segment), &view, NULL), MYR_OK);
+    assert_int_equal(myr_look_at_nic(myr_segment_fd(w.member.segment), &view, NULL), MYR_OK);
     assert_int_equal(view.runs_as, MYR_SOFT_POLLED);
     myr_soft_view_free(&view);
-    watch_time.held = false;
-    sem_post(&watch_time.go);
-    assert_int_equal(myr_soft_thread_start(member.nic, MYR_SOFT_THREAD, &thread, NULL), MYR_OK);
+    let_watch_run();
+    assert_int_equal(myr_soft_thread_start(w.member.nic, MYR_SOFT_THREAD, &thread, NULL), MYR_OK);
     assert_non_null(thread);
     myr_soft_thread_stop(thread);
-    myr_soft_watch_stop(watch);
-    close(stranger);
-    myr_soft_close(member.nic);
-    myr_segment_leave(member.segment);
-    end_world(world);
+    end_watched(&w);
 }
 
 /* A watch takes everything that is in the socket each time it wakes up. */
 static void one_poll_takes(void (*send)(int socket, const struct myr_nic_name *name, uint32_t p),
                            uint32_t packets)
 {
-    struct world *world = make_world(1, 1, 0);
-    struct member member;
-    struct myr_nic_name name;
-    struct myr_soft_watch *watch;
-    sem_init(&watch_time.asleep, 0, 0);
-    sem_init(&watch_time.go, 0, 0);
-    open_nic(&member, world, 0);
-    myr_soft_get_name(member.nic, &name);
-    const int stranger = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-    watch_time.held = true;
-    assert_int_equal(myr_soft_watch_start(member.nic, 1, &watch, NULL), MYR_OK);
-    sem_wait(&watch_time.asleep);
+    struct watched w;
+    begin_watched(&w);
     for (uint32_t p = 0; p < packets; ++p) {
-        send(stranger, &name, p);
+        send(w.stranger, &w.name, p);
     }
     wake_watch_once();
-    const uint64_t received = received_by(member.nic);
-    watch_time.held = false;
-    sem_post(&watch_time.go);
-    myr_soft_watch_stop(watch);
-    close(stranger);
-    myr_soft_close(member.nic);
-    myr_segment_leave(member.segment);
-    end_world(world);
+    const uint64_t received = received_by(w.member.nic);
+    let_watch_run();
+    end_watched(&w);
     assert_int_equal(received, packets);
 }
 
