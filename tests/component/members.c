@@ -3,7 +3,7 @@
  * Programs without MPI use libmyr's barriers, which must be right across hosts. This is a process
  * of such a program; library.sh starts all of them on the hosts that it has made.
  *
- * members FOLDER SIZE RANK NIC ALGORITHM [NODE-FOLDER]
+ *   members FOLDER SIZE RANK NIC ALGORITHM [NODE-FOLDER]
  *
  * Hosts share the machine's files: members exchange bytes in FOLDER, and have a ledger there of who
  * has arrived. Prints ok if no member has left a barrier early.

@@ -3,9 +3,8 @@
  * Whoever reads the wire and sends forged packets must not be able to disturb a job. Called by
  * tests/component/strangers.sh in two parts, connected by a pipe:
  *
- * sniffer listen PORT  on a host of the job: writes each packet between NICs to the pipe
- *
- * sniffer forge  on another host: sends packets derived from these, in their senders' names
+ *   sniffer listen PORT  on a host of the job: writes each packet between NICs to the pipe
+ *   sniffer forge  on another host: sends packets derived from these, in their senders' names
  *
  * (sniffer record: writes all bytes on the wire, of any protocol.)
  *

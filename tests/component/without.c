@@ -2,7 +2,7 @@
 /*
  * Runs a command without some system calls, which fail with EPERM as under a container's filter:
  *
- * without CALL[,CALL...] COMMAND...
+ *   without CALL[,CALL...] COMMAND...
  *
  * Called by the scripts of tests/component. The exit status is 77, with a line, if there can be no
  * filter.

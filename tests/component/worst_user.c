@@ -4,11 +4,9 @@
  * their speed. Called by tests/component/neighbour.sh and bench/neighbour.sh on the hosts of
  * nethosts, as another user than the one of the job there.
  *
- * hoard   opens and closes groups, and keeps all their pages mapped. Prints the number of pages.
- *
- * once    opens groups with the same on the other host, claims once to be far ahead, and sleeps.
- *
- * storm   the same, and repeats the claim each millisecond.
+ *   hoard   opens and closes groups, and keeps all their pages mapped. Prints the number of pages.
+ *   once    opens groups with the same on the other host, claims once to be far ahead, and sleeps.
+ *   storm   the same, and repeats the claim each millisecond.
  *
  * The last two print "ready" when all groups are open, and run until they are killed.
  */

@@ -102,8 +102,7 @@ static struct program {
     uint64_t random[DOUBLE_RANKS]; /* each rank's own */
     uint32_t at[DOUBLE_RANKS];     /* the current operation */
     bool in_progress[DOUBLE_RANKS];
-    uint32_t victim,
-        doom; /* this rank dies after the start of this operation; DOUBLE_RANKS: none */
+    uint32_t victim, doom; /* the rank that dies (DOUBLE_RANKS: none), and after which operation */
     bool doomed, died;
     /* Whether a communicator of this size has completed a contest or duel; the same for size
      * classes. */

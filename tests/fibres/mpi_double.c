@@ -36,8 +36,7 @@ static struct {
     uint64_t switches; /* of fibres, when the clock was last read */
     char file[400];    /* the component */
     char folder[100];  /* for the signs of the nodes' segments, and copies of the component */
-    ompi_proc_t *near[DOUBLE_RANKS],
-        *far[DOUBLE_RANKS]; /* as seen by ranks of the same node and by others */
+    ompi_proc_t *near[DOUBLE_RANKS], *far[DOUBLE_RANKS]; /* by the locality seen */
     struct {
         uint8_t hello[HELLO_BYTES];
         size_t hello_bytes;

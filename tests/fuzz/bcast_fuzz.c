@@ -605,7 +605,7 @@ static void receive_nearly(struct input *in, uint8_t argument)
                                     MCP_BCAST,     MCP_BCAST,       MCP_BCAST_ASK,   MCP_BCAST_ASK,
                                     MCP_BCAST_ASK, MCP_BCAST_LATER, MCP_BCAST_LATER, MCP_ARRIVE,
                                     MCP_ARRIVE,    MCP_ARRIVE,      MCP_DONE,        MCP_FAIL};
-    const uint8_t kind = take_byte(in), who = take_byte(in), off = take_byte(in);
+    const uint8_t kind = take_byte(in), ids = take_byte(in), off = take_byte(in);
     const uint8_t type = types[kind % sizeof(types)];
     const uint32_t g = argument % 8 < 5 ? CAST : argument % 8 - 4;
     const uint32_t near = mcp_is_bcast(type)
@@ -616,8 +616,8 @@ static void receive_nearly(struct input *in, uint8_t argument)
         .type = type,
         .key = key_of(g),
         .collective = {near + (off & 1 ? take_step(in) : 0),
-                       (uint16_t)(who % shape.nodes + (off & 2 ? take_step(in) : 0)),
-                       (uint16_t)(who / 16 % shape.nodes + (off & 4 ? take_step(in) : 0))},
+                       (uint16_t)(ids % shape.nodes + (off & 2 ? take_step(in) : 0)),
+                       (uint16_t)(ids / 16 % shape.nodes + (off & 4 ? take_step(in) : 0))},
     };
     const size_t payload = MCP_BCAST != type ? 0 : off & 8 ? take_byte(in) : take_length(in);
     const struct mcp_secret secret = secret_of(header.key);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Fuzzes the messages between ports (firmware/port.c, connection.c, sdma.c, send.c, recv.c,
+ * Fuzzes the messages between ports (firmware/port_table.c, connection.c, sdma.c, send.c, recv.c,
  * rdma.c), over the test double of the wire. If it fails, messages can be lost, damaged or
  * delivered to another process. Built and run by run.sh.
  *

@@ -43,7 +43,7 @@ use() { # TARGET
             longest=400 least=95 reached=(firmware/{bcast,collective_bcast}.c) ;;
         messages)
             longest=500 least=95 parts=("${wire[@]}")
-            reached=(firmware/{port,connection,sdma,send,recv,rdma}.c) ;;
+            reached=(firmware/{port_table,connection,sdma,send,recv,rdma}.c) ;;
         tagged)
             longest=500 least=80 reached=(firmware/match.c libmyr/messages/tagged{,_send,_receive,_read}.c) ;;
         soft_server)

@@ -2,9 +2,9 @@
 /*
  * Two jobs that hang, for which `nicbarr status` must name the missing ranks:
  *
- * absent FILE     the last rank enters MPI_Barrier only once FILE exists
- *
- * absent --wrong  even ranks call MPI_Allreduce, odd ones MPI_Barrier: an error that hangs for ever
+ *   absent FILE     the last rank enters MPI_Barrier only once FILE exists
+ *   absent --wrong  even ranks call MPI_Allreduce, odd ones MPI_Barrier: an error that hangs for
+ * ever
  */
 #include <mpi.h>
 #include <string.h>

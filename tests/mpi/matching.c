@@ -25,8 +25,7 @@ enum {
     TAGS = 4,
     MOST = 400, /* sends, and receives, of a process in a round */
     LARGE = 100000,
-    HEAD = 2, /* longs at the beginning of a message: the sender's rank in MPI_COMM_WORLD, and its
-                 number */
+    HEAD = 2, /* longs at the beginning of a message: the sender's rank, and its number */
 };
 
 static long rounds = 10;

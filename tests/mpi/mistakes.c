@@ -4,7 +4,7 @@
  * time, for which all ranks get an error, after which calls are right again. Before that, each
  * collective is called correctly in several ways, without an error.
  *
- * mistakes [--kind KIND]     only this mistake; otherwise all of them
+ *   mistakes [--kind KIND]     only this mistake; otherwise all of them
  */
 #include "common.h"
 

@@ -37,8 +37,7 @@ struct place {
 struct origin {
     const char *player, *program;
     const char *board;    /* or NULL */
-    char *line, *parents; /* NULL, or the step that has spawned this process, and the numbers of its
-                             parents */
+    char *line, *parents; /* NULL, or the spawning step, and the parents' numbers */
 };
 
 /* The place that the word `key` of a step names. */

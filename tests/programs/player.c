@@ -3,7 +3,7 @@
  * Plays a program (program.h) under MPI and checks every result: nicbarr must give right results to
  * any legal program.
  *
- * player --program FILE [--board FILE] [--until FILE] [--line N --parents NUMBERS]
+ *   player --program FILE [--board FILE] [--until FILE] [--line N --parents NUMBERS]
  *
  * mpirun starts it for machine/playing.py and scripts (tests/component/drawn_common.sh), and so
  * does the step `spawn`. The board (places.h) shows how far each process is. A wrong result ends

@@ -5,9 +5,8 @@
  * player.c reads the file; other files ask for the words of a step. machine/program.py writes such
  * files, and decides what is legal MPI, on which the player relies.
  *
- * # a comment; lines that begin with @ are for the runner
- *
- * 12 coll what=allreduce how=b c=0 type=MPI_INT op=MPI_SUM n=3 times=20
+ *   # a comment; lines that begin with @ are for the runner
+ *   12 coll what=allreduce how=b c=0 type=MPI_INT op=MPI_SUM n=3 times=20
  *
  * The number in front identifies the step. All data, roots and delays of a step depend on it
  * instead of its line, so that a step does the same when others are removed.

@@ -32,8 +32,7 @@ void farewells(void **state)
     uint64_t random = crew_seed() + 15;
     uint32_t epoch = 0;
     open_small_with_data(BYTES);
-    assert_false(
-        mcp_kernel_group_farewell(kernel, pair.key, &epoch)); /* no peer can miss data yet */
+    assert_false(mcp_kernel_group_farewell(kernel, pair.key, &epoch)); /* no data yet */
     fill_carried(BYTES, &random);
     assert_true(mcp_group_offer(pair.group, 1, BYTES));
     memcpy(mcp_group_buffer(pair.group, 1), carried, BYTES);

@@ -156,8 +156,7 @@ void event_start(struct pair *pair, uint64_t *random)
         return;
     }
     const bool allowed = !mcp_group_waits_now(pair->group);
-    const bool wrong_epoch =
-        allowed && 0 == crew_below(random, 8); /* the epoch is wrong, as after a lost doorbell */
+    const bool wrong_epoch = allowed && 0 == crew_below(random, 8); /* as after a lost doorbell */
     const uint32_t before = done(pair);
     const uint32_t epoch = allowed ? before + 1 : pair->group->started;
     mcp_group_start(pair->group, epoch);
@@ -269,8 +268,7 @@ void event_late(struct pair *pair, struct mcp_header header, uint64_t *random)
         return;
     }
     ++count.packets_received;
-    const bool data =
-        0 != pair->group->unit[done(pair) % 2]; /* which are not kept after the close */
+    const bool data = 0 != pair->group->unit[done(pair) % 2]; /* not kept after the close */
     const bool lost = data || (broadcasts(pair) && mcp_group_waits_now(pair->group));
     const bool asks = MCP_ASK == header.type;
     const bool over = asks && myr_epoch_reached(done(pair) - data, epoch);

@@ -137,8 +137,7 @@ void subordinates_share_pages(void **state)
     for (uint32_t user = 0; user < USERS; ++user) {
         numbers[user] = open_for_a_moment(FIRST_SUBORDINATE + user);
         assert_int_not_equal(numbers[user], other);
-        if (user >= MCP_KERNEL_PAGES_OF_ONE) { /* the page of the user who has not opened a group
-                                                  for the longest time */
+        if (user >= MCP_KERNEL_PAGES_OF_ONE) { /* the least recently used one */
             assert_int_equal(numbers[user], numbers[user - MCP_KERNEL_PAGES_OF_ONE]);
         }
     }

@@ -161,11 +161,11 @@ void receive_here(struct pair *pair, const struct mcp_header *header)
         return;
     }
     if (MCP_LATER == header->type) {
-        const enum mcp_recorded heard =
+        const enum mcp_recorded later =
             mcp_group_hear(pair->group, part->node, part->slot, part->epoch, 1);
-        count.heard += MCP_RECORDED == heard;
-        count.duplicates += MCP_KNOWN == heard;
-        count.dropped_implausible += MCP_IMPLAUSIBLE == heard;
+        count.heard += MCP_RECORDED == later;
+        count.duplicates += MCP_KNOWN == later;
+        count.dropped_implausible += MCP_IMPLAUSIBLE == later;
         return;
     }
     const enum mcp_recorded recorded = MCP_DONE == header->type

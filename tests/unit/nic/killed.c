@@ -304,7 +304,7 @@ void a_broken_nic_is_left_alone(void **state)
     assert_int_equal(atomic_load(&world->come[11]), 1);
     assert_true(myr_soft_broken(member.nic));
     assert_int_equal(myr_load_acquire(&member.nic->shared->lock),
-                     MYR_SOFT_BROKEN); /* reserved for other processes */
+                     MYR_SOFT_BROKEN); /* without a holder */
 
     const int stranger = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
     send_forged_ask(stranger, &world->name[0]);

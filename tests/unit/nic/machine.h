@@ -28,8 +28,7 @@ extern struct watch_time {
 /* Wake the watch, and wait until it sleeps again. */
 void wake_watch_once(void);
 
-extern int allocations_left; /* successful calls of malloc() and calloc() until they fail; -1: they
-                                do not fail */
+extern int allocations_left; /* until malloc() and calloc() fail; -1: never */
 
 /* Skip the test where this machine has no IPv6. */
 void need_ipv6(void);

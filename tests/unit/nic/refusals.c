@@ -43,8 +43,7 @@ void no_network(void **state)
     struct myr_soft_view view;
     assert_int_equal(myr_segment_join(NULL, 1 << 20, &segment, NULL), MYR_OK);
     expect_refusal(segment, &nowhere, MYR_ERR_NOT_THERE, "nosuch0");
-    expect_refusal(segment, &loopback, MYR_ERR_NOT_THERE,
-                   "nosuch0"); /* all processes get the same message */
+    expect_refusal(segment, &loopback, MYR_ERR_NOT_THERE, "nosuch0"); /* the same message */
     assert_int_equal(myr_look_at_nic(myr_segment_fd(segment), &view, NULL), MYR_OK);
     assert_false(view.there);
     assert_non_null(strstr(view.why, "nosuch0"));
@@ -76,8 +75,7 @@ void port_in_use(void **state)
     snprintf(text, sizeof(text), "UDP port %u", (unsigned)options.port);
     assert_int_equal(myr_segment_join(NULL, 1 << 20, &segment, NULL), MYR_OK);
     expect_refusal(segment, &options, MYR_ERR_SYSTEM, text);
-    expect_refusal(segment, &loopback, MYR_ERR_SYSTEM,
-                   text); /* all processes get the same message */
+    expect_refusal(segment, &loopback, MYR_ERR_SYSTEM, text); /* the same message */
     myr_segment_leave(segment);
     close(other);
 

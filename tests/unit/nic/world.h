@@ -26,8 +26,7 @@ extern const struct myr_wait_policy sleeping, yielding;
 struct world {
     char folder[MOST_NODES][200];
     const char *network[MOST_NODES]; /* which its NIC can use */
-    uint32_t nodes,
-        locals; /* there are nodes * locals processes; process r is on node r / locals */
+    uint32_t nodes, locals; /* processes: nodes * locals; process r is on node r / locals */
     uint32_t epochs;
     uint64_t seed, key;
     const struct myr_wait_policy *policy;
