@@ -444,7 +444,7 @@ static void spawned(const char *program)
     char options_for_child[3][16] = {"--child", "--seed", "--largest"};
     char *arguments[] = {
         options_for_child[0], options_for_child[1], seed, options_for_child[2], size, NULL};
-    for (int time = 0; time < 2; time++) { /* the second ones after the first ones have exited */
+    for (int round = 0; round < 2; round++) { /* the second ones after the first ones have exited */
         MPI_Comm both;
         MPI_Comm_spawn(program, arguments, CHILDREN, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &both,
                        MPI_ERRCODES_IGNORE);

@@ -148,9 +148,8 @@ static void waits(uint32_t rank, void *context)
     }
 }
 
-/* Create another process with this PID, where that is permitted. Otherwise change the segment's
- * table, so that the PID's owner is this process, which is older than that. Returns the PID, or
- * 0. */
+/* Create another process with this PID, where that is permitted. Otherwise the dead process's entry
+ * in the segment's table gets the PID of this process, which is older. Returns the PID, or 0. */
 static pid_t reuse_pid(pid_t pid, struct myr_segment *segment)
 {
     struct {
