@@ -1088,7 +1088,7 @@ static void print_plan(const struct double_job *job)
                 job->setting[j].ranks);
     }
     if (job->survives) {
-        fprintf(stderr, "failures are survived; rank %u try_to_die after op %u\n", program.victim,
+        fprintf(stderr, "failures are survived; rank %u dies after op %u\n", program.victim,
                 program.doom);
     }
     fprintf(stderr, "%u ranks%s, 0x%x without the component; refusals %u %u %u %u\n", job->ranks,

@@ -169,7 +169,7 @@ static void play_data(MPI_T_pvar_session session, MPI_T_pvar_handle remeasured, 
             call_and_check(i);
         if (SEVERAL - 1 == i % SEVERAL) {
             const unsigned long long times = read_counter(session, remeasured);
-            check_same("measured remeasured", times);
+            check_same("measured anew", times);
             if (times >= (unsigned long long)least && most < 0)
                 return;
             if (i < 8 * SEVERAL)
@@ -186,7 +186,7 @@ int main(int argc, char **argv)
     test_begin(argc, argv, "watched", options, TEST_COUNT(options), MPI_THREAD_SINGLE);
     TEST_CHECK(MPI_SUCCESS == MPI_T_init_thread(MPI_THREAD_SINGLE, &provided), "init", "it fails");
     TEST_CHECK(MPI_SUCCESS == MPI_T_pvar_session_create(&session), "session", "it fails");
-    MPI_T_pvar_handle of_duels = counter(session, data ? "remeasured" : "duels");
+    MPI_T_pvar_handle of_duels = counter(session, data ? "anew" : "duels");
     MPI_T_pvar_handle of_switches = counter(session, data ? "anew_switches" : "switches");
     struct rng mine = rng_make(STREAM_PRIVATE + (uint64_t)test.rank);
     if (data)
@@ -207,7 +207,6 @@ int main(int argc, char **argv)
     MPI_T_pvar_handle_free(session, &of_switches);
     MPI_T_pvar_session_free(&session);
     MPI_T_finalize();
-    snprintf(note, sizeof(note), "%s=%llu switches=%llu", data ? "remeasured" : "duels", duels,
-             switches);
+    snprintf(note, sizeof(note), "%s=%llu switches=%llu", data ? "anew" : "duels", duels, switches);
     return test_end(note);
 }
