@@ -37,7 +37,7 @@ all    library_test          all                                     the same: i
 all    nic_test              killed_with_the_lock                    no robust locks
 all    nic_test              a_thread_runs_the_nic                   it ends a forked process that starts a thread (cpu_exec)
 all    nic_test              the_watch_leaves                        the same
-all    nic_test              a_dead_runners_pid_is_given_again       the same
+all    nic_test              a_dead_runners_pid_is_reused            the same
 all    rights_test           the_system_itself_allows_them           no execveat
 all    rights_test           the_filter_forbids_them                 no seccomp
 all    rights_test           threads_that_are_there_already_are_bound    no seccomp

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Somebody sets the time of day, again and again: preloaded into a program, it has the clock that
- * shows it jump by an hour, forth and back. machine_faults.sh runs jobs with it.
+ * Jobs must work while the time of day is set: preloaded into a program, this makes its clock jump
+ * by an hour, back and forth. machine_faults.sh runs jobs with it.
  *
- * Only what the program itself asks for is changed. The system sleeps by the true clock. So a wait
- * that ends at a time of day lasts an hour too long here, or not at all, as it would when the clock
+ * Only what the program itself reads is changed; the system's timeouts use the true clock. So a
+ * wait until a time of day lasts an hour too long here, or ends at once, as it would when the clock
  * is set meanwhile.
  */
 #include <stdatomic.h>
@@ -16,12 +16,12 @@
 
 #define EXPORTED __attribute__((visibility("default")))
 
-enum { HOUR = 3600, LOOKS = 5 /* between two jumps */ };
+enum { HOUR = 3600, READS = 5 /* between two jumps */ };
 
 static time_t jump(void)
 {
-    static _Atomic unsigned looks;
-    return (time_t)HOUR * ((int)(atomic_fetch_add(&looks, 1) / LOOKS % 3) - 1);
+    static _Atomic unsigned reads;
+    return (time_t)HOUR * ((int)(atomic_fetch_add(&reads, 1) / READS % 3) - 1);
 }
 
 EXPORTED int clock_gettime(clockid_t which, struct timespec *now)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A system that has no threads left for nicbarr: preloaded into a program, it refuses those that
- * are as small as nicbarr's are (os/thread.h). So the tuning cache is read at once, and what a test
- * sees of it does not depend on time.
+ * A system without threads for nicbarr: preloaded into a program, this makes pthread_create() fail
+ * for threads as small as nicbarr's (os/thread.h). So the tuning cache is read synchronously, and
+ * what a test sees of it does not depend on time.
  */
 #include <dlfcn.h>
 #include <errno.h>

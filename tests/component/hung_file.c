@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A file system that does not answer: preloaded into a program, it has whoever opens the file
- * $HUNG_FILE wait for ever, after a line that says so. tuning.sh runs jobs with it.
+ * A job must not hang with a file system that does not answer: preloaded into a program, this makes
+ * the opening of the file $HUNG_FILE wait for ever, after a line that says so. tuning.sh runs jobs
+ * with it.
  */
 #include <fcntl.h>
 #include <stdarg.h>

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A process of a program without MPI, whose barriers are libmyr's; for library.sh, which starts all
- * of them on the hosts that it has made.
+ * Programs without MPI use libmyr's barriers, which must be right across hosts. This is a process
+ * of such a program; library.sh starts all of them on the hosts that it has made.
  *
- *     members FOLDER SIZE RANK NIC ALGORITHM [NODE-FOLDER]
+ *   members FOLDER SIZE RANK NIC ALGORITHM [NODE-FOLDER]
  *
- * Hosts share the machine's files: members exchange bytes, and keep a ledger of who has arrived, in
- * FOLDER. Prints ok if nobody has left a barrier early.
+ * Hosts share the machine's files: members exchange bytes in FOLDER, and have a ledger there of who
+ * has arrived. Prints ok if no member has left a barrier early.
  */
 #include <fcntl.h>
 #include <stdatomic.h>
@@ -26,13 +26,13 @@ struct member {
     _Atomic uint32_t *arrived; /* [MOST] of all, in a file */
 };
 
-static void give_up(const char *why)
+static void fail(const char *why)
 {
     fprintf(stderr, "members: %s\n", why);
     exit(1);
 }
 
-/* A file for each process and exchange: it gets its name when it is whole. */
+/* A file for each process and exchange, which gets its name when it is complete. */
 static bool exchange(void *context, const void *mine, void *all, size_t bytes)
 {
     struct member *member = context;
@@ -66,12 +66,12 @@ static void open_ledger(struct member *member)
     const int file = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
     const size_t bytes = MOST * sizeof(*member->arrived);
     if (file < 0 || 0 != ftruncate(file, (off_t)bytes)) {
-        give_up("cannot make the ledger");
+        fail("cannot create the ledger");
     }
     member->arrived = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
     close(file);
     if (MAP_FAILED == (void *)member->arrived) {
-        give_up("cannot map the ledger");
+        fail("cannot map the ledger");
     }
 }
 
@@ -80,11 +80,11 @@ static void meet(const struct member *member, struct myr_barrier *barrier)
     for (uint32_t e = 1; e <= EPOCHS; ++e) {
         atomic_store(&member->arrived[member->rank], e);
         if (MYR_DONE != myr_barrier_wait(barrier, myr_barrier_arrive(barrier), 0)) {
-            give_up("the barrier is over");
+            fail("the barrier is over");
         }
         for (uint32_t r = 0; r < member->size; ++r) {
             if (atomic_load(&member->arrived[r]) < e) {
-                give_up("a barrier was left before all had arrived");
+                fail("a barrier was left before all had arrived");
             }
         }
     }
@@ -93,7 +93,7 @@ static void meet(const struct member *member, struct myr_barrier *barrier)
 int main(int argc, char **argv)
 {
     if (argc < 6) {
-        give_up("FOLDER SIZE RANK NIC ALGORITHM [NODE-FOLDER]");
+        fail("FOLDER SIZE RANK NIC ALGORITHM [NODE-FOLDER]");
     }
     struct member member = {
         .folder = argv[1],
@@ -106,12 +106,12 @@ int main(int argc, char **argv)
     struct myr_barrier *barrier;
     char why[MYR_WHY];
     if (member.size > MOST) {
-        give_up("too many members");
+        fail("too many members");
     }
     open_ledger(&member);
     if (!myr_host_open(&options, &host, why) ||
         !myr_barrier_create(host, &members, argv[5], &barrier, why)) {
-        give_up(why);
+        fail(why);
     }
     meet(&member, barrier);
     myr_barrier_free(barrier);

@@ -57,7 +57,7 @@ moving() { # LONGEST-WAIT WAY...
     check "a message moves without its hosts" moving 300 $runner
     check "also by pieces" moving 300 $runner --mca mtl_myr_direct 0
 }
-stands() { ! moving 5 && said "waiting for a message that does not move"; }
+stands() { ! moving 5 && said "waiting for a message that is not transferred"; }
 check "without a runner it does not" stands
 
 export NPS="3" MPIRUN="mpirun $myr"

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Another release's structures: preloaded into a program, says that Open MPI's communicators have
- * one word more than its headers say, as in 5.0.7. declining.sh runs it.
+ * The component must decline an Open MPI with other structures: preloaded into a program, this
+ * makes Open MPI's communicators appear one word longer than its headers say, as in 5.0.7.
+ * declining.sh runs it.
  */
 #include "ompi/release.h"
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Looks for secrets of groups in a record of all that hosts have said to each other. Called by
- * tests/component/strangers.sh: search FILE
+ * Secrets of groups must not be on the wire: looks for them in a record of all that hosts have sent
+ * to each other. Called by tests/component/strangers.sh: search FILE
  *
- * Any 16 bytes of it may be the secret of a communicator (or of anything else). If they are, the
- * key of one of its groups follows from them, and keys are in packets. So each 16 bytes are tried.
- * Succeeds if there are packets of groups, and no secret.
+ * Any 16 bytes may be the secret of a communicator. If they are, the key of one of its groups
+ * follows from them, and keys are in packets. So all 16 bytes are tried. Succeeds if there are
+ * packets of groups, and no secret.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -90,7 +90,7 @@ check "a crash at the end would be found" finds
 # a fence in MPI_Session_init, the others have passed it and are in PMIx_Group_construct. So another job is tried if
 # all three processes are outside of our code.
 stands_elsewhere() {
-    [ "$(grep -c 'a process stands here' "$scratch/out")" = 3 ] && ! said "/mca_\(coll_nicbarr\|btl_myr\).so"
+    [ "$(grep -c 'a process is stuck here' "$scratch/out")" = 3 ] && ! said "/mca_\(coll_nicbarr\|btl_myr\).so"
 }
 sessions() { # MPIRUN-OPTION...
     for _ in 1 2 3; do

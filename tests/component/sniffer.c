@@ -1,20 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A stranger who reads the wire and writes it, too. Called by tests/component/strangers.sh in two
- * parts, joined by a pipe:
+ * Whoever reads the wire and sends forged packets must not be able to disturb a job. Called by
+ * tests/component/strangers.sh in two parts, connected by a pipe:
  *
- *   sniffer listen PORT    on a host of the job: tells of each packet between NICs that passes by
- *   sniffer forge          on another host: sends what follows from it, in its sender's name
+ *   sniffer listen PORT  on a host of the job: writes each packet between NICs to the pipe
+ *   sniffer forge  on another host: sends packets derived from these, in their senders' names
  *
- * (sniffer record: writes all bytes that pass by, of any protocol.)
+ * (sniffer record: writes all bytes on the wire, of any protocol.)
  *
- * For each packet that was heard it sends that packet once more, then what would do harm if it were
- * believed. After a collective packet: for the present epoch and the next one what would let a NIC
- * go on too early (ARRIVE, DONE) or have its group fail (FAIL). After a packet of a message: for
- * the present number and the next one other content (DATA), what would have a message forgotten
- * that was lost (ACK), or fail (REFUSE). Each with the check of the packet, with the check of
- * somebody who thinks that there is no secret, and with that of somebody who guesses. It goes on
- * until it is killed.
+ * For each packet it sends that packet again, and then packets that would do harm if they were
+ * accepted. After a collective packet: for its epoch and the next one what would release a NIC too
+ * early (ARRIVE, DONE) or make its group fail (FAIL). After a packet of a message: for its number
+ * and the next one other contents (DATA), what would make the sender forget a lost message (ACK),
+ * or make it fail (REFUSE). Each with the check of the packet, with the check for the zero secret,
+ * and with that for a guessed one. It runs until it is killed.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -32,10 +31,10 @@
 
 #include "firmware/wire.h"
 
-/* What is forged can be told by its time to live, so that it is not heard and forged once more. */
+/* Forged packets are recognised by their time to live, so that they are not forged again. */
 enum { OWN_TTL = 61, PAUSE_NS = 5000000 };
 
-/* A packet on the wire. (Of a chain nothing is told.) */
+/* A packet on the wire. (Chains are not reported.) */
 struct datagram {
     struct iphdr ip;
     struct udphdr udp;
@@ -70,23 +69,22 @@ static int open_socket(int family, int type, int protocol)
 static void listen_to(uint16_t port)
 {
     const int wire = open_socket(AF_PACKET, SOCK_DGRAM, htons(ETH_P_ALL));
-    struct datagram heard;
+    struct datagram seen;
     for (;;) {
-        const ssize_t bytes = recv(wire, &heard, sizeof(heard), MSG_TRUNC);
+        const ssize_t bytes = recv(wire, &seen, sizeof(seen), MSG_TRUNC);
         if (bytes < 0 && EINTR != errno) {
             fail("listening");
         }
         if (bytes >= (ssize_t)offsetof(struct datagram, payload) &&
-            bytes <= (ssize_t)sizeof(heard) && bytes == (ssize_t)bytes_of(&heard) &&
-            5 == heard.ip.ihl && IPPROTO_UDP == heard.ip.protocol &&
-            htons(port) == heard.udp.dest && OWN_TTL != heard.ip.ttl &&
-            sizeof(heard) != write(STDOUT_FILENO, &heard, sizeof(heard))) {
-            fail("telling");
+            bytes <= (ssize_t)sizeof(seen) && bytes == (ssize_t)bytes_of(&seen) &&
+            5 == seen.ip.ihl && IPPROTO_UDP == seen.ip.protocol && htons(port) == seen.udp.dest &&
+            OWN_TTL != seen.ip.ttl && sizeof(seen) != write(STDOUT_FILENO, &seen, sizeof(seen))) {
+            fail("writing");
         }
     }
 }
 
-/* All that passes by, whatever it is. */
+/* All frames, whatever they contain. */
 static void record(void)
 {
     static uint8_t frame[1 << 17];
@@ -99,18 +97,18 @@ static void record(void)
     }
 }
 
-static void send_as_heard(int wire, struct datagram *datagram)
+static void send_again(int wire, struct datagram *datagram)
 {
     const struct sockaddr_in to = {.sin_family = AF_INET, .sin_addr.s_addr = datagram->ip.daddr};
     datagram->ip.ttl = OWN_TTL;
-    datagram->udp.check = 0; /* none, which UDP allows */
+    datagram->udp.check = 0; /* none, which UDP permits */
     if ((ssize_t)bytes_of(datagram) !=
         sendto(wire, datagram, bytes_of(datagram), 0, (const struct sockaddr *)&to, sizeof(to))) {
         fail("sending");
     }
 }
 
-/* This header with the payload that the datagram has, or without: with each of the checks. */
+/* This header, with the datagram's payload or without, with each of the checks. */
 static void send_header(int wire, const struct datagram *datagram, struct mcp_header header,
                         bool with_payload)
 {
@@ -119,33 +117,33 @@ static void send_header(int wire, const struct datagram *datagram, struct mcp_he
     const size_t bytes = with_payload ? payload_of(datagram) - head : 0;
     struct datagram forged = *datagram;
     forged.ip.tot_len = htons((uint16_t)(offsetof(struct datagram, payload) + head + bytes));
-    forged.ip.check = 0; /* the system makes it */
+    forged.ip.check = 0; /* the system fills it in */
     forged.udp.len = htons((uint16_t)(sizeof(forged.udp) + head + bytes));
     header.payload_bytes = (uint32_t)bytes;
     memcpy(forged.payload, &header, head);
-    send_as_heard(wire, &forged);
+    send_again(wire, &forged);
     for (size_t g = 0; g < sizeof(guesses) / sizeof(guesses[0]); ++g) {
         mcp_seal(&header, &guesses[g], forged.payload + head, bytes);
         memcpy(forged.payload, &header, head);
-        send_as_heard(wire, &forged);
+        send_again(wire, &forged);
     }
 }
 
-static void forge_collective(int wire, const struct datagram *heard, struct mcp_header header)
+static void forge_collective(int wire, const struct datagram *seen, struct mcp_header header)
 {
     static const uint8_t types[] = {MCP_ARRIVE, MCP_DONE, MCP_FAIL};
     for (uint32_t ahead = 0; ahead < 2; ++ahead, ++header.collective.epoch) {
         for (uint32_t t = 0; t < sizeof(types); ++t) {
             header.type = types[t];
-            send_header(wire, heard, header, false);
+            send_header(wire, seen, header, false);
         }
     }
 }
 
-static void forge_message(int wire, const struct datagram *heard, const struct mcp_header *header)
+static void forge_message(int wire, const struct datagram *seen, const struct mcp_header *header)
 {
-    struct datagram other = *heard;
-    for (size_t at = MCP_MESSAGE_BYTES; at < payload_of(heard); ++at) {
+    struct datagram other = *seen;
+    for (size_t at = MCP_MESSAGE_BYTES; at < payload_of(seen); ++at) {
         other.payload[at] ^= 0xff;
     }
     for (uint32_t ahead = 0; ahead < 2; ++ahead) {
@@ -157,29 +155,29 @@ static void forge_message(int wire, const struct datagram *heard, const struct m
         forged.message = (struct mcp_message_part){.source = header->message.source,
                                                    .expected = header->message.expected + ahead};
         forged.type = MCP_ACK;
-        send_header(wire, heard, forged, false);
+        send_header(wire, seen, forged, false);
         forged.message.sequence = forged.message.expected;
         forged.message.round = (uint16_t)-2; /* the first one (connection.h) */
         forged.message.detail = MCP_TOO_LONG;
         forged.type = MCP_REFUSE;
-        send_header(wire, heard, forged, false);
+        send_header(wire, seen, forged, false);
     }
 }
 
 static void forge(int wire, struct datagram *datagram)
 {
-    struct mcp_header heard;
-    if (mcp_parse(datagram->payload, payload_of(datagram), &heard)) {
-        send_as_heard(wire, datagram);
-        if (mcp_is_collective(heard.type)) {
-            forge_collective(wire, datagram, heard);
+    struct mcp_header seen;
+    if (mcp_parse(datagram->payload, payload_of(datagram), &seen)) {
+        send_again(wire, datagram);
+        if (mcp_is_collective(seen.type)) {
+            forge_collective(wire, datagram, seen);
         } else {
-            forge_message(wire, datagram, &heard);
+            forge_message(wire, datagram, &seen);
         }
     }
 }
 
-static bool hear_one(struct datagram *datagram)
+static bool read_one(struct datagram *datagram)
 {
     size_t bytes = 0;
     while (bytes < sizeof(*datagram)) {
@@ -193,17 +191,17 @@ static bool hear_one(struct datagram *datagram)
     return true;
 }
 
-/* The last one that was heard; some time after the one before, so that the job gets its turn. */
-static bool hear(struct datagram *datagram)
+/* The last packet of the pipe, some time after the one before, so that the job can proceed. */
+static bool read_last(struct datagram *datagram)
 {
     const struct timespec pause = {0, PAUSE_NS};
     struct pollfd more = {.fd = STDIN_FILENO, .events = POLLIN};
     nanosleep(&pause, NULL);
-    bool heard = hear_one(datagram);
-    while (heard && poll(&more, 1, 0) > 0) {
-        heard = hear_one(datagram);
+    bool seen = read_one(datagram);
+    while (seen && poll(&more, 1, 0) > 0) {
+        seen = read_one(datagram);
     }
-    return heard;
+    return seen;
 }
 
 int main(int argc, char **argv)
@@ -220,7 +218,7 @@ int main(int argc, char **argv)
         return 64;
     }
     const int wire = open_socket(AF_INET, SOCK_RAW, IPPROTO_RAW);
-    while (hear(&datagram)) {
+    while (read_last(&datagram)) {
         forge(wire, &datagram);
     }
     return 0;

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A stranger on the network: sends UDP packets that are none of the job's to the NICs of a job.
+ * Packets of strangers on the network must not disturb a job: sends UDP packets that are not the
+ * job's to its NICs.
  *
- * Called by tests/component/strangers.sh on a host that the job does not run on. It sends from a
- * raw socket, in the name of the job's own hosts, so no check of the sender's address helps. It
- * goes on until it is killed, or until it has sent a capture as often as asked for.
+ * Called by tests/component/strangers.sh on a host on which the job does not run. It sends from a
+ * raw socket in the name of the job's own hosts, so that no check of the sender's address helps. It
+ * runs until it is killed.
  *
- * What it sends: bytes of any number and value; packets in the wire's format (firmware/wire.h),
- * whole and sealed, with a key that is nobody's; or what the switch has recorded of an earlier job.
+ * It sends random bytes of any length; or packets in the wire's format (firmware/wire.h), valid and
+ * sealed, with an unknown key; or what the switch has recorded of an earlier job.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -28,7 +29,7 @@
 enum {
     NETWORK = 0x0a4d0000, /* 10.77.0.0, of nethosts */
     MOST_BYTES = 1400,    /* of a payload */
-    BURST = 20,           /* packets sent before the job gets its turn */
+    BURST = 20,           /* packets sent before the job gets time */
     PAUSE_NS = 200000
 };
 
@@ -84,14 +85,14 @@ static void send_payload(struct spray *spray, struct datagram *datagram, size_t 
                                   .protocol = IPPROTO_UDP,
                                   .saddr = htonl(NETWORK + 1 + from),
                                   .daddr = htonl(NETWORK + 1 + to)};
-    /* Without a checksum, which UDP allows. */
+    /* Without a checksum, which UDP permits. */
     datagram->udp = (struct udphdr){.source = htons(spray->port),
                                     .dest = htons(spray->port),
                                     .len = htons((uint16_t)udp_bytes)};
     send_ip(spray, datagram, sizeof(datagram->ip) + udp_bytes, datagram->ip.daddr);
 }
 
-/* ---- what is sent ---- */
+/* ---- packets ---- */
 
 static void send_random(struct spray *spray)
 {
@@ -103,7 +104,7 @@ static void send_random(struct spray *spray)
     send_payload(spray, &datagram, bytes);
 }
 
-/* What a NIC of the job might send just now, but for the key. */
+/* What a NIC of the job might send now, except for the key. */
 static void send_forged(struct spray *spray)
 {
     struct datagram datagram;
@@ -128,7 +129,7 @@ static void send_forged(struct spray *spray)
     send_payload(spray, &datagram, mcp_header_bytes(header.type));
 }
 
-/* The frames of a capture as they were, senders and all. */
+/* The frames of a capture as they were, with their senders. */
 static void replay(struct spray *spray, const char *path)
 {
     static _Alignas(struct frame) uint8_t memory[sizeof(struct frame) + FRAME_MOST];

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A client of myrd, whose socket is named. It opens the daemon's NIC and says the NIC's key. With
- * `stop` it then stops itself while it has the NIC's lock; once it is continued, it must find the
- * NIC as it was. Called by tests/component/myrd.sh.
+ * A client of myrd that is stopped must not break the NIC for others, nor find it broken. It opens
+ * the daemon's NIC at a socket and prints the NIC's key. With `stop` it then stops itself while it
+ * has the NIC's lock; after it was continued, the NIC must be usable. Called by
+ * tests/component/myrd.sh.
  */
 #include <inttypes.h>
 #include <signal.h>

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Run a command whose system calls of some names are refused (EPERM), as a container's filter does:
+ * Runs a command without some system calls, which fail with EPERM as under a container's filter:
  *
- *     without CALL[,CALL...] COMMAND...
+ *   without CALL[,CALL...] COMMAND...
  *
- * Called by the scripts of tests/component. Exit status 77, with a line, where no filter can be
- * had.
+ * Called by the scripts of tests/component. The exit status is 77, with a line, if there can be no
+ * filter.
  */
 #include <errno.h>
 #include <linux/filter.h>

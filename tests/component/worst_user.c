@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A user of the kernel's NIC who does its worst to others, without any right. Called by
- * tests/component/neighbour.sh and bench/neighbour.sh on the hosts of nethosts, as another user
- * than the one whose job runs there.
+ * Whatever a user of the kernel's NIC does without privileges, other users' jobs must go on at
+ * their speed. Called by tests/component/neighbour.sh and bench/neighbour.sh on the hosts of
+ * nethosts, as another user than the one of the job there.
  *
- *   hoard   opens and closes groups, and keeps all their pages. Says how many pages these were.
- *   once    opens groups with its like on the other host, says once to be far ahead, and sleeps.
- *   storm   the same, and says so again in each millisecond.
+ *   hoard   opens and closes groups, and keeps all their pages mapped. Prints the number of pages.
+ *   once    opens groups with the same on the other host, claims once to be far ahead, and sleeps.
+ *   storm   the same, and repeats the claim each millisecond.
  *
- * The last two say "ready" when all groups are open, and go on until they are killed.
+ * The last two print "ready" when all groups are open, and run until they are killed.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -36,7 +36,7 @@ static struct {
     struct myr_kernel_nic *nic;
     const struct mcp_kernel_line *line[MOST];
     uint32_t self, peer, groups;
-    int bell; /* to ring by; it goes to the peer's NIC */
+    int bell; /* for doorbells; connected to the peer's NIC */
 } user;
 
 static _Noreturn void fail(const char *what)
@@ -45,7 +45,7 @@ static _Noreturn void fail(const char *what)
     exit(EXIT_FAILURE);
 }
 
-/* A group of the two hosts, with one message each way: the one that plays most epochs. */
+/* A group of the two hosts with one message each way, which plays most epochs. */
 static struct myr_kernel_question question_for(uint32_t group)
 {
     struct myr_kernel_question question = {
@@ -65,7 +65,7 @@ static struct myr_kernel_question question_for(uint32_t group)
     return question;
 }
 
-/* Returns the number of the page, by which the system knows it. */
+/* Returns the system's number of the page. */
 static uint32_t open_group(uint32_t group)
 {
     struct myr_kernel_question question = question_for(group);
@@ -125,7 +125,7 @@ static void make_bell(void)
     user.bell = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
     if (user.bell < 0 || setsockopt(user.bell, SOL_SOCKET, SO_NO_CHECK, &one, sizeof(one)) < 0 ||
         connect(user.bell, (const struct sockaddr *)&peer, sizeof(peer)) < 0) {
-        fail("a socket to ring by");
+        fail("a socket for doorbells");
     }
 }
 

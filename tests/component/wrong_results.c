@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * An MPI whose results are wrong: preloaded into nicbarr_bench, which must say so. bench.sh runs
- * it.
+ * nicbarr_bench must notice wrong results: preloaded into it, this makes some of MPI's results
+ * wrong. bench.sh runs it.
  *
- * Each is wrong by as little as can be, and only in what nicbarr_bench measures: its own
- * bookkeeping goes by other types. Sums of floats are maxima, broadcasts, gatherings and
- * scatterings of bytes lack the last one, and duplicates of all but MPI_COMM_WORLD have their
- * members in the opposite order.
+ * Each is wrong by as little as possible, and only in what nicbarr_bench measures; its own
+ * bookkeeping uses other types. Sums of floats are maxima, broadcasts, gathers and scatters of
+ * bytes lack the last one, and duplicates of all but MPI_COMM_WORLD have their members in reverse
+ * order.
  */
 #include <mpi.h>
 

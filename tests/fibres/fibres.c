@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The scheduler of fibres; see fibres.h. It is compiled without calls of itself.
+ * The scheduler of fibres; see fibres.h. It is compiled without coverage calls.
  *
  * A fibre begins with setcontext(), and is left and resumed by _setjmp() and _longjmp(), which make
- * no system call. (The checked longjmp of _FORTIFY_SOURCE takes another stack for an error.)
+ * no system call. (The checked longjmp of _FORTIFY_SOURCE would take another stack for an error.)
  */
 #include "tests/fibres/fibres.h"
 
@@ -17,7 +17,7 @@
 enum { STACK = 1 << 20, NOBODY = FIBRES_MOST };
 
 static struct {
-    ucontext_t first[FIBRES_MOST]; /* where it begins */
+    ucontext_t first[FIBRES_MOST]; /* where each one begins */
     jmp_buf scheduler, of[FIBRES_MOST];
     char *stacks;
     fibre_fn fn;
@@ -26,9 +26,9 @@ static struct {
     uint64_t blocks_left; /* of the program */
     uint64_t switches;
     uint32_t count, running, live;
-    uint32_t longest; /* blocks that a rank runs in a row, at the most */
-    uint32_t turn;    /* blocks that the running one has left */
-    bool begun[FIBRES_MOST], ended[FIBRES_MOST];
+    uint32_t longest; /* most basic blocks of a time slice */
+    uint32_t slice;   /* basic blocks left of the present time slice */
+    bool started[FIBRES_MOST], ended[FIBRES_MOST];
     struct {
         uint32_t rank; /* NOBODY: none */
         uint64_t blocks;
@@ -47,11 +47,11 @@ void fibres_yield(void)
     }
 }
 
-/* Called by the compiler's code. */
+/* Called by the compiler at each basic block. */
 void __sanitizer_cov_trace_pc(void); /* NOLINT(bugprone-reserved-identifier) */
 void __sanitizer_cov_trace_pc(void)
 {
-    if (NOBODY != fibres.running && 0 == --fibres.turn) {
+    if (NOBODY != fibres.running && 0 == --fibres.slice) {
         fibres_yield();
     }
 }
@@ -66,7 +66,7 @@ static void begin(void)
     _longjmp(fibres.scheduler, 1);
 }
 
-static void make(uint32_t rank)
+static void make_fibre(uint32_t rank)
 {
     ucontext_t *fibre = &fibres.first[rank];
     getcontext(fibre);
@@ -74,7 +74,7 @@ static void make(uint32_t rank)
     fibre->uc_stack.ss_size = STACK;
     fibre->uc_link = NULL;
     makecontext(fibre, begin, 0);
-    fibres.begun[rank] = fibres.ended[rank] = false;
+    fibres.started[rank] = fibres.ended[rank] = false;
 }
 
 static void resume(uint32_t rank)
@@ -83,14 +83,14 @@ static void resume(uint32_t rank)
     if (0 != _setjmp(fibres.scheduler)) {
         return;
     }
-    if (fibres.begun[rank]) {
+    if (fibres.started[rank]) {
         _longjmp(fibres.of[rank], 1);
     }
-    fibres.begun[rank] = true;
+    fibres.started[rank] = true;
     setcontext(&fibres.first[rank]);
 }
 
-/* It has been preempted after so many blocks. */
+/* Called when the rank was preempted after `ran` basic blocks. */
 static void die_if_doomed(uint32_t rank, uint64_t ran)
 {
     if (rank != fibres.doomed.rank || fibres.ended[rank]) {
@@ -109,10 +109,10 @@ static void run_one(void)
     do {
         rank = crew_below(&fibres.random, fibres.count);
     } while (fibres.ended[rank]);
-    const uint32_t turn = fibres.turn = 1 + crew_below(&fibres.random, fibres.longest);
+    const uint32_t slice = fibres.slice = 1 + crew_below(&fibres.random, fibres.longest);
     ++fibres.switches;
     resume(rank);
-    const uint64_t ran = turn - fibres.turn + 1; /* a turn may end early (fibres_yield()) */
+    const uint64_t ran = slice - fibres.slice + 1; /* a time slice may end early (fibres_yield()) */
     fibres.blocks_left -= ran < fibres.blocks_left ? ran : fibres.blocks_left;
     die_if_doomed(rank, ran);
 }
@@ -140,7 +140,7 @@ bool fibres_run(uint64_t seed, uint32_t count, uint32_t grain, uint64_t blocks, 
     fibres.blocks_left = blocks;
     fibres.doomed.rank = NOBODY;
     for (uint32_t rank = 0; rank < count; ++rank) {
-        make(rank);
+        make_fibre(rank);
     }
     while (0 != fibres.live && 0 != fibres.blocks_left) {
         run_one();

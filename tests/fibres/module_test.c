@@ -1,22 +1,23 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Random legal programs over the whole component coll/nicbarr, on one node or with a node for each
- * rank, with ranks as fibres (fibres.h) over a double of Open MPI (mpi_double.h).
+ * The whole component coll/nicbarr must give right results to any legal program, and never hang it.
+ * Random programs run on one node or with a node for each rank, with ranks as fibres (fibres.h)
+ * over a double of Open MPI (mpi_double.h).
  *
- * All ranks follow one plan, as an MPI program is one: communicators over random ranks are made and
- * freed, also while requests are outstanding; on them there are blocking, non-blocking and
- * persistent collectives of all kinds and of sizes around the borders of classes, and reductions
- * that are issued from within progress at moments of each rank's own, as MPI_Comm_idup does.
- * Surroundings are drawn as well: a rank without the component or with another parameter, little
+ * All ranks follow one plan, as an MPI program does: communicators over random ranks are created
+ * and freed, also while requests are outstanding. On them there are blocking, non-blocking and
+ * persistent collectives of all kinds, of sizes around the borders of size classes, and reductions
+ * that each rank issues from within progress at a time of its own, as MPI_Comm_idup does.
+ * Conditions are random as well: a rank without the component or with another parameter, little
  * memory, a component above, forced choices, and durations, so that every choice is made and
- * unmade. Some programs survive the death of a rank (mpirun --with-ft ulfm), at any basic block, of
- * which the others learn at random times. Invariants: all results are right, which arithmetic alone
- * tells; nobody leaves a barrier before all have come; all members call the same functions below in
- * the same order; nobody waits for ever; and no record is left in the end.
+ * unmade. Some programs survive the death of a rank (mpirun --with-ft ulfm) at any basic block,
+ * which the others detect at random times. Invariants: all results are right, which arithmetic
+ * alone tells. No rank leaves a barrier before all have entered it. All members call the same
+ * functions below in the same order. No rank waits for ever, and no record is left at the end.
  *
- * The transitions between states that the programs have taken are counted: NICBARR_TRANSITIONS=1
- * prints them. NICBARR_PROGRAMS=N plays N programs. Each has a seed of its own, which a failure
- * prints; NICBARR_SEED=THAT NICBARR_PROGRAMS=1 repeats it alone.
+ * The state transitions that occurred are counted: NICBARR_TRANSITIONS=1 prints them.
+ * NICBARR_PROGRAMS=N plays N programs. Each has a seed of its own, which a failure prints;
+ * NICBARR_SEED=THAT NICBARR_PROGRAMS=1 repeats it alone.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -37,73 +38,74 @@
 enum {
     COMMS = 4,
     OPS = 80,
-    PERSISTENTS = 4,      /* of a communicator at once */
-    FLIGHTS = 8,          /* requests of a communicator, that are outstanding */
-    MOST_BYTES = 1 << 15, /* of a rank's block */
-    SOME_CALLS = 40,      /* in a row */
-    DUEL_CALLS = 1500,    /* barriers in a row, in which there is room for a duel */
-    USUAL = 3,            /* collectives that a communicator plays mostly */
-    PATIENCE = 400000000, /* basic blocks of a program; a rank test of 60 rounds has 100,000 */
-    GRAIN = 16,           /* basic blocks of a turn */
+    PERSISTENTS = 4,         /* of a communicator, at one time */
+    FLIGHTS = 8,             /* outstanding requests of a communicator */
+    MOST_BYTES = 1 << 15,    /* of a rank's block */
+    SOME_CALLS = 40,         /* calls in a row */
+    DUEL_CALLS = 1500,       /* barriers in a row, enough for a duel */
+    USUAL = 3,               /* collectives that a communicator calls most often */
+    BLOCKS_MOST = 400000000, /* basic blocks of a program */
+    GRAIN = 16,              /* basic blocks of a time slice */
     PROGRAMS = 100,
     SOON = 20000, /* basic blocks */
 };
 
 enum collective { BARRIER, ALLREDUCE, REDUCE, BCAST, ALLGATHER, GATHER, SCATTER, COLLECTIVES };
-enum kind { OPEN, CLOSE, CALL, BEGIN, MAKE, START, WAIT, FLOAT, LAND, PROVOKE, KINDS };
+enum kind { OPEN, CLOSE, CALL, BEGIN, MAKE, START, WAIT, ISSUE, COMPLETE, PROVOKE, KINDS };
 
 struct op {
     enum kind kind;
     uint32_t comm, number;
     enum collective collective;
     uint32_t root, bytes, times;
-    bool users;       /* a reduction by an operation of the program's */
-    bool in_place;    /* of MPI_Allreduce */
-    bool late;        /* CLOSE: before its requests have been waited for */
-    bool wrapped;     /* OPEN */
-    bool passed;      /* PROVOKE: time has passed, as a rank has found */
-    uint32_t came[2]; /* ranks that have entered a barrier, a bit each; by parity of its number */
+    bool users;          /* a reduction with the program's own operation */
+    bool in_place;       /* of MPI_Allreduce */
+    bool late;           /* CLOSE: before its requests were waited for */
+    bool wrapped;        /* OPEN */
+    bool passed;         /* PROVOKE: a rank has let time pass already */
+    uint32_t entered[2]; /* ranks that have entered a barrier, a bit each; by parity of its round */
 };
 
-/* A collective that a rank takes part in. */
+/* A collective call of a rank. */
 struct flight {
     struct op *op;
-    uint32_t round; /* of a persistent one, or of several in a row: so many were before */
+    uint32_t round; /* of a persistent one or of several in a row: its index */
     uint32_t rank, size;
     uint64_t *from, *to;
     ompi_request_t *request;
-    bool active; /* it has been started, and not been waited for */
+    bool active; /* started, and not waited for yet */
 };
 
-/* A communicator, as one rank has it. */
+/* A rank's view of a communicator. */
 struct side {
     ompi_communicator_t *comm; /* NULL: it is closed, or this rank is no member */
     uint32_t rank, size;
     struct flight flight[FLIGHTS], persistent[PERSISTENTS];
     uint32_t flights, persistents;
-    struct flight floating;
-    int floating_from, floating_to;
-    uint32_t to_float, floated;
-    struct op *float_op;
-    bool failed; /* a member has died, so that a collective has ended with an error: no more of them
-                  */
+    struct flight in_background;
+    int background_from, background_to;
+    uint32_t to_issue, issued;
+    struct op *progress_op;
+    bool
+        failed; /* a member has died, and a collective has returned an error: no more collectives */
 };
 
-/* The plan, and what ranks have got. */
+/* The plan, and its state. */
 static struct program {
     uint64_t seed;
     bool across;
     uint32_t size, members[COMMS], ops;
-    uint32_t burst; /* so many requests are made in a row, at the most */
+    uint32_t burst; /* most requests made in a row */
     struct op op[OPS + FLIGHTS + 3 * COMMS];
-    struct op usual[COMMS][USUAL]; /* collective, bytes, and users alone */
+    struct op usual[COMMS][USUAL]; /* only collective, bytes and users are used */
     struct side side[DOUBLE_RANKS][COMMS];
     uint64_t random[DOUBLE_RANKS]; /* each rank's own */
-    uint32_t at[DOUBLE_RANKS];     /* the operation that it plays */
+    uint32_t at[DOUBLE_RANKS];     /* the current operation */
     bool in_progress[DOUBLE_RANKS];
-    uint32_t victim, doom; /* a rank that dies after the beginning of this operation; or none */
+    uint32_t victim, doom; /* the rank that dies (DOUBLE_RANKS: none), and after which operation */
     bool doomed, died;
-    /* A communicator of so many ranks has measured to an end; the same of a class of size. */
+    /* Whether a communicator of this size has completed a contest or duel; the same for size
+     * classes. */
     bool proven[DOUBLE_RANKS + 1];
     bool proven_class[DOUBLE_RANKS + 1][NICBARR_COLLECTIVES][NICBARR_SIZE_CLASSES];
 } program;
@@ -125,7 +127,7 @@ static uint32_t bits(uint32_t set)
 enum barrier_state {
     FIRST,
     UNDECIDED,
-    KNOWN, /* across nodes, but not set up */
+    KNOWN, /* across nodes, but not set up yet */
     PROVISIONAL,
     DUELING,
     OURS,
@@ -137,12 +139,21 @@ enum barrier_state {
 static const char *const barrier_states[] = {"first",    "undecided", "known", "provisional",
                                              "dueling",  "ours",      "own",   "watched",
                                              "declined", "none"};
-enum data_state { D_OPEN, D_TRIAL, D_ANEW, D_OURS, D_OWN, D_WATCHED_OURS, D_WATCHED_OWN, D_NONE };
-static const char *const data_states[] = {"open", "trial",        "trial anew",  "ours",
+enum data_state {
+    D_OPEN,
+    D_TRIAL,
+    D_REMEASURED,
+    D_OURS,
+    D_OWN,
+    D_WATCHED_OURS,
+    D_WATCHED_OWN,
+    D_NONE
+};
+static const char *const data_states[] = {"open", "trial",        "remeasured",  "ours",
                                           "own",  "watched ours", "watched own", "none"};
 enum { STATES = 10, EVENTS = KINDS * COLLECTIVES };
-static const char *const kinds[] = {"open",  "close", "call",  "begin", "make",
-                                    "start", "wait",  "float", "land",  "provoke"};
+static const char *const kinds[] = {"open",  "close", "call",  "begin",    "make",
+                                    "start", "wait",  "issue", "complete", "provoke"};
 static const char *const collectives[] = {"barrier",   "allreduce", "reduce", "bcast",
                                           "allgather", "gather",    "scatter"};
 enum table { ON_NODE, ACROSS, DATA_ON_NODE, DATA_ACROSS, TABLES };
@@ -186,7 +197,7 @@ static enum nicbarr_collective class_of(const struct op *op)
     }
 }
 
-/* The class of size that this one falls into; NULL: into none that the component serves. */
+/* The size class of a call. NULL: none that the component serves. */
 static const struct nicbarr_class *find_class(const struct side *side, const struct op *op,
                                               uint32_t *size_class)
 {
@@ -225,7 +236,7 @@ static enum data_state state_of_class(const struct side *side, const struct op *
     const struct nicbarr_trial *trial =
         find_trial(double_module(side->comm), collective, size_class);
     if (NULL != trial) {
-        return trial->anew ? D_ANEW : D_TRIAL;
+        return trial->anew ? D_REMEASURED : D_TRIAL;
     }
     switch (class->way) {
     case NICBARR_WAY_OURS:
@@ -245,7 +256,7 @@ static uint32_t state_of(const struct side *side, const struct op *op)
                                      : (uint32_t)state_of_class(side, op);
 }
 
-/* Who takes a choice over as proven takes it from a communicator that has measured to an end, in a
+/* A choice that counts as proven comes from a communicator that has measured it to the end, in a
  * contest or in a duel. */
 static void check_source(const struct side *own)
 {
@@ -260,14 +271,14 @@ static void check_source(const struct side *own)
         }
     }
     CHECK(NULL == module || NICBARR_FROM_JOB != module->source || program.proven[own->size],
-          "a choice among %u ranks counts as proven, and none is", own->size);
+          "a choice among %u ranks counts as proven, but was not measured to the end", own->size);
 }
 
-/* Is a communicator sure of a class? */
+/* Has this communicator decided a size class with confidence? */
 static bool is_sure(const mca_coll_nicbarr_module_t *module, enum nicbarr_collective collective,
                     uint32_t size_class)
 {
-    enum { PAUSE_IF_SURE = 20000 /* calls, at the least; remeasure.c */ };
+    enum { PAUSE_IF_SURE = 20000 /* calls, at least; see remeasure.c */ };
     const struct nicbarr_trial *trial = find_trial(module, collective, size_class);
     const struct nicbarr_class *row = module->ways[collective];
     const bool has_pause = NULL != row && row[size_class].pause >= PAUSE_IF_SURE;
@@ -278,8 +289,8 @@ static bool is_sure(const mca_coll_nicbarr_module_t *module, enum nicbarr_collec
                                          NICBARR_WAY_OWN == row[size_class].way));
 }
 
-/* The same of what the job remembers of a class: while a communicator still measures it, others
- * take it for proven if one was sure of it. */
+/* The same for the job's note of a size class. While one communicator still measures, others may
+ * take the choice as proven only if one was confident. */
 static void check_note(const struct side *own, const struct op *op)
 {
     const mca_coll_nicbarr_module_t *module = double_module(own->comm);
@@ -299,12 +310,13 @@ static void check_note(const struct side *own, const struct op *op)
     if (NULL != find_trial(module, collective, c)) {
         const uint64_t word = double_note(module, collective, c);
         CHECK(*proven || NICBARR_FROM_JOB != (word >> 40 & 0xff),
-              "class %u of %s among %u ranks is remembered as proven, and none is", c,
-              collectives[op->collective], own->size);
+              "size class %u of %s among %u ranks is noted as proven, but was not measured to the "
+              "end",
+              c, collectives[op->collective], own->size);
     }
 }
 
-/* In how many calls something watched is looked at again; 0: in none. */
+/* Calls until a watched choice is challenged; 0: none. */
 static uint32_t due_in(const struct side *side, const struct op *op)
 {
     const uint32_t state = state_of(side, op);
@@ -317,7 +329,7 @@ static uint32_t due_in(const struct side *side, const struct op *op)
                : 0;
 }
 
-static void note_transition(const struct side *side, const struct op *op, uint32_t before)
+static void count_transition(const struct side *side, const struct op *op, uint32_t before)
 {
     check_source(side);
     check_note(side, op);
@@ -358,7 +370,7 @@ static bool has_root(enum collective collective)
     return REDUCE == collective || BCAST == collective || collective >= GATHER;
 }
 
-/* Around the borders of classes; in units of 8 bytes, of one rank's block. */
+/* Bytes of one rank's block, around the borders of size classes, in units of 8. */
 static uint32_t draw_bytes(uint64_t *random)
 {
     static const uint32_t borders[] = {8, 32, 112, 256, 512, 560, 1120, 1152, 2048, 4096, 16256};
@@ -384,7 +396,8 @@ static void draw_what(uint64_t *random, struct op *op)
     op->users = 0 == crew_below(random, 4);
 }
 
-/* Mostly one of the communicator's usual collectives, as what is decided needs many of a kind. */
+/* As a rule one of the communicator's usual collectives, because decisions need many calls of one
+ * kind. */
 static void add(uint64_t *random, enum kind kind, uint32_t comm)
 {
     struct op *op = &program.op[program.ops];
@@ -408,9 +421,9 @@ static void add(uint64_t *random, enum kind kind, uint32_t comm)
     }
 }
 
-/* What a communicator's plan is at. */
+/* The state of a communicator at this point of the plan. */
 struct planned {
-    bool open, floating;
+    bool open, in_background;
     uint32_t flights, persistents;
     bool started;
 };
@@ -418,16 +431,16 @@ struct planned {
 static void draw_op(uint64_t *random, struct planned *at, uint32_t comm)
 {
     const enum kind kind = (enum kind)(CLOSE + crew_below(random, KINDS - CLOSE));
-    const bool quiet = 0 == at->flights && !at->started && !at->floating;
+    const bool quiet = 0 == at->flights && !at->started && !at->in_background;
     switch (kind) {
     case CLOSE:
-        if (0 == crew_below(random, 6) && !at->floating) {
+        if (0 == crew_below(random, 6) && !at->in_background) {
             add(random, CLOSE, comm);
             *at = (struct planned){.open = false};
         }
         break;
     case BEGIN:
-        for (uint32_t more = program.burst; !at->floating && at->flights < FLIGHTS && more > 0;
+        for (uint32_t more = program.burst; !at->in_background && at->flights < FLIGHTS && more > 0;
              --more) {
             add(random, BEGIN, comm);
             ++at->flights;
@@ -435,13 +448,14 @@ static void draw_op(uint64_t *random, struct planned *at, uint32_t comm)
         break;
     case MAKE:
         for (uint32_t more = program.burst;
-             !at->floating && at->persistents < PERSISTENTS && !at->started && more > 0; --more) {
+             !at->in_background && at->persistents < PERSISTENTS && !at->started && more > 0;
+             --more) {
             add(random, MAKE, comm);
             ++at->persistents;
         }
         break;
     case START:
-        if (0 != at->persistents && !at->started && !at->floating) {
+        if (0 != at->persistents && !at->started && !at->in_background) {
             add(random, START, comm);
             at->started = true;
         }
@@ -451,16 +465,16 @@ static void draw_op(uint64_t *random, struct planned *at, uint32_t comm)
         at->flights = 0;
         at->started = false;
         break;
-    case FLOAT: /* libnbc numbers these together with the program's non-blocking calls */
+    case ISSUE: /* libnbc numbers these together with the program's non-blocking calls */
         if (quiet) {
-            add(random, FLOAT, comm);
-            at->floating = true;
+            add(random, ISSUE, comm);
+            at->in_background = true;
         }
         break;
-    case LAND:
-        if (at->floating) {
-            add(random, LAND, comm);
-            at->floating = false;
+    case COMPLETE:
+        if (at->in_background) {
+            add(random, COMPLETE, comm);
+            at->in_background = false;
         }
         break;
     default:
@@ -480,7 +494,7 @@ static void draw_plan(uint64_t *random)
             draw_what(random, &program.usual[c][u]);
         }
     }
-    const uint32_t calls = 1 + crew_below(random, 4); /* of each chance to do something else */
+    const uint32_t calls = 1 + crew_below(random, 4); /* calls per other operation */
     program.burst = 1 + crew_below(random, FLIGHTS);
     while (program.ops < OPS) {
         const uint32_t comm = crew_below(random, COMMS);
@@ -494,8 +508,8 @@ static void draw_plan(uint64_t *random)
         }
     }
     for (uint32_t c = 0; c < COMMS; ++c) {
-        if (at[c].floating) {
-            add(random, LAND, c);
+        if (at[c].in_background) {
+            add(random, COMPLETE, c);
         }
         if (at[c].open) {
             add(random, CLOSE, c);
@@ -508,7 +522,7 @@ static void set(struct double_job *job, uint32_t ranks, const char *name, const 
     job->setting[job->settings++] = (struct double_setting){ranks, name, text};
 }
 
-/* One of these words; of `none` in the first place, the default. */
+/* One of these words. */
 #define ONE_OF(random, ...) one_of(random, (const char *const[]){__VA_ARGS__, NULL})
 static const char *one_of(uint64_t *random, const char *const *words)
 {
@@ -532,12 +546,12 @@ static void draw_job(uint64_t *random, struct double_job *job)
                                .step_ns = steps[crew_below(random, 4)],
                                .progress = progress};
     set(job, all, "cache", "none");
-    set(job, all, "sleep_after", "-1"); /* nobody else would run meanwhile */
+    set(job, all, "sleep_after", "-1"); /* a rank that sleeps would block all others */
     set(job, all, "tune_after", ONE_OF(random, "0", "1", "3", "10"));
     if (0 == crew_below(random, 2)) {
         set(job, all, "tune_budget", ONE_OF(random, "0", "1", "1", "5"));
         set(job, all, "tune_share", "100");
-    } else { /* not too small portions, as each ends with a test of all rounds */
+    } else { /* portions must not be too short, since each ends with a test of all rounds */
         set(job, all, "tune_budget", ONE_OF(random, "0", "5", "10"));
         set(job, all, "tune_share", ONE_OF(random, "1", "10", "50"));
     }
@@ -572,7 +586,7 @@ static void draw_job(uint64_t *random, struct double_job *job)
         set(job, all, "nic", ONE_OF(random, "auto", "soft", "double"));
         set(job, all, "network", "127.0.0.1");
         set(job, all, "join_after", ONE_OF(random, "0", "2", "30"));
-        set(job, all, "timeout", "0"); /* time passes by leaps */
+        set(job, all, "timeout", "0"); /* because time advances by leaps */
         for (uint32_t r = 0; r < program.size; ++r) {
             job->refusals[r] = 0 == crew_below(random, 8) ? crew_below(random, 12) : 0;
         }
@@ -616,8 +630,8 @@ static void expect(const struct flight *flight, const uint64_t *words, uint64_t 
     }
 }
 
-/* The program's operation, which does not commute: x -> a x + b (mod 2^32), then another one of
- * these. The upper half of a word is a, the lower one b. */
+/* The program's operation, which does not commute: the map x -> a x + b (mod 2^32), composed with
+ * another one. The upper half of a word is a, the lower half b. */
 static uint64_t compose(uint64_t first, uint64_t second)
 {
     const uint32_t a1 = (uint32_t)(first >> 32), b1 = (uint32_t)first;
@@ -648,14 +662,14 @@ static void expect_reduction(const struct flight *flight)
     }
 }
 
-/* Where the result is only the root's, the memory of the others stays as it was. */
+/* Where only the root gets the result, the memory of the others is unchanged. */
 static void expect_nothing(const struct flight *flight)
 {
     const struct op *op = flight->op;
     const uint32_t blocks = GATHER == op->collective ? flight->size : 1;
     for (uint32_t w = 0; w < op->bytes / 8 * blocks; ++w) {
         CHECK(0 == flight->to[w],
-              "op %u (%s %s of %u bytes, root %u), round %u: word %u is written, and this is not "
+              "op %u (%s %s of %u bytes, root %u), round %u: word %u is written, but this is not "
               "the root",
               op->number, kinds[op->kind], collectives[op->collective], op->bytes, op->root,
               flight->round, w);
@@ -686,7 +700,7 @@ static void load(struct flight *flight)
     const uint32_t words = flight->op->bytes / 8, root = flight->op->root;
     const uint64_t own = value(flight, flight->rank);
     if (BARRIER == flight->op->collective) {
-        flight->op->came[flight->round % 2] |= UINT32_C(1) << flight->rank;
+        flight->op->entered[flight->round % 2] |= UINT32_C(1) << flight->rank;
     } else if (BCAST == flight->op->collective) {
         memset(flight->to, 0, flight->op->bytes);
         if (root == flight->rank) {
@@ -712,11 +726,11 @@ static void check(struct flight *flight)
     const bool is_root = op->root == flight->rank;
     switch (op->collective) {
     case BARRIER:
-        CHECK(op->came[flight->round % 2] == (UINT32_C(1) << flight->size) - 1,
-              "op %u (%s barrier): it leaves when 0x%x of %u have come", op->number,
-              kinds[op->kind], op->came[flight->round % 2], flight->size);
-        /* Nobody can enter the one after the next before all have left this one. */
-        flight->op->came[(flight->round + 1) % 2] &= ~(UINT32_C(1) << flight->rank);
+        CHECK(op->entered[flight->round % 2] == (UINT32_C(1) << flight->size) - 1,
+              "op %u (%s barrier): a rank leaves when 0x%x of %u have entered", op->number,
+              kinds[op->kind], op->entered[flight->round % 2], flight->size);
+        /* No rank can enter the barrier after the next one before all have left this one. */
+        flight->op->entered[(flight->round + 1) % 2] &= ~(UINT32_C(1) << flight->rank);
         break;
     case REDUCE:
         if (!is_root) {
@@ -749,8 +763,8 @@ static void check(struct flight *flight)
     }
 }
 
-/* The collective of `f` on `comm`, by the functions coll_BEFOREnameAFTER, whose parameters in front
- * of the module are `more`. */
+/* Calls the collective of `f` on `comm` through coll_BEFOREnameAFTER, with the parameters `more` in
+ * front of the module. */
 #define UNPACK(...) __VA_ARGS__
 #define FORM(name, before, after, more)                                                            \
     static int name(struct flight *f, ompi_communicator_t *comm)                                   \
@@ -797,7 +811,7 @@ FORM(call_blocking, , , ())
 FORM(call_nonblocking, i, , (&f->request, ))
 FORM(make_persistent, , _init, (MPI_INFO_NULL, &f->request, ))
 
-/* Has a collective ended with success? If not, a member must have died. */
+/* Has a collective succeeded? If not, a member must have died. */
 static bool succeeds(struct side *side, const struct op *op, int rc)
 {
     CHECK(MPI_SUCCESS == rc ||
@@ -807,8 +821,8 @@ static bool succeeds(struct side *side, const struct op *op, int rc)
     return MPI_SUCCESS == rc;
 }
 
-/* MPI_Wait; the request is checked once it is complete. */
-static void land(struct side *side, struct flight *flight)
+/* MPI_Wait, and a check of the completed request. */
+static void complete(struct side *side, struct flight *flight)
 {
     while (!REQUEST_COMPLETE(flight->request)) {
         opal_progress();
@@ -821,32 +835,32 @@ static void land(struct side *side, struct flight *flight)
 
 /* ---- reductions from within progress ---- */
 
-static void float_on(struct side *side)
+static void go_on(struct side *side)
 {
-    struct flight *flight = &side->floating;
-    const struct op *op = side->float_op;
-    if (!flight->active && 0 != side->to_float) {
+    struct flight *flight = &side->in_background;
+    const struct op *op = side->progress_op;
+    if (!flight->active && 0 != side->to_issue) {
         const mca_coll_base_comm_coll_t *t = side->comm->c_coll;
-        side->floating_from = (int)(op->number + side->floated * side->rank);
-        --side->to_float;
+        side->background_from = (int)(op->number + side->issued * side->rank);
+        --side->to_issue;
         flight->active = true;
         flight->request = MPI_REQUEST_NULL;
         if (!succeeds(side, op,
-                      t->coll_iallreduce(&side->floating_from, &side->floating_to, 1, MPI_INT,
+                      t->coll_iallreduce(&side->background_from, &side->background_to, 1, MPI_INT,
                                          MPI_MAX, side->comm, &flight->request,
                                          t->coll_iallreduce_module))) {
             flight->active = false;
-            side->to_float = 0;
+            side->to_issue = 0;
         }
     } else if (flight->active && MPI_REQUEST_NULL != flight->request &&
                REQUEST_COMPLETE(flight->request)) {
         if (succeeds(side, op, flight->request->req_status.MPI_ERROR)) {
-            CHECK(side->floating_to == (int)(op->number + side->floated * (side->size - 1)),
-                  "op %u: floating reduction %u is wrong", op->number, side->floated);
+            CHECK(side->background_to == (int)(op->number + side->issued * (side->size - 1)),
+                  "op %u: reduction %u from within progress is wrong", op->number, side->issued);
         } else {
-            side->to_float = 0;
+            side->to_issue = 0;
         }
-        ++side->floated;
+        ++side->issued;
         ompi_request_free(&flight->request);
         flight->active = false;
     }
@@ -855,9 +869,9 @@ static void float_on(struct side *side)
 static void progress(uint32_t rank)
 {
     struct side *side = &program.side[rank][crew_below(&program.random[rank], COMMS)];
-    if (NULL != side->comm && NULL != side->float_op && !program.in_progress[rank]) {
+    if (NULL != side->comm && NULL != side->progress_op && !program.in_progress[rank]) {
         program.in_progress[rank] = true;
-        float_on(side);
+        go_on(side);
         program.in_progress[rank] = false;
     }
 }
@@ -875,7 +889,7 @@ static void open_comm(struct side *side, const struct op *op)
 static void wait_all(struct side *side)
 {
     for (uint32_t f = 0; f < side->flights; ++f) {
-        land(side, &side->flight[f]);
+        complete(side, &side->flight[f]);
         ompi_request_free(&side->flight[f].request);
         close_flight(&side->flight[f]);
     }
@@ -883,7 +897,7 @@ static void wait_all(struct side *side)
     for (uint32_t p = 0; p < side->persistents; ++p) {
         struct flight *flight = &side->persistent[p];
         if (flight->active) {
-            land(side, flight);
+            complete(side, flight);
             ++flight->round;
         }
     }
@@ -917,11 +931,11 @@ static void call(struct side *side, struct op *op)
         if (!succeeds(side, op, call_blocking(&flight, side->comm))) {
             break;
         }
-        note_transition(side, op, before);
-        /* (A program's operation goes by Open MPI's own function where all of MPI's do.) */
+        count_transition(side, op, before);
+        /* (The program's operation may be left to Open MPI's own function.) */
         CHECK(op->users || due < 2 || due_in(side, op) == due - 1,
-              "op %u (%s): what is watched was due in %u calls, and is in %u", op->number,
-              collectives[op->collective], due, due_in(side, op));
+              "op %u (%s): a watched choice was to be challenged in %u calls, and now in %u",
+              op->number, collectives[op->collective], due, due_in(side, op));
         check(&flight);
     }
     close_flight(&flight);
@@ -939,7 +953,7 @@ static void begin(struct side *side, struct op *op)
         return;
     }
     flight->active = true;
-    note_transition(side, op, before);
+    count_transition(side, op, before);
 }
 
 static void make(struct side *side, struct op *op)
@@ -952,10 +966,10 @@ static void make(struct side *side, struct op *op)
         close_flight(flight);
         return;
     }
-    note_transition(side, op, before);
+    count_transition(side, op, before);
 }
 
-/* In another order on each rank. */
+/* Start them in an order that differs between ranks. */
 static void start(struct side *side)
 {
     const uint32_t first = crew_below(&program.random[fibres_rank()], PERSISTENTS);
@@ -967,8 +981,8 @@ static void start(struct side *side)
     }
 }
 
-/* What would come after many calls, or a long time, comes in the next calls. All members have the
- * same counts, and get the same. */
+/* Have what would happen after many calls or a long time happen in the next calls. All members have
+ * the same counters, and set them to the same values. */
 static void provoke(const struct side *side, struct op *op)
 {
     mca_coll_nicbarr_module_t *module = double_module(side->comm);
@@ -991,7 +1005,7 @@ static void provoke(const struct side *side, struct op *op)
 
 static void play(struct side *side, struct op *op)
 {
-    const bool ends = CLOSE == op->kind || WAIT == op->kind || LAND == op->kind;
+    const bool ends = CLOSE == op->kind || WAIT == op->kind || COMPLETE == op->kind;
     if (OPEN != op->kind && !ends && side->failed) {
         return;
     }
@@ -1017,16 +1031,16 @@ static void play(struct side *side, struct op *op)
     case WAIT:
         wait_all(side);
         break;
-    case FLOAT:
-        side->to_float = op->times;
-        side->floated = 0;
-        side->float_op = op;
+    case ISSUE:
+        side->to_issue = op->times;
+        side->issued = 0;
+        side->progress_op = op;
         break;
-    case LAND:
-        while (0 != side->to_float || side->floating.active) {
+    case COMPLETE:
+        while (0 != side->to_issue || side->in_background.active) {
             opal_progress();
         }
-        side->float_op = NULL;
+        side->progress_op = NULL;
         break;
     case PROVOKE:
         provoke(side, op);
@@ -1036,9 +1050,9 @@ static void play(struct side *side, struct op *op)
     }
 }
 
-/* Not while the rank may be within the segment's lock, which its process would leave to the next
- * one; that is another test's matter (tests/unit/segment_test.c). */
-static bool dies(uint32_t rank)
+/* The rank does not die while it may hold the segment's lock, whose recovery is tested elsewhere
+ * (tests/unit/segment_test.c). */
+static bool try_to_die(uint32_t rank)
 {
     pthread_mutex_t *lock = NULL == double_segment(rank) ? NULL : &double_segment(rank)->sram->lock;
     if (NULL == lock || 0 != pthread_mutex_trylock(lock)) {
@@ -1059,7 +1073,7 @@ static void follow(uint32_t rank, void *context)
             program.at[rank] = o;
             if (rank == program.victim && o >= program.doom && !program.doomed) {
                 program.doomed = true;
-                fibres_doom(rank, 1 + crew_below(&program.random[rank], SOON), dies);
+                fibres_doom(rank, 1 + crew_below(&program.random[rank], SOON), try_to_die);
             }
             play(&program.side[rank][op->comm], op);
         }
@@ -1105,8 +1119,8 @@ static void print_where(void)
 
 /* ---- programs ---- */
 
-/* Of communicators on one node: the node's keys have a record, too. (NICs keep what others may yet
- * ask for.) */
+/* Records of communicators on one node. (The node's keys have one as well, and NICs keep what
+ * others may still ask for.) */
 static void count_record(struct myr_record *record, void *context)
 {
     if (0 != record->key[1]) {
@@ -1134,9 +1148,9 @@ static void play_program(uint64_t seed)
         print_plan(&job);
     }
     double_open(&job);
-    if (!fibres_run(seed, program.size, GRAIN, PATIENCE, follow, NULL)) {
+    if (!fibres_run(seed, program.size, GRAIN, BLOCKS_MOST, follow, NULL)) {
         print_where();
-        crew_fail(__FILE__, __LINE__, "an end", "NICBARR_SEED=0x%llx: ranks wait for ever",
+        crew_fail(__FILE__, __LINE__, "an end", "NICBARR_SEED=0x%llx: ranks hang",
                   (unsigned long long)seed);
     }
     for (uint32_t r = 0; r < program.size && !program.across && !program.died; ++r) {
@@ -1157,7 +1171,7 @@ static void compose_all(void *from, void *to, int *count, MPI_Datatype *type)
     }
 }
 
-/* What the child plays; shared with it, as it may crash. */
+/* The program that the child plays; shared with the child, which may crash. */
 static uint64_t *playing;
 
 static void play_programs(uint32_t rank, void *context)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What Open MPI is to the component; see mpi_double.h. */
+/* Open MPI as the component sees it; see mpi_double.h. */
 #include "tests/fibres/mpi_double.h"
 
 #include <dlfcn.h>
@@ -31,28 +31,28 @@ static struct {
     struct double_job job;
     mca_coll_nicbarr_component_t *component[DOUBLE_RANKS];
     uint64_t (*note[DOUBLE_RANKS])(const mca_coll_nicbarr_module_t *, enum nicbarr_collective,
-                                   uint32_t); /* of kinds.c */
+                                   uint32_t); /* from kinds.c */
     bool open[DOUBLE_RANKS];
-    uint32_t opening; /* the rank for which a component opens or closes; NOBODY */
+    uint32_t opening; /* the rank whose component is being opened or closed, or NOBODY */
     uint64_t now_ns, random;
-    uint64_t switches; /* of fibres, at the last look at the clock */
+    uint64_t switches; /* of fibres, when the clock was last read */
     char file[400];    /* the component */
-    char folder[100];  /* for the sign of the node's segment, and the component's copies */
-    ompi_proc_t *near[DOUBLE_RANKS], *far[DOUBLE_RANKS]; /* for ranks of its node, and others */
+    char folder[100];  /* for the signs of the nodes' segments, and copies of the component */
+    ompi_proc_t *near[DOUBLE_RANKS], *far[DOUBLE_RANKS]; /* by the locality seen */
     struct {
         uint8_t hello[HELLO_BYTES];
         size_t hello_bytes;
         opal_progress_callback_t callback[CALLBACKS];
         uint32_t callbacks;
         below_request_t *pending;
-        bool knows;    /* which rank has died */
-        uint32_t late; /* until then so many calls of progress, on average */
+        bool detected; /* whether it has detected the death of a rank */
+        uint32_t late; /* calls of progress until it does, on average */
     } of[DOUBLE_RANKS];
-    uint32_t dead; /* the rank that has died; NOBODY */
+    uint32_t dead; /* the rank that has died, or NOBODY */
     uint32_t copies;
 } world = {.opening = NOBODY, .dead = NOBODY};
 
-/* The rank for which the component runs; NOBODY: it does not. */
+/* The rank that is running the component, or NOBODY. */
 static uint32_t rank_now(void)
 {
     return NOBODY != world.opening ? world.opening : fibres_rank();
@@ -60,7 +60,7 @@ static uint32_t rank_now(void)
 
 /* ---- functions of the system and of Open MPI that the component calls ---- */
 
-/* Open MPI's own, of that name. */
+/* Open MPI's own function with this name. */
 #define REAL(name) ((__typeof__(&(name)))dlsym(RTLD_NEXT, #name))
 
 int clock_gettime(clockid_t clock, struct timespec *time)
@@ -81,13 +81,13 @@ void double_pass(uint64_t ns)
     world.now_ns += ns;
 }
 
-/* The ranks' pids are pretended (crew.h). Where one dies, the others learn of it from Open MPI. */
+/* The ranks' pids are pretended (crew.h). If one dies, the others learn of it from Open MPI. */
 int kill(pid_t pid, int signal)
 {
     return NOBODY == rank_now() ? (int)syscall(SYS_kill, pid, signal) : 0;
 }
 
-/* Ranks are all that runs. */
+/* Ranks get no threads, as nothing but fibres may run. */
 int pthread_create(pthread_t *id, const pthread_attr_t *attributes, void *(*run)(void *),
                    void *context)
 {
@@ -106,8 +106,8 @@ void opal_progress(void)
     for (uint32_t c = 0; c < world.of[rank].callbacks; ++c) {
         (void)world.of[rank].callback[c]();
     }
-    world.of[rank].knows =
-        world.of[rank].knows ||
+    world.of[rank].detected =
+        world.of[rank].detected ||
         (NOBODY != world.dead && 0 == crew_below(&world.random, world.of[rank].late));
     while (below_progress(rank)) {
     }
@@ -144,7 +144,7 @@ int opal_progress_unregister(opal_progress_callback_t callback)
             world.of[rank].callback[left++] = world.of[rank].callback[c];
         }
     }
-    CREW_CHECK(left + 1 == world.of[rank].callbacks, "a progress function that is not there");
+    CREW_CHECK(left + 1 == world.of[rank].callbacks, "the progress function is not registered");
     world.of[rank].callbacks = left;
     return OPAL_SUCCESS;
 }
@@ -291,16 +291,21 @@ char *nicbarr_node_folder(void)
 
 enum kind { BARRIER, ALLREDUCE, REDUCE, BCAST, ALLGATHER, GATHER, SCATTER };
 
-/* Which calls are counted together: those that must come in one order. */
-enum channel { BLOCKING, NONBLOCKING, PERSISTENT /* and so on, one each */, CHANNELS = 40 };
+/* Calls of one channel are numbered, and must be made in one order. */
+enum channel {
+    BLOCKING,
+    NONBLOCKING,
+    PERSISTENT /* one channel per persistent request from here on */,
+    CHANNELS = 40
+};
 
-/* What a rank asks for. `count`, `type`: of one rank's block. */
-struct wish {
+/* A rank's arguments. `count` and `type` are those of one rank's block. */
+struct arguments {
     enum kind kind;
-    int root; /* in the communicator; 0 where there is none */
+    int root; /* in the communicator; 0 if there is none */
     const void *from;
     void *to;
-    size_t block; /* bytes of one rank's */
+    size_t block; /* bytes of one rank's block */
     int count;
     ompi_datatype_t *type;
     ompi_op_t *op;
@@ -312,22 +317,22 @@ struct call {
     enum kind kind;
     int root;
     size_t block;
-    bool stray;          /* of a rank that knew of a failure */
-    uint32_t came, left; /* ranks in the communicator, a bit each */
+    bool stray;            /* by a rank that had detected a failure */
+    uint32_t joined, left; /* ranks in the communicator, a bit each */
     uint8_t *data[DOUBLE_RANKS];
 };
 
 typedef struct double_comm {
-    ompi_communicator_t super; /* first: the component sees this */
+    ompi_communicator_t super; /* first, as the component sees this */
     mca_coll_base_comm_coll_t slots;
     ompi_group_t group;
     ompi_proc_t *procs[DOUBLE_RANKS];
     uint32_t id, rank, size, numbers[CHANNELS], persistent;
-    mca_coll_base_module_t *below, *above; /* NULL above: it is not wrapped */
+    mca_coll_base_module_t *below, *above; /* above is NULL if it is not wrapped */
     mca_coll_nicbarr_module_t *module;     /* NULL: the component does not serve it */
 } double_comm_t;
 
-/* The roots of broadcasts run ahead by thousands of calls, so these are hashed. */
+/* Hashed, because roots of broadcasts run ahead by thousands of calls. */
 enum { BUCKETS = 4096 };
 static struct call *calls[BUCKETS];
 
@@ -336,10 +341,10 @@ static struct call **bucket(uint32_t comm, uint32_t channel, uint32_t number)
     return &calls[(((comm * CHANNELS + channel) << 8) + number) % BUCKETS];
 }
 
-/* NULL: this rank knows of a failure, and the others' call is another one. They cannot complete it,
- * as their messages and this rank's have different tags. */
+/* NULL: this rank has detected a failure, and the others' call is a different one. They cannot
+ * complete it, because their messages and this rank's have different tags. */
 static struct call *join(double_comm_t *comm, uint32_t channel, uint32_t number,
-                         const struct wish *wish)
+                         const struct arguments *arguments)
 {
     const uint32_t bit = UINT32_C(1) << comm->rank;
     struct call **first = bucket(comm->id, channel, number);
@@ -354,47 +359,49 @@ static struct call *join(double_comm_t *comm, uint32_t channel, uint32_t number,
                               .comm = comm->id,
                               .channel = channel,
                               .number = number,
-                              .kind = wish->kind,
-                              .root = wish->root,
-                              .block = wish->block,
+                              .kind = arguments->kind,
+                              .root = arguments->root,
+                              .block = arguments->block,
                               .stray = OMPI_SUCCESS != nicbarr_comm_failure(&comm->super)};
         *first = call;
     }
-    const bool same =
-        call->kind == wish->kind && call->root == wish->root && call->block == wish->block;
+    const bool same = call->kind == arguments->kind && call->root == arguments->root &&
+                      call->block == arguments->block;
     if (!same && OMPI_SUCCESS != nicbarr_comm_failure(&comm->super)) {
         return NULL;
     }
     if (!same && call->stray) {
-        call->kind = wish->kind;
-        call->root = wish->root;
-        call->block = wish->block;
-        call->came = 0;
+        call->kind = arguments->kind;
+        call->root = arguments->root;
+        call->block = arguments->block;
+        call->joined = 0;
         call->stray = false;
     }
     CREW_CHECK(
-        call->kind == wish->kind && call->root == wish->root && call->block == wish->block,
+        call->kind == arguments->kind && call->root == arguments->root &&
+            call->block == arguments->block,
         "NICBARR_SEED=0x%llx: call %u below (channel %u) of communicator %u is collective %d, root "
         "%d, %zu bytes on one rank, and %d, %d, %zu on rank %u",
         (unsigned long long)world.job.seed, number, channel, comm->id, (int)call->kind, call->root,
-        call->block, (int)wish->kind, wish->root, wish->block, comm->rank);
-    CREW_CHECK(0 == (call->came & bit), "rank %u comes twice", comm->rank);
-    call->came |= bit;
-    const bool roots = BCAST == wish->kind || SCATTER == wish->kind;
-    if (!roots || wish->root == (int)comm->rank) {
-        const size_t bytes = SCATTER == wish->kind ? comm->size * wish->block : wish->block;
+        call->block, (int)arguments->kind, arguments->root, arguments->block, comm->rank);
+    CREW_CHECK(0 == (call->joined & bit), "rank %u joins twice", comm->rank);
+    call->joined |= bit;
+    const bool roots = BCAST == arguments->kind || SCATTER == arguments->kind;
+    if (!roots || arguments->root == (int)comm->rank) {
+        const size_t bytes =
+            SCATTER == arguments->kind ? comm->size * arguments->block : arguments->block;
         call->data[comm->rank] = malloc(bytes + 1);
         if (0 != bytes) {
-            memcpy(call->data[comm->rank], wish->from, bytes);
+            memcpy(call->data[comm->rank], arguments->from, bytes);
         }
     }
     return call;
 }
 
-/* May this rank go on? */
+/* Can this rank's call return? */
 static bool is_done(const double_comm_t *comm, const struct call *call)
 {
-    const bool all = call->came == (UINT32_C(1) << comm->size) - 1;
+    const bool all = call->joined == (UINT32_C(1) << comm->size) - 1;
     const bool is_root = call->root == (int)comm->rank;
     switch (call->kind) {
     case BARRIER:
@@ -406,23 +413,26 @@ static bool is_done(const double_comm_t *comm, const struct call *call)
         return all || !is_root;
     case BCAST:
     case SCATTER:
-        return is_root || 0 != (call->came & UINT32_C(1) << call->root);
+        return is_root || 0 != (call->joined & UINT32_C(1) << call->root);
     }
     return false;
 }
 
-static void combine(const double_comm_t *comm, const struct call *call, const struct wish *wish)
+static void combine(const double_comm_t *comm, const struct call *call,
+                    const struct arguments *arguments)
 {
-    memcpy(wish->to, call->data[comm->size - 1], wish->block);
+    memcpy(arguments->to, call->data[comm->size - 1], arguments->block);
     for (uint32_t r = comm->size - 1; r > 0; --r) {
-        ompi_op_reduce(wish->op, call->data[r - 1], wish->to, wish->count, wish->type);
+        ompi_op_reduce(arguments->op, call->data[r - 1], arguments->to, arguments->count,
+                       arguments->type);
     }
 }
 
-static void concatenate(const double_comm_t *comm, const struct call *call, const struct wish *wish)
+static void concatenate(const double_comm_t *comm, const struct call *call,
+                        const struct arguments *arguments)
 {
     for (uint32_t r = 0; r < comm->size; ++r) {
-        memcpy((uint8_t *)wish->to + r * wish->block, call->data[r], wish->block);
+        memcpy((uint8_t *)arguments->to + r * arguments->block, call->data[r], arguments->block);
     }
 }
 
@@ -434,36 +444,37 @@ static void free_call(struct call *call)
     free(call);
 }
 
-static void take(const double_comm_t *comm, struct call *call, const struct wish *wish)
+static void take(const double_comm_t *comm, struct call *call, const struct arguments *arguments)
 {
     const bool is_root = call->root == (int)comm->rank;
-    if (0 != wish->block) {
+    if (0 != arguments->block) {
         switch (call->kind) {
         case BARRIER:
             break;
         case ALLREDUCE:
-            combine(comm, call, wish);
+            combine(comm, call, arguments);
             break;
         case REDUCE:
             if (is_root) {
-                combine(comm, call, wish);
+                combine(comm, call, arguments);
             }
             break;
         case ALLGATHER:
-            concatenate(comm, call, wish);
+            concatenate(comm, call, arguments);
             break;
         case GATHER:
             if (is_root) {
-                concatenate(comm, call, wish);
+                concatenate(comm, call, arguments);
             }
             break;
         case BCAST:
             if (!is_root) {
-                memcpy(wish->to, call->data[call->root], wish->block);
+                memcpy(arguments->to, call->data[call->root], arguments->block);
             }
             break;
         case SCATTER:
-            memcpy(wish->to, call->data[call->root] + comm->rank * wish->block, wish->block);
+            memcpy(arguments->to, call->data[call->root] + comm->rank * arguments->block,
+                   arguments->block);
             break;
         }
     }
@@ -485,7 +496,7 @@ bool nicbarr_failures_are_survived(void)
     return world.job.survives;
 }
 
-/* Has a member died? Whether this rank knows or not. */
+/* Has a member died, whether or not this rank has detected it? */
 static bool has_dead(const ompi_communicator_t *comm)
 {
     bool found = false;
@@ -498,7 +509,7 @@ static bool has_dead(const ompi_communicator_t *comm)
 
 int nicbarr_comm_failure(ompi_communicator_t *comm)
 {
-    return world.of[rank_now()].knows && has_dead(comm) ? NICBARR_PROC_FAILED : OMPI_SUCCESS;
+    return world.of[rank_now()].detected && has_dead(comm) ? NICBARR_PROC_FAILED : OMPI_SUCCESS;
 }
 
 /* In place of ompi/exits.c: ranks learn of failures at random times. */
@@ -517,17 +528,17 @@ void nicbarr_exits_watch(const opal_process_name_t *name, uint32_t number)
 
 /* ---- calls below ---- */
 
-static int do_now(ompi_communicator_t *base, const struct wish *wish)
+static int call_blocking(ompi_communicator_t *base, const struct arguments *arguments)
 {
     double_comm_t *comm = (double_comm_t *)base;
-    struct call *call = join(comm, BLOCKING, comm->numbers[BLOCKING]++, wish);
+    struct call *call = join(comm, BLOCKING, comm->numbers[BLOCKING]++, arguments);
     while (NULL == call || !is_done(comm, call)) {
         opal_progress();
         if (OMPI_SUCCESS != nicbarr_comm_failure(base)) {
             return NICBARR_PROC_FAILED;
         }
     }
-    take(comm, call, wish);
+    take(comm, call, arguments);
     return OMPI_SUCCESS;
 }
 
@@ -535,9 +546,9 @@ static int do_now(ompi_communicator_t *base, const struct wish *wish)
 
 struct below_request {
     ompi_request_t super;
-    below_request_t *next; /* of those that are pending */
+    below_request_t *next; /* of the pending ones */
     double_comm_t *comm;
-    struct wish wish;
+    struct arguments arguments;
     uint32_t channel;
     struct call *call;
 };
@@ -555,7 +566,7 @@ static bool below_progress(uint32_t rank)
         }
         if (NULL != request->call && is_done(request->comm, request->call)) {
             *at = request->next;
-            take(request->comm, request->call, &request->wish);
+            take(request->comm, request->call, &request->arguments);
             ompi_request_complete(&request->super, true);
             return true;
         }
@@ -569,7 +580,8 @@ static int start_one(below_request_t *request)
     double_comm_t *comm = request->comm;
     request->super.req_complete = REQUEST_PENDING;
     request->super.req_state = OMPI_REQUEST_ACTIVE;
-    request->call = join(comm, request->channel, comm->numbers[request->channel]++, &request->wish);
+    request->call =
+        join(comm, request->channel, comm->numbers[request->channel]++, &request->arguments);
     request->next = world.of[rank].pending;
     world.of[rank].pending = request;
     return OMPI_SUCCESS;
@@ -595,8 +607,8 @@ static int free_below(ompi_request_t **handle)
 
 static OBJ_CLASS_INSTANCE(below_request_t, ompi_request_t, NULL, NULL);
 
-static int new_request(ompi_communicator_t *base, const struct wish *wish, bool persistent,
-                       ompi_request_t **handle)
+static int new_request(ompi_communicator_t *base, const struct arguments *arguments,
+                       bool persistent, ompi_request_t **handle)
 {
     double_comm_t *comm = (double_comm_t *)base;
     below_request_t *request = OBJ_NEW(below_request_t);
@@ -608,14 +620,14 @@ static int new_request(ompi_communicator_t *base, const struct wish *wish, bool 
     request->super.req_mpi_object.comm = base;
     request->super.req_status = ompi_status_empty;
     request->comm = comm;
-    request->wish = *wish;
+    request->arguments = *arguments;
     request->channel = persistent ? PERSISTENT + comm->persistent++ : NONBLOCKING;
     CREW_CHECK(request->channel < CHANNELS, "too many persistent requests below");
     *handle = &request->super;
     return persistent ? OMPI_SUCCESS : start_one(request);
 }
 
-/* ---- the functions below, in the three forms that MPI has ---- */
+/* ---- the functions below, in MPI's three forms ---- */
 
 static size_t bytes_of(int count, ompi_datatype_t *type)
 {
@@ -624,39 +636,40 @@ static size_t bytes_of(int count, ompi_datatype_t *type)
     return (size_t)count * size;
 }
 
-static struct wish reduction_wish(enum kind kind, const void *from, void *to, int count,
-                                  ompi_datatype_t *type, ompi_op_t *op, int root)
+static struct arguments reduction_arguments(enum kind kind, const void *from, void *to, int count,
+                                            ompi_datatype_t *type, ompi_op_t *op, int root)
 {
-    return (struct wish){.kind = kind,
-                         .root = root,
-                         .from = MPI_IN_PLACE == from ? to : from,
-                         .to = to,
-                         .block = bytes_of(count, type),
-                         .count = count,
-                         .type = type,
-                         .op = op};
+    return (struct arguments){.kind = kind,
+                              .root = root,
+                              .from = MPI_IN_PLACE == from ? to : from,
+                              .to = to,
+                              .block = bytes_of(count, type),
+                              .count = count,
+                              .type = type,
+                              .op = op};
 }
 
-static struct wish bytes_wish(enum kind kind, const void *from, void *to, size_t block, int root)
+static struct arguments bytes_arguments(enum kind kind, const void *from, void *to, size_t block,
+                                        int root)
 {
-    return (struct wish){.kind = kind, .root = root, .from = from, .to = to, .block = block};
+    return (struct arguments){.kind = kind, .root = root, .from = from, .to = to, .block = block};
 }
 
-/* Of a collective: its parameters, and what is wished. */
-#define THREE_FORMS(name, parameters, wish_of)                                                     \
+/* A collective's parameters, and the call that they make. */
+#define THREE_FORMS(name, parameters, arguments_of)                                                \
     static int below_##name(UNPACK parameters ompi_communicator_t *comm,                           \
                             mca_coll_base_module_t *module)                                        \
     {                                                                                              \
         (void)module;                                                                              \
-        const struct wish wish = wish_of;                                                          \
-        return do_now(comm, &wish);                                                                \
+        const struct arguments arguments = arguments_of;                                           \
+        return call_blocking(comm, &arguments);                                                    \
     }                                                                                              \
     static int below_i##name(UNPACK parameters ompi_communicator_t *comm, ompi_request_t **handle, \
                              mca_coll_base_module_t *module)                                       \
     {                                                                                              \
         (void)module;                                                                              \
-        const struct wish wish = wish_of;                                                          \
-        return new_request(comm, &wish, false, handle);                                            \
+        const struct arguments arguments = arguments_of;                                           \
+        return new_request(comm, &arguments, false, handle);                                       \
     }                                                                                              \
     static int below_##name##_init(UNPACK parameters ompi_communicator_t *comm,                    \
                                    struct ompi_info_t *info, ompi_request_t **handle,              \
@@ -664,8 +677,8 @@ static struct wish bytes_wish(enum kind kind, const void *from, void *to, size_t
     {                                                                                              \
         (void)info;                                                                                \
         (void)module;                                                                              \
-        const struct wish wish = wish_of;                                                          \
-        return new_request(comm, &wish, true, handle);                                             \
+        const struct arguments arguments = arguments_of;                                           \
+        return new_request(comm, &arguments, true, handle);                                        \
     }
 #define UNPACK(...) __VA_ARGS__
 
@@ -673,28 +686,28 @@ static struct wish bytes_wish(enum kind kind, const void *from, void *to, size_t
     const void *from, int count, ompi_datatype_t *type, void *to, int to_count,                    \
         ompi_datatype_t *to_type
 
-/* (Who is no root may give no parameters of the other side.) */
-THREE_FORMS(barrier, (), bytes_wish(BARRIER, NULL, NULL, 0, 0))
+/* (On a rank that is not the root the other side's parameters are not significant.) */
+THREE_FORMS(barrier, (), bytes_arguments(BARRIER, NULL, NULL, 0, 0))
 THREE_FORMS(allreduce,
             (const void *from, void *to, int count, ompi_datatype_t *type, ompi_op_t *op, ),
-            reduction_wish(ALLREDUCE, from, to, count, type, op, 0))
+            reduction_arguments(ALLREDUCE, from, to, count, type, op, 0))
 THREE_FORMS(reduce,
             (const void *from, void *to, int count, ompi_datatype_t *type, ompi_op_t *op,
              int root, ),
-            reduction_wish(REDUCE, from, to, count, type, op, root))
+            reduction_arguments(REDUCE, from, to, count, type, op, root))
 THREE_FORMS(bcast, (void *from, int count, ompi_datatype_t *type, int root, ),
-            bytes_wish(BCAST, from, from, bytes_of(count, type), root))
+            bytes_arguments(BCAST, from, from, bytes_of(count, type), root))
 THREE_FORMS(allgather, (BLOCKS, ),
             ((void)to_count, (void)to_type,
-             bytes_wish(ALLGATHER, from, to, bytes_of(count, type), 0)))
+             bytes_arguments(ALLGATHER, from, to, bytes_of(count, type), 0)))
 THREE_FORMS(gather, (BLOCKS, int root, ),
             ((void)to_count, (void)to_type,
-             bytes_wish(GATHER, from, to, bytes_of(count, type), root)))
+             bytes_arguments(GATHER, from, to, bytes_of(count, type), root)))
 THREE_FORMS(scatter, (BLOCKS, int root, ),
             ((void)count, (void)type,
-             bytes_wish(SCATTER, from, to, bytes_of(to_count, to_type), root)))
+             bytes_arguments(SCATTER, from, to, bytes_of(to_count, to_type), root)))
 
-/* Bytes, of as many ranks as have some. */
+/* For bytes only, with padded blocks. */
 static int below_allgatherv(const void *from, int count, ompi_datatype_t *type, void *to,
                             const int *counts, const int *places, ompi_datatype_t *to_type,
                             ompi_communicator_t *base, mca_coll_base_module_t *module)
@@ -709,8 +722,8 @@ static int below_allgatherv(const void *from, int count, ompi_datatype_t *type, 
     }
     uint8_t *own = calloc(1, most + 1), *all = malloc(comm->size * most + 1);
     memcpy(own, from, (size_t)count);
-    const struct wish wish = bytes_wish(ALLGATHER, own, all, most, 0);
-    const int rc = do_now(base, &wish);
+    const struct arguments arguments = bytes_arguments(ALLGATHER, own, all, most, 0);
+    const int rc = call_blocking(base, &arguments);
     for (uint32_t r = 0; r < comm->size; ++r) {
         memcpy((uint8_t *)to + places[r], all + r * most, (size_t)counts[r]);
     }
@@ -728,7 +741,7 @@ static mca_coll_base_module_t *make_below(void)
     return module;
 }
 
-/* ---- a component above, which counts calls (as coll/monitoring does) ---- */
+/* ---- a component above, which counts calls as coll/monitoring does ---- */
 
 typedef struct above {
     mca_coll_base_module_t super;
@@ -764,7 +777,7 @@ static mca_coll_base_module_t *make_above(const double_comm_t *comm)
 
 /* ---- communicators ---- */
 
-/* As Open MPI does it: a slot holds a reference. */
+/* As in Open MPI, a slot holds a reference. */
 #define INSTALL(name)                                                                              \
     if (NULL != module->coll_##name) {                                                             \
         if (NULL != comm->slots.coll_##name##_module) {                                            \
@@ -876,7 +889,7 @@ static ompi_proc_t *make_proc(uint32_t rank, uint16_t flags)
     return proc;
 }
 
-/* Where its nodes' segments have their signs, and its NICs their memory. */
+/* For the sign of a node's segment, or the memory of NICs. */
 static void make_folder(const char *name, uint32_t number)
 {
     char path[sizeof(world.folder) + 32];
@@ -926,7 +939,7 @@ void double_open(const struct double_job *job)
     make_folder("nics", 0);
     for (uint32_t r = 0; r < job->ranks; ++r) {
         world.of[r].hello_bytes = 0;
-        world.of[r].knows = false;
+        world.of[r].detected = false;
         world.of[r].late = late[crew_below(&world.random, 3)];
         place(r);
         if (0 != (job->without & UINT32_C(1) << r)) {
@@ -949,9 +962,9 @@ void double_die(uint32_t rank)
     world.dead = rank;
 }
 
-/* What a dead rank has left: calls that it never joined, and a component in any state, in place of
- * which there is another copy for the next job. */
-static void bury(void)
+/* Discard what a dead rank has left: calls that it never joined, and a component in any state. The
+ * next job gets another copy of that. */
+static void discard_dead(void)
 {
     for (size_t b = 0; b < BUCKETS; ++b) {
         while (NULL != calls[b]) {
@@ -971,11 +984,11 @@ static void bury(void)
 void double_close(void)
 {
     if (NOBODY != world.dead) {
-        bury();
+        discard_dead();
     }
     for (size_t b = 0; b < BUCKETS; ++b) {
         CREW_CHECK(NULL == calls[b],
-                   "NICBARR_SEED=0x%llx: a call below is left, of communicator %u",
+                   "NICBARR_SEED=0x%llx: a call below of communicator %u was not completed",
                    (unsigned long long)world.job.seed, calls[b]->comm);
     }
     for (uint32_t r = 0; r < world.job.ranks; ++r) {
@@ -986,7 +999,7 @@ void double_close(void)
             world.opening = NOBODY;
         }
         CREW_CHECK(0 == world.of[r].callbacks,
-                   "NICBARR_SEED=0x%llx: a progress function of rank %u is left",
+                   "NICBARR_SEED=0x%llx: rank %u left a progress function registered",
                    (unsigned long long)world.job.seed, r);
         remove_folder("node", r);
     }

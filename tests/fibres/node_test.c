@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Random programs over the node's shared memory (libmyr/node), with ranks as fibres (fibres.h).
+ * Collectives in the node's shared memory (libmyr/node) must give right results and never hang,
+ * however ranks are scheduled. Random programs run with ranks as fibres (fibres.h).
  *
- * All ranks follow one plan, as an MPI program is one: communicators are made over random ranks and
- * freed; meanwhile there are barriers, whole and split ones, by any layout of words, reductions by
- * an exchange, and broadcasts by a ring, with pieces or without. Beside them each rank issues
- * reductions from within progress, at moments of its own, as MPI_Comm_idup does. Memory may run out
- * at any of these. Invariants: all results are right, which arithmetic alone tells; nobody leaves a
- * barrier before all have come; a record is there for all members or for none; nobody waits for
- * ever; and no record is left in the end.
+ * All ranks follow one plan, as an MPI program does: communicators over random ranks are created
+ * and freed. On them there are barriers, blocking and split, with any layout of words, reductions
+ * through an exchange, and broadcasts through a ring, with pieces or without. Besides, each rank
+ * issues reductions from within progress at times of its own, as MPI_Comm_idup does. Memory may run
+ * out at any of these. Invariants: all results are right, which arithmetic alone tells. No rank
+ * leaves a barrier before all have entered it. All members of a communicator get a record, or none.
+ * No rank waits for ever, and no record is left at the end.
  *
  * NICBARR_PROGRAMS=N plays N programs. Each has a seed of its own, which a failure prints;
  * NICBARR_SEED=THAT NICBARR_PROGRAMS=1 repeats it alone.
@@ -34,10 +35,10 @@ enum {
     RANKS = 5,
     COMMS = 4,
     OPS = 60,
-    FLOATING = 30, /* reductions from within progress, of one communicator */
+    IN_PROGRESS = 30, /* reductions of a communicator from within progress */
     WORDS = MYR_SLOT_BYTES / 8,
-    PLAN_BYTES = 4096,    /* of a record, for the words of any layout */
-    PATIENCE = 100000000, /* basic blocks of a program; the longest take a hundredth of that */
+    PLAN_BYTES = 4096,       /* of a record, for the words of any layout */
+    BLOCKS_MOST = 100000000, /* basic blocks; programs take a hundredth of it */
     PROGRAMS = 300,
 };
 
@@ -47,31 +48,31 @@ enum kind { OPEN, CLOSE, BARRIER, SPLIT, REDUCE, BCAST, KINDS };
 struct op {
     enum kind kind;
     uint32_t comm, root, choice;
-    uint32_t bytes;    /* BCAST: more than a slot's go by a piece */
-    uint32_t floating; /* OPEN: reductions from within progress */
-    uint32_t times;    /* REDUCE, BCAST: so many in a row */
+    uint32_t bytes;         /* BCAST: more than a slot's capacity goes in a piece */
+    uint32_t in_background; /* OPEN: reductions from within progress */
+    uint32_t times;         /* REDUCE, BCAST: calls in a row */
     /* Written by the ranks: */
-    uint32_t came;          /* ranks that have entered, a bit each */
+    uint32_t entered;       /* ranks that have entered, a bit each */
     uint32_t had[WHATS][2]; /* OPEN: ranks without, and with such a record */
 };
 
-/* A communicator, as one rank has it. */
+/* A rank's view of a communicator. */
 struct side {
     const struct op *open; /* NULL: it is closed, or this rank is no member */
     uint32_t number;       /* of that operation */
     uint32_t rank, size;   /* in it */
     bool has[WHATS];
     struct myr_group group;
-    struct myr_exchange exchange[2]; /* of what blocks, and of what progress issues */
+    struct myr_exchange exchange[2]; /* for blocking calls, and for those from within progress */
     struct myr_ring ring;
     uint32_t issued, completed; /* from within progress */
     uint32_t round[WHATS];
 };
 
-/* The plan, and what ranks have got. */
+/* The plan, and its state. */
 static struct program {
     uint64_t seed;
-    bool mixed; /* the known defect: what progress issues goes by the rounds of what blocks */
+    bool mixed; /* the known defect: both kinds of reductions use one exchange */
     uint32_t size, members[COMMS], ops;
     struct op op[OPS + COMMS];
     struct myr_segment *segment;
@@ -100,7 +101,7 @@ static void add(uint64_t *random, enum kind kind, uint32_t comm)
         .root = crew_below(random, bits(program.members[comm])),
         .choice = crew_below(random, CHOICES),
         .bytes = 0 == crew_below(random, 3) ? MYR_SLOT_BYTES + 8 : 8,
-        .floating = crew_below(random, FLOATING),
+        .in_background = crew_below(random, IN_PROGRESS),
         .times = 0 == crew_below(random, 4) ? crew_below(random, 3 * MYR_RING_WINDOW) : 1};
 }
 
@@ -190,11 +191,11 @@ static void reduce(struct side *side)
     take(side, x, BLOCKING, round);
 }
 
-/* Issue, or complete, a reduction from within progress. */
+/* Issue or complete a reduction from within progress. */
 static void go_on(struct side *side)
 {
     struct myr_exchange *x = &side->exchange[!program.mixed];
-    if (side->issued < side->open->floating && myr_exchange_room(x)) {
+    if (side->issued < side->open->in_background && myr_exchange_room(x)) {
         contribute(side, x, PROGRESS, ++side->issued);
     }
     if (side->completed < side->issued && myr_exchange_ready(x)) {
@@ -268,7 +269,7 @@ static bool make_plan(struct side *side)
 
 static void meet(struct side *side, struct op *op, bool split)
 {
-    op->came |= UINT32_C(1) << fibres_rank();
+    op->entered |= UINT32_C(1) << fibres_rank();
     if (split) {
         struct myr_arrival arrival;
         myr_group_arrive(&side->group, &arrival);
@@ -278,10 +279,10 @@ static void meet(struct side *side, struct op *op, bool split)
     } else {
         myr_group_barrier(&side->group);
     }
-    CREW_CHECK(program.members[op->comm] == op->came,
-               "NICBARR_SEED=0x%llx: rank %u leaves a barrier of 0x%x when 0x%x have come",
+    CREW_CHECK(program.members[op->comm] == op->entered,
+               "NICBARR_SEED=0x%llx: rank %u leaves a barrier of 0x%x when 0x%x have entered",
                (unsigned long long)program.seed, fibres_rank(), program.members[op->comm],
-               op->came);
+               op->entered);
 }
 
 /* ---- communicators ---- */
@@ -294,7 +295,7 @@ static struct myr_record *join(struct side *side, struct op *op, enum what what,
     const bool has = NULL != record;
     op->had[what][has] |= UINT32_C(1) << fibres_rank();
     CREW_CHECK(0 == op->had[what][!has],
-               "NICBARR_SEED=0x%llx: a record is there for 0x%x and not for 0x%x",
+               "NICBARR_SEED=0x%llx: ranks 0x%x got a record and 0x%x did not",
                (unsigned long long)program.seed, op->had[what][1], op->had[what][0]);
     side->has[what] = has;
     return record;
@@ -330,7 +331,7 @@ static void open_comm(struct side *side, struct op *op)
 
 static void close_comm(struct side *side)
 {
-    while (side->has[PROGRESS] && side->completed < side->open->floating) {
+    while (side->has[PROGRESS] && side->completed < side->open->in_background) {
         go_on(side);
     }
     side->open = NULL;
@@ -400,16 +401,15 @@ static void count_record(struct myr_record *record, void *context)
 static void play_program(uint64_t seed, bool mixed)
 {
     static const uint32_t limits[] = {1 << 17, 1 << 18, 1 << 20, 1 << 22};
-    static const struct myr_wait_policy looking = {INT32_MAX, -1, 1000};
+    static const struct myr_wait_policy polling = {INT32_MAX, -1, 1000};
     struct myr_error error = {0};
     uint32_t left = 0;
     draw(seed, mixed);
     CREW_CHECK(MYR_OK == myr_segment_join(NULL, limits[seed % 4], &program.segment, &error), "%s",
                error.text);
-    myr_waiter_init(&program.waiter, program.segment, progress, &looking);
-    CREW_CHECK(fibres_run(seed, program.size, 1, PATIENCE, follow, NULL),
-               "NICBARR_SEED=0x%llx: ranks wait for one another for ever",
-               (unsigned long long)seed);
+    myr_waiter_init(&program.waiter, program.segment, progress, &polling);
+    CREW_CHECK(fibres_run(seed, program.size, 1, BLOCKS_MOST, follow, NULL),
+               "NICBARR_SEED=0x%llx: ranks hang", (unsigned long long)seed);
     myr_records_each(program.segment, count_record, &left);
     CREW_CHECK(0 == left, "NICBARR_SEED=0x%llx: %u records are left", (unsigned long long)seed,
                left);
@@ -440,7 +440,7 @@ static void random_programs(void **state)
     assert_true(crew_join(crew_fork(play_programs, 0, &mixed)));
 }
 
-/* What was wrong once (MPI_Comm_idup beside reductions) is found when it is put back. */
+/* A defect of the past (MPI_Comm_idup beside reductions) is found when it is reintroduced. */
 static void a_known_defect_is_found(void **state)
 {
     (void)state;

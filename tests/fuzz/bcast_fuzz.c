@@ -1,22 +1,23 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Fuzzes the broadcasts of one NIC (firmware/bcast.c, collective_bcast.c): what comes is packets of
- * any content, most of them with keys that fit, and whatever a host may do. Built and run by
- * run.sh. What else a NIC does about packets is collective_fuzz.c's.
+ * Fuzzes the broadcasts of one NIC (firmware/bcast.c, collective_bcast.c). If it fails, a packet or
+ * a host can make a NIC deliver a wrong block or overwrite one that is still being read. Packets
+ * have any content, most of them with a valid key, and the host does anything that it may. Built
+ * and run by run.sh. How a NIC treats packets otherwise is the subject of collective_fuzz.c.
  *
  * The NIC has a group that broadcasts, a group without a window, and a closed one. The first byte
- * draws how many nodes there are, and which schedule; the second draws this node and the window;
- * the third the slots, and whether the group is opened late. The rest is a sequence of turns (see
- * `enum turn`). Packets come raw; or sealed by the harness, as the fuzzer would look for a check in
- * vain; or nearly right: with a number, a root and a node that might be, and sometimes forged.
+ * selects the number of nodes and the schedule, the second one this node and the window, the third
+ * one the slots, and whether the group is opened late. The rest is a sequence of steps (see `enum
+ * step`). Packets are raw; or sealed by the harness, as the fuzzer would look for a check in vain;
+ * or nearly right, with a plausible number, root and node, and sometimes forged.
  *
- * Invariants. The harness keeps a model of the window. It has its own trees: on each step of the
- * schedule, whoever knows the block tells those who do not. After each turn each slot is what the
- * model says. So a number and a block only come with a genuine packet, or from the host, and within
- * the credit. No slot is taken that the host may still read. What is sent about broadcasts is what
- * the model says: each new block goes once to each child; a question goes to the parent, and only
- * without the block; the answer to a child's question is the slot's block, a LATER or a FAIL. A
- * packet that is not genuine changes no byte of a group, and nothing is sent. The tables never
+ * Invariants. The harness has a model of the window, with its own trees: in each step of the
+ * schedule the nodes that have the block send it to those that do not. After each step each slot is
+ * as in the model. So a number and a block come only from a genuine packet or from the host, and
+ * within the credit, and no slot is overwritten that the host may still read. The broadcast
+ * messages sent are those of the model: each new block goes once to each child; an ASK goes to the
+ * parent, and only without the block; a child's ASK is answered with the slot's block, a LATER or a
+ * FAIL. A packet that is not genuine changes no byte of a group and sends nothing. The tables never
  * change, nor the memory around them.
  */
 #include "coll_nicbarr/schedule.h"
@@ -30,45 +31,58 @@ enum {
     NODES = 9,
     MEMORY = 3 << 14,
     GUARD = 0x5a,
-    CAST = 0,            /* the place of the group that broadcasts, */
-    PLAIN,               /* ... and of the one without a window */
-    PLACES,              /* one more key is that of a closed group, and one is nobody's */
+    CAST = 0,            /* the place of the group that broadcasts */
+    PLAIN,               /* and of the one without a window */
+    PLACES,              /* one more key is that of a closed group, and one is unknown */
     FIRST_EPOCH = -3,    /* so that epochs and numbers soon wrap around */
-    AHEAD = 4,           /* epochs that the host has outstanding */
-    SLOTS = 8,           /* at the most */
-    ROOM = 4 * 8,        /* of a slot, at the most */
-    PACKET = UINT8_MAX,  /* at the most */
-    SENT = 4 * NODES,    /* in a turn, about broadcasts */
-    GROUP = 2048,        /* bytes of one, at the most */
+    AHEAD = 4,           /* most epochs that the host has outstanding */
+    SLOTS = 8,           /* at most */
+    ROOM = 4 * 8,        /* of a slot, at most */
+    PACKET = UINT8_MAX,  /* at most */
+    SENT = 4 * NODES,    /* broadcast messages in a step, at most */
+    GROUP = 2048,        /* bytes of a group, at most */
     NOBODY = UINT16_MAX, /* the parent of a root */
 };
 
-enum turn { RAW, SEALED, NEARLY, NEARLY_TOO, START, BCAST, ASK, TIME, OPEN, LEAVE, GIVE_UP, TURNS };
+enum step {
+    RAW,
+    SEALED,
+    NEARLY,
+    NEARLY_AGAIN,
+    START,
+    BCAST,
+    ASK,
+    TIME,
+    OPEN,
+    LEAVE,
+    GIVE_UP,
+    STEPS
+};
 
 struct place {
-    struct mcp_group *group; /* NULL: closed, or not open yet */
+    struct mcp_group *group; /* NULL: closed, or not opened yet */
     uint8_t *block;
     size_t bytes, tables;
     uint8_t as_filled[GROUP];       /* the tables up to the arrivals */
-    uint32_t entered, done, failed; /* as of now; when we looked last */
-    bool opened, left;              /* ever; its hosts have left */
+    uint32_t entered, done, failed; /* now; after the last step */
+    bool opened, left;              /* at any time; its hosts have left */
 };
 
-/* What the window is to be. */
+/* The expected window. */
 struct model_slot {
-    uint32_t number, heard_ms, bytes; /* bytes 0: it has no block yet */
+    uint32_t number, heard_ms, bytes; /* bytes 0: without a block */
     uint8_t block[ROOM];
 };
 
-/* A message about a broadcast. */
-struct note {
+/* A broadcast message. */
+struct message {
     uint8_t type;
-    uint32_t node; /* that it goes to */
+    uint32_t node; /* its destination */
     uint32_t root, number;
 };
 
-struct notes {
-    struct note note[SENT];
+struct messages {
+    struct message message[SENT];
     uint32_t count;
 };
 
@@ -81,13 +95,14 @@ static struct {
     uint32_t nodes, node, window, room;
     uint16_t parent[NODES][NODES]; /* [root][node] */
 } shape;
-static struct { /* of this turn */
-    bool bcast; /* a packet about a broadcast has come, or the host has spoken of one */
-    struct notes sent, expected;
-    uint32_t told;                   /* packets to peers */
-    const myr_word *woken, *to_wake; /* of the slots */
+static struct { /* of this step */
+    bool
+        bcast; /* a broadcast packet has arrived, or the host has called a function of broadcasts */
+    struct messages sent, expected;
+    uint32_t to_peers;               /* packets to peers */
+    const myr_word *woken, *to_wake; /* words of slots */
     uint8_t content;
-} turn;
+} current;
 
 static uint64_t key_of(uint32_t g)
 {
@@ -115,8 +130,8 @@ static uint32_t half(void)
 
 static void expect(uint8_t type, uint32_t node, uint32_t root, uint32_t number)
 {
-    CHECK(turn.expected.count < SENT);
-    turn.expected.note[turn.expected.count++] = (struct note){type, node, root, number};
+    CHECK(current.expected.count < SENT);
+    current.expected.message[current.expected.count++] = (struct message){type, node, root, number};
 }
 
 static struct model_slot *model_of(uint32_t number)
@@ -124,21 +139,22 @@ static struct model_slot *model_of(uint32_t number)
     return &model[number % shape.window];
 }
 
-/* Is it in its slot, or is the node in the epoch behind it? (A failed group is in no epoch.) */
+/* Is it in its slot, or has the node entered the epoch behind it? (A failed group is in no
+ * epoch.) */
 static bool model_had(uint32_t number)
 {
     return model_of(number)->number == number ||
            myr_epoch_reached(places[CAST].group->started * half(), number);
 }
 
-static void expect_question(uint32_t root, uint32_t number)
+static void expect_ask(uint32_t root, uint32_t number)
 {
     if (root != shape.node && 0 == places[CAST].failed) {
         expect(MCP_BCAST_ASK, shape.parent[root][shape.node], root, number);
     }
 }
 
-/* A block is offered. False: it cannot be. */
+/* A block is offered. Returns whether it is acceptable. */
 static bool model_take(uint32_t root, uint32_t number, const uint8_t *block, size_t bytes)
 {
     const uint32_t entered = places[CAST].entered;
@@ -150,12 +166,12 @@ static bool model_take(uint32_t root, uint32_t number, const uint8_t *block, siz
     if (model_had(number)) {
         return true;
     }
-    /* The host has read what was there. */
+    /* The host has read the block that is replaced. */
     CHECK(0 == slot->bytes || myr_epoch_reached(entered * half(), slot->number));
     slot->number = number;
     slot->bytes = (uint32_t)bytes;
     memcpy(slot->block, block, bytes);
-    turn.to_wake = &slot_at(number % shape.window)->number;
+    current.to_wake = &slot_at(number % shape.window)->number;
     for (uint32_t node = 0; node < shape.nodes; ++node) {
         if (shape.node == shape.parent[root][node]) {
             expect(MCP_BCAST, node, root, number);
@@ -176,11 +192,11 @@ static void model_answer(uint32_t node, uint32_t root, uint32_t number)
         expect(MCP_FAIL, node, root, number);
     } else if (!model_had(number)) {
         expect(MCP_BCAST_LATER, node, root, number);
-        expect_question(root, number);
+        expect_ask(root, number);
     }
 }
 
-static void model_hear(uint32_t node, uint32_t root, uint32_t number)
+static void model_later(uint32_t node, uint32_t root, uint32_t number)
 {
     struct model_slot *slot = model_of(number);
     const uint32_t now_ms = (uint32_t)(clock_ns / 1000000);
@@ -190,12 +206,12 @@ static void model_hear(uint32_t node, uint32_t root, uint32_t number)
     }
 }
 
-/* A genuine packet comes for an open group. */
+/* A genuine packet for an open group. */
 static void model_receive(const struct mcp_header *header, const uint8_t *payload)
 {
     const struct mcp_collective_part *part = &header->collective;
-    turn.bcast = mcp_is_bcast(header->type);
-    if (!turn.bcast || header->key != key_of(CAST)) {
+    current.bcast = mcp_is_bcast(header->type);
+    if (!current.bcast || header->key != key_of(CAST)) {
         return;
     }
     CHECK((MCP_BCAST == header->type) == (0 != header->payload_bytes));
@@ -204,19 +220,19 @@ static void model_receive(const struct mcp_header *header, const uint8_t *payloa
     } else if (MCP_BCAST_ASK == header->type) {
         model_answer(part->node, part->slot, part->epoch);
     } else {
-        model_hear(part->node, part->slot, part->epoch);
+        model_later(part->node, part->slot, part->epoch);
     }
 }
 
 /* ---- the board ---- */
 
-static void note_sent(mcp_link to, const struct mcp_header *header, const void *payload,
-                      size_t payload_bytes)
+static void record_sent(mcp_link to, const struct mcp_header *header, const void *payload,
+                        size_t payload_bytes)
 {
     const struct mcp_collective_part *part = &header->collective;
-    CHECK(turn.sent.count < SENT && key_of(CAST) == header->key && MCP_LINK_SENDER != to);
-    turn.sent.note[turn.sent.count++] =
-        (struct note){header->type, to - 1, part->slot, part->epoch};
+    CHECK(current.sent.count < SENT && key_of(CAST) == header->key && MCP_LINK_SENDER != to);
+    current.sent.message[current.sent.count++] =
+        (struct message){header->type, to - 1, part->slot, part->epoch};
     if (MCP_BCAST == header->type) {
         const struct mcp_bcast_slot *slot = slot_at(part->epoch % shape.window);
         CHECK(payload == slot + 1 && payload_bytes == slot->bytes && part->epoch == slot->number);
@@ -235,15 +251,15 @@ static void send_packet(struct mcp_board *of, mcp_link to, const struct mcp_head
     memcpy(packet + MCP_COLLECTIVE_BYTES, payload_bytes > 0 ? payload : packet, payload_bytes);
     CHECK(mcp_parse(packet, MCP_COLLECTIVE_BYTES + payload_bytes, &parsed));
     CHECK(mcp_genuine(&parsed, &secret, packet + MCP_COLLECTIVE_BYTES));
-    if (MCP_LINK_SENDER == to) { /* of a group that is closed */
+    if (MCP_LINK_SENDER == to) { /* of a closed group */
         CHECK(MCP_DONE == header->type || MCP_FAIL == header->type);
         return;
     }
-    ++turn.told;
+    ++current.to_peers;
     CHECK(to <= shape.nodes && to - 1 != shape.node && MCP_DONE != header->type);
     CHECK(MCP_FAIL == header->type || shape.node == header->collective.node);
-    if (mcp_is_bcast(header->type) || turn.bcast) {
-        note_sent(to, header, payload, payload_bytes);
+    if (mcp_is_bcast(header->type) || current.bcast) {
+        record_sent(to, header, payload, payload_bytes);
     }
 }
 
@@ -274,35 +290,35 @@ static void wake(struct mcp_board *of, myr_word *word)
             return;
         }
     }
-    CHECK(NULL == turn.woken);
-    turn.woken = word;
+    CHECK(NULL == current.woken);
+    current.woken = word;
 }
 
 /* ---- groups ---- */
 
-/* In each step, those who know the block tell those who do not. */
+/* In each step the nodes that have the block send it to those that do not. */
 static void flood(const struct myr_schedule *schedules, uint32_t root)
 {
-    bool knows[NODES] = {false};
+    bool has[NODES] = {false};
     uint32_t first[NODES] = {0};
     memset(shape.parent[root], 0xff, sizeof(shape.parent[root]));
-    knows[root] = true;
+    has[root] = true;
     for (uint32_t s = 0; s < schedules[0].nsteps; ++s) {
-        bool knew[NODES];
-        memcpy(knew, knows, sizeof(knew));
+        bool had[NODES];
+        memcpy(had, has, sizeof(had));
         for (uint32_t r = 0; r < shape.nodes; ++r) {
             const struct mcp_step *step = &schedules[r].steps[s];
-            for (uint32_t i = 0; knew[r] && i < step->sends; ++i) {
+            for (uint32_t i = 0; had[r] && i < step->sends; ++i) {
                 const uint32_t peer = schedules[r].peers[first[r] + i];
-                CHECK(knew[peer] || !knows[peer]);
-                shape.parent[root][peer] = knew[peer] ? shape.parent[root][peer] : (uint16_t)r;
-                knows[peer] = true;
+                CHECK(had[peer] || !has[peer]);
+                shape.parent[root][peer] = had[peer] ? shape.parent[root][peer] : (uint16_t)r;
+                has[peer] = true;
             }
             first[r] += step->sends + step->waits;
         }
     }
     for (uint32_t r = 0; r < shape.nodes; ++r) {
-        CHECK(knows[r] && (NOBODY == shape.parent[root][r]) == (root == r));
+        CHECK(has[r] && (NOBODY == shape.parent[root][r]) == (root == r));
     }
 }
 
@@ -348,7 +364,7 @@ static void close_place(struct place *place)
     place->group = NULL;
 }
 
-/* Before the first broadcast, all slots have its number - 1. (In a new group, that is 0.) */
+/* Before the first broadcast all slots have its number - 1. (In a new group that is 0.) */
 static void fill_window(void)
 {
     memset(model, 0, sizeof(model));
@@ -401,7 +417,7 @@ static void begin(struct input *in)
     for (uint32_t g = 0; g < PLACES; ++g, free_memory += GROUP + MYR_LINE) {
         places[g].block = free_memory;
     }
-    memset(&turn, 0, sizeof(turn));
+    memset(&current, 0, sizeof(current));
     clock_ns = 1;
     const uint8_t nodes = take_byte(in), window = take_byte(in), slots = take_byte(in);
     shape.nodes = NODES - nodes % NODES;
@@ -467,20 +483,20 @@ static void check_window(void)
     }
 }
 
-static bool is_expected(const struct note *one)
+static bool is_expected(const struct message *one)
 {
-    for (uint32_t e = 0; e < turn.expected.count; ++e) {
-        const struct note *other = &turn.expected.note[e];
+    for (uint32_t e = 0; e < current.expected.count; ++e) {
+        const struct message *other = &current.expected.message[e];
         if (one->type == other->type && one->node == other->node && one->root == other->root &&
             one->number == other->number) {
-            turn.expected.note[e].type = 0; /* once */
+            current.expected.message[e].type = 0; /* only once */
             return true;
         }
     }
     return false;
 }
 
-static void check_turn(void)
+static void check_step(void)
 {
     for (uint32_t g = 0; g < PLACES; ++g) {
         if (!is_closed(&places[g])) {
@@ -490,13 +506,13 @@ static void check_turn(void)
     if (!is_closed(&places[CAST])) {
         check_window();
     }
-    CHECK(turn.expected.count == turn.sent.count && turn.to_wake == turn.woken);
-    for (uint32_t i = 0; i < turn.sent.count; ++i) {
-        CHECK(is_expected(&turn.sent.note[i]));
+    CHECK(current.expected.count == current.sent.count && current.to_wake == current.woken);
+    for (uint32_t i = 0; i < current.sent.count; ++i) {
+        CHECK(is_expected(&current.sent.message[i]));
     }
 }
 
-/* ---- what comes ---- */
+/* ---- packets ---- */
 
 static struct place *open_place_of(uint64_t key)
 {
@@ -508,7 +524,7 @@ static struct place *open_place_of(uint64_t key)
     return NULL;
 }
 
-/* Did somebody seal it who knows the secret? */
+/* Was it sealed with the secret? */
 static bool is_sealed(const struct mcp_header *header, const void *payload)
 {
     const struct mcp_secret secret = secret_of(header->key);
@@ -528,12 +544,12 @@ static void receive_useless(const uint8_t *packet, size_t count)
     for (uint32_t g = 0; g < PLACES; ++g) {
         CHECK(0 == memcmp(before[g], places[g].block, GROUP));
     }
-    CHECK(0 == turn.told);
+    CHECK(0 == current.to_peers);
 }
 
 static void receive(const uint8_t *bytes, size_t count)
 {
-    uint8_t *packet = malloc(0 == count ? 1 : count); /* of just its size */
+    uint8_t *packet = malloc(0 == count ? 1 : count); /* exactly its size */
     struct mcp_header header;
     CHECK(NULL != packet);
     memcpy(packet, bytes, count);
@@ -564,32 +580,32 @@ static void receive_raw(struct input *in, bool sealed)
     receive(bytes, count);
 }
 
-/* A block's bytes, a multiple of MCP_BLOCK_UNIT that fits. */
+/* The length of a block: a multiple of MCP_BLOCK_UNIT that fits. */
 static uint32_t take_length(struct input *in)
 {
     return MCP_BLOCK_UNIT * (1 + take_below(in, shape.room / MCP_BLOCK_UNIT));
 }
 
-/* Blocks differ. */
+/* Each block is different. */
 static void make_block(uint8_t *block, size_t bytes)
 {
-    memset(block, ++turn.content, bytes);
+    memset(block, ++current.content, bytes);
 }
 
-/* The numbers around those that the host has to do with. */
+/* A number near those that the host uses now. */
 static uint32_t number_near(uint32_t off)
 {
     return (places[CAST].entered - 1) * half() + 1 + off;
 }
 
-/* A packet that might be right. Some of its fields are off if `off` says so. */
+/* A plausible packet. `off` makes some of its fields wrong. */
 static void receive_nearly(struct input *in, uint8_t argument)
 {
     static const uint8_t types[] = {MCP_BCAST,     MCP_BCAST,       MCP_BCAST,       MCP_BCAST,
                                     MCP_BCAST,     MCP_BCAST,       MCP_BCAST_ASK,   MCP_BCAST_ASK,
                                     MCP_BCAST_ASK, MCP_BCAST_LATER, MCP_BCAST_LATER, MCP_ARRIVE,
                                     MCP_ARRIVE,    MCP_ARRIVE,      MCP_DONE,        MCP_FAIL};
-    const uint8_t kind = take_byte(in), who = take_byte(in), off = take_byte(in);
+    const uint8_t kind = take_byte(in), ids = take_byte(in), off = take_byte(in);
     const uint8_t type = types[kind % sizeof(types)];
     const uint32_t g = argument % 8 < 5 ? CAST : argument % 8 - 4;
     const uint32_t near = mcp_is_bcast(type)
@@ -600,8 +616,8 @@ static void receive_nearly(struct input *in, uint8_t argument)
         .type = type,
         .key = key_of(g),
         .collective = {near + (off & 1 ? take_step(in) : 0),
-                       (uint16_t)(who % shape.nodes + (off & 2 ? take_step(in) : 0)),
-                       (uint16_t)(who / 16 % shape.nodes + (off & 4 ? take_step(in) : 0))},
+                       (uint16_t)(ids % shape.nodes + (off & 2 ? take_step(in) : 0)),
+                       (uint16_t)(ids / 16 % shape.nodes + (off & 4 ? take_step(in) : 0))},
     };
     const size_t payload = MCP_BCAST != type ? 0 : off & 8 ? take_byte(in) : take_length(in);
     const struct mcp_secret secret = secret_of(header.key);
@@ -612,7 +628,7 @@ static void receive_nearly(struct input *in, uint8_t argument)
     receive(bytes, MCP_COLLECTIVE_BYTES + payload);
 }
 
-/* ---- what the host does ---- */
+/* ---- the host ---- */
 
 static bool has_hosts(const struct place *place)
 {
@@ -628,7 +644,7 @@ static void start(struct place *place)
     }
 }
 
-/* The host is a root, by its number perhaps too early. */
+/* The host is the root, perhaps of a number that is too early. */
 static void broadcast(struct input *in, struct place *place)
 {
     uint8_t block[ROOM];
@@ -637,25 +653,25 @@ static void broadcast(struct input *in, struct place *place)
         return;
     }
     make_block(block, bytes);
-    turn.bcast = true;
+    current.bcast = true;
     const bool taken = &places[CAST] == place && model_take(shape.node, number, block, bytes);
     CHECK(taken ==
           mcp_collective_bcast(&board, &nic->counters, place->group, number, block, bytes));
 }
 
-/* The host waits for a block, which has not come. */
+/* The host waits for a block that has not arrived. */
 static void ask(struct input *in)
 {
     const uint8_t argument = take_byte(in);
     const uint32_t number = number_near(argument % 16), root = argument / 16 % shape.nodes;
     if (has_hosts(&places[CAST]) && !model_had(number)) {
-        turn.bcast = true;
-        expect_question(root, number);
+        current.bcast = true;
+        expect_ask(root, number);
         mcp_collective_bcast_ask(&board, &nic->counters, places[CAST].group, root, number);
     }
 }
 
-/* Whoever passes by later closes the group, or it has to give way. */
+/* The hosts leave. A second time the group is closed, as when it is evicted. */
 static void leave(struct place *place)
 {
     if (NULL == place->group) {
@@ -669,17 +685,17 @@ static void leave(struct place *place)
     place->left = true;
 }
 
-static void take_turn(struct input *in)
+static void take_step_of(struct input *in)
 {
-    const uint8_t byte = take_byte(in), argument = byte / TURNS;
+    const uint8_t byte = take_byte(in), argument = byte / STEPS;
     struct place *place = &places[0 == argument % 4 ? PLAIN : CAST];
-    switch ((enum turn)(byte % TURNS)) {
+    switch ((enum step)(byte % STEPS)) {
     case RAW:
     case SEALED:
-        receive_raw(in, SEALED == byte % TURNS);
+        receive_raw(in, SEALED == byte % STEPS);
         break;
     case NEARLY:
-    case NEARLY_TOO:
+    case NEARLY_AGAIN:
         receive_nearly(in, argument);
         break;
     case START:
@@ -696,7 +712,7 @@ static void take_turn(struct input *in)
         mcp_timer(nic, &board);
         break;
     case OPEN:
-        if (!places[CAST].opened) { /* a key is for one time */
+        if (!places[CAST].opened) { /* a key is used once */
             open_place(CAST);
         }
         break;
@@ -709,7 +725,7 @@ static void take_turn(struct input *in)
                                       argument / 4);
         }
         break;
-    case TURNS:
+    case STEPS:
         break;
     }
 }
@@ -719,11 +735,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct input in = {data, size};
     begin(&in);
     while (in.left > 0) {
-        turn.bcast = false;
-        turn.sent.count = turn.expected.count = turn.told = 0;
-        turn.woken = turn.to_wake = NULL;
-        take_turn(&in);
-        check_turn();
+        current.bcast = false;
+        current.sent.count = current.expected.count = current.to_peers = 0;
+        current.woken = current.to_wake = NULL;
+        take_step_of(&in);
+        check_step();
     }
     check_memory();
     return 0;

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Fuzzes the reader of the tuning cache (coll_nicbarr/files/cache_file.c, cache_lines.c). Built and
- * run by run.sh.
+ * Fuzzes the reader of the tuning cache (coll_nicbarr/files/cache_file.c, cache_lines.c). If it
+ * fails, a damaged cache file can crash a job at its start, or is overwritten. Built and run by
+ * run.sh.
  *
- * An input is a byte for the shape, and the file's content. Invariants: what is read is in its
- * ranges, and can be weighed; where the file cannot be used there is a complaint of one line; what
- * is added then is found again, and the oldest of what was known goes first; or the file is not
- * ours, and not a byte of it has changed.
+ * An input is a byte for the shape, followed by the file's content. Invariants: what is read is in
+ * its ranges and can be evaluated. A file that cannot be used gets a message of one line, and no
+ * byte of it changes. Otherwise a measurement that is added is found again, and replaces the oldest
+ * one where there are too many.
  */
 #include <fcntl.h>
 #include <math.h>
@@ -46,7 +47,7 @@ static void put(const uint8_t *content, size_t bytes)
     close(out);
 }
 
-static bool is_still(const uint8_t *content, size_t bytes)
+static bool is_unchanged(const uint8_t *content, size_t bytes)
 {
     uint8_t *now = malloc(bytes + 1);
     const int in = open(path, O_RDONLY | O_CLOEXEC);
@@ -68,7 +69,7 @@ static bool is_figure(double figure)
     return isfinite(figure) && figure > 0;
 }
 
-/* What was read is as what is written. */
+/* What was read could have been written by nicbarr. */
 static void check_evidence(const struct nicbarr_evidence *evidence)
 {
     struct nicbarr_finding finding;
@@ -122,7 +123,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     CHECK(written == readable && written == ('\0' == error.text[0]));
     check_line(&error);
     if (!written) {
-        CHECK(is_still(data + 1, size - 1));
+        CHECK(is_unchanged(data + 1, size - 1));
         return 0;
     }
     CHECK(nicbarr_cache_file_read(&file, &shape, &after, &error));

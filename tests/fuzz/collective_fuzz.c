@@ -1,27 +1,28 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Fuzzes one NIC's collectives (firmware/engine.c, collective.c, wire.c): what comes is packets of
- * any content, most of them with keys that fit. The NIC has a few open groups, a closed one and one
- * that is opened late. Some groups carry data. Built and run by run.sh.
+ * Fuzzes one NIC's collectives (firmware/engine.c, collective.c, wire.c). If it fails, a packet can
+ * release hosts too early, or overwrite memory. Packets have any content, most of them with a valid
+ * key. The NIC has a few open groups, a closed one, and one that is opened late. Some groups carry
+ * data. Built and run by run.sh.
  *
- * An input is a sequence of turns (see `enum turn`). Packets come raw; or sealed by the harness:
- * with the magic number, one of our keys and a check that fits the key's secret, as the fuzzer
- * would look for these in vain; or nearly right: of an epoch and a slot that might be.
+ * An input is a sequence of steps (see `enum step`). Packets are raw; or sealed by the harness with
+ * the magic number, a valid key and its check, as the fuzzer would look for these in vain; or
+ * nearly right, of a plausible epoch and slot.
  *
- * Invariants: after each turn the groups are what groups can be, and nobody was released from an
- * epoch that the host has not started; the groups' tables never change, and the memory around them
- * has not in the end; what is sent is well formed, goes to a member of a group, or back to whoever
- * asked. A payload that is sent is the first part of its epoch's buffer. What comes changes no byte
- * of a buffer but those that its slot stands for, and none if it is not sealed.
+ * Invariants after each step: the groups are in a possible state, and no host was released from an
+ * epoch that it has not started. The groups' tables never change, nor the memory around them.
+ * Packets sent are well formed, and go to a member of a group or back to a sender. Their payload is
+ * the beginning of their epoch's buffer. A packet changes only the bytes of a buffer that belong to
+ * its slot, and none if it is not sealed.
  */
 #include "firmware/mcp.h"
 #include "tests/fuzz/fuzz.h"
 
 enum {
     PORTS = 4,       /* none of which is open */
-    CONNECTIONS = 3, /* soon taken */
+    CONNECTIONS = 3, /* soon used up */
     MEMORY = 1 << 17,
-    GROUPS = 4, /* the last one is opened by a turn of the input; one more is closed */
+    GROUPS = 4, /* the last one is opened by a step of the input; another one is closed */
     GUARD = 0x5a,
     PEERS = 3,
     FIRST_EPOCH = -3, /* so that epochs soon wrap around */
@@ -31,9 +32,9 @@ enum {
     BUFFERS = 2 * PLACES * UNIT_MOST,
 };
 
-enum turn { RAW, SEALED, NEARLY, START, TIME, OPEN, CLOSE, GIVE_UP, TURNS };
+enum step { RAW, SEALED, NEARLY, START, TIME, OPEN, CLOSE, GIVE_UP, STEPS };
 
-/* What two of the groups play: a step with several peers, and several steps with one each. */
+/* The schedules: one step with several peers, and several steps with one each. */
 static const struct mcp_step all_at_once[] = {{PEERS, PEERS}},
                              one_by_one[] = {{1, 1}, {1, 1}, {1, 1}};
 
@@ -42,7 +43,7 @@ struct place {
     uint8_t *block;
     size_t bytes, tables;
     const uint8_t *as_filled; /* the tables up to the arrivals */
-    uint32_t done, failed;    /* when we looked last */
+    uint32_t done, failed;    /* after the last step */
 };
 
 static struct mcp_board board;
@@ -50,7 +51,7 @@ static struct mcp_nic *nic;
 static struct place places[GROUPS];
 static uint64_t clock_ns;
 static uint32_t transmitted, asked;
-static uint32_t held; /* links to the sender */
+static uint32_t held; /* links to senders */
 
 /* ---- keys ---- */
 
@@ -59,7 +60,7 @@ static uint64_t key_of(int g)
     return 0x1111111111111111u * (uint64_t)(g + 1);
 }
 
-/* Messages have none. */
+/* Messages between ports have none. */
 static struct mcp_secret secret_of(uint8_t type, uint64_t key)
 {
     return mcp_is_collective(type) ? (struct mcp_secret){{key, ~key}} : (struct mcp_secret){{0, 0}};
@@ -118,7 +119,7 @@ static void send_packet(struct mcp_board *of, mcp_link to, const struct mcp_head
     CHECK(0 != header->key && MCP_DATA != header->type);
     if (!mcp_is_collective(header->type)) {
         CHECK(STRANGER == to);
-    } else if (MCP_LINK_SENDER == to) { /* of a group that is closed */
+    } else if (MCP_LINK_SENDER == to) { /* of a closed group */
         CHECK(MCP_DONE == header->type || MCP_FAIL == header->type);
     } else {
         CHECK(MCP_DONE != header->type && to <= PEERS);
@@ -228,7 +229,7 @@ static void begin(void)
         place->as_filled = tables[g];
     }
     CHECK(free_memory < memory + MEMORY);
-    /* The one that is closed lies where the last will be. */
+    /* The closed group is where the last one will be. */
     struct place *last = &places[GROUPS - 1];
     last->group->key = key_of(GROUPS);
     last->group->secret = secret_of(MCP_ARRIVE, key_of(GROUPS));
@@ -254,7 +255,7 @@ static void check_group(struct place *place)
     const uint32_t done = myr_load_acquire(&group->done);
     CHECK(myr_epoch_reached(group->started, done));
     CHECK(myr_epoch_reached(done, place->done));
-    /* A FAIL that knows the key is believed; then nothing more is completed, or waited for. */
+    /* A FAIL with the key is believed. Then no epoch is completed or waited for. */
     CHECK(0 == place->failed || (group->failed == place->failed && done == place->done));
     CHECK(0 == group->failed ||
           (group->failed <= PEERS + 1 && !mcp_group_waits_now(group) && !group->active));
@@ -269,20 +270,21 @@ static void check_group(struct place *place)
         waits += mcp_group_steps(group)[s].waits;
     }
     CHECK(sends == group->first_send && waits == group->first_wait);
-    if (mcp_group_waits_now(group)) { /* all that could be sent was, and something is missing */
+    if (mcp_group_waits_now(group)) { /* all is sent; an arrival is missing */
         struct mcp_message message;
         uint32_t cursor = 0;
         CHECK(group->step < group->nsteps);
         CHECK(group->sent == mcp_group_steps(group)[group->step].sends);
         CHECK(mcp_group_missing(group, &cursor, &message));
-        if (0 == group->farewell || 0 != group->backoff.ends_ns) { /* it may have fallen silent */
+        if (0 == group->farewell ||
+            0 != group->backoff.ends_ns) { /* after a farewell it may be silent */
             CHECK(group->active && 0 != group->backoff.ends_ns && 0 != mcp_deadline_ns(nic));
             CHECK(mcp_deadline_ns(nic) <= group->backoff.ends_ns);
         }
     } else if (0 == group->failed) {
         CHECK(0 == group->step && 0 == group->sent);
     }
-    for (uint32_t w = 0; 0 == group->failed && w < PEERS; ++w) { /* else nobody looks at them */
+    for (uint32_t w = 0; 0 == group->failed && w < PEERS; ++w) { /* otherwise they are not used */
         CHECK(myr_epoch_reached(done + 2, mcp_group_arrivals(group)[w]));
     }
     CHECK(0 == group->places || myr_epoch_reached(done + 1, group->started));
@@ -301,7 +303,7 @@ static void check_groups(void)
     CHECK(asked == nic->counters.asked && transmitted >= asked + nic->counters.answered);
 }
 
-/* Between the groups, where closed ones were, before the NIC and behind it all. */
+/* Between the groups, where closed ones were, before the NIC and behind all of it. */
 static void check_memory(void)
 {
     check_guard(board.memory, (const uint8_t *)nic);
@@ -318,7 +320,7 @@ static void check_memory(void)
 
 static uint8_t buffers_before[GROUPS][BUFFERS];
 
-static void note_buffers(void)
+static void copy_buffers(void)
 {
     for (int g = 0; g < GROUPS; ++g) {
         if (NULL != places[g].group && carries_data(g)) {
@@ -327,7 +329,7 @@ static void note_buffers(void)
     }
 }
 
-/* A message may have come for this group (-1: for none), in this slot and epoch. */
+/* A message may have arrived for this group (-1: for none), slot and epoch. */
 static void check_buffers(int of, uint32_t slot, uint32_t epoch)
 {
     for (int g = 0; g < GROUPS; ++g) {
@@ -344,11 +346,11 @@ static void check_buffers(int of, uint32_t slot, uint32_t epoch)
     }
 }
 
-/* ---- turns ---- */
+/* ---- steps ---- */
 
 static void receive(const uint8_t *bytes, size_t count, bool sealed)
 {
-    uint8_t *packet = malloc(0 == count ? 1 : count); /* of just its size */
+    uint8_t *packet = malloc(0 == count ? 1 : count); /* exactly its size */
     CHECK(NULL != packet);
     memcpy(packet, bytes, count);
     struct mcp_header header;
@@ -366,7 +368,7 @@ static void receive(const uint8_t *bytes, size_t count, bool sealed)
             memcpy(packet, &header, head);
         }
     }
-    note_buffers();
+    copy_buffers();
     mcp_receive(nic, &board, packet, count);
     if (!sealed) {
         check_buffers(-1, 0, 0);
@@ -406,7 +408,7 @@ static void open_last(void)
     }
 }
 
-/* The host leaves; whoever passes by later closes the group, or it has to give way. */
+/* The hosts leave. A second time the group is closed, as when it is evicted. */
 static void leave(struct place *place)
 {
     if (0 != place->group->farewell ||
@@ -415,7 +417,7 @@ static void leave(struct place *place)
     }
 }
 
-/* A packet that might be right, for one of the groups. */
+/* A plausible packet for one of the groups. */
 static void receive_nearly(struct input *in, uint8_t argument)
 {
     const uint8_t kind = take_byte(in), off = take_byte(in);
@@ -430,28 +432,28 @@ static void receive_nearly(struct input *in, uint8_t argument)
     };
     const struct mcp_secret secret = secret_of(header.type, header.key);
     const size_t payload = data && MCP_ARRIVE == header.type ? take_byte(in) : 0;
-    uint8_t *packet = malloc(MCP_COLLECTIVE_BYTES + payload); /* of just its size */
+    uint8_t *packet = malloc(MCP_COLLECTIVE_BYTES + payload); /* exactly its size */
     CHECK(NULL != packet);
     memset(packet + MCP_COLLECTIVE_BYTES, kind, payload);
     mcp_seal(&header, &secret, packet + MCP_COLLECTIVE_BYTES, payload);
     memcpy(packet, &header, MCP_COLLECTIVE_BYTES);
-    note_buffers();
+    copy_buffers();
     mcp_receive(nic, &board, packet, MCP_COLLECTIVE_BYTES + payload);
-    const int of = argument % (GROUPS + 1); /* (often the same, sometimes another, or none) */
+    const int of = argument % (GROUPS + 1); /* another one at times, or none */
     check_buffers(MCP_ARRIVE == header.type && of < GROUPS ? of : -1, header.collective.slot,
                   header.collective.epoch);
     free(packet);
 }
 
-static void take_turn(struct input *in, bool *opened)
+static void take_step_of(struct input *in, bool *opened)
 {
     uint8_t bytes[UINT8_MAX];
-    const uint8_t turn = take_byte(in), argument = turn / TURNS;
+    const uint8_t step = take_byte(in), argument = step / STEPS;
     struct place *place = &places[argument % GROUPS];
-    switch ((enum turn)(turn % TURNS)) {
+    switch ((enum step)(step % STEPS)) {
     case RAW:
     case SEALED:
-        receive(bytes, take_bytes(in, bytes, take_byte(in)), SEALED == turn % TURNS);
+        receive(bytes, take_bytes(in, bytes, take_byte(in)), SEALED == step % STEPS);
         break;
     case NEARLY:
         receive_nearly(in, argument);
@@ -464,7 +466,7 @@ static void take_turn(struct input *in, bool *opened)
         mcp_timer(nic, &board);
         break;
     case OPEN:
-        if (!*opened) { /* a key is for one time */
+        if (!*opened) { /* a key is used once */
             open_last();
             *opened = true;
         }
@@ -480,7 +482,7 @@ static void take_turn(struct input *in, bool *opened)
                                       argument / GROUPS);
         }
         break;
-    case TURNS:
+    case STEPS:
         break;
     }
 }
@@ -491,7 +493,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     bool opened = false;
     begin();
     while (in.left > 0) {
-        take_turn(&in, &opened);
+        take_step_of(&in, &opened);
         check_groups();
     }
     check_memory();

@@ -15,9 +15,9 @@
 #include "tests/unit/crew.h"
 
 enum {
-    VISITORS = 64, /* that have connected and were not let in yet */
-    IDLE = 4,      /* turns in which nothing happens, after which all is done */
-    TURNS_MOST = 100000,
+    VISITORS = 64, /* connections that are not accepted yet */
+    IDLE = 4,      /* polls without an event, after which the input is finished */
+    POLLS_MOST = 100000,
 };
 
 static char folder[80], path[100];
@@ -25,11 +25,11 @@ static char folder[80], path[100];
 static _Thread_local bool serving_here;
 static bool (*next_step)(void *context);
 static void *step_context;
-static uint32_t turns, idle;
+static uint32_t polls, idle;
 static uint64_t passed_ms;
 
 static struct ucred visitor[VISITORS];
-static uint32_t came, let_in;
+static uint32_t connected, accepted;
 
 /* ---- in place of the system ---- */
 
@@ -44,13 +44,13 @@ int __wrap_poll(struct pollfd *watched, nfds_t count, int timeout_ms)
     if (!serving_here) {
         return __real_poll(watched, count, timeout_ms);
     }
-    CHECK(++turns < TURNS_MOST);
+    CHECK(++polls < POLLS_MOST);
     const bool more = next_step(step_context);
     const int ready = __real_poll(watched, count, 0);
     CHECK(ready >= 0);
     idle = more || ready > 0 ? 0 : idle + 1;
     if (idle > IDLE) {
-        watched[0].revents = POLLIN; /* it is to end */
+        watched[0].revents = POLLIN; /* asks the daemon to end */
         return 1;
     }
     return ready;
@@ -68,16 +68,16 @@ int __wrap_clock_gettime(clockid_t clock, struct timespec *now)
     return status;
 }
 
-/* They are let in in the order in which they came. */
+/* Connections are accepted in the order in which they were made. */
 bool __wrap_myr_talk_peer(int connection, struct ucred *peer)
 {
     (void)connection;
-    CHECK(let_in != came);
-    *peer = visitor[let_in++ % VISITORS];
+    CHECK(accepted != connected);
+    *peer = visitor[accepted++ % VISITORS];
     return true;
 }
 
-/* ---- in place of myrd/log.c: nobody reads it ---- */
+/* ---- in place of myrd/log.c, which writes nothing here ---- */
 
 void myrd_log(enum myrd_level level, const char *format, ...)
 {
@@ -120,12 +120,12 @@ int daemon_connect(uid_t uid, pid_t pid)
     struct sockaddr_un address = {.sun_family = AF_UNIX};
     const int connection = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     snprintf(address.sun_path, sizeof(address.sun_path), "%s", daemon_path());
-    CHECK(connection >= 0 && came - let_in < VISITORS);
+    CHECK(connection >= 0 && connected - accepted < VISITORS);
     if (connect(connection, (struct sockaddr *)&address, sizeof(address)) < 0) {
-        close(connection); /* too many wait */
+        close(connection); /* the backlog is full */
         return -1;
     }
-    visitor[came++ % VISITORS] = (struct ucred){.pid = pid, .uid = uid, .gid = uid};
+    visitor[connected++ % VISITORS] = (struct ucred){.pid = pid, .uid = uid, .gid = uid};
     return connection;
 }
 
@@ -135,11 +135,11 @@ void daemon_serve(const struct myrd_owner *owner, void *serving, bool (*step)(vo
     struct myr_error error = {.text = ""};
     next_step = step;
     step_context = context;
-    turns = idle = 0;
+    polls = idle = 0;
     serving_here = true;
     CHECK(MYR_OK == owner->run(serving, -1, &error));
     serving_here = false;
-    CHECK(came == let_in);
+    CHECK(connected == accepted);
 }
 
 void daemon_pass_ms(uint64_t ms)

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A daemon (myrd/owner.h) in the fuzzer's own process and thread. Called by soft_server_fuzz.c and
+ * Runs a daemon (myrd/owner.h) in the fuzzer's process and thread. Called by soft_server_fuzz.c and
  * kernel_server_fuzz.c.
  *
- * The daemon runs as it is, over real sockets. Each time it would wait in poll(), the fuzzer takes
- * its next step in place of its clients instead. So what happens follows from the input alone. The
- * linker puts this file's functions in place of poll(), clock_gettime() and myr_talk_peer()
- * (--wrap, see run.sh). Other threads see the system's.
+ * The daemon is unchanged and uses real sockets. Whenever it calls poll(), the fuzzer takes its
+ * next step on behalf of the clients instead of waiting, so that what happens depends only on the
+ * input. The linker puts this file's functions in place of poll(), clock_gettime() and
+ * myr_talk_peer() (--wrap, see run.sh). Other threads get the system's.
  */
 #ifndef TESTS_FUZZ_DAEMON_H
 #define TESTS_FUZZ_DAEMON_H
@@ -17,17 +17,17 @@
 
 #include "myrd/owner.h"
 
-/* Where a daemon may listen; the folder is removed at the end. */
+/* Where a daemon may listen. The folder is removed at exit. */
 const char *daemon_path(void);
 
-/* A connection to it. The daemon will take it for one of this user's and process's. */
+/* Connect to it as this user and process. */
 int daemon_connect(uid_t uid, pid_t pid);
 
-/* Have the daemon serve until `step` says false and there is nothing more to do. */
+/* Have the daemon serve until `step` returns false and all is done. */
 void daemon_serve(const struct myrd_owner *owner, void *serving, bool (*step)(void *context),
                   void *context);
 
-/* In a step: let the daemon's clock go on. */
+/* In a step: advance the daemon's clock. */
 void daemon_pass_ms(uint64_t ms);
 
 /* How many descriptors this process has open. */

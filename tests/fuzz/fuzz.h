@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the fuzzers have in common: a fuzzer reads its input as a program of steps, and checks its
+ * What the fuzzers have in common: they read their input as a sequence of steps, and check their
  * invariants after each of them.
  *
- * libFuzzer calls LLVMFuzzerTestOneInput() with any bytes. Invariant: an input that has ended gives
- * zeros for ever, so each beginning of a program is a program, and libFuzzer may cut and splice.
+ * libFuzzer calls LLVMFuzzerTestOneInput() with any bytes. Invariant: beyond its end an input
+ * yields zeros, so that each prefix of an input is an input, and libFuzzer can cut and splice.
  */
 #ifndef TESTS_FUZZ_FUZZ_H
 #define TESTS_FUZZ_FUZZ_H
@@ -16,11 +16,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* libFuzzer shows the input that has led here, and keeps it. */
+/* libFuzzer shows and keeps the input that has failed. */
 #define CHECK(condition)                                                                           \
     do {                                                                                           \
         if (!(condition)) {                                                                        \
-            fprintf(stderr, "%s:%d: not so: %s\n", __FILE__, __LINE__, #condition);                \
+            fprintf(stderr, "%s:%d: fails: %s\n", __FILE__, __LINE__, #condition);                 \
             abort();                                                                               \
         }                                                                                          \
     } while (0)
@@ -44,7 +44,7 @@ static inline uint32_t take_below(struct input *in, uint32_t end)
     return take_byte(in) % end;
 }
 
-/* A small number, mostly: one byte stands for -8 to 7, or for a power of two of either sign. */
+/* A small number as a rule: a byte stands for -8 to 7, or for a power of two with either sign. */
 static inline uint32_t take_step(struct input *in)
 {
     const uint8_t byte = take_byte(in);
@@ -55,7 +55,7 @@ static inline uint32_t take_step(struct input *in)
     return 0 != (byte & 1) ? power : 0u - power;
 }
 
-/* Up to `room` bytes of the input; as many as there are. */
+/* Up to `room` bytes of the input, or as many as are left. */
 static inline size_t take_bytes(struct input *in, void *to, size_t room)
 {
     const size_t count = room < in->left ? room : in->left;
@@ -67,7 +67,7 @@ static inline size_t take_bytes(struct input *in, void *to, size_t room)
     return count;
 }
 
-/* libFuzzer's. */
+/* Called by libFuzzer. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 #endif

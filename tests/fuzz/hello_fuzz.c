@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Fuzzes the words by which processes tell of themselves (coll_nicbarr/hello.c), and the counting
- * of nodes that follows from them (census.c). Built and run by run.sh.
+ * Fuzzes the hellos of processes (coll_nicbarr/hello.c), and how nodes are counted from them
+ * (census.c). If it fails, members of a communicator can disagree about its nodes, and hang. Built
+ * and run by run.sh.
  *
- * An input is a list of words, each with its length before it. Invariants: what is read is within
- * its bounds, and travels on as the same words; whatever processes say, all members count the same
- * nodes, and what they count is what a plain count, pair by pair, says.
+ * An input is a list of hellos, each preceded by its length. Invariants: what is read is within its
+ * bounds, and is written as the same bytes again. Whatever processes publish, all members count the
+ * same nodes, and the count is that of a plain comparison of all pairs.
  */
 #include "coll_nicbarr/census.h"
 #include "coll_nicbarr/hello.h"
 #include "tests/fuzz/fuzz.h"
 
-/* Kinds of NICs, which are only counted here. */
+/* Kinds of NICs, of which only the number matters here. */
 static const struct myr_nic_kind first = {.name = "first"}, second = {.name = "second"};
 const struct myr_nic_kind *const nicbarr_kinds[] = {&first, &second, NULL};
 
@@ -46,7 +47,7 @@ static void check_hello(const struct nicbarr_hello *hello, size_t count)
     CHECK(nicbarr_hello_read(again, length, &same) && is_same(hello, &same));
 }
 
-/* The number of what has this identity among all that were met, as peers.c gives them. */
+/* The number of this identity among those met so far, as peers.c assigns it. */
 static uint32_t number_of(uint32_t nic, uint32_t rank, uint64_t identity)
 {
     if (0 == identity) {
@@ -75,7 +76,7 @@ static void describe(uint32_t rank)
     }
 }
 
-/* Rank by rank: the nodes are what shares the NIC that makes them. */
+/* The nodes are sets of ranks that share a NIC of kind `by`. */
 static void check_nodes(uint32_t rank, const struct nicbarr_nodes *nodes)
 {
     uint32_t distinct = 0, node = 0, locals = 0, local = 0;
@@ -132,7 +133,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     const uint32_t by_segment = take_byte(&in);
     while (in.left > 0 && w.size < MOST) {
         const size_t length = take_byte(&in) + (size_t)(take_byte(&in) & 3) * 256;
-        uint8_t *bytes = malloc(length + 1); /* of just its size, but for none */
+        uint8_t *bytes = malloc(length + 1); /* exactly its size, or one byte if it is empty */
         CHECK(NULL != bytes);
         const size_t count = take_bytes(&in, bytes, length);
         uint8_t *exact = realloc(bytes, 0 == count ? 1 : count);

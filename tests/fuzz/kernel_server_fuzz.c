@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Fuzzes what processes of any user say to the owner of the kernel's NIC (myrd/kernel_server.c,
- * kernel_plan.c, kernel_meeting.c, kernel_hosts.c, kernel_groups.c), and what other hosts say, over
- * the test double of that NIC. Built and run by run.sh.
+ * Fuzzes requests of any user's processes to the owner of the kernel's NIC (myrd/kernel_server.c,
+ * kernel_plan.c, kernel_meeting.c, kernel_hosts.c, kernel_groups.c), and packets of other hosts,
+ * over the test double of that NIC. If it fails, a user can crash the daemon or see another user's
+ * groups. Built and run by run.sh.
  *
- * Invariants: whoever asks a good question gets one answer, sooner or later; whoever talks nonsense
- * gets one and is hung up on; a page comes with MYR_OK and only then, with a buffer if the group
- * carries data or broadcasts, and only to processes of the user whose group it is; a report tells
- * of its reader's own groups only; when all have gone, and farewells are over, no group is open and
- * no descriptor is left; the daemon goes on through all of it.
+ * Invariants: each valid request gets one answer, sooner or later. An invalid one gets one, and the
+ * connection is closed. A page comes with MYR_OK and only then, with a buffer if the group carries
+ * data or broadcasts, and only for processes of the group's user. A report contains its reader's
+ * groups only. When all clients have disconnected and all farewells are over, no group is open and
+ * no descriptor is left.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -26,29 +27,29 @@
 enum {
     CLIENTS = 6,
     HOSTS = 3, /* besides ours */
-    KEYS = 5,  /* of groups: 0, which is none, to KEYS - 1 */
+    KEYS = 5,  /* keys of groups are 1 to KEYS - 1; 0 is invalid */
     STEPS_MOST = 150,
-    UNDER_WAY = 16,       /* questions of a client that have no answer yet */
-    PATIENCE_TURNS = 300, /* of a quarter of a second: a host is waited for with each question */
+    OUTSTANDING = 16, /* requests of a client without an answer */
+    WAITS_MOST = 300, /* of a quarter of a second each: each request may wait for a host */
 };
 
 struct client {
-    int connection; /* -1: there is none */
+    int connection; /* -1: none */
     uid_t uid;
     uint32_t asked, answered;
-    uint32_t ask[UNDER_WAY]; /* what was asked; 0: nonsense */
-    bool buffer[UNDER_WAY];  /* ... about a group that has a buffer */
-    bool broken;             /* it will be hung up on, or has hung up */
+    uint32_t ask[OUTSTANDING]; /* kinds of requests; 0: invalid */
+    bool buffer[OUTSTANDING];  /* the group of the request has a buffer */
+    bool broken;               /* the server closes the connection, or has done so */
 };
 
 static struct {
     struct input in;
-    uint32_t steps, waited, gone;
+    uint32_t steps, waited, disconnected;
     struct client client[CLIENTS];
-    struct myr_kernel_question question; /* the last one; the next one changes it */
+    struct myr_kernel_question question; /* the last one, which the next one modifies */
 } w;
 
-/* All hosts' NICs have one port. */
+/* The NICs of all hosts have the same port. */
 static uint16_t nic_port;
 static int host[HOSTS];
 
@@ -59,7 +60,7 @@ static struct mcp_ip ip_of(uint32_t number)
 
 /* ---- other hosts ---- */
 
-static void say_as_host(uint32_t number, uint8_t kind, uint64_t random)
+static void send_as_host(uint32_t number, uint8_t kind, uint64_t random)
 {
     const struct sockaddr_in daemon = {.sin_family = AF_INET,
                                        .sin_addr.s_addr = htonl(INADDR_LOOPBACK),
@@ -70,8 +71,8 @@ static void say_as_host(uint32_t number, uint8_t kind, uint64_t random)
                   (const struct sockaddr *)&daemon, sizeof(daemon));
 }
 
-/* They answer. What answers them is as long as what they asked. */
-static void be_hosts(void)
+/* The hosts answer queries. Answers to them are as long as a query. */
+static void answer_as_hosts(void)
 {
     for (uint32_t h = 0; h < HOSTS; ++h) {
         struct myrd_hosts_words words;
@@ -79,7 +80,7 @@ static void be_hosts(void)
         while ((bytes = recv(host[h], &words, sizeof(words), MSG_DONTWAIT | MSG_TRUNC)) >= 0) {
             CHECK(sizeof(words) == bytes && MYRD_HOSTS_MAGIC == words.magic);
             if (MYRD_HOSTS_QUESTION == words.kind) {
-                say_as_host(h, MYRD_HOSTS_ANSWER, words.number);
+                send_as_host(h, MYRD_HOSTS_ANSWER, words.number);
             }
         }
     }
@@ -87,7 +88,7 @@ static void be_hosts(void)
 
 /* ---- answers ---- */
 
-/* All kinds begin with the same word. */
+/* All kinds of answers begin with the same word. */
 union words {
     uint32_t magic;
     struct myr_kernel_answer answer;
@@ -105,15 +106,15 @@ static void check_answer(const struct client *client, const struct myr_kernel_an
     (void)client;
 }
 
-static void hear_one(struct client *client, const union words *words, size_t bytes, bool page)
+static void check_received(struct client *client, const union words *words, size_t bytes, bool page)
 {
     CHECK(bytes >= sizeof(words->magic) && MYR_KERNEL_MAGIC == words->magic);
-    if (client->answered == client->asked) { /* it was refused before it said anything */
+    if (client->answered == client->asked) { /* it was refused before its first request */
         CHECK(sizeof(words->answer) == bytes && MYR_OK != words->answer.status && !page);
         client->broken = true;
         return;
     }
-    const uint32_t ask = client->ask[client->answered++ % UNDER_WAY];
+    const uint32_t ask = client->ask[client->answered++ % OUTSTANDING];
     if (MYR_KERNEL_STATUS == ask) {
         CHECK(bytes >= myr_kernel_report_bytes(0) && words->report.groups <= MCP_KERNEL_GROUPS);
         CHECK(myr_kernel_report_bytes(words->report.groups) == bytes && !page);
@@ -129,10 +130,10 @@ static void hear_one(struct client *client, const union words *words, size_t byt
     }
 }
 
-/* Descriptors come as many as there should, or are not taken. */
+/* Descriptors that were not expected are not taken. */
 static ssize_t receive(const struct client *client, union words *words, bool *page)
 {
-    const uint32_t count = client->buffer[client->answered % UNDER_WAY] ? 2 : 1;
+    const uint32_t count = client->buffer[client->answered % OUTSTANDING] ? 2 : 1;
     int maps[2];
     const ssize_t bytes = myr_talk_receive(client->connection, words, sizeof(*words), maps, count);
     *page = maps[0] >= 0;
@@ -144,13 +145,13 @@ static ssize_t receive(const struct client *client, union words *words, bool *pa
     return bytes;
 }
 
-static void hear(struct client *client)
+static void receive_all(struct client *client)
 {
     static union words words;
     bool page;
     ssize_t bytes = -1;
     while (client->connection >= 0 && (bytes = receive(client, &words, &page)) > 0) {
-        hear_one(client, &words, (size_t)bytes, page);
+        check_received(client, &words, (size_t)bytes, page);
     }
     if (client->connection >= 0 && (0 == bytes || (EAGAIN != errno && EINTR != errno))) {
         CHECK(client->broken);
@@ -161,7 +162,7 @@ static void hear(struct client *client)
 
 /* ---- clients ---- */
 
-static void come(struct client *client, uid_t uid)
+static void connect_client(struct client *client, uid_t uid)
 {
     if (client->connection >= 0) {
         close(client->connection);
@@ -173,22 +174,23 @@ static void expect(struct client *client, uint32_t ask, bool buffer)
 {
     client->broken = client->broken || 0 == ask;
     if (MYR_KERNEL_CLOSE != ask) {
-        client->buffer[client->asked % UNDER_WAY] = buffer;
-        client->ask[client->asked++ % UNDER_WAY] = ask;
+        client->buffer[client->asked % OUTSTANDING] = buffer;
+        client->ask[client->asked++ % OUTSTANDING] = ask;
     }
 }
 
-static void say(struct client *client, const void *words, size_t bytes, uint32_t ask, bool buffer)
+static void send_request(struct client *client, const void *words, size_t bytes, uint32_t ask,
+                         bool buffer)
 {
     if (client->connection >= 0 && !client->broken &&
-        client->asked - client->answered < UNDER_WAY &&
+        client->asked - client->answered < OUTSTANDING &&
         (ssize_t)bytes == send(client->connection, words, bytes, MSG_NOSIGNAL | MSG_DONTWAIT)) {
         expect(client, ask, buffer);
     }
 }
 
-/* A part of a barrier that can be: `count` steps, each with a message to and from other nodes. If
- * it `carries` data, with a block in each; or it `broadcasts`. */
+/* A valid part of a barrier: `count` steps, each with a message to another node and one from it. If
+ * `carries` is set, each has a block of data; `broadcasts`: a group that broadcasts. */
 static void plan(struct myr_kernel_question *question, uint32_t count, bool carries,
                  bool broadcasts)
 {
@@ -220,7 +222,7 @@ static void ask(struct client *client)
         memset(&question->nodes, 0,
                sizeof(*question) - offsetof(struct myr_kernel_question, nodes));
         plan(question, 1 + kind % 3, KEYS - 1 == question->key, KEYS - 2 == question->key);
-    } else { /* one byte or word of it is another */
+    } else { /* one byte or word of it is changed */
         const size_t place = ((size_t)take_byte(&w.in) << 8 | take_byte(&w.in)) % sizeof(*question);
         const uint32_t by = take_step(&w.in);
         const size_t room = sizeof(*question) - place;
@@ -228,35 +230,48 @@ static void ask(struct client *client)
     }
     const bool good = MYR_KERNEL_MAGIC == question->magic && 0 != question->ask &&
                       question->ask <= MYR_KERNEL_MISSING;
-    say(client, question, sizeof(*question), good ? question->ask : 0,
-        0 != question->places || 0 != question->window);
+    send_request(client, question, sizeof(*question), good ? question->ask : 0,
+                 0 != question->places || 0 != question->window);
 }
 
-static void say_nonsense(struct client *client)
+static void send_invalid(struct client *client)
 {
     uint8_t words[2 * sizeof(struct myr_kernel_question)] = {0};
     const size_t bytes = (size_t)take_byte(&w.in) * sizeof(words) / 255;
     (void)take_bytes(&w.in, words, 40);
     if (0 != bytes && sizeof(struct myr_kernel_question) != bytes) {
-        say(client, words, bytes, 0, false);
+        send_request(client, words, bytes, 0, false);
     }
 }
 
-/* Descriptors that nobody asked for. */
-static void say_with_descriptors(struct client *client)
+/* A request with descriptors, which the server does not expect. */
+static void send_with_descriptors(struct client *client)
 {
-    const int gift[MYR_TALK_DESCRIPTORS] = {0, 0};
+    const int unexpected[MYR_TALK_DESCRIPTORS] = {0, 0};
     struct myr_kernel_question question = {.magic = MYR_KERNEL_MAGIC, .ask = MYR_KERNEL_HELLO};
     if (client->connection >= 0 && !client->broken &&
-        client->asked - client->answered < UNDER_WAY &&
-        myr_talk_send(client->connection, &question, sizeof(question), gift, 2, MSG_DONTWAIT)) {
+        client->asked - client->answered < OUTSTANDING &&
+        myr_talk_send(client->connection, &question, sizeof(question), unexpected, 2,
+                      MSG_DONTWAIT)) {
         expect(client, MYR_KERNEL_HELLO, false);
     }
 }
 
 /* ---- steps ---- */
 
-enum step { COME, ASK, NONSENSE, DESCRIPTORS, GO, TIME, ABSENT, GROUP, TELL, WAIT, STEPS };
+enum step {
+    CONNECT,
+    ASK,
+    INVALID,
+    DESCRIPTORS,
+    DISCONNECT,
+    TIME,
+    ABSENT,
+    GROUP,
+    REPORT,
+    WAIT,
+    STEPS
+};
 
 static void take_step_of(struct input *in)
 {
@@ -266,19 +281,19 @@ static void take_step_of(struct input *in)
     struct client *client = &w.client[argument % CLIENTS];
     const uint64_t key = 1 + argument % (KEYS - 1);
     switch ((enum step)kind) {
-    case COME:
-        come(client, argument / CLIENTS % 3);
+    case CONNECT:
+        connect_client(client, argument / CLIENTS % 3);
         break;
     case ASK:
         ask(client);
         break;
-    case NONSENSE:
-        say_nonsense(client);
+    case INVALID:
+        send_invalid(client);
         break;
     case DESCRIPTORS:
-        say_with_descriptors(client);
+        send_with_descriptors(client);
         break;
-    case GO:
+    case DISCONNECT:
         if (client->connection >= 0) {
             close(client->connection);
             client->connection = -1;
@@ -295,11 +310,11 @@ static void take_step_of(struct input *in)
             double_set(key, 0 != (argument & 0x40), argument >> 4 & 3);
         }
         break;
-    case TELL:
+    case REPORT:
         double_tell(key, argument >> 4 & 3, argument >> 6);
         break;
-    case WAIT: /* while another host asks, or says what nobody has asked */
-        say_as_host(argument % HOSTS, argument / HOSTS % 4, argument);
+    case WAIT: /* meanwhile another host sends a query, or an answer without one */
+        send_as_host(argument % HOSTS, argument / HOSTS % 4, argument);
         break;
     case STEPS:
         break;
@@ -317,25 +332,25 @@ static bool all_is_answered(void)
     return true;
 }
 
-/* The daemon would wait now. */
+/* Called when the daemon would wait. */
 static bool step(void *context)
 {
     (void)context;
-    be_hosts();
+    answer_as_hosts();
     for (uint32_t c = 0; c < CLIENTS; ++c) {
-        hear(&w.client[c]);
+        receive_all(&w.client[c]);
     }
     if (w.in.left > 0 && w.steps < STEPS_MOST) {
         ++w.steps;
         take_step_of(&w.in);
         return true;
     }
-    if (w.waited < PATIENCE_TURNS && (w.waited < 4 || !all_is_answered())) {
-        ++w.waited; /* a host that is absent is waited for */
+    if (w.waited < WAITS_MOST && (w.waited < 4 || !all_is_answered())) {
+        ++w.waited; /* an absent host is waited for */
         daemon_pass_ms(256);
         return true;
     }
-    CHECK(all_is_answered() || w.gone > 0);
+    CHECK(all_is_answered() || w.disconnected > 0);
     for (uint32_t c = 0; c < CLIENTS; ++c) {
         if (w.client[c].connection >= 0) {
             close(w.client[c].connection);
@@ -343,7 +358,7 @@ static bool step(void *context)
         }
     }
     daemon_pass_ms(MYRD_FAREWELL_MS);
-    return w.gone++ < 4; /* it hears that they have gone, and closes what says farewell */
+    return w.disconnected++ < 4; /* until it has closed all groups */
 }
 
 /* ---- the daemon ---- */
@@ -375,7 +390,7 @@ static bool bind_hosts(void)
     return true;
 }
 
-/* A port that all hosts have free, and another one each time. */
+/* A port that is free at all hosts, and another one each time. */
 static void begin_hosts(void)
 {
     for (uint32_t h = 0; h < HOSTS && 0 != nic_port; ++h) {

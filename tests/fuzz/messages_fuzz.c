@@ -1,22 +1,24 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Fuzzes the messages between ports (firmware/port.c, connection.c, sdma.c, send.c, recv.c,
- * rdma.c), over the test double of the wire. Built and run by run.sh.
+ * Fuzzes the messages between ports (firmware/port_table.c, connection.c, sdma.c, send.c, recv.c,
+ * rdma.c), over the test double of the wire. If it fails, messages can be lost, damaged or
+ * delivered to another process. Built and run by run.sh.
  *
- * Two NICs have two hosts each, which play by the rules unless a step says otherwise. A third NIC
- * is a peer that says anything: packets that are nearly right, copies of others' packets that were
- * changed, raw bytes. It knows all keys. An input is a program of steps (see `steps`).
+ * Two NICs have two hosts each, which follow the rules unless a step says otherwise. A third NIC is
+ * a peer that sends anything: packets that are nearly right, changed copies of others' packets, raw
+ * bytes. It knows all keys. An input is a sequence of steps (see `enum step`).
  *
- * Invariants, after each step:
- *   - a message is delivered whole, once and in order, and before its sender hears that it was
- * sent;
- *   - each token comes back once;
- *   - the NICs touch no memory but the rings of open ports, buffers that were provided, and
- * messages that are under way: all else is poisoned for AddressSanitizer;
- *   - each connection's numbers, queues, links and deadlines are what they can be;
- *   - each packet that a NIC sends is sound, and goes to the NIC whose key it carries.
- * At the end the wire is healed, and all messages to open ports must come. The peer does not know
- * the secret of the two NICs: nothing comes of it when it pretends to be one of them.
+ * Invariants after each step:
+ *
+ * - a message is delivered whole, once and in order, and before its sender is notified;
+ * - each token is returned once;
+ * - the NICs access no memory but the rings of open ports, provided buffers, and messages under
+ *   way: all else is poisoned for AddressSanitizer;
+ * - each connection's numbers, queues, links and deadlines are possible;
+ * - each packet that a NIC sends is valid, and goes to the NIC whose key it has.
+ *
+ * At the end the wire is healed, and all messages to open ports must arrive. The peer does not know
+ * the secret of the two NICs, so that its packets in their name have no effect.
  */
 #include <sanitizer/asan_interface.h>
 
@@ -26,23 +28,23 @@
 
 enum {
     NICS = 3,
-    PEER = 2,  /* the NIC that says anything */
-    HOSTS = 4, /* h is on NIC h % 2 */
+    PEER = 2,  /* the NIC that sends anything */
+    HOSTS = 4, /* host h is on NIC h % 2 */
     SENDS = 4, /* tokens of a port */
     RECEIVES = 4,
-    LONGEST = 9000, /* bytes of a message: with four of them under way a window is full */
+    LONGEST = 9000, /* bytes of a message: four of them fill a window */
     MTU = 576,
     MEMORY = 256 << 10,
-    RECORDED = 8, /* packets that may be sent again */
+    RECORDED = 8, /* packets that can be repeated */
     STEPS_MOST = 400,
 };
 
-#define HEALING_TURNS 3000 /* of a millisecond each */
+#define HEALING_MS 3000 /* of a millisecond each */
 
-/* The beginning of each message, as far as there is room; the rest follows from it. */
+/* The beginning of each message, as far as it fits; the rest follows from it. */
 struct letter {
     uint32_t from_key, to_key; /* of the ports */
-    uint32_t index;            /* how many there were before it, between these two */
+    uint32_t index;            /* number of earlier messages between these two */
     uint32_t bytes;
 };
 
@@ -53,17 +55,17 @@ struct host {
     struct mcp_rings *rings;
     size_t rings_bytes;
     uint32_t sends, provides, events;
-    bool wild; /* it has put in what is no token, so nothing is expected of its own messages */
+    bool wild; /* it has posted an invalid token, so that its own messages are not checked */
     uint8_t *out[SENDS], *in[RECEIVES];
-    uint8_t *own; /* memory that a wild host uses as it likes */
+    uint8_t *own; /* memory of a wild host */
     struct {
         bool used, arrived;
         struct letter letter;
         uint32_t to; /* host */
     } sending[SENDS];
-    uint32_t provided[RECEIVES]; /* bytes + 1; 0: not */
-    uint32_t next_to[HOSTS];     /* index of the next message to each */
-    uint32_t next_from[HOSTS];   /* the least index that may come */
+    uint32_t provided[RECEIVES]; /* bytes + 1; 0: not provided */
+    uint32_t next_to[HOSTS];     /* index of the next message to each host */
+    uint32_t next_from[HOSTS];   /* the least index that may arrive next */
     uint32_t connection[2], to_peer;
 };
 
@@ -71,7 +73,7 @@ static struct {
     struct wire wire;
     struct host hosts[HOSTS];
     uint32_t keys;   /* of ports, so far */
-    bool tainted[2]; /* a host on it was wild: what it sent then may still come */
+    bool tainted[2]; /* one of its hosts was wild, and its messages may still arrive */
     uint8_t lose;    /* bit n: the nth packet from now on is lost */
     uint32_t nrecorded;
     struct {
@@ -85,7 +87,7 @@ static const struct mcp_secret secret_of_two = {{UINT64_C(0x0123456789abcdef), 1
 
 /* ---- memory ---- */
 
-/* Behind each piece is a line that nobody may touch. */
+/* Each piece is followed by a line that must not be accessed. */
 static uint8_t *get_memory(struct wire_nic *nic, size_t bytes)
 {
     uint8_t *memory = wire_memory(nic, bytes + MYR_LINE);
@@ -98,7 +100,7 @@ static mcp_offset place_of(const struct host *host, const void *memory)
     return mcp_offset_of(&host->nic->board, memory);
 }
 
-/* What follows a letter's head: a part of one long text, so that writing and comparing are fast. */
+/* What follows a message's head: a part of one long text, which is fast to write and to compare. */
 static const uint8_t *body_of(const struct letter *letter)
 {
     enum { PLACES = 4096 };
@@ -154,7 +156,7 @@ static void open_port(struct host *host, uint32_t number)
         w.hosts[h].next_to[host - w.hosts] = w.hosts[h].next_from[host - w.hosts] = 0;
     }
     host->number = mcp_port_open(host->nic->mcp, &host->nic->board, &wish);
-    if (MCP_NO_PORT == host->number) { /* another host has that number now */
+    if (MCP_NO_PORT == host->number) { /* another host has this number now */
         wish.number = MCP_ANY_PORT;
         host->number = mcp_port_open(host->nic->mcp, &host->nic->board, &wish);
     }
@@ -214,7 +216,7 @@ static void put_buffer(struct host *host, uint32_t memory, uint32_t bytes)
     }
 }
 
-/* Of a port that is wild, rings may be full of what is no token. */
+/* The rings of a wild port may be full of invalid tokens. */
 static bool provide(struct host *host, uint32_t bytes)
 {
     for (uint32_t i = 0; 0 != host->key && !host->wild && i < RECEIVES; ++i) {
@@ -262,7 +264,7 @@ static void send_letter(struct host *host, uint32_t to, uint32_t bytes, bool rin
 
 /* ---- events ---- */
 
-/* A message has come whole. Is it the next one of an open port's? */
+/* A message was delivered. Is it the next one of an open port? */
 static void note_arrival(struct host *host, const uint8_t *memory, const struct mcp_event *event)
 {
     struct letter letter;
@@ -271,7 +273,7 @@ static void note_arrival(struct host *host, const uint8_t *memory, const struct 
         ++nic;
     }
     if (2 == nic || w.tainted[nic] || event->bytes < sizeof(letter)) {
-        return; /* anybody's, or too short to tell */
+        return; /* from another sender, or too short to check */
     }
     memcpy(&letter, memory, sizeof(letter));
     CHECK(letter.to_key == host->key && letter.bytes == event->bytes && holds(memory, &letter));
@@ -292,7 +294,7 @@ static void note_arrival(struct host *host, const uint8_t *memory, const struct 
             found = sender->sending[t].arrived = true;
         }
     }
-    CHECK(found); /* nobody was told before that it is sent, or never will be */
+    CHECK(found); /* the sender was not notified before */
 }
 
 static void take_message(struct host *host, const struct mcp_event *event)
@@ -332,7 +334,7 @@ static void take_end(struct host *host, const struct mcp_event *event)
     ASAN_POISON_MEMORY_REGION(host->out[event->what], LONGEST);
 }
 
-/* Take a host's events: those of messages that have come, or the others. */
+/* Take a host's events: either those of messages that were received, or the others. */
 static void look(struct host *host, bool arrivals)
 {
     for (uint32_t e = host->events;; ++e) {
@@ -350,7 +352,7 @@ static void look(struct host *host, bool arrivals)
     }
 }
 
-/* What has come first: nobody hears that a message was sent before it is there. */
+/* Received messages first: no sender is notified before its message is there. */
 static void look_all(void)
 {
     for (int arrivals = 1; arrivals >= 0; --arrivals) {
@@ -362,7 +364,7 @@ static void look_all(void)
     }
 }
 
-/* ---- the peer that says anything ---- */
+/* ---- the peer that sends anything ---- */
 
 static void inject_copy(uint32_t to, const struct mcp_header *header, const void *payload,
                         uint32_t bytes)
@@ -375,7 +377,7 @@ static void inject_copy(uint32_t to, const struct mcp_header *header, const void
     wire_inject(&w.wire, &w.wire.nics[PEER], &w.wire.nics[to], packet, head + bytes);
 }
 
-/* What the peer makes itself has the check of somebody who knows no secret. */
+/* The peer seals its own packets without a secret. */
 static void inject_own(uint32_t to, struct mcp_header *header, const void *payload, uint32_t bytes)
 {
     mcp_seal(header, &mcp_open_secret, payload, bytes);
@@ -391,9 +393,9 @@ static uint64_t take_source(struct input *in, uint32_t to)
         return 0;
     case 1:
         return w.wire.nics[to].mcp->key;
-    case 2: /* it pretends to be the other one */
+    case 2: /* it pretends to be the other NIC */
         return w.wire.nics[1 - to].mcp->key;
-    default: /* itself, or one more NIC: the table of connections is soon full */
+    default: /* itself or another NIC, so that the table of connections is soon full */
         return own + (kind < 8 ? 0 : kind);
     }
 }
@@ -406,8 +408,8 @@ static uint32_t take_length(struct input *in)
     return byte < 16 ? lengths[byte] : byte < 64 ? byte : byte * UINT32_C(37);
 }
 
-/* Nearly what would be right now. */
-static void say(struct input *in)
+/* A packet that would nearly be right now. */
+static void send_nearly(struct input *in)
 {
     static const uint8_t nothing[4 * MTU];
     const uint32_t to = take_below(in, 2);
@@ -457,8 +459,8 @@ static void say(struct input *in)
     inject_own(to, &header, nothing, bytes);
 }
 
-/* A packet that was sent before, once more, perhaps with one field changed and sealed again. */
-static void say_again(struct input *in)
+/* Repeat a packet, perhaps with one field changed and sealed again. */
+static void send_again(struct input *in)
 {
     if (0 == w.nrecorded) {
         return;
@@ -491,7 +493,7 @@ static void say_again(struct input *in)
     }
 }
 
-static void say_raw(struct input *in)
+static void send_raw(struct input *in)
 {
     uint8_t packet[80];
     const uint32_t to = take_below(in, 2);
@@ -683,7 +685,7 @@ static bool all_is_done(void)
     return true;
 }
 
-static void forget_the_liar(struct wire_nic *nic)
+static void drop_messages_of_peer(struct wire_nic *nic)
 {
     for (uint32_t i = 0; i < nic->mcp->messages.connections; ++i) {
         struct mcp_connection *c = &mcp_connections(nic->mcp)[i];
@@ -693,14 +695,14 @@ static void forget_the_liar(struct wire_nic *nic)
     }
 }
 
-/* Nothing is lost any more, and there are tokens: what is under way to open ports comes. A message
- * that a liar has begun holds a token until he is gone. */
+/* Nothing is lost any more, and there are tokens: messages to open ports arrive. A message that the
+ * peer has begun would hold a token until its end. */
 static void heal(void)
 {
     w.wire.faults = (struct wire_faults){.delay_least_ns = 1000, .delay_most_ns = 1000};
     w.lose = 0;
     for (uint32_t n = 0; n < 2; ++n) {
-        forget_the_liar(&w.wire.nics[n]);
+        drop_messages_of_peer(&w.wire.nics[n]);
     }
     for (uint32_t h = 0; h < HOSTS; ++h) {
         if (0 != w.hosts[h].key) {
@@ -708,8 +710,8 @@ static void heal(void)
         }
     }
     look_all();
-    for (uint32_t turn = 0; !all_is_done(); ++turn) {
-        CHECK(turn < HEALING_TURNS);
+    for (uint32_t ms = 0; !all_is_done(); ++ms) {
+        CHECK(ms < HEALING_MS);
         for (uint32_t h = 0; h < HOSTS; ++h) {
             while (provide(&w.hosts[h], LONGEST)) {
             }
@@ -727,18 +729,18 @@ enum step {
     PROVIDE,
     EVENTS,
     TIME,
-    SAY,
-    SAY_AGAIN,
-    SAY_RAW,
+    SEND_NEARLY,
+    SEND_AGAIN,
+    SEND_RAW,
     LOSE,
     FAULTS,
-    PORT, /* closes, or opens again */
+    PORT, /* closes or opens the port */
     SEND_TO_PEER,
     BAD_TOKEN,
     BAD_BUFFER,
     BELLS,
     CONNECT,
-    LOOK_FOR_SILENCE,
+    LOOK_FOR_UNRESPONSIVE,
     STEPS
 };
 
@@ -769,7 +771,7 @@ static void put_bad_token(struct input *in, struct host *host)
               &(struct mcp_send_token){
                   .token = kind % (SENDS + 1),
                   .memory = memory,
-                  /* Of its own memory only: what else there is may be anybody's. */
+                  /* Only of its own memory, as other memory may be in use. */
                   .bytes = place_of(host, host->own) == memory && bytes < MEMORY ? bytes % LONGEST
                                                                                  : bytes | 1 << 19,
                   .connection = kind & 0x40 ? kind % 4 : (uint32_t)MCP_SAME_NIC - (kind & 0x20),
@@ -779,16 +781,16 @@ static void put_bad_token(struct input *in, struct host *host)
     ring(host);
 }
 
-/* A port is told of a silence to somebody whom it sends to, and once. */
-static void look_for_silence(struct wire_nic *nic, uint8_t argument)
+/* Unresponsive peers are reported only to a port that sends to them, and once. */
+static void look_for_unresponsive(struct wire_nic *nic, uint8_t argument)
 {
     const uint32_t number = argument / 2 % (WIRE_PORTS + 1), who = 1 + argument % 5;
     const uint32_t least_ms = argument / 32 * 10;
     struct mcp_unresponsive unresponsive;
-    for (uint32_t told = 0;
+    for (uint32_t reported = 0;
          mcp_messages_unresponsive(nic->mcp, &nic->board, number, who, least_ms, &unresponsive);
-         ++told) {
-        CHECK(told < nic->mcp->messages.connections);
+         ++reported) {
+        CHECK(reported < nic->mcp->messages.connections);
         CHECK(unresponsive.connection < nic->mcp->messages.connections);
         CHECK(unresponsive.link - 1 < NICS && unresponsive.silence_ms >= least_ms);
     }
@@ -805,7 +807,8 @@ static void send_to_peer(struct input *in, struct host *host)
         return;
     }
     host->sending[token].used = true;
-    /* Whose key it is not: nobody's arrival. The peer may refuse even what it has taken. */
+    /* The key is no host's, so that no arrival is expected. The peer may also refuse what it has
+     * accepted. */
     host->sending[token].to = (uint32_t)(host - w.hosts);
     host->sending[token].arrived = false;
     host->sending[token].letter = (struct letter){host->key, UINT32_MAX, 0, bytes};
@@ -844,17 +847,17 @@ static void take_one(struct input *in)
     case TIME:
         wire_step_time(&w.wire, argument);
         break;
-    case SAY:
+    case SEND_NEARLY:
         for (uint32_t n = 1 + argument % 4; n > 0; --n) {
-            say(in);
+            send_nearly(in);
         }
         (void)(argument & 0x80 ? wire_next(&w.wire) : false);
         break;
-    case SAY_AGAIN:
-        say_again(in);
+    case SEND_AGAIN:
+        send_again(in);
         break;
-    case SAY_RAW:
-        say_raw(in);
+    case SEND_RAW:
+        send_raw(in);
         break;
     case LOSE:
         w.lose = argument;
@@ -883,7 +886,7 @@ static void take_one(struct input *in)
                        place_of(host, host->own) == memory ? take_length(in) % LONGEST : 1 << 19);
         }
         break;
-    case BELLS: /* of any port, for nothing */
+    case BELLS: /* of any port, without a reason */
         mcp_messages_sdma(nic->mcp, &nic->board, argument / 2 % (WIRE_PORTS + 1));
         mcp_messages_provided(nic->mcp, &nic->board, argument / 2 % (WIRE_PORTS + 1));
         break;
@@ -891,8 +894,8 @@ static void take_one(struct input *in)
         connect_to(argument % 2, argument & 2 ? PEER : 1 - argument % 2,
                    argument & 4 ? 0 : MTU - argument % 16);
         break;
-    case LOOK_FOR_SILENCE:
-        look_for_silence(nic, argument);
+    case LOOK_FOR_UNRESPONSIVE:
+        look_for_unresponsive(nic, argument);
         break;
     case STEPS:
         break;

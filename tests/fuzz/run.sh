@@ -43,7 +43,7 @@ use() { # TARGET
             longest=400 least=95 reached=(firmware/{bcast,collective_bcast}.c) ;;
         messages)
             longest=500 least=95 parts=("${wire[@]}")
-            reached=(firmware/{port,connection,sdma,send,recv,rdma}.c) ;;
+            reached=(firmware/{port_table,connection,sdma,send,recv,rdma}.c) ;;
         tagged)
             longest=500 least=80 reached=(firmware/match.c libmyr/messages/tagged{,_send,_receive,_read}.c) ;;
         soft_server)
@@ -52,8 +52,8 @@ use() { # TARGET
         kernel_server)
             longest=500 least=70 linked=("$wrap")
             parts=("${daemon[@]}" tests/unit/kernel_double.c myrd/users.c myrd/accounts.c firmware/kernel/hooks.c firmware/kernel/pins.c
-                myrd/kernel_{server,clients,plan,meeting,hosts,groups,holders,interface,guard}.c)
-            reached=(myrd/kernel_{server,clients,plan,meeting,hosts,groups}.c) ;;
+                myrd/kernel_{server,clients,plan,meeting,hosts,groups{,_due,_kept,_report},holders,interface,guard}.c)
+            reached=(myrd/kernel_{server,clients,plan,meeting,hosts,groups{,_due,_kept,_report}}.c) ;;
         hello)
             longest=1000 least=90 reached=(coll_nicbarr/{hello,census}.c) ;;
         cache)

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Fuzzes what processes say to the daemon of a user's soft NIC (myrd/server.c). Built and run by
+ * Fuzzes what processes send to the daemon of a user's soft NIC (myrd/server.c). If it fails,
+ * another user can get its memory, or one process can stop it for all others. Built and run by
  * run.sh.
  *
- * Invariants: memory and socket go to processes of the same user that have said a right hello, and
- * to nobody else; each hello has one answer at the most; no descriptor is left when all have gone;
- * the daemon goes on, and lets in who says a right hello then.
+ * Invariants: memory and socket go to processes of the same user that have sent a valid hello, and
+ * to no others. Each hello has at most one answer. No descriptor is left when all clients have
+ * disconnected, and the daemon still accepts a valid hello at the end.
  */
 #include <errno.h>
 #include <signal.h>
@@ -20,23 +21,23 @@
 
 enum {
     CLIENTS = 5,
-    PROCESSES = 3, /* that the clients are taken for */
+    PROCESSES = 3, /* as which the clients connect */
     STEPS_MOST = 60,
     MEMORY = 4 << 20,
 };
 
 struct client {
-    int connection; /* -1: there is none */
+    int connection; /* -1: none */
     pid_t pid;
     bool stranger; /* another user's */
-    bool right;    /* it has said one right hello, before anything else */
-    bool said;
-    bool welcome;
+    bool valid;    /* it has sent a valid hello, before anything else */
+    bool has_sent;
+    bool answer;
 };
 
 static struct {
     struct input in;
-    uint32_t steps, late_turns;
+    uint32_t steps, last_steps;
     struct client client[CLIENTS];
 } w;
 
@@ -45,7 +46,7 @@ static void *daemon_serving;
 
 /* ---- clients ---- */
 
-static void go(struct client *client)
+static void disconnect_client(struct client *client)
 {
     if (client->connection >= 0) {
         close(client->connection);
@@ -53,26 +54,26 @@ static void go(struct client *client)
     client->connection = -1;
 }
 
-static void come(struct client *client, uint8_t argument)
+static void connect_client(struct client *client, uint8_t argument)
 {
-    go(client);
+    disconnect_client(client);
     const bool stranger = 0 == argument / CLIENTS % 4;
     const pid_t pid = process[argument % PROCESSES];
     *client = (struct client){
         .connection = daemon_connect(geteuid() + stranger, pid), .pid = pid, .stranger = stranger};
 }
 
-static void say(struct client *client, const void *words, size_t bytes, bool right)
+static void send_words(struct client *client, const void *words, size_t bytes, bool valid)
 {
     if (client->connection >= 0 &&
         (ssize_t)bytes == send(client->connection, words, bytes, MSG_NOSIGNAL | MSG_DONTWAIT)) {
-        client->right = client->right || (right && !client->said);
-        client->said = true;
+        client->valid = client->valid || (valid && !client->has_sent);
+        client->has_sent = true;
     }
 }
 
-/* A right hello, or nearly. */
-static void say_hello(struct client *client, uint8_t argument)
+/* A valid hello, or nearly. */
+static void send_hello(struct client *client, uint8_t argument)
 {
     struct myr_daemon_hello hello = {MYR_DAEMON_MAGIC, myr_daemon_layout(), client->pid, 0};
     uint32_t *field[] = {&hello.magic, &hello.layout, (uint32_t *)&hello.pid, &hello.goodbye};
@@ -80,50 +81,50 @@ static void say_hello(struct client *client, uint8_t argument)
     if (which < 4) {
         *field[which] += take_step(&w.in);
     }
-    const bool right = MYR_DAEMON_MAGIC == hello.magic && myr_daemon_layout() == hello.layout &&
+    const bool valid = MYR_DAEMON_MAGIC == hello.magic && myr_daemon_layout() == hello.layout &&
                        client->pid == hello.pid && 0 == hello.goodbye;
-    say(client, &hello, sizeof(hello), right);
+    send_words(client, &hello, sizeof(hello), valid);
 }
 
-static void say_raw(struct client *client)
+static void send_raw(struct client *client)
 {
     uint8_t words[64];
     const size_t bytes = take_bytes(&w.in, words, take_below(&w.in, sizeof(words) + 1));
     if (0 != bytes && sizeof(struct myr_daemon_hello) != bytes) {
-        say(client, words, bytes, false);
+        send_words(client, words, bytes, false);
     }
 }
 
-static void hear(struct client *client)
+static void receive_all(struct client *client)
 {
-    struct myr_daemon_welcome welcome;
+    struct myr_daemon_welcome answer;
     int descriptors[MYR_DAEMON_DESCRIPTORS];
     ssize_t bytes = -1;
     while (client->connection >= 0 &&
-           (bytes = myr_talk_receive(client->connection, &welcome, sizeof(welcome), descriptors,
+           (bytes = myr_talk_receive(client->connection, &answer, sizeof(answer), descriptors,
                                      MYR_DAEMON_DESCRIPTORS)) > 0) {
-        CHECK(sizeof(welcome) == bytes && MYR_DAEMON_MAGIC == welcome.magic);
-        CHECK(NULL != memchr(welcome.why, '\0', sizeof(welcome.why)));
-        CHECK((MYR_OK == welcome.status) == ('\0' == welcome.why[0]));
-        CHECK((MYR_OK == welcome.status) == (descriptors[0] >= 0));
-        if (MYR_OK == welcome.status) {
-            CHECK(!client->stranger && client->said && !client->welcome);
-            client->welcome = true;
+        CHECK(sizeof(answer) == bytes && MYR_DAEMON_MAGIC == answer.magic);
+        CHECK(NULL != memchr(answer.why, '\0', sizeof(answer.why)));
+        CHECK((MYR_OK == answer.status) == ('\0' == answer.why[0]));
+        CHECK((MYR_OK == answer.status) == (descriptors[0] >= 0));
+        if (MYR_OK == answer.status) {
+            CHECK(!client->stranger && client->has_sent && !client->answer);
+            client->answer = true;
             close(descriptors[MYR_DAEMON_MEMORY]);
             close(descriptors[MYR_DAEMON_SOCKET]);
         } else {
-            CHECK(!client->right || client->stranger);
+            CHECK(!client->valid || client->stranger);
         }
     }
     if (client->connection >= 0 && (0 == bytes || (EAGAIN != errno && EINTR != errno))) {
-        CHECK(!client->right || client->stranger || client->welcome);
-        go(client);
+        CHECK(!client->valid || client->stranger || client->answer);
+        disconnect_client(client);
     }
 }
 
 /* ---- steps ---- */
 
-enum step { COME, HELLO, RAW, GO, WAIT, STEPS };
+enum step { CONNECT, HELLO, RAW, DISCONNECT, WAIT, STEPS };
 
 static void take_step_of(struct input *in)
 {
@@ -131,17 +132,17 @@ static void take_step_of(struct input *in)
     const uint8_t argument = take_byte(in);
     struct client *client = &w.client[argument % CLIENTS];
     switch ((enum step)kind) {
-    case COME:
-        come(client, argument);
+    case CONNECT:
+        connect_client(client, argument);
         break;
     case HELLO:
-        say_hello(client, argument);
+        send_hello(client, argument);
         break;
     case RAW:
-        say_raw(client);
+        send_raw(client);
         break;
-    case GO:
-        go(client);
+    case DISCONNECT:
+        disconnect_client(client);
         break;
     case WAIT:
     case STEPS:
@@ -149,34 +150,34 @@ static void take_step_of(struct input *in)
     }
 }
 
-/* The daemon would wait now. */
+/* Called when the daemon would wait. */
 static bool step(void *context)
 {
     struct client *last = &w.client[0];
     (void)context;
     for (uint32_t c = 0; c < CLIENTS; ++c) {
-        hear(&w.client[c]);
+        receive_all(&w.client[c]);
     }
     if (w.in.left > 0 && w.steps < STEPS_MOST) {
         ++w.steps;
         take_step_of(&w.in);
         return true;
     }
-    switch (w.late_turns++) { /* one who does all right */
+    switch (w.last_steps++) { /* a client without faults */
     case 0:
-        come(last, CLIENTS);
+        connect_client(last, CLIENTS);
         return true;
     case 3:
-        say_hello(last, 4 * CLIENTS);
+        send_hello(last, 4 * CLIENTS);
         return true;
     case 6:
-        CHECK(last->welcome);
+        CHECK(last->answer);
         for (uint32_t c = 0; c < CLIENTS; ++c) {
-            go(&w.client[c]);
+            disconnect_client(&w.client[c]);
         }
         return true;
     default:
-        return w.late_turns < 8;
+        return w.last_steps < 8;
     }
 }
 

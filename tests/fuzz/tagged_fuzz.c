@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Fuzzes an endpoint for tagged messages (libmyr/tagged*.c): what comes through its inlet and its
- * port is anything at all, mostly with heads that might be, and whatever a host may do. Built and
- * run by run.sh.
+ * Fuzzes an endpoint for tagged messages (libmyr/messages/tagged*.c). If it fails, a peer can make
+ * a process of an MPI job write beyond a receive's buffer. What arrives through its inlet and its
+ * port is anything, most of it with plausible heads, and the host does anything that it may. Built
+ * and run by run.sh.
  *
- * Below the endpoint is a double of the port: what it sends is noted, and acknowledged when the
+ * Below the endpoint is a double of the port: what it sends is recorded, and acknowledged when the
  * input says so. There are three peers: one on this node, one on this node whose memory can be read
- * (it is this process, so what is read there is there or not), and one on another node. A fourth
- * number is nobody's. Long messages of the second one may be read by pieces: several are under way,
- * and end in any order. Each turn is one step of `enum turn`.
+ * (it is this process, so that an address exists or not), and one on another node. A fourth number
+ * is unknown. Long messages of the second peer may be read in pieces, of which several are under
+ * way and end in any order. The input is a sequence of steps (see `enum step`).
  *
- * Invariants. A request is done once, and only if it was not done before, nor while a piece of it
- * is under way. Beyond a receive's buffer nothing is written. As many buffers leave as there are.
- * In the end, when all is closed, nothing is lost (LeakSanitizer).
+ * Invariants. A request is completed once, and not while a piece of it is under way. Nothing is
+ * written beyond a receive's buffer. As many buffers are sent as there are. At the end, when all is
+ * closed, no memory is leaked (LeakSanitizer).
  */
 #include <unistd.h>
 
@@ -27,15 +28,15 @@ enum {
     SMALL = 1024, /* as the endpoint's small ones */
     ARENA = 1 << 15,
     REQUESTS = 24,
-    ROOM = 900, /* of a receive, at the most */
+    ROOM = 900, /* of a receive, at most */
     GUARD = 0x5a,
     PEERS = 3,
     PIECE = 64, /* bytes */
-    PIECES = 6, /* that are under way at the most */
+    PIECES = 6, /* under way, at most */
     FIRST_ID = 100,
 };
 
-enum turn {
+enum step {
     SHORT,
     LONG,
     NEARLY_SHORT,
@@ -49,7 +50,7 @@ enum turn {
     SENT,
     TAKE_PIECE,
     END_PIECE,
-    TURNS
+    STEPS
 };
 
 /* ---- the port's double ---- */
@@ -66,8 +67,8 @@ static struct sent sent[4 * BUFFERS];
 static uint32_t nsent;
 static void *provided[BUFFERS];
 static uint32_t nprovided;
-static struct myr_received come;
-static bool has_come;
+static struct myr_received arrived;
+static bool has_arrived;
 
 enum myr_status myr_port_open(struct myr_soft_nic *nic, const struct myr_port_options *options,
                               struct myr_port **port, struct myr_error *error)
@@ -133,9 +134,9 @@ enum myr_status myr_port_provide(struct myr_port *port, void *buffer, size_t byt
 bool myr_port_look(struct myr_port *port, struct myr_received *received)
 {
     (void)port;
-    *received = come;
-    const bool any = has_come;
-    has_come = false;
+    *received = arrived;
+    const bool any = has_arrived;
+    has_arrived = false;
     return any;
 }
 
@@ -193,7 +194,7 @@ bool myr_soft_broken(struct myr_soft_nic *nic)
 
 /* ---- requests ---- */
 
-struct kept {
+struct pending {
     struct myr_tagged_request request;
     uint8_t *buffer; /* NULL: free */
     uint32_t room;
@@ -202,23 +203,23 @@ struct kept {
 
 static struct myr_tagged *endpoint;
 static struct myr_tagged_peer *peers[PEERS];
-static struct kept kept[REQUESTS];
+static struct pending requests[REQUESTS];
 
-static struct kept *free_one(void)
+static struct pending *free_one(void)
 {
     for (uint32_t i = 0; i < REQUESTS; ++i) {
-        if (NULL == kept[i].buffer) {
-            return &kept[i];
+        if (NULL == requests[i].buffer) {
+            return &requests[i];
         }
     }
     return NULL;
 }
 
-/* Those that are read at present. */
+/* Those that are being read. */
 static struct myr_tagged_piece pieces[PIECES];
 static uint32_t npieces;
 
-static void done(struct kept *one)
+static void complete(struct pending *one)
 {
     CHECK(NULL != one->buffer);
     for (uint32_t p = 0; p < npieces; ++p) {
@@ -229,17 +230,17 @@ static void done(struct kept *one)
     one->buffer = NULL;
 }
 
-static void take_done(void)
+static void take_completed(void)
 {
     struct myr_tagged_request *request;
     while (NULL != (request = myr_tagged_done(endpoint))) {
-        done((struct kept *)request);
+        complete((struct pending *)request);
     }
 }
 
-static struct kept *begin(struct input *in, bool receive)
+static struct pending *begin(struct input *in, bool receive)
 {
-    struct kept *one = free_one();
+    struct pending *one = free_one();
     if (NULL != one) {
         one->room = take_byte(in) * 4u % ROOM;
         one->receive = receive;
@@ -250,7 +251,7 @@ static struct kept *begin(struct input *in, bool receive)
     return one;
 }
 
-/* ---- turns ---- */
+/* ---- steps ---- */
 
 static struct mcp_envelope some_envelope(struct input *in)
 {
@@ -264,9 +265,7 @@ static struct mcp_pattern some_pattern(struct input *in)
     return (struct mcp_pattern){some_envelope(in), take_below(in, MCP_MATCH_CLASSES)};
 }
 
-/* As libmyr/messages/tagged_inside.h has it; written down here once more, so that who changes it
- * sees this.
- */
+/* As in libmyr/messages/tagged_inside.h; written here again, so that a change there shows here. */
 struct heads {
     uint8_t kind, credits;
     uint16_t slots;
@@ -292,14 +291,14 @@ static uint32_t write_nearly(struct input *in, uint8_t *to, uint32_t room)
     const uint32_t place = take_byte(in);
     heads.at = 0 == (place & 1)   ? take_byte(in) * 2u
                : 0 == (place & 2) ? 0u - (uint64_t)take_byte(in)
-                                  : (uint64_t)(uintptr_t)arena; /* that can be read */
+                                  : (uint64_t)(uintptr_t)arena; /* which can be read */
     memcpy(to, &heads, sizeof(heads));
     const uint32_t data = take_byte(in) % (room - (uint32_t)sizeof(heads) + 1);
     memset(to + sizeof(heads), (int)data, data);
     return (uint32_t)sizeof(heads) + data - (0 == take_below(in, 8) ? take_below(in, 48) : 0);
 }
 
-static void come_short(struct input *in, bool nearly)
+static void receive_short(struct input *in, bool nearly)
 {
     struct myr_outlet outlet = {.inlet = &own_inlet, .key = 1};
     uint8_t *to = myr_outlet_begin(&outlet);
@@ -309,14 +308,14 @@ static void come_short(struct input *in, bool nearly)
     }
 }
 
-static void come_long(struct input *in, bool nearly)
+static void receive_long(struct input *in, bool nearly)
 {
-    if (!has_come && 0 != nprovided) {
+    if (!has_arrived && 0 != nprovided) {
         uint8_t *to = provided[--nprovided];
         const uint32_t bytes = nearly ? write_nearly(in, to, BUFFER)
                                       : (uint32_t)take_bytes(in, to, take_below(in, 64));
-        come = (struct myr_received){.buffer = to, .bytes = bytes};
-        has_come = true;
+        arrived = (struct myr_received){.buffer = to, .bytes = bytes};
+        has_arrived = true;
     }
 }
 
@@ -324,7 +323,7 @@ static void take_piece(void)
 {
     struct myr_tagged_piece *piece = &pieces[npieces];
     if (npieces < PIECES && myr_tagged_piece_take(endpoint, piece)) {
-        const struct kept *one = (const struct kept *)piece->request;
+        const struct pending *one = (const struct pending *)piece->request;
         CHECK(NULL != one->buffer && one->receive && piece->bytes > 0);
         CHECK(piece->at <= one->room && piece->bytes <= one->room - piece->at);
         ++npieces;
@@ -342,31 +341,31 @@ static void end_piece(struct input *in)
     }
 }
 
-static void turn(struct input *in)
+static void step(struct input *in)
 {
-    struct kept *one;
+    struct pending *one;
     struct mcp_pattern pattern;
     struct mcp_envelope envelope;
     uint64_t bytes;
-    switch (take_below(in, TURNS)) {
+    switch (take_below(in, STEPS)) {
     case SHORT:
-        come_short(in, false);
+        receive_short(in, false);
         break;
     case LONG:
-        come_long(in, false);
+        receive_long(in, false);
         break;
     case NEARLY_SHORT:
-        come_short(in, true);
+        receive_short(in, true);
         break;
     case NEARLY_LONG:
-        come_long(in, true);
+        receive_long(in, true);
         break;
     case RECEIVE:
         pattern = some_pattern(in);
         one = begin(in, true);
         if (NULL != one &&
             myr_tagged_receive(endpoint, &pattern, one->buffer, one->room, &one->request)) {
-            done(one);
+            complete(one);
         }
         break;
     case SEND:
@@ -375,11 +374,11 @@ static void turn(struct input *in)
         if (NULL != one &&
             myr_tagged_send(endpoint, peers[take_below(in, PEERS)], &envelope, one->buffer,
                             one->room, 0 == take_below(in, 3), &one->request)) {
-            done(one);
+            complete(one);
         }
         break;
     case CANCEL:
-        one = &kept[take_below(in, REQUESTS)];
+        one = &requests[take_below(in, REQUESTS)];
         if (NULL != one->buffer && one->receive) {
             (void)myr_tagged_cancel(endpoint, &one->request);
         }
@@ -396,7 +395,7 @@ static void turn(struct input *in)
                 myr_tagged_take(endpoint, &pattern, &envelope, &bytes);
             if (NULL == message || myr_tagged_receive_taken(endpoint, message, one->buffer,
                                                             one->room, &one->request)) {
-                done(one);
+                complete(one);
             }
         }
         break;
@@ -416,7 +415,7 @@ static void turn(struct input *in)
             first.callback(NULL, first.context, first.memory, MYR_OK);
         }
     }
-    take_done();
+    take_completed();
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -436,7 +435,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     (void)myr_inlet_open(&own_inlet, 1);
     (void)myr_inlet_open(&other_inlet, 1);
     nsent = nprovided = npieces = 0;
-    has_come = false;
+    has_arrived = false;
     CHECK(MYR_OK == myr_tagged_open(NULL, &options, &endpoint, NULL));
     for (uint32_t p = 0; p < PEERS; ++p) {
         struct myr_tagged_name name;
@@ -446,12 +445,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         CHECK(MYR_OK == myr_tagged_connect(endpoint, FIRST_ID + p, &name, &peers[p], NULL));
     }
     while (0 != in.left) {
-        turn(&in);
+        step(&in);
     }
     myr_tagged_close(endpoint);
     for (uint32_t i = 0; i < REQUESTS; ++i) {
-        free(kept[i].buffer);
-        kept[i].buffer = NULL;
+        free(requests[i].buffer);
+        requests[i].buffer = NULL;
     }
     return 0;
 }

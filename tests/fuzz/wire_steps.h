@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Steps that go to the test double of the wire itself (tests/unit/wire_double.h). messages_fuzz.c
- * calls them with the argument of a step.
+ * Steps that messages_fuzz.c passes to the test double of the wire (tests/unit/wire_double.h).
  */
 #ifndef TESTS_FUZZ_WIRE_STEPS_H
 #define TESTS_FUZZ_WIRE_STEPS_H
@@ -11,7 +10,7 @@
 #define MICROSECOND UINT64_C(1000)
 #define MILLISECOND UINT64_C(1000000)
 
-/* So many events happen, as long as there are any. */
+/* Let `count` events happen, as long as there are any. */
 static inline void wire_step_events(struct wire *wire, uint32_t count)
 {
     while (count > 0 && wire_next(wire)) {
@@ -19,13 +18,13 @@ static inline void wire_step_events(struct wire *wire, uint32_t count)
     }
 }
 
-/* Time goes on, by 1 us to 131 ms. */
+/* Let 1 us to 131 ms pass. */
 static inline void wire_step_time(struct wire *wire, uint8_t argument)
 {
     wire_pass(wire, MICROSECOND << argument % 18);
 }
 
-/* From now on the wire has these faults. A packet's detour is that long at the most. */
+/* Set the faults of the wire, with the longest detour of a packet. */
 static inline void wire_step_faults(struct wire *wire, uint8_t argument, uint64_t detour_most_ns)
 {
     wire->faults = (struct wire_faults){

@@ -1,31 +1,33 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The inlet, libmyr/messages/inlet.c: two senders, SLOTS slots, one receiver. Each sender sends MESSAGES.
+ * A message through an inlet must arrive whole, once and in order: the model of
+ * libmyr/messages/inlet.c, with two senders, SLOTS slots and one receiver. Each sender sends
+ * MESSAGES messages.
  *
- * Each message must come whole, once, and after those that its sender sent before; nobody may write
- * a slot that is not his (a data race, or a message that is another's). -DCLOSING: the receiver
- * closes after its first message, and the memory becomes somebody else's. Whose message finds the
- * inlet closed gives it to the NIC. Nobody may write there any more.
+ * No sender may write a slot that does not belong to its ticket, which would be a data race or
+ * another's message. -DCLOSING: the receiver closes the inlet after its first message, and its
+ * memory is reused. A sender that finds the inlet closed gives its message to the NIC. Nothing may
+ * be written there any more.
  *
- * Without more definitions: as it is. What else there is:
- *   -DTURN=RELAXED    how a sender says that its message is there
- *   -DTOLD=RELAXED    how the receiver says what it has taken
- *   -DHEARD=RELAXED   how a sender reads that
- *   -DTOLD_EARLY      the receiver says so before it has read the message
- *   -DNO_TICKETS      senders store the next ticket instead of exchanging it
- *   -DLAST_TICKET     (with CLOSING) the receiver takes the last ticket itself, so no sender gets one
- *                     any more, and waits for the messages of all tickets before it; numbers of
- *                     tickets in this memory never return. (A way to mend closing. Of a sender that
- *                     is killed with a ticket in its hand it knows nothing.)
+ * Without more definitions the model is as the code. Variants:
+ *   -DSEQUENCE=RELAXED order of the store that marks a slot as filled
+ *   -DPUBLISH=RELAXED order of the store that publishes `taken`
+ *   -DREREAD=RELAXED order of the load by which a sender reads `taken`
+ *   -DPUBLISH_EARLY the receiver publishes `taken` before it has read the message
+ *   -DNO_TICKETS    senders store the next ticket instead of exchanging it
+ *   -DLAST_TICKET   (with CLOSING) the receiver takes the last ticket itself, so that no sender
+ *                   gets another one, and waits for the messages of all earlier tickets; ticket
+ *                   numbers never recur in this memory. (A way to make closing safe, which cannot
+ *                   know of a sender that is killed with a ticket.)
  */
-#ifndef TURN
-#define TURN RELEASE
+#ifndef SEQUENCE
+#define SEQUENCE RELEASE
 #endif
-#ifndef TOLD
-#define TOLD RELEASE
+#ifndef PUBLISH
+#define PUBLISH RELEASE
 #endif
-#ifndef HEARD
-#define HEARD ACQUIRE
+#ifndef REREAD
+#define REREAD ACQUIRE
 #endif
 #ifndef MESSAGES
 #define MESSAGES 2
@@ -40,11 +42,11 @@
 #define NEXT 0
 #define KEY 1 /* 0: open */
 #define TAKEN 2
-#define TURN_OF(ticket) (3 + (ticket) % SLOTS)
+#define SEQUENCE_OF(ticket) (3 + (ticket) % SLOTS)
 #define MESSAGE_OF(ticket) (3 + SLOTS + (ticket) % SLOTS)
-#define CLOSED 64 /* added to the next ticket: none is left */
+#define CLOSED 64 /* added to the next ticket, so that none is left */
 
-bool reused; /* the memory is somebody else's */
+bool reused; /* the memory is reused */
 
 proctype sender(byte p)
 {
@@ -59,13 +61,13 @@ proctype sender(byte p)
         fi;
         load(p, NEXT, RELAXED, ticket);
         if
-        :: ticket < CLOSED && ticket >= taken + SLOTS -> load(p, TAKEN, HEARD, taken)
+        :: ticket < CLOSED && ticket >= taken + SLOTS -> load(p, TAKEN, REREAD, taken)
         :: else
         fi;
         if
         :: ticket >= CLOSED -> break
         :: ticket < CLOSED && ticket >= taken + SLOTS ->
-            /* No room; the NIC would take it. Here, later once more. */
+            /* No room. The NIC would take the message; here the sender tries again later. */
             LAST(TAKEN) > taken || LAST(NEXT) != ticket || LAST(KEY) != key
         :: else ->
 #ifdef NO_TICKETS
@@ -80,7 +82,7 @@ proctype sender(byte p)
                 assert(!reused);
                 fill(p, MESSAGE_OF(ticket), 10 * p + sent);
                 assert(!reused);
-                store(p, TURN_OF(ticket), TURN, ticket + 1)
+                store(p, SEQUENCE_OF(ticket), SEQUENCE, ticket + 1)
             :: else
             fi
         fi
@@ -92,27 +94,27 @@ proctype sender(byte p)
 inline take()
 {
     do
-    :: load(RECEIVER, TURN_OF(count), ACQUIRE, turn);
+    :: load(RECEIVER, SEQUENCE_OF(count), ACQUIRE, sequence);
         if
-        :: turn == count + 1 -> break
-        :: else -> LAST(TURN_OF(count)) == count + 1
+        :: sequence == count + 1 -> break
+        :: else -> LAST(SEQUENCE_OF(count)) == count + 1
         fi
     od;
-#ifdef TOLD_EARLY
-    store(RECEIVER, TAKEN, TOLD, count + 1);
+#ifdef PUBLISH_EARLY
+    store(RECEIVER, TAKEN, PUBLISH, count + 1);
 #endif
     use(RECEIVER, MESSAGE_OF(count), message);
     last[message / 10]++;
     assert(message % 10 == last[message / 10]);
-#ifndef TOLD_EARLY
-    store(RECEIVER, TAKEN, TOLD, count + 1);
+#ifndef PUBLISH_EARLY
+    store(RECEIVER, TAKEN, PUBLISH, count + 1);
 #endif
     count++
 }
 
 proctype receiver()
 {
-    byte count, turn, message, next;
+    byte count, sequence, message, next;
     byte last[2];
 #ifdef CLOSING
     take();

@@ -1,25 +1,29 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The soft NIC's lock: myr_soft_lock(), myr_soft_unlock(), myr_soft_inherit() and break_lock_of() in
- * libmyr/soft/nic_parts.h and nic_lock.c, and myr_segment_gone() in libmyr/node/segment.c.
+ * If a process dies with the soft NIC's lock, the others must learn so, and never use the NIC while
+ * it is in an undefined state: the model of myr_soft_lock(), myr_soft_unlock(), myr_soft_inherit()
+ * and break_lock_of() in libmyr/soft/nic_parts.h and nic_lock.c, and of myr_segment_gone() in
+ * libmyr/node/segment.c.
  *
- * Three processes take the lock, run the control program and give it back. A and B may be killed
- * meanwhile; B begins when A has ended, in A's entry of the segment's table. Who finds the lock
- * taken asks whether its holder is gone, and then breaks the NIC.
+ * Three processes take the lock, run the control program and release the lock. A and B may be
+ * killed meanwhile. B starts when A has ended, and reuses A's entry in the segment's table. A
+ * process that finds the lock taken checks whether its holder is alive, and otherwise marks the NIC
+ * as broken.
  *
- * A NIC that is broken must have been left in doubt by somebody, and nobody runs the control
- * program of one that is in doubt. Never do two have the lock; what one has written the next one
- * sees. Nobody waits for ever for one who is gone: this shows as an invalid end.
+ * A NIC is marked as broken only if a process has left it in an undefined state, and no process
+ * runs the control program of such a NIC. No two processes have the lock at a time; what one has
+ * written the next one sees. No process waits for ever for a dead one: that shows as an invalid end
+ * state.
  *
- * Without more definitions: the NIC is marked as broken in the lock itself, by the compare-and-swap
- * that takes it from its dead holder; a process has a number that nobody has again. That a process
- * is dead is known at once; what it has stored need not have been seen.
- *   -DMARK_FIRST  as it was: a word is stored that says so, then the lock is taken
- *   -DPIDS        as it was: B has A's number
- *   -DNO_DEATH    nobody is killed inside the lock
- *   -DTAKE=order  of the compare-and-swap that takes the lock. With ACQUIRE, an observer may see the
- *                 holder in the lock but not yet in the table, and believe it to be gone. (In C11;
- *                 ARMv8 keeps a store with release before an exchange with acquire.)
+ * Without more definitions the NIC is marked as broken in the lock itself, by the compare-and-swap
+ * that takes it from its dead holder, and process numbers are never reused. The death of a process
+ * is known at once; what it has stored need not be visible yet.
+ *   -DMARK_FIRST    an earlier design: a word is stored that says so, then the lock is taken
+ *   -DPIDS          an earlier design: B has A's number
+ *   -DNO_DEATH      no process is killed inside the lock
+ *   -DTAKE=ORDER    of the compare-and-swap that takes the lock. With ACQUIRE an observer may see
+ *                   the holder in the lock but not yet in the table, and consider it dead. (In C11.
+ *                   ARMv8 keeps a store with release before an exchange with acquire.)
  */
 #ifndef TAKE
 #define TAKE BOTH
@@ -39,27 +43,27 @@
 #endif
 
 #define LOCK 0
-#define MARK 1  /* -DMARK_FIRST: it is broken */
+#define MARK 1  /* -DMARK_FIRST: the NIC is broken */
 #define STATE 2 /* the control program's */
 #define ENTRY_OF(number) ((number) == 3 -> 4 : 3)
 #define BROKEN 128
 #define HOLDER (seen & 127)
 
 bool living[4]; /* by number */
-byte inside;    /* how many have the lock */
-bool doubt;     /* somebody was killed inside */
+byte inside;    /* how many processes have the lock */
+bool undefined;     /* a process was killed inside */
 byte ended;
 
-inline come_in()
+inline enter()
 {
     atomic { assert(inside == 0); inside++ }
 }
 
-inline go_out(vacant)
+inline leave(vacant)
 {
     if
 #ifndef NO_DEATH
-    :: p != C -> atomic { doubt = true; inside-- }
+    :: p != C -> atomic { undefined = true; inside-- }
 #endif
     :: inside--; store(p, LOCK, RELEASE, vacant)
     fi
@@ -67,17 +71,17 @@ inline go_out(vacant)
 
 inline run_control_program()
 {
-    come_in();
+    enter();
 #ifndef MARK_FIRST
-    assert(!doubt);
+    assert(!undefined);
     use(p, STATE, value);
     fill(p, STATE, value + 1);
 #endif
-    go_out(0)
+    leave(0)
 }
 
-/* Is the process gone that had the lock when we looked? */
-inline look_whether_gone()
+/* Is the process dead that had the lock when it was read? */
+inline check_holder()
 {
     gone = false;
     if
@@ -95,12 +99,12 @@ inline look_whether_gone()
 inline inherit()
 {
     load(p, LOCK, ACQUIRE, seen);
-    look_whether_gone();
+    check_holder();
     if
     :: gone ->
 #ifdef MARK_FIRST
         store(p, MARK, RELEASE, 1);
-        assert(doubt);
+        assert(undefined);
         compare(p, LOCK, STRICT, seen, 0, won)
 #else
         value = HOLDER;
@@ -109,7 +113,7 @@ inline inherit()
         :: !won -> compare(p, LOCK, STRICT, BROKEN | value, BROKEN, won)
         :: else
         fi;
-        assert(!won || doubt)
+        assert(!won || undefined)
 #endif
     :: else
     fi
@@ -141,12 +145,12 @@ proctype process(byte p)
 #else
         compare(p, LOCK, STRICT, BROKEN, BROKEN | NUMBER(p), won);
         if
-        :: won -> come_in(); assert(doubt); go_out(BROKEN); break
+        :: won -> enter(); assert(undefined); leave(BROKEN); break
         :: else
         fi;
         inherit();
 #endif
-        /* Until there is something new to be seen. */
+        /* Wait until something has changed. */
         LAST(LOCK) != seen || HOLDER == 0 || !living[HOLDER]
     od;
     DRAINED(p);

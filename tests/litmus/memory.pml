@@ -1,37 +1,38 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The memory of a machine whose processors see each other's stores late: what the models in this
- * folder run on. Checked by run.sh, which begins with the litmus tests of the textbooks
- * (shapes.pml), so that the machine itself is known to be right.
+ * The memory of a machine whose processors see each other's stores late, on which the models in
+ * this folder run. run.sh begins with the litmus tests of the literature (shapes.pml), which show
+ * that the machine itself is right.
  *
- * A model defines PROCESSORS, WORDS, and STORES (one more than a word gets at the most), then takes
- * this file in. Its init calls power_on(). A processor p has these on a word w, each of which is
- * one step:
+ * A model defines PROCESSORS, WORDS, and STORES (one more than the most stores to a word), and
+ * includes this file. Its init calls power_on(). A processor p has these operations on a word w,
+ * each of which is one step:
+ * load(p, w, order, value)
+ * store(p, w, order, value)
+ * exchange(p, w, order, new, old)
+ * add(p, w, order, more, old)
+ * compare(p, w, order, want, new, won): C's strong compare-and-exchange
+ * await(p, w, order, want, new): waits until the word is `want`, then exchanges it, as a spinlock
+ * does, in one step
+ * fence(p): a full fence
+ * use(p, w, value), fill(p, w, value): accesses that are not atomic in C
  *
- *   load(p, w, order, value)               store(p, w, order, value)
- *   exchange(p, w, order, new, old)        add(p, w, order, more, old)
- *   compare(p, w, order, want, new, won)   C's strong compare and exchange
- *   await(p, w, order, want, new)          waits until `want` is there, then exchanges it: a lock's
- *                                          spinning, without its turns
- *   fence(p)                               a full one
- *   use(p, w, value)  fill(p, w, value)    accesses that C has without an atomic
+ * The orders are C's: RELAXED, ACQUIRE, RELEASE, BOTH (acquire and release), STRICT (seq_cst).
  *
- * The order is C's: RELAXED, ACQUIRE, RELEASE, BOTH (acquire and release), STRICT (seq_cst).
+ * -DTSO is x86. Stores go through a queue of the processor, in which its own loads look first.
+ * Exchanges and the like, fences and STRICT stores wait until the queue is empty. Orders make no
+ * other difference.
  *
- * -DTSO is x86. Stores go through a queue of the processor, into which its own loads look first.
- * Exchanges and their like, fences and STRICT stores wait until it is empty. The order that is asked
- * for makes no other difference.
+ * Without it the machine is C11's, which permits more than ARMv8 does with what compilers make of
+ * C11. A word keeps all of its stores. A processor knows how much of each word it has seen; a load
+ * returns any store from there on, so possibly an old one. A store with RELEASE carries what its
+ * processor has seen; a processor that loads it with ACQUIRE has seen that as well. Two accesses by
+ * use() and fill() that are not ordered are a data race, which is an error.
  *
- * Without it the machine is C11's, which allows more than ARMv8 does with what compilers make of C11.
- * A word keeps all its stores. A processor knows how much it has seen of each word; a load returns
- * any store from there on, so maybe an old one. A store with RELEASE takes along what its processor
- * has seen; who loads it with ACQUIRE has seen that, too. Two accesses by use() and fill() that are
- * not ordered are a data race, which is an error.
- *
- * What this leaves out of ARMv8: a later store that is seen before an earlier load has been done,
- * and two processors that store to the same two words in opposite orders. Nothing here does
- * the second. The first needs a load that no lock, ACQUIRE or RELEASE keeps in its place; where
- * memory is handed over that would be a data race.
+ * The machine lacks two things that ARMv8 does: a later store that becomes visible before an
+ * earlier load is performed, and two processors that store to the same two words in opposite
+ * orders. Nothing here does the second. The first needs a load that no lock, ACQUIRE or RELEASE
+ * keeps in its place; where memory is handed over that would be a data race.
  */
 #define RELAXED 0
 #define ACQUIRE 1
@@ -161,7 +162,7 @@ inline fence(p)
 
 typedef Write {
     byte value;
-    byte seen[WORDS] /* by who made it, if that was a release */
+    byte seen[WORDS] /* by the processor that made it, if it was a release */
 }
 
 typedef Word {
@@ -176,7 +177,7 @@ typedef Processor {
 Word word[WORDS];
 Processor cpu[PROCESSORS];
 byte strict[WORDS]; /* the last STRICT store to each word */
-byte fenced[WORDS]; /* what those have seen who have had a fence */
+byte fenced[WORDS]; /* what was seen by processors that have had a fence */
 
 #define LAST(w) word[w].write[word[w].last].value
 #define DRAINED(p) true
@@ -186,7 +187,7 @@ inline power_on()
     skip
 }
 
-/* What p has seen now that it has acquired the store at place n_ of word w. */
+/* Update what p has seen, as it has acquired the store at index n_ of word w. */
 inline learn(p, w)
 {
     i_ = 0;
@@ -202,8 +203,8 @@ inline learn(p, w)
     od
 }
 
-/* A store; `after`: it is the second half of an exchange, and hands on what the store before it
- * took along. */
+/* A store. `after`: it is the second half of an exchange, and also carries what the store before it
+ * did. */
 inline append(p, w, order, new, after)
 {
     n_ = word[w].last + 1;
@@ -232,7 +233,7 @@ inline append(p, w, order, new, after)
     n_ = 0
 }
 
-/* The second half of an exchange. It always finds the last store. */
+/* The second half of an exchange, which always finds the last store. */
 inline replace(p, w, order, new)
 {
     if
@@ -285,7 +286,7 @@ inline add(p, w, order, more, old)
     d_step { v_ = LAST(w); replace(p, w, order, v_ + (more)); old = v_; v_ = 0 }
 }
 
-/* One that fails is a load, and may have failed for an old value. */
+/* A failed one is a load, and may have failed because of an old value. */
 inline compare(p, w, order, want, new, won)
 {
     atomic {
@@ -320,11 +321,11 @@ inline fence(p)
     }
 }
 
-/* Whoever comes next must have seen that we were here, as a store shows. */
+/* A following access must have seen this one, which a store records. */
 inline use(p, w, result)
 {
     d_step {
-        assert(cpu[p].seen[w] == word[w].last); /* else: a data race */
+        assert(cpu[p].seen[w] == word[w].last); /* otherwise a data race */
         v_ = LAST(w);
         append(p, w, RELAXED, v_, false);
         result = v_;
@@ -335,7 +336,7 @@ inline use(p, w, result)
 inline fill(p, w, new)
 {
     d_step {
-        assert(cpu[p].seen[w] == word[w].last); /* else: a data race */
+        assert(cpu[p].seen[w] == word[w].last); /* otherwise a data race */
         append(p, w, RELAXED, new, false)
     }
 }

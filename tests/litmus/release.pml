@@ -1,34 +1,35 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The release of the kernel's NIC: play(), release(), wake() and MCP_RING_SLEEP in
- * firmware/kernel/program.bpf.c and its headers, watch() in libmyr/kernel/kernel_group.c.
+ * A release of the kernel's NIC must reach the hosts, sleeping or not: the model of play(),
+ * release(), wake() and MCP_RING_SLEEP in firmware/kernel/program.bpf.c and its headers, and of
+ * watch() in libmyr/kernel/kernel_group.c.
  *
- * PLAYERS processors each complete an epoch of one group, which is under its lock (mcp_group_burst()),
- * and then tell the hosts: the page gets the last epoch that is done. When all are through it must
- * be right, as nobody comes again. -DSLEEPER: a host waits for the last epoch. It rings
- * MCP_RING_SLEEP, looks at the page once more, and sleeps until a packet wakes it.
+ * PLAYERS processors each complete an epoch of one group, under its lock (mcp_group_burst()), and
+ * then publish the last complete epoch in the page. When all are through, the page must be right,
+ * as nothing comes after them. -DSLEEPER: a host waits for the last epoch. It rings MCP_RING_SLEEP,
+ * reads the page once more, and sleeps until a packet wakes it.
  *
- * Without more definitions: as the program does it, with the page written under the group's lock.
- *   -DBARE      as it was: a store, then another look at `done`, LOOKS times at the most
- *   -DEXCHANGE  the same with an atomic exchange for the store
- *   -DBY_START  as it was: player 0 completes its epoch by a doorbell, in the way out, and wakes
- *               nobody (now the doorbell itself becomes the packet that wakes)
- *   -DSLICE     the sleep has an end
+ * Without more definitions the model is as the program: the page is written under the group's lock.
+ *   -DBARE          an earlier design: a store, then `done` is read again, up to READS times
+ *   -DEXCHANGE      the same with an atomic exchange instead of the store
+ *   -DBY_START      an earlier design: player 0 completes its epoch in a doorbell on the way out,
+ *                   and wakes nobody (now the doorbell itself becomes the packet that wakes)
+ *   -DSLICE         the sleep has a timeout
  *
- * Assumed of the kernel, and not tried. What arm64 makes of an exchange was read
- * (arch/arm64/net/bpf_jit_comp.c); of x86's compiler an excerpt was read. What is said of
- * bpf_spin_lock() and of the futex is from memory. BPF's loads and stores become the processor's plain
- * ones, so are RELAXED here. bpf_spin_lock() is the kernel's arch_spin_lock(), which acquires, and
- * bpf_spin_unlock() releases; no more is asked of them. BPF_XCHG is xchg on x86, a full barrier. On
- * arm64 it is swpal where the processor has it, which acquires and releases, else a loop of ldxr and
- * stlxr with dmb ish behind it, a full barrier; BOTH is what the two have in common. The packet
- * that wakes goes through a socket's lock, which orders; the model needs no more than that it comes.
+ * Assumptions about the kernel, which were not tested: what arm64 makes of an exchange was read
+ * (arch/arm64/net/bpf_jit_comp.c), and of x86's compiler an excerpt; bpf_spin_lock() and the futex
+ * are from memory. BPF's loads and stores become plain ones of the processor, and are RELAXED here.
+ * bpf_spin_lock() is the kernel's arch_spin_lock(), which acquires, and bpf_spin_unlock() releases;
+ * no more is required of them. BPF_XCHG is xchg on x86, a full barrier. On arm64 it is swpal where
+ * the processor has it, which acquires and releases, otherwise a loop of ldxr and stlxr followed by
+ * dmb ish, a full barrier; BOTH is what they have in common. The packet that wakes goes through a
+ * socket's lock, which orders; the model only requires that it arrives.
  */
 #ifndef PLAYERS
 #define PLAYERS 2
 #endif
-#ifndef LOOKS
-#define LOOKS 8
+#ifndef READS
+#define READS 8
 #endif
 #define PROCESSORS (PLAYERS + 1)
 #define HOST PLAYERS
@@ -43,9 +44,9 @@
 #define LOCK 0 /* of the group */
 #define DONE 1
 #define PAGE 2
-#define WAKE 3 /* wake_to: somebody sleeps */
+#define WAKE 3 /* wake_to: a host sleeps */
 
-byte packets; /* that are to wake the host, and have not been taken */
+byte packets; /* that are to wake the host, and were not received yet */
 byte ended;
 
 inline unlock(p)
@@ -56,9 +57,9 @@ inline unlock(p)
 inline release(p)
 {
 #if defined(BARE) || defined(EXCHANGE)
-    looks = 0;
+    reads = 0;
     do
-    :: looks < LOOKS ->
+    :: reads < READS ->
         load(p, DONE, RELAXED, done);
 #ifdef BARE
         store(p, PAGE, RELAXED, done);
@@ -68,11 +69,11 @@ inline release(p)
         load(p, DONE, RELAXED, again);
         if
         :: again == done -> break
-        :: else -> looks++
+        :: else -> reads++
         fi
     :: else -> break
     od;
-    looks = 0
+    reads = 0
 #else
     await(p, LOCK, ACQUIRE, 0, 1);
     load(p, DONE, RELAXED, done);
@@ -97,7 +98,7 @@ inline wake(p)
 
 proctype player(byte p)
 {
-    byte done, again, looks, sleeper;
+    byte done, again, reads, sleeper;
     await(p, LOCK, ACQUIRE, 0, 1);
     load(p, DONE, RELAXED, done);
     store(p, DONE, RELAXED, done + 1);

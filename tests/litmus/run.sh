@@ -67,8 +67,8 @@ kernel_release() {
     holds_everywhere "release, a host sleeps" -DSLEEPER
     holds_everywhere "release by a doorbell, a host sleeps for a slice" -DSLEEPER -DBY_START -DSLICE
     missed_everywhere "release by stores" "assertion violated" -DBARE
-    missed_everywhere "release by exchanges, too few looks" "assertion violated" -DEXCHANGE \
-        -DPLAYERS=3 -DLOOKS=2
+    missed_everywhere "release by exchanges, too few reads" "assertion violated" -DEXCHANGE \
+        -DPLAYERS=3 -DREADS=2
     missed_everywhere "release by exchanges, a host sleeps" "invalid end state" -DSLEEPER -DEXCHANGE
     missed_everywhere "release by a doorbell, a host sleeps" "invalid end state" -DSLEEPER -DBY_START
 }
@@ -76,7 +76,7 @@ kernel_release() {
 soft_lock() {
     use_model lock
     holds_everywhere "lock"
-    holds_everywhere "lock, nobody is killed in it" -DNO_DEATH
+    holds_everywhere "lock, no process is killed in it" -DNO_DEATH
     missed_everywhere "lock marked before it is taken" "assertion violated" -DMARK_FIRST -DNO_DEATH
     missed_everywhere "lock with pids" "invalid end state" -DPIDS
     missed_by_weak "lock taken without release" "assertion violated" -DTAKE=ACQUIRE
@@ -85,10 +85,10 @@ soft_lock() {
 inlet() {
     use_model inlet
     holds_everywhere "inlet"
-    missed_by_weak "inlet, turns not released" "assertion violated" -DTURN=RELAXED
-    missed_by_weak "inlet, count not released" "assertion violated" -DTOLD=RELAXED
-    missed_by_weak "inlet, count not acquired" "assertion violated" -DHEARD=RELAXED
-    missed_everywhere "inlet, count before the message" "assertion violated" -DTOLD_EARLY
+    missed_by_weak "inlet, sequence not released" "assertion violated" -DSEQUENCE=RELAXED
+    missed_by_weak "inlet, count not released" "assertion violated" -DPUBLISH=RELAXED
+    missed_by_weak "inlet, count not acquired" "assertion violated" -DREREAD=RELAXED
+    missed_everywhere "inlet, count before the message" "assertion violated" -DPUBLISH_EARLY
     missed_everywhere "inlet, tickets stored" '\(assertion violated\|invalid end state\)' \
         -DNO_TICKETS
     missed_everywhere "inlet closed under a sender" "assertion violated" -DCLOSING

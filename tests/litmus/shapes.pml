@@ -1,20 +1,22 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The litmus tests of the textbooks, for memory.pml: what x86 and C11 are known to allow and to
- * forbid. run.sh says which is which. WRITE and READ are the orders of the stores and loads.
+ * The litmus tests of the literature, which check memory.pml itself: what x86 and C11 are known to
+ * permit and to forbid. run.sh says which is which. WRITE and READ are the orders of the stores and
+ * loads.
+ *   -DSB            two processors, each stores its word, then loads the other's: do both read the
+ *                   old value? -DFENCE: with a fence in between; -DSWAP: each exchanges instead of
+ *                   storing
+ *   -DMP            one stores data, then a flag; the other loads the flag, then the data: old
+ *                   data?
+ *   -DRACE          the same with data that are not atomic, read when the flag is set
+ *   -DCORR          one word is stored to; do two consecutive loads of it go back in time?
+ *   -DIRIW          two words are stored to; do two readers see them change in opposite orders?
+ *   -DCHAIN         a flag is released, then exchanged by another processor, relaxed: are the data
+ *                   still visible?
  *
- *   -DSB    two processors, each stores its word, then loads the other's: do both find nothing?
- *           -DFENCE: with a fence in between; -DSWAP: each exchanges instead of storing
- *   -DMP    one stores data, then a flag; the other loads the flag, then the data: old data?
- *   -DRACE  the same with data that are not atomic, looked at when the flag is there
- *   -DCORR  one word is stored to; do two loads of it in a row go back in time?
- *   -DIRIW  two words are stored to; do two readers see them change in opposite orders?
- *   -DCHAIN a flag is released, then exchanged by another, relaxed: are the data still handed over?
- *
- * SB with STRICT is libmyr's and the firmware's way of not missing each other: the arrivals of a
- * node's processes (myr_nic_group_arrive() and myr_group_all_arrived() in nic_group.c) and the
- * receive tokens of a port that is out of them (myr_port_provide() in port.c, mcp_take_token() in
- * rdma.c).
+ * SB with STRICT is how libmyr and the firmware avoid missing each other: the arrivals of a node's
+ * processes (myr_nic_group_arrive() and myr_group_all_arrived() in nic_group.c), and the receive
+ * tokens of a port that is out of them (myr_port_provide() in port.c, mcp_take_token() in rdma.c).
  */
 #define PROCESSORS 4
 #define WORDS 2

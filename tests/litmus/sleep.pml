@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Sleeping on a word that somebody else stores: sleep_for() and myr_wake() in libmyr/node/waiter.c and
- * waiter.h, myr_soft_sleep() in libmyr/soft/nic_sleep.c and wake() in nic_board.c.
+ * A process that sleeps on a word must be woken by the store for which it waits: the model of
+ * sleep_for() and myr_wake() in libmyr/node/waiter.c and waiter.h, of myr_soft_sleep() in
+ * libmyr/soft/nic_sleep.c, and of wake() in nic_board.c.
  *
- * The sleeper counts itself, looks at the word and calls futex. Who stores the word then looks
- * whether anybody is counted, and calls futex if so. There is no fence between that store and that
- * look, as every barrier would pay for it. So the look may come before the store has been seen, and a
- * wake-up is lost (an invalid end).
- *   -DSLICE  as it is: a sleep has an end, and after that the word has been seen
- *   -DFENCE  with a fence in between
+ * The sleeper counts itself, reads the word and calls futex. The process that stores the word then
+ * reads the number of sleepers, and calls futex if there are any. There is no fence between that
+ * store and that load, as each barrier would pay for it. So the load may come before the store is
+ * visible, and a wake-up is lost (an invalid end state).
+ *   -DSLICE         as in the code: a sleep has a timeout, after which the word is visible
+ *   -DFENCE         with a fence in between
  *
- * The model assumes of futex that it looks at the word behind a full fence and under a lock. Whoever
- * wakes takes the same lock.
+ * The model assumes that futex reads the word behind a full fence and under a lock, which the
+ * waking process takes as well.
  */
 #define PROCESSORS 2
 #define WORDS 3

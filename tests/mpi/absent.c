@@ -1,19 +1,22 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Collectives that do not end, for `nicbarr status`:
+ * Two jobs that hang, for which `nicbarr status` must name the missing ranks:
  *
- *     absent FILE       the last rank comes to MPI_Barrier only once there is FILE
- *     absent --wrong    even ranks are in MPI_Allreduce, odd ones in MPI_Barrier: a mistake that
- *                       hangs for ever
- *     absent --dies     rank 1 is killed, the others wait for it in MPI_Barrier
- *     absent --idies    ... in MPI_Ibarrier
+ *   absent FILE     the last rank enters MPI_Barrier only once FILE exists
+ *   absent --wrong  even ranks call MPI_Allreduce, odd ones MPI_Barrier: an error that hangs for
+ *                   ever
+ *
+ * And two whose launcher does not end them although rank 1 is killed:
+ *
+ *   absent --dies   the others wait for it in MPI_Barrier
+ *   absent --idies  ... in MPI_Ibarrier
  */
 #include <mpi.h>
 #include <signal.h>
 #include <string.h>
 #include <unistd.h>
 
-static void come_late(const char *file, int rank, int size)
+static void arrive_late(const char *file, int rank, int size)
 {
     while (rank == size - 1 && access(file, F_OK) != 0)
         usleep(10000);
@@ -54,7 +57,7 @@ int main(int argc, char **argv)
     else if (strstr(argv[1], "dies") != NULL)
         die(rank, argv[1]);
     else
-        come_late(argv[1], rank, size);
+        arrive_late(argv[1], rank, size);
     MPI_Finalize();
     return 0;
 }

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * MPI_Ibarrier and MPI_Iallreduce go on while a process makes no call of MPI.
+ * MPI_Ibarrier and MPI_Iallreduce must progress while a process makes no MPI call, or a program
+ * gets no overlap.
  *
- * Rank 0 begins one. The others hear of that by a file, begin it as well, and wait until it is
- * complete. Each of them says so by another file, and only then rank 0 calls MPI again. In a
- * schedule of several steps the others need messages of rank 0's node that it can send only after
- * it has heard of them: somebody else has to send them, or the watchdog ends the program.
+ * Rank 0 starts one. The others learn so from a file, start it as well, and wait until it is
+ * complete. Each of them then creates another file, and only after that rank 0 calls MPI again. In
+ * a schedule with several steps the others need messages of rank 0's node that it can send only
+ * after it has received theirs. If nothing else sends these, the watchdog ends the program.
  */
 #include "common.h"
 
@@ -17,7 +18,7 @@ static const char *folder = ".";
 static long rounds = 5, reduces;
 
 static const struct test_option options[] = {
-    {"--folder", OPTION_TEXT, &folder, "where the files are by which the processes agree"},
+    {"--folder", OPTION_TEXT, &folder, "of the files through which the processes agree"},
     {"--rounds", OPTION_LONG, &rounds, "how often (5)"},
     {"--allreduce", OPTION_FLAG, &reduces, "MPI_Iallreduce instead of MPI_Ibarrier"},
 };
@@ -27,7 +28,7 @@ static void name_file(char *path, size_t bytes, long round, int rank)
     snprintf(path, bytes, "%s/round.%ld.%d", folder, round, rank);
 }
 
-static void say(long round)
+static void create_file(long round)
 {
     char path[500];
     name_file(path, sizeof(path), round, test.rank);
@@ -35,7 +36,7 @@ static void say(long round)
     TEST_CHECK(file && fclose(file) == 0, "files", "cannot write %s", path);
 }
 
-/* Without a call of MPI. */
+/* Without an MPI call. */
 static void wait_for(long round, int rank)
 {
     const struct timespec pause = {.tv_nsec = 1000000};
@@ -57,7 +58,7 @@ static void one_round(long round)
     else
         MPI_Ibarrier(MPI_COMM_WORLD, &request);
     if (test.rank == 0) {
-        say(round);
+        create_file(round);
         for (int r = 1; r < test.size; r++)
             wait_for(round, r);
     }
@@ -65,13 +66,13 @@ static void one_round(long round)
     TEST_CHECK(!reduces || sum == test.size * (test.size + 1) / 2, "allreduce", "the sum is %d",
                sum);
     if (test.rank > 0)
-        say(round);
+        create_file(round);
 }
 
 int main(int argc, char **argv)
 {
     test_begin(argc, argv, "asynchronous", options, TEST_COUNT(options), MPI_THREAD_SINGLE);
-    for (long i = 0; i < 50; i++) { /* so that all is set up */
+    for (long i = 0; i < 50; i++) { /* so that everything is set up */
         int one = 1, sum;
         MPI_Barrier(MPI_COMM_WORLD);
         MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);

@@ -1,15 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The barrier property: nobody leaves an MPI_Barrier before everybody has entered it.
+ * No process may leave an MPI_Barrier before all have entered it, or programs read data that are
+ * not there yet.
  *
- * Checked by the ledger (common.h) on a few overlapping communicators, in phases that each provoke
- * another kind of mistake:
- *  - back to back: the same communicator again and again, where a fast process laps a slow one
- *    and a slot of the previous barrier is taken for this one's;
- *  - alternating: two communicators by turns, where state that should be per communicator is not;
- *  - random: any communicator, so that disjoint parts of the job drift apart.
- * In each phase a random half of the processes is slow at random moments; the rest never is. Each
- * phase draws another half. So every rank comes first, last and in the middle.
+ * The ledger (common.h) checks this on a few overlapping communicators, in phases that each provoke
+ * another kind of error:
+ *
+ * - back to back: the same communicator again and again, where a fast process laps a slow one and
+ *   may take a slot of the previous barrier for this one's;
+ * - alternating: two communicators in turn, which detects state that is wrongly shared between
+ *   communicators;
+ * - random: any communicator, so that disjoint parts of the job drift apart.
+ *
+ * In each phase a random half of the processes is slow at random moments, and each phase draws
+ * another half. So every rank is first, last and in between.
  */
 #include "common.h"
 
@@ -21,14 +25,15 @@ static const char *until;
 
 static const struct test_option options[] = {
     {"--iterations", OPTION_LONG, &iterations, "barriers in all (10000)"},
-    {"--late", OPTION_LONG, &late, "communicators that are made after them, with 10 each (0)"},
+    {"--late", OPTION_LONG, &late, "communicators that are created after them, with 10 each (0)"},
     {"--until", OPTION_TEXT, &until, "more of them, until there is a file of that name"},
 };
 
 enum { PHASE_LENGTH = 100 };
 
-/* Is there one more barrier? Beyond those that were asked for, a whole phase or none. A script that
- * disturbs the job waits for the line: from here on no communicator is set up any more. */
+/* Is there another barrier? Beyond those that were asked for, a whole phase or none. A script that
+ * disturbs the job waits for the line that is printed here, after which no communicator is set up
+ * any more. */
 static bool goes_on(long done, struct ledger ledgers[])
 {
     if (done < iterations)
@@ -65,7 +70,7 @@ int main(int argc, char **argv)
             pattern = (unsigned)(i / PHASE_LENGTH) % PATTERNS;
             one = rng_below(&plan, USUAL_COMMUNICATORS);
             other = rng_below(&plan, USUAL_COMMUNICATORS);
-            /* Every fourth phase nobody is slow: the barriers' own race, at full speed. */
+            /* In every fourth phase no process is slow: barriers at full speed. */
             slow = rng_below(&mine, 2) && (i / PHASE_LENGTH) % 4 != 3;
         }
         if (slow)
@@ -77,8 +82,8 @@ int main(int argc, char **argv)
         checked_barrier(&ledgers[choice]);
     }
 
-    /* Everybody's, whatever chance has said: so many that it is decided (coll_nicbarr_tune_after).
-     */
+    /* On all processes, whatever was drawn: enough that the choice is made
+     * (coll_nicbarr_tune_after). */
     for (int i = 0; i < 25; ++i) {
         checked_barrier(&ledgers[0]);
     }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The MPI tests' common ground; see common.h for what it promises.
+ * What the MPI tests have in common; see common.h.
  *
  * Invariants: a cell of the ledger has one writer, its process (threads of a process use different
- * slots). Cells only grow. Nothing in here calls MPI_Barrier except the wrappers under test, so
- * that a test's bookkeeping neither hides nor provokes what it looks for.
+ * slots). Cells only grow. Nothing here calls MPI_Barrier except the wrappers under test, so that
+ * the tests' bookkeeping neither hides nor causes what they look for.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* memfd_create */
@@ -39,8 +39,8 @@ static const struct test_option common_options[] = {
     {"--seed", OPTION_LONG, &option_seed, "seed of all random choices (default: from the clock)"},
     {"--watchdog", OPTION_LONG, &option_watchdog, "seconds after which a hang is a failure (300)"},
     {"--ledger", OPTION_TEXT, &option_ledger,
-     "file to share the ledger by (default: an anonymous one, by /proc)"},
-    {"--hold", OPTION_TEXT, &option_hold, "after MPI_Init, wait until there is this file"},
+     "file for the shared ledger (default: an anonymous one, through /proc)"},
+    {"--hold", OPTION_TEXT, &option_hold, "after MPI_Init, wait until this file exists"},
 };
 
 /* ---- options ---- */
@@ -61,7 +61,7 @@ static const struct test_option *find_option(const struct test_option *options, 
     return NULL;
 }
 
-/* Returns false when text is not a value of this kind. */
+/* Returns false if text is not a value of this kind. */
 static bool set_option(const struct test_option *option, const char *text)
 {
     char nothing[] = "", *end = nothing;
@@ -102,12 +102,12 @@ static void read_options(int argc, char **argv, const struct test_option *option
 
 /* ---- the program ---- */
 
-/* The message is made beforehand: when the watchdog barks, only async-signal-safe calls may be
- * made. It is one write, so that the messages of several processes do not mix. mpirun ends the job
+/* The message is prepared beforehand, because the handler may only make async-signal-safe calls. It
+ * is written by one call, so that messages of several processes do not mix. mpirun ends the job
  * because of the exit status. */
 static char watchdog_text[256];
 
-static void watchdog_barks(int signal_number)
+static void watchdog_expires(int signal_number)
 {
     const char *phase = atomic_load(&current_phase);
     size_t length = strlen(watchdog_text), room = sizeof(watchdog_text) - length - 1;
@@ -133,12 +133,12 @@ void test_begin(int argc, char **argv, const char *name, const struct test_optio
     snprintf(watchdog_text, sizeof(watchdog_text),
              "FAIL %s: rank %d of %d: hangs for %ld seconds (--watchdog), in: ", name, test.rank,
              test.size, option_watchdog);
-    signal(SIGALRM, watchdog_barks);
+    signal(SIGALRM, watchdog_expires);
     alarm((unsigned)option_watchdog);
 
     struct timespec now;
     clock_gettime(CLOCK_REALTIME, &now);
-    /* Short enough to be typed again. */
+    /* Short enough to be typed. */
     uint64_t seed = option_seed >= 0 ? (uint64_t)option_seed
                                      : (uint64_t)(now.tv_nsec ^ now.tv_sec) % 1000000000u;
     MPI_Bcast(&seed, 1, MPI_UINT64_T, 0, MPI_COMM_WORLD);
@@ -185,7 +185,7 @@ void test_fail(const char *where, const char *format, ...)
     fprintf(stderr, "FAIL %s: rank %d of %d, %s: %s (seed %llu)\n", test.name, test.rank, test.size,
             where, message, (unsigned long long)test.seed);
     MPI_Abort(MPI_COMM_WORLD, 1);
-    _exit(1); /* MPI_Abort does not return; the compiler cannot know */
+    _exit(1); /* MPI_Abort does not return, which the compiler does not know */
 }
 
 void test_count_check(void)
@@ -281,7 +281,7 @@ void forbid_reading(void)
 
 /* ---- the ledger ---- */
 
-/* Rank 0 of base makes the memory and all others open it, by path. */
+/* Rank 0 of base creates the memory, and all others open it by its path. */
 static int open_arena_file(MPI_Comm base, int rank)
 {
     char path[256] = "";
@@ -291,12 +291,12 @@ static int open_arena_file(MPI_Comm base, int rank)
             snprintf(path, sizeof(path), "%s", option_ledger);
             fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
         } else {
-            /* No name in any file system: nothing stays behind, however the job ends. */
+            /* Without a name in any file system, so that nothing is left behind. */
             fd = memfd_create("nicbarr-test-ledger", MFD_CLOEXEC);
             snprintf(path, sizeof(path), "/proc/%ld/fd/%d", (long)getpid(), fd);
         }
         if (fd < 0)
-            test_fail("ledger", "cannot make %s: %s", path, strerror(errno));
+            test_fail("ledger", "cannot create %s: %s", path, strerror(errno));
     }
     MPI_Bcast(path, sizeof(path), MPI_CHAR, 0, base);
     if (rank != 0) {
@@ -313,21 +313,19 @@ void arena_open(struct arena *arena, MPI_Comm base, unsigned slots)
     MPI_Comm_rank(base, &arena->rank);
     MPI_Comm_size(base, &arena->size);
     arena->slots = slots;
-    /* Whole cache lines per slot: processes of one row do share lines, which only slows them down.
-     */
+    /* Whole cache lines per slot. Processes of one row share lines, which only slows them down. */
     arena->stride = ((size_t)arena->size + 15) / 16 * 16;
     arena->bytes = arena->stride * slots * sizeof(uint32_t);
 
     int fd = open_arena_file(base, arena->rank);
-    /* Everybody extends the file, to the same length: nobody has to wait for rank 0 having done so.
-     */
+    /* Each process extends the file to the same length, so that none has to wait for rank 0. */
     if (ftruncate(fd, (off_t)arena->bytes) != 0)
         test_fail("ledger", "ftruncate: %s", strerror(errno));
     arena->cells = mmap(NULL, arena->bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     if (arena->cells == MAP_FAILED)
         test_fail("ledger", "mmap: %s", strerror(errno));
-    /* Rank 0's descriptor is the name by which the others open the memory: it closes its own only
-     * when all of them have it. A reduction tells so without a barrier. */
+    /* The others open the memory through rank 0's descriptor, which is closed only when all have
+     * it. A reduction ensures that without a barrier. */
     int one = 1, all = 0;
     MPI_Allreduce(&one, &all, 1, MPI_INT, MPI_SUM, base);
     close(fd);
@@ -349,7 +347,7 @@ void ledger_open(struct ledger *ledger, struct arena *arena, unsigned slot, MPI_
     vsnprintf(ledger->name, sizeof(ledger->name), format, arguments);
     va_end(arguments);
     if (slot >= arena->slots)
-        test_fail(ledger->name, "the test wants ledger slot %u of %u", slot, arena->slots);
+        test_fail(ledger->name, "the test uses ledger slot %u of %u", slot, arena->slots);
 
     /* On an intercommunicator MPI promises only that the other group has entered. */
     MPI_Group group;
@@ -383,8 +381,8 @@ void ledger_close(struct ledger *ledger)
     ledger->members = NULL;
 }
 
-/* The store is a release and the loads are acquires, no more. The others see after a barrier what a
- * process wrote before it: that is the barrier's own work, and is tested. */
+/* The store is a release and the loads are acquires, and no more. That others see after a barrier
+ * what a process wrote before it is the barrier's own work, which is tested. */
 uint32_t ledger_enter(struct ledger *ledger)
 {
     uint32_t k = ++ledger->entered;
@@ -444,7 +442,7 @@ void usual_close(struct ledger ledgers[USUAL_COMMUNICATORS])
 
 /* ---- barriers under test ---- */
 
-/* Which barriers are left out: a function of what all members know. */
+/* Which barriers are omitted: a function of what all members know. */
 static bool is_broken(const struct ledger *ledger, uint32_t k)
 {
     if (test.break_every <= 0)
@@ -453,7 +451,7 @@ static bool is_broken(const struct ledger *ledger, uint32_t k)
     return lot % (uint64_t)test.break_every == 0;
 }
 
-/* What stands in for a barrier that is left out; see common.h. */
+/* Replaces a barrier that is omitted; see common.h. */
 static void broken_barrier(const struct ledger *ledger, uint32_t k)
 {
     while (test.break_waits && !ledger_complete(ledger, k))
@@ -493,7 +491,7 @@ void checked_ibarrier(struct ledger *ledger)
 
 bool persistent_barrier_init(struct ledger *ledger, MPI_Request *request)
 {
-    /* There is no persistent request that waits without MPI. */
+    /* A persistent request that waits without MPI does not exist. */
     if (is_broken(ledger, 1) && !test.break_waits) {
         MPI_Send_init(NULL, 0, MPI_BYTE, MPI_PROC_NULL, 0, MPI_COMM_SELF, request);
         return true;

@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the MPI tests share: start and end of a test program, options, a seeded random generator,
- * the watchdog, the ledger that proves the barrier property, and the deliberately broken barrier.
+ * What the MPI tests have in common: start and end of a test program, options, a seeded random
+ * generator, the watchdog, the ledger that checks the barrier property, and barriers that are
+ * broken on purpose.
  *
- * Who calls it: every C program of this folder. Nothing here knows of nicbarr: the same programs
- * pass with plain Open MPI, so that a failure says something about the component.
+ * All C programs in this folder use it. Nothing here depends on nicbarr: the same programs pass
+ * with plain Open MPI, so that a failure is the component's.
  *
  * The ledger. Every communicator under test has a row in memory that all processes of the job map.
- * A process has one cell in the row, and counts there the barriers that it has entered. After
- * barrier k it looks at the cells of all members: each must be at least k. This uses no clock, and
- * it is exact. A process that was released too early and looks before the late one enters is always
- * caught.
+ * A process has one cell in the row, in which it counts the barriers that it has entered. After
+ * barrier k it reads the cells of all members, each of which must be at least k. This needs no
+ * clock and is exact: a process that is released too early and reads before the late one enters is
+ * always detected.
  *
- * The broken barrier. A test that cannot fail proves nothing: with NICBARR_TEST_BREAK=N in the
- * environment every Nth barrier on average (1: every one) is not done at all. All members agree
- * which ones are left out, so that the test fails by its ledger and not by a mismatch. With N
- * negative the broken barriers do wait as they should, but without calling MPI: a barrier that
- * makes no progress, and a start of MPI_Ibarrier that blocks. That is found by the watchdog (give
- * --watchdog a few seconds).
+ * Broken barriers. A test that cannot fail proves nothing: with NICBARR_TEST_BREAK=N in the
+ * environment every Nth barrier on average (1: every one) is omitted. All members agree on which
+ * ones, so that the ledger detects it rather than a mismatch. With a negative N broken barriers
+ * wait as they should, but without calling MPI: a barrier that makes no progress, and an
+ * MPI_Ibarrier that blocks. The watchdog detects that (give --watchdog a few seconds).
  *
  * Options of all programs: --seed N, --watchdog SECONDS, --ledger PATH, --hold PATH, --help.
  */
@@ -30,7 +30,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What makes a persistent collective: PERSISTENT(Barrier_init); not defined: MPI has none. */
+/* The name of a function that creates a persistent collective: PERSISTENT(Barrier_init). Not
+ * defined where MPI has none. */
 #if MPI_VERSION >= 4 || (defined(OMPI_MAJOR_VERSION) && OMPI_MAJOR_VERSION >= 5)
 #define PERSISTENT(name) MPI_##name
 #elif defined(OPEN_MPI)
@@ -40,14 +41,14 @@
 #endif
 #endif
 
-/* automake's exit status for "cannot be tried here". */
+/* automake's exit status for a skipped test. */
 enum { TEST_SKIPPED = 77 };
 
 /* ---- options ---- */
 
 enum test_option_kind { OPTION_FLAG, OPTION_LONG, OPTION_DOUBLE, OPTION_TEXT };
 
-/* One option "--name VALUE"; value points at a long (FLAG, LONG), a double or a const char *. */
+/* One option "--name VALUE"; value points to a long (FLAG, LONG), a double or a const char *. */
 struct test_option {
     const char *name;
     enum test_option_kind kind;
@@ -59,36 +60,36 @@ struct test_option {
 
 /* ---- the program ---- */
 
-/* Set by test_begin, read only afterwards. */
+/* Set by test_begin, and constant afterwards. */
 struct test_state {
     const char *name;
     int rank; /* in MPI_COMM_WORLD */
     int size;
     int provided; /* thread level */
     uint64_t seed;
-    long break_every; /* from NICBARR_TEST_BREAK; 0: the barriers are what they should be */
+    long break_every; /* from NICBARR_TEST_BREAK; 0: no barrier is broken */
     bool break_waits; /* broken barriers wait, but without MPI */
 };
 extern struct test_state test;
 
-/* Initialises MPI, reads the options (exits on a wrong one), agrees on the seed, starts the
+/* Initialises MPI, reads the options (exits on a wrong one), agrees on the seed, and starts the
  * watchdog. */
 void test_begin(int argc, char **argv, const char *name, const struct test_option *options,
                 size_t n_options, int thread_level);
 
-/* Sums the checks that were made, lets rank 0 print "ok NAME ...", finalises MPI. Returns 0. More
- * words for the line come from note, which may be empty. */
+/* Sums up the checks, prints "ok NAME ..." on rank 0, and finalises MPI. Returns 0. `note` is
+ * appended to the line; it may be empty. */
 int test_end(const char *note);
 
-/* One line and exit status TEST_SKIPPED on all ranks; the caller knows that all ranks call it. */
+/* Prints one line and exits with TEST_SKIPPED. All ranks must call it. */
 _Noreturn void test_skip(const char *why);
 
-/* Prints rank, place and message, then aborts the job. where is a communicator's or a phase's name.
- */
+/* Prints rank, place and message, and aborts the job. `where` is the name of a communicator or
+ * phase. */
 _Noreturn void test_fail(const char *where, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* Counts a check; fails when it does not hold. */
+/* Counts a check, and fails if it does not hold. */
 #define TEST_CHECK(condition, where, ...)                                                          \
     do {                                                                                           \
         test_count_check();                                                                        \
@@ -100,16 +101,16 @@ void test_count_check(void);
 /* What this process is doing, for the watchdog's message. text must stay valid. */
 void test_phase(const char *text);
 
-/* A line of a report from rank 0 (figures that are not checked). */
+/* Prints a line of a report on rank 0 (figures that are not checked). */
 void test_report(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* Seconds of the monotonic clock: for reports only. */
+/* Seconds of the monotonic clock, for reports only. */
 double test_seconds(void);
 
 /* ---- random numbers ---- */
 
-/* splitmix64. A stream that all ranks seed alike is the plan that they agree on without talking;
- * one that is seeded with the rank is private. */
+/* splitmix64. A stream with the same seed on all ranks is the plan on which they agree without
+ * communication; one whose seed depends on the rank is private. */
 struct rng {
     uint64_t state;
 };
@@ -118,20 +119,20 @@ struct rng rng_make(uint64_t stream);
 uint64_t rng_next(struct rng *rng);
 /* In [0, n); n >= 1. */
 unsigned rng_below(struct rng *rng, unsigned n);
-/* Fisher and Yates on the indices 0..n-1. */
+/* A random permutation of 0..n-1 (Fisher and Yates). */
 void rng_permutation(struct rng *rng, int *order, int n);
 
 /* Lets a random time pass: mostly none, often some computing, seldom a sleep of up to 2 ms. */
 void delay_random(struct rng *rng);
 
-/* From now on process_vm_readv() and process_vm_writev() are refused to this process. Skips the
- * test where that cannot be. */
+/* From now on process_vm_readv() and process_vm_writev() fail in this process. Skips the test where
+ * that cannot be done. */
 void forbid_reading(void);
 
 /* ---- the ledger ---- */
 
-/* Memory that all processes of base map, cut into slots; every process has one cell in each slot. A
- * slot that was never used costs address space only. */
+/* Memory that all processes of base map, divided into slots; every process has one cell in each
+ * slot. A slot that is never used only takes address space. */
 struct arena {
     MPI_Group group; /* of base: a process's cell is its rank there */
     int size, rank;
@@ -141,53 +142,52 @@ struct arena {
     _Atomic uint32_t *cells;
 };
 
-/* Collective over base (an intracommunicator). Uses no barrier. */
+/* Collective over base (an intracommunicator), without a barrier. */
 void arena_open(struct arena *arena, MPI_Comm base, unsigned slots);
 void arena_close(struct arena *arena);
 
-/* The barriers of one communicator (or of one persistent request): all operations that are matched
- * by their order share one ledger. */
+/* The barriers of one communicator, or of one persistent request: operations that are matched by
+ * their order share a ledger. */
 struct ledger {
     MPI_Comm
-        comm; /* may be replaced by another one of the same members, when no barrier is under way */
+        comm; /* may be replaced by another one of the same members while no barrier is under way */
     char name[48];
     _Atomic uint32_t *cells;
     unsigned slot;
     int self;         /* my cell */
-    int n_members;    /* processes that must have entered before I may leave */
+    int n_members;    /* number of processes that must enter before this one may leave */
     int *members;     /* their cells */
-    uint32_t entered; /* barriers that I have entered */
+    uint32_t entered; /* barriers that this process has entered */
 };
 
-/* slot: the same on all members, and never used by another ledger that has a member in common.
- * Local. */
+/* slot: the same on all members, and not used by another ledger with a common member. Local. */
 void ledger_open(struct ledger *ledger, struct arena *arena, unsigned slot, MPI_Comm comm,
                  const char *format, ...) __attribute__((format(printf, 5, 6)));
 void ledger_close(struct ledger *ledger);
-/* Counts my entry; the result is this barrier's number, for ledger_left. */
+/* Counts this process's entry. Returns this barrier's number, for ledger_left. */
 uint32_t ledger_enter(struct ledger *ledger);
-/* Fails unless everybody has entered barrier number k. how names the call in the message. */
+/* Fails unless all have entered barrier number k. `how` names the call in the message. */
 void ledger_left(const struct ledger *ledger, uint32_t k, const char *how);
-/* Whether everybody has entered barrier k by now. */
+/* Have all entered barrier k? */
 bool ledger_complete(const struct ledger *ledger, uint32_t k);
 
-/* A few communicators that overlap, for tests whose subject is not the shape: WORLD, a dup,
- * reversed, halves, odd and even ranks, SELF. They take the slots 0 to USUAL_COMMUNICATORS - 1. */
+/* A few overlapping communicators, for tests whose subject is not their shape: WORLD, a dup,
+ * reversed, halves, odd and even ranks, SELF. They use the slots 0 to USUAL_COMMUNICATORS - 1. */
 enum { USUAL_COMMUNICATORS = 6 };
 void usual_open(struct arena *arena, struct ledger ledgers[USUAL_COMMUNICATORS]);
 void usual_close(struct ledger ledgers[USUAL_COMMUNICATORS]);
 
-/* ---- barriers under test: the real ones, or broken ones when NICBARR_TEST_BREAK says so ---- */
+/* ---- barriers under test: the real ones, or broken ones with NICBARR_TEST_BREAK ---- */
 
 /* Enter, MPI_Barrier, check. */
 void checked_barrier(struct ledger *ledger);
-/* Enter, MPI_Ibarrier; the caller checks with ledger_left(ledger, result, ...) after completion. */
+/* Enter, MPI_Ibarrier. The caller checks with ledger_left(ledger, result, ...) after completion. */
 uint32_t start_ibarrier(struct ledger *ledger, MPI_Request *request);
 /* MPI_Ibarrier, MPI_Wait, check. */
 void checked_ibarrier(struct ledger *ledger);
-/* A persistent barrier by whichever name this MPI has; false where it has none. The ledger belongs
- * to the request: persistent operations are matched when they are made and may be started in any
- * order. */
+/* Creates a persistent barrier, under whichever name this MPI has; false if it has none. The ledger
+ * belongs to the request: persistent operations are matched when they are created, and may be
+ * started in any order. */
 bool persistent_barrier_init(struct ledger *ledger, MPI_Request *request);
 
 #endif

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * How much processor time do processes burn that wait in a barrier for one that is late?
+ * Processes that wait in a barrier for a late one must not take processor time from those that have
+ * work, where there are more processes than processors.
  *
  * One process sleeps (or computes, --compute) for a second while the others wait. Each of them
- * reports its user + system time (getrusage) as a fraction of the time that it waited. With more
- * processes than processors this is time taken from those that have work to do.
+ * reports its user + system time (getrusage) as a fraction of the time that it waited.
  *
- * A report by default. --max-fraction F makes it a check: the fraction of every waiter is at most
- * F. Processor time is what the process itself used, so a busy machine does not make it larger.
+ * This is a report by default. --max-fraction F makes it a check: the fraction of every waiting
+ * process is at most F. Processor time is what the process itself used, so that load on the machine
+ * does not increase it.
  *
- * A busy machine makes it smaller, also for a waiter that never sleeps. --never-sleeps checks that
- * no waiter did. Such a waiter either has a processor or stands in the queue for one (schedstat),
- * and both times are known. So the machine's load does not matter.
+ * Load decreases it, also for a process that never sleeps. --never-sleeps checks that no waiting
+ * process did. Such a process either runs or is queued for a processor (schedstat), and both times
+ * are known, so that load does not matter.
  */
 #include "common.h"
 
@@ -30,11 +31,11 @@ static long rounds = 2;
 static long late;
 
 static const struct test_option options[] = {
-    {"--seconds", OPTION_DOUBLE, &seconds, "how late the late one is (1)"},
+    {"--seconds", OPTION_DOUBLE, &seconds, "how long the late process waits before it enters (1)"},
     {"--max-fraction", OPTION_DOUBLE, &max_fraction,
-     "fail if a waiter's CPU time is a larger part of its waiting time"},
-    {"--never-sleeps", OPTION_FLAG, &never_sleeps, "fail if a waiter has slept"},
-    {"--compute", OPTION_FLAG, &compute, "the late one computes instead of sleeping"},
+     "fail if a waiting process's CPU time is a larger part of its waiting time"},
+    {"--never-sleeps", OPTION_FLAG, &never_sleeps, "fail if a waiting process has slept"},
+    {"--compute", OPTION_FLAG, &compute, "the late process computes instead of sleeping"},
     {"--ibarrier", OPTION_FLAG, &nonblocking, "wait in MPI_Ibarrier + MPI_Wait"},
     {"--warm-up", OPTION_LONG, &warm_up, "barriers before the measured ones (2000)"},
     {"--rounds", OPTION_LONG, &rounds, "measured barriers (2)"},
@@ -49,19 +50,19 @@ static double cpu_seconds(void)
            1e-6 * (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec);
 }
 
-/* How long this thread has stood in a processor's queue (proc(5), schedstat); below 0: the kernel
- * does not tell. */
+/* How long this thread was queued for a processor (proc(5), schedstat); below 0: the kernel does
+ * not say. */
 static double queued_seconds(void)
 {
     FILE *file = fopen("/proc/thread-self/schedstat", "r");
     unsigned long long ran, queued = 0;
-    const int told = file && fscanf(file, "%llu %llu", &ran, &queued) == 2;
+    const int known = file && fscanf(file, "%llu %llu", &ran, &queued) == 2;
     if (file)
         fclose(file);
-    return told ? 1e-9 * (double)queued : -1;
+    return known ? 1e-9 * (double)queued : -1;
 }
 
-static void be_late(void)
+static void delay(void)
 {
     double start = test_seconds();
     struct timespec pause = {(time_t)seconds, (long)(1e9 * (seconds - (double)(time_t)seconds))};
@@ -84,23 +85,23 @@ int main(int argc, char **argv)
 {
     test_begin(argc, argv, "cputime", options, TEST_COUNT(options), MPI_THREAD_SINGLE);
     if (test.size < 2)
-        test_skip("one process waits for nobody");
+        test_skip("needs two processes");
     struct arena arena;
     struct ledger world;
     arena_open(&arena, MPI_COMM_WORLD, 1);
     ledger_open(&world, &arena, 0, MPI_COMM_WORLD, "MPI_COMM_WORLD");
 
     if (never_sleeps && queued_seconds() < 0)
-        test_skip("the kernel does not tell how long a thread stands in a queue (schedstat)");
+        test_skip("the kernel does not say how long a thread is queued (schedstat)");
 
     test_phase("warm-up");
     for (long i = 0; i < warm_up; i++)
         barrier(&world);
-    test_phase("waiting for the late one");
+    test_phase("waiting for the late process");
     double cpu = 0, wall = 0, queued = 0;
     for (long i = 0; i < rounds; i++) {
         if (test.rank == late)
-            be_late();
+            delay();
         double queue_start = queued_seconds(), cpu_start = cpu_seconds(), start = test_seconds();
         barrier(&world);
         wall += test_seconds() - start;

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A job in which one process dies at a random moment: the program that run_killed.sh watches from
- * outside.
+ * If a process dies, mpirun must end the job and nothing of it may be left. This is the job, which
+ * run_killed.sh watches from outside.
  *
- * All processes do barriers on several communicators, or reductions and broadcasts, or put into
- * each other's windows, for ever. A timer ends the chosen one (by SIGKILL to itself, or MPI_Abort),
- * wherever it is by then: in a barrier, between two, making or freeing a communicator, in the
- * middle of a set-up of shared memory. What must hold afterwards (mpirun ends by itself with a
- * non-zero status, nothing is left of the job) cannot be checked from inside.
+ * All processes call barriers on several communicators, or reductions and broadcasts, or put into
+ * each other's windows, for ever. A timer ends one of them (by SIGKILL to itself, or MPI_Abort)
+ * wherever it is: in a barrier, between two, while it creates or frees a communicator, or while it
+ * sets up shared memory. What must hold afterwards (mpirun exits with a non-zero status, nothing is
+ * left of the job) cannot be checked from inside.
  *
- * --pretend makes the script's own checks fail on purpose: "nobody-dies" (the job ends well),
- * "leftover" (a file whose name contains nicbarr stays in /dev/shm), "orphan" (a process stays).
+ * --pretend makes the script's own checks fail: "nobody-dies" (the job ends well), "leftover" (a
+ * file whose name contains nicbarr stays in /dev/shm), "orphan" (a process stays).
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* setitimer */
@@ -24,7 +24,7 @@
 #include <sys/time.h>
 #include <unistd.h>
 
-enum { LARGE = 8000 /* of a broadcast: in pieces */ };
+enum { LARGE = 8000 /* of a broadcast, which goes in pieces */ };
 
 static const char *mode = "barrier";
 static const char *pretend = "";
@@ -38,8 +38,8 @@ static const struct test_option options[] = {
     {"--victim", OPTION_LONG, &victim, "the rank that dies (default: by the seed)"},
     {"--after-us", OPTION_LONG, &after_us,
      "when it dies (default: within 5 or 300 ms, by the seed)"},
-    {"--pretend", OPTION_TEXT, &pretend, "nobody-dies, leftover or orphan: see the script fail"},
-    {"--tag", OPTION_TEXT, &tag, "ignored; by it the script recognises the processes"},
+    {"--pretend", OPTION_TEXT, &pretend, "nobody-dies, leftover or orphan: makes the script fail"},
+    {"--tag", OPTION_TEXT, &tag, "ignored; the script recognises the processes by it"},
 };
 
 static volatile sig_atomic_t abort_now;
@@ -48,19 +48,19 @@ static void die(int signal_number)
 {
     (void)signal_number;
     if (strcmp(mode, "abort") == 0)
-        abort_now = 1; /* MPI_Abort must not be called from a handler */
+        abort_now = 1; /* MPI_Abort must not be called in a handler */
     else
         kill(getpid(), SIGKILL);
 }
 
-/* The victim has no watchdog any more: its alarm is the end. */
+/* The victim has no watchdog any more, since its alarm is the end. */
 static void arm(struct rng *plan)
 {
-    long who = victim >= 0 ? victim : (long)rng_below(plan, (unsigned)test.size);
-    /* Half of them while the communicators are being made and used for the first time. */
+    long rank = victim >= 0 ? victim : (long)rng_below(plan, (unsigned)test.size);
+    /* Half of them while communicators are created and used for the first time. */
     unsigned range = rng_below(plan, 2) ? 5000 : 300000;
     long when = after_us >= 0 ? after_us : (long)rng_below(plan, range);
-    if (test.rank != who || strcmp(pretend, "nobody-dies") == 0)
+    if (test.rank != rank || strcmp(pretend, "nobody-dies") == 0)
         return;
     struct itimerval timer = {{0, 0}, {when / 1000000, when % 1000000 + 1}};
     signal(SIGALRM, die);
@@ -74,7 +74,7 @@ static void misbehave(void)
     if (strcmp(pretend, "leftover") == 0)
         close(open("/dev/shm/nicbarr-pretended-leftover", O_CREAT | O_RDWR, 0600));
     if (strcmp(pretend, "orphan") == 0 && fork() == 0) {
-        /* Out of reach of mpirun, which ends what it started and its process group; for a while. */
+        /* Out of reach of mpirun, which ends its children and their process groups; for a while. */
         setsid();
         for (int fd = 0; fd < 1024; fd++)
             close(fd);
@@ -95,10 +95,10 @@ static void make_use_free(struct ledger *on_dup, struct ledger *on_half)
     MPI_Comm_free(&on_dup->comm);
 }
 
-/* In place of a barrier. One broadcast in four is large. */
+/* Instead of a barrier. One broadcast in four is large. */
 static void carry_data(const struct ledger *ledger, long number)
 {
-    static long told[LARGE];
+    static long data[LARGE];
     int rank, size;
     double one = 1, sum = 0;
     MPI_Request request;
@@ -106,11 +106,11 @@ static void carry_data(const struct ledger *ledger, long number)
     MPI_Comm_size(ledger->comm, &size);
     const int count = number % 4 == 0 ? LARGE : 1;
     for (int i = 0; i < count; i++)
-        told[i] = rank == number % size ? number + i : -1;
-    MPI_Bcast(told, count, MPI_LONG, (int)(number % size), ledger->comm);
+        data[i] = rank == number % size ? number + i : -1;
+    MPI_Bcast(data, count, MPI_LONG, (int)(number % size), ledger->comm);
     for (int i = 0; i < count; i++)
-        TEST_CHECK(told[i] == number + i, ledger->name, "expected %ld at %d, found %ld", number + i,
-                   i, told[i]);
+        TEST_CHECK(data[i] == number + i, ledger->name, "expected %ld at %d, found %ld", number + i,
+                   i, data[i]);
     if (number % 3 == 0) {
         MPI_Iallreduce(&one, &sum, 1, MPI_DOUBLE, MPI_SUM, ledger->comm, &request);
         MPI_Wait(&request, MPI_STATUS_IGNORE);
@@ -120,7 +120,7 @@ static void carry_data(const struct ledger *ledger, long number)
     TEST_CHECK(sum == size, ledger->name, "expected %d, found %g", size, sum);
 }
 
-/* In place of a barrier. Each process has a part of everybody's window, and a counter is shared. */
+/* Instead of a barrier. Each process has a part of every window, and there is a shared counter. */
 static void use_windows(long number)
 {
     static MPI_Win window;
@@ -150,15 +150,14 @@ int main(int argc, char **argv)
     misbehave();
     arm(&plan);
     usual_open(&arena, usual);
-    /* Ledgers of the same members as the short-lived communicators, pointed at each of them in
-     * turn. */
+    /* Ledgers with the members of the short-lived communicators, used for each of them in turn. */
     ledger_open(&on_dup, &arena, USUAL_COMMUNICATORS, usual[2].comm, "short-lived dup");
     ledger_open(&on_half, &arena, USUAL_COMMUNICATORS + 1, usual[4].comm, "short-lived half");
 
     bool nobody_dies = strcmp(pretend, "nobody-dies") == 0;
     bool often_make = strcmp(mode, "dup") == 0, nonblocking = strcmp(mode, "ibarrier") == 0;
     bool data = strcmp(mode, "data") == 0, windows = strcmp(mode, "windows") == 0;
-    test_phase("waiting for somebody to die");
+    test_phase("waiting for a process to die");
     for (long i = 0; !nobody_dies || i < 1000; i++) {
         if (abort_now)
             MPI_Abort(MPI_COMM_WORLD, 7);

@@ -1,19 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Which message goes to which receive: everybody sends and receives at random, and afterwards all
- * that has happened is laid side by side.
+ * Each message must go to the receive that MPI says: all processes send and receive at random, and
+ * afterwards rank 0 compares all that has happened.
  *
- * A round is a game on a few communicators: sends in all modes (standard, synchronous, buffered),
- * receives that name source and tag, leave one open or both, with room for all of a message or for
- * a part of it; probes, probes that take the message out, cancelled receives. In the end each
- * process receives what is left.
+ * A round is a game on a few communicators: sends in all modes (standard, synchronous, buffered);
+ * receives with source and tag given or not, with room for the whole message or a part; probes,
+ * matched probes, cancelled receives. At the end each process receives what is left.
  *
- * What MPI wants (MPI 4.0, 3.5): of two messages from one sender on one communicator, the earlier
- * one goes to the earlier one of two receives if both receives fit it and the earlier one fits
- * both. Each message tells its sender and its number, so rank 0 can check all pairs. A receive that
- * was never matched must not have been passed over.
+ * MPI requires (MPI 4.0, 3.5): of two messages from one sender on one communicator, the earlier one
+ * goes to the earlier one of two receives if both receives match it and the earlier one matches
+ * both. Each message contains its sender and its number, so that rank 0 can check all pairs. A
+ * receive that was never matched must not have been passed over.
  *
- * --spoil shows that the test can fail: two receives say that they were posted the other way round.
+ * --spoil shows that the test can fail: two receives claim to have been posted in reverse order.
  */
 #include "common.h"
 
@@ -26,7 +25,7 @@ enum {
     TAGS = 4,
     MOST = 400, /* sends, and receives, of a process in a round */
     LARGE = 100000,
-    HEAD = 2, /* longs at the beginning of a message: its sender in the world, and its number */
+    HEAD = 2, /* longs at the beginning of a message: the sender's rank, and its number */
 };
 
 static long rounds = 10;
@@ -36,28 +35,29 @@ static long spoil;
 
 static const struct test_option options[] = {
     {"--rounds", OPTION_LONG, &rounds, "games (10)"},
-    {"--games", OPTION_LONG, &games, "sends of each process in a game (120; 400 at the most)"},
+    {"--games", OPTION_LONG, &games, "sends of each process in a game (120; 400 at most)"},
     {"--truncate", OPTION_FLAG, &truncate_too,
      "also receives with too little room (there ob1 of 4.1.4 writes beyond the buffer)"},
-    {"--spoil", OPTION_FLAG, &spoil, "tell two receives in the wrong order, to see the test fail"},
+    {"--spoil", OPTION_FLAG, &spoil,
+     "report two receives in the wrong order, to see the test fail"},
 };
 
 static MPI_Comm comms[COMMUNICATORS];
 
-/* ---- what has happened; plain longs, so that rank 0 can gather it ---- */
+/* ---- records of what has happened; plain longs, so that rank 0 can gather them ---- */
 
 struct sent {
-    long from, to; /* in the world */
+    long from, to; /* ranks in MPI_COMM_WORLD */
     long comm, tag, number, bytes;
 };
 
 struct received {
-    long at; /* in the world */
+    long at; /* rank in MPI_COMM_WORLD */
     long comm;
-    long source, tag;  /* as asked for; source in the world; -1: any */
-    long posted;       /* order of posting, or of taking out */
+    long source, tag;  /* as requested; source in MPI_COMM_WORLD; -1: any */
+    long posted;       /* order of posting, or of the matched probe */
     long from, number; /* of the message; -1: none, as it was cancelled */
-    long waited;       /* 1: until the end of the game, in vain */
+    long waited;       /* 1: until the end of the game, without a message */
 };
 
 static struct {
@@ -105,7 +105,7 @@ static long some_bytes(struct rng *rng)
     }
 }
 
-/* ---- acts ---- */
+/* ---- calls ---- */
 
 static void send_one(struct rng *rng)
 {
@@ -168,7 +168,7 @@ static void receive_one(struct rng *rng)
     MPI_Irecv(game.buffer[i], (int)room, MPI_BYTE, source, tag, comms[comm], &game.receive[i]);
 }
 
-/* A receive is done, with this error. */
+/* A receive has completed, with this error. */
 static void take_result(int i, int error, const MPI_Status *status)
 {
     int cancelled, class = MPI_SUCCESS;
@@ -219,7 +219,7 @@ static void test_one(int i)
         take_result(i, error, &status);
 }
 
-/* Receive the message that a probe has found, taken out or not. */
+/* Receive the message that a matched probe has found, if any. */
 static void receive_found(int comm, int source, int tag)
 {
     int found, count;
@@ -255,7 +255,7 @@ static void act(struct rng *rng)
     }
 }
 
-/* How many messages this process gets. (The sums go by Open MPI's own collective.) */
+/* The number of messages that this process gets. (Open MPI's own collective sums it up.) */
 static long expected(void)
 {
     long *to = calloc((size_t)test.size, sizeof(*to)), mine;
@@ -285,12 +285,12 @@ static void receive_rest(void)
         }
     }
     MPI_Waitall(game.sends, game.send, MPI_STATUSES_IGNORE);
-    MPI_Barrier(MPI_COMM_WORLD); /* or somebody would get messages of the next game */
+    MPI_Barrier(MPI_COMM_WORLD); /* otherwise messages of the next game could arrive */
 }
 
-/* ---- judging ---- */
+/* ---- evaluation ---- */
 
-/* All processes' records at rank 0, which frees them. */
+/* All processes' records on rank 0, which frees them. */
 static void *gather(const void *own, int count, size_t bytes, int *all)
 {
     int *counts = calloc((size_t)test.size, sizeof(*counts));
@@ -322,32 +322,33 @@ static const struct received *find(const struct received *all, int count, const 
     const struct received *found = NULL;
     for (int i = 0; i < count; i++) {
         if (all[i].at == sent->to && all[i].from == sent->from && all[i].number == sent->number) {
-            TEST_CHECK(!found, "judging", "message %ld of %ld has come twice", sent->number,
+            TEST_CHECK(!found, "evaluation", "message %ld of %ld was received twice", sent->number,
                        sent->from);
             found = &all[i];
         }
     }
-    TEST_CHECK(found, "judging", "message %ld of %ld has not come", sent->number, sent->from);
+    TEST_CHECK(found, "evaluation", "message %ld of %ld was not received", sent->number,
+               sent->from);
     return found;
 }
 
-static void judge_pair(const struct sent *first, const struct received *of_first,
+static void check_pair(const struct sent *first, const struct received *of_first,
                        const struct sent *second, const struct received *of_second)
 {
-    TEST_CHECK(!(of_second->posted < of_first->posted && fits(of_second, first)), "judging",
+    TEST_CHECK(!(of_second->posted < of_first->posted && fits(of_second, first)), "evaluation",
                "message %ld of %ld has overtaken message %ld on the way to %ld", second->number,
                second->from, first->number, first->to);
 }
 
-static void judge_waiting(const struct received *waiting, const struct sent *sent,
+static void check_waiting(const struct received *waiting, const struct sent *sent,
                           const struct received *of)
 {
-    TEST_CHECK(!(fits(waiting, sent) && of->posted > waiting->posted), "judging",
+    TEST_CHECK(!(fits(waiting, sent) && of->posted > waiting->posted), "evaluation",
                "message %ld of %ld has passed over a receive of %ld", sent->number, sent->from,
                waiting->at);
 }
 
-static void judge(void)
+static void evaluate(void)
 {
     int nsent, nreceived;
     if (spoil && game.receives > 1) {
@@ -364,12 +365,12 @@ static void judge(void)
             for (int j = i + 1; j < nsent; j++) {
                 if (sent[i].from == sent[j].from && sent[i].to == sent[j].to &&
                     sent[i].comm == sent[j].comm)
-                    judge_pair(&sent[i], of[i], &sent[j], of[j]);
+                    check_pair(&sent[i], of[i], &sent[j], of[j]);
             }
         }
         for (int i = 0; i < nreceived; i++) {
             for (int j = 0; received[i].waited && j < nsent; j++)
-                judge_waiting(&received[i], &sent[j], of[j]);
+                check_waiting(&received[i], &sent[j], of[j]);
         }
         free(of);
     }
@@ -393,8 +394,8 @@ static void play(struct rng *rng)
         free(game.content[i]);
     for (int i = 0; i < game.receives; i++)
         free(game.buffer[i]);
-    test_phase("judging");
-    judge();
+    test_phase("evaluation");
+    evaluate();
 }
 
 int main(int argc, char **argv)

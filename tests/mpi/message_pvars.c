@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Performance variables of mtl/myr: rank 0 sends rank 1 short, middling and long messages, half of
- * them before they are received, and both ranks look what was counted of them. (MPI's own messages
- * may be counted besides: so each must have grown by so much at least.)
+ * Users see in the performance variables of mtl/myr how their messages went. Rank 0 sends rank 1
+ * short, medium and long messages, half of them before they are received, and both ranks check the
+ * counters. (MPI's own messages may count as well, so that each counter must have grown by at least
+ * as much.)
  */
 #include "common.h"
 
@@ -12,8 +13,8 @@
 
 static const struct test_option options[] = {{0}};
 
-enum { TEXT = 256, MESSAGES = 10, SHORT = 100, MIDDLING = 10000, LONG = 1000000, SIZES = 3 };
-static const int sizes[SIZES] = {SHORT, MIDDLING, LONG};
+enum { TEXT = 256, MESSAGES = 10, SHORT = 100, MEDIUM = 10000, LONG = 1000000, SIZES = 3 };
+static const int sizes[SIZES] = {SHORT, MEDIUM, LONG};
 
 enum variable { EAGER, STORED, OFFERED, BYTES_SENT, UNEXPECTED, DELAYED, RUNNER_BYTES, VARIABLES };
 static const char *const names[VARIABLES] = {
@@ -26,7 +27,7 @@ static const char *const names[VARIABLES] = {
     [RUNNER_BYTES] = "mtl_myr_runner_bytes",
 };
 static MPI_T_pvar_session session;
-static MPI_T_pvar_handle handles[VARIABLES]; /* each counts from its start on */
+static MPI_T_pvar_handle handles[VARIABLES]; /* each counts from its start */
 
 static bool is_named(int index, const char *wanted)
 {
@@ -38,7 +39,7 @@ static bool is_named(int index, const char *wanted)
                                                           &class, &type, &values, text, &text_bytes,
                                                           &bind, &readonly, &continuous, &atomic) &&
                        0 == strcmp(name, wanted);
-    TEST_CHECK(!found || strlen(text) > 10, wanted, "nothing is said about it");
+    TEST_CHECK(!found || strlen(text) > 10, wanted, "it has no description");
     return found;
 }
 
@@ -50,10 +51,10 @@ static void find_all(void)
         int index = 0;
         while (index < count && !is_named(index, names[v]))
             ++index;
-        TEST_CHECK(index < count, names[v], "there is no such variable");
+        TEST_CHECK(index < count, names[v], "it does not exist");
         TEST_CHECK(MPI_SUCCESS ==
                        MPI_T_pvar_handle_alloc(session, index, NULL, &handles[v], &values),
-                   names[v], "it has no handle");
+                   names[v], "no handle can be allocated");
     }
 }
 
@@ -65,8 +66,8 @@ static unsigned long long value_of(enum variable variable)
     return value;
 }
 
-/* Messages from rank 0 to rank 1, which receives them after they have come, or has them come after
- * it has posted its receives. Another message tells that. */
+/* Messages from rank 0 to rank 1, which arrive before rank 1 posts its receives (`early`), or after
+ * that. Another message synchronises them. */
 static void exchange(int rank, char *buffer, int bytes, bool early)
 {
     enum { MESSAGE = 1, GO = 2 };
@@ -101,7 +102,7 @@ static void try_size(int rank, char *buffer, int bytes, enum variable sent)
                    names[BYTES_SENT], "fewer were counted than were sent");
     } else {
         TEST_CHECK(value_of(UNEXPECTED) >= unexpected + MESSAGES, names[UNEXPECTED],
-                   "%d messages of %d bytes have come early, and fewer were counted", MESSAGES,
+                   "%d messages of %d bytes were unexpected, and fewer were counted", MESSAGES,
                    bytes);
     }
 }
@@ -117,7 +118,7 @@ int main(int argc, char **argv)
     TEST_CHECK(MPI_SUCCESS == MPI_T_pvar_session_create(&session), "session", "it fails");
     find_all();
     char *buffer = calloc(1, LONG);
-    TEST_CHECK(NULL != buffer, "memory", "there is none");
+    TEST_CHECK(NULL != buffer, "memory", "out of memory");
     for (int s = 0; s < SIZES; ++s)
         try_size(rank, buffer, sizes[s], sent[s]);
     snprintf(note, sizeof(note), "the runner has moved %llu bytes, %llu messages were delayed",

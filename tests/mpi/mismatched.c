@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A program that is wrong: the root broadcasts or scatters another number of bytes than a rank
- * expects. Where there are more, that rank's error is MPI_ERR_TRUNCATE; where there are fewer, it
- * gets those, and the rest of its buffer is untouched. So it is with Open MPI's own among two
- * processes, on which such programs rely. The calls that follow are right again.
+ * Programs that rely on what Open MPI does if the root broadcasts or scatters another number of
+ * bytes than a rank expects must get the same with nicbarr. Where there are more, that rank's error
+ * is MPI_ERR_TRUNCATE; where there are fewer, it gets those, and the rest of its buffer is
+ * unchanged. Open MPI's own functions do so among two processes. The calls that follow are right
+ * again.
  */
 #include "common.h"
 
@@ -39,8 +40,8 @@ static int call_and_wait(enum kind kind, int sent, void *to, int count, MPI_Data
     return rc == MPI_SUCCESS ? MPI_Wait(&request, MPI_STATUS_IGNORE) : rc;
 }
 
-/* Rank 0 sends so many bytes, to all or to each, the last one expects others, with or without gaps
- * between them. */
+/* Rank 0 sends `sent` bytes, to all or to each. The last rank expects another number, with or
+ * without gaps between them. */
 static void call(enum kind kind, int sent, int expected, bool with_gaps, int number)
 {
     const bool scatters = kind == SCATTER || kind == ISCATTER;
@@ -68,8 +69,8 @@ static void call(enum kind kind, int sent, int expected, bool with_gaps, int num
     }
 }
 
-/* Few bytes and many take another way. Each has its limit where nicbarr cuts; across hosts both
- * must be of one class of size. */
+/* Few and many bytes take different paths, with limits of their own. Across hosts both numbers must
+ * be of one size class. */
 static const int on_one_host[][2] = {{100, 60},      {60, 100},      {500, 250},     {250, 500},
                                      {500, 500},     {20000, 200},   {200, 20000},   {113, 112},
                                      {112, 113},     {1112, 100},    {100, 1112},    {32512, 20000},
@@ -80,7 +81,7 @@ static const int across[][2] = {{100, 60},    {60, 100},    {500, 300},   {300, 
                                 {1209, 1208}, {2400, 3624}, {3624, 2400}, {2416, 2415},
                                 {2415, 2416}, {2416, 2417}, {2417, 2416}, {4096, 4096}};
 
-/* Of these bytes, each has a part. */
+/* The part of each rank. */
 static int part_of(int bytes)
 {
     return (bytes + test.size - 1) / test.size;
@@ -88,7 +89,7 @@ static int part_of(int bytes)
 
 static void play(const int pairs[][2], size_t count)
 {
-    const int few = STEPS_MOST - test.size; /* which is added at most to make parts alike */
+    const int few = STEPS_MOST - test.size; /* parts are rounded up */
     int number = 0;
     for (int with_gaps = 0; with_gaps < 2; with_gaps++)
         for (size_t p = 0; p < count; p++) {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Programs that are wrong, one mistake each, under coll_nicbarr_check: all ranks get an error for
- * that call, and the calls that follow are right again. Before, each collective is called rightly
- * in several ways, without an error.
+ * With coll_nicbarr_check a wrong program must get an error instead of hanging: one mistake at a
+ * time, for which all ranks get an error, after which calls are right again. Before that, each
+ * collective is called correctly in several ways, without an error.
  *
- *     mistakes [--kind KIND]       that mistake alone; else each
+ *   mistakes [--kind KIND]     only this mistake; otherwise all of them
  */
 #include "common.h"
 
@@ -19,7 +19,7 @@ enum { RANKS_MOST = 16, VALUES = 4 };
 static int from[RANKS_MOST * VALUES], to[RANKS_MOST * VALUES], counts[RANKS_MOST],
     places[RANKS_MOST], bytes[RANKS_MOST];
 
-/* Every collective, with roots that go round, in place, and with types that are equal by size. */
+/* Every collective, with all roots in turn, in place, and with different types of equal size. */
 static void call_all(int root)
 {
     const MPI_Comm comm = MPI_COMM_WORLD;
@@ -66,7 +66,7 @@ enum mistake {
     KINDS
 };
 
-/* The last rank's call is another one. */
+/* The last rank makes another call. */
 static int call_wrongly(enum mistake mistake)
 {
     const MPI_Comm comm = MPI_COMM_WORLD;

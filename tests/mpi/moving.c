@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A long message moves while its sender and its receiver make no call of MPI.
+ * A long message must be transferred while its sender and its receiver make no MPI call, or a
+ * program gets no overlap.
  *
- * Rank 0 posts a receive, and says so by a file. Rank 1 then starts to send. From then on both call
- * nothing: rank 0 looks at its buffer until all of the message is there, and says so by another
- * file, for which rank 1 waits. If nobody else moves the message, the watchdog ends the program.
+ * Rank 0 posts a receive, and creates a file. Rank 1 then starts to send. From then on both make no
+ * MPI call: rank 0 reads its buffer until the whole message is there, and creates another file, for
+ * which rank 1 waits. If nothing else transfers the message, the watchdog ends the program.
  */
 #include "common.h"
 
@@ -19,7 +20,7 @@ static long rounds = 5;
 static long bytes = 1 << 20;
 
 static const struct test_option options[] = {
-    {"--folder", OPTION_TEXT, &folder, "where the files are by which the processes agree"},
+    {"--folder", OPTION_TEXT, &folder, "of the files through which the processes agree"},
     {"--rounds", OPTION_LONG, &rounds, "how often (5)"},
     {"--bytes", OPTION_LONG, &bytes, "of the message (1 MiB)"},
 };
@@ -29,7 +30,7 @@ static void name_file(char *path, size_t room, long round, const char *what)
     snprintf(path, room, "%s/%s.%ld", folder, what, round);
 }
 
-static void say(long round, const char *what)
+static void create_file(long round, const char *what)
 {
     char path[500];
     name_file(path, sizeof(path), round, what);
@@ -51,7 +52,7 @@ static void wait_for(long round, const char *what)
         rest();
 }
 
-/* Never 0, which is in the buffer before. */
+/* Never 0, which the buffer contains before. */
 static unsigned char byte_of(long round, long at)
 {
     return (unsigned char)(1 + (round * 31 + at * 7) % 255);
@@ -60,15 +61,15 @@ static unsigned char byte_of(long round, long at)
 static void receive(long round, unsigned char *buffer)
 {
     MPI_Request request;
-    volatile unsigned char *coming = buffer;
+    volatile unsigned char *arriving = buffer;
     memset(buffer, 0, (size_t)bytes);
     MPI_Irecv(buffer, (int)bytes, MPI_BYTE, 1, 0, MPI_COMM_WORLD, &request);
-    say(round, "posted");
+    create_file(round, "posted");
     for (long at = 0; at < bytes; at++) {
-        while (coming[at] != byte_of(round, at))
+        while (arriving[at] != byte_of(round, at))
             rest();
     }
-    say(round, "come");
+    create_file(round, "received");
     MPI_Wait(&request, MPI_STATUS_IGNORE);
 }
 
@@ -79,7 +80,7 @@ static void send(long round, unsigned char *buffer)
         buffer[at] = byte_of(round, at);
     wait_for(round, "posted");
     MPI_Isend(buffer, (int)bytes, MPI_BYTE, 0, 0, MPI_COMM_WORLD, &request);
-    wait_for(round, "come");
+    wait_for(round, "received");
     MPI_Wait(&request, MPI_STATUS_IGNORE);
 }
 
@@ -88,10 +89,10 @@ int main(int argc, char **argv)
     test_begin(argc, argv, "moving", options, TEST_COUNT(options), MPI_THREAD_SINGLE);
     unsigned char *buffer = malloc((size_t)bytes);
     int one = test.rank;
-    MPI_Bcast(&one, 1, MPI_INT, 0, MPI_COMM_WORLD); /* so that both know each other */
+    MPI_Bcast(&one, 1, MPI_INT, 0, MPI_COMM_WORLD); /* so that both are connected */
     MPI_Sendrecv_replace(&one, 1, MPI_INT, test.rank ^ 1, 1, test.rank ^ 1, 1, MPI_COMM_WORLD,
                          MPI_STATUS_IGNORE);
-    test_phase("waiting for a message that does not move");
+    test_phase("waiting for a message that is not transferred");
     for (long round = 0; round < rounds; round++) {
         if (test.rank == 0)
             receive(round, buffer);

@@ -1,18 +1,18 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""A Python program (mpi4py) that has to give the same result with and without the component.
+"""Python programs (mpi4py) must give the same results with and without the component.
 
 All processes follow one plan, a mix of collectives and barriers of all kinds on communicators that
-come and go; every value that a process receives goes into its digest, and rank 0 prints the digest
-of the digests: "digest np=N seed=S SHA256". Two runs with equal np, seed and steps must print the
-same line. All data are integers, so that the order in which a reduction adds does not matter.
+are created and freed. Every value that a process receives goes into its digest, and rank 0 prints
+the digest of the digests: "digest np=N seed=S SHA256". Two runs with equal np, seed and steps must
+print the same line. All data are integers, so that the order of additions does not matter.
 
-It also looks at the barriers themselves, by the same means as the C tests: counters in shared
-memory, one for each process and communicator, that must all have been raised when a barrier is
-left. NICBARR_TEST_BREAK=1 in the environment leaves the barriers out, to see that this can fail.
+The barriers are also checked like in the C tests: counters in shared memory, one for each process
+and communicator, must all have been incremented when a process leaves a barrier.
+NICBARR_TEST_BREAK=1 in the environment omits the barriers, which shows that this can fail.
 
-Python loads MPI with RTLD_LOCAL, which is why this is a test of its own: a component that is not
-linked with what it uses is not found here.
+Python loads MPI with RTLD_LOCAL, so that a component that is not linked with its libraries cannot
+be loaded. That is the reason for this test.
 
 usage: mpirun -np N /usr/bin/python3 mpi4py_same.py [--seed S] [--steps N] [--watchdog SECONDS]
        [--ledger FILE]
@@ -33,21 +33,21 @@ options = argparse.ArgumentParser(description="see the head of the file")
 options.add_argument("--seed", type=int, default=1)
 options.add_argument("--steps", type=int, default=600)
 options.add_argument("--watchdog", type=int, default=300)
-options.add_argument("--ledger", help="file to share the counters by, for processes on several hosts")
+options.add_argument("--ledger", help="file for the shared counters, for processes on several hosts")
 options = options.parse_args()
 signal.alarm(options.watchdog)  # SIGALRM ends the process, and with it the job
 
 world = MPI.COMM_WORLD
 me, size = world.Get_rank(), world.Get_size()
-plan = random.Random(options.seed)  # what all agree on
-mine = random.Random(options.seed * 1000 + me + 1)  # my own pauses
+plan = random.Random(options.seed)  # the same on all processes
+mine = random.Random(options.seed * 1000 + me + 1)  # private pauses
 digest = hashlib.sha256()
 broken = os.environ.get("NICBARR_TEST_BREAK", "0") != "0"
 
 SLOTS = 4096
 
 def share():
-    """The counters of all processes, and what is to be freed at the end."""
+    """The counters of all processes, and the function that frees them."""
     if options.ledger is None:
         window = MPI.Win.Allocate_shared(8 * SLOTS, 8, comm=world)
         parts = [memoryview(window.Shared_query(rank)[0]) for rank in range(size)]
@@ -61,7 +61,7 @@ def share():
 
 counters, free_counters = share()
 counters[me][:] = memoryview(array.array("q", [0] * SLOTS))
-world.allreduce(0)  # nobody counts before all have cleared
+world.allreduce(0)  # no process counts before all have cleared
 
 
 def fail(message):
@@ -71,21 +71,21 @@ def fail(message):
 
 
 def take(value):
-    """What I received becomes part of my digest."""
+    """Add a received value to the digest."""
     digest.update(repr(value).encode())
 
 
-class Party:
-    """A communicator with its ledger; comm is COMM_NULL where I am not a member."""
+class Checked:
+    """A communicator with its ledger; comm is COMM_NULL if this process is not a member."""
 
     slots = 0
 
     def __init__(self, name, comm):
         self.name, self.comm, self.entered = name, comm, 0
-        self.slot, Party.slots = Party.slots, Party.slots + 1  # counted alike by all processes
+        self.slot, Checked.slots = Checked.slots, Checked.slots + 1  # the same on all processes
         if comm != MPI.COMM_NULL:
             group, whole = comm.Get_group(), world.Get_group()
-            # By the class: mpi4py 3 has a static method, mpi4py 4 one of the group.
+            # Called through the class, as it is a static method in mpi4py 3, and one of the group in mpi4py 4.
             self.members = MPI.Group.Translate_ranks(group, list(range(group.Get_size())), whole)
             group.Free()
             whole.Free()
@@ -120,7 +120,7 @@ class Party:
 
 
 def make(kind):
-    """A new communicator out of WORLD."""
+    """A new communicator made of WORLD."""
     if kind == "dup":
         comm = world.Dup()
     elif kind == "split":
@@ -139,20 +139,20 @@ def make(kind):
         whole.Free()
     else:
         comm = world.Create_cart(MPI.Compute_dims(size, 2), reorder=True)
-    return Party(kind, comm)
+    return Checked(kind, comm)
 
 
-def use(party, kind, value, pause):
-    comm = party.comm
+def use(checked, kind, value, pause):
+    comm = checked.comm
     if comm == MPI.COMM_NULL:
         return
     if pause:
         time.sleep(mine.random() * 0.001)
     rank, n = comm.Get_rank(), comm.Get_size()
     if kind == "barrier":
-        party.barrier()
+        checked.barrier()
     elif kind == "ibarriers":
-        party.ibarriers(1 + value % 5)
+        checked.ibarriers(1 + value % 5)
     elif kind == "bcast":
         mine_to_send = {"value": value, "from": rank} if rank == value % n else None
         take(comm.bcast(mine_to_send, root=value % n))
@@ -178,23 +178,23 @@ def use(party, kind, value, pause):
 SHAPES = ("dup", "split", "some", "group", "cart")
 USES = ("barrier", "barrier", "barrier", "ibarriers", "bcast", "allreduce", "Allreduce", "gather")
 USES += ("alltoall", "scan", "message")
-parties = [Party("WORLD", world), Party("SELF", MPI.COMM_SELF)] + [make(shape) for shape in SHAPES]
+all_checked = [Checked("WORLD", world), Checked("SELF", MPI.COMM_SELF)] + [make(shape) for shape in SHAPES]
 for step in range(options.steps):
-    if plan.random() < 0.08 and Party.slots < SLOTS:
-        place = plan.randrange(2, len(parties))
-        if parties[place].comm != MPI.COMM_NULL:
-            parties[place].comm.Free()
-        parties[place] = make(plan.choice(SHAPES))
-    party, kind, value = plan.choice(parties), plan.choice(USES), plan.randrange(1 << 20)
-    use(party, kind, value, mine.random() < 0.1)
+    if plan.random() < 0.08 and Checked.slots < SLOTS:
+        place = plan.randrange(2, len(all_checked))
+        if all_checked[place].comm != MPI.COMM_NULL:
+            all_checked[place].comm.Free()
+        all_checked[place] = make(plan.choice(SHAPES))
+    checked, kind, value = plan.choice(all_checked), plan.choice(USES), plan.randrange(1 << 20)
+    use(checked, kind, value, mine.random() < 0.1)
 
 digests = world.gather(digest.hexdigest())
 if me == 0:
     together = hashlib.sha256(" ".join(digests).encode()).hexdigest()
     print(f"digest np={size} seed={options.seed} {together}", flush=True)
-for party in parties[2:]:
-    if party.comm != MPI.COMM_NULL:
-        party.comm.Free()
+for checked in all_checked[2:]:
+    if checked.comm != MPI.COMM_NULL:
+        checked.comm.Free()
 for counter in counters:
     counter.release()
 free_counters()

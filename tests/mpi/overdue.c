@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Barriers that somebody is missing from. overdue.sh holds this program up from outside.
+ * A barrier from which a process or host is missing must fail after the timeout, and other
+ * communicators must go on working. overdue.sh disturbs this program from outside.
  *
- * All processes do barriers on one communicator, until there is a file "stop" in the folder, or a
- * barrier fails. A process that has seen one fail makes a file "failed.RANK", and waits for a file
- * "resume". Then it does barriers on another communicator, which must be what they should be.
- * Nothing here knows of time, but for the watchdog.
+ * All processes call barriers on one communicator until a file "stop" exists in the folder, or a
+ * barrier fails. A process whose barrier has failed creates a file "failed.RANK", and waits for a
+ * file "resume". Then it calls barriers on another communicator, which must be correct. Nothing
+ * here depends on time, except for the watchdog.
  */
 #include "common.h"
 
@@ -18,7 +19,7 @@ static const char *folder = ".";
 static long nonblocking, fails, apart;
 
 static const struct test_option options[] = {
-    {"--folder", OPTION_TEXT, &folder, "where the files are by which it talks to its script"},
+    {"--folder", OPTION_TEXT, &folder, "of the files by which it communicates with its script"},
     {"--ibarrier", OPTION_FLAG, &nonblocking, "MPI_Ibarrier instead of MPI_Barrier"},
     {"--fails", OPTION_FLAG, &fails, "a barrier has to fail, in all processes"},
     {"--apart", OPTION_FLAG, &apart, "the other communicator is without the last process"},
@@ -34,7 +35,7 @@ static void name_file(char *path, size_t bytes, const char *what, int rank)
         snprintf(path, bytes, "%s/%s.%d", folder, what, rank);
 }
 
-static void say(const char *what, int rank, long value)
+static void write_file(const char *what, int rank, long value)
 {
     char path[600], final[500];
     name_file(final, sizeof(final), what, rank);
@@ -45,7 +46,7 @@ static void say(const char *what, int rank, long value)
                "files", "cannot write %s", final);
 }
 
-static bool heard(const char *what)
+static bool file_exists(const char *what)
 {
     char path[500];
     name_file(path, sizeof(path), what, -1);
@@ -61,9 +62,9 @@ static int one_barrier(MPI_Comm comm)
     return rc == MPI_SUCCESS ? MPI_Wait(&request, MPI_STATUS_IGNORE) : rc;
 }
 
-/* Stop (SIGSTOP), if there is a file "halt.RANK". Between two barriers nobody runs the node's NIC.
- * A process that is stopped while it does keeps all others of the node from it. */
-static void halt_if_asked(void)
+/* Stop (SIGSTOP) if a file "halt.RANK" exists. Between two barriers this process does not run the
+ * node's NIC; if it were stopped while it does, it would keep all others of the node from it. */
+static void stop_if_requested(void)
 {
     char path[500];
     name_file(path, sizeof(path), "halt", test.rank);
@@ -71,7 +72,7 @@ static void halt_if_asked(void)
         raise(SIGSTOP);
 }
 
-/* The barrier before which all stop, once rank 0 has heard that they shall; -1: not yet. */
+/* The barrier before which all stop, once rank 0 has decided on it; -1: not yet. */
 static long last_one(void)
 {
     char path[500];
@@ -85,22 +86,22 @@ static long last_one(void)
     return last;
 }
 
-/* Is barrier i the one? Nobody hears of it by a message of MPI's. Such a one may be lost with the
- * host that is cut off, and who waits for it is in no barrier: late, not silent, and nobody gives
- * it up. Rank 0 writes it down BETWEEN_LOOKS barriers before, so all who have come that far can
- * read it. */
-static bool all_stop(long i)
+/* Do all stop before barrier i? This is not communicated by MPI messages: one may be lost with the
+ * host that is cut off, and a process that waits for it is in no barrier, so that it is late
+ * instead of silent, and its barriers never fail. Rank 0 writes the number down BETWEEN_LOOKS
+ * barriers before, so that all that get there can read it. */
+static bool stops_before(long i)
 {
     if (i % BETWEEN_LOOKS != 0)
         return false;
-    halt_if_asked();
+    stop_if_requested();
     long last = last_one();
-    if (test.rank == 0 && last < 0 && heard("stop"))
-        say("last", -1, i + BETWEEN_LOOKS);
+    if (test.rank == 0 && last < 0 && file_exists("stop"))
+        write_file("last", -1, i + BETWEEN_LOOKS);
     return last == i;
 }
 
-/* Barriers on the other communicator, of those that are in it. */
+/* Barriers on the other communicator, by its members. */
 static void others(struct ledger *other, int count)
 {
     for (int i = 0; i < count && other->comm != MPI_COMM_NULL; i++)
@@ -126,20 +127,20 @@ int main(int argc, char **argv)
         others(&other, 1);
     }
     MPI_Comm_set_errhandler(first, MPI_ERRORS_RETURN);
-    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN); /* what MPI_Wait goes by in 4.1 */
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN); /* which MPI_Wait uses in 4.1 */
     others(&other, 1);
-    say("pid", test.rank, (long)getpid());
+    write_file("pid", test.rank, (long)getpid());
 
     int rc = MPI_SUCCESS;
-    test_phase("barriers that somebody may be missing from");
-    for (long i = 0; rc == MPI_SUCCESS && !all_stop(i); i++)
+    test_phase("barriers with a process missing");
+    for (long i = 0; rc == MPI_SUCCESS && !stops_before(i); i++)
         rc = one_barrier(first);
     if (rc != MPI_SUCCESS) {
         int class;
         MPI_Error_class(rc, &class);
-        say("failed", test.rank, class);
+        write_file("failed", test.rank, class);
         test_phase("a barrier has failed");
-        while (!heard("resume"))
+        while (!file_exists("resume"))
             usleep(20000);
         TEST_CHECK(one_barrier(first) != MPI_SUCCESS, "the first", "it works again");
     }

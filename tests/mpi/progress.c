@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A process that waits in a barrier still serves the messages of the others.
+ * A process that waits in a barrier must serve the messages of the others, or programs deadlock.
  *
- * One process is late. It enters only after its own communication with those who wait is complete.
- * That communication needs them to take part: messages by rendezvous in both directions, and
- * one-sided access to their windows. A barrier that waits without turning Open MPI's progress
- * engine is then a deadlock, and the watchdog ends it. Sometimes the late one takes its time, so
- * that the others have gone to sleep.
+ * One process is late. It enters only after its communication with the waiting ones is complete, in
+ * which they must take part: messages by rendezvous in both directions, and one-sided access to
+ * their windows. If a barrier waits without calling Open MPI's progress engine, this is a deadlock,
+ * which the watchdog ends. Sometimes the late process waits before, so that the others have gone to
+ * sleep.
  *
- * The contents are checked too: the barrier's progress must not lose or repeat anything.
+ * The contents are checked as well, since the progress within a barrier must not lose or repeat
+ * anything.
  *
- * --bandwidth reports how fast large messages flow into processes that wait in a barrier, next to
- * the same into processes that wait in MPI_Waitall. It checks nothing.
+ * --bandwidth reports how fast large messages arrive at processes that wait in a barrier, compared
+ * with processes that wait in MPI_Waitall. It checks nothing.
  */
 #ifndef _POSIX_C_SOURCE
 #define _POSIX_C_SOURCE 200809L /* nanosleep */
@@ -32,21 +33,22 @@ static const struct test_option options[] = {
     {"--max-bytes", OPTION_LONG, &max_bytes,
      "largest message (8 MiB for up to 4 processes, else 1 MiB)"},
     {"--bandwidth", OPTION_FLAG, &bandwidth, "only report the bandwidth into waiting processes"},
-    {"--two-sided", OPTION_FLAG, &two_sided, "no windows (Open MPI 4.1.4 has none over tcp alone)"},
+    {"--two-sided", OPTION_FLAG, &two_sided, "no windows (Open MPI 4.1.4 has none over tcp only)"},
 };
 
 enum { TAG = 11, MESSAGES = 3, MIN_BYTES = 64 * 1024 };
 
-/* What one try is about. All members of the barrier's communicator agree on it. */
+/* The parameters of one try, on which all members of the barrier's communicator agree. */
 struct scene {
     struct ledger *ledger; /* of the barrier */
     int late;              /* rank in WORLD */
     int bytes;             /* of each message */
-    unsigned char mark;    /* what the late one's data is filled with; the others use their own */
+    unsigned char
+        mark; /* the byte with which the late process fills its data; the others have their own */
 };
 
 static struct arena arena;
-/* MESSAGES messages each; `received` is the window as well. */
+/* MESSAGES messages each; `received` is also the window. */
 static unsigned char *sent, *received;
 static MPI_Win window;
 
@@ -60,7 +62,7 @@ static void check_filled(const struct scene *scene, int from, const char *what)
     unsigned char expected = mark_of(scene, from);
     for (int m = 0; m < MESSAGES; m++) {
         const unsigned char *message = received + (size_t)m * (size_t)scene->bytes;
-        /* All bytes equal the first: compare the message with itself, one byte on. */
+        /* All bytes equal the first one: compare the message with itself, shifted by one byte. */
         TEST_CHECK(message[0] == expected &&
                        !memcmp(message, message + 1, (size_t)scene->bytes - 1),
                    scene->ledger->name,
@@ -70,9 +72,9 @@ static void check_filled(const struct scene *scene, int from, const char *what)
     }
 }
 
-/* ---- what the late one does while the others wait, and what these prepare and check ---- */
+/* ---- what the late process does while the others wait, and what these prepare and check ---- */
 
-/* Calls act for every other member of the barrier's communicator. */
+/* Calls act for all other members of the barrier's communicator. */
 static void for_each_other(const struct scene *scene, void (*act)(const struct scene *, int peer))
 {
     for (int i = 0; i < scene->ledger->n_members; i++)
@@ -155,7 +157,8 @@ static void post_sends(const struct scene *scene, MPI_Request requests[MESSAGES]
                   MPI_COMM_WORLD, &requests[m]);
 }
 
-/* Local access to the own window is an epoch too. filled: with the own mark, else with zeros. */
+/* Local access to the own window is an epoch, too. filled: with the own mark, otherwise with
+ * zeros. */
 static void prepare_window(const struct scene *scene, bool filled)
 {
     MPI_Win_lock(MPI_LOCK_EXCLUSIVE, test.rank, 0, window);
@@ -166,18 +169,18 @@ static void prepare_window(const struct scene *scene, bool filled)
 static const struct kind {
     const char *name;
     void (*late)(const struct scene *scene, int peer);
-    /* The requests that those who wait take into the barrier, NULL for one-sided kinds. */
+    /* Posts the requests of the waiting processes before the barrier; NULL for one-sided kinds. */
     void (*post)(const struct scene *scene, MPI_Request requests[MESSAGES]);
-    bool lands;  /* afterwards the late one's data is with those who waited */
-    bool filled; /* one-sided: the window begins with data, not with zeros */
+    bool lands;  /* afterwards the waiting processes have the late one's data */
+    bool filled; /* one-sided: the window initially has data instead of zeros */
 } kinds[] = {
-    {"MPI_Send to who waits", send_plain, post_receives, true, false},
-    {"MPI_Ssend to who waits", send_synchronous, post_receives, true, false},
-    {"MPI_Isend to who waits", send_nonblocking, post_receives, true, false},
-    {"MPI_Recv from who waits", receive_here, post_sends, false, false},
-    {"MPI_Put to who waits", put_there, NULL, true, false},
-    {"MPI_Get from who waits", get_from, NULL, false, true},
-    {"MPI_Accumulate to who waits", accumulate_there, NULL, true, false},
+    {"MPI_Send to a waiting process", send_plain, post_receives, true, false},
+    {"MPI_Ssend to a waiting process", send_synchronous, post_receives, true, false},
+    {"MPI_Isend to a waiting process", send_nonblocking, post_receives, true, false},
+    {"MPI_Recv from a waiting process", receive_here, post_sends, false, false},
+    {"MPI_Put to a waiting process", put_there, NULL, true, false},
+    {"MPI_Get from a waiting process", get_from, NULL, false, true},
+    {"MPI_Accumulate to a waiting process", accumulate_there, NULL, true, false},
 };
 
 /* ---- a try ---- */
@@ -186,7 +189,7 @@ enum barrier { BLOCKING, NONBLOCKING, PERSISTENT, BARRIERS };
 static const char *const barrier_names[] = {"MPI_Barrier", "MPI_Ibarrier + MPI_Wait",
                                             "MPI_Start + MPI_Wait"};
 
-/* One persistent barrier per communicator, with ledgers of their own. */
+/* One persistent barrier per communicator, each with a ledger. */
 static struct {
     struct ledger ledger;
     MPI_Request request;
@@ -215,8 +218,8 @@ static void play(const struct kind *kind, const struct scene *scene, struct ledg
     memset(sent, mark_of(scene, test.rank), (size_t)scene->bytes * MESSAGES);
     if (!kind->post)
         prepare_window(scene, kind->filled);
-    /* Windows must be ready before the late one goes ahead; the barrier of another kind does it,
-     * and for messages too, so that the late one finds the others waiting. */
+    /* Windows must be ready before the late process goes ahead, and for messages it should find the
+     * others waiting. A barrier of another kind ensures both. */
     do_barrier(usual, comm, (how + 1) % BARRIERS);
 
     if (test.rank == scene->late) {
@@ -329,7 +332,7 @@ int main(int argc, char **argv)
 {
     test_begin(argc, argv, "progress", options, TEST_COUNT(options), MPI_THREAD_SINGLE);
     if (test.size < 2)
-        test_skip("one process has nobody to serve");
+        test_skip("needs two processes");
     if (max_bytes <= 0)
         max_bytes = test.size <= 4 ? 8 << 20 : 1 << 20;
     if (max_bytes < MIN_BYTES)

@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Messages from process to process: each arrives once, whole, in order, and with the right content.
+ * Messages between processes must arrive once, whole, in order and with the right content, or
+ * programs compute with garbage.
  *
- * Sizes lie around the places where a transport changes its way (empty, small, eager, fragments, a
- * copy from memory to memory) and go up to --largest. All processes agree on the plan of a round
- * without talking, so a receiver knows what must come; every byte depends on who sent it to whom,
- * in which round and at which place. The phases: everybody to everybody at once, in all sending
- * modes and with gaps in the buffers on either side; messages that are probed for; a flood of
- * messages that nobody waits for yet; one-sided communication; several threads at once (--threads);
- * processes that are spawned and groups that connect to each other (--spawn).
+ * Sizes are around those at which a transport changes its method (empty, small, eager, fragments, a
+ * copy from memory to memory), up to --largest. All processes agree on the plan of a round without
+ * communication, so that a receiver knows what must arrive; every byte depends on sender, receiver,
+ * round and position. The phases: all to all at once, in all sending modes and with gaps in the
+ * buffers on either side; messages that are probed for; a flood of unexpected messages; one-sided
+ * communication; several threads at once (--threads); processes that are spawned, and groups that
+ * connect to each other (--spawn).
  *
- * --no-read forbids this process to read other processes' memory once MPI has been initialised,
- * which a transport on one node has to cope with. --spoil shows that the test can fail: now and
- * then a byte is changed before it is sent.
+ * --no-read forbids this process to read other processes' memory after MPI_Init, which a transport
+ * on one node must cope with. --spoil shows that the test can fail: now and then a byte is changed
+ * before it is sent.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -37,19 +38,19 @@ static long spoil;
 static long child;
 
 static const struct test_option options[] = {
-    {"--rounds", OPTION_LONG, &rounds, "rounds of everybody to everybody (20)"},
+    {"--rounds", OPTION_LONG, &rounds, "rounds of all to all (20)"},
     {"--largest", OPTION_LONG, &largest, "largest message, bytes (8 MiB)"},
     {"--flood", OPTION_LONG, &flood, "messages of the flood from each process (2000)"},
     {"--threads", OPTION_LONG, &threads, "threads that send at once; asks for MPI_THREAD_MULTIPLE"},
     {"--spawn", OPTION_FLAG, &spawn_too, "also spawn processes, and connect groups"},
     {"--no-read", OPTION_FLAG, &no_read, "forbid reading other processes' memory"},
     {"--spoil", OPTION_FLAG, &spoil, "change a byte now and then, to see the test fail"},
-    {"--child", OPTION_FLAG, &child, "of the test's own, for processes that it spawns"},
+    {"--child", OPTION_FLAG, &child, "internal, for processes that it spawns"},
 };
 
 /* ---- contents ---- */
 
-/* Which message it is. */
+/* Identifies a message. */
 struct message {
     int from, to;
     unsigned round;
@@ -84,7 +85,7 @@ static void compare(const struct message *message, const uint8_t *buffer, const 
     test_count_check();
 }
 
-/* Mostly around a place where something changes, often small, seldom as large as may be. */
+/* Mostly around a size at which something changes, often small, seldom the largest. */
 static size_t random_size(struct rng *rng)
 {
     static const size_t edges[] = {0, 1, 8, 256, 2048, 4096, 8192, 32768, 65536, 131072, 1 << 20};
@@ -113,9 +114,9 @@ static void *allocate(size_t bytes)
     return memory;
 }
 
-/* ---- everybody to everybody ---- */
+/* ---- all to all ---- */
 
-/* A buffer with a gap after every `run` bytes, or without; a message travels as one item. */
+/* A buffer with a gap after every `run` bytes, or without. A message is one item of the type. */
 struct layout {
     size_t run; /* 0: no gaps */
     MPI_Datatype type;
@@ -148,7 +149,7 @@ static void gather(const struct layout *layout, size_t bytes, const uint8_t *buf
         dense[i] = buffer[layout->run ? i / layout->run * 2 * layout->run + i % layout->run : i];
 }
 
-/* One of the messages of a round, on one of its ends. */
+/* One of the messages of a round, at one of its ends. */
 struct transfer {
     struct message message;
     struct layout layout;
@@ -196,8 +197,8 @@ static void start_sending(const struct transfer *transfer, unsigned mode, MPI_Co
                   request);
 }
 
-/* All messages of a round are under way at once; receives are posted before or after. */
-static void everybody(MPI_Comm comm, unsigned round, const char *where)
+/* All messages of a round are under way at once. Receives are posted before or after the sends. */
+static void all_to_all(MPI_Comm comm, unsigned round, const char *where)
 {
     int rank, size;
     MPI_Comm_rank(comm, &rank);
@@ -236,8 +237,8 @@ static void everybody(MPI_Comm comm, unsigned round, const char *where)
 
 /* ---- probed for ---- */
 
-/* Every process sends so many messages to random others; nobody but they know their sizes. Those of
- * one sender come in order. */
+/* Every process sends `messages` messages to random others, which do not know their sizes. Those of
+ * one sender arrive in order. */
 static void probed(MPI_Comm comm, unsigned messages)
 {
     int rank, size;
@@ -293,7 +294,7 @@ static void probed(MPI_Comm comm, unsigned messages)
 
 /* ---- the flood ---- */
 
-/* Everybody sends to rank 0, which does something else meanwhile, then looks at them in order. */
+/* All send to rank 0, which does something else meanwhile, and then receives them in order. */
 static void flooded(MPI_Comm comm)
 {
     int rank, size;
@@ -320,7 +321,7 @@ static void flooded(MPI_Comm comm)
 
 /* ---- one-sided ---- */
 
-/* Each process has a block for each other one in its window. */
+/* Each process has a block for every other one in its window. */
 static bool one_sided(void)
 {
     enum { BLOCK = 50000 };
@@ -340,7 +341,7 @@ static bool one_sided(void)
             fill(&message, block);
             MPI_Put(block, BLOCK, MPI_BYTE, peer, (MPI_Aint)test.rank * BLOCK, BLOCK, MPI_BYTE,
                     window);
-            MPI_Win_fence(0, window); /* the block is used again */
+            MPI_Win_fence(0, window); /* the block is reused */
         }
         for (int peer = 0; peer < test.size; peer++) {
             const struct message message = {peer, test.rank, 4, BLOCK};
@@ -369,11 +370,11 @@ static bool one_sided(void)
 
 struct worker {
     pthread_t thread;
-    MPI_Comm comm; /* shared by two: their messages differ by tag */
+    MPI_Comm comm; /* shared by two threads, whose messages differ in their tags */
     int number;
 };
 
-/* Round and round: to the right, from the left. */
+/* In a ring: to the right, from the left. */
 static void *work(void *opaque)
 {
     const struct worker *worker = opaque;
@@ -421,7 +422,7 @@ static void threaded(void)
         MPI_Comm_free(&workers[w].comm);
 }
 
-/* ---- others that come later ---- */
+/* ---- processes that come later ---- */
 
 /* The same on both sides of an intercommunicator. */
 static void across(MPI_Comm both, bool first)
@@ -429,7 +430,7 @@ static void across(MPI_Comm both, bool first)
     MPI_Comm together;
     MPI_Intercomm_merge(both, !first, &together);
     for (unsigned round = 0; round < 4; round++)
-        everybody(together, round + 300, "with those who came later");
+        all_to_all(together, round + 300, "with processes that came later");
     probed(together, 20);
     MPI_Comm_free(&together);
     MPI_Comm_disconnect(&both);
@@ -443,7 +444,7 @@ static void spawned(const char *program)
     char options_for_child[3][16] = {"--child", "--seed", "--largest"};
     char *arguments[] = {
         options_for_child[0], options_for_child[1], seed, options_for_child[2], size, NULL};
-    for (int turn = 0; turn < 2; turn++) { /* the second ones after the first have left */
+    for (int round = 0; round < 2; round++) { /* the second ones after the first ones have exited */
         MPI_Comm both;
         MPI_Comm_spawn(program, arguments, CHILDREN, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &both,
                        MPI_ERRCODES_IGNORE);
@@ -451,7 +452,7 @@ static void spawned(const char *program)
     }
 }
 
-/* Two halves of the job meet as strangers do. */
+/* Two halves of the job connect to each other. */
 static void connected(void)
 {
     char port[MPI_MAX_PORT_NAME] = "";
@@ -496,9 +497,9 @@ int main(int argc, char **argv)
         MPI_Finalize();
         return 0;
     }
-    test_phase("everybody to everybody");
+    test_phase("all to all");
     for (long round = 0; round < rounds; round++)
-        everybody(MPI_COMM_WORLD, (unsigned)round, "everybody to everybody");
+        all_to_all(MPI_COMM_WORLD, (unsigned)round, "all to all");
     test_phase("probed");
     probed(MPI_COMM_WORLD, 60);
     test_phase("flood");

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Performance variables. MPI's tools interface lists the NICs' counters, each with words that say
- * what it counts. The one that counts a NIC's barriers grows by those that the NIC has done.
+ * Users and tools read the NICs' counters as MPI performance variables. Each must have a
+ * description, and the one that counts a NIC's barriers must grow by those that the NIC has done.
  *
- * With --done that NIC must have done all barriers (the job is across nodes, and an algorithm is
- * forced); without it, nothing is said about how much is counted. With --ibarrier or --persistent
- * there is no MPI_Barrier before them: an MPI_Allreduce sets up for the first, the second for
- * itself. With --ibcast an MPI_Bcast sets up, and a NIC counts the broadcasts that come to it; with
- * --iallreduce the same of MPI_Allreduce, where results come back by broadcasts. With --persistent
- * as well, these are persistent.
+ * With --done the NIC must have done all barriers (the job is across nodes, and an algorithm is
+ * forced); without it the number is not checked. With --ibarrier or --persistent no MPI_Barrier
+ * precedes them: an MPI_Allreduce sets up the first, the second does so itself. With --ibcast an
+ * MPI_Bcast sets up, and the NIC counts the broadcasts that arrive. With --iallreduce the same
+ * holds for MPI_Allreduce, whose results come back by broadcasts. With --persistent as well, these
+ * are persistent.
  */
 #include "common.h"
 
@@ -18,8 +18,8 @@
 static const char *nic = "soft";
 static long done, nonblocking, persistent, broadcast, reduction;
 static const struct test_option options[] = {
-    {"--nic", OPTION_TEXT, &nic, "whose barriers are looked at (soft)"},
-    {"--done", OPTION_FLAG, &done, "it does the barriers, so they must be counted"},
+    {"--nic", OPTION_TEXT, &nic, "the NIC whose counter is read (soft)"},
+    {"--done", OPTION_FLAG, &done, "the NIC does the barriers, so that they must be counted"},
     {"--ibarrier", OPTION_FLAG, &nonblocking, "they are MPI_Ibarrier"},
     {"--persistent", OPTION_FLAG, &persistent, "they are persistent"},
     {"--ibcast", OPTION_FLAG, &broadcast, "they are MPI_Ibcast, and broadcasts are counted"},
@@ -30,7 +30,7 @@ static const struct test_option options[] = {
 enum { BARRIERS = 200, TEXT = 256, LEAST = 10 };
 static const char prefix[] = "coll_nicbarr_";
 
-/* Is variable `index` one of ours? Then check what is said about it. */
+/* Is variable `index` one of nicbarr's? If so, check its description. */
 static bool ours(int index, char name[TEXT])
 {
     char text[TEXT];
@@ -47,11 +47,11 @@ static bool ours(int index, char name[TEXT])
     TEST_CHECK(MPI_UNSIGNED_LONG_LONG == type, name, "it is of another type");
     TEST_CHECK(MPI_T_BIND_NO_OBJECT == bind, name, "it is bound to something");
     TEST_CHECK(readonly && continuous, name, "it is not read only, or not continuous");
-    TEST_CHECK(strlen(text) > 10, name, "nothing is said about it");
+    TEST_CHECK(strlen(text) > 10, name, "it has no description");
     return true;
 }
 
-/* The index of the one that counts the NIC's barriers; checks all of ours. */
+/* The index of the variable that counts the NIC's barriers. Checks all of nicbarr's. */
 static int look_at_all(void)
 {
     char name[TEXT], wanted[TEXT];
@@ -67,7 +67,7 @@ static int look_at_all(void)
             }
         }
     }
-    TEST_CHECK(found >= LEAST, "list", "there are %d variables of ours", found);
+    TEST_CHECK(found >= LEAST, "list", "there are %d variables of nicbarr", found);
     TEST_CHECK(barriers >= 0, "list", "none of them is %s", wanted);
     return barriers;
 }
@@ -106,7 +106,7 @@ static void one_barrier(void)
     }
 }
 
-/* Have the NICs' groups set up. False: there are no such barriers here. */
+/* Have the NICs' groups set up. Returns false if this MPI has no such barriers. */
 static bool set_up(void)
 {
     if (persistent) {
@@ -134,7 +134,7 @@ static bool set_up(void)
     return true;
 }
 
-/* A root would begin while others have not looked yet. */
+/* Otherwise a root would start while others have not read the counter yet. */
 static void meet(void)
 {
     if (broadcast || reduction) {
@@ -153,7 +153,7 @@ int main(int argc, char **argv)
     const int barriers = look_at_all();
     TEST_CHECK(MPI_SUCCESS == MPI_T_pvar_session_create(&session), "session", "it fails");
     TEST_CHECK(MPI_SUCCESS == MPI_T_pvar_handle_alloc(session, barriers, NULL, &handle, &values),
-               "barriers", "it has no handle");
+               "barriers", "no handle can be allocated");
     TEST_CHECK(1 == values, "barriers", "it has %d values", values);
 
     const bool can = set_up();

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Sessions of MPI 4, one after the other: with the last one of a process Open MPI closes all of its
- * components, and opens them again with the next. Each time barriers of all kinds work, and no
- * memory stays open (memfd; Open MPI 5.0.7 itself leaves some pipes and events open each time).
+ * Programs that use one session of MPI 4 after the other must work, and not leak memory. With the
+ * last session of a process Open MPI closes all of its components, and opens them again with the
+ * next one. Each time barriers of all kinds work, and no memory stays open (memfd; Open MPI 5.0.7
+ * itself leaves some pipes and events open each time).
  *
- * Who is not through after PATIENCE seconds says where it stands, and stays there.
+ * A process that has not finished after WATCHDOG_S seconds prints its stack, and stays there.
  *
- * It does not call MPI_Init, which would keep the components open, so it uses nothing of common.h
- * but its exit status.
+ * The program does not call MPI_Init, which would keep the components open, and so uses nothing of
+ * common.h except its exit status.
  */
 #include "common.h"
 
@@ -18,7 +19,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Open MPI 5.0 has them, and says that it is an MPI 3. */
+/* Open MPI 5.0 has sessions, but says that it is MPI 3. */
 #if MPI_VERSION < 4 && !(defined(OMPI_MAJOR_VERSION) && OMPI_MAJOR_VERSION >= 5)
 int main(void)
 {
@@ -27,14 +28,14 @@ int main(void)
 }
 #else
 
-enum { SESSIONS = 5, BARRIERS = 50, DESCRIPTORS = 4096, PATIENCE = 100, FRAMES = 64 };
+enum { SESSIONS = 5, BARRIERS = 50, DESCRIPTORS = 4096, WATCHDOG_S = 100, FRAMES = 64 };
 
 static pthread_t main_thread;
 
-/* The signal may come to a thread of Open MPI's. */
-static void say_where(int signal)
+/* The signal may be delivered to a thread of Open MPI. */
+static void print_stack(int signal)
 {
-    static const char line[] = "sessions: a process stands here:\n";
+    static const char line[] = "sessions: a process is stuck here:\n";
     void *frames[FRAMES];
     if (!pthread_equal(pthread_self(), main_thread)) {
         pthread_kill(main_thread, signal);
@@ -44,7 +45,7 @@ static void say_where(int signal)
         backtrace_symbols_fd(frames, backtrace(frames, FRAMES), STDOUT_FILENO);
 }
 
-static int memories(void)
+static int open_memfds(void)
 {
     static const char prefix[] = "/memfd:";
     char path[32], target[sizeof(prefix)];
@@ -98,13 +99,12 @@ static int one_session(void)
 int main(void)
 {
     main_thread = pthread_self();
-    signal(SIGALRM, say_where);
-    alarm(PATIENCE);
+    signal(SIGALRM, print_stack);
+    alarm(WATCHDOG_S);
     for (int s = 1; s <= SESSIONS; s++) {
-        const int rank = one_session(), open = memories();
+        const int rank = one_session(), open = open_memfds();
         if (open != 0) {
-            printf("FAIL sessions: rank %d: %d memories are open after session %d\n", rank, open,
-                   s);
+            printf("FAIL sessions: rank %d: %d memfds are open after session %d\n", rank, open, s);
             return 1;
         }
         if (rank == 0 && s == SESSIONS)

@@ -1,20 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A short job: collectives of all sorts on communicators that come and go, then MPI_Finalize.
+ * A job must end properly however short it is: it calls collectives of all sorts on communicators
+ * that are created and freed, and then MPI_Finalize.
  *
- * Its subject is the end. Processes start, use what the component has for them, and end at once,
- * while other jobs keep the machine busy (tests/component/short_jobs.sh). Results are checked on
- * the way, so that a job that did nothing cannot pass.
+ * Its subject is the end. Processes start, use what the component has, and exit at once, while
+ * other jobs load the machine (tests/component/short_jobs.sh). Results are checked, so that a job
+ * that did nothing cannot pass.
  *
- * --allreduces N calls MPI_Allreduce so often on MPI_COMM_WORLD before anything else: what has been
- * decided then has been decided in these calls.
- * --bcasts N does the same with MPI_Bcast. Its root is rank 0, and once another one.
- * --leave frees no communicators, windows of messages and persistent requests in the end. Some
- * programs leave that to MPI_Finalize.
- * --tools opens MPI's tools interface before MPI_Init and closes it before MPI_Finalize;
- * --tools-twice has opened and closed it once before that, so that Open MPI loads its components
- * twice. (After MPI_Finalize nobody can close it: Open MPI 4.1.4 crashes there, with its own
- * components alone.)
+ * --allreduces N calls MPI_Allreduce N times on MPI_COMM_WORLD before anything else, so that the
+ * choice is made in these calls. --bcasts N does the same with MPI_Bcast, whose root is rank 0, and
+ * once another one. --leave does not free communicators, windows of messages and persistent
+ * requests at the end, as some programs leave that to MPI_Finalize. --tools opens MPI's tools
+ * interface before MPI_Init and closes it before MPI_Finalize; --tools-twice opens and closes it
+ * once more before that, so that Open MPI loads its components twice. (After MPI_Finalize it cannot
+ * be closed: Open MPI 4.1.4 crashes there, also with its own components only.)
  */
 #include "common.h"
 
@@ -31,9 +30,9 @@ static long tools_twice;
 static long crash;
 
 static const struct test_option options[] = {
-    {"--rounds", OPTION_LONG, &rounds, "how often communicators are made and used (4)"},
-    {"--allreduces", OPTION_LONG, &allreduces, "so many at first, one after the other (0)"},
-    {"--bcasts", OPTION_LONG, &bcasts, "the same (0)"},
+    {"--rounds", OPTION_LONG, &rounds, "how often communicators are created and used (4)"},
+    {"--allreduces", OPTION_LONG, &allreduces, "calls of MPI_Allreduce at the start (0)"},
+    {"--bcasts", OPTION_LONG, &bcasts, "calls of MPI_Bcast at the start (0)"},
     {"--leave", OPTION_FLAG, &leave, "leave communicators and requests to MPI_Finalize"},
     {"--tools", OPTION_FLAG, &tools, "have the tools interface open from before MPI_Init"},
     {"--tools-twice", OPTION_FLAG, &tools_twice, "open and close it once before that"},
@@ -102,7 +101,7 @@ static void barriers(MPI_Comm comm)
     MPI_Waitall(2, pending, MPI_STATUSES_IGNORE);
 }
 
-/* The last communicators that were made stay, with a request on each. */
+/* The last communicators stay, each with a request. */
 static void use(MPI_Op ends, MPI_Datatype pair)
 {
     MPI_Comm kept[LEFT];
@@ -134,7 +133,7 @@ static void use(MPI_Op ends, MPI_Datatype pair)
     }
 }
 
-/* Options are read only in MPI_Init, and this comes before. */
+/* Options are read in MPI_Init, which comes later. */
 static bool given(int argc, char **argv, const char *option)
 {
     for (int i = 1; i < argc; i++)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Threads that a component starts take no signals of the program's: one that blocks a signal and
- * waits for it (sigwait, signalfd) would else be ended by it, or miss it.
+ * Threads that a component starts must block all signals: otherwise one of them would take a signal
+ * for which the program waits (sigwait, signalfd), or be ended by it.
  *
- * Linux tells of each thread its name and which signals it blocks (proc(5)).
+ * Linux shows each thread's name and blocked signals (proc(5)).
  */
 #include "common.h"
 
@@ -16,13 +16,13 @@ static const char *name = "nicbarr";
 static long least = 1;
 
 static const struct test_option options[] = {
-    {"--name", OPTION_TEXT, &name, "of the threads that are looked at (nicbarr)"},
-    {"--least", OPTION_LONG, &least, "so many there are in each process at least (1)"},
+    {"--name", OPTION_TEXT, &name, "of the threads to check (nicbarr)"},
+    {"--least", OPTION_LONG, &least, "least number of them in each process (1)"},
 };
 
 enum { TEXT = 300 };
 
-/* A value of a line "key:\tvalue" of the thread's status; false: there is none. */
+/* The value of a line "key:\tvalue" of the thread's status. Returns false if there is none. */
 static bool read_status(const char *thread, const char *key, char value[TEXT])
 {
     char path[2 * TEXT], line[TEXT];
@@ -46,7 +46,7 @@ static void check_thread(const char *thread)
     char text[TEXT];
     unsigned long long blocked = 0;
     TEST_CHECK(read_status(thread, "SigBlk", text) && sscanf(text, "%llx", &blocked) == 1,
-               "signals", "nothing is said of thread %s", thread);
+               "signals", "thread %s has no SigBlk", thread);
     for (size_t i = 0; i < TEST_COUNT(wanted); i++)
         TEST_CHECK(blocked >> (wanted[i] - 1) & 1, "signals", "thread %s does not block %s", thread,
                    strsignal(wanted[i]));

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Communicators that come and go do not cost memory, descriptors or mappings.
+ * Communicators that are created and freed must not leak memory, descriptors or mappings.
  *
- * It makes, uses and frees communicators in cycles, mostly duplicates of WORLD. A few are alive at
- * a time, so that pools give out again in another order what they have got back. After a warm-up
- * (pools fill, Open MPI's free lists grow) the process looks at itself in /proc; at the end it
- * looks again, and must not have grown. Both times no communicator of its own is alive.
+ * The program creates, uses and frees communicators in cycles, mostly duplicates of WORLD. A few
+ * exist at a time, so that pools hand out in another order what was returned to them. After a
+ * warm-up (pools fill, Open MPI's free lists grow) each process reads its state in /proc; at the
+ * end it does so again, and must not have grown. At both times none of its own communicators
+ * exists.
  *
  * Bytes and counts are checked; the time per cycle of the first and of the last tenth is only
  * reported.
  *
- * --leak shows that the test can fail: it loses a descriptor and a shared page in each cycle.
+ * --leak shows that the test can fail: it leaks a descriptor and a shared page in each cycle.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* memfd_create */
@@ -32,7 +33,7 @@ static const struct test_option options[] = {
     {"--cycles", OPTION_LONG, &cycles, "cycles in all (20000 divided by the number of processes)"},
     {"--max-rss", OPTION_LONG, &max_rss_kib, "KiB that the resident set may grow by (1024)"},
     {"--max-mappings", OPTION_LONG, &max_mappings, "mappings that may be added (8; malloc's)"},
-    {"--leak", OPTION_FLAG, &leak, "lose a descriptor and a mapping in each cycle, to see it fail"},
+    {"--leak", OPTION_FLAG, &leak, "leak a descriptor and a mapping in each cycle, to see it fail"},
 };
 
 enum { ALIVE = 8 };
@@ -40,7 +41,7 @@ enum { ALIVE = 8 };
 /* ---- what a process holds ---- */
 
 struct holdings {
-    long rss_kib, descriptors, mappings, shared_kib, pinned_kib; /* (the last: by RDMA devices) */
+    long rss_kib, descriptors, mappings, shared_kib, pinned_kib; /* the last: by RDMA devices */
 };
 
 static long count_descriptors(void)
@@ -81,7 +82,7 @@ static struct holdings look(void)
     return holdings;
 }
 
-/* The largest growth over all processes of one figure is reported, each process checks its own. */
+/* Reports the largest growth over all processes; each process checks its own. */
 static void compare_figure(const char *what, long before, long after, long allowed)
 {
     long mine = after - before, largest, figures[2] = {before, after};
@@ -95,17 +96,18 @@ static void compare_figure(const char *what, long before, long after, long allow
 
 /* ---- cycles ---- */
 
-/* Ledgers are made once and pointed at each communicator in turn: the test itself must not grow. */
+/* Ledgers are created once and used for each communicator in turn, as the test itself must not
+ * grow. */
 static struct ledger on_dups[ALIVE], on_half, on_single;
 
-/* Nothing when the place is empty. */
+/* Does nothing if the place is empty. */
 static void free_dup(int place)
 {
     if (on_dups[place].comm != MPI_COMM_NULL)
         MPI_Comm_free(&on_dups[place].comm);
 }
 
-static void lose_something(void)
+static void leak_something(void)
 {
     int fd = memfd_create("lost", MFD_CLOEXEC);
     if (ftruncate(fd, 4096) != 0 ||
@@ -113,14 +115,14 @@ static void lose_something(void)
         test_fail("soak", "cannot even leak");
 }
 
-/* One cycle: most use a new duplicate in one of the places, freeing who was there before. */
+/* One cycle: most use a new duplicate in one of the places, and free the previous one there. */
 static void cycle(struct rng *plan)
 {
     int place = (int)rng_below(plan, ALIVE);
     free_dup(place);
     MPI_Comm_dup(MPI_COMM_WORLD, &on_dups[place].comm);
     switch (rng_below(plan, 8)) {
-    case 0: /* never used */
+    case 0: /* not used */
         break;
     case 1:
         checked_ibarrier(&on_dups[place]);
@@ -141,7 +143,7 @@ static void cycle(struct rng *plan)
         checked_barrier(&on_dups[place]);
     }
     if (leak)
-        lose_something();
+        leak_something();
 }
 
 static void free_all(void)

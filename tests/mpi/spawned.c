@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A job that starts on one host and meets others later: it spawns processes onto another host, and
- * all of them together spawn more.
+ * A job that starts on one host and grows onto others must get right barriers among all its
+ * processes: it spawns processes onto another host, and all of them together spawn more.
  *
- * Each generation is merged with all that were there before. Barriers of everybody are checked by
- * the ledger, with the communicator of the generation before as well. So processes meet that have
- * known each other since they started, or since another communicator, or not at all.
+ * Each generation is merged with all earlier ones. Barriers of all processes are checked by the
+ * ledger, together with those of the previous generation's communicator. So processes meet that
+ * have known each other since their start, since another communicator, or not at all.
  *
- * With --strangers it starts two jobs instead, each on a host of its own, and tells one of them the
- * other's port. The two have nothing to do with each other until they connect.
+ * With --strangers it starts two jobs instead, each on a host of its own, and passes one job's port
+ * to the other. The two do not know each other until they connect.
  *
- * Open MPI gives a merged communicator no name, and the program gives it none.
+ * Open MPI gives a merged communicator no name, nor does the program.
  */
 #include "common.h"
 
@@ -28,18 +28,19 @@ static const char *side = "";
 static const char *ledger_path;
 
 static const struct test_option options[] = {
-    {"--hosts", OPTION_TEXT, &hosts, "where the first generation goes: the info key \"host\""},
-    {"--more-hosts", OPTION_TEXT, &more_hosts, "where the others go"},
+    {"--hosts", OPTION_TEXT, &hosts,
+     "where the first generation is spawned: the info key \"host\""},
+    {"--more-hosts", OPTION_TEXT, &more_hosts, "where the others are spawned"},
     {"--spawned", OPTION_LONG, &spawned, "processes of each generation (2)"},
     {"--barriers", OPTION_LONG, &barriers, "on each communicator (300)"},
-    {"--generations", OPTION_LONG, &generations, "how often to spawn (2)"},
+    {"--generations", OPTION_LONG, &generations, "number of generations (2)"},
     {"--strangers", OPTION_FLAG, &strangers, "two jobs on --hosts and --more-hosts connect"},
-    {"--generation", OPTION_LONG, &generation, "which one this is; for spawned processes"},
-    {"--side", OPTION_TEXT, &side, "accept or connect; for strangers"},
-    {"--cells", OPTION_TEXT, &ledger_path, "what --ledger is, for spawned processes"},
+    {"--generation", OPTION_LONG, &generation, "this process's; internal"},
+    {"--side", OPTION_TEXT, &side, "accept or connect; internal"},
+    {"--cells", OPTION_TEXT, &ledger_path, "the value of --ledger for spawned processes"},
 };
 
-/* Start processes on these hosts, which hear this option as well as all others. */
+/* Start processes on these hosts, with this option and all others. */
 static MPI_Comm start(const char *program, MPI_Comm comm, const char *where, const char *option,
                       const char *value)
 {
@@ -88,7 +89,8 @@ static MPI_Comm join_parents(void)
     return merged;
 }
 
-/* Barriers of both kinds on `comm`, and between them some on the one before, if there is one. */
+/* Barriers of both kinds on `comm`, and between them some on the previous communicator, if there is
+ * one. */
 static void check(MPI_Comm comm, MPI_Comm before, long number)
 {
     struct arena arena;
@@ -115,7 +117,7 @@ static void check(MPI_Comm comm, MPI_Comm before, long number)
 
 /* ---- strangers ---- */
 
-/* Start both, and have the one's port known to the other. */
+/* Start both jobs, and pass one's port to the other. */
 static void introduce(const char *program)
 {
     char port[MPI_MAX_PORT_NAME];

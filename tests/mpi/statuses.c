@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What calls with a single status leave in it (MPI 4.0, 3.2.5): they never touch MPI_ERROR, be they
- * probes, receives or completions, successful, truncated or cancelled; everything else they fill
- * in.
+ * Programs that read a status must find in it what MPI promises (MPI 4.0, 3.2.5): calls with a
+ * single status never change MPI_ERROR, be they probes, receives or completions, successful,
+ * truncated or cancelled, and set everything else.
  *
- * Every process plays with its right neighbour, which may be itself: it sends one message for each
- * call, with the call's number as tag, and makes the calls for the messages of its left neighbour.
+ * Every process sends its right neighbour, which may be itself, one message per call, with the
+ * call's number as tag, and makes the calls for the messages of its left neighbour.
  */
 #include "common.h"
 
@@ -19,7 +19,7 @@ static const struct test_option options[] = {
     {"--longest", OPTION_LONG, &longest, "ints of the long messages (100000)"},
 };
 
-enum { KEPT = 4711 /* no error class */ };
+enum { KEPT = 4711 /* not an error class */ };
 
 static int left, right;
 static int *buffer; /* for the longest message */
@@ -196,7 +196,7 @@ static void play(int count)
     free(content);
 }
 
-/* A message that is too long: the call returns the error, and the status has none. */
+/* A message that is too long: the call returns the error, and the status does not have it. */
 static void truncate_one(int count)
 {
     MPI_Status status = poisoned();

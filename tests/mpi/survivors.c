@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A program that survives failures (mpirun --with-ft ulfm, from Open MPI 5.0 on). Processes play
- * random collectives on a communicator. At a random call one of them kills itself, there or a
- * moment later in the middle of anything, or it revokes the communicator. All others must get an
- * error of that class, and go on with a communicator of the survivors, until two are left.
+ * A program that survives failures (mpirun --with-ft ulfm, since Open MPI 5.0) must get an error
+ * from each collective that a dead process leaves incomplete. Processes call random collectives on
+ * a communicator. At a random call one of them kills itself, immediately or a moment later in the
+ * middle of anything, or it revokes the communicator. All others must get an error of that class,
+ * and continue with a communicator of the survivors, until two are left.
  *
- * A collective that succeeds must have the right result, and nobody leaves a barrier before
- * everybody has entered it, whatever happens to others meanwhile.
+ * A collective that succeeds must have the right result, and no process leaves a barrier before all
+ * have entered it, whatever happens to others meanwhile.
  *
- * With --unaided a process stops the launcher before it kills itself, so that the first of the
- * others has its error without the launcher. With --times each survivor prints for each failure how
- * long it took until it had the error.
+ * With --unaided a process stops the launcher before it kills itself, so the first of the others
+ * gets its error without the launcher. With --times each survivor prints for each failure how long
+ * it took to get the error.
  */
 #include "common.h"
 
@@ -33,7 +34,7 @@ static long calls = 300;
 static bool times, unaided;
 
 static const struct test_option options[] = {
-    {"--calls", OPTION_LONG, &calls, "a process fails within so many calls (300)"},
+    {"--calls", OPTION_LONG, &calls, "the call at which a process fails is below this (300)"},
     {"--unaided", OPTION_FLAG, &unaided, "failures are not detected by the launcher"},
     {"--times", OPTION_FLAG, &times, "print how long errors took"},
 };
@@ -45,11 +46,11 @@ static struct generation {
     struct ledger ledger;
 } now;
 
-/* Its end: the process that fails, at which call, and how. */
+/* Its end: the rank that fails, at which call, and how. */
 struct ending {
-    int who;
+    int rank;
     long at;
-    bool revoked, later; /* it is only revoked; a moment after the call's beginning */
+    bool revoked, later; /* only revoked; a moment after the call has begun */
 };
 
 /* One call, the same on all members. */
@@ -74,7 +75,7 @@ struct call {
     uint64_t salt;
 };
 
-/* A non-blocking one that is outstanding. */
+/* An outstanding non-blocking call. */
 struct flight {
     MPI_Request request;
     struct call call;
@@ -82,7 +83,7 @@ struct flight {
     uint64_t *from, *to;
 };
 
-/* When it ended (microseconds, modulo 2^32), for all processes to see. */
+/* When it ended (microseconds, modulo 2^32), visible to all processes. */
 static _Atomic uint32_t *ended_us;
 
 static uint32_t now_us(void)
@@ -159,7 +160,7 @@ static int begin(const struct call *call, uint64_t *from, uint64_t *to, MPI_Requ
     return MPI_ERR_OTHER;
 }
 
-/* What must be at `i` of the result. */
+/* The expected result at index `i`. */
 static uint64_t expected(const struct call *call, int i)
 {
     switch (call->kind) {
@@ -177,7 +178,7 @@ static uint64_t expected(const struct call *call, int i)
     }
 }
 
-/* It has succeeded. */
+/* Check a successful call. */
 static void check(const struct call *call, const uint64_t *to, uint32_t entered)
 {
     const bool rooted = call->kind == REDUCE || call->kind == GATHER;
@@ -213,7 +214,7 @@ static struct ending draw_ending(struct rng *plan)
                            rng_below(plan, 2)};
 }
 
-/* It is this process's call to end it. */
+/* This process ends the communicator now. */
 static void end_it(const struct ending *ending, struct rng *mine)
 {
     if (ending->revoked) {
@@ -250,7 +251,7 @@ static int play(const struct ending *ending, struct rng *plan, struct rng *mine,
         const struct call call = draw_call(plan);
         *non_blocking = call.kind >= IBARRIER;
         struct flight *flight = &flights[call.kind >= IBARRIER ? i % OUTSTANDING : OUTSTANDING];
-        if (i == ending->at && ending->who == now.rank)
+        if (i == ending->at && ending->rank == now.rank)
             end_it(ending, mine);
         delay_random(mine);
         rc = finish(flight, true);
@@ -269,8 +270,7 @@ static int play(const struct ending *ending, struct rng *plan, struct rng *mine,
     return rc;
 }
 
-/* Does MPI know by now which process has failed? (5.0.7 may be told that collectives are to fail
- * before that.) */
+/* Does MPI know which process has failed? (5.0.7 may let collectives fail before that.) */
 static bool is_failure_known(void)
 {
     MPI_Group failed;
@@ -282,8 +282,8 @@ static bool is_failure_known(void)
     return count > 0;
 }
 
-/* All that is outstanding ends, too: with success or an error of the same kind. (Where Open MPI's
- * own functions play, a non-blocking collective has MPI_ERR_OTHER now and then.) */
+/* All that is outstanding ends as well, with success or with an error of the same kind. (Open MPI's
+ * own non-blocking collectives return MPI_ERR_OTHER at times.) */
 static void check_errors(int rc, bool non_blocking, const struct ending *ending)
 {
     int class;
@@ -305,7 +305,7 @@ static void check_errors(int rc, bool non_blocking, const struct ending *ending)
     TEST_CHECK(MPI_Barrier(now.comm) != MPI_SUCCESS, now.ledger.name, "another barrier succeeds");
 }
 
-static void become(struct arena *arena, MPI_Comm comm, unsigned number)
+static void use_comm(struct arena *arena, MPI_Comm comm, unsigned number)
 {
     now.comm = comm;
     MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
@@ -314,7 +314,7 @@ static void become(struct arena *arena, MPI_Comm comm, unsigned number)
     ledger_open(&now.ledger, arena, number, comm, "generation %u", number);
 }
 
-/* Go on with the survivors. */
+/* Continue with the survivors. */
 static void shrink(struct arena *arena, const struct ending *ending, bool revoke, unsigned number)
 {
     MPI_Comm comm = now.comm, left;
@@ -324,7 +324,7 @@ static void shrink(struct arena *arena, const struct ending *ending, bool revoke
         MPIX_Comm_revoke(comm);
     TEST_CHECK(MPIX_Comm_shrink(comm, &left) == MPI_SUCCESS, now.ledger.name, "shrink fails");
     ledger_close(&now.ledger);
-    become(arena, left, number);
+    use_comm(arena, left, number);
     TEST_CHECK(now.size == size - !ending->revoked, now.ledger.name, "it has %d members", now.size);
     TEST_CHECK(MPIX_Comm_agree(left, &flag) == MPI_SUCCESS && flag == 1, now.ledger.name,
                "agree fails");
@@ -345,7 +345,7 @@ int main(int argc, char **argv)
         flights[f].from = calloc((size_t)MOST_WORDS * (size_t)test.size, sizeof(uint64_t));
         flights[f].to = calloc((size_t)MOST_WORDS * (size_t)test.size, sizeof(uint64_t));
     }
-    become(&arena, comm, 0);
+    use_comm(&arena, comm, 0);
     unsigned number = 0;
     while (now.size > 2 && number + 1 < GENERATIONS) {
         const struct ending ending = draw_ending(&plan);
@@ -367,12 +367,12 @@ int main(int argc, char **argv)
     MPI_Comm_free(&now.comm);
     printf("survived %u generations\n", number);
     fflush(stdout);
-    /* A process that ends here fails, for one that is still in the last shrink. */
+    /* A process that ends here has failed, for one that is still in the last shrink. */
     _Atomic uint32_t *through = &arena.cells[2 * GENERATIONS * arena.stride];
     atomic_fetch_add(through, 1);
     while (*through < (uint32_t)now.size)
         sched_yield();
-    _exit(0); /* 5.0.7's own MPI_Finalize hangs now and then when processes have failed */
+    _exit(0); /* MPI_Finalize of 5.0.7 hangs at times when processes have failed */
 }
 #else
 int main(void)

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A chosen barrier is challenged in the program's own barriers (coll_nicbarr_tune_watch). Whoever
- * plays them, each is a barrier, and all processes count the same duels and the same switches.
+ * A choice that is challenged during the program's own barriers (coll_nicbarr_tune_watch) must not
+ * harm them: whichever algorithm plays them, each is a barrier, and all processes count the same
+ * duels and the same switches.
  *
- * --least N: there must have been so many duels. --most N: and no more. Whether a duel is lost
- * depends on the machine, so nothing is said about that; the report line tells.
+ * --least N: there must be at least N duels. --most N: and at most N. Whether a duel is lost
+ * depends on the machine, so that this is not checked; the report line has it.
  *
- * --data: the same of collectives that carry data, whose choices are measured anew. Results are
- * compared bit by bit, also of what does not block meanwhile, and of communicators that come and
- * go. How soon there is time for that depends on the machine. So calls go on until it was done
- * --least times, or there were --calls.
+ * --data: the same for collectives with data, whose choices are measured again. Results are
+ * compared bit by bit, also of non-blocking calls meanwhile, and of communicators that are created
+ * and freed. How soon there is time for that depends on the machine, so that calls continue until
+ * it has happened --least times, or --calls were made.
  */
 #include "common.h"
 
@@ -20,11 +21,11 @@
 static long barriers = 3000, calls = 2000000000, least, most = -1, late, data;
 static const struct test_option options[] = {
     {"--barriers", OPTION_LONG, &barriers, "barriers on MPI_COMM_WORLD (3000)"},
-    {"--data", OPTION_FLAG, &data, "collectives that carry data instead"},
+    {"--data", OPTION_FLAG, &data, "collectives with data instead"},
     {"--calls", OPTION_LONG, &calls, "of each of these, at most"},
-    {"--least", OPTION_LONG, &least, "duels that there must be (0)"},
-    {"--most", OPTION_LONG, &most, "and no more than so many"},
-    {"--late", OPTION_FLAG, &late, "processes come late, by random times"},
+    {"--least", OPTION_LONG, &least, "least number of duels (0)"},
+    {"--most", OPTION_LONG, &most, "most of them"},
+    {"--late", OPTION_FLAG, &late, "processes are late by random times"},
 };
 
 /* The performance variable coll_nicbarr_NAME; it counts from here on. */
@@ -35,9 +36,9 @@ static MPI_T_pvar_handle counter(MPI_T_pvar_session session, const char *name)
     MPI_T_pvar_handle handle = MPI_T_PVAR_HANDLE_NULL;
     snprintf(full, sizeof(full), "coll_nicbarr_%s", name);
     TEST_CHECK(MPI_SUCCESS == MPI_T_pvar_get_index(full, MPI_T_PVAR_CLASS_COUNTER, &index), full,
-               "there is none");
+               "it does not exist");
     TEST_CHECK(MPI_SUCCESS == MPI_T_pvar_handle_alloc(session, index, NULL, &handle, &values), full,
-               "it has no handle");
+               "no handle can be allocated");
     return handle;
 }
 
@@ -45,11 +46,11 @@ static unsigned long long read_counter(MPI_T_pvar_session session, MPI_T_pvar_ha
 {
     unsigned long long value = 0;
     TEST_CHECK(MPI_SUCCESS == MPI_T_pvar_read(session, handle, &value), "counters",
-               "one cannot be read");
+               "it cannot be read");
     return value;
 }
 
-/* It is the same on all processes. */
+/* All processes have the same value. */
 static void check_same(const char *name, unsigned long long mine)
 {
     unsigned long long low, high;
@@ -74,11 +75,11 @@ static void play_barriers(struct rng *mine)
     arena_close(&arena);
 }
 
-/* ---- collectives that carry data ---- */
+/* ---- collectives with data ---- */
 
-enum { LONGER = 40 /* doubles, another class of size */, SEVERAL = 500 /* calls */ };
+enum { LONGER = 40 /* doubles, another size class */, SEVERAL = 500 /* calls */ };
 
-/* What `rank` gives to call number `i`. Sums of these are exact. */
+/* What `rank` contributes to call number `i`. Sums of these are exact. */
 static double given(long i, int rank)
 {
     return (double)(i % 1000 * 64 + rank);
@@ -108,23 +109,23 @@ static void reduce_and_check(MPI_Comm comm, long i, int count)
     check_all(all, count, sum_of_given(i), "allreduce", i);
 }
 
-/* One of each, with a root that stays and with one that goes round. */
+/* One of each, with a constant root and with one that changes. */
 static void call_and_check(long i)
 {
-    const int turn = (int)(i % test.size);
+    const int root = (int)(i % test.size);
     double mine = given(i, test.rank), sum = 0, *all = malloc((size_t)test.size * sizeof(*all));
-    TEST_CHECK(all != NULL, "memory", "there is none");
+    TEST_CHECK(all != NULL, "memory", "it does not exist");
     reduce_and_check(MPI_COMM_WORLD, i, 1);
     reduce_and_check(MPI_COMM_WORLD, i, LONGER);
     MPI_Reduce(&mine, &sum, 1, MPI_DOUBLE, MPI_SUM, 0, MPI_COMM_WORLD);
     check_all(&sum, 0 == test.rank, sum_of_given(i), "reduce", i);
-    sum = test.rank == turn ? mine : 0;
-    MPI_Bcast(&sum, 1, MPI_DOUBLE, turn, MPI_COMM_WORLD);
-    check_all(&sum, 1, given(i, turn), "bcast", i);
+    sum = test.rank == root ? mine : 0;
+    MPI_Bcast(&sum, 1, MPI_DOUBLE, root, MPI_COMM_WORLD);
+    check_all(&sum, 1, given(i, root), "bcast", i);
     MPI_Allgather(&mine, 1, MPI_DOUBLE, all, 1, MPI_DOUBLE, MPI_COMM_WORLD);
     for (int r = 0; r < test.size; ++r)
         check_all(&all[r], 1, given(i, r), "allgather", i);
-    MPI_Scatter(all, 1, MPI_DOUBLE, &sum, 1, MPI_DOUBLE, turn, MPI_COMM_WORLD);
+    MPI_Scatter(all, 1, MPI_DOUBLE, &sum, 1, MPI_DOUBLE, root, MPI_COMM_WORLD);
     check_all(&sum, 1, mine, "scatter", i);
     memset(all, 0, (size_t)test.size * sizeof(*all));
     MPI_Gather(&mine, 1, MPI_DOUBLE, all, 1, MPI_DOUBLE, 0, MPI_COMM_WORLD);
@@ -133,7 +134,7 @@ static void call_and_check(long i)
     free(all);
 }
 
-/* ... while others are under way. */
+/* The same while others are under way. */
 static void call_within(long i)
 {
     MPI_Request pending[2];
@@ -146,7 +147,7 @@ static void call_within(long i)
     check_all(&sent, 1, given(i, 0), "ibcast", i);
 }
 
-static void come_and_go(long i)
+static void use_new_communicator(long i)
 {
     MPI_Comm comm;
     MPI_Comm_dup(MPI_COMM_WORLD, &comm);
@@ -155,8 +156,8 @@ static void come_and_go(long i)
     MPI_Comm_free(&comm);
 }
 
-/* Each rank knows when to stop, as all have counted the same. */
-static void play_data(MPI_T_pvar_session session, MPI_T_pvar_handle anew, struct rng *mine)
+/* Each rank knows when to stop, as all have the same counts. */
+static void play_data(MPI_T_pvar_session session, MPI_T_pvar_handle remeasured, struct rng *mine)
 {
     test_phase("collectives that carry data");
     for (long i = 0; i < calls; ++i) {
@@ -167,12 +168,12 @@ static void play_data(MPI_T_pvar_session session, MPI_T_pvar_handle anew, struct
         else
             call_and_check(i);
         if (SEVERAL - 1 == i % SEVERAL) {
-            const unsigned long long times = read_counter(session, anew);
+            const unsigned long long times = read_counter(session, remeasured);
             check_same("measured anew", times);
             if (times >= (unsigned long long)least && most < 0)
                 return;
             if (i < 8 * SEVERAL)
-                come_and_go(i);
+                use_new_communicator(i);
         }
     }
 }

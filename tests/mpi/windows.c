@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Windows: what is put arrives, what is got is what was there, and nothing of an accumulation is
- * lost, whatever the kind of window, the synchronisation, the size and the type.
+ * One-sided communication must be right: what is put arrives, a get returns what is there, and no
+ * accumulation is lost, for all kinds of windows, synchronisation, sizes and types.
  *
  * A random game. Each process keeps a copy of all processes' windows, the reference. In a round
- * each window is cut into extents that do not overlap. The plan, on which all agree without
- * talking, says what is done to each extent and by whom: puts by one process, also of derived
- * types; gets, accumulations, fetch-and-adds and compare-and-swaps by several. So the content after
- * the round is known, but for who has won a compare-and-swap; the winner tells. Each process then
- * compares its window with the reference, byte by byte. What is fetched is compared at once, as far
- * as it does not depend on who was first.
+ * each window is divided into extents that do not overlap. The plan, on which all agree without
+ * communication, says what is done to each extent and by which processes: puts by one process, also
+ * of derived types; gets, accumulations, fetch-and-adds and compare-and-swaps by several. So the
+ * contents after the round are known, except for the winner of a compare-and-swap, which reports
+ * itself. Each process then compares its window with the reference, byte by byte. What is fetched
+ * is compared at once, as far as it does not depend on the order.
  *
  * --no-read forbids this process to read and write other processes' memory. --spoil shows that the
  * test can fail: now and then a byte of a window is changed.
@@ -30,7 +30,7 @@ static long no_read;
 static long spoil;
 
 static const struct test_option options[] = {
-    {"--windows", OPTION_LONG, &windows, "windows that are made (12)"},
+    {"--windows", OPTION_LONG, &windows, "windows that are created (12)"},
     {"--rounds", OPTION_LONG, &rounds, "rounds on each window (6)"},
     {"--largest", OPTION_LONG, &largest, "largest window, bytes (300000)"},
     {"--no-read", OPTION_FLAG, &no_read, "forbid reading and writing other processes' memory"},
@@ -49,9 +49,9 @@ static const char *const synchronisation_name[] = {"fence", "lock, shared", "loc
 struct game {
     enum flavor flavor;
     MPI_Win window;
-    uint8_t *memory;     /* mine */
+    uint8_t *memory;     /* this process's window */
     size_t *bytes;       /* of each process's window */
-    MPI_Aint *base;      /* what is added to a displacement */
+    MPI_Aint *base;      /* added to a displacement */
     uint8_t **reference; /* of each process's window */
     enum synchronisation synchronisation;
     char name[80];
@@ -82,7 +82,7 @@ static void game_open(struct game *game, struct rng *plan, unsigned number)
     for (int r = 0; r < test.size; r++) {
         const size_t most[] = {64, 5000, (size_t)largest, 0};
         game->bytes[r] = rng_below(plan, (unsigned)most[rng_below(plan, 4)] + 1) & ~(size_t)7;
-        if (r == 0) /* at least one has room for all */
+        if (r == 0) /* at least one has room for all extents */
             game->bytes[r] = (size_t)largest & ~(size_t)7;
         game->base[r] = 0;
         game->reference[r] = allocate(game->bytes[r]);
@@ -106,7 +106,7 @@ static void game_open(struct game *game, struct rng *plan, unsigned number)
         MPI_Get_address(game->memory, &game->base[test.rank]);
         MPI_Allgather(MPI_IN_PLACE, 1, MPI_AINT, game->base, 1, MPI_AINT, MPI_COMM_WORLD);
     }
-    if (mine > 0) /* else MPI_Win_allocate may have given no memory */
+    if (mine > 0) /* otherwise MPI_Win_allocate may have given no memory */
         memcpy(game->memory, game->reference[test.rank], mine);
 }
 
@@ -142,10 +142,10 @@ struct extent {
     struct number_type type; /* of accumulations */
     unsigned operation;
     int count;      /* elements; of a strided put: blocks */
-    uint64_t key;   /* of its content */
+    uint64_t key;   /* of its contents */
     uint8_t *by;    /* for each process: does it take part? */
-    uint8_t *mine;  /* what I give */
-    uint8_t *found; /* what I got */
+    uint8_t *mine;  /* this process's input */
+    uint8_t *found; /* what this process got */
 };
 
 enum { BLOCK = 3, STRIDE = 5, MOST_EXTENTS = 60 };
@@ -169,7 +169,7 @@ static const struct {
 /* Those whose order does not matter come first, and of these those for all numbers. */
 enum { SUM = 0, BXOR = 5, FOR_ALL = 3, IN_ANY_ORDER = 9, NO_OP = 9, OPERATIONS = 11 };
 
-/* Numbers of which sums are exact. Those with all bits random are whole ones. */
+/* Numbers with exact sums. Integers have all bits random. */
 static void some_numbers(const struct extent *extent, int rank, uint8_t *to)
 {
     struct rng content = {extent->key + (uint64_t)rank};
@@ -185,7 +185,7 @@ static void some_numbers(const struct extent *extent, int rank, uint8_t *to)
     }
 }
 
-/* What a process swaps in: other numbers than any other process, or the same in another round. */
+/* The value that a process swaps in: different for each process, and for each round. */
 static int64_t swapped_in(const struct extent *extent, int rank)
 {
     return (int64_t)(extent->key % 8000000) * 256 + rank + 1;
@@ -196,7 +196,7 @@ static bool takes_part(const struct extent *extent)
     return extent->by[test.rank];
 }
 
-/* Decide what is done to the bytes from `begin` on, up to `room` of them. */
+/* Draw what is done to the bytes from `begin` on, up to `room` of them. */
 static struct extent some_extent(struct rng *plan, int target, size_t begin, size_t room)
 {
     struct extent extent = {.kind = (enum kind)rng_below(plan, KINDS),
@@ -208,7 +208,8 @@ static struct extent some_extent(struct rng *plan, int target, size_t begin, siz
     const bool alone =
         extent.kind == PUT || extent.kind == PUT_STRIDED || extent.kind == GET_ACCUMULATE;
     const unsigned chosen = rng_below(plan, (unsigned)test.size);
-    for (int r = 0; r < test.size; r++) /* each draws, so that the plan goes on alike */
+    for (int r = 0; r < test.size;
+         r++) /* drawn for each one, so that the plan stays the same on all */
         extent.by[r] = rng_below(plan, 2) ? !alone : false;
     extent.by[chosen] = true;
     extent.operation = rng_below(plan, extent.type.whole ? IN_ANY_ORDER : FOR_ALL);
@@ -232,7 +233,7 @@ static struct extent some_extent(struct rng *plan, int target, size_t begin, siz
         extent.count = 1;
         extent.bytes = extent.type.bytes;
         break;
-    default: /* mostly few numbers, as these go another way */
+    default: /* mostly few numbers, which take another path */
         extent.count =
             1 + (int)rng_below(plan, (unsigned)(rng_below(plan, 2) && room > 40 ? 40 : room) /
                                          (unsigned)extent.type.bytes);
@@ -245,7 +246,7 @@ static struct extent some_extent(struct rng *plan, int target, size_t begin, siz
     return extent;
 }
 
-/* Floating-point extents begin with numbers that are some, not with any bits. */
+/* Floating-point extents start with valid numbers instead of random bits. */
 static void prepare(const struct game *game, const struct extent *extent)
 {
     const bool numbers = extent->kind == ACCUMULATE || extent->kind == GET_ACCUMULATE;
@@ -335,7 +336,7 @@ static const char *describe(const struct extent *extent)
     return text;
 }
 
-/* Check what was fetched, and bring the reference up to date. */
+/* Check what was fetched, and update the reference. */
 static void settle(const struct game *game, struct extent *extent)
 {
     uint8_t *content = game->reference[extent->target] + extent->begin;
@@ -353,13 +354,13 @@ static void settle(const struct game *game, struct extent *extent)
         break;
     case GET:
         TEST_CHECK(!me || memcmp(extent->found, content, extent->bytes) == 0, game->name,
-                   "something else was got than is there: %s", describe(extent));
+                   "MPI_Get returned wrong bytes: %s", describe(extent));
         break;
     case ACCUMULATE:
     case GET_ACCUMULATE:
         TEST_CHECK(!me || extent->kind == ACCUMULATE ||
                        memcmp(extent->found, content, extent->bytes) == 0,
-                   game->name, "something else was fetched than was there: %s", describe(extent));
+                   game->name, "wrong numbers were fetched: %s", describe(extent));
         for (int r = 0; r < test.size; r++) {
             some_numbers(extent, r, given);
             if (extent->by[r] && extent->operation > NO_OP)
@@ -379,7 +380,7 @@ static void settle(const struct game *game, struct extent *extent)
             const int64_t others = (int64_t)((uint64_t)found - (uint64_t)before) &
                                    (extent->bytes == 4 ? INT64_C(0xffffffff) : -1);
             TEST_CHECK(test.size > 30 || (others & ~(all - (INT64_C(1) << test.rank))) == 0,
-                       game->name, "fetch-and-add found what nobody can have added: %lx",
+                       game->name, "fetch-and-add returned an impossible value: %lx",
                        (unsigned long)others);
         }
         const int64_t after = (int64_t)((uint64_t)before + (uint64_t)all);
@@ -391,23 +392,24 @@ static void settle(const struct game *game, struct extent *extent)
             won = test.rank + 1;
         MPI_Allreduce(&won, &winner, 1, MPI_INT64_T, MPI_SUM, MPI_COMM_WORLD);
         TEST_CHECK(winner >= 1 && winner <= test.size && extent->by[winner - 1], game->name,
-                   "not one process has won a compare-and-swap (sum %ld)", (long)winner);
+                   "a compare-and-swap does not have one winner (sum %ld)", (long)winner);
         swapped = swapped_in(extent, (int)winner - 1);
         TEST_CHECK(!me || won != 0 || memcmp(extent->found, &swapped, extent->bytes) == 0,
-                   game->name, "who has lost a compare-and-swap has not found the winner's");
+                   game->name,
+                   "a process that lost a compare-and-swap did not get the winner's value");
         memcpy(content, &swapped, extent->bytes);
     }
     free(given);
 }
 
-static void forget(struct extent *extent)
+static void free_extent(struct extent *extent)
 {
     free(extent->by);
     free(extent->mine);
     free(extent->found);
 }
 
-/* All of my part of a round, between opening and closing the epoch. */
+/* This process's part of a round, between opening and closing the epoch. */
 static void play(struct game *game, struct extent *extents, int n)
 {
     MPI_Group all;
@@ -421,7 +423,7 @@ static void play(struct game *game, struct extent *extents, int n)
         MPI_Win_post(all, 0, game->window);
         MPI_Win_start(all, 0, game->window);
     }
-    int locked = -1; /* extents lie in the order of their targets */
+    int locked = -1; /* extents are in the order of their targets */
     for (int e = 0; e < n; e++) {
         const int target = extents[e].target;
         if (!takes_part(&extents[e]))
@@ -497,13 +499,13 @@ static void round_of(struct game *game, struct rng *plan, unsigned number)
                 break;
         }
     }
-    MPI_Barrier(MPI_COMM_WORLD); /* all have prepared */
+    MPI_Barrier(MPI_COMM_WORLD); /* all have prepared their windows */
     play(game, extents, n);
     for (int e = 0; e < n; e++)
         settle(game, &extents[e]);
     compare(game, extents, n);
     for (int e = 0; e < n; e++)
-        forget(&extents[e]);
+        free_extent(&extents[e]);
     MPI_Barrier(MPI_COMM_WORLD);
 }
 

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Reads the list of mutations; see run.sh, which calls it.
 
-    mutate.py check TOP           each text that is replaced occurs once in TOP's file, and so on
-    mutate.py names [NAME...]     the mutations, in their order; with names these alone
-    mutate.py show NAME           its file, and then its tests, in one line
+    mutate.py check TOP           check the list: each replaced text occurs once in its file at TOP, etc.
+    mutate.py names [NAME...]     print the names of the mutations in order; with names only these
+    mutate.py show NAME           print its file and its tests in one line
     mutate.py make NAME TOP       make it in the sources at TOP
 """
 
@@ -26,22 +26,22 @@ class Mutation:
         elif sign == "+":
             self.new.append(text)
         elif line:
-            sys.exit(f"{self.name}: what is this line? {line}")
+            sys.exit(f"{self.name}: invalid line: {line}")
 
     def texts(self):
         return "\n".join(self.old), "\n".join(self.new)
 
-    def trouble(self, top):
-        """What is wrong with it; None: nothing."""
+    def error(self, top):
+        """What is wrong with the entry; None: nothing."""
         old, new = self.texts()
         path = os.path.join(top, self.file)
         if not self.file or not os.path.isfile(path):
-            return f"there is no file {self.file}"
+            return f"no such file: {self.file}"
         missing = [test for test in self.tests if not os.path.isfile(f"{os.path.join(top, test)}.c")]
         if not self.tests or missing:
-            return f"there is no test {' '.join(missing)}"
+            return f"no such test: {' '.join(missing)}"
         if not old or old == new:
-            return "it replaces nothing"
+            return "it changes nothing"
         with open(path, encoding="utf-8") as source:
             times = source.read().count(old)
         return None if times == 1 else f"its text occurs {times} times in {self.file}"
@@ -68,10 +68,10 @@ def read_list(path):
 
 def check(mutations, top):
     names = [m.name for m in mutations]
-    troubles = [f"{m.name}: {m.trouble(top)}" for m in mutations if m.trouble(top)]
-    troubles += [f"{name}: there are two of that name" for name in sorted(set(names)) if names.count(name) > 1]
-    print(*troubles, sep="\n", end="\n" if troubles else "")
-    return 1 if troubles or not mutations else 0
+    errors = [f"{m.name}: {m.error(top)}" for m in mutations if m.error(top)]
+    errors += [f"{name}: the name is used twice" for name in sorted(set(names)) if names.count(name) > 1]
+    print(*errors, sep="\n", end="\n" if errors else "")
+    return 1 if errors or not mutations else 0
 
 
 def main(what, *words):
@@ -82,7 +82,7 @@ def main(what, *words):
     wanted = words if what == "names" else words[:1]
     unknown = [name for name in wanted if name not in by_name]
     if unknown:
-        print(f"there is no mutation {unknown[0]}", file=sys.stderr)
+        print(f"no such mutation: {unknown[0]}", file=sys.stderr)
         return 64
     if what == "names":
         print(*(words or by_name), sep="\n")

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Calls of collectives and what must come out; see collective.h. */
+/* Calls of collectives and their expected results; see collective.h. */
 #include "collective.h"
 #include "../mpi/common.h"
 
@@ -22,9 +22,9 @@ void collectives_close(void)
     data_types_close();
 }
 
-/* ---- what a step says ---- */
+/* ---- the words of a step ---- */
 
-/* Words of a step have no blanks: they are written as dashes. */
+/* Words of a step have dashes for the blanks of names. */
 static bool same_name(const char *name, const char *word)
 {
     while (*name && *word && (*name == *word || (*name == ' ' && *word == '-'))) {
@@ -40,7 +40,7 @@ static const struct data_type *type_of(const struct step *step)
     for (int i = 0; i < n_types; i++)
         if (same_name(data_type(i)->name, word))
             return data_type(i);
-    test_skip("this MPI lacks a type of the program's");
+    test_skip("this MPI lacks a type of the program");
 }
 
 static enum data_op op_of(const struct step *step)
@@ -49,7 +49,7 @@ static enum data_op op_of(const struct step *step)
     for (int op = 0; op < DATA_OPS; op++)
         if (same_name(data_op_name((enum data_op)op), word))
             return (enum data_op)op;
-    test_fail("program", "step %u: there is no operation %s", step->id, word);
+    test_fail("program", "step %u: unknown operation %s", step->id, word);
 }
 
 static enum collective what_of(const struct step *step)
@@ -57,8 +57,7 @@ static enum collective what_of(const struct step *step)
     for (int what = 0; what < COLLECTIVES; what++)
         if (step_is(step, "what", names[what]))
             return (enum collective)what;
-    test_fail("program", "step %u: there is no collective %s", step->id,
-              step_word(step, "what", ""));
+    test_fail("program", "step %u: unknown collective %s", step->id, step_word(step, "what", ""));
 }
 
 static bool is_reduction(enum collective what)
@@ -71,7 +70,7 @@ static bool has_root(enum collective what)
     return what == REDUCE || what == BCAST || what == GATHER || what == SCATTER;
 }
 
-/* The root stays, goes round or jumps. */
+/* The root is constant, changes in turn, or jumps. */
 static int root_rank_of(const struct call *call, int size)
 {
     long first = step_number(call->step, "root", 0);
@@ -84,7 +83,8 @@ static int root_rank_of(const struct call *call, int size)
 
 /* ---- roles ---- */
 
-/* The first process of the group that I am in is the side that has the root, or the other one. */
+/* Of the two groups of an intercommunicator, is this process in the one with the lower first
+ * member? */
 static bool on_left(const struct place *place)
 {
     return place->members[0] < place->remote[0];
@@ -152,7 +152,7 @@ static void put(const struct call *call, const struct data_values *values, int r
     }
 }
 
-/* Which elements of the root's a rank gets by MPI_Scatter: those of its block. */
+/* The first of the root's elements that a rank gets by MPI_Scatter. */
 static size_t first_of(const struct call *call, size_t block)
 {
     return call->what == SCATTER ? block * call->n : 0;
@@ -166,7 +166,7 @@ static void fill_send(struct call *call)
         put(call, &values, call->place.rank, first_of(call, block), &call->send, NULL, block);
 }
 
-/* What is in place before the call, in the buffer that takes. */
+/* The contents of the receive buffer before the call: the input, if it is in place. */
 static void fill_receive(struct call *call)
 {
     layout_clear(&call->receive);
@@ -244,8 +244,8 @@ static size_t blocks_of(const struct call *call, bool receive)
     return 1;
 }
 
-/* MPI_IN_PLACE: who takes and gives gives what is in the buffer that takes. Absolute addresses of
- * a reduction leave no other way, as both buffers have one type. */
+/* MPI_IN_PLACE: the input is in the receive buffer. A reduction with absolute addresses must be in
+ * place, as both buffers have one type. */
 static bool is_in_place(const struct call *call)
 {
     if (call->place.inter || call->what == BCAST || call->what == BARRIER || !call->takes ||
@@ -255,7 +255,7 @@ static bool is_in_place(const struct call *call)
     return absolute || step_number(call->step, "inplace", 0);
 }
 
-/* Of a reduction both buffers have the type that `send` says. */
+/* Both buffers of a reduction have the type of `send`. */
 static void open_buffers(struct call *call)
 {
     const struct data_type *type = call->values.type;
@@ -328,7 +328,8 @@ void call_refill(struct call *call, const struct step *step)
 
 /* ---- calls ---- */
 
-/* What is passed; what does not count at this process is nonsense that MPI must not look at. */
+/* The arguments passed; those that are not significant in this process are invalid, as MPI must not
+ * use them. */
 struct arguments {
     const void *send;
     void *receive;
@@ -359,7 +360,7 @@ static struct arguments arguments_of(const struct call *call)
     return a;
 }
 
-/* One type and one count for both sides, or for those who take part. */
+/* One type and one count for both sides, or for the side that takes part. */
 static struct arguments joined(const struct call *call)
 {
     struct arguments a = arguments_of(call);
@@ -367,7 +368,7 @@ static struct arguments joined(const struct call *call)
         a.send_count = a.receive_count;
         a.send_type = a.receive_type;
     }
-    if (a.send_type == MPI_DATATYPE_NULL) /* those beside the root of an intercommunicator */
+    if (a.send_type == MPI_DATATYPE_NULL) /* on processes beside the root of an intercommunicator */
         a.send_type = call->values.type->mpi;
     if (call->what == BCAST && call->send.memory)
         a.receive = call->send.buffer;
@@ -383,7 +384,7 @@ void call_blocking(struct call *call)
     board_enter(call->thread, call->position);
     switch (call->what) {
     case BARRIER:
-        if (!getenv("NICBARR_TEST_BREAK")) /* run_broken.sh wants to see that it is found */
+        if (!getenv("NICBARR_TEST_BREAK")) /* run_broken.sh checks that this is detected */
             MPI_Barrier(comm);
         break;
     case ALLREDUCE:
@@ -494,7 +495,7 @@ void call_persistent(struct call *call, MPI_Request *request)
 
 /* ---- results ---- */
 
-/* "line 4 step 17 iteration 3: MPI...", for a message. */
+/* "line 4, step 17, call 3, ...", for a message. */
 static const char *describe(const struct call *call, char text[200])
 {
     snprintf(text, 200, "line %d, step %u, call %d, %s c=%s", call->step->line, call->step->id,
@@ -530,7 +531,7 @@ void call_check(struct call *call)
     if (call->what == BARRIER)
         board_check(&call->place, call->thread, call->position, describe(call, where));
     if (call->send.memory)
-        compare(call, &call->send, call->sent, "the buffer that is only sent");
+        compare(call, &call->send, call->sent, "the send buffer");
     if (call->receive.memory)
         compare(call, &call->receive, call->expected, "the result");
 }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * One call of a collective: its data, the call, and what must have come out.
+ * One call of a collective: its data, the call itself, and the expected result.
  *
- * Who calls it: player.c. Everything follows from the step, the iteration and the communicator, so
- * each process computes what the others send. Nothing is communicated but by the call itself.
+ * Used by player.c. Everything follows from the step, the iteration and the communicator, so that
+ * each process computes what the others send. Nothing is communicated except by the call itself.
  *
- * A call lives until call_close; between call_begin and call_check its buffers belong to MPI.
+ * A call exists until call_close; between the call and call_check its buffers belong to MPI.
  *
  * Threads: a call belongs to one thread.
  */
@@ -19,13 +19,13 @@ enum collective { BARRIER, ALLREDUCE, REDUCE, BCAST, ALLGATHER, GATHER, SCATTER,
 
 struct call {
     const struct step *step;
-    struct place place; /* a copy: the program may free the communicator meanwhile */
+    struct place place; /* a copy, as the program may free the communicator meanwhile */
     enum collective what;
     int iteration, thread;
     int64_t position;
-    /* Who gives and takes data. */
+    /* Whether this process has input and output. */
     bool gives, takes, in_place;
-    int root;      /* what is passed to MPI */
+    int root;      /* passed to MPI */
     int root_rank; /* the root's rank in its group */
     struct data_values values;
     MPI_Op op;
@@ -35,17 +35,17 @@ struct call {
     unsigned char *sent, *expected;
 };
 
-/* Types and operations; collective over nothing. */
+/* Types and operations. Local. */
 void collectives_open(void);
 void collectives_close(void);
 
-/* Makes buffers and fills them. */
+/* Creates and fills buffers. */
 void call_open(struct call *call, const struct step *step, int iteration, int thread);
 void call_blocking(struct call *call);
 void call_nonblocking(struct call *call, MPI_Request *request);
-/* Skips the test where this MPI has no persistent collectives. */
+/* Skips the test if this MPI has no persistent collectives. */
 void call_persistent(struct call *call, MPI_Request *request);
-/* The datatypes and the program's operation go now, though the call is outstanding. */
+/* Frees the datatypes and the program's operation while the call is outstanding. */
 void call_free_types(struct call *call);
 /* New data for the next start of a persistent call. */
 void call_refill(struct call *call, const struct step *step);

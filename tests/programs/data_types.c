@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Types, operations and values; see data_types.h for what it promises.
+ * Types, operations and values; see data_types.h.
  *
- * Invariant: exact values lead to no rounding, no overflow and no negative zero in any order of
- * combining, on up to DATA_RANKS ranks. That is why the bits of exact results can be compared.
+ * Invariant: exact values cause no rounding, no overflow and no negative zero in any order of
+ * combination, on up to DATA_RANKS ranks. So results can be compared bit by bit.
  */
 #include "data_types.h"
 #include "../mpi/common.h"
@@ -49,7 +49,7 @@ struct record {
 #define LOCATED (BIT(DATA_MAXLOC) | BIT(DATA_MINLOC))
 #define SUM_PROD (BIT(DATA_SUM) | BIT(DATA_PROD))
 
-/* Names without MPI_, as a macro is replaced before it gets to be text. */
+/* Names without MPI_, as a macro would be replaced before it becomes text. */
 #define NAMED(type) .name = "MPI_" #type, .mpi = MPI_##type
 #define SHAPE(ctype, fields) .extent = sizeof(ctype), .align = _Alignof(ctype), .n_fields = (fields)
 #define SINGLE(type, kind_, ops_, ctype, real)                                                     \
@@ -214,7 +214,7 @@ static void make_structure(struct data_type *type)
     MPI_Type_commit(&type->mpi);
 }
 
-/* Open MPI without Fortran has names for Fortran's types, and nothing behind them. */
+/* Open MPI without Fortran has names for Fortran's types, but no types behind them. */
 static bool exists(const struct data_type *type)
 {
     int size;
@@ -271,7 +271,7 @@ const char *data_op_name(enum data_op op)
     return ops[op].name;
 }
 
-/* Products of complex numbers may be computed in more than one way. */
+/* Products of complex numbers may be computed in several ways. */
 bool data_can_be_rough(const struct data_type *type, enum data_op op)
 {
     return (type->kind == DATA_REAL && (op == DATA_SUM || op == DATA_PROD)) ||
@@ -338,12 +338,12 @@ static void put_bytes(const struct data_field *field, uint64_t lot, unsigned cha
         to[i] = (unsigned char)(lot >> 8 * (i % 8));
 }
 
-/* Of the elements, half are true on all ranks for AND (false for OR), and few ranks differ in the
- * others: with a fair coin for each rank all results were the same. */
+/* Half of the elements are true on all ranks for AND (false for OR), and few ranks differ in the
+ * others. If all values were drawn evenly, all results would be the same. */
 static bool truth(enum data_op op, uint64_t lot, uint64_t of_element)
 {
-    bool odd_one_out = of_element % 2 && lot % 8 == 0;
-    return op == DATA_LAND ? !odd_one_out : op == DATA_LOR ? odd_one_out : lot % 2;
+    bool differs = of_element % 2 && lot % 8 == 0;
+    return op == DATA_LAND ? !differs : op == DATA_LOR ? differs : lot % 2;
 }
 
 static uint64_t bits(enum data_op op, uint64_t lot)
@@ -352,12 +352,12 @@ static uint64_t bits(enum data_op op, uint64_t lot)
     return op == DATA_BAND ? lot | more | most : op == DATA_BOR ? lot & more & most : lot;
 }
 
-/* Sums and products stay in range: overflow of signed numbers is nobody's promise. */
+/* Sums and products stay in range, as overflow of signed numbers is undefined. */
 static uint64_t signed_value(enum data_op op, size_t size, uint64_t lot, int rank)
 {
     if (op == DATA_SUM) /* DATA_RANKS of them fit, and one bit is the sign */
         return (uint64_t)((int64_t)lot >> (64 - (8 * (int)size - 6)));
-    if (op == DATA_PROD) { /* (its limit)^6 fits */
+    if (op == DATA_PROD) { /* limit^6 fits */
         unsigned limit = size == 1 ? 2 : size == 2 ? 5 : size == 4 ? 35 : 1000;
         int64_t value = rank < 6 ? 1 + (int64_t)((lot >> 8) % limit) : 1;
         return (uint64_t)(lot % 2 ? value : -value);
@@ -373,8 +373,7 @@ static uint64_t integer_value(const struct data_values *values, size_t size, uin
         return truth(op, lot, of_element) ? lot | 1 : 0;
     if (values->type->kind == DATA_SIGNED)
         return signed_value(op, size, lot, rank);
-    if (op ==
-        DATA_SUM) /* no overflow: Open MPI's vectors of short numbers saturate, the rest wraps */
+    if (op == DATA_SUM) /* no overflow, as Open MPI's vector code saturates */
         return lot >> (64 - (8 * (int)size - 6));
     return op == DATA_PROD ? lot | 1 : bits(op, lot);
 }
@@ -400,7 +399,7 @@ static int largest_exponent(size_t size)
                                     : LDBL_MAX_EXP;
 }
 
-/* An element is of one manner on all ranks: mostly of sizes that differ by much, now and then
+/* An element is of one sort on all ranks: as a rule of very different magnitudes, at times
  * subnormal, so large that sums overflow, or mostly zeros of both signs. */
 static long double rough_value(enum data_op op, size_t size, uint64_t lot, uint64_t of_element)
 {
@@ -410,7 +409,7 @@ static long double rough_value(enum data_op op, size_t size, uint64_t lot, uint6
     switch (of_element % 16) {
     case 0:
         return ldexpl(mantissa(lot), smallest_exponent(size) - 2 - (int)(other % 8));
-    case 1: /* of size max or half of it, and not rounded up to infinity */
+    case 1: /* the largest magnitude or half of it, and not rounded up to infinity */
         return ldexpl(lot % 2 ? -1.5L : 1.5L, largest_exponent(size) - 1 - (int)(other % 2));
     case 2:
         return other % 4 ? (lot % 2 ? -0.0L : 0.0L) : mantissa(lot);
@@ -428,7 +427,7 @@ static long double exact_value(enum data_op op, uint64_t lot)
     return (long double)((lot >> 8) % 1024) - 511.5L; /* never 0 */
 }
 
-/* 1 + 2i and its powers have no part that is 0, so no sign of a zero depends on the order; 16 of
+/* Powers of 1 + 2i have no part that is 0, so that no sign of a zero depends on the order. 16 of
  * them are exact as float. */
 static void put_complex_factor(const struct data_type *type, uint64_t lot, int rank,
                                unsigned char *to)
@@ -450,7 +449,7 @@ static void put_number(const struct data_values *values, const struct data_field
         put_integer(field, integer_value(values, field->size, lot, of_element, rank), to);
 }
 
-/* Few different values, so that the index decides often. */
+/* Few different values, so that the index often decides. */
 static void put_located(const struct data_field *field, int64_t number, unsigned char *to)
 {
     if (field->real)
@@ -496,7 +495,7 @@ void data_put(const struct data_values *values, int rank, size_t element, unsign
 
 /* ---- the reference ---- */
 
-/* The left block's result becomes left op right, where the right one's was. */
+/* Replaces the right block's result by left op right. */
 static void combine(const struct data_values *values, size_t elements, unsigned char **left,
                     unsigned char *right)
 {
@@ -513,7 +512,7 @@ void data_reduce(const struct data_values *values, int n_ranks, size_t elements,
         return;
     unsigned char *all = calloc((size_t)n_ranks, bytes);
     if (!all)
-        test_fail("reference", "no memory");
+        test_fail("reference", "out of memory");
     /* Where the result of the block that begins with this rank is. */
     unsigned char *of[DATA_RANKS] = {all};
     for (int rank = 0; rank < n_ranks; rank++) {

@@ -1,21 +1,22 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Data for the tests of collectives that carry some: types, operations, values that anybody can
- * compute, and what a reduction of them must give.
+ * Data for the tests of collectives: types, operations, values that every process can compute, and
+ * the expected results of reductions.
  *
- * Who calls it: collective.c and layout.c. Nothing here communicates.
+ * Used by collective.c and layout.c. Nothing here communicates.
  *
- * A value is a function of a key (the operation of the test that it belongs to), a rank and the
- * number of the element. So every process knows what all others send.
+ * A value is a function of a key (for the operation of a test), a rank and the index of the
+ * element. So every process knows what all others send.
  *
  * The reference of a reduction combines by MPI_Reduce_local, in one order: neighbouring complete
- * subtrees of ranks, lower ranks on the left ((0 1)(2 3))(4 5) ... Values come in two manners:
- *  - exact: whatever the order is, there is one result, to the bit (floating-point values are small
- *    integers and powers of two);
- *  - rough: sums and products of floating-point values are rounded, overflow and vanish, so that
- *    another order gives other bits.
+ * subtrees of ranks, lower ranks on the left ((0 1)(2 3))(4 5) ... There are two sorts of values:
  *
- * Threads: everything is read only after data_types_open, which one thread calls.
+ * - exact: in any order there is one result, to the bit (floating-point values are small integers
+ *   and powers of two);
+ * - rough: sums and products of floating-point values are rounded, overflow and underflow, so that
+ *   another order gives other bits.
+ *
+ * Threads: everything is constant after data_types_open, which one thread calls.
  */
 #ifndef NICBARR_TESTS_DATA_TYPES_H
 #define NICBARR_TESTS_DATA_TYPES_H
@@ -25,7 +26,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Exact values are exact for that many. */
+/* The number of ranks for which exact values are exact. */
 enum { DATA_RANKS = 64 };
 
 enum data_op {
@@ -41,10 +42,10 @@ enum data_op {
     DATA_BXOR,
     DATA_MAXLOC,
     DATA_MINLOC,
-    DATA_COMPOSE, /* user-defined, does not commute: x -> a x + b, one after the other */
-    DATA_MIX,     /* user-defined, commutes: exclusive or */
+    DATA_COMPOSE, /* user-defined, not commutative: x -> a x + b, composed */
+    DATA_MIX,     /* user-defined, commutative: exclusive or */
     DATA_OPS,
-    DATA_COPY = DATA_OPS /* no reduction: any bytes are a value */
+    DATA_COPY = DATA_OPS /* no reduction: all bytes are valid values */
 };
 
 enum data_kind {
@@ -73,11 +74,11 @@ struct data_type {
     size_t extent, align;
     int n_fields;
     struct data_field fields[3];
-    bool structure; /* of the fields, which data_types_open makes */
+    bool structure; /* made of the fields by data_types_open */
 };
 
-/* Makes the derived types and the operations; returns how many types there are. Types that this MPI
- * lacks are left out. */
+/* Makes the derived types and the operations; returns the number of types. Types that this MPI
+ * lacks are omitted. */
 int data_types_open(void);
 void data_types_close(void);
 const struct data_type *data_type(int i);
@@ -89,7 +90,7 @@ bool data_can_be_rough(const struct data_type *type, enum data_op op);
 /* A hash of three numbers. */
 uint64_t data_hash(uint64_t a, uint64_t b, uint64_t c);
 
-/* What an operation's values are. */
+/* What determines an operation's values. */
 struct data_values {
     const struct data_type *type;
     enum data_op op;
@@ -97,19 +98,18 @@ struct data_values {
     uint64_t key;
 };
 
-/* Writes the fields of one element of a rank to the place of an element; leaves its gaps alone. */
+/* Writes the fields of one element of a rank, and leaves its gaps unchanged. */
 void data_put(const struct data_values *values, int rank, size_t element, unsigned char *to);
 
-/* The reduction over the ranks 0..n_ranks-1 of so many elements. tree: in the order above; else
- * from rank 0 on, one after the other. Only the fields of the result count. */
+/* The reduction of `elements` elements over the ranks 0..n_ranks-1. tree: in the order above;
+ * otherwise from rank 0 on, one after the other. Only the fields of the result are significant. */
 void data_reduce(const struct data_values *values, int n_ranks, size_t elements, bool tree,
                  unsigned char *result);
 
-/* How many bytes of a field say its value: those of x86's long double that are there for its
- * alignment say nothing. */
+/* The number of significant bytes of a field: x86's long double is padded. */
 size_t data_field_bytes(const struct data_field *field);
-/* Whether a byte of an element is such a one. What lies between the fields is the program's, which
- * MPI does not touch. */
+/* Whether a byte of an element is such padding. Gaps between the fields are the program's, which
+ * MPI does not change. */
 bool data_is_padding(const struct data_type *type, size_t byte);
 
 #endif

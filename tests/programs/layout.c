@@ -9,8 +9,8 @@
 
 enum { GUARD = 64, PATTERN = 0xa5 };
 
-/* What an operation is told of a type that is not plain. MPI may keep a type after MPI_Type_free,
- * but not its attributes: so the handle says which it is, until another type gets it. */
+/* What an operation must know of a type that is not plain. MPI may keep a type after MPI_Type_free,
+ * but not its attributes, so that the handle identifies it until another type gets it. */
 static struct hint {
     MPI_Datatype type;
     enum layout_kind kind;
@@ -19,7 +19,7 @@ static struct hint {
     struct hint *next;
 } * hints;
 static pthread_mutex_t hints_lock = PTHREAD_MUTEX_INITIALIZER;
-static pthread_mutex_t programs_lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t program_lock = PTHREAD_MUTEX_INITIALIZER;
 
 static size_t spread(enum layout_kind kind)
 {
@@ -31,7 +31,7 @@ static bool is_whole(enum layout_kind kind)
     return kind == LAYOUT_REVERSED || kind == LAYOUT_VECTOR || kind == LAYOUT_ABSOLUTE;
 }
 
-/* From the begin of the elements, in bytes. */
+/* From the beginning of the elements, in bytes. */
 static size_t offset(enum layout_kind kind, size_t n, size_t extent, size_t block, size_t element)
 {
     size_t place = kind == LAYOUT_REVERSED || kind == LAYOUT_ABSOLUTE ? n - 1 - element : element;
@@ -40,7 +40,7 @@ static size_t offset(enum layout_kind kind, size_t n, size_t extent, size_t bloc
 
 /* ---- operations ---- */
 
-/* Element number i of what an operation is given. */
+/* Element i of an operand. */
 static uint32_t *operand(void *buffer, const struct hint *hint, size_t i)
 {
     unsigned char *data = buffer;
@@ -54,7 +54,7 @@ static uint32_t *operand(void *buffer, const struct hint *hint, size_t i)
     return (uint32_t *)data;
 }
 
-/* NULL: it is plain. What is found stays as it is while the type is in use. */
+/* NULL: the type is plain. A hint does not change while its type is in use. */
 static struct hint *hint_of(MPI_Datatype type)
 {
     pthread_mutex_lock(&hints_lock);
@@ -71,7 +71,7 @@ static void set_hint(struct layout *layout)
     if (!hint) {
         hint = calloc(1, sizeof(*hint));
         if (!hint)
-            test_fail("layout", "no memory");
+            test_fail("layout", "out of memory");
         hint->type = layout->type;
         pthread_mutex_lock(&hints_lock);
         hint->next = hints;
@@ -89,7 +89,7 @@ static size_t operands(const struct hint *hint, int count)
     return (size_t)count * (hint && is_whole(hint->kind) ? hint->n : 1);
 }
 
-/* First the left map, then the right one, as data_types.c has it. */
+/* First the left map, then the right one, as in data_types.c. */
 static void compose(void *left, void *right, int *count, MPI_Datatype *type)
 {
     const struct hint *hint = hint_of(*type);
@@ -135,12 +135,12 @@ MPI_Op layout_op(enum data_op op, bool users)
 
 void layouts_lock(void)
 {
-    pthread_mutex_lock(&programs_lock);
+    pthread_mutex_lock(&program_lock);
 }
 
 void layouts_unlock(void)
 {
-    pthread_mutex_unlock(&programs_lock);
+    pthread_mutex_unlock(&program_lock);
 }
 
 void layouts_close(void)
@@ -184,7 +184,7 @@ static MPI_Datatype reversed_type(const struct layout *layout)
     size_t n = layout->n, extent = layout->of->extent;
     MPI_Aint base = 0, *places = malloc(n * sizeof(MPI_Aint));
     if (!places)
-        test_fail("layout", "no memory");
+        test_fail("layout", "out of memory");
     if (layout->kind == LAYOUT_ABSOLUTE)
         MPI_Get_address(layout->data, &base);
     for (size_t i = 0; i < n; i++)
@@ -241,7 +241,7 @@ void layout_open(struct layout *layout, enum layout_kind kind, const struct data
     layout->bytes = blocks * n * of->extent * spread(kind);
     layout->memory = malloc(layout->bytes + (size_t)2 * GUARD);
     if (!layout->memory)
-        test_fail("layout", "no memory");
+        test_fail("layout", "out of memory");
     layout->data = layout->memory + GUARD;
     layout_clear(layout);
     set_type(layout);
@@ -273,7 +273,7 @@ unsigned char *layout_at(const struct layout *layout, size_t block, size_t eleme
 
 void layout_clear(struct layout *layout)
 {
-    /* Each process has another one: what comes from others' gaps is not what was there. */
+    /* Each process has another pattern, so that bytes from other processes' gaps show. */
     memset(layout->memory, PATTERN + test.rank, layout->bytes + (size_t)2 * GUARD);
 }
 
@@ -281,7 +281,7 @@ unsigned char *layout_copy(const struct layout *layout)
 {
     unsigned char *copy = malloc(layout->bytes + (size_t)2 * GUARD);
     if (!copy)
-        test_fail("layout", "no memory");
+        test_fail("layout", "out of memory");
     memcpy(copy, layout->memory, layout->bytes + (size_t)2 * GUARD);
     return copy;
 }
@@ -292,7 +292,7 @@ unsigned char *layout_at_copy(const struct layout *layout, unsigned char *copy,
     return copy + (at - layout->memory);
 }
 
-static bool says_nothing(const struct layout *layout, size_t byte)
+static bool is_insignificant(const struct layout *layout, size_t byte)
 {
     if (byte < GUARD || byte >= GUARD + layout->bytes)
         return false;
@@ -307,7 +307,7 @@ long layout_difference(const struct layout *layout, const unsigned char *expecte
     if (memcmp(layout->memory, expected, bytes) == 0)
         return -1;
     for (size_t i = 0; i < bytes; i++)
-        if (layout->memory[i] != expected[i] && !says_nothing(layout, i))
+        if (layout->memory[i] != expected[i] && !is_insignificant(layout, i))
             return (long)i - GUARD;
     return -1;
 }

@@ -25,11 +25,11 @@ struct place *place_of(const struct step *step, const char *key)
 {
     long number = step_number(step, key, 0);
     if (number < 0 || number >= PLACES)
-        test_fail("program", "step %u: there is no place %ld", step->id, number);
+        test_fail("program", "step %u: unknown place %ld", step->id, number);
     return &places[number];
 }
 
-/* New processes, whose numbers are these, or begin with `first`. */
+/* Add processes with these numbers, or with numbers from `first` on. */
 static void meet(MPI_Group group, const int *numbers, int first)
 {
     MPI_Group before = known.group;
@@ -77,10 +77,10 @@ void place_set(struct place *place, MPI_Comm comm)
     place->remote_size = numbers_of(group, place->remote);
 }
 
-/* ---- making them ---- */
+/* ---- creating them ---- */
 
-/* MPI allows a copy callback to communicate on the old communicator. It counts the calls that it
- * was copied by, so that each has other data. */
+/* MPI permits a copy callback to communicate on the old communicator. The attribute counts the
+ * callbacks, so that each has other data. */
 static int copy_attribute(MPI_Comm comm, int key, void *extra, void *in, void *out, int *copied)
 {
     (void)key;
@@ -104,7 +104,7 @@ static int copy_attribute(MPI_Comm comm, int key, void *extra, void *in, void *o
     return MPI_SUCCESS;
 }
 
-/* Among others with the key by which a user chooses components of Open MPI. */
+/* Among others with the key by which a user selects components of Open MPI. */
 static void duplicate_with_info(MPI_Comm comm, const struct step *step, MPI_Comm *result)
 {
     static const char *const keys[][2] = {{"mpi_assert_allow_overtaking", "true"},
@@ -141,7 +141,7 @@ static int key_of(const struct place *from, const struct step *step)
     return 0;
 }
 
-/* Those that `every` and `out` choose, in another order than the parent's, or the others. */
+/* The ranks that `every` and `out` select, in another order than the parent's, or the others. */
 static MPI_Group group_of(const struct place *from, const struct step *step, bool others)
 {
     MPI_Group all, some;
@@ -156,26 +156,28 @@ static MPI_Group group_of(const struct place *from, const struct step *step, boo
     return some;
 }
 
-/* `cgroup` is called by the members, `create` by all: the others get none, or one (both=1). */
+/* `cgroup` is called by the members, `create` by all: the others get no communicator, or one of
+ * their own (both=1). */
 static void create_group(const struct place *from, const struct step *step, MPI_Comm *result)
 {
-    bool alone = strcmp(step->kind, "cgroup") == 0;
+    bool by_members = strcmp(step->kind, "cgroup") == 0;
     MPI_Group some = group_of(from, step, false);
     int rank;
     MPI_Group_rank(some, &rank);
-    if (alone && rank != MPI_UNDEFINED)
+    if (by_members && rank != MPI_UNDEFINED)
         MPI_Comm_create_group(from->comm, some, (int)(step->id % 100), result);
-    if (!alone && rank == MPI_UNDEFINED && step_number(step, "both", 0)) {
+    if (!by_members && rank == MPI_UNDEFINED && step_number(step, "both", 0)) {
         MPI_Group_free(&some);
         some = group_of(from, step, true);
     }
-    if (!alone)
+    if (!by_members)
         MPI_Comm_create(from->comm, some, result);
     if (some != MPI_GROUP_EMPTY)
         MPI_Group_free(&some);
 }
 
-/* Two rows, where there are so many; of an odd number one is left out. rows=1: each is one. */
+/* Two rows where the size permits; of an odd number one is left out. rows=1: each row is a
+ * communicator. */
 static void create_cartesian(const struct place *from, const struct step *step, MPI_Comm *result)
 {
     int dims[] = {from->size > 1 ? 2 : 1, from->size > 1 ? from->size / 2 : 1};
@@ -205,7 +207,7 @@ static void create_graph(const struct place *from, const struct step *step, MPI_
         MPI_Graph_create(from->comm, n, index, edges, 0, result);
 }
 
-/* The first of those who accept, rank 0, tells the first of the others its port. */
+/* The first of the accepting processes, rank 0, sends its port to the first of the others. */
 static void connect_parts(const struct place *from, int left, int tag, MPI_Comm local,
                           MPI_Comm *result)
 {
@@ -224,7 +226,7 @@ static void connect_parts(const struct place *from, int left, int tag, MPI_Comm 
         MPI_Close_port(port);
 }
 
-/* The first `left` ranks against the others; of one process there is none. */
+/* The first `left` ranks against the others; a single process gets none. */
 static void create_inter(const struct place *from, const struct step *step, MPI_Comm *result)
 {
     if (from->size < 2)
@@ -245,7 +247,7 @@ static int first_of(const struct step *spawning)
     return (int)step_number(spawning, "first", SPAWNED);
 }
 
-/* Process `by` spawns n others, together with the communicator that it is in. */
+/* Process `by` spawns n others, collectively with its communicator. */
 static void spawn(const struct place *from, const struct step *step, MPI_Comm *result)
 {
     char line[12], parents[4 * MAX_RANKS], *end = parents;
@@ -308,7 +310,7 @@ bool places_play(const struct step *step)
                                          "graph", "shared",  "inter", "spawn",  "merge"};
     struct place *from = place_of(step, "c");
     if (strcmp(step->kind, "free") == 0) {
-        /* (kept=1: nicbarr's requests outlive it. Of one process they are Open MPI's own.) */
+        /* (kept=1: nicbarr's requests outlive it. Those of a single process are Open MPI's own.) */
         if (from->comm != MPI_COMM_NULL && !(step_number(step, "kept", 0) && from->size == 1))
             (step_is(step, "how", "disconnect") ? MPI_Comm_disconnect : MPI_Comm_free)(&from->comm);
         from->comm = MPI_COMM_NULL;
@@ -364,15 +366,15 @@ static void board_open(void)
     if (board == MAP_FAILED)
         test_fail("board", "%s cannot be mapped", origin->board);
     close(fd);
-    for (int t = 0; t < BOARD_THREADS; t++) /* an earlier job's may be there */
+    for (int t = 0; t < BOARD_THREADS; t++) /* there may be an earlier job's */
         board[test.rank * BOARD_THREADS + t] = 0;
 }
 
-void places_open(const struct origin *origin_, const struct step *spawning)
+void places_open(const struct origin *given, const struct step *spawning)
 {
     int first = spawning ? first_of(spawning) : 0;
     MPI_Group world;
-    origin = origin_;
+    origin = given;
     test.rank += first;
     if (origin->board)
         board_open();
@@ -417,7 +419,7 @@ static void check_entered(const unsigned char *ranks, int n, int thread, int64_t
 {
     for (int i = 0; board && i < n; i++) {
         int64_t there = board[ranks[i] * BOARD_THREADS + thread];
-        TEST_CHECK(there >= position, how, "left before rank %d has entered (line %ld, call %ld)",
+        TEST_CHECK(there >= position, how, "left before rank %d had entered (line %ld, call %ld)",
                    ranks[i], (long)(there / STEP_ITERATIONS), (long)(there % STEP_ITERATIONS));
     }
 }

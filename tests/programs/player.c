@@ -1,22 +1,23 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Plays a program (program.h) under MPI and checks every result.
+ * Plays a program (program.h) under MPI and checks every result: nicbarr must give right results to
+ * any legal program.
  *
- *     player --program FILE [--board FILE] [--until FILE] [--line N --parents NUMBERS]
+ *   player --program FILE [--board FILE] [--until FILE] [--line N --parents NUMBERS]
  *
- * Who calls it: machine/playing.py, and scripts (tests/component/drawn_common.sh), as the program
- * of mpirun, and the step `spawn`. The board (places.h) says how far each process is. A wrong
- * result ends the job by MPI_Abort, with the step and what was expected. --until: it plays the
- * program again, with other data, until there is that file; the program spawns nobody.
+ * mpirun starts it for machine/playing.py and scripts (tests/component/drawn_common.sh), and so
+ * does the step `spawn`. The board (places.h) shows how far each process is. A wrong result ends
+ * the job by MPI_Abort, with the step and the expected bytes. --until: it plays the program again
+ * and again, with other data, until that file exists; the program must not spawn processes.
  *
  * Requests have numbered places as well. A place holds the requests of one step, which may be many
  * calls, with their buffers.
  *
- * Steps between `fork` and `join` are played by threads: each has the steps of the communicators
- * whose number it is, modulo the threads.
+ * Steps between `fork` and `join` are played by threads: each plays the steps of the communicators
+ * whose number is its own, modulo the number of threads.
  *
- * The player calls nothing of MPI but what the program says, MPI_Init and MPI_Finalize, and what is
- * local. So a program's first collective is the job's.
+ * The player calls no MPI functions except those of the program, MPI_Init, MPI_Finalize and local
+ * ones. So the program's first collective is the job's first.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* usleep */
@@ -32,7 +33,7 @@
 
 enum { HELD = 20 };
 
-/* What a step has started, or made to be started. */
+/* What a step has started, or prepared to be started. */
 static struct held {
     const struct step *step;
     int n;
@@ -72,29 +73,29 @@ static void delay(const struct step *step, int iteration)
 static struct held *held_of(long number)
 {
     if (number < 0 || number >= HELD)
-        test_fail("program", "there is no request %ld", number);
+        test_fail("program", "unknown request %ld", number);
     return &held[number];
 }
 
-static void hold(struct held *held_, const struct step *step, int n)
+static void hold(struct held *slot, const struct step *step, int n)
 {
-    *held_ = (struct held){.step = step, .n = n, .active = true, .idup = MPI_COMM_NULL};
-    held_->requests = calloc((size_t)n, sizeof(MPI_Request));
-    if (!held_->requests)
-        test_fail("requests", "no memory");
+    *slot = (struct held){.step = step, .n = n, .active = true, .idup = MPI_COMM_NULL};
+    slot->requests = calloc((size_t)n, sizeof(MPI_Request));
+    if (!slot->requests)
+        test_fail("requests", "out of memory");
     for (int i = 0; i < n; i++)
-        held_->requests[i] = MPI_REQUEST_NULL;
+        slot->requests[i] = MPI_REQUEST_NULL;
 }
 
-static void release(struct held *held_)
+static void release(struct held *slot)
 {
-    for (int i = 0; held_->calls && i < held_->n; i++)
-        call_close(&held_->calls[i]);
-    free(held_->calls);
-    free(held_->requests);
-    free(held_->sent);
-    free(held_->received);
-    *held_ = (struct held){0};
+    for (int i = 0; slot->calls && i < slot->n; i++)
+        call_close(&slot->calls[i]);
+    free(slot->calls);
+    free(slot->requests);
+    free(slot->sent);
+    free(slot->received);
+    *slot = (struct held){0};
 }
 
 static unsigned char message_byte(const struct step *step, int from, long i)
@@ -102,59 +103,59 @@ static unsigned char message_byte(const struct step *step, int from, long i)
     return (unsigned char)data_hash(step->id, (uint64_t)from, (uint64_t)i);
 }
 
-static void check_message(const struct held *held_)
+static void check_message(const struct held *slot)
 {
-    long n = step_number(held_->step, "n", 8);
+    long n = step_number(slot->step, "n", 8);
     for (long i = 0; i < n; i++) {
-        unsigned char right = message_byte(held_->step, held_->from, i);
-        TEST_CHECK(held_->received[i] == right, "message", "line %d, byte %ld is %02x, not %02x",
-                   held_->step->line, i, held_->received[i], right);
+        unsigned char right = message_byte(slot->step, slot->from, i);
+        TEST_CHECK(slot->received[i] == right, "message", "line %d, byte %ld is %02x, not %02x",
+                   slot->step->line, i, slot->received[i], right);
     }
 }
 
-/* by=any, by=some: as they come. Else in an order of its own. */
-static void wait_for(struct held *held_, const struct step *step)
+/* by=any, by=some: in the order of completion. Otherwise in an order of this process. */
+static void wait_for(struct held *slot, const struct step *step)
 {
     uint64_t lot = data_hash(step->id, (uint64_t)test.rank, 41);
     int n = 0, some[STEP_ITERATIONS];
     if (step_is(step, "by", "any")) {
-        for (int i = 0; i < held_->n; i++)
-            MPI_Waitany(held_->n, held_->requests, some, MPI_STATUS_IGNORE);
+        for (int i = 0; i < slot->n; i++)
+            MPI_Waitany(slot->n, slot->requests, some, MPI_STATUS_IGNORE);
         return;
     }
     if (step_is(step, "by", "some")) {
-        for (int i = 0; i < held_->n && n != MPI_UNDEFINED; i += n)
-            MPI_Waitsome(held_->n, held_->requests, &n, some, MPI_STATUSES_IGNORE);
+        for (int i = 0; i < slot->n && n != MPI_UNDEFINED; i += n)
+            MPI_Waitsome(slot->n, slot->requests, &n, some, MPI_STATUSES_IGNORE);
         return;
     }
     if (lot % 3 == 0) {
-        MPI_Waitall(held_->n, held_->requests, MPI_STATUSES_IGNORE);
+        MPI_Waitall(slot->n, slot->requests, MPI_STATUSES_IGNORE);
         return;
     }
-    for (int i = 0; i < held_->n; i++) {
-        int at = lot % 3 == 1 ? i : held_->n - 1 - i;
-        MPI_Wait(&held_->requests[at], MPI_STATUS_IGNORE);
+    for (int i = 0; i < slot->n; i++) {
+        int at = lot % 3 == 1 ? i : slot->n - 1 - i;
+        MPI_Wait(&slot->requests[at], MPI_STATUS_IGNORE);
     }
 }
 
-static void complete(struct held *held_, const struct step *step)
+static void complete(struct held *slot, const struct step *step)
 {
-    if (!held_->active)
+    if (!slot->active)
         return;
-    wait_for(held_, step);
-    held_->active = false;
-    for (int i = 0; held_->calls && i < held_->n; i++)
-        TEST_CHECK((held_->requests[i] != MPI_REQUEST_NULL) == held_->persistent, "request",
-                   "line %d, call %d: it is %s once it is complete", held_->step->line, i,
-                   held_->persistent ? "gone" : "still there");
-    if (strcmp(held_->step->kind, "idup") == 0)
-        place_set(place_of(held_->step, "d"), held_->idup);
-    if (held_->received)
-        check_message(held_);
-    for (int i = 0; held_->calls && i < held_->n; i++)
-        call_check(&held_->calls[i]);
-    if (!held_->persistent)
-        release(held_);
+    wait_for(slot, step);
+    slot->active = false;
+    for (int i = 0; slot->calls && i < slot->n; i++)
+        TEST_CHECK((slot->requests[i] != MPI_REQUEST_NULL) == slot->persistent, "request",
+                   "line %d, call %d: it is %s after completion", slot->step->line, i,
+                   slot->persistent ? "gone" : "still there");
+    if (strcmp(slot->step->kind, "idup") == 0)
+        place_set(place_of(slot->step, "d"), slot->idup);
+    if (slot->received)
+        check_message(slot);
+    for (int i = 0; slot->calls && i < slot->n; i++)
+        call_check(&slot->calls[i]);
+    if (!slot->persistent)
+        release(slot);
 }
 
 static void complete_all(const struct step *step)
@@ -166,11 +167,11 @@ static void complete_all(const struct step *step)
         complete(&held[order[i]], step);
 }
 
-static void test_some(struct held *held_, long times)
+static void test_some(struct held *slot, long times)
 {
     int flag = 0;
-    for (long i = 0; i < times && held_->active && !flag; i++)
-        MPI_Testall(held_->n, held_->requests, &flag, MPI_STATUSES_IGNORE);
+    for (long i = 0; i < times && slot->active && !flag; i++)
+        MPI_Testall(slot->n, slot->requests, &flag, MPI_STATUSES_IGNORE);
 }
 
 /* ---- steps ---- */
@@ -188,7 +189,7 @@ static void play_blocking(const struct step *step, int thread)
     }
 }
 
-/* led=1: nobody else starts before one has told that it has. */
+/* led=1: the others start only after one process has told them that it has. */
 static void follow(const struct step *step, const struct place *place, bool started)
 {
     int leader = (int)(step->id % (unsigned)place->size), tag = 1000 + (int)(step->id % 1000);
@@ -199,7 +200,7 @@ static void follow(const struct step *step, const struct place *place, bool star
             MPI_Send(NULL, 0, MPI_BYTE, rank, tag, place->comm);
 }
 
-/* MPI 4.0, 3.7.3 and 3.7.6: whatever asks for it gets an empty status. */
+/* MPI 4.0, 3.7.3 and 3.7.6: an inactive request has an empty status. */
 static void check_inactive(const struct step *step, MPI_Request *request)
 {
     MPI_Status status;
@@ -211,31 +212,31 @@ static void check_inactive(const struct step *step, MPI_Request *request)
     MPI_Get_count(&status, MPI_BYTE, &count);
     TEST_CHECK(flag && count == 0 && status.MPI_SOURCE == MPI_ANY_SOURCE &&
                    status.MPI_TAG == MPI_ANY_TAG,
-               "request", "line %d: not active, it gives flag %d, count %d, source %d, tag %d",
+               "request", "line %d: inactive, but it has flag %d, count %d, source %d, tag %d",
                step->line, flag, count, status.MPI_SOURCE, status.MPI_TAG);
 }
 
-/* locked=1: the program holds the lock that its operations take, long enough for other threads' to
- * meet it. */
-static void start(struct held *held_, int k)
+/* locked=1: the program holds the lock that its operations take, long enough that other threads
+ * wait for it. */
+static void start(struct held *slot, int k)
 {
-    bool locked = step_number(held_->step, "locked", 0);
-    if (held_->persistent) {
-        call_persistent(&held_->calls[k], &held_->requests[k]);
-        check_inactive(held_->step, &held_->requests[k]);
+    bool locked = step_number(slot->step, "locked", 0);
+    if (slot->persistent) {
+        call_persistent(&slot->calls[k], &slot->requests[k]);
+        check_inactive(slot->step, &slot->requests[k]);
         return;
     }
     if (locked) {
         layouts_lock();
         usleep(program.threads ? 200 : 0);
     }
-    call_nonblocking(&held_->calls[k], &held_->requests[k]);
+    call_nonblocking(&slot->calls[k], &slot->requests[k]);
     if (locked)
         layouts_unlock();
 }
 
-/* kept=1: a persistent request of nicbarr's outlives its types, operation and communicator. (Alone
- * it is Open MPI's own.) */
+/* kept=1: a persistent request of nicbarr outlives its types, operation and communicator. (Those of
+ * a single process are Open MPI's own.) */
 static bool frees_types(const struct step *step, const struct place *place)
 {
     return step_number(step, "freed", 0) || (step_number(step, "kept", 0) && place->size > 1);
@@ -245,24 +246,24 @@ static void play_started(const struct step *step, int thread)
 {
     const struct place *place = place_of(step, "c");
     bool led = step_number(step, "led", 0);
-    struct held *held_ = held_of(step_number(step, "r", 0));
+    struct held *slot = held_of(step_number(step, "r", 0));
     int times = (int)step_number(step, "times", 1);
-    hold(held_, step, times);
-    held_->persistent = step_is(step, "how", "p");
-    held_->active = !held_->persistent;
-    held_->calls = calloc((size_t)times, sizeof(struct call));
-    if (!held_->calls)
-        test_fail("requests", "no memory");
+    hold(slot, step, times);
+    slot->persistent = step_is(step, "how", "p");
+    slot->active = !slot->persistent;
+    slot->calls = calloc((size_t)times, sizeof(struct call));
+    if (!slot->calls)
+        test_fail("requests", "out of memory");
     for (int k = 0; k < times; k++) {
-        call_open(&held_->calls[k], step, k, thread);
+        call_open(&slot->calls[k], step, k, thread);
         delay(step, k);
         if (led && k == 0)
             follow(step, place, false);
-        start(held_, k);
+        start(slot, k);
         if (led && k == 0)
             follow(step, place, true);
         if (frees_types(step, place))
-            call_free_types(&held_->calls[k]);
+            call_free_types(&slot->calls[k]);
     }
 }
 
@@ -280,60 +281,60 @@ static void play_collective(const struct step *step, int thread)
 /* Each process starts the persistent requests in an order of its own, or all at once. */
 static void play_start(const struct step *step, int thread)
 {
-    struct held *held_ = held_of(step_number(step, "r", 0));
-    if (!held_->calls)
+    struct held *slot = held_of(step_number(step, "r", 0));
+    if (!slot->calls)
         return;
     int order[STEP_ITERATIONS];
     struct rng rng = {data_hash(step->id, (uint64_t)test.rank, 61)};
-    rng_permutation(&rng, order, held_->n);
-    for (int i = 0; i < held_->n; i++)
-        call_refill(&held_->calls[i], step);
+    rng_permutation(&rng, order, slot->n);
+    for (int i = 0; i < slot->n; i++)
+        call_refill(&slot->calls[i], step);
     board_enter(thread, board_position(step, 0));
-    for (int i = 0; i < held_->n; i++)
-        held_->calls[i].position = board_position(step, 0);
-    for (int i = 0; i < held_->n && !step_number(step, "all", 0); i++) {
+    for (int i = 0; i < slot->n; i++)
+        slot->calls[i].position = board_position(step, 0);
+    for (int i = 0; i < slot->n && !step_number(step, "all", 0); i++) {
         delay(step, i);
-        MPI_Start(&held_->requests[order[i]]);
+        MPI_Start(&slot->requests[order[i]]);
     }
     if (step_number(step, "all", 0))
-        MPI_Startall(held_->n, held_->requests);
-    held_->active = true;
+        MPI_Startall(slot->n, slot->requests);
+    slot->active = true;
 }
 
 static void play_free_requests(const struct step *step)
 {
-    struct held *held_ = held_of(step_number(step, "r", 0));
-    for (int i = 0; i < held_->n; i++)
-        MPI_Request_free(&held_->requests[i]);
-    release(held_);
+    struct held *slot = held_of(step_number(step, "r", 0));
+    for (int i = 0; i < slot->n; i++)
+        MPI_Request_free(&slot->requests[i]);
+    release(slot);
 }
 
-/* Everybody sends to the rank that is `by` further. */
+/* Each process sends to the rank `by` further. */
 static void play_shift(const struct step *step)
 {
     const struct place *place = place_of(step, "c");
     if (place->comm == MPI_COMM_NULL)
         return;
-    struct held *held_ = held_of(step_number(step, "r", 0));
+    struct held *slot = held_of(step_number(step, "r", 0));
     long n = step_number(step, "n", 8);
     int by = (int)step_number(step, "by", 1) % place->size, tag = (int)(step->id % 1000);
     int to = (place->rank + by) % place->size,
         from = (place->rank + place->size - by) % place->size;
-    hold(held_, step, 2);
-    held_->from = place->members[from];
-    held_->sent = malloc((size_t)n + 1);
-    held_->received = calloc((size_t)n + 1, 1);
-    if (!held_->sent || !held_->received)
-        test_fail("message", "no memory");
+    hold(slot, step, 2);
+    slot->from = place->members[from];
+    slot->sent = malloc((size_t)n + 1);
+    slot->received = calloc((size_t)n + 1, 1);
+    if (!slot->sent || !slot->received)
+        test_fail("message", "out of memory");
     for (long i = 0; i < n; i++)
-        held_->sent[i] = message_byte(step, test.rank, i);
+        slot->sent[i] = message_byte(step, test.rank, i);
     delay(step, 0);
-    MPI_Irecv(held_->received, (int)n, MPI_BYTE, from, tag, place->comm, &held_->requests[0]);
-    MPI_Isend(held_->sent, (int)n, MPI_BYTE, to, tag, place->comm, &held_->requests[1]);
+    MPI_Irecv(slot->received, (int)n, MPI_BYTE, from, tag, place->comm, &slot->requests[0]);
+    MPI_Isend(slot->sent, (int)n, MPI_BYTE, to, tag, place->comm, &slot->requests[1]);
 }
 
-/* Everybody writes into the memory of the rank that is `by` further. Between two fences a process
- * looks at its own memory, and nobody writes. */
+/* Each process writes into the memory of the rank `by` further. Between two fences a process reads
+ * its own memory, which is not written. */
 static void play_window(const struct step *step)
 {
     const struct place *place = place_of(step, "c");
@@ -346,7 +347,7 @@ static void play_window(const struct step *step)
     unsigned char *memory, *sent = malloc((size_t)n + 1);
     MPI_Win window;
     if (!sent)
-        test_fail("window", "no memory");
+        test_fail("window", "out of memory");
     MPI_Win_allocate((MPI_Aint)n, 1, MPI_INFO_NULL, place->comm, &memory, &window);
     MPI_Win_fence(0, window);
     for (long k = 0; k < times; k++) {
@@ -368,10 +369,10 @@ static void play_window(const struct step *step)
 
 static void play_idup(const struct step *step)
 {
-    struct held *held_ = held_of(step_number(step, "r", 0));
-    hold(held_, step, 1);
+    struct held *slot = held_of(step_number(step, "r", 0));
+    hold(slot, step, 1);
     delay(step, 0);
-    places_idup(step, &held_->idup, &held_->requests[0]);
+    places_idup(step, &slot->idup, &slot->requests[0]);
 }
 
 static void play_step(const struct step *step, int thread)
@@ -399,7 +400,7 @@ static void play_step(const struct step *step, int thread)
     else if (strcmp(kind, "pause") == 0)
         delay(step, 0);
     else if (!places_play(step))
-        test_fail("program", "step %u: there is no kind %s", step->id, kind);
+        test_fail("program", "step %u: unknown kind %s", step->id, kind);
 }
 
 /* ---- threads ---- */
@@ -424,7 +425,7 @@ static void *play_share(void *argument)
     return NULL;
 }
 
-/* Returns the number of the step after `join`. */
+/* Returns the index of the step after `join`. */
 static int play_forked(int fork)
 {
     int threads = (int)step_number(&program.steps[fork], "threads", 2), join = fork + 1;
@@ -434,14 +435,14 @@ static int play_forked(int fork)
     for (int t = 0; t < threads; t++) {
         shares[t] = (struct share){.number = t, .threads = threads, .from = fork + 1, .to = join};
         if (pthread_create(&shares[t].thread, NULL, play_share, &shares[t]) != 0)
-            test_fail("threads", "cannot be made");
+            test_fail("threads", "cannot be created");
     }
     for (int t = 0; t < threads; t++)
         pthread_join(shares[t].thread, NULL);
     return join + 1;
 }
 
-/* ---- the whole ---- */
+/* ---- the whole program ---- */
 
 static void begin(int argc, char **argv, const struct origin *origin, const struct step *spawning)
 {
@@ -481,8 +482,8 @@ static void play(int first)
     places_clear(program.n_steps);
 }
 
-/* Whether it is to be played again. The line is for a script that disturbs the job. */
-static bool goes_on(const char *until)
+/* Is the program to be played again? The line is for a script that disturbs the job. */
+static bool plays_again(const char *until)
 {
     if (!until)
         return false;
@@ -518,7 +519,7 @@ int main(int argc, char **argv)
     begin(argc, argv, &origin, spawned_by ? &program.steps[spawned_by - 1] : NULL);
     do
         play(spawned_by);
-    while (goes_on(until));
+    while (plays_again(until));
     test_report("ok player np=%d steps=%d\n", test.size, program.n_steps);
     places_close();
     collectives_close();

@@ -23,7 +23,7 @@ static char *read_all(const char *path)
         room += 65536;
         text = realloc(text, room + 1);
         if (!text)
-            unreadable(path, "no memory");
+            unreadable(path, "out of memory");
         length += fread(text + length, 1, room - length, file);
     } while (length == room);
     fclose(file);
@@ -42,7 +42,7 @@ static void read_step(struct step *step, char *line, const char *path)
     for (char *word; (word = strtok_r(NULL, " ", &rest)) != NULL;) {
         char *equals = strchr(word, '=');
         if (!equals || step->n_words == STEP_WORDS)
-            unreadable(path, "a step has a word without =, or too many of them");
+            unreadable(path, "a step has a word without =, or too many words");
         *equals = '\0';
         step->words[step->n_words].key = word;
         step->words[step->n_words++].value = equals + 1;
@@ -57,7 +57,7 @@ void program_read(struct program *program, const char *path)
         lines += *at == '\n';
     program->steps = calloc((size_t)lines, sizeof(struct step));
     if (!program->steps)
-        unreadable(path, "no memory");
+        unreadable(path, "out of memory");
     char *rest = NULL;
     for (char *line = strtok_r(program->text, "\n", &rest); line;
          line = strtok_r(NULL, "\n", &rest)) {

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A program as a file: one step a line, the same for all ranks.
+ * A program as a file: one step per line, the same for all ranks.
  *
- * Who calls it: player.c reads the file; the others ask a step for its words. machine/program.py
- * writes such files and says which of them are legal MPI. The player trusts it.
+ * player.c reads the file; other files ask for the words of a step. machine/program.py writes such
+ * files, and decides what is legal MPI, on which the player relies.
  *
- *     # a comment; lines that begin with @ are for the runner
- *     12 coll what=allreduce how=b c=0 type=MPI_INT op=MPI_SUM n=3 times=20
+ *   # a comment; lines that begin with @ are for the runner
+ *   12 coll what=allreduce how=b c=0 type=MPI_INT op=MPI_SUM n=3 times=20
  *
- * The number in front is the step's identity. All data, roots and delays of a step depend on it and
- * not on its line, so that a step does the same when others are taken out.
+ * The number in front identifies the step. All data, roots and delays of a step depend on it
+ * instead of its line, so that a step does the same when others are removed.
  *
- * Threads: steps are read only after program_read.
+ * Threads: steps are constant after program_read.
  */
 #ifndef NICBARR_TESTS_PROGRAM_H
 #define NICBARR_TESTS_PROGRAM_H
@@ -37,11 +37,11 @@ struct program {
     bool threads; /* it has a step `fork` */
 };
 
-/* Reads the whole file; exits with a message where it cannot. */
+/* Reads the whole file; exits with a message if it cannot. */
 void program_read(struct program *program, const char *path);
 void program_free(struct program *program);
 
-/* The value of a word, or `otherwise` where the step does not have it. */
+/* The value of a word, or `otherwise` if the step does not have it. */
 const char *step_word(const struct step *step, const char *key, const char *otherwise);
 long step_number(const struct step *step, const char *key, long otherwise);
 bool step_is(const struct step *step, const char *key, const char *value);

@@ -1,51 +1,53 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Broadcasts between NICs (firmware/bcast.h), small enough to be searched whole: firmware/bcast.c,
- * collective_bcast.c, mcp_collective_farewell() in collective.c, and libmyr/groups/nic_bcast.c.
+ * Broadcasts between NICs (firmware/bcast.h) must neither deliver a wrong block nor hang:
+ * firmware/bcast.c, collective_bcast.c, mcp_collective_farewell() in collective.c, and
+ * libmyr/groups/nic_bcast.c, small enough to be searched exhaustively.
  *
- * Checked by run.sh. The hosts of NODES nodes call broadcasts with the numbers 1 to LAST, over a window
- * of WINDOW slots. Hosts come whenever they like, and sleep as long as they like. The wire keeps, loses,
- * repeats and reorders packets as it likes. Blocks are handed on along a line from the root (-DSTAR: the
+ * Checked by run.sh. The hosts of NODES nodes call broadcasts with the numbers 1 to LAST, over a
+ * window of WINDOW slots. Hosts arrive and sleep as they like. The wire keeps, loses, duplicates
+ * and reorders packets as it likes. Blocks are forwarded along a line from the root (-DSTAR: the
  * root sends to all).
  *
- * An epoch of the group's barrier is one step here, which may come at any time after all nodes have
- * entered that epoch, on each node for itself. That is what collective.pml finds of barriers, also of
- * such that others have closed. LATER is not here, as it moves nothing. A doorbell may be lost, too:
- * then the root rings again, and has not gone on.
+ * An epoch of the group's barrier is one step here, which may occur at any time after all nodes
+ * have entered that epoch, on each node separately. collective.pml shows that barriers do so, also
+ * those that others have closed. LATER is not modelled, as it causes no transition. A doorbell may
+ * be lost, too: then the root rings again, and has not gone on.
  *
- * What a block says does not matter: it is the number that it was sent with. A host reads a block at
- * the last moment, together with its call's end: if it was overwritten before, that is seen then.
+ * The contents of a block are the number with which it was sent. A host reads a block at the last
+ * moment, together with the end of its call, so that an earlier overwrite is detected then.
  *
- * Safety: each host reads each block in its turn, and no other one; no block is overwritten before all
+ * Safety: each host reads each block in order, and no other one; no block is overwritten before all
  * hosts of the node have read it (assertions); no deadlock (no invalid end state). Liveness
- * (-DLIVENESS): unless packets are lost, repeated or asked for without need again and again for ever,
- * all hosts end, and all NICs close the group.
+ * (-DLIVENESS): unless packets are lost, duplicated or asked for without need infinitely often, all
+ * hosts end, and all NICs close the group.
+ *   -DTWO           node 1 has two hosts
+ *   -DROOT=N        host N is the root of all (0)
+ *   -DMOVES         each broadcast has another root
+ *   -DBARRIER=N     after broadcast N hosts arrive in a barrier, which skips the rest of the half
+ *   -DSLEEPS=N      host 1 does not arrive before host 2 has read N broadcasts
+ *   -DFAILS=N       the first N hosts may declare the group failed while they wait
+ *   -DHASTY         NICs may close the group in the middle of its farewell. With these two all
+ *                   hosts end, some because their group has failed; none fails without a reason (an
+ *                   assertion)
+ *   -DLITTER        packets that will change nothing any more stay on the wire
  *
- *   -DTWO         node 1 has two hosts
- *   -DROOT=N      host N is the root of all (0)
- *   -DMOVES       each broadcast has another root
- *   -DBARRIER=N   after broadcast N hosts arrive in a barrier, which leaves out the rest of the half
- *   -DSLEEPS=N    host 1 does not come before host 2 has read N broadcasts
- *   -DFAILS=N     the first N hosts may give the others up while they wait
- *   -DHASTY       NICs may close the group in the middle of its farewell. With these two all hosts end,
- *                 some as their group has failed; none fails before there is a reason (an assertion)
- *   -DLITTER      packets that will change nothing any more stay on the wire
+ * Each guard below can be removed, and run.sh checks that this is detected:
+ *   -DNO_CREDIT     the root does not wait for its credit
+ *   -DNO_LIMIT      and NICs accept blocks for which they have no room
+ *   -DCREDIT=3      a credit is one half too many
+ *   -DONE_HOST      a node enters an epoch when one of its hosts has read the half
+ *   -DEARLY         hosts arrive before they have read the last block of the half
+ *   -DAGAIN         NICs accept blocks again that had arrived before
+ *   -DANY_HELD      an ASK is answered with whatever is in the slot
+ *   -DNO_ASK        hosts do not ask for what is missing
+ *   -DNO_UP         a NIC that is asked for a block that it lacks does not ask for it itself
+ *   -DNO_PROXY      NICs accept blocks only when their hosts wait for them
+ *   -DNO_FAREWELL   the group is closed when its hosts leave it
+ *   -DSILENT        a closed group that has failed does not say so when it is asked for a block
+ *   -DUNKNOWN       a group that was closed in the middle of its farewell does not count as failed
+ *   -DUNCONFIRMED   the root goes on although its NIC may not have received the block
  *
- * The guards below can be taken away one by one, and run.sh sees to it that each is missed:
- *   -DNO_CREDIT   the root does not wait for its credit
- *   -DNO_LIMIT    ... and NICs take blocks for which they have no room
- *   -DCREDIT=3    a credit is one half too many
- *   -DONE_HOST    a node enters an epoch when one of its hosts has read the half
- *   -DEARLY       hosts arrive before they have read the last block of the half
- *   -DAGAIN       NICs take blocks again that had come before
- *   -DANY_HELD    who asks gets what is in the slot, whatever it is
- *   -DNO_ASK      hosts do not ask for what is missing
- *   -DNO_UP       a NIC that is asked for what it has not got does not ask for that itself
- *   -DNO_PROXY    NICs take blocks only when their hosts wait for them
- *   -DNO_FAREWELL the group is closed when its hosts leave it
- *   -DSILENT      a closed group that has failed does not say so to who asks for a block
- *   -DUNKNOWN     a group that was closed in the middle of its farewell does not count as failed
- *   -DUNHEARD     the root goes on, though its NIC may not have heard of the block
  * (The last two are not in the code yet.)
  */
 #ifndef NODES
@@ -99,17 +101,18 @@
 #endif
 #define ALL(what) (what(0) && what(1) && what(2 % NODES)) /* two or three nodes */
 
-/* What a barrier after that broadcast makes of its number: the rest of the half is left out. */
+/* The number after which a host is when a barrier follows this broadcast: the rest of the half is
+ * skipped. */
 #define AFTER(number) ((number) == BARRIER -> ((number) / HALF + 1) * HALF : (number))
 
-byte over[HOSTS]; /* the last number that each host is done with, and asks for no more */
+byte over[HOSTS]; /* the last number with which each host is done */
 byte slot[NODES * WINDOW];
 #define HELD(p, number) slot[(p) * WINDOW + (number) % WINDOW]
 
 bool open[NODES], left[NODES], closed[NODES]; /* the group, on each node */
 byte done[NODES];                             /* epochs */
 bool failed[NODES], late_failed[NODES];       /* the open group, and the closed one */
-bool broken;                                  /* somebody has given up, or closed it too soon */
+bool broken;                                  /* a host has declared the group failed, or a NIC has closed it too early */
 
 #define LEAST(a, b) ((a) < (b) -> (a) : (b))
 #define MOST(a, b) ((a) > (b) -> (a) : (b))
@@ -127,14 +130,14 @@ bool broken;                                  /* somebody has given up, or close
 #define STARTED(p) (ENTERED(p) + left[p])
 #define FAREWELL (LAST / HALF + 1)
 
-/* Packets: blocks and questions, by the node that misses the block. `wrong` are blocks, too, but not
- * what they say. */
+/* Packets: blocks and ASKs, identified by the node that misses the block. `wrong` are blocks with
+ * wrong contents. */
 #define ABOUT(p, number) ((p) * LAST + (number) - 1)
 #define PACKETS (NODES * LAST)
 #define ABOUT_NODE(about) ((about) / LAST)
 #define ABOUT_NUMBER(about) ((about) % LAST + 1)
 int blocks, wrong, asks;
-int fails; /* a FAIL is about no block: its receiver is all there is to it */
+int fails; /* a FAIL is not about a block, and is identified by its receiver */
 #define ON(set, about) (((set) >> (about)) & 1)
 #define OFF(set, about) set = set & ~(1 << (about))
 
@@ -152,7 +155,7 @@ bool by_chance;
 
 byte i, to, from, number; /* of one step, 0 in between */
 
-/* Take packets off the wire that will change nothing whenever they come. */
+/* Remove packets from the wire that will change nothing whenever they arrive. */
 inline tidy()
 {
 #ifndef LITTER
@@ -197,7 +200,7 @@ inline tidy()
 #define WANTED(p, number) true
 #endif
 
-/* The block `number` has come to node `to`. */
+/* Block `number` has arrived at node `to`. */
 inline take()
 {
     if
@@ -228,7 +231,7 @@ inline receive_block(about)
     tidy()
 }
 
-/* It is not the block that it says: nobody takes it. */
+/* A block with wrong contents must never be accepted. */
 inline receive_wrong(about)
 {
     to = ABOUT_NODE(about);
@@ -261,7 +264,7 @@ inline receive_ask(about)
     tidy()
 }
 
-/* All peers are told. */
+/* All peers are notified. */
 inline fail(p)
 {
     assert(broken);
@@ -287,23 +290,23 @@ inline receive_fail(p)
     fi
 }
 
-/* The barrier, and the end of the group. Who waits in an epoch that may not be complete any more hears
- * of it by its barrier's questions. */
+/* The barrier, and the end of the group. A node that waits in an epoch that may never complete
+ * learns so from its barrier's ASKs. */
 #define LOST(p) (failed[p] || late_failed[p])
 #define ANY_LOST (LOST(0) || LOST(1) || LOST(2 % NODES))
-#define MAY_HEAR(p) (open[p] && !failed[p] && !left[p] && STARTED(p) > done[p] && ANY_LOST)
+#define MAY_LEARN(p) (open[p] && !failed[p] && !left[p] && STARTED(p) > done[p] && ANY_LOST)
 #define LEAST_STARTED LEAST(STARTED(0), LEAST(STARTED(1), STARTED(2 % NODES)))
 #define MAY_COMPLETE(p) (open[p] && !failed[p] && done[p] < LEAST_STARTED)
 #define MAY_LEAVE(p) (READ(p) == LAST && !left[p] && !failed[p])
 #ifdef HASTY
-#define TOO_SOON true
+#define MAY_EVICT true
 #else
-#define TOO_SOON false
+#define MAY_EVICT false
 #endif
 #ifdef NO_FAREWELL
 #define MAY_CLOSE(p) (left[p] && !closed[p])
 #else
-#define MAY_CLOSE(p) (!closed[p] && (failed[p] || (left[p] && (done[p] == FAREWELL || TOO_SOON))))
+#define MAY_CLOSE(p) (!closed[p] && (failed[p] || (left[p] && (done[p] == FAREWELL || MAY_EVICT))))
 #endif
 
 proctype nic(byte p)
@@ -314,8 +317,8 @@ end: /* it may stay in the farewell for ever */
     do
     :: d_step { MAY_COMPLETE(p) -> done[p]++; PLAIN }
 #ifdef MAY_FAIL
-    :: d_step { MAY_HEAR(p) -> fail(p); PLAIN }
-    /* A FAIL comes, or is lost. */
+    :: d_step { MAY_LEARN(p) -> fail(p); PLAIN }
+    /* A FAIL arrives or is lost. */
     :: d_step { ON(fails, p) -> OFF(fails, p); receive_fail(p); PLAIN }
     :: d_step { ON(fails, p) -> OFF(fails, p); CHANCE }
 #endif
@@ -373,7 +376,7 @@ proctype host(byte h)
         tidy();
         PLAIN
     }
-#ifdef UNHEARD
+#ifdef UNCONFIRMED
     :: d_step { MAY_SEND(h) -> over[h] = AFTER(NEXT(h)); CHANCE }
 #endif
     :: d_step {
@@ -395,7 +398,7 @@ proctype host(byte h)
     od
 }
 
-/* ---- the wire: one process for each packet that there can be ---- */
+/* ---- the wire: one process for each possible packet ---- */
 
 proctype wire(byte about)
 {
@@ -404,7 +407,7 @@ end:
     :: d_step { ON(blocks, about) -> OFF(blocks, about); receive_block(about); PLAIN }
     :: d_step { ON(wrong, about) -> OFF(wrong, about); receive_wrong(about); PLAIN }
     :: d_step { ON(asks, about) -> OFF(asks, about); receive_ask(about); PLAIN }
-    /* It comes, and will come once more. */
+    /* It arrives, and will arrive again. */
     :: d_step { ON(blocks, about) -> receive_block(about); CHANCE }
     :: d_step { ON(wrong, about) -> receive_wrong(about); CHANCE }
     :: d_step { ON(asks, about) -> receive_ask(about); CHANCE }
@@ -415,12 +418,12 @@ end:
     od
 }
 
-/* ---- patience ---- */
+/* ---- backoff ---- */
 
 #define ASK(h) asks = asks | 1 << ABOUT(NODE(h), NEXT(h))
 #define IDLE(h) (!MAY_SEND(h) && !MAY_READ(h))
 #ifdef MAY_FAIL
-#define NIC_IDLE(p) (!MAY_COMPLETE(p) && !MAY_LEAVE(p) && !MAY_HEAR(p))
+#define NIC_IDLE(p) (!MAY_COMPLETE(p) && !MAY_LEAVE(p) && !MAY_LEARN(p))
 #define FINISHED(p) (left[p] || LOST(p))
 #else
 #define NIC_IDLE(p) (!MAY_COMPLETE(p) && !MAY_LEAVE(p) && !MAY_CLOSE(p))
@@ -428,8 +431,8 @@ end:
 #endif
 #define STUCK(p) ((open[p] || closed[p]) && IDLE(p) && IDLE(OTHER(p)) && NIC_IDLE(p))
 
-/* Who has no patience may ask at any time. */
-proctype impatient(byte h)
+/* A host may ask at any time, without need. */
+proctype asks_early(byte h)
 {
 end:
     do
@@ -437,8 +440,8 @@ end:
     od
 }
 
-/* All others ask when nothing else happens. */
-proctype patient()
+/* All hosts ask when nothing else happens. */
+proctype backoff()
 {
     byte h;
 end:
@@ -481,14 +484,14 @@ init {
         :: n < HOSTS ->
             run host(n);
 #ifndef NO_ASK
-            run impatient(n);
+            run asks_early(n);
 #endif
             n++
         :: else -> break
         od;
         n = 0;
 #ifndef NO_ASK
-        run patient()
+        run backoff()
 #endif
     }
 }

@@ -1,34 +1,35 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The collectives' protocol between NICs (docs/protocol.md), small enough to be searched whole.
+ * The protocol of collectives between NICs (docs/protocol.md) must neither release a host early nor
+ * hang: a model small enough to be searched exhaustively.
  *
- * Checked by run.sh. NODES nodes play EPOCHS barriers of dissemination in each of INCARNATIONS
- * incarnations of one group (section 3.2 of Buntinas et al.: A and B, then A' and B'); hosts come,
- * open and close the group whenever they like, and of all incarnations but the last they may die at
- * any moment. The wire keeps, loses, repeats and reorders packets as it likes.
+ * Checked by run.sh. NODES nodes play EPOCHS barriers by dissemination in each of INCARNATIONS
+ * incarnations of one group (section 3.2 of Buntinas et al.: A and B, then A' and B'). Hosts open
+ * and close the group and arrive whenever they like, and in all incarnations but the last they may
+ * die at any time. The wire keeps, loses, duplicates and reorders packets as it likes.
  *
- * Safety: nobody is released before all have entered, in the same incarnation (an assertion); no
- * deadlock (no invalid end state). Liveness (-DLIVENESS): unless packets are lost, repeated or asked
- * for without need again and again for ever, all hosts end.
+ * Safety: no host is released before all have entered, in the same incarnation (an assertion); no
+ * deadlock (no invalid end state). Liveness (-DLIVENESS): unless packets are lost, duplicated or
+ * asked for without need infinitely often, all hosts end.
  *
- * -DFAILS=N lets the first N hosts give the others up whenever they wait (mcp_collective_fail()): the
- * host's group fails, its NIC says FAIL, and the host ends; it may leave the group open for ever. Then
- * all the others end, too: they have completed all epochs, or have failed. No group fails of whose
- * incarnation nobody has given up (an assertion). LATER is not here: it moves no group, and only tells
- * a host when to give up, which is any time here. Nor is a host that never comes: each of the others
- * finds that out by its own clock.
+ * -DFAILS=N lets the first N hosts declare the group failed whenever they wait
+ * (mcp_collective_fail()): the host's group fails, its NIC sends FAIL, and the host ends; it may
+ * leave the group open for ever. Then all the others end, too, having completed all epochs, or
+ * failed. No group fails unless a host of its incarnation has declared so (an assertion). LATER is
+ * not modelled: it causes no transition, and only tells a host when to fail the group, which is at
+ * any time here. Nor is a host that never arrives, which each of the others detects by its own
+ * timeout.
  *
- * Where there would be too many states, -DPATIENT has nobody ask before nothing else can happen, -DONCE
- * has nothing come twice, and -DSURE has nothing lost but FAILs. The guards below can be taken away one
- * by one, and run.sh sees to it that each is missed:
- *   -DSAME_KEY    the next incarnation has the same key
- *   -DNO_LATE     closed groups are not remembered
- *   -DANY_LATE    of closed groups any epoch is said to be done
- *   -DNO_ASK      nobody asks for what is missing
- *   -DNO_STAND    a message of the next epoch does not count for the one that is waited in
- *   -DNO_FAIL     an open group that has failed does not say so when it is asked
- *   -DNO_LATE_FAIL
- *                 of closed groups it is not remembered that they have failed
+ * Where there would be too many states, -DLATE_ASKS lets no host ask before nothing else can
+ * happen, -DONCE duplicates nothing, and -DSURE loses nothing but FAILs. Each guard below can be
+ * removed, and run.sh checks that this is detected:
+ *   -DSAME_KEY      the next incarnation has the same key
+ *   -DNO_LATE       closed groups are not remembered
+ *   -DANY_LATE      closed groups say that any epoch is done
+ *   -DNO_ASK        hosts do not ask for what is missing
+ *   -DNO_IMPLIED    an arrival of the next epoch does not count for the present one
+ *   -DNO_FAIL       an open group that has failed does not say so when it is asked
+ *   -DNO_LATE_FAIL  it is not remembered of closed groups that they have failed
  */
 #ifndef NODES
 #define NODES 2
@@ -40,9 +41,9 @@
 #define INCARNATIONS 1
 #endif
 #ifndef AHEAD
-#define AHEAD 2 /* barriers a host may have begun at a time */
+#define AHEAD 2 /* most barriers that a host has started at a time */
 #endif
-#define STEPS (NODES - 1) /* of dissemination among two or three */
+#define STEPS (NODES - 1) /* of dissemination among two or three nodes */
 
 #ifdef SAME_KEY
 #define KEY_OF(incarnation) 0
@@ -52,8 +53,8 @@
 #define KEYS INCARNATIONS
 #endif
 
-/* All packets there can be, by what they are about: a message and its epoch. An ASK and a DONE
- * carry the same fields as the ARRIVE that they are about. */
+/* All possible packets, identified by a message and its epoch. An ASK and a DONE have the same
+ * fields as the ARRIVE to which they refer. */
 #define ABOUT(key, to, slot, epoch) \
     (((((key) * NODES + (to)) * STEPS + (slot)) * EPOCHS) + (epoch) - 1)
 #define PACKETS (KEYS * NODES * STEPS * EPOCHS)
@@ -61,13 +62,13 @@
 #define SLOT(about) (((about) / EPOCHS) % STEPS)
 #define EPOCH(about) ((about) % EPOCHS + 1)
 #define KEY(about) ((about) / EPOCHS / STEPS / NODES)
-/* The message in slot s comes from s + 1 nodes before. */
+/* The message in slot s comes from the node s + 1 before. */
 #define SENDER(about) ((RECEIVER(about) + NODES - SLOT(about) - 1) % NODES)
 
 typedef Nic {
     bool open;
     byte key;
-    byte incarnation; /* for the assertion only */
+    byte incarnation; /* only for the assertion */
     byte started;
     byte done;
     byte step;
@@ -82,7 +83,7 @@ typedef Nic {
 }
 
 Nic nic[NODES];
-byte entered[INCARNATIONS * NODES]; /* the last epoch that each host has arrived in */
+byte entered[INCARNATIONS * NODES]; /* the last epoch in which each host has arrived */
 bool finished[NODES];
 #if NODES > 2
 #define ALL_FINISHED (finished[0] && finished[1] && finished[2])
@@ -92,8 +93,8 @@ bool finished[NODES];
 int arrives, asks, dones; /* sets of packets on the wire */
 
 #ifdef FAILS
-bool given_up[INCARNATIONS]; /* by some host of it */
-int fails; /* a FAIL is about no message: its receiver and its key are all there is to it */
+bool declared_failed[INCARNATIONS]; /* by a host of this incarnation */
+int fails; /* a FAIL is not about a message, and is identified by its receiver and its key */
 #define FAILURE(key, to) ((key) * NODES + (to))
 #define FAILURES (KEYS * NODES)
 #define TO(failure) ((failure) % NODES)
@@ -107,8 +108,8 @@ int fails; /* a FAIL is about no message: its receiver and its key are all there
 
 #define WAITS(p) (nic[p].open && nic[p].started > nic[p].done)
 
-/* What the wire does to a packet by chance, and what is asked for before it must be: a run in which
- * there is no end of that is not fair, and need not end. */
+/* What the wire does to a packet by chance, and what is asked for without need: an execution in
+ * which that occurs infinitely often is not fair, and need not end. */
 #ifdef LIVENESS
 bool by_chance;
 #define CHANCE by_chance = true
@@ -163,7 +164,7 @@ inline receive_arrive(p, key_, slot, epoch)
     if
     :: nic[p].open && nic[p].key == key_ ->
         record(p, slot, epoch);
-#ifdef NO_STAND
+#ifdef NO_IMPLIED
         if
         :: epoch <= nic[p].started -> play(p)
         :: else -> skip
@@ -217,11 +218,11 @@ inline receive_ask(p, about)
 }
 
 #ifdef FAILS
-/* The group plays no more, and all its peers are told: in these schedules that is everybody. What it
+/* The group stops, and all its peers are notified: in these schedules that is all nodes. What it
  * has sent before it still sends again. */
 inline fail(p)
 {
-    assert(given_up[nic[p].incarnation]);
+    assert(declared_failed[nic[p].incarnation]);
     nic[p].failed = true;
     nic[p].started = nic[p].done;
     i = 0;
@@ -337,7 +338,7 @@ proctype host(byte p)
 #ifdef FAILS
         :: d_step {
             WAITS(p) && p < FAILS ->
-            given_up[incarnation] = true;
+            declared_failed[incarnation] = true;
             fail(p);
             PLAIN
         }
@@ -363,7 +364,7 @@ proctype host(byte p)
     finished[p] = true
 }
 
-/* ---- the wire: one process for each packet that there can be ---- */
+/* ---- the wire: one process for each possible packet ---- */
 
 #define ON(set, about) (((set) >> (about)) & 1)
 #define OFF(set, about) set = set & ~(1 << (about))
@@ -391,7 +392,7 @@ end:
         PLAIN
     }
 #ifndef ONCE
-    /* It comes, and will come once more. */
+    /* It arrives, and will arrive again. */
     :: d_step {
         ON(arrives, about) ->
         receive_arrive(RECEIVER(about), KEY(about), SLOT(about), EPOCH(about));
@@ -440,26 +441,26 @@ end:
 }
 #endif
 
-/* ---- patience ---- */
+/* ---- backoff ---- */
 
-/* Nothing is under way, and no host will do anything before it is released. */
+/* Nothing is under way, and no host does anything before it is released. */
 #define STUCK(p) (finished[p] || (WAITS(p) && !MAY_START(p) && !MAY_DIE(nic[p].incarnation)))
 
-proctype clock()
+proctype backoff()
 {
     byte p;
 end:
     do
 #ifndef NO_ASK
-#ifndef PATIENT
-    /* Who has no patience may ask at any time. */
+#ifndef LATE_ASKS
+    /* A host may ask at any time, without need. */
     :: d_step { WAITS(0) -> ASK(0); CHANCE }
     :: d_step { WAITS(1) -> ASK(1); CHANCE }
 #if NODES > 2
     :: d_step { WAITS(2) -> ASK(2); CHANCE }
 #endif
 #endif
-    /* All others ask when nothing else happens. */
+    /* All hosts ask when nothing else happens. */
     :: d_step {
         arrives == 0 && asks == 0 && dones == 0 && NO_FAILS && STUCK(0) && STUCK(1) &&
 #if NODES > 2
@@ -509,7 +510,7 @@ init {
             n++
         :: else -> break
         od;
-        run clock()
+        run backoff()
     }
 }
 

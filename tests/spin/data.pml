@@ -1,42 +1,44 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Groups that carry data (docs/protocol.md), small enough to be searched whole: mcp_group_offer(),
- * mcp_group_claim(), mcp_group_record(), mcp_group_answer() and mcp_group_release() in
- * firmware/engine.c; mcp_collective_farewell(), remember() and receive_stranger() in collective.c.
+ * Groups that carry data (docs/protocol.md) must neither deliver a wrong block nor hang:
+ * mcp_group_offer(), mcp_group_claim(), mcp_group_record(), mcp_group_answer() and
+ * mcp_group_release() in firmware/engine.c, and mcp_collective_farewell(), remember() and
+ * receive_stranger() in collective.c, small enough to be searched exhaustively.
  *
- * Checked by run.sh. NODES nodes exchange blocks in EPOCHS epochs, then say farewell and close the
- * group. Hosts come, open the group and leave it whenever they like. Messages go by dissemination; with
- * -DCHAIN among three nodes to and fro along a line, where a node hands on what it has just got. The
- * wire keeps, loses, repeats and reorders packets as it likes.
+ * Checked by run.sh. NODES nodes exchange blocks in EPOCHS epochs, then play the farewell and close
+ * the group. Hosts arrive, open the group and leave it whenever they like. Messages go by
+ * dissemination; with -DCHAIN back and forth along a line of three nodes, where a node forwards
+ * what it has just received. The wire keeps, loses, duplicates and reorders packets as it likes.
  *
- * What a block says does not matter. So a place of a buffer is the epoch whose block it has, and a
- * packet is good or bad: all its blocks are of its epoch, or not. A bad one may come, but is not taken.
+ * The contents of a place in a buffer are the epoch of its block, and a packet is good or bad: all
+ * its blocks are of its epoch, or not. A bad one may arrive, but is not accepted.
  *
- * Safety: when an epoch is done, and still when the host begins the next one or leaves, its buffer has
- * the blocks of all nodes for that epoch (an assertion); nobody hears a FAIL (an assertion); no deadlock
- * (no invalid end state). Liveness (-DLIVENESS): unless packets are lost, repeated or asked for without
- * need again and again for ever, all hosts end, and all NICs close the group.
+ * Safety: when an epoch is complete, and still when the host starts the next one or leaves, its
+ * buffer has the blocks of all nodes for that epoch (an assertion); no node receives a FAIL (an
+ * assertion); no deadlock (no invalid end state). Liveness (-DLIVENESS): unless packets are lost,
+ * duplicated or asked for without need infinitely often, all hosts end, and all NICs close the
+ * group.
  *
- * -DBARE=N: nobody has data in epoch N. -DHASTY lets NICs close the group in the middle of the
- * farewell (the soft NIC does when there are too many, the daemon of the kernel's after a minute). Then
+ * -DBARE=N: epoch N has no data. -DHASTY lets NICs close the group in the middle of the farewell
+ * (the soft NIC does so when there are too many, the daemon of the kernel's after a minute). Then
  * groups may fail, and all hosts end, having read the right blocks or failed.
  *
- * An ARRIVE without payload that comes before its group is open counts as lost, and LATER is not here,
- * as in collective.pml. The guards below can be taken away one by one, and run.sh sees to it that each
- * is missed:
- *   -DONE_BUFFER  even and odd epochs share a buffer
- *   -DAHEAD=2     a host may begin an epoch before the one before it is done
- *   -DSTAND       an epoch's message stands for that of the epoch before
- *   -DANSWER_LAST who asks gets the last message that was sent, as in groups without data
- *   -DRELABEL     ... and it says that it is the one that was asked for
- *   -DNO_ASK      nobody asks for what is missing
- *   -DNO_FAREWELL the group is closed when its hosts leave it
- *   -DANY_DONE    a closed group says that its last epoch is done, though it had data
- *   -DNO_LATE     closed groups are not remembered
- *   -DMUTE        of a group that was closed in the middle it is not said that it fails
+ * An ARRIVE without payload that comes before its group is open counts as lost, and LATER is not
+ * modelled, as in collective.pml. Each guard below can be removed, and run.sh checks that this is
+ * detected:
+ *   -DONE_BUFFER    even and odd epochs share a buffer
+ *   -DAHEAD=2       a host may start an epoch before the one before is complete
+ *   -DIMPLIED       an arrival of an epoch counts for the epoch before
+ *   -DANSWER_LAST   an ASK is answered with the last message, as in groups without data
+ *   -DRELABEL       the same, with the number that was asked for
+ *   -DNO_ASK        hosts do not ask for what is missing
+ *   -DNO_FAREWELL   the group is closed when its hosts leave it
+ *   -DANY_DONE      a closed group says that its last epoch is done, although it had data
+ *   -DNO_LATE       closed groups are not remembered
+ *   -DMUTE          a group that was closed in the middle does not say that it has failed
  *
- * Packets that will change nothing any more are taken off the wire, so there are few states. -DLITTER
- * leaves them there: what they change then would be found.
+ * Packets that will change nothing any more are removed from the wire, which keeps the states few.
+ * -DLITTER leaves them there, so that their changes would be detected.
  */
 #ifndef NODES
 #define NODES 2
@@ -57,9 +59,9 @@
 #define FAREWELL (EPOCHS + 1)
 #endif
 
-/* The schedule: messages, and what each node does in an epoch, one after the other: it sends a message
- * (from its place AT there), or waits for one. A message carries its sender's own block and those of
- * the messages that CARRIES says. */
+/* The schedule: messages, and each node's actions in an epoch, in order: it sends a message (at its
+ * action AT), or waits for one. A message carries its sender's own block and those of the messages
+ * named by CARRIES. */
 #ifdef CHAIN /* 2 to 1, 1 to 0, 0 to 1, 1 to 2 */
 #define MESSAGES 4
 #define FROM(m) ((m) == 0 -> 2 : ((m) == 2 -> 0 : 1))
@@ -86,8 +88,8 @@
 #define MESSAGE(p, at) ((at) / 2 * NODES + SENDER(p, at))
 #endif
 
-/* All packets there can be, by what they are about. An ASK and a DONE carry the same fields as the
- * ARRIVE that they are about. */
+/* All possible packets, identified by a message and its epoch. An ASK and a DONE have the same
+ * fields as the ARRIVE to which they refer. */
 #define ABOUT(m, epoch) ((m) * FAREWELL + (epoch) - 1)
 #define PACKETS (MESSAGES * FAREWELL)
 #define ABOUT_MESSAGE(about) ((about) / FAREWELL)
@@ -99,8 +101,8 @@ typedef Nic {
     bool farewell;
     byte started;
     byte done;
-    byte at;   /* actions of epoch done + 1 that are over */
-    byte late; /* the last epoch that a closed group says is done + 1; 0: the group is not closed */
+    byte at;   /* completed actions of epoch done + 1 */
+    byte late; /* 1 + the last epoch that a closed group says is done; 0: the group is not closed */
     bool late_failed
 }
 
@@ -110,7 +112,8 @@ bool finished[NODES];
 #define ALL(what) (what(0) && what(1) && what(2 % NODES) && what(3 % NODES)) /* up to 4 nodes */
 #define FINISHED(p) finished[p]
 
-/* The buffers: whose place, of which epoch's parity. 0: nothing, or blocks of several epochs. */
+/* The buffers: the place of each block, by the parity of the epoch. 0: nothing, or blocks of
+ * several epochs. */
 #ifdef ONE_BUFFER
 #define PARITY(epoch) 0
 #else
@@ -122,12 +125,12 @@ byte others[MESSAGES * 2];
 #define OTHERS(m, epoch) others[(m) * 2 + PARITY(epoch)]
 
 int arrives, bads, asks, dones; /* sets of packets on the wire; `bads` are ARRIVEs, too */
-int fails;                      /* a FAIL is about no message: its receiver is all there is to it */
+int fails;                      /* a FAIL is not about a message, and is identified by its receiver */
 
 #define WAITS(p) (nic[p].open && nic[p].started > nic[p].done)
 
-/* What the wire does to a packet by chance, and what is asked for before it must be: a run in which
- * there is no end of that is not fair, and need not end. */
+/* What the wire does to a packet by chance, and what is asked for without need: an execution in
+ * which that occurs infinitely often is not fair, and need not end. */
 #ifdef LIVENESS
 bool by_chance;
 #define CHANCE by_chance = true
@@ -145,8 +148,8 @@ bool by_chance;
 byte i, next, m, epoch, from, to; /* of one step, 0 in between */
 bool good;
 
-/* Take packets off the wire that will change nothing whenever they come: what is here already or is
- * over, and what is for a group that was closed. */
+/* Remove packets from the wire that will change nothing whenever they arrive: those of messages
+ * that have arrived or epochs that are complete, and those for a closed group. */
 inline tidy()
 {
 #ifndef LITTER
@@ -206,7 +209,7 @@ inline check_blocks(p, epoch_)
 }
 
 /* Is all that message `m_` carries now of this epoch? */
-inline look_at_payload(m_, epoch_)
+inline check_payload(m_, epoch_)
 {
     good = true;
     if
@@ -245,7 +248,7 @@ inline play(p)
         check_blocks(p, nic[p].done)
     :: WAITS(p) && nic[p].at < ACTIONS(p) && SENDS(p, nic[p].at) ->
         next = MESSAGE(p, nic[p].at);
-        look_at_payload(next, nic[p].done + 1);
+        check_payload(next, nic[p].done + 1);
         send(next, nic[p].done + 1);
         nic[p].at++
     :: WAITS(p) && nic[p].at < ACTIONS(p) && !SENDS(p, nic[p].at) &&
@@ -263,7 +266,7 @@ inline receive_arrive(about, is_good)
     to = TO(m);
     if
     :: nic[to].open && epoch <= nic[to].done + 1 + WAITS(to) &&
-#ifdef STAND
+#ifdef IMPLIED
        arrival[m] < epoch ->
 #else
        arrival[m] + 1 == epoch ->
@@ -291,18 +294,18 @@ inline receive_ask(about)
     :: nic[from].open && LAST(m) >= epoch ->
 #if defined(ANSWER_LAST)
         epoch = LAST(m);
-        look_at_payload(m, epoch);
+        check_payload(m, epoch);
         send(m, epoch)
 #elif defined(RELABEL)
         next = LAST(m);
-        look_at_payload(m, next);
+        check_payload(m, next);
         good = good && next == epoch;
         send(m, epoch);
         next = 0
 #else
         if
         :: epoch >= nic[from].done ->
-            look_at_payload(m, epoch);
+            check_payload(m, epoch);
             send(m, epoch)
         :: else
         fi
@@ -339,7 +342,7 @@ inline receive_done(about)
     forget()
 }
 
-/* All peers are told: in these schedules that is everybody, or all but the other end of the line. */
+/* All peers are notified: in these schedules all nodes, or all but the other end of the line. */
 inline receive_fail(p)
 {
     if
@@ -366,7 +369,7 @@ inline receive_fail(p)
 
 #define ASK(p) asks = asks | 1 << ABOUT(MESSAGE(p, nic[p].at), nic[p].done + 1)
 
-/* ---- hosts, and who closes groups ---- */
+/* ---- hosts, and closing ---- */
 
 /* The data go with the group. */
 inline close_group(p)
@@ -454,7 +457,7 @@ proctype host(byte p)
     od
 }
 
-/* ---- the wire: one process for each packet that there can be ---- */
+/* ---- the wire: one process for each possible packet ---- */
 
 proctype wire(byte about)
 {
@@ -484,7 +487,7 @@ end:
         receive_done(about);
         PLAIN
     }
-    /* It comes, and will come once more. */
+    /* It arrives, and will arrive again. */
     :: d_step {
         ON(arrives, about) ->
         receive_arrive(about, true);
@@ -527,13 +530,13 @@ end:
     od
 }
 
-/* ---- patience ---- */
+/* ---- backoff ---- */
 
-/* No host will do anything before another epoch is done. */
+/* No host does anything before another epoch is complete. */
 #define STUCK(p) (finished[p] || (WAITS(p) && !MAY_START(p)))
 
-/* Who has no patience may ask at any time. */
-proctype impatient(byte p)
+/* A host may ask at any time, without need. */
+proctype asks_early(byte p)
 {
 end:
     do
@@ -541,8 +544,8 @@ end:
     od
 }
 
-/* All others ask when nothing else happens. */
-proctype patient()
+/* All hosts ask when nothing else happens. */
+proctype backoff()
 {
     byte p;
 end:
@@ -580,14 +583,14 @@ init {
             run failing(n);
             run host(n);
 #ifndef NO_ASK
-            run impatient(n);
+            run asks_early(n);
 #endif
             n++
         :: else -> break
         od;
         n = 0;
 #ifndef NO_ASK
-        run patient()
+        run backoff()
 #endif
     }
 }

@@ -1,36 +1,41 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Tagged messages between nodes: matching (firmware/match.c) with channels and their credits
- * (libmyr/messages/tagged.c, tagged_send.c, tagged_receive.c), small enough to be searched whole.
+ * Tagged messages between nodes must be matched as MPI says, and none may be stuck: matching
+ * (firmware/match.c) with channels and their credits (libmyr/messages/tagged.c, tagged_send.c,
+ * tagged_receive.c), small enough to be searched exhaustively.
  *
- * Checked by run.sh. SENDERS endpoints send MESSAGES messages each to one receiver, with tags and kinds
- * (EAGER, or OFFER, PULL and DATA) in all combinations. The receiver posts receives of all patterns:
- * source and tag are named or open. Up to AHEAD of them are under way at a time. The wire between two
- * endpoints is a port's: it loses nothing and keeps the order. (That is docs/protocol.md's matter.) On
- * one node short messages take no credit, as here where there are as many credits as slots.
+ * Checked by run.sh. SENDERS endpoints send MESSAGES messages each to one receiver, with tags and
+ * kinds (EAGER, or OFFER, PULL and DATA) in all combinations. The receiver posts receives with all
+ * patterns: source and tag are given or open. Up to AHEAD of them are outstanding at a time. The
+ * wire between two endpoints is a port's, which loses nothing and keeps the order
+ * (docs/protocol.md). On one node short messages need no credit, as here if there are as many
+ * credits as slots.
  *
- * The receiver posts a receive only if it must get a message. There is one that fits for each receive
- * under way and for this one, and before each of those fewer than SLOTS messages of its sender are not
- * received: more than that may wait at no receiver, so the sender is held up by design.
+ * The receiver posts a receive only if that must get a message: there is one that matches for each
+ * outstanding receive and for this one, and before each of those fewer than SLOTS messages of its
+ * sender are not received. More than that cannot be unexpected at a receiver, so that the sender is
+ * blocked by design.
  *
- * Safety: no message is taken twice, and no receive takes two. A receive gets the first message of a
- * source that it fits, of those not taken; a message goes to the receive that was posted first, of those
- * that fit. No more than SLOTS messages of a sender wait at the receiver, no more than CREDITS of them
- * with their data. No more credits come back than there are (assertions). All ends: no message waits
- * for ever at its sender, at the receiver or on the way, and all slots and credits are there again or
- * owed (no invalid end state, and assertions there). There is no way to go round in circles, so this is
- * all there is.
+ * Safety: no message is matched twice, and no receive matches two. A receive gets the first
+ * unmatched message of a source that it matches; a message goes to the first posted receive that it
+ * matches. At most SLOTS messages of a sender are unexpected at the receiver, at most CREDITS of
+ * them with their data. No more credits are returned than there are (assertions). All ends: no
+ * message stays at its sender, at the receiver or on the way, and all slots and credits are back or
+ * owed (no invalid end state, and assertions there). There are no cycles, so that this is all there
+ * is.
  *
- * The guards below can be changed one by one, and run.sh sees to it that each is missed:
- *   -DHALF       the sender hears of free slots when it is owed half of all, whatever waits meanwhile
- *   -DLATE       ... when it is owed half of those that are free, but not when another one comes to wait
- *   -DNO_TELL    ... only with PULLs
- *   -DNO_SLOTS   a message leaves whether there is a slot or not
- *   -DEARLY      a slot is free when its message comes, not when it is received
- *   -DOVERTAKE   a message that finds a slot leaves, whatever waits before it
- *   -DSTAYS      a receive with an open source is not taken out of the table
- *   -DEXACT      a receive that names more is better than one that was posted before it
- *   -DANY_KIND   a message is EAGER whether there is a credit or not
+ * Each guard below can be changed, and run.sh checks that this is detected:
+ *   -DHALF          slots are returned when half of all are owed, however many messages are
+ *                   unexpected
+ *   -DLATE          slots are returned when half of the free ones are owed, but not when another
+ *                   message becomes unexpected
+ *   -DNO_RETURN     slots are returned with PULLs only
+ *   -DNO_SLOTS      a message is sent whether there is a slot or not
+ *   -DEARLY         a slot is free when its message arrives instead of when it is received
+ *   -DOVERTAKE      a message that finds a slot is sent, whatever waits before it
+ *   -DSTAYS         a receive with an open source is not removed from the table
+ *   -DEXACT         a receive with a narrower pattern precedes one that was posted before
+ *   -DANY_KIND      a message is EAGER whether there is a credit or not
  */
 #ifndef SENDERS
 #define SENDERS 2
@@ -58,25 +63,25 @@ mtype = { EAGER, OFFER, PULL, DATA, CREDIT };
 /* A message, by its number. */
 byte tag[ALL];
 mtype kind[ALL];   /* EAGER or OFFER */
-bool taken[ALL];   /* a receive has it */
-bool arrived[ALL]; /* ... and its data */
-byte before[ALL];  /* of the same sender, not taken */
+bool taken[ALL];   /* it is matched */
+bool arrived[ALL]; /* and its data have arrived */
+byte before[ALL];  /* unmatched earlier messages of the sender */
 
-/* A sender, as struct myr_tagged_peer for the receiver. */
-byte called[SENDERS]; /* messages that its host has sent, */
-byte left[SENDERS];   /* ... and those of them that are on their way or there */
+/* A sender: its struct myr_tagged_peer for the receiver. */
+byte called[SENDERS]; /* messages that its host has sent */
+byte left[SENDERS];   /* of which this many were sent to the wire */
 byte slots[SENDERS], credits[SENDERS];
 
-/* The receiver, as struct myr_tagged_peer for each sender. */
+/* The receiver: its struct myr_tagged_peer for each sender. */
 byte owed_slots[SENDERS], owed_credits[SENDERS], waiting[SENDERS], stored[SENDERS];
 
-/* Its table. Messages that wait, in order, and receives that were posted, in order. */
-byte waits[ALL], nwaits;
+/* Its table: unexpected messages in order, and posted receives in order. */
+byte unexpected[ALL], nunexpected;
 byte source_of[AHEAD], tag_of[AHEAD], nposted;
-bool used[AHEAD]; /* it has a message */
-byte posted; /* so many at all: 0 to ALL */
+bool used[AHEAD]; /* it is matched */
+byte posted; /* receives posted so far: 0 to ALL */
 
-/* The ports. What goes back has credits and slots. */
+/* The ports. What goes back carries credits and slots. */
 chan there[SENDERS] = [2 * MESSAGES] of { mtype, byte };
 chan back[SENDERS] = [2 * MESSAGES + 1] of { mtype, byte, byte, byte };
 
@@ -92,35 +97,36 @@ chan back[SENDERS] = [2 * MESSAGES + 1] of { mtype, byte, byte, byte };
 /* ---- the receiver; each of these is one step, as one thread runs an endpoint ---- */
 
 byte i, j, n, s; /* of one step, 0 in between */
-byte found;      /* 1 and a place; 0: none */
+byte found;      /* 1 and an index; 0: none */
 
-inline leaves(kind_, number)
+inline send_back(kind_, number)
 {
     back[s]!kind_(number, owed_credits[s], owed_slots[s]);
     owed_credits[s] = 0;
     owed_slots[s] = 0
 }
 
-/* Does the sender have to hear of its slots now? */
-inline tell()
+/* Return slots or credits now if enough are owed. */
+inline return_credits()
 {
     if
-#if defined(NO_TELL)
+#if defined(NO_RETURN)
     :: false
 #elif defined(HALF)
-    :: owed_slots[s] > SLOTS / 2 -> leaves(CREDIT, 0)
+    :: owed_slots[s] > SLOTS / 2 -> send_back(CREDIT, 0)
 #else
-    :: owed_slots[s] > (SLOTS - waiting[s]) / 2 -> leaves(CREDIT, 0)
+    :: owed_slots[s] > (SLOTS - waiting[s]) / 2 -> send_back(CREDIT, 0)
 #endif
     :: else ->
         if
-        :: owed_credits[s] > CREDITS / 2 -> leaves(CREDIT, 0)
+        :: owed_credits[s] > CREDITS / 2 -> send_back(CREDIT, 0)
         :: else
         fi
     fi
 }
 
-/* A receive of this pattern takes message `n`. All earlier ones of its sender that fit were taken. */
+/* A receive with this pattern gets message `n`. All earlier ones of its sender that match must be
+ * matched. */
 inline deliver(source_, tag_)
 {
     s = SOURCE(n);
@@ -145,14 +151,14 @@ inline deliver(source_, tag_)
     :: kind[n] == EAGER ->
         owed_credits[s]++;
         arrived[n] = true;
-        tell()
+        return_credits()
     :: else ->
-        tell();
-        leaves(PULL, n)
+        return_credits();
+        send_back(PULL, n)
     fi
 }
 
-/* Take the receive at place `j` out. */
+/* Remove the receive at index `j`. */
 inline remove_receive()
 {
     nposted--;
@@ -171,20 +177,20 @@ inline remove_receive()
 
 inline remove_message()
 {
-    nwaits--;
+    nunexpected--;
     do
-    :: j < nwaits ->
-        waits[j] = waits[j + 1];
+    :: j < nunexpected ->
+        unexpected[j] = unexpected[j + 1];
         j++
     :: else -> break
     od;
-    waits[nwaits] = 0
+    unexpected[nunexpected] = 0
 }
 
 /* How much a receive leaves open: its class. */
 #define CLASS(j) ((source_of[j] == OPEN) + 2 * (tag_of[j] == OPEN))
 
-/* Message `n` has come. */
+/* Message `n` has arrived. */
 inline arrive()
 {
     j = 0;
@@ -227,13 +233,13 @@ inline arrive()
         remove_receive()
 #endif
     :: else ->
-        waits[nwaits] = n;
-        nwaits++;
+        unexpected[nunexpected] = n;
+        nunexpected++;
         waiting[s]++;
         stored[s] = stored[s] + (kind[n] == EAGER);
         assert(waiting[s] <= SLOTS && stored[s] <= CREDITS);
 #if !defined(HALF) && !defined(LATE)
-        tell()
+        return_credits()
 #endif
     fi;
     j = 0;
@@ -244,12 +250,12 @@ inline post(source_, tag_)
 {
     posted++;
     do
-    :: j < nwaits && !FITS(source_, tag_, waits[j]) -> j++
+    :: j < nunexpected && !FITS(source_, tag_, unexpected[j]) -> j++
     :: else -> break
     od;
     if
-    :: j < nwaits ->
-        n = waits[j];
+    :: j < nunexpected ->
+        n = unexpected[j];
         s = SOURCE(n);
         remove_message();
         waiting[s]--;
@@ -265,7 +271,7 @@ inline post(source_, tag_)
 
 #define CAN(source_, tag_, n_) \
     ((n_) < ALL && !taken[(n_) % ALL] && before[(n_) % ALL] < SLOTS && FITS(source_, tag_, (n_) % ALL))
-/* A receive of this pattern must get a message, whatever those that were posted before it get. */
+/* A receive with this pattern must get a message, whatever the ones posted before it get. */
 #define MUST(source_, tag_) \
     (nposted < AHEAD && \
      CAN(source_, tag_, 0) + CAN(source_, tag_, 1) + CAN(source_, tag_, 2) + CAN(source_, tag_, 3) + \
@@ -318,7 +324,7 @@ proctype receiver()
     :: d_step {
         posted == ALL && arrived[0] && arrived[1 % ALL] && arrived[2 % ALL] && arrived[3 % ALL] && arrived[4 % ALL] &&
         arrived[5 % ALL] && empty(back[0]) && empty(back[1 % SENDERS]) && empty(back[SENDERS - 1]) ->
-        assert(nwaits == 0);
+        assert(nunexpected == 0);
         do
         :: s < SENDERS ->
             assert(slots[s] + owed_slots[s] == SLOTS && credits[s] + owed_credits[s] == CREDITS);
@@ -348,7 +354,7 @@ proctype sender(byte me)
     byte number, more_credits, more_slots;
 end:
     do
-    /* The host sends a message. It is short, or it is long or synchronous. */
+    /* The host sends a message: a short one, or a long or synchronous one. */
     :: d_step {
         called[me] < MESSAGES && credits[me] > 0 ->
         kind[NUMBER(me, called[me])] = EAGER;

@@ -12,20 +12,20 @@ optimise=-O1 # defects are found soon, so compile fast
 # shellcheck source=tests/spin/search.sh
 . "$tests/spin/search.sh"
 
-holds "2 nodes, 3 barriers: safe" -DEPOCHS=3 -DPATIENT
+holds "2 nodes, 3 barriers: safe" -DEPOCHS=3 -DLATE_ASKS
 holds "2 nodes, 2 barriers: all end" -DEPOCHS=2 -DLIVENESS
 holds "2 nodes, 2 barriers, none begun ahead: all end" -DEPOCHS=2 -DAHEAD=1 -DLIVENESS
-holds "3 nodes: safe" -DNODES=3 -DEPOCHS=1 -DPATIENT
-holds "3 nodes: all end" -DNODES=3 -DEPOCHS=1 -DPATIENT -DLIVENESS
+holds "3 nodes: safe" -DNODES=3 -DEPOCHS=1 -DLATE_ASKS
+holds "3 nodes: all end" -DNODES=3 -DEPOCHS=1 -DLATE_ASKS -DLIVENESS
 holds "A, B, A', B': safe" -DINCARNATIONS=2 -DEPOCHS=1
-holds "A, B, A', B', 2 barriers: safe" -DINCARNATIONS=2 -DEPOCHS=2 -DPATIENT
+holds "A, B, A', B', 2 barriers: safe" -DINCARNATIONS=2 -DEPOCHS=2 -DLATE_ASKS
 holds "A, B, A', B': all end" -DINCARNATIONS=2 -DEPOCHS=1 -DLIVENESS
 
-holds "2 nodes, 2 barriers, some are given up: safe" -DEPOCHS=2 -DFAILS=2
-holds "2 nodes, 2 barriers, some are given up: all end" -DEPOCHS=2 -DFAILS=2 -DPATIENT -DLIVENESS
-holds "3 nodes, some are given up: all end" -DNODES=3 -DEPOCHS=1 -DFAILS=1 -DPATIENT -DONCE -DSURE \
+holds "2 nodes, 2 barriers, some groups fail: safe" -DEPOCHS=2 -DFAILS=2
+holds "2 nodes, 2 barriers, some groups fail: all end" -DEPOCHS=2 -DFAILS=2 -DLATE_ASKS -DLIVENESS
+holds "3 nodes, some groups fail: all end" -DNODES=3 -DEPOCHS=1 -DFAILS=1 -DLATE_ASKS -DONCE -DSURE \
     -DLIVENESS
-holds "A, B, A', B', some are given up: safe" -DINCARNATIONS=2 -DEPOCHS=1 -DFAILS=1 -DPATIENT
+holds "A, B, A', B', some groups fail: safe" -DINCARNATIONS=2 -DEPOCHS=1 -DFAILS=1 -DLATE_ASKS
 
 optimise=-O0
 missed "an old key used again" "assertion violated" -DINCARNATIONS=2 -DEPOCHS=1 -DSAME_KEY
@@ -33,13 +33,13 @@ missed "closed groups not remembered" "acceptance cycle" -DEPOCHS=1 -DLIVENESS -
 missed "closed groups always done" "assertion violated" -DINCARNATIONS=2 -DEPOCHS=1 -DANY_LATE
 missed "nothing asked for" "invalid end state" -DEPOCHS=1 -DNO_ASK
 missed "the next epoch's message not enough" "acceptance cycle" -DEPOCHS=2 -DAHEAD=1 -DLIVENESS \
-    -DNO_STAND
-missed "a failed group that says nothing" "acceptance cycle" -DEPOCHS=2 -DAHEAD=1 -DFAILS=1 -DPATIENT \
+    -DNO_IMPLIED
+missed "a failed group that says nothing" "acceptance cycle" -DEPOCHS=2 -DAHEAD=1 -DFAILS=1 -DLATE_ASKS \
     -DLIVENESS -DNO_FAIL
 missed "failures of closed groups not remembered" "acceptance cycle" -DEPOCHS=1 -DFAILS=1 -DLIVENESS \
     -DNO_LATE_FAIL
-missed "an old key, and a late FAIL" "assertion violated given_up" -DINCARNATIONS=2 -DEPOCHS=1 \
-    -DFAILS=1 -DPATIENT -DSAME_KEY
+missed "an old key, and a late FAIL" "assertion violated declared_failed" -DINCARNATIONS=2 -DEPOCHS=1 \
+    -DFAILS=1 -DLATE_ASKS -DSAME_KEY
 
 model=$tests/spin/data.pml
 optimise=-O1
@@ -55,7 +55,7 @@ holds "data, the last epoch without: all end" -DEPOCHS=2 -DBARE=2 -DLIVENESS
 holds "data, 3 nodes in a line, groups closed too soon: all end" -DNODES=3 -DCHAIN -DHASTY -DLIVENESS
 missed "one buffer" "assertion violated" -DEPOCHS=3 -DONE_BUFFER
 missed "an epoch begun before the last is done" "assertion violated" -DEPOCHS=3 -DAHEAD=2
-missed "an epoch's message for the one before" "assertion violated" -DSTAND
+missed "an epoch's message for the one before" "assertion violated" -DIMPLIED
 missed "always the last message for an answer" "acceptance cycle" -DLIVENESS -DANSWER_LAST
 missed "the last message for the one before" "assertion violated" -DRELABEL
 missed "data not asked for" "invalid end state" -DEPOCHS=1 -DNO_ASK
@@ -79,7 +79,7 @@ holds "broadcasts, 4 slots, other roots, a barrier: all end" -DWINDOW=4 -DLAST=7
 holds "broadcasts, two hosts on a node: all end" -DTWO -DLIVENESS
 holds "broadcasts, two hosts on the root's node: safe" -DTWO -DROOT=1
 holds "broadcasts, a host sleeps: all end" -DSLEEPS=2 -DLIVENESS
-holds "broadcasts, some are given up: all end" -DLAST=3 -DMOVES -DFAILS=1 -DLIVENESS
+holds "broadcasts, some groups fail: all end" -DLAST=3 -DMOVES -DFAILS=1 -DLIVENESS
 holds "broadcasts, groups closed too soon: all end" -DLAST=3 -DMOVES -DHASTY -DLIVENESS
 optimise=-O0
 holds "broadcasts, no credit, but no room either: safe" -DNODES=2 -DNO_CREDIT
@@ -99,7 +99,7 @@ missed "broadcasts, a closed group that has failed and is silent" "acceptance cy
     -DFAILS=1 -DSILENT -DLIVENESS
 missed "broadcasts, groups closed too soon that say nothing" "acceptance cycle" -DNODES=2 \
     -DHASTY -DUNKNOWN -DLIVENESS
-missed "broadcasts, a doorbell lost" "acceptance cycle" -DNODES=2 -DUNHEARD -DLIVENESS
+missed "broadcasts, a doorbell lost" "acceptance cycle" -DNODES=2 -DUNCONFIRMED -DLIVENESS
 
 model=$tests/spin/match.pml
 optimise=-O1
@@ -111,15 +111,15 @@ holds "matching, 2 senders, a slot each" -DMESSAGES=2 -DSLOTS=1
 holds "matching, 3 senders" -DSENDERS=3 -DMESSAGES=1 -DSLOTS=1
 optimise=-O0
 one_by_one=(-DSENDERS=1 -DAHEAD=1)
-missed "matching, slots told at half of all" "invalid end state" "${one_by_one[@]}" -DMESSAGES=3 -DCREDITS=2 \
+missed "matching, slots returned at half of all" "invalid end state" "${one_by_one[@]}" -DMESSAGES=3 -DCREDITS=2 \
     -DHALF
-missed "matching, slots not told when a message waits" "invalid end state" "${one_by_one[@]}" -DMESSAGES=5 \
+missed "matching, slots not returned when a message waits" "invalid end state" "${one_by_one[@]}" -DMESSAGES=5 \
     -DSLOTS=4 -DCREDITS=4 -DLATE
-missed "matching, slots told with other answers only" "invalid end state" "${one_by_one[@]}" -DMESSAGES=3 \
-    -DCREDITS=2 -DNO_TELL
+missed "matching, slots returned with PULLs only" "invalid end state" "${one_by_one[@]}" -DMESSAGES=3 \
+    -DCREDITS=2 -DNO_RETURN
 missed "matching, no slots" "assertion violated" -DSENDERS=1 -DMESSAGES=3 -DNO_SLOTS
 missed "matching, a slot free too soon" "assertion violated" -DSENDERS=1 -DMESSAGES=3 -DEARLY
-missed "matching, messages out of turn" "assertion violated" -DSENDERS=1 -DMESSAGES=3 -DOVERTAKE
+missed "matching, messages out of order" "assertion violated" -DSENDERS=1 -DMESSAGES=3 -DOVERTAKE
 missed "matching, any source taken twice" "assertion violated" -DMESSAGES=1 -DSTAYS
 missed "matching, the exact receive first" "assertion violated" -DSENDERS=1 -DMESSAGES=3 -DEXACT
 missed "matching, eager without a credit" "assertion violated" -DSENDERS=1 -DMESSAGES=3 -DANY_KIND

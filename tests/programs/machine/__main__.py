@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The machine: see run.sh, which calls it."""
+"""Draws, plays and shrinks random programs: see run.sh, which calls it."""
 
 import argparse
 import collections
@@ -44,7 +44,7 @@ def count(case, counts):
 
 
 def run(options):
-    """Programs until the time is over; the status is 1 if one has failed."""
+    """Plays programs until the time is over; returns 1 if one has failed."""
     caches, counts = Caches(options.scratch), collections.Counter()
     kinds, failed, played, seed = collections.Counter(), 0, 0, options.seed
     begin = time.monotonic()
@@ -67,13 +67,13 @@ def run(options):
         seed += 1
     minutes = (time.monotonic() - begin) / 60
     print(f"# {played} programs, {played / minutes:.0f} a minute, {failed} failed, seeds {options.seed} to {seed - 1}")
-    print("# surroundings:", ", ".join(f"{kind.strip()}: {n}" for kind, n in sorted(kinds.items())))
+    print("# conditions:", ", ".join(f"{kind.strip()}: {n}" for kind, n in sorted(kinds.items())))
     print("# steps:", ", ".join(f"{kind}: {n}" for kind, n in sorted(counts.items())))
     return 1 if failed else 0
 
 
 def plain(case):
-    """The same program without nicbarr; parameters of other components stay."""
+    """The same program without nicbarr, but with the parameters of other components."""
     case = copy.deepcopy(case)
     for name in [name for name in case.surroundings.mca if name.startswith("coll_nicbarr_")]:
         del case.surroundings.mca[name]
@@ -112,7 +112,7 @@ def play_files(options):
     return 1 if failed else 0
 
 
-# What a drawn program is like, unless --flavour says otherwise: what each Open MPI can do by itself.
+# The default of --flavour: what each Open MPI can do by itself.
 USUAL = {"collectives": ALL_COLLECTIVES, "hows": "bbi", "idup": False, "places": 8, "churn": True, "inter": False,
          "attr": False, "threads": False, "shifts": True, "layouts": True, "own": False, "large": True,
          "tiny": False, "delays": 0.1, "bursts": 20, "windows": False, "jobs": False}
@@ -128,20 +128,20 @@ def draw_file(options):
 def options_of(arguments):
     parser = argparse.ArgumentParser(prog="run.sh")
     parser.add_argument("--with", dest="beyond", action="append", default=[], choices=BROKEN_BELOW,
-                        help="draw what plain Open MPI 4.1 cannot do as well")
+                        help="also draw what plain Open MPI 4.1 cannot do")
     parser.add_argument("--keep", default=".", help="folder for programs that fail")
-    parser.add_argument("--tries", type=int, default=3, help="runs of a candidate before it counts as right")
+    parser.add_argument("--tries", type=int, default=3, help="runs of a candidate before it counts as passing")
     parser.add_argument("--shrink-seconds", type=float, default=600)
     commands = parser.add_subparsers(dest="command", required=True)
     runs = commands.add_parser("run")
     runs.add_argument("seconds", type=float)
     runs.add_argument("seed", type=int, nargs="?", default=int(time.time()) % 1000000)
     runs.add_argument("--length", type=int, default=60, help="steps of a program")
-    runs.add_argument("--family", default="", help="another set of programs for the same seeds")
-    runs.add_argument("--plain", action="store_true", help="without nicbarr: the generator must be right")
+    runs.add_argument("--family", default="", help="selects another set of programs for the same seeds")
+    runs.add_argument("--plain", action="store_true", help="without nicbarr, to check the generator")
     runs.add_argument("--hosts", choices=("none", "some", "soft", "loss", "kernel", "killed"), default="some")
     runs.add_argument("--tame", action="store_true", help="no odd ranks, no hostile parameters")
-    runs.add_argument("--most", type=int, default=1, help="failures before it ends")
+    runs.add_argument("--most", type=int, default=1, help="failures after which it ends")
     runs.add_argument("--shrink", action="store_true", help="shrink each failure")
     plays = commands.add_parser("play")
     plays.add_argument("files", nargs="+")
@@ -151,9 +151,9 @@ def options_of(arguments):
     draws.add_argument("file")
     draws.add_argument("seed", type=int)
     draws.add_argument("--length", type=int, default=60)
-    draws.add_argument("--first", type=int, default=0, help="calls of each collective on MPI_COMM_WORLD, first")
-    draws.add_argument("--flavour", default="{}", help="JSON: what it does more often than others")
-    draws.add_argument("--ours", choices=("node", "hosts"), help="also what nicbarr alone promises")
+    draws.add_argument("--first", type=int, default=0, help="calls of each collective on MPI_COMM_WORLD at the start")
+    draws.add_argument("--flavour", default="{}", help="JSON: what it does more often than other programs")
+    draws.add_argument("--ours", choices=("node", "hosts"), help="also draw what only nicbarr promises")
     shrinks = commands.add_parser("shrink")
     shrinks.add_argument("files", nargs="+")
     return parser.parse_args(arguments)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Draws the surroundings of a program: processes, hosts, parameters, an odd rank, a tuning cache."""
+"""Draws the conditions of a program: processes, hosts, parameters, an odd rank, a tuning cache."""
 
 import json
 import os
@@ -22,7 +22,7 @@ SHARED = ("allreduce", "reduce", "allgather", "gather")
 
 
 def forced(lot, several):
-    """Choices that are made beforehand."""
+    """Parameters that force choices."""
     mca = {}
     if lot.random() < 0.5:
         mca["coll_nicbarr_algorithm"] = lot.choice(ALGORITHMS[2:] if several else ALGORITHMS)
@@ -76,7 +76,7 @@ def draw_surroundings(lot, options, caches):
 
 
 class Caches:
-    """Tuning caches that earlier programs of this run have left, with choices turned at will."""
+    """Tuning caches that earlier programs of this run have left, with random changes."""
 
     KEPT = 12
 
@@ -96,12 +96,12 @@ class Caches:
         except (OSError, ValueError):
             return None
         if lot.random() < 0.8:
-            turn(cache, lot)
+            change(cache, lot)
         return json.dumps(cache, separators=(",", ":"))
 
 
-def turn(cache, lot):
-    """Any choice may have been the best, and often Open MPI's own (the first), sure or unsure, now or long ago."""
+def change(cache, lot):
+    """Makes any choice, and often Open MPI's own (the first), the best one, with a random confidence and age."""
     for line in cache[1:]:
         for one in line["measurements"][-1:]:
             one["confidence"] = lot.choice((0.99, 0.99, 0.5, 0.0))

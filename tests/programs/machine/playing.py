@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Plays a program in its surroundings: how many processes, on which hosts, with which parameters.
+"""Plays a program under its conditions: the number of processes, hosts, parameters.
 
-A case is a file that has it all: lines with @ are the surroundings, the rest are steps (program.py).
+A case is a file with both: lines that begin with @ are the conditions, the rest are steps (program.py).
 
     @np 4                          processes, on one node
-    @hosts 2 2 soft                instead: hosts, processes each, NIC (soft, loss, kernel, or killed: the kernel's,
-                                   whose daemons are killed and started again)
+    @hosts 2 2 soft                instead: hosts, processes each, NIC (soft, loss, kernel, or killed: the kernel's NIC
+                                   with daemons that are killed and started again)
     @mca coll_nicbarr_tune_after 3
     @odd 1 OMPI_MCA_coll ^nicbarr  the environment of one rank
-    @cache [...]                   the tuning cache that it begins with: a list of its lines (JSON)
-    @chosen openmpi                instead: a cache that a first run has left, with this choice the best and sure
-                                   wherever it was a candidate (caches name the machine)
+    @cache [...]                   the tuning cache at the start: a list of its lines (JSON)
+    @chosen openmpi                instead: the cache of a first run, in which this choice is made the best, with
+                                   confidence, wherever it was a candidate (caches name the machine)
 """
 
 import copy
@@ -32,9 +32,9 @@ SOURCES = os.environ.get("srcdir") or os.path.dirname(os.path.dirname(HERE))
 BUILT = os.environ.get("builddir") or os.path.join(SOURCES, "_build")
 PLAYER = os.path.join(BUILT, "tests", "programs", "player")
 NETHOSTS = os.path.join(SOURCES, "testbeds", "hosts", "nethosts")
-PROCESSES, THREADS, ITERATIONS = 160, 8, 1024  # as places.h and program.h have them
-# A program that stands still for so many seconds hangs: of a machine that has nothing else to do.
-PATIENCE = float(os.environ.get("NICBARR_PATIENCE", "60"))
+PROCESSES, THREADS, ITERATIONS = 160, 8, 1024  # as in places.h and program.h
+# Seconds without progress after which a program is considered hung, on an idle machine.
+WATCHDOG_S = float(os.environ.get("NICBARR_PATIENCE", "60"))
 
 
 @dataclass
@@ -114,13 +114,13 @@ class Case:
 class Outcome:
     kind: str  # ok, wrong, crash, hang, error or skipped
     text: str
-    where: list  # a line a process: the step that it stands in
+    where: list  # a line per process: the step in which it is
 
     def failed(self):
         return self.kind not in ("ok", "skipped")
 
     def summary(self):
-        """One line that says what it was, alike for alike failures."""
+        """One line about the failure, the same for failures of one kind."""
         for line in self.text.splitlines():
             if line.startswith("FAIL"):
                 return line
@@ -129,12 +129,12 @@ class Outcome:
             if found:
                 return f"{self.kind}: {found.group(0)}"
         if self.kind == "hang" and not self.where:
-            return "hang before the first step: in MPI_Init, or mpirun has not started all"
+            return "hang before the first step: in MPI_Init, or mpirun has not started all processes"
         return self.kind
 
 
 def mpirun_arguments(around, program, board, cache):
-    """What follows mpirun, or nethosts HOSTS PER-HOST."""
+    """The arguments of mpirun, or those after nethosts HOSTS PER-HOST."""
     words = []
     for name, value in ({"coll_nicbarr_tune_share": "100"} | around.mca).items():
         words += ["--mca", name, value]
@@ -159,7 +159,7 @@ def command(around, program, board, cache):
 
 def environment(around):
     result = dict(os.environ)
-    # As jobs.sh has it: several hosts need the network.
+    # As in jobs.sh: several hosts need the network.
     if around.hosts:
         result.pop("OMPI_MCA_btl", None)
     return result
@@ -171,7 +171,7 @@ def positions(board):
 
 
 def stop(process):
-    """mpirun takes its processes with it, if it is asked; nethosts does so in any case."""
+    """mpirun ends its processes on SIGTERM; nethosts does so on SIGKILL as well."""
     for number, seconds in ((signal.SIGTERM, 10), (signal.SIGKILL, 10)):
         try:
             os.killpg(process.pid, number)
@@ -184,8 +184,8 @@ def stop(process):
 
 
 def speed():
-    """How much of a processor a process may expect, as others run as well: at least a fifth, as a
-    session has its share of the processors, however many processes others have."""
+    """The share of a processor that a process gets while others run: at least a fifth, because the
+    scheduler gives each session its share, however many processes others have."""
     with open("/proc/loadavg") as file:
         running = int(file.read().split()[3].split("/")[0])
     processors = os.cpu_count() or 1
@@ -193,8 +193,8 @@ def speed():
 
 
 def watch(process, board):
-    """Until it ends (True) or stands still (False)."""
-    last, stood, pause = None, 0.0, 0.02
+    """Wait until it ends (True) or makes no more progress (False)."""
+    last, stalled, pause = None, 0.0, 0.02
     while True:
         begin = time.monotonic()
         try:
@@ -203,9 +203,9 @@ def watch(process, board):
         except subprocess.TimeoutExpired:
             pause = min(0.5, pause * 1.5)
         now = positions(board)
-        stood = 0.0 if now != last else stood + (time.monotonic() - begin) * speed()
+        stalled = 0.0 if now != last else stalled + (time.monotonic() - begin) * speed()
         last = now
-        if stood > PATIENCE:
+        if stalled > WATCHDOG_S:
             return False
 
 
@@ -233,7 +233,7 @@ def verdict(process, ended, text):
 
 
 def with_choice(case):
-    """The case with a cache in which its choice is the best; None where nothing was measured."""
+    """The case with a cache in which its choice is the best; None if nothing was measured."""
     case = copy.deepcopy(case)
     chosen, case.surroundings.chosen = case.surroundings.chosen, None
     first = copy.deepcopy(case)
@@ -257,7 +257,7 @@ def with_choice(case):
 
 
 def play(case, keep=None):
-    """Plays a case; `keep` is a file to which the tuning cache is copied that it leaves."""
+    """Plays a case; the tuning cache that it leaves is copied to the file `keep`."""
     if case.surroundings.chosen is not None:
         case = with_choice(case)
         if case is None:

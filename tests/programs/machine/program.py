@@ -1,46 +1,46 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Random legal MPI programs: which steps there are, which are legal when, and how they are drawn.
+"""Random legal MPI programs: which steps there are, when they are legal, and how they are drawn.
 
-A program is a list of steps (player.c plays it, program.h says how it is written). Legal says of
-a step whether it may come after those that were taken in. So any part of a legal program can be
-made legal again by leaving out what has become illegal, which is what the shrinker does.
+A program is a list of steps (player.c plays it, program.h has the format). Legal decides whether a
+step may follow the steps before it. So any part of a legal program can be made legal again by
+leaving out the steps that have become illegal, as the shrinker does.
 
-Things that are legal MPI and left out, as plain Open MPI 4.1 fails with them (`BROKEN_BELOW` has
-the words for --with):
+These steps are legal in MPI, but not drawn because plain Open MPI 4.1 fails with them
+(`BROKEN_BELOW` has the words for --with):
   idup-nonblocking  MPI_Comm_idup issues MPI_Iallreduce on the parent from within progress, in the
                     same sequence as the program's own non-blocking collectives there.
-  idup-inter        MPI_Comm_idup on an intercommunicator hangs now and then.
+  idup-inter        MPI_Comm_idup on an intercommunicator hangs at times.
   free-outstanding  MPI_Comm_free while a non-blocking collective is outstanding: coll/libnbc plays
-                    it on a communicator that is gone, and crashes.
+                    it on a freed communicator, and crashes.
   persistent-freed  MPI_Type_free of the type of a persistent collective: the next start crashes.
-  reduce-bottom     MPI_Reduce into MPI_BOTTOM takes that for no buffer: the result is lost.
+  reduce-bottom     MPI_Reduce takes MPI_BOTTOM as a null buffer: the result is lost.
   nonblocking-negative  A non-blocking reduction of a type with a negative lower bound writes before
                     its memory.
   inter-nonblocking  MPI_Ibarrier on an intercommunicator may end before all of the other group have
-                    entered it; many MPI_Ireduce that are outstanding there hang. (None is nicbarr's.)
+                    entered it; many outstanding MPI_Ireduce hang there. (None is nicbarr's.)
   create-group-attributes  MPI_Comm_create_group calls the copy callbacks of attributes.
-  window-hosts      MPI_Win_allocate fails between hosts that have TCP alone (osc/pt2pt and osc/rdma).
-  window-parts      MPI_Win_allocate of several parts of a communicator at a time fails now and then.
-  mixed             Of pairs and structures with gaps between them a part is lost where a packet, or a piece of a
-                    process's own block, ends within one.
-  create-group-idup  MPI_Comm_create_group and an MPI_Comm_idup that is outstanding wait for each other
-                    now and then, as both look for a number of a communicator.
-  inter-monitoring  MPI_Intercomm_create crashes now and then under coll/monitoring, and what is spawned or
-                    connects by a port always does.
-  spawn-hosts       MPI_Comm_spawn of processes on several hosts fails in their MPI_Init, where Open MPI
-                    itself chooses the hosts.
-  disconnect-jobs   MPI_Comm_disconnect hangs of what was made of a communicator of several jobs.
+  window-hosts      MPI_Win_allocate fails between hosts with TCP only (osc/pt2pt and osc/rdma).
+  window-parts      MPI_Win_allocate by several parts of a communicator at a time fails at times.
+  mixed             A part of a pair or structure with gaps is lost if a packet, or a piece of a process's
+                    own block, ends within it.
+  create-group-idup  MPI_Comm_create_group and an outstanding MPI_Comm_idup deadlock at times, as both
+                    allocate a communicator's number.
+  inter-monitoring  MPI_Intercomm_create crashes at times under coll/monitoring; spawning and connecting
+                    through a port always do.
+  spawn-hosts       MPI_Comm_spawn of processes on several hosts fails in their MPI_Init if Open MPI
+                    chooses the hosts.
+  disconnect-jobs   MPI_Comm_disconnect hangs for communicators made of one that spans several jobs.
 
-What nicbarr promises and MPI does not is drawn where it plays all (`ours`: node or hosts):
-  bits              Sums of rounded numbers combine in one order.
-  kept              What small persistent requests are made of may be freed at once, and their
+What nicbarr promises beyond MPI is drawn where nicbarr plays everything (`ours`: node or hosts):
+  bits              Sums of rounded numbers are combined in one order.
+  kept              Types and operations of small persistent requests may be freed at once, and their
                     communicator before they are started, or while barriers are outstanding.
   locked            Operations do not run in the call that starts a non-blocking reduction.
 """
 
 import random
 
-PLACES, PROCESSES, SPAWNED = 4096, 160, 128  # as places.h has them
+PLACES, PROCESSES, SPAWNED = 4096, 160, 128  # as in places.h
 MOST_SPAWNED = 6  # in a program, as each step `spawn` takes a third of a second
 REQUESTS = 16
 ALL_COLLECTIVES = ("barrier", "allreduce", "reduce", "bcast", "allgather", "gather", "scatter")
@@ -72,9 +72,9 @@ TYPES = {
 }
 MIXED = [name for name, (_, ops) in TYPES.items() if ops == LOCATED] + ["a-structure-with-gaps"]
 ROUNDED = ("MPI_DOUBLE", "MPI_FLOAT", "MPI_DOUBLE_PRECISION", "MPI_LONG_DOUBLE", "MPI_C_DOUBLE_COMPLEX", "MPI_COMPLEX")
-IN_ORDER, KEPT, MOST_RANKS = 1024, 512, 17  # bytes; and of as many processes as `ours` is about
+IN_ORDER, KEPT, MOST_RANKS = 1024, 512, 17  # bytes, bytes, and the most processes with `ours`
 REDUCIBLE = [name for name, (_, ops) in TYPES.items() if ops]
-# Bytes around which something changes: chunks, blocks, pieces, limits, classes of sizes.
+# Bytes at which something changes: chunks, blocks, pieces, limits, size classes.
 BORDERS = (8, 32, 48, 112, 256, 512, 1152, 1568, 2048, 4096, 16256, 32768, 262144, 1 << 20)
 
 
@@ -100,13 +100,13 @@ class Step:
 
 
 class Legal:
-    """What the communicators and requests of a program are after the steps that were taken in."""
+    """The state of a program's communicators and requests after the steps so far."""
 
     def __init__(self, beyond=()):
         self.beyond = beyond  # of BROKEN_BELOW
-        # "whole": all processes of the job are in it. "jobs": its processes are of one job (0), of several
-        # that met to make it (1), or it was made of such a one (2). "parts": the place may hold several
-        # communicators.
+        # "whole": all processes of the job are members. "jobs": its processes are of one job (0), of several
+        # jobs that have connected to create it (1), or it was made of such a communicator (2). "parts": the
+        # place may hold several communicators.
         self.places = {0: {"inter": False, "attr": False, "idup": None, "whole": True, "parts": False, "jobs": 0}}
         self.requests = {}  # number: {"c", "kind": i, p, idup or shift, "active"}
         self.threads = 0  # between fork and join
@@ -116,7 +116,7 @@ class Legal:
         return [r for r in self.requests.values() if r["c"] == place]
 
     def _threaded(self, step):
-        """Between fork and join: only what touches communicators of one thread."""
+        """Between fork and join: only steps on communicators of one thread are legal."""
         if step.kind == "join":
             return True
         if step.kind == "coll":
@@ -125,15 +125,15 @@ class Legal:
             request = self.requests.get(step.r)
             return request is not None and request["c"] == step.c and request["kind"] in ("i", "shift")
         if step.kind in ("dup", "split"):
-            # (Open MPI 4.1 gives numbers to communicators of parents with lower numbers first, and waits for
-            # them: those who share some of the parents only wait for each other in circles.)
+            # (Open MPI 4.1 assigns numbers to children of communicators with lower numbers first, and waits for
+            # them. Processes that share only some of the parents deadlock.)
             return step.d % self.threads == step.c % self.threads and self.places[step.c]["whole"]
         if step.kind == "shift":
             return step.r % self.threads == step.c % self.threads
         return step.kind in ("free", "pause")
 
     def take(self, step):
-        """Whether the step is legal now; if so, it has happened."""
+        """Whether the step is legal now; if so, update the state."""
         if self.threads and not self._threaded(step):
             return False
         return getattr(self, "_" + step.kind)(step)
@@ -208,13 +208,13 @@ class Legal:
         return True
 
     def _window(self, s):
-        """It is made on a duplicate of c, and freed in the same step."""
+        """The window is created on c, and freed in the same step."""
         if s.c not in self.places or (self.places[s.c]["parts"] and "window-parts" not in self.beyond):
             return False
         return not self.places[s.c]["inter"] and self.places[s.c]["idup"] is None
 
     def _new(self, s):
-        """Whether place d is free to be made from c."""
+        """Whether place d is free, and c can be its parent."""
         taken = {r["d"] for r in self.requests.values() if r["kind"] == "idup"}
         return (s.c in self.places and s.d not in self.places and s.d not in taken
                 and self.places[s.c]["idup"] is None and 0 < s.d < PLACES)
@@ -350,7 +350,7 @@ class Generator:
         }
 
     def draw(self, first=0):
-        """first: so often each collective is called on MPI_COMM_WORLD before all else."""
+        """first: how often each collective is called on MPI_COMM_WORLD at the start."""
         for what in ALL_COLLECTIVES if first else ():
             for n in (1,) if what != "bcast" and what != "scatter" else (1, 8200):
                 self._add("coll", what=what, how="b", c=0, type="MPI_INT", op="MPI_MAX", n=n, times=first)
@@ -415,12 +415,12 @@ class Generator:
         lot = self.lot
         if not self.flavour["layouts"] or lot.random() < 0.3:
             return
-        # (Open MPI's own segments do not fit where counts of one signature differ.)
+        # (Open MPI's own segments differ if counts of one signature differ.)
         same = "cw" if n * size > 1024 else "xcw"
         whole = "PGNRVA" if n <= 3000 else "PGN"
         if what in REDUCTIONS:
             if words["type"] == MAP:
-                # (Open MPI's own ring frees what it has not, where a bound is negative.)
+                # (Open MPI's own ring frees a wrong address if a bound is negative.)
                 not_for = ("A" if what == "reduce" else "") + ("N" if n * size > 2048 else "")
                 words["send"] = lot.choice([letter for letter in whole if letter not in not_for])
             return
@@ -474,7 +474,7 @@ class Generator:
         self._layouts(words, what, words["n"], size)
 
     def _ours(self, words, what, how):
-        """Of MPI_Ireduce between hosts, of long vectors, and on intercommunicators there is no promise."""
+        """There is no promise for MPI_Ireduce between hosts, long vectors, and intercommunicators."""
         lot, here = self.lot, self.ours == "node"
         reduces, own = what in REDUCTIONS, words.get("op") in OWN
         bytes_ = words.get("n", 1) * TYPES[words["type"]][0] if "type" in words else 1
@@ -556,7 +556,7 @@ class Generator:
             words["every"] = lot.choice((2, 3, 4))
             words["out"] = lot.randint(0, words["every"])
         elif kind == "dupinfo":
-            words["key"] = lot.randint(0, 3 if self.ours else 7)  # (from 4 on nicbarr may not be wanted)
+            words["key"] = lot.randint(0, 3 if self.ours else 7)  # (keys from 4 on may deselect nicbarr)
         self._add(kind, **words)
 
     def _free(self, place):
@@ -654,6 +654,6 @@ class Generator:
             self._collective(lot.choice("bbi"), place)
 
     def _warm_up(self):
-        """Some calls first, so that functions have been chosen when it begins."""
+        """Some calls first, so that choices are made when the program begins."""
         for _ in range(self.lot.randint(0, 3)):
             self._collective("b", 0)

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Makes a failing case as small as it gets: the fewest steps, processes and surroundings.
+"""Shrinks a failing case: the fewest steps, processes and conditions.
 
 A candidate fails if one of `tries` runs of it does, as many failures depend on timing. Any failure
-counts, not only one of the same words: what was a wrong sum may become a hang. But plain Open MPI
-must play what is left, which is looked after at the end.
+counts, not only one with the same message, as a wrong sum may become a hang. But plain Open MPI
+must be able to play the result, which is checked at the end.
 """
 
 import copy
@@ -30,7 +30,7 @@ class Shrinker:
         return False
 
     def attempt(self, steps=None, around=None):
-        """Takes the changed case if it fails as well."""
+        """Keep the changed case if it fails as well."""
         steps = legal(self.best.steps if steps is None else steps, self.beyond)
         if steps == self.best.steps and around is None or not steps:
             return False
@@ -55,7 +55,7 @@ class Shrinker:
         return sum(len(str(step)) for step in self.best.steps), list(self.best.surroundings.lines())
 
     def fewer_steps(self):
-        """First what comes behind, then chunks that become smaller."""
+        """Remove steps: first from the end, then in smaller and smaller chunks."""
         steps = self.best.steps
         part = len(steps) // 2
         while part and time.monotonic() < self.until:
@@ -109,7 +109,7 @@ class Shrinker:
         return None
 
     def simpler_steps(self):
-        """Words that are not needed go, numbers become small."""
+        """Remove words that are not needed, and make numbers small."""
         for at in range(len(self.best.steps)):
             for word in ("slow", "spin", "freed", "walk", "side", "send", "recv", "inplace", "order", "turned", "type"):
                 self.change(at, word, None)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Broadcasts: blocks of each length, and what nobody may broadcast.
+ * Blocks of every length arrive whole, and broadcasts that the group does not allow are dropped.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -22,8 +22,8 @@
 #include "tests/unit/kernel/small.h"
 #include "tests/unit/kernel/tests.h"
 
-/* A block of each length, in the last slot: it comes whole, and nothing behind it is written. (One
- * of 1008 bytes ends where the buffer does.) */
+/* For each length a block in the last slot: it arrives whole, and no byte behind it is written.
+ * (1008 bytes end exactly where the buffer does.) */
 void blocks_of_each_length(void **state)
 {
     (void)state;
@@ -40,8 +40,9 @@ void blocks_of_each_length(void **state)
     expect_nothing_more();
 }
 
-/* Nobody broadcasts in a group without a window, whatever else it has. And a root that is no node
- * of the group could make a circle of parents: nobody asks for its blocks, or answers. */
+/* A group without a window drops all broadcast packets, whatever else it has. A root that is not a
+ * node of the group could make a cycle of parents, so that no ASK may be sent for its blocks, and
+ * none answered. */
 void broadcasts_of_nobody(void **state)
 {
     (void)state;

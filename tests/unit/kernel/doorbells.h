@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What hosts ring.
+ * Doorbells as hosts send them.
  */
 #ifndef TESTS_UNIT_KERNEL_DOORBELLS_H
 #define TESTS_UNIT_KERNEL_DOORBELLS_H
@@ -11,7 +11,7 @@
 
 struct mcp_doorbell make_doorbell(uint64_t key, uint8_t what, uint32_t epoch);
 
-/* With so many bytes of data behind it. */
+/* Followed by `bytes` bytes of `carried` (frames.h). */
 void ring_with(int bell, uint64_t key, uint8_t what, uint32_t epoch, uint32_t bytes);
 
 void ring(int bell, uint64_t key, uint8_t what, uint32_t epoch);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The elements of the program's map of groups, as the program sees them.
+ * Elements of the program's map of groups, as the program sees them.
  */
 #ifndef TESTS_UNIT_KERNEL_ELEMENTS_H
 #define TESTS_UNIT_KERNEL_ELEMENTS_H
@@ -9,15 +9,18 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Have the group that is found by `key` say that its key is `says`: so does an element whose memory
- * another group has got since it was looked up. */
-void set_inner_key(uint64_t key, uint64_t says);
+/* The descriptor of the NIC's map of this name, with values of this size (0: of any). */
+int find_map(const char *name, uint32_t value_bytes);
 
-/* Copy the element, at one moment. */
+/* Overwrite the key in the group that is found by `key` with `says`. This is what a program sees if
+ * another group got the element's memory after the look-up. */
+void set_inner_key(uint64_t key, uint64_t other);
+
+/* An atomic copy of the element. */
 size_t element_bytes(void);
 void copy_element(uint64_t key, void *copy);
 
-/* Leave the NIC no room for any more closed groups; or again as much as it had. */
+/* Fill the map of closed groups, or empty it. */
 void fill_late(bool full);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * How groups end: with a farewell, or as they fail.
+ * A group that ends, by a farewell or by a failure, must not leave its peers waiting.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -23,8 +23,8 @@
 #include "tests/unit/kernel/small.h"
 #include "tests/unit/kernel/tests.h"
 
-/* Its hosts have left: it plays one more epoch without data. Whoever misses data gets them
- * meanwhile, and whoever says that the group has failed is not heard. */
+/* After its hosts have left, a group plays one more epoch without data. Until that is complete it
+ * answers ASKs for its data and ignores FAILs. */
 void farewells(void **state)
 {
     (void)state;
@@ -32,7 +32,7 @@ void farewells(void **state)
     uint64_t random = crew_seed() + 15;
     uint32_t epoch = 0;
     open_small_with_data(BYTES);
-    assert_false(mcp_kernel_group_farewell(kernel, pair.key, &epoch)); /* nobody can miss any */
+    assert_false(mcp_kernel_group_farewell(kernel, pair.key, &epoch)); /* no data yet */
     fill_carried(BYTES, &random);
     assert_true(mcp_group_offer(pair.group, 1, BYTES));
     memcpy(mcp_group_buffer(pair.group, 1), carried, BYTES);
@@ -40,7 +40,7 @@ void farewells(void **state)
     play_here(&pair);
     ring_with(pair.bell, pair.key, MCP_RING_START, 1, BYTES);
     expect_same(&pair);
-    assert_false(mcp_kernel_group_farewell(kernel, pair.key, &epoch)); /* it waits */
+    assert_false(mcp_kernel_group_farewell(kernel, pair.key, &epoch)); /* an epoch is under way */
     event_packet(&pair, missing_arrival(&pair, &random), &random);
     assert_true(mcp_kernel_group_farewell(kernel, pair.key, &epoch));
     assert_int_equal(epoch, 2);
@@ -61,8 +61,8 @@ void farewells(void **state)
     close_pair(&pair);
 }
 
-/* The same where it broadcasts, whether an epoch is under way or not: whoever misses a block gets
- * it meanwhile. */
+/* The same for a group that broadcasts, whether an epoch is under way or not: until the end it
+ * answers ASKs for blocks. */
 void farewells_of_broadcasts(void **state)
 {
     (void)state;
@@ -84,7 +84,7 @@ void farewells_of_broadcasts(void **state)
         play_here(&pair);
         expect_same(&pair);
         assert_int_equal(mcp_kernel_ring(kernel, pair.key, MCP_RING_FAREWELL), 0);
-        expect_same(&pair); /* once more, it is the same epoch */
+        expect_same(&pair); /* another farewell does not start another epoch */
         ++count.packets_received;
         ++count.duplicates;
         const struct mcp_header fails = make_header(&pair, MCP_FAIL, 1, 0, 1);
@@ -102,8 +102,8 @@ void farewells_of_broadcasts(void **state)
     }
 }
 
-/* The group fails there and here, for want of this node: all peers are told, whoever sleeps is
- * woken, and nothing goes on. */
+/* The group fails in the program as in the reference because `missing` does not arrive: it sends a
+ * FAIL to each peer, wakes the sleeping process, and stays where it is. */
 static void expect_failure(uint32_t missing)
 {
     assert_int_equal(mcp_group_fail(pair.group, missing), MCP_RECORDED);
@@ -131,29 +131,30 @@ void failing(void **state)
     assert_int_equal(mcp_kernel_ring(kernel, pair.key + 2, MCP_RING_FAIL), -1);
     expect_untouched();
     assert_int_equal(mcp_kernel_ring(kernel, pair.key, MCP_RING_FAIL), 0);
-    expect_failure(pair.plan.node); /* somebody has died here */
-    have_rung(GROUP_USER, MCP_RING_FAIL);
+    expect_failure(pair.plan.node); /* a process of this node has died */
+    ring_by(GROUP_USER, MCP_RING_FAIL);
     assert_int_equal(mcp_kernel_ring(kernel, pair.key, MCP_RING_FAIL), 0);
-    expect_nothing_more(); /* once is enough */
+    expect_nothing_more(); /* reported only once */
     assert_int_equal(pair.line->failed, pair.plan.node + 1);
     close_pair(&pair);
 }
 
-/* Its user gives it up, in the middle of an epoch. */
+/* The group's user declares it failed in the middle of an epoch. */
 void failing_on_purpose(void **state)
 {
     (void)state;
     open_small(GROUP_USER);
     mcp_group_start(pair.group, 1);
     play_here(&pair);
-    have_rung(GROUP_USER, MCP_RING_START);
+    ring_by(GROUP_USER, MCP_RING_START);
     expect_same(&pair);
-    have_rung(GROUP_USER, MCP_RING_FAIL); /* node 1 */
+    ring_by(GROUP_USER, MCP_RING_FAIL); /* missing: node 1 */
     expect_failure(1);
     close_pair(&pair);
 }
 
-/* A peer says so. Whoever sleeps is woken, and peers who ask later hear it, too. */
+/* A peer reports the failure. The sleeping process is woken, and later ASKs are answered with
+ * FAIL. */
 void failing_elsewhere(void **state)
 {
     (void)state;
@@ -163,7 +164,7 @@ void failing_elsewhere(void **state)
     start_epoch(1);
     pair.sleeps = true;
     ring(pair.bell, pair.key, MCP_RING_SLEEP, 1);
-    failure = make_header(&pair, MCP_FAIL, 1, 0, MOST_NODES); /* which does not exist */
+    failure = make_header(&pair, MCP_FAIL, 1, 0, MOST_NODES); /* no such node */
     ++count.packets_received;
     ++count.dropped_implausible;
     inject_collective(1, &failure);
@@ -175,9 +176,9 @@ void failing_elsewhere(void **state)
     expect_failure(7);
     ++count.packets_received;
     ++count.duplicates;
-    inject_collective(1, &failure); /* once is enough */
+    inject_collective(1, &failure); /* reported only once */
     expect_nothing_more();
-    mcp_group_start(pair.group, 2); /* in vain */
+    mcp_group_start(pair.group, 2); /* has no effect */
     ring(pair.bell, pair.key, MCP_RING_START, 2);
     expect_nothing_more();
     assert_int_equal(myr_load_acquire(&pair.line->done), 0);
@@ -186,15 +187,16 @@ void failing_elsewhere(void **state)
     event_late(&pair, make_header(&pair, MCP_ARRIVE, 1, 0, 1), &random);
 }
 
-/* There is no memory for what peers may ask for: the group stays, and answers them itself. */
-void who_cannot_be_kept_stays(void **state)
+/* If there is no memory to keep what peers may ask for, the group stays open and answers them
+ * itself. */
+void without_room_a_group_stays_open(void **state)
 {
     (void)state;
     uint64_t random = crew_seed() + 33;
     open_small(geteuid());
     start_epoch(1);
     event_packet(&pair, make_header(&pair, MCP_ARRIVE, 1, 0, 1), &random);
-    mcp_kernel_group_forget(kernel, pair.key); /* one that a test before has closed */
+    mcp_kernel_group_forget(kernel, pair.key); /* which an earlier test has closed */
     fill_late(true);
     assert_false(mcp_kernel_group_close(kernel, pair.key, false));
     event_packet(&pair, make_header(&pair, MCP_ASK, 1, 0, 1), &random);
@@ -206,8 +208,8 @@ void who_cannot_be_kept_stays(void **state)
     event_late(&pair, make_header(&pair, MCP_ASK, 2, 0, 1), &random);
 }
 
-/* One whose failure no doorbell has told of: peers who ask hear it, once it is closed. */
-void who_fails_unheard_is_kept_so(void **state)
+/* If a group fails without a doorbell and is closed as failed, it answers later ASKs with FAIL. */
+void a_group_closed_as_failed_answers_so(void **state)
 {
     (void)state;
     uint64_t random = crew_seed() + 34;

@@ -39,23 +39,23 @@ void event_packet(struct pair *pair, struct mcp_header header, uint64_t *random)
     expect_woken(pair, before != done(pair) || blocks != count.broadcasts);
 }
 
-/* Can a packet of this type have so many bytes behind its header? */
-static bool carries_so(const struct mcp_header *header)
+/* Can a packet of this type have a payload of this length? */
+static bool length_fits(const struct mcp_header *header)
 {
     return MCP_BCAST == header->type ? 0 != header->payload_bytes
                                      : 0 == header->payload_bytes || MCP_ARRIVE == header->type;
 }
 
 void inject_strange(struct pair *pair, uint32_t from, const struct mcp_header *header,
-                    uint32_t behind_it)
+                    uint32_t payload_bytes)
 {
     struct frame frame;
     bool passes = true;
     ++count.packets_received;
-    const size_t bytes = make_collective(&frame, from, header, behind_it);
+    const size_t bytes = make_collective(&frame, from, header, payload_bytes);
     if (MCP_MAGIC != header->magic || MCP_WIRE_VERSION != header->version ||
-        !mcp_is_collective(header->type) || behind_it != header->payload_bytes ||
-        !carries_so(header)) {
+        !mcp_is_collective(header->type) || payload_bytes != header->payload_bytes ||
+        !length_fits(header)) {
         ++count.dropped_damaged;
     } else if (pair->key != header->key) {
         ++count.dropped_foreign;
@@ -83,31 +83,31 @@ static void event_bad_packet(struct pair *pair, uint64_t *random)
     struct mcp_secret other = pair->plan.secret;
     const uint32_t bytes = header.payload_bytes;
     switch (crew_below(random, 5)) {
-    case 0: /* of another group */
+    case 0: /* another group's key */
         header.key = 0 == crew_below(random, 3) ? 0 : header.key + 2;
         break;
-    case 1: /* damaged */
+    case 1: /* a damaged header */
         flip(&header, crew_below(random, 8 * MCP_COLLECTIVE_BYTES));
         break;
-    case 2: /* in what it carries */
+    case 2: /* a damaged payload */
         if (0 == bytes) {
             return;
         }
         flip(carried, crew_below(random, 8 * bytes));
         break;
-    case 3: /* by somebody who does not know the secret */
+    case 3: /* sealed with another secret */
         flip(&other, crew_below(random, 8 * sizeof(other)));
         mcp_seal(&header, &other, carried, bytes);
         break;
-    default: /* whole, but not as short */
+    default: /* intact, but of a type without the short header */
         header.type = (uint8_t)(0 == crew_below(random, 2) ? 0 : MCP_DATA);
         break;
     }
     inject_strange(pair, crew_below(random, MOST_NODES), &header, bytes);
 }
 
-/* Nearly one: it is the system's business. (Where groups carry data it may have the length of one
- * that does, but not of this one.) */
+/* A packet whose length is not that of a collective packet belongs to the system. Where groups
+ * carry data it may have the length of another valid packet, and counts as damaged. */
 static void event_wrong_length(struct pair *pair, uint64_t *random)
 {
     struct frame frame;
@@ -115,12 +115,12 @@ static void event_wrong_length(struct pair *pair, uint64_t *random)
     const struct mcp_header header = some_arrival(pair, random);
     size_t bytes = crew_below(random, MOST_PAYLOAD);
     bytes += MCP_COLLECTIVE_BYTES + header.payload_bytes == bytes;
-    const size_t behind_it = bytes - MCP_COLLECTIVE_BYTES;
+    const size_t payload_bytes = bytes - MCP_COLLECTIVE_BYTES;
     memcpy(packet, &header, MCP_COLLECTIVE_BYTES);
     make_frame(&frame, crew_below(random, MOST_NODES), PORT, packet, bytes);
     if (bytes == MCP_COLLECTIVE_BYTES ||
-        (has_buffer(pair) && bytes > MCP_COLLECTIVE_BYTES && behind_it <= MCP_PAYLOAD_MOST &&
-         0 == behind_it % MCP_BLOCK_UNIT)) {
+        (has_buffer(pair) && bytes > MCP_COLLECTIVE_BYTES && payload_bytes <= MCP_PAYLOAD_MOST &&
+         0 == payload_bytes % MCP_BLOCK_UNIT)) {
         ++count.packets_received;
         ++count.dropped_damaged;
     }
@@ -129,7 +129,7 @@ static void event_wrong_length(struct pair *pair, uint64_t *random)
     expect_same(pair);
 }
 
-/* The same in a group that carries data: the host has a block, or rings in error. */
+/* The same in a group that carries data: the host has a block, or a doorbell is wrong. */
 static void event_start_with(struct pair *pair, uint64_t *random)
 {
     const uint32_t before = done(pair);
@@ -156,13 +156,13 @@ void event_start(struct pair *pair, uint64_t *random)
         return;
     }
     const bool allowed = !mcp_group_waits_now(pair->group);
-    const bool lies = allowed && 0 == crew_below(random, 8); /* or a doorbell was lost */
+    const bool wrong_epoch = allowed && 0 == crew_below(random, 8); /* as after a lost doorbell */
     const uint32_t before = done(pair);
     const uint32_t epoch = allowed ? before + 1 : pair->group->started;
     mcp_group_start(pair->group, epoch);
     play_here(pair);
     ring(pair->bell, pair->key, MCP_RING_START,
-         lies ? epoch + crew_below(random, INT32_MAX) : epoch);
+         wrong_epoch ? epoch + crew_below(random, INT32_MAX) : epoch);
     expect_same(pair);
     expect_woken(pair, before != done(pair));
 }
@@ -181,19 +181,19 @@ static void event_ring(struct pair *pair, uint64_t *random)
         pair->sleeps = true;
         ring(pair->bell, pair->key, MCP_RING_SLEEP, done(pair) + 1);
         break;
-    case 3: /* for nobody */
+    case 3: /* for an unknown group */
         stray = make_doorbell(pair->key + 2, MCP_RING_START, done(pair) + 1);
         ring(pair->bell, stray.key, stray.ring, stray.epoch);
         expect_left(&stray, sizeof(stray));
         break;
-    default: /* nothing that one can ring for */
+    default: /* an unknown type of doorbell */
         ring(pair->bell, pair->key, 0 == crew_below(random, 2) ? 0 : 77, done(pair) + 1);
         break;
     }
     expect_same(pair);
 }
 
-/* The host is the root of a broadcast, or says so; or it misses one. */
+/* The host is the root of a broadcast, or claims to be; or it asks for one. */
 static void event_ring_bcast(struct pair *pair, uint64_t *random)
 {
     const uint32_t number = some_number(pair, random);
@@ -202,7 +202,7 @@ static void event_ring_bcast(struct pair *pair, uint64_t *random)
         const uint32_t bytes = fill_block(pair, random);
         (void)take_block_here(pair, pair->plan.node, number, bytes);
         ring_with(pair->bell, pair->key, MCP_RING_BCAST, number, bytes);
-    } else if (0 == crew_below(random, 8)) { /* with no block */
+    } else if (0 == crew_below(random, 8)) { /* without a block */
         ring(pair->bell, pair->key, MCP_RING_BCAST, number);
     } else {
         struct mcp_doorbell bell = make_doorbell(pair->key, MCP_RING_BCAST_ASK, number);
@@ -235,11 +235,11 @@ static void event(struct pair *pair, uint64_t *random)
     } else if (kind < 23) {
         event_packet(pair, missing_arrival(pair, random), random);
     } else if (kind < 26) {
-        event_packet(pair, some_question(pair, random), random);
+        event_packet(pair, some_ask(pair, random), random);
     } else if (kind < 27) {
         event_packet(pair, make_header(pair, MCP_DONE, some_epoch(pair, random), 0, 0), random);
     } else if (kind < 28) {
-        event_packet(pair, some_excuse(pair, random), random);
+        event_packet(pair, some_later(pair, random), random);
     } else if (kind < 29) {
         event_bad_packet(pair, random);
     } else if (kind < 30) {
@@ -249,7 +249,7 @@ static void event(struct pair *pair, uint64_t *random)
     }
 }
 
-/* Where no open group carries data, what carries some is not looked at. */
+/* Where no open group carries data, packets with data are not looked at. */
 static void expect_unseen(uint32_t from, const struct mcp_header *header)
 {
     struct frame frame;
@@ -268,7 +268,7 @@ void event_late(struct pair *pair, struct mcp_header header, uint64_t *random)
         return;
     }
     ++count.packets_received;
-    const bool data = 0 != pair->group->unit[done(pair) % 2]; /* which are gone */
+    const bool data = 0 != pair->group->unit[done(pair) % 2]; /* not kept after the close */
     const bool lost = data || (broadcasts(pair) && mcp_group_waits_now(pair->group));
     const bool asks = MCP_ASK == header.type;
     const bool over = asks && myr_epoch_reached(done(pair) - data, epoch);
@@ -303,9 +303,9 @@ void play_trace(struct pair *pair, uint32_t events, uint64_t *random)
     close_pair(pair);
     event_late(pair, missing_arrival(pair, random), random);
     for (uint32_t q = 0; q < 4; ++q) {
-        event_late(pair, some_question(pair, random), random);
+        event_late(pair, some_ask(pair, random), random);
     }
-    const struct mcp_header late = some_question(pair, random);
+    const struct mcp_header late = some_ask(pair, random);
     struct frame frame;
     mcp_kernel_group_forget(kernel, pair->key);
     ++count.packets_received;

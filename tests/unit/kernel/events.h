@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Events: what happens to a group, in the kernel and here. Whatever it is, the same comes of it.
+ * Events of a group, played in the kernel and in the reference; both must come to the same state.
  */
 #ifndef TESTS_UNIT_KERNEL_EVENTS_H
 #define TESTS_UNIT_KERNEL_EVENTS_H
@@ -11,28 +11,29 @@
 #include "firmware/wire.h"
 #include "tests/unit/kernel/pair.h"
 
-/* Something has happened. Is whoever sleeps woken if it `wakes`, and nobody else? */
+/* After an event: the sleeping process is woken if `wakes` is set, and no process otherwise. */
 void expect_woken(struct pair *pair, bool wakes);
 
-/* A packet of this group comes in. */
+/* A packet of this group arrives. */
 void event_packet(struct pair *pair, struct mcp_header header, uint64_t *random);
 
-/* One comes in that nobody of the group has sent, with so many bytes behind its header. Where its
- * key is not the group's, or it is none at all, nobody knows whose it is: it passes. */
+/* A packet arrives that no member has sent, with `payload_bytes` behind its header. If its key is
+ * unknown or the packet is damaged, it is passed to the system. */
 void inject_strange(struct pair *pair, uint32_t from, const struct mcp_header *header,
-                    uint32_t behind_it);
+                    uint32_t payload_bytes);
 
-/* Change this bit of it. */
+/* Flip one bit. */
 void flip(void *bytes, uint32_t bit);
 
-/* The host arrives, if it has left the epoch before; else it says again what it has said. */
+/* The host arrives if the epoch before is complete; otherwise it repeats its doorbell. */
 void event_start(struct pair *pair, uint64_t *random);
 
-/* A packet for a group that is closed. Who asks for an epoch that was done hears that it is; for
- * another one, or for a block, that the group has failed, if it has. */
+/* A packet for a closed group. An ASK for a completed epoch is answered with DONE, and one for
+ * another epoch or for a block with FAIL, if the group has failed. */
 void event_late(struct pair *pair, struct mcp_header header, uint64_t *random);
 
-/* Play it; then it is closed, and at last forgotten: nobody's any more. */
+/* Play random events on the pair. Then close it, and at last forget it, so that its packets are
+ * foreign. */
 void play_trace(struct pair *pair, uint32_t events, uint64_t *random);
 
 #endif

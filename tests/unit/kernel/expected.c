@@ -13,8 +13,8 @@
 
 struct mcp_counters count;
 
-/* Counters only grow: one that is beyond what it should be is wrong, one before may be on its way.
- */
+/* Counters only grow: one above the expected value is wrong, and one below may still be on its
+ * way. */
 static bool counted(void)
 {
     struct mcp_counters now;
@@ -68,7 +68,7 @@ void expect_message(const struct sent *expected)
     assert_int_equal(header.collective.node, message->header.collective.node);
     assert_memory_equal(frame.payload + MCP_COLLECTIVE_BYTES, expected->payload, message->bytes);
     assert_int_equal(header.check, message->header.check);
-    if (SIX) { /* a flow of its own */
+    if (SIX) { /* the flow label is derived from the check */
         const uint32_t flow = ntohl((uint32_t)header.check) & 0xfffff;
         assert_int_equal(ntohl(version_and_flow), 6U << 28 | flow);
     }
@@ -93,10 +93,10 @@ void expect_silence(void)
     struct frame frame, seen;
     const struct mcp_address peer = place_of(peer_ip(0), 9);
     assert_int_equal(
-        sendto(other_socket, "that is all", 12, 0, &peer.at.any, mcp_address_bytes(&peer)), 12);
+        sendto(other_socket, "end of test", 12, 0, &peer.at.any, mcp_address_bytes(&peer)), 12);
     assert_int_equal(take(wire, &seen, true), BEFORE_PAYLOAD + 12);
-    assert_memory_equal(seen.payload, "that is all", 12);
-    make_frame(&frame, 0, OTHER_PORT, "and here, too", 14);
+    assert_memory_equal(seen.payload, "end of test", 12);
+    make_frame(&frame, 0, OTHER_PORT, "end of test 2", 14);
     inject(&frame, 14);
     expect_passed(&frame, 14);
     drain(other_socket);

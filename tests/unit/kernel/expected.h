@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What is expected of the NIC: what it counts, sends, and lets pass.
+ * What a test expects of the NIC: its counters, the packets that it sends, and those that it passes
+ * to the system.
  */
 #ifndef TESTS_UNIT_KERNEL_EXPECTED_H
 #define TESTS_UNIT_KERNEL_EXPECTED_H
@@ -12,33 +13,34 @@
 #include "firmware/wire.h"
 #include "tests/unit/kernel/frames.h"
 
-extern struct mcp_counters count; /* what the NIC should have counted so far */
+extern struct mcp_counters count; /* the expected counters */
 
-/* A message of the NIC's, with what it carries; its link is an IP address here. */
+/* A message that the NIC sends, with its payload. Its link is an IP address here. */
 struct sent {
     struct mcp_message message;
     uint8_t payload[MCP_PAYLOAD_MOST];
 };
 
-/* It has counted just this. */
+/* Wait until the counters are as expected. */
 void expect_count(void);
 
-/* It comes out next. */
+/* This message is the next on the wire. */
 void expect_message(const struct sent *expected);
 
-/* This very frame has passed the program on its way in. */
+/* The program has passed this frame to the system unchanged. */
 void expect_passed(const struct frame *frame, size_t payload_bytes);
 
-/* What is sent like this has left, past the program. */
+/* A packet with this payload has left, unchanged by the program. */
 void expect_left(const void *payload, size_t bytes);
 
-/* Nothing else has come out or passed: what is sent now, both ways, is what comes next. */
+/* Nothing else was sent or passed, and the counters are as expected. Marker packets in both
+ * directions show it: they are the next to come. */
 void expect_nothing_more(void);
 
-/* The same, whatever it has counted. */
+/* The same, without the counters. */
 void expect_silence(void);
 
-/* Whatever was sent and counted until now is of no interest. */
+/* Discard what was sent until now, and take over the counters. */
 void skip_sent(void);
 
 #endif

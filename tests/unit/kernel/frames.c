@@ -12,7 +12,9 @@
 
 #include "tests/unit/kernel/frames.h"
 
-enum { LONGER = SIX ? sizeof(struct ipv6hdr) - sizeof(struct iphdr) : 0 /* bytes, on the wire */ };
+enum {
+    LONGER = SIX ? sizeof(struct ipv6hdr) - sizeof(struct iphdr) : 0 /* bytes more on the wire */
+};
 
 bool bare;
 bool was_bare;
@@ -59,7 +61,7 @@ void seal_ip(struct frame *frame)
     frame->ip.check = ip_check(&ip);
 }
 
-/* The checksum of a datagram over IPv6 that has one already: 0 if that is right. */
+/* The checksum of a UDP datagram over IPv6. It is 0 if the datagram already has the right one. */
 static uint16_t udp_check(const struct frame_of_6 *frame, size_t payload_bytes)
 {
     uint16_t words[(sizeof(*frame) + 1) / 2] = {0};
@@ -102,7 +104,7 @@ size_t go_to_wire(const struct frame *frame, size_t payload_bytes, union on_wire
     return BEFORE_PAYLOAD + LONGER + payload_bytes;
 }
 
-/* As it comes from there, with so many bytes on the wire; returns its bytes in here. */
+/* Convert a frame of `bytes` bytes from the wire; returns its length as an IPv4 frame. */
 static size_t come_from_wire(const union on_wire *on_wire, size_t bytes, struct frame *frame)
 {
     const struct frame_of_6 *of_6 = &on_wire->of_6;
@@ -149,13 +151,13 @@ void inject(struct frame *frame, size_t payload_bytes)
 }
 
 size_t make_collective(struct frame *frame, uint32_t node, const struct mcp_header *header,
-                       uint32_t behind_it)
+                       uint32_t carried_bytes)
 {
     uint8_t packet[MCP_COLLECTIVE_BYTES + MCP_PAYLOAD_MOST];
     memcpy(packet, header, MCP_COLLECTIVE_BYTES);
-    memcpy(packet + MCP_COLLECTIVE_BYTES, carried, behind_it);
-    make_frame(frame, node, PORT, packet, MCP_COLLECTIVE_BYTES + behind_it);
-    return MCP_COLLECTIVE_BYTES + behind_it;
+    memcpy(packet + MCP_COLLECTIVE_BYTES, carried, carried_bytes);
+    make_frame(frame, node, PORT, packet, MCP_COLLECTIVE_BYTES + carried_bytes);
+    return MCP_COLLECTIVE_BYTES + carried_bytes;
 }
 
 void inject_collective(uint32_t node, const struct mcp_header *header)

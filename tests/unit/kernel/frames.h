@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What goes over the wire, and comes from there.
+ * Frames that go to the wire and come from it.
  *
- * In here a packet is one of IPv4, whatever the network. It is made one of IPv6 where it goes to
- * the wire, and is made one of IPv4 where it comes from there. An address of IPv6 ends with the one
- * of IPv4 that it stands for. A right checksum of UDP's over IPv6 is none in here (0); a wrong one
- * is not.
+ * The tests make and see IPv4 frames on every network. On an IPv6 network they are converted on
+ * their way to the wire and back. The last four bytes of an IPv6 address are those of the IPv4
+ * address for which it stands. A right UDP checksum over IPv6 is converted to 0, and a wrong one to
+ * another value.
  */
 #ifndef TESTS_UNIT_KERNEL_FRAMES_H
 #define TESTS_UNIT_KERNEL_FRAMES_H
@@ -39,46 +39,46 @@ struct frame_of_6 {
     uint8_t payload[MOST_PAYLOAD];
 } __attribute__((packed, aligned(2)));
 
-/* What is, or was, on the wire. */
+/* A frame as it is on the wire. */
 union on_wire {
     struct frame of_4;
     struct frame_of_6 of_6;
 };
 
-extern bool bare;                 /* packets over IPv6 go to the wire without a checksum */
-extern bool was_bare;             /* the last one that came had none */
-extern uint32_t version_and_flow; /* of that */
+extern bool bare;                 /* frames over IPv6 go to the wire without a checksum */
+extern bool was_bare;             /* the last one from the wire had none */
+extern uint32_t version_and_flow; /* its first four bytes */
 
-/* What follows the header that is under way: header.payload_bytes of it. */
+/* The payload of the packet that is being made or expected. */
 extern uint8_t carried[MCP_PAYLOAD_MOST];
 
 uint16_t ip_check(const struct iphdr *ip);
 
-/* A frame from a peer's port to ours. */
+/* A frame from a peer's port to the NIC's. */
 void make_frame(struct frame *frame, uint32_t node, uint16_t port, const void *payload,
                 size_t bytes);
 
-/* The checksum of its IP header. */
+/* Set the checksum of the IP header. */
 void seal_ip(struct frame *frame);
 
-/* As it goes to the wire; returns its bytes. */
+/* Convert a frame for the wire; returns its length there. */
 size_t go_to_wire(const struct frame *frame, size_t payload_bytes, union on_wire *on_wire);
 
-/* A frame comes in: at this tap, as it is; made one of the network; and at the NIC. */
+/* Deliver a frame: as it is, through any tap; converted, through any tap; converted, to the NIC. */
 void inject_bytes(int tap, const struct sockaddr_ll *at, const void *frame, size_t bytes);
 void inject_at(int tap, const struct sockaddr_ll *at, struct frame *frame, size_t payload_bytes);
 void inject(struct frame *frame, size_t payload_bytes);
 void inject_collective(uint32_t node, const struct mcp_header *header);
 
-/* A collective packet of a peer's, with so many bytes behind the header; returns its bytes. */
+/* A collective packet from a peer, with `carried_bytes` bytes of payload; returns its length. */
 size_t make_collective(struct frame *frame, uint32_t node, const struct mcp_header *header,
-                       uint32_t behind_it);
+                       uint32_t carried_bytes);
 
-/* The next UDP frame that a tap has seen, and its bytes; with `wait` it waits for it, else there
- * may be none (0). */
+/* The next UDP frame that a tap has received, and its length. Without `wait` it returns 0 if there
+ * is none. */
 size_t take(int tap, struct frame *frame, bool wait);
 
-/* Take all that has come, and throw it away. */
+/* Discard what was received. */
 void drain(int from);
 
 #endif

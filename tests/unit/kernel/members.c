@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Only members of a group are believed: packets with any bit changed, and whole ones by others.
+ * Only members of a group can change its state: packets with any flipped bit, and intact ones
+ * sealed with another secret, are dropped.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -18,8 +19,8 @@
 #include "tests/unit/kernel/small.h"
 #include "tests/unit/kernel/tests.h"
 
-/* With a group's key, and a checksum of UDP's that is wrong, whatever it carries: it is not taken,
- * and the system would not take it either. */
+/* A packet with the group's key and a wrong UDP checksum is dropped, whatever it carries. The
+ * system would not accept it either. */
 void wrong_checks(void **state)
 {
     (void)state;
@@ -34,13 +35,13 @@ void wrong_checks(void **state)
         for (uint32_t bit = 0; bit < 16; ++bit) {
             struct frame frame;
             union on_wire on_wire;
-            const size_t behind_udp = make_collective(&frame, 1, &header, bytes);
+            const size_t udp_bytes = make_collective(&frame, 1, &header, bytes);
             frame.udp.check = (uint16_t)(1 << bit);
-            (void)go_to_wire(&frame, behind_udp, &on_wire);
-            if (0 != on_wire.of_6.udp.check) { /* that would be none */
+            (void)go_to_wire(&frame, udp_bytes, &on_wire);
+            if (0 != on_wire.of_6.udp.check) { /* 0 would mean that there is none */
                 ++count.packets_received;
                 ++count.dropped_forged;
-                inject(&frame, behind_udp);
+                inject(&frame, udp_bytes);
                 expect_untouched();
             }
         }
@@ -48,9 +49,10 @@ void wrong_checks(void **state)
     close_pair(&pair);
 }
 
-/* Packets of all types that would do something, each with each bit changed, and each sealed with
- * each secret that differs in a bit. Then the packet itself does something. */
-void only_members_are_believed(void **state)
+/* For each type of packet that has an effect: all packets that differ from a valid one in one bit,
+ * and all that are sealed with a secret that differs in one bit. At last the valid packet has its
+ * effect. */
+void forged_packets_are_dropped(void **state)
 {
     (void)state;
     for (uint8_t type = MCP_ARRIVE; type <= MCP_FAIL; ++type) {
@@ -79,9 +81,8 @@ void only_members_are_believed(void **state)
     }
 }
 
-/* The same for what a packet carries, the longest and a short one: each bit of it, and of the rest.
- */
-void only_members_data_are_believed(void **state)
+/* The same for packets with data, the longest and a short one: each bit of header and payload. */
+void forged_data_are_dropped(void **state)
 {
     (void)state;
     uint64_t random = crew_seed() + 12;
@@ -109,8 +110,8 @@ void only_members_data_are_believed(void **state)
     }
 }
 
-/* The same for a broadcast: its block, or that it is missing, or still to come. */
-void only_members_broadcasts_are_believed(void **state)
+/* The same for the packets of a broadcast: BCAST, BCAST_ASK and BCAST_LATER. */
+void forged_broadcasts_are_dropped(void **state)
 {
     (void)state;
     enum { BYTES = 64 };
@@ -146,7 +147,7 @@ void only_members_broadcasts_are_believed(void **state)
     }
 }
 
-/* Of a closed group a stranger hears nothing. */
+/* A closed group does not answer forged ASKs. */
 void closed_groups_answer_members_only(void **state)
 {
     (void)state;

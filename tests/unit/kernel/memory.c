@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Lines, pages and buffers: who may write them, and who has which of them.
+ * Hosts can only read lines, pages and buffers, and no user sees another one's or can use them up.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -38,7 +38,7 @@ void page_is_for_reading(void **state)
     assert_int_equal(bpf_map_lookup_elem(pair.page_map, &line, &seen), 0);
     assert_int_equal(seen.done, 0);
     expect_untouched();
-    event_start(&pair, &(uint64_t){crew_seed()}); /* the program may */
+    event_start(&pair, &(uint64_t){crew_seed()}); /* the program can write it */
     close_pair(&pair);
 }
 
@@ -66,7 +66,7 @@ static uint32_t map_number(int map)
     return about.id;
 }
 
-/* Groups come and go: each gets a line with nothing on it that no other open group has. */
+/* Groups are opened and closed: each gets an empty line that no other open group has. */
 void lines_begin_empty(void **state)
 {
     (void)state;
@@ -97,8 +97,8 @@ void lines_begin_empty(void **state)
     skip_sent();
 }
 
-/* A group of this user's, which is closed at once. Its page stays mapped, as hosts may keep it.
- * Returns the page's number. */
+/* Open and close a group of this user. Its page stays mapped, as hosts may keep it. Returns the
+ * page's number. */
 static uint32_t open_for_a_moment(uint32_t uid)
 {
     static struct mcp_kernel_plan plan;
@@ -118,7 +118,7 @@ static uint32_t open_for_a_moment(uint32_t uid)
     return number;
 }
 
-/* A user's subordinates. */
+/* User IDs of one user's subordinates (/etc/subuid). */
 enum { FIRST_SUBORDINATE = 300000, SUBORDINATES = 65536 };
 
 static uint32_t account_of(uint32_t uid)
@@ -126,7 +126,7 @@ static uint32_t account_of(uint32_t uid)
     return uid - FIRST_SUBORDINATE < SUBORDINATES ? FIRST_SUBORDINATE : uid;
 }
 
-/* However many of them have groups, nobody else loses a page by that. */
+/* However many subordinates have groups, no other user loses a page because of them. */
 void subordinates_share_pages(void **state)
 {
     (void)state;
@@ -137,14 +137,14 @@ void subordinates_share_pages(void **state)
     for (uint32_t user = 0; user < USERS; ++user) {
         numbers[user] = open_for_a_moment(FIRST_SUBORDINATE + user);
         assert_int_not_equal(numbers[user], other);
-        if (user >= MCP_KERNEL_PAGES_OF_ONE) { /* that of the one that has had none for longest */
+        if (user >= MCP_KERNEL_PAGES_OF_ONE) { /* the least recently used one */
             assert_int_equal(numbers[user], numbers[user - MCP_KERNEL_PAGES_OF_ONE]);
         }
     }
     assert_int_equal(open_for_a_moment(OTHER_USER), other);
 }
 
-/* However many groups a user opens, and keeps the pages of: there are no more pages for that. */
+/* However many groups a user opens while it keeps their pages mapped, no more pages are used. */
 void pages_are_bounded(void **state)
 {
     (void)state;
@@ -155,8 +155,8 @@ void pages_are_bounded(void **state)
     }
 }
 
-/* Users have pages of their own, until so many have come that there are no more. Then the one who
- * has had no group for the longest time loses its page. */
+/* Each user has a page of its own until all are in use. Then the page of the user who has not
+ * opened a group for the longest time is reused. */
 void users_have_pages_of_their_own(void **state)
 {
     (void)state;
@@ -167,7 +167,7 @@ void users_have_pages_of_their_own(void **state)
     for (uint32_t user = 0; user < USERS; ++user) {
         uint32_t other = 0;
         numbers[user] = open_for_a_moment(FIRST + user);
-        assert_int_not_equal(numbers[user], kept); /* a group is open there */
+        assert_int_not_equal(numbers[user], kept); /* where a group is open */
         while (numbers[other] != numbers[user]) {
             ++other;
         }
@@ -177,9 +177,9 @@ void users_have_pages_of_their_own(void **state)
     close_pair(&pair);
 }
 
-/* Open groups of this user's that carry data, as many as there are buffers for. Returns how many.
- * `first` is not greater than any of the buffers' numbers, `last` not less. Of the first one of a
- * range: each group is of another one's there. */
+/* Open groups of this user with data until no buffer is left. Returns how many could be opened, and
+ * a range that includes the buffers' numbers. The groups of FIRST_SUBORDINATE belong to one
+ * subordinate each. */
 static uint32_t open_all_buffers(uint32_t uid, uint32_t *first, uint32_t *last)
 {
     const bool spread = FIRST_SUBORDINATE == uid;
@@ -205,9 +205,9 @@ static uint32_t open_all_buffers(uint32_t uid, uint32_t *first, uint32_t *last)
     return opened;
 }
 
-/* A buffer stays its user's. So nobody may have all of them. (This comes last: they are used up.)
- */
-void buffers_stay_their_users(void **state)
+/* A buffer stays with its user, so that there must be a quota. (This test is the last one because
+ * it uses up the buffers.) */
+void buffers_have_a_quota(void **state)
 {
     (void)state;
     enum { USERS = MCP_KERNEL_BUFFERS / MCP_KERNEL_BUFFERS_OF_ONE, FIRST = 200000 };
@@ -218,7 +218,7 @@ void buffers_stay_their_users(void **state)
     }
     mcp_kernel_count_by(kernel, account_of);
     open_small_with_data(64);
-    close_pair(&pair); /* this user has a few buffers already */
+    close_pair(&pair); /* so that this user has a few buffers already */
     for (uint32_t user = 0; user < USERS - 1; ++user) {
         assert_int_equal(open_all_buffers(uids[user], &first[user], &last[user]),
                          MCP_KERNEL_BUFFERS_OF_ONE);
@@ -235,8 +235,9 @@ void buffers_stay_their_users(void **state)
     assert_int_equal(open_all_buffers(FIRST + USERS + 1, &first_again, &last_again), 0);
 }
 
-/* All groups that there is room for, of any users, and again when they are closed. */
-void places_come_again(void **state)
+/* Groups can be opened until all places are in use, of one user or of many, and again after they
+ * are closed. */
+void places_are_reused(void **state)
 {
     (void)state;
     char why[MCP_KERNEL_WHY];

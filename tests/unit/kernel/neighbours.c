@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Neighbours: who has not been met, and who is forgotten.
+ * A NIC whose neighbours are unknown, unreachable or too many still serves its groups.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -24,23 +24,29 @@
 #include "tests/unit/kernel/small.h"
 #include "tests/unit/kernel/tests.h"
 
-enum { UNKNOWN_PEER = 200 /* one that the NIC has not met */ };
+enum { UNKNOWN_PEER = 200 /* whose hardware address is not known */ };
 
-/* Who has not been met is not sent to; the others are, whichever comes last. */
+/* One step, in which so many messages are sent, each to another node, and one is waited for. */
+static void plan_sends(uint32_t sends)
+{
+    memset(&pair.plan, 0, sizeof(pair.plan));
+    pair.plan.nsteps = pair.plan.nwaits = 1;
+    pair.plan.nsends = sends;
+    pair.plan.steps[0] = (struct mcp_step){sends, 1};
+    for (uint32_t node = 0; node <= sends; ++node) {
+        pair.plan.peers[node] = peer_at(node, 0);
+    }
+}
+
+/* Messages to an unknown neighbour count as send errors; all other messages of the step are sent,
+ * wherever the unknown one is among them. */
 void unknown_neighbour(void **state)
 {
     (void)state;
     for (uint32_t unknown = 0; unknown < 3; ++unknown) {
         uint64_t random = crew_seed() + 3;
-        memset(&pair.plan, 0, sizeof(pair.plan));
-        pair.plan.nsteps = pair.plan.nwaits = 1;
-        pair.plan.nsends = 3;
-        pair.plan.steps[0] = (struct mcp_step){3, 1};
-        for (uint32_t i = 0; i < 4; ++i) {
-            const uint32_t ip = unknown == i ? ip_of(UNKNOWN_PEER) : peer_ip(i);
-            pair.plan.peers[i] = (struct mcp_kernel_peer){
-                .ip = address_of(ip), .port = htons(PORT), .node = (uint16_t)i};
-        }
+        plan_sends(3);
+        pair.plan.peers[unknown].ip = address_of(ip_of(UNKNOWN_PEER));
         open_pair(&pair, geteuid(), &random);
         mcp_group_start(pair.group, 1);
         play_here(&pair);
@@ -54,7 +60,7 @@ void unknown_neighbour(void **state)
     }
 }
 
-/* What the system knows of a peer's hardware address. */
+/* Add a peer's hardware address to the system's table, or delete it. */
 static void know_peer(uint32_t node, bool known)
 {
     const struct mcp_ip address = address_of(peer_ip(node));
@@ -70,9 +76,9 @@ static void know_peer(uint32_t node, bool known)
     assert_int_equal(system(command), 0);
 }
 
-/* The system knows no peer's hardware address any more, as this host's cable is out, or theirs are.
- * The program hears doorbells all the same: the owner's, and those of hosts. */
-void rings_depend_on_no_peer(void **state)
+/* The system knows no peer's hardware address any more, because a cable was pulled. The program
+ * still receives doorbells, those of the owner as well as those of hosts. */
+void doorbells_need_no_reachable_peer(void **state)
 {
     (void)state;
     uint64_t random = crew_seed() + 31;
@@ -81,14 +87,7 @@ void rings_depend_on_no_peer(void **state)
     struct mcp_bell bell;
     const uint32_t interface = mcp_interface_of(&own, name);
     assert_string_equal(name, "nicbarr0");
-    memset(&pair.plan, 0, sizeof(pair.plan));
-    pair.plan.nsteps = pair.plan.nwaits = 1;
-    pair.plan.nsends = 2;
-    pair.plan.steps[0] = (struct mcp_step){2, 1};
-    for (uint32_t i = 0; i < 3; ++i) {
-        pair.plan.peers[i] = (struct mcp_kernel_peer){
-            .ip = address_of(peer_ip(i)), .port = htons(PORT), .node = (uint16_t)i};
-    }
+    plan_sends(2);
     open_pair(&pair, geteuid(), &random);
     assert_true(mcp_bell_make(&bell, &own, interface, htons(PORT)));
     for (uint32_t i = 0; i < 3; ++i) {
@@ -116,7 +115,7 @@ void rings_depend_on_no_peer(void **state)
     assert_int_equal(failed, pair.plan.node + 1);
 }
 
-/* As many more hosts as the NIC can know: 10.78.16.0 to 10.78.31.255. */
+/* As many hosts as the NIC can know, besides the peers: 10.78.16.0 to 10.78.31.255. */
 static uint32_t far_ip(uint32_t number)
 {
     return ip_of(0x1000 + number);
@@ -135,9 +134,9 @@ static void make_far_hosts(void)
     assert_int_equal(pclose(ip), 0);
 }
 
-/* Hosts come and go, ever more of them. Those that no group needs any more are forgotten for
- * others; those that a group needs are not. */
-void hosts_are_forgotten_when_nobody_needs_them(void **state)
+/* More hosts are met than there is room for. Those that no group needs are evicted; those of open
+ * groups are kept. */
+void unneeded_hosts_are_evicted(void **state)
 {
     (void)state;
     enum { GROUPS = MCP_KERNEL_NEIGHBOURS / MCP_KERNEL_PEERS };
@@ -153,7 +152,7 @@ void hosts_are_forgotten_when_nobody_needs_them(void **state)
             fail_msg("host %u: %s", h, why);
         }
     }
-    start_epoch(1); /* its peer is there as before */
+    start_epoch(1); /* its peer is still known */
     close_pair(&pair);
     plan_anything(&plan, true, &random);
     plan.uid = geteuid();
@@ -162,7 +161,7 @@ void hosts_are_forgotten_when_nobody_needs_them(void **state)
         for (uint32_t p = 0; p < MCP_KERNEL_PEERS; ++p) {
             const uint32_t ip = far_ip(g * MCP_KERNEL_PEERS + p);
             plan.peers[p].ip = address_of(ip);
-            /* There is one place less than there are such hosts. */
+            /* There is one place less than far hosts. */
             if (meet(ip, why) < 0) {
                 assert_true(GROUPS - 1 == g && MCP_KERNEL_PEERS - 1 == p);
             }

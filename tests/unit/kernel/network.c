@@ -11,7 +11,7 @@
 
 enum {
     ETHER_TYPE = SIX ? ETH_P_IPV6 : ETH_P_IP,
-    BUFFER = 8 * 1048576 /* bytes of packets that wait for us */
+    BUFFER = 8 * 1048576 /* bytes of a tap's receive buffer */
 };
 
 struct mcp_kernel *kernel;
@@ -65,7 +65,7 @@ static bool set(const char *name, const char *value)
     return NULL != file && (fputs(value, file) >= 0) + (0 == fclose(file)) == 2;
 }
 
-/* Run ip with these words, in which each address stands for itself, or for one of IPv6. */
+/* Run `ip` with these words. %s is the IPv4 address, or the IPv6 address for it. */
 static bool run_ip(const char *format, uint32_t ip, uint32_t number)
 {
     const struct mcp_ip address = address_of(ip);
@@ -75,7 +75,7 @@ static bool run_ip(const char *format, uint32_t ip, uint32_t number)
     return 0 == system(line);
 }
 
-/* Both ends of a wire, of which this one has the address. */
+/* Create both ends of a veth pair; the first one gets the address. */
 static bool make_wire(uint32_t first, uint32_t ip)
 {
     char line[200];
@@ -104,7 +104,7 @@ bool make_network(void)
             return false;
         }
     }
-    /* This may have been taken over from the machine's network. */
+    /* A new namespace may inherit this from the machine's network. */
     return set(SIX ? "conf/all/forwarding" : "ip_forward", SIX ? "1" : "0") &&
            make_wire(2, htonl(0x0a4f0001)) && set("conf/nicbarr0/forwarding", "1") &&
            set("conf/nicbarr2/forwarding", "1");

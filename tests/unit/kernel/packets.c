@@ -25,8 +25,8 @@ uint32_t some_bytes(uint64_t *random)
     return MCP_BLOCK_UNIT * crew_below(random, MCP_PAYLOAD_MOST / MCP_BLOCK_UNIT + 1);
 }
 
-/* An arrival in a group that carries data has data: as a rule so many blocks as are expected, as
- * long as in this epoch of ours. */
+/* Add data to an arrival if the group carries data: as a rule as many blocks as the slot expects,
+ * of this epoch's length. */
 static struct mcp_header load(const struct pair *pair, struct mcp_header header, uint64_t *random)
 {
     const uint32_t slot = header.collective.slot, nwaits = pair->plan.nwaits;
@@ -68,14 +68,14 @@ struct mcp_header missing_arrival(const struct pair *pair, uint64_t *random)
                 random);
 }
 
-struct mcp_header some_question(const struct pair *pair, uint64_t *random)
+struct mcp_header some_ask(const struct pair *pair, uint64_t *random)
 {
     const struct mcp_kernel_peer *to = &pair->plan.peers[crew_below(random, pair->plan.nsends)];
     const uint32_t wrong = 0 == crew_below(random, 5);
     return make_header(pair, MCP_ASK, some_epoch(pair, random), to->slot + wrong, to->node);
 }
 
-struct mcp_header some_excuse(const struct pair *pair, uint64_t *random)
+struct mcp_header some_later(const struct pair *pair, uint64_t *random)
 {
     const uint32_t slot = crew_below(random, pair->plan.nwaits + 1);
     const struct mcp_kernel_peer *from = &pair->plan.peers[pair->plan.nsends + slot];

@@ -41,8 +41,8 @@ struct mcp_bcast_slot *slot_here(const struct pair *pair, uint32_t number)
     return slot_in(pair, mcp_group_window(pair->group), number);
 }
 
-/* What an earlier group of the user has left on the kernel's buffer is still there, but not in a
- * group that broadcasts. */
+/* The kernel's buffer still has the data of the user's earlier group, which the reference copies.
+ * In a group that broadcasts it is cleared. */
 static void open_buffers(struct pair *pair, int buffer)
 {
     static const struct mcp_kernel_buffer empty;
@@ -93,7 +93,8 @@ void open_pair(struct pair *pair, uint32_t uid, uint64_t *random)
                    plan->nwaits, 0);
     pair->group->secret = plan->secret;
     memcpy(mcp_group_steps(pair->group), plan->steps, plan->nsteps * sizeof(plan->steps[0]));
-    for (uint32_t p = 0; p < plan->nsends + plan->nwaits; ++p) { /* the address is a link here */
+    for (uint32_t p = 0; p < plan->nsends + plan->nwaits;
+         ++p) { /* an IP address serves as link here */
         const struct mcp_kernel_peer *peer = &plan->peers[p];
         mcp_group_sends(pair->group)[p] =
             (struct mcp_peer){peer->ip.word[3], peer->node, peer->slot, peer->blocks, peer->at};

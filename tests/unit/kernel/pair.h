@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A group, played twice: by the program in the kernel, and by the same engine here.
+ * A pair: one group, played by the program in the kernel and by the same engine in this process
+ * (the reference).
  */
 #ifndef TESTS_UNIT_KERNEL_PAIR_H
 #define TESTS_UNIT_KERNEL_PAIR_H
@@ -13,43 +14,43 @@
 #include "firmware/kernel/owner.h"
 
 enum {
-    ROOM = (1 << 14) + sizeof(struct mcp_kernel_buffer),     /* bytes for a group */
+    ROOM = (1 << 14) + sizeof(struct mcp_kernel_buffer),     /* bytes of the reference's group */
     PAGE = MCP_KERNEL_LINES * sizeof(struct mcp_kernel_line) /* bytes of a page */
 };
 
 struct pair {
     uint64_t key;
-    struct mcp_kernel_plan plan;      /* in the kernel, */
+    struct mcp_kernel_plan plan;      /* of the kernel's group */
     struct mcp_kernel_line *page;     /* mapped */
-    struct mcp_kernel_line *line;     /* ... and the group's of it */
-    struct mcp_kernel_buffer *buffer; /* mapped; NULL: it has none */
+    struct mcp_kernel_line *line;     /* the group's line in it */
+    struct mcp_kernel_buffer *buffer; /* mapped, or NULL */
     int page_map, buffer_map;
     int bell;
-    bool sleeps;             /* somebody on the bell */
-    uint32_t last;           /* the broadcast of the greatest number that has come */
-    struct mcp_group *group; /* ... and here */
+    bool sleeps;             /* a process waits at the bell */
+    uint32_t last;           /* greatest number of a broadcast so far */
+    struct mcp_group *group; /* of the reference */
     _Alignas(MYR_LINE) uint8_t room[ROOM];
 };
 
-/* What its plan gives it. */
+/* Properties of the group's plan. */
 uint32_t buffer_bytes(const struct pair *pair);
 bool broadcasts(const struct pair *pair);
 bool has_buffer(const struct pair *pair);
 
-/* The slot of a broadcast in a window. */
+/* A broadcast's slot in a window, and in the reference's window. */
 struct mcp_bcast_slot *slot_in(const struct pair *pair, const void *window, uint32_t number);
 
 struct mcp_bcast_slot *slot_here(const struct pair *pair, uint32_t number);
 
-/* Open, in both places, a group whose tables are in the plan. */
+/* Open the planned group in the kernel and in the reference. */
 void open_pair(struct pair *pair, uint32_t uid, uint64_t *random);
 
 void close_pair(struct pair *pair);
 
-/* The last epoch that is done, says the engine here. */
+/* The last complete epoch of the reference. */
 uint32_t done(const struct pair *pair);
 
-/* What hosts see is what the engine here says. */
+/* Wait until hosts see the state of the reference. */
 void expect_done(struct pair *pair);
 
 #endif

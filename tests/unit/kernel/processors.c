@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Two processors at once: hosts see what one of them has made, and all of it.
+ * Two processors that play one group at once must not tear its data or move its page back, or hosts
+ * compute with garbage.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -40,7 +41,7 @@ static int find_program(const char *name)
     return -1;
 }
 
-/* Have the program take in this frame, on this processor, now. */
+/* Run the program with this frame, on this processor. */
 static void receive_now(int program, struct frame *frame, size_t payload_bytes)
 {
     union on_wire on_wire;
@@ -55,12 +56,21 @@ static void receive_now(int program, struct frame *frame, size_t payload_bytes)
     assert_int_equal(bpf_prog_test_run_opts(program, &run), 0);
 }
 
-/* Two threads, each with a processor of its own where there are two, meet before each round. */
+/* Two threads, each on a processor of its own where there are two, meet before and after each
+ * round. */
 static struct {
     int program;
     uint32_t rounds;
     _Atomic uint32_t met;
 } race;
+
+static void run_on(uint32_t number)
+{
+    cpu_set_t processor;
+    CPU_ZERO(&processor);
+    CPU_SET(number, &processor);
+    (void)sched_setaffinity(0, sizeof(processor), &processor);
+}
 
 static void meet_other(uint32_t meetings)
 {
@@ -72,8 +82,8 @@ static void meet_other(uint32_t meetings)
     }
 }
 
-/* Two run it at once, and the second's argument is not NULL. Returns the last thing that one of
- * them found wrong; 0: nothing. */
+/* Run two racers, of which the second one has an argument. Returns the last round or epoch that one
+ * of them found wrong, or 0. */
 static uint32_t run_race(void *(*racer)(void *))
 {
     pthread_t racers[2];
@@ -91,16 +101,13 @@ static uint32_t run_race(void *(*racer)(void *))
     return wrong;
 }
 
-/* In each round two epochs are under way. One thread brings what completes the first of them, the
- * other what completes the second. Both come before all others of their processors: else a busy
- * machine would have them wait for each other most of the time. */
+/* In each round two epochs are under way. One thread delivers the packet that completes the first,
+ * the other one that which completes the second. Both have the highest priority, because on a busy
+ * machine they would otherwise wait for each other most of the time. */
 static void *race_on(void *second)
 {
     const uint32_t one = NULL != second;
-    cpu_set_t processor;
-    CPU_ZERO(&processor);
-    CPU_SET(one, &processor);
-    (void)sched_setaffinity(0, sizeof(processor), &processor);
+    run_on(one);
     (void)setpriority(PRIO_PROCESS, 0, -20);
     for (uint32_t r = 0; r < race.rounds; ++r) {
         struct frame frame;
@@ -121,9 +128,8 @@ static void *race_on(void *second)
     return NULL;
 }
 
-/* NICBARR_RACES in the environment says how many rounds: 10,000 take a second or two. (A page that
- * was written without a lock was wrong after some 10,000; tests/litmus/release.pml finds that each
- * time.) */
+/* NICBARR_RACES sets the number of rounds; 10,000 take a second or two. (A page written without a
+ * lock was wrong once in some 10,000 rounds. tests/litmus/release.pml finds that each time.) */
 void the_last_release_stays(void **state)
 {
     (void)state;
@@ -131,7 +137,7 @@ void the_last_release_stays(void **state)
     open_small(geteuid());
     race.rounds = NULL == rounds ? 10000 : (uint32_t)strtoul(rounds, NULL, 10);
     if (NULL != rounds) {
-        (void)alarm(0); /* the watchdog's: as long as it takes */
+        (void)alarm(0); /* no watchdog: it takes as long as it takes */
     }
     const uint32_t round = run_race(race_on);
     const uint32_t said = myr_load_acquire(&pair.line->done);
@@ -139,20 +145,18 @@ void the_last_release_stays(void **state)
     drain(wire);
     mcp_kernel_count(kernel, &count);
     if (0 != round) {
-        fail_msg("round %u: epoch %u is done, the page says %u", round, 2 * round, said);
+        fail_msg("round %u: epoch %u is complete, but the page has %u", round, 2 * round, said);
     }
 }
 
-/* What two processors have a message carry is not the same, so that it shows whose it is. */
+/* The payloads that the two processors deliver differ, so that a mixture of both shows. */
 enum { RACED = 608, RACES = 3000 };
 
-static void make_raced(struct frame *frame, size_t *bytes, uint32_t epoch, uint32_t slot,
-                       uint32_t one)
+static void make_raced(struct frame *frame, size_t *bytes, struct mcp_header header, uint64_t word)
 {
     uint64_t packet[(MCP_COLLECTIVE_BYTES + RACED) / 8];
-    struct mcp_header header = make_header(&pair, MCP_ARRIVE, epoch, slot, 1 + slot);
     for (uint32_t w = 0; w < RACED / 8; ++w) {
-        packet[MCP_COLLECTIVE_BYTES / 8 + w] = (uint64_t)epoch << 32 | slot << 8 | one;
+        packet[MCP_COLLECTIVE_BYTES / 8 + w] = word;
     }
     mcp_seal(&header, &pair.plan.secret, &packet[MCP_COLLECTIVE_BYTES / 8], RACED);
     memcpy(packet, &header, MCP_COLLECTIVE_BYTES);
@@ -161,7 +165,14 @@ static void make_raced(struct frame *frame, size_t *bytes, uint32_t epoch, uint3
     *bytes = sizeof(packet);
 }
 
-/* Each node's block is of this epoch, and one message's from beginning to end. */
+static void make_raced_arrival(struct frame *frame, size_t *bytes, uint32_t epoch, uint32_t slot,
+                               uint32_t one)
+{
+    make_raced(frame, bytes, make_header(&pair, MCP_ARRIVE, epoch, slot, 1 + slot),
+               (uint64_t)epoch << 32 | slot << 8 | one);
+}
+
+/* Each node's block is of this epoch, and from one message only. */
 static bool is_whole(uint32_t epoch)
 {
     for (uint32_t slot = 0; slot < 2; ++slot) {
@@ -183,10 +194,7 @@ static void *race_with_data(void *second)
 {
     const uint32_t one = NULL != second;
     uint32_t torn = 0; /* the last such epoch */
-    cpu_set_t processor;
-    CPU_ZERO(&processor);
-    CPU_SET(one, &processor);
-    (void)sched_setaffinity(0, sizeof(processor), &processor);
+    run_on(one);
     for (uint32_t epoch = 1; epoch <= RACES; ++epoch) {
         struct frame frame;
         size_t bytes;
@@ -194,8 +202,8 @@ static void *race_with_data(void *second)
             ring_with(pair.bell, pair.key, MCP_RING_START, epoch, RACED);
         }
         meet_other(2 * epoch - 1);
-        for (uint32_t i = 0; i < 2; ++i) { /* the one this way round, the other that way */
-            make_raced(&frame, &bytes, epoch, i ^ one, one);
+        for (uint32_t i = 0; i < 2; ++i) { /* in opposite order */
+            make_raced_arrival(&frame, &bytes, epoch, i ^ one, one);
             receive_now(race.program, &frame, bytes);
             if (epoch == myr_load_acquire(&pair.line->done) && !is_whole(epoch)) {
                 torn = epoch;
@@ -207,8 +215,8 @@ static void *race_with_data(void *second)
     return (void *)(uintptr_t)torn;
 }
 
-/* Two processors get the same messages at the same time. What hosts see of a complete epoch is what
- * one of them got. */
+/* Two processors receive the same messages at the same time. A complete epoch has each block as one
+ * of them received it. */
 void data_are_whole(void **state)
 {
     (void)state;
@@ -228,26 +236,17 @@ void data_are_whole(void **state)
     close_pair(&pair);
     skip_sent();
     if (0 != torn) {
-        fail_msg("epoch %u is torn, or not complete", torn);
+        fail_msg("epoch %u is torn or incomplete", torn);
     }
 }
 
-/* A broadcast's block as one of two processors gets it. */
 static void make_raced_block(struct frame *frame, size_t *bytes, uint32_t number, uint32_t one)
 {
-    uint64_t packet[(MCP_COLLECTIVE_BYTES + RACED) / 8];
-    struct mcp_header header = make_header(&pair, MCP_BCAST, number, 1, 1);
-    for (uint32_t w = 0; w < RACED / 8; ++w) {
-        packet[MCP_COLLECTIVE_BYTES / 8 + w] = (uint64_t)number << 32 | one;
-    }
-    mcp_seal(&header, &pair.plan.secret, &packet[MCP_COLLECTIVE_BYTES / 8], RACED);
-    memcpy(packet, &header, MCP_COLLECTIVE_BYTES);
-    make_frame(frame, 1, PORT, packet, sizeof(packet));
-    seal_ip(frame);
-    *bytes = sizeof(packet);
+    make_raced(frame, bytes, make_header(&pair, MCP_BCAST, number, 1, 1),
+               (uint64_t)number << 32 | one);
 }
 
-/* Has it come, and is it whole? */
+/* Has it arrived, and is it whole? */
 static bool is_whole_block(struct mcp_bcast_slot *slot, uint32_t number)
 {
     const bool come = number == myr_load_acquire(&slot->number);
@@ -260,16 +259,14 @@ static bool is_whole_block(struct mcp_bcast_slot *slot, uint32_t number)
     return come && number == block[0] >> 32 && RACED == slot->bytes;
 }
 
-/* When half a window has come, the first of them brings what the next credit takes. Each second
- * time the other one looks first until the block is there, as a host does that waits. */
+/* Whenever half a window has arrived, the first racer delivers the arrival that gives the next
+ * credit. In every other round the second racer polls until the block is there, as a waiting host
+ * does. */
 static void *race_with_blocks(void *second)
 {
     const uint32_t one = NULL != second, half = pair.plan.window / 2;
     uint32_t torn = 0;
-    cpu_set_t processor;
-    CPU_ZERO(&processor);
-    CPU_SET(one, &processor);
-    (void)sched_setaffinity(0, sizeof(processor), &processor);
+    run_on(one);
     for (uint32_t number = 1; number <= RACES; ++number) {
         struct mcp_bcast_slot *slot = slot_in(&pair, pair.buffer, number);
         struct frame frame;
@@ -297,8 +294,8 @@ static void *race_with_blocks(void *second)
     return (void *)(uintptr_t)torn;
 }
 
-/* Two processors get the same broadcasts at the same time. What hosts see of one is what one of
- * them got. */
+/* Two processors receive the same broadcasts at the same time. Each block is as one of them
+ * received it. */
 void blocks_are_whole(void **state)
 {
     (void)state;
@@ -307,6 +304,6 @@ void blocks_are_whole(void **state)
     close_pair(&pair);
     skip_sent();
     if (0 != torn) {
-        fail_msg("broadcast %u is torn, or has not come", torn);
+        fail_msg("broadcast %u is torn or missing", torn);
     }
 }

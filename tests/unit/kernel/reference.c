@@ -9,7 +9,7 @@
 
 #include "tests/unit/kernel/reference.h"
 
-enum { SENDS = 512 /* at the most, by one event */ };
+enum { SENDS = 512 /* most messages of one event */ };
 
 struct sent sent[SENDS];
 uint32_t nsent;
@@ -51,7 +51,7 @@ void ask_here(struct pair *pair)
     }
 }
 
-/* A message has come with what it carries: as collective.c does. */
+/* A message has arrived with its payload. Follows collective.c. */
 static enum mcp_recorded take_here(struct pair *pair, const struct mcp_header *header)
 {
     const struct mcp_collective_part *part = &header->collective;
@@ -68,7 +68,7 @@ static enum mcp_recorded take_here(struct pair *pair, const struct mcp_header *h
     return mcp_group_record(pair->group, part->slot, part->epoch);
 }
 
-/* ---- broadcasts here: as collective_bcast.c does ---- */
+/* ---- broadcasts, as in collective_bcast.c ---- */
 
 enum mcp_recorded take_block_here(struct pair *pair, uint32_t root, uint32_t number, uint32_t bytes)
 {
@@ -161,11 +161,11 @@ void receive_here(struct pair *pair, const struct mcp_header *header)
         return;
     }
     if (MCP_LATER == header->type) {
-        const enum mcp_recorded heard =
+        const enum mcp_recorded later =
             mcp_group_hear(pair->group, part->node, part->slot, part->epoch, 1);
-        count.heard += MCP_RECORDED == heard;
-        count.duplicates += MCP_KNOWN == heard;
-        count.dropped_implausible += MCP_IMPLAUSIBLE == heard;
+        count.heard += MCP_RECORDED == later;
+        count.duplicates += MCP_KNOWN == later;
+        count.dropped_implausible += MCP_IMPLAUSIBLE == later;
         return;
     }
     const enum mcp_recorded recorded = MCP_DONE == header->type

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The reference: what the engine here makes of what hosts ring and peers send. The kernel's has to
- * make the same of it.
+ * The reference: what the engine in this process makes of doorbells and packets. The kernel's
+ * program must come to the same.
  */
 #ifndef TESTS_UNIT_KERNEL_REFERENCE_H
 #define TESTS_UNIT_KERNEL_REFERENCE_H
@@ -12,30 +12,30 @@
 #include "tests/unit/kernel/expected.h"
 #include "tests/unit/kernel/pair.h"
 
-/* The messages that the engine here has sent because of one event. */
+/* The messages of the reference because of one event. */
 extern struct sent sent[];
 extern uint32_t nsent;
 
-/* One message has been sent here. */
+/* Add a message to them. */
 void send_one(const struct pair *pair, const struct mcp_message *message);
 
-/* The engine here sends what it has to; what is missing is asked for. */
+/* Send what is due, and ask for what is missing. */
 void play_here(struct pair *pair);
 void ask_here(struct pair *pair);
 
-/* A whole packet of this group has come: as collective.c does. */
+/* A valid packet of this group has arrived. Follows collective.c. */
 void receive_here(struct pair *pair, const struct mcp_header *header);
 
 enum mcp_recorded take_block_here(struct pair *pair, uint32_t root, uint32_t number,
                                   uint32_t bytes);
 
-/* This node misses a broadcast. */
+/* This node asks for a broadcast. */
 void ask_bcast_here(struct pair *pair, uint32_t root, uint32_t number);
 
-/* They come out of the kernel, too. */
+/* The kernel has sent the same messages. */
 void expect_sent(void);
 
-/* After an event: what came of it in the kernel is what came of it here. */
+/* After an event the kernel has sent, counted and published what the reference has. */
 void expect_same(struct pair *pair);
 
 #endif

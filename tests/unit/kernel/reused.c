@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A group that is closed, and whose memory is another group's, while a program is at it: since
- * Linux 6.1 the memory of a deleted element of a map is given away at once.
+ * A program that holds a closed group must not change another group that got its memory: since
+ * Linux 6.1 the memory of a deleted map element is reused at once.
  *
- * What the program has found by a key here says of itself that it has another key.
+ * The test changes the key inside the element, so that it differs from the key by which the program
+ * finds it.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -26,10 +27,10 @@
 
 enum { BYTES = 64 };
 
-/* What the other group is like, before something comes for the one whose memory this was. */
+/* The element before and after a packet or doorbell for the old group. */
 static void *before, *after;
 
-static void expect_as_before(const char *what, uint32_t type)
+static void expect_unchanged(const char *what, uint32_t type)
 {
     expect_silence();
     copy_element(pair.key, after);
@@ -41,8 +42,8 @@ static void expect_as_before(const char *what, uint32_t type)
     }
 }
 
-/* Whatever comes for the group that was. */
-static void nothing_reaches(uint64_t *random)
+/* No packet and no doorbell for the old group changes the new one. */
+static void expect_no_effect(uint64_t *random)
 {
     start_epoch(1);
     set_inner_key(pair.key, pair.key + 2);
@@ -51,37 +52,37 @@ static void nothing_reaches(uint64_t *random)
         const bool carries = MCP_BCAST == type || MCP_ARRIVE == type;
         const uint32_t bytes = carries && has_buffer(&pair) ? BYTES : 0;
         if (MCP_BCAST == type && 0 == bytes) {
-            continue; /* no packet of ours */
+            continue; /* not a valid packet */
         }
         struct mcp_header header = make_header(&pair, type, 1, 0, 1);
         header.collective.slot = mcp_is_bcast(type) && MCP_BCAST_ASK != type;
         fill_carried(bytes, random);
         mcp_seal(&header, &pair.plan.secret, carried, bytes);
         inject_collective(1, &header);
-        expect_as_before("packet", type);
+        expect_unchanged("packet", type);
     }
     for (uint8_t what = MCP_RING_START; what <= MCP_RING_BCAST_ASK; ++what) {
         ring_with(pair.bell, pair.key, what, 1 + (MCP_RING_START == what),
                   MCP_RING_BCAST == what && has_buffer(&pair) ? BYTES : 0);
-        expect_as_before("doorbell", what);
+        expect_unchanged("doorbell", what);
     }
     set_inner_key(pair.key, pair.key);
     close_pair(&pair);
     skip_sent();
 }
 
-void what_comes_for_a_group_reaches_no_other(void **state)
+void reused_memory_is_recognized(void **state)
 {
     (void)state;
     uint64_t random = crew_seed() + 29;
     before = test_malloc(element_bytes());
     after = test_malloc(element_bytes());
     open_small(geteuid());
-    nothing_reaches(&random);
+    expect_no_effect(&random);
     open_small_with_window(BYTES);
-    nothing_reaches(&random);
+    expect_no_effect(&random);
     open_small_with_data(BYTES);
-    nothing_reaches(&random);
+    expect_no_effect(&random);
     test_free(before);
     test_free(after);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Who sleeps: only who rang for this group is woken.
+ * A wake-up must reach the process that rang for it, and no other socket at the same port.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -20,7 +20,7 @@
 #include "tests/unit/kernel/small.h"
 #include "tests/unit/kernel/tests.h"
 
-/* A socket of somebody's at a port of ours that another socket may have as well. */
+/* A socket at a local port that other sockets may share. */
 static int share_port(uint16_t port)
 {
     const int one = 1;
@@ -38,9 +38,9 @@ static void connect_to(int made, uint32_t ip)
     assert_int_equal(connect(made, &peer.at.any, mcp_address_bytes(&peer)), 0);
 }
 
-/* Who rang has gone, and somebody else has its port: by chance, or as both share it. Nobody hears
- * of the epoch, whatever address was rung at. Once that socket has rung as well, it is woken. */
-void only_who_rang_is_woken(void **state)
+/* The process that rang has exited, and another one has its port, by chance or because both shared
+ * it. That one gets no wake-up, whichever address it is connected to, until it has rung itself. */
+void only_the_ringer_is_woken(void **state)
 {
     (void)state;
     enum { SHARED = 7555 };
@@ -70,8 +70,8 @@ void only_who_rang_is_woken(void **state)
     }
 }
 
-/* Nor is it somebody who sleeps for another group, at the port of one that has gone. */
-void who_sleeps_for_another_group_sleeps_on(void **state)
+/* The same if the other one sleeps for another group. */
+void sleepers_of_other_groups_are_not_woken(void **state)
 {
     (void)state;
     enum { SHARED = 7556 };

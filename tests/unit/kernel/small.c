@@ -92,7 +92,7 @@ static void ring_as(uint32_t rank, void *context)
     ring(make_socket(0, peer_ip(1), PORT), pair.key, of->ring, 1);
 }
 
-void have_rung(uint32_t uid, uint8_t what)
+void ring_by(uint32_t uid, uint8_t what)
 {
     struct bell_of of = {uid, what};
     assert_true(crew_join(crew_fork(ring_as, 0, &of)));

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What only looks right: it is not the NIC's, and passes or leaves untouched.
+ * Packets that are not the NIC's must pass unchanged, or it would disturb the host's other traffic.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -63,7 +63,7 @@ void foreign_packets(void **state)
     close_pair(&pair);
 }
 
-/* The fields of a frame that some packets have otherwise; numbers as they are on the wire. */
+/* Changes of single fields of a frame; numbers are as on the wire. */
 static void other_version(struct frame *frame)
 {
     frame->ip.version = 6;
@@ -119,13 +119,13 @@ static void wrong_udp_check(struct frame *frame)
     frame->udp.check = 1;
 }
 
-/* All NICs have the same port, and no user of their hosts can have it. */
+/* All NICs have the same port, which no user of a host can bind. */
 static void from_another_port(struct frame *frame)
 {
     frame->udp.source = htons(OTHER_PORT);
 }
 
-/* The system would take it. But none of ours has a checksum. */
+/* The system accepts it, but NICs send no checksum over IPv4. */
 static void right_udp_check(struct frame *frame)
 {
     uint16_t words[(sizeof(frame->udp) + MCP_COLLECTIVE_BYTES) / 2];
@@ -140,7 +140,7 @@ static void right_udp_check(struct frame *frame)
     frame->udp.check = (uint16_t) ~(sum + (sum >> 16));
 }
 
-/* Over IPv6 the system does not take it so, and ours have one. */
+/* Over IPv6 the system does not accept it, and NICs always send a checksum. */
 static void no_udp_check(struct frame *frame)
 {
     (void)frame;
@@ -169,8 +169,8 @@ static const struct {
     {"no UDP check", no_udp_check, OF_6},
 };
 
-/* A good packet is taken, at last. All that differ from it in one thing are handed on as they are,
- * and are not even counted. */
+/* Frames that differ from a valid one in one field are passed unchanged and not counted. At last
+ * the valid one is accepted. */
 void packets_that_only_look_right(void **state)
 {
     (void)state;
@@ -203,13 +203,13 @@ void packets_that_only_look_right(void **state)
     close_pair(&pair);
 }
 
-/* A VLAN is another network, even if it has the same addresses. (The system takes the tag off
- * before anybody sees the packet.) */
+/* A VLAN is another network, even with the same addresses. (The system removes the tag before the
+ * program sees the packet.) */
 void packets_of_vlans(void **state)
 {
     (void)state;
     enum { TAG = 4, BEFORE_TAG = 2 * ETH_ALEN };
-    static const uint16_t tags[] = {5, 4094, 0x6000 /* a priority, and no VLAN */};
+    static const uint16_t tags[] = {5, 4094, 0x6000 /* a priority without a VLAN */};
     struct frame frame;
     union on_wire on_wire;
     uint8_t tagged[sizeof(on_wire) + TAG];
@@ -239,7 +239,7 @@ static void send_to_port(int from, uint16_t port, const void *payload)
         MCP_COLLECTIVE_BYTES);
 }
 
-/* A process with the NIC's port sends what looks like a NIC's; without that port, it may. */
+/* A process that has the NIC's port cannot send packets like a NIC's. With another port it can. */
 void forged_packets(void **state)
 {
     (void)state;
@@ -257,7 +257,7 @@ void forged_packets(void **state)
     close_pair(&pair);
 }
 
-/* What looks like a doorbell, key and all, is none if it goes elsewhere than to a NIC's port. */
+/* A packet like a doorbell, with the right key, is none if it is not sent to a NIC's port. */
 void doorbells_to_other_ports(void **state)
 {
     (void)state;
@@ -271,7 +271,7 @@ void doorbells_to_other_ports(void **state)
     close_pair(&pair);
 }
 
-/* Nor is it one if it has a checksum: it could not become one of ours. */
+/* Nor if it has a checksum, because it could not be turned into a packet of the NIC. */
 void doorbells_with_checksums(void **state)
 {
     (void)state;
@@ -287,8 +287,7 @@ void doorbells_with_checksums(void **state)
     close_pair(&pair);
 }
 
-/* This host forwards whatever looks like a doorbell or like a NIC's packet, from another network.
- */
+/* This host forwards packets that look like doorbells or like a NIC's, unchanged. */
 static void forward(const void *payload)
 {
     struct frame frame;
@@ -304,7 +303,7 @@ static void forward(const void *payload)
 void forwarded_packets(void **state)
 {
     (void)state;
-    enum { NOBODY = 65534 }; /* who packets without a socket are said to come from */
+    enum { NOBODY = 65534 }; /* the user of packets without a socket */
     open_small(NOBODY);
     const struct mcp_doorbell doorbell = make_doorbell(pair.key, MCP_RING_START, 1);
     const struct mcp_doorbell unknown = make_doorbell(pair.key + 2, MCP_RING_START, 1);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Who is stuck: who is missing, what hosts hear that wait, and the timer that looks after them.
+ * A group that waits must be watched until the missing peer arrives, or a lost packet hangs the
+ * job.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -19,6 +20,7 @@
 #include "os/clock.h"
 #include "tests/unit/crew.h"
 #include "tests/unit/kernel/doorbells.h"
+#include "tests/unit/kernel/elements.h"
 #include "tests/unit/kernel/events.h"
 #include "tests/unit/kernel/expected.h"
 #include "tests/unit/kernel/frames.h"
@@ -28,8 +30,8 @@
 #include "tests/unit/kernel/small.h"
 #include "tests/unit/kernel/tests.h"
 
-/* Whoever is asked and has not come says so, and when that was is known. */
-void who_is_missing(void **state)
+/* mcp_kernel_group_missing() names the peer, and the time of its last LATER. */
+void missing_peers_are_named(void **state)
 {
     (void)state;
     struct mcp_missing missing[MCP_KERNEL_MESSAGES];
@@ -49,23 +51,10 @@ void who_is_missing(void **state)
     close_pair(&pair);
 }
 
-/* A descriptor of this process that is the NIC's map of this name; else -1. */
-static int find_map(const char *name)
+/* Complete an epoch in the kernel's group without a change of the page. */
+static void complete_unpublished(uint32_t epoch)
 {
-    for (int fd = 3; fd < sysconf(_SC_OPEN_MAX); ++fd) {
-        struct bpf_map_info about = {.type = 0};
-        uint32_t bytes = sizeof(about);
-        if (0 == bpf_obj_get_info_by_fd(fd, &about, &bytes) && 0 == strcmp(name, about.name)) {
-            return fd;
-        }
-    }
-    return -1;
-}
-
-/* Write an epoch into the kernel's group that the page does not know of. */
-static void complete_unsaid(uint32_t epoch)
-{
-    const int map = find_map("groups");
+    const int map = find_map("groups", 0);
     struct bpf_map_info about = {.type = 0};
     uint32_t bytes = sizeof(about);
     assert_int_equal(bpf_obj_get_info_by_fd(map, &about, &bytes), 0);
@@ -76,8 +65,8 @@ static void complete_unsaid(uint32_t epoch)
     free(group);
 }
 
-/* A host that waits for what is done already hears of it when it rings again. */
-void a_stale_page_heals(void **state)
+/* A host that waits although its epoch is complete gets a current page when it rings again. */
+void a_stale_page_is_renewed(void **state)
 {
     (void)state;
     static const uint8_t rings[] = {MCP_RING_ASK, MCP_RING_START};
@@ -87,7 +76,7 @@ void a_stale_page_heals(void **state)
         play_here(&pair);
         ring(pair.bell, pair.key, MCP_RING_START, 1);
         expect_same(&pair);
-        complete_unsaid(1);
+        complete_unpublished(1);
         assert_int_equal(myr_load_acquire(&pair.line->done), 0);
         ring(pair.bell, pair.key, rings[r], 1);
         assert_int_equal(myr_load_acquire(&pair.line->done), 1);
@@ -96,7 +85,7 @@ void a_stale_page_heals(void **state)
     }
 }
 
-/* Is the timer going to run? */
+/* Is the timer armed? */
 static bool is_armed(void)
 {
     const uint32_t zero = 0;
@@ -104,7 +93,7 @@ static bool is_armed(void)
         uint64_t timer[2];
         uint32_t armed, zero;
     } watch;
-    assert_int_equal(bpf_map_lookup_elem(find_map("watches"), &zero, &watch), 0);
+    assert_int_equal(bpf_map_lookup_elem(find_map("watches", 0), &zero, &watch), 0);
     return 0 != watch.armed;
 }
 
@@ -115,50 +104,51 @@ static void await_armed(bool armed)
     }
 }
 
-/* What has been told, of which `taken` have been looked at. (Who has had no processor for a while
- * hears several at once.) */
+/* The reports so far, of which `taken` were looked at. (A process that has had no processor for a
+ * while gets several at once.) */
 static struct {
     struct mcp_kernel_stuck stuck[64];
     uint32_t count, taken;
-} told;
+} reports;
 
-static void hear_it(void *context, const struct mcp_kernel_stuck *stuck)
+static void add_report(void *context, const struct mcp_kernel_stuck *stuck)
 {
     (void)context;
-    assert_true(told.count < sizeof(told.stuck) / sizeof(told.stuck[0]));
-    told.stuck[told.count++] = *stuck;
+    assert_true(reports.count < sizeof(reports.stuck) / sizeof(reports.stuck[0]));
+    reports.stuck[reports.count++] = *stuck;
 }
 
-static void pass_over(void *context, const struct mcp_kernel_stuck *stuck)
+static void ignore_report(void *context, const struct mcp_kernel_stuck *stuck)
 {
     (void)context;
     (void)stuck;
 }
 
-/* Of what was told before nothing more is heard. */
+/* Discard the reports so far. */
 static void forget_stuck(void)
 {
-    mcp_kernel_consume(kernel, pass_over, NULL);
-    told.count = told.taken = 0;
+    mcp_kernel_consume(kernel, ignore_report, NULL);
+    reports.count = reports.taken = 0;
 }
 
-/* Wait until the NIC tells of somebody. */
+/* Wait for the next report. */
 static struct mcp_kernel_stuck receive_stuck(void)
 {
     struct pollfd watched = {.fd = mcp_kernel_watch(kernel), .events = POLLIN};
-    while (told.taken == told.count) {
+    while (reports.taken == reports.count) {
         assert_int_equal(poll(&watched, 1, -1), 1);
-        mcp_kernel_consume(kernel, hear_it, NULL);
+        mcp_kernel_consume(kernel, add_report, NULL);
     }
-    return told.stuck[told.taken++];
+    return reports.stuck[reports.taken++];
 }
 
-/* While nobody is in an epoch nothing runs; an epoch that is complete at once changes nothing. */
-void the_timer_runs_while_somebody_waits(void **state)
+/* The timer runs only while an epoch is under way. An epoch that is complete at once does not arm
+ * it. */
+void the_timer_runs_while_a_group_waits(void **state)
 {
     (void)state;
     uint64_t random = crew_seed() + 7;
-    await_armed(false); /* others may have waited until now */
+    await_armed(false); /* groups of earlier tests may have waited until now */
     open_small(geteuid());
     event_packet(&pair, make_header(&pair, MCP_ARRIVE, 1, 0, 1), &random);
     start_epoch(1);
@@ -174,7 +164,7 @@ void the_timer_runs_while_somebody_waits(void **state)
     await_armed(false);
 }
 
-void who_is_stuck_is_told_of(void **state)
+void stuck_groups_are_reported(void **state)
 {
     (void)state;
     uint64_t random = crew_seed() + 8;
@@ -194,39 +184,39 @@ void who_is_stuck_is_told_of(void **state)
     start_epoch(2);
     do {
         stuck = receive_stuck();
-    } while (1 != stuck.done); /* of epoch 1 it may have told once more */
+    } while (1 != stuck.done); /* epoch 1 may have been reported once more */
     assert_int_equal(stuck.reports, 1);
     assert_int_equal(mcp_kernel_ring(kernel, pair.key, MCP_RING_FAIL), 0);
-    await_armed(false); /* in vain */
+    await_armed(false); /* a failed group is not reported */
     close_pair(&pair);
 }
 
-/* Have the NIC believe that its last look took so long. */
+/* Have the NIC believe that its last scan took this long. */
 static void pretend_took(uint64_t took_ns)
 {
     const uint32_t zero = 0;
-    assert_int_equal(bpf_map_update_elem(find_map("program.bss"), &zero, &took_ns, BPF_ANY), 0);
+    assert_int_equal(bpf_map_update_elem(find_map("program.bss", 0), &zero, &took_ns, BPF_ANY), 0);
 }
 
 static uint64_t last_took(void)
 {
     const uint32_t zero = 0;
     uint64_t took_ns;
-    assert_int_equal(bpf_map_lookup_elem(find_map("program.bss"), &zero, &took_ns), 0);
+    assert_int_equal(bpf_map_lookup_elem(find_map("program.bss", 0), &zero, &took_ns), 0);
     return took_ns;
 }
 
-/* After a look that took 3 ms the next one comes 300 ms later, not 10. (A timer may be late, but it
- * is never early.) A look that still runs may say anew how long it took, and arm the timer: then
- * try again. */
-void a_look_rests_for_what_it_took(void **state)
+/* After a scan that took 3 ms the next one comes 300 ms later instead of 10. (A timer may be late,
+ * but is never early.) A scan that still runs may overwrite the duration and arm the timer, in
+ * which case the test tries again. */
+void scans_back_off_by_their_duration(void **state)
 {
     (void)state;
     const uint64_t took_ns = 3000000;
     uint64_t random = crew_seed() + 9, begin_ns;
     uint32_t epoch = 0;
     bool pretended;
-    skip_sent(); /* the test before this one had a group fail */
+    skip_sent(); /* the test before had a group fail */
     open_small(geteuid());
     forget_stuck();
     do {
@@ -248,7 +238,7 @@ void a_look_rests_for_what_it_took(void **state)
     close_pair(&pair);
 }
 
-/* Where programs may have no timers the rest is taken all the same. */
+/* Where programs cannot have timers, the NIC is loaded without them. */
 void without_timers(void **state)
 {
     (void)state;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Another owner takes the NIC over, in the middle of epochs: groups, their lines and their buffers
- * go on as if nothing had been.
+ * When another owner takes the NIC over in the middle of epochs, groups, lines and buffers must
+ * survive, or jobs hang.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -23,7 +23,7 @@
 #include "tests/unit/kernel/small.h"
 #include "tests/unit/kernel/tests.h"
 
-/* The owner dies, and the next one begins. */
+/* The owner dies, and the next one takes over. */
 static void take_over(void)
 {
     const struct mcp_ip own = address_of(ip_of(OWN));
@@ -46,7 +46,7 @@ static bool is_kept(void)
     return true;
 }
 
-/* The pair's group is there, as it was opened. */
+/* The pair's group is known, as it was opened. */
 static void expect_recalled(void)
 {
     struct mcp_kernel_recalled recalled;
@@ -61,7 +61,7 @@ static void expect_recalled(void)
     assert_false(mcp_kernel_next_group(kernel, &key));
 }
 
-/* Epochs of which each is begun by one owner and completed under the next. */
+/* Each epoch is started under one owner and completed under the next. */
 static void play_on(uint32_t epochs)
 {
     for (uint32_t epoch = 1; epoch <= epochs; ++epoch) {
@@ -89,8 +89,8 @@ void the_next_owner_takes_over(void **state)
     expect_nothing_more();
 }
 
-/* Places and owners of buffers, and what a closed group has left. */
-void what_is_taken_stays_taken(void **state)
+/* Places, the owners of buffers, and the closed groups survive. */
+void places_and_owners_survive(void **state)
 {
     (void)state;
     enum { BYTES = 64 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The tests, by the file that has them; kernel_test.c runs them.
+ * The tests of each file, which kernel_test.c runs.
  */
 #ifndef TESTS_UNIT_KERNEL_TESTS_H
 #define TESTS_UNIT_KERNEL_TESTS_H
@@ -23,9 +23,9 @@ void forwarded_packets(void **state);
 
 /* members.c */
 void wrong_checks(void **state);
-void only_members_are_believed(void **state);
-void only_members_data_are_believed(void **state);
-void only_members_broadcasts_are_believed(void **state);
+void forged_packets_are_dropped(void **state);
+void forged_data_are_dropped(void **state);
+void forged_broadcasts_are_dropped(void **state);
 void closed_groups_answer_members_only(void **state);
 
 /* broadcasts.c */
@@ -37,8 +37,8 @@ void doorbells_of_others(void **state);
 void a_doorbell_for_each_epoch(void **state);
 
 /* sleepers.c */
-void only_who_rang_is_woken(void **state);
-void who_sleeps_for_another_group_sleeps_on(void **state);
+void only_the_ringer_is_woken(void **state);
+void sleepers_of_other_groups_are_not_woken(void **state);
 
 /* endings.c */
 void farewells(void **state);
@@ -46,11 +46,11 @@ void farewells_of_broadcasts(void **state);
 void failing(void **state);
 void failing_on_purpose(void **state);
 void failing_elsewhere(void **state);
-void who_cannot_be_kept_stays(void **state);
-void who_fails_unheard_is_kept_so(void **state);
+void without_room_a_group_stays_open(void **state);
+void a_group_closed_as_failed_answers_so(void **state);
 
 /* reused.c */
-void what_comes_for_a_group_reaches_no_other(void **state);
+void reused_memory_is_recognized(void **state);
 
 /* processors.c */
 void the_last_release_stays(void **state);
@@ -58,11 +58,11 @@ void data_are_whole(void **state);
 void blocks_are_whole(void **state);
 
 /* stuck.c */
-void who_is_missing(void **state);
-void a_stale_page_heals(void **state);
-void the_timer_runs_while_somebody_waits(void **state);
-void who_is_stuck_is_told_of(void **state);
-void a_look_rests_for_what_it_took(void **state);
+void missing_peers_are_named(void **state);
+void a_stale_page_is_renewed(void **state);
+void the_timer_runs_while_a_group_waits(void **state);
+void stuck_groups_are_reported(void **state);
+void scans_back_off_by_their_duration(void **state);
 void without_timers(void **state);
 
 /* memory.c */
@@ -72,16 +72,16 @@ void lines_begin_empty(void **state);
 void pages_are_bounded(void **state);
 void subordinates_share_pages(void **state);
 void users_have_pages_of_their_own(void **state);
-void buffers_stay_their_users(void **state);
-void places_come_again(void **state);
+void buffers_have_a_quota(void **state);
+void places_are_reused(void **state);
 
 /* neighbours.c */
 void unknown_neighbour(void **state);
-void rings_depend_on_no_peer(void **state);
-void hosts_are_forgotten_when_nobody_needs_them(void **state);
+void doorbells_need_no_reachable_peer(void **state);
+void unneeded_hosts_are_evicted(void **state);
 
 /* takeover.c */
 void the_next_owner_takes_over(void **state);
-void what_is_taken_stays_taken(void **state);
+void places_and_owners_survive(void **state);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Groups that are played: events at random, and as much at once as there can be.
+ * The program in the kernel must do what the engine in user space does, for random events and for
+ * the largest groups.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -64,7 +65,7 @@ void traces_of_any_tables(void **state)
     }
 }
 
-/* All that there is room for, in the first step or the last one: peers are those of the plan. */
+/* The greatest tables, with all messages in the first or the last step. */
 static void plan_greatest(struct mcp_kernel_plan *plan, bool waits_first, uint64_t *random)
 {
     plan_anything(plan, true, random);
@@ -73,8 +74,8 @@ static void plan_greatest(struct mcp_kernel_plan *plan, bool waits_first, uint64
     plan->steps[waits_first ? 0 : MCP_KERNEL_STEPS - 1].waits = MCP_KERNEL_MESSAGES;
 }
 
-/* As much as can come of one event. Everything is asked for. Two epochs are done at once, as the
- * second one's messages stand for the first one's. */
+/* The most that one event can cause: everything is asked for, and two epochs are completed at once,
+ * because the second one's messages imply the first one's. */
 void all_at_once(void **state)
 {
     (void)state;

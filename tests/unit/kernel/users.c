@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Users: whose doorbells count, and for how many epochs.
+ * A user's doorbells must not reach another user's group, nor bring its own further than one epoch
+ * each.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -25,16 +26,16 @@ void doorbells_of_others(void **state)
     open_small(GROUP_USER);
     for (uint8_t what = MCP_RING_START; what <= MCP_RING_BCAST_ASK; ++what) {
         const struct mcp_doorbell doorbell = make_doorbell(pair.key, what, 1);
-        have_rung(OTHER_USER, what);
+        ring_by(OTHER_USER, what);
         expect_left(&doorbell, sizeof(doorbell));
         expect_untouched();
     }
     mcp_group_start(pair.group, 1);
     play_here(&pair);
-    have_rung(GROUP_USER, MCP_RING_START);
+    ring_by(GROUP_USER, MCP_RING_START);
     expect_same(&pair);
     ask_here(&pair);
-    ring(pair.bell, pair.key, MCP_RING_ASK, 1); /* the owner's */
+    ring(pair.bell, pair.key, MCP_RING_ASK, 1); /* the owner of the NIC may */
     expect_untouched();
     ask_here(&pair);
     assert_int_equal(mcp_kernel_ring(kernel, pair.key, MCP_RING_ASK), 0);
@@ -42,8 +43,8 @@ void doorbells_of_others(void **state)
     close_pair(&pair);
 }
 
-/* Peers that are further on than the host: each doorbell brings it one epoch further, whichever it
- * names, and so many and no more before one is done. */
+/* The doorbells name an epoch far ahead. Each of them starts one epoch, whichever it names, and no
+ * more than MCP_OUTSTANDING are started before one is complete. */
 void a_doorbell_for_each_epoch(void **state)
 {
     (void)state;

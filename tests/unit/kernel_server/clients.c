@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Clients: what they get, and what it means when they go, or the server does.
+ * What clients get from the server, and what happens to their groups when they or the server exit:
+ * a job that lost a process must fail, not hang.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -24,7 +25,7 @@
 void clients_share_a_page(void **state)
 {
     (void)state;
-    struct myr_kernel_nic *one = come(), *other = come();
+    struct myr_kernel_nic *one = connect_client(), *other = connect_client();
     struct myr_nic_name name, same;
     struct double_group group = {.open = false};
     int page, again;
@@ -35,8 +36,8 @@ void clients_share_a_page(void **state)
     assert_int_equal(mcp_ip_to_4(&name.address[0].ip), ip4_of("127.0.0.1"));
     assert_int_equal(name.address[0].port, htons(world.options.nic.port));
     assert_int_equal(name.address[0].prefix, MCP_IP_BEFORE_4 + 8);
-    ask_for(one, 7, &page);
-    ask_for(other, 7, &again);
+    open_group(one, 7, &page);
+    open_group(other, 7, &again);
     assert_true(double_look(7, &group));
     assert_int_equal(group.plan.uid, geteuid());
     uint32_t *mine = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, page, 0);
@@ -50,7 +51,7 @@ void clients_share_a_page(void **state)
     struct myr_kernel_report *report = calloc(1, sizeof(*report));
     myr_kernel_nic_ask_close(one, 7);
     assert_int_equal(myr_kernel_nic_report(one, report, NULL), MYR_OK);
-    assert_int_equal(report->groups, 1); /* the other one has it */
+    assert_int_equal(report->groups, 1); /* the other client still holds it */
     assert_int_equal(myr_kernel_nic_daemon(one), MYR_KERNEL_HERE);
     myr_kernel_nic_close(one);
     myr_kernel_nic_ask_close(other, 7);
@@ -65,14 +66,12 @@ void clients_share_a_page(void **state)
     assert_int_equal(failed(7), 0);
 }
 
-void members_are_told_who_is_missing(void **state)
+void members_learn_who_is_missing(void **state)
 {
     (void)state;
-    struct myr_kernel_nic *member = come(), *stranger = come();
+    struct myr_kernel_nic *member = connect_client(), *stranger = connect_client();
     struct myr_kernel_missing missing;
-    int page;
-    ask_for(member, 7, &page);
-    close(page);
+    open_group(member, 7, NULL);
     assert_true(myr_kernel_nic_ask_missing(member, 7, &missing));
     assert_int_equal(missing.count, 0);
     double_set(7, true, 3);
@@ -88,53 +87,48 @@ void members_are_told_who_is_missing(void **state)
     myr_kernel_nic_close(member);
 }
 
-void refusals_come_with_a_line(void **state)
+void refusals_have_a_message(void **state)
 {
     (void)state;
-    struct myr_kernel_nic *nic = come();
+    struct myr_kernel_nic *nic = connect_client();
     struct myr_error error;
     struct mcp_kernel_seen seen;
-    int page;
     struct myr_kernel_question question = question_of_two(7, "10.0.0.1");
     assert_int_equal(myr_kernel_nic_ask_open(nic, &question, &seen, &error), MYR_ERR_SYSTEM);
     assert_non_null(strstr(error.text, "its own network"));
     assert_int_equal(seen.page, -1);
-    myr_kernel_nic_ask_close(nic, 7); /* nothing is there to close */
-    ask_for(nic, 7, &page);           /* it may go on asking */
-    close(page);
+    myr_kernel_nic_ask_close(nic, 7); /* there is nothing to close */
+    open_group(nic, 7, NULL);         /* the connection still works */
     myr_kernel_nic_close(nic);
 }
 
 void a_connection_that_ends_is_a_death(void **state)
 {
     (void)state;
-    struct myr_kernel_nic *nic = come();
-    int page;
-    ask_for(nic, 7, &page);
-    close(page);
+    struct myr_kernel_nic *nic = connect_client();
+    open_group(nic, 7, NULL);
     myr_kernel_nic_close(nic);
     double_await_failure(7);
 }
 
 static void join_leave_and_end(uint32_t rank, void *context)
 {
-    struct myr_kernel_nic *nic = come();
+    struct myr_kernel_nic *nic = connect_client();
     int page;
     (void)rank;
     (void)context;
-    ask_for(nic, 7, &page);
+    open_group(nic, 7, &page);
     myr_kernel_nic_ask_close(nic, 7);
 }
 
-/* Nobody answers a closing, so who leaves may have ended before it is heard. */
-void who_has_left_may_end_at_once(void **state)
+/* Nothing answers MYR_KERNEL_CLOSE, so that a process that leaves may exit before the server has
+ * read it. That is no death. */
+void a_process_may_exit_right_after_leaving(void **state)
 {
     (void)state;
-    struct myr_kernel_nic *other = come();
-    int page;
-    ask_for(other, 7, &page);
-    close(page);
-    for (int turn = 0; turn < 100; ++turn) {
+    struct myr_kernel_nic *other = connect_client();
+    open_group(other, 7, NULL);
+    for (int round = 0; round < 100; ++round) {
         assert_true(crew_join(crew_fork(join_leave_and_end, 0, NULL)));
     }
     myr_kernel_nic_ask_close(other, 7);
@@ -145,62 +139,60 @@ void who_has_left_may_end_at_once(void **state)
     assert_int_equal(failed(7), 0);
 }
 
-void the_server_asks_for_who_is_told_of(void **state)
+void the_server_asks_for_reported_groups(void **state)
 {
     assert_int_equal(end_server(state), 0);
     double_watch_next = true;
     assert_int_equal(begin_server(state), 0);
-    struct myr_kernel_nic *nic = come();
-    int page;
-    ask_for(nic, 7, &page);
-    close(page);
+    struct myr_kernel_nic *nic = connect_client();
+    open_group(nic, 7, NULL);
     double_tell(7, 0, 1);
     double_await_asking(7);
     myr_kernel_nic_ask_close(nic, 7);
     myr_kernel_nic_close(nic);
 }
 
-/* A member that is killed; its child, which ends with the test, still has the connection. */
-struct orphanage {
+/* A member is killed while its child, which exits with the test, still has the connection. */
+struct orphan {
     int ready[2], leash[2];
 };
 
 static void join_and_wait(uint32_t rank, void *context)
 {
-    const struct orphanage *orphanage = context;
+    const struct orphan *orphan = context;
     int page;
     char word;
     (void)rank;
-    close(orphanage->leash[1]);
-    ask_for(come(), 7, &page);
+    close(orphan->leash[1]);
+    open_group(connect_client(), 7, &page);
     if (0 != fork()) {
-        CREW_CHECK(1 == write(orphanage->ready[1], "", 1), "cannot say so");
+        CREW_CHECK(1 == write(orphan->ready[1], "", 1), "cannot say so");
         pause();
     }
-    (void)!read(orphanage->leash[0], &word, 1);
+    (void)!read(orphan->leash[0], &word, 1);
 }
 
 void a_killed_process_is_a_death(void **state)
 {
     (void)state;
-    struct orphanage orphanage;
+    struct orphan orphan;
     char word;
-    assert_int_equal(pipe(orphanage.ready), 0);
-    assert_int_equal(pipe(orphanage.leash), 0);
-    const pid_t child = crew_fork(join_and_wait, 0, &orphanage);
-    assert_int_equal(read(orphanage.ready[0], &word, 1), 1);
+    assert_int_equal(pipe(orphan.ready), 0);
+    assert_int_equal(pipe(orphan.leash), 0);
+    const pid_t child = crew_fork(join_and_wait, 0, &orphan);
+    assert_int_equal(read(orphan.ready[0], &word, 1), 1);
     kill(child, SIGKILL);
     double_await_failure(7);
     assert_false(crew_join(child));
     for (int e = 0; e < 2; ++e) {
-        close(orphanage.ready[e]);
-        close(orphanage.leash[e]);
+        close(orphan.ready[e]);
+        close(orphan.leash[e]);
     }
 }
 
 void a_server_that_ends_is_noticed(void **state)
 {
-    struct myr_kernel_nic *nic = come(), *none;
+    struct myr_kernel_nic *nic = connect_client(), *none;
     struct myr_kernel_question question = question_of_two(7, "127.0.0.2");
     struct myr_error error;
     struct mcp_kernel_seen seen;

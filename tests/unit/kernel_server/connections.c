@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Connections: who is let in, and how many.
+ * The server must refuse clients of other networks, and one user's connections must not keep other
+ * users out.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -24,7 +25,7 @@
 #include "tests/unit/kernel_server/server.h"
 #include "tests/unit/kernel_server/tests.h"
 
-static void come_from_elsewhere(uint32_t rank, void *context)
+static void connect_from_other_network(uint32_t rank, void *context)
 {
     struct myr_kernel_nic *nic;
     struct myr_error error = {.text = ""};
@@ -33,7 +34,7 @@ static void come_from_elsewhere(uint32_t rank, void *context)
         *(bool *)context = true;
         return;
     }
-    CREW_CHECK(MYR_OK != myr_kernel_nic_open(false, &nic, &error), "it was let in");
+    CREW_CHECK(MYR_OK != myr_kernel_nic_open(false, &nic, &error), "it was admitted");
     CREW_CHECK(NULL != strstr(error.text, "another network namespace"), "%s", error.text);
 }
 
@@ -42,7 +43,7 @@ void other_networks_are_refused(void **state)
     (void)state;
     bool *unable = crew_memory(sizeof(*unable));
     *unable = false;
-    assert_true(crew_join(crew_fork(come_from_elsewhere, 0, unable)));
+    assert_true(crew_join(crew_fork(connect_from_other_network, 0, unable)));
     const bool skipped = *unable;
     crew_memory_free(unable, sizeof(*unable));
     if (skipped) {
@@ -67,17 +68,18 @@ void one_server_at_a_place(void **state)
     options.nic.network = "nosuch0";
     assert_int_equal(myrd_kernel_owner.open(&options, &second, &error), MYR_ERR_NOT_THERE);
     assert_non_null(strstr(error.text, "nosuch0"));
-    myr_kernel_nic_close(come()); /* the first one is there as before */
+    myr_kernel_nic_close(connect_client()); /* the first one still serves */
 }
 
-/* Be this user, to whom one connects. (Only this thread is; root alone can.) */
-static void become(uid_t uid)
+/* Set this thread's effective user ID, which the server sees. Only root can. */
+static void set_user(uid_t uid)
 {
     assert_int_equal(syscall(SYS_setresuid, -1, uid, -1), 0);
 }
 
-/* Is this one closed without a word? It is not, if it was told something that it has not read. */
-static bool hears_nothing(int raw)
+/* Was this connection closed without an answer? An answer that was not read shows that it was
+ * not. */
+static bool is_closed_silently(int raw)
 {
     char word;
     struct pollfd watched = {.fd = raw, .events = POLLIN};
@@ -85,7 +87,7 @@ static bool hears_nothing(int raw)
     return 0 == recv(raw, &word, sizeof(word), MSG_PEEK);
 }
 
-/* How many connections has the server refused? */
+/* The number of connections that the server has refused. */
 static uint64_t refused(struct myr_kernel_nic *nic)
 {
     struct myr_kernel_report *report = calloc(1, sizeof(*report));
@@ -96,42 +98,46 @@ static uint64_t refused(struct myr_kernel_nic *nic)
     return count;
 }
 
-/* Come as this user as often as it is let in. Returns how often. */
-static uint32_t come_often(uid_t uid, struct myr_kernel_nic **nic)
+/* Connect as this user as often as it is permitted. Returns how often. */
+static uint32_t connect_often(uid_t uid, struct myr_kernel_nic **nic)
 {
     struct myr_error error = {.text = ""};
     uint32_t count = 0;
-    become(uid);
+    set_user(uid);
     while (MYR_OK == myr_kernel_nic_open(false, &nic[count], &error)) {
         ++count;
     }
-    become(0);
+    set_user(0);
     assert_non_null(strstr(error.text, "it has too many"));
     return count;
 }
 
-static void come_one_after_the_other(uint32_t rank, void *context)
+/* Start a server whose descriptors suffice for less than `most` clients, and let all users connect.
+ */
+static void begin_small_server(void **state, uint32_t most)
 {
-    enum {
-        MOST = 256,
-        USERS = 40,
-        DESCRIPTORS = MCP_KERNEL_PAGES + MCP_KERNEL_BUFFERS + 96 + 2 * MOST
-    };
+    const rlim_t descriptors = MCP_KERNEL_PAGES + MCP_KERNEL_BUFFERS + 96 + 2 * (rlim_t)most;
+    const struct rlimit room = {descriptors, descriptors};
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &room), 0);
+    assert_int_equal(begin_server(state), 0);
+    assert_int_equal(chmod(world.folder, 0711), 0);
+}
+
+static void connect_user_after_user(uint32_t rank, void *context)
+{
+    enum { MOST = 256, USERS = 40 };
     static struct myr_kernel_nic *nic[MOST];
-    const struct rlimit room = {DESCRIPTORS, DESCRIPTORS}; /* for no more clients */
     uint32_t count = 0, last = MOST;
     (void)rank;
-    assert_int_equal(setrlimit(RLIMIT_NOFILE, &room), 0);
-    assert_int_equal(begin_server(context), 0);
-    assert_int_equal(chmod(world.folder, 0711), 0);
+    begin_small_server(context, MOST);
     for (uint32_t user = 0; user < USERS; ++user) {
-        const uint32_t came = come_often(ALICE + user, &nic[count]);
-        assert_true(came <= last);
-        assert_true(user > 10 || came > 0);
-        last = came;
-        count += came;
+        const uint32_t connected = connect_often(ALICE + user, &nic[count]);
+        assert_true(connected <= last);
+        assert_true(user > 10 || connected > 0);
+        last = connected;
+        count += connected;
     }
-    nic[count++] = come(); /* root */
+    nic[count++] = connect_client(); /* as root */
     assert_int_equal(refused(nic[count - 1]), USERS);
     while (count > 0) {
         myr_kernel_nic_close(nic[--count]);
@@ -139,46 +145,43 @@ static void come_one_after_the_other(uint32_t rank, void *context)
     assert_int_equal(end_server(context), 0);
 }
 
-/* As this user, from another network. Returns how many are told why they may not come in, until one
- * is told nothing, or so many have been. None of them is read. */
+/* Connect as this user from another network. Returns how many connections get a refusal with its
+ * reason, until one is closed without, or `most` have got one. No refusal is read. */
 static uint32_t be_refused_often(uid_t uid, uint32_t most, int raw[])
 {
     uint32_t count = 0;
-    become(uid);
+    set_user(uid);
     raw[0] = connect_raw();
-    while (count < most && !hears_nothing(raw[count])) {
+    while (count < most && !is_closed_silently(raw[count])) {
         raw[++count] = connect_raw();
     }
-    become(0);
+    set_user(0);
     return count;
 }
 
 static void be_refused_and_read_nothing(uint32_t rank, void *context)
 {
-    enum { MOST = 128, DESCRIPTORS = MCP_KERNEL_PAGES + MCP_KERNEL_BUFFERS + 96 + 2 * MOST };
-    const struct rlimit room = {DESCRIPTORS, DESCRIPTORS};
+    enum { MOST = 128 };
     int raw[MOST + 1], by_root[MOST + 1];
     (void)rank;
-    assert_int_equal(setrlimit(RLIMIT_NOFILE, &room), 0);
-    assert_int_equal(begin_server(context), 0);
-    assert_int_equal(chmod(world.folder, 0711), 0);
+    begin_small_server(context, MOST);
     const int home = open("/proc/thread-self/ns/net", O_RDONLY | O_CLOEXEC);
     assert_true(home >= 0);
     assert_int_equal(unshare(CLONE_NEWNET), 0);
     const uint32_t count = be_refused_often(ALICE, MOST, raw);
     assert_in_range(count, 1, MOST / 4);
-    const uint32_t roots = be_refused_often(0, MOST, by_root); /* it may be a container's */
+    const uint32_t roots = be_refused_often(0, MOST, by_root); /* which may be a container's */
     assert_in_range(roots, 1, MOST / 4);
     for (uint32_t r = 0; r <= count; ++r) {
         close(raw[r]);
     }
-    const uint32_t again = be_refused_often(BOB, MOST, raw); /* there is room again */
-    assert_true(again > 0);
+    const uint32_t second = be_refused_often(BOB, MOST, raw); /* there is room again */
+    assert_true(second > 0);
     assert_int_equal(setns(home, CLONE_NEWNET), 0);
-    struct myr_kernel_nic *nic = come();
-    assert_int_equal(refused(nic), count + 1 + roots + 1 + again + 1);
+    struct myr_kernel_nic *nic = connect_client();
+    assert_int_equal(refused(nic), count + 1 + roots + 1 + second + 1);
     myr_kernel_nic_close(nic);
-    for (uint32_t r = 0; r <= again; ++r) {
+    for (uint32_t r = 0; r <= second; ++r) {
         close(raw[r]);
     }
     for (uint32_t r = 0; r <= roots; ++r) {
@@ -188,8 +191,8 @@ static void be_refused_and_read_nothing(uint32_t rank, void *context)
     assert_int_equal(end_server(context), 0);
 }
 
-/* A refusal that nobody reads is the server's memory. So it counts as a connection of its user's;
- * and who has no more room is refused without a word. */
+/* A refusal that is not read takes memory of the server. So it counts as a connection of its user,
+ * and when there is no more room, connections are closed without an answer. */
 void refusals_are_bounded(void **state)
 {
     if (0 != geteuid()) {
@@ -198,53 +201,50 @@ void refusals_are_bounded(void **state)
     assert_true(crew_join(crew_fork(be_refused_and_read_nothing, 0, state)));
 }
 
-static void come_and_read_nothing(uint32_t rank, void *context)
+static void connect_and_read_nothing(uint32_t rank, void *context)
 {
-    enum { MOST = 128, DESCRIPTORS = MCP_KERNEL_PAGES + MCP_KERNEL_BUFFERS + 96 + 2 * MOST };
-    const struct rlimit room = {DESCRIPTORS, DESCRIPTORS};
+    enum { MOST = 128 };
     static struct myr_kernel_nic *nic[MOST];
     int raw[MOST + 1];
-    uint32_t count = 0, came = 0;
+    uint32_t count = 0, connected = 0;
     (void)rank;
-    assert_int_equal(setrlimit(RLIMIT_NOFILE, &room), 0);
-    assert_int_equal(begin_server(context), 0);
-    assert_int_equal(chmod(world.folder, 0711), 0);
-    become(ALICE);
+    begin_small_server(context, MOST);
+    set_user(ALICE);
     raw[0] = connect_raw();
-    while (count < MOST && MYR_OK == ask_and_look(raw[count])) {
-        ask_on(raw[count]);
+    while (count < MOST && MYR_OK == ask_and_peek(raw[count])) {
+        ask_until_disconnected(raw[count]);
         raw[++count] = connect_raw();
     }
-    become(0);
+    set_user(0);
     assert_in_range(count, 1, MOST / 2);
     for (uint32_t r = 0; r <= count; ++r) {
         close(raw[r]);
     }
-    while (came < count) {
-        came += come_often(ALICE, &nic[came]);
+    while (connected < count) {
+        connected += connect_often(ALICE, &nic[connected]);
     }
-    assert_int_equal(came, count);
-    while (came > 0) {
-        myr_kernel_nic_close(nic[--came]);
+    assert_int_equal(connected, count);
+    while (connected > 0) {
+        myr_kernel_nic_close(nic[--connected]);
     }
     assert_int_equal(end_server(context), 0);
 }
 
-/* What a user leaves unread counts as its connections, also when the server has done with them;
- * and no longer when it is gone. */
-void what_is_unread_counts(void **state)
+/* Answers that a user does not read count as connections, also after the server has closed theirs,
+ * until the client closes it. */
+void unread_answers_count(void **state)
 {
     if (0 != geteuid()) {
         skip();
     }
-    assert_true(crew_join(crew_fork(come_and_read_nothing, 0, state)));
+    assert_true(crew_join(crew_fork(connect_and_read_nothing, 0, state)));
 }
 
-/* Whoever takes all the room that he may, others get in; and root whenever it comes. */
+/* When one user has taken its whole share, others can still connect, and root can always. */
 void users_have_shares_of_connections(void **state)
 {
     if (0 != geteuid()) {
         skip();
     }
-    assert_true(crew_join(crew_fork(come_one_after_the_other, 0, state)));
+    assert_true(crew_join(crew_fork(connect_user_after_user, 0, state)));
 }

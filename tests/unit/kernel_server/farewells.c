@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Farewells of groups that carry data, or broadcast.
+ * A group with data or broadcasts must not be closed while a peer may miss some, or that peer's job
+ * hangs.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -13,7 +14,7 @@
 #include "tests/unit/kernel_server/questions.h"
 #include "tests/unit/kernel_server/tests.h"
 
-/* Open a group of this user's that carries data, play some epochs, and leave it. */
+/* Open a group with data for this user, play some epochs, and leave it. */
 static enum myr_status open_play_leave(struct myrd_groups *groups, uint64_t key, uint32_t uid,
                                        uint32_t epochs)
 {
@@ -28,7 +29,7 @@ static enum myr_status open_play_leave(struct myrd_groups *groups, uint64_t key,
     return status;
 }
 
-/* Do what is due until then. Returns when the group was closed; 0: it is open. */
+/* Do what is due until `end_ms`. Returns when the group was closed, or 0. */
 static uint64_t look_until(struct myrd_groups *groups, uint64_t key, uint64_t now_ms,
                            uint64_t end_ms)
 {
@@ -44,8 +45,9 @@ static uint64_t look_until(struct myrd_groups *groups, uint64_t key, uint64_t no
     return 0;
 }
 
-/* It begins one more epoch, and is closed soon after that is complete. Nobody can have it. */
-void who_leaves_says_farewell(void **state)
+/* A group that was left begins one more epoch, and is closed soon after that is complete. Meanwhile
+ * it cannot be opened. */
+void groups_with_data_linger(void **state)
 {
     struct myrd_groups *groups = *state;
     static struct myr_kernel_report report;
@@ -69,7 +71,7 @@ void who_leaves_says_farewell(void **state)
     assert_int_equal(myrd_groups_timeout(groups, NOW + 3000), -1);
 }
 
-/* The doorbell may be lost. A peer may never come. */
+/* The farewell's doorbell may be lost, and a peer may never arrive in it. */
 void farewells_begin_and_end(void **state)
 {
     struct myrd_groups *groups = *state;
@@ -82,8 +84,8 @@ void farewells_begin_and_end(void **state)
     assert_true(is_kept(7));
 }
 
-/* A broadcast may be missed whether an epoch is under way or none was ever begun. */
-void who_broadcasts_says_farewell(void **state)
+/* A peer may miss a broadcast whether an epoch is under way, or none was ever started. */
+void groups_that_broadcast_linger(void **state)
 {
     struct myrd_groups *groups = *state;
     for (uint32_t waits = 0; waits < 2; ++waits) {
@@ -96,7 +98,7 @@ void who_broadcasts_says_farewell(void **state)
         assert_true(myrd_groups_leave(groups, key, 1));
         assert_true(is_open(key));
         assert_int_equal(started(key), 1);
-        double_set(key, true, waits); /* that epoch is the one after */
+        double_set(key, true, waits); /* the farewell is the epoch after it */
         assert_int_equal(look_until(groups, key, NOW, NOW + 100), 0);
         double_set(key, false, 1 + waits);
         assert_in_range(look_until(groups, key, NOW + 100, UINT64_MAX), NOW + 100,
@@ -105,9 +107,9 @@ void who_broadcasts_says_farewell(void **state)
     }
 }
 
-/* There is nothing to miss in a group that has not played, or has failed, or is in an epoch that it
- * will not complete; or that carries no data. */
-void not_all_say_farewell(void **state)
+/* There is no farewell in a group that has played no epoch, has failed, is in an epoch that it
+ * cannot complete, or carries no data: peers cannot miss anything. */
+void other_groups_do_not_linger(void **state)
 {
     struct myrd_groups *groups = *state;
     struct mcp_kernel_seen seen;
@@ -131,7 +133,7 @@ void not_all_say_farewell(void **state)
         assert_false(is_open(9));
         assert_int_equal(started(9), 0);
     }
-    /* One that says farewell hears that it has failed. */
+    /* A failure ends a farewell. */
     assert_int_equal(open_play_leave(groups, 10, ALICE, 5), MYR_OK);
     double_set(10, true, 5);
     assert_int_equal(look_until(groups, 10, NOW, NOW + 100), 0);
@@ -139,8 +141,8 @@ void not_all_say_farewell(void **state)
     assert_in_range(look_until(groups, 10, NOW + 100, UINT64_MAX), NOW + 100, NOW + 100 + MOST_MS);
 }
 
-/* Groups that say farewell are in nobody's way: the oldest of the user's go. */
-void farewells_give_way(void **state)
+/* Lingering groups take no room from others: the oldest ones of the user are evicted. */
+void lingering_groups_are_evicted(void **state)
 {
     struct myrd_groups *groups = *state;
     enum { MOST = MCP_KERNEL_GROUPS / 4, MORE = 10 };

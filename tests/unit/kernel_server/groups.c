@@ -11,12 +11,12 @@
 #include "tests/unit/kernel_server/questions.h"
 #include "tests/unit/kernel_server/tests.h"
 
-struct myrd_users nobody;
+struct myrd_users no_users;
 
 int begin_groups(void **state)
 {
     double_reset();
-    *state = myrd_groups_make(NULL, &nobody);
+    *state = myrd_groups_make(NULL, &no_users);
     return NULL == *state;
 }
 
@@ -38,7 +38,7 @@ enum myr_status open_for(struct myrd_groups *groups, uint64_t key, uint32_t uid,
     return status;
 }
 
-void a_group_is_shared_with_its_like(void **state)
+void equal_groups_are_shared(void **state)
 {
     struct myrd_groups *groups = *state;
     struct mcp_kernel_plan plan = plan_of(7, ALICE);
@@ -55,7 +55,7 @@ void a_group_is_shared_with_its_like(void **state)
     plan.peers[1].node = 2;
     assert_int_equal(myrd_groups_open(groups, &plan, 3, &none, &other_tables), MYR_ERR_SYSTEM);
     assert_int_equal(none.page, -1);
-    assert_string_equal(another.text, other_tables.text); /* it learns nothing */
+    assert_string_equal(another.text, other_tables.text); /* so it learns nothing */
     plan = plan_with_window(7, ALICE);
     assert_int_equal(myrd_groups_open(groups, &plan, 3, &none, NULL), MYR_ERR_SYSTEM);
     assert_false(myrd_groups_leave(groups, 7, 3));
@@ -86,30 +86,31 @@ static void open_and_close(struct myrd_groups *groups, uint64_t first, uint32_t 
     }
 }
 
-/* Who has its share of them has its own oldest one forgotten, and nobody else's. */
-void a_user_has_so_many_closed(void **state)
+/* When a user's quota of closed groups is used up, its oldest one is forgotten, and nobody
+ * else's. */
+void closed_groups_have_a_quota(void **state)
 {
-    enum { MORE_THAN_ENOUGH = MCP_KERNEL_LATE / 2, USERS = 3 };
+    enum { ABOVE_QUOTA = MCP_KERNEL_LATE / 2, USERS = 3 };
     static struct myr_kernel_report report;
     struct myrd_groups *groups = *state;
     uint32_t last = MCP_KERNEL_LATE;
     open_and_close(groups, 1, 2, BOB);
     for (uint32_t user = 1; user <= USERS; ++user) {
-        const uint64_t first = 2 * MORE_THAN_ENOUGH * user;
-        open_and_close(groups, first, MORE_THAN_ENOUGH, BOB + user);
+        const uint64_t first = 2 * ABOVE_QUOTA * user;
+        open_and_close(groups, first, ABOVE_QUOTA, BOB + user);
         myrd_groups_report(groups, BOB + user, &report);
         assert_in_range(report.closed, MCP_KERNEL_LATE / 16, last - 1);
         last = report.closed;
-        assert_false(is_kept(first + MORE_THAN_ENOUGH - last - 1));
-        assert_true(is_kept(first + MORE_THAN_ENOUGH - last));
-        assert_true(is_kept(first + MORE_THAN_ENOUGH - 1));
+        assert_false(is_kept(first + ABOVE_QUOTA - last - 1));
+        assert_true(is_kept(first + ABOVE_QUOTA - last));
+        assert_true(is_kept(first + ABOVE_QUOTA - 1));
     }
     myrd_groups_report(groups, BOB, &report);
     assert_int_equal(report.closed, 2);
     assert_true(is_kept(1) && is_kept(2));
 }
 
-void each_opening_wants_a_closing(void **state)
+void each_open_needs_a_close(void **state)
 {
     struct myrd_groups *groups = *state;
     open_for(groups, 7, ALICE, 1);
@@ -133,13 +134,14 @@ void death_fails_what_was_held(void **state)
     assert_int_equal(failed(8), 0);
     assert_int_equal(failed(9), 0);
     myrd_groups_reap(groups, 2);
-    assert_int_equal(failed(7), 1); /* once is enough */
+    assert_int_equal(failed(7), 1); /* reported only once */
     assert_int_equal(failed(8), 1);
     assert_int_equal(double_open_count(), 0);
 }
 
-/* The interface is down while a process dies: it is rung again until the NIC has heard it. */
-void a_failure_is_heard_at_last(void **state)
+/* A process dies while the interface is down: the daemon repeats the doorbell until the NIC has
+ * received it. */
+void a_lost_failure_is_repeated(void **state)
 {
     struct myrd_groups *groups = *state;
     open_for(groups, 7, ALICE, 1);
@@ -158,8 +160,8 @@ void a_failure_is_heard_at_last(void **state)
     assert_int_equal(myrd_groups_timeout(groups, NOW + 3000), -1);
 }
 
-/* The same, and nobody is left to ring for: peers who ask hear it. */
-void a_failure_that_was_not_heard_is_kept(void **state)
+/* The same, but there is no open group to ring for: the closed group answers ASKs with FAIL. */
+void a_lost_failure_is_kept(void **state)
 {
     struct myrd_groups *groups = *state;
     struct double_group closed = {.fails = false};
@@ -174,9 +176,9 @@ void a_failure_that_was_not_heard_is_kept(void **state)
     assert_true(closed.kept && !closed.fails);
 }
 
-/* There is no memory to close a group: that is tried again, and it says no farewell. Meanwhile it
- * is nobody's, and others are opened and closed in the end, too. */
-void a_group_is_closed_at_last(void **state)
+/* If there is no memory to close a group, the daemon tries again later, without a farewell.
+ * Meanwhile nobody can open it, and other groups are opened and closed as usual. */
+void a_close_is_repeated(void **state)
 {
     struct myrd_groups *groups = *state;
     open_for(groups, 7, ALICE, 1);
@@ -201,7 +203,7 @@ void a_group_is_closed_at_last(void **state)
     assert_int_equal(myrd_groups_timeout(groups, NOW + 2000), -1);
 }
 
-void a_group_has_so_many_members(void **state)
+void members_have_a_quota(void **state)
 {
     struct myrd_groups *groups = *state;
     for (uint64_t holder = 1; holder <= MYRD_HOLDERS_OF_ONE; ++holder) {
@@ -210,7 +212,7 @@ void a_group_has_so_many_members(void **state)
     assert_int_equal(open_for(groups, 7, ALICE, 1), MYR_ERR_FULL);
 }
 
-void users_are_told_of_their_own(void **state)
+void users_see_their_own_groups(void **state)
 {
     struct myrd_groups *groups = *state;
     static struct myr_kernel_report report;
@@ -236,7 +238,7 @@ void users_are_told_of_their_own(void **state)
     assert_int_equal(report.group[1].missing, 0);
     myrd_groups_report(groups, ALICE, &report);
     assert_int_equal(report.groups, 1);
-    assert_int_equal(report.group[0].failed, report.group[0].node + 1); /* a process of its own */
+    assert_int_equal(report.group[0].failed, report.group[0].node + 1); /* of its own node */
     assert_int_equal(report.group[0].lost.node, report.group[0].node);
     myrd_groups_report(groups, 0, &report);
     assert_int_equal(report.groups, 3);

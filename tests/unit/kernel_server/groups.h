@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Groups: who may have them, who closes them, and what is told of them.
+ * The daemon's table of groups must let users share a group only with their own processes, and must
+ * fail it when one of these dies.
  */
 #ifndef TESTS_UNIT_KERNEL_SERVER_GROUPS_H
 #define TESTS_UNIT_KERNEL_SERVER_GROUPS_H
@@ -10,13 +11,13 @@
 #include "myrd/kernel_groups.h"
 #include "myrd/users.h"
 
-extern struct myrd_users nobody; /* who is not there has no share */
+extern struct myrd_users no_users; /* no users, so that no quota of time applies */
 
-/* Before and after a test: *state is the daemon's groups. */
+/* Before and after a test: *state is the daemon's table of groups. */
 int begin_groups(void **state);
 int end_groups(void **state);
 
-/* A process of this user opens a group. */
+/* Open a group as a process of this user. */
 enum myr_status open_for(struct myrd_groups *groups, uint64_t key, uint32_t uid, uint64_t holder);
 
 #endif

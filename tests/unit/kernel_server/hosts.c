@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Hosts: only those that have a myrd --kernel are peers, and none of them holds up others.
+ * Only hosts with a myrd --kernel may become peers, and an absent host must not delay other
+ * clients.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -21,8 +22,8 @@
 #include "tests/unit/kernel_server/server.h"
 #include "tests/unit/kernel_server/tests.h"
 
-/* It answers those who may ask, with their own number, at once. */
-void the_server_says_that_it_is_there(void **state)
+/* The daemon answers valid queries from the right port with their number, at once. */
+void the_server_answers_queries(void **state)
 {
     (void)state;
     const struct sockaddr_in server = {
@@ -30,7 +31,7 @@ void the_server_says_that_it_is_there(void **state)
     struct myrd_hosts_words words = {
         .magic = MYRD_HOSTS_MAGIC, .version = MYRD_HOSTS_VERSION, .kind = MYRD_HOSTS_QUESTION};
     uint8_t answer[2 * sizeof(words)];
-    const int asking = bind_at("127.0.0.4", nic_port), elsewhere = bind_at("127.0.0.4", 0);
+    const int asking = bind_at("127.0.0.4", nic_port), other_port = bind_at("127.0.0.4", 0);
     assert_int_equal(sendto(asking, &words, sizeof(words) - 1, 0, (const struct sockaddr *)&server,
                             sizeof(server)),
                      sizeof(words) - 1);
@@ -38,37 +39,35 @@ void the_server_says_that_it_is_there(void **state)
         struct myrd_hosts_words wrong = words;
         wrong.number = number;
         wrong.magic ^= 1;
-        say_to(asking, &server, &wrong);
+        send_words(asking, &server, &wrong);
         wrong = words;
         wrong.kind = 0;
-        say_to(asking, &server, &wrong);
-        say_to(elsewhere, &server, &words);
+        send_words(asking, &server, &wrong);
+        send_words(other_port, &server, &words);
         words.number = number << 32 | number;
-        say_to(asking, &server, &words);
+        send_words(asking, &server, &words);
         assert_int_equal(recv(asking, answer, sizeof(answer), 0), sizeof(words));
         struct myrd_hosts_words right = words;
         right.kind = MYRD_HOSTS_ANSWER;
         assert_memory_equal(answer, &right, sizeof(right));
     }
-    assert_int_equal(recv(elsewhere, answer, sizeof(answer), MSG_DONTWAIT), -1);
-    close(elsewhere);
+    assert_int_equal(recv(other_port, answer, sizeof(answer), MSG_DONTWAIT), -1);
+    close(other_port);
     close(asking);
 }
 
 void a_host_without_a_daemon_is_no_peer(void **state)
 {
     (void)state;
-    struct myr_kernel_nic *nic = come();
+    struct myr_kernel_nic *nic = connect_client();
     struct mcp_kernel_seen seen;
     struct myr_error error;
-    int page;
     struct myr_kernel_question question = question_of_two(7, addresses[LIAR]);
     question.peers[1].ip = ip_of(addresses[HOST]);
     assert_int_equal(myr_kernel_nic_ask_open(nic, &question, &seen, &error), MYR_ERR_GONE);
     assert_non_null(strstr(error.text, "no myrd --kernel answers at 127.0.0.3, UDP port"));
     assert_false(is_open(7));
-    ask_for(nic, 7, &page); /* of others */
-    close(page);
+    open_group(nic, 7, NULL); /* other groups still can */
     myr_kernel_nic_close(nic);
 }
 
@@ -84,58 +83,55 @@ static void *ask_for_absent(void *nic)
     return &error;
 }
 
-void an_absent_host_holds_up_nobody(void **state)
+void an_absent_host_delays_no_client(void **state)
 {
     (void)state;
-    struct myr_kernel_nic *patient = come(), *other = come();
+    struct myr_kernel_nic *waiting = connect_client(), *other = connect_client();
     struct myr_error *error;
     pthread_t thread;
-    int page;
     double_set_absent(ip_of("127.0.0.9"), true);
-    pthread_create(&thread, NULL, ask_for_absent, patient);
+    pthread_create(&thread, NULL, ask_for_absent, waiting);
     double_await_meeting();
-    ask_for(other, 7, &page); /* while the first one waits */
-    close(page);
+    open_group(other, 7, NULL); /* while the first client waits */
     pthread_join(thread, (void **)&error);
     assert_int_equal(error->status, MYR_ERR_GONE);
     assert_non_null(strstr(error->text, "127.0.0.9 does not answer on lo"));
     assert_false(is_open(8));
-    ask_for(patient, 7, &page); /* it may go on asking */
-    close(page);
-    myr_kernel_nic_close(patient);
+    open_group(waiting, 7, NULL); /* the connection still works */
+    myr_kernel_nic_close(waiting);
     myr_kernel_nic_close(other);
 }
 
 void a_host_that_answers_late_is_met(void **state)
 {
     (void)state;
-    struct myr_kernel_nic *patient = come();
+    struct myr_kernel_nic *waiting = connect_client();
     struct myr_error *error;
     pthread_t thread;
     double_set_absent(ip_of("127.0.0.9"), true);
-    pthread_create(&thread, NULL, ask_for_absent, patient);
+    pthread_create(&thread, NULL, ask_for_absent, waiting);
     double_await_meeting();
     double_set_absent(ip_of("127.0.0.9"), false);
     pthread_join(thread, (void **)&error);
     assert_int_equal(error->status, MYR_OK);
     assert_true(is_open(8));
-    myr_kernel_nic_close(patient);
+    myr_kernel_nic_close(waiting);
 }
 
-/* Who gives up while it waits for a host leaves nothing behind. */
-void who_waits_may_go(void **state)
+/* A client that disconnects while the daemon waits for a host leaves nothing behind. */
+void waiting_clients_may_disconnect(void **state)
 {
     (void)state;
     struct myr_kernel_question question = question_of_two(8, "127.0.0.9");
     question.magic = MYR_KERNEL_MAGIC;
     question.ask = MYR_KERNEL_OPEN;
     double_set_absent(ip_of("127.0.0.9"), true);
-    for (int turn = 0; turn < 30; ++turn) {
+    for (int round = 0; round < 30; ++round) {
         const int raw = connect_raw();
         assert_int_equal(send(raw, &question, sizeof(question), 0), sizeof(question));
         close(raw);
     }
     double_await_meeting();
-    myr_kernel_nic_close(come());
+    myr_kernel_nic_close(connect_client());
     assert_false(is_open(8));
 }

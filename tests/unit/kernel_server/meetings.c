@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Meetings: peers that are looked for before a group is opened.
+ * Before a group is opened the daemon meets its peers; peers of one user that are absent must not
+ * delay other users.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -27,50 +28,51 @@ static struct myrd_meeting *join(struct myrd_meetings *meetings, uint64_t key, u
     return meeting;
 }
 
-/* Go on with all that are due, as the server does. Those that end get counted; returns how many
- * went on. */
+/* Continue all meetings that are due, as the server does. Counts those that end, and returns how
+ * many were continued. */
 static uint32_t go_on(struct myrd_meetings *meetings, const struct myrd_hosts *hosts, uint64_t now,
-                      uint32_t *gone, uint32_t *full)
+                      uint32_t *absent, uint32_t *full)
 {
     struct myrd_meeting *meeting;
-    uint32_t went = 0;
-    while (NULL != (meeting = myrd_meetings_next(meetings, &nobody)) &&
+    uint32_t continued = 0;
+    while (NULL != (meeting = myrd_meetings_next(meetings, &no_users)) &&
            meeting->look_at_ms <= now) {
         enum myr_status status;
         struct myr_error error = {.text = ""};
-        ++went;
+        ++continued;
         if (myrd_meeting_go_on(meeting, NULL, hosts, now, &status, &error)) {
             assert_int_equal(MYR_OK == status, '\0' == error.text[0]);
-            *gone += MYR_ERR_GONE == status;
+            *absent += MYR_ERR_GONE == status;
             *full += MYR_ERR_FULL == status;
             myrd_meetings_leave(meetings, meeting, now);
         }
     }
-    return went;
+    return continued;
 }
 
-/* One user has many groups opened whose peers are not there. Only some of them are asked for at a
- * time, and all are given up in the time in which one is. Others go on at once. */
-void a_user_has_so_many_meetings(void **state)
+/* One user opens many groups whose peers are absent. The daemon asks for only some of them at a
+ * time, and gives all up in the time that it takes for one. Other users' meetings continue at
+ * once. */
+void meetings_have_a_quota(void **state)
 {
     struct myrd_meetings meetings = {NULL};
     struct myrd_hosts hosts = {.socket = -1};
     const struct mcp_ip peer = ip_of("127.0.0.2");
-    uint32_t gone = 0, full = 0;
+    uint32_t absent = 0, full = 0;
     (void)state;
     double_reset();
     double_set_absent(peer, true);
     for (uint64_t key = 1; key <= MEETINGS; ++key) {
         (void)join(&meetings, key, ALICE);
     }
-    assert_int_equal(go_on(&meetings, &hosts, NOW, &gone, &full), MYRD_MEETINGS_OF_ONE);
+    assert_int_equal(go_on(&meetings, &hosts, NOW, &absent, &full), MYRD_MEETINGS_OF_ONE);
     (void)join(&meetings, MEETINGS + 1, BOB);
-    assert_int_equal(go_on(&meetings, &hosts, NOW, &gone, &full), 1);
+    assert_int_equal(go_on(&meetings, &hosts, NOW, &absent, &full), 1);
     myrd_hosts_believe(&hosts, &peer, NOW);
     double_set_absent(peer, false);
-    assert_int_equal(go_on(&meetings, &hosts, NOW + 2, &gone, &full), MEETINGS + 1); /* in turn */
+    assert_int_equal(go_on(&meetings, &hosts, NOW + 2, &absent, &full), MEETINGS + 1); /* in turn */
     assert_null(meetings.first);
-    assert_int_equal(gone + full, 0);
+    assert_int_equal(absent + full, 0);
     double_set_absent(ip_of("127.0.0.2"), true);
     for (uint64_t key = 1; key <= MEETINGS; ++key) {
         (void)join(&meetings, key, ALICE);
@@ -78,16 +80,16 @@ void a_user_has_so_many_meetings(void **state)
     uint64_t now = NOW;
     uint32_t rounds = 0;
     while (NULL != meetings.first) {
-        rounds += go_on(&meetings, &hosts, ++now, &gone, &full);
+        rounds += go_on(&meetings, &hosts, ++now, &absent, &full);
     }
     assert_in_range(now, NOW + 1000, NOW + 3000);
-    assert_int_equal(gone + full, MEETINGS);
-    assert_true(gone >= MYRD_MEETINGS_OF_ONE);
+    assert_int_equal(absent + full, MEETINGS);
+    assert_true(absent >= MYRD_MEETINGS_OF_ONE);
     assert_in_range(rounds, MEETINGS, MEETINGS + 40 * MYRD_MEETINGS_OF_ONE);
 }
 
-/* Processes that open the same group meet its peers once; the meeting lasts until all have left. */
-void who_opens_the_same_group_meets_once(void **state)
+/* Processes that open the same group share a meeting, which lasts until all have left it. */
+void equal_groups_share_a_meeting(void **state)
 {
     (void)state;
     struct myrd_meetings meetings = {NULL};
@@ -105,8 +107,8 @@ void who_opens_the_same_group_meets_once(void **state)
     assert_null(meetings.first);
 }
 
-/* A user who has had its time waits for the next turn, with its meetings as well. */
-void meetings_take_turns(void **state)
+/* The meetings of a user whose time is used up wait for the next round. */
+void meetings_share_time_between_users(void **state)
 {
     (void)state;
     static struct myrd_users users;

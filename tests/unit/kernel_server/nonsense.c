@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What a client says is never believed, and what it does not read is no memory of the server.
+ * Whatever a client sends, and however little it reads, the server must serve the others.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -16,9 +16,9 @@
 #include "tests/unit/kernel_server/server.h"
 #include "tests/unit/kernel_server/tests.h"
 
-/* Who asks on and reads no answer is given no more: they would be the server's memory. A closing is
- * not answered, and so may come before the answer is read. */
-void who_reads_no_answers_is_dead(void **state)
+/* A client that sends requests without reading the answers is disconnected, since these take memory
+ * of the server. MYR_KERNEL_CLOSE is not answered, and may come before an answer is read. */
+void clients_that_read_nothing_are_disconnected(void **state)
 {
     (void)state;
     const struct myr_kernel_question closing = {
@@ -30,38 +30,38 @@ void who_reads_no_answers_is_dead(void **state)
     question.ask = MYR_KERNEL_OPEN;
     assert_int_equal(send(raw, &question, sizeof(question), 0), sizeof(question));
     assert_int_equal(recv(raw, &answer, sizeof(answer), 0), sizeof(answer));
-    assert_int_equal(ask_and_look(raw), MYR_OK);
+    assert_int_equal(ask_and_peek(raw), MYR_OK);
     assert_int_equal(send(raw, &closing, sizeof(closing), 0), sizeof(closing));
     assert_int_equal(recv(raw, &answer, sizeof(answer), 0), sizeof(answer));
-    assert_int_equal(ask_and_look(raw), MYR_OK); /* it is heard yet */
+    assert_int_equal(ask_and_peek(raw), MYR_OK); /* it is still served */
     assert_int_equal(failed(7), 0);
-    ask_on(raw);
+    ask_until_disconnected(raw);
     double_await_failure(7);
     assert_int_equal(recv(raw, &answer, sizeof(answer), 0), sizeof(answer));
     assert_int_equal(recv(raw, &answer, sizeof(answer), 0), 0);
     close(raw);
 }
 
-void nonsense_ends_the_connection(void **state)
+void invalid_requests_end_the_connection(void **state)
 {
     (void)state;
-    struct myr_kernel_nic *nic = come();
-    static uint8_t words[2 * sizeof(struct myr_kernel_question)];
-    struct myr_kernel_question *question = (struct myr_kernel_question *)words;
+    struct myr_kernel_nic *nic = connect_client();
+    static uint8_t bytes_sent[2 * sizeof(struct myr_kernel_question)];
+    struct myr_kernel_question *question = (struct myr_kernel_question *)bytes_sent;
     uint64_t random = crew_seed();
     for (uint32_t kind = 0; kind < 40; ++kind) {
         size_t bytes = sizeof(*question);
-        for (size_t b = 0; b < sizeof(words); ++b) {
-            words[b] = (uint8_t)crew_random(&random);
+        for (size_t b = 0; b < sizeof(bytes_sent); ++b) {
+            bytes_sent[b] = (uint8_t)crew_random(&random);
         }
         question->magic = 0 == kind ? 0 : MYR_KERNEL_MAGIC;
         question->ask = 1 == kind ? 0 : 2 == kind ? MYR_KERNEL_SETTLE + 1 : MYR_KERNEL_OPEN;
         if (kind >= 3) {
-            bytes = 3 == kind ? sizeof(words) : 1 + crew_below(&random, sizeof(*question) - 1);
+            bytes = 3 == kind ? sizeof(bytes_sent) : 1 + crew_below(&random, sizeof(*question) - 1);
         }
         struct myr_kernel_answer answer = {.magic = 0};
         const int raw = connect_raw();
-        assert_int_equal(send(raw, words, bytes, 0), bytes);
+        assert_int_equal(send(raw, bytes_sent, bytes, 0), bytes);
         assert_int_equal(recv(raw, &answer, sizeof(answer), 0), sizeof(answer));
         assert_int_equal(answer.status, MYR_ERR_FOREIGN);
         assert_int_equal(recv(raw, &answer, sizeof(answer), 0), 0);
@@ -71,28 +71,27 @@ void nonsense_ends_the_connection(void **state)
     myr_kernel_nic_close(nic);
 }
 
-/* What a client does not read is the daemon's memory. */
-void a_report_has_no_room_to_spare(void **state)
+/* Answers that a client does not read take memory of the daemon, so that a report is no longer than
+ * its groups. */
+void a_report_has_no_unused_entries(void **state)
 {
     (void)state;
     static struct myr_kernel_report report;
     const struct myr_kernel_question status = {.magic = MYR_KERNEL_MAGIC, .ask = MYR_KERNEL_STATUS};
-    struct myr_kernel_nic *nic = come();
+    struct myr_kernel_nic *nic = connect_client();
     const int raw = connect_raw();
     for (uint32_t groups = 0; groups < 3; ++groups) {
-        int page;
         assert_int_equal(send(raw, &status, sizeof(status), 0), sizeof(status));
         assert_int_equal(recv(raw, &report, sizeof(report), 0), myr_kernel_report_bytes(groups));
         assert_int_equal(report.groups, groups);
-        ask_for(nic, 7 + groups, &page);
-        close(page);
+        open_group(nic, 7 + groups, NULL);
     }
     close(raw);
     myr_kernel_nic_close(nic);
 }
 
-/* Questions of the right form with anything in them. */
-void garbage_opens_nothing(void **state)
+/* Requests of the right form with random contents. */
+void random_requests_are_checked(void **state)
 {
     (void)state;
     const int raw = connect_raw();
@@ -103,7 +102,7 @@ void garbage_opens_nothing(void **state)
         uint8_t *bytes = (uint8_t *)&question;
         const size_t from = offsetof(struct myr_kernel_question, node);
         for (uint32_t hit = crew_below(&random, 8); hit > 0; --hit) {
-            /* For the most part where the numbers are. */
+            /* most often where the numbers are */
             const size_t room = 0 == crew_below(&random, 2) ? 64 : sizeof(question) - from;
             bytes[from + crew_below(&random, (uint32_t)room)] = (uint8_t)crew_random(&random);
         }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Plans: a question that is good becomes one, and all others are refused.
+ * The daemon must turn a valid request into the plan of a group, and refuse all others, as the
+ * kernel's program believes a plan.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -16,7 +17,7 @@
 #include "tests/unit/kernel_server/questions.h"
 #include "tests/unit/kernel_server/tests.h"
 
-static enum myr_status judge(const struct myr_kernel_question *question)
+static enum myr_status check(const struct myr_kernel_question *question)
 {
     const struct myr_nic_name name = our_name();
     struct mcp_kernel_plan plan;
@@ -26,7 +27,7 @@ static enum myr_status judge(const struct myr_kernel_question *question)
     return status;
 }
 
-void a_good_question_is_a_plan(void **state)
+void a_valid_request_makes_a_plan(void **state)
 {
     (void)state;
     const struct mcp_kernel_plan plan = plan_of(7, ALICE);
@@ -37,7 +38,7 @@ void a_good_question_is_a_plan(void **state)
     assert_int_equal(mcp_ip_to_4(&plan.peers[1].ip), ip4_of("127.0.0.2"));
 }
 
-void what_cannot_be_is_refused(void **state)
+void invalid_requests_are_refused(void **state)
 {
     (void)state;
     const struct myr_kernel_question good = question_of_two(7, "127.0.0.2");
@@ -45,11 +46,11 @@ void what_cannot_be_is_refused(void **state)
 #define REFUSED(field, value, status)                                                              \
     bad = good;                                                                                    \
     bad.field = (value);                                                                           \
-    assert_int_equal(judge(&bad), status)
+    assert_int_equal(check(&bad), status)
     REFUSED(key, 0, MYR_ERR_SYSTEM);
     REFUSED(nodes, 0, MYR_ERR_SYSTEM);
     REFUSED(nodes, 65537, MYR_ERR_SYSTEM);
-    REFUSED(node, 2, MYR_ERR_SYSTEM); /* of two */
+    REFUSED(node, 2, MYR_ERR_SYSTEM); /* of two nodes */
     REFUSED(peers[1].node, 2, MYR_ERR_SYSTEM);
     REFUSED(node, 1, MYR_ERR_SYSTEM); /* its own peer */
     REFUSED(nsteps, 0, MYR_ERR_SYSTEM);
@@ -68,37 +69,38 @@ void what_cannot_be_is_refused(void **state)
     REFUSED(peers[1].ip, ip_of("10.0.0.1"), MYR_ERR_SYSTEM);
     REFUSED(peers[1].ip, ip_of("fd00::2"), MYR_ERR_SYSTEM);
 #undef REFUSED
-    /* Two messages to a host, or from one. */
+    /* Two messages to one host, or from one. */
     bad = good;
     bad.steps[0].sends = bad.nsends = 2;
     bad.peers[2] = bad.peers[1];
-    assert_int_equal(judge(&bad), MYR_ERR_SYSTEM);
+    assert_int_equal(check(&bad), MYR_ERR_SYSTEM);
     bad.peers[1].ip = ip_of("127.0.0.3");
-    assert_int_equal(judge(&bad), MYR_OK);
+    assert_int_equal(check(&bad), MYR_OK);
     bad = good;
     bad.steps[0].waits = bad.nwaits = 2;
     bad.peers[2] = bad.peers[1];
-    assert_int_equal(judge(&bad), MYR_ERR_SYSTEM);
+    assert_int_equal(check(&bad), MYR_ERR_SYSTEM);
     bad.peers[2].ip = ip_of("127.0.0.3");
-    assert_int_equal(judge(&bad), MYR_OK);
-    /* One side will do, but not none. (There is somebody to ring by.) */
+    assert_int_equal(check(&bad), MYR_OK);
+    /* A node that only sends or only waits is valid, as it has a peer to ring at. One that does
+     * neither is not. */
     bad = good;
     bad.steps[0].waits = bad.nwaits = 0;
-    assert_int_equal(judge(&bad), MYR_OK);
+    assert_int_equal(check(&bad), MYR_OK);
     bad.steps[0].sends = bad.nsends = 0;
-    assert_int_equal(judge(&bad), MYR_ERR_SYSTEM);
+    assert_int_equal(check(&bad), MYR_ERR_SYSTEM);
     bad.steps[0].waits = bad.nwaits = 1;
-    assert_int_equal(judge(&bad), MYR_OK);
-    /* A sum that overflows. */
+    assert_int_equal(check(&bad), MYR_OK);
+    /* The sum overflows. */
     bad = good;
     bad.nsteps = 2;
     bad.steps[0].sends = UINT32_MAX;
     bad.steps[1].sends = 2;
-    assert_int_equal(judge(&bad), MYR_ERR_SYSTEM);
+    assert_int_equal(check(&bad), MYR_ERR_SYSTEM);
 }
 
-/* Whatever comes must have room in the buffer, and whatever is sent in a packet. */
-void data_that_have_no_room_are_refused(void **state)
+/* What arrives must fit in the buffer, and what is sent in a packet. */
+void data_without_room_are_refused(void **state)
 {
     (void)state;
     enum { MOST = MCP_KERNEL_BUFFER / MCP_BLOCK_UNIT };
@@ -108,12 +110,12 @@ void data_that_have_no_room_are_refused(void **state)
     } cases[] = {
         {2, 16, 1, 1, true},
         {2, MCP_PAYLOAD_MOST, 1, 1, true},
-        {2, MCP_PAYLOAD_MOST + 8, 1, 1, false}, /* a packet is not that long */
+        {2, MCP_PAYLOAD_MOST + 8, 1, 1, false}, /* longer than a packet */
         {4, 608, 2, 2, true},
         {4, 616, 2, 2, false},
         {MOST, 8, 152, 1, true},
         {MOST, 8, 153, 1, false},
-        {MOST + 1, 8, 1, 1, false}, /* nor is a buffer */
+        {MOST + 1, 8, 1, 1, false}, /* longer than a buffer */
         {UINT32_MAX, 16, 1, 1, false},
         {1, UINT32_MAX - 7, 0, 0, false},
         {MCP_KERNEL_BUFFER, UINT32_C(1) << 31, 0, 0, false}, /* the product of both is 0 */
@@ -129,19 +131,19 @@ void data_that_have_no_room_are_refused(void **state)
         {0, 0, 0, 1, false},
     };
     for (size_t c = 0; c < sizeof(cases) / sizeof(cases[0]); ++c) {
-        for (int p = 0; p < 2; ++p) { /* what is sent is at the beginning of the buffer */
+        for (int p = 0; p < 2; ++p) { /* what is sent begins at the start of the buffer */
             struct myr_kernel_question question = question_of_two(1, "127.0.0.2");
             question.places = cases[c].places;
             question.unit_most = cases[c].unit_most;
             question.peers[p].blocks = (uint16_t)cases[c].blocks;
             question.peers[p].at = (uint16_t)cases[c].at;
-            assert_int_equal(MYR_OK == judge(&question), cases[c].good);
+            assert_int_equal(MYR_OK == check(&question), cases[c].good);
         }
     }
 }
 
-/* The same for windows and their blocks; and a group that broadcasts gathers no data. */
-void windows_that_have_no_room_are_refused(void **state)
+/* The same for windows and their blocks. A group that broadcasts carries no other data. */
+void windows_without_room_are_refused(void **state)
 {
     (void)state;
     const uint32_t head = sizeof(struct mcp_bcast_slot), most = head + MCP_PAYLOAD_MOST;
@@ -151,10 +153,10 @@ void windows_that_have_no_room_are_refused(void **state)
     } cases[] = {
         {64, head + 8, 0, 0, 0, true},
         {64, 1024, 0, 0, 0, true},
-        {64, 1032, 0, 0, 0, false}, /* no buffer is that long */
+        {64, 1032, 0, 0, 0, false}, /* longer than a buffer */
         {32, 1032, 0, 0, 0, true},
         {32, most, 0, 0, 0, true},
-        {32, most + 8, 0, 0, 0, false}, /* nor is a packet */
+        {32, most + 8, 0, 0, 0, false}, /* longer than a packet */
         {64, most, 0, 0, 0, false},
         {16, most, 0, 0, 0, false},
         {0, most, 0, 0, 0, false},
@@ -162,7 +164,7 @@ void windows_that_have_no_room_are_refused(void **state)
         {32, 8, 0, 0, 0, false},
         {32, head, 0, 0, 0, false},
         {32, head + 4, 0, 0, 0, false}, /* not whole words */
-        {33, head + 8, 0, 0, 0, false}, /* no power of two */
+        {33, head + 8, 0, 0, 0, false}, /* not a power of two */
         {48, head + 8, 0, 0, 0, false},
         {128, head + 8, 0, 0, 0, false},
         {UINT32_C(1) << 31, head + 8, 0, 0, 0, false},
@@ -181,7 +183,7 @@ void windows_that_have_no_room_are_refused(void **state)
         question.unit_most = cases[c].unit_most;
         question.peers[c % 2].blocks = (uint16_t)cases[c].blocks;
         question.peers[0].at = question.peers[1].at = (uint16_t)c;
-        assert_int_equal(MYR_OK == judge(&question), cases[c].good);
+        assert_int_equal(MYR_OK == check(&question), cases[c].good);
     }
 }
 
@@ -189,21 +191,22 @@ void only_neighbours_can_be_peers(void **state)
 {
     (void)state;
     const struct myr_kernel_question far = question_of_two(7, "10.0.0.1");
-    struct myr_kernel_question elsewhere = question_of_two(7, "127.0.0.2");
+    struct myr_kernel_question other_port = question_of_two(7, "127.0.0.2");
     const struct myr_nic_name name = our_name();
     struct mcp_kernel_plan plan;
     struct myr_error error;
     assert_int_equal(myrd_kernel_plan(&far, ALICE, &name, &plan, &error), MYR_ERR_SYSTEM);
     assert_non_null(strstr(error.text, "its own network"));
     assert_non_null(strstr(error.text, "soft NIC"));
-    elsewhere.peers[0].port = htons(53);
-    assert_int_equal(myrd_kernel_plan(&elsewhere, ALICE, &name, &plan, &error), MYR_ERR_SYSTEM);
+    other_port.peers[0].port = htons(53);
+    assert_int_equal(myrd_kernel_plan(&other_port, ALICE, &name, &plan, &error), MYR_ERR_SYSTEM);
     assert_non_null(strstr(error.text, "UDP port 53, and this one 7077"));
     assert_non_null(strstr(error.text, "--port"));
 }
 
-/* So many bytes of payload: do they fit? */
-static void fits(const struct mcp_kernel_plan *plan, const struct myr_nic_name *nic, uint32_t bytes)
+/* Exactly this many bytes of payload are needed. */
+static void needs_payload(const struct mcp_kernel_plan *plan, const struct myr_nic_name *nic,
+                          uint32_t bytes)
 {
     struct myr_error error;
     assert_int_equal(myrd_kernel_plan_fits(plan, nic, bytes, &error), MYR_OK);
@@ -218,12 +221,13 @@ void packets_fit_the_interface(void **state)
     struct mcp_kernel_plan data = plan_with_data(7, ALICE);
     struct myr_nic_name name = our_name();
     (void)state;
-    fits(&barrier, &name, 60);
-    fits(&data, &name, 60 + 16);
-    data.peers[1].blocks = 3; /* the longest message comes */
-    fits(&data, &name, 60 + 48);
-    fits(&broadcast, &name, 60 + broadcast.slot_bytes - (uint32_t)sizeof(struct mcp_bcast_slot));
+    needs_payload(&barrier, &name, 60);
+    needs_payload(&data, &name, 60 + 16);
+    data.peers[1].blocks = 3; /* the longest message is one that arrives */
+    needs_payload(&data, &name, 60 + 48);
+    needs_payload(&broadcast, &name,
+                  60 + broadcast.slot_bytes - (uint32_t)sizeof(struct mcp_bcast_slot));
     name.address[0].ip = ip_of("fd00::1");
-    fits(&barrier, &name, 80);
-    fits(&data, &name, 80 + 48);
+    needs_payload(&barrier, &name, 80);
+    needs_payload(&data, &name, 80 + 48);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Groups of a node's processes.
+ * Processes of a node that share a group on the kernel's NIC must see its epochs and broadcasts,
+ * and leave nothing behind.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -23,7 +24,7 @@
 #include "tests/unit/kernel_server/server.h"
 #include "tests/unit/kernel_server/tests.h"
 
-/* Two nodes that play a step; `context` says whether there is memory for it. */
+/* Two nodes and one step. `context` says whether there is memory for it. */
 static bool schedule_of(const void *context, uint32_t node, struct myr_schedule *schedule)
 {
     struct mcp_step *steps =
@@ -51,13 +52,13 @@ static uint32_t records_in(struct myr_segment *segment)
     return count;
 }
 
-/* Of a node's two processes one joins and leaves; the other has no memory for it, or the daemon
- * does not let it in. Nothing of the group stays in the segment. */
-void who_fails_to_join_keeps_nothing(void **state)
+/* Of two processes of a node one joins and leaves. The other one has no memory to join, or is
+ * refused by the daemon. Nothing of the group stays in the segment. */
+void a_failed_join_leaves_nothing(void **state)
 {
     (void)state;
-    const bool enough = true, too_little = false;
-    struct myr_kernel_nic *nic = come();
+    const bool memory = true, no_memory = false;
+    struct myr_kernel_nic *nic = connect_client();
     struct myr_segment *segment;
     struct myr_nic_name peer = our_name(), absent = our_name();
     const struct myr_nic_name *const good[] = {&peer, &peer}, *const bad[] = {&peer, &absent};
@@ -70,13 +71,13 @@ void who_fails_to_join_keeps_nothing(void **state)
         struct myr_nic_members members = {
             .key = key, .nodes = 2, .locals = 2, .local = 0, .names = good};
         assert_int_equal(
-            myr_kernel_group_join(&one, nic, segment, NULL, &members, schedule_of, &enough, NULL),
+            myr_kernel_group_join(&one, nic, segment, NULL, &members, schedule_of, &memory, NULL),
             MYR_OK);
         assert_int_equal(records_in(segment), 1);
         members.local = 1;
         members.names = refused ? bad : good;
         assert_int_not_equal(myr_kernel_group_join(&other, nic, segment, NULL, &members,
-                                                   schedule_of, refused ? &enough : &too_little,
+                                                   schedule_of, refused ? &memory : &no_memory,
                                                    NULL),
                              MYR_OK);
         myr_nic_group_leave(&one);
@@ -86,13 +87,13 @@ void who_fails_to_join_keeps_nothing(void **state)
     myr_kernel_nic_close(nic);
 }
 
-/* Groups of one user share a page. Each sees its own line of it. */
+/* Groups of one user share a page, in which each has a line of its own. */
 void groups_have_lines_of_their_own(void **state)
 {
     (void)state;
     enum { COUNT = 3 };
-    const bool enough = true;
-    struct myr_kernel_nic *nic = come();
+    const bool memory = true;
+    struct myr_kernel_nic *nic = connect_client();
     struct myr_segment *segment;
     struct myr_nic_group group[COUNT];
     struct myr_nic_name peer = our_name();
@@ -103,13 +104,13 @@ void groups_have_lines_of_their_own(void **state)
         const struct myr_nic_members members = {
             .key = 90 + g, .nodes = 2, .locals = 1, .names = names};
         assert_int_equal(myr_kernel_group_join(&group[g], nic, segment, NULL, &members, schedule_of,
-                                               &enough, NULL),
+                                               &memory, NULL),
                          MYR_OK);
     }
-    for (uint32_t told = 0; told < COUNT; ++told) {
-        double_release(90 + told, 7);
+    for (uint32_t released = 0; released < COUNT; ++released) {
+        double_release(90 + released, 7);
         for (uint32_t g = 0; g < COUNT; ++g) {
-            assert_int_equal(myr_nic_group_test(&group[g], 7), g <= told);
+            assert_int_equal(myr_nic_group_test(&group[g], 7), g <= released);
         }
     }
     for (uint32_t g = 0; g < COUNT; ++g) {
@@ -119,14 +120,14 @@ void groups_have_lines_of_their_own(void **state)
     myr_kernel_nic_close(nic);
 }
 
-/* The next doorbell, and what is behind it. */
-static uint32_t take_bell(struct mcp_doorbell *bell, uint8_t *behind)
+/* Receive the next doorbell and its payload. */
+static uint32_t take_bell(struct mcp_doorbell *bell, uint8_t *payload)
 {
     uint8_t packet[2 * MCP_PAYLOAD_MOST];
     const ssize_t bytes = recv(world.bells[0], packet, sizeof(packet), 0);
     assert_true(bytes >= (ssize_t)sizeof(*bell));
     memcpy(bell, packet, sizeof(*bell));
-    memcpy(behind, packet + sizeof(*bell), (size_t)bytes - sizeof(*bell));
+    memcpy(payload, packet + sizeof(*bell), (size_t)bytes - sizeof(*bell));
     assert_int_equal(bell->magic, MCP_DOORBELL_MAGIC);
     assert_int_equal(bell->version, MCP_DOORBELL_VERSION);
     assert_int_equal(bell->key, 90);
@@ -135,22 +136,22 @@ static uint32_t take_bell(struct mcp_doorbell *bell, uint8_t *behind)
 
 static void expect_bell(enum mcp_ring ring, uint32_t epoch, uint32_t root)
 {
-    uint8_t behind[2 * MCP_PAYLOAD_MOST];
+    uint8_t payload[2 * MCP_PAYLOAD_MOST];
     struct mcp_doorbell bell;
-    assert_int_equal(take_bell(&bell, behind), 0);
+    assert_int_equal(take_bell(&bell, payload), 0);
     assert_int_equal(bell.ring, ring);
     assert_int_equal(bell.epoch, epoch);
     assert_int_equal(bell.root, root);
 }
 
-/* A process is the root, or waits for the other node; then it arrives, leaves before that is
- * complete, and rings for it again. */
+/* A process is the root of a broadcast, then receives one from the other node. At last it arrives,
+ * leaves before the epoch is complete, and repeats the doorbell. */
 void a_process_broadcasts(void **state)
 {
     (void)state;
     enum { BYTES = 61 };
-    const bool enough = true;
-    struct myr_kernel_nic *nic = come();
+    const bool memory = true;
+    struct myr_kernel_nic *nic = connect_client();
     struct myr_segment *segment;
     struct myr_nic_group group;
     struct myr_nic_name peer = our_name();
@@ -164,7 +165,7 @@ void a_process_broadcasts(void **state)
     peer.address[0].ip = ip_of("127.0.0.2");
     assert_int_equal(myr_segment_join(NULL, 1 << 20, &segment, NULL), MYR_OK);
     assert_int_equal(
-        myr_kernel_group_join(&group, nic, segment, NULL, &members, schedule_of, &enough, NULL),
+        myr_kernel_group_join(&group, nic, segment, NULL, &members, schedule_of, &memory, NULL),
         MYR_OK);
     assert_true(double_look(90, &opened));
     assert_int_equal(opened.plan.places, 0);

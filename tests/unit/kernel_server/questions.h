@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What clients ask for, the plans that the daemon makes of it, and what has become of the groups.
+ * Requests of clients, the plans that the daemon makes of them, and the state of the groups in the
+ * double of the kernel's NIC.
  */
 #ifndef TESTS_UNIT_KERNEL_SERVER_QUESTIONS_H
 #define TESTS_UNIT_KERNEL_SERVER_QUESTIONS_H
@@ -17,20 +18,20 @@ enum { ALICE = 1001, BOB = 1002, NOW = 5000, MOST_MS = MCP_BACKOFF_MOST_NS / 100
 
 extern uint16_t nic_port; /* of all hosts */
 
-/* One of IPv4 (network byte order). */
+/* An IPv4 address (network byte order). */
 uint32_t ip4_of(const char *text);
 
-/* Our NIC, and two nodes' part of a barrier: the other one is `peer`. */
+/* This host's NIC, and one node's part of a barrier of two nodes, with the other one at `peer`. */
 struct myr_nic_name our_name(void);
 
 struct myr_kernel_question question_of_two(uint64_t key, const char *peer);
 
-/* The plan of a group of two nodes; with data; with broadcasts. */
+/* The plan of a group of two nodes: a barrier, with data, with broadcasts. */
 struct mcp_kernel_plan plan_of(uint64_t key, uint32_t uid);
 struct mcp_kernel_plan plan_with_data(uint64_t key, uint32_t uid);
 struct mcp_kernel_plan plan_with_window(uint64_t key, uint32_t uid);
 
-/* What the double says of a group. */
+/* What the double reports of a group. */
 bool is_open(uint64_t key);
 bool is_kept(uint64_t key);
 uint32_t asked(uint64_t key);

@@ -38,7 +38,7 @@ int bind_at(const char *address, uint16_t port)
     return udp;
 }
 
-void say_to(int from, const struct sockaddr_in *to, const struct myrd_hosts_words *words)
+void send_words(int from, const struct sockaddr_in *to, const struct myrd_hosts_words *words)
 {
     CREW_CHECK(sizeof(*words) ==
                    sendto(from, words, sizeof(*words), 0, (const struct sockaddr *)to, sizeof(*to)),
@@ -46,11 +46,11 @@ void say_to(int from, const struct sockaddr_in *to, const struct myrd_hosts_word
 }
 
 /* Doorbells that are repeated go to a multicast address, others to a peer. */
-static int hear_doorbells(uint16_t port)
+static int receive_doorbells(uint16_t port)
 {
     const struct mcp_ip own = mcp_ip_of_4(ip4_of("127.0.0.1"));
     const struct mcp_address at = mcp_bell_place(&own, htons(port));
-    /* By its address: qemu gives a number of an interface in the wrong order of bytes. */
+    /* by the interface's address, because qemu passes its number in the wrong byte order */
     const struct ip_mreq at_loopback = {.imr_multiaddr = at.at.ip4.sin_addr,
                                         .imr_interface.s_addr = htonl(INADDR_LOOPBACK)};
     const int udp = socket(AF_INET, SOCK_DGRAM, 0);
@@ -60,28 +60,28 @@ static int hear_doorbells(uint16_t port)
     return udp;
 }
 
-/* With anything but the right words from the right place. */
-static void lie_to(const struct sockaddr_in *to, struct myrd_hosts_words words)
+/* Answer with wrong words, or from a wrong address. */
+static void answer_wrongly(const struct sockaddr_in *to, struct myrd_hosts_words words)
 {
-    const int elsewhere = bind_at(addresses[LIAR], 0);
-    say_to(elsewhere, to, &words);
-    close(elsewhere);
-    say_to(world.other[HOST], to, &words); /* which has not been asked this */
+    const int other_port = bind_at(addresses[LIAR], 0);
+    send_words(other_port, to, &words);
+    close(other_port);
+    send_words(world.other[HOST], to, &words); /* which was not asked with this number */
     ++words.number;
-    say_to(world.other[LIAR], to, &words);
+    send_words(world.other[LIAR], to, &words);
     words.number = 0;
-    say_to(world.other[LIAR], to, &words);
+    send_words(world.other[LIAR], to, &words);
     --words.number;
     ++words.version;
-    say_to(world.other[LIAR], to, &words);
+    send_words(world.other[LIAR], to, &words);
 }
 
-static void pass_on(const void *doorbell, ssize_t bytes)
+static void forward_doorbell(const void *doorbell, ssize_t bytes)
 {
     CREW_CHECK(bytes == send(world.bells[1], doorbell, (size_t)bytes, 0), "%s", strerror(errno));
 }
 
-static void *be_others(void *nothing)
+static void *run_others(void *nothing)
 {
     (void)nothing;
     struct pollfd watched[OTHERS + 2];
@@ -94,35 +94,35 @@ static void *be_others(void *nothing)
         uint8_t packet[2 * MCP_PAYLOAD_MOST];
         const ssize_t rung = recv(world.doorbells, packet, sizeof(packet), MSG_DONTWAIT);
         if (rung >= 0) {
-            pass_on(packet, rung);
+            forward_doorbell(packet, rung);
         }
         for (int o = 0; o < OTHERS; ++o) {
             struct myrd_hosts_words words;
             struct sockaddr_in from;
             socklen_t bytes = sizeof(from);
-            const ssize_t came = 0 == watched[o].revents
-                                     ? -1
-                                     : recvfrom(world.other[o], packet, sizeof(packet), 0,
-                                                (struct sockaddr *)&from, &bytes);
-            if (came >= (ssize_t)sizeof(struct mcp_doorbell)) {
-                pass_on(packet, came);
+            const ssize_t received = 0 == watched[o].revents
+                                         ? -1
+                                         : recvfrom(world.other[o], packet, sizeof(packet), 0,
+                                                    (struct sockaddr *)&from, &bytes);
+            if (received >= (ssize_t)sizeof(struct mcp_doorbell)) {
+                forward_doorbell(packet, received);
             }
-            if (sizeof(words) != came) {
+            if (sizeof(words) != received) {
                 continue;
             }
             memcpy(&words, packet, sizeof(words));
             words.kind = MYRD_HOSTS_ANSWER;
             if (LIAR == o) {
-                lie_to(&from, words);
+                answer_wrongly(&from, words);
             } else {
-                say_to(world.other[o], &from, &words);
+                send_words(world.other[o], &from, &words);
             }
         }
     }
     return NULL;
 }
 
-/* All at one port that is free at all hosts. */
+/* All of them at one port that is free at all addresses. */
 static uint16_t begin_others(void)
 {
     for (uint16_t port = 20000; port < 30000; ++port) {
@@ -136,9 +136,9 @@ static uint16_t begin_others(void)
         }
         if (OTHERS == o) {
             assert_int_equal(pipe(world.end_others), 0);
-            world.doorbells = hear_doorbells(port);
+            world.doorbells = receive_doorbells(port);
             assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, world.bells), 0);
-            assert_int_equal(pthread_create(&world.others, NULL, be_others, NULL), 0);
+            assert_int_equal(pthread_create(&world.others, NULL, run_others, NULL), 0);
             return port;
         }
         while (o > 0) {
@@ -194,10 +194,10 @@ int begin_server(void **state)
 int end_server(void **state)
 {
     (void)state;
-    void *trouble;
+    void *error;
     close(world.end[1]);
-    pthread_join(world.thread, &trouble);
-    assert_null(trouble);
+    pthread_join(world.thread, &error);
+    assert_null(error);
     close(world.end[0]);
     myrd_kernel_owner.close(world.server);
     end_others();
@@ -207,7 +207,7 @@ int end_server(void **state)
     return 0;
 }
 
-struct myr_kernel_nic *come(void)
+struct myr_kernel_nic *connect_client(void)
 {
     struct myr_kernel_nic *nic;
     struct myr_error error = {.text = ""};
@@ -217,7 +217,7 @@ struct myr_kernel_nic *come(void)
     return nic;
 }
 
-void ask_for(struct myr_kernel_nic *nic, uint64_t key, int *page)
+void open_group(struct myr_kernel_nic *nic, uint64_t key, int *page)
 {
     struct myr_kernel_question question = question_of_two(key, "127.0.0.2");
     struct mcp_kernel_seen seen;
@@ -225,7 +225,11 @@ void ask_for(struct myr_kernel_nic *nic, uint64_t key, int *page)
     if (MYR_OK != myr_kernel_nic_ask_open(nic, &question, &seen, &error)) {
         fail_msg("%s", error.text);
     }
-    *page = seen.page;
+    if (NULL == page) {
+        close(seen.page);
+    } else {
+        *page = seen.page;
+    }
 }
 
 int connect_raw(void)
@@ -238,20 +242,20 @@ int connect_raw(void)
     return raw;
 }
 
-enum myr_status ask_and_look(int raw)
+enum myr_status ask_and_peek(int raw)
 {
     const struct myr_kernel_question question = {.magic = MYR_KERNEL_MAGIC,
                                                  .ask = MYR_KERNEL_HELLO};
     struct myr_kernel_answer answer;
-    (void)send(raw, &question, sizeof(question), MSG_NOSIGNAL); /* it may be refused already */
+    (void)send(raw, &question, sizeof(question), MSG_NOSIGNAL); /* it may be closed already */
     const ssize_t bytes = recv(raw, &answer, sizeof(answer), MSG_PEEK);
     assert_true(0 == bytes || sizeof(answer) == bytes);
     return 0 == bytes ? MYR_ERR_SYSTEM : (enum myr_status)answer.status;
 }
 
-void ask_on(int raw)
+void ask_until_disconnected(int raw)
 {
     struct pollfd watched = {.fd = raw, .events = POLLRDHUP};
-    (void)ask_and_look(raw);
+    (void)ask_and_peek(raw);
     assert_int_equal(poll(&watched, 1, -1), 1);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The server, in a thread, and the other hosts.
+ * The server, which runs in a thread, and the other hosts.
  */
 #ifndef TESTS_UNIT_KERNEL_SERVER_SERVER_H
 #define TESTS_UNIT_KERNEL_SERVER_SERVER_H
@@ -14,8 +14,7 @@
 #include "myrd/kernel_hosts.h"
 #include "myrd/owner.h"
 
-/* The other hosts. Two have a myrd --kernel, one has somebody who would like to be taken for one.
- */
+/* The other hosts: two have a myrd --kernel, and one pretends to have one. */
 enum { HOST, LATE_HOST, LIAR, OTHERS };
 extern const char *const addresses[OTHERS];
 
@@ -24,37 +23,37 @@ extern struct served {
     struct myrd_options options;
     void *server;
     int end[2], end_others[2];
-    int doorbells;     /* a socket that hears those which the NIC would take, */
-    int bells[2];      /* ... and passes them on here */
+    int doorbells;     /* receives the doorbells that the NIC would take */
+    int bells[2];      /* and forwards them here */
     int other[OTHERS]; /* the others' sockets */
     pthread_t thread, others;
 } world;
 
-extern bool double_watch_next; /* the next server's double tells who is stuck */
+extern bool double_watch_next; /* the next server's double reports stuck groups */
 
-/* A UDP socket at this place; -1: it is taken. */
+/* A UDP socket bound to this address and port; -1: it is in use. */
 int bind_at(const char *address, uint16_t port);
 
-/* Words of a host to another. */
-void say_to(int from, const struct sockaddr_in *to, const struct myrd_hosts_words *words);
+/* Send the words of a host to another one. */
+void send_words(int from, const struct sockaddr_in *to, const struct myrd_hosts_words *words);
 
-/* Before and after a test: meanwhile a server runs. */
+/* Before and after a test: start and stop a server. */
 int begin_server(void **state);
 int end_server(void **state);
 
-/* A client comes in. */
-struct myr_kernel_nic *come(void);
+/* Connect as a client. */
+struct myr_kernel_nic *connect_client(void);
 
-/* It has a group opened, and gets its page. */
-void ask_for(struct myr_kernel_nic *nic, uint64_t key, int *page);
+/* Open group `key` as this client, and return its page (NULL: close that descriptor). */
+void open_group(struct myr_kernel_nic *nic, uint64_t key, int *page);
 
-/* A client that says what it likes. */
+/* Connect as a client that can send anything. */
 int connect_raw(void);
 
-/* Ask for the NIC's name, and wait for the answer, which stays unread. */
-enum myr_status ask_and_look(int raw);
+/* Ask for the NIC's name, and wait for the answer without reading it. */
+enum myr_status ask_and_peek(int raw);
 
-/* Ask on, with the answer unread, until one is dead to the server. */
-void ask_on(int raw);
+/* Send requests without reading the answers until the server disconnects. */
+void ask_until_disconnected(int raw);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Shares: of the NIC, and of the time of a turn.
+ * Quotas: one user must not be able to take the NIC, its connections or the daemon's time from
+ * others.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -19,7 +20,7 @@
 #include "tests/unit/kernel_server/questions.h"
 #include "tests/unit/kernel_server/tests.h"
 
-void who_has_had_its_time_waits(void **state)
+void users_wait_when_their_time_is_used_up(void **state)
 {
     (void)state;
     static struct myrd_users users;
@@ -27,7 +28,7 @@ void who_has_had_its_time_waits(void **state)
     myrd_users_come(&users, BOB);
     myrd_users_come(&users, ALICE);
     assert_int_equal(myrd_users_connections(&users, ALICE), 2);
-    for (int turn = 0; turn < 3; ++turn) {
+    for (int round = 0; round < 3; ++round) {
         myrd_users_turn(&users);
         assert_false(myrd_users_had_time(&users, ALICE));
         myrd_users_took(&users, ALICE, MYRD_USERS_TURN_US - 1);
@@ -42,11 +43,11 @@ void who_has_had_its_time_waits(void **state)
     assert_int_equal(myrd_users_connections(&users, ALICE), 0);
     assert_int_equal(myrd_users_connections(&users, BOB), 1);
     assert_int_equal(users.count, 1);
-    myrd_users_took(&users, ALICE, MYRD_USERS_TURN_US); /* who has gone */
+    myrd_users_took(&users, ALICE, MYRD_USERS_TURN_US); /* who has disconnected */
     assert_false(myrd_users_had_time(&users, ALICE));
 }
 
-/* Each takes all that it may have, one after the other. */
+/* Take all that this user may have. */
 static uint32_t take_all(uint32_t all, uint32_t taken, uid_t uid)
 {
     uint32_t own = 0;
@@ -56,7 +57,7 @@ static uint32_t take_all(uint32_t all, uint32_t taken, uid_t uid)
     return own;
 }
 
-void shares_shrink_as_users_come(void **state)
+void quotas_shrink_with_the_number_of_users(void **state)
 {
     (void)state;
     for (uint32_t all = 0; all <= 4096; all = 2 * all + 1) {
@@ -64,21 +65,21 @@ void shares_shrink_as_users_come(void **state)
         for (uid_t uid = 1; uid < 100; ++uid) {
             const uint32_t own = take_all(all, taken, uid);
             assert_true(own <= last);
-            assert_true(0 != own || taken >= all - all / 32); /* while anything is left */
+            assert_true(0 != own || taken >= all - all / 32); /* as long as anything is left */
             taken += own;
             last = own;
         }
         assert_true(taken <= all - all / 32);
-        assert_int_equal(take_all(all, taken, 0), all - taken); /* root's */
+        assert_int_equal(take_all(all, taken, 0), all - taken); /* reserved for root */
     }
     assert_int_equal(take_all(1024, 0, ALICE), 248);
-    assert_true(take_all(1024, 4 * 248, ALICE) == 0); /* if that were so; but: */
+    assert_true(take_all(1024, 4 * 248, ALICE) == 0); /* if there were four; but: */
     assert_int_equal(take_all(1024, 248, BOB), 186);
 }
 
-/* Four users take all that they may have; then there is room for others, at last for root. Nobody
- * loses what is open. */
-void a_user_has_a_share(void **state)
+/* Users take their whole quotas one after the other. There is always room for others, at last for
+ * root, and no open group is lost. */
+void groups_have_a_quota(void **state)
 {
     enum { USERS = 40 };
     struct myrd_groups *groups = *state;
@@ -94,7 +95,7 @@ void a_user_has_a_share(void **state)
         }
         before = double_open_count();
     }
-    assert_int_equal(open_for(groups, 5, ALICE, 2), MYR_OK); /* which is there */
+    assert_int_equal(open_for(groups, 5, ALICE, 2), MYR_OK); /* which is open already */
     assert_int_equal(double_open_count(), before);
     while (MYR_OK == open_for(groups, key, 0, 3)) {
         ++key;
@@ -107,7 +108,7 @@ void a_user_has_a_share(void **state)
 
 /* ---- accounts ---- */
 
-static void have_table(const char *lines)
+static void write_subuid(const char *lines)
 {
     char path[] = "/tmp/nicbarr-test-subuid.XXXXXX";
     const int file = mkstemp(path);
@@ -121,9 +122,9 @@ static void have_table(const char *lines)
 void subordinates_are_an_account(void **state)
 {
     (void)state;
-    have_table("bob:165536:65536\nalice:100000:65536\n1005:300000:10\nroot:1000000:1000000000\n"
-               "0:2000:10\ncarol:300005:10\nnonsense\n:\ndave:x:5\neve:7\nfrank:500000:0\n"
-               "grace:4294967295:65536\nheidi:99999999999:65536\n");
+    write_subuid("bob:165536:65536\nalice:100000:65536\n1005:300000:10\nroot:1000000:1000000000\n"
+                 "0:2000:10\ncarol:300005:10\nnonsense\n:\ndave:x:5\neve:7\nfrank:500000:0\n"
+                 "grace:4294967295:65536\nheidi:99999999999:65536\n");
     static const struct {
         uid_t uid, account;
     } of[] = {
@@ -139,15 +140,16 @@ void subordinates_are_an_account(void **state)
     assert_int_equal(myrd_account(165535), 165535);
 }
 
-/* They have together what one has: groups, open and closed, connections, and time. */
-void subordinates_share_what_one_has(void **state)
+/* Subordinates of one user share that user's quota of open and closed groups, connections and
+ * time. */
+void subordinates_share_a_quota(void **state)
 {
     struct myrd_groups *groups = *state;
     enum { FIRST = 100000, MOST = MCP_KERNEL_GROUPS };
     static struct myrd_users users;
     static struct myr_kernel_report report;
     uint32_t opened = 0;
-    have_table("alice:100000:65536\n");
+    write_subuid("alice:100000:65536\n");
     while (MYR_OK == open_for(groups, 1 + opened, FIRST + opened, 1)) {
         ++opened;
     }

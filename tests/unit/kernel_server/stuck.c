@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Who is stuck is asked for, and others are not.
+ * The daemon must ask for groups that are stuck, or a lost packet hangs their job, and must not ask
+ * for others.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -14,7 +15,7 @@
 #include "tests/unit/kernel_server/questions.h"
 #include "tests/unit/kernel_server/tests.h"
 
-/* Look so often that nothing due is missed, and say at which times group 7 was asked for. */
+/* Look so often that nothing due is missed, and record the times at which group 7 was asked for. */
 static uint32_t times_asked(struct myrd_groups *groups, uint64_t *now, uint64_t until,
                             uint64_t *times)
 {
@@ -30,7 +31,7 @@ static uint32_t times_asked(struct myrd_groups *groups, uint64_t *now, uint64_t 
     return count;
 }
 
-void who_is_stuck_is_asked_for_ever_more_seldom(void **state)
+void stuck_groups_are_asked_for_with_backoff(void **state)
 {
     struct myrd_groups *groups = *state;
     uint64_t now = NOW, times[64] = {0};
@@ -47,12 +48,12 @@ void who_is_stuck_is_asked_for_ever_more_seldom(void **state)
         assert_in_range(times[t] - times[t - 1], last, MOST_MS + MYRD_LOOK_MS);
     }
     assert_true(double_met_count() > met); /* its peers may have moved */
-    double_set(7, true, 4);                /* it has gone on */
+    double_set(7, true, 4);                /* it has made progress */
     assert_int_equal(times_asked(groups, &now, now + MYRD_LOOK_MS, NULL), 0);
     assert_true(times_asked(groups, &now, now + 2 * MYRD_LOOK_MS, NULL) > 0);
 }
 
-void who_goes_on_is_not_asked_for(void **state)
+void groups_with_progress_are_not_asked_for(void **state)
 {
     struct myrd_groups *groups = *state;
     open_for(groups, 7, ALICE, 1);
@@ -64,7 +65,7 @@ void who_goes_on_is_not_asked_for(void **state)
     uint64_t now = NOW + 100 * MYRD_LOOK_MS;
     open_for(groups, 7, ALICE, 2);
     myrd_groups_reap(groups, 1);
-    assert_int_equal(times_asked(groups, &now, now + 1000, NULL), 0); /* in vain */
+    assert_int_equal(times_asked(groups, &now, now + 1000, NULL), 0); /* it has failed */
     assert_int_equal(myrd_groups_timeout(groups, now), -1);
 }
 
@@ -78,9 +79,9 @@ void nothing_is_due_without_groups(void **state)
     assert_int_equal(myrd_groups_timeout(groups, NOW + MYRD_LOOK_MS + 1), 0);
 }
 
-/* Looks cost 1 % of a processor at the most, and what holds up the system for long counts no more
- * than a look can take. */
-void looks_rest(void **state)
+/* Scans cost at most 1 % of a processor, and a scan that was interrupted for long counts as the
+ * longest one. */
+void scans_back_off(void **state)
 {
     static const struct {
         uint64_t took_ns, rest_ms;
@@ -100,7 +101,7 @@ void looks_rest(void **state)
         assert_false(myrd_groups_look(groups, now - 1));
         assert_int_equal(myrd_groups_timeout(groups, now - 1), 1);
     }
-    /* A group that is stuck is asked for when it is looked at. */
+    /* A group that is stuck is asked for in a scan. */
     assert_true(myrd_groups_look(groups, now));
     myrd_groups_took(groups, 3000000);
     double_set(7, true, 3);
@@ -108,11 +109,12 @@ void looks_rest(void **state)
     assert_int_equal(times_asked(groups, &now, now + 2 * MYRD_LOOK_MS, NULL), 1);
 }
 
-/* Where the kernel tells who is stuck nobody looks, and others are not asked for. */
-void who_is_told_of_is_asked_for(void **state)
+/* Where the kernel reports stuck groups the daemon does not scan, and other groups are not asked
+ * for. */
+void reported_groups_are_asked_for(void **state)
 {
     double_watch();
-    struct myrd_groups *groups = myrd_groups_make(NULL, &nobody);
+    struct myrd_groups *groups = myrd_groups_make(NULL, &no_users);
     const uint32_t met = double_met_count();
     open_for(groups, 7, ALICE, 1);
     open_for(groups, 8, ALICE, 2);
@@ -123,19 +125,19 @@ void who_is_told_of_is_asked_for(void **state)
         myrd_groups_look(groups, now);
     }
     assert_int_equal(asked(7), 0);
-    for (uint32_t told = 1; told <= MYRD_ASKED_BEFORE_MEET; ++told) {
+    for (uint32_t reports = 1; reports <= MYRD_ASKED_BEFORE_MEET; ++reports) {
         assert_int_equal(double_met_count(), met);
-        double_tell(7, 3, told);
-        double_tell(9, 3, told); /* which is closed by now */
-        myrd_groups_receive(groups, NOW + told);
-        assert_int_equal(asked(7), told);
+        double_tell(7, 3, reports);
+        double_tell(9, 3, reports); /* which is closed meanwhile */
+        myrd_groups_receive(groups, NOW + reports);
+        assert_int_equal(asked(7), reports);
     }
     static struct myr_kernel_report report;
     myrd_groups_report(groups, ALICE, &report);
-    assert_int_equal(report.group[0].since_ms, NOW + 1); /* and not when it was told again */
+    assert_int_equal(report.group[0].since_ms, NOW + 1); /* the time of the first report */
     double_set(7, true, 4);
     myrd_groups_report(groups, ALICE, &report);
-    assert_int_equal(report.group[0].since_ms, 0); /* it has gone on */
+    assert_int_equal(report.group[0].since_ms, 0); /* it has made progress */
     assert_true(double_met_count() > met);         /* its peers may have moved */
     assert_int_equal(asked(8), 0);
     myrd_groups_reap(groups, 2);
@@ -146,15 +148,15 @@ void who_is_told_of_is_asked_for(void **state)
     (void)state;
 }
 
-/* Tell that this group and those after it are stuck, for the `told`-th time. */
-static void tell_of(uint64_t first, uint32_t count, uint32_t told)
+/* Report `count` groups as stuck, for the `reports`-th time. */
+static void report_stuck(uint64_t first, uint32_t count, uint32_t reports)
 {
     for (uint32_t g = 0; g < count; ++g) {
-        double_tell(first + g, 0, told);
+        double_tell(first + g, 0, reports);
     }
 }
 
-/* Open a group of this user's, each step of which may miss all messages that a group can have. */
+/* Open a group each step of which may miss all messages that a group can have. */
 static enum myr_status open_wide(struct myrd_groups *groups, uint64_t key, uint32_t uid)
 {
     struct mcp_kernel_plan plan = plan_of(key, uid);
@@ -173,21 +175,21 @@ static uint32_t all_asked(uint64_t first, uint32_t count)
     return sum;
 }
 
-/* One user has all groups that it may have stuck, each with all messages missing, for as long as
- * it likes. The daemon asks for so many a second, and for all groups in turn. Another user's groups
- * are asked for at once, all of them. */
-void a_user_has_a_share_of_questions(void **state)
+/* All groups of one user are stuck for a long time with all messages missing. The daemon asks for a
+ * limited number of messages per second, and for all groups in turn. Another user's groups are
+ * asked for at once. */
+void asks_have_a_quota(void **state)
 {
     enum {
         FOR_MS = 6000,
-        TOLD_EACH_MS = 70,
+        REPORT_EACH_MS = 70,
         BOBS = 13,
         BOB_FIRST = 10000,
         AT_ONCE = MYRD_USERS_ASK_AHEAD_US / MYRD_USERS_ASK_US + 2 * MCP_KERNEL_MESSAGES,
         MOST = FOR_MS * (1000 / MYRD_USERS_ASK_US + 1) + AT_ONCE,
     };
     static struct myrd_users users;
-    uint32_t alices = 0, before = 0, told = 0, least = UINT32_MAX, most = 0;
+    uint32_t alices = 0, before = 0, reports = 0, least = UINT32_MAX, most = 0;
     double_watch();
     struct myrd_groups *groups = myrd_groups_make(NULL, &users);
     myrd_users_come(&users, ALICE);
@@ -199,32 +201,32 @@ void a_user_has_a_share_of_questions(void **state)
         assert_int_equal(open_for(groups, BOB_FIRST + b, BOB, 2), MYR_OK);
     }
     for (uint64_t now = NOW; now < NOW + FOR_MS; ++now) {
-        if (0 == (now - NOW) % TOLD_EACH_MS) {
-            ++told;
-            tell_of(1, alices, told);
-            tell_of(BOB_FIRST, BOBS, 1);
+        if (0 == (now - NOW) % REPORT_EACH_MS) {
+            ++reports;
+            report_stuck(1, alices, reports);
+            report_stuck(BOB_FIRST, BOBS, 1);
             myrd_groups_receive(groups, now);
-            assert_int_equal(all_asked(BOB_FIRST, BOBS), told * BOBS);
+            assert_int_equal(all_asked(BOB_FIRST, BOBS), reports * BOBS);
         }
         myrd_groups_look(groups, now);
-        const uint32_t sum = double_asked_count() - told * BOBS;
+        const uint32_t sum = double_asked_count() - reports * BOBS;
         assert_true((sum - before) * MCP_KERNEL_MESSAGES <= AT_ONCE);
         before = sum;
         assert_in_range(myrd_groups_timeout(groups, now), 1, 10000);
     }
     assert_true(before * MCP_KERNEL_MESSAGES <= MOST);
-    assert_true(before * MCP_KERNEL_MESSAGES >= MOST / 4); /* and its peers were met again */
+    assert_true(before * MCP_KERNEL_MESSAGES >= MOST / 4); /* its peers were met again meanwhile */
     for (uint32_t g = 0; g < alices; ++g) {
         least = asked(1 + g) < least ? asked(1 + g) : least;
         most = asked(1 + g) > most ? asked(1 + g) : most;
     }
-    /* Those that one telling names change places. */
+    /* The groups of one report are asked for in changing order. */
     assert_true(least > 0 && most - least <= 2);
     /* Once they are no longer stuck, nothing more is due. */
     for (uint64_t now = NOW + FOR_MS; myrd_groups_timeout(groups, now) >= 0; ++now) {
         myrd_groups_look(groups, now);
     }
-    assert_true(double_asked_count() - told * BOBS <= before + alices);
+    assert_true(double_asked_count() - reports * BOBS <= before + alices);
     myrd_groups_free(groups);
     (void)state;
 }

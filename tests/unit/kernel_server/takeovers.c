@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The next daemon: groups and their holders are as the one before has left them, whenever that was.
- * Who comes back holds on to what it says; who does not, holds on until it dies.
+ * The next daemon must know the groups and their holders as the last one left them, or running jobs
+ * fail. A client that reconnects keeps what it says it holds; one that does not keeps it until it
+ * dies.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -29,12 +30,12 @@ static uint64_t other_holder(void)
     return myrd_holder_number(2, OTHER_PID);
 }
 
-/* This daemon is killed, and the next one begins. */
+/* This daemon is killed, and the next one starts. */
 static struct myrd_groups *take_over(void **state)
 {
     double_keep(true);
     myrd_groups_abandon(*state);
-    struct myrd_groups *groups = myrd_groups_make(NULL, &nobody);
+    struct myrd_groups *groups = myrd_groups_make(NULL, &no_users);
     *state = groups;
     assert_non_null(groups);
     return groups;
@@ -49,7 +50,7 @@ static uint32_t count_holders(const struct myrd_groups *groups)
     return count;
 }
 
-void the_next_daemon_knows_who_holds_what(void **state)
+void the_next_daemon_knows_the_holders(void **state)
 {
     struct myrd_groups *groups = *state;
     assert_int_equal(open_for(groups, 7, ALICE, one_holder()), MYR_OK);
@@ -74,7 +75,7 @@ void the_next_daemon_knows_who_holds_what(void **state)
     assert_int_equal(count_holders(groups), 0);
 }
 
-void who_comes_back_holds_on(void **state)
+void clients_that_reconnect_keep_their_groups(void **state)
 {
     struct myrd_groups *groups = *state;
     assert_int_equal(open_for(groups, 7, ALICE, one_holder()), MYR_OK);
@@ -86,7 +87,7 @@ void who_comes_back_holds_on(void **state)
     assert_false(myrd_groups_hold_on(groups, 10, one_holder()));
     myrd_groups_settle(groups, one_holder(), 0);
     assert_true(is_open(7));
-    assert_false(is_open(8)); /* its closing was lost */
+    assert_false(is_open(8)); /* its close was lost */
     assert_true(is_open(9));
     assert_int_equal(failed(8), 0);
     myrd_groups_settle(groups, one_holder(), 0);
@@ -97,8 +98,8 @@ void who_comes_back_holds_on(void **state)
     assert_int_equal(failed(7), 0);
 }
 
-/* The daemon was killed when the last one had left. */
-void groups_that_nobody_holds_are_closed(void **state)
+/* The daemon was killed when the last member had left. */
+void groups_without_a_holder_are_closed(void **state)
 {
     struct myrd_groups *groups = *state;
     const struct mcp_kernel_plan plan = plan_with_window(7, ALICE);
@@ -109,10 +110,10 @@ void groups_that_nobody_holds_are_closed(void **state)
     assert_int_equal(mcp_kernel_group_open(NULL, &silent, &seen, why), 0);
     groups = take_over(state);
     myrd_groups_close_unheld(groups);
-    assert_true(is_open(7)); /* it says farewell */
+    assert_true(is_open(7)); /* with a farewell */
     assert_int_equal(started(7), 1);
     assert_true(is_kept(8));
-    groups = take_over(state); /* which goes on saying so */
+    groups = take_over(state); /* which continues the farewell */
     myrd_groups_close_unheld(groups);
     assert_true(is_open(7));
     double_set(7, false, 1);
@@ -121,8 +122,8 @@ void groups_that_nobody_holds_are_closed(void **state)
     assert_true(is_kept(7));
 }
 
-/* The daemon was killed while it opened a group, which broadcasts: who asks again has it, once. No
- * peer hears of an epoch before. */
+/* The daemon was killed while it opened a group that broadcasts. The client that asks again gets
+ * the group, held once. No epoch is started before. */
 void a_group_is_opened_again(void **state)
 {
     struct myrd_groups *groups = *state;
@@ -131,7 +132,7 @@ void a_group_is_opened_again(void **state)
     struct mcp_kernel_seen seen;
     assert_int_equal(myrd_groups_open(groups, &plan, one_holder(), &seen, NULL), MYR_OK);
     assert_true(double_look(7, &opened));
-    assert_true(opened.noted); /* before it was there, so there is no moment at which nobody is */
+    assert_true(opened.noted); /* so that the group never is without a holder */
     groups = take_over(state);
     myrd_groups_close_unheld(groups);
     myrd_groups_settle(groups, one_holder(), 7);
@@ -143,8 +144,8 @@ void a_group_is_opened_again(void **state)
     assert_false(myrd_groups_leave(groups, 7, one_holder()));
 }
 
-/* A holder was noted, and the group was not opened any more. */
-void who_holds_nothing_is_nobody(void **state)
+/* A holder was noted, but the group was not opened any more. */
+void holders_without_groups_are_forgotten(void **state)
 {
     struct myrd_groups *groups = *state;
     assert_int_equal(open_for(groups, 7, ALICE, one_holder()), MYR_OK);
@@ -158,7 +159,7 @@ void who_holds_nothing_is_nobody(void **state)
     assert_int_equal(double_open_count(), 1);
 }
 
-/* Of many closed groups the oldest are forgotten first, whoever closed them. */
+/* Closed groups are kept, and count for the user who closed them. */
 void closed_groups_stay_closed(void **state)
 {
     struct myrd_groups *groups = *state;

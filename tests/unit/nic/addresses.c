@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Addresses: which a NIC has, and at which it reaches others.
+ * A NIC must find the addresses at which peers can reach it, and the best one of each peer, or jobs
+ * do not start across hosts.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -29,17 +30,17 @@ static void name_of(struct myr_nic_name *name, uint32_t count, const char *const
     }
 }
 
-/* A NIC on a machine with such interfaces and no others. */
-struct elsewhere {
+/* A NIC on a machine that has these interfaces only. */
+struct machine {
     struct myr_segment *segment;
     struct myr_soft_nic *nic;
     struct myr_nic_name name;
 };
 
-static struct elsewhere open_elsewhere(const struct pretended *interfaces, const char *network)
+static struct machine open_on_machine(const struct pretended *interfaces, const char *network)
 {
     const struct myr_soft_options options = {.network = network};
-    struct elsewhere it;
+    struct machine it;
     pretended = interfaces;
     assert_int_equal(myr_segment_join(NULL, 1 << 20, &it.segment, NULL), MYR_OK);
     assert_int_equal(myr_soft_open(it.segment, &options, &it.nic, NULL), MYR_OK);
@@ -47,14 +48,14 @@ static struct elsewhere open_elsewhere(const struct pretended *interfaces, const
     return it;
 }
 
-static void close_elsewhere(const struct elsewhere *it)
+static void close_machine(const struct machine *it)
 {
     myr_soft_close(it->nic);
     myr_segment_leave(it->segment);
     pretended = NULL;
 }
 
-static void expect_route(const struct elsewhere *it, uint32_t count, const char *const *addresses,
+static void expect_route(const struct machine *it, uint32_t count, const char *const *addresses,
                          uint32_t chosen)
 {
     struct myr_nic_name name;
@@ -76,7 +77,7 @@ void routes(void **state)
         {"eth3", "fd00::5", "ffff:ffff:ffff:ffff::", IFF_UP | IFF_RUNNING},
         {NULL, NULL, NULL, 0},
     };
-    const struct elsewhere it = open_elsewhere(interfaces, NULL);
+    const struct machine it = open_on_machine(interfaces, NULL);
     assert_int_equal(it.name.count, 3); /* eth0, eth1, eth3 */
     assert_int_equal(it.name.address[2].prefix, MCP_IP_BEFORE_4 + 16);
     assert_int_equal(it.name.address[0].port, it.name.address[2].port);
@@ -88,22 +89,22 @@ void routes(void **state)
                *const routed[] = {"10.1.0.5", "10.8.0.1"}, *const here[] = {"10.1.0.5", "10.2.0.5"},
                *const six_first[] = {"fd00::6", "10.8.0.1"}, *const six[] = {"fd00::6"};
     expect_route(&it, 2, second, 1);
-    expect_route(&it, 2, far, 0);    /* none is near: the first */
+    expect_route(&it, 2, far, 0);    /* none is on our networks: the first */
     expect_route(&it, 2, wide, 1);   /* by our own prefix */
-    expect_route(&it, 2, both, 1);   /* both are near: by our first */
-    expect_route(&it, 2, bridge, 1); /* not by an address that is ours */
+    expect_route(&it, 2, both, 1);   /* both are on our networks: by our first one */
+    expect_route(&it, 2, bridge, 1); /* not by an address that we have ourselves */
     expect_route(&it, 2, routed, 1);
-    expect_route(&it, 2, here, 0);      /* all are: it is a NIC of this machine */
-    expect_route(&it, 2, six_first, 1); /* it has IPv4 alone */
+    expect_route(&it, 2, here, 0);      /* all are ours: a NIC of this machine */
+    expect_route(&it, 2, six_first, 1); /* we have IPv4 only */
     expect_route(&it, 1, six, MYR_NIC_ADDRESSES);
     expect_route(&it, 0, second, MYR_NIC_ADDRESSES);
     expect_route(&it, MYR_NIC_ADDRESSES + 1,
                  (const char *const[]){"1.1.1.1", "1.1.1.1", "1.1.1.1", "1.1.1.1"},
                  MYR_NIC_ADDRESSES);
-    close_elsewhere(&it);
+    close_machine(&it);
 }
 
-/* A card that has just been switched on does not run for a second. */
+/* The driver of a card that was just switched on reports it as not running for a second. */
 void no_interface_runs(void **state)
 {
     (void)state;
@@ -121,7 +122,7 @@ void no_interface_runs(void **state)
     pretended = NULL;
 }
 
-/* IPv6: where an interface has no IPv4, or where it is named. */
+/* IPv6 is used where an interface has no IPv4 address, or where the user names it. */
 void routes_of_ipv6(void **state)
 {
     (void)state;
@@ -138,7 +139,7 @@ void routes_of_ipv6(void **state)
         {"eth0", "fd00::5", "ffff:ffff:ffff:ffff::", IFF_UP | IFF_RUNNING},
         {NULL, NULL, NULL, 0},
     };
-    /* A bridge of containers has the same address on all hosts. */
+    /* A container bridge has the same address on all hosts. */
     static const struct pretended bridge_first[] = {
         {"docker0", "172.17.0.1", "255.255.0.0", IFF_UP | IFF_RUNNING},
         {"eth0", "fd00::5", "ffff:ffff:ffff:ffff::", IFF_UP | IFF_RUNNING},
@@ -146,13 +147,12 @@ void routes_of_ipv6(void **state)
         {"eth1", "fd00:1::5", "ffff:ffff:ffff:ffff::", IFF_UP | IFF_RUNNING},
         {NULL, NULL, NULL, 0},
     };
-    const char *const elsewhere[] = {"172.17.0.1", "fd00::9"}, *const both[] = {"fd00::9",
-                                                                                "10.1.0.9"};
+    const char *const remote[] = {"172.17.0.1", "fd00::9"}, *const both[] = {"fd00::9", "10.1.0.9"};
     const char *const near[] = {"10.1.0.9", "fd00::9"}, *const far[] = {"10.1.0.9", "fc00::9"},
                       *const second[] = {"fd00:0:0:1::9", "2001:db8:1:77::9"},
                       *const four[] = {"10.1.0.9"}, *const six[] = {"fd00::9"};
     need_ipv6();
-    struct elsewhere it = open_elsewhere(six_alone, NULL);
+    struct machine it = open_on_machine(six_alone, NULL);
     assert_int_equal(it.name.count, 2);
     assert_int_equal(it.name.address[0].prefix, 64);
     assert_int_equal(it.name.address[1].prefix, 48);
@@ -160,22 +160,22 @@ void routes_of_ipv6(void **state)
     expect_route(&it, 2, far, 1);
     expect_route(&it, 2, second, 1);
     expect_route(&it, 1, four, MYR_NIC_ADDRESSES);
-    close_elsewhere(&it);
+    close_machine(&it);
 
-    it = open_elsewhere(dual, "fd00::/8,10.0.0.0/8");
+    it = open_on_machine(dual, "fd00::/8,10.0.0.0/8");
     assert_int_equal(it.name.count, 2);
-    expect_route(&it, 2, near, 1); /* as the user has said */
+    expect_route(&it, 2, near, 1); /* in the order given by the user */
     expect_route(&it, 2, far, 0);
     expect_route(&it, 1, four, 0);
     expect_route(&it, 1, six, 0);
-    close_elsewhere(&it);
+    close_machine(&it);
 
-    it = open_elsewhere(bridge_first, NULL);
-    assert_int_equal(it.name.count, 3); /* of an interface that has both, IPv4 alone */
+    it = open_on_machine(bridge_first, NULL);
+    assert_int_equal(it.name.count, 3); /* of an interface with both, IPv4 only */
     assert_true(mcp_ip_is_4(&it.name.address[2].ip));
-    expect_route(&it, 2, elsewhere, 1);
+    expect_route(&it, 2, remote, 1);
     expect_route(&it, 2, both, 0);
-    close_elsewhere(&it);
+    close_machine(&it);
 
     struct mcp_local_address found[2];
     pretended = dual;
@@ -192,12 +192,12 @@ void routes_of_ipv6(void **state)
     pretended = NULL;
 }
 
-/* Each group has peers that nobody has met: all of them are more than there is room for at once. */
+/* Each group has peers that were not met before, more in total than the table can hold. */
 void peers_come_and_go(void **state)
 {
     (void)state;
     enum { PEERS = 15, GROUPS = 600, AT_ONCE = 4 };
-    struct world world = {.nodes = PEERS + 1}; /* eight of them are a node's peers */
+    struct world world = {.nodes = PEERS + 1}; /* eight of them are peers of a node */
     struct myr_nic_name name[PEERS + 1] = {0};
     const struct myr_nic_name *names[PEERS + 1] = {&name[0]};
     struct myr_nic_group group[AT_ONCE];

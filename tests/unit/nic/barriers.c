@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Barriers across nodes: of all sizes, over both families, asleep, and with a process that is
- * stopped.
+ * Barriers across nodes must neither hang nor let a process through early: for all sizes, over IPv4
+ * and IPv6, with waiting processes that sleep, and with one that is stopped.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -40,7 +40,7 @@ void barriers_across_nodes(void **state)
     }
 }
 
-/* Over IPv6 alone; and some have IPv4 alone, others both. */
+/* All nodes over IPv6 only, and mixtures in which some have IPv4 only and others both. */
 void barriers_over_ipv6(void **state)
 {
     (void)state;
@@ -63,16 +63,16 @@ void barriers_asleep(void **state)
     run(4, 2, 200, &sleeping);
 }
 
-/* In which epoch has a node arrived? In the last one that none of its processes is behind. */
-void a_node_arrives_with_its_last(void **state)
+/* A node has arrived in the last epoch that all of its processes have reached. */
+void a_node_arrives_with_its_last_process(void **state)
 {
     (void)state;
     enum { AHEAD = 50 };
     uint64_t random = crew_seed();
     myr_word arrivals[MOST_LOCALS];
-    for (uint32_t turn = 0; turn < 20000; ++turn) {
-        struct myr_nic_group group = {.arrivals = arrivals, .locals = 1 + turn % MOST_LOCALS};
-        const uint32_t first = turn % 2 ? (uint32_t)crew_random(&random) : UINT32_MAX - AHEAD / 2;
+    for (uint32_t round = 0; round < 20000; ++round) {
+        struct myr_nic_group group = {.arrivals = arrivals, .locals = 1 + round % MOST_LOCALS};
+        const uint32_t first = round % 2 ? (uint32_t)crew_random(&random) : UINT32_MAX - AHEAD / 2;
         uint32_t least = AHEAD;
         for (uint32_t i = 0; i < group.locals; ++i) {
             const uint32_t ahead = crew_below(&random, AHEAD);
@@ -107,7 +107,7 @@ void one_is_stopped(void **state)
         assert_int_equal(waitpid(pids[victim], &status, WUNTRACED), pids[victim]);
         assert_true(WIFSTOPPED(status));
         const uint32_t there = atomic_load(&world->ledger[victim]);
-        usleep(20000); /* they may run into it, or not */
+        usleep(20000); /* others may reach their next barrier meanwhile, or not */
         for (uint32_t r = 0; r < size_of(world); ++r) {
             assert_true(atomic_load(&world->ledger[r]) <= there + 1);
         }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Broadcasts across nodes.
+ * Broadcasts across nodes must deliver each block whole, whoever the root is.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -16,7 +16,7 @@
 #include "tests/unit/nic/tests.h"
 #include "tests/unit/nic/world.h"
 
-/* All processes draw the same: who the root is, how long the block is, and what is in it. */
+/* All processes draw the same root, length and contents. */
 static uint32_t draw_block(struct member *member, uint32_t *bytes, uint8_t *block)
 {
     const struct world *world = member->world;
@@ -34,7 +34,7 @@ static void send_block(struct member *member, const uint8_t *block, uint32_t byt
 {
     struct myr_nic_group *group = &member->group;
     CREW_CHECK(myr_nic_bcast_room(group) || myr_nic_group_wait(group, group->epoch - 1, 0),
-               "the window of broadcast %u never has room", group->bcast->number);
+               "no room in the window for broadcast %u", group->bcast->number);
     memcpy(myr_nic_bcast_data(group), block, bytes);
     myr_nic_bcast_send(group, bytes);
 }
@@ -43,13 +43,13 @@ static void read_block(struct member *member, const uint8_t *block, uint32_t byt
 {
     struct myr_nic_group *group = &member->group;
     uint32_t came;
-    CREW_CHECK(myr_nic_group_wait_bcast(group, 0), "broadcast %u never comes",
+    CREW_CHECK(myr_nic_group_wait_bcast(group, 0), "broadcast %u does not arrive",
                group->bcast->number);
     if (0 == crew_below(&member->random, 4)) {
         crew_dawdle(&member->random);
     }
     const void *data = myr_nic_bcast_look(group, &came);
-    CREW_CHECK(came == bytes && 0 == memcmp(data, block, bytes), "broadcast %u",
+    CREW_CHECK(came == bytes && 0 == memcmp(data, block, bytes), "broadcast %u has wrong data",
                group->bcast->number);
 }
 
@@ -58,9 +58,9 @@ static void one_broadcast(struct member *member)
     uint8_t block[UNIT_MOST];
     uint32_t bytes, root;
     uint64_t random = member->world->seed + member->generation + member->group.bcast->number;
-    if (0 == crew_below(&random, 20)) { /* a barrier in between */
+    if (0 == crew_below(&random, 20)) { /* a barrier between broadcasts */
         CREW_CHECK(myr_nic_group_wait(&member->group, myr_nic_group_arrive(&member->group), 0),
-                   "a barrier never completes");
+                   "a barrier does not complete");
     }
     root = draw_block(member, &bytes, block);
     myr_nic_bcast_begin(&member->group, root / member->world->locals);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Who comes and goes: whoever of a node makes its NIC, all have the same.
+ * All processes of a node must get the same NIC, even if the one that opened it first exits or is
+ * killed.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -35,7 +36,7 @@ static void open_and_compare(uint32_t rank, void *context)
     CREW_CHECK(1 == name.count && htonl(INADDR_LOOPBACK) == mcp_ip_to_4(&name.address[0].ip) &&
                    MCP_IP_BEFORE_4 + 8 == name.address[0].prefix && 0 != name.address[0].port &&
                    0 != name.key,
-               "a strange name");
+               "a wrong name");
     meet(world, 2, size_of(world));
     myr_soft_close(member.nic);
     myr_segment_leave(member.segment);
@@ -49,15 +50,15 @@ void all_open_one_nic(void **state)
     end_world(world);
 }
 
-/* Rank 0 has made its node's NIC before the others come; it leaves, or waits to be killed. */
+/* Rank 0 opens its node's NIC before the others do. Then it leaves, or waits to be killed. */
 static void creator(uint32_t rank, void *context)
 {
     struct world *world = context;
     struct member member;
     open_nic(&member, world, rank);
     atomic_store(&world->come[10], 1);
-    await_come(world, 11, size_of(world) + 1); /* the others are there */
-    if (world->thread) {                       /* here: leave politely */
+    await_come(world, 11, size_of(world) + 1); /* the others have attached */
+    if (world->thread) {                       /* here: it closes the NIC */
         myr_soft_close(member.nic);
         myr_segment_leave(member.segment);
         return;
@@ -78,16 +79,17 @@ static void after_the_creator(uint32_t rank, void *context)
     if (0 == member.local) {
         myr_soft_get_name(member.nic, &world->name[member.node]);
     }
-    await_go(world, 1); /* the creator is gone */
+    await_go(world, 1); /* the creator has exited */
     join_group(&member, 0);
     for (uint32_t e = 0; e < world->epochs; ++e) {
         one_barrier(&member);
     }
-    await_come(world, 12, 1); /* the latecomer has the socket from one of us */
+    await_come(world, 12, 1); /* the latecomer has got the socket from one of us */
     end(&member, 1);
 }
 
-/* Comes to the NIC when its creator is gone, and must have the socket from somebody else. */
+/* Opens the NIC after its creator has exited, so that it must get the socket from another
+ * process. */
 static void latecomer(uint32_t rank, void *context)
 {
     struct world *world = context;
@@ -109,7 +111,7 @@ static void latecomer(uint32_t rank, void *context)
     myr_segment_leave(segment);
 }
 
-static void the_creator_goes(bool politely)
+static void the_creator_exits(bool politely)
 {
     struct world *world = make_world(2, 2, 100);
     pid_t pids[4];
@@ -135,16 +137,16 @@ static void the_creator_goes(bool politely)
 void the_creator_leaves(void **state)
 {
     (void)state;
-    the_creator_goes(true);
+    the_creator_exits(true);
 }
 
 void the_creator_is_killed(void **state)
 {
     (void)state;
-    the_creator_goes(false);
+    the_creator_exits(false);
 }
 
-/* All but the last of many processes leave again; each has opened the NIC after the one before. */
+/* Many processes open the NIC one after the other; all but the last one leave again. */
 enum { MANY = 20 };
 
 static void one_of_many(uint32_t rank, void *context)
@@ -165,7 +167,7 @@ static void one_of_many(uint32_t rank, void *context)
     myr_segment_leave(segment);
 }
 
-/* Whoever is left has the socket, and newcomers get it from him. */
+/* The remaining process has the socket, and a newcomer gets it from that. */
 void the_last_of_many_has_the_socket(void **state)
 {
     (void)state;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Data across nodes.
+ * Data of collectives across nodes must arrive whole, and stay until the next arrival.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -25,11 +25,12 @@ static void one_epoch(struct member *member)
             sched_yield();
         }
     } else {
-        CREW_CHECK(myr_nic_group_wait(&member->group, epoch, 0), "epoch %u never completes", epoch);
+        CREW_CHECK(myr_nic_group_wait(&member->group, epoch, 0), "epoch %u does not complete",
+                   epoch);
     }
     expect_blocks(member, epoch);
     crew_dawdle(&member->random);
-    expect_blocks(member, epoch); /* until it arrives again */
+    expect_blocks(member, epoch); /* they stay until the next arrival */
 }
 
 static void do_data(uint32_t rank, void *context)
@@ -45,7 +46,7 @@ static void run_data(uint32_t nodes, uint32_t locals, uint32_t generations, uint
     if (!crew_run(size_of(world), do_data, world)) {
         fail_msg("%u nodes with %u processes each", nodes, locals);
     }
-    for (uint32_t n = 0; n < nodes; ++n) { /* each block by one process */
+    for (uint32_t n = 0; n < nodes; ++n) { /* one process builds each block */
         assert_int_equal(atomic_load(&world->built[n]), generations * epochs);
     }
     end_world(world);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A group that cannot be, or cannot go on: of two processes one fails, or a node never comes.
+ * If a group cannot be made or completed, all its processes of a node must learn so, and nothing of
+ * it may stay in the NIC.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -46,8 +47,8 @@ static void expect_no_group(struct member *member)
     myr_soft_view_free(&view);
 }
 
-/* The first finds no way to a node, or no memory: the second fails alike, though it would find
- * them, and the NIC knows of no group in memory that is free. */
+/* The first process does not know a node's address, or has no memory. Then the second one fails
+ * with the same status, although it could join, and the NIC has no group in freed memory. */
 static void fail_as_the_first(uint32_t unit_most)
 {
     struct world *world = make_world(2, 2, 0);
@@ -91,8 +92,8 @@ void the_first_of_two_fails(void **state)
     fail_as_the_first(UNIT_MOST);
 }
 
-/* The first has joined, and the second has no memory for it: when the first has left, before or
- * after that, nothing of the group stays. */
+/* The first process has joined, and the second one has no memory. When the first one leaves, before
+ * or after that, nothing of the group stays. */
 static void fail_as_the_second(uint32_t unit_most)
 {
     struct world *world = make_world(2, 2, 0);
@@ -124,7 +125,7 @@ static void fail_as_the_second(uint32_t unit_most)
             expect_no_group(&member);
         }
     }
-    assert_true(key > 3); /* it has failed */
+    assert_true(key > 3); /* at least one allocation has failed */
     myr_soft_close(member.nic);
     myr_segment_leave(member.segment);
     end_world(world);
@@ -137,7 +138,8 @@ void the_second_of_two_fails(void **state)
     fail_as_the_second(UNIT_MOST);
 }
 
-/* The other node never comes: who waits sees which it is, and gives it up. */
+/* The other node never arrives. The waiting process sees which one it is, and declares the group
+ * failed. */
 void a_missing_node(void **state)
 {
     (void)state;
@@ -172,7 +174,7 @@ void a_missing_node(void **state)
     assert_true(myr_nic_group_over(&group));
     assert_true(myr_nic_group_failed(&group, &node));
     assert_int_equal(node, 1);
-    assert_false(myr_nic_group_wait(&group, epoch, 0)); /* for ever, otherwise */
+    assert_false(myr_nic_group_wait(&group, epoch, 0)); /* otherwise it would wait for ever */
     assert_false(myr_nic_group_wait(&group, myr_nic_group_arrive(&group), 0));
     assert_int_equal(myr_nic_group_missing(&group, missing, 2), 0);
     myr_soft_count(nic, &counters);

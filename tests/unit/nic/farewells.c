@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Groups that have left, and stay as long as others may miss something; and data that cannot be.
+ * A group that was left must stay as long as a peer may miss its data, but not for ever.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -16,7 +16,7 @@
 #include "tests/unit/nic/world.h"
 #include "libmyr/soft/soft_group.h"
 
-/* Two nodes with one process each, both of which are this process. */
+/* Two nodes with one process each, both in this process. */
 struct pair {
     struct world *world;
     struct member member[2];
@@ -41,13 +41,13 @@ static void end_pair(struct pair *pair)
     end_world(pair->world);
 }
 
-/* Both join a group of this number, and exchange blocks once. */
+/* Both join a group with this number, and exchange data once. */
 static void meet_in_group(struct pair *pair, uint32_t number, struct myr_nic_group group[2])
 {
     for (uint32_t n = 0; n < 2; ++n) {
         struct member *member = &pair->member[n];
         join_one(member, pair->world->key + number, UNIT_MOST, false, &member->group);
-        do { /* so that there are data */
+        do { /* until the epoch has data */
             ++member->generation;
         } while (0 == part_of(member, 1));
         (void)arrive_with_data(member);
@@ -63,17 +63,17 @@ static void meet_in_group(struct pair *pair, uint32_t number, struct myr_nic_gro
     }
 }
 
-/* Until no more than so many groups are left on each node. */
-static void let_them_go(struct pair *pair, uint32_t left0, uint32_t left1)
+/* Poll until no more than these numbers of groups are left on the nodes. */
+static void await_closed(struct pair *pair, uint32_t left0, uint32_t left1)
 {
     static uint64_t key = UINT64_MAX / 2;
-    for (uint32_t turn = 0;
+    for (uint32_t polls = 0;
          groups_in(pair->member[0].segment) > left0 || groups_in(pair->member[1].segment) > left1;
-         ++turn) {
+         ++polls) {
         for (uint32_t n = 0; n < 2; ++n) {
             (void)myr_soft_poll(pair->member[n].nic);
-            if (0 == turn % TURNS) {
-                pass_by(&pair->member[n], ++key);
+            if (0 == polls % POLLS) {
+                join_and_leave(&pair->member[n], ++key);
             }
         }
     }
@@ -81,7 +81,7 @@ static void let_them_go(struct pair *pair, uint32_t left0, uint32_t left1)
     assert_int_equal(groups_in(pair->member[1].segment), left1);
 }
 
-/* The oldest ones give way. */
+/* The oldest lingering groups are evicted. */
 void more_farewells_than_fit(void **state)
 {
     (void)state;
@@ -99,11 +99,11 @@ void more_farewells_than_fit(void **state)
     for (uint32_t g = 0; g < GROUPS; ++g) {
         myr_nic_group_leave(&group[g][1]);
     }
-    let_them_go(&pair, 0, 0); /* all had said so before */
+    await_closed(&pair, 0, 0); /* all had announced their end before */
     end_pair(&pair);
 }
 
-/* One whose peer is late stays, however many come and go meanwhile. */
+/* A group whose peer is late stays, however many other groups are opened and closed. */
 void one_long_farewell(void **state)
 {
     (void)state;
@@ -116,15 +116,15 @@ void one_long_farewell(void **state)
         meet_in_group(&pair, g, quick);
         myr_nic_group_leave(&quick[g % 2]);
         myr_nic_group_leave(&quick[1 - g % 2]);
-        let_them_go(&pair, 1, 1);
+        await_closed(&pair, 1, 1);
     }
     myr_nic_group_leave(&late[1]);
-    let_them_go(&pair, 0, 0);
+    await_closed(&pair, 0, 0);
     end_pair(&pair);
 }
 
-/* A block that is too short to be of use, and more nodes than there is a plan for. */
-void data_that_cannot_be(void **state)
+/* A block that is too short to be useful, and more nodes than a plan can have. */
+void impossible_data_are_refused(void **state)
 {
     (void)state;
     struct pair pair;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Processes that are killed in the wrong moment, and are not what they seem.
+ * If a process is killed or stopped while it holds the NIC's lock, the others must learn so instead
+ * of hanging.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -31,7 +32,7 @@
 #include "tests/unit/nic/world.h"
 #include "libmyr/soft/soft_group.h"
 
-static void wait_in_vain(struct member *member)
+static void expect_wait_fails(struct member *member)
 {
     struct world *world = member->world;
     atomic_fetch_add(&world->come[9], 1);
@@ -40,7 +41,7 @@ static void wait_in_vain(struct member *member)
     world->unfit[member->rank] = myr_soft_broken(member->nic);
 }
 
-/* Ranks 0 and 1 are a node's; 1 dies with the lock of its NIC in its hand. */
+/* Ranks 0 and 1 are on one node. Rank 1 dies with the NIC's lock. */
 static void with_the_lock(uint32_t rank, void *context)
 {
     struct world *world = context;
@@ -53,10 +54,10 @@ static void with_the_lock(uint32_t rank, void *context)
         atomic_store(&world->come[10], 1);
         raise(SIGKILL);
     }
-    wait_in_vain(&member);
+    expect_wait_fails(&member);
 }
 
-/* The same, but rank 0 waits only when it may go on. */
+/* The same, but rank 0 starts to wait only when the test says so. */
 static void holds_on(uint32_t rank, void *context)
 {
     struct world *world = context;
@@ -64,7 +65,7 @@ static void holds_on(uint32_t rank, void *context)
     begin(&member, world, rank);
     atomic_fetch_add(&world->come[9], 1);
     await_go(world, 1);
-    wait_in_vain(&member);
+    expect_wait_fails(&member);
 }
 
 void killed_with_the_lock(void **state)
@@ -85,7 +86,7 @@ void killed_with_the_lock(void **state)
     }
 }
 
-/* Holds the lock until it may go on, then gives it back and ends. */
+/* Holds the lock until the test says so, then releases it and exits. */
 static void holds_and_leaves(uint32_t rank, void *context)
 {
     struct world *world = context;
@@ -113,8 +114,8 @@ static void let_it_end(void *context)
     holder->well = crew_join(holder->pid);
 }
 
-/* Who looks at the lock sees its holder; before it asks whether that lives, the holder gives the
- * lock back and ends. So it is gone, but has broken nothing. */
+/* Between reading the lock's holder and checking whether it lives, the holder releases the lock and
+ * exits. It does not live then, but has broken nothing. */
 void the_holder_leaves_in_between(void **state)
 {
     (void)state;
@@ -128,7 +129,7 @@ void the_holder_leaves_in_between(void **state)
     before_kill_context = &holder;
     before_kill = let_it_end;
     assert_false(myr_soft_broken(member.nic));
-    assert_null(before_kill); /* it was asked */
+    assert_null(before_kill); /* the check was made */
     assert_true(holder.well);
     assert_false(myr_soft_broken(member.nic));
     assert_non_null(myr_soft_enter(member.nic, &board));
@@ -147,23 +148,23 @@ static void waits(uint32_t rank, void *context)
     }
 }
 
-/* Have another process with this number, where that is permitted; else have the segment's table say
- * that the one who had it was another, older one: this process. Returns the former's number. */
-static pid_t give_pid_again(pid_t pid, struct myr_segment *segment)
+/* Create another process with this PID, where that is permitted. Otherwise the dead process's entry
+ * in the segment's table gets the PID of this process, which is older. Returns the PID, or 0. */
+static pid_t reuse_pid(pid_t pid, struct myr_segment *segment)
 {
     struct {
         uint64_t flags, pidfd, child_tid, parent_tid, exit_signal, stack, stack_size, tls, set_tid,
             set_tid_size;
     } arguments = {.exit_signal = SIGCHLD, .set_tid = (uint64_t)(uintptr_t)&pid, .set_tid_size = 1};
-    usleep(20000); /* processes tell apart when they began by the hundredth of a second */
-    const pid_t again = (pid_t)syscall(SYS_clone3, &arguments, sizeof(arguments));
-    if (0 == again) {
+    usleep(20000); /* start times of processes have a resolution of 10 ms */
+    const pid_t reused = (pid_t)syscall(SYS_clone3, &arguments, sizeof(arguments));
+    if (0 == reused) {
         prctl(PR_SET_PDEATHSIG, SIGKILL);
         waits(0, NULL);
     }
-    if (again > 0) {
-        assert_int_equal(again, pid);
-        return again;
+    if (reused > 0) {
+        assert_int_equal(reused, pid);
+        return reused;
     }
     struct myr_sram *sram = (struct myr_sram *)myr_segment_base(segment);
     for (uint32_t i = 0; i < sram->processes; ++i) {
@@ -174,21 +175,21 @@ static pid_t give_pid_again(pid_t pid, struct myr_segment *segment)
     return 0;
 }
 
-static void end_again(pid_t again)
+static void end_reused(pid_t reused)
 {
-    if (again > 0) {
-        kill(again, SIGKILL);
-        (void)crew_join(again);
+    if (reused > 0) {
+        kill(reused, SIGKILL);
+        (void)crew_join(reused);
     }
 }
 
-/* A process dies with the lock in its hand, and its number is given again, or it stays a zombie:
- * those who wait are told all the same. */
-static void killed_and_not_what_it_seems(bool zombie)
+/* A process dies with the lock, and its PID is reused, or it stays a zombie. Waiting processes are
+ * notified all the same. */
+static void killed_but_seems_alive(bool zombie)
 {
     struct world *world = make_world(1, 2, 0);
     struct myr_segment *segment;
-    pid_t again = 0;
+    pid_t reused = 0;
     siginfo_t about;
     world->policy = &sleeping;
     assert_int_equal(myr_segment_join(world->folder[0], 1 << 20, &segment, NULL), MYR_OK);
@@ -198,7 +199,7 @@ static void killed_and_not_what_it_seems(bool zombie)
     assert_int_equal(waitid(P_PID, (id_t)victim, &about, WEXITED | WNOWAIT), 0);
     if (!zombie) {
         assert_false(crew_join(victim));
-        again = give_pid_again(victim, segment);
+        reused = reuse_pid(victim, segment);
     }
     atomic_store(&world->go, 1);
     assert_true(crew_join(survivor));
@@ -206,24 +207,24 @@ static void killed_and_not_what_it_seems(bool zombie)
     if (zombie) {
         assert_false(crew_join(victim));
     }
-    end_again(again);
+    end_reused(reused);
     myr_segment_leave(segment);
     end_world(world);
 }
 
-void a_dead_holders_pid_is_given_again(void **state)
+void a_dead_holders_pid_is_reused(void **state)
 {
     (void)state;
-    killed_and_not_what_it_seems(false);
+    killed_but_seems_alive(false);
 }
 
 void a_dead_holder_is_a_zombie(void **state)
 {
     (void)state;
-    killed_and_not_what_it_seems(true);
+    killed_but_seems_alive(true);
 }
 
-/* The same of who had the thread. */
+/* The same for the process that has the NIC's thread. */
 static void has_a_thread(uint32_t rank, void *context)
 {
     struct world *world = context;
@@ -237,7 +238,7 @@ static void has_a_thread(uint32_t rank, void *context)
     waits(rank, context);
 }
 
-void a_dead_runners_pid_is_given_again(void **state)
+void a_dead_runners_pid_is_reused(void **state)
 {
     (void)state;
     struct world *world = make_world(1, 2, 0);
@@ -250,19 +251,19 @@ void a_dead_runners_pid_is_given_again(void **state)
     assert_null(thread);
     kill(victim, SIGKILL);
     assert_false(crew_join(victim));
-    const pid_t again = give_pid_again(victim, member.segment);
-    for (uint32_t i = 0; i < 1000 && NULL == thread; ++i) { /* not each look is thorough */
+    const pid_t reused = reuse_pid(victim, member.segment);
+    for (uint32_t i = 0; i < 1000 && NULL == thread; ++i) { /* not every check is thorough */
         assert_int_equal(myr_soft_thread_start(member.nic, MYR_SOFT_THREAD, &thread, NULL), MYR_OK);
     }
     assert_non_null(thread);
     myr_soft_thread_stop(thread);
-    end_again(again);
+    end_reused(reused);
     myr_soft_close(member.nic);
     myr_segment_leave(member.segment);
     end_world(world);
 }
 
-/* Rank 1 does the same to a NIC that is broken. */
+/* Rank 1 does the same with a NIC that is already broken. */
 static void with_the_broken_lock(uint32_t rank, void *context)
 {
     struct world *world = context;
@@ -276,8 +277,8 @@ static void with_the_broken_lock(uint32_t rank, void *context)
     raise(SIGKILL);
 }
 
-/* On a NIC that is broken nobody runs the control program any more, whoever tries; all can clear
- * up, and who comes is told. */
+/* No process runs the control program of a broken NIC any more. All can release what they have, and
+ * opening it fails with a message. */
 void a_broken_nic_is_left_alone(void **state)
 {
     (void)state;
@@ -302,10 +303,10 @@ void a_broken_nic_is_left_alone(void **state)
     assert_int_equal(atomic_load(&world->come[11]), 1);
     assert_true(myr_soft_broken(member.nic));
     assert_int_equal(myr_load_acquire(&member.nic->shared->lock),
-                     MYR_SOFT_BROKEN); /* others have it */
+                     MYR_SOFT_BROKEN); /* without a holder */
 
     const int stranger = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-    send_a_question(stranger, &world->name[0]);
+    send_forged_ask(stranger, &world->name[0]);
     assert_int_equal(myr_soft_poll(member.nic), 0);
     myr_soft_count(member.nic, &counters);
     assert_int_equal(counters.packets_received, 0);
@@ -331,9 +332,9 @@ void a_broken_nic_is_left_alone(void **state)
     end_world(world);
 }
 
-/* ---- a process is stopped with the lock in its hand ---- */
+/* ---- a process is stopped while it holds the lock ---- */
 
-/* Rank 1 is stopped there. Once it is continued, it finds the NIC as it was. */
+/* Rank 1 is stopped with the lock. After it was continued, it finds the NIC usable. */
 static void stopped_inside(uint32_t rank, void *context)
 {
     struct world *world = context;
@@ -344,8 +345,8 @@ static void stopped_inside(uint32_t rank, void *context)
     CREW_CHECK(NULL != myr_soft_enter(member.nic, &board), "it is broken");
     raise(SIGSTOP);
     myr_soft_leave(member.nic);
-    CREW_CHECK(!myr_soft_broken(member.nic), "it was sound");
-    CREW_CHECK(NULL != myr_soft_enter(member.nic, &board), "it was sound");
+    CREW_CHECK(!myr_soft_broken(member.nic), "it was usable before");
+    CREW_CHECK(NULL != myr_soft_enter(member.nic, &board), "it was usable before");
     myr_soft_leave(member.nic);
     myr_nic_group_leave(&member.group);
     myr_soft_close(member.nic);
@@ -355,13 +356,13 @@ static void stopped_inside(uint32_t rank, void *context)
 static char stopped_line[200];
 static uint32_t stopped_lines;
 
-static void hear_of_stopped(const char *line)
+static void add_stopped_line(const char *line)
 {
     snprintf(stopped_line, sizeof(stopped_line), "%s", line);
     ++stopped_lines;
 }
 
-/* The process that is stopped is named, and no operation waits for it for ever. */
+/* The stopped process is named, and no operation waits for it for ever. */
 static void expect_refusals(struct member *member, pid_t stopped)
 {
     struct myr_error error = {0};
@@ -387,13 +388,13 @@ static void begin_beside_stopped(struct member *member, struct world *world)
     myr_soft_set_bounds(member->nic, &(struct myr_soft_bounds){
                                          .warn_ns = 30 * 1000 * 1000,
                                          .give_up_ns = 300 * 1000 * 1000,
-                                         .say = hear_of_stopped,
+                                         .say = add_stopped_line,
                                      });
     atomic_fetch_add(&world->come[9], 1);
     await_go(world, 1);
 }
 
-/* It waits for a barrier. */
+/* Waits for a barrier. */
 static void waits_beside_stopped(uint32_t rank, void *context)
 {
     struct world *world = context;
@@ -402,13 +403,13 @@ static void waits_beside_stopped(uint32_t rank, void *context)
     (void)rank;
     begin_beside_stopped(&member, world);
     CREW_CHECK(0 == myr_nic_group_missing(&member.group, &missing, 1), "a node");
-    CREW_CHECK(0 == myr_soft_given_up(member.nic), "the look waited for the lock");
+    CREW_CHECK(0 == myr_soft_given_up(member.nic), "looking waited for the lock");
     CREW_CHECK(!myr_nic_group_wait(&member.group, myr_nic_group_arrive(&member.group), 0),
                "a barrier without all members");
     expect_refusals(&member, (pid_t)atomic_load(&world->pid[1]));
 }
 
-/* It wants to run the NIC. */
+/* Tries to run the NIC. */
 static void enters_beside_stopped(uint32_t rank, void *context)
 {
     struct world *world = context;
@@ -416,13 +417,14 @@ static void enters_beside_stopped(uint32_t rank, void *context)
     struct mcp_board *board;
     (void)rank;
     begin_beside_stopped(&member, world);
-    CREW_CHECK(NULL == myr_soft_enter(member.nic, &board), "two are inside");
-    CREW_CHECK(!myr_soft_entered(member.nic), "two are inside");
+    CREW_CHECK(NULL == myr_soft_enter(member.nic, &board),
+               "entered while another process holds the lock");
+    CREW_CHECK(!myr_soft_entered(member.nic), "entered while another process holds the lock");
     myr_soft_leave(member.nic);
     expect_refusals(&member, (pid_t)atomic_load(&world->pid[1]));
 }
 
-/* It has a thread that runs the NIC, and asks for nothing itself. */
+/* Has a thread that runs the NIC, and calls nothing itself. */
 static void runs_beside_stopped(uint32_t rank, void *context)
 {
     struct world *world = context;
@@ -470,7 +472,7 @@ void stopped_with_the_lock(void **state)
     }
 }
 
-/* Rank 1 dies as a member of a group; who oversees the NIC buries it. */
+/* Rank 1 dies as a member of a group; the process that watches over the NIC reaps it. */
 static void as_a_member(uint32_t rank, void *context)
 {
     struct world *world = context;
@@ -481,7 +483,7 @@ static void as_a_member(uint32_t rank, void *context)
         raise(SIGKILL);
     }
     meet(world, 10, 2);
-    wait_in_vain(&member);
+    expect_wait_fails(&member);
     meet(world, 8, 1);
     myr_nic_group_leave(&member.group);
     await_go(world, 1);
@@ -493,7 +495,7 @@ static void one_is_killed_as_a_member(uint32_t unit_most)
     world->unit_most = unit_most;
     struct myr_segment *segment;
     struct myr_soft_nic *nic;
-    /* Who dies must not be the one by whom others find the segment. */
+    /* The process that dies must not be the one through which others find the segment. */
     assert_int_equal(myr_segment_join(world->folder[0], 1 << 20, &segment, NULL), MYR_OK);
     const pid_t survivor = crew_fork(as_a_member, 0, world);
     const pid_t victim = crew_fork(as_a_member, 1, world);
@@ -504,13 +506,13 @@ static void one_is_killed_as_a_member(uint32_t unit_most)
     myr_soft_reap(nic, (uint32_t)victim);
     myr_soft_groups_reap(nic, (uint32_t)victim);
     myr_segment_reap(segment, (uint32_t)victim);
-    await_come(world, 8, 1); /* the survivor knows, and leaves */
+    await_come(world, 8, 1); /* the survivor has learnt so, and leaves the group */
     while (0 != groups_in(segment)) {
         usleep(200);
     }
     atomic_store(&world->go, 1);
     assert_true(crew_join(survivor));
-    assert_false(world->unfit[0]); /* the NIC serves others */
+    assert_false(world->unfit[0]); /* the NIC still serves others */
     assert_false(myr_soft_broken(nic));
     myr_soft_close(nic);
     myr_segment_leave(segment);

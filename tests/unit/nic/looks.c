@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Who looks from outside, at whatever the memory says.
+ * `nicbarr status` reads other processes' memory, and must not crash or hang on whatever that
+ * contains.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -22,17 +23,18 @@
 #include "tests/unit/nic/world.h"
 #include "libmyr/soft/soft_group.h"
 
-enum { SPOILT = 256 /* bytes around each place where the key lies */ };
+enum { CORRUPTED = 256 /* bytes behind each occurrence of the key */ };
 
-/* Random bytes in memory that looks like a segment: most of them where a group or its record is,
- * which its key tells. */
-static void spoil(uint8_t *memory, size_t bytes, uint64_t key, uint64_t *random)
+/* Overwrite bytes of an image of a segment at random, most of them in the group and its record,
+ * which are found by the key. */
+static void corrupt(uint8_t *memory, size_t bytes, uint64_t key, uint64_t *random)
 {
     for (size_t at = 0; at + sizeof(key) <= bytes; at += sizeof(key)) {
         if (0 == memcmp(memory + at, &key, sizeof(key))) {
             for (uint64_t b = 1 + crew_random(random) % 4; b > 0; --b) {
                 const size_t off =
-                    8 + crew_random(random) % SPOILT; /* it is still found by its key */
+                    8 + crew_random(random) %
+                            CORRUPTED; /* the key stays, so that the group is still found */
                 memory[at + off < bytes ? at + off : at] = (uint8_t)crew_random(random);
             }
         }
@@ -42,9 +44,8 @@ static void spoil(uint8_t *memory, size_t bytes, uint64_t key, uint64_t *random)
     }
 }
 
-/* Who looks from outside believes nothing: whatever the memory says, what is told of it has its
- * bounds. */
-void nonsense_is_looked_at(void **state)
+/* Whatever the memory contains, the view is within its bounds. */
+void corrupted_memory_is_viewed(void **state)
 {
     (void)state;
     enum { ROUNDS = 400, KEPT = 1 << 20 };
@@ -59,8 +60,8 @@ void nonsense_is_looked_at(void **state)
     struct myr_waiter waiter;
     struct myr_soft_view view;
     uint64_t random = crew_seed() + 77;
-    uint8_t *sound = malloc(KEPT), *spoilt = malloc(KEPT);
-    const int copy = memfd_create("spoilt", MFD_CLOEXEC);
+    uint8_t *original = malloc(KEPT), *corrupted = malloc(KEPT);
+    const int copy = memfd_create("corrupted", MFD_CLOEXEC);
     uint32_t seen = 0;
     names[1].address[0].ip = mcp_ip_of_4(htonl(INADDR_LOOPBACK));
     names[1].address[0].port = htons(9);
@@ -73,13 +74,14 @@ void nonsense_is_looked_at(void **state)
                          MYR_OK);
     }
     for (int round = 0; round < ROUNDS; ++round) {
-        if (0 == round || ROUNDS / 2 == round) { /* it waits for a process, later for a node */
+        if (0 == round ||
+            ROUNDS / 2 == round) { /* the group waits for a process, and later for a node */
             (void)myr_nic_group_arrive(&group[0 != round]);
-            assert_int_equal(pread(myr_segment_fd(segment), sound, KEPT, 0), KEPT);
+            assert_int_equal(pread(myr_segment_fd(segment), original, KEPT, 0), KEPT);
         }
-        memcpy(spoilt, sound, KEPT);
-        spoil(spoilt, KEPT, key, &random);
-        assert_int_equal(pwrite(copy, spoilt, KEPT, 0), KEPT);
+        memcpy(corrupted, original, KEPT);
+        corrupt(corrupted, KEPT, key, &random);
+        assert_int_equal(pwrite(copy, corrupted, KEPT, 0), KEPT);
         if (MYR_OK != myr_look_at_nic(copy, &view, NULL)) {
             continue;
         }
@@ -91,19 +93,19 @@ void nonsense_is_looked_at(void **state)
         }
         myr_soft_view_free(&view);
     }
-    assert_true(seen > ROUNDS / 4); /* and not nothing but refusals */
+    assert_true(seen > ROUNDS / 4); /* views were made, and not only refused */
     for (int local = 0; local < 2; ++local) {
         myr_nic_group_leave(&group[local]);
     }
     myr_soft_close(nic);
     myr_segment_leave(segment);
     close(copy);
-    free(sound);
-    free(spoilt);
+    free(original);
+    free(corrupted);
 }
 
-/* A file that says it has 1 TiB, and takes a few pages. Its only group is its own successor. */
-void a_look_at_a_circle_ends(void **state)
+/* A file of 1 TiB that takes a few pages, in which the only group is its own successor. */
+void a_view_of_a_cycle_ends(void **state)
 {
     (void)state;
     enum { BYTES = 1 << 20 };
@@ -116,7 +118,7 @@ void a_look_at_a_circle_ends(void **state)
     struct myr_soft_nic *nic;
     struct myr_waiter waiter;
     struct myr_soft_view view;
-    uint8_t *sound = malloc(BYTES);
+    uint8_t *original = malloc(BYTES);
     const int copy = memfd_create("sparse", MFD_CLOEXEC);
     names[1].address[0].ip = mcp_ip_of_4(htonl(INADDR_LOOPBACK));
     names[1].address[0].port = htons(9);
@@ -129,9 +131,9 @@ void a_look_at_a_circle_ends(void **state)
     assert_int_equal(view.groups, 1);
     const uint32_t place = view.group[0].place;
     myr_soft_view_free(&view);
-    assert_int_equal(pread(myr_segment_fd(segment), sound, BYTES, 0), BYTES);
-    memcpy(sound + place + offsetof(struct mcp_group, next), &place, sizeof(place));
-    assert_int_equal(pwrite(copy, sound, BYTES, 0), BYTES);
+    assert_int_equal(pread(myr_segment_fd(segment), original, BYTES, 0), BYTES);
+    memcpy(original + place + offsetof(struct mcp_group, next), &place, sizeof(place));
+    assert_int_equal(pwrite(copy, original, BYTES, 0), BYTES);
     assert_int_equal(ftruncate(copy, (off_t)1 << 40), 0);
     assert_int_equal(myr_look_at_nic(copy, &view, NULL), MYR_OK);
     assert_true(view.groups > 0 && view.groups <= MYR_VIEW_ENTRIES);
@@ -140,5 +142,5 @@ void a_look_at_a_circle_ends(void **state)
     myr_soft_close(nic);
     myr_segment_leave(segment);
     close(copy);
-    free(sound);
+    free(original);
 }

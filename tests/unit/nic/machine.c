@@ -17,7 +17,7 @@
 #include "tests/unit/ip_of.h"
 #include "tests/unit/nic/machine.h"
 
-/* ---- its interfaces ---- */
+/* ---- interfaces ---- */
 
 const struct pretended *pretended;
 
@@ -66,12 +66,12 @@ void __wrap_freeifaddrs(struct ifaddrs *list)
     }
 }
 
-/* ---- the moment before somebody is asked whether it lives ---- */
+/* ---- the moment before a process is checked ---- */
 
 void (*before_kill)(void *context);
 void *before_kill_context;
 
-/* In place of the C library's. */
+/* Replaces the C library's. */
 int kill(pid_t pid, int signal)
 {
     void (*const call)(void *) = before_kill;
@@ -82,7 +82,7 @@ int kill(pid_t pid, int signal)
     return (int)syscall(SYS_kill, pid, signal);
 }
 
-/* ---- time, for a watch ---- */
+/* ---- the watch's sleep ---- */
 
 struct watch_time watch_time;
 
@@ -102,13 +102,13 @@ int __wrap_ppoll(struct pollfd *fds, nfds_t count, const struct timespec *timeou
     return 0;
 }
 
-void one_watch_turn(void)
+void wake_watch_once(void)
 {
     sem_post(&watch_time.go);
     sem_wait(&watch_time.asleep);
 }
 
-/* ---- memory that runs out ---- */
+/* ---- failing allocations ---- */
 
 int allocations_left = -1;
 
@@ -134,7 +134,7 @@ void *__wrap_calloc(size_t count, size_t bytes)
     return allocation_fails() ? NULL : __real_calloc(count, bytes);
 }
 
-/* ---- what this machine lacks ---- */
+/* ---- missing features ---- */
 
 void need_ipv6(void)
 {

@@ -104,14 +104,14 @@ void one_barrier(struct member *member)
     const uint32_t epoch = member->group.epoch + 1;
     atomic_store_explicit(&world->ledger[member->rank], epoch, memory_order_relaxed);
     CREW_CHECK(epoch == myr_nic_group_arrive(&member->group), "another epoch");
-    if (0 == crew_below(&member->random, 3)) { /* come back for it later */
+    if (0 == crew_below(&member->random, 3)) { /* test for it until it completes */
         crew_dawdle(&member->random);
         while (!myr_nic_group_test(&member->group, epoch)) {
             (void)myr_soft_poll(member->nic);
             sched_yield();
         }
     } else {
-        CREW_CHECK(myr_nic_group_wait(&member->group, epoch, 0), "barrier %u never completes",
+        CREW_CHECK(myr_nic_group_wait(&member->group, epoch, 0), "barrier %u does not complete",
                    epoch);
     }
     for (uint32_t r = 0; r < size_of(world); ++r) {

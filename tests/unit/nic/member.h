@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A process of a world: how it comes to its node's NIC and to a group, and how it leaves both.
+ * A process of a world: how it opens its node's NIC, joins a group, and leaves both.
  */
 #ifndef TESTS_UNIT_NIC_MEMBER_H
 #define TESTS_UNIT_NIC_MEMBER_H
@@ -26,32 +26,32 @@ struct member {
     uint32_t generation;
 };
 
-/* For a waiter that has nothing else to do. */
+/* The progress function of a waiter without other work. */
 void no_progress(void);
 
 bool schedule_of(const void *context, uint32_t node, struct myr_schedule *schedule);
 void open_nic(struct member *member, struct world *world, uint32_t rank);
 
-/* All have NICs; whoever is the first of its node tells the others its name. */
+/* When all have NICs, the first process of each node publishes the name of its NIC. */
 void exchange_names(struct member *member, int point);
 
-/* Join the group of this key: with the node's others, or alone. */
+/* Join the group with this key, together with the node's other processes or alone. */
 void join_one(struct member *member, uint64_t key, uint32_t unit_most, bool alone,
               struct myr_nic_group *group);
 
 void join_group(struct member *member, int point);
 
-/* Come to the NIC, and to the group. */
+/* Open the NIC, and join the group. */
 void begin(struct member *member, struct world *world, uint32_t rank);
 
-/* One at a time may be in its last barrier when others are through: their NIC must still answer, so
- * all stay until all are done. */
+/* Leave the group and close the NIC. Until all have arrived here, each process polls, because
+ * another one may still need its NIC's answers for the last barrier. */
 void end(struct member *member, int point);
 
-/* Come to the next barrier; after it all must have come to it. */
+/* Take part in the next barrier, and check that all have arrived in it. */
 void one_barrier(struct member *member);
 
-/* A process that plays the barriers of its world. */
+/* A process that plays all barriers of its world. */
 void do_barriers(uint32_t rank, void *context);
 
 #endif

@@ -44,7 +44,7 @@ static void make_part(const struct member *member, uint32_t rank, uint32_t epoch
     }
 }
 
-/* Parts stand side by side in a block. */
+/* A block consists of the parts of the node's processes. */
 static void build(void *context, uint32_t epoch, uint8_t *block)
 {
     const struct member *member = context;
@@ -78,39 +78,39 @@ uint32_t arrive_with_data(struct member *member)
     return epoch;
 }
 
-static void turn_nic(struct member *member)
+static void poll_and_sleep(struct member *member)
 {
     (void)myr_soft_poll(member->nic);
     usleep(50);
 }
 
-void pass_by(struct member *member, uint64_t key)
+void join_and_leave(struct member *member, uint64_t key)
 {
     struct myr_nic_group group;
     join_one(member, key, 0, true, &group);
     myr_nic_group_leave(&group);
 }
 
-/* Run the NIC until all groups have said farewell, on all nodes. */
-static void see_groups_off(struct member *member)
+/* Poll the NIC until all groups on all nodes are closed. */
+static void await_no_groups(struct member *member)
 {
     struct world *world = member->world;
     uint64_t key = UINT64_MAX / 2 + member->rank;
-    for (uint32_t turn = 0; 0 != groups_in(member->segment); ++turn) {
-        turn_nic(member);
-        if (0 == member->local && 0 == turn % TURNS) {
-            pass_by(member, key += MOST);
+    for (uint32_t polls = 0; 0 != groups_in(member->segment); ++polls) {
+        poll_and_sleep(member);
+        if (0 == member->local && 0 == polls % POLLS) {
+            join_and_leave(member, key += MOST);
         }
     }
     atomic_fetch_add(&world->come[1], 1);
-    while (atomic_load(&world->come[1]) < size_of(world)) { /* until then their NICs must answer */
-        turn_nic(member);
+    while (atomic_load(&world->come[1]) < size_of(world)) { /* others still need our NIC */
+        poll_and_sleep(member);
     }
     myr_soft_close(member->nic);
     myr_segment_leave(member->segment);
 }
 
-void play_groups(struct world *world, uint32_t rank, void (*turn)(struct member *member))
+void play_groups(struct world *world, uint32_t rank, void (*play)(struct member *member))
 {
     struct member member;
     open_nic(&member, world, rank);
@@ -118,9 +118,9 @@ void play_groups(struct world *world, uint32_t rank, void (*turn)(struct member 
     for (; member.generation < world->generations; ++member.generation) {
         join_one(&member, world->key + member.generation, world->unit_most, false, &member.group);
         for (uint32_t e = 0; e < world->epochs; ++e) {
-            turn(&member);
+            play(&member);
         }
         myr_nic_group_leave(&member.group);
     }
-    see_groups_off(&member);
+    await_no_groups(&member);
 }

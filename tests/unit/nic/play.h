@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Data: what each process has for an epoch, and has to find after it; and groups that follow one
- * another.
+ * The data that each process has for an epoch and expects after it, and groups that follow each
+ * other.
  */
 #ifndef TESTS_UNIT_NIC_PLAY_H
 #define TESTS_UNIT_NIC_PLAY_H
@@ -11,26 +11,27 @@
 #include "libmyr/node/segment.h"
 #include "tests/unit/nic/member.h"
 
-/* How many groups there are in a segment. */
+/* The number of groups in a segment. */
 uint32_t groups_in(struct myr_segment *segment);
 
-/* Bytes of a process's part: for some epochs nobody has data. */
+/* Bytes of a process's part of an epoch; 0 for some epochs. */
 uint32_t part_of(const struct member *member, uint32_t epoch);
 
-/* All parts of this epoch are there. */
+/* Check the parts of all processes. */
 void expect_blocks(const struct member *member, uint32_t epoch);
 
-/* Come to the next epoch. */
+/* Arrive in the next epoch with data. */
 uint32_t arrive_with_data(struct member *member);
 
-/* Come and go, so that groups that are through are closed. Not too often: of groups that are closed
- * a NIC remembers MCP_LATE. */
-enum { TURNS = 16 };
+/* How many polls are between two groups that are joined and left, so that completed groups are
+ * closed. If these came too often, the NIC would forget closed groups, of which it keeps
+ * MCP_LATE. */
+enum { POLLS = 16 };
 
-/* Come to a group of its own, and go. */
-void pass_by(struct member *member, uint64_t key);
+/* Join a group of its own, and leave it. */
+void join_and_leave(struct member *member, uint64_t key);
 
-/* Groups follow one another at once: nobody waits for the others to leave. */
-void play_groups(struct world *world, uint32_t rank, void (*turn)(struct member *member));
+/* Play one group after the other, without waiting until the others have left. */
+void play_groups(struct world *world, uint32_t rank, void (*play)(struct member *member));
 
 #endif

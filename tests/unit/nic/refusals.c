@@ -43,7 +43,7 @@ void no_network(void **state)
     struct myr_soft_view view;
     assert_int_equal(myr_segment_join(NULL, 1 << 20, &segment, NULL), MYR_OK);
     expect_refusal(segment, &nowhere, MYR_ERR_NOT_THERE, "nosuch0");
-    expect_refusal(segment, &loopback, MYR_ERR_NOT_THERE, "nosuch0"); /* all hear the same */
+    expect_refusal(segment, &loopback, MYR_ERR_NOT_THERE, "nosuch0"); /* the same message */
     assert_int_equal(myr_look_at_nic(myr_segment_fd(segment), &view, NULL), MYR_OK);
     assert_false(view.there);
     assert_non_null(strstr(view.why, "nosuch0"));
@@ -75,11 +75,11 @@ void port_in_use(void **state)
     snprintf(text, sizeof(text), "UDP port %u", (unsigned)options.port);
     assert_int_equal(myr_segment_join(NULL, 1 << 20, &segment, NULL), MYR_OK);
     expect_refusal(segment, &options, MYR_ERR_SYSTEM, text);
-    expect_refusal(segment, &loopback, MYR_ERR_SYSTEM, text); /* all hear the same */
+    expect_refusal(segment, &loopback, MYR_ERR_SYSTEM, text); /* the same message */
     myr_segment_leave(segment);
     close(other);
 
-    /* Free again: it is the one that was asked for. */
+    /* When the port is free, the NIC gets it. */
     struct myr_soft_nic *nic;
     struct myr_nic_name name;
     assert_int_equal(myr_segment_join(NULL, 1 << 20, &segment, NULL), MYR_OK);
@@ -90,8 +90,8 @@ void port_in_use(void **state)
     myr_segment_leave(segment);
 }
 
-/* A process that nobody may look into has made the NIC. */
-static void aloof(uint32_t rank, void *context)
+/* The process that opened the NIC does not let others take its descriptors. */
+static void not_dumpable(uint32_t rank, void *context)
 {
     struct world *world = context;
     struct member member;
@@ -123,7 +123,7 @@ void the_socket_is_refused(void **state)
 {
     (void)state;
     struct world *world = make_world(1, 1, 0);
-    const pid_t first = crew_fork(aloof, 0, world);
+    const pid_t first = crew_fork(not_dumpable, 0, world);
     await_come(world, 0, 1);
     const pid_t second = crew_fork(without_rights, 1, world);
     assert_true(crew_join(second));
@@ -131,9 +131,9 @@ void the_socket_is_refused(void **state)
     end_world(world);
 }
 
-/* A given socket that the NIC does not get is still the giver's: nobody else closes it. (A number
- * that is closed twice may be another thread's descriptor by then.) */
-void a_given_socket_stays_the_givers(void **state)
+/* If the NIC cannot take a socket that it is given, that stays the caller's, and the NIC must not
+ * close it. (The number of a descriptor that is closed twice may be another thread's by then.) */
+void a_refused_socket_stays_open(void **state)
 {
     (void)state;
     struct myr_segment *segment;
@@ -155,7 +155,7 @@ void a_given_socket_stays_the_givers(void **state)
     assert_int_equal(status, MYR_OK);
     assert_true(refusals >= 2);
     myr_soft_close(second);
-    assert_int_equal(fcntl(given, F_GETFD), -1); /* now it was the NIC's */
+    assert_int_equal(fcntl(given, F_GETFD), -1); /* now it belonged to the NIC */
     myr_soft_close(nic);
     myr_segment_leave(segment);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What cannot be had is refused, with a line that says so, to all alike.
+ * A user must get a message that says why there is no NIC, the same in all processes of the node.
  */
 #ifndef TESTS_UNIT_NIC_REFUSALS_H
 #define TESTS_UNIT_NIC_REFUSALS_H
@@ -8,7 +8,7 @@
 #include "libmyr/node/segment.h"
 #include "libmyr/soft/nic.h"
 
-/* No NIC in this segment: with this status, and a line that has this text. */
+/* Opening the NIC fails with this status, and a message that contains `text`. */
 void expect_refusal(struct myr_segment *segment, const struct myr_soft_options *options,
                     enum myr_status status, const char *text);
 

@@ -29,13 +29,13 @@ void send_to(int socket, const struct myr_nic_name *name, const void *packet, si
                      bytes);
 }
 
-/* Strangers do not know any secret. */
-static const struct mcp_secret nobodys = {{1, 2}};
+/* Strangers know no group's secret. */
+static const struct mcp_secret wrong_secret = {{1, 2}};
 
-void send_a_question(int stranger, const struct myr_nic_name *name)
+void send_forged_ask(int stranger, const struct myr_nic_name *name)
 {
     struct mcp_header header = {.type = MCP_ASK, .key = 1};
-    mcp_seal(&header, &nobodys, NULL, 0);
+    mcp_seal(&header, &wrong_secret, NULL, 0);
     send_to(stranger, name, &header, mcp_header_bytes(header.type));
 }
 
@@ -73,12 +73,12 @@ void strange_packets(void **state)
     }
     assert_int_equal(counters.dropped_damaged, PACKETS);
 
-    /* In our format, with keys that nobody here has. */
+    /* Packets in the NIC's format, with unknown keys. */
     for (uint32_t p = 1; p <= PACKETS; ++p) {
         struct mcp_header header = {.type = 0 == p % 2 ? MCP_ASK : MCP_DONE,
                                     .key = crew_random(&random)};
         header.collective.epoch = (uint32_t)crew_random(&random);
-        mcp_seal(&header, &nobodys, NULL, 0);
+        mcp_seal(&header, &wrong_secret, NULL, 0);
         send_to(stranger, &name, &header, mcp_header_bytes(header.type));
         take(nic, PACKETS + p, &counters);
     }
@@ -90,8 +90,8 @@ void strange_packets(void **state)
     myr_segment_leave(segment);
 }
 
-/* The same while barriers go on: somebody shoots at all NICs as fast as they take it. */
-static void shooter(uint32_t rank, void *context)
+/* The same while barriers are played: a process floods all NICs. */
+static void flooder(uint32_t rank, void *context)
 {
     struct world *world = context;
     uint64_t random = world->seed ^ rank;
@@ -123,7 +123,7 @@ void barriers_under_fire(void **state)
 {
     (void)state;
     struct world *world = make_world(2, 2, 1000);
-    const pid_t stranger = crew_fork(shooter, 0, world);
+    const pid_t stranger = crew_fork(flooder, 0, world);
     const bool well = crew_run(size_of(world), do_barriers, world);
     atomic_store(&world->go, 1);
     assert_true(crew_join(stranger));

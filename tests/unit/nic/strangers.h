@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Other people's packets, whatever is in them.
+ * Packets of other programs must neither stop a NIC nor change a group, whatever they contain.
  */
 #ifndef TESTS_UNIT_NIC_STRANGERS_H
 #define TESTS_UNIT_NIC_STRANGERS_H
@@ -12,7 +12,7 @@
 /* Send these bytes to a NIC. */
 void send_to(int socket, const struct myr_nic_name *name, const void *packet, size_t bytes);
 
-/* A packet in our format, of somebody who knows no secret. */
-void send_a_question(int stranger, const struct myr_nic_name *name);
+/* Send an ASK that is sealed with a wrong secret. */
+void send_forged_ask(int stranger, const struct myr_nic_name *name);
 
 #endif

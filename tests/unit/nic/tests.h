@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The tests, by the file that has them; nic_test.c runs them.
+ * The tests of each file, which nic_test.c runs.
  */
 #ifndef TESTS_UNIT_NIC_TESTS_H
 #define TESTS_UNIT_NIC_TESTS_H
@@ -9,7 +9,7 @@
 void barriers_across_nodes(void **state);
 void barriers_over_ipv6(void **state);
 void barriers_asleep(void **state);
-void a_node_arrives_with_its_last(void **state);
+void a_node_arrives_with_its_last_process(void **state);
 void one_is_stopped(void **state);
 
 /* data.c */
@@ -21,7 +21,7 @@ void broadcasts_across_nodes(void **state);
 /* farewells.c */
 void more_farewells_than_fit(void **state);
 void one_long_farewell(void **state);
-void data_that_cannot_be(void **state);
+void impossible_data_are_refused(void **state);
 
 /* threads.c */
 void a_thread_runs_the_nic(void **state);
@@ -38,16 +38,16 @@ void the_last_of_many_has_the_socket(void **state);
 void no_network(void **state);
 void port_in_use(void **state);
 void the_socket_is_refused(void **state);
-void a_given_socket_stays_the_givers(void **state);
+void a_refused_socket_stays_open(void **state);
 
 /* strangers.c */
 void strange_packets(void **state);
 void barriers_under_fire(void **state);
 
 /* watch.c */
-void a_watch_takes_what_nobody_takes(void **state);
-void an_empty_datagram_ends_no_turn(void **state);
-void a_flood_ends_no_turn(void **state);
+void a_watch_polls_if_no_process_does(void **state);
+void an_empty_datagram_does_not_end_a_poll(void **state);
+void a_flood_does_not_end_a_poll(void **state);
 void the_watch_leaves(void **state);
 void the_watch_is_killed(void **state);
 
@@ -60,9 +60,9 @@ void a_missing_node(void **state);
 void killed_with_the_lock(void **state);
 void stopped_with_the_lock(void **state);
 void the_holder_leaves_in_between(void **state);
-void a_dead_holders_pid_is_given_again(void **state);
+void a_dead_holders_pid_is_reused(void **state);
 void a_dead_holder_is_a_zombie(void **state);
-void a_dead_runners_pid_is_given_again(void **state);
+void a_dead_runners_pid_is_reused(void **state);
 void a_broken_nic_is_left_alone(void **state);
 void killed_as_a_member(void **state);
 
@@ -73,7 +73,7 @@ void routes_of_ipv6(void **state);
 void peers_come_and_go(void **state);
 
 /* looks.c */
-void nonsense_is_looked_at(void **state);
-void a_look_at_a_circle_ends(void **state);
+void corrupted_memory_is_viewed(void **state);
+void a_view_of_a_cycle_ends(void **state);
 
 #endif

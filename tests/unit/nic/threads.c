@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Threads that run the NIC, and those of a process that share one.
+ * A thread that runs the NIC must complete barriers without help of the processes, and threads of
+ * one process can share a NIC.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -16,7 +17,7 @@
 #include "tests/unit/nic/tests.h"
 #include "tests/unit/nic/world.h"
 
-/* Nobody polls: all arrive, and look at the release only. */
+/* No process polls: all arrive, and only look at the release. */
 static void arrive_and_look(uint32_t rank, void *context)
 {
     struct world *world = context;
@@ -27,7 +28,7 @@ static void arrive_and_look(uint32_t rank, void *context)
     if (world->thread) {
         CREW_CHECK(MYR_OK == myr_soft_thread_start(member.nic, MYR_SOFT_THREAD, &thread, &error),
                    "%s", error.text);
-        world->unfit[rank] = NULL != thread; /* here: who has the thread */
+        world->unfit[rank] = NULL != thread; /* here: whether it has the thread */
     }
     for (uint32_t e = 1; e <= world->epochs; ++e) {
         (void)myr_nic_group_arrive(&member.group);
@@ -37,8 +38,8 @@ static void arrive_and_look(uint32_t rank, void *context)
     }
     meet(world, 2, size_of(world));
     if (!world->thread) {
-        /* All have arrived everywhere, and all messages are sent: but nobody has taken them. */
-        CREW_CHECK(!myr_nic_group_test(&member.group, 1), "something has run the NIC");
+        /* All have arrived and all messages are sent, but no process has taken them. */
+        CREW_CHECK(!myr_nic_group_test(&member.group, 1), "the NIC was run");
     }
     meet(world, 3, size_of(world));
     while (!myr_nic_group_test(&member.group, world->epochs)) {
@@ -61,7 +62,7 @@ void a_thread_runs_the_nic(void **state)
         world = make_world(2, locals, 200);
         world->thread = true;
         assert_true(crew_run(size_of(world), arrive_and_look, world));
-        for (uint32_t n = 0; n < 2; ++n) { /* one thread on a node */
+        for (uint32_t n = 0; n < 2; ++n) { /* one thread on each node */
             uint32_t threads = 0;
             for (uint32_t l = 0; l < locals; ++l) {
                 threads += world->unfit[n * locals + l];
@@ -87,7 +88,7 @@ void threads_come_and_go(void **state)
         assert_int_equal(myr_soft_thread_start(nic, kinds[k], &thread, &error), MYR_OK);
         assert_non_null(thread);
         assert_int_equal(myr_soft_thread_start(nic, MYR_SOFT_THREAD, &another, &error), MYR_OK);
-        assert_null(another); /* there is one */
+        assert_null(another); /* there is one already */
         assert_int_equal(myr_look_at_nic(myr_segment_fd(segment), &view, &error), MYR_OK);
         assert_int_equal(view.runs_as, kinds[k]);
         assert_int_equal(view.runner, getpid());

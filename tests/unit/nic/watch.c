@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A watch, which takes what has come for who sleeps.
+ * A watch must take the packets of a process that sleeps, or its peers wait for it in vain.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -27,117 +27,125 @@ static uint64_t received_by(const struct myr_soft_nic *nic)
     return counters.packets_received;
 }
 
-/* It takes what has come, all of it, if nobody else has run the NIC since it last looked, and only
- * then; it is no runner. */
-void a_watch_takes_what_nobody_takes(void **state)
-{
-    (void)state;
-    struct world *world = make_world(1, 1, 0);
+/* A NIC with a watch that sleeps until the test wakes it, and a stranger who sends packets. */
+struct watched {
+    struct world *world;
     struct member member;
     struct myr_nic_name name;
-    struct myr_soft_view view;
     struct myr_soft_watch *watch;
-    struct myr_soft_thread *thread;
+    int stranger;
+};
+
+static void begin_watched(struct watched *w)
+{
+    w->world = make_world(1, 1, 0);
     sem_init(&watch_time.asleep, 0, 0);
     sem_init(&watch_time.go, 0, 0);
-    open_nic(&member, world, 0);
-    myr_soft_get_name(member.nic, &name);
-    const int stranger = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    open_nic(&w->member, w->world, 0);
+    myr_soft_get_name(w->member.nic, &w->name);
+    w->stranger = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
     watch_time.held = true;
-    assert_int_equal(myr_soft_watch_start(member.nic, 1, &watch, NULL), MYR_OK);
+    assert_int_equal(myr_soft_watch_start(w->member.nic, 1, &w->watch, NULL), MYR_OK);
     sem_wait(&watch_time.asleep);
-    assert_true(myr_soft_watch_is_here(watch));
-    for (uint64_t round = 1; round <= 3; ++round) {
-        const uint64_t before = received_by(member.nic);
-        assert_int_equal(myr_soft_poll(member.nic), 0);
-        send_a_question(stranger, &name);
-        send_a_question(stranger, &name);
-        one_watch_turn(); /* somebody has just run the NIC */
-        assert_int_equal(received_by(member.nic), before);
-        one_watch_turn();
-        assert_int_equal(received_by(member.nic), before + 2);
-    }
-    assert_int_equal(myr_look_at_nic(myr_segment_fd(member.segment), &view, NULL), MYR_OK);
-    assert_int_equal(view.runs_as, MYR_SOFT_POLLED);
-    myr_soft_view_free(&view);
-    watch_time.held = false;
-    sem_post(&watch_time.go);
-    assert_int_equal(myr_soft_thread_start(member.nic, MYR_SOFT_THREAD, &thread, NULL), MYR_OK);
-    assert_non_null(thread);
-    myr_soft_thread_stop(thread);
-    myr_soft_watch_stop(watch);
-    close(stranger);
-    myr_soft_close(member.nic);
-    myr_segment_leave(member.segment);
-    end_world(world);
 }
 
-/* One turn of a watch takes everything that strangers have put into the socket before it. */
-static void one_turn_takes(void (*send)(int socket, const struct myr_nic_name *name, uint32_t p),
-                           uint32_t packets)
+/* From now on the watch sleeps as it does otherwise. */
+static void let_watch_run(void)
 {
-    struct world *world = make_world(1, 1, 0);
-    struct member member;
-    struct myr_nic_name name;
-    struct myr_soft_watch *watch;
-    sem_init(&watch_time.asleep, 0, 0);
-    sem_init(&watch_time.go, 0, 0);
-    open_nic(&member, world, 0);
-    myr_soft_get_name(member.nic, &name);
-    const int stranger = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-    watch_time.held = true;
-    assert_int_equal(myr_soft_watch_start(member.nic, 1, &watch, NULL), MYR_OK);
-    sem_wait(&watch_time.asleep);
-    for (uint32_t p = 0; p < packets; ++p) {
-        send(stranger, &name, p);
-    }
-    one_watch_turn();
-    const uint64_t received = received_by(member.nic);
     watch_time.held = false;
     sem_post(&watch_time.go);
-    myr_soft_watch_stop(watch);
-    close(stranger);
-    myr_soft_close(member.nic);
-    myr_segment_leave(member.segment);
-    end_world(world);
+}
+
+static void end_watched(struct watched *w)
+{
+    myr_soft_watch_stop(w->watch);
+    close(w->stranger);
+    myr_soft_close(w->member.nic);
+    myr_segment_leave(w->member.segment);
+    end_world(w->world);
+}
+
+/* A watch polls the NIC if no process has since it last looked, and only then. It does not count as
+ * a runner. */
+void a_watch_polls_if_no_process_does(void **state)
+{
+    (void)state;
+    struct watched w;
+    struct myr_soft_view view;
+    struct myr_soft_thread *thread;
+    begin_watched(&w);
+    assert_true(myr_soft_watch_is_here(w.watch));
+    for (uint64_t round = 1; round <= 3; ++round) {
+        const uint64_t before = received_by(w.member.nic);
+        assert_int_equal(myr_soft_poll(w.member.nic), 0);
+        send_forged_ask(w.stranger, &w.name);
+        send_forged_ask(w.stranger, &w.name);
+        wake_watch_once(); /* the NIC was polled just now */
+        assert_int_equal(received_by(w.member.nic), before);
+        wake_watch_once();
+        assert_int_equal(received_by(w.member.nic), before + 2);
+    }
+    assert_int_equal(myr_look_at_nic(myr_segment_fd(w.member.segment), &view, NULL), MYR_OK);
+    assert_int_equal(view.runs_as, MYR_SOFT_POLLED);
+    myr_soft_view_free(&view);
+    let_watch_run();
+    assert_int_equal(myr_soft_thread_start(w.member.nic, MYR_SOFT_THREAD, &thread, NULL), MYR_OK);
+    assert_non_null(thread);
+    myr_soft_thread_stop(thread);
+    end_watched(&w);
+}
+
+/* A watch takes everything that is in the socket each time it wakes up. */
+static void one_poll_takes(void (*send)(int socket, const struct myr_nic_name *name, uint32_t p),
+                           uint32_t packets)
+{
+    struct watched w;
+    begin_watched(&w);
+    for (uint32_t p = 0; p < packets; ++p) {
+        send(w.stranger, &w.name, p);
+    }
+    wake_watch_once();
+    const uint64_t received = received_by(w.member.nic);
+    let_watch_run();
+    end_watched(&w);
     assert_int_equal(received, packets);
 }
 
 /* Every second datagram is empty. */
-static void send_nothing_or_a_question(int socket, const struct myr_nic_name *name, uint32_t p)
+static void send_empty_or_ask(int socket, const struct myr_nic_name *name, uint32_t p)
 {
     if (0 == p % 2) {
         send_to(socket, name, NULL, 0);
     } else {
-        send_a_question(socket, name);
+        send_forged_ask(socket, name);
     }
 }
 
-/* An empty datagram is a damaged packet, and not the end of what has come. */
-void an_empty_datagram_ends_no_turn(void **state)
+/* An empty datagram is a damaged packet, and not the end of the queue. */
+void an_empty_datagram_does_not_end_a_poll(void **state)
 {
     (void)state;
-    one_turn_takes(send_nothing_or_a_question, 8);
+    one_poll_takes(send_empty_or_ask, 8);
 }
 
-static void send_another_question(int socket, const struct myr_nic_name *name, uint32_t p)
+static void send_ask(int socket, const struct myr_nic_name *name, uint32_t p)
 {
     (void)p;
-    send_a_question(socket, name);
+    send_forged_ask(socket, name);
 }
 
-/* However many packets strangers send, those of peers behind them need not wait for the next turn.
- * (root's socket has room for twice as many as this; others' may drop them.) */
-void a_flood_ends_no_turn(void **state)
+/* However many packets strangers send, the peers' packets behind them do not wait for the next
+ * wake-up. (The socket of root has room for twice as many as this; other users' may drop some.) */
+void a_flood_does_not_end_a_poll(void **state)
 {
     (void)state;
     if (0 != geteuid()) {
         skip();
     }
-    one_turn_takes(send_another_question, 5000);
+    one_poll_takes(send_ask, 5000);
 }
 
-/* Has the watch until it may go on: then leaves, or is killed before. */
+/* Has the watch until the test says so, or it is killed. */
 static void has_a_watch(uint32_t rank, void *context)
 {
     struct world *world = context;
@@ -153,7 +161,8 @@ static void has_a_watch(uint32_t rank, void *context)
     myr_segment_leave(member.segment);
 }
 
-/* Who is about to sleep takes over; and nobody polls, but what comes is taken. */
+/* When the process with the watch has exited, one that goes to sleep takes the watch over. From
+ * then on packets are taken although no process polls. */
 static void another_has_the_watch(bool politely)
 {
     struct world *world = make_world(1, 2, 0);
@@ -178,13 +187,13 @@ static void another_has_the_watch(bool politely)
     myr_soft_sleep(member.nic, &word[0], &word[1], 0, 1);
     assert_true(myr_soft_watch_is_here(watch));
     const int stranger = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-    send_a_question(stranger, &name);
+    send_forged_ask(stranger, &name);
     while (0 == received_by(member.nic)) {
         usleep(200);
     }
     close(stranger);
     myr_soft_watch_stop(watch);
-    /* It is nobody's now: who starts one has it. */
+    /* Nobody has the watch now: the next one to start it gets it. */
     assert_int_equal(myr_soft_watch_start(member.nic, 1000000, &watch, NULL), MYR_OK);
     assert_true(myr_soft_watch_is_here(watch));
     myr_soft_watch_stop(watch);
