@@ -249,12 +249,12 @@ struct mca_btl_myr_atomic {
 
 /* ---- held.c ---- */
 
-/* Before an atomic operation: does this process wait in vain for a shared lock that it holds
- * exclusively? */
+/* Called before an atomic operation: does this process wait for a shared lock that it holds
+ * exclusively itself, which would never end? */
 bool mca_btl_myr_waits_for_itself(const struct mca_btl_base_endpoint_t *endpoint, uint64_t address,
                                   const struct mca_btl_myr_atomic *atomic);
 
-/* After it: the found value to report to osc/rdma. */
+/* Called after it: the value to report to osc/rdma as the one found. */
 uint64_t mca_btl_myr_found(const struct mca_btl_base_endpoint_t *endpoint, uint64_t address,
                            const struct mca_btl_myr_atomic *atomic, uint64_t found);
 

@@ -43,8 +43,8 @@ struct mcp_collective {
                                                 keys are searched */
 };
 
-/* Open a group that mcp_group_init() and its tables have initialised. Its key must not be 0, nor
- * open already. */
+/* Open a group, which is initialised by mcp_group_init() and has its tables. Its key must not be 0,
+ * or be that of another open group. */
 void mcp_collective_open(struct mcp_collective *c, struct mcp_board *board,
                          struct mcp_counters *counters, struct mcp_group *group);
 

@@ -214,10 +214,10 @@ enum mcp_recorded {
 MCP_ENGINE enum mcp_recorded mcp_group_record(struct mcp_group *group, uint32_t slot,
                                               uint32_t epoch);
 
-/* In a group that carries data, call this first: a peer's message has arrived with so many bytes of
- * payload. MCP_RECORDED: copy them into the epoch's buffer at *offset, then record the message;
- * *bytes is the number to copy (0 if nothing fits). Only one caller gets this result for a message.
- * Otherwise the message is not accepted. */
+/* To be called before mcp_group_record() in a group that carries data, when a peer's message has
+ * arrived with *bytes of payload. MCP_RECORDED: copy the payload into the epoch's buffer at
+ * *offset, then record the message; *bytes is the number to copy (0 if nothing fits). Only one
+ * caller gets this result for a message. Otherwise the message is not accepted. */
 MCP_ENGINE enum mcp_recorded mcp_group_claim(struct mcp_group *group, uint32_t slot, uint32_t epoch,
                                              uint32_t *bytes, uint32_t *offset);
 

@@ -31,8 +31,9 @@ enum mcp_action {
     MCP_ACTION_REJECT,       /* none: does not belong to such a group */
 };
 
-/* `leaves`: its hosts have left, and it plays on for its peers alone (mcp_group_owes()). A failure
- * is of no interest here then, but a peer may still miss data of this node. */
+/* `leaves`: the group's hosts have left, and it plays its last epoch for the sake of its peers
+ * (mcp_group_owes()). Then FAIL is ignored, because no host here would learn of the failure,
+ * whereas another peer may still miss data of this node. */
 MCP_POLICY enum mcp_action mcp_action_on(const struct mcp_group *group, uint8_t type, bool leaves)
 {
     if (mcp_is_bcast(type) && 0 == group->window) {

@@ -114,7 +114,7 @@ static inline bool mcp_is_bcast(uint8_t type)
     return type >= MCP_BCAST && type <= MCP_BCAST_LATER;
 }
 
-/* Can a collective packet of this type have so much payload? */
+/* Can a collective packet of this type have a payload of this length? */
 static inline bool mcp_collective_sound(uint8_t type, uint32_t payload_bytes)
 {
     return MCP_ARRIVE == type || (MCP_BCAST == type) == (0 != payload_bytes);

@@ -315,7 +315,7 @@ enum myr_status myrd_groups_open(struct myrd_groups *groups, const struct mcp_ke
     }
     struct myrd_group *group = &groups->group[place];
     if (group->leaves || !myrd_kernel_plan_equal(&group->plan, plan)) {
-        /* Also if it is another user's, of which this user hears nothing here. */
+        /* The answer is the same for another user's group, so that users learn nothing about it. */
         return myr_fail(error, MYR_ERR_SYSTEM, 0, "myrd refuses: another group has that key");
     }
     const enum myr_status status = myrd_groups_hold(groups, group, holder, error);

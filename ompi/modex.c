@@ -42,8 +42,9 @@ static char *node_of(const opal_process_name_t *process)
     return OPAL_SUCCESS == rc ? node : NULL;
 }
 
-/* Must this node's server have the data of the process, if there are any? True for processes on
- * this node: they published everything before the start-up fence, unless there was none. */
+/* Does this node's server certainly have the data of the process, if there are any? It does for
+ * processes on this node, which published everything before the start-up fence, unless Open MPI
+ * skips that fence. */
 static bool has_told_this_node(const opal_process_name_t *peer)
 {
     char *here = node_of(OMPI_PROC_MY_NAME), *there = node_of(peer);
@@ -123,9 +124,9 @@ static bool wait_for_answer(struct question *question)
     return answered;
 }
 
-/* A running process on another node is answered for at once. There is no answer for a process that
- * has ended, but its data need not be queried: the PML got everything that it had published when it
- * learned about it. */
+/* If the process on another node is running, its server answers at once. There is no answer for a
+ * process that has ended, but there is no need to query its data: the PML got all of them when it
+ * first learned of the process. */
 static void ask(const opal_process_name_t *peer, const char *key, uint8_t **data, size_t *bytes)
 {
     struct question *question = make_question(key);

@@ -8,8 +8,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The attribute of this type among those that begin at `attribute`, with so many bytes together;
- * NULL: none. An attribute that exceeds them is ignored. */
+/* The attribute of this type among those that begin at `attribute`, which have `bytes` bytes in
+ * total; NULL: none. An attribute that exceeds them is ignored. */
 static inline const struct rtattr *os_find_attribute(const struct rtattr *attribute, size_t bytes,
                                                      uint16_t type)
 {

@@ -44,7 +44,7 @@ bool nicbarr_portions_left(const struct nicbarr_portions *portions,
 
 /* Start counting the calls until the next one. */
 void nicbarr_portions_pause(struct nicbarr_portions *portions);
-/* It was not affordable: double the pause until the next try. */
+/* The portion was not affordable: double the pause until the next attempt. */
 void nicbarr_portions_put_off(struct nicbarr_portions *portions);
 /* Count a call: is the next portion due? */
 bool nicbarr_portions_due(struct nicbarr_portions *portions);

@@ -17,12 +17,13 @@ enum { NICBARR_REMEASURE_PERCENT = 1 /* of a job's time */ };
  * job has measured, and is sure. */
 uint32_t nicbarr_remeasure_pause(uint32_t before, bool proven);
 
-/* It was not affordable. Returns the calls until the next try, and updates the pause. */
+/* Remeasuring was not affordable: update the pause, and return the number of calls until the next
+ * attempt. */
 uint32_t nicbarr_remeasure_put_off(uint32_t *pause);
 
-/* May `us` more be spent on measuring, after `job_us` of which `spent_us` were, if the limit is so
- * many percent? It may if the result is not above 0; of several processes the maximum counts.
- * (Microseconds.) */
+/* Decides whether `us` more may be spent on measuring, if the job has run for `job_us`, has spent
+ * `spent_us` of them, and may spend at most `percent`. It may if the result is not above 0; among
+ * several processes the maximum counts. (Microseconds.) */
 double nicbarr_lacking_us(double us, double spent_us, double job_us, int percent);
 
 #endif

@@ -17,7 +17,7 @@ bool nicbarr_tune_due(const mca_coll_nicbarr_module_t *module);
 int nicbarr_tune_on(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm);
 
 /* Measure all candidates on this communicator, although a choice from elsewhere is in use.
- * Likewise. */
+ * Collective over `comm`, and a barrier of it; Open MPI's error. */
 int nicbarr_tune_anew(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm);
 
 /* The communicator is freed or declined: store the measurement of the portions so far. Local. */

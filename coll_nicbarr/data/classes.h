@@ -25,7 +25,7 @@ enum {
     NICBARR_DATA_PROCESSES = 128, /* with more, reading all lines is not the fastest */
 };
 
-/* Does the user force nicbarr's? Then it is not measured. */
+/* Does a parameter force nicbarr's implementation? Then it is not measured. */
 static inline bool nicbarr_data_forced(enum nicbarr_collective collective)
 {
     return NICBARR_WAY_OURS == mca_coll_nicbarr_component.forced_ways[collective];
@@ -126,7 +126,7 @@ const char *nicbarr_class_name(const mca_coll_nicbarr_module_t *module,
 /* Its implementation on one node, as a choice: an exchange, a ring, or Open MPI's own function. */
 struct nicbarr_choice nicbarr_way_choice(enum nicbarr_collective collective, enum nicbarr_way way);
 
-/* In place of a note's value: not known yet, because the cache is being read. */
+/* Returned instead of a note's value while it is unknown because the cache is still being read. */
 #define NICBARR_READING UINT64_MAX
 /* The key of the job's note about the best choice for a class, in communicators of this shape. */
 uint64_t nicbarr_data_note_key(const mca_coll_nicbarr_module_t *module,

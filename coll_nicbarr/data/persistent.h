@@ -37,17 +37,18 @@ static inline struct nicbarr_reducer *nicbarr_reducer_of(const nicbarr_request_t
 }
 
 /* Create an inactive request with the state `what`; NULL if out of memory. The caller fills in
- * `of`. Freeing the request frees all of `what`, then what the operation drops. The program may
- * free the type and the operation: MPI retains them as long as it needs them. (Open MPI's own
- * requests do not.) */
+ * `of`. Freeing the request frees everything in `what`, and then calls the operation's drop(). The
+ * program may free the type and the operation: MPI retains them as long as it needs them. (Open
+ * MPI's own requests do not.) */
 nicbarr_request_t *nicbarr_persistent_new(const struct nicbarr_operation *operation,
                                           mca_coll_nicbarr_module_t *module,
                                           ompi_communicator_t *comm,
                                           const struct nicbarr_persistent *what);
 
-/* Create a carrier like that of the class, for one persistent collective of so many bytes (0:
- * cannot be carried). Decides on the class now, if it is undecided. Not joined, on all members:
- * Open MPI's own is faster, or a member has no room for it. Collective; Open MPI's error. */
+/* Create a carrier like that of the class, for one persistent collective of `bytes` bytes (0:
+ * cannot be carried). If the class is undecided, decide on it first. If Open MPI's own is faster,
+ * or a member has no room for it, the carrier has no group, on all members. Collective; Open MPI's
+ * error. */
 int nicbarr_data_own_carrier(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                              enum nicbarr_collective collective, size_t bytes,
                              struct nicbarr_carrier *own);

@@ -51,8 +51,8 @@ struct myr_kernel_seat {
     struct mcp_backoff backoff; /* ... and when to ask if it has not changed */
     _Atomic uint32_t detour;    /* doorbells still to be sent by multicast */
     uint32_t questions;         /* calls of is_kernel_group_over() */
-    bool orphaned;              /* the NIC is gone, for good */
-    /* The wait that goes on without a daemon, and since when (0: there is a daemon). */
+    bool orphaned;              /* the NIC is permanently lost */
+    /* The wait that continues without a daemon, and since when (0: there is a daemon). */
     uint64_t alone_in, alone_us;
 };
 
@@ -139,7 +139,7 @@ static void ask_bcast(struct myr_nic_group *group, uint32_t root, uint32_t numbe
     send_bell(seat, &bell, sizeof(bell));
 }
 
-/* Start the epochs after `done` that the node has arrived in once more: their doorbells may have
+/* Ring again for the epochs after `done` that the node has arrived in: their doorbells may have
  * been lost, or have come too early. */
 static void start_again(const struct myr_nic_group *group, uint32_t done)
 {

@@ -67,8 +67,8 @@ struct myr_intake {
  * port has begun and not ended, as its sender may still write there.
  *
  * A sender that was stopped for long may reach an inlet that was closed meanwhile. So this memory
- * remains an inlet for good, and the tickets go on. Such a sender then finds another key, and its
- * slot is void. */
+ * remains an inlet permanently, and its tickets continue. Such a sender then finds another key, and
+ * its slot is void. */
 bool myr_inlet_open(struct myr_inlet *inlet, uint32_t key);
 void myr_inlet_close(struct myr_inlet *inlet);
 

@@ -97,7 +97,7 @@ enum myr_status myr_port_send(struct myr_port *port, const struct myr_remote *to
 
 /* Provide a buffer for a message of up to `bytes`. Takes a receive token; MYR_ERR_FULL if there is
  * none. Buffers are used in the order in which they were provided. A message longer than the next
- * buffer fails at its sender for good (MYR_ERR_TOO_LONG). */
+ * buffer fails permanently at its sender (MYR_ERR_TOO_LONG). */
 enum myr_status myr_port_provide(struct myr_port *port, void *buffer, size_t bytes);
 
 struct myr_received {

@@ -16,10 +16,10 @@
  *
  * Between two endpoints there is a channel with credits, as in MPI-NP II (thesis, section 2.4):
  * they limit the messages of a sender that wait at a receiver, and further ones wait at the sender.
- * So no sender holds up another one, and a receiver's memory is bounded. A receiver that wants a
- * message which has not come grants more to senders whose messages may be behind it. Between nodes
- * at most MYR_TAGGED_CREDITS of them are eager; others are offers, of which the receiver keeps a
- * line only.
+ * So no sender holds up another one, and a receiver's memory is bounded. A receiver that waits for
+ * a message grants more to senders that are out of credits, since the message may be among those
+ * that they hold back. Between nodes at most MYR_TAGGED_CREDITS of them are eager; others are
+ * offers, of which the receiver keeps a line only.
  *
  * Threads: one thread at a time uses an endpoint, with all of its peers and requests. */
 #ifndef MYR_TAGGED_H
@@ -55,8 +55,8 @@ struct myr_tagged_name {
 
 struct myr_tagged_options {
     uint64_t id;       /* of this endpoint: any number that is unique among the processes */
-    uint32_t messages; /* that may wait for a receive, from each peer, before that receive or
-                          another one wants more; 1 to 65535; 0: 16384 */
+    uint32_t messages; /* initial limit of messages from each peer that wait for a receive; grows if
+                        * a receive waits for a later message. 1 to 65535; 0: 16384 */
     uint32_t peers; /* the number of possible senders; 0: unknown. With many, `messages` is reduced
                        so that the messages of all of them fit into half of the table
                        (MCP_MATCH_MOST), because a message without room would block the answers

@@ -88,13 +88,13 @@ void *myr_segment_alloc(struct myr_segment *segment, size_t bytes);
 /* The same for optional memory: it leaves the second half of the segment to others. */
 void *myr_segment_alloc_if_plenty(struct myr_segment *segment, size_t bytes);
 
-/* The same for memory that several processes share, each of which calls this: the first call sets
- * the shared word `at`, which was 0, to the memory's offset from myr_segment_base(), or to
- * MYR_NO_MEMORY. A process that is killed meanwhile delays nobody. */
+/* Allocate memory that several processes share, each of which calls this. The first call sets the
+ * shared word `at`, initially 0, to the memory's offset from myr_segment_base(), or to
+ * MYR_NO_MEMORY. A process that is killed meanwhile does not delay the others. */
 enum { MYR_NO_MEMORY = 1 };
 void myr_segment_alloc_once(struct myr_segment *segment, myr_word *at, size_t bytes);
 
-/* Would an optional record of so many bytes leave the last quarter to others? */
+/* Would an optional record of this size leave the last quarter of the segment to others? */
 bool myr_segment_has_plenty(struct myr_segment *segment, size_t bytes);
 
 void myr_segment_free(struct myr_segment *segment, void *memory);

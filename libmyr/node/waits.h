@@ -2,7 +2,7 @@
 /* The long waits of a process, published in the segment for `nicbarr status` (nic_look.h).
  *
  * A process publishes a wait once it has lasted MYR_LONG_WAIT_US; shorter ones cost nothing. Only
- * the process itself writes its entries; whoever reads them may see a mixture of two moments. The
+ * the process itself writes its entries; a reader may see a mixture of an old and a new entry. The
  * memory is allocated with the first such wait; without memory nothing is published.
  *
  * Threads: any, and MYR_WAITS of a process at once. */

@@ -263,7 +263,7 @@ void myr_verbs_hang_up(struct myr_verbs *nic);
 
 /* ---- parcels.c; with the mutex, but for myr_verbs_bcast() ---- */
 
-/* Distance of parcels with payloads of up to so many bytes. */
+/* The distance between landing places of parcels with up to `payload` bytes of payload. */
 uint32_t myr_verbs_stride(uint32_t payload);
 
 /* Send the message, in a group that carries data. */
