@@ -52,11 +52,11 @@ struct mcp_peer {
                     that broadcasts, of any message: its reach, see bcast.h */
 };
 
-/* A group as one NIC knows it. It lies in memory shared with the hosts, which use only its first
- * line. The tables follow: steps, peers (first those sent to, then those waited for), arrivals, for
- * each peer waited for the time of its last report that its host is late, and the claims: epochs
- * whose payloads a caller is copying. Then come the two buffers, or the window of a group that
- * broadcasts.
+/* The state of a group on one NIC, in memory that is shared with the hosts; hosts use only its
+ * first line. It is followed by tables: the steps; the peers (first those sent to, then those
+ * waited for); the arrivals; for each peer waited for, when it last reported that its host is late;
+ * and the claims, which are epochs whose payloads a caller is copying. After the tables come the
+ * two buffers, or the window of a group that broadcasts.
  *
  * In the kernel no host sees it, but any processor may play it. There the fields that are written
  * each time are together, and fields that only a soft NIC needs are left out. */

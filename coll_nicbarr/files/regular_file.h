@@ -22,8 +22,9 @@
  * failure, with MYR_ERR_NOT_THERE if there is no file. */
 int nicbarr_open_regular(const char *path, int flags, unsigned mode, struct myr_error *error);
 
-/* Lock the file behind `fd`, until it is closed; false, with a line, after a timeout of `most_ms`
- * (MYR_ERR_FULL), or if it cannot be locked. Over NFS, `fd` must be open for writing. */
+/* Lock the file behind `fd`; closing it releases the lock. Returns false, with a line in `error`,
+ * if the file cannot be locked, or not within `most_ms` (MYR_ERR_FULL). Over NFS, `fd` must be open
+ * for writing. */
 bool nicbarr_lock(int fd, unsigned most_ms, struct myr_error *error);
 
 /* Read the whole file behind `fd`, from its beginning; to be freed. `bytes` becomes its length.

@@ -2,8 +2,8 @@
 /* Addresses of soft NICs, and the addresses of this machine on the networks that NICs may use.
  *
  * Hosts exchange a network layer address (struct mcp_ip) and a port. Sources and destinations of
- * packets are socket addresses (struct mcp_address), so that a barrier's path converts nothing.
- * Pure, except for the functions about this machine. */
+ * packets are socket addresses (struct mcp_address), so that no conversion is needed on a barrier's
+ * path. All functions are pure, except those that query this machine. */
 #ifndef MCP_SOFT_ADDRESSES_H
 #define MCP_SOFT_ADDRESSES_H
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The SRAM: the layout of the memory that all processes of a job on one node share.
  *
- * There is one segment a job and node: a header, a table of processes, and blocks. A block is
- * either free or a record (the shared state of one group's processes). Offsets are in bytes from
- * the segment's start; 0 means none. Except for atomic words, and unless a comment says otherwise,
- * the header's lock guards everything. Any change here changes MYR_SRAM_LAYOUT, so that two builds
- * never share a segment. */
+ * Each job has one segment on each of its nodes. It consists of a header, a table of processes, and
+ * blocks. A block is either free or a record (the shared state of one group's processes). Offsets
+ * are in bytes from the segment's start; 0 means none. Except for atomic words, and unless a
+ * comment says otherwise, the header's lock guards everything. Any change here changes
+ * MYR_SRAM_LAYOUT, so that two builds never share a segment. */
 #ifndef MYR_SRAM_H
 #define MYR_SRAM_H
 
