@@ -175,9 +175,9 @@ struct mca_btl_base_endpoint_t *mca_btl_myr_endpoint_of(opal_proc_t *proc, bool 
 struct mca_btl_base_endpoint_t *mca_btl_myr_endpoint_named(const opal_process_name_t *name,
                                                            bool for_windows);
 
-/* A NIC without a connection has sent a message to this node: look for it among the job's
- * processes. Each is tried once. (Those of other jobs are connected by MPI calls.) False if there
- * are none left to try. */
+/* A NIC without a connection has sent a message to this node: search for it among the job's
+ * processes, each of which is tried once. (Processes of other jobs are connected by MPI calls.)
+ * Returns false if none is left to try. */
 bool mca_btl_myr_meet(void);
 
 /* A process that is reached through that connection of the NIC; NULL: none. */
@@ -214,7 +214,7 @@ int mca_btl_myr_sendi(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t
                       size_t payload_size, uint8_t order, uint32_t flags, mca_btl_base_tag_t tag,
                       mca_btl_base_descriptor_t **descriptor);
 
-/* Pass waiting fragments to the port, as far as there are tokens. Locked. */
+/* Pass waiting fragments to the port, as far as there are tokens. Called with the lock. */
 void mca_btl_myr_send_waiting(void);
 
 /* ---- progress.c ---- */

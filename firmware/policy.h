@@ -106,15 +106,16 @@ MCP_POLICY bool mcp_group_owes(const struct mcp_group *group)
            (!mcp_group_waits_now(group) && 0 != group->unit[myr_load_relaxed(&group->done) % 2]);
 }
 
-/* How a group has ended, kept after closing it for peers that ask. */
+/* The final state of a group, kept after it was closed to answer its peers. */
 struct mcp_ending {
     uint32_t epoch;  /* the last complete one whose data no node can miss */
     uint32_t failed; /* as in struct mcp_group: why there is nothing after that; 0: not failed */
 };
 
-/* `fails`: it is closed early. Data are lost with a group, so a peer that still misses those of the
- * last epoch must not learn that it is done. (All nodes have those of the epoch before.) The same
- * holds for blocks, unless all nodes have completed the epoch that the group owed. */
+/* What remains of a group that is closed; `fails` if it is closed early. Its data are lost, so a
+ * peer that still misses those of the last epoch must not be told that the epoch is done. (All
+ * nodes have the data of the epoch before.) The same applies to blocks of broadcasts, unless all
+ * nodes have completed the farewell epoch. */
 MCP_POLICY struct mcp_ending mcp_ending_of(const struct mcp_group *group, bool fails)
 {
     const uint32_t done = myr_load_relaxed(&group->done), failed = myr_load_relaxed(&group->failed);
@@ -126,10 +127,10 @@ MCP_POLICY struct mcp_ending mcp_ending_of(const struct mcp_group *group, bool f
     };
 }
 
-/* A genuine packet of a closed group has arrived. If its sender misses something, true, and the
- * header is that of the answer, not sealed: all nodes have entered that epoch, or no more epochs
- * will complete, because that node is missing. (A missing block stays missing. Without a failure,
- * no node misses one.) False: there is nothing to answer. */
+/* Handle a genuine packet of a closed group. If its sender misses something, return true and turn
+ * the header into that of the answer, not sealed: DONE (all nodes have entered that epoch) or FAIL
+ * (no more epochs will complete, because a node is missing). The same holds for a missing block;
+ * without a failure no node misses one. Returns false if no answer is needed. */
 MCP_POLICY bool mcp_ending_answer(const struct mcp_ending *ending, struct mcp_header *header)
 {
     const bool done =

@@ -132,8 +132,8 @@ int mca_mtl_myr_cancel(mca_mtl_base_module_t *mtl, mca_mtl_request_t *request, i
 int mca_mtl_myr_progress(void);
 int mca_mtl_myr_progress_beside_runner(void);
 
-/* Read pieces of long messages as long as there are any, and `go_on` returns true. Locked, except
- * while a piece is being read. Returns how many bytes. */
+/* Read pieces of long messages as long as there are any and `go_on` returns true. Called with the
+ * lock, which is released while a piece is read. Returns the number of bytes read. */
 uint64_t mca_mtl_myr_read_pieces(bool (*go_on)(void));
 
 /* Complete a request for Open MPI. Not locked. */

@@ -53,8 +53,8 @@ int nicbarr_duel_next(const struct nicbarr_duel *duel);
  * round is over, and the ranks must agree. */
 bool nicbarr_duel_note(struct nicbarr_duel *duel, double come_us, double left_us);
 
-/* The values to agree on, by their maxima over all ranks. Returns how many, at most
- * NICBARR_DUEL_VALUES. */
+/* Write the values on whose maxima over all ranks the ranks must agree. Returns their number, at
+ * most NICBARR_DUEL_VALUES. */
 int nicbarr_duel_values(const struct nicbarr_duel *duel, double *values);
 
 /* Continue with the agreed values. The duel may be over then. */
@@ -71,9 +71,9 @@ double nicbarr_duel_us(const struct nicbarr_duel *duel, int duelist);
 int nicbarr_duel_challengers(int chosen, int all, uint32_t *next,
                              int challengers[NICBARR_DUELISTS - 1]);
 
-/* Barriers until the next duel: few at first if a choice was measured elsewhere, or was just made
- * by a duel, until all candidates have been challengers once (`next` and `all` as above); then
- * twice as many each time. */
+/* The number of barriers until the next duel. If the choice was measured elsewhere, or was just
+ * made by a duel, it is small until all candidates have been challengers once (`next` and `all` are
+ * those of nicbarr_duel_challengers()). From then on it doubles each time. */
 enum {
     NICBARR_PAUSE_UNKNOWN = 400,
     NICBARR_PAUSE_MEASURED = 20000,

@@ -26,7 +26,8 @@ int nicbarr_rooted_join(mca_coll_nicbarr_module_t *module, ompi_communicator_t *
                         uint32_t bytes, struct nicbarr_carrier carriers[], int count,
                         double failed[], struct myr_error errors[NICBARR_NICS_MOST]);
 
-/* Have `back`, which `carrier` then owns, return the results of `carrier`, from rank `combiner`. */
+/* Make `back` return the results of `carrier` from rank `combiner`. `carrier` owns `back` from then
+ * on. */
 void nicbarr_rooted_put_together(struct nicbarr_carrier *carrier, struct nicbarr_carrier *back,
                                  int combiner);
 

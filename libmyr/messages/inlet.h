@@ -95,9 +95,10 @@ static inline void *myr_outlet_begin(struct myr_outlet *outlet)
 const void *myr_intake_look(struct myr_intake *intake, uint32_t *bytes);
 void myr_intake_done(struct myr_intake *intake);
 
-/* The receiver may have a thread that sleeps until there is work for it, in this order: nap, check
- * for work, and if there is none, sleep. A sender of work delivers it, then wakes the thread. That
- * is free if the receiver has no such thread. */
+/* The receiver may have a thread that sleeps until there is work. To go to sleep, it calls
+ * myr_inlet_nap(), checks for work, and if there is none calls myr_inlet_sleep(). A sender first
+ * delivers its work, and then calls myr_inlet_wake(), which costs nothing if the receiver has no
+ * such thread. */
 void myr_inlet_nap(struct myr_inlet *inlet);
 bool myr_inlet_sleep(struct myr_inlet *inlet, uint32_t timeout_us); /* true: woken */
 void myr_inlet_wake_sleeper(struct myr_inlet *inlet);

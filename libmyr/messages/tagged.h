@@ -114,17 +114,19 @@ struct myr_tagged_request {
     bool refused;           /* ... and a piece could not be read */
 };
 
-/* Send. The tag may be hidden (match.h). True: completed, and the buffer is the caller's again.
- * False: myr_tagged_done() will return it. */
+/* Send a message, whose tag may be hidden (match.h). Returns true if the request has completed, so
+ * that the buffer is the caller's again. Otherwise myr_tagged_done() returns the request later. */
 bool myr_tagged_send(struct myr_tagged *tagged, struct myr_tagged_peer *to,
                      const struct mcp_envelope *envelope, const void *buffer, uint64_t bytes,
                      bool synchronous, struct myr_tagged_request *request);
 
-/* Receive a message of up to `room` bytes; returns as above. */
+/* Receive a message of up to `room` bytes. Returns true if the request has completed; otherwise
+ * myr_tagged_done() returns it later. */
 bool myr_tagged_receive(struct myr_tagged *tagged, const struct mcp_pattern *pattern, void *buffer,
                         uint64_t room, struct myr_tagged_request *request);
 
-/* Cancel a receive. False if it has matched already. It completes either way, now or later. */
+/* Cancel a receive. Returns false if it has matched already. In either case the request completes,
+ * now or later. */
 bool myr_tagged_cancel(struct myr_tagged *tagged, struct myr_tagged_request *request);
 
 /* Is there a message that such a receive would match? */
@@ -190,11 +192,11 @@ struct myr_tagged_request *myr_tagged_done(struct myr_tagged *tagged);
  * progress. */
 bool myr_tagged_broken(const struct myr_tagged *tagged);
 
-/* Has a NIC been silent (myr_port_unresponsive())? `id` is that of a peer there. */
+/* Is a NIC unresponsive (myr_port_unresponsive())? `id` becomes that of a peer there. */
 bool myr_tagged_unresponsive(struct myr_tagged *tagged, uint32_t who, uint32_t least_s,
                              struct myr_unresponsive *unresponsive, uint64_t *id);
 
-/* Is more work expected at once: from the network, or by a peer that wants the data of a
+/* Is more work expected immediately, from the network or from a peer that wants the data of a
  * message? */
 bool myr_tagged_expects(const struct myr_tagged *tagged);
 

@@ -87,8 +87,9 @@ struct myr_tagged_peer {
     struct tagged_queue messages; /* in order */
 };
 
-/* Buffers of one size. What the port sends gives its buffer back by itself; a stored message keeps
- * it until it is received, so such messages leave some to the port. */
+/* Buffers of one size. A buffer from which the port sends is returned when the send completes,
+ * whereas a stored message occupies its buffer until it is received. Therefore stored messages must
+ * leave some buffers to the port. */
 struct tagged_pool {
     struct tagged_buffer *free;
     uint32_t left;     /* of them */
@@ -179,7 +180,7 @@ struct myr_tagged {
 bool tagged_number_give(struct myr_tagged *t, enum tagged_owner kind, void *owner,
                         uint32_t *number);
 
-/* The owner of a number; NULL: none, or of another kind. */
+/* The owner of a number; NULL if there is none, or if it is of another kind. */
 void *tagged_number_owner(const struct myr_tagged *t, enum tagged_owner kind, uint32_t number);
 
 void tagged_number_end(struct myr_tagged *t, uint32_t number);

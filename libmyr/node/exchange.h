@@ -66,7 +66,7 @@ static inline uint32_t myr_exchange_behind(uint32_t at)
 
 /* ---- writing ---- */
 
-/* Read how far the others have passed; true if there is room now. */
+/* Read the other processes' progress, and return true if there is room now. */
 bool myr_exchange_look(struct myr_exchange *x);
 
 /* May the next round be written? */

@@ -61,7 +61,7 @@ uint32_t myr_segment_number(const struct myr_segment *segment);                 
 uint32_t myr_segment_number_of(struct myr_segment *segment, uint32_t pid);       /* 0: none */
 uint32_t myr_segment_pid_of(const struct myr_segment *segment, uint32_t number); /* 0: left */
 
-/* Has the process with this number left or died? For `thoroughly` see myr_process_ended(). */
+/* Has the process with this number left or died? myr_process_ended() explains `thoroughly`. */
 bool myr_segment_gone(const struct myr_segment *segment, uint32_t number, bool thoroughly);
 
 /* The lowest processor in the affinity mask of the process with this number when it joined. */
@@ -85,7 +85,7 @@ uint32_t myr_segment_processors(const struct myr_segment *segment);
  * small records can still be created. */
 void *myr_segment_alloc(struct myr_segment *segment, size_t bytes);
 
-/* The same for optional memory: it leaves the second half of the segment to others. */
+/* The same for optional memory, which is taken from the first half of the segment only. */
 void *myr_segment_alloc_if_plenty(struct myr_segment *segment, size_t bytes);
 
 /* Allocate memory that several processes share, each of which calls this. The first call sets the
@@ -134,8 +134,9 @@ size_t myr_record_bytes(const struct myr_record *record);
  * memory left for another note. */
 bool myr_note_set(struct myr_segment *segment, uint64_t key, uint64_t value);
 
-/* The same, unless the key exists; true for the one process that adds it, and for all processes if
- * there is no memory: a message is rather repeated than lost. */
+/* Store it only if the key does not exist. Returns true to the one process that adds it, and to all
+ * processes if there is no memory for it, because callers print a message then, and a repeated
+ * message is better than none. */
 bool myr_note_add(struct myr_segment *segment, uint64_t key, uint64_t value);
 uint64_t myr_note_get(struct myr_segment *segment, uint64_t key); /* 0: not found */
 

@@ -106,8 +106,8 @@ struct myr_verbs_shared {
 /* Words through which other nodes report a missing node, one for each group that is played. The
  * reporter does not know whether this node has completed and left the group. So these words are not
  * in a group's memory: they are registered as long as the NIC is open, because otherwise a late
- * write would break a connection that other groups need. A freed word is reused by another group
- * some time, with another generation, which is part of the reported value. */
+ * write would break a connection that other groups need. A freed word is eventually reused by
+ * another group, with another generation, which is part of the reported value. */
 enum { MYR_VERBS_WORDS = 4096, MYR_VERBS_GENERATIONS = 1 << 15 };
 struct myr_verbs_words {
     struct ibv_mr *memory;
@@ -134,10 +134,10 @@ struct myr_verbs_peer {
 
 /* This process's part of a group. A process that does not play has no peers.
  *
- * In a group that carries data, a peer has two landing places for each message that it waits for,
- * for even and odd epochs, like the buffers (engine.h); and the sender keeps what it sends as long.
- * In one that broadcasts they are a window like that of the slots (bcast.h); blocks are forwarded
- * from there. Either way no place is rewritten before the NIC is done with it. */
+ * In a group that carries data, each message that a node waits for has two landing places, for even
+ * and odd epochs, like the buffers (engine.h); and the sender keeps its parcels as long. In a group
+ * that broadcasts, landing places form a window like that of the slots (bcast.h), from which blocks
+ * are forwarded. In both cases no place is overwritten before the NIC is done with it. */
 struct myr_verbs_group {
     struct mcp_group *mcp;
     struct myr_verbs_shared *shared;
@@ -176,7 +176,7 @@ struct myr_verbs {
 
 /* ---- kind.c ---- */
 
-/* Open a NIC with the best device that is wanted (as myr_verbs_device_open()); and close it. */
+/* Open a NIC with the best of the wanted devices, like myr_verbs_device_open(); and close it. */
 enum myr_status myr_verbs_open(struct myr_segment *segment, const struct myr_verbs_calls *calls,
                                const char *wanted, struct myr_verbs **nic, struct myr_error *error);
 void myr_verbs_close(struct myr_verbs *nic);
@@ -195,7 +195,8 @@ void myr_verbs_device_close(struct myr_verbs_device *device);
 struct ibv_mr *myr_verbs_register(const struct myr_verbs_device *device, void *memory, size_t bytes,
                                   struct myr_error *error);
 
-/* Is the list invalid, with separators and no word? If so, `why` gets the reason, of `bytes`. */
+/* Is the list invalid, that is, has it separators but no word? If so, the reason is written to
+ * why[bytes]. */
 bool myr_verbs_devices_wrong(const char *wanted, char *why, size_t bytes);
 
 void myr_verbs_device_address(const struct myr_verbs_device *device,
@@ -246,7 +247,7 @@ static inline void myr_verbs_write_word(struct myr_verbs *nic, struct myr_verbs_
     myr_verbs_write(nic, link, address, key, &value, sizeof(value), 0);
 }
 
-/* Has the link's `posted`-th request completed, or failed for good? */
+/* Has request number `posted` of the link completed, or failed permanently? */
 static inline bool myr_verbs_completed(const struct myr_verbs_link *link, uint32_t posted)
 {
     return link->broken || myr_epoch_reached(link->completed, posted);
