@@ -94,9 +94,9 @@ nicbarr_request_t *nicbarr_request_new(const struct nicbarr_operation *operation
 /* Begin the request. Unless it completes at once, the progress engine takes over. */
 void nicbarr_request_start(nicbarr_request_t *request);
 
-/* `remind` across nodes: ask for missing messages in the group that it waits for, and once in a
- * second check whether they will ever come. `wait` describes the wait. When such a request
- * completes, or waits for another group from then on, call nicbarr_request_came(). */
+/* The common part of remind() across nodes: ask for missing messages of the group that the request
+ * waits for, and, with `look`, check whether they will ever arrive. `wait` describes the wait. When
+ * the request completes, or begins to wait for another group, call nicbarr_request_came(). */
 bool nicbarr_request_remind(nicbarr_request_t *request, struct myr_nic_group *group,
                             struct nicbarr_wait wait, bool look);
 void nicbarr_request_came(nicbarr_request_t *request, const struct myr_nic_group *group);

@@ -491,11 +491,9 @@ static enum myr_status join_kernel_group(struct myr_nic_group *group, struct myr
     return status;
 }
 
-/*
- * The record is joined in any case, and left by a process that fails, so that the others do not
- * keep it for that process. A process that fails before it knows the size of a block takes the
- * maximum, because it may be the one that creates the record for the others.
- */
+/* A process joins the record even if it will fail, and then leaves it, because the record is freed
+ * only when all members have left it. A process that fails before it knows the size of a block
+ * assumes the maximum, because it may be the one that creates the record for the others. */
 enum myr_status myr_kernel_group_join(struct myr_nic_group *group, struct myr_kernel_nic *nic,
                                       struct myr_segment *segment, struct myr_waiter *waiter,
                                       const struct myr_nic_members *members,

@@ -63,8 +63,8 @@ struct myr_intake {
     uint64_t taken;
 };
 
-/* Open an inlet. Its memory is all zeroes, or was an inlet before. False if a message to the former
- * port has begun and not ended, as its sender may still write there.
+/* Open an inlet, in memory that is all zeroes or was an inlet before. False if a sender has begun a
+ * message to the former port and not ended it, since it may still write there.
  *
  * A sender that was stopped for long may reach an inlet that was closed meanwhile. So this memory
  * remains an inlet permanently, and its tickets continue. Such a sender then finds another key, and
@@ -75,9 +75,9 @@ void myr_inlet_close(struct myr_inlet *inlet);
 /* The receiving side of an open inlet, before it has received anything. */
 struct myr_intake myr_intake_of(struct myr_inlet *inlet);
 
-/* The buffer for a message of up to MYR_SHORT_BYTES, which myr_outlet_end() sends. NULL if there is
- * no room, no inlet, or the port is closed: then use the NIC. A sender that has begun must end
- * soon. */
+/* Begin a message: returns the buffer for up to MYR_SHORT_BYTES, which myr_outlet_end() sends. A
+ * sender must call that soon, since it blocks later messages until then. NULL if there is no inlet
+ * or no room, or if the port is closed; then use the NIC. */
 static inline void *myr_outlet_begin(struct myr_outlet *outlet);
 void myr_outlet_end(struct myr_outlet *outlet, uint32_t bytes);
 
