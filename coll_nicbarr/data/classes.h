@@ -113,9 +113,9 @@ static inline double nicbarr_data_budget_us(const mca_coll_nicbarr_module_t *mod
 /* Its MPI name. */
 const char *nicbarr_collective_name(enum nicbarr_collective collective);
 
-/* Write the name of a class into `text`, as users, the report and the cache have it: the
- * collective, and whether it was measured with one root; the second function adds the size. Both
- * return `text`. */
+/* Write the name of a class to `text` and return that: the collective, and whether it was measured
+ * with a fixed root. The second function adds the size. The names appear in messages to users, in
+ * the report and in the cache. */
 enum { NICBARR_CLASS_TEXT = 60 };
 const char *nicbarr_class_collective(const mca_coll_nicbarr_module_t *module,
                                      enum nicbarr_collective collective, uint32_t size_class,

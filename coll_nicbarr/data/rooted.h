@@ -31,8 +31,8 @@ int nicbarr_rooted_join(mca_coll_nicbarr_module_t *module, ompi_communicator_t *
 void nicbarr_rooted_put_together(struct nicbarr_carrier *carrier, struct nicbarr_carrier *back,
                                  int combiner);
 
-/* The epoch under way is complete at this node: combine it or wait for its result, and proceed to
- * the next one. Returns an MPI error. */
+/* Finish an epoch whose blocks have arrived at this node: combine the blocks on the combining rank,
+ * wait for the result on all others, and proceed to the next epoch. Returns an MPI error. */
 int nicbarr_rooted_finish(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                           struct nicbarr_carrier *carrier, struct nicbarr_carried *carried);
 

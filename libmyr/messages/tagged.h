@@ -57,10 +57,10 @@ struct myr_tagged_options {
     uint64_t id;       /* of this endpoint: any number that is unique among the processes */
     uint32_t messages; /* initial limit of messages from each peer that wait for a receive; grows if
                         * a receive waits for a later message. 1 to 65535; 0: 16384 */
-    uint32_t peers; /* the number of possible senders; 0: unknown. With many, `messages` is reduced
-                       so that the messages of all of them fit into half of the table
-                       (MCP_MATCH_MOST), because a message without room would block the answers
-                       behind it. The other half is for peers that need more */
+    uint32_t peers; /* the number of possible senders; 0: unknown. If there are many, `messages` is
+                     * reduced so that the messages of all peers fit into half of the table
+                     * (MCP_MATCH_MOST), because a message without room would block the answers
+                     * behind it. Peers whose limit grows use the other half */
     uint32_t buffers; /* receive buffers, and half as many for sends; 0: up to 64, halved down to 8
                          if `share` or the memory is too small */
     size_t share;     /* limit of shared memory for such buffers (bytes); 0: none */
