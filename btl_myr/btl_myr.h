@@ -74,11 +74,12 @@ enum mca_btl_myr_reach {
     MCA_BTL_MYR_ITSELF,
 };
 
-/* One for each process and use: messages, or windows (module is MCA_BTL_MYR_ONESIDED). */
+/* An endpoint. Each process may have two: one for messages, and one for windows (module is
+ * MCA_BTL_MYR_ONESIDED). */
 struct mca_btl_base_endpoint_t {
     struct mca_btl_base_endpoint_t *next; /* in its bucket */
     opal_proc_t *proc;                    /* NULL: ob1 has released it */
-    bool left; /* the same for windows. Outstanding fragments to it still complete */
+    bool left; /* ... or, for windows, Open MPI has. Outstanding fragments to it still complete */
     opal_process_name_t name;
     struct myr_remote remote;
     int module;

@@ -61,15 +61,16 @@ MCP_POLICY enum mcp_action mcp_action_on(const struct mcp_group *group, uint8_t 
     }
 }
 
-/* Does the group play on after this? It does also after an unexpected message: an answer contains
- * the last epoch that its sender is in, which may be the one after that of the lost message, and
- * then counts for both. */
+/* Can the group advance after this result? It may advance even after an unexpected message: the
+ * answer to an ASK contains the last epoch in which its sender has sent the message, which may be
+ * the one after the requested epoch, and then counts for both. */
 MCP_POLICY bool mcp_plays_on(enum mcp_action action, enum mcp_recorded recorded)
 {
     return action <= MCP_ACTION_RELEASE && recorded <= MCP_UNEXPECTED;
 }
 
-/* Count the result. (After a failure peers may be ahead by any number of epochs.) */
+/* Count the result. (After a failure, peers may be ahead by any number of epochs, so these are not
+ * counted as implausible.) */
 MCP_POLICY void mcp_count(struct mcp_counters *counters, const struct mcp_group *group,
                           enum mcp_action action, enum mcp_recorded recorded)
 {

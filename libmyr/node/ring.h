@@ -10,7 +10,7 @@
  * For large payloads a ring may have *pieces*: further memory, one piece a slot. A piece is written
  * before its slot, and read before its slot is passed.
  *
- * Threads: one at a time uses a ring. Nothing fails; a dead process is waited for. */
+ * Threads: one at a time uses a ring. No function fails: all wait even for a dead process. */
 #ifndef MYR_RING_H
 #define MYR_RING_H
 

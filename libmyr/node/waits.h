@@ -41,8 +41,9 @@ static inline struct myr_key myr_waits_key(uint32_t index, uint32_t number)
     return (struct myr_key){.scope = index, .id = 0x57 /* "W" */, .sequence = number};
 }
 
-/* Publish a wait, all of `wait` but since_ms, that began MYR_LONG_WAIT_US ago. Returns its entry,
- * for myr_wait_hide() when it ends, which takes NULL as well: not published. */
+/* Publish a wait that began MYR_LONG_WAIT_US ago; all fields of `wait` but since_ms are set.
+ * Returns its entry, to be passed to myr_wait_hide() when it ends, or NULL, which may be passed as
+ * well, if it was not published. */
 struct myr_shown_wait *myr_wait_show(struct myr_segment *segment,
                                      const struct myr_shown_wait *wait);
 void myr_wait_hide(struct myr_shown_wait *entry);
