@@ -62,11 +62,10 @@ bool myrd_groups_leave(struct myrd_groups *groups, uint64_t key, uint64_t holder
 /* The holder has died: fail its groups, and drop its references. */
 void myrd_groups_reap(struct myrd_groups *groups, uint64_t holder);
 
-/*
- * Clients that held groups when the previous daemon ended are absent until they reconnect or are
- * reaped. This returns the one at index `place` in a table of MCP_KERNEL_HOLDERS, or NULL. Call
- * myrd_groups_close_unheld() when the dead ones have been reaped.
- */
+/* Clients that held groups when the previous daemon ended are absent until they reconnect or are
+ * reaped. myrd_groups_holder() returns the absent client at index `place` of a table with
+ * MCP_KERNEL_HOLDERS entries, or NULL. Call myrd_groups_close_unheld() when the clients that have
+ * died were reaped. */
 const struct mcp_kernel_holder *myrd_groups_holder(const struct myrd_groups *groups,
                                                    uint32_t place);
 void myrd_groups_close_unheld(struct myrd_groups *groups);

@@ -74,8 +74,9 @@ struct nicbarr_contest {
     double spent_us; /* in all portions, on the slowest rank */
     /* The result: */
     int chosen; /* the first if no round is complete */
-    /* 0 to 1: one minus the probability that another candidate, which has not been dropped, is
-     * better than the chosen one by more than 3 %, from a paired rank test of their rounds. */
+    /* The confidence of the choice, 0 to 1: one minus the probability, from a paired rank test of
+     * their rounds, that one of the remaining candidates is better than the chosen one by more than
+     * 3 %. */
     double confidence;
     bool provisional; /* the confidence is too low to rely on, or there were too few rounds */
 };

@@ -31,8 +31,8 @@ static inline bool nicbarr_data_forced(enum nicbarr_collective collective)
     return NICBARR_WAY_OURS == mca_coll_nicbarr_component.forced_ways[collective];
 }
 
-/* The state of a class. The first call allocates that of a collective's classes; out of memory, the
- * program ends with a line, because the other members rely on this one. */
+/* The state of a class. The first call for a collective allocates the state of all its classes. If
+ * out of memory, the program ends with a line, because the other members rely on this one. */
 void nicbarr_classes_make(mca_coll_nicbarr_module_t *module, enum nicbarr_collective collective);
 static inline struct nicbarr_class *nicbarr_class_of(mca_coll_nicbarr_module_t *module,
                                                      enum nicbarr_collective collective,
