@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Failed processes, in programs that survive them (mpirun --with-ft ulfm): which error a collective
+/* Process failures in programs that survive them (mpirun --with-ft ulfm): which error a collective
  * on one node returns, and when it stops waiting.
  *
  * Open MPI's progress detects that a process has failed or that a communicator was revoked. A

@@ -40,8 +40,8 @@ struct mcp_bcast_slot {
 /* Limits of a window: its bytes, and its slots. */
 enum { MCP_BCAST_BYTES = 65536, MCP_BCAST_SLOTS = 64 };
 
-/* The distance of slots for blocks of `block` bytes, a multiple of MCP_BLOCK_UNIT and at most
- * MCP_PAYLOAD_MOST; and the number of slots: at least 32. */
+/* The distance of two slots for blocks of `block` bytes, which is a multiple of MCP_BLOCK_UNIT and
+ * at most MCP_PAYLOAD_MOST; and the number of slots, which is at least 32. */
 static inline uint32_t mcp_bcast_slot_bytes(uint32_t block)
 {
     return (uint32_t)sizeof(struct mcp_bcast_slot) + block;

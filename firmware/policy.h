@@ -3,9 +3,9 @@
  * user space and in simulation (collective.c), and for the kernel's program and its owner
  * (kernel/).
  *
- * Pure: functions of their arguments alone, which call nothing but each other. The callers act on
- * the decision in different ways: the former send a packet, the latter turn the received packet
- * into the answer. */
+ * The functions are pure: they depend on their arguments alone, and call nothing but each other.
+ * The callers act on a decision in different ways: the control program sends a packet, and the
+ * kernel's program turns the received packet into the answer. */
 #ifndef MCP_POLICY_H
 #define MCP_POLICY_H
 

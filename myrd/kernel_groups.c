@@ -33,8 +33,8 @@ static void forget_one(struct myrd_groups *groups, uint32_t account)
             sizeof(groups->closed[0]) * (groups->closed_count - at));
 }
 
-/* Make room for a closed group of the account's: evict its oldest one or, if it has none, the
- * oldest of all. */
+/* Make room for a closed group of this account: evict its oldest one or, if it has none, the oldest
+ * of all. */
 static void make_room_for_closed(struct myrd_groups *groups, uint32_t account)
 {
     const uint32_t own = myrd_groups_closed_by(groups, account);

@@ -85,8 +85,8 @@ enum myr_status myrd_groups_hold(struct myrd_groups *groups, struct myrd_group *
 /* The index of the holder's entry, absent or not, or the number of entries. */
 uint32_t myrd_groups_find_holder(const struct myrd_group *group, uint64_t holder);
 
-/* All holders have left. If peers may still miss data or a broadcast, begin another epoch; false if
- * the group is to be closed at once. */
+/* All holders have left. If peers may still miss data or a broadcast, begin the group's farewell
+ * and return true. Otherwise return false; the caller closes the group. */
 bool myrd_groups_begin_farewell(struct myrd_groups *groups, struct myrd_group *group);
 
 /* Close the groups whose farewell is complete. */

@@ -16,7 +16,7 @@
  *
  * Duration. A contest is played in portions, each with a budget, and may be continued at any time.
  * Except for a portion's first turn, a turn begins only if it is likely to end within the budget.
- * So only the unforeseeable exceeds it, by one turn.
+ * So the budget can be exceeded by one turn only, if that takes longer than expected.
  *
  * Candidates are in the order of simplicity. The first is the reference: it is never dropped, so
  * there is always a result to compare with. */

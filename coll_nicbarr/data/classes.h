@@ -124,7 +124,8 @@ const char *nicbarr_class_name(const mca_coll_nicbarr_module_t *module,
                                enum nicbarr_collective collective, uint32_t size_class,
                                char text[NICBARR_CLASS_TEXT]);
 
-/* Its implementation on one node, as a choice: an exchange, a ring, or Open MPI's own function. */
+/* The implementation of a collective on one node as a choice: an exchange, a ring, or Open MPI's
+ * own function. */
 struct nicbarr_choice nicbarr_way_choice(enum nicbarr_collective collective, enum nicbarr_way way);
 
 /* Returned instead of a note's value while it is unknown because the cache is still being read. */

@@ -3,13 +3,14 @@
  * MPI_Allgather_init, MPI_Gather_init, MPI_Scatter_init.
  *
  * MPI matches persistent operations by the order of their creation. They may be started in any
- * order, which may differ between processes (MPI 4.0, 6.13). So they cannot share the rounds of the
- * communicator's other collectives, nor of each other. Each has its own exchange or ring (libmyr/),
+ * order, which may differ between processes (MPI 4.0, 6.13). So they cannot share rounds with the
+ * communicator's other collectives or with each other. Each has its own exchange or ring (libmyr/),
  * or across nodes its own carrier, which is a group of NICs (carrier.h). All members create it in
- * the same call, which may wait for them (6.13, too), and MPI_Request_free frees it.
+ * the same call, which is allowed to wait for them (also 6.13), and MPI_Request_free frees it.
  *
- * A start is like a non-blocking call: allreduce.c, gather.c, streamed.c and their counterparts
- * across nodes have the operations (requests.h). Each start reads the arguments again. */
+ * Starting a persistent operation is like a non-blocking call, with the operations (requests.h) of
+ * allreduce.c, gather.c, streamed.c and their counterparts across nodes. Each start uses the
+ * arguments with which the operation was created. */
 #ifndef NICBARR_PERSISTENT_H
 #define NICBARR_PERSISTENT_H
 

@@ -374,7 +374,7 @@ static enum myr_status take_seat(struct myr_kernel_nic *nic, struct myr_kernel_q
     return MYR_OK;
 }
 
-/* Look up the peers' addresses. A NIC's name may have none, which the daemon refuses. */
+/* Look up the peers' addresses. If a NIC's name has none, the daemon will refuse the request. */
 static void name_peers(const struct mcp_peer *peers, uint32_t count,
                        const struct myr_nic_members *members, struct mcp_kernel_peer *named)
 {

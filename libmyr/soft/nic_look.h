@@ -2,9 +2,9 @@
 /* Inspecting a segment and its NIC from outside, without joining.
  *
  * `nicbarr status` calls it for segments of other processes. It maps nothing and writes nothing: it
- * copies what is of interest with pread(), and no more than 8 times the memory that the file takes.
+ * copies the relevant data with pread(), and no more than 8 times the memory that the file takes.
  * So neither a foreign or truncated file nor data that change meanwhile can do any harm. A copy may
- * be a mixture of two moments. */
+ * mix data of two moments. */
 #ifndef MYR_SOFT_LOOK_H
 #define MYR_SOFT_LOOK_H
 

@@ -28,9 +28,9 @@ void myr_soft_thread_stop(struct myr_soft_thread *thread); /* may be NULL */
 
 struct myr_soft_watch;
 
-/* Have this or another process check the node's NIC every `every_ns` (more than 0), until this
- * process stops the watch. One watch for each NIC that a process has opened. Stop it before closing
- * the NIC. */
+/* Make this process a candidate for the watch, until it stops the watch: one of the candidates of a
+ * node checks the NIC every `every_ns` (more than 0). A process has one watch for each NIC that it
+ * has opened. Stop it before closing the NIC. */
 enum myr_status myr_soft_watch_start(struct myr_soft_nic *nic, uint64_t every_ns,
                                      struct myr_soft_watch **watch, struct myr_error *error);
 void myr_soft_watch_stop(struct myr_soft_watch *watch); /* may be NULL */

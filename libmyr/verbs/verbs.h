@@ -37,9 +37,9 @@
  * and the check over all of it (firmware/wire.h). One write puts it into a landing place at the
  * peer, which polls the epoch in the header, then verifies the check. Until it matches, the parcel
  * has not arrived. So the code does not depend on the order in which a NIC delivers the bytes of
- * one write, or of two: InfiniBand does not guarantee any to a process that polls memory. The check
- * costs a nanosecond for each two bytes or so, and on soft-RoCE a second write costs as much as the
- * first. */
+ * one write, or two writes, which InfiniBand does not guarantee to a process that polls memory. The
+ * check takes about a nanosecond for two bytes, whereas on soft-RoCE a second write would take as
+ * long as the first. */
 #ifndef MYR_VERBS_H
 #define MYR_VERBS_H
 
@@ -234,10 +234,10 @@ enum myr_status myr_verbs_connect(struct myr_verbs *nic, struct myr_verbs_link *
                                   const struct myr_verbs_address *address, uint32_t remote,
                                   struct myr_error *error);
 
-/* Write into the other process's memory. Errors show up later, in `broken`. Up to inline_most bytes
- * have been copied when this returns; longer data must stay unchanged until the request completes,
- * or until its end is known to have arrived. `local_key` is that of the local memory; unused for a
- * word. */
+/* Write to the other process's memory. Errors are reported later, in `broken`. Up to inline_most
+ * bytes are copied before this returns; longer data must not change until the request has
+ * completed, or until their end is known to have arrived. `local_key` is the key of the local
+ * memory, and is not used for a single word. */
 void myr_verbs_write(struct myr_verbs *nic, struct myr_verbs_link *link, uint64_t address,
                      uint32_t key, const void *from, uint32_t bytes, uint32_t local_key);
 
