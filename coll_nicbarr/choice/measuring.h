@@ -12,8 +12,9 @@
 /* A monotonic clock in microseconds. */
 double nicbarr_now_us(void);
 
-/* Agreements use the functions of the component below: these work in any state of ours, and a
- * component above does not count calls that the program has not made. */
+/* The ranks agree by means of the functions of the component below. These work whatever state this
+ * component is in, and a component above (such as coll/monitoring) does not count calls that the
+ * program has not made. */
 
 /* A barrier. */
 int nicbarr_meet(const mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm);
