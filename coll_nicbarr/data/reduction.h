@@ -9,7 +9,7 @@
  * pass a round as soon as they have written it, and may be a window ahead of the root.
  *
  * **The same bits.** Parts are combined along a fixed binary tree over ranks: first pairs of
- * neighbours, then pairs of pairs, lower ranks on the left (nicbarr_combine()). The result depends
+ * neighbours, then pairs of pairs, lower ranks on the left (combine_round()). The result depends
  * on the data, the operation and the number of processes alone, not on the order of arrival, and
  * non-commutative operations are correct. (So are the two halves of a node's ranks, once nodes
  * combine their own.)

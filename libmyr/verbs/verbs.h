@@ -11,7 +11,7 @@
  *   verbs_group.c    playing groups
  *   join.c     creating groups
  *   thread.c   the progress thread
- *   kind.c     all of it as a kind of NIC (nic_kind.h)
+ *   verbs_kind.c     all of it as a kind of NIC (nic_kind.h)
  *
  * Hoefler's ibbarr (Hoefler et al., "Fast Barrier Synchronization for InfiniBand", section 3): an
  * arrival record is remote memory, and a message is one RDMA write of the epoch into it. There are
@@ -174,7 +174,7 @@ struct myr_verbs {
     struct myr_verbs_shown hidden; /* ... this, which no other process sees */
 };
 
-/* ---- kind.c ---- */
+/* ---- verbs_kind.c ---- */
 
 /* Open a NIC with the best of the wanted devices, like myr_verbs_device_open(); and close it. */
 enum myr_status myr_verbs_open(struct myr_segment *segment, const struct myr_verbs_calls *calls,
