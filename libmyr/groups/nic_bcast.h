@@ -83,8 +83,8 @@ void myr_nic_bcast_end(struct myr_nic_group *group);
 
 /* ---- for kinds of NICs ---- */
 
-/* The broadcast state of a group; NULL if `members` does not ask for broadcasts. MYR_ERR_TOO_LONG:
- * the schedule does not suit broadcasts. */
+/* Create the broadcast state of a group. *bcast becomes NULL if `members` does not ask for
+ * broadcasts. MYR_ERR_TOO_LONG: the schedule does not suit broadcasts. */
 enum myr_status myr_nic_bcast_new(const struct myr_nic_members *members,
                                   const struct myr_schedule *schedule, struct myr_nic_bcast **bcast,
                                   struct myr_error *error);

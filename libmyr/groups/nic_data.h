@@ -71,9 +71,9 @@ static inline const uint8_t *myr_nic_data_block(const struct myr_nic_group *grou
 
 /* ---- for kinds of NICs ---- */
 
-/* The data state of a group, without its memory, which the kind of NIC adds; NULL if `members` does
- * not ask for data. MYR_ERR_TOO_LONG: no useful block fits into buffers of `buffer_bytes`, or into
- * packets. */
+/* Create the data state of a group. The kind of NIC adds the memory for it. *data becomes NULL if
+ * `members` does not ask for data. MYR_ERR_TOO_LONG: no useful block fits into buffers of
+ * `buffer_bytes`, or into packets. */
 enum myr_status myr_nic_data_new(const struct myr_nic_members *members, myr_schedule_fn schedule_of,
                                  const void *context, uint32_t buffer_bytes,
                                  struct myr_nic_data **data, struct myr_error *error);

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The RDMA NIC, internal interface: an InfiniBand or RoCE NIC, through libibverbs.
  *
- *   calls.c    libibverbs, loaded on demand
- *   device.c   choosing a device, its port and address; opening it
- *   near.c     the devices near this process (NUMA)
- *   route.c    librdmacm: address and route resolution to another node's device
- *   link.c     queue pairs to other processes; RDMA writes
- *   parcels.c  messages that carry data, and broadcasts
- *   words.c    words through which other nodes report a missing one
- *   verbs_group.c    playing groups
- *   join.c     creating groups
- *   thread.c   the progress thread
- *   verbs_kind.c     all of it as a kind of NIC (nic_kind.h)
+ *   calls.c        libibverbs, loaded on demand
+ *   device.c       choosing a device, its port and address; opening it
+ *   near.c         the devices near this process (NUMA)
+ *   route.c        librdmacm: address and route resolution to another node's device
+ *   link.c         queue pairs to other processes; RDMA writes
+ *   parcels.c      messages that carry data, and broadcasts
+ *   words.c        words through which other nodes report a missing one
+ *   verbs_group.c  playing groups
+ *   join.c         creating groups
+ *   thread.c       the progress thread
+ *   verbs_kind.c   all of it as a kind of NIC (nic_kind.h)
  *
  * Hoefler's ibbarr (Hoefler et al., "Fast Barrier Synchronization for InfiniBand", section 3): an
  * arrival record is remote memory, and a message is one RDMA write of the epoch into it. There are
@@ -26,12 +26,12 @@
  * a record never goes back, and needs no second word for odd epochs. And a NIC processes the
  * packets of a write in order: once a process has seen the last one's word, it may free the memory
  * (parcels.c). The code does not rely on an order between writes to different words, or to
- * different processes. Polling memory at all is beyond InfiniBand's guarantees, but works on the
- * NICs and machines on which others do it.
+ * different processes. InfiniBand does not guarantee that polling memory works at all, but other
+ * software relies on it on many NICs and machines.
  *
  * Connections are reliable, so there is no retransmission here. A process that waits for long posts
- * empty writes, now and then, to the peers that it waits for: their NICs acknowledge them as long
- * as they live.
+ * empty writes from time to time to the peers that it waits for. Their NICs acknowledge these as
+ * long as the peers are alive.
  *
  * A message that carries data is a parcel: the packet that a soft NIC would send, with its header
  * and the check over all of it (firmware/wire.h). One write puts it into a landing place at the
