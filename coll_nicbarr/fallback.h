@@ -10,9 +10,10 @@
 
 #include "coll_nicbarr/coll_nicbarr.h"
 
-/* Save the functions of `comm`, before the slots are ours. If modules fill the table themselves
- * (nicbarr_modules_fill_tables()), this also installs ours. Returns false if a function is missing,
- * so that there is no fallback. */
+/* Save the functions that the table of `comm` has before nicbarr's are installed, as the fallback.
+ * If modules fill the table themselves (nicbarr_modules_fill_tables()), this also installs
+ * nicbarr's. Returns false if a function is missing; then the module cannot be used, because it
+ * would have no fallback. */
 bool nicbarr_fallback_save(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm);
 /* The communicator is freed: restore the saved functions, or only release them. */
 void nicbarr_fallback_restore(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm);

@@ -112,9 +112,10 @@ static inline bool nicbarr_host_memory_only(void)
 #endif
 }
 
-/* May MPI_Reduce and MPI_Gather across nodes be replaced by default? With 5.0.7, each communicator
- * then leaks 7 KiB: modules of coll/tuned that coll/adapt, in the communicators of coll/han, never
- * releases. (Without either of them there is no leak.) With 6.0.0rc2 the heap stays the same. */
+/* May MPI_Reduce and MPI_Gather across nodes be replaced by default? Not with Open MPI 5.0: with
+ * 5.0.7 each communicator then leaks 7 KiB, because coll/adapt never releases modules of coll/tuned
+ * in the communicators that coll/han creates. (There is no leak without coll/adapt or without
+ * coll/han.) With 6.0.0rc2 the heap does not grow. */
 static inline bool nicbarr_may_take_rooted(void)
 {
     return 5 != OMPI_MAJOR_VERSION;

@@ -98,9 +98,10 @@ int nicbarr_contest_go_on(struct nicbarr_contest *contest, const struct nicbarr_
 /* Are there turns left to play? */
 bool nicbarr_contest_open(const struct nicbarr_contest *contest);
 
-/* Continuation: is portion number `portion` (from 0) worthwhile, given the present result? And what
- * is its budget, if the first one's is `budget_us`? All portions together have
- * NICBARR_CONTEST_TOTAL such budgets. */
+/* A contest is played in portions, numbered from 0, so that one with an uncertain result can
+ * continue later. nicbarr_contest_wants() returns whether another portion is worthwhile, given the
+ * present result, and nicbarr_contest_portion_us() its time budget, if that of the first one is
+ * `budget_us`. All portions together may take NICBARR_CONTEST_TOTAL times `budget_us`. */
 enum { NICBARR_CONTEST_TOTAL = 8 };
 bool nicbarr_contest_wants(const struct nicbarr_contest *contest, int portion);
 double nicbarr_contest_portion_us(int portion, double budget_us);
