@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The shape of a communicator: all that the choice of its barrier depends on, and the key of
- * measured choices. Pure. members.c determines a communicator's shape, which is the same on all its
- * ranks. */
+/* The shape of a communicator: all properties that the choice of its barrier depends on. It is the
+ * key of measured choices. members.c determines a communicator's shape, which is the same on all
+ * its ranks. The functions here are pure. */
 #ifndef NICBARR_SHAPE_H
 #define NICBARR_SHAPE_H
 

@@ -5,10 +5,9 @@
  *
  * Clients are processes of any user. Invariants: connections and service time are limited per user
  * (share.h, users.h). Each client has at most one question in progress. A client that disconnects
- * without closing its groups has died, and the groups fail (kernel_groups.h). A client that goes on
- * asking without reading an answer is treated in the same way. Unread answers occupy memory of the
- * daemon, and count as a connection until they are read.
- */
+ * without closing its groups has died, and the groups fail (kernel_groups.h). A client that
+ * continues to send requests without reading an answer is treated in the same way. Unread answers
+ * occupy memory of the daemon, and count as a connection until they are read. */
 #ifndef MYRD_KERNEL_CLIENTS_H
 #define MYRD_KERNEL_CLIENTS_H
 

@@ -51,12 +51,12 @@ static inline bool nicbarr_data_ours(mca_coll_nicbarr_module_t *module, ompi_com
 bool nicbarr_data_ours_at_once(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                                enum nicbarr_collective collective, size_t bytes);
 
-/* Does nicbarr serve a non-blocking call if its size permits? These are not measured, since Open
- * MPI's own need several messages, each of which waits for a process to make progress. But a
- * communicator that only serves as the parent of one or two others is not worth the memory. Members
- * count only non-blocking calls: these are in the same order on all of them, as Open MPI's own
- * (libnbc) requires, too. The implementation of these calls must not depend on the number of
- * blocking calls before. */
+/* Does nicbarr serve a non-blocking call whose size permits it? Yes, without a contest, because
+ * Open MPI's own implementation needs several messages, each of which waits until a process makes
+ * progress. The first few calls on a communicator are left to Open MPI: a communicator that only
+ * serves as the parent of one or two others is not worth the memory. Only non-blocking calls are
+ * counted, because all members start these in the same order (as Open MPI's own libnbc requires,
+ * too), whereas the number of blocking calls before them may differ. */
 bool nicbarr_data_nonblocking_ours(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                                    enum nicbarr_collective collective);
 

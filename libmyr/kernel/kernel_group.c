@@ -140,7 +140,7 @@ static void ask_bcast(struct myr_nic_group *group, uint32_t root, uint32_t numbe
 }
 
 /* Ring again for the epochs after `done` that the node has arrived in: their doorbells may have
- * been lost, or have come too early. */
+ * been lost, or have arrived too early. */
 static void start_again(const struct myr_nic_group *group, uint32_t done)
 {
     struct myr_kernel_seat *seat = seat_of(group);

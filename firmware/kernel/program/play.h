@@ -11,10 +11,9 @@
  * messages of the second epoch may have arrived before the last one of the first. */
 enum { BURSTS = 2 * (MCP_KERNEL_STEPS + 2 * MCP_KERNEL_MESSAGES) / BURST_TURNS + 4 };
 
-/*
- * Loops. On kernels without bpf_loop() they iterate over an array map with as many entries as a
- * loop may have iterations; the verifier removes the variant that is not used. The body of a loop
- * is
+/* Loops. On kernels without bpf_loop() their body is called for each element of an array map, which
+ * has as many elements as a loop may have iterations. The verifier removes the variant that is not
+ * used. The body of a loop is
  *
  *     static __always_inline long TURN(uint32_t turn, void *context)
  *
