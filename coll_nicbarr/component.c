@@ -24,6 +24,7 @@
 #include "coll_nicbarr/requests.h"
 #include "coll_nicbarr/shape.h"
 #include "firmware/wire.h"
+#include "ompi/exits.h"
 #include "ompi/node.h"
 #include "ompi/survival.h"
 
@@ -246,6 +247,8 @@ static void close_nics(void)
 
 /* ---- opening and closing ---- */
 
+static bool is_open;
+
 /* Join the node's segment. On failure, returns false with the reason in `hello`. */
 static bool join_segment(struct nicbarr_hello *hello)
 {
@@ -266,7 +269,10 @@ static bool join_segment(struct nicbarr_hello *hello)
     hello->number = myr_segment_number(component->segment);
     myr_waiter_init(&component->waiter, component->segment, nicbarr_progress, &policy);
     component->waiter.long_wait = nicbarr_long_wait;
-    component->waiter.abandons = NULL == nicbarr_failure ? NULL : nicbarr_abandons;
+    if (NULL != nicbarr_failure) {
+        component->waiter.abandons = nicbarr_abandons;
+        nicbarr_exits_open(component->segment);
+    }
     return true;
 }
 
@@ -285,6 +291,7 @@ static int component_open(void)
     }
     take_parameters();
     nicbarr_failure = nicbarr_failures_are_survived() ? nicbarr_comm_failure : NULL;
+    is_open = true;
     ++component->opened;
     component->output = opal_output_open(NULL);
     opal_output_set_verbosity(component->output, component->parameters.verbose);
@@ -314,15 +321,17 @@ static int component_open(void)
 static int component_close(void)
 {
     mca_coll_nicbarr_component_t *component = &mca_coll_nicbarr_component;
-    if (component->output < 0) {
-        return OMPI_SUCCESS; /* it is not open */
+    if (!is_open) {
+        return OMPI_SUCCESS;
     }
+    is_open = false;
     nicbarr_report_close();
     nicbarr_cache_close();
     nicbarr_requests_close();
     nicbarr_peers_close();
     close_nics();
     if (NULL != component->segment) {
+        nicbarr_exits_close();
         myr_waits_end(component->segment);
         myr_segment_leave(component->segment);
         component->segment = NULL;

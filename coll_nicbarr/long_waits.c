@@ -9,6 +9,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "coll_nicbarr/dead_members.h"
+
 enum { FRAMES = 48 };
 
 /* The name of an MPI function, also if the symbol is PMPI_...; NULL if it is not one. */
@@ -94,8 +96,14 @@ struct myr_shown_wait *nicbarr_wait_show(ompi_communicator_t *comm, const struct
     return myr_wait_show(mca_coll_nicbarr_component.segment, &wait);
 }
 
-struct myr_shown_wait *nicbarr_long_wait(const struct myr_watch *watch)
+struct myr_shown_wait *nicbarr_long_wait(const struct myr_watch *watch, uint32_t times)
 {
+    if (times > 1) {
+        char call[NICBARR_CALL_TEXT], caller[NICBARR_CALLER_TEXT];
+        nicbarr_find_call(call, caller);
+        nicbarr_end_if_member_died(watch->owner, '\0' == call[0] ? "a collective" : call);
+        return NULL;
+    }
     const struct myr_record *record = myr_record_of(watch->sleepers);
     const struct myr_key key = {record->key[0], record->key[1], record->key[2], record->key[3]};
     return nicbarr_wait_show(watch->owner, &key);

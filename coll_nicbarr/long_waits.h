@@ -22,8 +22,8 @@ void nicbarr_find_call(char *call, char *caller);
  * MYR_LONG_WAIT_US. Returns the argument for myr_wait_hide(). */
 struct myr_shown_wait *nicbarr_wait_show(ompi_communicator_t *comm, const struct myr_key *key);
 
-/* The same for waits on one node: long_wait() of struct myr_waiter. Their owner is the
- * communicator. */
-struct myr_shown_wait *nicbarr_long_wait(const struct myr_watch *watch);
+/* The same for waits on one node, and a look for dead members: long_wait() of struct myr_waiter.
+ * Their owner is the communicator. */
+struct myr_shown_wait *nicbarr_long_wait(const struct myr_watch *watch, uint32_t times);
 
 #endif

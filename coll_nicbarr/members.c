@@ -14,6 +14,7 @@
 #include "coll_nicbarr/digest.h"
 #include "coll_nicbarr/nics.h"
 #include "coll_nicbarr/peers.h"
+#include "ompi/exits.h"
 
 enum { WHY_BYTES = 300 };
 
@@ -103,6 +104,7 @@ static const char *share_segment(mca_coll_nicbarr_module_t *module, ompi_communi
                      (unsigned)name.vpid);
             why = text;
         } else {
+            nicbarr_exits_watch(&name, peers[r]->number);
             module->homes[r] = myr_segment_home(component->segment, peers[r]->number);
             digest = nicbarr_digest(digest, &name, sizeof(name));
         }

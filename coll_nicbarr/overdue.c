@@ -7,6 +7,7 @@
 #include <stdio.h>
 
 #include "coll_nicbarr/barrier_state.h"
+#include "coll_nicbarr/dead_members.h"
 #include "coll_nicbarr/long_waits.h"
 #include "coll_nicbarr/members.h"
 #include "coll_nicbarr/peers.h"
@@ -276,6 +277,7 @@ static void warn(const mca_coll_nicbarr_module_t *module, ompi_communicator_t *c
 static void tell_failure(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                          struct myr_nic_group *group, const struct nicbarr_wait *wait)
 {
+    const int dead = nicbarr_dead_member(comm);
     struct line line;
     uint32_t node;
     if (module->told) {
@@ -283,7 +285,11 @@ static void tell_failure(mca_coll_nicbarr_module_t *module, ompi_communicator_t 
     }
     module->told = true;
     begin_line(&line, comm, group, wait);
-    if (!myr_nic_group_failed(group, &node)) {
+    if (dead >= 0) {
+        append_text(&line,
+                    " and will not complete: rank %d has died, or has ended without MPI_Finalize",
+                    dead);
+    } else if (!myr_nic_group_failed(group, &node)) {
         const struct myr_nic_kind *kind = nicbarr_kind(group->tag);
         append_text(&line,
                     " and will not complete: %s of this node is gone, or a process that ran it has "
@@ -324,6 +330,10 @@ int nicbarr_overdue_look(mca_coll_nicbarr_module_t *module, ompi_communicator_t 
             /* another process or node has given it up */
             remember_lost(name_of(module, group, node));
         }
+        return give_up(module, comm, group, wait);
+    }
+    if (nicbarr_dead_member(comm) >= 0) { /* its NIC would answer for it for ever */
+        myr_nic_group_fail(group, module->nodes.node);
         return give_up(module, comm, group, wait);
     }
     find_missing(group, wait, &silent);

@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#include "coll_nicbarr/dead_members.h"
 #include "coll_nicbarr/failures.h"
 #include "libmyr/groups/nic_bcast.h"
 
@@ -64,6 +65,10 @@ static int progress(void)
     {
         nicbarr_request_t *request = (nicbarr_request_t *)item;
         const struct nicbarr_operation *operation = request->operation;
+        if (look && NULL == operation->remind) {
+            nicbarr_end_if_member_died(request->super.req_mpi_object.comm,
+                                       "a non-blocking collective");
+        }
         if (fails(request) || operation->test(request) ||
             (slow && NULL != operation->remind && operation->remind(request, look))) {
             opal_list_remove_item(&active, item);

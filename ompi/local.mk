@@ -8,7 +8,8 @@ ompi_libompi_release_la_SOURCES = \
     ompi/nic_options.h ompi/nic_options.c \
     ompi/number.h ompi/number.c \
     ompi/pvars.h ompi/pvars.c \
-    ompi/survival.h ompi/survival.c
+    ompi/survival.h ompi/survival.c \
+    ompi/exits.h ompi/exits.c
 ompi_libompi_release_la_CPPFLAGS = $(AM_CPPFLAGS) $(OMPI_CPPFLAGS)
 
 ## Open MPI closes its components, unloads them, and stops its own threads after that. Whoever is late

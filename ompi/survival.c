@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What Open MPI knows of failed processes; see survival.h. */
-#include "ompi/release.h"
-
 #include "ompi/survival.h"
 
 #if OMPI_MAJOR_VERSION > 4 && OPAL_ENABLE_FT_MPI
@@ -16,6 +14,14 @@ int nicbarr_comm_failure(ompi_communicator_t *comm)
            : ompi_comm_coll_revoked(comm) ? MPI_ERR_PROC_FAILED
                                           : OMPI_SUCCESS;
 }
+
+/* Each process detects failures on its own node, and PRRTE notifies other nodes: hence this one
+ * forwards nothing. */
+void nicbarr_process_failed(const opal_process_name_t *process)
+{
+    (void)ompi_errhandler_proc_failed_internal((ompi_proc_t *)ompi_proc_for_name(*process),
+                                               PMIX_ERR_PROC_TERM_WO_SYNC, false);
+}
 #else
 bool nicbarr_failures_are_survived(void)
 {
@@ -26,5 +32,10 @@ int nicbarr_comm_failure(ompi_communicator_t *comm)
 {
     (void)comm;
     return OMPI_SUCCESS;
+}
+
+void nicbarr_process_failed(const opal_process_name_t *process)
+{
+    (void)process;
 }
 #endif

@@ -112,6 +112,25 @@ uint32_t mcp_udp_mtu(const struct mcp_ip *to)
     return mtu > 0 ? (uint32_t)mtu : 0;
 }
 
+/* The arguments of one sendmmsg() call. */
+struct mcp_udp_batch {
+    unsigned int count;
+    uint32_t packets[MCP_UDP_OUTBOX];  /* per message */
+    size_t head_bytes[MCP_UDP_OUTBOX]; /* of each message's first packet */
+    struct mmsghdr messages[MCP_UDP_OUTBOX];
+    uint32_t nparts;
+    struct iovec parts[2 * MCP_UDP_OUTBOX];
+    _Alignas(struct cmsghdr) uint8_t control[MCP_UDP_OUTBOX][CMSG_SPACE(sizeof(uint16_t))];
+};
+
+static void free_memory(struct mcp_udp *udp)
+{
+    free(udp->inbox);
+    free(udp->batch);
+    udp->inbox = NULL;
+    udp->batch = NULL;
+}
+
 bool mcp_udp_open(struct mcp_udp *udp, int socket)
 {
     udp->socket = socket;
@@ -119,13 +138,18 @@ bool mcp_udp_open(struct mcp_udp *udp, int socket)
     udp->gathered = 0;
     udp->chains = true;
     udp->inbox = malloc(MCP_UDP_CHAIN_MOST);
-    return NULL != udp->inbox;
+    udp->batch = malloc(sizeof(*udp->batch));
+    if (NULL == udp->inbox || NULL == udp->batch) {
+        free_memory(udp);
+        return false;
+    }
+    return true;
 }
 
 void mcp_udp_close(struct mcp_udp *udp)
 {
     close(udp->socket);
-    free(udp->inbox);
+    free_memory(udp);
 }
 
 /* ---- sending ---- */
@@ -159,17 +183,6 @@ static uint32_t chain_from(const struct mcp_udp *udp, uint32_t first)
     return count;
 }
 
-/* The arguments of one sendmmsg() call. */
-struct batch {
-    unsigned int count;
-    uint32_t packets[MCP_UDP_OUTBOX];  /* per message */
-    size_t head_bytes[MCP_UDP_OUTBOX]; /* of each message's first packet */
-    struct mmsghdr messages[MCP_UDP_OUTBOX];
-    uint32_t nparts;
-    struct iovec parts[2 * MCP_UDP_OUTBOX];
-    _Alignas(struct cmsghdr) uint8_t control[MCP_UDP_OUTBOX][CMSG_SPACE(sizeof(uint16_t))];
-};
-
 static void say_chain(struct msghdr *message, uint8_t *control, uint16_t size)
 {
     memset(control, 0, CMSG_SPACE(sizeof(size)));
@@ -183,7 +196,8 @@ static void say_chain(struct msghdr *message, uint8_t *control, uint16_t size)
 }
 
 /* Add `count` packets from `first` on as one message. */
-static void add_message(struct mcp_udp *udp, struct batch *batch, uint32_t first, uint32_t count)
+static void add_message(struct mcp_udp *udp, struct mcp_udp_batch *batch, uint32_t first,
+                        uint32_t count)
 {
     struct mcp_udp_packet *head = &udp->outbox[first];
     const unsigned int m = batch->count++;
@@ -246,7 +260,7 @@ static bool send_head(const struct mcp_udp *udp, struct msghdr *chain, size_t he
 }
 
 /* Returns the number of packets that the kernel did not accept; they are lost. */
-static uint32_t send_batch(struct mcp_udp *udp, struct batch *batch)
+static uint32_t send_batch(struct mcp_udp *udp, struct mcp_udp_batch *batch)
 {
     uint32_t failed = 0;
     for (unsigned int first = 0; first < batch->count;) {
@@ -273,16 +287,16 @@ uint32_t mcp_udp_flush(struct mcp_udp *udp)
         udp->gathered = 0;
         return send_one(udp, &udp->outbox[0]);
     }
-    struct batch batch;
-    batch.count = 0;
-    batch.nparts = 0;
+    struct mcp_udp_batch *batch = udp->batch;
+    batch->count = 0;
+    batch->nparts = 0;
     for (uint32_t first = 0; first < udp->gathered;) {
         const uint32_t count = chain_from(udp, first);
-        add_message(udp, &batch, first, count);
+        add_message(udp, batch, first, count);
         first += count;
     }
     udp->gathered = 0;
-    return send_batch(udp, &batch);
+    return send_batch(udp, batch);
 }
 
 /* ---- receiving ---- */

@@ -37,7 +37,8 @@ struct mcp_udp {
     bool chains; /* the kernel accepts chains of datagrams (UDP_SEGMENT), as far as is known */
     uint32_t gathered;
     struct mcp_udp_packet outbox[MCP_UDP_OUTBOX];
-    uint8_t *inbox; /* MCP_UDP_CHAIN_MOST bytes */
+    uint8_t *inbox;              /* MCP_UDP_CHAIN_MOST bytes */
+    struct mcp_udp_batch *batch; /* for flushing; too large for the stacks of small threads */
 };
 
 /* Create a socket bound to `port` (host byte order; 0: any). It is bound to the address if there is

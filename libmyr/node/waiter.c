@@ -162,24 +162,24 @@ static bool look_after_traffic(struct myr_waiter *waiter, const myr_word *word, 
 
 /* A wait that has lasted long, counted from when it fell asleep. */
 struct long_wait {
-    uint64_t began_us;
-    bool reported;
+    uint64_t next_us;
+    uint32_t times;
     struct myr_shown_wait *shown;
 };
 
 static void report_long_wait(const struct myr_watch *watch, struct long_wait *wait)
 {
-    if (!wait->reported && NULL != watch->owner && NULL != watch->waiter->long_wait &&
-        os_now_us() - wait->began_us >= MYR_LONG_WAIT_US) {
-        wait->reported = true;
-        wait->shown = watch->waiter->long_wait(watch);
+    if (NULL != watch->owner && NULL != watch->waiter->long_wait && os_now_us() >= wait->next_us) {
+        struct myr_shown_wait *shown = watch->waiter->long_wait(watch, ++wait->times);
+        wait->shown = 1 == wait->times ? shown : wait->shown;
+        wait->next_us = os_now_us() + MYR_LONG_WAIT_US;
     }
 }
 
 static void sleep_for(struct myr_watch *watch, myr_word *word, uint32_t epoch)
 {
     struct myr_waiter *waiter = watch->waiter;
-    struct long_wait wait = {.began_us = os_now_us()};
+    struct long_wait wait = {.next_us = os_now_us() + MYR_LONG_WAIT_US};
     struct myr_slices slices = myr_slices_begin(&waiter->policy);
     /* The process's binding may have changed: publish it. */
     (void)myr_segment_oversubscribed(waiter->segment);

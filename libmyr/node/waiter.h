@@ -21,9 +21,10 @@ struct myr_waiter {
     void (*progress)(void); /* advances the host's other traffic; called while waiting. It must not
                              * yield, because its processor time shows whether it had work. */
     struct myr_wait_policy policy;
-    /* Called once in a wait that has lasted MYR_LONG_WAIT_US, to publish it (waits.h); returns the
-     * entry, which is hidden when the wait ends. NULL: not called. */
-    struct myr_shown_wait *(*long_wait)(const struct myr_watch *watch);
+    /* Called each time a wait has lasted for another MYR_LONG_WAIT_US; `times` is the number of
+     * these so far. The first call publishes the wait (waits.h) and returns its entry, which is
+     * hidden when the wait ends. The results of later calls are ignored. NULL: not called. */
+    struct myr_shown_wait *(*long_wait)(const struct myr_watch *watch, uint32_t times);
     /* Called after each call of progress in a longer wait. If it returns true, the wait will not
      * end by itself, and is abandoned, as are all later waits of its watch. NULL: not called. */
     bool (*abandons)(const struct myr_watch *watch);

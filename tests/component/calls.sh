@@ -3,7 +3,7 @@
 # If this fails, a user whose job hangs in a collective gets no or wrong help from `nicbarr status`. It must name
 # the processes in the collective, the MPI call, the code that called it, and the missing process; and where processes
 # are in different calls, each of them. With coll_nicbarr_check such a job must end with a line that says so, and a
-# correct job must go on.
+# correct job must go on. A job in which a process has died, and which its launcher does not end, must end, too.
 . "$(dirname "$0")/common.sh"
 
 nicbarr=$builddir/tools/nicbarr
@@ -47,6 +47,20 @@ check "ranks are in different calls" comes_to_say \
     "in MPI_Allreduce for [0-9.]+ s: $(printf "$rank, $rank" 0 2), $called.*; in MPI_Barrier for [0-9.]+ s: $(printf "$rank, $rank" 1 3), $called"
 kill "$mpirun"
 wait "$mpirun"
+
+# A launcher that does not end the job when a process dies: the others find out, and say so once. (mpirun's status may
+# be 0 then.)
+died() { # OPTION
+    timeout -k 5 "${watchdog:-300}" mpirun --enable-recovery -np 4 "${forced[@]}" "$programs/absent" "$1" \
+        > "$scratch/out" 2>&1
+    [ $? != 124 ]
+}
+dead='on MPI_COMM_WORLD cannot complete: rank 1 has died, or has ended without MPI_Finalize\. This ends the job\.$'
+check "a process is killed, and the job ends" died --dies
+check "the line says which" said "nicbarr: MPI_Barrier $dead"
+check "also in a non-blocking barrier" died --idies
+check "the line says which, again" said "nicbarr: a non-blocking collective $dead"
+check "once" test "$(grep -c "nicbarr:" "$scratch/out")" = 1
 
 # ---- coll_nicbarr_check
 

@@ -16,7 +16,8 @@ echo "NICBARR_SEED=$seed"
 # Programs that survive failures (from 5.0 on) get their errors, in whatever state the collectives are. (mpirun's
 # status tells of the processes that were killed.)
 survivors() { # SEED [OPTION...]
-    job $((3 + $1 % 5)) --with-ft ulfm --mca coll_nicbarr_verbose 1 "${@:2}" "$programs/survivors" --seed "$1"
+    job $((3 + $1 % 5)) --with-ft ulfm --mca coll_nicbarr_verbose 1 "${@:2}" "$programs/survivors" --seed "$1" \
+        ${unaided:+"$unaided"}
     [ "$(grep -ac '^survived' "$scratch/out")" = 2 ] && ! grep -aq '^FAIL' "$scratch/out"
 }
 ours="--mca coll_nicbarr_bcast ring --mca coll_nicbarr_scatter ring"
@@ -30,6 +31,7 @@ if ! is_open_mpi 4; then
         check "failures are survived, ${options:-by default}" survivors $((seed + n)) $options
     done
     check "a shrunk communicator is served" grep -aq "nicbarr: .* SHRUNK FROM .* (parameter)" "$scratch/out"
+    unaided=--unaided check "failures are detected without the launcher" survivors $((seed + n + 1))
 fi
 . "$(dirname "$0")/drawn_common.sh"
 drawn_barriers shapes 200

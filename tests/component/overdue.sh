@@ -88,6 +88,16 @@ for nic in soft kernel; do
         "" "${by[@]}" --mca coll_nicbarr_warn 1
 done
 by=(--mca coll_nicbarr_algorithm dissemination:1@soft)
+died() { # OPTION
+    timeout -k 5 "$patience" "$nethosts" 2 2 --enable-recovery --mca coll_nicbarr_nic soft "${by[@]}" \
+        "$programs/absent" "$1" > "$scratch/out" 2>&1
+    [ $? != 124 ]
+}
+for option in --dies --idies; do
+    check "a process is killed, and its launcher does not end the job ($option)" died $option
+    check "the line says which" said "and will not complete: rank 1 has died, or has ended without MPI_Finalize\$"
+    check "and the other host's says where" said "and will not complete: host1 (ranks 0 to 1) is silent, or has ended\$"
+done
 held_up "all processes of a host are stopped" "2 2" "$stops" --fails "${by[@]}" "${soon[@]}"
 given_up 2
 # Late, not silent: a neighbour, the kernel or the daemon answers.

@@ -5,8 +5,11 @@
  *     absent FILE       the last rank comes to MPI_Barrier only once there is FILE
  *     absent --wrong    even ranks are in MPI_Allreduce, odd ones in MPI_Barrier: a mistake that
  *                       hangs for ever
+ *     absent --dies     rank 1 is killed, the others wait for it in MPI_Barrier
+ *     absent --idies    ... in MPI_Ibarrier
  */
 #include <mpi.h>
+#include <signal.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -26,6 +29,19 @@ static void call_wrongly(int rank)
         MPI_Allreduce(&one, &sum, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
 }
 
+static void die(int rank, const char *option)
+{
+    MPI_Request request;
+    if (rank == 1)
+        kill(getpid(), SIGKILL);
+    if (strcmp(option, "--dies") == 0) {
+        MPI_Barrier(MPI_COMM_WORLD);
+    } else {
+        MPI_Ibarrier(MPI_COMM_WORLD, &request);
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+    }
+}
+
 int main(int argc, char **argv)
 {
     int rank, size;
@@ -35,6 +51,8 @@ int main(int argc, char **argv)
     MPI_Barrier(MPI_COMM_WORLD);
     if (strcmp(argv[1], "--wrong") == 0)
         call_wrongly(rank);
+    else if (strstr(argv[1], "dies") != NULL)
+        die(rank, argv[1]);
     else
         come_late(argv[1], rank, size);
     MPI_Finalize();

@@ -8,10 +8,13 @@
  * A collective that succeeds must have the right result, and nobody leaves a barrier before
  * everybody has entered it, whatever happens to others meanwhile.
  *
- * With --times each survivor prints for each failure how long it took until it had the error.
+ * With --unaided a process stops the launcher before it kills itself, so that the first of the
+ * others has its error without the launcher. With --times each survivor prints for each failure how
+ * long it took until it had the error.
  */
 #include "common.h"
 
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,10 +30,11 @@
 enum { MOST_WORDS = 8192, OUTSTANDING = 3, GENERATIONS = 64, LATEST_US = 3000 };
 
 static long calls = 300;
-static bool times;
+static bool times, unaided;
 
 static const struct test_option options[] = {
     {"--calls", OPTION_LONG, &calls, "a process fails within so many calls (300)"},
+    {"--unaided", OPTION_FLAG, &unaided, "failures are not detected by the launcher"},
     {"--times", OPTION_FLAG, &times, "print how long errors took"},
 };
 
@@ -89,6 +93,8 @@ static uint32_t now_us(void)
 static void die(int signal)
 {
     (void)signal;
+    if (unaided)
+        kill(getppid(), SIGSTOP);
     *ended_us = now_us();
     kill(getpid(), SIGKILL);
 }
@@ -331,7 +337,7 @@ int main(int argc, char **argv)
     MPI_Comm comm;
     struct arena arena;
     MPI_Comm_dup(MPI_COMM_WORLD, &comm);
-    arena_open(&arena, MPI_COMM_WORLD, 2 * GENERATIONS);
+    arena_open(&arena, MPI_COMM_WORLD, 2 * GENERATIONS + 1);
     struct rng plan = rng_make(STREAM_PLAN);
     struct rng mine = rng_make(STREAM_PRIVATE + (uint64_t)test.rank);
     for (int f = 0; f <= OUTSTANDING; f++) {
@@ -350,6 +356,8 @@ int main(int argc, char **argv)
         test_phase(now.ledger.name);
         ended_us = &arena.cells[(GENERATIONS + number) * arena.stride];
         const int rc = play(&ending, &rest, &mine, &non_blocking);
+        if (unaided)
+            kill(getppid(), SIGCONT);
         if (times)
             printf("%s %.2f ms\n", ending.revoked ? "revoked" : "failed",
                    (now_us() - *ended_us) * 1e-3);
@@ -359,6 +367,11 @@ int main(int argc, char **argv)
     MPI_Comm_free(&now.comm);
     printf("survived %u generations\n", number);
     fflush(stdout);
+    /* A process that ends here fails, for one that is still in the last shrink. */
+    _Atomic uint32_t *through = &arena.cells[2 * GENERATIONS * arena.stride];
+    atomic_fetch_add(through, 1);
+    while (*through < (uint32_t)now.size)
+        sched_yield();
     _exit(0); /* 5.0.7's own MPI_Finalize hangs now and then when processes have failed */
 }
 #else

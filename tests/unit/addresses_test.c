@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Addresses, and the list of networks that a NIC may use (firmware/soft/addresses.c). Invariants:
- * an address is the same in all its forms; two are in one network if no bit of the network part
- * differs; a list with a word that cannot be meant finds no address, and the word is told; all
- * others find what they name.
+ * If this fails, a user's list of networks (firmware/soft/addresses.c) would select wrong
+ * interfaces, or be rejected although it is valid. Invariants: all forms of an address are equal;
+ * two addresses are in one network if no bit of the network part differs; an invalid word in a
+ * list is reported, and such a list yields no address; a valid list yields the addresses that it
+ * names.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -45,7 +46,7 @@ static void all_forms(void **state)
         assert_string_equal(mcp_place_text(&ip, htons(0x1234), place), forms[f].place);
         assert_int_equal(mcp_ip_is_4(&ip), forms[f].is_4);
         assert_int_equal(mcp_ip_is_none(&ip), 0 == strcmp(forms[f].text, "::"));
-        for (int family = AF_INET;; family = AF_INET6) { /* IPv4 has both forms */
+        for (int family = AF_INET;; family = AF_INET6) { /* IPv4 addresses have both families */
             if (AF_INET6 == family || forms[f].is_4) {
                 const struct mcp_address address = mcp_address_for(family, &ip, htons(0x1234)),
                                          other = mcp_address_for(family, &ip, htons(0x1235));
@@ -62,8 +63,8 @@ static void all_forms(void **state)
     }
 }
 
-/* All prefixes, and all bits in which addresses differ. */
-static void networks_end_at_their_prefix(void **state)
+/* All prefixes, and all single bits in which addresses may differ. */
+static void networks_compare_their_prefix(void **state)
 {
     (void)state;
     static const char *const texts[] = {"10.0.0.1", "fd00:1:2:3:4:5:6:7", "::", "::1"};
@@ -83,10 +84,10 @@ static void networks_end_at_their_prefix(void **state)
 
 /* ---- lists ---- */
 
-static void what_cannot_be_meant_is_told(void **state)
+static void invalid_words_are_reported(void **state)
 {
     (void)state;
-    static const char *const wrong[][2] = {
+    static const char *const invalid[][2] = {
         {"10.0.0.0/99", "10.0.0.0/99"},
         {"10.0.0.0/33", "10.0.0.0/33"},
         {"lo,10.0.0.0/-1", "10.0.0.0/-1"},
@@ -111,20 +112,20 @@ static void what_cannot_be_meant_is_told(void **state)
         {",", ","},
         {" ,, ", " ,, "},
     };
-    for (size_t w = 0; w < sizeof(wrong) / sizeof(wrong[0]); ++w) {
+    for (size_t w = 0; w < sizeof(invalid) / sizeof(invalid[0]); ++w) {
         char why[200], expected[200];
         struct mcp_local_address address;
-        assert_true(mcp_networks_wrong(wrong[w][0], why, sizeof(why)));
-        snprintf(expected, sizeof(expected), "\"%s\" is neither ", wrong[w][1]);
+        assert_true(mcp_networks_wrong(invalid[w][0], why, sizeof(why)));
+        snprintf(expected, sizeof(expected), "\"%s\" is neither ", invalid[w][1]);
         assert_memory_equal(why, expected, strlen(expected));
-        assert_int_equal(mcp_local_addresses(wrong[w][0], &address, 1), 0);
+        assert_int_equal(mcp_local_addresses(invalid[w][0], &address, 1), 0);
     }
 }
 
-static void others_are_right(void **state)
+static void valid_lists_are_accepted(void **state)
 {
     (void)state;
-    static const char *const right[] = {NULL,
+    static const char *const valid[] = {NULL,
                                         "",
                                         "eth1",
                                         "10.0.0.0/8,eth1",
@@ -138,14 +139,14 @@ static void others_are_right(void **state)
                                         "fd00::1/128",
                                         "2001:0db8:0000:0000:0000:0000:0000:0001/128",
                                         "::ffff:10.0.0.0/104"};
-    for (size_t r = 0; r < sizeof(right) / sizeof(right[0]); ++r) {
+    for (size_t r = 0; r < sizeof(valid) / sizeof(valid[0]); ++r) {
         char why[200];
-        assert_false(mcp_networks_wrong(right[r], why, sizeof(why)));
+        assert_false(mcp_networks_wrong(valid[r], why, sizeof(why)));
     }
 }
 
-/* Loopback is there in each network namespace, if it is up. */
-static void finds_what_is_named(void **state)
+/* Each network namespace has the loopback interface, if it is up. */
+static void finds_named_addresses(void **state)
 {
     (void)state;
     struct mcp_local_address all[8], address[2];
@@ -162,7 +163,7 @@ static void finds_what_is_named(void **state)
     }
     assert_int_equal(mcp_local_addresses("240.0.0.0/8", address, 2), 0);
     assert_int_equal(mcp_local_addresses("no-such", address, 2), 0);
-    assert_int_equal(mcp_local_addresses("0.0.0.0/0", address, 1), 1); /* no more than asked for */
+    assert_int_equal(mcp_local_addresses("0.0.0.0/0", address, 1), 1); /* not more than fit */
     if (1 == mcp_local_addresses("::1", address, 2)) {
         assert_int_equal(address[0].prefix, MCP_IP_BITS);
         assert_int_equal(mcp_local_addresses("127.0.0.1,::1/128", address, 2), 2);
@@ -174,10 +175,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(all_forms),
-        cmocka_unit_test(networks_end_at_their_prefix),
-        cmocka_unit_test(what_cannot_be_meant_is_told),
-        cmocka_unit_test(others_are_right),
-        cmocka_unit_test(finds_what_is_named),
+        cmocka_unit_test(networks_compare_their_prefix),
+        cmocka_unit_test(invalid_words_are_reported),
+        cmocka_unit_test(valid_lists_are_accepted),
+        cmocka_unit_test(finds_named_addresses),
     };
     return cmocka_run_group_tests_name("addresses", tests, NULL, NULL);
 }

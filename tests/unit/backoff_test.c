@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Backoff. Invariants: nobody asks before its time; each question in vain makes the next wait
- * twice as long, up to the longest and not beyond; what was learnt is bounded on a network that
- * loses much, and never shorter than the least.
+ * If this fails, hosts would flood the network with ASKs, or a lost packet would delay a barrier
+ * far longer than necessary. Invariants: no ASK is sent before its timeout; each ASK doubles the
+ * next timeout, up to a maximum; the initial timeout that is learnt stays within its bounds.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -15,8 +15,8 @@
 #define MICROSECOND UINT64_C(1000)
 #define MILLISECOND (1000 * MICROSECOND)
 
-/* When it asks, by a clock that somebody looks at every 100 us. */
-static void asks_at(uint64_t first_ns, const uint64_t *times_us, uint32_t times)
+/* Expect the first ASKs at these times, if the clock is read every 100 us. */
+static void expect_asks(uint64_t first_ns, const uint64_t *times_us, uint32_t times)
 {
     const uint64_t begin_ns = UINT64_C(123456789);
     struct mcp_backoff backoff;
@@ -30,22 +30,22 @@ static void asks_at(uint64_t first_ns, const uint64_t *times_us, uint32_t times)
     }
 }
 
-static void lasts_twice_as_long_each_time(void **state)
+static void timeouts_double_up_to_a_maximum(void **state)
 {
     (void)state;
     static const uint64_t one[] = {1000, 3000, 7000, 15000, 31000, 63000, 127000, 191000, 255000};
-    /* It may have begun with anything. The longest is the same. */
+    /* The maximum does not depend on the initial timeout. */
     static const uint64_t learnt[] = {1500, 4500, 10500, 22500, 46500, 94500, 158500, 222500};
     static const uint64_t ten[] = {10000, 30000, 70000, 134000, 198000};
     static const uint64_t longer[] = {100000, 200000, 300000};
-    asks_at(MCP_BACKOFF_NS, one, sizeof(one) / sizeof(one[0]));
-    asks_at(1500 * MICROSECOND, learnt, sizeof(learnt) / sizeof(learnt[0]));
-    asks_at(10 * MILLISECOND, ten, sizeof(ten) / sizeof(ten[0]));
-    asks_at(100 * MILLISECOND, longer, sizeof(longer) / sizeof(longer[0]));
+    expect_asks(MCP_BACKOFF_NS, one, sizeof(one) / sizeof(one[0]));
+    expect_asks(1500 * MICROSECOND, learnt, sizeof(learnt) / sizeof(learnt[0]));
+    expect_asks(10 * MILLISECOND, ten, sizeof(ten) / sizeof(ten[0]));
+    expect_asks(100 * MILLISECOND, longer, sizeof(longer) / sizeof(longer[0]));
 }
 
-/* A host that was held up asks once, and then as patiently as if it had not been. */
-static void asks_once_after_a_pause(void **state)
+/* A host that was descheduled sends one ASK, then continues with the usual timeouts. */
+static void asks_once_after_a_delay(void **state)
 {
     (void)state;
     struct mcp_backoff backoff;
@@ -56,7 +56,7 @@ static void asks_once_after_a_pause(void **state)
     assert_true(mcp_backoff_expired(&backoff, 1002 * MILLISECOND));
 }
 
-static void first_question(void **state)
+static void initial_timeout(void **state)
 {
     (void)state;
     static const struct {
@@ -68,8 +68,9 @@ static void first_question(void **state)
     }
 }
 
-/* Whatever collectives take, it comes to know it; and one late host does not count for much. */
-static void learns(void **state)
+/* The estimate converges to the duration of the collectives, and a single late host hardly changes
+ * it. */
+static void estimate_converges(void **state)
 {
     (void)state;
     uint64_t usual_ns = 0;
@@ -88,10 +89,10 @@ static void learns(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(lasts_twice_as_long_each_time),
-        cmocka_unit_test(asks_once_after_a_pause),
-        cmocka_unit_test(first_question),
-        cmocka_unit_test(learns),
+        cmocka_unit_test(timeouts_double_up_to_a_maximum),
+        cmocka_unit_test(asks_once_after_a_delay),
+        cmocka_unit_test(initial_timeout),
+        cmocka_unit_test(estimate_converges),
     };
     return cmocka_run_group_tests_name("backoff", tests, NULL, NULL);
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * If this fails, a communicator's MPI_Barrier could get stuck in a state, or leave one that is
- * final, or docs/design/barrier-states.md says something else than the code does.
+ * If this fails, a communicator's MPI_Barrier could get stuck in a state, or leave a final one, or
+ * docs/design/barrier-states.md differs from the code.
  *
- * All states, events and choices are walked. With --print the table of the document is written to
+ * The test covers all states, events and choices. With --print it writes the document's table to
  * standard output.
  */
 #include <stdarg.h>
@@ -110,7 +110,7 @@ static void print_table(FILE *out)
     }
 }
 
-/* The lines of the document's tables; to be freed. */
+/* Read the lines of the document's tables. The caller frees them. */
 static char *documented_table(void)
 {
     const char *sources = getenv("srcdir");
@@ -145,9 +145,9 @@ static void is_documented(void **state)
     free(text);
 }
 
-/* ---- the walk ---- */
+/* ---- reachability ---- */
 
-/* Which states can be reached from `state`, by any events and choices, as bits. */
+/* The set of states that can be reached from `state` by any events and choices. */
 static uint32_t reach(int state)
 {
     uint32_t reached = UINT32_C(1) << state, before = 0;
@@ -170,8 +170,8 @@ static void each_state_is_reached(void **state)
     assert_int_equal(reach(NICBARR_BARRIER_FIRST) | reach(NICBARR_BARRIER_ACROSS_FIRST), all);
 }
 
-/* From anywhere Open MPI's own functions can be had, and there is no way back to measuring. */
-static void ends_are_ends(void **state)
+/* Every state can fall back to Open MPI's own functions, and no state returns to the first one. */
+static void final_states_stay_final(void **state)
 {
     (void)state;
     for (int s = 0; s < NICBARR_BARRIER_STATES; ++s) {
@@ -185,7 +185,7 @@ static void ends_are_ends(void **state)
     assert_int_equal(reach(NICBARR_BARRIER_FAILED), ends);
 }
 
-/* Whatever a process goes through when it notices that a member is lost, its barriers fail. */
+/* Once a member is lost, barriers keep failing whatever event follows. */
 static void a_failure_stays(void **state)
 {
     (void)state;
@@ -206,7 +206,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(is_documented),
         cmocka_unit_test(each_state_is_reached),
-        cmocka_unit_test(ends_are_ends),
+        cmocka_unit_test(final_states_stay_final),
         cmocka_unit_test(a_failure_stays),
     };
     return cmocka_run_group_tests_name("barrier_transitions", tests, NULL, NULL);

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Broadcasts of NICs (firmware/bcast.c, collective_bcast.c) and how they spread
- * (libmyr/groups/spread.c), over a test double of the board: if this fails, MPI_Bcast across nodes
- * gives somebody another call's data, or hangs, or fails where packets are lost.
+ * If this fails, MPI_Bcast across nodes would return another call's data, or hang or fail when
+ * packets are lost. It tests broadcasts of NICs (firmware/bcast.c, collective_bcast.c), and their
+ * trees (libmyr/groups/spread.c), on a test double of the board.
  *
- * Invariants. For all sizes up to 300 and each n, dissemination makes a tree for each root: each
- * node has one parent, which knows it for its child; other schedules have no plan. Over a bad wire,
- * with roots and delays drawn at random: each host reads each broadcast's own block, in order; each
- * NIC takes each block once; without faults each node but the root gets one message; whoever waits
- * is woken; nothing that honest NICs say is implausible. In the end all hosts have read all, and
- * leave: the groups say farewell, and are closed. A root waits for nobody while the window has
- * room, and never gets further ahead. A packet that was not sealed, is of no use, or is for a group
- * without a window changes nothing.
+ * Invariants. For all sizes up to 300 and each n, dissemination has a tree for each root: each
+ * node has one parent, which knows it as a child. Other schedules have no plan. Over a faulty
+ * wire, with random roots and delays, each host reads the right block of each broadcast, in order,
+ * and each NIC accepts each block once. Without faults, each node except the root gets one
+ * message. Waiting hosts are woken. Packets of correct NICs are never implausible. At the end, all
+ * hosts have read all blocks and leave: the groups send their farewell, and are closed. A root
+ * does not wait while the window has free slots, and never exceeds it. Forged or implausible
+ * packets, and those for groups without a window, change nothing.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -64,7 +64,7 @@ static void every_dissemination_has_a_plan(void **state)
     }
 }
 
-static void no_other_schedule_has_one(void **state)
+static void no_other_schedule_has_a_plan(void **state)
 {
     (void)state;
     for (uint32_t size = 4; size <= 64; ++size) {
@@ -77,13 +77,13 @@ static void no_other_schedule_has_one(void **state)
             for (uint32_t rank = 0; rank < size; ++rank) {
                 plans += has_plan(others[c], size, rank);
             }
-            assert_true(plans < size); /* so nobody takes it */
+            assert_true(plans < size); /* so it is not a candidate */
         }
     }
 }
 
-/* The groups of all nodes of a tree, without NICs. */
-static struct mcp_group *groups_of(struct wire_group *team, uint32_t rank)
+/* A node's group of a tree, without NICs. */
+static struct mcp_group *make_group(struct wire_group *team, uint32_t rank)
 {
     struct mcp_group *group = calloc(1, wire_group_bytes(team, rank));
     assert_non_null(group);
@@ -97,14 +97,14 @@ static void check_tree(struct mcp_group *const *groups, uint32_t size, uint32_t 
     for (uint32_t r = 0; r < size; ++r) {
         for (uint32_t s = 0; s < groups[r]->nsends; ++s) {
             const uint32_t child = mcp_group_sends(groups[r])[s].node;
-            struct mcp_message question, answer;
+            struct mcp_message request, answer;
             if (!mcp_bcast_child(groups[r], s, root)) {
                 continue;
             }
             ++parents[child];
-            /* The child asks this one, and gets the block from it. */
-            assert_true(mcp_bcast_ask(groups[child], root, 1, &question));
-            assert_int_equal(mcp_group_sends(groups[child])[question.peer].node, r);
+            /* The child requests the block from this parent, and gets it. */
+            assert_true(mcp_bcast_ask(groups[child], root, 1, &request));
+            assert_int_equal(mcp_group_sends(groups[child])[request.peer].node, r);
             assert_true(mcp_bcast_answer(groups[r], child, root, 1, 1, 8, &answer));
             assert_int_equal(answer.header.type, MCP_BCAST);
             assert_int_equal(answer.peer, s);
@@ -113,12 +113,12 @@ static void check_tree(struct mcp_group *const *groups, uint32_t size, uint32_t 
     }
     for (uint32_t r = 0; r < size; ++r) {
         const uint32_t room = groups[r]->slot_bytes - (uint32_t)sizeof(struct mcp_bcast_slot);
-        struct mcp_message question;
+        struct mcp_message request;
         assert_int_equal(mcp_bcast_take(groups[r], root, 0, 1, room), MCP_RECORDED);
         assert_int_equal(mcp_bcast_take(groups[r], root, 0, 1, room + 1), MCP_IMPLAUSIBLE);
         assert_int_equal(mcp_bcast_take(groups[r], size, 0, 1, room), MCP_IMPLAUSIBLE);
         assert_int_equal(parents[r], r != root);
-        assert_int_equal(mcp_bcast_ask(groups[r], root, 1, &question), r != root);
+        assert_int_equal(mcp_bcast_ask(groups[r], root, 1, &request), r != root);
     }
 }
 
@@ -134,7 +134,7 @@ static void each_root_has_a_tree(void **state)
             wire_group_begin(&team, &wire, dissemination(n), size);
             wire_group_broadcast(&team, 8);
             for (uint32_t r = 0; r < size; ++r) {
-                groups[r] = groups_of(&team, r);
+                groups[r] = make_group(&team, r);
             }
             for (uint32_t root = 0; root < size; ++root) {
                 check_tree(groups, size, root);
@@ -148,28 +148,29 @@ static void each_root_has_a_tree(void **state)
     }
 }
 
-/* ---- a game ---- */
+/* ---- random broadcasts ---- */
 
-/* Broadcasts are counted from 1 here, on the wire from behind `base`. Epochs likewise. */
+/* Broadcasts are numbered from 1 here, and from `base` + 1 on the wire. The same applies to
+ * epochs. */
 struct game {
     struct wire wire;
     struct wire_group team;
     uint32_t size, count, window, base, base_epoch;
     uint32_t root_of[MOST_BROADCASTS + 1], bytes_of[MOST_BROADCASTS + 1];
-    uint64_t pauses; /* one pause of so many is long */
+    uint64_t pauses; /* one of this many pauses is long */
     struct host {
         struct game *game;
         uint32_t rank;
         struct wire_nic *nic;
         struct mcp_group *group;
         size_t bytes;
-        uint32_t read; /* broadcasts that it has done with */
+        uint32_t read; /* completed broadcasts */
         uint32_t epoch;
-        uint64_t waits_since_ns, asks_at_ns, patience_ns; /* 0: it does not wait */
+        uint64_t waits_since_ns, asks_at_ns, timeout_ns; /* 0: not waiting */
         enum { PLAYING, LEAVING, GONE } state;
-        uint32_t comings; /* calls on their way */
+        uint32_t scheduled; /* scheduled calls */
     } host[MOST_NODES];
-    uint64_t messages; /* of blocks */
+    uint64_t messages; /* with blocks */
 };
 
 static void fill(const struct game *game, uint32_t number, uint8_t *block)
@@ -180,16 +181,16 @@ static void fill(const struct game *game, uint32_t number, uint8_t *block)
     }
 }
 
-static void come(struct wire_nic *nic, void *context);
+static void continue_host(struct wire_nic *nic, void *context);
 
-static void come_after(struct host *host, uint64_t after_ns)
+static void schedule_host(struct host *host, uint64_t after_ns)
 {
-    ++host->comings;
-    wire_after(&host->game->wire, after_ns, host->nic, come, host);
+    ++host->scheduled;
+    wire_after(&host->game->wire, after_ns, host->nic, continue_host, host);
 }
 
-/* The host is done with a broadcast: it comes again some time later. */
-static void go_on(struct host *host)
+/* The host completes a broadcast, and continues some time later. */
+static void complete_broadcast(struct host *host)
 {
     struct game *game = host->game;
     ++host->read;
@@ -198,7 +199,8 @@ static void go_on(struct host *host)
         wire_group_start(host->nic, host->group, game->base_epoch + ++host->epoch);
     }
     const bool sleeps = 0 != game->pauses && 0 == wire_between(&game->wire, 0, game->pauses);
-    come_after(host, wire_between(&game->wire, 0, sleeps ? 300 * MILLISECOND : 20 * MICROSECOND));
+    schedule_host(host,
+                  wire_between(&game->wire, 0, sleeps ? 300 * MILLISECOND : 20 * MICROSECOND));
 }
 
 static void wait_longer(struct host *host, uint32_t number)
@@ -207,19 +209,19 @@ static void wait_longer(struct host *host, uint32_t number)
     const uint64_t now_ns = game->wire.now_ns;
     if (0 == host->waits_since_ns) {
         host->waits_since_ns = now_ns + 1;
-        host->patience_ns = MILLISECOND;
+        host->timeout_ns = MILLISECOND;
     } else if (now_ns >= host->asks_at_ns) {
         if (game->root_of[number] != host->rank) {
             wire_group_bcast_ask(host->nic, host->group, game->root_of[number],
                                  game->base + number);
         }
-        host->patience_ns =
-            host->patience_ns < 64 * MILLISECOND ? 2 * host->patience_ns : host->patience_ns;
+        host->timeout_ns =
+            host->timeout_ns < 64 * MILLISECOND ? 2 * host->timeout_ns : host->timeout_ns;
     } else {
         return;
     }
-    host->asks_at_ns = now_ns + host->patience_ns;
-    come_after(host, host->patience_ns);
+    host->asks_at_ns = now_ns + host->timeout_ns;
+    schedule_host(host, host->timeout_ns);
 }
 
 static void play_root(struct host *host, uint32_t number)
@@ -233,7 +235,7 @@ static void play_root(struct host *host, uint32_t number)
     fill(game, number, block);
     assert_true(wire_group_bcast(host->nic, host->group, game->base + number, block,
                                  game->bytes_of[number]));
-    go_on(host);
+    complete_broadcast(host);
 }
 
 static void play_leaf(struct host *host, uint32_t number)
@@ -249,7 +251,7 @@ static void play_leaf(struct host *host, uint32_t number)
     assert_int_equal(slot->number, game->base + number);
     assert_int_equal(slot->bytes, game->bytes_of[number]);
     assert_memory_equal(slot + 1, block, slot->bytes);
-    go_on(host);
+    complete_broadcast(host);
 }
 
 static void leave(struct host *host)
@@ -259,7 +261,7 @@ static void leave(struct host *host)
         host->state = LEAVING;
     }
     if (mcp_group_waits_now(host->group)) {
-        come_after(host, MILLISECOND);
+        schedule_host(host, MILLISECOND);
         return;
     }
     host->state = GONE;
@@ -267,12 +269,12 @@ static void leave(struct host *host)
     memset(host->group, FREED, host->bytes);
 }
 
-static void come(struct wire_nic *nic, void *context)
+static void continue_host(struct wire_nic *nic, void *context)
 {
     struct host *host = context;
     const uint32_t number = host->read + 1;
     (void)nic;
-    --host->comings;
+    --host->scheduled;
     if (GONE == host->state) {
         return;
     }
@@ -285,14 +287,14 @@ static void come(struct wire_nic *nic, void *context)
     }
 }
 
-/* Who waits comes at once. (The words are the group's or a slot's.) */
+/* A waiting host continues at once. (The word is in the group or a slot.) */
 static void woken(void *context, struct wire_nic *nic, myr_word *word)
 {
     struct game *game = context;
     (void)word;
     for (uint32_t r = 0; r < game->size; ++r) {
         if (game->host[r].nic == nic && 0 != game->host[r].waits_since_ns) {
-            come_after(&game->host[r], MICROSECOND);
+            schedule_host(&game->host[r], MICROSECOND);
         }
     }
 }
@@ -376,7 +378,7 @@ static void play_game(uint64_t seed)
         0 == crew_below(&random, 2) ? 8 + 8 * crew_below(&random, 30) : MCP_PAYLOAD_MOST;
     const uint32_t count = 1 + crew_below(&random, MOST_BROADCASTS);
     const bool bad = 0 != crew_below(&random, 3);
-    /* (Drawn one by one: the order of arguments is the compiler's.) */
+    /* Drawn in separate statements, as the order of evaluating arguments is unspecified. */
     const uint32_t base_epoch =
         0 == crew_below(&random, 2) ? 0 : UINT32_MAX - crew_below(&random, 30);
     const uint32_t n = 1 + crew_below(&random, size);
@@ -393,7 +395,7 @@ static void play_game(uint64_t seed)
                                                 .detour_most_ns = 3 * MILLISECOND};
     }
     for (uint32_t r = 0; r < size; ++r) {
-        come_after(&game.host[r], wire_between(&game.wire, 0, MILLISECOND));
+        schedule_host(&game.host[r], wire_between(&game.wire, 0, MILLISECOND));
     }
     if (!wire_run(&game.wire, all_gone, &game, 3600 * SECOND)) {
         for (uint32_t r = 0; r < size; ++r) {
@@ -402,9 +404,9 @@ static void play_game(uint64_t seed)
                     host->read, count, host->epoch, wire_group_done(host->group),
                     host->group->started, host->state);
         }
-        fail_msg("the game with seed %llu does not end", (unsigned long long)seed);
+        fail_msg("the broadcasts with seed %llu do not end", (unsigned long long)seed);
     }
-    uint64_t answered = 0; /* who waits long asks, and may get a block twice */
+    uint64_t answered = 0; /* a host that waits long sends requests, and may get a block twice */
     for (uint32_t r = 0; r < size; ++r) {
         const struct mcp_counters *counters = &game.host[r].nic->mcp->counters;
         answered += counters->answered;
@@ -422,11 +424,11 @@ static void play_game(uint64_t seed)
     end_game(&game);
 }
 
-static void everybody_reads_every_block(void **state)
+static void all_hosts_read_all_blocks(void **state)
 {
     (void)state;
     uint64_t random = crew_seed();
-    play_game(13864115581393754117U); /* a farewell rests when the last message is lost */
+    play_game(13864115581393754117U); /* the last message of a farewell is lost */
     for (int g = 0; g < 400; ++g) {
         play_game(crew_random(&random));
     }
@@ -434,8 +436,8 @@ static void everybody_reads_every_block(void **state)
 
 /* ---- the window ---- */
 
-/* Credits cost a barrier for half a window. So that they are few, it has many slots whatever the
- * blocks are; and all that have room, up to the most. */
+/* Each half of a window needs a barrier for credits. So a window has many slots for blocks of any
+ * size, and as many as fit, up to the maximum. */
 static void a_window_has_many_slots(void **state)
 {
     (void)state;
@@ -473,12 +475,12 @@ static void a_root_is_ahead_by_a_window(void **state)
         assert_int_equal(slot->number, number);
         assert_int_equal(*(const uint8_t *)(slot + 1), (uint8_t)number);
     }
-    /* Whoever sends nevertheless is not heard by those who have not read. */
+    /* A root that exceeds the window is ignored by hosts that have not read. */
     assert_true(wire_group_bcast(root->nic, root->group, game.window + 1, block, 8));
     wire_pass(&game.wire, SECOND);
     assert_int_equal(wire_group_slot(leaf->group, 1)->number, 1);
     assert_int_equal(leaf->nic->mcp->counters.dropped_implausible, 1);
-    /* They read, and the credit comes. */
+    /* They read, and the root gets credits. */
     wire_group_start(leaf->nic, leaf->group, 1);
     wire_group_start(game.host[2].nic, game.host[2].group, 1);
     wire_pass(&game.wire, SECOND);
@@ -486,7 +488,7 @@ static void a_root_is_ahead_by_a_window(void **state)
     wire_group_bcast_ask(leaf->nic, leaf->group, 0, game.window + 1);
     wire_pass(&game.wire, SECOND);
     assert_int_equal(wire_group_slot(leaf->group, 1)->number, game.window + 1);
-    /* An old question gets no answer. */
+    /* An outdated request gets no answer. */
     const struct mcp_counters *counters = &root->nic->mcp->counters;
     const uint64_t answers = counters->answered + counters->later;
     wire_group_bcast_ask(leaf->nic, leaf->group, 0, 1);
@@ -495,8 +497,8 @@ static void a_root_is_ahead_by_a_window(void **state)
     end_game(&game);
 }
 
-/* On a chain of questions, those in the middle do not know the answer. */
-static void a_question_goes_up_to_the_root(void **state)
+/* Requests are forwarded through nodes that do not have the block. */
+static void a_request_is_forwarded_to_the_root(void **state)
 {
     static struct game game;
     const uint8_t block[8] = {1, 2, 3, 4, 5, 6, 7, 8};
@@ -518,12 +520,12 @@ static void a_question_goes_up_to_the_root(void **state)
     wire_pass(&game.wire, SECOND);
     assert_int_equal(wire_group_slot(leaf->group, 1)->number, 1);
     assert_memory_equal(wire_group_slot(leaf->group, 1) + 1, block, 8);
-    assert_int_equal(wire_group_slot(game.host[2].group, 1)->number, 0); /* nobody has asked */
+    assert_int_equal(wire_group_slot(game.host[2].group, 1)->number, 0); /* not requested */
     assert_int_equal(wire_group_slot(game.host[5].group, 1)->number, 1); /* the child of 1 */
     end_game(&game);
 }
 
-/* ---- what is of no use ---- */
+/* ---- implausible packets ---- */
 
 static void send_as(struct game *game, uint8_t type, uint32_t slot, uint32_t number, uint32_t bytes,
                     bool sealed)
@@ -545,8 +547,8 @@ static void send_as(struct game *game, uint8_t type, uint32_t slot, uint32_t num
     wire_pass(&game->wire, MILLISECOND);
 }
 
-static void nothing_changes(struct game *game, uint8_t type, uint32_t root, uint32_t number,
-                            uint32_t bytes, bool sealed)
+static void expect_no_change(struct game *game, uint8_t type, uint32_t root, uint32_t number,
+                             uint32_t bytes, bool sealed)
 {
     static uint8_t before[1 << 16];
     struct host *host = &game->host[0];
@@ -556,32 +558,32 @@ static void nothing_changes(struct game *game, uint8_t type, uint32_t root, uint
     assert_memory_equal(before, host->group, host->bytes);
 }
 
-static void what_is_of_no_use_changes_nothing(void **state)
+static void implausible_packets_change_nothing(void **state)
 {
     static struct game game;
     (void)state;
     begin_game(&game, 1, 4, 1, 64, 0);
     game.wire.woken = NULL;
-    nothing_changes(&game, MCP_BCAST, 1, 1, 64, false); /* forged */
-    nothing_changes(&game, MCP_BCAST_LATER, 3, 1, 0, false);
-    nothing_changes(&game, MCP_BCAST, 1, 1, 0, true);   /* without a block */
-    nothing_changes(&game, MCP_BCAST, 1, 1, 128, true); /* longer than a slot */
-    nothing_changes(&game, MCP_BCAST, 4, 1, 64, true);  /* there is no such root */
-    nothing_changes(&game, MCP_BCAST, 1, game.window + 1, 64, true);
-    nothing_changes(&game, MCP_BCAST, 1, 0, 64, true);
-    nothing_changes(&game, MCP_BCAST, 1, UINT32_MAX, 64, true);
-    nothing_changes(&game, MCP_BCAST_LATER, 1, 1, 0, true); /* that is not its parent then */
-    nothing_changes(&game, MCP_BCAST_ASK, 0, 1, 64, true);
-    nothing_changes(&game, MCP_BCAST_ASK, 0, 0, 0, true); /* which a new slot seems to have */
+    expect_no_change(&game, MCP_BCAST, 1, 1, 64, false); /* forged */
+    expect_no_change(&game, MCP_BCAST_LATER, 3, 1, 0, false);
+    expect_no_change(&game, MCP_BCAST, 1, 1, 0, true);   /* without a block */
+    expect_no_change(&game, MCP_BCAST, 1, 1, 128, true); /* longer than a slot */
+    expect_no_change(&game, MCP_BCAST, 4, 1, 64, true);  /* no such root */
+    expect_no_change(&game, MCP_BCAST, 1, game.window + 1, 64, true);
+    expect_no_change(&game, MCP_BCAST, 1, 0, 64, true);
+    expect_no_change(&game, MCP_BCAST, 1, UINT32_MAX, 64, true);
+    expect_no_change(&game, MCP_BCAST_LATER, 1, 1, 0, true); /* not its parent for this root */
+    expect_no_change(&game, MCP_BCAST_ASK, 0, 1, 64, true);
+    expect_no_change(&game, MCP_BCAST_ASK, 0, 0, 0, true); /* an unused slot has this number */
     assert_int_equal(game.host[0].nic->mcp->counters.answered, 0);
     send_as(&game, MCP_BCAST, 1, 1, 64, true);
     assert_int_equal(wire_group_slot(game.host[0].group, 1)->number, 1);
-    nothing_changes(&game, MCP_BCAST, 1, 1, 64, true);
-    nothing_changes(&game, MCP_BCAST, 1, 1, 8, true);
+    expect_no_change(&game, MCP_BCAST, 1, 1, 64, true);
+    expect_no_change(&game, MCP_BCAST, 1, 1, 8, true);
     end_game(&game);
 }
 
-static void a_group_without_a_window_takes_nothing(void **state)
+static void a_group_without_a_window_accepts_nothing(void **state)
 {
     static struct game game;
     (void)state;
@@ -590,9 +592,9 @@ static void a_group_without_a_window_takes_nothing(void **state)
     for (uint32_t r = 0; r < game.size; ++r) {
         game.host[r].group->window = 0;
     }
-    nothing_changes(&game, MCP_BCAST, 1, 1, 64, true);
-    nothing_changes(&game, MCP_BCAST_ASK, 0, 1, 0, true);
-    nothing_changes(&game, MCP_BCAST_LATER, 3, 1, 0, true);
+    expect_no_change(&game, MCP_BCAST, 1, 1, 64, true);
+    expect_no_change(&game, MCP_BCAST_ASK, 0, 1, 0, true);
+    expect_no_change(&game, MCP_BCAST_LATER, 3, 1, 0, true);
     assert_int_equal(game.host[0].nic->mcp->counters.dropped_implausible, 3);
     assert_false(wire_group_bcast(game.host[0].nic, game.host[0].group, 1, "12345678", 8));
     end_game(&game);
@@ -619,31 +621,32 @@ static void a_failed_group_broadcasts_no_more(void **state)
     end_game(&game);
 }
 
-/* A child of the root has heard nothing, and asks for a block late. It hears of a failure, also
- * from a group that is closed; and of a root that took blocks along that somebody may miss, as it
- * was closed before all had said farewell. A root whose hosts have left, and whose group asks once
- * a minute only, has the block still. Of a group that was closed otherwise the child has had all.
+/*
+ * A child of the root requests a block late. It gets the failure, also from a closed group, and
+ * also that of a root whose group was closed with blocks that peers may miss, before all had sent
+ * their farewell. A root whose hosts have left, and whose group sends requests only once a minute,
+ * still has the block. If the group was closed otherwise, the child has had all blocks.
  */
-static void who_asks_late(void **state)
+static void late_request(void **state)
 {
-    enum { FAILED, FAILED_AND_CLOSED, CUT_SHORT, LEFT_LONG_AGO, CLOSED, WAYS };
+    enum { FAILED, FAILED_AND_CLOSED, CUT_SHORT, LEFT_LONG_AGO, CLOSED, CASES };
     static const uint32_t failures[] = {
         [FAILED] = 3, [FAILED_AND_CLOSED] = 3, [CUT_SHORT] = 1, [LEFT_LONG_AGO] = 0, [CLOSED] = 0};
     static struct game game;
     const uint8_t block[8] = {1};
     (void)state;
-    for (int way = 0; way < WAYS; ++way) {
+    for (int way = 0; way < CASES; ++way) {
         begin_game(&game, 1, 4, 1, 8, 0);
         game.wire.woken = NULL;
         const struct host *root = &game.host[0], *child = &game.host[1];
         const struct mcp_bcast_slot *slot = wire_group_slot(child->group, 1);
-        if (way <= FAILED_AND_CLOSED) { /* as node 2 is missing */
+        if (way <= FAILED_AND_CLOSED) { /* node 2 is missing */
             child->nic->unplugged = true;
             (void)mcp_collective_fail(&root->nic->mcp->collective, &root->nic->board,
                                       &root->nic->mcp->counters, root->group, 2);
             wire_pass(&game.wire, SECOND);
             child->nic->unplugged = false;
-        } else if (CLOSED != way) { /* a block that nobody gets */
+        } else if (CLOSED != way) { /* a block that no node gets */
             game.wire.faults.loss = 1000;
             assert_true(wire_group_bcast(root->nic, root->group, 1, block, 8));
             wire_pass(&game.wire, SECOND);
@@ -652,7 +655,7 @@ static void who_asks_late(void **state)
         }
         if (LEFT_LONG_AGO == way) {
             wire_pass(&game.wire, 3 * 3600 * SECOND);
-            assert_true(mcp_group_waits_now(root->group)); /* so nobody closes it */
+            assert_true(mcp_group_waits_now(root->group)); /* so it is not closed */
         } else if (FAILED != way) {
             wire_group_close(root->nic, root->group);
         }
@@ -668,7 +671,7 @@ static void who_asks_late(void **state)
     }
 }
 
-/* Barriers leave slots out. What was in one of them long ago is not taken for what comes. */
+/* Barriers skip slots. An old number in a slot is not mistaken for the next broadcast. */
 static void slots_of_any_age(void **state)
 {
     static struct game game;
@@ -699,16 +702,16 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_dissemination_has_a_plan),
-        cmocka_unit_test(no_other_schedule_has_one),
+        cmocka_unit_test(no_other_schedule_has_a_plan),
         cmocka_unit_test(each_root_has_a_tree),
-        cmocka_unit_test(everybody_reads_every_block),
+        cmocka_unit_test(all_hosts_read_all_blocks),
         cmocka_unit_test(a_window_has_many_slots),
         cmocka_unit_test(a_root_is_ahead_by_a_window),
-        cmocka_unit_test(a_question_goes_up_to_the_root),
-        cmocka_unit_test(what_is_of_no_use_changes_nothing),
-        cmocka_unit_test(a_group_without_a_window_takes_nothing),
+        cmocka_unit_test(a_request_is_forwarded_to_the_root),
+        cmocka_unit_test(implausible_packets_change_nothing),
+        cmocka_unit_test(a_group_without_a_window_accepts_nothing),
         cmocka_unit_test(a_failed_group_broadcasts_no_more),
-        cmocka_unit_test(who_asks_late),
+        cmocka_unit_test(late_request),
         cmocka_unit_test(slots_of_any_age),
     };
     crew_watchdog();

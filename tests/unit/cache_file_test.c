@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A file of the tuning cache (coll_nicbarr/files/cache_file.c). Invariants. What was added is read
- * again, for that shape, machine and collective only. A file that is not ours is
- * neither believed nor changed. When several write at the same time, and some are killed meanwhile,
- * nothing is lost that was said to be written, and no reader sees half a file. Nothing else stays
- * in the folder but the lock, and none beside what is not ours. Nobody waits for what is no file,
- * or for a stranger's lock, and no folders are made outside the one where that is allowed. Reading
- * and writing take a number of system calls that does not depend on the file's size, and a file
- * above the limit is refused unread. (What a file says is cache_lines_test.c's.)
+ * If this fails, jobs would lose measurements of the tuning cache, overwrite a user's file, or
+ * block (coll_nicbarr/files/cache_file.c). Invariants. An added measurement is read again for the
+ * same shape, machine and collective, and for no others. A foreign file is neither used nor
+ * changed. If processes write concurrently and some are killed, no completed write is lost, and no
+ * reader sees an incomplete file. No other files remain in the folder except the lock, and no lock
+ * beside a foreign file. Non-regular files and other users' locks do not block. Folders are
+ * created only below the permitted one. The number of system calls does not depend on the file's
+ * size, and a file above the limit is not read. (cache_lines_test.c tests the file's contents.)
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -60,7 +60,7 @@ static struct nicbarr_shape shape_of(uint32_t processes)
         .nodes = 1, .processes = processes, .homes = 1, .processors = 8, .players = 1};
 }
 
-/* Something that can be told apart from others by its time. */
+/* A measurement identified by its time. */
 static struct nicbarr_measurement measurement_of(int64_t when)
 {
     struct nicbarr_measurement one = {.when = when, .confidence = 0.875, .count = 1};
@@ -86,9 +86,9 @@ static void expect_added(struct nicbarr_shape shape, int64_t when)
     assert_string_equal(error.text, "");
 }
 
-static struct nicbarr_evidence evidence; /* (what was read last) */
+static struct nicbarr_evidence evidence; /* read last */
 
-/* Is there what add() has added, once? */
+/* True if the measurement of add() was read exactly once. */
 static bool holds(int64_t when)
 {
     uint32_t found = 0;
@@ -98,28 +98,28 @@ static bool holds(int64_t when)
     return 1 == found;
 }
 
-static bool look(struct nicbarr_shape shape, struct myr_error *error)
+static bool read_cache(struct nicbarr_shape shape, struct myr_error *error)
 {
     *error = (struct myr_error){.text = ""};
     evidence.count = 0;
     return nicbarr_cache_file_read(&file, &shape, &evidence, error);
 }
 
-/* So many measurements are known; without a complaint. */
+/* Expect this number of measurements, and no error. */
 static void expect_count(struct nicbarr_shape shape, uint32_t count)
 {
     struct myr_error error;
-    if (!look(shape, &error)) {
+    if (!read_cache(shape, &error)) {
         fail_msg("%s", error.text);
     }
     assert_string_equal(error.text, "");
     assert_int_equal(evidence.count, count);
 }
 
-static void expect_complaint(struct nicbarr_shape shape, const char *what)
+static void expect_read_error(struct nicbarr_shape shape, const char *what)
 {
     struct myr_error error;
-    assert_false(look(shape, &error));
+    assert_false(read_cache(shape, &error));
     assert_int_equal(evidence.count, 0);
     if (NULL == strstr(error.text, what)) {
         fail_msg("\"%s\" does not say \"%s\"", error.text, what);
@@ -136,7 +136,7 @@ static void expect_refused(struct nicbarr_shape shape, enum myr_status status, c
         fail_msg("\"%s\" does not say \"%s\"", error.text, what);
     }
     snprintf(lock, sizeof(lock), "%s.lock", path);
-    assert_true(MYR_ERR_FOREIGN != status || 0 != access(lock, F_OK)); /* nothing lies beside it */
+    assert_true(MYR_ERR_FOREIGN != status || 0 != access(lock, F_OK)); /* no lock is created */
 }
 
 static size_t get(char *text, size_t room)
@@ -148,7 +148,7 @@ static size_t get(char *text, size_t room)
     return bytes;
 }
 
-/* Those apart from the lock. */
+/* Count the files except the lock. */
 static int files_in_folder(void)
 {
     DIR *directory = opendir(folder);
@@ -166,7 +166,7 @@ static void missing(void **state)
 {
     (void)state;
     expect_count(shape_of(4), 0);
-    crew_file_write(path, "", 0); /* the disk was full, or somebody has prepared the file */
+    crew_file_write(path, "", 0); /* the disk was full, or a user created it */
     expect_count(shape_of(4), 0);
     expect_added(shape_of(4), 7);
     expect_count(shape_of(4), 1);
@@ -185,7 +185,7 @@ static void added_and_read(void **state)
     expect_count(shape_of(6), 0);
     assert_int_equal(files_in_folder(), 1);
 
-    /* All of a shape counts, the machine, and the collective. */
+    /* The whole shape, the machine and the collective must match. */
     const struct nicbarr_shape others[] = {
         {1, 4, 2, 8, 1, false}, {1, 4, 1, 8, 1, true},  {1, 4, 1, 4, 1, false},
         {2, 4, 1, 8, 1, false}, {2, 4, 1, 8, 2, false}, {2, 4, 1, 8, 6, false},
@@ -218,7 +218,7 @@ static void not_ours(void **state)
         const size_t bytes = strlen(texts[i]);
         char after[200];
         crew_file_write(path, texts[i], bytes);
-        expect_complaint(shape_of(4), "not a tuning cache, or one of another version");
+        expect_read_error(shape_of(4), "not a tuning cache, or one of another version");
         expect_refused(shape_of(4), MYR_ERR_FOREIGN,
                        "not a tuning cache, or one of another version");
         assert_int_equal(get(after, sizeof(after)), bytes);
@@ -248,8 +248,8 @@ static void makes_folders(void **state)
     assert_int_equal(rmdir(path), 0);
 }
 
-/* No folder is made outside the one where that is allowed, nor that one itself, nor in another
- * user's. */
+/* No folder is created outside the permitted one, nor that one itself, nor in another user's
+ * folder. */
 static void makes_no_folders(void **state)
 {
     (void)state;
@@ -259,7 +259,7 @@ static void makes_no_folders(void **state)
     snprintf(below, sizeof(below), "%s/a", folder);
     for (int i = 0; i < 3; ++i) {
         file.below = 0 == i ? NULL : below;
-        below[strlen(below) - (2 == i)] = '\0'; /* ".../a" and ".../": begins alike, and is none */
+        below[strlen(below) - (2 == i)] = '\0'; /* ".../a" and ".../": only a common prefix */
         expect_refused(shape_of(4), MYR_ERR_NOT_THERE, "its folder");
         assert_int_equal(files_in_folder(), 0);
     }
@@ -275,29 +275,29 @@ static void no_folder(void **state)
 {
     (void)state;
     crew_file_write(path, "", 0);
-    snprintf(path, sizeof(path), "%s/tuning.jsonl/tuning.jsonl", folder); /* that is a file */
+    snprintf(path, sizeof(path), "%s/tuning.jsonl/tuning.jsonl", folder); /* a file as a folder */
     expect_refused(shape_of(4), MYR_ERR_NOT_THERE, strerror(ENOTDIR));
-    snprintf(path, sizeof(path), "%s", folder); /* and that is none */
+    snprintf(path, sizeof(path), "%s", folder); /* a folder as a file */
     expect_refused(shape_of(4), MYR_ERR_FOREIGN, "it is not a regular file");
     assert_int_equal(files_in_folder(), 1);
 }
 
-/* What is no regular file is not waited for, and stays what it is. */
+/* A non-regular file does not block, and is unchanged. */
 static void no_regular_file(void **state)
 {
     (void)state;
     struct stat about;
     assert_int_equal(mkfifo(path, 0600), 0);
-    expect_complaint(shape_of(4), "not a regular file");
+    expect_read_error(shape_of(4), "not a regular file");
     expect_refused(shape_of(4), MYR_ERR_FOREIGN, "not a regular file");
     assert_int_equal(lstat(path, &about), 0);
     assert_true(S_ISFIFO(about.st_mode));
     assert_int_equal(unlink(path), 0);
     assert_int_equal(symlink("/dev/zero", path), 0);
-    expect_complaint(shape_of(4), "not a regular file");
+    expect_read_error(shape_of(4), "not a regular file");
     assert_int_equal(unlink(path), 0);
 
-    /* The new file beside it is one of our making, whatever somebody has put there. */
+    /* The temporary file is newly created, even if another one exists. */
     char beside[400];
     snprintf(beside, sizeof(beside), "%s.new", path);
     assert_int_equal(mkfifo(beside, 0600), 0);
@@ -306,7 +306,7 @@ static void no_regular_file(void **state)
     assert_int_equal(files_in_folder(), 1);
 }
 
-/* The lock is no way to have another file made. */
+/* A symbolic link as the lock does not create another file. */
 static void lock_elsewhere(void **state)
 {
     (void)state;
@@ -318,8 +318,8 @@ static void lock_elsewhere(void **state)
     assert_int_equal(files_in_folder(), 0);
 }
 
-/* Another user may lock what it may read: nobody waits for long. */
-static void locked_by_a_stranger(void **state)
+/* Another user may lock a file that it can read: this must not block for long. */
+static void locked_by_another_user(void **state)
 {
     (void)state;
     char name[400];
@@ -335,15 +335,15 @@ static void locked_by_a_stranger(void **state)
     expect_count(shape_of(4), 1);
 }
 
-/* As somebody who may look, but not write. */
-static void look_only(uint32_t rank, void *context)
+/* As a user who may read, but not write. */
+static void read_only(uint32_t rank, void *context)
 {
     struct myr_error error;
     (void)rank;
     (void)context;
     CREW_CHECK(0 != getuid() || 0 == setuid(NOBODY), "setuid");
-    CREW_CHECK(look(shape_of(4), &error) && 1 == evidence.count, "%s", error.text);
-    CREW_CHECK(!add(shape_of(5), 4, &error), "written");
+    CREW_CHECK(read_cache(shape_of(4), &error) && 1 == evidence.count, "%s", error.text);
+    CREW_CHECK(!add(shape_of(5), 4, &error), "it was written");
     CREW_CHECK(MYR_ERR_SYSTEM == error.status, "%d", (int)error.status);
     CREW_CHECK(NULL != strstr(error.text, strerror(EACCES)), "%s", error.text);
 }
@@ -354,43 +354,43 @@ static void read_only_folder(void **state)
     expect_added(shape_of(4), 4);
     assert_int_equal(chmod(path, 0444), 0);
     assert_int_equal(chmod(folder, 0555), 0);
-    const bool well = crew_join(crew_fork(look_only, 0, NULL));
+    const bool succeeded = crew_join(crew_fork(read_only, 0, NULL));
     assert_int_equal(chmod(folder, 0700), 0);
-    assert_true(well);
+    assert_true(succeeded);
     expect_count(shape_of(4), 1);
     expect_count(shape_of(5), 0);
     assert_int_equal(files_in_folder(), 1);
 }
 
-/* As somebody who may not make the folder: that is the reason, and not that it is missing. */
-static void make_none(uint32_t rank, void *context)
+/* As a user who may not create the folder: the error states this instead of a missing folder. */
+static void cannot_create(uint32_t rank, void *context)
 {
     struct myr_error error;
     (void)rank;
     (void)context;
     CREW_CHECK(0 != getuid() || 0 == setuid(NOBODY), "setuid");
-    CREW_CHECK(!add(shape_of(5), 4, &error), "written");
+    CREW_CHECK(!add(shape_of(5), 4, &error), "it was written");
     CREW_CHECK(MYR_ERR_NOT_THERE == error.status, "%d", (int)error.status);
     CREW_CHECK(NULL != strstr(error.text, "its folder cannot be used: ") &&
                    NULL != strstr(error.text, strerror(EACCES)),
                "%s", error.text);
 }
 
-static void unmakeable_folder(void **state)
+static void uncreatable_folder(void **state)
 {
     (void)state;
     snprintf(path, sizeof(path), "%s/a/b/tuning.jsonl", folder);
     assert_true(0 != getuid() || 0 == chown(folder, NOBODY, NOBODY));
     assert_int_equal(chmod(folder, 0555), 0);
-    const bool well = crew_join(crew_fork(make_none, 0, NULL));
+    const bool succeeded = crew_join(crew_fork(cannot_create, 0, NULL));
     assert_int_equal(chmod(folder, 0700), 0);
-    assert_true(well);
+    assert_true(succeeded);
     assert_int_equal(files_in_folder(), 0);
 }
 
-/* ---- several at once ---- */
+/* ---- concurrent writers ---- */
 
-/* To a shape of its own, and to one that all add to. */
+/* Add to a separate shape, and to one that all processes share. */
 static void write_some(uint32_t rank, void *context)
 {
     struct nicbarr_evidence *seen = malloc(sizeof(*seen));
@@ -402,7 +402,7 @@ static void write_some(uint32_t rank, void *context)
         CREW_CHECK(add(own, 4, &error), "%s", error.text);
         seen->count = 0;
         CREW_CHECK(nicbarr_cache_file_read(&file, &own, seen, &error), "%s", error.text);
-        CREW_CHECK(1 == seen->count, "lost: %u", (unsigned)seen->count);
+        CREW_CHECK(1 == seen->count, "%u measurements instead of 1", (unsigned)seen->count);
         CREW_CHECK(add(all, 1 + i * WRITERS + rank, &error), "%s", error.text);
         CREW_CHECK(nicbarr_cache_file_read(&file, &all, seen, &error), "%s", error.text);
         CREW_CHECK('\0' == error.text[0], "%s", error.text);
@@ -410,7 +410,7 @@ static void write_some(uint32_t rank, void *context)
     free(seen);
 }
 
-static void at_once(void **state)
+static void concurrent_writers(void **state)
 {
     (void)state;
     assert_true(crew_run(WRITERS, write_some, NULL));
@@ -418,7 +418,7 @@ static void at_once(void **state)
         expect_count(shape_of(processes), 1);
         assert_true(holds(4));
     }
-    /* Of the one that all added to, the newest. */
+    /* The shared shape has the most recent measurements. */
     expect_count(shape_of(2), KEPT);
     for (int64_t when = WRITERS * WRITES; when > WRITERS * WRITES - KEPT; --when) {
         assert_true(holds(when));
@@ -426,8 +426,8 @@ static void at_once(void **state)
     assert_int_equal(files_in_folder(), 1);
 }
 
-/* Writes until it is killed; the parent knows how many have been written. */
-static void write_on(uint32_t rank, void *context)
+/* Write until killed. The parent reads the number of completed writes. */
+static void write_until_killed(uint32_t rank, void *context)
 {
     volatile uint32_t *written = context;
     for (uint32_t i = 0;; ++i) {
@@ -438,14 +438,14 @@ static void write_on(uint32_t rank, void *context)
     }
 }
 
-/* Whatever a writer was doing when it was killed, what was written stays, and others go on. */
-static void killed_in_the_middle(void **state)
+/* At whatever point a writer is killed, completed writes remain, and others can write. */
+static void killed_writers(void **state)
 {
     (void)state;
     volatile uint32_t *written = crew_memory(VICTIMS * sizeof(*written));
     uint64_t random = crew_seed();
     for (uint32_t v = 0; v < VICTIMS; ++v) {
-        const pid_t victim = crew_fork(write_on, v, (void *)written);
+        const pid_t victim = crew_fork(write_until_killed, v, (void *)written);
         while (written[v] < 1 + v % 3) {
             usleep(100);
         }
@@ -465,11 +465,11 @@ static void killed_in_the_middle(void **state)
     crew_memory_free((void *)written, VICTIMS * sizeof(*written));
 }
 
-/* ---- what it costs ---- */
+/* ---- costs ---- */
 
-/* How many calls that read or write files this process has made so far; false: the kernel does not
- * count them. Asking is one or two itself, always as many. */
-static bool calls(unsigned long long *reads, unsigned long long *writes)
+/* Count this process's system calls that read or write files. False if the kernel does not count
+ * them. Counting itself takes a constant number of them. */
+static bool count_calls(unsigned long long *reads, unsigned long long *writes)
 {
     char text[400], *place;
     const int in = open("/proc/self/io", O_RDONLY | O_CLOEXEC);
@@ -483,7 +483,7 @@ static bool calls(unsigned long long *reads, unsigned long long *writes)
     return NULL != place && 2 == sscanf(place, "syscr: %llu syscw: %llu", reads, writes);
 }
 
-/* A file of so many bytes, with one measurement of shape 4. */
+/* Write a file of this size, with one measurement of shape 4. */
 static void put_large(size_t bytes)
 {
     char *text = malloc(bytes);
@@ -500,8 +500,8 @@ static void put_large(size_t bytes)
     free(text);
 }
 
-/* What is at the limit costs as many calls as what is small, and is made smaller. Above it, nothing
- * is read or changed. */
+/* A file at the limit takes as many calls as a small one, and is truncated. Above the limit, it is
+ * neither read nor changed. */
 static void costs(void **state)
 {
     (void)state;
@@ -513,24 +513,24 @@ static void costs(void **state)
         bool counted = true;
         put_large(sizes[i]);
         for (int c = 0; c < 2; ++c) {
-            counted = counted && calls(&reads[c], &writes[c]);
+            counted = counted && count_calls(&reads[c], &writes[c]);
         }
-        const bool read = look(shape_of(4), &error);
-        counted = counted && calls(&reads[2], &writes[2]);
+        const bool read = read_cache(shape_of(4), &error);
+        counted = counted && count_calls(&reads[2], &writes[2]);
         assert_int_equal(read, i < 2);
         assert_int_equal(evidence.count, i < 2);
         assert_true(i < 2 || NULL != strstr(error.text, "it has 524289 bytes, more than the limit "
                                                         "of 524288"));
         assert_int_equal(add(shape_of(5), 9, &error), i < 2);
-        counted = counted && calls(&reads[3], &writes[3]);
+        counted = counted && count_calls(&reads[3], &writes[3]);
         assert_true(i < 2 || MYR_ERR_FOREIGN == error.status);
         assert_int_equal(stat(path, &about), 0);
         assert_true(1 == i ? about.st_size <= NICBARR_CACHE_MOST / 2
                            : about.st_size >= (off_t)sizes[i]);
         if (counted) {
-            const unsigned long long asking = reads[1] - reads[0];
-            assert_int_equal(reads[2] - reads[1] - asking, i < 2);
-            assert_int_equal(reads[3] - reads[2] - asking, i < 2 ? 2 : 0);
+            const unsigned long long overhead = reads[1] - reads[0];
+            assert_int_equal(reads[2] - reads[1] - overhead, i < 2);
+            assert_int_equal(reads[3] - reads[2] - overhead, i < 2 ? 2 : 0);
             assert_int_equal(writes[3] - writes[2], i < 2);
         }
     }
@@ -550,11 +550,11 @@ int main(void)
         TEST(no_folder),
         TEST(no_regular_file),
         TEST(lock_elsewhere),
-        TEST(locked_by_a_stranger),
+        TEST(locked_by_another_user),
         TEST(read_only_folder),
-        TEST(unmakeable_folder),
-        TEST(at_once),
-        TEST(killed_in_the_middle),
+        TEST(uncreatable_folder),
+        TEST(concurrent_writers),
+        TEST(killed_writers),
         TEST(costs),
     };
     return cmocka_run_group_tests_name("cache file", tests, NULL, NULL);

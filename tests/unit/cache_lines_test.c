@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What a file of the tuning cache says (coll_nicbarr/files/cache_lines.c). Invariants. Of each key
- * the newest measurements are known, in the order of their times; lines are in the order in which
- * they were written; beyond the limit the first ones go. What is not as we write it counts for
- * nothing. Whatever the text is, what is added is known afterwards besides what was known before,
- * no other line changes, and the result can be read. (What becomes of a file is
- * cache_file_test.c's.)
+ * If this fails, jobs would lose measurements of the tuning cache, use corrupted ones, or crash on
+ * a damaged file (coll_nicbarr/files/cache_lines.c). Invariants. Each key has its most recent
+ * measurements, ordered by time. Lines are in the order of writing, and the first ones are removed
+ * beyond the limit. Malformed lines are ignored. For any text, an added measurement can be read
+ * afterwards together with the previous ones, other lines are unchanged, and the result is valid.
+ * (cache_file_test.c tests the file itself.)
  */
 #include <math.h>
 #include <setjmp.h>
@@ -27,9 +27,9 @@
     "{\"when\": \"1970-01-01T00:00:" #n "Z\", \"confidence\": 0.875, \"candidates\": ["            \
     "{\"choice\": \"openmpi\", \"rounds\": 9, \"us\": [8.5, 9.25, 10.0]}]}"
 
-enum { KEYS = 100, STEPS = 2000, MUTANTS = 5000, KEPT = NICBARR_CACHE_KEPT };
+enum { KEYS = 100, STEPS = 2000, CORRUPTIONS = 5000, KEPT = NICBARR_CACHE_KEPT };
 
-static uint64_t lot;
+static uint64_t random_state;
 
 /* ---- a text, and the measurements of a key in it ---- */
 
@@ -56,7 +56,7 @@ static void add(const char *key, const struct nicbarr_measurement *one)
     assert_true(nicbarr_cache_lines_are_ours(text, bytes));
 }
 
-static struct nicbarr_evidence seen; /* (what was read last) */
+static struct nicbarr_evidence seen; /* read last */
 
 static uint32_t known(const char *key)
 {
@@ -65,7 +65,7 @@ static uint32_t known(const char *key)
     return seen.count;
 }
 
-/* One that can be told from others by its time, of so many candidates. */
+/* A measurement identified by its time, with this number of candidates. */
 static struct nicbarr_measurement measurement_of(int64_t when, uint32_t candidates)
 {
     struct nicbarr_measurement one = {.when = when, .confidence = 0.875, .count = candidates};
@@ -78,7 +78,7 @@ static struct nicbarr_measurement measurement_of(int64_t when, uint32_t candidat
     return one;
 }
 
-/* As far as six digits tell. */
+/* Equal in six digits. */
 static bool are_close(double a, double b)
 {
     return fabs(a - b) <= 1e-5 * fabs(a);
@@ -100,7 +100,7 @@ static void expect_same(const struct nicbarr_measurement *a, const struct nicbar
 
 /* ---- a model ---- */
 
-/* A line: whose it is, what it says, and its bytes. */
+/* A line: its key, its measurements, and its text. */
 struct line {
     uint32_t key, count;
     struct nicbarr_measurement of[KEPT + 1];
@@ -108,7 +108,7 @@ struct line {
     size_t bytes;
 };
 
-/* A key has what JSON would have another form of, or not. */
+/* Some keys have characters that JSON escapes. */
 static const char *key_of(uint32_t key)
 {
     static char name[30];
@@ -116,7 +116,7 @@ static const char *key_of(uint32_t key)
     return name;
 }
 
-/* The oldest of one too many goes. */
+/* Beyond the limit, the oldest measurement is removed. */
 static void model_add(struct line *line, const struct nicbarr_measurement *one)
 {
     uint32_t place = line->count++;
@@ -141,13 +141,13 @@ static void expect_known(const struct line *line)
 static struct line lines[KEYS];
 static uint32_t line_count;
 
-static void forget(uint32_t which)
+static void remove_line(uint32_t which)
 {
     free(lines[which].text);
     memmove(&lines[which], &lines[which + 1], (--line_count - which) * sizeof(lines[0]));
 }
 
-/* The key's line, as the last one. */
+/* Move the key's line to the end, or add one. */
 static struct line *last_line(uint32_t key)
 {
     struct line line = {.key = key};
@@ -155,14 +155,15 @@ static struct line *last_line(uint32_t key)
         if (key == lines[i].key) {
             line = lines[i];
             line.text = NULL;
-            forget(i);
+            remove_line(i);
         }
     }
     lines[line_count] = line;
     return &lines[line_count++];
 }
 
-/* The text is these lines, the first ones gone where it would be too long. True: they were. */
+/* Expect these lines in the text, without the first ones if it would be too long. True if some were
+ * removed. */
 static bool expect_lines(void)
 {
     size_t all = strlen(HEAD), at = strlen(HEAD);
@@ -172,7 +173,7 @@ static bool expect_lines(void)
     const bool drop = all > NICBARR_CACHE_MOST;
     while (drop && all > NICBARR_CACHE_MOST / 2) {
         all -= lines[0].bytes;
-        forget(0);
+        remove_line(0);
     }
     assert_int_equal(bytes, all);
     assert_memory_equal(text, HEAD, at);
@@ -183,15 +184,15 @@ static bool expect_lines(void)
     return drop;
 }
 
-static void as_the_model(void **state)
+static void like_the_model(void **state)
 {
     (void)state;
     uint32_t dropped = 0;
     put("", 0);
     for (int step = 0; step < STEPS; ++step) {
-        struct line *line = last_line(crew_below(&lot, KEYS));
-        const struct nicbarr_measurement one =
-            measurement_of(crew_below(&lot, 100000), 1 + crew_below(&lot, NICBARR_CONTESTANTS));
+        struct line *line = last_line(crew_below(&random_state, KEYS));
+        const struct nicbarr_measurement one = measurement_of(
+            crew_below(&random_state, 100000), 1 + crew_below(&random_state, NICBARR_CONTESTANTS));
         model_add(line, &one);
         add(key_of(line->key), &one);
         const char *last = memrchr(text, '\n', bytes - 1);
@@ -205,11 +206,11 @@ static void as_the_model(void **state)
         expect_known(last_line(key));
     }
     while (line_count > 0) {
-        forget(0);
+        remove_line(0);
     }
 }
 
-/* ---- what is not as we write it ---- */
+/* ---- malformed lines ---- */
 
 static void put_line(const char *line)
 {
@@ -219,7 +220,7 @@ static void put_line(const char *line)
     free(all);
 }
 
-static void edited(void **state)
+static void edited_lines(void **state)
 {
     (void)state;
     static const struct {
@@ -227,7 +228,7 @@ static void edited(void **state)
         bool good;
     } cases[] = {
         {"\"rounds\": 9", "\"rounds\": 10", true},
-        {"\"tree:1\"", "\"magic\"", true}, /* (who reads names sees to them) */
+        {"\"tree:1\"", "\"magic\"", true}, /* the caller validates names */
         {"\"rounds\": 9", "\"rounds\": 0", false},
         {"\"rounds\": 9", "\"rounds\": -9", false},
         {"\"rounds\": 9", "\"rounds\": 9000000000", false},
@@ -246,9 +247,9 @@ static void edited(void **state)
         {"\"measurements\"", "\"measurement\"", false},
         {"\"shape\": ", "\"shape\":", false},
         {"{\"shape\"", " {\"shape\"", false},
-        {"]}\n", "]\n", false}, /* not JSON, and not the others' trouble */
+        {"]}\n", "]\n", false}, /* not JSON, but other lines are unaffected */
         {"]}\n", "]} {}\n", false},
-        {"]}\n", "]}", true}, /* an editor, or a full disk */
+        {"]}\n", "]}", true}, /* missing newline */
     };
     const struct nicbarr_measurement first = measurement_of(3, 2), second = measurement_of(4, 1);
     put("", 0);
@@ -291,7 +292,7 @@ static void not_ours(void **state)
     assert_true(nicbarr_cache_lines_are_ours(HEAD, strlen(HEAD)));
 }
 
-/* Two files, put together: both count, and one line is written. */
+/* Concatenated files: both are read, and writing merges the lines. */
 static void two_lines(void **state)
 {
     (void)state;
@@ -308,7 +309,7 @@ static void two_lines(void **state)
     assert_ptr_equal(strstr(text + strlen(HEAD "x\n") + 1, "shape"), strstr(text, "shape"));
 }
 
-/* What several files know adds up, as far as there is room. */
+/* Measurements of several files are merged, up to the limit. */
 static void several_files(void **state)
 {
     (void)state;
@@ -322,11 +323,11 @@ static void several_files(void **state)
         const uint32_t all = 3 + KEPT * i, most = NICBARR_EVIDENCE_MOST;
         nicbarr_cache_lines_read(text, bytes, "key", &seen);
         assert_int_equal(seen.count, all < most ? all : most);
-        assert_int_equal(seen.of[seen.count - 1].when, KEPT + 1); /* the newest, if not all */
+        assert_int_equal(seen.of[seen.count - 1].when, KEPT + 1); /* the newest is included */
     }
 }
 
-/* A line with so many lists within each other, in all, beside a measurement. */
+/* A line with a measurement, and lists nested to this depth. */
 static void put_nested(size_t depth)
 {
     char *line = malloc(2 * depth + 400);
@@ -347,14 +348,14 @@ static void deep_nesting(void **state)
         put_nested(depths[i]);
         assert_int_equal(known("key"), 0 == i);
     }
-    /* What is in strings does not count, nor what is side by side. */
+    /* Brackets in strings do not count, nor lists side by side. */
     put_line(
         START("key") "[" SECOND(07) "], \"x\\\"[[[[[[[[[[[[[[[[[[\\\\\": [{}, [], {}, [], {}, [],"
                                     " {}, [], {}, [], {}, [], {}, [], {}, [], {}, []]}\n");
     assert_int_equal(known("key"), 1);
 }
 
-/* What has just the limit stays whole; with one byte more, half of it goes. */
+/* A file of exactly the limit is kept. With one byte more, half of it is removed. */
 static void at_the_limit(void **state)
 {
     (void)state;
@@ -379,21 +380,21 @@ static void at_the_limit(void **state)
     }
 }
 
-/* ---- hostile texts ---- */
+/* ---- corrupted texts ---- */
 
-/* Add to it: all that was known is known still, of this key and, where there is room, of another.
- */
-static void expect_sound(void)
+/* Add a measurement: the previous ones of its key are still known, and those of another key if they
+ * fit. */
+static void add_and_expect(void)
 {
     static struct line before[2];
     const bool room = bytes + 5000 < NICBARR_CACHE_MOST;
-    const uint32_t which = crew_below(&lot, 2);
+    const uint32_t which = crew_below(&random_state, 2);
     for (uint32_t i = 0; i < 2; ++i) {
         before[i] = (struct line){.key = i, .count = known(key_of(i))};
         assert_true(seen.count <= KEPT);
         memcpy(before[i].of, seen.of, seen.count * sizeof(seen.of[0]));
     }
-    const struct nicbarr_measurement one = measurement_of(crew_below(&lot, 50), 1);
+    const struct nicbarr_measurement one = measurement_of(crew_below(&random_state, 50), 1);
     model_add(&before[which], &one);
     add(key_of(which), &one);
     expect_known(&before[which]);
@@ -402,28 +403,30 @@ static void expect_sound(void)
     }
 }
 
-/* A good text, changed at random: a byte, a piece that goes, or comes twice. */
-static void mutants(void **state)
+/* A valid text with a random change: a byte replaced, a piece removed or duplicated. */
+static void corrupted_texts(void **state)
 {
     (void)state;
     static const char odd[] = "\n\"\\[]{}:,09.-eZu \377\001";
-    for (int mutant = 0; mutant < MUTANTS; ++mutant) {
+    for (int corruption = 0; corruption < CORRUPTIONS; ++corruption) {
         char changed[20000];
-        if (0 == mutant % 100) {
+        if (0 == corruption % 100) {
             put("", 0);
             for (uint32_t i = 0; i < 6; ++i) {
-                const struct nicbarr_measurement one = measurement_of(crew_below(&lot, 50), 2);
+                const struct nicbarr_measurement one =
+                    measurement_of(crew_below(&random_state, 50), 2);
                 add(key_of(i % 3), &one);
             }
         }
-        const size_t head = strlen(HEAD), at = head + crew_below(&lot, (uint32_t)(bytes - head));
+        const size_t head = strlen(HEAD),
+                     at = head + crew_below(&random_state, (uint32_t)(bytes - head));
         const size_t most = bytes - at < 300 ? bytes - at : 300;
-        const size_t piece = crew_below(&lot, 1 + (uint32_t)most), length = bytes;
+        const size_t piece = crew_below(&random_state, 1 + (uint32_t)most), length = bytes;
         assert_true(length + piece < sizeof(changed));
         memcpy(changed, text, length);
-        switch (crew_below(&lot, 3)) {
+        switch (crew_below(&random_state, 3)) {
         case 0:
-            changed[at] = odd[crew_below(&lot, sizeof(odd))];
+            changed[at] = odd[crew_below(&random_state, sizeof(odd))];
             put(changed, length);
             break;
         case 1:
@@ -435,16 +438,15 @@ static void mutants(void **state)
             put(changed, length + piece);
             break;
         }
-        expect_sound();
+        add_and_expect();
         if (bytes > 10000) {
-            mutant += 100 - mutant % 100 - 1; /* begin anew */
+            corruption += 100 - corruption % 100 - 1; /* start again */
         }
     }
 }
 
-/* Texts up to the limit that are made to cost much. (Who needs a time that grows faster than the
- * text does not end before the watchdog.) */
-static void costly(void **state)
+/* Texts up to the limit with the worst run time. (The watchdog detects a super-linear one.) */
+static void worst_run_time(void **state)
 {
     (void)state;
     static const char *const pieces[] = {
@@ -467,21 +469,21 @@ static void costly(void **state)
             memcpy(all + length, piece, strlen(piece) + 1);
         }
         put(all, length);
-        expect_sound();
+        add_and_expect();
     }
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(as_the_model),  cmocka_unit_test(edited),
-        cmocka_unit_test(not_ours),      cmocka_unit_test(two_lines),
-        cmocka_unit_test(several_files), cmocka_unit_test(deep_nesting),
-        cmocka_unit_test(at_the_limit),  cmocka_unit_test(mutants),
-        cmocka_unit_test(costly),
+        cmocka_unit_test(like_the_model), cmocka_unit_test(edited_lines),
+        cmocka_unit_test(not_ours),       cmocka_unit_test(two_lines),
+        cmocka_unit_test(several_files),  cmocka_unit_test(deep_nesting),
+        cmocka_unit_test(at_the_limit),   cmocka_unit_test(corrupted_texts),
+        cmocka_unit_test(worst_run_time),
     };
     crew_watchdog();
-    lot = crew_seed();
+    random_state = crew_seed();
     const int failed = cmocka_run_group_tests_name("cache lines", tests, NULL, NULL);
     free(text);
     return failed;

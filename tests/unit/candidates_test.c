@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Which barriers, reductions and broadcasts are worth measuring. Invariants, for every shape: Open
- * MPI's own comes first. None comes twice. Each makes a difference, and somebody can play it. A
- * cache file can name it. The list is never cut off. Broadcasts can spread along theirs. Some lists
- * are written down here.
+ * If this fails, the fastest barrier, reduction or broadcast would not be measured, so that jobs
+ * run slower than they could. Invariants for each shape: Open MPI's own is the first candidate;
+ * there are no duplicates; each candidate's parameter makes a difference, it is playable, and a
+ * cache file can name it; the list is never truncated; candidates for broadcasts have a spread
+ * plan. Some lists are compared literally.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -19,12 +20,12 @@
 #include "libmyr/groups/spread.h"
 #include "tests/unit/crew.h"
 
-/* A NIC on which groups are cheap, one on which they are dear, and one that carries no data. */
+/* NICs with cheap groups, with expensive ones, and without data. */
 static const struct myr_nic_kind cheap = {.name = "soft", .caps.buffer = UINT32_MAX};
-static const struct myr_nic_kind dear = {.name = "kernel",
-                                         .caps = {.flags = MYR_DEAR_GROUPS, .buffer = UINT32_MAX}};
+static const struct myr_nic_kind expensive = {
+    .name = "kernel", .caps = {.flags = MYR_DEAR_GROUPS, .buffer = UINT32_MAX}};
 static const struct myr_nic_kind bare = {.name = "bare"};
-const struct myr_nic_kind *const nicbarr_kinds[] = {&cheap, &dear, &bare, NULL};
+const struct myr_nic_kind *const nicbarr_kinds[] = {&cheap, &expensive, &bare, NULL};
 
 enum { NODE = 1 << 0, SOFT = 1 << 1, KERNEL = 1 << 2, BARE = 1 << 3, PLAYERS_END = 1 << 3 };
 
@@ -43,7 +44,7 @@ static struct nicbarr_shape across(uint32_t nodes, uint32_t per_node, uint32_t p
                                   .players = players};
 }
 
-/* What competes. */
+/* The operations that have candidates. */
 enum what { BARRIERS, REDUCTIONS, LONG_REDUCTIONS, BROADCASTS, WHATS };
 
 static int list_candidates(enum what what, const struct nicbarr_shape *shape,
@@ -73,23 +74,23 @@ static void expect(struct nicbarr_shape shape, const char *names)
     expect_of(BARRIERS, shape, names);
 }
 
-static void written_down(void **state)
+static void expected_lists(void **state)
 {
     (void)state;
     expect(on_one_node(2, 1), "openmpi counter:1 flags:4 flags:64 flags:128 pairwise "
                               "dissemination:1");
     expect(on_one_node(4, 2), "openmpi counter:1 counter:2 flags:4 flags:64 flags:128 pairwise "
                               "dissemination:1 dissemination:3 tree:2");
-    expect(on_one_node(4, 4), /* each its own: no leaves */
+    expect(on_one_node(4, 4), /* no leaves, as each process has its own home */
            "openmpi counter:1 flags:4 flags:64 flags:128 pairwise "
            "dissemination:1 dissemination:3 tree:2");
     expect(on_one_node(128, 1),
            "openmpi counter:1 flags:4 flags:64 flags:128 pairwise dissemination:1 "
            "dissemination:2 dissemination:3 dissemination:5 tree:2 tree:4 tree:8 tree:16");
-    expect(on_one_node(129, 1), /* too many flags to read */
+    expect(on_one_node(129, 1), /* too many flags */
            "openmpi counter:1 pairwise dissemination:1 dissemination:2 dissemination:3 "
            "dissemination:5 tree:2 tree:4 tree:8 tree:16");
-    /* What counts is the number of nodes. */
+    /* Only the number of nodes matters. */
     expect(across(2, 4, SOFT), "openmpi pairwise@soft dissemination:1@soft");
     expect(
         across(4, 16, SOFT),
@@ -115,7 +116,7 @@ static void written_down(void **state)
     expect(across(4, 1, 0), "openmpi");
 }
 
-static void data_written_down(void **state)
+static void expected_lists_of_data(void **state)
 {
     (void)state;
     expect_of(REDUCTIONS, across(4, 2, SOFT),
@@ -148,7 +149,7 @@ static void data_written_down(void **state)
     expect_of(REDUCTIONS, across(4, 1, BARE), "openmpi");
 }
 
-/* Broadcasts of all nodes have a plan with it. */
+/* The schedule has a spread plan for broadcasts of all nodes. */
 static void check_spread(struct nicbarr_choice choice, uint32_t nodes)
 {
     for (uint32_t node = 0; node < nodes; node += 1 + nodes / 3) {
@@ -163,14 +164,14 @@ static void check_spread(struct nicbarr_choice choice, uint32_t nodes)
 
 static void check_shape(enum what what, const struct nicbarr_shape *shape)
 {
-    /* One more than there may be, to see whether it is touched. */
+    /* One more than the maximum, to detect writes beyond it. */
     struct nicbarr_choice choices[NICBARR_CANDIDATES + 1], again;
     char name[NICBARR_CHOICE_TEXT];
     memset(choices, 0xa5, sizeof(choices));
     const struct nicbarr_choice untouched = choices[NICBARR_CANDIDATES];
     const int count = list_candidates(what, shape, choices);
     const uint32_t size = shape->nodes > 1 ? shape->nodes : shape->processes;
-    assert_in_range(count, 1, NICBARR_CANDIDATES - 1); /* there was room for one more */
+    assert_in_range(count, 1, NICBARR_CANDIDATES - 1); /* the list was not truncated */
     assert_true(nicbarr_choice_equal(choices[NICBARR_CANDIDATES], untouched));
     assert_int_equal(choices[0].algorithm, NICBARR_OPENMPI);
     for (int c = 0; c < count; ++c) {
@@ -225,8 +226,7 @@ static uint32_t messages_of(uint32_t n, uint32_t nodes, uint32_t *rounds)
     return lengths.sends;
 }
 
-/* Of the n up to 7 that do not compete none has fewer rounds than one that does, or as many and
- * fewer messages. */
+/* For each n up to 7 there is a candidate with at most as many rounds and messages. */
 static void no_better_dissemination(void **state)
 {
     (void)state;
@@ -249,9 +249,8 @@ static void no_better_dissemination(void **state)
     }
 }
 
-/* What a communicator begins with is one that will be measured as well: it has room in the record.
- */
-static void beginning(void **state)
+/* The initial choice is also a candidate, so that the record has memory for it. */
+static void initial_choice(void **state)
 {
     (void)state;
     for (uint32_t size = 2; size <= 300; ++size) {
@@ -279,9 +278,9 @@ int main(void)
     nicbarr_choice_nics(nicbarr_nic_names());
     crew_watchdog();
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(written_down), cmocka_unit_test(data_written_down),
-        cmocka_unit_test(every_shape),  cmocka_unit_test(no_better_dissemination),
-        cmocka_unit_test(beginning),
+        cmocka_unit_test(expected_lists), cmocka_unit_test(expected_lists_of_data),
+        cmocka_unit_test(every_shape),    cmocka_unit_test(no_better_dissemination),
+        cmocka_unit_test(initial_choice),
     };
     return cmocka_run_group_tests_name("candidates", tests, NULL, NULL);
 }

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What messages carry (carry.c), played by the real engine: groups of all sizes up to 40 and some
- * larger ones, with all algorithms that are made of messages, and with barriers drawn at random.
- * Messages come in random order, and some are lost and asked for. Invariants. All nodes come to the
- * same plan, and its sizes are those of the longest message and the largest buffer. At the end of
- * each epoch each node finds each node's block where the plan says, until it begins the next one.
- * The memory around a group is left alone. Schedules that are no barrier have no plan. Without
- * memory there is no plan, and nothing is kept. Of rooted schedules node 0 alone gets all blocks.
+ * If this fails, reductions and allgathers across nodes would deliver wrong blocks, or write
+ * beyond a group's memory (carry.c). The real engine executes the plans: for groups of all sizes
+ * up to 40 and some larger ones, with all algorithms that consist of messages, and for random
+ * barriers. Messages arrive in random order, and some are lost and requested again.
+ *
+ * Invariants. All nodes compute the same plan, whose sizes are those of the longest message and
+ * the largest buffer. At the end of each epoch, each node finds each node's block where the plan
+ * says, until it begins the next epoch. The memory around a group is unchanged. Schedules that are
+ * not barriers have no plan. Without memory there is no plan, and no leak. In rooted schedules,
+ * only node 0 gets all blocks.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -24,14 +27,14 @@
 enum {
     EPOCHS = 6,
     GUARD = 0x5a,
-    GUARD_BYTES = 256, /* behind each group */
-    LOSS = 16,         /* one message of so many is lost */
+    GUARD_BYTES = 256, /* after each group */
+    LOSS = 16,         /* one of this many messages is lost */
 };
 
-/* ---- memory that runs out ---- */
+/* ---- allocation failures ---- */
 
-static int allocations_left = -1; /* -1: any number */
-static long allocated;            /* and not given back */
+static int allocations_left = -1; /* -1: unlimited */
+static long allocated;            /* and not freed */
 
 void *__real_malloc(size_t bytes);
 void *__real_calloc(size_t count, size_t bytes);
@@ -74,43 +77,37 @@ void __wrap_free(void *memory)
 /* ---- nodes and the messages between them ---- */
 
 struct node {
-    struct myr_nic_data data; /* the plan is all that is used of it */
+    struct myr_nic_data data; /* only the plan is used */
     struct mcp_group *group;
     size_t bytes;
     uint32_t begun;
 };
 
-struct flight {
+struct packet {
     uint32_t to, bytes;
     struct mcp_collective_part part;
-    uint8_t *payload; /* of just its size */
+    uint8_t *payload; /* an allocation of exactly its size */
 };
 
 struct game {
     uint32_t nodes, unit_most;
-    uint32_t first; /* the epoch before the first */
-    bool rooted;    /* node 0 alone gets all blocks, and the others begin no epoch before that */
+    uint32_t first; /* the epoch before the first one */
+    bool rooted;    /* only node 0 gets all blocks, and others wait for that */
     myr_schedule_fn schedule_of;
     const void *context;
     uint64_t random;
     uint32_t unit[EPOCHS + 1];
     struct node *node;
-    struct flight *flights;
-    uint32_t nflights, room;
+    struct packet *packets;
+    uint32_t npackets, room;
 };
-
-static void *must(void *memory)
-{
-    assert_non_null(memory);
-    return memory;
-}
 
 static uint32_t done(const struct game *game, uint32_t node)
 {
     return myr_load_acquire(&game->node[node].group->done) - game->first;
 }
 
-/* No two blocks are alike. */
+/* All blocks differ. */
 static void write_block(uint8_t *block, uint32_t epoch, uint32_t node, uint32_t unit)
 {
     uint64_t random = (uint64_t)epoch << 32 | node;
@@ -140,19 +137,19 @@ static void expect_blocks(const struct game *game, uint32_t node)
 static void put_on_wire(struct game *game, struct mcp_group *from,
                         const struct mcp_message *message)
 {
-    if (game->nflights == game->room) {
+    if (game->npackets == game->room) {
         game->room = 2 * game->room + 64;
-        game->flights = must(realloc(game->flights, game->room * sizeof(*game->flights)));
+        game->packets = crew_require(realloc(game->packets, game->room * sizeof(*game->packets)));
     }
-    struct flight *flight = &game->flights[game->nflights++];
-    *flight = (struct flight){message->to - 1, message->bytes, message->header.collective,
-                              must(malloc(0 == message->bytes ? 1 : message->bytes))};
+    struct packet *packet = &game->packets[game->npackets++];
+    *packet = (struct packet){message->to - 1, message->bytes, message->header.collective,
+                              crew_require(malloc(0 == message->bytes ? 1 : message->bytes))};
     assert_int_equal(message->header.type, MCP_ARRIVE);
-    memcpy(flight->payload, mcp_group_buffer(from, message->header.collective.epoch),
+    memcpy(packet->payload, mcp_group_buffer(from, message->header.collective.epoch),
            message->bytes);
 }
 
-static void go_on(struct game *game, uint32_t node)
+static void send_pending(struct game *game, uint32_t node)
 {
     struct mcp_message message;
     while (mcp_group_next(game->node[node].group, &message)) {
@@ -162,28 +159,28 @@ static void go_on(struct game *game, uint32_t node)
 
 static void deliver_one(struct game *game)
 {
-    const uint32_t which = crew_below(&game->random, game->nflights);
-    const struct flight flight = game->flights[which];
-    game->flights[which] = game->flights[--game->nflights];
-    struct mcp_group *group = game->node[flight.to].group;
+    const uint32_t which = crew_below(&game->random, game->npackets);
+    const struct packet packet = game->packets[which];
+    game->packets[which] = game->packets[--game->npackets];
+    struct mcp_group *group = game->node[packet.to].group;
     if (0 != crew_below(&game->random, LOSS)) {
-        uint32_t bytes = flight.bytes, offset = 0;
+        uint32_t bytes = packet.bytes, offset = 0;
         const enum mcp_recorded claimed =
-            mcp_group_claim(group, flight.part.slot, flight.part.epoch, &bytes, &offset);
+            mcp_group_claim(group, packet.part.slot, packet.part.epoch, &bytes, &offset);
         assert_int_not_equal(claimed, MCP_IMPLAUSIBLE);
         if (MCP_RECORDED == claimed) {
             const size_t buffer = (size_t)group->places * group->unit_most;
-            assert_int_equal(bytes, flight.bytes); /* all of it fits */
+            assert_int_equal(bytes, packet.bytes); /* the whole payload fits */
             assert_true(offset + bytes <= buffer);
-            memcpy(mcp_group_buffer(group, flight.part.epoch) + offset, flight.payload, bytes);
-            (void)mcp_group_record(group, flight.part.slot, flight.part.epoch);
-            go_on(game, flight.to);
+            memcpy(mcp_group_buffer(group, packet.part.epoch) + offset, packet.payload, bytes);
+            (void)mcp_group_record(group, packet.part.slot, packet.part.epoch);
+            send_pending(game, packet.to);
         }
     }
-    free(flight.payload);
+    free(packet.payload);
 }
 
-/* Everybody asks for what is missing. */
+/* All nodes request their missing messages. */
 static void ask(struct game *game)
 {
     struct mcp_message message, answer;
@@ -200,11 +197,11 @@ static void ask(struct game *game)
             }
         }
     }
-    assert_int_not_equal(game->nflights, 0); /* or nothing will ever happen */
+    assert_int_not_equal(game->npackets, 0); /* otherwise it hangs */
 }
 
-/* The host of a node comes, if it may: it looks at its blocks, and begins the next epoch. */
-static bool host_comes(struct game *game, uint32_t node)
+/* If a node's epoch is complete, its host checks the blocks and begins the next epoch. */
+static bool host_continues(struct game *game, uint32_t node)
 {
     struct node *one = &game->node[node];
     if (one->begun == EPOCHS || one->begun != done(game, node) ||
@@ -216,7 +213,7 @@ static bool host_comes(struct game *game, uint32_t node)
     assert_true(mcp_group_offer(one->group, game->first + epoch, game->unit[epoch]));
     write_block(mcp_group_buffer(one->group, game->first + epoch), epoch, node, game->unit[epoch]);
     mcp_group_start(one->group, game->first + epoch);
-    go_on(game, node);
+    send_pending(game, node);
     return true;
 }
 
@@ -233,19 +230,19 @@ static void play(struct game *game)
 {
     while (!all_done(game)) {
         bool moved = 0 == crew_below(&game->random, 4) &&
-                     host_comes(game, crew_below(&game->random, game->nodes));
-        if (!moved && 0 != game->nflights) {
+                     host_continues(game, crew_below(&game->random, game->nodes));
+        if (!moved && 0 != game->npackets) {
             deliver_one(game);
             moved = true;
         }
         for (uint32_t n = 0; n < game->nodes && !moved; ++n) {
-            moved = host_comes(game, n);
+            moved = host_continues(game, n);
         }
         if (!moved) {
             ask(game);
         }
     }
-    while (0 != game->nflights) { /* what comes late does no harm */
+    while (0 != game->npackets) { /* late messages are ignored */
         deliver_one(game);
     }
     for (uint32_t n = 0; n < game->nodes; ++n) {
@@ -266,8 +263,8 @@ static void make_node(struct game *game, uint32_t n)
     const struct myr_carry *carry = &node->data.carry;
     node->bytes = mcp_group_bytes(lengths.steps, lengths.sends, lengths.waits) +
                   (size_t)2 * carry->places * game->unit_most;
-    node->group =
-        must(aligned_alloc(MYR_LINE, (node->bytes + GUARD_BYTES + MYR_LINE) & -(size_t)MYR_LINE));
+    node->group = crew_require(
+        aligned_alloc(MYR_LINE, (node->bytes + GUARD_BYTES + MYR_LINE) & -(size_t)MYR_LINE));
     memset(node->group, GUARD, node->bytes + GUARD_BYTES);
     mcp_group_init(node->group, 1, game->nodes, n, lengths.steps, lengths.sends, lengths.waits,
                    game->first);
@@ -281,7 +278,7 @@ static void make_node(struct game *game, uint32_t n)
     free(schedule.steps);
 }
 
-/* What a message has at its sender it has at its receiver; the sizes are the greatest. */
+/* Sender and receiver agree on a message's blocks, and the sizes are the maxima. */
 static void check_plan(const struct game *game)
 {
     const struct myr_carry *first = &game->node[0].data.carry;
@@ -323,7 +320,7 @@ static void end_game(struct game *game)
         myr_carry_free(&game->node[n].data.carry);
     }
     free(game->node);
-    free(game->flights);
+    free(game->packets);
 }
 
 static void play_all(uint32_t nodes, myr_schedule_fn schedule_of, const void *context, bool rooted,
@@ -334,10 +331,10 @@ static void play_all(uint32_t nodes, myr_schedule_fn schedule_of, const void *co
     game.random = crew_random(random);
     game.unit_most = MCP_BLOCK_UNIT * (1 + crew_below(random, 4));
     game.first = UINT32_MAX - crew_below(random, 2 * EPOCHS);
-    for (uint32_t e = 1; e <= EPOCHS; ++e) { /* now and then nobody has data */
+    for (uint32_t e = 1; e <= EPOCHS; ++e) { /* sometimes there are no data */
         game.unit[e] = MCP_BLOCK_UNIT * crew_below(random, game.unit_most / MCP_BLOCK_UNIT + 1);
     }
-    game.node = must(calloc(nodes, sizeof(*game.node)));
+    game.node = crew_require(calloc(nodes, sizeof(*game.node)));
     for (uint32_t n = 0; n < nodes; ++n) {
         make_node(&game, n);
     }
@@ -396,7 +393,7 @@ static void many_nodes(void **state)
         myr_carry_plan(MYR_CARRY_NODES + 1, 0, nicbarr_schedule_of, &among, false, &carry));
 }
 
-/* ---- barriers drawn at random, and what is no barrier ---- */
+/* ---- random barriers, and schedules that are not barriers ---- */
 
 enum { MOST_DRAWN = 12, MOST_MESSAGES = 600 };
 
@@ -411,7 +408,7 @@ struct drawn {
     struct drawn_node node[MOST_DRAWN];
 };
 
-/* A schedule is one allocation. */
+/* A schedule is a single allocation. */
 static bool drawn_schedule(const void *context, uint32_t rank, struct myr_schedule *schedule)
 {
     const struct drawn_node *node = &((const struct drawn *)context)->node[rank];
@@ -442,14 +439,14 @@ static void add_wait(struct drawn_node *node, uint32_t peer, bool new_step)
     node->peers[node->npeers++] = peer;
 }
 
-/* Messages from and to anybody, one after the other, until all have heard of all, and some more. */
+/* Random messages one after the other, until all nodes depend on all others, and some more. */
 static void draw_barrier(struct drawn *drawn, uint64_t *random)
 {
-    uint32_t heard[MOST_DRAWN], more = crew_below(random, 5), complete = 0;
+    uint32_t reached[MOST_DRAWN], more = crew_below(random, 5), complete = 0;
     memset(drawn, 0, sizeof(*drawn));
     drawn->nodes = 2 + crew_below(random, MOST_DRAWN - 1);
     for (uint32_t n = 0; n < drawn->nodes; ++n) {
-        heard[n] = 1U << n;
+        reached[n] = 1U << n;
     }
     while (complete != drawn->nodes || 0 != more--) {
         const uint32_t from = crew_below(random, drawn->nodes);
@@ -458,10 +455,10 @@ static void draw_barrier(struct drawn *drawn, uint64_t *random)
         assert_true(drawn->node[to].npeers < MOST_MESSAGES);
         add_send(&drawn->node[from], to, 0 == crew_below(random, 3));
         add_wait(&drawn->node[to], from, 0 == crew_below(random, 3));
-        heard[to] |= heard[from];
+        reached[to] |= reached[from];
         complete = 0;
         for (uint32_t n = 0; n < drawn->nodes; ++n) {
-            complete += (1U << drawn->nodes) - 1 == heard[n];
+            complete += (1U << drawn->nodes) - 1 == reached[n];
         }
         more += complete != drawn->nodes && 0 == more;
     }
@@ -506,32 +503,32 @@ static void draw_nothing(uint32_t nodes)
 static void no_barrier(void **state)
 {
     (void)state;
-    draw_nothing(2); /* nobody says anything */
+    draw_nothing(2); /* no messages */
     expect_no_plan();
-    draw_nothing(3); /* each hears of one other */
+    draw_nothing(3); /* each node receives from one other */
     for (uint32_t n = 0; n < 3; ++n) {
         add_send(&drawn.node[n], (n + 1) % 3, false);
         add_wait(&drawn.node[n], (n + 2) % 3, false);
     }
     expect_no_plan();
-    for (uint32_t n = 0; n < 3; ++n) { /* that was all it lacked */
+    for (uint32_t n = 0; n < 3; ++n) { /* with a second round it is a barrier */
         add_send(&drawn.node[n], (n + 1) % 3, false);
         add_wait(&drawn.node[n], (n + 2) % 3, false);
     }
     uint64_t random = crew_seed() + 3;
     play_all(3, drawn_schedule, &drawn, false, &random);
-    draw_nothing(3); /* not even node 0 hears of all */
+    draw_nothing(3); /* not even node 0 receives from all */
     add_send(&drawn.node[1], 0, false);
     add_wait(&drawn.node[0], 1, false);
     struct myr_carry carry;
     assert_false(myr_carry_plan(3, 0, drawn_schedule, &drawn, true, &carry));
-    draw_nothing(2); /* both wait first */
+    draw_nothing(2); /* deadlock */
     for (uint32_t n = 0; n < 2; ++n) {
         add_wait(&drawn.node[n], 1 - n, false);
         add_send(&drawn.node[n], 1 - n, true);
     }
     expect_no_plan();
-    draw_nothing(2); /* all know all, but one waits for more */
+    draw_nothing(2); /* a barrier, but a node waits for another message */
     for (uint32_t n = 0; n < 2; ++n) {
         add_send(&drawn.node[n], 1 - n, false);
         add_wait(&drawn.node[n], 1 - n, false);
@@ -540,15 +537,15 @@ static void no_barrier(void **state)
     expect_no_plan();
 }
 
-/* Node 0 hands all that it has to another one, which adds a node in front and one behind, and hands
- * it back. Each time node 0's buffer is more than twice as long. */
-static void buffers_that_explode(void **state)
+/* Node 0 sends all its blocks to another node, which adds one before and one behind and sends them
+ * back. So node 0's buffer more than doubles in each round. */
+static void growing_buffers(void **state)
 {
     (void)state;
     draw_nothing(MOST_DRAWN);
-    for (uint32_t turn = 0; turn < 30; ++turn) {
-        const uint32_t front = 1 + turn % (MOST_DRAWN - 1),
-                       last = 1 + (turn + 1) % (MOST_DRAWN - 1);
+    for (uint32_t round = 0; round < 30; ++round) {
+        const uint32_t front = 1 + round % (MOST_DRAWN - 1),
+                       last = 1 + (round + 1) % (MOST_DRAWN - 1);
         add_send(&drawn.node[0], front, true);
         add_wait(&drawn.node[front], 0, true);
         add_send(&drawn.node[last], front, true);
@@ -564,7 +561,7 @@ static void buffers_that_explode(void **state)
     play_all(MOST_DRAWN, drawn_schedule, &drawn, false, &random);
 }
 
-/* ---- no memory ---- */
+/* ---- lack of memory ---- */
 
 static void without_memory(void **state)
 {
@@ -582,7 +579,7 @@ static void without_memory(void **state)
             allocations_left = -1;
             assert_int_equal(allocated - before, good ? 3 : 0);
         }
-        assert_true(more > 6 * (int)some[i].size); /* each player takes some */
+        assert_true(more > 6 * (int)some[i].size); /* each node allocates some */
         myr_carry_free(&carry);
         assert_int_equal(allocated, before);
     }
@@ -592,9 +589,9 @@ int main(void)
 {
     crew_watchdog();
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_algorithm),      cmocka_unit_test(many_nodes),
-        cmocka_unit_test(any_barrier),          cmocka_unit_test(no_barrier),
-        cmocka_unit_test(buffers_that_explode), cmocka_unit_test(without_memory),
+        cmocka_unit_test(every_algorithm), cmocka_unit_test(many_nodes),
+        cmocka_unit_test(any_barrier),     cmocka_unit_test(no_barrier),
+        cmocka_unit_test(growing_buffers), cmocka_unit_test(without_memory),
     };
     return cmocka_run_group_tests_name("carry", tests, NULL, NULL);
 }

@@ -1,19 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * From processes to nodes (census.c): small communicators looked at one by one, random ones against
- * a plain count, and one of 16,384 processes on 1,024 nodes for what it takes. Then, for the same
- * one, what the nodes' NICs are given: the tables of each algorithm that is worth trying there.
- *
- * The seed of the random ones is printed; NICBARR_SEED sets it.
+ * If this fails, a communicator's processes would be assigned to wrong nodes, so that barriers
+ * hang or miss processes (census.c). It covers small communicators, random ones compared with a
+ * naive count, and one of 16,384 processes on 1,024 nodes, for which it prints time and memory.
+ * For the latter, it also checks the tables that all NICs get for each candidate algorithm.
  */
-#include <malloc.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include <cmocka.h>
 
@@ -22,13 +19,14 @@
 #include "libmyr/groups/group_tables.h"
 #include "tests/unit/crew.h"
 
-/* Two kinds, which are only counted here. */
+/* Two kinds of NICs, without functions. */
 static const struct myr_nic_kind first = {.name = "first"}, second = {.name = "second"};
 const struct myr_nic_kind *const nicbarr_kinds[] = {&first, &second, NULL};
 
 enum { FIRST = 1, SECOND = 2, MOST = 64 };
 
-/* Processes whose segments and NICs have these numbers, and names for the NICs. */
+/* The processes of a communicator, with the numbers of their segments and NICs, and the NICs'
+ * names. */
 struct world {
     uint32_t size;
     struct nicbarr_peer peer[MOST];
@@ -72,7 +70,7 @@ static void test_two_nodes(void **state)
     struct world world;
     struct nicbarr_nodes nodes;
     (void)state;
-    make_world(&world, 5); /* ranks 0, 2, 4 share, and 1, 3 */
+    make_world(&world, 5); /* ranks 0, 2, 4 share a node, and 1, 3 */
     for (uint32_t r = 0; r < 5; ++r) {
         place(&world, r, 7 + r % 2, 20 + r % 2, 0);
     }
@@ -91,14 +89,14 @@ static void test_two_nodes(void **state)
     }
 }
 
-static void test_who_can_play(void **state)
+static void test_players(void **state)
 {
     struct world world;
     struct nicbarr_nodes nodes;
     (void)state;
     make_world(&world, 4);
 
-    /* Both, shared alike. */
+    /* Both NICs are shared by the same processes. */
     for (uint32_t r = 0; r < 4; ++r) {
         place(&world, r, 1 + r / 2, 1 + r / 2, 5 + r / 2);
     }
@@ -107,13 +105,14 @@ static void test_who_can_play(void **state)
     assert_ptr_equal(nodes.names[SECOND][1], world.names[5]);
     nicbarr_nodes_free(&nodes);
 
-    /* The second is shared by other processes than the first: it cannot play. */
+    /* The second NIC is shared by other processes than the first, so it cannot play. */
     world.peer[1].nic[SECOND] = 9;
     assert_int_equal(count(&world, 0, 0, &nodes), NICBARR_COUNTED);
     assert_int_equal(nodes.players, 1 << FIRST);
     nicbarr_nodes_free(&nodes);
 
-    /* One has no first: the second makes the nodes, unless it wants the segments' sharing. */
+    /* A process without the first NIC: the second one defines the nodes, unless these must match
+     * the segments. */
     world.peer[3].nic[FIRST] = 0;
     assert_int_equal(count(&world, 3, 0, &nodes), NICBARR_COUNTED);
     assert_int_equal(nodes.players, 1 << SECOND);
@@ -121,26 +120,26 @@ static void test_who_can_play(void **state)
     nicbarr_nodes_free(&nodes);
     assert_int_equal(count(&world, 3, 1 << SECOND, &nodes), NICBARR_MIXED);
 
-    /* Nobody has anything in common. */
+    /* The processes have no NIC in common. */
     world.peer[0].nic[SECOND] = 0;
     assert_int_equal(count(&world, 0, 0, &nodes), NICBARR_NO_COMMON_NIC);
 }
 
-/* What a plain count, pair by pair, says of a rank's node. */
-static void check_plainly(const struct world *world, uint32_t rank,
+/* Compare a rank's node with a naive pairwise count. */
+static void check_naively(const struct world *world, uint32_t rank,
                           const struct nicbarr_nodes *nodes)
 {
     uint32_t before = 0, locals = 0, local = 0, distinct = 0;
     for (uint32_t r = 0; r < world->size; ++r) {
-        bool fresh = true;
+        bool first_of_node = true;
         for (uint32_t s = 0; s < r; ++s) {
-            fresh = fresh && world->peer[s].nic[FIRST] != world->peer[r].nic[FIRST];
+            first_of_node = first_of_node && world->peer[s].nic[FIRST] != world->peer[r].nic[FIRST];
         }
         const bool ours = world->peer[r].nic[FIRST] == world->peer[rank].nic[FIRST];
-        assert_true(!fresh || nodes->ranks[distinct] == r);
-        assert_true(!fresh || nodes->firsts[distinct] == world->peer[r].number);
-        before = fresh && ours ? distinct : before;
-        distinct += fresh;
+        assert_true(!first_of_node || nodes->ranks[distinct] == r);
+        assert_true(!first_of_node || nodes->firsts[distinct] == world->peer[r].number);
+        before = first_of_node && ours ? distinct : before;
+        distinct += first_of_node;
         local = ours && r < rank ? local + 1 : local;
         locals += ours;
     }
@@ -150,33 +149,33 @@ static void check_plainly(const struct world *world, uint32_t rank,
     assert_int_equal(nodes->local, local);
 }
 
-/* Do the same processes share the second NIC as the first, pair by pair? */
+/* True if both NICs are shared by the same processes, compared pairwise. */
 static bool shared_alike(const struct world *world)
 {
-    bool alike = true;
+    bool equal = true;
     for (uint32_t r = 0; r < world->size; ++r) {
         for (uint32_t s = 0; s < r; ++s) {
             const uint32_t *one = world->peer[r].nic, *other = world->peer[s].nic;
-            alike = alike && (one[FIRST] == other[FIRST]) == (one[SECOND] == other[SECOND]);
+            equal = equal && (one[FIRST] == other[FIRST]) == (one[SECOND] == other[SECOND]);
         }
     }
-    return alike;
+    return equal;
 }
 
-static void test_random_ones(void **state)
+static void test_random_communicators(void **state)
 {
     uint64_t random = crew_seed();
     struct world world;
     struct nicbarr_nodes nodes;
     (void)state;
-    for (int turn = 0; turn < 3000; ++turn) {
+    for (int round = 0; round < 3000; ++round) {
         make_world(&world, 1 + crew_below(&random, MOST));
         const uint32_t of = 1 + crew_below(&random, MOST - 1);
         for (uint32_t r = 0; r < world.size; ++r) {
             const uint32_t home = 1 + crew_below(&random, of);
             place(&world, r, home, home, home);
         }
-        if (0 == turn % 2) { /* two, which may be of one node, have each other's second NIC */
+        if (0 == round % 2) { /* swap the second NICs of two processes, possibly of one node */
             uint32_t *one = &world.peer[crew_below(&random, world.size)].nic[SECOND];
             uint32_t *other = &world.peer[crew_below(&random, world.size)].nic[SECOND];
             const uint32_t home = *one;
@@ -184,9 +183,9 @@ static void test_random_ones(void **state)
             *other = home;
         }
         const uint32_t rank = crew_below(&random, world.size);
-        assert_int_equal(count(&world, rank, turn % 3 ? 1 << SECOND : 0, &nodes), NICBARR_COUNTED);
+        assert_int_equal(count(&world, rank, round % 3 ? 1 << SECOND : 0, &nodes), NICBARR_COUNTED);
         assert_int_equal(nodes.players, 1 << FIRST | (shared_alike(&world) ? 1 << SECOND : 0));
-        check_plainly(&world, rank, &nodes);
+        check_naively(&world, rank, &nodes);
         nicbarr_nodes_free(&nodes);
     }
 }
@@ -195,25 +194,8 @@ static void test_random_ones(void **state)
 
 enum { NODES = 1024, PER_NODE = 16, SIZE = NODES * PER_NODE };
 
-static double now_us(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec * 1e6 + (double)now.tv_nsec * 1e-3;
-}
-
-/* What malloc() has given; 0 where it does not tell (musl's). */
-static size_t allocated(void)
-{
-#ifdef __GLIBC__
-    return mallinfo2().uordblks;
-#else
-    return 0;
-#endif
-}
-
-/* One process's view of a large communicator: what is kept is 8 bytes a node and NIC. */
-static void test_a_large_one(void **state)
+/* A process's view of a large communicator keeps 8 bytes per node and NIC. */
+static void test_large_communicator(void **state)
 {
     struct nicbarr_peer *peer = calloc(SIZE, sizeof(*peer));
     const struct nicbarr_peer **peers = calloc(SIZE, sizeof(*peers));
@@ -228,26 +210,26 @@ static void test_a_large_one(void **state)
         names[node] = &name[node];
     }
     const struct nicbarr_met met = {NODES, {0, NODES, NODES}, {NULL, names, names}};
-    const size_t before = allocated();
-    const double start_us = now_us();
+    const size_t before = crew_allocated();
+    const double start_us = crew_cpu_us();
     assert_int_equal(nicbarr_census(peers, SIZE, 5000, &met, 1 << SECOND, &nodes), NICBARR_COUNTED);
-    const double us = now_us() - start_us;
-    const size_t kept = allocated() - before;
+    const double us = crew_cpu_us() - start_us;
+    const size_t kept = crew_allocated() - before;
     assert_int_equal(nodes.nodes, NODES);
     assert_int_equal(nodes.locals, PER_NODE);
-    printf("%d processes on %d nodes: %.0f us (%.1f ns a process), %zu bytes kept (%.2f a "
-           "process), %zu known of each process once a job\n",
+    printf("%d processes on %d nodes: %.0f us (%.1f ns per process), %zu bytes kept (%.2f per "
+           "process), %zu bytes per process of the job\n",
            SIZE, NODES, us, us * 1e3 / SIZE, kept, (double)kept / SIZE, sizeof(*peer));
     assert_true(kept <= NODES * (2 * sizeof(void *) + 2 * sizeof(uint32_t)) + 256);
     nicbarr_nodes_free(&nodes);
-    assert_true(allocated() <= before);
+    assert_true(crew_allocated() <= before);
     free(names);
     free(name);
     free(peers);
     free(peer);
 }
 
-/* The group of node `node`, as its NIC would have it. */
+/* Make the group of node `node` as its NIC has it. */
 static struct mcp_group *make_tables(const struct nicbarr_among *among, uint32_t node,
                                      size_t *bytes)
 {
@@ -264,7 +246,8 @@ static struct mcp_group *make_tables(const struct nicbarr_among *among, uint32_t
     return group;
 }
 
-/* Each message is sent to a place where its receiver waits for its sender, and no two to one. */
+/* Each message is sent to a slot where its receiver waits for its sender, and no two to one
+ * slot. */
 static void check_tables(struct mcp_group *const *groups)
 {
     uint64_t sends = 0, waits = 0;
@@ -288,19 +271,19 @@ static void set_up_all(struct nicbarr_choice choice)
     char name[NICBARR_CHOICE_TEXT];
     size_t sum = 0, most = 0;
     double slowest_us = 0;
-    const double start_us = now_us();
+    const double start_us = crew_cpu_us();
     for (uint32_t n = 0; n < NODES; ++n) {
         size_t bytes;
-        const double before_us = now_us();
+        const double before_us = crew_cpu_us();
         groups[n] = make_tables(&among, n, &bytes);
-        const double us = now_us() - before_us;
+        const double us = crew_cpu_us() - before_us;
         slowest_us = us > slowest_us ? us : slowest_us;
         most = bytes > most ? bytes : most;
         sum += bytes;
     }
-    const double us = now_us() - start_us;
-    printf("%d processes on %d nodes, %s: %.1f us a node (%.0f ns a process), %.1f at the most; "
-           "%zu bytes a node (%.0f a process), %zu at the most\n",
+    const double us = crew_cpu_us() - start_us;
+    printf("%d processes on %d nodes, %s: %.1f us per node (%.0f ns per process), at most %.1f; "
+           "%zu bytes per node (%.0f per process), at most %zu\n",
            SIZE, NODES, nicbarr_choice_name(choice, name), us / NODES, us * 1e3 / SIZE, slowest_us,
            sum / NODES, (double)sum / SIZE, most);
     check_tables(groups);
@@ -309,8 +292,7 @@ static void set_up_all(struct nicbarr_choice choice)
     }
 }
 
-/* The tables of all nodes' NICs. */
-static void test_tables_of_a_large_one(void **state)
+static void test_tables_of_large_communicator(void **state)
 {
     const struct nicbarr_shape shape = {
         .nodes = NODES, .processes = SIZE, .homes = 1, .processors = 16, .players = 1 << FIRST};
@@ -318,7 +300,7 @@ static void test_tables_of_a_large_one(void **state)
     (void)state;
     const int count = nicbarr_candidates(&shape, choices);
     assert_true(count > 1);
-    for (int c = 1; c < count; ++c) { /* the first is Open MPI's own */
+    for (int c = 1; c < count; ++c) { /* the first one is Open MPI's */
         set_up_all((struct nicbarr_choice){choices[c].algorithm, choices[c].parameter, 0});
     }
 }
@@ -327,10 +309,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_two_nodes),
-        cmocka_unit_test(test_who_can_play),
-        cmocka_unit_test(test_random_ones),
-        cmocka_unit_test(test_a_large_one),
-        cmocka_unit_test(test_tables_of_a_large_one),
+        cmocka_unit_test(test_players),
+        cmocka_unit_test(test_random_communicators),
+        cmocka_unit_test(test_large_communicator),
+        cmocka_unit_test(test_tables_of_large_communicator),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Barriers of NICs over a bad wire, drawn at random: schedules, sizes, faults of the wire, when
- * hosts come, open their groups and close them, how many barriers a host has begun at a time. If
- * this fails, some job hangs, fails, or goes on too early where its network loses packets.
+ * If this fails, a job whose network loses packets hangs, fails, or leaves a barrier early. The
+ * test runs barriers of NICs over a faulty wire, with random schedules, sizes, faults, times at
+ * which hosts arrive, open and close groups, and numbers of outstanding barriers.
  *
- * Invariants, looked at after every event: no group is done with an epoch on any node before every
- * node has started it; nothing goes back; whoever gets further is woken; who waits knows for whom,
- * and has a deadline; nothing that honest NICs say is implausible, nothing damaged is believed. And
- * in the end: all are done, within a bound on the virtual time; the NICs know of no group any more;
- * closed groups' memory was left alone.
+ * Invariants, checked after each event: no node completes an epoch before all nodes have started
+ * it; epochs never go back; a host is woken when its group advances; a waiting group knows its
+ * missing peers, and has a deadline; packets of correct NICs are never implausible, and corrupted
+ * ones are never accepted. At the end, all have completed within a bound of virtual time, the NICs
+ * have no groups left, and the memory of closed groups is unchanged.
  *
- * Some groups carry data, of another length in each epoch. Whoever is done with an epoch finds all
- * blocks of it, until he begins the next one. When a host leaves, its group says farewell; when
- * that is over, all hosts have had all data.
+ * Some groups carry data, with another length in each epoch. A host that completes an epoch finds
+ * all its blocks until it begins the next one. When a host leaves, its group sends a farewell,
+ * after which all hosts have received all data.
  *
- * One host may be late, and another one gives it up meanwhile. Once the late one has come, all have
- * heard that it was given up, whatever is lost. A group that has failed completes nothing more.
- * Each tells of it once.
+ * One host may be late, and another one gives it up. Then all hosts learn this failure, whatever
+ * packets are lost, also the late one once it arrives. A failed group completes no further epochs.
+ * Each NIC counts one failure.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -35,9 +35,9 @@
 #define MICROSECOND UINT64_C(1000)
 #define MILLISECOND (1000 * MICROSECOND)
 #define SECOND (1000 * MILLISECOND)
-/* No host takes so long to come. With 30 % of all packets lost, half of the answers to questions
- * come through. A farewell asks least often, once a minute in the end: that no answer comes in this
- * time has the probability 2^-60. */
+/* No host is late for so long. With 30 % packet loss, half of the requests are answered. Farewells
+ * have the longest backoff, at last one minute: the probability that none is answered in this time
+ * is 2^-60. */
 #define STUCK_NS (3600 * SECOND)
 
 enum {
@@ -45,10 +45,10 @@ enum {
     MOST_TEAMS = 4,
     MILLION = 1000000,
     UNIT_MOST = 64,
-    FREED = 0xa5, /* what a host does with the memory of a group that it has closed */
+    FREED = 0xa5, /* what hosts write into the memory of closed groups */
 };
 
-/* Epochs are counted from the team's first one here, so that nothing in the test wraps around. */
+/* Epochs are relative to the team's first one, so that they do not wrap around within the test. */
 struct host {
     struct team *team;
     uint32_t rank;
@@ -56,8 +56,8 @@ struct host {
     struct mcp_group *group;
     size_t bytes;
     enum { NOT_OPEN, OPEN, LEAVING, CLOSED } state;
-    uint32_t started, seen; /* arrived in; known to be done */
-    bool woken, coming;     /* within this event; there is a call on its way */
+    uint32_t started, seen; /* arrived in; known to be complete */
+    bool woken, coming;     /* during this event; a call is scheduled */
     bool failed;            /* known to have failed */
 };
 
@@ -65,25 +65,25 @@ struct team {
     struct trial *trial;
     struct wire_group group;
     struct nicbarr_choice choice;
-    uint32_t first, epochs; /* the epoch before the first, and how many there are */
-    uint32_t window;        /* how many a host may have begun at a time */
-    uint32_t least_started; /* of all hosts */
+    uint32_t first, epochs; /* the epoch before the first one, and the number of epochs */
+    uint32_t window;        /* the maximum of outstanding barriers of a host */
+    uint32_t least_started; /* the minimum of all hosts */
     uint64_t think_most_ns, open_most_ns, close_most_ns;
-    /* A host that is late after so many barriers, and one that gives it up; whether it has come
-     * then. */
-    bool fails, came;
-    uint32_t absent, absent_after, impatient;
+    /* In a team that fails: the host that is late after this many barriers, the host that gives it
+     * up, and whether the late one has arrived since. */
+    bool fails, arrived;
+    uint32_t absent, absent_after, gives_up;
     struct host host[MOST_NODES];
 };
 
 struct trial {
     struct wire wire;
     uint64_t seed, random;
-    uint32_t nteams, open; /* hosts that have not closed their group yet */
+    uint32_t nteams, open; /* hosts with open groups */
     struct team team[MOST_TEAMS];
     struct host *host_on[MOST_NODES][MOST_TEAMS];
-    uint64_t progress_ns; /* when a host has last got further */
-    uint64_t barriers;    /* that some host has seen complete */
+    uint64_t progress_ns; /* when a host last advanced */
+    uint64_t barriers;    /* complete on some host */
 };
 
 #define TRIAL_CHECK(trial, condition)                                                              \
@@ -96,13 +96,14 @@ struct trial {
 static void trial_fail(const struct trial *trial, int line, const char *condition)
 {
     const struct wire_faults *faults = &trial->wire.faults;
-    print_error("trial 0x%llx, %u nodes; of 1000: %u lost, %u twice, %u reordered, %u damaged\n",
-                (unsigned long long)trial->seed, trial->wire.nnics, faults->loss,
-                faults->duplication, faults->reordering, faults->damage);
+    print_error(
+        "trial 0x%llx, %u nodes; per mille: %u lost, %u duplicated, %u reordered, %u damaged\n",
+        (unsigned long long)trial->seed, trial->wire.nnics, faults->loss, faults->duplication,
+        faults->reordering, faults->damage);
     for (uint32_t t = 0; t < trial->nteams; ++t) {
         const struct team *team = &trial->team[t];
         char name[NICBARR_CHOICE_TEXT];
-        print_error("  %s, %u nodes, %u epochs after %#x, %u at a time; (started, done):",
+        print_error("  %s, %u nodes, %u epochs after %#x, %u outstanding; (started, done):",
                     nicbarr_choice_name(team->choice, name), team->group.size, team->epochs,
                     team->first, team->window);
         for (uint32_t r = 0; r < team->group.size; ++r) {
@@ -111,12 +112,12 @@ static void trial_fail(const struct trial *trial, int line, const char *conditio
         }
         print_error("\n");
     }
-    fail_msg("line %d: not so: %s", line, condition);
+    fail_msg("line %d: check failed: %s", line, condition);
 }
 
 /* ---- blocks ---- */
 
-/* Bytes of a block in this epoch: for some epochs nobody has data. */
+/* Size of a block in this epoch. In some epochs there are no data. */
 static uint32_t unit_of(const struct team *team, uint32_t epoch)
 {
     uint64_t random = team->group.key + epoch;
@@ -124,7 +125,7 @@ static uint32_t unit_of(const struct team *team, uint32_t epoch)
     return MCP_BLOCK_UNIT * crew_below(&random, units);
 }
 
-/* No two blocks are alike. */
+/* All blocks differ. */
 static void make_block(const struct team *team, uint32_t rank, uint32_t epoch, uint8_t *block)
 {
     uint64_t random = team->group.key ^ ((uint64_t)epoch << 32 | rank);
@@ -134,7 +135,7 @@ static void make_block(const struct team *team, uint32_t rank, uint32_t epoch, u
     }
 }
 
-/* The blocks of the last complete epoch are all there. */
+/* Check that all blocks of the last complete epoch are present. */
 static void check_blocks(const struct host *host)
 {
     const struct team *team = host->team;
@@ -153,12 +154,12 @@ static void check_blocks(const struct host *host)
 
 static void host_act(struct wire_nic *nic, void *context);
 
-static void come_after(struct host *host, uint64_t most_ns)
+static void schedule_host(struct host *host, uint64_t most_ns)
 {
     struct trial *trial = host->team->trial;
     if (!host->coming) {
         host->coming = true;
-        /* Half of them at once: then several come in one moment. */
+        /* Half of them immediately, so that several arrive at the same time. */
         const uint64_t after_ns =
             crew_below(&trial->random, 2) ? 0 : wire_between(&trial->wire, 0, most_ns);
         wire_after(&trial->wire, after_ns, host->nic, host_act, host);
@@ -188,8 +189,8 @@ static void update_least_started(struct team *team)
     }
 }
 
-/* A host whose group said farewell passes by; or another one does. */
-static void host_pass_by(struct wire_nic *nic, void *context)
+/* Poll whether the farewell of a group is complete, then close it. */
+static void poll_farewell(struct wire_nic *nic, void *context)
 {
     struct host *host = context;
     struct team *team = host->team;
@@ -200,24 +201,24 @@ static void host_pass_by(struct wire_nic *nic, void *context)
         host_close(host);
     } else {
         wire_after(&team->trial->wire, 1 + wire_between(&team->trial->wire, 0, 10 * MILLISECOND),
-                   nic, host_pass_by, host);
+                   nic, poll_farewell, host);
     }
 }
 
 static void host_leave(struct host *host)
 {
-    if (host->started == host->seen) { /* else it is done with those blocks */
+    if (host->started == host->seen) { /* else it does not need those blocks any more */
         check_blocks(host);
     }
     host->state = LEAVING;
     if (wire_group_farewell(host->nic, host->group)) {
-        host_pass_by(host->nic, host);
+        poll_farewell(host->nic, host);
     } else {
         host_close(host);
     }
 }
 
-/* Begin one barrier, now and then all that one may. */
+/* Begin a barrier, or sometimes as many as permitted. */
 static void host_start(struct host *host)
 {
     struct team *team = host->team;
@@ -225,7 +226,7 @@ static void host_start(struct host *host)
     most = most < team->epochs ? most : team->epochs;
     const uint32_t before = host->started;
     host->started = crew_below(&team->trial->random, 8) ? before + 1 : most;
-    if (team->fails && !team->came && host->rank == team->absent &&
+    if (team->fails && !team->arrived && host->rank == team->absent &&
         host->started > team->absent_after) {
         host->started = team->absent_after;
     }
@@ -246,7 +247,7 @@ static void host_start(struct host *host)
 
 static bool is_absent(const struct host *host)
 {
-    return host->team->fails && !host->team->came && host->rank == host->team->absent &&
+    return host->team->fails && !host->team->arrived && host->rank == host->team->absent &&
            host->started == host->team->absent_after;
 }
 
@@ -262,7 +263,7 @@ static void host_act(struct wire_nic *nic, void *context)
                host->started - host->seen < team->window) {
         host_start(host);
         if (host->started < team->epochs && host->started - host->seen < team->window) {
-            come_after(host, team->think_most_ns);
+            schedule_host(host, team->think_most_ns);
         }
     }
 }
@@ -273,10 +274,10 @@ static void host_open(struct wire_nic *nic, void *context)
     wire_group_fill(&host->team->group, host->rank, host->team->first, host->group);
     mcp_collective_open(&nic->mcp->collective, &nic->board, &nic->mcp->counters, host->group);
     host->state = OPEN;
-    come_after(host, host->team->think_most_ns);
+    schedule_host(host, host->team->think_most_ns);
 }
 
-/* A host that sleeps comes back when it is woken, and else never. */
+/* A sleeping host continues only when it is woken. */
 static void host_woken(void *context, struct wire_nic *nic, myr_word *word)
 {
     struct trial *trial = context;
@@ -285,29 +286,29 @@ static void host_woken(void *context, struct wire_nic *nic, myr_word *word)
         if (NULL != host && word == &host->group->done) {
             TRIAL_CHECK(trial, OPEN == host->state || LEAVING == host->state);
             if (LEAVING == host->state) {
-                return; /* there is nobody to be woken */
+                return; /* no host sleeps on it */
             }
             host->woken = true;
             const bool last =
                 host->team->epochs == wire_group_done(host->group) - host->team->first;
-            come_after(host, last ? host->team->close_most_ns : host->team->think_most_ns);
+            schedule_host(host, last ? host->team->close_most_ns : host->team->think_most_ns);
             return;
         }
     }
-    TRIAL_CHECK(trial, !"a word is woken that is nobody's");
+    TRIAL_CHECK(trial, !"a word was woken that belongs to no group");
 }
 
-static void host_come_late(struct wire_nic *nic, void *context)
+static void late_host_arrives(struct wire_nic *nic, void *context)
 {
     struct host *host = context;
     (void)nic;
-    host->team->came = true;
+    host->team->arrived = true;
     if (OPEN == host->state) {
-        come_after(host, 0);
+        schedule_host(host, 0);
     }
 }
 
-/* The one who waits for too long, and tells of it once. */
+/* The host that waits for too long gives up the absent one, once. */
 static void host_give_up(struct wire_nic *nic, void *context)
 {
     struct host *host = context;
@@ -315,7 +316,7 @@ static void host_give_up(struct wire_nic *nic, void *context)
     if (OPEN != host->state || host_has_failed(host)) {
         return;
     }
-    if (!mcp_group_waits_now(host->group)) { /* it has to come to that barrier first */
+    if (!mcp_group_waits_now(host->group)) { /* it must reach that barrier first */
         wire_after(&team->trial->wire, 10 * MILLISECOND, nic, host_give_up, host);
         return;
     }
@@ -323,12 +324,12 @@ static void host_give_up(struct wire_nic *nic, void *context)
                               team->absent);
     struct host *absent = &team->host[team->absent];
     wire_after(&team->trial->wire, wire_between(&team->trial->wire, 0, 500 * MILLISECOND),
-               absent->nic, host_come_late, absent);
+               absent->nic, late_host_arrives, absent);
 }
 
 /* ---- the invariants ---- */
 
-/* Who waits knows for whom, and asks in time. */
+/* A waiting group knows its missing peers, and has a deadline. */
 static void check_awaited(struct trial *trial, const struct host *host)
 {
     struct mcp_group *group = host->group;
@@ -351,13 +352,13 @@ static void check_host(struct trial *trial, struct host *host)
         TRIAL_CHECK(trial, host->team->fails);
         TRIAL_CHECK(trial, host->team->absent + 1 == myr_load_relaxed(&host->group->failed));
         TRIAL_CHECK(trial, done == host->seen || woken);
-        TRIAL_CHECK(trial, !host->failed || done == host->seen); /* nothing more */
+        TRIAL_CHECK(trial, !host->failed || done == host->seen); /* no further epoch */
         host->failed = true;
     }
     if (done == host->seen) {
         return;
     }
-    TRIAL_CHECK(trial, done <= host->team->least_started); /* which makes it a barrier */
+    TRIAL_CHECK(trial, done <= host->team->least_started); /* the property of a barrier */
     TRIAL_CHECK(trial, done > host->seen);
     TRIAL_CHECK(trial, woken);
     host->seen = done;
@@ -376,7 +377,7 @@ static void check_nic(struct trial *trial, const struct wire_nic *nic)
     }
 }
 
-/* All have failed, each once. */
+/* Check that each NIC has counted one failure. */
 static void check_failed(struct trial *trial)
 {
     for (uint32_t n = 0; n < trial->wire.nnics; ++n) {
@@ -397,7 +398,7 @@ static void check_end(struct trial *trial)
         damaged += mcp->counters.dropped_damaged + mcp->counters.dropped_forged;
         barriers += mcp->counters.barriers;
     }
-    /* (Where the key is damaged, the packet is nobody's.) */
+    /* Packets with a corrupted key are counted as unknown. */
     TRIAL_CHECK(trial, damaged <= trial->wire.tally.damaged);
     for (uint32_t t = 0; t < trial->nteams; ++t) {
         struct team *team = &trial->team[t];
@@ -440,7 +441,7 @@ static void draw_faults(struct trial *trial)
     faults->damage = crew_below(random, 2) ? crew_below(random, 100) : 0;
     faults->delay_least_ns = crew_below(random, 2) ? crew_below(random, 20000) : 0;
     faults->delay_most_ns = faults->delay_least_ns + crew_below(random, 20000);
-    /* Now and then longer than anybody has patience. */
+    /* Sometimes longer than the timeouts. */
     faults->detour_most_ns = crew_below(random, 4) ? 100 * MICROSECOND : 200 * MILLISECOND;
 }
 
@@ -463,12 +464,12 @@ static struct nicbarr_choice draw_choice(uint64_t *random, uint32_t size)
         NICBARR_PAIRWISE,      NICBARR_FLAGS,         NICBARR_COUNTER};
     const enum nicbarr_algorithm algorithm = algorithms[crew_below(random, 7)];
     const uint32_t most = nicbarr_parameter_max(algorithm, size);
-    /* Half of them small, as in real life. */
+    /* Half of them small, as in practice. */
     const uint32_t end = crew_below(random, 2) && most > 4 ? 4 : most;
     return (struct nicbarr_choice){algorithm, 0 == end ? 0 : 1 + crew_below(random, end), 0};
 }
 
-/* A group, and when its hosts come and go. `unit_most`: as of wire_group_carry(), or 0. */
+/* Create a group, and schedule its hosts. `unit_most`: as in wire_group_carry(), or 0. */
 static struct team *team_begin(struct trial *trial, struct nicbarr_choice choice, uint32_t size,
                                uint32_t epochs, uint32_t unit_most)
 {
@@ -505,11 +506,11 @@ static struct team *team_begin(struct trial *trial, struct nicbarr_choice choice
     return team;
 }
 
-/* All have closed their groups. */
+/* Called when all groups are closed. */
 static void trial_end(struct trial *trial)
 {
     const uint64_t closed_ns = trial->wire.now_ns;
-    while (wire_next(&trial->wire)) { /* what is still under way, and the last deadlines */
+    while (wire_next(&trial->wire)) { /* packets in flight, and the last deadlines */
         TRIAL_CHECK(trial, trial->wire.now_ns - closed_ns < SECOND);
     }
     check_end(trial);
@@ -519,7 +520,7 @@ static void trial_end(struct trial *trial)
     wire_end(&trial->wire);
 }
 
-/* Play it to the end. Returns how many barriers there were. */
+/* Run the trial to its end. Returns the number of barriers. */
 static uint64_t trial_play(struct trial *trial)
 {
     trial->progress_ns = trial->wire.now_ns;
@@ -545,7 +546,6 @@ static uint64_t one_team(uint64_t seed, struct nicbarr_choice choice, uint32_t s
     return trial_play(&trial);
 }
 
-/* All sizes, all algorithms, all parameters. */
 static void play_every_schedule(uint64_t seed, uint32_t step, uint32_t unit_most)
 {
     static const enum nicbarr_algorithm algorithms[] = {NICBARR_DISSEMINATION, NICBARR_TREE,
@@ -574,7 +574,7 @@ static void every_schedule_with_data(void **state)
     play_every_schedule(crew_seed() + (UINT64_C(4) << 32), 5, UNIT_MOST);
 }
 
-/* Several groups on the same NICs, each with its own members; opened and closed at any time. */
+/* Several groups with different members on the same NICs, opened and closed at any time. */
 static void several_groups(void **state)
 {
     (void)state;
@@ -593,7 +593,7 @@ static void several_groups(void **state)
     }
 }
 
-/* A host that is late, and one that waits for it no longer. */
+/* A host is late, and another one gives it up. */
 static void one_is_given_up(void **state)
 {
     (void)state;
@@ -608,15 +608,14 @@ static void one_is_given_up(void **state)
         team->fails = true;
         team->absent = crew_below(&random, size);
         team->absent_after = crew_below(&random, 10);
-        team->impatient = (team->absent + 1 + crew_below(&random, size - 1)) % size;
-        struct host *impatient = &team->host[team->impatient];
-        wire_after(&trial.wire, 300 * MILLISECOND, impatient->nic, host_give_up, impatient);
+        team->gives_up = (team->absent + 1 + crew_below(&random, size - 1)) % size;
+        struct host *gives_up = &team->host[team->gives_up];
+        wire_after(&trial.wire, 300 * MILLISECOND, gives_up->nic, host_give_up, gives_up);
         trial_play(&trial);
     }
 }
 
-/* A million barriers while 10 % and 30 % of all packets are lost, and others come twice, late or
- * damaged. */
+/* A million barriers with 10 % or 30 % packet loss, and duplicated, late and corrupted packets. */
 static void a_million(void **state)
 {
     (void)state;
@@ -625,7 +624,7 @@ static void a_million(void **state)
     uint64_t barriers = 0;
     for (uint32_t i = 0; barriers < MILLION; ++i) {
         uint64_t random = seed + i;
-        /* Most clusters are small; those that are not take most of the time. */
+        /* Most clusters are small, and the others take most of the time. */
         const uint32_t most = crew_below(&random, 16) ? 4 : 16;
         const uint32_t nnics = 2 + crew_below(&random, most - 1);
         trial_begin(&trial, seed + i, nnics, 1 << 16);
@@ -641,7 +640,7 @@ static void a_million(void **state)
         }
         barriers += trial_play(&trial);
     }
-    print_message("%llu barriers took %.1f s of processor time\n", (unsigned long long)barriers,
+    print_message("%llu barriers, %.1f s of processor time\n", (unsigned long long)barriers,
                   (double)(clock() - begin) / CLOCKS_PER_SEC);
 }
 

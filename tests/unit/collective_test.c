@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Collectives of a whole NIC, over a test double of the board: if this fails, barriers hang or are
- * slow where packets are lost or come early, or strangers release or break them. What happens at
- * random is collective_model_test.c's.
+ * If this fails, barriers hang or are slow when packets are lost or early, or strangers release or
+ * break them. The test runs collectives of a complete NIC on a test double of the board. (Random
+ * ones are in collective_model_test.c.)
  *
- * Invariants. A message that comes before its group is opened is kept, or asked for later. A peer
- * hears of a closed group that it is done, and nothing else. A packet without a key of ours, or
- * that was not sealed with the group's secret, changes nothing and gets no answer. A group that
- * waits asks for what is missing, and only for that, ever more slowly. Groups do not disturb each
- * other, and closed ones are not touched.
+ * Invariants. A message that arrives before its group is opened is kept, or requested later. A
+ * peer's request to a closed group is answered with DONE, and not otherwise. A packet without a
+ * known key, or not sealed with the group's secret, changes nothing and gets no answer. A waiting
+ * group requests exactly the missing messages, with growing backoff. Groups do not affect each
+ * other, and closed ones are not accessed.
  *
- * Of groups that carry data, besides: what a peer misses comes from whoever has it, also when its
- * hosts have left. If it is gone the peer fails, and takes nothing else for it. A payload that was
- * not sealed, or does not fit, changes no byte.
+ * In groups that carry data, a peer gets missing data from any node that has them, also after that
+ * node's hosts have left. If they are gone, the peer fails, and does not accept anything instead.
+ * A payload that was not sealed, or is too long, changes no byte.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -39,7 +39,7 @@ enum {
 static const struct nicbarr_choice flags = {NICBARR_FLAGS, 4, 0}, line = {NICBARR_TREE, 1, 0},
                                    dissemination = {NICBARR_DISSEMINATION, 1, 0};
 
-/* What has been sent since the log was emptied. */
+/* The packets sent since the log was cleared. */
 struct logged {
     uint64_t at_ns;
     uint32_t from;
@@ -106,7 +106,7 @@ static struct mcp_counters *counters(uint32_t number)
     return &mcp(number)->counters;
 }
 
-/* A packet from one NIC to another that no control program has sent. */
+/* Inject a packet that no control program has sent. */
 static void inject(uint32_t from, uint32_t to, uint8_t type, uint64_t key, uint32_t epoch,
                    uint32_t slot, uint32_t node)
 {
@@ -116,7 +116,7 @@ static void inject(uint32_t from, uint32_t to, uint8_t type, uint64_t key, uint3
     wire_inject(&wire, &wire.nics[from], &wire.nics[to], &header, MCP_COLLECTIVE_BYTES);
 }
 
-/* Let it arrive, and whatever that makes of it as well. */
+/* Process the packets in flight, and those that they cause. */
 static void settle(void)
 {
     wire_pass(&wire, 10 * MICROSECOND);
@@ -162,7 +162,7 @@ static void offer(uint32_t rank, uint32_t epoch)
     assert_true(wire_group_offer(wire_group_nic(&team, rank), member[rank], epoch, block, UNIT));
 }
 
-/* This node is done with that epoch, and has all blocks of it. */
+/* Expect a node to have completed the epoch, with all its blocks. */
 static void expect_blocks(uint32_t rank, uint32_t epoch)
 {
     assert_int_equal(done(rank), epoch);
@@ -175,10 +175,10 @@ static void expect_blocks(uint32_t rank, uint32_t epoch)
     }
 }
 
-/* ---- when nothing is lost ---- */
+/* ---- without loss ---- */
 
-/* Each message is sent once, and each host is woken once; so also where the wire brings all packets
- * twice, and where groups carry data. */
+/* Each message is sent once, and each host woken once, also if the wire duplicates all packets, and
+ * if groups carry data. */
 static void each_message_once(void **state)
 {
     (void)state;
@@ -193,7 +193,7 @@ static void each_message_once(void **state)
             for (uint32_t r = 0; r < 5; ++r) {
                 (data ? offer : start)((r + epoch) % 5, epoch);
             }
-            for (uint32_t e = epoch; data && e < epoch + 2; ++e) { /* that was offered; too soon */
+            for (uint32_t e = epoch; data && e < epoch + 2; ++e) { /* offered already; too early */
                 assert_false(wire_group_offer(&wire.nics[0], member[0], e, block, UNIT));
             }
             settle();
@@ -209,15 +209,15 @@ static void each_message_once(void **state)
                 }
             }
         }
-        wire_pass(&wire, SECOND); /* and nobody says anything more */
+        wire_pass(&wire, SECOND); /* no further packets */
         assert_int_equal(count_sent(MCP_ARRIVE), 5 * 5 * 3);
         assert_int_equal(logged, 5 * 5 * 3);
         end();
     }
 }
 
-/* N - 1 messages at once, before the host comes or before it has even opened the group: they are
- * kept, and it need not wait. */
+/* N - 1 messages at once, before the host arrives or has even opened the group: they are kept, and
+ * it need not wait. */
 static void all_before_one(void **state)
 {
     (void)state;
@@ -239,14 +239,14 @@ static void all_before_one(void **state)
         }
         assert_int_equal(done(0), UINT32_MAX);
         start(0, 0);
-        assert_int_equal(done(0), 0); /* at once */
+        assert_int_equal(done(0), 0); /* immediately */
         assert_int_equal(wire.nics[0].wakes, 1);
         settle();
         for (uint32_t r = 0; r < MOST_NODES; ++r) {
             assert_int_equal(done(r), 0);
         }
         assert_int_equal(count_sent(MCP_ASK), 0);
-        for (uint32_t i = 0; i < MCP_EARLY; ++i) { /* they were taken out of the record */
+        for (uint32_t i = 0; i < MCP_EARLY; ++i) { /* they were removed from the record */
             assert_int_equal(mcp(0)->collective.early[i].key, 0);
         }
         end();
@@ -266,7 +266,7 @@ static bool all_done_with_one(void *context)
     return true;
 }
 
-/* More than the record holds: the rest is asked for. */
+/* More messages than the record holds: the rest is requested. */
 static void too_many_before_the_group(void **state)
 {
     (void)state;
@@ -291,12 +291,12 @@ static void too_many_before_the_group(void **state)
     }
     settle();
     uint32_t complete = 0;
-    for (uint32_t t = 0; t < TEAMS; ++t) { /* some have all their messages, ... */
+    for (uint32_t t = 0; t < TEAMS; ++t) { /* some have all their messages, */
         complete += 1 == wire_group_done(groups[t * NODES]);
     }
     assert_int_equal(complete, MCP_EARLY / (NODES - 1));
     assert_true(wire_run(&wire, all_done_with_one, groups, 10 * MILLISECOND));
-    assert_int_equal(counters(0)->asked, TEAMS * (NODES - 1) - MCP_EARLY); /* ... some have not */
+    assert_int_equal(counters(0)->asked, TEAMS * (NODES - 1) - MCP_EARLY); /* the others do not */
     assert_int_equal(counters(0)->dropped_implausible, 0);
     for (uint32_t t = 0; t < TEAMS; ++t) {
         wire_group_end(&teams[t]);
@@ -304,15 +304,15 @@ static void too_many_before_the_group(void **state)
     end();
 }
 
-/* What was kept may be nonsense all the same; and others' messages stay. */
-static void nonsense_before_the_group(void **state)
+/* Kept messages may be implausible, and those of other groups are kept. */
+static void implausible_before_the_group(void **state)
 {
     (void)state;
     begin(3, flags);
-    inject(1, 0, MCP_ARRIVE, team.key, 2, 0, 1);     /* nobody can be there yet */
-    inject(1, 0, MCP_ARRIVE, team.key, 1, 2, 1);     /* there is no such slot */
-    inject(2, 0, MCP_ARRIVE, team.key, 1, 1, 2);     /* good */
-    inject(2, 0, MCP_ARRIVE, team.key + 1, 1, 0, 2); /* another group's */
+    inject(1, 0, MCP_ARRIVE, team.key, 2, 0, 1);     /* no node can have reached this */
+    inject(1, 0, MCP_ARRIVE, team.key, 1, 2, 1);     /* no such slot */
+    inject(2, 0, MCP_ARRIVE, team.key, 1, 1, 2);     /* valid */
+    inject(2, 0, MCP_ARRIVE, team.key + 1, 1, 0, 2); /* of another group */
     settle();
     assert_int_equal(counters(0)->early, 4);
     member[0] = wire_group_open(&team, 0, 0);
@@ -339,7 +339,7 @@ static void closed(void **state)
         start(1, epoch);
         settle();
     }
-    start(0, 1); /* which is not done when the group is closed */
+    start(0, 1); /* not complete when the group is closed */
     settle();
     wire_group_close(&wire.nics[0], member[0]);
     logged = 0;
@@ -356,7 +356,7 @@ static void closed(void **state)
         assert_int_equal(answer->header.collective.epoch, past[i]);
     }
     assert_int_equal(counters(0)->answered, 3);
-    /* What was not done is not said to be; and messages are not taken for early ones. */
+    /* An incomplete epoch gets no DONE, and messages are not mistaken for early ones. */
     inject(1, 0, MCP_ASK, team.key, 1, 0, 1);
     inject(1, 0, MCP_ARRIVE, team.key, 0, 0, 1);
     inject(1, 0, MCP_ARRIVE, team.key, 1, 0, 1);
@@ -380,20 +380,20 @@ static void closed_while_a_peer_waits(void **state)
     for (uint32_t r = 1; r < 4; ++r) {
         start(r, 1);
     }
-    wire_pass(&wire, 4 * MCP_BACKOFF_NS); /* 1 is patient already */
+    wire_pass(&wire, 4 * MCP_BACKOFF_NS); /* 1 has a longer backoff */
     wire.faults.loss = 1000;
-    start(0, 1); /* is done, and its word is lost */
+    start(0, 1); /* it completes, and its message is lost */
     assert_int_equal(done(0), 1);
     wire_group_close(&wire.nics[0], member[0]);
     memset(member[0], FREED, wire_group_bytes(&team, 0));
     wire.faults.loss = 0;
     const uint64_t wakes = wire.nics[1].wakes;
     assert_int_equal(member[1]->backoff.lasts_ns, 4 * MCP_BACKOFF_NS);
-    start(1, 2); /* begun ahead: its next one is under way right after */
+    start(1, 2); /* begun ahead: the next epoch starts immediately */
     logged = 0;
     wire_pass(&wire, 3 * MCP_BACKOFF_NS + 500 * MICROSECOND);
     assert_int_equal(count_sent(MCP_DONE), 1);
-    for (uint32_t r = 1; r < 4; ++r) { /* 1 hears it, and passes it on without being asked */
+    for (uint32_t r = 1; r < 4; ++r) { /* 1 receives it, and forwards it without a request */
         assert_int_equal(done(r), 1);
         assert_int_equal(counters(r)->barriers, 1);
     }
@@ -402,12 +402,12 @@ static void closed_while_a_peer_waits(void **state)
     logged = 0;
     start(2, 2);
     settle();
-    wire_pass(&wire, MCP_BACKOFF_NS); /* and it asks as soon as in any other epoch */
+    wire_pass(&wire, MCP_BACKOFF_NS); /* its backoff is that of any other epoch */
     assert_true(count_sent(MCP_ASK) > 0);
     end();
 }
 
-/* Of the groups that were closed the last MCP_LATE are known. */
+/* The last MCP_LATE closed groups are remembered. */
 static void many_closed(void **state)
 {
     (void)state;
@@ -425,7 +425,7 @@ static void many_closed(void **state)
         inject(0, 0, MCP_ASK, 1 + i, i, 0, 0);
         wire_next(&wire);
         assert_int_equal(logged, 0 != i);
-        wire_next(&wire); /* the answer comes back, and is no news */
+        wire_next(&wire); /* the answer arrives, and changes nothing */
     }
     assert_int_equal(counters(0)->dropped_foreign, 1);
     assert_int_equal(counters(0)->answered, MCP_LATE);
@@ -436,30 +436,30 @@ static void many_closed(void **state)
 
 /* ---- strangers ---- */
 
-/* Packets that are whole, and yet cannot be. They change nothing, and get no answer. */
-static void what_cannot_be(void **state)
+/* Well-formed but implausible packets change nothing, and get no answer. */
+static void implausible_packets(void **state)
 {
     (void)state;
-    enum { OWN, OTHER, NOBODYS /* key 0 */ };
+    enum { OWN, OTHER, NONE /* key 0 */ };
     static const struct {
         uint8_t type, key;
         uint32_t epoch, slot, node;
         enum { FOREIGN, EARLY, IMPLAUSIBLE, OLD } as;
     } packets[] = {
-        {MCP_ARRIVE, OTHER, 1, 0, 1, EARLY}, /* it could be for a group that will be opened */
-        {MCP_ASK, OTHER, 1, 0, 1, FOREIGN},  /* whoever asks will ask again */
+        {MCP_ARRIVE, OTHER, 1, 0, 1, EARLY}, /* possibly of a group that will be opened */
+        {MCP_ASK, OTHER, 1, 0, 1, FOREIGN},  /* the request will be repeated */
         {MCP_DONE, OTHER, 1, 0, 1, FOREIGN},
         {MCP_LATER, OTHER, 1, 0, 1, FOREIGN},
         {MCP_FAIL, OTHER, 1, 0, 1, FOREIGN},
-        {MCP_ARRIVE, NOBODYS, 1, 0, 1, FOREIGN},
-        {MCP_ASK, NOBODYS, 1, 0, 1, FOREIGN},
-        {MCP_DONE, NOBODYS, 1, 0, 1, FOREIGN},
-        {MCP_ARRIVE, OWN, 3, 0, 1, IMPLAUSIBLE}, /* nobody can be there */
-        {MCP_ARRIVE, OWN, 1, 1, 1, IMPLAUSIBLE}, /* there is no such slot */
+        {MCP_ARRIVE, NONE, 1, 0, 1, FOREIGN},
+        {MCP_ASK, NONE, 1, 0, 1, FOREIGN},
+        {MCP_DONE, NONE, 1, 0, 1, FOREIGN},
+        {MCP_ARRIVE, OWN, 3, 0, 1, IMPLAUSIBLE}, /* no node can have reached this */
+        {MCP_ARRIVE, OWN, 1, 1, 1, IMPLAUSIBLE}, /* no such slot */
         {MCP_DONE, OWN, 2, 0, 1, IMPLAUSIBLE},
-        {MCP_FAIL, OWN, 1, 0, 2, IMPLAUSIBLE}, /* of nodes 0 and 1 */
+        {MCP_FAIL, OWN, 1, 0, 2, IMPLAUSIBLE}, /* only nodes 0 and 1 exist */
         {MCP_FAIL, OWN, 1, 0, UINT16_MAX, IMPLAUSIBLE},
-        {MCP_DONE, OWN, 0, 0, 1, OLD}, /* this is merely old */
+        {MCP_DONE, OWN, 0, 0, 1, OLD}, /* only old */
         {MCP_ARRIVE, OWN, 0, 0, 1, OLD},
     };
     static const struct {
@@ -469,14 +469,14 @@ static void what_cannot_be(void **state)
     } noise = {MCP_MAGIC, MCP_WIRE_VERSION, MCP_ARRIVE, {0}};
     begin(2, flags);
     open_all(0);
-    inject(1, 0, MCP_DONE, team.key, 1, 0, 1); /* it has not even arrived there */
+    inject(1, 0, MCP_DONE, team.key, 1, 0, 1); /* before the host has arrived */
     settle();
     start(0, 1);
     settle();
     logged = 0;
     uint64_t expected[] = {[FOREIGN] = 0, [EARLY] = 0, [IMPLAUSIBLE] = 1, [OLD] = 0};
     for (size_t p = 0; p < sizeof(packets) / sizeof(packets[0]); ++p) {
-        const uint64_t keys[] = {[OWN] = team.key, [OTHER] = team.key ^ 1, [NOBODYS] = 0};
+        const uint64_t keys[] = {[OWN] = team.key, [OTHER] = team.key ^ 1, [NONE] = 0};
         inject(1, 0, packets[p].type, keys[packets[p].key], packets[p].epoch, packets[p].slot,
                packets[p].node);
         settle();
@@ -491,7 +491,7 @@ static void what_cannot_be(void **state)
     }
     settle();
     assert_int_equal(counters(0)->dropped_damaged, sizeof(noise));
-    assert_int_equal(counters(0)->dropped_foreign, expected[FOREIGN] + 1); /* of a whole length */
+    assert_int_equal(counters(0)->dropped_foreign, expected[FOREIGN] + 1); /* with a valid length */
     assert_int_equal(logged, 0);
     assert_int_equal(done(0), 0);
     assert_int_equal(myr_load_acquire(&member[0]->failed), 0);
@@ -502,8 +502,8 @@ static void what_cannot_be(void **state)
     end();
 }
 
-/* Packets of all types that would do something, each with each bit changed, and each sealed with
- * each secret that differs in a bit: `from` NIC 1 to NIC 0. Returns how many. */
+/* Inject packets of all effective types from NIC 1 to NIC 0: with each single bit flipped, and with
+ * each secret that differs in a bit. Returns the number of packets. */
 static uint32_t inject_forged(uint32_t epoch)
 {
     uint32_t packets = 0;
@@ -526,15 +526,15 @@ static uint32_t inject_forged(uint32_t epoch)
     return packets;
 }
 
-static uint64_t not_believed(void)
+static uint64_t rejected(void)
 {
     const struct mcp_counters *c = counters(0);
     return c->dropped_damaged + c->dropped_forged + c->dropped_foreign + c->early;
 }
 
-/* Who does not know the secret changes nothing, and gets no answer: of a group that waits, of one
- * that is closed, ... */
-static void only_members_are_believed(void **state)
+/* Packets without the secret change nothing and get no answer: in a waiting group, in a closed
+ * one, */
+static void only_members_are_accepted(void **state)
 {
     static uint8_t before[4096];
     (void)state;
@@ -554,10 +554,10 @@ static void only_members_are_believed(void **state)
         logged = 0;
         const uint32_t packets = inject_forged(1);
         settle();
-        assert_int_equal(not_believed(), packets);
+        assert_int_equal(rejected(), packets);
         assert_int_equal(logged, 0);
         assert_memory_equal(before, member[0], bytes);
-        inject(1, 0, 0 != closed ? MCP_ASK : MCP_ARRIVE, team.key, 1, 0, 1); /* a member */
+        inject(1, 0, 0 != closed ? MCP_ASK : MCP_ARRIVE, team.key, 1, 0, 1); /* a member's packet */
         settle();
         assert_int_equal(count_sent(MCP_DONE), closed);
         assert_int_equal(done(0), 1);
@@ -565,8 +565,8 @@ static void only_members_are_believed(void **state)
     }
 }
 
-/* ... and of one that is not open yet. */
-static void early_ones_are_looked_at_later(void **state)
+/* and in a group that is not open yet. */
+static void early_packets_are_authenticated_later(void **state)
 {
     (void)state;
     begin(2, flags);
@@ -587,10 +587,10 @@ static void early_ones_are_looked_at_later(void **state)
     end();
 }
 
-/* ---- asking and answering ---- */
+/* ---- requests and answers ---- */
 
-/* Who waits asks those who are missing: after 1, 3, 7 ms, ..., then every 64 ms. */
-static void asks_ever_more_slowly(void **state)
+/* A waiting group sends requests to the missing peers after 1, 3, 7 ms, ..., then every 64 ms. */
+static void requests_with_growing_backoff(void **state)
 {
     (void)state;
     begin(5, flags);
@@ -603,7 +603,7 @@ static void asks_ever_more_slowly(void **state)
     const uint64_t begin_ns = wire.now_ns;
     start(0, 1);
     wire_pass(&wire, SECOND);
-    uint64_t patience_ns = MCP_BACKOFF_NS, next_ns = begin_ns + patience_ns;
+    uint64_t backoff_ns = MCP_BACKOFF_NS, next_ns = begin_ns + backoff_ns;
     uint32_t asked = 0;
     for (uint32_t i = 0; i < logged; ++i) {
         const struct logged *packet = &log_of[i];
@@ -618,16 +618,16 @@ static void asks_ever_more_slowly(void **state)
         assert_int_equal(packet->header.collective.node, 0);
         assert_int_equal(packet->header.collective.slot, 4 - missing);
         if (0 == ++asked % 2) {
-            patience_ns =
-                2 * patience_ns < MCP_BACKOFF_MOST_NS ? 2 * patience_ns : MCP_BACKOFF_MOST_NS;
-            next_ns += patience_ns;
+            backoff_ns =
+                2 * backoff_ns < MCP_BACKOFF_MOST_NS ? 2 * backoff_ns : MCP_BACKOFF_MOST_NS;
+            next_ns += backoff_ns;
         }
     }
     /* At 1, 3, 7, 15, 31, 63, 127 ms, and from then on every 64 ms. */
     assert_int_equal(asked, 2 * (7 + (1000 - 127) / 64));
     assert_int_equal(counters(0)->asked, asked);
-    assert_int_equal(patience_ns, MCP_BACKOFF_MOST_NS);
-    /* The next barrier begins with patience anew. */
+    assert_int_equal(backoff_ns, MCP_BACKOFF_MOST_NS);
+    /* The next barrier starts with the initial backoff. */
     wire.nics[2].unplugged = wire.nics[4].unplugged = false;
     start(2, 1);
     start(4, 1);
@@ -640,8 +640,8 @@ static void asks_ever_more_slowly(void **state)
     end();
 }
 
-/* Who has begun later asks later, although one deadline serves all. */
-static void asks_each_in_its_time(void **state)
+/* Groups that started later send requests later, although all share one deadline. */
+static void each_group_has_its_backoff(void **state)
 {
     (void)state;
     begin(2, flags);
@@ -668,15 +668,15 @@ static void asks_each_in_its_time(void **state)
     end();
 }
 
-/* An answer goes to the peer as the group knows it, whoever has asked; and only for what was sent.
- */
+/* An answer goes to the peer's address in the group, whoever has sent the request, and only for
+ * sent messages. */
 static void answers(void **state)
 {
     (void)state;
     begin(3, flags); /* rank 0 sends to 1 and 2, into their slots 0 and 1 */
     open_all(0);
     inject(2, 0, MCP_ASK, team.key, 1, 0, 1);
-    inject(2, 0, MCP_ASK, team.key, 2, 0, 1); /* nobody can be there */
+    inject(2, 0, MCP_ASK, team.key, 2, 0, 1); /* no node can have reached this */
     settle();
     assert_int_equal(logged, 1);
     assert_int_equal(counters(0)->later, 1);
@@ -685,10 +685,10 @@ static void answers(void **state)
     start(0, 1);
     settle();
     logged = 0;
-    inject(2, 0, MCP_ASK, team.key, 1, 0, 1); /* comes from 2, in the name of 1 */
+    inject(2, 0, MCP_ASK, team.key, 1, 0, 1); /* from 2, claiming to be 1 */
     inject(2, 0, MCP_ASK, team.key, 1, 1, 1); /* not that slot */
     inject(2, 0, MCP_ASK, team.key, 1, 0, 2);
-    inject(2, 0, MCP_ASK, team.key, 1, 0, 0); /* ourselves */
+    inject(2, 0, MCP_ASK, team.key, 1, 0, 0); /* this node itself */
     inject(2, 0, MCP_ASK, team.key, 1, 0, 3); /* not in the group */
     inject(2, 0, MCP_ASK, team.key, 2, 0, 1); /* not sent yet */
     settle();
@@ -712,7 +712,7 @@ static bool never(void *context)
     return false;
 }
 
-/* A thousand groups, in random order, with faults; then all are closed in random order. */
+/* A thousand groups in random order, with faults. Then all are closed in random order. */
 static void a_thousand_groups(void **state)
 {
     (void)state;
@@ -736,7 +736,7 @@ static void a_thousand_groups(void **state)
                                        .delay_least_ns = 1000,
                                        .delay_most_ns = 50000,
                                        .detour_most_ns = MILLISECOND};
-    for (uint32_t e = 0; e <= EPOCHS; ++e) { /* one more turn, to close them */
+    for (uint32_t e = 0; e <= EPOCHS; ++e) { /* and one more round, to close them */
         for (uint32_t r = 0; r < NODES; ++r) {
             for (uint32_t g = 0; g < GROUPS; ++g) {
                 const uint32_t place = crew_below(&random, g + 1);
@@ -771,7 +771,7 @@ static void a_thousand_groups(void **state)
     wire_end(&wire);
 }
 
-/* Three keys that the hash table has in one place. */
+/* Find three keys with the same bucket of the hash table. */
 static void colliding_keys(uint64_t keys[3])
 {
     static const mcp_offset none[MCP_BUCKETS];
@@ -792,7 +792,7 @@ static void colliding_keys(uint64_t keys[3])
     }
 }
 
-/* Groups with one hash that wait when they are closed, in any order. */
+/* Groups in the same bucket that are closed while they wait, in any order. */
 static void closed_in_any_order(void **state)
 {
     (void)state;
@@ -824,23 +824,23 @@ static void closed_in_any_order(void **state)
                 assert_int_not_equal(log_of[l].header.key, keys[closing]);
                 asked += MCP_ASK == log_of[l].header.type;
             }
-            assert_int_equal(0 != asked, i < 2); /* the others go on */
+            assert_int_equal(0 != asked, i < 2); /* the others continue */
         }
         expect_idle(0);
         end();
     }
 }
 
-/* ---- a board that writes into remote records ---- */
+/* ---- a board that writes into remote memory ---- */
 
 static struct {
-    uint32_t rank; /* of the receiver */
+    uint32_t rank; /* the receiver */
     uint32_t slot, epoch;
 } written[MOST_LOGGED];
 static uint32_t nputs;
 
-/* Nothing but the words of a message is written, and its payload before them, into the peer that
- * its place in the table says. */
+/* Simulates a remote write of a message's arrival record, and before it its payload, at the peer in
+ * the group's table. */
 static void put(struct mcp_board *board, struct mcp_group *group, const struct mcp_message *message,
                 const void *payload, size_t payload_bytes)
 {
@@ -865,7 +865,7 @@ static void put(struct mcp_board *board, struct mcp_group *group, const struct m
     written[nputs++].epoch = epoch;
 }
 
-/* It is written; the NIC there has no packet to be told by, and looks. */
+/* Complete the write. As the receiving NIC gets no packet, it must check its group. */
 static void store(uint32_t which)
 {
     struct mcp_group *there = member[written[which].rank];
@@ -898,11 +898,11 @@ static void messages_are_put(void **state)
             }
         }
         assert_int_equal(nputs, 10 * 6 * 3);
-        assert_int_equal(logged, 0); /* no packet but the questions and answers that will be */
+        assert_int_equal(logged, 0); /* packets are only requests and answers */
         for (uint32_t r = 0; r < 6; ++r) {
             assert_int_equal(done(r), 10);
         }
-        if (0 == data) { /* a put is lost: it is asked for by a packet, and put again */
+        if (0 == data) { /* a lost put is requested by a packet, and put again */
             start(0, 11);
             start(1, 11);
             const uint32_t before = nputs;
@@ -916,9 +916,9 @@ static void messages_are_put(void **state)
     }
 }
 
-/* ---- who is late, and who is missing ---- */
+/* ---- late and missing hosts ---- */
 
-static void late_hosts_are_heard(void **state)
+static void late_hosts_respond(void **state)
 {
     (void)state;
     begin(3, flags);
@@ -956,7 +956,8 @@ static void fail_group(uint32_t rank, uint32_t missing)
                               missing);
 }
 
-/* All that can be reached hear it, each tells its peers once, and later questions are answered. */
+/* All reachable nodes learn of it, each notifies its peers once, and later requests are
+ * answered. */
 static void failure_reaches_all(void **state)
 {
     (void)state;
@@ -972,22 +973,22 @@ static void failure_reaches_all(void **state)
     wire_pass(&wire, 20 * MILLISECOND);
     logged = 0;
     fail_group(6, MISSING);
-    fail_group(6, 7); /* it has failed already */
+    fail_group(6, 7); /* it has already failed */
     wire_pass(&wire, SECOND);
-    uint32_t told = 0;
+    uint32_t notifications = 0;
     for (uint32_t r = 0; r < NODES; ++r) {
         if (MISSING != r) {
             assert_int_equal(myr_load_acquire(&member[r]->failed), MISSING + 1);
             assert_int_equal(counters(r)->failed, 1);
             assert_int_equal(wire.nics[r].wakes, 1);
-            told += member[r]->nsends + member[r]->nwaits;
+            notifications += member[r]->nsends + member[r]->nwaits;
         }
     }
-    assert_int_equal(count_sent(MCP_FAIL), told);
+    assert_int_equal(count_sent(MCP_FAIL), notifications);
     logged = 0;
     wire_pass(&wire, SECOND);
-    assert_int_equal(logged, 0);          /* nobody asks, nobody tells */
-    wire.nics[MISSING].unplugged = false; /* it comes back, and late */
+    assert_int_equal(logged, 0);          /* no requests, no notifications */
+    wire.nics[MISSING].unplugged = false; /* it returns late */
     start(MISSING, 1);
     wire_pass(&wire, SECOND);
     assert_int_equal(myr_load_acquire(&member[MISSING]->failed), MISSING + 1);
@@ -1009,7 +1010,7 @@ static void close_it(uint32_t rank)
     memset(member[rank], FREED, wire_group_bytes(&team, rank));
 }
 
-/* A farewell is for groups that carry data, are done and have not failed. */
+/* A farewell requires a group that carries data, is complete, and has not failed. */
 static void no_farewell(void **state)
 {
     (void)state;
@@ -1023,10 +1024,10 @@ static void no_farewell(void **state)
     fail_group(0, 1);
     assert_false(farewell(0));
     settle();
-    assert_false(farewell(1)); /* it has heard of it */
+    assert_false(farewell(1)); /* it knows of the failure */
     end();
     begin_with_data(2, flags);
-    assert_false(farewell(0)); /* nobody can miss anything: it has done nothing, ... */
+    assert_false(farewell(0)); /* no peer can miss anything: no epoch is complete, */
     for (uint32_t r = 0; r < 2; ++r) {
         offer(r, 1);
         settle();
@@ -1036,36 +1037,35 @@ static void no_farewell(void **state)
         settle();
     }
     assert_int_equal(done(0), 2);
-    assert_false(farewell(0)); /* ... or the last epoch was without data */
+    assert_false(farewell(0)); /* or the last epoch was without data */
     end();
     begin_with_data(1, flags);
     offer(0, 1);
     expect_blocks(0, 1);
     assert_true(farewell(0));
-    close_it(0); /* at once, as it is alone */
+    close_it(0); /* immediately, as there are no peers */
     expect_idle(0);
     end();
 }
 
-/* What a peer misses is gone: it does not take what it has for what it misses. */
+/* Data that a peer misses are gone: it does not mistake other data for them. */
 static void closed_with_data(void **state)
 {
     (void)state;
-    static const bool polite[] = {false, true};
+    static const bool says_farewell[] = {false, true};
     for (uint32_t i = 0; i < 2; ++i) {
         begin_with_data(2, flags);
         offer(0, 1);
         wire.faults.loss = 1000;
         settle();
-        offer(1, 1); /* lost, and what comes is as well */
+        offer(1, 1); /* lost, and so is what it would receive */
         settle();
         wire.faults.loss = 0;
-        inject(0, 1, MCP_ARRIVE, team.key, 1, 0,
-               0); /* 1 is done; its buffer does not matter here */
+        inject(0, 1, MCP_ARRIVE, team.key, 1, 0, 0); /* 1 is complete; its buffer is irrelevant */
         settle();
         assert_int_equal(done(1), 1);
         wire.faults.loss = 1000;
-        if (polite[i]) { /* in vain: it is closed before that has come to anything */
+        if (says_farewell[i]) { /* it is closed before the farewell succeeds */
             assert_true(farewell(1));
         }
         wire_group_close(&wire.nics[1], member[1]);
@@ -1082,7 +1082,7 @@ static void closed_with_data(void **state)
     }
 }
 
-/* Whatever peers say then: the group has data that somebody may still miss. */
+/* During a farewell, FAIL is ignored, as the group has data that peers may still miss. */
 static void no_failure_in_a_farewell(void **state)
 {
     (void)state;
@@ -1092,7 +1092,7 @@ static void no_failure_in_a_farewell(void **state)
     }
     settle();
     wire.faults.loss = 1000;
-    offer(2, 1); /* is done, and the others do not hear it */
+    offer(2, 1); /* it completes, and its messages are lost */
     expect_blocks(2, 1);
     assert_true(farewell(2));
     wire.faults.loss = 0;
@@ -1109,8 +1109,9 @@ static void no_failure_in_a_farewell(void **state)
     end();
 }
 
-/* A peer that does not leave is asked once a minute in the end; and when it does, all is well. */
-static void a_farewell_asks_seldom(void **state)
+/* A peer that does not leave gets requests, at last once a minute. When it leaves, the farewell is
+ * complete. */
+static void a_farewell_has_a_long_backoff(void **state)
 {
     (void)state;
     begin_with_data(2, flags);
@@ -1119,7 +1120,7 @@ static void a_farewell_asks_seldom(void **state)
     settle();
     logged = 0;
     assert_true(farewell(0));
-    assert_false(farewell(0)); /* once is enough */
+    assert_false(farewell(0)); /* only once */
     wire_pass(&wire, 60 * SECOND);
     const uint32_t asked = count_sent(MCP_ASK);
     assert_in_range(asked, 20, 100);
@@ -1138,8 +1139,9 @@ static void a_farewell_asks_seldom(void **state)
     end();
 }
 
-/* A payload that comes before its group is not kept, nor one before the message before it. */
-static void payloads_that_come_too_soon(void **state)
+/* A payload that arrives before its group is opened is not kept, nor one before the previous
+ * message. */
+static void early_payloads(void **state)
 {
     (void)state;
     begin(2, flags);
@@ -1152,12 +1154,12 @@ static void payloads_that_come_too_soon(void **state)
     offer(1, 1);
     settle();
     assert_int_equal(done(0), 1);
-    assert_int_equal(done(1), 0); /* 0 is done, and goes on */
+    assert_int_equal(done(1), 0); /* 0 is complete, and continues */
     offer(0, 2);
     settle();
     assert_int_equal(counters(1)->early, 2);
     wire_pass(&wire, MCP_BACKOFF_NS);
-    expect_blocks(1, 1); /* which it asked for */
+    expect_blocks(1, 1); /* requested */
     assert_int_equal(counters(1)->asked, 1);
     offer(1, 2);
     wire_pass(&wire, 2 * MCP_BACKOFF_NS);
@@ -1167,7 +1169,7 @@ static void payloads_that_come_too_soon(void **state)
     end();
 }
 
-/* A packet with a payload that no control program has sent. */
+/* Inject a packet with a payload that no control program has sent. */
 static void inject_payload(uint32_t epoch, uint32_t slot, uint32_t payload, uint32_t flipped)
 {
     static uint8_t packet[MCP_COLLECTIVE_BYTES + 2 * MCP_PAYLOAD_MOST];
@@ -1183,7 +1185,7 @@ static void inject_payload(uint32_t epoch, uint32_t slot, uint32_t payload, uint
     settle();
 }
 
-static void payloads_that_do_not_fit(void **state)
+static void payloads_that_are_too_long(void **state)
 {
     (void)state;
     static const uint32_t strange[] = {UNIT + 1, UNIT + 8, 2 * UNIT, MCP_PAYLOAD_MOST,
@@ -1193,7 +1195,7 @@ static void payloads_that_do_not_fit(void **state)
     const size_t behind = (size_t)2 * member[0]->places * UNIT;
     uint8_t *buffers = mcp_group_buffer(member[0], 0);
     assert_true(behind <= sizeof(before));
-    for (uint32_t bit = 1; bit < 8 * UNIT; bit += 7) { /* it was changed on its way */
+    for (uint32_t bit = 1; bit < 8 * UNIT; bit += 7) { /* corrupted in flight */
         memcpy(before, buffers, behind);
         inject_payload(1, 0, UNIT, bit);
         assert_memory_equal(before, buffers, behind);
@@ -1205,10 +1207,10 @@ static void payloads_that_do_not_fit(void **state)
         memcpy(before, buffers, behind);
         inject_payload(1 + i, 0, strange[i], 0);
         assert_memory_equal(before, buffers, behind);
-        assert_int_equal(done(0), 1 + i); /* all the same the peer was there */
+        assert_int_equal(done(0), 1 + i); /* the arrival counts nevertheless */
     }
     end();
-    begin(2, flags); /* and a barrier has no buffer */
+    begin(2, flags); /* a barrier has no buffer */
     open_all(0);
     start(0, 1);
     team.unit_most = UNIT;
@@ -1225,27 +1227,27 @@ int main(void)
         cmocka_unit_test(each_message_once),
         cmocka_unit_test(all_before_one),
         cmocka_unit_test(too_many_before_the_group),
-        cmocka_unit_test(nonsense_before_the_group),
+        cmocka_unit_test(implausible_before_the_group),
         cmocka_unit_test(closed),
         cmocka_unit_test(closed_while_a_peer_waits),
         cmocka_unit_test(many_closed),
-        cmocka_unit_test(what_cannot_be),
-        cmocka_unit_test(only_members_are_believed),
-        cmocka_unit_test(early_ones_are_looked_at_later),
-        cmocka_unit_test(asks_ever_more_slowly),
-        cmocka_unit_test(asks_each_in_its_time),
+        cmocka_unit_test(implausible_packets),
+        cmocka_unit_test(only_members_are_accepted),
+        cmocka_unit_test(early_packets_are_authenticated_later),
+        cmocka_unit_test(requests_with_growing_backoff),
+        cmocka_unit_test(each_group_has_its_backoff),
         cmocka_unit_test(answers),
         cmocka_unit_test(a_thousand_groups),
         cmocka_unit_test(closed_in_any_order),
         cmocka_unit_test(messages_are_put),
-        cmocka_unit_test(late_hosts_are_heard),
+        cmocka_unit_test(late_hosts_respond),
         cmocka_unit_test(failure_reaches_all),
         cmocka_unit_test(no_farewell),
         cmocka_unit_test(closed_with_data),
         cmocka_unit_test(no_failure_in_a_farewell),
-        cmocka_unit_test(a_farewell_asks_seldom),
-        cmocka_unit_test(payloads_that_come_too_soon),
-        cmocka_unit_test(payloads_that_do_not_fit),
+        cmocka_unit_test(a_farewell_has_a_long_backoff),
+        cmocka_unit_test(early_payloads),
+        cmocka_unit_test(payloads_that_are_too_long),
     };
     return cmocka_run_group_tests_name("collective", tests, NULL, NULL);
 }

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The contest (coll_nicbarr/choice/contest.c) among simulated ranks. Each rank is a thread with a
- * clock of its own that nothing but its turns moves, so no figure depends on the machine that
- * tests. Invariants: all ranks play the same turns and come to the same result, whatever each of
- * them measures; the choice is right where the costs say which one is; the budget decides how many
- * rounds there are, as contest.h says; an error ends it for all.
+ * If this fails, measurements would choose a slow algorithm, exceed their budget, or make ranks
+ * diverge and hang (coll_nicbarr/choice/contest.c). The ranks are simulated: each is a thread with
+ * a clock that only its turns advance, so that no result depends on the machine. Invariants: all
+ * ranks play the same turns and get the same result, whatever they measure; the best candidate is
+ * chosen if the costs are conclusive; the budget determines the number of rounds, as contest.h
+ * says; an error ends the contest on all ranks.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -23,15 +24,15 @@
 enum {
     MOST_RANKS = 8,
     ROUNDS = NICBARR_CONTEST_ROUNDS,
-    LOST = 12345, /* agree()'s error then */
+    DIVERGED = 12345, /* error of agree() if ranks diverge */
 };
 
 struct rank;
 
-/* What a candidate costs this rank, a repetition, in its present turn. */
+/* The duration of one repetition of a candidate on this rank, in its current turn. */
 typedef double (*cost_fn)(struct rank *rank, int candidate);
 
-/* What all ranks share. */
+/* Shared by all ranks. */
 struct world {
     uint32_t ranks;
     int count;
@@ -39,19 +40,19 @@ struct world {
     int in_a_row;
     cost_fn cost;
     double costs[NICBARR_CONTESTANTS];
-    double speed[ROUNDS + 1]; /* a factor for each round; round 0 is the look */
-    int victim;               /* which round is disturbed */
-    int agree_fails_at;       /* which agree(), from 1; 0: none */
+    double speed[ROUNDS + 1]; /* a factor for each round; round 0 is the first look */
+    int victim;               /* the round that is disturbed */
+    int agree_fails_at;       /* the number of the agree() that fails, from 1; 0: none */
 
-    /* The ranks meet here. */
+    /* The state of agree(). */
     pthread_mutex_t lock;
-    pthread_cond_t met;
-    uint32_t waiting, gone, meetings;
+    pthread_cond_t agreement;
+    uint32_t waiting, gone, agreements;
     int values_count;
-    double values[NICBARR_CONTEST_VALUES]; /* of those that have come */
-    double agreed[NICBARR_CONTEST_VALUES]; /* of the last meeting */
-    uint64_t history;                      /* of the first that came */
-    bool lost;                             /* they have not kept together */
+    double values[NICBARR_CONTEST_VALUES]; /* of the ranks that have arrived */
+    double agreed[NICBARR_CONTEST_VALUES]; /* of the last agreement */
+    uint64_t history;                      /* of the first rank that arrived */
+    bool diverged;                         /* the ranks have diverged */
 };
 
 struct rank {
@@ -60,19 +61,19 @@ struct rank {
     uint32_t number;
     uint64_t random;
     double clock_us;
-    uint64_t history;                   /* which turns it has played, in which order */
-    int turns, of[NICBARR_CONTESTANTS]; /* of each candidate */
-    int round, repetitions;             /* of the present one */
-    int fails_at, error;                /* in which turn, from 1; 0: in none */
+    uint64_t history;                   /* a hash of its turns and their order */
+    int turns, of[NICBARR_CONTESTANTS]; /* turns of each candidate */
+    int round, repetitions;             /* of the current turn */
+    int fails_at, error;                /* the turn that fails, from 1; 0: none */
     int agrees;
     int returned;
-    struct nicbarr_contest *contest; /* alone in its memory, so that sanitizers see its end */
+    struct nicbarr_contest *contest; /* an allocation of its own, checked by sanitizers */
 };
 
 static struct world world;
 static struct rank ranks[MOST_RANKS];
 
-/* ---- what the contest is lent ---- */
+/* ---- callbacks of the contest ---- */
 
 static int turn(void *context, int candidate, int repetitions, double *us)
 {
@@ -95,8 +96,8 @@ static double now_us(void *context)
     return ((struct rank *)context)->clock_us;
 }
 
-/* In the lock: `values` join those of the ranks that came before. */
-static void join(struct rank *rank, const double *values, int count)
+/* Merge `values` into those of the ranks that arrived earlier. The caller holds the lock. */
+static void merge(struct rank *rank, const double *values, int count)
 {
     struct world *all = rank->world;
     if (0 == all->waiting) {
@@ -104,9 +105,9 @@ static void join(struct rank *rank, const double *values, int count)
         all->values_count = count;
         all->history = rank->history;
     }
-    all->lost =
-        all->lost || all->gone > 0 || all->values_count != count || all->history != rank->history;
-    for (int v = 0; !all->lost && v < count; ++v) {
+    all->diverged = all->diverged || all->gone > 0 || all->values_count != count ||
+                    all->history != rank->history;
+    for (int v = 0; !all->diverged && v < count; ++v) {
         all->values[v] = values[v] > all->values[v] ? values[v] : all->values[v];
     }
     ++all->waiting;
@@ -121,30 +122,30 @@ static int agree(void *context, double *values, int count)
         return -7;
     }
     pthread_mutex_lock(&all->lock);
-    join(rank, values, count);
-    const uint32_t meeting = all->meetings;
-    if (all->waiting == all->ranks || all->lost) {
+    merge(rank, values, count);
+    const uint32_t meeting = all->agreements;
+    if (all->waiting == all->ranks || all->diverged) {
         memcpy(all->agreed, all->values, sizeof(all->agreed));
         all->waiting = 0;
-        ++all->meetings;
-        pthread_cond_broadcast(&all->met);
+        ++all->agreements;
+        pthread_cond_broadcast(&all->agreement);
     }
-    while (meeting == all->meetings && !all->lost) {
-        pthread_cond_wait(&all->met, &all->lock);
+    while (meeting == all->agreements && !all->diverged) {
+        pthread_cond_wait(&all->agreement, &all->lock);
     }
-    /* They stay as they are: for the next ones this rank has to come as well. */
+    /* The values remain valid, as the next agreement needs this rank, too. */
     memcpy(values, all->agreed, (size_t)count * sizeof(*values));
-    const bool lost = all->lost;
+    const bool diverged = all->diverged;
     pthread_mutex_unlock(&all->lock);
-    return lost ? LOST : 0;
+    return diverged ? DIVERGED : 0;
 }
 
 static void leave(struct world *all)
 {
     pthread_mutex_lock(&all->lock);
     ++all->gone;
-    all->lost = all->lost || all->waiting > 0; /* they would wait in vain */
-    pthread_cond_broadcast(&all->met);
+    all->diverged = all->diverged || all->waiting > 0; /* the others would wait for ever */
+    pthread_cond_broadcast(&all->agreement);
     pthread_mutex_unlock(&all->lock);
 }
 
@@ -162,12 +163,12 @@ static void *compete(void *opaque)
 
 /* ---- a contest of all ranks ---- */
 
-static double as_written(struct rank *rank, int candidate)
+static double fixed_cost(struct rank *rank, int candidate)
 {
     return rank->world->costs[candidate];
 }
 
-/* A new world, in which all cost 10 us; the test may then change what it likes. */
+/* Prepare a contest in which all candidates take 10 us, before the test changes anything. */
 static void prepare(uint32_t number, int count, double budget_us, uint64_t *random)
 {
     memset(&world, 0, sizeof(world));
@@ -175,9 +176,9 @@ static void prepare(uint32_t number, int count, double budget_us, uint64_t *rand
     world.ranks = number;
     world.count = count;
     world.budget_us = budget_us;
-    world.cost = as_written;
+    world.cost = fixed_cost;
     pthread_mutex_init(&world.lock, NULL);
-    pthread_cond_init(&world.met, NULL);
+    pthread_cond_init(&world.agreement, NULL);
     for (int c = 0; c < count; ++c) {
         world.costs[c] = 10;
     }
@@ -190,11 +191,11 @@ static void prepare(uint32_t number, int count, double budget_us, uint64_t *rand
         ranks[r].random = NULL == random ? 1 + r : crew_random(random);
         ranks[r].contest = malloc(sizeof(*ranks[r].contest));
         assert_non_null(ranks[r].contest);
-        memset(ranks[r].contest, 0xa5, sizeof(*ranks[r].contest)); /* it may be anything */
+        memset(ranks[r].contest, 0xa5, sizeof(*ranks[r].contest)); /* uninitialized memory */
     }
 }
 
-/* Run it; all ranks return the same and have the same result. That is in ranks[0] then. */
+/* Run the contest. All ranks must return the same status and result, which is in ranks[0]. */
 static int run(void)
 {
     for (uint32_t r = 0; r < world.ranks; ++r) {
@@ -203,7 +204,7 @@ static int run(void)
     for (uint32_t r = 0; r < world.ranks; ++r) {
         pthread_join(ranks[r].thread, NULL);
     }
-    assert_false(world.lost);
+    assert_false(world.diverged);
     for (uint32_t r = 1; r < world.ranks; ++r) {
         const struct nicbarr_contest *one = ranks[0].contest, *other = ranks[r].contest;
         assert_int_equal(ranks[r].returned, ranks[0].returned);
@@ -223,7 +224,7 @@ static void finish(void)
     for (uint32_t r = 0; r < world.ranks; ++r) {
         free(ranks[r].contest);
     }
-    pthread_cond_destroy(&world.met);
+    pthread_cond_destroy(&world.agreement);
     pthread_mutex_destroy(&world.lock);
 }
 
@@ -249,7 +250,7 @@ static double with_noise(struct rank *rank, int candidate)
     return rank->world->costs[candidate] * between(&rank->random, 0.9, 1.1);
 }
 
-/* Besides, one rank is held up in one round of each batch, by a time slice. */
+/* In addition, a rank is delayed by a time slice in one round of each batch. */
 static double with_interruptions(struct rank *rank, int candidate)
 {
     const uint32_t victim = (uint32_t)(rank->round / 3) % rank->world->ranks;
@@ -258,8 +259,8 @@ static double with_interruptions(struct rank *rank, int candidate)
     return with_noise(rank, candidate) + (held_up ? 4000.0 / rank->repetitions : 0);
 }
 
-/* One candidate costs 10 us, all others at least 13: so whatever the noise of 10 % does to them,
- * it is the best by more than a tie. */
+/* One candidate takes 10 us, all others at least 13: even with 10 % of noise, it is the best by
+ * more than a tie. */
 static void choose_best(cost_fn cost, bool changing, double budget_us)
 {
     uint64_t random = crew_seed();
@@ -292,14 +293,14 @@ static void interruptions(void **state)
     choose_best(with_interruptions, false, 2e6);
 }
 
-/* Each round has another speed, for all candidates. */
+/* The machine's speed differs between rounds. */
 static void changing_machine(void **state)
 {
     (void)state;
-    choose_best(as_written, true, 2e5);
+    choose_best(fixed_cost, true, 2e5);
 }
 
-/* A round counts its slowest rank: a candidate that is fast for all but one of them is slow. */
+/* The slowest rank counts: a candidate that is slow on a single rank is slow. */
 static double slow_for_the_last(struct rank *rank, int candidate)
 {
     return 1 == candidate && rank->number == rank->world->ranks - 1 ? 15 : 1 == candidate ? 1 : 10;
@@ -316,7 +317,7 @@ static void slowest_rank_counts(void **state)
     finish();
 }
 
-/* Rounds differ by far more than candidates. */
+/* Rounds differ far more than candidates. */
 static double with_much_noise(struct rank *rank, int candidate)
 {
     return rank->world->costs[candidate] * between(&rank->random, 0.5, 2);
@@ -338,14 +339,14 @@ static void ties(void **state)
         memcpy(world.costs, cases[i].costs, sizeof(cases[i].costs));
         assert_int_equal(run(), 0);
         if (ranks[0].contest->chosen != cases[i].chosen) {
-            fail_msg("case %zu: %d is chosen", i, ranks[0].contest->chosen);
+            fail_msg("case %zu: candidate %d was chosen", i, ranks[0].contest->chosen);
         }
         finish();
     }
 }
 
-/* Sure where each round says the same, and there were some; not where rounds differ by more than
- * candidates. Nine rounds of the same sign come by chance once in 512 times. */
+/* The choice is certain if enough rounds agree, and uncertain if rounds differ more than
+ * candidates. Nine rounds of the same sign have a chance of 1 to 512. */
 static void confidence(void **state)
 {
     (void)state;
@@ -358,7 +359,7 @@ static void confidence(void **state)
     assert_false(ranks[0].contest->provisional);
     finish();
 
-    prepare(1, 2, 220, NULL); /* a look; four repetitions fit, and then three rounds */
+    prepare(1, 2, 220, NULL); /* a look, and three rounds of four repetitions */
     world.costs[0] = 12;
     assert_int_equal(run(), 0);
     assert_int_equal(ranks[0].contest->rounds, 3);
@@ -367,7 +368,7 @@ static void confidence(void **state)
     finish();
 
     prepare(1, 2, 50000, NULL);
-    world.cost = with_much_noise; /* the same in each run of this test */
+    world.cost = with_much_noise; /* with a fixed seed */
     assert_int_equal(run(), 0);
     assert_true(ranks[0].contest->confidence > 0.1);
     assert_true(ranks[0].contest->provisional);
@@ -376,12 +377,12 @@ static void confidence(void **state)
 
 /* ---- dropping ---- */
 
-static void slow_ones_are_dropped(void **state)
+static void slow_candidates_are_dropped(void **state)
 {
     (void)state;
     prepare(3, 7, 50000, NULL);
-    /* Never the first; after one round; after one batch; after two, when more is known; when it is
-     * known that it is no tie; not at all. */
+    /* Dropped: never (the first); after one round; after one batch; after two, when more is known;
+     * when a tie is excluded; not at all. */
     static const double costs[] = {100, 100, 21, 13, 10.4, 10.2, 10};
     memcpy(world.costs, costs, sizeof(costs));
     assert_int_equal(run(), 0);
@@ -397,8 +398,8 @@ static void slow_ones_are_dropped(void **state)
     finish();
 }
 
-/* Candidates that take ten times the others' time do not use the budget up. */
-static void hopeless_ones(void **state)
+/* Candidates that are ten times slower do not consume the budget. */
+static void very_slow_candidates(void **state)
 {
     (void)state;
     prepare(2, 20, 50000, NULL);
@@ -412,7 +413,7 @@ static void hopeless_ones(void **state)
     finish();
 }
 
-/* One that was disturbed once, whenever that was, stays. */
+/* A candidate that was disturbed once, in any round, is not dropped. */
 static double disturbed_once(struct rank *rank, int candidate)
 {
     return 1 == candidate && rank->round == rank->world->victim ? 1e5 : 20.0 - candidate;
@@ -432,9 +433,9 @@ static void one_disturbance(void **state)
     }
 }
 
-/* What was dropped while the machine was fast has better figures than all others then: it is out,
- * nevertheless. */
-static void dropped_is_out(void **state)
+/* A candidate dropped while the machine was fast is not chosen, although its figures are better
+ * than all others. */
+static void dropped_candidate_is_not_chosen(void **state)
 {
     (void)state;
     prepare(2, 3, 50000, NULL);
@@ -452,9 +453,9 @@ static void dropped_is_out(void **state)
 
 /* ---- the budget ---- */
 
-/* All candidates cost the same and none is dropped, so the rounds can be told beforehand. With 4 of
- * 10 us the look takes 40 us; a turn gets a 96th of the budget, 520 us, which is 52 repetitions;
- * 24 rounds of them end within 50 ms. A turn is begun if two repetitions more would fit. */
+/* All candidates take the same time and none is dropped, so the number of rounds is known. With 4
+ * candidates of 10 us, the look takes 40 us. A turn gets a 96th of the budget, 520 us, which is 52
+ * repetitions. 24 such rounds fit into 50 ms. A turn begins only if two more repetitions fit. */
 static void budget(void **state)
 {
     (void)state;
@@ -465,15 +466,15 @@ static void budget(void **state)
         double spent_us;
     } cases[] = {
         {4, 10, 0, 50000, 52, 24, 40 + 24 * 2080.0},
-        /* What went before counts: 14 rounds and a turn. */
+        /* The time spent before counts: 14 rounds and a turn. */
         {4, 10, -20000, 50000, 52, 14, 20040 + 14 * 2080 + 520.0},
         {4, 10, -50000, 50000, 1, 0, 50000},
-        /* As many rounds as fit, though these are few. */
+        /* Few rounds fit. */
         {8, 300, 0, 50000, 2, 9, 8 * 300 + 9 * 4800 + 6 * 600.0},
         {8, 640, 0, 50000, 2, 4, 8 * 640 + 4 * 10240 + 2 * 1280.0},
         {8, 5000, 0, 50000, 2, 0, 8 * 5000.0},
         {8, 20000, 0, 50000, 1, 0, 3 * 20000.0},
-        /* Neither budget nor clock moves: limits hold. */
+        /* The limits apply if neither budget nor clock ends the contest. */
         {4, 10, 0, 0, 1, 0, 0},
         {2, 1, 0, 1e12, 2000, 60, 2 + 60 * 4000.0},
         {NICBARR_CONTESTANTS, 0, 0, 1, 2, 60, 0},
@@ -501,8 +502,8 @@ static void budget(void **state)
     }
 }
 
-/* Candidates of different costs have turns of about the same length. */
-static void turns_are_alike(void **state)
+/* Turns of candidates with different costs have a similar length. */
+static void turns_have_similar_lengths(void **state)
 {
     (void)state;
     prepare(1, 4, 96000, NULL);
@@ -516,8 +517,8 @@ static void turns_are_alike(void **state)
     finish();
 }
 
-/* Candidate 1 takes five times as long alone as it does where others follow: it does not wait for
- * everybody. Each turn after the look has as many as are asked for. */
+/* Candidate 1 takes five times as long alone as in a row of calls, as it does not synchronize all
+ * ranks. Each turn after the look has at least in_a_row repetitions. */
 static double loosely_synchronous(struct rank *rank, int candidate)
 {
     const struct world *all = rank->world;
@@ -534,7 +535,7 @@ static void many_in_a_row(void **state)
         double budget_us;
         int chosen, repetitions[2];
     } cases[] = {
-        {0, 2000, 0, {8, 2}},     /* what fits into a turn: one of 40 us, so it is dropped */
+        {0, 2000, 0, {8, 2}},     /* what fits into a turn; 40 us each, so it is dropped */
         {10, 2000, 1, {10, 10}},  /* more than fit */
         {10, 1e5, 1, {208, 260}}, /* more fit */
     };
@@ -554,7 +555,7 @@ static void many_in_a_row(void **state)
     }
 }
 
-/* Longer turns are fewer: 12 of 640 us have to fit where a turn is begun, and 10 are played. */
+/* Longer turns are fewer: a turn begins only if 12 repetitions of 640 us fit, and has 10. */
 static void many_in_a_row_keep_to_the_budget(void **state)
 {
     (void)state;
@@ -570,7 +571,7 @@ static void many_in_a_row_keep_to_the_budget(void **state)
     finish();
 }
 
-/* Which portions there are: as many as the total allows, while the result is provisional. */
+/* The portions of a contest: as many as the total allows, while the result is provisional. */
 static void portions(void **state)
 {
     (void)state;
@@ -589,7 +590,7 @@ static void portions(void **state)
     assert_false(nicbarr_contest_wants(&contest, 1));
 }
 
-static void one_alone(void **state)
+static void single_candidate(void **state)
 {
     (void)state;
     prepare(3, 1, 50000, NULL);
@@ -601,10 +602,10 @@ static void one_alone(void **state)
     finish();
 }
 
-/* ---- errors, and whatever else there may be ---- */
+/* ---- errors, and random results ---- */
 
-/* Some ranks fail at some turn: it is the last one for all, and they return the same error, one of
- * those. */
+/* Some ranks fail in a turn. It is the last one on all ranks, which all return the same one of
+ * these errors. */
 static void errors(void **state)
 {
     (void)state;
@@ -638,23 +639,23 @@ static void agreement_fails(void **state)
     }
 }
 
-/* Costs of any size, others on each rank and in each turn. */
-static double anything(struct rank *rank, int candidate)
+/* Random costs of any magnitude, on each rank and in each turn. */
+static double random_cost(struct rank *rank, int candidate)
 {
     static const double scales[] = {0, 1e-9, 0.1, 1, 10, 100, 1e4, 1e9};
     (void)candidate;
     return scales[crew_below(&rank->random, 8)] * between(&rank->random, 0.5, 2);
 }
 
-/* run() compares the ranks; here it is what must hold of any result. */
-static void whatever_is_measured(void **state)
+/* Properties of any result. (run() compares the ranks.) */
+static void random_results(void **state)
 {
     (void)state;
     uint64_t random = crew_seed();
     for (int contest = 0; contest < 300; ++contest) {
         prepare(some_ranks(&random), some_candidates(&random, 1), between(&random, 0, 1e6),
                 &random);
-        world.cost = anything;
+        world.cost = random_cost;
         assert_int_equal(run(), 0);
         const struct nicbarr_contest *result = ranks[0].contest;
         const struct nicbarr_contestant *chosen = &result->of[result->chosen];
@@ -678,8 +679,8 @@ static void whatever_is_measured(void **state)
 
 /* ---- a duel ---- */
 
-/* Two ranks duel without a shared clock: in the barrier of duelist d one spends us[d][0], which is
- * the greatest time, the other us[d][1]. Returns the winner. */
+/* A duel of two ranks without a shared clock. In the barrier of duelist d one rank takes us[d][0],
+ * which is the maximum, and the other one us[d][1]. Returns the winner. */
 static int duel_of_two(const double us[2][2])
 {
     struct nicbarr_duel duels[2];
@@ -705,7 +706,7 @@ static int duel_of_two(const double us[2][2])
     return duels[0].winner;
 }
 
-static void who_wins_is_worse_by_neither_figure(void **state)
+static void winner_is_worse_in_neither_figure(void **state)
 {
     (void)state;
     static const double factors[] = {0.6, 0.9, 0.96, 0.98, 1, 1.02, 1.1, 1.7};
@@ -714,7 +715,7 @@ static void who_wins_is_worse_by_neither_figure(void **state)
         const double one = factors[i / FACTORS], other = factors[i % FACTORS];
         const bool better = fmin(one, other) < 1 / 1.03 && fmax(one, other) <= 1;
         if (better != duel_of_two((const double[2][2]){{400, 100}, {400 * one, 100 * other}})) {
-            fail_msg("%g and %g times the figures of the chosen one", one, other);
+            fail_msg("%g and %g times the figures of the present choice", one, other);
         }
     }
 }
@@ -729,20 +730,20 @@ int main(void)
         cmocka_unit_test(slowest_rank_counts),
         cmocka_unit_test(ties),
         cmocka_unit_test(confidence),
-        cmocka_unit_test(slow_ones_are_dropped),
-        cmocka_unit_test(hopeless_ones),
+        cmocka_unit_test(slow_candidates_are_dropped),
+        cmocka_unit_test(very_slow_candidates),
         cmocka_unit_test(one_disturbance),
-        cmocka_unit_test(dropped_is_out),
+        cmocka_unit_test(dropped_candidate_is_not_chosen),
         cmocka_unit_test(budget),
-        cmocka_unit_test(turns_are_alike),
+        cmocka_unit_test(turns_have_similar_lengths),
         cmocka_unit_test(many_in_a_row),
         cmocka_unit_test(many_in_a_row_keep_to_the_budget),
         cmocka_unit_test(portions),
-        cmocka_unit_test(one_alone),
+        cmocka_unit_test(single_candidate),
         cmocka_unit_test(errors),
         cmocka_unit_test(agreement_fails),
-        cmocka_unit_test(whatever_is_measured),
-        cmocka_unit_test(who_wins_is_worse_by_neither_figure),
+        cmocka_unit_test(random_results),
+        cmocka_unit_test(winner_is_worse_in_neither_figure),
     };
     return cmocka_run_group_tests_name("contest", tests, NULL, NULL);
 }

@@ -3,6 +3,8 @@
 #include "tests/unit/crew.h"
 
 #include <dirent.h>
+#include <fcntl.h>
+#include <malloc.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -14,14 +16,15 @@
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "os/random.h"
 
 enum {
-    WATCHDOG_SECONDS = 600, /* for hangs only: a sanitizer on a busy machine takes minutes */
+    WATCHDOG_SECONDS = 600, /* only for hangs, since sanitizers on a busy machine take minutes */
     MOST_THREADS = 128,
-    PID_MOST = 1 << 22, /* of Linux */
+    PID_MOST = 1 << 22, /* the maximum of Linux */
 };
 
 static pid_t pretended, pretended_last = PID_MOST;
@@ -41,7 +44,7 @@ void crew_pretend_no_more(void)
     crew_pretend(0);
 }
 
-/* In place of the C library's. */
+/* Overrides the C library's function. */
 pid_t getpid(void)
 {
     return 0 != pretended ? pretended : (pid_t)syscall(SYS_getpid);
@@ -78,7 +81,7 @@ uint64_t crew_seed(void)
     return seed;
 }
 
-/* splitmix64: any state will do, neighbouring ones as well. */
+/* splitmix64. Any state is valid, and adjacent ones are independent. */
 uint64_t crew_random(uint64_t *state)
 {
     uint64_t z = *state += UINT64_C(0x9e3779b97f4a7c15);
@@ -127,7 +130,7 @@ void crew_fail(const char *file, int line, const char *condition, const char *fo
     va_start(arguments, format);
     vsnprintf(text, sizeof(text), format, arguments);
     va_end(arguments);
-    fprintf(stderr, "%s:%d: not so: %s: %s\n", file, line, condition, text);
+    fprintf(stderr, "%s:%d: check failed: %s: %s\n", file, line, condition, text);
     if (crew_of_threads()) {
         abort();
     }
@@ -139,7 +142,7 @@ void crew_fail(const char *file, int line, const char *condition, const char *fo
 pid_t crew_fork(crew_fn fn, uint32_t rank, void *context)
 {
     const pid_t parent = getpid();
-    fflush(NULL); /* or the child would write the parent's lines again */
+    fflush(NULL); /* else the child would write the parent's buffered output again */
     const pid_t pid = fork();
     if (pid < 0) {
         perror("fork");
@@ -151,7 +154,7 @@ pid_t crew_fork(crew_fn fn, uint32_t rank, void *context)
             _exit(1);
         }
         crew_watchdog(); /* not inherited */
-        /* cmocka catches these and jumps to its next test: not in a child. */
+        /* cmocka handles these by jumping to its next test, which must not happen in a child. */
         static const int crashes[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL};
         for (size_t i = 0; i < sizeof(crashes) / sizeof(crashes[0]); ++i) {
             signal(crashes[i], SIG_DFL);
@@ -194,7 +197,7 @@ static void *run_thread(void *opaque)
 
 bool crew_run(uint32_t size, crew_fn fn, void *context)
 {
-    bool well = true;
+    bool succeeded = true;
     if (crew_of_threads()) {
         struct thread threads[MOST_THREADS];
         for (uint32_t r = 0; r < size; ++r) {
@@ -207,13 +210,13 @@ bool crew_run(uint32_t size, crew_fn fn, void *context)
         for (uint32_t r = 0; r < size; ++r) {
             pthread_join(threads[r].id, NULL);
         }
-        return well;
+        return succeeded;
     }
     pid_t *pids = calloc(size, sizeof(*pids));
     for (uint32_t r = 0; r < size; ++r) {
         pids[r] = crew_fork(fn, r, context);
     }
-    /* Who fails leaves the others waiting for it: end them as soon as one has. */
+    /* When a member fails, the others may wait for it for ever, so kill them. */
     for (uint32_t left = size; left > 0; --left) {
         int status;
         const pid_t pid = wait(&status);
@@ -222,8 +225,8 @@ bool crew_run(uint32_t size, crew_fn fn, void *context)
                 pids[r] = 0;
             }
         }
-        if (well && !(WIFEXITED(status) && 0 == WEXITSTATUS(status))) {
-            well = false;
+        if (succeeded && !(WIFEXITED(status) && 0 == WEXITSTATUS(status))) {
+            succeeded = false;
             if (WIFSIGNALED(status)) {
                 fprintf(stderr, "a member was ended by signal %d%s\n", WTERMSIG(status),
                         SIGALRM == WTERMSIG(status) ? " (it hung)" : "");
@@ -236,7 +239,61 @@ bool crew_run(uint32_t size, crew_fn fn, void *context)
         }
     }
     free(pids);
-    return well;
+    return succeeded;
+}
+
+/* ---- what a process uses ---- */
+
+void *crew_require(void *memory)
+{
+    if (NULL == memory) {
+        perror("out of memory");
+        abort();
+    }
+    return memory;
+}
+
+uint32_t crew_descriptors(void)
+{
+    uint32_t count = 0;
+    for (int fd = 0; fd < 1024; ++fd) {
+        count += fcntl(fd, F_GETFD) >= 0;
+    }
+    return count;
+}
+
+size_t crew_allocated(void)
+{
+#if defined(__GLIBC__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+    const struct mallinfo2 info = mallinfo2();
+    return info.uordblks + info.hblkhd;
+#else
+    return 0;
+#endif
+}
+
+double crew_cpu_us(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+    return (double)now.tv_sec * 1e6 + (double)now.tv_nsec * 1e-3;
+}
+
+uint64_t crew_status_of(pid_t pid, const char *name)
+{
+    char path[40], line[200], format[40];
+    unsigned long long value = ~0ULL;
+    snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
+    snprintf(format, sizeof(format), "%s: %%llx", name);
+    FILE *file = fopen(path, "re");
+    if (NULL == file) {
+        perror(path);
+        abort();
+    }
+    while (NULL != fgets(line, sizeof(line), file) && 1 != sscanf(line, format, &value)) {
+    }
+    fclose(file);
+    return value;
 }
 
 /* ---- folders and files ---- */

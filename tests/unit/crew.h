@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What unit tests have in common: a crew of processes that all do the same, random numbers that can
- * be had again, a watchdog, and a folder with files.
+ * Utilities shared by the unit tests: a crew of processes that run the same function, reproducible
+ * random numbers, a watchdog, what a process uses, and temporary folders and files.
  *
- * Called by the tests only. A crew is made of forked processes; under ThreadSanitizer, or with
- * NICBARR_THREADS=1 in the environment, of threads instead, as that tool cannot look across
- * processes. Invariant: whoever waits for a crew learns how each member ended, and no member
- * outlives its test: not by hanging (watchdog), and not when the test itself is killed.
+ * Called by tests only. A crew consists of forked processes. Under ThreadSanitizer, which cannot
+ * analyze several processes, and with NICBARR_THREADS=1 in the environment, it consists of threads
+ * instead. Invariant: crew_run() reports whether each member succeeded, and no member outlives its
+ * test. The watchdog ends members that hang, and members are killed when the test is.
  */
 #ifndef TESTS_UNIT_CREW_H
 #define TESTS_UNIT_CREW_H
@@ -16,27 +16,39 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* Are the crews of this run made of threads? */
+/* True if the crews of this run consist of threads. */
 bool crew_of_threads(void);
 
-/* Have this process killed if it still runs after a minute or two: nothing here takes that long. */
+/* Have this process killed when it hangs. No test takes longer than a minute or two. */
 void crew_watchdog(void);
 
-/* The run's seed: NICBARR_SEED if that is set, else a new one. Prints it at the first call. */
+/* The run's seed: NICBARR_SEED if it is set, else a random one. The first call prints it. */
 uint64_t crew_seed(void);
 
-/* The next number of the sequence that `state` stands for; and one below `end`. */
+/* Draw the next number of the generator `state`; or one below `end`. */
 uint64_t crew_random(uint64_t *state);
 uint32_t crew_below(uint64_t *state, uint32_t end);
 
-/* Memory, all 0, that a process shares with those it forks. */
+/* Allocate zeroed memory that is shared with forked processes. */
 void *crew_memory(size_t bytes);
 void crew_memory_free(void *memory, size_t bytes);
 
-/* Do nothing for a short while of random length and kind: poll, yield, or sleep. */
+/* Returns `memory`, and aborts if it is NULL. */
+void *crew_require(void *memory);
+
+/* What this process uses: open file descriptors; bytes allocated by malloc(), or 0 if unknown
+ * (musl, sanitizers); CPU time. */
+uint32_t crew_descriptors(void);
+size_t crew_allocated(void);
+double crew_cpu_us(void);
+
+/* The value of a line of /proc/PID/status, read as hexadecimal. */
+uint64_t crew_status_of(pid_t pid, const char *name);
+
+/* Delay for a short random time: busy-wait, yield, or sleep. */
 void crew_dawdle(uint64_t *state);
 
-/* In a member: the member has failed. cmocka's own assertions would jump into the parent's loop. */
+/* Assert in a member of a crew. cmocka's own assertions would jump into the parent's loop. */
 #define CREW_CHECK(condition, ...)                                                                 \
     do {                                                                                           \
         if (!(condition)) {                                                                        \
@@ -48,25 +60,25 @@ void crew_fail(const char *file, int line, const char *condition, const char *fo
 
 typedef void (*crew_fn)(uint32_t rank, void *context);
 
-/* Have `size` members run `fn` at once, and wait for all of them. True when all ended well. */
+/* Run `fn` in `size` members concurrently, and wait for all of them. True if all succeeded. */
 bool crew_run(uint32_t size, crew_fn fn, void *context);
 
-/* One more process that runs `fn`, never a thread; and how it ended (true: well). */
+/* Run `fn` in a separate process, never a thread; wait for it. True if it succeeded. */
 pid_t crew_fork(crew_fn fn, uint32_t rank, void *context);
 bool crew_join(pid_t pid);
 
-/* Between these two getpid() gives the number of a process that there never was before: what libmyr
- * is asked to do meanwhile, it does for another process. crew_pretend() gives one of these numbers
- * again; 0: no more. */
+/* Until crew_pretend_no_more(), getpid() returns a PID that was never used before, so libmyr acts
+ * on behalf of another process. crew_pretend() selects a previous one of these PIDs, or with 0 the
+ * real one. */
 void crew_pretend_another(void);
 void crew_pretend(pid_t pid);
 void crew_pretend_no_more(void);
 
-/* A new folder for the test's files, and away with it and what is in it (no folders). */
+/* Make a temporary folder; remove it and its files (not subfolders). */
 void crew_folder_make(char *folder, size_t bytes);
 void crew_folder_remove(const char *folder);
 
-/* Have the file at `path` hold these bytes and nothing else. */
+/* Write the file at `path` with exactly these bytes. */
 void crew_file_write(const char *path, const void *bytes, size_t count);
 
 #endif

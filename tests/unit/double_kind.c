@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* In place of coll_nicbarr/kinds.c: the double is the only kind of NIC. */
+/* Replaces coll_nicbarr/kinds.c: the test double is the only kind of NIC. */
 #include "coll_nicbarr/nics.h"
 #include "tests/unit/nic_double.h"
 

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Preloaded into a unit test that runs under qemu (tests/processors.sh): leaves tests out, and
- * shows /proc as it is.
+ * Lets unit tests run under qemu's user-mode emulation (tests/processors.sh). It is preloaded,
+ * omits tests, and bypasses qemu's emulation of /proc.
  *
- * The variable NICBARR_LEAVE_OUT names the tests, with a space after each: what an emulator cannot
- * do may also hang, or end the whole program. Of a process's own /proc/PID/stat qemu makes up the
- * text, and has it begin at another time than others read. So nobody would believe that it lives.
+ * The variable NICBARR_LEAVE_OUT names the tests to omit, each followed by a space: what the
+ * emulator does not support may hang, or end the whole program. qemu synthesizes a process's own
+ * /proc/PID/stat with another start time than other processes read there, so they would consider
+ * the process dead.
  */
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -30,7 +31,7 @@ static bool is_named(const char *list, const char *name)
     return false;
 }
 
-/* In place of cmocka's. */
+/* Overrides cmocka's function. */
 int _cmocka_run_group_tests(const char *group, const struct CMUnitTest *tests, size_t count,
                             CMFixtureFunction begin, CMFixtureFunction end)
 {
@@ -54,18 +55,19 @@ int _cmocka_run_group_tests(const char *group, const struct CMUnitTest *tests, s
     return run(group, left, nleft, begin, end);
 }
 
-/* In place of the C library's. qemu knows its own files by how their path is written. */
+/* Overrides the C library's function. qemu recognizes the files that it emulates by their literal
+ * paths. */
 int open(const char *path, int flags, ...)
 {
     static const char proc[] = "/proc/";
-    char otherwise[256];
+    char rewritten[256];
     va_list arguments;
     va_start(arguments, flags);
     const mode_t mode = 0 != (flags & (O_CREAT | O_TMPFILE)) ? va_arg(arguments, mode_t) : 0;
     va_end(arguments);
     if (0 == strncmp(path, proc, strlen(proc))) {
-        snprintf(otherwise, sizeof(otherwise), "/proc/./%s", path + strlen(proc));
-        path = otherwise;
+        snprintf(rewritten, sizeof(rewritten), "/proc/./%s", path + strlen(proc));
+        path = rewritten;
     }
     return openat(AT_FDCWD, path, flags, mode);
 }

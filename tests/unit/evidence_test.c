@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What follows from several jobs' measurements (coll_nicbarr/choice/evidence.c). Invariants. One
- * measurement alone gives its contest's choice and confidence. A wrong one is outvoted by right
- * ones, and until then nobody is sure. What is old weighs less, and is not sure for ever. Weighing
- * does not depend on the speed of the machines, nor on the order of the measurements.
+ * If this fails, jobs would use a slower algorithm although the cache has measurements that show a
+ * faster one (coll_nicbarr/choice/evidence.c). Invariants. A single measurement yields its
+ * contest's choice and confidence. Correct measurements outvote a wrong one, and until then the
+ * result is uncertain. Old measurements have less weight, and do not remain certain. The result
+ * depends neither on the speed of the machines nor on the order of the measurements.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -24,7 +25,7 @@ enum { NAMES = sizeof(names) / sizeof(names[0]) };
 static struct nicbarr_evidence evidence;
 static struct nicbarr_finding finding;
 
-/* Add a measurement; figures of 0 were not measured. */
+/* Add a measurement. Candidates with 0 were not measured. */
 static void add(int64_t age, double confidence, uint32_t rounds, const double us[NAMES])
 {
     struct nicbarr_measurement *m = &evidence.of[evidence.count++];
@@ -67,7 +68,7 @@ static void weights(void **state)
     assert_true(close_to(nicbarr_evidence_weight(NOW, NOW), 1));
     assert_true(close_to(nicbarr_evidence_weight(NOW - HALF, NOW), 0.5));
     assert_true(close_to(nicbarr_evidence_weight(NOW - 2 * HALF, NOW), 0.25));
-    assert_true(close_to(nicbarr_evidence_weight(NOW + HALF, NOW), 0.5)); /* a wrong clock */
+    assert_true(close_to(nicbarr_evidence_weight(NOW + HALF, NOW), 0.5)); /* the clock was wrong */
     assert_true(0 ==
                 nicbarr_evidence_weight(NOW - (int64_t)HALF * NICBARR_EVIDENCE_FORGOTTEN, NOW));
     assert_true(0 == nicbarr_evidence_weight(INT64_MIN, INT64_MAX));
@@ -81,22 +82,22 @@ static void nothing(void **state)
     assert_false(nicbarr_evidence_weigh(&evidence, NOW, &finding));
 }
 
-/* Alone it says what its contest said; but nobody is believed quite. */
-static void alone(void **state)
+/* A single measurement has the confidence of its contest, but never full confidence. */
+static void single_measurement(void **state)
 {
-    static const double said[] = {0, 0.5, 0.9, 0.94, 0.96, 0.99, 1};
-    static const double heard[] = {0.5, 0.5, 0.9, 0.94, 0.96, 0.99, 0.99};
+    static const double stated[] = {0, 0.5, 0.9, 0.94, 0.96, 0.99, 1};
+    static const double expected[] = {0.5, 0.5, 0.9, 0.94, 0.96, 0.99, 0.99};
     (void)state;
-    for (size_t i = 0; i < sizeof(said) / sizeof(said[0]); ++i) {
+    for (size_t i = 0; i < sizeof(stated) / sizeof(stated[0]); ++i) {
         evidence.count = 0;
-        add(0, said[i], 9, tree_best);
-        weigh("tree:4", heard[i] >= NICBARR_CONTEST_SURE);
-        assert_true(close_to(finding.confidence, heard[i]));
+        add(0, stated[i], 9, tree_best);
+        weigh("tree:4", expected[i] >= NICBARR_CONTEST_SURE);
+        assert_true(close_to(finding.confidence, expected[i]));
     }
 }
 
-/* The simplest within 3 % of the best. */
-static void simplest(void **state)
+/* The simplest candidate within 3 % of the fastest is chosen. */
+static void simplest_of_the_fastest(void **state)
 {
     (void)state;
     add(0, 1, 9, (double[]){103.1, 102.9, 101, 100});
@@ -105,29 +106,29 @@ static void simplest(void **state)
     weigh("pairwise", true);
 }
 
-static void dropped(void **state)
+static void dropped_candidate(void **state)
 {
     (void)state;
-    add(0, 1, 9, tree_best); /* the machine became slower when this one had been dropped */
+    add(0, 1, 9, tree_best); /* the machine became slower after flags:4 was dropped */
     evidence.of[0].of[1].rounds = 3;
     evidence.of[0].of[1].us.median = 10;
     weigh("tree:4", true);
 }
 
-/* Choices that were made in a bad minute. */
-static void outvoted(void **state)
+/* A choice made during a disturbance is outvoted. */
+static void outvoted_measurement(void **state)
 {
     (void)state;
     add(10 * DAY, 1, 9, pairwise_best);
     weigh("pairwise", true);
     add(5 * DAY, 1, 60, tree_best);
-    weigh("tree:4", false); /* two jobs say different things */
+    weigh("tree:4", false); /* two jobs disagree */
     add(1 * DAY, 1, 60, tree_best);
     weigh("tree:4", true);
 }
 
-/* Jobs that were never sure, but find the same each time. */
-static void together(void **state)
+/* Jobs that were uncertain, but agree, are certain together. */
+static void agreeing_jobs(void **state)
 {
     (void)state;
     add(0, 0.875, 3, tree_best);
@@ -138,7 +139,7 @@ static void together(void **state)
     weigh("tree:4", false);
 }
 
-static void aged(void **state)
+static void old_measurements(void **state)
 {
     (void)state;
     add(HALF / 2, 1, 9, tree_best);
@@ -146,19 +147,19 @@ static void aged(void **state)
     evidence.count = 0;
     add(HALF, 1, 9, tree_best);
     weigh("tree:4", false);
-    add(HALF, 1, 9, tree_best); /* two jobs' lasts longer */
+    add(HALF, 1, 9, tree_best); /* the agreement of two jobs stays certain for longer */
     weigh("tree:4", true);
     evidence.count = 0;
-    for (int i = 0; i < 8; ++i) { /* and that of an administrator's eight: more than a year */
+    for (int i = 0; i < 8; ++i) { /* and that of eight for more than a year */
         add(3 * (int64_t)HALF, 1, 9, tree_best);
     }
     weigh("tree:4", true);
-    add(0, 1, 27, pairwise_best); /* what is new weighs more */
+    add(0, 1, 27, pairwise_best); /* recent measurements have more weight */
     weigh("pairwise", false);
 }
 
-/* A candidate that few have looked at is not taken for it, whatever they say. */
-static void seldom_seen(void **state)
+/* A candidate that few jobs have measured is not chosen, even if it was fast there. */
+static void rarely_measured(void **state)
 {
     (void)state;
     add(0, 1, 60, (double[]){200, 180, 0, 150});
@@ -168,7 +169,8 @@ static void seldom_seen(void **state)
     weigh("pairwise", true);
 }
 
-/* Neither speeds nor the order count. (Numbers are random, but the best is apart from the rest.) */
+/* The result depends neither on speeds nor on the order. (Ties are improbable with random
+ * numbers.) */
 static void invariances(void **state)
 {
     uint64_t random = crew_seed();
@@ -207,8 +209,16 @@ int main(void)
     crew_watchdog();
 #define TEST(name) cmocka_unit_test_setup(name, begin)
     const struct CMUnitTest tests[] = {
-        TEST(weights),  TEST(nothing),  TEST(alone), TEST(simplest),    TEST(dropped),
-        TEST(outvoted), TEST(together), TEST(aged),  TEST(seldom_seen), TEST(invariances),
+        TEST(weights),
+        TEST(nothing),
+        TEST(single_measurement),
+        TEST(simplest_of_the_fastest),
+        TEST(dropped_candidate),
+        TEST(outvoted_measurement),
+        TEST(agreeing_jobs),
+        TEST(old_measurements),
+        TEST(rarely_measured),
+        TEST(invariances),
     };
     return cmocka_run_group_tests_name("evidence", tests, NULL, NULL);
 }

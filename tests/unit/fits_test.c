@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What nicbarr_experiments reads off curves, against curves of which the answer is known.
- * Invariants: where a curve follows the formula, its parameters come out; between points it is a
- * straight line; what lies beyond the points is not invented.
+ * If this fails, the figures and model parameters that nicbarr_experiments derives from measured
+ * curves would be wrong. The curves here have known answers. Invariants: a curve that follows the
+ * formula yields its parameters; between points, curves are interpolated linearly; nothing is
+ * extrapolated.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -23,7 +24,7 @@ static void expect(double is, double should)
 
 /* ---- efficiency ---- */
 
-/* A barrier of 10 whatever the work: efficiency e takes 10 e / (1 - e). */
+/* A barrier that always takes 10: an efficiency of e needs work of 10 e / (1 - e). */
 static void constant_barrier(void **state)
 {
     (void)state;
@@ -36,7 +37,7 @@ static void constant_barrier(void **state)
 static void shared_processors(void **state)
 {
     (void)state;
-    /* Three processes on one processor: 1 of work takes 3. */
+    /* With three processes on one processor, 1 of work takes 3. */
     const double work[] = {0, 10, 100}, total[] = {6, 36, 306};
     expect(fits_work_needed(work, total, 3, 3, 0.5), 2);
     expect(fits_work_needed(work, total, 3, 3, 0.9), 18);
@@ -51,7 +52,7 @@ static void not_reached(void **state)
     assert_true(isnan(fits_work_needed(work, total, 1, 1, 0.1)));
 }
 
-/* A curve that goes up and down: the first crossing, and it lies within its interval. */
+/* A non-monotonic curve: the first crossing counts, and lies within its interval. */
 static void bumpy(void **state)
 {
     (void)state;
@@ -108,7 +109,7 @@ static void expect_curve(const struct fits_lop *lop, const double *peers, const 
     }
 }
 
-/* However many points there are, they are met. */
+/* The fit meets any number of points. */
 static void lop_curves(void **state)
 {
     (void)state;
@@ -124,7 +125,7 @@ static void lop_curves(void **state)
     }
 }
 
-/* LogP's straight line has its own parameters. */
+/* LogP's straight line yields its own parameters. */
 static void logp_line(void **state)
 {
     (void)state;

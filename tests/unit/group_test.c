@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Groups of real processes. Invariants. Nobody leaves a barrier, or sees a split one complete,
- * before all have come to it. What a process wrote before it came is there for all who have left.
- * That holds whether they wait by polling, by yielding, asleep, or each in its own way; for any
- * number of outstanding split barriers; and across the wrap-around of epochs.
+ * If this fails, MPI_Barrier on one node would return before all processes have entered it, or
+ * hang. The test runs groups of real processes. Invariants. No process leaves a barrier, or finds
+ * a split-phase one complete, before all have entered it. After a barrier, all stores before it
+ * are visible. This holds for processes that poll, yield, sleep, or each do something else, for
+ * any number of outstanding split-phase barriers, and when epochs wrap around.
  *
- * The ledger is plain memory: a member writes its entry before a barrier, and all read all entries
- * after it. So the ledger also tells (to ThreadSanitizer, or on processors that reorder stores)
- * whether barriers order memory.
+ * The ledger is plain memory. A member writes its entry before a barrier, and all members read all
+ * entries after it, so that missing memory ordering is detected by ThreadSanitizer, or on
+ * processors that reorder stores.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -26,35 +27,35 @@
 
 enum {
     MOST = 8,         /* members */
-    ROUNDS = 300,     /* barriers in a test */
-    OUTSTANDING = 12, /* split barriers of a member at a time, at the most */
+    ROUNDS = 300,     /* barriers per test */
+    OUTSTANDING = 12, /* maximum number of outstanding split-phase barriers of a member */
     SLOT_BYTES = 16384,
 };
 
-/* How members wait. Polling ends some time, as the machine may be busy with other things. */
+/* Wait policies. Polling has a limit, as the machine may be busy. */
 static const struct myr_wait_policy polling = {20000, -1, 1000}, yielding = {0, -1, 1000},
                                     sleeping = {0, 0, 1000}, by_default = {-1, 500, 1000};
 
-/* What a test has its crew do; all but the ledger is read only. */
+/* The parameters of a test, and its ledger. */
 struct plan_of_test {
     char folder[200];
-    struct myr_segment *segment; /* the crew's, when it is made of threads */
-    const char *choice;          /* of a schedule; "packed", "spread" and "counters" are layouts */
-    const struct myr_wait_policy *policy; /* NULL: each its own */
+    struct myr_segment *segment; /* of a crew of threads */
+    const char *choice;          /* a schedule, or a layout: packed, spread, counter, counters */
+    const struct myr_wait_policy *policy; /* NULL: members have different ones */
     uint32_t size, rounds;
-    uint32_t epoch; /* to begin with */
+    uint32_t epoch; /* the initial epoch */
     uint64_t seed;
     struct ledger *ledger;
 };
 
-/* Entries of odd and even rounds: whoever writes its next one may be a barrier ahead of whoever
- * still reads the last. */
+/* Entries of odd and even rounds, as a member may write its next entry while others, a barrier
+ * behind, still read the last one. */
 struct ledger {
     struct {
         _Alignas(MYR_LINE) uint32_t round[2];
     } of[MOST];
     struct {
-        _Alignas(MYR_LINE) uint32_t come[ROUNDS + 1]; /* split barriers: an entry for each */
+        _Alignas(MYR_LINE) uint32_t entered[ROUNDS + 1]; /* split-phase barriers: one entry each */
     } split[MOST];
 };
 
@@ -101,8 +102,8 @@ static bool make_plan(struct member *member)
                              NICBARR_TREE == member->choice.algorithm, schedule_of, member);
 }
 
-/* Have the words say that barriers up to `epoch` are over. All members do this, to the same words,
- * before the first of them goes on. */
+/* Set the words to the state after epoch `epoch`. All members store the same values before any of
+ * them continues. */
 static void set_epoch(struct member *member, uint32_t epoch)
 {
     struct myr_group *group = &member->group;
@@ -119,13 +120,13 @@ static void set_epoch(struct member *member, uint32_t epoch)
     }
 }
 
-/* A record of its own in which members meet, by polling only, before the test begins. */
-static void meet(struct member *member, uint64_t sequence)
+/* Synchronize the members by polling a separate record, before the test begins. */
+static void synchronize(struct member *member, uint64_t sequence)
 {
     const struct myr_key key = {9, 9, 9, sequence};
     const uint32_t size = member->test->size;
     struct myr_record *record = myr_record_join(member->segment, &key, size, 128, 0, NULL);
-    CREW_CHECK(NULL != record, "no record to meet in");
+    CREW_CHECK(NULL != record, "cannot join the record");
     myr_fetch_add((myr_word *)record->slots);
     while (myr_load_acquire((myr_word *)record->slots) != size) {
         sched_yield();
@@ -156,7 +157,7 @@ static void member_begin(struct member *member, uint32_t rank, void *context)
     CREW_CHECK(make_plan(member), "no plan for %s", test->choice);
     if (0 != test->epoch) {
         set_epoch(member, test->epoch);
-        meet(member, 1);
+        synchronize(member, 1);
     }
 }
 
@@ -194,8 +195,8 @@ static void do_barriers(uint32_t rank, void *context)
     member_end(&member);
 }
 
-/* Arrive and test at random; with `barriers`, blocking ones at random rounds in between, the same
- * for all. */
+/* Arrive and test in random order, with blocking barriers in between, at the same rounds for all
+ * members. */
 static void do_arrivals(uint32_t rank, void *context)
 {
     struct member member;
@@ -209,14 +210,14 @@ static void do_arrivals(uint32_t rank, void *context)
         if (arrived < test->rounds && arrived - complete < OUTSTANDING &&
             0 != crew_below(&member.random, 4)) {
             ++arrived;
-            ledger->split[rank].come[arrived] = arrived;
+            ledger->split[rank].entered[arrived] = arrived;
             myr_group_arrive(&member.group, &arrivals[arrived % OUTSTANDING]);
-            if (0 == arrived % 50) { /* the two sorts do not know of each other */
+            if (0 == arrived % 50) { /* both kinds of barriers are independent */
                 one_barrier(&member, ++barriers);
             }
             continue;
         }
-        /* Any of those outstanding: that it is complete says so of those before. */
+        /* A random outstanding barrier. If it is complete, the earlier ones are, too. */
         if (arrived == complete) {
             continue;
         }
@@ -229,7 +230,7 @@ static void do_arrivals(uint32_t rank, void *context)
             CREW_CHECK(myr_arrival_test(&arrivals[(complete + 1) % OUTSTANDING]),
                        "%u is complete, but %u, begun earlier, is not", tried, complete + 1);
             for (uint32_t q = 0; q < test->size; ++q) {
-                const uint32_t seen = ledger->split[q].come[complete + 1];
+                const uint32_t seen = ledger->split[q].entered[complete + 1];
                 CREW_CHECK(seen == complete + 1, "split barrier %u is complete without rank %u",
                            complete + 1, q);
             }
@@ -269,14 +270,14 @@ static void run(crew_fn fn, const char *choice, const struct myr_wait_policy *po
     crew_folder_remove(test.folder);
 }
 
-/* Barriers by each choice, in each way to wait. Who polls while the others have no processor keeps
- * them waiting: few rounds, few members. */
+/* All algorithms with all wait policies. Polling members delay those that have no processor, so
+ * they get few rounds and members. */
 static void barriers(void **state)
 {
     (void)state;
     static const struct {
         const struct myr_wait_policy *policy;
-        uint32_t sizes; /* a bit each */
+        uint32_t sizes; /* bitmask of sizes */
         uint32_t rounds, epoch;
     } runs[] = {
         {&yielding, 0x1ae, ROUNDS, 0}, /* 1, 2, 3, 5, 7, 8 */

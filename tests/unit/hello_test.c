@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What a process says of itself (hello.c): all words come back as they were, and bytes that are no
- * words are refused, or give words that are within their bounds. The seed of the random ones is
- * printed; NICBARR_SEED sets it.
+ * If this fails, a process would misread what another one publishes in the modex at start-up
+ * (hello.c), such as one with another version or byte order, and overrun a buffer or use a wrong
+ * NIC. Invariants: each hello is read as it was written; other bytes are rejected, or yield values
+ * within their bounds.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -22,7 +23,7 @@ static void fill_random(uint64_t *random, void *data, size_t bytes)
     }
 }
 
-/* Words of any kind: with any of the NICs, with `why` bytes of a reason. */
+/* A random hello with this set of NICs, and `why` bytes of a reason. */
 static struct nicbarr_hello some_hello(uint64_t *random, uint32_t nics, size_t why)
 {
     struct nicbarr_hello hello;
@@ -57,9 +58,8 @@ static void expect_equal(const struct nicbarr_hello *one, const struct nicbarr_h
     assert_string_equal(one->why, other->why);
 }
 
-/* Reads exactly the bytes, in memory of their own: a checker of memory sees one that is too many.
- */
-static bool read_them(const uint8_t *bytes, size_t count, struct nicbarr_hello *hello)
+/* Reads from an allocation of exactly this size, so that memory checkers detect reads beyond it. */
+static bool read_exactly(const uint8_t *bytes, size_t count, struct nicbarr_hello *hello)
 {
     uint8_t *copy = malloc(0 == count ? 1 : count);
     assert_non_null(copy);
@@ -69,7 +69,7 @@ static bool read_them(const uint8_t *bytes, size_t count, struct nicbarr_hello *
     return good;
 }
 
-static void comes_back(void **state)
+static void reads_what_was_written(void **state)
 {
     (void)state;
     uint64_t random = crew_seed();
@@ -83,14 +83,14 @@ static void comes_back(void **state)
             memset(&back, 'x', sizeof(back));
             const size_t count = nicbarr_hello_write(&hello, bytes);
             assert_true(count <= sizeof(bytes));
-            assert_true(read_them(bytes, count, &back));
+            assert_true(read_exactly(bytes, count, &back));
             expect_equal(&hello, &back);
         }
     }
 }
 
-/* Each shorter piece, and one byte more. */
-static void of_another_length(void **state)
+/* Each truncation of a hello, and one excess byte. */
+static void wrong_length(void **state)
 {
     (void)state;
     uint64_t random = crew_seed();
@@ -99,14 +99,13 @@ static void of_another_length(void **state)
     const struct nicbarr_hello hello = some_hello(&random, 1U << 1 | 1U << 2, 20);
     const size_t count = nicbarr_hello_write(&hello, bytes);
     for (size_t less = 0; less < count; ++less) {
-        assert_false(read_them(bytes, less, &back));
+        assert_false(read_exactly(bytes, less, &back));
     }
-    assert_false(read_them(bytes, count + 1, &back));
+    assert_false(read_exactly(bytes, count + 1, &back));
 }
 
-/* A reason without an end, and more addresses than there is room for, though all bytes are there.
- */
-static void too_much(void **state)
+/* A reason that is too long, and too many addresses, although the bytes for them are present. */
+static void lengths_beyond_the_bounds(void **state)
 {
     (void)state;
     uint64_t random = crew_seed();
@@ -117,21 +116,22 @@ static void too_much(void **state)
     size_t count = nicbarr_hello_write(&hello, bytes), at = 0;
     hello.why[longest - 1] = '\0';
     (void)nicbarr_hello_write(&hello, shorter);
-    while (bytes[at] == shorter[at]) { /* up to where its length is */
+    while (bytes[at] == shorter[at]) { /* find the reason's length */
         ++at;
     }
     while (0 != ++bytes[at]) {
-        assert_false(read_them(bytes, ++count, &back));
+        assert_false(read_exactly(bytes, ++count, &back));
     }
     hello = some_hello(&random, 1U << 1, 0);
     for (hello.nic[1].count = 0; hello.nic[1].count < 2 * MYR_NIC_ADDRESSES; ++hello.nic[1].count) {
-        count = nicbarr_hello_write(&hello, bytes); /* those behind are the next NIC's */
-        assert_int_equal(read_them(bytes, count, &back), hello.nic[1].count <= MYR_NIC_ADDRESSES);
+        count = nicbarr_hello_write(&hello, bytes); /* reads into the next NIC's addresses */
+        assert_int_equal(read_exactly(bytes, count, &back),
+                         hello.nic[1].count <= MYR_NIC_ADDRESSES);
     }
 }
 
-/* Those of a machine with the other byte order, and of another format. */
-static void of_another_order(void **state)
+/* A hello of another format, and one with the other byte order. */
+static void other_format_or_byte_order(void **state)
 {
     (void)state;
     uint64_t random = crew_seed();
@@ -141,19 +141,19 @@ static void of_another_order(void **state)
     const size_t count = nicbarr_hello_write(&hello, bytes);
     for (uint32_t b = 0; b < 32; ++b) {
         bytes[b / 8] ^= (uint8_t)(1 << b % 8);
-        assert_false(read_them(bytes, count, &back));
+        assert_false(read_exactly(bytes, count, &back));
         bytes[b / 8] ^= (uint8_t)(1 << b % 8);
     }
-    assert_true(read_them(bytes, count, &back));
+    assert_true(read_exactly(bytes, count, &back));
     for (uint32_t b = 0; b < 2; ++b) {
         const uint8_t first = bytes[b];
         bytes[b] = bytes[3 - b];
         bytes[3 - b] = first;
     }
-    assert_false(read_them(bytes, count, &back));
+    assert_false(read_exactly(bytes, count, &back));
 }
 
-/* All is within its bounds, wherever the bytes come from. */
+/* Accepted values are within their bounds, even if the bytes are garbage. */
 static void expect_bounds(const struct nicbarr_hello *hello)
 {
     assert_non_null(memchr(hello->why, '\0', sizeof(hello->why)));
@@ -168,14 +168,14 @@ static void garbage(void **state)
 {
     (void)state;
     uint64_t random = crew_seed();
-    uint32_t taken = 0;
+    uint32_t accepted = 0;
     for (int round = 0; round < 200000; ++round) {
         uint8_t bytes[NICBARR_HELLO_BYTES];
         struct nicbarr_hello back;
         size_t count = crew_below(&random, sizeof(bytes) + 1);
         if (0 == round % 2) {
             fill_random(&random, bytes, sizeof(bytes));
-        } else { /* good words, with some bytes changed */
+        } else { /* a valid hello with some corrupted bytes */
             const struct nicbarr_hello hello =
                 some_hello(&random, crew_below(&random, 1U << NICBARR_NICS_MOST) & ~1U, 5);
             count = nicbarr_hello_write(&hello, bytes);
@@ -184,20 +184,22 @@ static void garbage(void **state)
                     (uint8_t)(1 + crew_below(&random, 255));
             }
         }
-        if (read_them(bytes, count, &back)) {
-            ++taken;
+        if (read_exactly(bytes, count, &back)) {
+            ++accepted;
             expect_bounds(&back);
         }
     }
-    assert_true(taken > 0); /* a changed identity, say, is as good as another one */
+    assert_true(accepted > 0); /* such as with a corrupted identity */
 }
 
 int main(void)
 {
     crew_watchdog();
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(comes_back), cmocka_unit_test(of_another_length),
-        cmocka_unit_test(too_much),   cmocka_unit_test(of_another_order),
+        cmocka_unit_test(reads_what_was_written),
+        cmocka_unit_test(wrong_length),
+        cmocka_unit_test(lengths_beyond_the_bounds),
+        cmocka_unit_test(other_format_or_byte_order),
         cmocka_unit_test(garbage),
     };
     return cmocka_run_group_tests_name("hello", tests, NULL, NULL);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Inlets. Invariants: what was begun and ended is seen once, whole, in the order of tickets;
- * nothing is written where the receiver has not been yet; when there is no room, or no such port,
- * nothing is begun.
+ * If this fails, short messages between processes of a node would be lost, duplicated, reordered
+ * or corrupted. Invariants: each completed message is received once, intact, in the order of
+ * tickets; no slot is overwritten before it was read; if there is no free slot, or the port is
+ * closed, no message is begun.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -18,7 +19,7 @@
 
 enum { KEY = 77 };
 
-/* One that is empty, and as if so many messages had come. */
+/* Make an empty inlet, in the state after `before` messages. */
 static struct myr_inlet *make(uint64_t before)
 {
     struct myr_inlet *inlet = crew_memory(sizeof(*inlet));
@@ -36,7 +37,7 @@ static void end(struct myr_inlet *inlet)
     crew_memory_free(inlet, sizeof(*inlet));
 }
 
-/* Number `number`, as long as it should be, with its number in all bytes. */
+/* The length of message `number`, whose bytes are all derived from its number. */
 static uint32_t length_of(uint32_t number)
 {
     return number * 7 % (MYR_SHORT_BYTES + 1);
@@ -74,7 +75,7 @@ static void expect(struct myr_intake *intake, uint32_t number)
     const void *message = myr_intake_look(intake, &bytes);
     assert_non_null(message);
     assert_true(is_message(message, bytes, number));
-    assert_ptr_equal(myr_intake_look(intake, &bytes), message); /* it stays */
+    assert_ptr_equal(myr_intake_look(intake, &bytes), message); /* it is not consumed yet */
     myr_intake_done(intake);
 }
 
@@ -84,8 +85,7 @@ static void expect_nothing(struct myr_intake *intake)
     assert_null(myr_intake_look(intake, &bytes));
 }
 
-/* As many as there are slots, wherever the tickets are: at the turns' end, at the tickets' middle.
- */
+/* The inlet accepts as many messages as it has slots, also where sequence numbers wrap. */
 static void full(void **state)
 {
     (void)state;
@@ -107,13 +107,13 @@ static void full(void **state)
             }
             expect_nothing(&intake);
         }
-        assert_true(put(&late, sent)); /* who has not looked for long */
+        assert_true(put(&late, sent)); /* a sender that has not polled for long */
         expect(&intake, sent);
         end(inlet);
     }
 }
 
-static void no_way(void **state)
+static void closed_or_missing_inlet(void **state)
 {
     (void)state;
     struct myr_inlet *inlet = make(0);
@@ -131,7 +131,7 @@ static void no_way(void **state)
     end(inlet);
 }
 
-/* A length that somebody has scribbled over leads nowhere else. */
+/* A corrupted length does not lead to reads beyond the slot. */
 static void garbage(void **state)
 {
     (void)state;
@@ -146,21 +146,21 @@ static void garbage(void **state)
     end(inlet);
 }
 
-/* A sender has seen its port open and is stopped. The port is closed meanwhile, and another one has
- * the inlet: that gets nothing that is not for it, and all that is. */
-static void a_sender_that_comes_too_late(void **state)
+/* A sender has found its port open and is descheduled. Meanwhile the port is closed, and another
+ * port uses the inlet: it receives exactly the messages sent to it. */
+static void late_sender(void **state)
 {
     (void)state;
     struct myr_inlet *inlet = make(0);
     struct myr_outlet late = {inlet, 0, 0, KEY}, right = {inlet, 0, 0, KEY + 1};
-    assert_true(put(&late, 1)); /* and nobody takes it */
+    assert_true(put(&late, 1)); /* and it is not received */
     myr_inlet_close(inlet);
-    assert_null(myr_outlet_take(&late)); /* before there is another port */
+    assert_null(myr_outlet_take(&late)); /* before another port has opened */
     assert_true(myr_inlet_open(inlet, KEY + 1));
     struct myr_intake intake = myr_intake_of(inlet);
     expect_nothing(&intake);
     for (uint32_t i = 0; i < 3 * MYR_INLET_SLOTS; ++i) {
-        assert_null(myr_outlet_take(&late)); /* when there is */
+        assert_null(myr_outlet_take(&late)); /* afterwards */
         assert_true(put(&right, i));
         assert_null(myr_outlet_take(&late));
         expect(&intake, i);
@@ -169,8 +169,8 @@ static void a_sender_that_comes_too_late(void **state)
     end(inlet);
 }
 
-/* As long as somebody may write for the former port, nobody has the inlet. */
-static void a_sender_that_has_begun(void **state)
+/* An inlet is not reopened while a sender may still write for the former port. */
+static void sender_in_progress(void **state)
 {
     (void)state;
     struct myr_inlet *inlet = make(0);
@@ -189,8 +189,8 @@ static void a_sender_that_has_begun(void **state)
     end(inlet);
 }
 
-/* Senders who begin, and end later, in any order: what is seen is what has ended, up to the first
- * that has not. */
+/* Senders begin messages and complete them in any order. The receiver sees the completed ones up to
+ * the first incomplete one. */
 static void interleaved(void **state)
 {
     (void)state;
@@ -200,7 +200,7 @@ static void interleaved(void **state)
     struct myr_intake intake = {inlet, 0};
     struct {
         struct myr_outlet outlet;
-        uint32_t begun; /* its number, plus one; 0: none */
+        uint32_t begun; /* the message's number plus 1; 0: none */
     } senders[SENDERS] = {{{NULL, 0, 0, 0}, 0}};
     bool ended[MYR_INLET_SLOTS] = {false};
     uint32_t next = 0, taken = 0;
@@ -236,33 +236,33 @@ static void interleaved(void **state)
     end(inlet);
 }
 
-/* ---- several at once ---- */
+/* ---- concurrent senders ---- */
 
 enum { MEMBERS = 4, MESSAGES = 30000 };
 
-struct meeting {
+struct setup {
     struct myr_inlet *inlet;
     uint64_t seed;
-    bool sleeps; /* the receiver does, until a sender wakes it */
+    bool sleeps; /* the receiver sleeps until a sender wakes it */
 };
 
-struct note {
+struct packet {
     uint32_t sender, number, again;
 };
 
-static void send_all(uint32_t rank, const struct meeting *meeting)
+static void send_all(uint32_t rank, const struct setup *setup)
 {
-    struct myr_outlet outlet = {meeting->inlet, 0, 0, KEY};
-    uint64_t random = meeting->seed + rank;
+    struct myr_outlet outlet = {setup->inlet, 0, 0, KEY};
+    uint64_t random = setup->seed + rank;
     for (uint32_t number = 0; number < MESSAGES;) {
-        struct note *note = myr_outlet_begin(&outlet);
-        if (NULL == note) {
+        struct packet *packet = myr_outlet_begin(&outlet);
+        if (NULL == packet) {
             sched_yield();
             continue;
         }
-        *note = (struct note){rank, number, number};
-        myr_outlet_end(&outlet, sizeof(*note));
-        myr_inlet_wake(meeting->inlet);
+        *packet = (struct packet){rank, number, number};
+        myr_outlet_end(&outlet, sizeof(*packet));
+        myr_inlet_wake(setup->inlet);
         ++number;
         if (0 == crew_below(&random, 100)) {
             crew_dawdle(&random);
@@ -270,43 +270,43 @@ static void send_all(uint32_t rank, const struct meeting *meeting)
     }
 }
 
-/* A message that nobody wakes for is missed for ever. */
-static void rest(const struct meeting *meeting, struct myr_intake *intake)
+/* A missing wake-up makes the receiver hang. */
+static void wait_for_message(const struct setup *setup, struct myr_intake *intake)
 {
     uint32_t bytes;
-    if (!meeting->sleeps) {
+    if (!setup->sleeps) {
         sched_yield();
         return;
     }
-    myr_inlet_nap(meeting->inlet);
+    myr_inlet_nap(setup->inlet);
     if (NULL == myr_intake_look(intake, &bytes)) {
-        (void)myr_inlet_sleep(meeting->inlet, UINT32_MAX);
+        (void)myr_inlet_sleep(setup->inlet, UINT32_MAX);
     }
 }
 
-static void receive_all(const struct meeting *meeting)
+static void receive_all(const struct setup *setup)
 {
-    struct myr_intake intake = {meeting->inlet, 0};
+    struct myr_intake intake = {setup->inlet, 0};
     uint32_t number[MEMBERS] = {0}, bytes;
-    uint64_t random = meeting->seed;
+    uint64_t random = setup->seed;
     for (uint32_t received = 0; received < (MEMBERS - 1) * MESSAGES;) {
-        const struct note *note = myr_intake_look(&intake, &bytes);
-        if (NULL == note) {
-            rest(meeting, &intake);
+        const struct packet *packet = myr_intake_look(&intake, &bytes);
+        if (NULL == packet) {
+            wait_for_message(setup, &intake);
             continue;
         }
-        CREW_CHECK(sizeof(*note) == bytes && note->sender > 0 && note->sender < MEMBERS &&
-                       number[note->sender] == note->number && note->number == note->again,
-                   "message %u: %u bytes, sender %u, number %u", received, bytes, note->sender,
-                   note->number);
-        ++number[note->sender];
+        CREW_CHECK(sizeof(*packet) == bytes && packet->sender > 0 && packet->sender < MEMBERS &&
+                       number[packet->sender] == packet->number && packet->number == packet->again,
+                   "message %u: %u bytes, sender %u, number %u", received, bytes, packet->sender,
+                   packet->number);
+        ++number[packet->sender];
         ++received;
         myr_intake_done(&intake);
         if (0 == crew_below(&random, 1000)) {
             crew_dawdle(&random);
         }
     }
-    CREW_CHECK(NULL == myr_intake_look(&intake, &bytes), "one too many");
+    CREW_CHECK(NULL == myr_intake_look(&intake, &bytes), "an excess message");
 }
 
 static void take_part(uint32_t rank, void *context)
@@ -322,9 +322,9 @@ static void many_senders(void **state)
 {
     (void)state;
     for (int sleeps = 0; sleeps < 2; ++sleeps) {
-        struct meeting meeting = {make(0), crew_seed(), 0 != sleeps};
-        assert_true(crew_run(MEMBERS, take_part, &meeting));
-        end(meeting.inlet);
+        struct setup setup = {make(0), crew_seed(), 0 != sleeps};
+        assert_true(crew_run(MEMBERS, take_part, &setup));
+        end(setup.inlet);
     }
 }
 
@@ -332,12 +332,9 @@ int main(void)
 {
     crew_watchdog();
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_sender_that_comes_too_late),
-        cmocka_unit_test(a_sender_that_has_begun),
-        cmocka_unit_test(full),
-        cmocka_unit_test(no_way),
-        cmocka_unit_test(garbage),
-        cmocka_unit_test(interleaved),
+        cmocka_unit_test(late_sender),  cmocka_unit_test(sender_in_progress),
+        cmocka_unit_test(full),         cmocka_unit_test(closed_or_missing_inlet),
+        cmocka_unit_test(garbage),      cmocka_unit_test(interleaved),
         cmocka_unit_test(many_senders),
     };
     return cmocka_run_group_tests_name("inlet", tests, NULL, NULL);

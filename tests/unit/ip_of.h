@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* An address as people write it, for tests; included after cmocka.h. */
+/* Parses IP addresses in tests. To be included after cmocka.h. */
 #ifndef TESTS_UNIT_IP_OF_H
 #define TESTS_UNIT_IP_OF_H
 

@@ -13,25 +13,25 @@
 enum { GROUPS_EVER = 2 * MCP_KERNEL_LATE };
 
 struct mcp_kernel {
-    bool stands; /* one at a time does */
+    bool stands; /* only one at a time */
 };
 
-static bool somebody_stands;
+static bool one_is_attached;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
 static struct double_group groups[GROUPS_EVER];
 static uint32_t ever, met, asked, absent_asked;
-static struct mcp_ip absent_ip; /* none: all hosts answer */
+static struct mcp_ip absent_ip; /* none: all hosts respond */
 static int page = -1, buffer = -1;
 static bool keeps, deaf, full;
 static uint64_t kept_key;
 static struct mcp_kernel_holder holders[MCP_KERNEL_HOLDERS];
-static int watch = -1; /* pipe: what is told of who is stuck */
+static int watch = -1; /* pipe of reports about stuck groups */
 static int telling = -1;
 
 /* ---- for the test ---- */
 
-/* The last one with the key; the caller has the lock. */
+/* The last group with this key. The caller holds the lock. */
 static struct double_group *find(uint64_t key)
 {
     for (uint32_t g = ever; g > 0; --g) {
@@ -221,7 +221,7 @@ int mcp_kernel_load(const struct mcp_ip *ip, uint16_t port, struct mcp_kernel **
 {
     *kernel = calloc(1, sizeof(**kernel));
     if (NULL == *kernel || mcp_ip_is_none(ip) || 0 == port) {
-        snprintf(why, MCP_KERNEL_WHY, "the double has no place");
+        snprintf(why, MCP_KERNEL_WHY, "the test double has no address");
         free(*kernel);
         return -1;
     }
@@ -262,15 +262,15 @@ void mcp_kernel_keep_key(struct mcp_kernel *kernel, uint64_t *key)
 
 int mcp_kernel_stand(struct mcp_kernel *kernel, char why[MCP_KERNEL_WHY])
 {
-    if (somebody_stands) {
-        snprintf(why, MCP_KERNEL_WHY, "another double stands");
+    if (one_is_attached) {
+        snprintf(why, MCP_KERNEL_WHY, "another test double is attached");
         return -1;
     }
-    kernel->stands = somebody_stands = true;
+    kernel->stands = one_is_attached = true;
     return 0;
 }
 
-/* The double has none that stay. */
+/* The double has no hooks that outlive it. */
 struct mcp_hooks *mcp_kernel_hooks(struct mcp_kernel *kernel)
 {
     static struct mcp_hooks none = MCP_NO_HOOKS;
@@ -280,7 +280,7 @@ struct mcp_hooks *mcp_kernel_hooks(struct mcp_kernel *kernel)
 
 void mcp_kernel_close(struct mcp_kernel *kernel)
 {
-    somebody_stands = somebody_stands && !kernel->stands;
+    one_is_attached = one_is_attached && !kernel->stands;
     free(kernel);
 }
 
@@ -307,7 +307,7 @@ static bool is_held(uint32_t number)
     return held;
 }
 
-/* All groups have lines of one page, and the same buffer. */
+/* All groups share one page and one buffer. */
 int mcp_kernel_group_open(struct mcp_kernel *kernel, const struct mcp_kernel_plan *plan,
                           struct mcp_kernel_seen *seen, char why[MCP_KERNEL_WHY])
 {
@@ -330,16 +330,16 @@ int mcp_kernel_group_open(struct mcp_kernel *kernel, const struct mcp_kernel_pla
                                                .line = seen->line,
                                                .number = seen->number};
     } else {
-        snprintf(why, MCP_KERNEL_WHY, "the double has no page");
+        snprintf(why, MCP_KERNEL_WHY, "the test double has no page");
     }
     pthread_mutex_unlock(&lock);
     return room ? 0 : -1;
 }
 
-/* ---- what was left ---- */
+/* ---- state left by the previous owner ---- */
 
-/* The next one behind that with this key. */
-static uint32_t behind(uint64_t key)
+/* The index after that of the group with this key. */
+static uint32_t index_after(uint64_t key)
 {
     return 0 == key ? 0 : (uint32_t)(find(key) - groups) + 1;
 }
@@ -348,7 +348,7 @@ bool mcp_kernel_next_group(struct mcp_kernel *kernel, uint64_t *key)
 {
     (void)kernel;
     pthread_mutex_lock(&lock);
-    uint32_t g = behind(*key);
+    uint32_t g = index_after(*key);
     while (g < ever && !groups[g].open) {
         ++g;
     }
@@ -361,7 +361,7 @@ bool mcp_kernel_next_late(struct mcp_kernel *kernel, uint64_t *key, struct mcp_k
 {
     (void)kernel;
     pthread_mutex_lock(&lock);
-    uint32_t g = behind(*key);
+    uint32_t g = index_after(*key);
     while (g < ever && !groups[g].kept) {
         ++g;
     }
@@ -438,7 +438,7 @@ int mcp_kernel_group_waits(struct mcp_kernel *kernel, uint64_t key, uint32_t *do
     return waits;
 }
 
-/* Only who dies has it fail: node 1 never does. */
+/* A group fails only when its own member dies, never on behalf of node 1. */
 uint32_t mcp_kernel_group_failed(struct mcp_kernel *kernel, uint64_t key)
 {
     (void)kernel;
@@ -449,7 +449,7 @@ uint32_t mcp_kernel_group_failed(struct mcp_kernel *kernel, uint64_t key)
     return failed;
 }
 
-/* Whoever waits, waits for node 1, which was heard at 42 ms. */
+/* A waiting group always waits for node 1, whose last message arrived at 42 ms. */
 uint32_t mcp_kernel_group_missing(struct mcp_kernel *kernel, uint64_t key,
                                   struct mcp_missing list[MCP_KERNEL_MESSAGES])
 {
@@ -487,7 +487,7 @@ void mcp_kernel_group_give_up(struct mcp_kernel *kernel, uint64_t key)
     pthread_mutex_unlock(&lock);
 }
 
-/* Each epoch but 0 has data that somebody may miss. A broadcast may always be missed. */
+/* Peers may miss the data of any epoch except 0, and always a broadcast. */
 bool mcp_kernel_group_farewell(struct mcp_kernel *kernel, uint64_t key, uint32_t *epoch)
 {
     pthread_mutex_lock(&lock);

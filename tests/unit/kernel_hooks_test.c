@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Standing at an interface (firmware/kernel/hooks.c), and who cleans up there
- * (myrd/kernel_guard.c), in a network of this test's own. The system's own tool, tc, says what is
- * there.
+ * If this fails, myrd --kernel would leave filters behind at an interface, or remove those of
+ * others. It tests how a NIC attaches to an interface (firmware/kernel/hooks.c), and the guard
+ * that removes its filters (myrd/kernel_guard.c), in a network namespace of its own. The filters
+ * are listed with tc.
  *
- * Invariants, by clsact. Whoever stands there has one filter each way. Whoever left, or was killed
- * and has a guard, has none. Whoever was killed with its guard has none as soon as the next one of
- * its name stands there. Whatever else others have put there stays as it was: other NICs' filters,
- * with whatever number; filters of another kind; a qdisc of another kind.
+ * Invariants for clsact. An attached NIC has one filter in each direction. A NIC that has
+ * detached, or was killed but had a guard, has none. A NIC that was killed with its guard has none
+ * once the next NIC of its name attaches. Filters of other NICs, with any priority, filters of
+ * other types, and other qdiscs are unchanged.
  *
- * Where the kernel, or this process's rights, do not allow it, all this is skipped.
+ * It is skipped if the kernel or the privileges are insufficient.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -35,14 +36,14 @@
 
 enum { SKIPPED = 77, NICS = 4, STEPS = 40, TEXT = 8192 };
 
-static int program[MCP_WAYS]; /* which does nothing */
+static int program[MCP_WAYS]; /* no-ops */
 static uint32_t interface;
 static const char *const ways[MCP_WAYS] = {"ingress", "egress"};
 
 static bool load_program(void)
 {
     static const struct bpf_insn code[] = {
-        {.code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0, .imm = -1 /* go on */},
+        {.code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0, .imm = -1 /* TC_ACT_UNSPEC */},
         {.code = BPF_JMP | BPF_EXIT},
     };
     union bpf_attr attributes;
@@ -57,14 +58,14 @@ static bool load_program(void)
     return program[MCP_IN] >= 0 && program[MCP_OUT] >= 0;
 }
 
-/* ---- what is there ---- */
+/* ---- the present filters ---- */
 
 static bool run(const char *command)
 {
     return 0 == system(command);
 }
 
-/* What tc says of the filters this way. */
+/* List the filters of a direction. */
 static void list(enum mcp_way way, char text[TEXT])
 {
     char command[100];
@@ -75,7 +76,7 @@ static void list(enum mcp_way way, char text[TEXT])
     pclose(tc);
 }
 
-/* So many filters with this name are in the list. */
+/* Count the filters with this name in a list. */
 static uint32_t count(const char *text, const char *name)
 {
     char word[80];
@@ -87,15 +88,16 @@ static uint32_t count(const char *text, const char *name)
     return found;
 }
 
-/* Are so many filters of each of these names there, both ways? */
-static bool are_there(const char *const *names, const uint32_t *filters, uint32_t several)
+/* True if both directions have these numbers of filters with these names. */
+static bool have_filters(const char *const *names, const uint32_t *filters, uint32_t several)
 {
     for (int way = 0; way < MCP_WAYS; ++way) {
         char text[TEXT];
         list((enum mcp_way)way, text);
         for (uint32_t n = 0; n < several; ++n) {
             if (filters[n] != count(text, names[n])) {
-                print_message("%s, not %u called %s:\n%s", ways[way], filters[n], names[n], text);
+                print_message("%s has not %u filters %s:\n%s", ways[way], filters[n], names[n],
+                              text);
                 return false;
             }
         }
@@ -105,7 +107,7 @@ static bool are_there(const char *const *names, const uint32_t *filters, uint32_
 
 static void expect(const char *name, uint32_t filters)
 {
-    assert_true(are_there(&name, &filters, 1));
+    assert_true(have_filters(&name, &filters, 1));
 }
 
 static int begin(void **state)
@@ -123,14 +125,14 @@ static int end(void **state)
     return run("ip link delete nic0") ? 0 : -1;
 }
 
-static int stand(struct mcp_hooks *hooks, const char *name)
+static int attach(struct mcp_hooks *hooks, const char *name)
 {
     return mcp_hooks_stand(hooks, interface, program, name, false, NULL);
 }
 
-/* ---- standing ---- */
+/* ---- attaching ---- */
 
-static void by_what_the_kernel_has(void **state)
+static void by_the_preferred_means(void **state)
 {
     (void)state;
     struct mcp_hooks hooks;
@@ -144,7 +146,7 @@ static void by_clsact(void **state)
 {
     (void)state;
     struct mcp_hooks hooks;
-    assert_int_equal(stand(&hooks, "one"), 0);
+    assert_int_equal(attach(&hooks, "one"), 0);
     assert_true(mcp_hooks_stay(&hooks));
     expect("one", 1);
     mcp_hooks_leave(&hooks);
@@ -152,7 +154,7 @@ static void by_clsact(void **state)
     assert_true(run("tc qdisc show dev nic0 | grep -q clsact"));
 }
 
-static void nowhere(void **state)
+static void missing_interface(void **state)
 {
     (void)state;
     struct mcp_hooks hooks;
@@ -164,13 +166,13 @@ static void nowhere(void **state)
     mcp_hooks_leave(&hooks);
 }
 
-/* There, a filter for what goes out would look at what comes in. */
-static void where_another_qdisc_is(void **state)
+/* With an ingress qdisc, a filter for outgoing packets would process incoming ones. */
+static void with_another_qdisc(void **state)
 {
     (void)state;
     struct mcp_hooks hooks;
     assert_true(run("tc qdisc add dev nic0 ingress"));
-    assert_int_equal(stand(&hooks, "one"), -1);
+    assert_int_equal(attach(&hooks, "one"), -1);
     assert_int_equal(errno, EADDRINUSE);
     mcp_hooks_leave(&hooks);
     assert_true(run("tc qdisc show dev nic0 | grep -q 'qdisc ingress'"));
@@ -179,17 +181,17 @@ static void where_another_qdisc_is(void **state)
     assert_string_equal(text, "");
 }
 
-/* Priority 1 is another kind's: the NIC stands behind it. */
-static void beside_another_kind(void **state)
+/* A filter of another type has priority 1: the NIC's filter is behind it. */
+static void beside_another_type(void **state)
 {
     (void)state;
     struct mcp_hooks hooks;
     assert_true(run("tc qdisc add dev nic0 clsact"));
     if (!run("tc filter add dev nic0 ingress prio 1 protocol ip u32 match u32 0 0 2> /dev/null")) {
-        print_message("this kernel has no filters of the kind u32\n");
+        print_message("skipped: this kernel has no u32 filters\n");
         skip();
     }
-    assert_int_equal(stand(&hooks, "one"), 0);
+    assert_int_equal(attach(&hooks, "one"), 0);
     expect("one", 1);
     char text[TEXT];
     list(MCP_IN, text);
@@ -200,14 +202,14 @@ static void beside_another_kind(void **state)
     assert_non_null(strstr(text, "u32"));
 }
 
-/* Whoever came last looks first. */
-static void before_those_who_came_earlier(void **state)
+/* The NIC that attached last is first. */
+static void before_earlier_nics(void **state)
 {
     (void)state;
     struct mcp_hooks one, two;
     char text[TEXT];
-    assert_int_equal(stand(&one, "one"), 0);
-    assert_int_equal(stand(&two, "two"), 0);
+    assert_int_equal(attach(&one, "one"), 0);
+    assert_int_equal(attach(&two, "two"), 0);
     for (int way = 0; way < MCP_WAYS; ++way) {
         list((enum mcp_way)way, text);
         assert_true(strstr(text, " two ") < strstr(text, " one "));
@@ -216,34 +218,33 @@ static void before_those_who_came_earlier(void **state)
     mcp_hooks_leave(&two);
 }
 
-static void its_interface_goes(void **state)
+static void the_interface_is_deleted(void **state)
 {
     struct mcp_hooks hooks;
-    assert_int_equal(stand(&hooks, "one"), 0);
+    assert_int_equal(attach(&hooks, "one"), 0);
     assert_int_equal(end(state), 0);
     mcp_hooks_leave(&hooks);
     assert_int_equal(begin(state), 0);
 }
 
-/* ---- NICs that come and go ---- */
+/* ---- NICs that attach and die ---- */
 
 static const char *const names[NICS + 1] = {"nicbarr-10.0.0.1:1", "nicbarr-10.0.0.1:10",
                                             "nicbarr-10.0.0.10:1", "nicbarr", "stranger"};
 
-/* A process that stands there until it is killed. Its guard, if it has one, is in its group of
- * processes. */
-static void stand_there(uint32_t guarded, void *context)
+/* Stay attached until killed. The guard, if any, is in the same process group. */
+static void stay_attached(uint32_t guarded, void *context)
 {
     struct mcp_hooks hooks;
     struct myr_error error;
     int guard, *ready = context;
     (void)setpgid(0, 0);
-    CREW_CHECK(0 == stand(&hooks, names[guarded >> 1]), "%s", strerror(errno));
+    CREW_CHECK(0 == attach(&hooks, names[guarded >> 1]), "%s", strerror(errno));
     if (0 != guarded % 2) {
         CREW_CHECK(MYR_OK == myrd_guard_start(&hooks, false, &guard, &error), "%s", error.text);
         CREW_CHECK(guard >= 0 && !mcp_hooks_stay(&hooks), "no guard");
     }
-    CREW_CHECK(1 == write(ready[1], "", 1), "a word");
+    CREW_CHECK(1 == write(ready[1], "", 1), "the test has ended");
     for (;;) {
         pause();
     }
@@ -251,7 +252,7 @@ static void stand_there(uint32_t guarded, void *context)
 
 struct nic {
     pid_t process; /* 0: none */
-    bool guarded, left;
+    bool guarded, leftover;
 };
 
 static void start(struct nic *nic, uint32_t number, bool guarded)
@@ -259,22 +260,23 @@ static void start(struct nic *nic, uint32_t number, bool guarded)
     int ready[2];
     char word;
     assert_int_equal(pipe(ready), 0);
-    nic->process = crew_fork(stand_there, number << 1 | guarded, ready);
+    nic->process = crew_fork(stay_attached, number << 1 | guarded, ready);
     nic->guarded = guarded;
     assert_int_equal(read(ready[0], &word, 1), 1);
     close(ready[0]);
     close(ready[1]);
-    nic->left = false;
+    nic->leftover = false;
 }
 
-/* With its guard, or without. The guard then ends, too. */
+/* Kill a NIC, with or without its guard. In the latter case the guard removes the filters and
+ * ends. */
 static void stop(struct nic *nic, uint32_t number, bool with_guard)
 {
     assert_int_equal(kill(with_guard ? -nic->process : nic->process, SIGKILL), 0);
     assert_int_equal(waitpid(nic->process, NULL, 0), nic->process);
-    nic->left = with_guard || !nic->guarded;
+    nic->leftover = with_guard || !nic->guarded;
     nic->process = 0;
-    if (!nic->left) {
+    if (!nic->leftover) {
         char way_in[TEXT], way_out[TEXT];
         do {
             list(MCP_IN, way_in);
@@ -287,19 +289,19 @@ static void expect_all(const struct nic *nics)
 {
     uint32_t filters[NICS + 1] = {[NICS] = 1};
     for (uint32_t n = 0; n < NICS; ++n) {
-        filters[n] = 0 != nics[n].process || nics[n].left;
+        filters[n] = 0 != nics[n].process || nics[n].leftover;
     }
-    assert_true(are_there(names, filters, NICS + 1));
+    assert_true(have_filters(names, filters, NICS + 1));
 }
 
-/* The stranger has the number that a NIC would take first. */
-static void they_come_and_go(void **state)
+/* The stranger's filter has the priority that a NIC would use first. */
+static void nics_attach_and_die(void **state)
 {
     struct nic nics[NICS] = {{0}};
     struct mcp_hooks stranger;
     uint64_t random = crew_seed();
     (void)state;
-    assert_int_equal(stand(&stranger, names[NICS]), 0);
+    assert_int_equal(attach(&stranger, names[NICS]), 0);
     for (int step = 0; step < STEPS; ++step) {
         const uint32_t n = crew_below(&random, NICS);
         if (0 == nics[n].process) {
@@ -314,9 +316,9 @@ static void they_come_and_go(void **state)
             stop(&nics[n], n, false);
         }
         struct mcp_hooks last;
-        assert_int_equal(stand(&last, names[n]), 0);
+        assert_int_equal(attach(&last, names[n]), 0);
         mcp_hooks_leave(&last);
-        nics[n].left = false;
+        nics[n].leftover = false;
         expect_all(nics);
     }
     mcp_hooks_leave(&stranger);
@@ -324,16 +326,16 @@ static void they_come_and_go(void **state)
 
 /* ---- the guard ---- */
 
-static void a_guard_ends_when_told(void **state)
+static void a_guard_ends_on_request(void **state)
 {
     (void)state;
     struct mcp_hooks hooks;
     struct myr_error error;
     int guard;
-    assert_int_equal(stand(&hooks, "one"), 0);
+    assert_int_equal(attach(&hooks, "one"), 0);
     assert_int_equal(myrd_guard_start(&hooks, false, &guard, &error), MYR_OK);
     assert_false(mcp_hooks_stay(&hooks));
-    mcp_hooks_leave(&hooks); /* which are the guard's by now */
+    mcp_hooks_leave(&hooks); /* now owned by the guard */
     expect("one", 1);
     myrd_guard_end(guard);
     expect("one", 0);
@@ -352,20 +354,6 @@ static void no_guard_is_needed(void **state)
     assert_int_equal(wait(NULL), -1);
 }
 
-static uint64_t status_of(pid_t pid, const char *word)
-{
-    char path[40], line[200], format[40];
-    unsigned long long value = ~0ULL;
-    snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
-    snprintf(format, sizeof(format), "%s: %%llx", word);
-    FILE *file = fopen(path, "re");
-    assert_non_null(file);
-    while (NULL != fgets(line, sizeof(line), file) && 1 != sscanf(line, format, &value)) {
-    }
-    fclose(file);
-    return value;
-}
-
 static pid_t only_child(void)
 {
     char path[60];
@@ -378,8 +366,8 @@ static pid_t only_child(void)
     return child;
 }
 
-/* CAP_NET_ADMIN, two descriptors, no signal that could be kept off. */
-static void what_a_guard_may(void **state)
+/* A guard has CAP_NET_ADMIN, two descriptors, and ignores signals. */
+static void privileges_of_a_guard(void **state)
 {
     (void)state;
     const uint64_t net_admin = UINT64_C(1) << 12;
@@ -388,19 +376,19 @@ static void what_a_guard_may(void **state)
     struct myr_error error;
     char command[80];
     int guard;
-    assert_int_equal(stand(&hooks, "one"), 0);
+    assert_int_equal(attach(&hooks, "one"), 0);
     assert_int_equal(myrd_guard_start(&hooks, false, &guard, &error), MYR_OK);
     const pid_t pid = only_child();
     for (size_t s = 0; s < sizeof(signals) / sizeof(signals[0]); ++s) {
         assert_int_equal(kill(pid, signals[s]), 0);
     }
-    assert_int_equal(status_of(pid, "CapEff"), net_admin);
-    assert_int_equal(status_of(pid, "CapPrm"), net_admin);
-    assert_int_equal(status_of(pid, "CapInh"), 0);
-    assert_int_equal(status_of(pid, "CapBnd"), 0);
-    assert_int_equal(status_of(pid, "NoNewPrivs"), 1);
+    assert_int_equal(crew_status_of(pid, "CapEff"), net_admin);
+    assert_int_equal(crew_status_of(pid, "CapPrm"), net_admin);
+    assert_int_equal(crew_status_of(pid, "CapInh"), 0);
+    assert_int_equal(crew_status_of(pid, "CapBnd"), 0);
+    assert_int_equal(crew_status_of(pid, "NoNewPrivs"), 1);
 #ifdef HAVE_SECCOMP
-    assert_int_equal(status_of(pid, "Seccomp"), 2);
+    assert_int_equal(crew_status_of(pid, "Seccomp"), 2);
 #endif
     snprintf(command, sizeof(command), "test \"$(ls /proc/%d/fd | xargs)\" = '0 1'", (int)pid);
     assert_true(run(command));
@@ -420,10 +408,10 @@ int main(void)
 {
     crew_watchdog();
     if (unshare(CLONE_NEWNET) < 0) {
-        return skip_all("no network namespace of its own");
+        return skip_all("cannot create a network namespace");
     }
     if (!load_program()) {
-        return skip_all("no right to load a program into the kernel");
+        return skip_all("not permitted to load a program into the kernel");
     }
     if (!run("(ip link add nic0 type veth peer name nic1 && tc qdisc add dev nic0 clsact &&"
              " ip link delete nic0) > /dev/null 2>&1")) {
@@ -431,17 +419,12 @@ int main(void)
     }
 #define HOOKS_TEST(test) cmocka_unit_test_setup_teardown(test, begin, end)
     const struct CMUnitTest tests[] = {
-        HOOKS_TEST(by_what_the_kernel_has),
-        HOOKS_TEST(by_clsact),
-        HOOKS_TEST(nowhere),
-        HOOKS_TEST(where_another_qdisc_is),
-        HOOKS_TEST(beside_another_kind),
-        HOOKS_TEST(before_those_who_came_earlier),
-        HOOKS_TEST(its_interface_goes),
-        HOOKS_TEST(they_come_and_go),
-        HOOKS_TEST(a_guard_ends_when_told),
-        HOOKS_TEST(no_guard_is_needed),
-        HOOKS_TEST(what_a_guard_may),
+        HOOKS_TEST(by_the_preferred_means),   HOOKS_TEST(by_clsact),
+        HOOKS_TEST(missing_interface),        HOOKS_TEST(with_another_qdisc),
+        HOOKS_TEST(beside_another_type),      HOOKS_TEST(before_earlier_nics),
+        HOOKS_TEST(the_interface_is_deleted), HOOKS_TEST(nics_attach_and_die),
+        HOOKS_TEST(a_guard_ends_on_request),  HOOKS_TEST(no_guard_is_needed),
+        HOOKS_TEST(privileges_of_a_guard),
     };
     return cmocka_run_group_tests_name("kernel_hooks", tests, NULL, NULL);
 }

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What becomes of the NIC's interface (myrd/kernel_interface.c). Invariants: another name or MTU is
- * followed. Only what is about this interface, and this address, ends the NIC. An address that
- * comes back in time does not. A message that is cut off changes nothing that it does not say.
+ * If this fails, myrd --kernel would keep using an interface or address that is gone, or stop
+ * after an unrelated change of the network (myrd/kernel_interface.c). Invariants: changes of the
+ * name and MTU are followed; the NIC ends only for events of this interface and address; an
+ * address that is restored within the grace period does not end it; a truncated message changes
+ * nothing.
  *
- * A pair of sockets stands in for the system: its words are made here, and so is time. The opening
- * is tried at the loopback interface, where nothing is changed.
+ * A socket pair replaces rtnetlink, and the test supplies the messages and the time. Only opening
+ * uses the real loopback interface, without changing it.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -28,11 +30,11 @@
 enum { INDEX = 7, OTHER = 8, MTU = 1500, NOW = 5000, LATER = NOW + MYRD_INTERFACE_GRACE_MS };
 
 static struct myrd_interface interface;
-static int system_end; /* where the system speaks */
+static int system_end; /* the kernel's end */
 static struct {
     struct nlmsghdr header;
     char rest[256];
-} words;
+} message;
 static size_t length;
 
 static int begin_at(const char *ip, uint32_t prefix)
@@ -69,52 +71,52 @@ static int end(void **state)
     return 0;
 }
 
-/* ---- the system's words ---- */
+/* ---- rtnetlink messages ---- */
 
-static void say(uint16_t type, const void *about, size_t bytes)
+static void begin_message(uint16_t type, const void *about, size_t bytes)
 {
-    memset(&words, 0, sizeof(words));
-    words.header.nlmsg_type = type;
-    memcpy(NLMSG_DATA(&words.header), about, bytes);
+    memset(&message, 0, sizeof(message));
+    message.header.nlmsg_type = type;
+    memcpy(NLMSG_DATA(&message.header), about, bytes);
     length = NLMSG_SPACE(bytes);
 }
 
 static void add(uint16_t type, const void *value, size_t bytes)
 {
     const struct rtattr attribute = {.rta_type = type, .rta_len = (uint16_t)RTA_LENGTH(bytes)};
-    char *at = (char *)&words + length;
+    char *at = (char *)&message + length;
     memcpy(at, &attribute, sizeof(attribute));
     memcpy(at + RTA_LENGTH(0), value, bytes);
     length += RTA_SPACE(bytes);
 }
 
-static void hear(size_t bytes)
+static void deliver(size_t bytes)
 {
-    words.header.nlmsg_len = (uint32_t)length;
-    assert_int_equal(send(system_end, &words, bytes, 0), bytes);
+    message.header.nlmsg_len = (uint32_t)length;
+    assert_int_equal(send(system_end, &message, bytes, 0), bytes);
     myrd_interface_receive(&interface, NOW);
 }
 
-static void say_link(uint16_t type, uint8_t family, int index, const char *name)
+static void make_link_message(uint16_t type, uint8_t family, int index, const char *name)
 {
     const struct ifinfomsg about = {.ifi_family = family, .ifi_index = index};
-    say(type, &about, sizeof(about));
+    begin_message(type, &about, sizeof(about));
     add(IFLA_IFNAME, name, strlen(name) + 1);
 }
 
 static void receive_link(uint16_t type, uint8_t family, int index, const char *name)
 {
-    say_link(type, family, index, name);
-    hear(length);
+    make_link_message(type, family, index, name);
+    deliver(length);
 }
 
-static void say_address(uint16_t type, uint32_t index, const char *text, uint8_t prefix)
+static void make_address_message(uint16_t type, uint32_t index, const char *text, uint8_t prefix)
 {
     const struct mcp_ip ip = ip_of(text);
     const bool is_4 = mcp_ip_is_4(&ip);
     const struct ifaddrmsg about = {
         .ifa_family = is_4 ? AF_INET : AF_INET6, .ifa_prefixlen = prefix, .ifa_index = index};
-    say(type, &about, sizeof(about));
+    begin_message(type, &about, sizeof(about));
     if (is_4) {
         add(IFA_ADDRESS, &ip.word[3], sizeof(ip.word[3]));
         add(IFA_LOCAL, &ip.word[3], sizeof(ip.word[3]));
@@ -125,11 +127,11 @@ static void say_address(uint16_t type, uint32_t index, const char *text, uint8_t
 
 static void receive_address(uint16_t type, uint32_t index, const char *text, uint8_t prefix)
 {
-    say_address(type, index, text, prefix);
-    hear(length);
+    make_address_message(type, index, text, prefix);
+    deliver(length);
 }
 
-static bool stays_at(uint64_t now_ms)
+static bool continues_at(uint64_t now_ms)
 {
     struct myr_error error = {.text = ""};
     const enum myr_status status = myrd_interface_judge(&interface, now_ms, &error);
@@ -147,154 +149,154 @@ static void ends_with(uint64_t now_ms, const char *text)
 
 /* ---- the interface ---- */
 
-static void another_name_is_followed(void **state)
+static void renaming_is_followed(void **state)
 {
     (void)state;
     receive_link(RTM_NEWLINK, AF_UNSPEC, INDEX, "eth1");
     assert_string_equal(interface.name, "eth1");
     receive_link(RTM_NEWLINK, AF_UNSPEC, INDEX, "a-name-that-is-far-too-long");
     assert_string_equal(interface.name, "a-name-that-is-");
-    assert_true(stays_at(LATER));
+    assert_true(continues_at(LATER));
     assert_int_equal(myrd_interface_timeout(&interface, NOW), -1);
 }
 
-static void another_mtu_is_followed(void **state)
+static void mtu_change_is_followed(void **state)
 {
     const uint32_t mtu = 1280;
     (void)state;
-    say_link(RTM_NEWLINK, AF_UNSPEC, OTHER, "eth1");
+    make_link_message(RTM_NEWLINK, AF_UNSPEC, OTHER, "eth1");
     add(IFLA_MTU, &mtu, sizeof(mtu));
-    hear(length);
+    deliver(length);
     assert_int_equal(interface.mtu, MTU);
-    say_link(RTM_NEWLINK, AF_UNSPEC, INDEX, "eth0");
+    make_link_message(RTM_NEWLINK, AF_UNSPEC, INDEX, "eth0");
     add(IFLA_MTU, &mtu, sizeof(mtu));
-    hear(length);
+    deliver(length);
     assert_int_equal(interface.mtu, mtu);
     receive_link(RTM_NEWLINK, AF_UNSPEC, INDEX, "eth1");
     assert_int_equal(interface.mtu, mtu);
 }
 
-static void one_that_is_gone_ends_the_nic(void **state)
+static void deletion_ends_the_nic(void **state)
 {
     (void)state;
     receive_link(RTM_DELLINK, AF_UNSPEC, INDEX, "eth0");
     ends_with(NOW, "eth0 (10.0.0.1) was deleted");
 }
 
-static void one_that_is_moved_ends_the_nic(void **state)
+static void moving_ends_the_nic(void **state)
 {
     const int network = 3;
     (void)state;
-    say_link(RTM_DELLINK, AF_UNSPEC, INDEX, "eth0");
+    make_link_message(RTM_DELLINK, AF_UNSPEC, INDEX, "eth0");
     add(IFLA_NEW_NETNSID, &network, sizeof(network));
-    hear(length);
+    deliver(length);
     ends_with(NOW, "eth0 (10.0.0.1) was moved to another network namespace");
 }
 
-static void others_do_not_matter(void **state)
+static void unrelated_events_are_ignored(void **state)
 {
     (void)state;
     receive_link(RTM_NEWLINK, AF_UNSPEC, OTHER, "eth1");
     receive_link(RTM_DELLINK, AF_UNSPEC, OTHER, "eth1");
-    receive_link(RTM_DELLINK, AF_BRIDGE, INDEX, "eth0"); /* it has left a bridge */
+    receive_link(RTM_DELLINK, AF_BRIDGE, INDEX, "eth0"); /* removed from a bridge */
     receive_address(RTM_DELADDR, OTHER, "10.0.0.1", 24);
     receive_address(RTM_DELADDR, INDEX, "10.0.0.2", 24);
     receive_address(RTM_DELADDR, INDEX, "10.0.0.1", 16);
     assert_string_equal(interface.name, "eth0");
-    assert_true(stays_at(LATER));
+    assert_true(continues_at(LATER));
 }
 
 /* ---- its address ---- */
 
-static void an_address_may_come_back(void **state)
+static void a_restored_address_continues(void **state)
 {
     (void)state;
     receive_address(RTM_DELADDR, INDEX, "10.0.0.1", 24);
-    assert_true(stays_at(LATER - 1));
+    assert_true(continues_at(LATER - 1));
     assert_int_equal(myrd_interface_timeout(&interface, LATER - 1), 1);
     receive_address(RTM_NEWADDR, INDEX, "10.0.0.2", 24);
     assert_int_equal(myrd_interface_timeout(&interface, LATER), 0);
     receive_address(RTM_NEWADDR, INDEX, "10.0.0.1", 24);
-    assert_true(stays_at(LATER));
+    assert_true(continues_at(LATER));
     assert_int_equal(myrd_interface_timeout(&interface, LATER), -1);
 }
 
-static void an_address_that_is_gone_ends_the_nic(void **state)
+static void a_removed_address_ends_the_nic(void **state)
 {
     (void)state;
     receive_address(RTM_DELADDR, INDEX, "10.0.0.1", 24);
-    interface.bare_at_ms -= 1; /* what comes later does not put it off */
+    interface.bare_at_ms -= 1; /* the grace period is not extended */
     receive_address(RTM_DELADDR, INDEX, "10.0.0.1", 24);
     ends_with(LATER - 1, "eth0 no longer has the address 10.0.0.1");
 }
 
-static void it_may_be_there_twice(void **state)
+static void one_of_two_prefixes_is_removed(void **state)
 {
     (void)state;
     receive_address(RTM_NEWADDR, INDEX, "10.0.0.1", 24);
     receive_address(RTM_NEWADDR, INDEX, "10.0.0.1", 16);
     receive_address(RTM_DELADDR, INDEX, "10.0.0.1", 24);
-    assert_true(stays_at(LATER));
+    assert_true(continues_at(LATER));
     receive_address(RTM_DELADDR, INDEX, "10.0.0.1", 16);
-    assert_false(stays_at(LATER));
+    assert_false(continues_at(LATER));
 }
 
-/* ---- messages that are not as they should be ---- */
+/* ---- truncated messages ---- */
 
-static void what_is_cut_off_says_nothing(void **state)
+static void truncated_messages_are_ignored(void **state)
 {
     (void)state;
-    say_link(RTM_NEWLINK, AF_UNSPEC, INDEX, "eth1");
+    make_link_message(RTM_NEWLINK, AF_UNSPEC, INDEX, "eth1");
     for (size_t bytes = 1; bytes < NLMSG_SPACE(sizeof(struct ifinfomsg)) + RTA_LENGTH(5); ++bytes) {
-        hear(bytes);
+        deliver(bytes);
         assert_string_equal(interface.name, "eth0");
     }
-    say_link(RTM_DELLINK, AF_UNSPEC, INDEX, "eth1");
+    make_link_message(RTM_DELLINK, AF_UNSPEC, INDEX, "eth1");
     for (size_t bytes = 1; bytes < NLMSG_SPACE(sizeof(struct ifinfomsg)); ++bytes) {
-        hear(bytes);
-        assert_true(stays_at(LATER));
+        deliver(bytes);
+        assert_true(continues_at(LATER));
     }
-    say_address(RTM_DELADDR, INDEX, "10.0.0.1", 24);
+    make_address_message(RTM_DELADDR, INDEX, "10.0.0.1", 24);
     for (size_t bytes = 1; bytes < length; ++bytes) {
-        hear(bytes);
-        assert_true(stays_at(LATER));
+        deliver(bytes);
+        assert_true(continues_at(LATER));
     }
 }
 
-/* ---- of IPv6 ---- */
+/* ---- IPv6 ---- */
 
-static void an_address_of_ipv6_may_come_back(void **state)
+static void a_restored_address_of_ipv6_continues(void **state)
 {
     (void)state;
     receive_address(RTM_DELADDR, INDEX, "fd00::2", 64);
     receive_address(RTM_DELADDR, INDEX, "10.0.0.1", 24);
     receive_address(RTM_DELADDR, OTHER, "fd00::1", 64);
-    assert_true(stays_at(LATER));
+    assert_true(continues_at(LATER));
     receive_address(RTM_DELADDR, INDEX, "fd00::1", 64);
-    assert_true(stays_at(LATER - 1));
+    assert_true(continues_at(LATER - 1));
     receive_address(RTM_NEWADDR, INDEX, "fd00::2", 64);
     ends_with(LATER, "eth0 no longer has the address fd00::1");
     receive_address(RTM_NEWADDR, INDEX, "fd00::1", 64);
-    assert_true(stays_at(LATER));
+    assert_true(continues_at(LATER));
 }
 
-/* Where another end has an address, too, the system tells of both. */
-static void an_address_of_ipv6_may_have_another_end(void **state)
+/* On a point-to-point interface, the message has the addresses of both ends. */
+static void point_to_point_addresses_of_ipv6(void **state)
 {
     const struct mcp_ip own = ip_of("fd00::1"), peer = ip_of("fd00::2");
     const struct ifaddrmsg about = {
         .ifa_family = AF_INET6, .ifa_prefixlen = 64, .ifa_index = INDEX};
     (void)state;
     for (int ours = 0; ours < 2; ++ours) {
-        say(RTM_DELADDR, &about, sizeof(about));
+        begin_message(RTM_DELADDR, &about, sizeof(about));
         add(IFA_LOCAL, ours ? &own : &peer, sizeof(own));
         add(IFA_ADDRESS, ours ? &peer : &own, sizeof(own));
-        hear(length);
-        assert_int_equal(stays_at(LATER), !ours);
+        deliver(length);
+        assert_int_equal(continues_at(LATER), !ours);
     }
 }
 
-/* ---- the system itself ---- */
+/* ---- the real kernel ---- */
 
 static void it_begins_where_the_interface_is(void **state)
 {
@@ -308,7 +310,7 @@ static void it_begins_where_the_interface_is(void **state)
     assert_int_equal(loopback.prefixes, UINT64_C(1) << 8);
     assert_int_equal(myrd_interface_judge(&loopback, NOW, &error), MYR_OK);
 
-    /* More words than there is room for: what was among them, nobody knows. */
+    /* When the socket's buffer overflows, messages are lost, so the NIC's state is unknown. */
     const int bytes = 1;
     const struct {
         struct nlmsghdr header;
@@ -316,7 +318,7 @@ static void it_begins_where_the_interface_is(void **state)
     } question = {{.nlmsg_len = sizeof(question), .nlmsg_type = RTM_GETLINK, .nlmsg_flags = 1},
                   {.ifi_index = (int)loopback.index}};
     assert_int_equal(setsockopt(loopback.socket, SOL_SOCKET, SO_RCVBUF, &bytes, sizeof(bytes)), 0);
-    for (int ask = 0; ask < 32; ++ask) {
+    for (int request = 0; request < 32; ++request) {
         (void)!send(loopback.socket, &question, sizeof(question), MSG_DONTWAIT);
     }
     myrd_interface_receive(&loopback, NOW);
@@ -325,7 +327,7 @@ static void it_begins_where_the_interface_is(void **state)
     close(loopback.socket);
 }
 
-static void it_does_not_begin_elsewhere(void **state)
+static void fails_for_a_missing_address(void **state)
 {
     struct myr_error error = {.text = ""};
     struct myrd_interface none;
@@ -348,19 +350,19 @@ static void it_does_not_begin_elsewhere(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        CASE(another_name_is_followed),
-        CASE(another_mtu_is_followed),
-        CASE(one_that_is_gone_ends_the_nic),
-        CASE(one_that_is_moved_ends_the_nic),
-        CASE(others_do_not_matter),
-        CASE(an_address_may_come_back),
-        CASE(an_address_that_is_gone_ends_the_nic),
-        CASE(it_may_be_there_twice),
-        CASE(what_is_cut_off_says_nothing),
-        CASE_OF_6(an_address_of_ipv6_may_come_back),
-        CASE_OF_6(an_address_of_ipv6_may_have_another_end),
+        CASE(renaming_is_followed),
+        CASE(mtu_change_is_followed),
+        CASE(deletion_ends_the_nic),
+        CASE(moving_ends_the_nic),
+        CASE(unrelated_events_are_ignored),
+        CASE(a_restored_address_continues),
+        CASE(a_removed_address_ends_the_nic),
+        CASE(one_of_two_prefixes_is_removed),
+        CASE(truncated_messages_are_ignored),
+        CASE_OF_6(a_restored_address_of_ipv6_continues),
+        CASE_OF_6(point_to_point_addresses_of_ipv6),
         cmocka_unit_test(it_begins_where_the_interface_is),
-        cmocka_unit_test(it_does_not_begin_elsewhere),
+        cmocka_unit_test(fails_for_a_missing_address),
     };
     crew_watchdog();
     return cmocka_run_group_tests_name("kernel_interface", tests, NULL, NULL);

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A client of myrd --kernel (kernel_nic.c) whose daemon does not answer in time. Invariants: each
- * question gets its own answer or none, however late answers come; nothing that comes with a late
- * one is leaked; a daemon that was silent for a while is as good as before when it speaks again.
+ * If this fails, a process whose myrd --kernel responds late or restarts would mistake an old
+ * response for that of another request, leak descriptors, or give up the NIC (kernel_nic.c).
+ * Invariants: each request gets its own response or none, however late responses arrive;
+ * descriptors that arrive with a late response are closed; once a slow daemon responds again, it
+ * is used as before.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -49,7 +51,7 @@ static void answer(int connection, const struct myr_kernel_question *question,
     const bool sent = MYR_KERNEL_MISSING == question->ask
                           ? myr_talk_send(connection, &missing, sizeof(missing), NULL, 0, 0)
                           : myr_talk_send(connection, &words, sizeof(words), &page, opens, 0);
-    CREW_CHECK(sent, "an answer was not sent");
+    CREW_CHECK(sent, "cannot send a response");
     close(page);
 }
 
@@ -60,33 +62,35 @@ static int listen_there(void)
     memcpy(address.sun_path, world.path, sizeof(address.sun_path));
     CREW_CHECK(0 == bind(listening, (struct sockaddr *)&address, sizeof(address)) &&
                    0 == listen(listening, 1) && 1 == write(world.ready[1], "", 1),
-               "it cannot listen");
+               "cannot listen");
     return listening;
 }
 
-/* Take a question of this kind, and answer it so; or, with MYR_ERR_NOT_YET, do not. */
-static void hear(int visitor, enum myr_kernel_ask ask, uint64_t key, enum myr_status status)
+/* Expect this request, and send this response. With MYR_ERR_NOT_YET, send none. */
+static void expect_request(int visitor, enum myr_kernel_ask ask, uint64_t key,
+                           enum myr_status status)
 {
     struct myr_kernel_question question;
     CREW_CHECK(take(visitor, &question) && ask == question.ask && key == question.key,
-               "asked %u for %u, not %u for %u", question.ask, (unsigned)question.key,
-               (unsigned)ask, (unsigned)key);
+               "request %u with key %u instead of %u with key %u", question.ask,
+               (unsigned)question.key, (unsigned)ask, (unsigned)key);
     if (MYR_ERR_NOT_YET != status) {
         answer(visitor, &question, status);
     }
 }
 
-/* It answers the hello, and then no question until it is told to; from then on all, and first those
- * that it has kept. Afterwards it knows what it was asked. */
-static void keep_back(uint32_t rank, void *context)
+/* A daemon that responds to the hello, and to other requests only after the test has called
+ * go_on(): then to all, beginning with those queued. At the end it checks that each opened group
+ * was closed. */
+static void respond_late(uint32_t rank, void *context)
 {
     struct myr_kernel_question question;
     const int visitor = accept(listen_there(), NULL, NULL);
     char word;
     (void)rank;
     (void)context;
-    hear(visitor, MYR_KERNEL_HELLO, 0, MYR_OK);
-    CREW_CHECK(1 == read(world.go_on[0], &word, 1), "no word");
+    expect_request(visitor, MYR_KERNEL_HELLO, 0, MYR_OK);
+    CREW_CHECK(1 == read(world.go_on[0], &word, 1), "the test has ended");
     uint32_t opened = 0, closed = 0;
     while (take(visitor, &question)) {
         opened += MYR_KERNEL_OPEN == question.ask;
@@ -98,30 +102,30 @@ static void keep_back(uint32_t rank, void *context)
     CREW_CHECK(opened <= closed, "%u groups opened, %u closed", opened, closed);
 }
 
-/* One is killed when it is asked for a group, and another one after it, which knows who comes back
- * if the one before could note that. */
-static void die_twice(uint32_t knows, void *context)
+/* Two daemons die while they open a group, and a third one succeeds. With `recorded`, the next
+ * daemon has a record of this process. */
+static void die_twice(uint32_t recorded, void *context)
 {
     const int listening = listen_there();
     (void)context;
     for (int daemon = 0; daemon < 3; ++daemon) {
         const int visitor = accept(listening, NULL, NULL);
-        hear(visitor, MYR_KERNEL_HELLO, 0, MYR_OK);
+        expect_request(visitor, MYR_KERNEL_HELLO, 0, MYR_OK);
         if (daemon > 0) {
-            hear(visitor, MYR_KERNEL_RETURN, 0, knows ? MYR_OK : MYR_ERR_GONE);
+            expect_request(visitor, MYR_KERNEL_RETURN, 0, recorded ? MYR_OK : MYR_ERR_GONE);
         }
-        if (daemon > 0 && knows) {
-            hear(visitor, MYR_KERNEL_SETTLE, 5, MYR_ERR_NOT_YET);
+        if (daemon > 0 && recorded) {
+            expect_request(visitor, MYR_KERNEL_SETTLE, 5, MYR_ERR_NOT_YET);
         }
-        hear(visitor, MYR_KERNEL_OPEN, 5, daemon < 2 ? MYR_ERR_NOT_YET : MYR_OK);
+        expect_request(visitor, MYR_KERNEL_OPEN, 5, daemon < 2 ? MYR_ERR_NOT_YET : MYR_OK);
         if (2 == daemon) {
-            hear(visitor, MYR_KERNEL_CLOSE, 5, MYR_ERR_NOT_YET);
+            expect_request(visitor, MYR_KERNEL_CLOSE, 5, MYR_ERR_NOT_YET);
         }
         close(visitor);
     }
 }
 
-static void begin_with(void (*daemon)(uint32_t rank, void *context), uint32_t knows)
+static void begin_with(void (*daemon)(uint32_t rank, void *context), uint32_t recorded)
 {
     struct myr_error error = {.text = ""};
     char word;
@@ -130,7 +134,7 @@ static void begin_with(void (*daemon)(uint32_t rank, void *context), uint32_t kn
     setenv("NICBARR_KERNEL_SOCKET", world.path, 1);
     assert_int_equal(pipe(world.ready), 0);
     assert_int_equal(pipe(world.go_on), 0);
-    world.daemon = crew_fork(daemon, knows, NULL);
+    world.daemon = crew_fork(daemon, recorded, NULL);
     assert_int_equal(read(world.ready[0], &word, 1), 1);
     if (MYR_OK != myr_kernel_nic_open(false, &world.nic, &error)) {
         fail_msg("%s", error.text);
@@ -140,7 +144,7 @@ static void begin_with(void (*daemon)(uint32_t rank, void *context), uint32_t kn
 static int begin(void **state)
 {
     (void)state;
-    begin_with(keep_back, 0);
+    begin_with(respond_late, 0);
     return 0;
 }
 
@@ -162,25 +166,16 @@ static void go_on(void)
     assert_int_equal(write(world.go_on[1], "", 1), 1);
 }
 
-static int descriptors(void)
-{
-    int count = 0;
-    for (int fd = 0; fd < 1024; ++fd) {
-        count += fcntl(fd, F_GETFD) >= 0;
-    }
-    return count;
-}
-
-static void late_answers_are_passed_over(void **state)
+static void late_responses_are_ignored(void **state)
 {
     (void)state;
     struct myr_kernel_missing missing;
     struct myr_kernel_question question = {.key = 5};
     struct myr_error error = {.text = ""};
     struct mcp_kernel_seen seen;
-    const int before = descriptors();
+    const uint32_t before = crew_descriptors();
     assert_false(myr_kernel_nic_ask_missing(world.nic, 3, &missing));
-    assert_false(myr_kernel_nic_ask_missing(world.nic, 4, &missing)); /* not even said */
+    assert_false(myr_kernel_nic_ask_missing(world.nic, 4, &missing)); /* not even sent */
     assert_int_equal(myr_kernel_nic_daemon(world.nic), MYR_KERNEL_HERE);
     go_on();
     assert_true(myr_kernel_nic_ask_missing(world.nic, 2, &missing));
@@ -189,29 +184,29 @@ static void late_answers_are_passed_over(void **state)
     assert_true(seen.page >= 0);
     close(seen.page);
     myr_kernel_nic_ask_close(world.nic, 5);
-    assert_int_equal(descriptors(), before);
+    assert_int_equal(crew_descriptors(), before);
 }
 
-/* What is opened too late is closed again, and its page is given back. */
-static void groups_that_come_late_are_closed(void **state)
+/* A group that is opened too late is closed again, and its page's descriptor too. */
+static void groups_opened_late_are_closed(void **state)
 {
     (void)state;
     struct myr_kernel_missing missing;
     struct myr_kernel_question question = {.key = 5};
     struct myr_error error = {.text = ""};
     struct mcp_kernel_seen seen;
-    const int before = descriptors();
+    const uint32_t before = crew_descriptors();
     assert_int_equal(myr_kernel_nic_ask_open(world.nic, &question, &seen, &error), MYR_ERR_SYSTEM);
     assert_non_null(strstr(error.text, "does not answer"));
     assert_int_equal(seen.page, -1);
     go_on();
     assert_true(myr_kernel_nic_ask_missing(world.nic, 2, &missing));
     assert_int_equal(missing.count, 2);
-    assert_int_equal(descriptors(), before);
+    assert_int_equal(crew_descriptors(), before);
 }
 
-/* A group that the daemon has opened, but whose descriptors have no room here, is closed again; one
- * of two that came is given back. */
+/* If the process has no descriptors left for a group that the daemon has opened, the group is
+ * closed again, and so is a descriptor that arrived alone. */
 static void groups_without_descriptors_are_closed(void **state)
 {
     (void)state;
@@ -219,8 +214,8 @@ static void groups_without_descriptors_are_closed(void **state)
     struct myr_error error = {.text = ""};
     struct mcp_kernel_seen seen;
     struct rlimit limit, none;
-    const int before = descriptors();
-    const int lowest = dup(world.ready[0]); /* all below are taken */
+    const uint32_t before = crew_descriptors();
+    const int lowest = dup(world.ready[0]); /* all below are in use */
     close(lowest);
     go_on();
     assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
@@ -235,21 +230,21 @@ static void groups_without_descriptors_are_closed(void **state)
     assert_int_equal(myr_kernel_nic_ask_open(world.nic, &question, &seen, &error), MYR_ERR_SYSTEM);
     assert_int_equal(seen.page, -1);
     assert_int_equal(seen.buffer, -1);
-    assert_int_equal(descriptors(), before);
+    assert_int_equal(crew_descriptors(), before);
 }
 
-/* The daemon is killed before it has answered, twice: the group is asked for until one answers. The
- * next one may know this process, as it was noted; or not. */
-static void groups_are_asked_for_again(void **state)
+/* The daemon dies twice before it responds: the request is repeated until a daemon responds. The
+ * next daemon may have a record of this process or not. */
+static void open_is_repeated_after_restarts(void **state)
 {
     (void)state;
-    for (uint32_t knows = 0; knows < 2; ++knows) {
+    for (uint32_t recorded = 0; recorded < 2; ++recorded) {
         struct myr_kernel_question question = {.key = 5};
         struct myr_error error = {.text = ""};
         struct mcp_kernel_seen seen;
-        begin_with(die_twice, knows);
+        begin_with(die_twice, recorded);
         if (MYR_OK != myr_kernel_nic_ask_open(world.nic, &question, &seen, &error)) {
-            fail_msg("knows %u: %s", (unsigned)knows, error.text);
+            fail_msg("recorded %u: %s", (unsigned)recorded, error.text);
         }
         close(seen.page);
         myr_kernel_nic_ask_close(world.nic, 5);
@@ -257,8 +252,8 @@ static void groups_are_asked_for_again(void **state)
     }
 }
 
-/* Closing is said, whether anybody listens or not, and is not waited for. */
-static void closing_waits_for_nobody(void **state)
+/* Closing sends a request, whether the daemon reads it or not, and does not wait. */
+static void close_does_not_wait(void **state)
 {
     (void)state;
     enum { MANY = 2000 };
@@ -273,11 +268,11 @@ int main(void)
 {
 #define NIC(test) cmocka_unit_test_setup_teardown(test, begin, end)
     const struct CMUnitTest tests[] = {
-        NIC(late_answers_are_passed_over),
-        NIC(groups_that_come_late_are_closed),
+        NIC(late_responses_are_ignored),
+        NIC(groups_opened_late_are_closed),
         NIC(groups_without_descriptors_are_closed),
-        NIC(closing_waits_for_nobody),
-        cmocka_unit_test(groups_are_asked_for_again),
+        NIC(close_does_not_wait),
+        cmocka_unit_test(open_is_repeated_after_restarts),
     };
     crew_watchdog();
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,18 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * myrd --kernel, over a double of the kernel's NIC. Invariants. A group is its user's alone,
- * whoever knows its key. When a member dies, its group fails. When a member leaves, it does not.
- * The last one to leave closes it, and its last epoch is kept. One that carries data, or
- * broadcasts, says farewell to its peers before, and holds up nobody by that. A user has a share of
- * the NIC, not all of it. A group that is stuck is asked for, ever more seldom, and others are not.
- * What a client says is never believed. Only hosts that have a myrd --kernel can be peers. Nobody
- * holds up others, not even by a host that does not answer.
+ * If this fails, myrd --kernel could let a user see or disturb other users' groups, lose the
+ * failure of a process, or be blocked by one client. The server runs on a test double of the
+ * kernel's NIC.
  *
- * What is due is tried with pretended time. The server's own tests run it in a thread and wait for
- * what happens, not for time to pass.
+ * Invariants. A group belongs to one user, even if others know its key. It fails when a member
+ * dies, but not when a member leaves. The last member that leaves closes it, and its last epoch is
+ * kept. If it carries data or broadcasts, it first sends its peers a farewell, which blocks
+ * nobody. Each user has a quota of the NIC. For a stuck group, ASKs are sent with growing
+ * intervals, for other groups none. The server validates whatever a client sends. Only hosts that
+ * run myrd --kernel can be peers. No client or unreachable host blocks other clients.
  *
- * What tests share is in kernel_server/questions.h (what is asked for), groups.h and server.h. The
- * tests are in the files that kernel_server/tests.h names. This file runs them.
+ * Timeouts are tested with simulated time. The tests that run the server in a thread wait for
+ * events, never for time to pass.
+ *
+ * The headers kernel_server/questions.h (requests), groups.h and server.h have what the tests
+ * share. The tests are in the files that kernel_server/tests.h names. This file runs them.
  */
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,28 +1,29 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The kernel's NIC, in the kernel. Its program is at one end of a pair of virtual interfaces
- * (veth), in a network of this test's own. A packet socket at the other end is all its peers.
+ * If this fails, collectives on the kernel's NIC would hang, deliver wrong data, or affect other
+ * users' packets and groups. The program runs in the kernel, at one end of a veth pair in a
+ * network namespace of this test. A packet socket at the other end plays all peers.
  *
- * Invariants. Whatever the peers send and the hosts ring, the program does what the same engine
- * does that is compiled for this processor: the same messages in the same order, the same release,
- * the same data in the buffer, the same broadcasts in their slots, the same counters. Sleepers are
- * woken. The program says of a closed group what was done. Packets that are not provably the NIC's
- * pass untouched, whatever they look like. No process can send a NIC's packets or ring for another
- * user's group, nobody but the owner makes a group fail, and its page can be read and nothing else.
+ * Invariants. For any packets and doorbells, the program behaves exactly like the same engine
+ * compiled for this processor: it sends the same messages in the same order, and has the same
+ * release, buffers, broadcast slots and counters. Sleeping processes are woken. For a closed group
+ * it reports which epochs were complete. Packets that fail authentication pass unchanged. No
+ * process can send packets as the NIC or ring for another user's group, only the owner can make a
+ * group fail, and processes map its page read-only.
  *
- * This is compiled for a network of IPv4, and for one of IPv6 (NETWORK_OF_6). Where the kernel, or
- * this process's rights, do not allow it, all this is skipped.
+ * It is compiled once for IPv4 and once for IPv6 (NETWORK_OF_6). It is skipped if the kernel or
+ * the privileges are insufficient.
  *
- * What tests share is in kernel/:
+ * The folder kernel/ has what the tests share:
  *
- *   network.h     the network             frames.h      what goes over the wire
- *   expected.h    what is expected        pair.h        a group, played twice
- *   reference.h   the engine here         doorbells.h   what hosts ring
+ *   network.h     the network             frames.h      packets on the wire
+ *   expected.h    what is expected        pair.h        a group in both engines
+ *   reference.h   the engine here         doorbells.h   doorbells of hosts
  *   packets.h     what members send       events.h      what happens to a group
  *   plans.h       tables of groups        small.h       the group of most tests
  *
- * and the tests are in the files that kernel/tests.h names. This file makes the network and the
- * NIC, and runs them.
+ * The tests are in the files that kernel/tests.h names. This file makes the network and the NIC,
+ * and runs them.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -44,9 +45,9 @@
 #include "tests/unit/kernel/network.h"
 #include "tests/unit/kernel/tests.h"
 
-enum { SKIPPED = 77 /* Automake's word for it */ };
+enum { SKIPPED = 77 /* Automake's exit status */ };
 
-/* An interface that has just come up may still lose packets. */
+/* An interface may still lose packets just after it came up. */
 static void await_network(void)
 {
     struct frame frame;
@@ -76,9 +77,9 @@ static int skip_all(const char *why)
     return SKIPPED;
 }
 
-/* A kernel that has all it takes refuses the program only if the verifier does, and that would be
- * our mistake. */
-static bool has_all_it_takes(void)
+/* If the kernel has everything required, only the verifier can refuse the program, which would be
+ * our defect. */
+static bool has_all_required(void)
 {
     struct utsname system;
     unsigned major = 0, minor = 0;
@@ -87,7 +88,7 @@ static bool has_all_it_takes(void)
            0 == access("/sys/kernel/btf/vmlinux", R_OK);
 }
 
-static bool stand(char *why)
+static bool begin_nic(char *why)
 {
     if (mcp_kernel_stand(kernel, why) < 0) {
         return false;
@@ -113,10 +114,10 @@ int main(void)
         return skip_all("no pair of virtual interfaces (needs ip, and veth and the network's "
                         "family in the kernel)");
     }
-    /* (What is pinned is pinned here alone; where that cannot be, nothing is.) */
+    /* Objects are pinned in this namespace only. If that is not possible, none are pinned. */
     (void)mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL);
     if (mcp_kernel_load_kept(&own, htons(PORT), &kernel, note, why) < 0) {
-        if (NULL != strstr(why, "the kernel rejects") && has_all_it_takes()) {
+        if (NULL != strstr(why, "the kernel rejects") && has_all_required()) {
             fprintf(stderr, "%s\n", why);
             return EXIT_FAILURE;
         }
@@ -128,7 +129,7 @@ int main(void)
     nic_socket = make_socket(PORT, 0, 0);
     other_socket = make_socket(OTHER_PORT, 0, 0);
     await_network();
-    if (!stand(why)) {
+    if (!begin_nic(why)) {
         fprintf(stderr, "%s\n", why);
         return 1;
     }
@@ -172,7 +173,7 @@ int main(void)
         cmocka_unit_test(what_is_taken_stays_taken),
     };
     const struct CMUnitTest of_4[] = {
-        /* and of any network: here they run once */
+        /* independent of the address family, so they run once */
         cmocka_unit_test(lines_begin_empty),
         cmocka_unit_test(pages_are_bounded),
         cmocka_unit_test(what_comes_for_a_group_reaches_no_other),

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Plans over a node's memory (libmyr/node/plan.c), and from a choice to a plan as the component
- * does it (coll_nicbarr/layout.c): if this fails, a barrier within a node lets a process go before
- * all have come, or never, or is slow as processes write into each other's lines.
+ * If this fails, a barrier within a node would release a process before all have entered it, or
+ * never, or be slow because of false sharing. It tests plans (libmyr/node/plan.c), and how the
+ * component turns a choice into a plan (coll_nicbarr/layout.c).
  *
- * Invariants. In any order in which processes may run, nobody leaves a barrier before all have
- * entered it, and everybody leaves it in the end. A word of slots has one writer. All words lie on
- * multiples of 4 within the bytes announced for the choice. Counters and slots never share memory.
- * So the candidates of tuning may take turns in one record in any order. Epochs wrap around.
+ * Invariants. For any interleaving, no process leaves a barrier before all have entered it, and
+ * all leave it in the end. Each word of slots has one writer. All words are aligned to 4 bytes,
+ * and lie within the memory announced for the choice. Counters and slots never share memory, so
+ * that candidates can alternate in one record in any order. Epochs wrap around.
  *
- * layout.c knows of Open MPI only by the header of the component's inside. What it needs of that
- * stands here instead, so that this test can play all ranks in one process. Orders are drawn from a
- * seed that is printed.
+ * layout.c depends on Open MPI only through the component's internal header, of which this file
+ * replaces the necessary part. So the test can simulate all ranks in one process, with random
+ * interleavings.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -28,7 +28,7 @@
 #include "tests/unit/crew.h"
 #include "tests/unit/stepper.h"
 
-#define COLL_NICBARR_H /* in place of coll_nicbarr/coll_nicbarr.h: */
+#define COLL_NICBARR_H /* replaces coll_nicbarr/coll_nicbarr.h: */
 
 typedef struct mca_coll_nicbarr_module {
     struct myr_group group;
@@ -68,7 +68,7 @@ static const struct nicbarr_choice choices[] = {
 
 enum { CHOICES = sizeof(choices) / sizeof(choices[0]) };
 
-/* A communicator: all its processes' modules over one record. */
+/* A communicator: the modules of all its processes over one record. */
 struct team {
     uint32_t size;
     struct myr_segment *segment;
@@ -76,12 +76,12 @@ struct team {
     struct myr_waiter waiter;
     mca_coll_nicbarr_module_t *modules;
     uint32_t *homes;
-    size_t bytes; /* of the record's slots that were asked for, from where the plans begin */
+    size_t bytes; /* requested for the record's slots, from the first plan */
 };
 
 static void no_progress(void) {}
 
-/* The record has room for the most that any of `count` choices needs, as setup.c has it. */
+/* The record has memory for the largest of `count` choices, as in setup.c. */
 static void team_begin(struct team *team, uint32_t size, uint32_t homes,
                        const struct nicbarr_choice *of, size_t count)
 {
@@ -129,16 +129,16 @@ static void expect_none(const char *wrong, struct nicbarr_choice choice, uint32_
     }
 }
 
-/* An epoch to begin with: 0 as in life, else just before it wraps around or changes its sign. */
+/* The initial epoch: 0 as usual, or just before it wraps around or changes its sign. */
 static uint32_t first_epoch(uint64_t *random)
 {
-    static const uint32_t turns[] = {0, UINT32_MAX, INT32_MAX};
-    const uint32_t turn = turns[crew_below(random, 3)];
-    return 0 == turn ? 0 : turn - crew_below(random, 5);
+    static const uint32_t limits[] = {0, UINT32_MAX, INT32_MAX};
+    const uint32_t limit = limits[crew_below(random, 3)];
+    return 0 == limit ? 0 : limit - crew_below(random, 5);
 }
 
-static void take_turn(const struct team *team, struct nicbarr_choice choice, uint32_t *epoch,
-                      bool first, uint64_t *random)
+static void play_choice(const struct team *team, struct nicbarr_choice choice, uint32_t *epoch,
+                        bool first, uint64_t *random)
 {
     struct myr_plan *plans = calloc(team->size, sizeof(*plans));
     for (uint32_t r = 0; r < team->size; ++r) {
@@ -162,29 +162,29 @@ static void take_turn(const struct team *team, struct nicbarr_choice choice, uin
     free(plans);
 }
 
-/* Each choice in a record of just the size it asked for. */
-static void by_itself(void **state)
+/* Each choice in a record of exactly the size that it requests. */
+static void each_choice_alone(void **state)
 {
     (void)state;
-    enum { GAMES = 20 };
+    enum { RUNS = 20 };
     uint64_t random = crew_seed();
     static const uint32_t more[] = {33, 64, 65, 100};
     for (uint32_t i = 0; i < 19 + sizeof(more) / sizeof(more[0]); ++i) {
         const uint32_t size = i < 19 ? i + 2 : more[i - 19];
-        for (size_t c = 0; c < (size <= 20 ? GAMES : 1) * CHOICES; ++c) {
+        for (size_t c = 0; c < (size <= 20 ? RUNS : 1) * CHOICES; ++c) {
             const struct nicbarr_choice *choice = &choices[c % CHOICES];
             struct team team;
             uint32_t epoch = first_epoch(&random);
             team_begin(&team, size, 1 + crew_below(&random, size), choice, 1);
-            take_turn(&team, *choice, &epoch, true, &random);
-            take_turn(&team, *choice, &epoch, false, &random);
+            play_choice(&team, *choice, &epoch, true, &random);
+            play_choice(&team, *choice, &epoch, false, &random);
             team_end(&team);
         }
     }
 }
 
-/* All of them in turn, in one record, as tuning does. */
-static void in_turn(void **state)
+/* All choices alternate in one record, as when tuning. */
+static void alternating_choices(void **state)
 {
     (void)state;
     uint64_t random = crew_seed();
@@ -192,15 +192,15 @@ static void in_turn(void **state)
         struct team team;
         uint32_t epoch = 0;
         team_begin(&team, size, 1 + crew_below(&random, size), choices, CHOICES);
-        for (int turn = 0; turn < 150; ++turn) {
-            take_turn(&team, choices[crew_below(&random, CHOICES)], &epoch, false, &random);
+        for (int round = 0; round < 150; ++round) {
+            play_choice(&team, choices[crew_below(&random, CHOICES)], &epoch, false, &random);
         }
         team_end(&team);
     }
 }
 
-/* A communicator of one process has barriers too: MPI_Win_fence() calls them. */
-static void alone(void **state)
+/* A communicator of one process executes barriers too, such as in MPI_Win_fence(). */
+static void one_process(void **state)
 {
     (void)state;
     uint64_t random = crew_seed();
@@ -208,13 +208,13 @@ static void alone(void **state)
     uint32_t epoch = 0;
     team_begin(&team, 1, 1, choices, CHOICES);
     for (size_t c = 0; c < CHOICES; ++c) {
-        take_turn(&team, choices[c], &epoch, false, &random);
+        play_choice(&team, choices[c], &epoch, false, &random);
     }
     team_end(&team);
 }
 
-/* Bound processes count where their neighbours do, others in turn. */
-static void neighbours_count_together(void **state)
+/* Bound processes share a counter with their neighbours, others are distributed. */
+static void neighbours_share_a_counter(void **state)
 {
     (void)state;
     const struct nicbarr_choice two = {NICBARR_COUNTER, 2, 0};
@@ -240,8 +240,8 @@ static void neighbours_count_together(void **state)
     }
 }
 
-/* Open MPI's own takes no memory and has no plan. */
-static void none(void **state)
+/* Open MPI's own barrier needs no memory, and has no plan. */
+static void open_mpis_own(void **state)
 {
     (void)state;
     const struct nicbarr_choice openmpi = {NICBARR_OPENMPI, 0, 0};
@@ -253,9 +253,9 @@ static void none(void **state)
     team_end(&team);
 }
 
-/* ---- where words lie ---- */
+/* ---- placement of words ---- */
 
-static void flags_lie_apart(void **state)
+static void stride_of_flags(void **state)
 {
     (void)state;
     _Alignas(MYR_LINE) static uint8_t slots[5 * MYR_LINE];
@@ -268,7 +268,7 @@ static void flags_lie_apart(void **state)
             assert_int_equal(plan.nsteps, 1);
             assert_int_equal(plan.steps[0].sends, 1);
             assert_int_equal(plan.steps[0].waits, 4);
-            for (uint32_t i = 0; i < 5; ++i) { /* one's own, then those above, in turn */
+            for (uint32_t i = 0; i < 5; ++i) { /* its own, then the next ranks, cyclically */
                 assert_ptr_equal(plan.words[i], slots + (rank + i) % 5 * stride);
             }
             myr_plan_destroy(&plan);
@@ -276,9 +276,9 @@ static void flags_lie_apart(void **state)
     }
 }
 
-/* Words that two different processes write for two different readers share no line; the root and
- * the leaves of counters have a line each. */
-static void lines_of_their_own(void **state)
+/* Words for different readers share no cache line, and the root and each leaf of counters have a
+ * line of their own. */
+static void separate_lines(void **state)
 {
     (void)state;
     enum { SIZE = 40, WAITS = 9 };
@@ -311,7 +311,8 @@ static void lines_of_their_own(void **state)
     myr_plan_destroy(&plan);
 }
 
-/* Only rank 0 writes the release word, everybody else waits for it last, and nobody sends down. */
+/* Only rank 0 writes the release word, all others wait for it last, and no message is sent down the
+ * tree. */
 static void one_release(void **state)
 {
     (void)state;
@@ -327,7 +328,7 @@ static void one_release(void **state)
             sends += plan.steps[s].sends;
             waits += plan.steps[s].waits;
         }
-        const uint32_t children = 3 * r + 3 < SIZE ? 3 : 0; /* 13 is a whole tree */
+        const uint32_t children = 3 * r + 3 < SIZE ? 3 : 0; /* a tree of 13 is complete */
         assert_int_equal(sends, 1);
         assert_int_equal(waits, children + (0 != r));
         assert_ptr_equal(plan.words[sends + waits - 1], slots);
@@ -335,11 +336,11 @@ static void one_release(void **state)
     }
 }
 
-/* ---- failing ---- */
+/* ---- lack of memory ---- */
 
 struct short_of_memory {
     struct nicbarr_among team;
-    uint32_t granted; /* schedules that are still to be had */
+    uint32_t granted; /* schedules that can still be allocated */
 };
 
 static bool schedule_while_memory_lasts(const void *context, uint32_t rank,
@@ -353,7 +354,7 @@ static bool schedule_while_memory_lasts(const void *context, uint32_t rank,
     return nicbarr_schedule_of(&memory->team, rank, schedule);
 }
 
-/* Whichever schedule is refused, the plan is none, and (under a sanitizer) nothing is lost. */
+/* If any schedule cannot be allocated, there is no plan, and (as a sanitizer checks) no leak. */
 static void out_of_memory(void **state)
 {
     (void)state;
@@ -361,7 +362,7 @@ static void out_of_memory(void **state)
     struct short_of_memory is = {{{NICBARR_DISSEMINATION, 1, 0}, 8}, 0};
     struct short_of_memory *const context = &is;
     assert_true(myr_plan_messages_bytes(8, 3) <= sizeof(slots));
-    for (uint32_t granted = 0; granted <= 4; ++granted) { /* its own and three receivers' */
+    for (uint32_t granted = 0; granted <= 4; ++granted) { /* its own and those of three receivers */
         struct myr_plan plan;
         is.granted = granted;
         assert_int_equal(
@@ -377,14 +378,10 @@ int main(void)
 {
     crew_watchdog();
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(by_itself),
-        cmocka_unit_test(in_turn),
-        cmocka_unit_test(alone),
-        cmocka_unit_test(neighbours_count_together),
-        cmocka_unit_test(none),
-        cmocka_unit_test(flags_lie_apart),
-        cmocka_unit_test(lines_of_their_own),
-        cmocka_unit_test(one_release),
+        cmocka_unit_test(each_choice_alone), cmocka_unit_test(alternating_choices),
+        cmocka_unit_test(one_process),       cmocka_unit_test(neighbours_share_a_counter),
+        cmocka_unit_test(open_mpis_own),     cmocka_unit_test(stride_of_flags),
+        cmocka_unit_test(separate_lines),    cmocka_unit_test(one_release),
         cmocka_unit_test(out_of_memory),
     };
     return cmocka_run_group_tests_name("plans and layouts", tests, NULL, NULL);

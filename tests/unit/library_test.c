@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * libmyr as other programs have it (myr/myr.h): this test is linked with the shared library, and
- * knows nothing else. Each member is a process; the program's own exchange is in memory that they
- * share. Nobody leaves a barrier early, what cannot be is refused alike, and a node that is missing
- * is named and given up.
+ * If this fails, programs that link libmyr (myr/myr.h) would leave barriers early, hang when a
+ * node is missing, or get no error message. The test is linked with the shared library and uses
+ * only its public interface. Each member is a process, and the program's allgather uses shared
+ * memory. Invariants: no member leaves a barrier early; invalid arguments fail on all members
+ * alike; a missing node is reported and can be given up.
  */
 #include <sched.h>
 #include <stdarg.h>
@@ -22,16 +23,16 @@
 
 enum { MOST = 6, EPOCHS = 200, BYTES = 512 };
 
-/* What the members of one test share. */
+/* Shared by the members of a test. */
 struct table {
     uint32_t size;
-    uint32_t node[MOST];          /* of each member; 0: one of its own */
+    uint32_t node[MOST];          /* of each member; 0: a node of its own */
     const char *algorithm[MOST];  /* of each member */
     char folder[MOST][64];        /* of each node */
-    uint32_t breaks;              /* the exchange of this number fails; 0: none */
-    _Atomic uint32_t there[MOST]; /* exchanges that each has begun */
+    uint32_t failing;             /* the number of the exchange that fails; 0: none */
+    _Atomic uint32_t begun[MOST]; /* exchanges that each member has begun */
     uint8_t bytes[2][MOST][BYTES];
-    _Atomic uint32_t arrived[MOST]; /* epochs that each has arrived in */
+    _Atomic uint32_t arrived[MOST]; /* epochs in which each member has arrived */
 };
 
 /* A member. */
@@ -42,20 +43,21 @@ struct member {
     struct myr_barrier *barrier;
 };
 
-/* Who begins the exchange after the next one knows that all have read this one. */
+/* Two buffers suffice: a member that begins the next but one exchange knows that all have read this
+ * one. */
 static bool exchange(void *context, const void *mine, void *all, size_t bytes)
 {
     struct member *member = context;
     struct table *table = member->table;
     uint8_t(*place)[BYTES] = table->bytes[member->exchanges++ % 2];
     CREW_CHECK(bytes <= BYTES, "%zu", bytes);
-    if (table->breaks == member->exchanges) {
+    if (table->failing == member->exchanges) {
         return false;
     }
     memcpy(place[member->rank], mine, bytes);
-    atomic_store(&table->there[member->rank], member->exchanges);
+    atomic_store(&table->begun[member->rank], member->exchanges);
     for (uint32_t r = 0; r < table->size; ++r) {
-        while (atomic_load(&table->there[r]) < member->exchanges) {
+        while (atomic_load(&table->begun[r]) < member->exchanges) {
             sched_yield();
         }
         memcpy((uint8_t *)all + r * bytes, place[r], bytes);
@@ -104,7 +106,7 @@ static void check_all_arrived(const struct member *member, uint32_t epoch)
 {
     for (uint32_t r = 0; r < member->table->size; ++r) {
         CREW_CHECK(atomic_load(&member->table->arrived[r]) >= epoch,
-                   "epoch %u is complete, and process %u has not arrived", epoch, r);
+                   "epoch %u is complete, but process %u has not arrived", epoch, r);
     }
 }
 
@@ -114,8 +116,8 @@ static uint32_t arrive(struct member *member)
     return myr_barrier_arrive(member->barrier);
 }
 
-/* One after the other; two under way; and tested instead of waited for. */
-static void meet(uint32_t rank, void *context)
+/* Consecutive barriers, two outstanding ones, and tests instead of waits. */
+static void run_barriers(uint32_t rank, void *context)
 {
     struct member member = {.table = context, .rank = rank};
     char why[MYR_WHY];
@@ -133,18 +135,19 @@ static void meet(uint32_t rank, void *context)
             sched_yield();
         }
         check_all_arrived(&member, first);
-        CREW_CHECK(MYR_DONE == myr_barrier_wait(member.barrier, second, 0), "no second");
+        CREW_CHECK(MYR_DONE == myr_barrier_wait(member.barrier, second, 0),
+                   "the second epoch is not complete");
         check_all_arrived(&member, second);
     }
-    CREW_CHECK(!myr_barrier_failed(member.barrier, &failed), "it has failed");
+    CREW_CHECK(!myr_barrier_failed(member.barrier, &failed), "the barrier has failed");
     myr_barrier_free(member.barrier);
-    CREW_CHECK(create(&member, why), "another one: %s", why);
-    CREW_CHECK(1 == myr_barrier_arrive(member.barrier), "its epochs begin anew");
-    myr_barrier_free(member.barrier); /* as late as the last one has arrived */
+    CREW_CHECK(create(&member, why), "the second barrier: %s", why);
+    CREW_CHECK(1 == myr_barrier_arrive(member.barrier), "its epochs do not begin at 1");
+    myr_barrier_free(member.barrier); /* which waits until all have arrived */
     myr_host_close(member.host);
 }
 
-static void nobody_leaves_early(void **state)
+static void waits_for_all(void **state)
 {
     static const char *const algorithms[] = {NULL, "dissemination:2", "tree:2", "pairwise"};
     static const uint32_t nodes[][MOST] = {{0}, {1, 2, 1, 2, 1}, {1, 0, 1, 0, 1}, {1, 1, 1, 1, 1}};
@@ -156,7 +159,7 @@ static void nobody_leaves_early(void **state)
             memcpy(table->node, nodes[n], sizeof(table->node));
             crew_folder_make(table->folder[1], sizeof(table->folder[1]));
             crew_folder_make(table->folder[2], sizeof(table->folder[2]));
-            assert_true(crew_run(table->size, meet, table));
+            assert_true(crew_run(table->size, run_barriers, table));
             crew_folder_remove(table->folder[1]);
             crew_folder_remove(table->folder[2]);
             crew_memory_free(table, sizeof(*table));
@@ -164,15 +167,15 @@ static void nobody_leaves_early(void **state)
     }
 }
 
-/* ---- what cannot be ---- */
+/* ---- errors ---- */
 
-static void refused(uint32_t rank, void *context)
+static void expect_failure(uint32_t rank, void *context)
 {
     struct member member = {.table = context, .rank = rank};
     char why[MYR_WHY] = "";
     open_host(&member);
-    CREW_CHECK(!create(&member, why) && NULL == member.barrier, "it was created");
-    CREW_CHECK(NULL != strstr(why, 0 == member.table->breaks
+    CREW_CHECK(!create(&member, why) && NULL == member.barrier, "the barrier was created");
+    CREW_CHECK(NULL != strstr(why, 0 == member.table->failing
                                        ? "process 1 has another size, algorithm or NIC"
                                        : "the program's exchange has failed"),
                "%s", why);
@@ -184,17 +187,17 @@ static void members_disagree(void **state)
     struct table *table = new_table(3, "tree:2");
     (void)state;
     table->algorithm[1] = "tree:3";
-    assert_true(crew_run(table->size, refused, table));
+    assert_true(crew_run(table->size, expect_failure, table));
     crew_memory_free(table, sizeof(*table));
 }
 
-static void exchange_breaks(void **state)
+static void exchange_fails(void **state)
 {
     (void)state;
-    for (uint32_t breaks = 1; breaks <= 3; ++breaks) {
+    for (uint32_t failing = 1; failing <= 3; ++failing) {
         struct table *table = new_table(2, NULL);
-        table->breaks = breaks;
-        assert_true(crew_run(table->size, refused, table));
+        table->failing = failing;
+        assert_true(crew_run(table->size, expect_failure, table));
         crew_memory_free(table, sizeof(*table));
     }
 }
@@ -241,9 +244,9 @@ static void no_such_barrier(void **state)
         {4097, 0, NULL, "of 4097"},
         {1, 0, "bus", "\"bus\" is not an algorithm for NICs"},
         {1, 0, "tree:0", "\"tree:0\" is not an algorithm"},
-        {1, 0, "counter", "\"counter\" is not an algorithm"}, /* (for processes of one node) */
+        {1, 0, "counter", "\"counter\" is not an algorithm"}, /* only within a node */
         {1, 0, "openmpi", "\"openmpi\" is not an algorithm"},
-        {1, 0, "rooted", "\"rooted\" is not an algorithm"}, /* (for reductions) */
+        {1, 0, "rooted", "\"rooted\" is not an algorithm"}, /* only for reductions */
     };
     struct myr_host *host;
     char why[MYR_WHY];
@@ -265,8 +268,8 @@ static void no_such_barrier(void **state)
 
 enum { VICTIM = 2, JUDGE = 0 };
 
-/* The victim is gone after the first barrier. One of the others waits until it is named, and gives
- * it up; all others wait in vain then. */
+/* The victim exits after the first barrier. Rank JUDGE waits until it is reported missing, and
+ * gives it up. Then all others get a failure. */
 static void lose_one(uint32_t rank, void *context)
 {
     struct member member = {.table = context, .rank = rank};
@@ -275,28 +278,30 @@ static void lose_one(uint32_t rank, void *context)
     uint32_t failed = 0;
     open_host(&member);
     CREW_CHECK(create(&member, why), "%s", why);
-    CREW_CHECK(MYR_DONE == myr_barrier_wait(member.barrier, arrive(&member), 0), "no first");
+    CREW_CHECK(MYR_DONE == myr_barrier_wait(member.barrier, arrive(&member), 0),
+               "the first epoch is not complete");
     if (VICTIM == rank) {
         _exit(0);
     }
     const uint32_t epoch = arrive(&member);
     while (JUDGE == rank && !(1 == myr_barrier_missing(member.barrier, missing, MOST) &&
                               VICTIM == missing[0].rank)) {
-        CREW_CHECK(MYR_LATE == myr_barrier_wait(member.barrier, epoch, 10000), "not late");
+        CREW_CHECK(MYR_LATE == myr_barrier_wait(member.barrier, epoch, 10000), "no timeout");
     }
     if (JUDGE == rank) {
-        CREW_CHECK(MYR_LATE == myr_barrier_test(member.barrier, epoch), "not late");
+        CREW_CHECK(MYR_LATE == myr_barrier_test(member.barrier, epoch), "no timeout");
         myr_barrier_give_up(member.barrier, VICTIM);
     }
-    CREW_CHECK(MYR_OVER == myr_barrier_wait(member.barrier, epoch, 0), "it is not over");
-    CREW_CHECK(MYR_OVER == myr_barrier_test(member.barrier, epoch), "it is not over");
-    CREW_CHECK(MYR_DONE == myr_barrier_test(member.barrier, 1), "and what was complete is not");
+    CREW_CHECK(MYR_OVER == myr_barrier_wait(member.barrier, epoch, 0), "the barrier did not fail");
+    CREW_CHECK(MYR_OVER == myr_barrier_test(member.barrier, epoch), "the barrier did not fail");
+    CREW_CHECK(MYR_DONE == myr_barrier_test(member.barrier, 1),
+               "a completed epoch is not complete any more");
     CREW_CHECK(myr_barrier_failed(member.barrier, &failed) && VICTIM == failed, "%u", failed);
     myr_barrier_free(member.barrier);
     myr_host_close(member.host);
 }
 
-/* With a star, the root waits for the victim, and the others for the root. */
+/* In a star, the root waits for the victim, and the others wait for the root. */
 static void missing_node_is_given_up(void **state)
 {
     struct table *table = new_table(4, "tree:4");
@@ -308,11 +313,11 @@ static void missing_node_is_given_up(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(nobody_leaves_early), cmocka_unit_test(members_disagree),
-        cmocka_unit_test(exchange_breaks),     cmocka_unit_test(no_such_host),
-        cmocka_unit_test(no_such_barrier),     cmocka_unit_test(missing_node_is_given_up),
+        cmocka_unit_test(waits_for_all),   cmocka_unit_test(members_disagree),
+        cmocka_unit_test(exchange_fails),  cmocka_unit_test(no_such_host),
+        cmocka_unit_test(no_such_barrier), cmocka_unit_test(missing_node_is_given_up),
     };
     crew_watchdog();
-    (void)crew_seed(); /* members draw from one */
+    (void)crew_seed(); /* shared by the members */
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

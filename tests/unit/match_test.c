@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Matching, against two plain lists that are searched from their beginning. Invariants: each
- * message goes to the receive that MPI wants, and each receive gets that message; a probe finds
- * what a receive would get; what is taken out is gone; nothing is lost or kept when there is no
- * room; once all is gone, all the room is there again.
+ * If this fails, MPI_Recv would get a wrong message, or a message or receive would be lost. The
+ * hash table is compared with two lists that are searched linearly. Invariants: each message
+ * matches the receive that MPI prescribes, and vice versa; a probe finds the message that a
+ * receive would get; removed entries are gone; a full table neither loses nor keeps anything; when
+ * all entries are removed, the whole capacity is available again.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -23,7 +24,7 @@ enum { HIDDEN = 0xfffffff0 }; /* a tag */
 /* ---- the reference ---- */
 
 struct waiting {
-    struct mcp_pattern pattern; /* of a message: its envelope, nothing open */
+    struct mcp_pattern pattern; /* of a message: its envelope, without wildcards */
     mcp_match_place place;
 };
 
@@ -106,7 +107,8 @@ static void end(struct both *both)
     free(both);
 }
 
-/* What both say of a receive or a message that comes to `others`, and else waits in `own`. */
+/* Compare the results for a new receive or message, which matches an entry of `others` or is queued
+ * in `own`. */
 static void compare(struct list *own, struct list *others, uint32_t found,
                     const struct waiting *coming, enum mcp_matched result)
 {
@@ -170,9 +172,8 @@ static void cancel(struct both *both, uint32_t i)
     counts_agree(both);
 }
 
-/* Take out all that waits, in any order. Then there must be room for as much as in the beginning.
- */
-static void room_is_whole(struct both *both, uint64_t *random)
+/* Remove all entries in random order. Then the table must have its full capacity. */
+static void check_capacity(struct both *both, uint64_t *random)
 {
     while (0 != both->receives.count) {
         cancel(both, crew_below(random, both->receives.count));
@@ -190,7 +191,7 @@ static void room_is_whole(struct both *both, uint64_t *random)
     }
 }
 
-/* ---- all short stories ---- */
+/* ---- all short sequences ---- */
 
 static const struct mcp_pattern patterns[] = {
     {{1, 0, 0}, 0},
@@ -207,28 +208,28 @@ static const struct mcp_envelope envelopes[] = {{1, 0, 0}, {1, 1, 0}, {1, 0, 5},
 enum {
     PATTERNS = sizeof(patterns) / sizeof(patterns[0]),
     ENVELOPES = sizeof(envelopes) / sizeof(envelopes[0]),
-    ACTS = PATTERNS + ENVELOPES,
-    STORY = 5,
+    OPERATIONS = PATTERNS + ENVELOPES,
+    LENGTH = 5,
 };
 
-static void every_short_story(void **state)
+static void every_short_sequence(void **state)
 {
     (void)state;
-    uint32_t stories = 1;
-    for (uint32_t i = 0; i < STORY; ++i) {
-        stories *= ACTS;
+    uint32_t sequences = 1;
+    for (uint32_t i = 0; i < LENGTH; ++i) {
+        sequences *= OPERATIONS;
     }
-    struct both *both = begin(2, 2); /* so that some find no room */
-    for (uint32_t story = 0; story < stories; ++story) {
+    struct both *both = begin(2, 2); /* so that the table gets full */
+    for (uint32_t sequence = 0; sequence < sequences; ++sequence) {
         memset(both->match, 0, mcp_match_bytes(2, 2));
         mcp_match_init(both->match, 2, 2);
         both->receives.count = both->messages.count = 0;
-        for (uint32_t i = 0, rest = story; i < STORY; ++i, rest /= ACTS) {
-            const uint32_t act = rest % ACTS;
-            if (act < PATTERNS) {
-                post(both, &patterns[act]);
+        for (uint32_t i = 0, rest = sequence; i < LENGTH; ++i, rest /= OPERATIONS) {
+            const uint32_t operation = rest % OPERATIONS;
+            if (operation < PATTERNS) {
+                post(both, &patterns[operation]);
             } else {
-                arrive(both, &envelopes[act - PATTERNS]);
+                arrive(both, &envelopes[operation - PATTERNS]);
             }
         }
         for (uint32_t i = 0; i < PATTERNS; ++i) {
@@ -238,10 +239,10 @@ static void every_short_story(void **state)
     end(both);
 }
 
-/* ---- long ones at random ---- */
+/* ---- long random sequences ---- */
 
-/* Few values, so that much collides and matches, or many. */
-static struct mcp_envelope some_envelope(uint64_t *random, uint32_t values)
+/* With few values there are many collisions and matches. */
+static struct mcp_envelope random_envelope(uint64_t *random, uint32_t values)
 {
     return (struct mcp_envelope){
         .context = crew_below(random, 3),
@@ -251,56 +252,56 @@ static struct mcp_envelope some_envelope(uint64_t *random, uint32_t values)
     };
 }
 
-static struct mcp_pattern some_pattern(uint64_t *random, uint32_t values)
+static struct mcp_pattern random_pattern(uint64_t *random, uint32_t values)
 {
     return (struct mcp_pattern){
-        .envelope = some_envelope(random, values),
+        .envelope = random_envelope(random, values),
         .open = 0 == crew_below(random, 2) ? crew_below(random, MCP_MATCH_CLASSES) : 0,
     };
 }
 
-static void play(struct both *both, uint64_t *random, uint32_t values, uint32_t acts)
+static void play(struct both *both, uint64_t *random, uint32_t values, uint32_t operations)
 {
-    uint32_t more_messages = 50; /* of 100 */
-    for (uint32_t i = 0; i < acts; ++i) {
+    uint32_t more_messages = 50; /* percent */
+    for (uint32_t i = 0; i < operations; ++i) {
         if (0 == crew_below(random, 200)) {
             more_messages = 20 + crew_below(random, 61);
         }
-        const uint32_t act = crew_below(random, 20);
-        if (0 == act) {
-            const struct mcp_pattern pattern = some_pattern(random, values);
+        const uint32_t operation = crew_below(random, 20);
+        if (0 == operation) {
+            const struct mcp_pattern pattern = random_pattern(random, values);
             probe(both, &pattern, 0 == crew_below(random, 2));
-        } else if (1 == act && 0 != both->receives.count) {
+        } else if (1 == operation && 0 != both->receives.count) {
             cancel(both, crew_below(random, both->receives.count));
         } else if (crew_below(random, 100) < more_messages) {
-            const struct mcp_envelope envelope = some_envelope(random, values);
+            const struct mcp_envelope envelope = random_envelope(random, values);
             arrive(both, &envelope);
         } else {
-            const struct mcp_pattern pattern = some_pattern(random, values);
+            const struct mcp_pattern pattern = random_pattern(random, values);
             post(both, &pattern);
         }
     }
 }
 
-static void long_games(void **state)
+static void long_random_sequences(void **state)
 {
     (void)state;
     uint64_t random = crew_seed();
-    for (uint32_t game = 0; game < 200; ++game) {
+    for (uint32_t round = 0; round < 200; ++round) {
         struct both *both = begin(1 + crew_below(&random, 100), 1 + crew_below(&random, 100));
         const uint32_t values = 1 + crew_below(&random, 12);
         play(both, &random, values, 2000);
         move(both, both->receives.most + crew_below(&random, 200),
              both->messages.most + crew_below(&random, 200));
         play(both, &random, values, 2000);
-        room_is_whole(both, &random);
+        check_capacity(both, &random);
         end(both);
     }
 }
 
-/* ---- much that waits ---- */
+/* ---- long queues ---- */
 
-static void ten_thousand_of_each(void **state)
+static void long_queues(void **state)
 {
     (void)state;
     uint64_t random = crew_seed() + 1;
@@ -310,7 +311,7 @@ static void ten_thousand_of_each(void **state)
         arrive(both, &(struct mcp_envelope){.context = 2, .source = i % 16, .tag = i % 100});
     }
     play(both, &random, 100, 2000);
-    room_is_whole(both, &random);
+    check_capacity(both, &random);
     end(both);
 }
 
@@ -327,9 +328,9 @@ static void sizes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_short_story),
-        cmocka_unit_test(long_games),
-        cmocka_unit_test(ten_thousand_of_each),
+        cmocka_unit_test(every_short_sequence),
+        cmocka_unit_test(long_random_sequences),
+        cmocka_unit_test(long_queues),
         cmocka_unit_test(sizes),
     };
     crew_watchdog();

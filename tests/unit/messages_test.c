@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Messages between ports, on NICs whose wire loses, repeats, reorders and damages packets: if this
- * fails, a program's message is lost, comes twice or has other bytes, or a stranger can send one.
+ * If this fails, a program's message is lost, duplicated or corrupted, or a stranger can send one.
+ * The test sends messages between ports, on NICs whose wire loses, duplicates, reorders and
+ * corrupts packets.
  *
- * Invariants. Each message is delivered whole, once, and in order between two ports, or its sender
- * is told that it never will be. Every token comes back. Nothing of a port that was closed reaches
- * the one that has its number now. No port keeps another one's messages waiting. Whatever a process
- * writes into its rings, the NIC touches nothing but memory, and goes on.
+ * Invariants. Each message is delivered intact, once, and in order between two ports, or its
+ * sender gets a failure. Each token is returned. Nothing for a closed port reaches the next one
+ * with its number. No port blocks another port's messages. Whatever a process writes into its
+ * rings, the NIC accesses only its memory, and continues.
  *
- * The hosts are played here, with the rings as firmware/port.h has them.
+ * The test simulates the hosts, with the rings of firmware/port.h.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -25,20 +26,20 @@
 
 enum {
     SENDS = 8,    /* tokens of a port */
-    RECEIVES = 4, /* the same */
+    RECEIVES = 4, /* tokens of a port */
     LONGEST = 100 << 10,
     MEMORY = 8 << 20,
-    HOSTS = 10,          /* ports of a test, on all NICs */
+    HOSTS = 10,          /* ports on all NICs of a test */
     PAYLOAD = 1500 - 76, /* of a packet */
 };
 
 #define MICROSECOND UINT64_C(1000)
 #define SECOND UINT64_C(1000000000)
 
-/* What is said in a message: enough to tell each from all others, and its content. */
+/* Identifies a message and its contents. */
 struct content {
     uint32_t from_key, to_key; /* of the ports */
-    uint32_t index;            /* how many there were before it, between these two */
+    uint32_t index;            /* number of earlier messages between these two */
     uint32_t bytes;
 };
 
@@ -51,13 +52,13 @@ struct host {
     uint32_t sends, provides, events;
     bool sending[SENDS];
     bool provided[RECEIVES];
-    struct content content[SENDS]; /* of the messages under way */
+    struct content content[SENDS]; /* of the messages in flight */
     uint8_t *out[SENDS], *in[RECEIVES];
-    uint32_t under_way, waiting; /* send tokens and receive tokens that are not free */
+    uint32_t under_way, waiting; /* send and receive tokens in use */
     uint32_t sent, failed, received;
-    uint8_t why; /* the last one failed */
+    uint8_t why; /* reason of the last failure */
     uint32_t last_bytes;
-    uint32_t next_to[HOSTS], next_from[HOSTS]; /* index of messages to and from each host */
+    uint32_t next_to[HOSTS], next_from[HOSTS]; /* next index of messages to and from each host */
     uint32_t connection[HOSTS];
 };
 
@@ -66,11 +67,11 @@ struct world {
     struct host hosts[HOSTS];
     uint32_t nhosts;
     uint64_t random;
-    uint32_t largest; /* of the random messages */
+    uint32_t largest; /* of random messages */
     uint64_t think_ns;
 };
 
-static struct mcp_secret secret; /* of all connections of the present world */
+static struct mcp_secret secret; /* of all connections of the current test */
 
 /* ---- hosts ---- */
 
@@ -128,13 +129,13 @@ static void close_port(struct host *host)
 {
     mcp_port_close(host->nic->mcp, &host->nic->board, host->number);
     host->key = 0;
-    for (int i = 0; i < SENDS; ++i) { /* nobody may look there any more */
+    for (int i = 0; i < SENDS; ++i) { /* no longer accessed */
         memset(host->out[i], 0xee, 64);
     }
 }
 
-/* Ports on NICs in turn, each connected to all. */
-static uint32_t meet(struct wire_nic *nic, const struct wire_nic *other)
+/* Distribute ports over the NICs, and connect them all. */
+static uint32_t connect_nics(struct wire_nic *nic, const struct wire_nic *other)
 {
     return mcp_connect(nic->mcp, &nic->board, other->mcp->key, wire_hold(nic, other->link), 0,
                        &secret);
@@ -157,8 +158,9 @@ static void begin_with(struct world *w, uint32_t nnics, uint32_t nhosts, uint64_
     for (uint32_t h = 0; h < nhosts; ++h) {
         for (uint32_t to = 0; to < nhosts; ++to) {
             struct wire_nic *other = w->hosts[to].nic;
-            w->hosts[h].connection[to] =
-                other == w->hosts[h].nic ? (uint32_t)MCP_SAME_NIC : meet(w->hosts[h].nic, other);
+            w->hosts[h].connection[to] = other == w->hosts[h].nic
+                                             ? (uint32_t)MCP_SAME_NIC
+                                             : connect_nics(w->hosts[h].nic, other);
         }
     }
 }
@@ -171,7 +173,7 @@ static void begin(struct world *w, uint32_t nnics, uint32_t nhosts, uint64_t see
     begin_with(w, nnics, nhosts, seed, (struct mcp_secret){{word, crew_random(&state)}});
 }
 
-/* None is: a connection may be made by a packet. */
+/* No connection is signed, so that packets may create connections. */
 static void begin_open(struct world *w, uint32_t nnics, uint32_t nhosts, uint64_t seed)
 {
     begin_with(w, nnics, nhosts, seed, mcp_open_secret);
@@ -190,7 +192,7 @@ static void put_token(struct host *host, const struct mcp_send_token *token)
     mcp_messages_sdma(host->nic->mcp, &host->nic->board, host->number);
 }
 
-/* Put a receive token with this buffer in. */
+/* Post a receive token with this buffer. */
 static void put_buffer(struct host *host, uint32_t memory, uint32_t bytes)
 {
     struct mcp_receive_token *slot = mcp_receive_slot(&host->shape, host->rings, host->provides);
@@ -216,7 +218,7 @@ static bool provide(struct host *host, uint32_t bytes)
     return false;
 }
 
-static uint32_t free_token(const struct host *host) /* SENDS: none is */
+static uint32_t free_token(const struct host *host) /* SENDS: none */
 {
     uint32_t token = 0;
     while (token < SENDS && host->sending[token]) {
@@ -225,7 +227,7 @@ static uint32_t free_token(const struct host *host) /* SENDS: none is */
     return token;
 }
 
-/* Send what stands in this token's memory. */
+/* Send the contents of this token's memory. */
 static void send_token(struct world *w, struct host *host, uint32_t token, uint32_t to)
 {
     const struct mcp_send_token one = {
@@ -241,7 +243,7 @@ static void send_token(struct world *w, struct host *host, uint32_t token, uint3
     put_token(host, &one);
 }
 
-/* The next message to host `to`; false if there is no token. */
+/* Send the next message to host `to`. False if there is no token. */
 static bool send(struct world *w, uint32_t from, uint32_t to, uint32_t bytes)
 {
     struct host *host = &w->hosts[from];
@@ -267,7 +269,7 @@ static uint32_t sender_of(struct world *w, const struct mcp_event *event)
     return from;
 }
 
-/* The buffer that a message has come in. */
+/* Find the buffer that has received a message. */
 static const uint8_t *take_buffer(struct host *host, const struct mcp_event *event)
 {
     uint32_t i = 0;
@@ -287,15 +289,15 @@ static void take_message(struct world *w, struct host *host, const struct mcp_ev
     const struct content content = {w->hosts[from].key, host->key, host->next_from[from]++,
                                     event->bytes};
     if (!holds(in, &content)) {
-        fail_msg("message %u from host %u to host %td, %u bytes: not what was sent", content.index,
-                 from, host - w->hosts, event->bytes);
+        fail_msg("message %u from host %u to host %td, %u bytes, is corrupted", content.index, from,
+                 host - w->hosts, event->bytes);
     }
     host->last_bytes = event->bytes;
     ++host->received;
 }
 
-/* Take all events. */
-static void look(struct world *w, struct host *host)
+/* Process all events. */
+static void process_events(struct world *w, struct host *host)
 {
     for (;;) {
         const struct mcp_event *slot = mcp_event_slot(&host->shape, host->rings, host->events);
@@ -312,7 +314,7 @@ static void look(struct world *w, struct host *host)
         assert_true(event.what < SENDS && host->sending[event.what]);
         host->sending[event.what] = false;
         --host->under_way;
-        /* What was sent is the sender's own again, and whole. */
+        /* The buffer of a sent message belongs to the sender again, and is unchanged. */
         assert_true(holds(host->out[event.what], &host->content[event.what]));
         memset(host->out[event.what], 0xcc, 64);
         host->sent += MCP_SENT == event.type;
@@ -321,11 +323,11 @@ static void look(struct world *w, struct host *host)
     }
 }
 
-static void look_all(struct world *w)
+static void process_all_events(struct world *w)
 {
     for (uint32_t h = 0; h < w->nhosts; ++h) {
         if (0 != w->hosts[h].key) {
-            look(w, &w->hosts[h]);
+            process_events(w, &w->hosts[h]);
         }
     }
 }
@@ -333,7 +335,7 @@ static void look_all(struct world *w)
 static void pass(struct world *w, uint64_t span_ns)
 {
     wire_pass(&w->wire, span_ns);
-    look_all(w);
+    process_all_events(w);
 }
 
 static struct mcp_connection *connection(struct world *w, uint32_t from, uint32_t to)
@@ -342,8 +344,8 @@ static struct mcp_connection *connection(struct world *w, uint32_t from, uint32_
     return &mcp_connections(host->nic->mcp)[host->connection[to]];
 }
 
-/* All is done: nothing is under way, set aside or owed any more. */
-static void check_quiet(struct world *w)
+/* Expect that no packets or messages are in flight, set aside, or unacknowledged. */
+static void check_idle(struct world *w)
 {
     assert_false(wire_next(&w->wire));
     for (uint32_t n = 0; n < w->wire.nnics; ++n) {
@@ -360,7 +362,7 @@ static void check_quiet(struct world *w)
     }
 }
 
-/* ---- one by one ---- */
+/* ---- single cases ---- */
 
 static void sizes(void **state)
 {
@@ -383,11 +385,12 @@ static void sizes(void **state)
     assert_int_equal(counters->retransmissions + counters->refused + counters->duplicates, 0);
     assert_int_equal(counters->messages_sent, 36);
     assert_int_equal(counters->messages_local, 12); /* to host 2 */
-    check_quiet(&w);
+    check_idle(&w);
     end(&w);
 }
 
-/* A message and its answer take a packet each; what is not answered is acknowledged a bit later. */
+/* A message and its answer take one packet each. A message without an answer is acknowledged a bit
+ * later. */
 static void answers_acknowledge(void **state)
 {
     (void)state;
@@ -403,11 +406,11 @@ static void answers_acknowledge(void **state)
     assert_int_equal(w.wire.tally.sent, 100);
     pass(&w, SECOND);
     assert_int_equal(w.wire.tally.sent, 101);
-    check_quiet(&w);
+    check_idle(&w);
     end(&w);
 }
 
-/* A long stream needs few acknowledgements, and is not slower than the window makes it. */
+/* A long stream needs few acknowledgements, and is limited only by the window. */
 static void stream(void **state)
 {
     (void)state;
@@ -420,14 +423,14 @@ static void stream(void **state)
         while (w.hosts[0].under_way < RECEIVES && send(&w, 0, 1, LONGEST)) {
         }
         assert_true(wire_next(&w.wire));
-        look_all(&w);
+        process_all_events(&w);
     }
     const struct mcp_counters *sender = &w.hosts[0].nic->mcp->counters,
                               *receiver = &w.hosts[1].nic->mcp->counters;
     assert_int_equal(sender->retransmissions, 0);
     assert_true(receiver->packets_sent < sender->packets_sent / (MCP_ACK_EVERY - 2));
     assert_int_equal(connection(&w, 0, 1)->window, MCP_WINDOW_MOST);
-    /* 14,400 packets, a window of 64 at least for each 2 us of round trip: never an idle time. */
+    /* 14,400 packets with a window of at least 64 for each round trip of 2 us: never idle. */
     assert_true(w.wire.now_ns - begun_ns < 1000 * MICROSECOND);
     end(&w);
 }
@@ -438,11 +441,11 @@ static void receiver_without_tokens(void **state)
     struct world w;
     begin(&w, 2, 6, crew_seed()); /* 0, 2, 4 on one NIC, 1, 3, 5 on the other */
     for (uint32_t i = 0; i < 4; ++i) {
-        assert_true(send(&w, 0, 1, 3000 + i)); /* 1 will have no tokens for long */
+        assert_true(send(&w, 0, 1, 3000 + i)); /* 1 will have no tokens for a long time */
         assert_true(send(&w, 2, 1, 10 + i));
         assert_true(send(&w, 0, 2, 100 + i)); /* nor will 2, on the same NIC */
     }
-    for (uint32_t i = 0; i < 100; ++i) { /* others are not kept waiting, in either direction */
+    for (uint32_t i = 0; i < 100; ++i) { /* others are not delayed, in either direction */
         provide(&w.hosts[3], LONGEST);
         provide(&w.hosts[4], LONGEST);
         assert_true(send(&w, 4, 3, 5000));
@@ -453,21 +456,21 @@ static void receiver_without_tokens(void **state)
     }
     const uint64_t before = w.wire.tally.sent;
     pass(&w, 10 * SECOND);
-    assert_true(w.wire.tally.sent - before < 1000); /* asked again now and then, no more */
+    assert_true(w.wire.tally.sent - before < 1000); /* only occasional retries */
     assert_int_equal(w.hosts[1].received + w.hosts[2].received, 0);
     assert_int_equal(w.hosts[0].under_way, 8);
-    for (uint32_t i = 0; i < 8; ++i) { /* it is told at once when there is a token */
+    for (uint32_t i = 0; i < 8; ++i) { /* it is notified immediately when there is a token */
         assert_true(provide(&w.hosts[1], LONGEST));
         pass(&w, 100 * MICROSECOND);
         assert_int_equal(w.hosts[1].received, i + 1);
         if (i < 4) {
             assert_true(provide(&w.hosts[2], LONGEST));
-            look_all(&w);
+            process_all_events(&w);
             assert_int_equal(w.hosts[2].received, i + 1);
         }
     }
     pass(&w, SECOND);
-    check_quiet(&w);
+    check_idle(&w);
     end(&w);
 }
 
@@ -476,11 +479,11 @@ static void too_long(void **state)
     (void)state;
     struct world w;
     begin(&w, 2, 3, crew_seed());
-    for (uint32_t to = 1; to < 3; ++to) { /* on the other NIC, on the same */
+    for (uint32_t to = 1; to < 3; ++to) { /* on the other NIC, and on the same one */
         w.hosts[0].failed = w.hosts[0].sent = 0;
         assert_true(provide(&w.hosts[to], 4000));
         assert_true(send(&w, 0, to, 4001));
-        --w.hosts[0].next_to[to]; /* which will not come */
+        --w.hosts[0].next_to[to]; /* which will not arrive */
         assert_true(send(&w, 0, to, 4000));
         pass(&w, SECOND);
         assert_int_equal(w.hosts[to].received, 1);
@@ -489,29 +492,29 @@ static void too_long(void **state)
         assert_true(send(&w, 0, to, 4001));
         --w.hosts[0].next_to[to];
         assert_true(send(&w, 0, to, 1));
-        pass(&w, SECOND); /* no buffer, so nobody knows yet */
+        pass(&w, SECOND); /* without a buffer it is not known yet */
         assert_int_equal(w.hosts[0].failed, 1);
         assert_true(provide(&w.hosts[to], 4000));
         pass(&w, SECOND);
         assert_int_equal(w.hosts[0].failed, 2);
         assert_int_equal(w.hosts[to].received, 2);
     }
-    check_quiet(&w);
+    check_idle(&w);
     end(&w);
 }
 
-/* A message to a port that is closed stays under way until its sender closes, and reaches nobody;
- * those to other ports are not kept waiting. */
+/* A message to a closed port stays in flight until its sender closes, and is never delivered.
+ * Messages to other ports are not delayed. */
 static void closed_ports(void **state)
 {
     (void)state;
     struct world w;
-    begin(&w, 2, 4, crew_seed()); /* A is 0, B is 1; on the same NIC as A: 2 */
+    begin(&w, 2, 4, crew_seed()); /* A is 0, B is 1; 2 is on the same NIC as A */
     for (uint32_t b = 1; b < 3; ++b) {
         struct host *a = &w.hosts[0], *other = &w.hosts[b];
         const uint32_t number = other->number;
         provide(other, LONGEST);
-        assert_true(send(&w, 0, b, 50000)); /* B closes in the middle of it, 2 when it has it */
+        assert_true(send(&w, 0, b, 50000)); /* B closes during the transfer, 2 after it */
         for (int i = 0; i < 5; ++i) {
             wire_next(&w.wire);
         }
@@ -526,7 +529,7 @@ static void closed_ports(void **state)
         assert_int_equal(other->received, received);
         assert_int_equal(a->under_way, 1 == b ? 2 : 1);
         a->next_to[b] = 0;
-        assert_true(send(&w, 0, b, 3000)); /* A speaks to B' */
+        assert_true(send(&w, 0, b, 3000)); /* from A to B' */
         pass(&w, SECOND);
         assert_int_equal(other->received, received + 1);
         close_port(a);
@@ -540,11 +543,11 @@ static void closed_ports(void **state)
         assert_int_equal(other->received, received + 2);
         assert_int_equal(a->under_way, 0);
     }
-    check_quiet(&w);
+    check_idle(&w);
     end(&w);
 }
 
-/* Host 0's port is closed after so many events, with messages under way to host 1. */
+/* Close host 0's port after this many events, with messages to host 1 in flight. */
 static void close_after(struct world *w, uint32_t events)
 {
     for (uint32_t i = 0; i < events; ++i) {
@@ -554,8 +557,8 @@ static void close_after(struct world *w, uint32_t events)
     w->hosts[0].under_way = 0;
 }
 
-/* The sender's port is closed at each point of a message's way; its receiver's buffer does not get
- * lost, and other ports' messages come. */
+/* The sender's port is closed at any point of a message's transfer. The receiver's buffer is not
+ * lost, and other ports' messages arrive. */
 static void sender_closes(void **state)
 {
     (void)state;
@@ -572,13 +575,13 @@ static void sender_closes(void **state)
         close_after(&w, events);
         assert_true(send(&w, 4, 1, 60000));
         wire_pass(&w.wire, 10 * SECOND);
-        w.hosts[0].key = w.hosts[0].content[0].from_key; /* what came of its messages is whole */
-        look(&w, &w.hosts[1]);
+        w.hosts[0].key = w.hosts[0].content[0].from_key; /* its delivered messages are intact */
+        process_events(&w, &w.hosts[1]);
         w.hosts[0].key = 0;
-        look_all(&w);
+        process_all_events(&w);
         assert_true(w.hosts[1].received >= 3 && w.hosts[1].received <= 5);
         const uint32_t before = w.hosts[1].received;
-        for (uint32_t i = 0; i < 2 * RECEIVES; ++i) { /* all tokens serve still */
+        for (uint32_t i = 0; i < 2 * RECEIVES; ++i) { /* all tokens still work */
             while (provide(&w.hosts[1], LONGEST)) {
             }
             assert_int_equal(w.hosts[1].waiting, RECEIVES);
@@ -587,13 +590,13 @@ static void sender_closes(void **state)
             assert_int_equal(w.hosts[1].received, before + i + 1);
         }
         pass(&w, SECOND);
-        check_quiet(&w);
+        check_idle(&w);
         end(&w);
     }
 }
 
-/* The same with nothing behind it: the receiver is told that the rest will not come. */
-static void cut_in_the_middle(void **state)
+/* The same without further messages: the receiver learns that the rest will not arrive. */
+static void closed_during_a_transfer(void **state)
 {
     (void)state;
     for (uint32_t events = 0; events < 80; ++events) {
@@ -607,40 +610,40 @@ static void cut_in_the_middle(void **state)
         wire_pass(&w.wire, 10 * SECOND);
         assert_int_equal(connection(&w, 1, 0)->incoming.port, 0);
         assert_true(0 == w.hosts[1].received);
-        check_quiet(&w);
+        check_idle(&w);
         end(&w);
     }
 }
 
 /* ---- single packets are lost ---- */
 
-/* Which one: the first that fits, once or each time. */
+/* Selects a packet: the first match, or all. */
 struct victim {
     uint8_t type, flags;
     uint32_t sequence;
-    uint32_t more; /* of them, before it is done */
+    uint32_t more; /* further matches before it is done */
     bool always, done;
 };
 
-static bool spare_others(void *context, const struct wire_nic *from, mcp_link to,
-                         const struct mcp_header *header, const void *payload, size_t payload_bytes)
+static bool drop_victim(void *context, const struct wire_nic *from, mcp_link to,
+                        const struct mcp_header *header, const void *payload, size_t payload_bytes)
 {
     struct victim *victim = context;
     (void)from;
     (void)to;
     (void)payload;
     (void)payload_bytes;
-    const bool hit = header->type == victim->type &&
-                     (header->message.flags & victim->flags) == victim->flags &&
-                     (0 == victim->sequence || header->message.sequence == victim->sequence) &&
-                     (victim->always || !victim->done);
-    victim->done = victim->done || (hit && 0 == victim->more);
-    victim->more -= hit && 0 != victim->more;
-    return !hit;
+    const bool match = header->type == victim->type &&
+                       (header->message.flags & victim->flags) == victim->flags &&
+                       (0 == victim->sequence || header->message.sequence == victim->sequence) &&
+                       (victim->always || !victim->done);
+    victim->done = victim->done || (match && 0 == victim->more);
+    victim->more -= match && 0 != victim->more;
+    return !match;
 }
 
-/* What comes behind a lost packet tells of it, so that nobody waits for the time-out; likewise when
- * it is lost once more. */
+/* The packets after a lost one reveal the loss, so that it does not take a timeout, also if the
+ * retransmission is lost. */
 static void gaps_are_filled(void **state)
 {
     (void)state;
@@ -650,7 +653,7 @@ static void gaps_are_filled(void **state)
         begin(&w, 2, 2, crew_seed());
         struct victim victim = {
             .type = MCP_DATA, .sequence = MCP_FIRST_SEQUENCE + packet, .more = i % 2};
-        w.wire.transmitted = spare_others;
+        w.wire.transmitted = drop_victim;
         w.wire.context = &victim;
         provide(&w.hosts[1], LONGEST);
         assert_true(send(&w, 0, 1, 100000));
@@ -662,15 +665,15 @@ static void gaps_are_filled(void **state)
     }
 }
 
-/* All that was sent has come, but not what tells of it. Who sends the first packet again hears
- * that, and goes on behind the others at once. */
-static void goes_on_behind_what_came(void **state)
+/* All packets have arrived, but not the acknowledgements. The retransmission of the first packet is
+ * acknowledged, and the sender continues after all of them at once. */
+static void continues_after_received_packets(void **state)
 {
     (void)state;
     struct world w;
     begin(&w, 2, 2, crew_seed());
     struct victim victim = {.type = MCP_ACK, .always = true};
-    w.wire.transmitted = spare_others;
+    w.wire.transmitted = drop_victim;
     w.wire.context = &victim;
     provide(&w.hosts[1], LONGEST);
     assert_true(send(&w, 0, 1, 100000));
@@ -683,15 +686,15 @@ static void goes_on_behind_what_came(void **state)
     end(&w);
 }
 
-/* Who was refused first is closed, and nobody tells the next one that there is a token: it finds
- * out. */
-static void heirs_try_again(void **state)
+/* The first refused port is closed, and the next one is not notified when there is a token: it
+ * retries. */
+static void refused_ports_retry(void **state)
 {
     (void)state;
     struct world w;
     begin(&w, 2, 4, crew_seed()); /* 0 and 2 on one NIC, 1 on the other */
     struct victim victim = {.type = MCP_ACK, .flags = MCP_READY, .always = true};
-    w.wire.transmitted = spare_others;
+    w.wire.transmitted = drop_victim;
     w.wire.context = &victim;
     assert_true(send(&w, 0, 1, 100));
     assert_true(send(&w, 2, 1, 200));
@@ -703,12 +706,13 @@ static void heirs_try_again(void **state)
     pass(&w, SECOND);
     assert_int_equal(w.hosts[1].received, 1);
     assert_int_equal(w.hosts[1].last_bytes, 200);
-    check_quiet(&w);
+    check_idle(&w);
     end(&w);
 }
 
-/* A process has put a token in, and does not get to say so before another message comes. */
-static void nobody_overtakes(void **state)
+/* A process has posted a token, but not yet notified the NIC, when another message arrives:
+ * messages stay in order. */
+static void messages_stay_in_order(void **state)
 {
     (void)state;
     struct world w;
@@ -722,19 +726,19 @@ static void nobody_overtakes(void **state)
     ++host->waiting;
     myr_store_seq_cst(&slot->sequence, ++host->provides);
     assert_true(send(&w, 0, 1, 200));
-    look_all(&w);
+    process_all_events(&w);
     assert_int_equal(host->received, 0);
     mcp_messages_provided(host->nic->mcp, &host->nic->board, host->number);
-    look_all(&w);
+    process_all_events(&w);
     assert_int_equal(host->last_bytes, 100);
     provide(host, LONGEST);
-    look_all(&w);
+    process_all_events(&w);
     assert_int_equal(host->received, 2);
-    check_quiet(&w);
+    check_idle(&w);
     end(&w);
 }
 
-/* ---- what must not be believed ---- */
+/* ---- invalid data ---- */
 
 static void bad_tokens(void **state)
 {
@@ -763,27 +767,27 @@ static void bad_tokens(void **state)
     bad[5].to_port = WIRE_PORTS;
     bad[6].memory = 0;
     bad[7].memory = MEMORY;
-    for (uint32_t i = 0; i < 8; ++i) { /* each gets an answer */
+    for (uint32_t i = 0; i < 8; ++i) { /* each fails */
         host->sending[0] = true;
         ++host->under_way;
         host->content[0].bytes = 0;
         put_token(host, &bad[i]);
-        look_all(&w);
+        process_all_events(&w);
         assert_int_equal(counters->bad_tokens, i + 1);
         assert_int_equal(host->failed, i + 1);
         assert_int_equal(host->why, MCP_FAILED_BAD_TOKEN);
     }
     struct mcp_send_token stray = good;
-    stray.token = SENDS; /* there is no such token, so there can be no answer */
+    stray.token = SENDS; /* no such token, so it cannot be answered */
     put_token(host, &stray);
     stray.token = UINT32_MAX;
     put_token(host, &stray);
     assert_int_equal(counters->bad_tokens, 10);
     assert_true(send(&w, 0, 1, 100));
-    stray.token = 0; /* is under way */
+    stray.token = 0; /* in use */
     put_token(host, &stray);
     assert_int_equal(counters->bad_tokens, 11);
-    /* Buffers that are none, at the receiver. */
+    /* Invalid buffers at the receiver. */
     put_buffer(&w.hosts[1], MEMORY - 99, 100);
     put_buffer(&w.hosts[1], UINT32_MAX, UINT32_MAX);
     put_buffer(&w.hosts[1], 0, 100);
@@ -810,7 +814,7 @@ static void bad_tokens(void **state)
     end(&w);
 }
 
-/* Anything at all in the rings, again and again; the other NIC's ports go on. */
+/* Random contents of the rings do not affect the other NIC's ports. */
 static void random_rings(void **state)
 {
     (void)state;
@@ -838,10 +842,10 @@ static void random_rings(void **state)
     const uint32_t before = w.hosts[3].received;
     mcp_port_close(wild->nic->mcp, &wild->nic->board, wild->number);
     w.wire.nics[0].mcp->counters.bad_tokens = 0;
-    assert_true(send(&w, 1, 3, 100)); /* of the other NIC, nobody has touched these */
+    assert_true(send(&w, 1, 3, 100)); /* on the other NIC, not affected */
     assert_true(provide(&w.hosts[3], 100));
     wire_pass(&w.wire, SECOND);
-    look(&w, &w.hosts[3]);
+    process_events(&w, &w.hosts[3]);
     assert_int_equal(w.hosts[3].received, before + 1);
     end(&w);
 }
@@ -858,7 +862,7 @@ static void full_table(void **state)
     begin_open(&w, 5, 5, crew_seed());
     full = w.hosts[0].nic->mcp;
     memset(&full->messages.bucket, 0, sizeof(full->messages.bucket));
-    full->messages.connections = 0; /* as if nobody had connected, and there were room for three */
+    full->messages.connections = 0; /* as before connecting, with a table of three */
     full->messages.nconnections = 3;
     while (provide(&w.hosts[0], LONGEST)) {
     }
@@ -869,39 +873,39 @@ static void full_table(void **state)
     assert_int_equal(w.hosts[0].received, 3);
     assert_int_equal(w.hosts[4].under_way, 1);
     assert_true(full->counters.dropped_no_room > 5);
-    assert_int_equal(meet(w.hosts[0].nic, w.hosts[4].nic), MCP_NO_CONNECTION);
-    for (uint32_t to = 1; to < 4; ++to) { /* those that there are are found */
-        assert_int_equal(meet(w.hosts[0].nic, w.hosts[to].nic), to - 1);
+    assert_int_equal(connect_nics(w.hosts[0].nic, w.hosts[4].nic), MCP_NO_CONNECTION);
+    for (uint32_t to = 1; to < 4; ++to) { /* existing ones are found */
+        assert_int_equal(connect_nics(w.hosts[0].nic, w.hosts[to].nic), to - 1);
     }
-    full->messages.nconnections = 4; /* someone made room */
+    full->messages.nconnections = 4; /* the table has grown */
     pass(&w, SECOND);
     assert_int_equal(w.hosts[0].received, 4);
-    check_quiet(&w);
+    check_idle(&w);
     end(&w);
 }
 
-static bool is_unresponsive(struct world *w, uint32_t h, uint32_t who, uint32_t least_s,
+static bool is_unresponsive(struct world *w, uint32_t h, uint32_t asker, uint32_t least_s,
                             struct mcp_unresponsive *unresponsive)
 {
     struct host *host = &w->hosts[h];
-    return mcp_messages_unresponsive(host->nic->mcp, &host->nic->board, host->number, who,
+    return mcp_messages_unresponsive(host->nic->mcp, &host->nic->board, host->number, asker,
                                      1000 * least_s, unresponsive);
 }
 
-static void expect_silence(struct world *w, uint32_t h, uint32_t who, uint32_t least_s,
-                           uint32_t from)
+static void expect_unresponsive(struct world *w, uint32_t h, uint32_t asker, uint32_t least_s,
+                                uint32_t from)
 {
     struct mcp_unresponsive unresponsive;
-    assert_true(is_unresponsive(w, h, who, least_s, &unresponsive));
+    assert_true(is_unresponsive(w, h, asker, least_s, &unresponsive));
     assert_int_equal(unresponsive.connection, w->hosts[h].connection[from]);
     assert_int_equal(unresponsive.link, w->hosts[from].nic->link);
     assert_true(unresponsive.silence_ms >= 1000 * least_s);
-    assert_false(is_unresponsive(w, h, who, least_s, &unresponsive)); /* it was told */
+    assert_false(is_unresponsive(w, h, asker, least_s, &unresponsive)); /* already reported */
 }
 
-/* A NIC that is out of reach is told of, once to each who asks and has messages for it; they go on
- * waiting. What counts is time in which it was asked, not time. */
-static void silence(void **state)
+/* An unreachable NIC is reported once to each caller that has messages for it, which remain queued.
+ * The silence is measured while packets are retransmitted, not by time alone. */
+static void unresponsive_nics(void **state)
 {
     (void)state;
     struct world w;
@@ -909,7 +913,7 @@ static void silence(void **state)
     begin(&w, 3, 6, crew_seed());
     assert_true(provide(&w.hosts[1], LONGEST) && provide(&w.hosts[1], LONGEST));
     assert_true(send(&w, 0, 1, 100000));
-    assert_true(send(&w, 0, 4, 100)); /* who has no token: it refuses, and so is heard of */
+    assert_true(send(&w, 0, 4, 100)); /* it has no token: it refuses, which counts as a response */
     pass(&w, 5 * SECOND);
     assert_false(is_unresponsive(&w, 0, 1, 1, &unresponsive));
     assert_int_equal(w.hosts[0].under_way, 1);
@@ -919,9 +923,9 @@ static void silence(void **state)
     pass(&w, 9 * SECOND);
     assert_false(is_unresponsive(&w, 0, 1, 10, &unresponsive));
     pass(&w, 2 * SECOND);
-    expect_silence(&w, 0, 1, 10, 1);
-    expect_silence(&w, 0, 2, 10, 1);                            /* another job */
-    assert_false(is_unresponsive(&w, 3, 3, 10, &unresponsive)); /* another port: nothing for it */
+    expect_unresponsive(&w, 0, 1, 10, 1);
+    expect_unresponsive(&w, 0, 2, 10, 1);                       /* another job */
+    assert_false(is_unresponsive(&w, 3, 3, 10, &unresponsive)); /* another port without messages */
     assert_true(send(&w, 0, 1, 1));
     pass(&w, 60 * SECOND);
     assert_false(is_unresponsive(&w, 0, 1, 10, &unresponsive));
@@ -935,16 +939,16 @@ static void silence(void **state)
     assert_int_equal(w.hosts[0].under_way, 0);
     assert_int_equal(w.hosts[1].received + w.hosts[4].received, 4);
 
-    w.wire.nics[1].unplugged = true; /* another silence */
+    w.wire.nics[1].unplugged = true; /* unresponsive again */
     assert_true(send(&w, 0, 1, 1));
     pass(&w, 11 * SECOND);
-    expect_silence(&w, 0, 1, 10, 1);
+    expect_unresponsive(&w, 0, 1, 10, 1);
 
     w.wire.nics[1].unplugged = false;
     pass(&w, SECOND);
     w.wire.nics[1].unplugged = true;
     assert_true(send(&w, 0, 1, 1));
-    w.wire.now_ns += 60 * SECOND; /* nobody has run this NIC, and nobody was asked */
+    w.wire.now_ns += 60 * SECOND; /* this NIC was not run, so it did not retransmit */
     pass(&w, SECOND);
     assert_false(is_unresponsive(&w, 0, 1, 10, &unresponsive));
     close_port(&w.hosts[0]);
@@ -952,7 +956,7 @@ static void silence(void **state)
     end(&w);
 }
 
-/* Packets with a wrong key, from nowhere, with unlikely numbers: nothing comes of them. */
+/* Packets with a wrong key, an unknown source, or implausible numbers have no effect. */
 static void strange_packets(void **state)
 {
     (void)state;
@@ -974,7 +978,8 @@ static void strange_packets(void **state)
         part->source = from->mcp->key;
         packet.header.key ^= 0 == kind;
         part->source = 1 == kind ? to->mcp->key : part->source;
-        /* Right but for its turn: before or behind what is expected, or of another round. */
+        /* Valid except for its order: before or after the expected sequence number, or of another
+         * round. */
         const uint32_t off = 1 + crew_below(&w.random, UINT32_MAX - 1);
         part->sequence = connection(&w, 0, 1)->next + (2 == kind ? off : 0);
         part->expected = connection(&w, 0, 1)->expected + (2 == kind ? off : 0);
@@ -1000,8 +1005,9 @@ static void strange_packets(void **state)
     end(&w);
 }
 
-/* A NIC in error, that of host 0, sends a packet of 64 bytes to host 1. The rest of it is usual. */
-static void send_in_error(struct world *w, struct mcp_message_part part)
+/* Let the NIC of host 0, which is defective, send a packet of 64 bytes to host 1. The other fields
+ * are valid. */
+static void send_defective(struct world *w, struct mcp_message_part part)
 {
     struct {
         struct mcp_header header;
@@ -1017,7 +1023,7 @@ static void send_in_error(struct world *w, struct mcp_message_part part)
     pass(w, SECOND);
 }
 
-/* It begins messages and never ends them: its peer's tokens are not used up. */
+/* A defective NIC begins messages that it never ends: its peer's tokens are not exhausted. */
 static void unfinished_messages(void **state)
 {
     (void)state;
@@ -1026,13 +1032,13 @@ static void unfinished_messages(void **state)
     while (provide(&w.hosts[1], LONGEST)) {
     }
     for (uint32_t i = 0; i < 5 * RECEIVES; ++i) {
-        send_in_error(&w, (struct mcp_message_part){.sequence = MCP_FIRST_SEQUENCE + i,
-                                                    .length = 1000,
-                                                    .round = MCP_FIRST_ROUND,
-                                                    .flags = MCP_FIRST});
+        send_defective(&w, (struct mcp_message_part){.sequence = MCP_FIRST_SEQUENCE + i,
+                                                     .length = 1000,
+                                                     .round = MCP_FIRST_ROUND,
+                                                     .flags = MCP_FIRST});
         assert_int_equal(connection(&w, 1, 0)->expected, MCP_FIRST_SEQUENCE + i + 1);
     }
-    for (uint32_t i = 0; i < RECEIVES - 1; ++i) { /* one has come halfway */
+    for (uint32_t i = 0; i < RECEIVES - 1; ++i) { /* one token is in use */
         assert_true(send(&w, 2, 1, 100));
         pass(&w, SECOND);
         assert_int_equal(w.hosts[1].received, i + 1);
@@ -1040,8 +1046,8 @@ static void unfinished_messages(void **state)
     end(&w);
 }
 
-/* It sends more of a message than it has said: nothing is written behind its end. */
-static void more_than_was_said(void **state)
+/* A defective NIC sends more than a message's length: nothing is written beyond its end. */
+static void more_than_the_length(void **state)
 {
     (void)state;
     struct world w;
@@ -1051,10 +1057,11 @@ static void more_than_was_said(void **state)
     for (uint32_t i = 0; i < 100; ++i) {
         const uint32_t missing = 1 + crew_below(&w.random, 63);
         for (uint32_t second = 0; second < 2; ++second) {
-            send_in_error(&w, (struct mcp_message_part){.sequence = MCP_FIRST_SEQUENCE + i + second,
-                                                        .length = 64 + missing,
-                                                        .round = (uint16_t)(MCP_FIRST_ROUND + i),
-                                                        .flags = 0 == second ? MCP_FIRST : 0});
+            send_defective(&w,
+                           (struct mcp_message_part){.sequence = MCP_FIRST_SEQUENCE + i + second,
+                                                     .length = 64 + missing,
+                                                     .round = (uint16_t)(MCP_FIRST_ROUND + i),
+                                                     .flags = 0 == second ? MCP_FIRST : 0});
         }
         assert_int_equal(connection(&w, 1, 0)->expected, MCP_FIRST_SEQUENCE + i + 1);
         assert_int_equal(w.hosts[1].nic->mcp->counters.refusals, i + 1);
@@ -1063,9 +1070,9 @@ static void more_than_was_said(void **state)
     end(&w);
 }
 
-/* ---- random traffic: messages say what they are, as their sender may be closed by then ---- */
+/* ---- random traffic: messages describe themselves, as their sender may have been closed ---- */
 
-static uint32_t any_size(struct world *w)
+static uint32_t random_size(struct world *w)
 {
     const uint32_t kind = crew_below(&w->random, 10);
     return kind < 6   ? crew_below(&w->random, 200)
@@ -1091,27 +1098,28 @@ static const struct wire_faults everything = {.loss = 100,
                                               .delay_most_ns = 200000,
                                               .detour_most_ns = 20000000};
 
-/* How far each pair of ports ever opened has come, by a hash of their keys. */
+/* The progress of each pair of ports ever opened, by a hash of their keys. */
 enum { PAIRS = 1 << 16 };
 
-struct post {
+struct traffic_state {
     struct world w;
-    uint32_t pair[PAIRS];                       /* the keys' digest */
-    uint32_t expected[PAIRS];                   /* index of the next letter to be received */
-    enum manner { BUSY, LAZY, LEAVING } manner; /* lazy ones seldom provide receive tokens */
+    uint32_t pair[PAIRS];                       /* a digest of the keys */
+    uint32_t expected[PAIRS];                   /* index of the next message */
+    enum manner { BUSY, LAZY, LEAVING } manner; /* lazy hosts rarely provide receive tokens */
     uint32_t letters, closings;
     uint64_t until_ns;
 };
 
-static uint32_t *expected_of(struct post *post, uint32_t from_key, uint32_t to_key)
+static uint32_t *expected_of(struct traffic_state *traffic_state, uint32_t from_key,
+                             uint32_t to_key)
 {
     const uint32_t digest = (from_key * 0x9e3779b9u ^ to_key) | 1;
     uint32_t i = digest >> 8 & (PAIRS - 1);
-    while (0 != post->pair[i] && digest != post->pair[i]) {
+    while (0 != traffic_state->pair[i] && digest != traffic_state->pair[i]) {
         i = (i + 1) & (PAIRS - 1);
     }
-    post->pair[i] = digest;
-    return &post->expected[i];
+    traffic_state->pair[i] = digest;
+    return &traffic_state->expected[i];
 }
 
 static bool is_open(const struct world *w, uint32_t key)
@@ -1123,26 +1131,27 @@ static bool is_open(const struct world *w, uint32_t key)
     return h < w->nhosts;
 }
 
-static void read_letter(struct post *post, struct host *host, const struct mcp_event *event)
+static void receive_message(struct traffic_state *traffic_state, struct host *host,
+                            const struct mcp_event *event)
 {
     const uint8_t *in = take_buffer(host, event);
     struct content letter;
     memcpy(&letter, in, sizeof(letter));
-    assert_int_equal(letter.to_key, host->key); /* meant for this incarnation */
+    assert_int_equal(letter.to_key, host->key); /* for this instance of the port */
     assert_int_equal(letter.bytes, event->bytes);
-    uint32_t *expected = expected_of(post, letter.from_key, letter.to_key);
-    /* Of what was under way when its sender was closed, anything may be missing. */
+    uint32_t *expected = expected_of(traffic_state, letter.from_key, letter.to_key);
+    /* Of the messages in flight when their sender was closed, any may be missing. */
     assert_true(letter.index == *expected ||
-                (letter.index > *expected && !is_open(&post->w, letter.from_key)));
+                (letter.index > *expected && !is_open(&traffic_state->w, letter.from_key)));
     *expected = letter.index + 1;
     static uint8_t wanted[LONGEST];
     fill(wanted, &letter);
     assert_memory_equal(in + sizeof(letter), wanted + sizeof(letter),
                         letter.bytes - sizeof(letter));
-    ++post->letters;
+    ++traffic_state->letters;
 }
 
-static void read_letters(struct post *post, struct host *host)
+static void receive_messages(struct traffic_state *traffic_state, struct host *host)
 {
     for (;;) {
         const struct mcp_event *slot = mcp_event_slot(&host->shape, host->rings, host->events);
@@ -1151,7 +1160,7 @@ static void read_letters(struct post *post, struct host *host)
         }
         ++host->events;
         if (MCP_RECEIVED == slot->type) {
-            read_letter(post, host, slot);
+            receive_message(traffic_state, host, slot);
         } else {
             assert_int_equal(slot->type, MCP_SENT);
             assert_true(slot->what < SENDS && host->sending[slot->what]);
@@ -1161,9 +1170,9 @@ static void read_letters(struct post *post, struct host *host)
     }
 }
 
-static void write_letter(struct post *post, uint32_t from, uint32_t to)
+static void send_message(struct traffic_state *traffic_state, uint32_t from, uint32_t to)
 {
-    struct world *w = &post->w;
+    struct world *w = &traffic_state->w;
     struct host *host = &w->hosts[from];
     const uint32_t token = free_token(host);
     if (SENDS == token || 0 == w->hosts[to].key) {
@@ -1171,7 +1180,7 @@ static void write_letter(struct post *post, uint32_t from, uint32_t to)
     }
     struct content *letter = &host->content[token];
     *letter = (struct content){host->key, w->hosts[to].key, host->next_to[to]++,
-                               (uint32_t)sizeof(*letter) + any_size(w)};
+                               (uint32_t)sizeof(*letter) + random_size(w)};
     if (letter->bytes > LONGEST) {
         letter->bytes = LONGEST;
     }
@@ -1180,10 +1189,10 @@ static void write_letter(struct post *post, uint32_t from, uint32_t to)
     send_token(w, host, token, to);
 }
 
-static void come_and_go(struct wire_nic *nic, void *context)
+static void random_step(struct wire_nic *nic, void *context)
 {
-    struct post *post = context;
-    struct world *w = &post->w;
+    struct traffic_state *traffic_state = context;
+    struct world *w = &traffic_state->w;
     (void)nic;
     const uint32_t h = crew_below(&w->random, w->nhosts), to = crew_below(&w->random, w->nhosts);
     struct host *host = &w->hosts[h];
@@ -1194,63 +1203,63 @@ static void come_and_go(struct wire_nic *nic, void *context)
                 w->hosts[from].next_to[h] = 0;
             }
         }
-    } else if (LEAVING == post->manner && w->wire.now_ns < post->until_ns &&
+    } else if (LEAVING == traffic_state->manner && w->wire.now_ns < traffic_state->until_ns &&
                0 == crew_below(&w->random, 60)) {
-        read_letters(post, host);
+        receive_messages(traffic_state, host);
         close_port(host);
-        ++post->closings;
+        ++traffic_state->closings;
     } else {
-        read_letters(post, host);
-        if (w->wire.now_ns < post->until_ns) {
-            write_letter(post, h, to);
+        receive_messages(traffic_state, host);
+        if (w->wire.now_ns < traffic_state->until_ns) {
+            send_message(traffic_state, h, to);
         }
-        while ((LAZY != post->manner || 0 == crew_below(&w->random, 50)) &&
+        while ((LAZY != traffic_state->manner || 0 == crew_below(&w->random, 50)) &&
                provide(host, LONGEST) && 0 != crew_below(&w->random, 4)) {
         }
     }
-    wire_after(&w->wire, wire_between(&w->wire, 1, w->think_ns), NULL, come_and_go, post);
+    wire_after(&w->wire, wire_between(&w->wire, 1, w->think_ns), NULL, random_step, traffic_state);
 }
 
-/* Messages to ports that are closed for good stay under way, all others have come. */
-static bool post_is_done(void *context)
+/* Messages to closed ports stay in flight, and all others have arrived. */
+static bool traffic_is_done(void *context)
 {
-    struct post *post = context;
-    struct world *w = &post->w;
+    struct traffic_state *traffic_state = context;
+    struct world *w = &traffic_state->w;
     for (uint32_t h = 0; h < w->nhosts; ++h) {
         struct host *host = &w->hosts[h];
         for (uint32_t to = 0; 0 != host->key && to < w->nhosts; ++to) {
             if (0 != w->hosts[to].key && 0 != host->next_to[to] &&
-                *expected_of(post, host->key, w->hosts[to].key) != host->next_to[to]) {
+                *expected_of(traffic_state, host->key, w->hosts[to].key) != host->next_to[to]) {
                 return false;
             }
         }
     }
-    return w->wire.now_ns > post->until_ns;
+    return w->wire.now_ns > traffic_state->until_ns;
 }
 
-static void run_post(uint32_t nnics, uint32_t nhosts, enum manner manner,
-                     const struct wire_faults *faults)
+static void run_traffic(uint32_t nnics, uint32_t nhosts, enum manner manner,
+                        const struct wire_faults *faults)
 {
     static uint64_t runs;
-    struct post *post = calloc(1, sizeof(*post));
-    struct world *w = &post->w;
+    struct traffic_state *traffic_state = calloc(1, sizeof(*traffic_state));
+    struct world *w = &traffic_state->w;
     begin(w, nnics, nhosts, crew_seed() + 7000 * ++runs);
     w->wire.faults = *faults;
     w->largest = LEAVING == manner ? 60000 : LONGEST;
     w->think_ns = 50 * MICROSECOND;
-    post->manner = manner;
-    post->until_ns = w->wire.now_ns + SECOND / 5;
-    wire_after(&w->wire, 0, NULL, come_and_go, post);
-    if (!wire_run(&w->wire, post_is_done, post, 1000 * SECOND)) {
-        fail_msg("%u NICs, %u ports, run %u: not all has come", nnics, nhosts, (unsigned)runs);
+    traffic_state->manner = manner;
+    traffic_state->until_ns = w->wire.now_ns + SECOND / 5;
+    wire_after(&w->wire, 0, NULL, random_step, traffic_state);
+    if (!wire_run(&w->wire, traffic_is_done, traffic_state, 1000 * SECOND)) {
+        fail_msg("%u NICs, %u ports, run %u: messages are missing", nnics, nhosts, (unsigned)runs);
     }
-    assert_true(post->letters > 100);
-    assert_true(LEAVING != manner || post->closings > 20);
-    if (2 == nhosts) { /* so many that their sequence numbers wrap around */
+    assert_true(traffic_state->letters > 100);
+    assert_true(LEAVING != manner || traffic_state->closings > 20);
+    if (2 == nhosts) { /* enough for their sequence numbers to wrap around */
         assert_true(connection(w, 0, 1)->base < MCP_FIRST_SEQUENCE);
     }
     end(w);
-    free(post);
+    free(traffic_state);
 }
 
 static void traffic(void **state)
@@ -1259,16 +1268,16 @@ static void traffic(void **state)
     static const struct wire_faults *const all[] = {&none, &loss_10, &loss_30, &disorder,
                                                     &everything};
     for (size_t f = 0; f < sizeof(all) / sizeof(all[0]); ++f) {
-        run_post(2, 2, BUSY, all[f]);
-        run_post(3, 5, LAZY, all[f]);
-        run_post(2 + (uint32_t)f % 4, 4 + (uint32_t)f % 7, LEAVING, all[f]);
+        run_traffic(2, 2, BUSY, all[f]);
+        run_traffic(3, 5, LAZY, all[f]);
+        run_traffic(2 + (uint32_t)f % 4, 4 + (uint32_t)f % 7, LEAVING, all[f]);
     }
 }
 
-/* What a packet that looks refused is answered with, before anything was refused: nothing. */
-static bool answers_are_sound(void *context, const struct wire_nic *from, mcp_link to,
-                              const struct mcp_header *header, const void *payload,
-                              size_t payload_bytes)
+/* Expects that no REFUSE is sent before anything was refused. */
+static bool expect_no_empty_refusal(void *context, const struct wire_nic *from, mcp_link to,
+                                    const struct mcp_header *header, const void *payload,
+                                    size_t payload_bytes)
 {
     (void)context;
     (void)from;
@@ -1279,14 +1288,15 @@ static bool answers_are_sound(void *context, const struct wire_nic *from, mcp_li
     return true;
 }
 
-/* The first packet of a connection is of the round before the first: nobody can have refused it. */
+/* The first packet of a connection has the round before the first one, although nothing can have
+ * been refused. */
 static void a_round_before_the_first(void **state)
 {
     (void)state;
     struct world w;
     begin_open(&w, 2, 2, crew_seed());
     struct wire_nic *nic = w.hosts[1].nic;
-    w.wire.transmitted = answers_are_sound;
+    w.wire.transmitted = expect_no_empty_refusal;
     struct mcp_header header = {.type = MCP_DATA, .key = nic->mcp->key};
     header.message = (struct mcp_message_part){
         .source = w.hosts[0].nic->mcp->key + 1, /* which has sent nothing before */
@@ -1304,11 +1314,11 @@ static void a_round_before_the_first(void **state)
     end(&w);
 }
 
-/* ---- signed ---- */
+/* ---- signed connections ---- */
 
-/* The last packet of a type, as it went by; nothing of that type arrives. */
+/* The last packet of a type. All packets of that type are dropped. */
 struct caught {
-    uint8_t type; /* which to catch */
+    uint8_t type; /* the type to catch */
     size_t bytes; /* 0: none yet */
     union {
         struct mcp_header header;
@@ -1316,8 +1326,8 @@ struct caught {
     };
 };
 
-static bool take_down(void *context, const struct wire_nic *from, mcp_link to,
-                      const struct mcp_header *header, const void *payload, size_t payload_bytes)
+static bool catch_packet(void *context, const struct wire_nic *from, mcp_link to,
+                         const struct mcp_header *header, const void *payload, size_t payload_bytes)
 {
     struct caught *caught = context;
     (void)from;
@@ -1332,8 +1342,8 @@ static bool take_down(void *context, const struct wire_nic *from, mcp_link to,
     return false;
 }
 
-/* All that a NIC knows, but for what it has counted. */
-static void remember(struct mcp_nic *copy, const struct mcp_nic *nic)
+/* Copy a NIC's state without its counters. */
+static void copy_state(struct mcp_nic *copy, const struct mcp_nic *nic)
 {
     memcpy(copy, nic, mcp_nic_bytes(WIRE_PORTS, WIRE_CONNECTIONS));
     memset(&copy->counters, 0, sizeof(copy->counters));
@@ -1345,21 +1355,21 @@ static void inject(struct world *w, uint32_t to, const void *packet, size_t byte
     wire_pass(&w->wire, MICROSECOND);
 }
 
-/* Nothing comes of this packet, which is not what was sent: neither at NIC `to`, nor an answer. */
-static void is_nothing(struct world *w, uint32_t to, const void *packet, size_t bytes)
+/* Expect that a forged packet changes nothing at NIC `to`, and gets no answer. */
+static void expect_no_effect(struct world *w, uint32_t to, const void *packet, size_t bytes)
 {
     static _Alignas(MYR_LINE) uint8_t before[1 << 16], after[sizeof(before)];
     struct mcp_nic *nic = w->hosts[to].nic->mcp;
     const uint64_t sent = nic->counters.packets_sent;
     assert_true(mcp_nic_bytes(WIRE_PORTS, WIRE_CONNECTIONS) <= sizeof(before));
-    remember((struct mcp_nic *)before, nic);
+    copy_state((struct mcp_nic *)before, nic);
     inject(w, to, packet, bytes);
-    remember((struct mcp_nic *)after, nic);
+    copy_state((struct mcp_nic *)after, nic);
     assert_memory_equal(before, after, mcp_nic_bytes(WIRE_PORTS, WIRE_CONNECTIONS));
     assert_int_equal(sent, nic->counters.packets_sent);
 }
 
-/* What somebody can make of a packet of host 0 or 1 who knows all but the secret. */
+/* Inject packets that an attacker without the secret could derive from a packet of host 0 or 1. */
 static void forge(struct world *w, uint32_t to, const struct caught *caught)
 {
     struct mcp_nic *nic = w->hosts[to].nic->mcp;
@@ -1367,7 +1377,7 @@ static void forge(struct world *w, uint32_t to, const struct caught *caught)
     for (size_t bit = 0; bit < 8 * caught->bytes; ++bit) {
         forged = *caught;
         forged.byte[bit / 8] ^= (uint8_t)(1 << bit % 8);
-        is_nothing(w, to, forged.byte, forged.bytes);
+        expect_no_effect(w, to, forged.byte, forged.bytes);
     }
     assert_true(nic->counters.dropped_forged > 8 * (MCP_MESSAGE_BYTES - 40));
     const struct mcp_secret guesses[] = {
@@ -1383,16 +1393,16 @@ static void forge(struct world *w, uint32_t to, const struct caught *caught)
         forged = *caught;
         mcp_seal(&forged.header, &guesses[g], forged.byte + sizeof(forged.header),
                  forged.bytes - sizeof(forged.header));
-        is_nothing(w, to, forged.byte, forged.bytes);
+        expect_no_effect(w, to, forged.byte, forged.bytes);
         assert_int_equal(nic->counters.dropped_forged, before + 1);
     }
-    forged = *caught; /* back to its sender, as if it were for that one */
+    forged = *caught; /* reflected to its sender */
     forged.header.key = w->hosts[1 - to].nic->mcp->key;
-    is_nothing(w, 1 - to, forged.byte, forged.bytes);
+    expect_no_effect(w, 1 - to, forged.byte, forged.bytes);
 }
 
-/* Of a message, of its acknowledgement, and of its refusal where host 1 has no token: nothing comes
- * of what was forged, and of the right one comes what is to come of it, once. */
+/* Forged packets have no effect, and the genuine one has its effect once: for a message, its
+ * acknowledgement, and its refusal when host 1 has no token. */
 static void forged_packets(void **state)
 {
     (void)state;
@@ -1404,7 +1414,7 @@ static void forged_packets(void **state)
         struct caught caught = {.type = type};
         begin(&w, 2, 2, crew_seed());
         const struct host *sender = &w.hosts[0], *receiver = &w.hosts[1];
-        w.wire.transmitted = take_down;
+        w.wire.transmitted = catch_packet;
         w.wire.context = &caught;
         assert_true(MCP_REFUSE == type || provide(&w.hosts[1], 64));
         assert_true(send(&w, 0, 1, 24));
@@ -1413,12 +1423,12 @@ static void forged_packets(void **state)
         }
         w.wire.transmitted = NULL;
         forge(&w, to, &caught);
-        look_all(&w);
+        process_all_events(&w);
         assert_int_equal(sender->sent + sender->failed + sender->nic->mcp->counters.refused, 0);
         assert_int_equal(receiver->received, MCP_ACK == type);
-        for (uint32_t times = 0; times < 3; ++times) { /* and what was heard of it */
+        for (uint32_t times = 0; times < 3; ++times) { /* including replays */
             inject(&w, to, caught.byte, caught.bytes);
-            look_all(&w);
+            process_all_events(&w);
             assert_int_equal(receiver->received, MCP_REFUSE != type);
             assert_true(MCP_ACK != type || 1 == sender->sent);
             assert_true(MCP_REFUSE != type || 1 == sender->nic->mcp->counters.refused);
@@ -1428,12 +1438,13 @@ static void forged_packets(void **state)
         pass(&w, SECOND);
         assert_int_equal(receiver->received, 1);
         assert_int_equal(sender->sent, 1);
-        check_quiet(&w);
+        check_idle(&w);
         end(&w);
     }
 }
 
-/* A NIC hears only those that a host has connected to; it says that others have knocked. */
+/* A NIC accepts packets only from NICs to which a host has connected, and signals that others have
+ * tried. */
 static void strangers(void **state)
 {
     (void)state;
@@ -1442,7 +1453,7 @@ static void strangers(void **state)
     struct wire_nic *nic = &w.wire.nics[0];
     struct mcp_messages *messages = &nic->mcp->messages;
     memset(&messages->bucket, 0, sizeof(messages->bucket));
-    messages->connections = 0; /* as if it had not connected: only its peers have */
+    messages->connections = 0; /* as if only its peers had connected */
     nic->held[1] = nic->held[2] = 0;
     messages->known_only = true;
     assert_true(provide(&w.hosts[0], LONGEST) && send(&w, 1, 0, 10));
@@ -1451,26 +1462,25 @@ static void strangers(void **state)
     assert_int_equal(messages->connections, 0);
     assert_int_equal(nic->mcp->counters.packets_sent, 0);
     assert_true(nic->mcp->counters.dropped_foreign > 5);
-    assert_int_equal(meet(nic, &w.wire.nics[2]), 0); /* that was another one */
+    assert_int_equal(connect_nics(nic, &w.wire.nics[2]), 0); /* another NIC */
     assert_int_equal(myr_load_acquire(&messages->knocked), 1);
     assert_int_equal(w.hosts[0].received, 0);
     assert_false(mcp_is_connected(nic->mcp, w.wire.nics[1].mcp->key));
-    assert_int_equal(meet(nic, &w.wire.nics[1]), 1);
+    assert_int_equal(connect_nics(nic, &w.wire.nics[1]), 1);
     assert_true(mcp_is_connected(nic->mcp, w.wire.nics[1].mcp->key));
     assert_int_equal(myr_load_acquire(&messages->knocked), 0);
-    pass(&w, 10 * MICROSECOND); /* it is told, and need not wait for its next turn */
+    pass(&w, 10 * MICROSECOND); /* it is notified, and does not wait for its timeout */
     assert_int_equal(w.hosts[0].received, 1);
     pass(&w, SECOND);
-    check_quiet(&w);
+    check_idle(&w);
     assert_true(connection(&w, 1, 0)->window >=
-                MCP_WINDOW_FIRST); /* as if it had been heard at once */
+                MCP_WINDOW_FIRST); /* as if there had been no delay */
     assert_int_equal(connection(&w, 1, 0)->threshold, MCP_WINDOW_MOST);
     end(&w);
 }
 
-/* Who connects once more, without a secret, does not make an unsigned connection of a signed one.
- */
-static void signed_for_good(void **state)
+/* Connecting again without a secret does not make a signed connection unsigned. */
+static void signed_connections_stay_signed(void **state)
 {
     (void)state;
     struct world w;
@@ -1486,7 +1496,7 @@ static void signed_for_good(void **state)
     end(&w);
 }
 
-/* A packet has made the connection before its host connects; each holds one link, no more. */
+/* A packet creates the connection before the host connects. Each connection holds one link. */
 static void links_are_held_once(void **state)
 {
     (void)state;
@@ -1499,17 +1509,17 @@ static void links_are_held_once(void **state)
     }
     struct wire_nic *nic = &w.wire.nics[0], *other = &w.wire.nics[1];
     memset(&nic->mcp->messages.bucket, 0, sizeof(nic->mcp->messages.bucket));
-    nic->mcp->messages.connections = 0; /* as if it had not connected: only its peers have */
+    nic->mcp->messages.connections = 0; /* as if only its peers had connected */
     nic->held[1] = nic->held[2] = 0;
     assert_true(provide(&w.hosts[0], LONGEST) && send(&w, 1, 0, 10));
     pass(&w, SECOND);
     assert_int_equal(w.hosts[0].received, 1);
     assert_int_equal(nic->held[1], 1);
-    assert_int_equal(meet(nic, other), 0);
-    assert_int_equal(meet(nic, other), 0);
+    assert_int_equal(connect_nics(nic, other), 0);
+    assert_int_equal(connect_nics(nic, other), 0);
     assert_int_equal(nic->held[1], 1);
     nic->mcp->messages.nconnections = 1;
-    assert_int_equal(meet(nic, &w.wire.nics[2]), MCP_NO_CONNECTION);
+    assert_int_equal(connect_nics(nic, &w.wire.nics[2]), MCP_NO_CONNECTION);
     assert_int_equal(nic->held[2], 0);
     end(&w);
 }
@@ -1528,21 +1538,21 @@ int main(void)
         cmocka_unit_test(bad_tokens),
         cmocka_unit_test(random_rings),
         cmocka_unit_test(full_table),
-        cmocka_unit_test(silence),
+        cmocka_unit_test(unresponsive_nics),
         cmocka_unit_test(strange_packets),
         cmocka_unit_test(traffic),
-        cmocka_unit_test(cut_in_the_middle),
+        cmocka_unit_test(closed_during_a_transfer),
         cmocka_unit_test(gaps_are_filled),
-        cmocka_unit_test(goes_on_behind_what_came),
-        cmocka_unit_test(heirs_try_again),
-        cmocka_unit_test(nobody_overtakes),
+        cmocka_unit_test(continues_after_received_packets),
+        cmocka_unit_test(refused_ports_retry),
+        cmocka_unit_test(messages_stay_in_order),
         cmocka_unit_test(unfinished_messages),
-        cmocka_unit_test(more_than_was_said),
+        cmocka_unit_test(more_than_the_length),
         cmocka_unit_test(links_are_held_once),
         cmocka_unit_test(a_round_before_the_first),
         cmocka_unit_test(forged_packets),
         cmocka_unit_test(strangers),
-        cmocka_unit_test(signed_for_good),
+        cmocka_unit_test(signed_connections_stay_signed),
     };
     return cmocka_run_group_tests_name("messages", tests, NULL, NULL);
 }

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The model's predictions against hand-computed ones. Invariant: with a processor each, a barrier
- * costs its longest chain of cache lines heard of one after the other; with shared processors, the
- * turns that these take; across nodes, the longest chain of messages, each half of what a ping-pong
- * with so many at once takes.
+ * If this fails, the model would exclude fast algorithms from measurement. Its predictions are
+ * compared with hand-computed ones. Invariant: with a processor for each process, a barrier takes
+ * its longest chain of dependent cache-line transfers; with shared processors, the time slices
+ * that the processes need; across nodes, the longest chain of messages, each with half the round
+ * trip of a ping-pong with that many concurrent peers.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -16,7 +17,8 @@
 
 static void expect(const char *name, uint32_t size, uint32_t processors, double us)
 {
-    /* Powers of two, so that all sums are exact; each far from a multiple of the other. */
+    /* Powers of two make all sums exact, and they are so far apart that neither can hide in the
+     * other. */
     const struct nicbarr_machine machine = {0.25, 1024, processors};
     struct nicbarr_choice choice;
     assert_true(nicbarr_choice_parse(name, &choice));
@@ -27,28 +29,28 @@ static void expect(const char *name, uint32_t size, uint32_t processors, double 
     }
 }
 
-static void a_processor_each(void **state)
+static void one_processor_per_process(void **state)
 {
     (void)state;
     const double line = 0.25;
-    /* Two processes that tell each other hear of one another at once. */
+    /* Both processes notify each other concurrently. */
     expect("flags", 2, 2, line);
     expect("dissemination:1", 2, 2, line);
     expect("pairwise", 2, 2, line);
-    /* Everybody reads everybody's line, one after the other. */
+    /* Each process reads the lines of all others, one after the other. */
     expect("flags", 4, 4, 3 * line);
     expect("flags:128", 16, 16, 15 * line);
     expect("dissemination:3", 4, 4, 3 * line);
-    /* One line a round. */
+    /* One line per round. */
     expect("dissemination:1", 4, 4, 2 * line);
     expect("dissemination:1", 5, 5, 3 * line);
     expect("dissemination:1", 8, 64, 3 * line);
-    expect("dissemination:3", 16, 16, 6 * line); /* three in each of two rounds */
+    expect("dissemination:3", 16, 16, 6 * line); /* three lines in each of two rounds */
     expect("dissemination:2", 5, 5, 3 * line);   /* distances 1, 2; then 3 */
     expect("pairwise", 8, 8, 3 * line);
-    /* The third tells the first, the first exchanges with the second, and tells the third. */
+    /* Process 2 notifies 0, which exchanges with 1, and then notifies 2. */
     expect("pairwise", 3, 3, 3 * line);
-    /* The root hears of all the others, these hear of the root. */
+    /* The root reads the lines of all others, and then all read the root's line. */
     expect("counter", 2, 2, 2 * line);
     expect("counter", 5, 5, 5 * line);
     expect("tree:2", 3, 3, 3 * line);
@@ -57,25 +59,28 @@ static void a_processor_each(void **state)
 }
 
 /*
- * One processor, processes 0, 1, 2, ... in turn. Of a star, 0 must wait in its first turn; later
- * each turn of 0 completes one barrier for it and each of the others' turns one for them, so 8
- * barriers take 9 rounds of turns.
+ * One processor runs processes 0, 1, 2, ... round-robin. In a star, 0 has to wait in its first
+ * time slice. After that, each slice of 0 completes one barrier for it, and each slice of another
+ * process completes one for that process. So 8 barriers take 9 rounds of slices.
  */
 static void shared_processors(void **state)
 {
     (void)state;
-    const double turn = 1024;
-    expect("counter", 4, 1, 9 * 4 * turn / 8);
-    expect("counter", 2, 1, 9 * 2 * turn / 8);
-    /* Two that tell each other. The first waits in the first turn. From then on, whichever runs
-     * does this. It ends the barrier in which the other one waits. It begins and ends the next, for
-     * which the other's message is there. It waits in the one after. So after turn t he has done t
-     * - 1, and both have 8 after 10. */
-    expect("flags", 2, 1, 10 * turn / 8);
-    /* Two processors with processes 0, 2 and 1, 3. Turn 1 has 0 (waits) and 1 (told); turn 2 has
-     * 2 (told) and 3 (told); then, every second turn, 0 completes and 1 with it, as it runs after
-     * 0; one turn later 2 and 3. */
-    expect("counter", 4, 2, 9 * 2 * turn / 8);
+    const double slice = 1024;
+    expect("counter", 4, 1, 9 * 4 * slice / 8);
+    expect("counter", 2, 1, 9 * 2 * slice / 8);
+    /*
+     * Two processes notify each other. The first one waits in its first time slice. From then on,
+     * each slice completes the barrier in which the other process waits, completes the next one,
+     * for which the other's message has arrived, and waits in the one after that. So after t
+     * slices the running process has completed t - 1 barriers, and both have completed 8 after 10
+     * slices.
+     */
+    expect("flags", 2, 1, 10 * slice / 8);
+    /* Two processors run processes 0, 2 and 1, 3. In slice 1, 0 waits, and 1 has notified it. In
+     * slice 2, 2 and 3 have. From then on, every second slice 0 completes a barrier, and so does 1,
+     * which runs after 0; one slice later, 2 and 3 do. */
+    expect("counter", 4, 2, 9 * 2 * slice / 8);
 }
 
 static void no_prediction(void **state)
@@ -89,7 +94,7 @@ static void no_prediction(void **state)
     assert_true(nicbarr_model_us((struct nicbarr_choice){NICBARR_TREE, 2, 0}, 512, &machine) > 0);
 }
 
-/* Twice the latency, twice the time; the other number does not count. */
+/* The prediction is proportional to the latency that applies, and independent of the other one. */
 static void proportional(void **state)
 {
     (void)state;
@@ -114,7 +119,7 @@ static void proportional(void **state)
 
 static void expect_across(const char *name, uint32_t nodes, double us)
 {
-    /* Half of what 1, 2, 3, 4 and 5 peers take: 2, 3, 5.5, 8 and 10.5. */
+    /* Half the round trips with 1, 2, 3, 4 and 5 peers are 2, 3, 5.5, 8 and 10.5. */
     static const struct nicbarr_round_trips trips = {3, {{1, 4, 99}, {2, 6, 99}, {4, 16, 99}}};
     struct nicbarr_choice choice;
     assert_true(nicbarr_choice_parse(name, &choice));
@@ -127,7 +132,7 @@ static void expect_across(const char *name, uint32_t nodes, double us)
 static void across_nodes(void **state)
 {
     (void)state;
-    /* All nodes alike: each round costs half a ping-pong with as many peers. */
+    /* All nodes do the same: each round takes half a round trip with as many peers. */
     expect_across("dissemination:1", 2, 2);
     expect_across("dissemination:1", 5, 3 * 2);
     expect_across("dissemination:1@kernel", 8, 3 * 2);
@@ -135,11 +140,11 @@ static void across_nodes(void **state)
     expect_across("dissemination:2", 5, 3 + 2); /* distances 1, 2; then 3 */
     expect_across("dissemination:3", 4, 5.5);
     expect_across("dissemination:4", 25, 2 * 8);
-    expect_across("dissemination:5", 6, 10.5); /* beyond what was measured */
+    expect_across("dissemination:5", 6, 10.5); /* extrapolated */
     expect_across("pairwise", 8, 3 * 2);
-    /* The third and the second tell the first at once; it tells both. */
+    /* Nodes 1 and 2 notify node 0 concurrently, and it notifies both. */
     expect_across("pairwise", 3, 2 * 2);
-    /* A parent waits for all its children at once, and tells them at once. */
+    /* A parent waits for all its children at once, and notifies them at once. */
     expect_across("tree:4", 2, 2 * 2);
     expect_across("tree:2", 3, 2 * 3);
     expect_across("tree:2", 7, 4 * 3);
@@ -159,10 +164,10 @@ static void no_prediction_across(void **state)
     assert_true(0 == nicbarr_model_across_us(tree, 4, &none));
     assert_true(nicbarr_model_across_us(tree, 512, &one) > 0);
     assert_true(4 == nicbarr_model_across_us(tree, 2, &one));
-    assert_true(4 == nicbarr_model_across_us(tree, 3, &one)); /* all that it can tell */
+    assert_true(4 == nicbarr_model_across_us(tree, 3, &one)); /* the only measured value */
 }
 
-/* Numbers of peers: all that schedules may have lie between the first and the last. */
+/* The measured numbers of peers cover all that schedules use. */
 static void peers(void **state)
 {
     (void)state;
@@ -189,8 +194,7 @@ static void peers(void **state)
     }
 }
 
-/* A slower network never makes for a faster barrier, whatever of it is slower; one that is twice as
- * slow in all makes for twice the time. */
+/* Increasing any round trip never makes a barrier faster, and doubling all doubles its time. */
 static void slower_network(void **state)
 {
     (void)state;
@@ -224,7 +228,7 @@ int main(void)
     nicbarr_choice_nics((const char *const[]){"soft", "kernel", NULL});
     crew_watchdog();
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_processor_each),
+        cmocka_unit_test(one_processor_per_process),
         cmocka_unit_test(shared_processors),
         cmocka_unit_test(no_prediction),
         cmocka_unit_test(proportional),

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What network a host has (coll_nicbarr/files/network.c), read from folders that look like the
- * kernel's. Invariant: the fastest real interface that is up is named, a software one only where
- * there is no real one, and whatever is missing or garbled is no network, or one of unknown speed.
+ * If this fails, the tuning cache would be used on hosts with another network than it was measured
+ * on (coll_nicbarr/files/network.c). The networks are read from folders that look like the
+ * kernel's. Invariant: the fastest physical interface that is up is named, and a virtual one only
+ * if there is no physical one; missing or malformed files mean no network, or unknown speed.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -21,7 +22,7 @@
 
 static char system_folder[200];
 
-/* Write a file, and make the folders that lead to it. */
+/* Write a file, and create its parent folders. */
 static void put(const char *name, const char *text)
 {
     char path[500];
@@ -103,7 +104,7 @@ static void rdma_devices(void **state)
     expect("Ethernet at 25000 Mb/s, RDMA at 25 Gb/sec (1X EDR)");
 }
 
-/* Of this very machine, whatever it has. */
+/* The real files of this machine. */
 static void this_machine(void **state)
 {
     char text[NICBARR_NETWORK_TEXT], again[NICBARR_NETWORK_TEXT];
@@ -112,11 +113,11 @@ static void this_machine(void **state)
     assert_string_not_equal(text, "");
 }
 
-/* MPI may be called in threads of 16 KiB, and this is asked for deep in such a call: most of that
- * is for others. (Untouched memory keeps its pattern, and the stack grows downwards.) */
+/* MPI may be called in threads with 16 KiB of stack, and this runs deep in such a call. Untouched
+ * memory keeps its pattern, and the stack grows downwards. */
 enum { STACK_BYTES = 256 * 1024, STACK_MOST = 10 * 1024, PATTERN = 0x5a };
 
-static void *ask_in_thread(void *top)
+static void *call_in_thread(void *top)
 {
     char text[NICBARR_NETWORK_TEXT];
     *(uint8_t **)top = (uint8_t *)text;
@@ -136,7 +137,7 @@ static void little_stack(void **state)
     memset(stack, PATTERN, STACK_BYTES);
     pthread_attr_init(&attributes);
     assert_int_equal(pthread_attr_setstack(&attributes, stack, STACK_BYTES), 0);
-    assert_int_equal(pthread_create(&thread, &attributes, ask_in_thread, &top), 0);
+    assert_int_equal(pthread_create(&thread, &attributes, call_in_thread, &top), 0);
     pthread_join(thread, NULL);
     pthread_attr_destroy(&attributes);
     for (touched = stack; PATTERN == *touched; ++touched) {

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A test double of a NIC, as a kind of its own (nic_kind.h): what another NIC has to do to play
- * barriers through the whole component, and nothing more.
+ * A test double of a NIC, as a kind (nic_kind.h). It is the minimum that a kind of NIC must
+ * implement for the whole component to execute barriers on it.
  *
- * Each process has one. Its groups lie in a file that the others map, in the folder that
- * NICBARR_DOUBLE names: remote memory. An arrival is a store there (the board's put), and the key
- * of that memory, the records' place in the file, travels as the blob between prepare and connect.
- * There are no packets, and a process that waits plays its own groups.
+ * Each process has a NIC of its own. Its groups are in a file that the others map, in the folder
+ * NICBARR_DOUBLE, which simulates remote memory. An arrival is a store there (the board's put).
+ * The blob exchanged between prepare and connect is the offset of the arrival records in that
+ * file. There are no packets, and a waiting process advances its own groups.
  *
- * NICBARR_DOUBLE_REFUSALS is how many groups each process has no memory for before it has some.
+ * NICBARR_DOUBLE_REFUSALS is the number of groups for which each process reports lack of memory
+ * before it succeeds.
  *
- * tests/component/double.sh runs jobs with it: a component that knows no other kind
- * (double_kind.c). tests/fibres play on it beside the soft NIC.
+ * tests/component/double.sh runs jobs with a component that has no other kind (double_kind.c), and
+ * tests/fibres run it beside the soft NIC.
  */
 #include <fcntl.h>
 #include <sched.h>
@@ -31,21 +32,21 @@
 enum { FILE_BYTES = 4 << 20, LINKS = 4096, GROUPS = 512, PEERS = 64, FIRST_GROUP = MYR_LINE };
 
 struct nic {
-    struct mcp_board board; /* first: the control program hands it back */
+    struct mcp_board board; /* first, as the control program passes it back */
     struct mcp_collective collective;
     struct mcp_counters counters;
     struct myr_nic_name name;
-    uint32_t end; /* of what is used of the file */
+    uint32_t end; /* of the used part of the file */
     uint64_t refusals;
     struct mcp_group *group[GROUPS];
     uint32_t groups;
     struct {
         uint64_t key;
         uint8_t *file;
-    } peer[PEERS]; /* whose files it has mapped */
+    } peer[PEERS]; /* whose files are mapped */
     uint32_t peers;
-    mcp_link links;              /* the last one given */
-    _Atomic uint32_t *of[LINKS]; /* a link: the arrival records of a group at a peer */
+    mcp_link links;              /* the last one allocated */
+    _Atomic uint32_t *of[LINKS]; /* by link: the arrival records of a group at a peer */
 };
 
 static uint8_t *map_file(uint64_t key, int flags)
@@ -77,7 +78,7 @@ static uint8_t *file_of_peer(struct nic *nic, uint64_t key)
     return p < nic->peers ? nic->peer[p].file : NULL;
 }
 
-/* ---- the board: stores into remote memory, where nothing is lost ---- */
+/* ---- the board: stores into remote memory ---- */
 
 static void put(struct mcp_board *board, struct mcp_group *group, const struct mcp_message *message,
                 const void *payload, size_t payload_bytes)
@@ -100,7 +101,7 @@ static uint64_t now_ns(struct mcp_board *board)
 static void wake(struct mcp_board *board, myr_word *word)
 {
     (void)board;
-    (void)word; /* nobody else waits for this process's groups */
+    (void)word; /* no other process waits for its groups */
 }
 
 /* ---- a group ---- */
@@ -113,7 +114,7 @@ static void start(struct myr_nic_group *group, uint32_t epoch, const void *block
     mcp_collective_start(&nic->collective, &nic->board, &nic->counters, group->own, epoch);
 }
 
-/* Go on with all groups: others may have stored something. */
+/* Advance all groups, as peers may have stored arrivals. */
 static uint32_t poll_nic(void *opened)
 {
     struct nic *nic = opened;
@@ -157,7 +158,7 @@ static void leave(struct myr_nic_group *group)
     while (g < nic->groups && nic->group[g] != group->own) {
         ++g;
     }
-    if (g < nic->groups) { /* else it was prepared only */
+    if (g < nic->groups) { /* else it was only prepared */
         mcp_collective_close(&nic->collective, &nic->board, group->own);
         nic->group[g] = nic->group[--nic->groups];
     }
@@ -199,7 +200,7 @@ static enum myr_status prepare(void *opened, const struct myr_site *site,
     }
     free(schedule.steps);
     if (MYR_OK != status) {
-        return myr_fail(error, status, 0, "the double has no memory left");
+        return myr_fail(error, status, 0, "the NIC's test double has no memory left");
     }
     nic->end += (uint32_t)bytes;
     *(uint32_t *)blob = mcp_offset_of(&nic->board, mcp_group_arrivals(mcp));
@@ -233,7 +234,7 @@ static enum myr_status connect_group(void *opened, const struct myr_site *site,
         uint8_t *file = file_of_peer(nic, members->names[peer->node]->key);
         if (NULL == file) {
             myr_nic_group_leave(group);
-            return myr_fail(error, MYR_ERR_SYSTEM, 0, "the double of a peer is not there");
+            return myr_fail(error, MYR_ERR_SYSTEM, 0, "a peer's test double has no file");
         }
         peer->link = ++nic->links;
         nic->of[peer->link] = (_Atomic uint32_t *)(file + ((const uint32_t *)blobs)[peer->node]);
@@ -267,7 +268,7 @@ static enum myr_status open_double(const struct myr_site *site, const char *way,
     };
     *opened = nic;
     return NULL == nic->board.memory
-               ? myr_fail(error, MYR_ERR_SYSTEM, 0, "the double cannot make its file")
+               ? myr_fail(error, MYR_ERR_SYSTEM, 0, "the NIC's test double cannot create its file")
                : MYR_OK;
 }
 

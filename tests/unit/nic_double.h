@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A test double of a NIC, as a kind of its own; see nic_double.c. */
+/* The kind of NIC that nic_double.c implements for tests. */
 #ifndef TESTS_UNIT_NIC_DOUBLE_H
 #define TESTS_UNIT_NIC_DOUBLE_H
 

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The soft NIC's table of peers against a book of all that is held. Invariants: an address has one
- * link; two have two; what is held keeps its address; who is refused has found all entries held.
+ * If this fails, a NIC would send packets to wrong peers, or refuse peers while its table has
+ * room. A random sequence of holds and drops is compared with a reference count per address.
+ * Invariants: each address has one link, and different addresses have different links; a held link
+ * keeps its address; a hold fails only if all entries are held.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -13,15 +15,15 @@
 #include "libmyr/soft/nic_links.h"
 #include "tests/unit/crew.h"
 
-enum { KNOWN = MYR_SOFT_LINKS + 500, TURNS = 400000 };
+enum { KNOWN = MYR_SOFT_LINKS + 500, OPERATIONS = 400000 };
 
 static struct myr_soft_links links;
-static uint32_t held[KNOWN]; /* how often, */
+static uint32_t held[KNOWN]; /* references of each address */
 static mcp_link link_to[KNOWN];
 
 static struct mcp_address address_of(uint32_t number)
 {
-    /* Some differ in the port only; half are of IPv6, and differ somewhere. */
+    /* Some differ only in the port. Half are IPv6 addresses and differ in one word. */
     const uint32_t host = number / 3 * UINT32_C(0x01000193);
     struct mcp_ip ip = mcp_ip_of_4(host);
     if (number % 2 > 0) {
@@ -46,7 +48,7 @@ static uint32_t all_held(void)
     return count;
 }
 
-/* False if there was no room. */
+/* False if the table is full. */
 static bool hold(uint32_t number)
 {
     const struct mcp_address address = address_of(number);
@@ -95,10 +97,10 @@ static void full_and_empty_again(void **state)
             ++n;
         }
         assert_int_equal(n, MYR_SOFT_LINKS - 1);
-        assert_true(hold(0)); /* it has one */
+        assert_true(hold(0)); /* it has an entry */
         assert_false(hold(n));
         drop(0);
-        assert_false(hold(n)); /* it has it still */
+        assert_false(hold(n)); /* still referenced */
         drop(0);
         assert_true(hold(n));
         drop(n);
@@ -116,8 +118,8 @@ static void at_random(void **state)
     (void)state;
     uint64_t random = crew_seed();
     begin();
-    for (uint32_t t = 0; t < TURNS; ++t) {
-        /* In turns there are rather more, and rather fewer. */
+    for (uint32_t t = 0; t < OPERATIONS; ++t) {
+        /* Alternate between phases of growth and shrinking. */
         const bool more = crew_below(&random, 10) < (t / 50000 % 2 ? 3 : 7);
         const uint32_t number = crew_below(&random, KNOWN);
         if (more && !hold(number)) {
@@ -130,7 +132,7 @@ static void at_random(void **state)
         }
     }
     expect_all();
-    myr_soft_links_drop(&links, MCP_LINK_SENDER); /* nobody's, nothing happens */
+    myr_soft_links_drop(&links, MCP_LINK_SENDER); /* not an entry: ignored */
     expect_all();
 }
 

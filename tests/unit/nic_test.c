@@ -1,26 +1,30 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The node's NIC, among real processes and over real UDP on the loopback interface. Invariants. All
- * processes of a node have the same NIC, whoever of them comes, goes or is killed. Nobody leaves a
- * barrier across nodes before all have come to it, whatever else comes over the wire and whoever is
- * stopped for a while. When a process is killed while it runs the control program, or as a member
- * of a group, those who wait hear that it will never be. With a thread, barriers complete while
- * nobody polls. What cannot be had is refused with a line that says so, to all alike.
+ * If this fails, barriers and other collectives on the soft NIC would return early, hang, or
+ * deliver wrong data when processes leave, stop or die. The test uses real processes, and UDP over
+ * the loopback interface.
  *
- * Where groups carry data, each process finds all nodes' blocks of an epoch; one process of a node
- * makes its block, of all parts. Groups whose processes have left stay as long as others may miss
- * something, up to a number, and then nothing of them stays. Where they broadcast, each process
- * reads each root's block, whatever barriers are in between.
+ * Invariants. All processes of a node share one NIC, regardless of which of them attach, leave or
+ * are killed. No process leaves a barrier across nodes before all have entered it, regardless of
+ * other packets and of stopped processes. When a process is killed while it runs the control
+ * program, or as a member of a group, the waiting processes get an error. With a progress thread,
+ * barriers complete although no process polls. What cannot be set up fails on all processes alike,
+ * with an error message.
+ *
+ * In a group that carries data, each process finds all nodes' blocks of an epoch, and one process
+ * of a node builds the node's block from all contributions. Groups whose processes have left are
+ * kept while peers may miss packets, up to a limit, and then freed completely. In a group that
+ * broadcasts, each process reads each root's block, regardless of interleaved barriers.
  *
  * A "node" is a segment with a NIC in it. Processes are forked before they join.
  *
- * What tests share is in nic/:
+ * The folder nic/ has what the tests share:
  *
- *   machine.h     what the machine is made out to be     world.h       what processes share
- *   member.h      a process                              play.h        data, and groups in turn
- *   refusals.h    what is refused                        strangers.h   other people's packets
+ *   machine.h     the simulated machine              world.h       what processes share
+ *   member.h      a process                          play.h        data, and groups in turn
+ *   refusals.h    expected errors                    strangers.h   other hosts' packets
  *
- * and the tests are in the files that nic/tests.h names. This file runs them.
+ * The tests are in the files that nic/tests.h names. This file runs them.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -34,7 +38,7 @@
 int main(void)
 {
     crew_watchdog();
-    if (crew_of_threads()) { /* the others need processes: the lock tells no threads apart */
+    if (crew_of_threads()) { /* the others need processes: the lock's owner is a PID */
         const struct CMUnitTest threaded[] = {cmocka_unit_test(threads_poll)};
         return cmocka_run_group_tests_name("nic", threaded, NULL, NULL);
     }

@@ -95,7 +95,7 @@ uint32_t myr_soft_poll_now_and_then(struct myr_soft_nic *nic)
     return myr_soft_poll(nic);
 }
 
-/* ---- two of them ---- */
+/* ---- set-up ---- */
 
 struct nics_double *nics_begin(uint64_t seed)
 {

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Test doubles of two nodes' NICs, as a host's side sees them: their control program is the real
- * one, on the wire's test double, and registered memory is that of real segments.
+ * Test doubles of two nodes' soft NICs, as the host's code sees them. They replace libmyr's
+ * nic_*.c.
  *
- * They stand in for libmyr's nic_*.c. Whoever polls lets one thing happen on the wire.
+ * The control program is the real one, on top of the wire's test double, and registered memory
+ * belongs to real segments. Each poll processes one event of the wire.
  */
 #ifndef TESTS_UNIT_NICS_DOUBLE_H
 #define TESTS_UNIT_NICS_DOUBLE_H
@@ -16,8 +17,8 @@ enum { NICS = 2 };
 struct myr_soft_nic {
     struct wire_nic *below;
     struct myr_segment *segment;
-    uint8_t *memory; /* the double's own, which the segment stands in for */
-    myr_word *lock;  /* shared by all who were forked meanwhile */
+    uint8_t *memory; /* the double's own, which the segment replaces */
+    myr_word *lock;  /* shared with forked processes */
     uint32_t entries, polls;
 };
 

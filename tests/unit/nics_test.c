@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * This process's NICs (nics.c): which are wanted, by the user's words; which of them are open
- * afterwards, and what is said where none is. The kinds are made up: each opens, or not, as the
- * test says.
+ * If this fails, a process would open other NICs than coll_nicbarr_nic selects, or report a wrong
+ * reason if none can be opened (nics.c). The test's kinds of NICs open successfully, or fail, as
+ * the test says.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -17,18 +17,20 @@
 
 enum { A = 1, B = 2 };
 
-/* What opening gives, by NIC, and what was asked for and closed. */
-static enum myr_status gives[3];
-static bool later; /* what opening said of that, last */
-static const char *asked[3];
-static uint32_t opened[3], closed[3], polled[3], said;
+/* The result of opening each NIC, and records of the calls. */
+static enum myr_status open_status[3];
+static bool retry; /* set by the last call that opened NICs */
+static const char *requested[3];
+static uint32_t opened[3], closed[3], polled[3], messages;
 
 static enum myr_status open_one(uint32_t nic, const char *way, void **to, struct myr_error *error)
 {
     ++opened[nic];
-    asked[nic] = way;
-    *to = &gives[nic];
-    return MYR_OK == gives[nic] ? MYR_OK : myr_fail(error, gives[nic], 0, "no %c", (int)nic + '@');
+    requested[nic] = way;
+    *to = &open_status[nic];
+    return MYR_OK == open_status[nic]
+               ? MYR_OK
+               : myr_fail(error, open_status[nic], 0, "no %c", (int)nic + '@');
 }
 
 static enum myr_status open_a(const struct myr_site *site, const char *way,
@@ -49,12 +51,12 @@ static enum myr_status open_b(const struct myr_site *site, const char *way,
 
 static void close_one(void *nic)
 {
-    ++closed[(enum myr_status *)nic - gives];
+    ++closed[(enum myr_status *)nic - open_status];
 }
 
 static uint32_t poll_one(void *nic)
 {
-    const ptrdiff_t number = (enum myr_status *)nic - gives;
+    const ptrdiff_t number = (enum myr_status *)nic - open_status;
     ++polled[number];
     return (uint32_t)(10 * number);
 }
@@ -70,7 +72,7 @@ static void say(int level, const char *line)
 {
     (void)level;
     assert_non_null(line);
-    ++said;
+    ++messages;
 }
 
 static const struct myr_site site = {.say = say};
@@ -79,7 +81,7 @@ static const struct myr_site site = {.say = say};
 
 static void expect_wanted(const char *words, bool good, bool a, bool b, const char *way_of_a)
 {
-    /* What an earlier word has left behind must not count. */
+    /* The result must not depend on the previous state. */
     struct nicbarr_nics nics = {.wanted = {false, true, true}, .way = {NULL, "x", "x"}};
     print_message("words: %s\n", NULL == words ? "(null)" : words);
     assert_int_equal(nicbarr_nics_want(&nics, words), good);
@@ -93,7 +95,7 @@ static void expect_wanted(const char *words, bool good, bool a, bool b, const ch
     }
 }
 
-static void good_words(void **state)
+static void valid_words(void **state)
 {
     (void)state;
     expect_wanted("auto", true, true, true, NULL);
@@ -105,20 +107,20 @@ static void good_words(void **state)
     expect_wanted("a,b", true, true, true, "a");
     expect_wanted("b,a", true, true, true, "a");
     expect_wanted("other", true, true, false, "other");
-    expect_wanted("a,other", true, true, false, "other"); /* the last one says how */
+    expect_wanted("a,other", true, true, false, "other"); /* the last one decides */
     expect_wanted("none,b", true, false, true, NULL);
     expect_wanted("auto,none", true, true, true, NULL);
     expect_wanted("a,", true, true, false, "a");
 }
 
-/* A word that is none: all are wanted, however they come, and the user hears of it. */
-static void bad_words(void **state)
+/* An unknown word is reported, and all kinds are wanted. */
+static void unknown_words(void **state)
 {
     (void)state;
-    static const char *const bad[] = {"c",    "A",  "aa",  "other1", "a,c", "c,a", ",a",
-                                      "a,,b", " a", "a b", "othe",   "a;b", ","};
-    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); ++i) {
-        expect_wanted(bad[i], false, true, true, NULL);
+    static const char *const unknown[] = {"c",    "A",  "aa",  "other1", "a,c", "c,a", ",a",
+                                          "a,,b", " a", "a b", "othe",   "a;b", ","};
+    for (size_t i = 0; i < sizeof(unknown) / sizeof(unknown[0]); ++i) {
+        expect_wanted(unknown[i], false, true, true, NULL);
     }
 }
 
@@ -143,12 +145,12 @@ static enum myr_status open_all(struct nicbarr_nics *nics, const char *words, en
 {
     memset(opened, 0, sizeof(opened));
     memset(closed, 0, sizeof(closed));
-    said = 0;
-    gives[A] = a;
-    gives[B] = b;
+    messages = 0;
+    open_status[A] = a;
+    open_status[B] = b;
     memset(nics, 0, sizeof(*nics));
     assert_true(nicbarr_nics_want(nics, words));
-    return nicbarr_nics_open(nics, &site, &later, error);
+    return nicbarr_nics_open(nics, &site, &retry, error);
 }
 
 static void opens_what_is_wanted(void **state)
@@ -157,18 +159,18 @@ static void opens_what_is_wanted(void **state)
     struct nicbarr_nics nics;
     struct myr_error error;
     assert_int_equal(open_all(&nics, "auto", MYR_OK, MYR_OK, &error), MYR_OK);
-    assert_ptr_equal(nics.nic[A], &gives[A]);
-    assert_ptr_equal(nics.nic[B], &gives[B]);
-    assert_int_equal(nicbarr_nics_run(&nics, true), 10); /* B's needs no host */
+    assert_ptr_equal(nics.nic[A], &open_status[A]);
+    assert_ptr_equal(nics.nic[B], &open_status[B]);
+    assert_int_equal(nicbarr_nics_run(&nics, true), 10); /* B has no poll function */
     assert_int_equal(nicbarr_nics_run(&nics, false), 0);
     assert_int_equal(polled[A], 1);
     nicbarr_nics_close(&nics);
-    nicbarr_nics_close(&nics); /* nothing is left to close */
+    nicbarr_nics_close(&nics); /* all are closed already */
     assert_int_equal(closed[A], 1);
     assert_int_equal(closed[B], 1);
 
     assert_int_equal(open_all(&nics, "other", MYR_OK, MYR_OK, &error), MYR_OK);
-    assert_string_equal(asked[A], "other");
+    assert_string_equal(requested[A], "other");
     assert_int_equal(opened[B], 0);
     assert_null(nics.nic[B]);
     nicbarr_nics_close(&nics);
@@ -181,19 +183,19 @@ static void one_is_enough(void **state)
     struct nicbarr_nics nics;
     struct myr_error error;
     assert_int_equal(open_all(&nics, "auto", MYR_OK, MYR_ERR_NOT_THERE, &error), MYR_OK);
-    assert_int_equal(said, 0); /* nobody has asked for B */
+    assert_int_equal(messages, 0); /* B was not requested by name */
     assert_null(nics.nic[B]);
     nicbarr_nics_close(&nics);
     assert_int_equal(open_all(&nics, "auto", MYR_ERR_SYSTEM, MYR_OK, &error), MYR_OK);
-    assert_int_equal(said, 1); /* A is there, but does not work */
+    assert_int_equal(messages, 1); /* A exists, but fails */
     assert_null(nics.nic[A]);
     nicbarr_nics_close(&nics);
     assert_int_equal(closed[A], 0);
     assert_int_equal(closed[B], 1);
 }
 
-/* The reason is the first one's, but "there is none" only where nothing else is wrong. */
-static void says_why_there_is_none(void **state)
+/* The first failure is reported, but an absent NIC only if nothing else failed. */
+static void reports_why_none_opened(void **state)
 {
     (void)state;
     struct nicbarr_nics nics;
@@ -220,42 +222,43 @@ static void says_why_there_is_none(void **state)
     }
 }
 
-/* Who does not answer at once is asked again; who is open stays so. Nobody hears of it. */
-static void asks_again(void **state)
+/* A NIC that is not ready yet is opened by a later call, and open NICs remain open. Nothing is
+ * reported. */
+static void retries(void **state)
 {
     (void)state;
     struct nicbarr_nics nics;
     struct myr_error error;
     assert_int_equal(open_all(&nics, "auto", MYR_OK, MYR_ERR_NOT_YET, &error), MYR_OK);
-    assert_true(later);
-    assert_int_equal(said, 0);
-    gives[B] = MYR_OK;
-    assert_int_equal(nicbarr_nics_open(&nics, &site, &later, &error), MYR_OK);
-    assert_false(later);
+    assert_true(retry);
+    assert_int_equal(messages, 0);
+    open_status[B] = MYR_OK;
+    assert_int_equal(nicbarr_nics_open(&nics, &site, &retry, &error), MYR_OK);
+    assert_false(retry);
     assert_int_equal(opened[A], 1);
     assert_int_equal(opened[B], 2);
-    assert_ptr_equal(nics.nic[B], &gives[B]);
+    assert_ptr_equal(nics.nic[B], &open_status[B]);
     nicbarr_nics_close(&nics);
     assert_int_equal(closed[A], 1);
     assert_int_equal(closed[B], 1);
 
     assert_int_equal(open_all(&nics, "b", MYR_OK, MYR_ERR_NOT_YET, &error), MYR_ERR_NOT_YET);
-    assert_true(later);
-    gives[B] = MYR_ERR_SYSTEM; /* it never answers */
-    assert_int_equal(nicbarr_nics_open(&nics, &site, &later, &error), MYR_ERR_SYSTEM);
-    assert_false(later);
+    assert_true(retry);
+    open_status[B] = MYR_ERR_SYSTEM; /* it fails at last */
+    assert_int_equal(nicbarr_nics_open(&nics, &site, &retry, &error), MYR_ERR_SYSTEM);
+    assert_false(retry);
     assert_string_equal(error.text, "no B");
-    assert_int_equal(said, 1);
+    assert_int_equal(messages, 1);
 }
 
 int main(void)
 {
     crew_watchdog();
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(good_words),    cmocka_unit_test(bad_words),
+        cmocka_unit_test(valid_words),   cmocka_unit_test(unknown_words),
         cmocka_unit_test(all_words),     cmocka_unit_test(opens_what_is_wanted),
-        cmocka_unit_test(one_is_enough), cmocka_unit_test(says_why_there_is_none),
-        cmocka_unit_test(asks_again),
+        cmocka_unit_test(one_is_enough), cmocka_unit_test(reports_why_none_opened),
+        cmocka_unit_test(retries),
     };
     return cmocka_run_group_tests_name("nics", tests, NULL, NULL);
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The files that nicsim reads: machines' parameters in JSON, tables in CSV. Invariants. What a file
- * says is taken over. What it does not say is as in the machine that it is like. Whatever is wrong
- * with a file is said in one line that names it, and nothing is read.
+ * If this fails, nicsim would simulate another machine than its files describe, or crash on a
+ * malformed file. It covers machines' parameters in JSON, and tables in CSV. Invariants: a file's
+ * values are used; missing ones are inherited from the machine in "like"; any error is reported in
+ * one line that names the file, and nothing is read.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -31,26 +32,26 @@ static void write_file(const char *name, const char *text)
     crew_file_write(path_of(name), text, strlen(text));
 }
 
-/* ---- what is said on standard error ---- */
+/* ---- messages on standard error ---- */
 
 static int usual_stderr;
 
-static void listen(void)
+static void capture_stderr(void)
 {
     fflush(stderr);
     usual_stderr = dup(STDERR_FILENO);
     assert_true(usual_stderr >= 0);
-    assert_non_null(freopen(path_of("said"), "w", stderr));
+    assert_non_null(freopen(path_of("stderr"), "w", stderr));
 }
 
-/* What was said is one line with these two in it; NULL: nothing was. */
-static void expect_said(const char *first, const char *second)
+/* Expect one line with these two texts, or with NULL no message. */
+static void expect_message(const char *first, const char *second)
 {
     char text[2000];
     fflush(stderr);
     assert_true(dup2(usual_stderr, STDERR_FILENO) >= 0);
     close(usual_stderr);
-    FILE *file = fopen(path_of("said"), "r");
+    FILE *file = fopen(path_of("stderr"), "r");
     assert_non_null(file);
     text[fread(text, 1, sizeof(text) - 1, file)] = '\0';
     fclose(file);
@@ -66,7 +67,7 @@ static void expect_said(const char *first, const char *second)
 
 /* ---- machines ---- */
 
-/* Something that each parameter may be, most of them different. */
+/* A valid value of each parameter, mostly distinct. */
 static double value_of(uint32_t number)
 {
     const char *name = nicsim_parameter_name(number);
@@ -75,7 +76,7 @@ static double value_of(uint32_t number)
                                                      : 600 + number;
 }
 
-/* A file that says something of every parameter: that, and `value` of the one `name`. */
+/* Write a file with all parameters, and `value` as the parameter `name`. */
 static void write_machine(const char *file, const char *name, const char *value)
 {
     static char text[20000];
@@ -96,23 +97,23 @@ static void write_machine(const char *file, const char *name, const char *value)
     write_file(file, text);
 }
 
-static void machine_reads(const char *name, struct nicsim_file *file)
+static void expect_machine(const char *name, struct nicsim_file *file)
 {
-    listen();
+    capture_stderr();
     const bool good = nicsim_read(folder, name, file);
-    expect_said(NULL, NULL);
+    expect_message(NULL, NULL);
     assert_true(good);
 }
 
-static void machine_refused(const char *text, const char *why)
+static void expect_machine_error(const char *text, const char *why)
 {
     struct nicsim_file file;
     if (NULL != text) {
         write_file("bad.json", text);
     }
-    listen();
+    capture_stderr();
     const bool good = nicsim_read(folder, "bad", &file);
-    expect_said("bad.json", why);
+    expect_message("bad.json", why);
     assert_false(good);
 }
 
@@ -129,7 +130,7 @@ static void parameters_by_name(void **state)
                                                                       : 0;
         assert_true(expected == *nicsim_parameter(&machine, count));
     }
-    /* There is no other in the structure. */
+    /* The structure has no other parameter. */
     assert_int_equal(count * sizeof(double),
                      sizeof(machine) - offsetof(struct nicsim_machine, nic));
     assert_null(nicsim_parameter_name(count + 1));
@@ -140,7 +141,7 @@ static void every_parameter(void **state)
     (void)state;
     struct nicsim_file file;
     write_machine("all.json", NULL, NULL);
-    machine_reads("all", &file);
+    expect_machine("all", &file);
     assert_string_equal(file.machine.name, "all");
     assert_string_equal(file.about, "everything");
     for (uint32_t p = 0; NULL != nicsim_parameter_name(p); ++p) {
@@ -162,28 +163,28 @@ static void like_another(void **state)
                "{\"name\": \"second\", \"like\": \"all\", \"about\": \"b\", \"parameters\": "
                "{\"cycles_loop\": {\"value\": 0.5, \"source\": \"fitted\", \"fitted\": true}}}");
     write_file("third.json", "{\"name\": \"third\", \"like\": \"second\", \"about\": \"c\"}");
-    machine_reads("third", &file);
+    expect_machine("third", &file);
     assert_string_equal(file.machine.name, "third");
     assert_string_equal(file.path, path_of("third.json"));
     assert_true(600 == file.machine.nic.nic_mhz);
     assert_true(0.5 == file.machine.nic.cycles_loop);
     assert_true(602 == file.machine.nic.cycles_look);
     assert_true(file.sources[1].fitted);
-    assert_false(file.said[1]); /* not by this one */
+    assert_false(file.said[1]); /* inherited */
 }
 
-/* Of what is fitted the new values are written, of nothing else. */
+/* Only the values of fitted parameters are written. */
 static void values_written(void **state)
 {
     (void)state;
     struct nicsim_file file, again;
     write_machine("all.json", "cycles_turn",
                   "{\"value\": 1, \"source\": \"fitted\", \"fitted\": true}");
-    machine_reads("all", &file);
+    expect_machine("all", &file);
     file.machine.nic.cycles_turn = 123.5;
     file.machine.nic.cycles_loop = 77;
     assert_true(nicsim_update(&file));
-    machine_reads("all", &again);
+    expect_machine("all", &again);
     assert_true(123.5 == again.machine.nic.cycles_turn);
     assert_true(601 == again.machine.nic.cycles_loop);
     assert_string_equal(again.machine.name, "all");
@@ -192,19 +193,19 @@ static void values_written(void **state)
 static void bad_machines(void **state)
 {
     (void)state;
-    machine_refused("", "bad.json:");
-    machine_refused("{\"name\": ", "bad.json:1:");
-    machine_refused("{\n\"name\": \"x\",\n\"about\" 5}", "bad.json:3:");
-    machine_refused("[1, 2]", "it needs a \"name\"");
-    machine_refused("{\"about\": \"x\"}", "it needs a \"name\"");
-    machine_refused("{\"name\": \"x\"}", "an \"about\"");
-    machine_refused("{\"name\": 5, \"about\": \"x\"}", "it needs a \"name\"");
-    machine_refused("{\"name\": \"x\", \"about\": \"x\"}", "\"nic_mhz\" is missing");
-    machine_refused("{\"name\": \"x\", \"about\": \"x\", \"parameters\": [5]}",
-                    "\"nic_mhz\" is missing");
-    machine_refused("{\"name\": \"x\", \"about\": \"x\", \"like\": \"bad\"}", "circle");
+    expect_machine_error("", "bad.json:");
+    expect_machine_error("{\"name\": ", "bad.json:1:");
+    expect_machine_error("{\n\"name\": \"x\",\n\"about\" 5}", "bad.json:3:");
+    expect_machine_error("[1, 2]", "it needs a \"name\"");
+    expect_machine_error("{\"about\": \"x\"}", "it needs a \"name\"");
+    expect_machine_error("{\"name\": \"x\"}", "an \"about\"");
+    expect_machine_error("{\"name\": 5, \"about\": \"x\"}", "it needs a \"name\"");
+    expect_machine_error("{\"name\": \"x\", \"about\": \"x\"}", "\"nic_mhz\" is missing");
+    expect_machine_error("{\"name\": \"x\", \"about\": \"x\", \"parameters\": [5]}",
+                         "\"nic_mhz\" is missing");
+    expect_machine_error("{\"name\": \"x\", \"about\": \"x\", \"like\": \"bad\"}", "circle");
     unlink(path_of("bad.json"));
-    machine_refused(NULL, "No such file");
+    expect_machine_error(NULL, "No such file");
 }
 
 static void bad_parameters(void **state)
@@ -221,17 +222,17 @@ static void bad_parameters(void **state)
     };
     for (size_t b = 0; b < sizeof(bad) / sizeof(bad[0]); ++b) {
         write_machine("bad.json", "cable_us", bad[b]);
-        machine_refused(NULL, "\"cable_us\" is not a parameter with a value and a source");
+        expect_machine_error(NULL, "\"cable_us\" is not a parameter with a value and a source");
     }
     write_machine("bad.json", "cable_us", "");
-    machine_refused(NULL, "\"cable_us\" is missing");
-    machine_refused(
+    expect_machine_error(NULL, "\"cable_us\" is missing");
+    expect_machine_error(
         "{\"name\": \"x\", \"about\": \"x\", \"parameters\": {\"cable_ns\": {\"value\": "
         "5, \"source\": \"s\"}}}",
         "\"cable_ns\" is not a parameter");
 }
 
-/* What a simulation could not go on with, or is no machine. */
+/* Values that a simulation cannot use. */
 static void parameters_out_of_range(void **state)
 {
     (void)state;
@@ -257,9 +258,9 @@ static void parameters_out_of_range(void **state)
             snprintf(why, sizeof(why), "\"%s\" must be from ", ranges[r].name);
             write_machine("bad.json", ranges[r].name, entry);
             if (v < 2) {
-                machine_reads("bad", &file);
+                expect_machine("bad", &file);
             } else {
-                machine_refused(NULL, why);
+                expect_machine_error(NULL, why);
             }
         }
     }
@@ -271,14 +272,14 @@ static void circles(void **state)
     struct nicsim_file file;
     write_file("one.json", "{\"name\": \"x\", \"about\": \"x\", \"like\": \"two\"}");
     write_file("two.json", "{\"name\": \"x\", \"about\": \"x\", \"like\": \"one\"}");
-    listen();
+    capture_stderr();
     const bool good = nicsim_read(folder, "one", &file);
-    expect_said(".json", "circle");
+    expect_message(".json", "circle");
     assert_false(good);
     write_file("bad.json", "{\"name\": \"x\", \"about\": \"x\", \"like\": \"nobody\"}");
-    listen();
+    capture_stderr();
     assert_false(nicsim_read(folder, "bad", &file));
-    expect_said("nobody.json", "No such file");
+    expect_message("nobody.json", "No such file");
 }
 
 static void a_path_too_long(void **state)
@@ -288,32 +289,32 @@ static void a_path_too_long(void **state)
     char name[sizeof(file.path)];
     memset(name, 'x', sizeof(name) - 1);
     name[sizeof(name) - 1] = '\0';
-    listen();
+    capture_stderr();
     assert_false(nicsim_read(folder, name, &file));
-    expect_said("xxx", "too long");
+    expect_message("xxx", "too long");
 }
 
 /* ---- tables ---- */
 
 static struct csv csv;
 
-static void table_reads(const char *text)
+static void expect_table(const char *text)
 {
     write_file("table.csv", text);
-    listen();
+    capture_stderr();
     const bool good = csv_read(path_of("table.csv"), &csv);
-    expect_said(NULL, NULL);
+    expect_message(NULL, NULL);
     assert_true(good);
 }
 
-static void table_refused(const char *text, const char *why)
+static void expect_table_error(const char *text, const char *why)
 {
     if (NULL != text) {
         write_file("table.csv", text);
     }
-    listen();
+    capture_stderr();
     const bool good = csv_read(path_of("table.csv"), &csv);
-    expect_said("table.csv", why);
+    expect_message("table.csv", why);
     assert_false(good);
 }
 
@@ -321,15 +322,15 @@ static void a_table(void **state)
 {
     (void)state;
     double number = 0;
-    table_reads("# what it is\n\nnic,nodes,us,note\n# in between\nA,16,102.5,first\n\nB,,,\nC,8\n"
-                "D,x,1e3,5 us");
+    expect_table("# what it is\n\nnic,nodes,us,note\n# in between\nA,16,102.5,first\n\nB,,,\nC,8\n"
+                 "D,x,1e3,5 us");
     assert_int_equal(csv.columns, 4);
     assert_int_equal(csv.rows, 4);
     assert_string_equal(csv_text(&csv, 0, "nic"), "A");
     assert_string_equal(csv_text(&csv, 0, "note"), "first");
     assert_true(csv_number(&csv, 0, "us", &number));
     assert_true(102.5 == number);
-    /* A field that is empty, a field that the row lacks, a column that does not exist. */
+    /* An empty field, a missing field, and a missing column. */
     assert_string_equal(csv_text(&csv, 1, "nodes"), "");
     assert_false(csv_number(&csv, 1, "nodes", &number));
     assert_string_equal(csv_text(&csv, 1, "note"), "");
@@ -340,17 +341,17 @@ static void a_table(void **state)
     assert_string_equal(csv_text(&csv, 0, "factor"), "");
     assert_false(csv_number(&csv, 0, "factor", &number));
     assert_false(csv_number(&csv, 3, "nodes", &number));
-    assert_false(csv_number(&csv, 3, "note", &number)); /* no number to its end */
-    assert_true(csv_number(&csv, 3, "us", &number));    /* the last line needs no end */
+    assert_false(csv_number(&csv, 3, "note", &number)); /* trailing text */
+    assert_true(csv_number(&csv, 3, "us", &number));    /* without a newline */
     assert_true(1000 == number);
 }
 
-/* As a spreadsheet would write it. */
-static void other_line_ends(void **state)
+/* Line ends of spreadsheets. */
+static void crlf_line_ends(void **state)
 {
     (void)state;
     double number = 0;
-    table_reads("a,b\r\n\r\n1,2\r\n");
+    expect_table("a,b\r\n\r\n1,2\r\n");
     assert_int_equal(csv.rows, 1);
     assert_true(csv_number(&csv, 0, "b", &number));
     assert_true(2 == number);
@@ -366,27 +367,27 @@ static const char *rows(uint32_t count)
     return text;
 }
 
-static void as_many_rows_as_there_may_be(void **state)
+static void maximum_of_rows(void **state)
 {
     (void)state;
-    table_reads(rows(CSV_ROWS));
+    expect_table(rows(CSV_ROWS));
     assert_int_equal(csv.rows, CSV_ROWS);
     assert_string_equal(csv_text(&csv, CSV_ROWS - 1, "a"), "63");
-    table_refused(rows(CSV_ROWS + 1), "no table with up to 64 rows");
+    expect_table_error(rows(CSV_ROWS + 1), "no table with up to 64 rows");
 }
 
 static void bad_tables(void **state)
 {
     (void)state;
-    table_refused("", "no table");
-    table_refused("# nothing\n", "no table");
-    table_refused("a,b,c\n", "no table");
+    expect_table_error("", "no table");
+    expect_table_error("# nothing\n", "no table");
+    expect_table_error("a,b,c\n", "no table");
     unlink(path_of("table.csv"));
-    table_refused(NULL, "cannot be read");
+    expect_table_error(NULL, "cannot be read");
 }
 
-/* More columns, longer fields than there is room for: cut, and nothing else is touched. */
-static void too_much_of_it(void **state)
+/* Excess columns and long fields are truncated, without writing beyond their memory. */
+static void too_many_columns_and_long_fields(void **state)
 {
     (void)state;
     char text[1000], field[CSV_FIELD + 20];
@@ -394,7 +395,7 @@ static void too_much_of_it(void **state)
     field[sizeof(field) - 1] = '\0';
     snprintf(text, sizeof(text), "a,b,c,d,e,f,g,h,i,j,k,l,m,n\n%s,2,3,4,5,6,7,8,9,10,11,12,13,14\n",
              field);
-    table_reads(text);
+    expect_table(text);
     assert_int_equal(csv.columns, CSV_COLUMNS);
     assert_int_equal(strlen(csv_text(&csv, 0, "a")), CSV_FIELD - 1);
     assert_string_equal(csv_text(&csv, 0, "l"), "12");
@@ -429,10 +430,10 @@ int main(void)
         cmocka_unit_test(circles),
         cmocka_unit_test(a_path_too_long),
         cmocka_unit_test(a_table),
-        cmocka_unit_test(other_line_ends),
-        cmocka_unit_test(as_many_rows_as_there_may_be),
+        cmocka_unit_test(crlf_line_ends),
+        cmocka_unit_test(maximum_of_rows),
         cmocka_unit_test(bad_tables),
-        cmocka_unit_test(too_much_of_it),
+        cmocka_unit_test(too_many_columns_and_long_fields),
     };
     return cmocka_run_group_tests_name("nicsim's files", tests, make_folder, remove_folder);
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A system that refuses futexes on shared memory, as a filter of system calls (seccomp) may. The C
- * library ends a process whose mutex cannot sleep. Invariants: the processes of a node share a
- * segment and its lock all the same; a wait for a word takes naps instead, and ends.
+ * If this fails, jobs crash or hang on systems that refuse futexes on shared memory, as a seccomp
+ * filter may: the C library aborts a process whose mutex cannot block. Invariants: the processes
+ * of a node still share a segment and its lock; a wait for a word falls back to short sleeps, and
+ * ends.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -26,7 +27,7 @@
 #include "os/futex.h"
 #include "tests/unit/crew.h"
 
-enum { LIMIT = 1 << 20, ROUNDS = 200, NAPS = 3 };
+enum { LIMIT = 1 << 20, ROUNDS = 200, SLEEPS = 3 };
 
 static char folder[200];
 
@@ -67,19 +68,19 @@ static bool refuse_shared_futexes(void)
 }
 
 static struct {
-    uint32_t naps, publish_at; /* at that nap, `word` reaches 1 */
+    uint32_t sleeps, publish_at; /* number of the sleep at which `word` becomes 1 */
     myr_word *word;
-} plot;
+} scenario;
 
-static _Atomic uint32_t *shared_naps; /* of all processes, if there is such a counter */
+static _Atomic uint32_t *shared_sleeps; /* of all processes; NULL: not counted */
 
 int nanosleep(const struct timespec *time, struct timespec *left)
 {
-    if (NULL != plot.word && ++plot.naps == plot.publish_at) {
-        myr_store_release(plot.word, 1);
+    if (NULL != scenario.word && ++scenario.sleeps == scenario.publish_at) {
+        myr_store_release(scenario.word, 1);
     }
-    if (NULL != shared_naps) {
-        atomic_fetch_add(shared_naps, 1);
+    if (NULL != shared_sleeps) {
+        atomic_fetch_add(shared_sleeps, 1);
     }
 #if 4 == __SIZEOF_LONG__ && defined(SYS_clock_nanosleep_time64)
     return (int)syscall(SYS_clock_nanosleep_time64, CLOCK_MONOTONIC, 0, time, left);
@@ -100,26 +101,27 @@ static void is_refused(void **state)
     assert_int_equal(errno, EPERM);
 }
 
-static void look_for_a_note(uint32_t rank, void *context)
+static void read_a_note(uint32_t rank, void *context)
 {
     (void)rank;
     struct myr_segment *segment = context;
-    CREW_CHECK(7 == myr_note_get(segment, 5), "another note");
+    CREW_CHECK(7 == myr_note_get(segment, 5), "wrong value of the note");
 }
 
-/* One has the lock until the other has tried for long, or has come to an end by that. */
+/* The parent holds the lock until the child has slept while it waits for it. The child must not
+ * have ended meanwhile. */
 static void contended_lock(void **state)
 {
     (void)state;
     struct myr_segment *segment = NULL;
     int status = 0;
-    shared_naps = crew_memory(sizeof(*shared_naps));
+    shared_sleeps = crew_memory(sizeof(*shared_sleeps));
     assert_int_equal(myr_segment_join(folder, LIMIT, &segment, NULL), MYR_OK);
     assert_true(myr_note_set(segment, 5, 7));
     myr_segment_lock(segment);
-    const pid_t other = crew_fork(look_for_a_note, 0, segment);
+    const pid_t other = crew_fork(read_a_note, 0, segment);
     pid_t ended = 0;
-    while (0 == ended && atomic_load(shared_naps) < NAPS) {
+    while (0 == ended && atomic_load(shared_sleeps) < SLEEPS) {
         usleep(100);
         ended = waitpid(other, &status, WNOHANG);
     }
@@ -127,13 +129,13 @@ static void contended_lock(void **state)
     myr_segment_unlock(segment);
     assert_true(crew_join(other));
     myr_segment_leave(segment);
-    crew_memory_free(shared_naps, sizeof(*shared_naps));
-    shared_naps = NULL;
+    crew_memory_free(shared_sleeps, sizeof(*shared_sleeps));
+    shared_sleeps = NULL;
 }
 
 static void nothing(void) {}
 
-static void waits(myr_word *word, struct myr_segment *segment, uint32_t epoch)
+static void wait_for(myr_word *word, struct myr_segment *segment, uint32_t epoch)
 {
     static const struct myr_wait_policy at_once = {0, 0, 1000000};
     struct myr_waiter waiter;
@@ -143,23 +145,24 @@ static void waits(myr_word *word, struct myr_segment *segment, uint32_t epoch)
     myr_wait(&watch, word, epoch);
 }
 
-/* As long as nobody publishes the word, and not for the whole slice, as nobody wakes it. */
-static void sleeps_by_naps(void **state)
+/* The wait ends shortly after the word is published, although nobody wakes the process, and not at
+ * the end of the timeout. */
+static void waits_by_sleeping(void **state)
 {
     (void)state;
     struct myr_segment *segment = NULL;
     myr_word *word = crew_memory(4096);
     assert_int_equal(myr_segment_join(folder, LIMIT, &segment, NULL), MYR_OK);
-    plot.word = word;
-    plot.publish_at = NAPS;
-    waits(word, segment, 1);
-    assert_int_equal(plot.naps, NAPS);
-    plot.word = NULL;
+    scenario.word = word;
+    scenario.publish_at = SLEEPS;
+    wait_for(word, segment, 1);
+    assert_int_equal(scenario.sleeps, SLEEPS);
+    scenario.word = NULL;
     myr_segment_leave(segment);
     crew_memory_free(word, 4096);
 }
 
-/* Two in turns. */
+/* Ping-pong between two processes. */
 static void reply(uint32_t rank, void *context)
 {
     myr_word *words = context;
@@ -168,18 +171,18 @@ static void reply(uint32_t rank, void *context)
     for (uint32_t round = 1; round <= ROUNDS; ++round) {
         myr_word *own = words + (size_t)rank * MYR_LINE, *other = words + (1 - rank) * MYR_LINE;
         if (1 == rank) {
-            waits(other, segment, round);
+            wait_for(other, segment, round);
         }
         myr_store_release(own, round);
         myr_wake_slow(own);
         if (0 == rank) {
-            waits(other, segment, round);
+            wait_for(other, segment, round);
         }
     }
     myr_segment_leave(segment);
 }
 
-static void takes_turns(void **state)
+static void ping_pong(void **state)
 {
     (void)state;
     myr_word *words = crew_memory(4096);
@@ -191,15 +194,15 @@ int main(void)
 {
     crew_watchdog();
     if (!refuse_shared_futexes()) {
-        printf("no filter of system calls can be had here\n");
+        printf("skipped: seccomp filters are not available here\n");
         return 77;
     }
 #define IN_A_FOLDER(test) cmocka_unit_test_setup_teardown(test, make_folder, remove_folder)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(is_refused),
         IN_A_FOLDER(contended_lock),
-        IN_A_FOLDER(sleeps_by_naps),
-        IN_A_FOLDER(takes_turns),
+        IN_A_FOLDER(waits_by_sleeping),
+        IN_A_FOLDER(ping_pong),
     };
     return cmocka_run_group_tests_name("no_futex", tests, NULL, NULL);
 }

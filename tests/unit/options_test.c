@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The command line of nicbarr_bench. Invariants: without an operation it is a barrier without
- * sizes; sizes are those that were asked for, and multiples of what messages consist of; nothing
- * that is wrong is taken.
+ * If this fails, nicbarr_bench would measure something else than its command line requests.
+ * Invariants: without an operation it measures a barrier without sizes; the sizes are those
+ * requested, and multiples of the elements' size; invalid command lines are rejected.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -16,7 +16,7 @@
 #include "bench/options.h"
 #include "tests/unit/crew.h"
 
-/* The words of a line, as a program gets them. */
+/* Split a line into argv, and parse it. */
 static enum options_verdict parse(const char *line, struct options *options)
 {
     enum { MOST = 16 };
@@ -27,7 +27,7 @@ static enum options_verdict parse(const char *line, struct options *options)
     strcpy(text, line);
     for (char *word; count < MOST && (word = strtok_r(rest, " ", &rest)); count++)
         words[count] = word;
-    optind = 0; /* glibc's getopt_long starts anew */
+    optind = 0; /* glibc: reinitialize getopt_long */
     return options_parse(count, words, false, options);
 }
 
@@ -40,7 +40,7 @@ static void expect_sizes(const char *line, size_t count, const size_t *sizes)
     assert_int_equal(options.sized, sizes[0] != 0);
 }
 
-static void a_barrier_unless_told(void **state)
+static void barrier_by_default(void **state)
 {
     (void)state;
     struct options options;
@@ -67,7 +67,7 @@ static void every_operation_by_name(void **state)
     }
 }
 
-static void the_word_may_stand_anywhere(void **state)
+static void operation_at_any_position(void **state)
 {
     (void)state;
     static const char *const lines[] = {"bcast -c 7 -a tuned", "-c 7 bcast -a tuned",
@@ -81,7 +81,7 @@ static void the_word_may_stand_anywhere(void **state)
     }
 }
 
-static void sizes_as_asked_for(void **state)
+static void requested_sizes(void **state)
 {
     (void)state;
     expect_sizes("allreduce", 6, (size_t[]){4, 8, 64, 512, 1024, 4096});
@@ -100,8 +100,8 @@ static void sizes_as_asked_for(void **state)
     assert_int_equal(options.sizes[28], 268435456);
 }
 
-/* What carries no messages has no sizes. */
-static void no_sizes(void **state)
+/* Operations without data ignore sizes. */
+static void operations_without_sizes(void **state)
 {
     (void)state;
     static const char *const lines[] = {"barrier -m 8", "ibarrier", "persistent -m 1:2", "dup",
@@ -110,7 +110,7 @@ static void no_sizes(void **state)
         expect_sizes(lines[i], 1, (size_t[]){0});
 }
 
-static void wrong_lines(void **state)
+static void invalid_command_lines(void **state)
 {
     (void)state;
     static const char *const lines[] = {
@@ -130,7 +130,7 @@ static void wrong_lines(void **state)
         "bcast -m 1:2:3",
         "bcast -m 268435457",
         "bcast -m 0000000000000001:2",
-        "bcast -m 2", /* below the 4 that it would start with */
+        "bcast -m 2", /* below the smallest size, 4 */
         "allreduce -m 1:8",
         "iallreduce -m 6:24",
         "bcast --beside allreduce -m 1:8",
@@ -144,7 +144,7 @@ static void wrong_lines(void **state)
     for (size_t i = 0; i < sizeof(lines) / sizeof(*lines); i++) {
         struct options options;
         if (parse(lines[i], &options) != OPTIONS_BAD)
-            fail_msg("taken: %s", lines[i]);
+            fail_msg("accepted: %s", lines[i]);
     }
 }
 
@@ -152,12 +152,9 @@ int main(void)
 {
     crew_watchdog();
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_barrier_unless_told),
-        cmocka_unit_test(every_operation_by_name),
-        cmocka_unit_test(the_word_may_stand_anywhere),
-        cmocka_unit_test(sizes_as_asked_for),
-        cmocka_unit_test(no_sizes),
-        cmocka_unit_test(wrong_lines),
+        cmocka_unit_test(barrier_by_default),        cmocka_unit_test(every_operation_by_name),
+        cmocka_unit_test(operation_at_any_position), cmocka_unit_test(requested_sizes),
+        cmocka_unit_test(operations_without_sizes),  cmocka_unit_test(invalid_command_lines),
     };
     return cmocka_run_group_tests_name("options", tests, NULL, NULL);
 }

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The order of combining across nodes: for every placement of up to 7 ranks on up to 4 nodes, and
- * for random ones of up to 70. Values are texts, so any other order than that of the tree shows.
+ * If this fails, reductions across nodes would combine values in another order than on one node,
+ * so that results of the same program differ between placements. It covers every placement of up
+ * to 7 ranks on up to 4 nodes, and random ones of up to 70 ranks. The operation concatenates
+ * texts, so any deviation from the tree's order is detected.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -17,7 +19,7 @@
 
 enum { RANKS = 70, NODES = 9, TEXT = 700, DEPTH = 9 };
 
-/* The tree by its definition: ranks first to first + width, as far as there are some. */
+/* The reference: the tree of the existing ranks from `first` to `first` + `width`. */
 static void expect(uint32_t first, uint32_t width, uint32_t size, char *text)
 {
     if (1 == width) {
@@ -57,7 +59,7 @@ static void push(struct stack *stack, const char *text, uint32_t merges)
 
 static char piece_text[NODES][RANKS][TEXT];
 
-/* What one node makes of its ranks. */
+/* Combine the values of a node's own ranks. Returns the number of pieces. */
 static uint32_t play_own(const struct nicbarr_order *order, const uint32_t *node_of, uint32_t size,
                          uint32_t node)
 {
@@ -144,14 +146,14 @@ static void random_placements(void **state)
         const uint32_t size = 1 + crew_below(&random, RANKS);
         const uint32_t nodes = 1 + crew_below(&random, NODES);
         const uint32_t run = 1 + crew_below(&random, 17);
-        for (uint32_t r = 0; r < size; ++r) { /* by blocks, round robin, or anyhow */
+        for (uint32_t r = 0; r < size; ++r) { /* by block, round-robin, or random */
             node_of[r] = run < 17 ? r / run % nodes : crew_below(&random, nodes);
         }
         check(node_of, size, nodes);
     }
 }
 
-static void blocks_make_one_piece(void **state)
+static void block_placement_has_one_piece(void **state)
 {
     (void)state;
     for (uint32_t locals = 1; locals <= 16; locals *= 2) {
@@ -167,8 +169,8 @@ static void blocks_make_one_piece(void **state)
     }
 }
 
-/* Nothing is combined: each rank's value stands where its node put it. */
-static void ranks_apart(void **state)
+/* Nothing is combined: each rank's value is stored at its own index. */
+static void ranks_not_combined(void **state)
 {
     (void)state;
     uint64_t random = crew_seed();
@@ -216,8 +218,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_placement),
         cmocka_unit_test(random_placements),
-        cmocka_unit_test(blocks_make_one_piece),
-        cmocka_unit_test(ranks_apart),
+        cmocka_unit_test(block_placement_has_one_piece),
+        cmocka_unit_test(ranks_not_combined),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

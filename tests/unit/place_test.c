@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Where a daemon listens, when descriptors run out (myrd/place.c). Invariants: whoever comes is
- * sent away with a line, and then nothing is left to be done: a daemon that waits at the socket is
- * not called again and again. When descriptors are to be had again the next visitor is let in.
+ * If this fails, a daemon that runs out of file descriptors would spin at its listening socket, or
+ * leave clients waiting for ever. Invariants: each client then gets an error and is disconnected,
+ * after which the socket is not readable any more; once descriptors are available, the next client
+ * is accepted.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -53,7 +54,7 @@ static int visit(void)
     return visit;
 }
 
-/* From now on this process may open so many descriptors more. */
+/* Limit this process to `count` more descriptors. */
 static void leave_descriptors(rlim_t count)
 {
     struct rlimit limit = world.before;
@@ -68,8 +69,8 @@ static void allow_all(void)
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &world.before), 0);
 }
 
-/* Would a daemon that waits here be called? */
-static bool called(void)
+/* True if a daemon that polls the socket would wake up. */
+static bool readable(void)
 {
     struct pollfd watched = {.fd = world.place.listening,
                              .events = myrd_place_events(&world.place)};
@@ -77,77 +78,80 @@ static bool called(void)
     return 0 != watched.revents;
 }
 
-static void expect_let_in(void)
+/* Accept the waiting client. Returns why it is refused, or NULL. */
+static const char *accept_one(struct myrd_visitor *visitor)
+{
+    const char *why;
+    assert_true(readable());
+    assert_true(myrd_place_accept(&world.place, visitor, &why));
+    assert_int_equal(visitor->uid, geteuid());
+    return why;
+}
+
+static void expect_accepted(void)
 {
     struct myrd_visitor visitor;
-    const char *why;
-    assert_true(called());
-    assert_true(myrd_place_accept(&world.place, &visitor, &why));
-    assert_null(why);
+    assert_null(accept_one(&visitor));
     assert_int_equal(visitor.pid, getpid());
-    assert_int_equal(visitor.uid, geteuid());
     myrd_visitor_leave(&visitor);
 }
 
-static void expect_sent_away(void)
+static void expect_refused(void)
 {
     struct myrd_visitor visitor;
-    const char *why;
-    assert_true(called());
-    assert_true(myrd_place_accept(&world.place, &visitor, &why));
+    const char *why = accept_one(&visitor);
     assert_non_null(why);
     assert_non_null(strstr(why, "descriptors"));
-    assert_int_equal(visitor.uid, geteuid());
     myrd_visitor_leave(&visitor);
 }
 
-static void visitors_are_let_in(void **state)
+static void clients_are_accepted(void **state)
 {
     (void)state;
     const int visitor = visit();
-    expect_let_in();
-    assert_false(called());
+    expect_accepted();
+    assert_false(readable());
     close(visitor);
 }
 
-/* None is left for the connection; or one for that, but none to watch the process by. */
-static void without_descriptors_visitors_are_sent_away(void **state)
+/* No descriptor is left for the connection, or one, but none for the pidfd. */
+static void without_descriptors_clients_are_refused(void **state)
 {
     (void)state;
     for (rlim_t left = 0; left < 2; ++left) {
         const int first = visit(), second = visit(), third = visit();
         char word;
         leave_descriptors(left);
-        expect_sent_away();
+        expect_refused();
         assert_int_equal(recv(first, &word, 1, MSG_DONTWAIT), 0);
-        expect_sent_away();
+        expect_refused();
         assert_int_equal(recv(second, &word, 1, MSG_DONTWAIT), 0);
         allow_all();
-        expect_let_in();
-        assert_false(called());
+        expect_accepted();
+        assert_false(readable());
         close(first);
         close(second);
         close(third);
     }
 }
 
-/* Somebody else takes the one that was kept for that. */
-static void who_cannot_be_sent_away_is_not_waited_for(void **state)
+/* The reserved descriptor is in use. */
+static void clients_that_cannot_be_refused_are_not_polled(void **state)
 {
     (void)state;
     struct myrd_visitor visitor;
     const char *why;
     const int first = visit(), second = visit(), third = visit();
     leave_descriptors(0);
-    assert_true(myrd_place_accept(&world.place, &visitor, &why)); /* and does not leave yet */
+    assert_true(myrd_place_accept(&world.place, &visitor, &why)); /* and stays connected */
     assert_non_null(why);
-    assert_false(called());
-    assert_in_range(myrd_place_timeout(&world.place, -1), 1, 1000); /* it is tried again, */
+    assert_false(readable());
+    assert_in_range(myrd_place_timeout(&world.place, -1), 1, 1000); /* it retries, */
     assert_int_equal(myrd_place_timeout(&world.place, 0), 0);
-    assert_false(myrd_place_accept(&world.place, &visitor, &why)); /* ... in vain */
-    assert_false(called());
+    assert_false(myrd_place_accept(&world.place, &visitor, &why)); /* ... without success */
+    assert_false(readable());
     allow_all();
-    expect_let_in();
+    expect_accepted();
     assert_int_equal(myrd_place_timeout(&world.place, -1), -1);
     close(first);
     close(second);
@@ -158,9 +162,9 @@ int main(void)
 {
 #define PLACE(test) cmocka_unit_test_setup_teardown(test, begin, end)
     const struct CMUnitTest tests[] = {
-        PLACE(visitors_are_let_in),
-        PLACE(without_descriptors_visitors_are_sent_away),
-        PLACE(who_cannot_be_sent_away_is_not_waited_for),
+        PLACE(clients_are_accepted),
+        PLACE(without_descriptors_clients_are_refused),
+        PLACE(clients_that_cannot_be_refused_are_not_polled),
     };
     crew_watchdog();
     return cmocka_run_group_tests(tests, NULL, NULL);

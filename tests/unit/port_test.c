@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The host's side of ports. Invariants. A callback is called once for each message that was sent,
- * when its buffer is free again. Tokens come back, and no more than those. Registered memory is
- * given back when a port is closed, whoever closes it. Errors are told as such, with a line.
+ * If this fails, programs that send messages through ports would lose them, reuse buffers that are
+ * still being sent, or leak memory of the NIC. Invariants. Each sent message has one callback,
+ * when its buffer is free again. All tokens are returned, and no more. A port's registered memory
+ * is freed when the port is closed, whichever process closes it. Errors are reported with a
+ * message.
  *
- * The NICs are doubles (nics_double.h).
+ * The NICs are test doubles (nics_double.h).
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -43,7 +45,7 @@ static struct myr_remote connect_one_way(struct myr_port *port, const struct myr
     return remote;
 }
 
-/* The other NIC is to hear this one. */
+/* Connect in both directions, as a NIC accepts only packets of NICs that it knows. */
 static struct myr_remote connect_ports(struct myr_port *port, struct myr_port *to)
 {
     (void)connect_one_way(to, port);
@@ -52,19 +54,20 @@ static struct myr_remote connect_ports(struct myr_port *port, struct myr_port *t
 
 /* ---- callbacks ---- */
 
-struct heard {
+struct completed {
     uint32_t count;
     void *buffer;
     enum myr_status status;
 };
 
-static void hear(struct myr_port *port, void *context, void *buffer, enum myr_status status)
+static void record_completion(struct myr_port *port, void *context, void *buffer,
+                              enum myr_status status)
 {
-    struct heard *heard = context;
+    struct completed *completed = context;
     (void)port;
-    ++heard->count;
-    heard->buffer = buffer;
-    heard->status = status;
+    ++completed->count;
+    completed->buffer = buffer;
+    completed->status = status;
 }
 
 static bool receive_soon(struct myr_port *port, struct myr_received *received)
@@ -77,22 +80,23 @@ static bool receive_soon(struct myr_port *port, struct myr_received *received)
     return false;
 }
 
-static void hear_soon(struct myr_port *port, const struct heard *heard, uint32_t count)
+static void await_completions(struct myr_port *port, const struct completed *completed,
+                              uint32_t count)
 {
     struct myr_received received;
-    for (int polls = 0; polls < 10000 && heard->count < count; ++polls) {
+    for (int polls = 0; polls < 10000 && completed->count < count; ++polls) {
         assert_false(myr_port_receive(port, &received));
     }
-    assert_int_equal(heard->count, count);
+    assert_int_equal(completed->count, count);
 }
 
 /* ---- tests ---- */
 
-static void there_and_back(void **state)
+static void send_and_receive(void **state)
 {
     (void)state;
     struct nics_double *w = nics_begin(crew_seed());
-    for (int to = 0; to < NICS; ++to) { /* on the same NIC, on the other */
+    for (int to = 0; to < NICS; ++to) { /* on the same NIC, and on the other one */
         struct myr_port *a = open_port(&w->nics[0], 4), *b = open_port(&w->nics[to], 4);
         const struct myr_remote remote = connect_ports(a, b);
         assert_int_equal(remote.same_nic, 0 == to);
@@ -100,7 +104,7 @@ static void there_and_back(void **state)
         myr_port_get_name(a, &name);
         const size_t sizes[] = {0, 1, 8, 5000, 100000};
         uint8_t *out = myr_port_alloc(a, 100000), *in = myr_port_alloc(b, 100000);
-        struct heard heard = {0};
+        struct completed completed = {0};
         for (uint32_t i = 0; i < 5; ++i) {
             memset(in, 0, 100000);
             for (size_t byte = 0; byte < sizes[i]; ++byte) {
@@ -108,7 +112,8 @@ static void there_and_back(void **state)
             }
             assert_int_equal(myr_port_provide(b, in, 100000), MYR_OK);
             assert_int_equal(myr_port_receive_tokens(b), 3);
-            assert_int_equal(myr_port_send(a, &remote, out, sizes[i], hear, &heard), MYR_OK);
+            assert_int_equal(
+                myr_port_send(a, &remote, out, sizes[i], record_completion, &completed), MYR_OK);
             assert_int_equal(myr_port_send_tokens(a), 3);
             struct myr_received received;
             assert_true(receive_soon(b, &received));
@@ -118,9 +123,9 @@ static void there_and_back(void **state)
             assert_true(received.from_nic == name.nic.key);
             assert_memory_equal(in, out, sizes[i]);
             assert_int_equal(myr_port_receive_tokens(b), 4);
-            hear_soon(a, &heard, i + 1);
-            assert_ptr_equal(heard.buffer, out);
-            assert_int_equal(heard.status, MYR_OK);
+            await_completions(a, &completed, i + 1);
+            assert_ptr_equal(completed.buffer, out);
+            assert_int_equal(completed.status, MYR_OK);
             assert_int_equal(myr_port_send_tokens(a), 4);
         }
         myr_port_close(a);
@@ -129,8 +134,8 @@ static void there_and_back(void **state)
     nics_end(w);
 }
 
-/* Between ports of a NIC nobody needs to poll, and who looks does not enter the NIC. */
-static void looking(void **state)
+/* Ports of the same NIC need no polling, and myr_port_look() does not lock the NIC. */
+static void look_without_polling(void **state)
 {
     (void)state;
     struct nics_double *w = nics_begin(crew_seed());
@@ -138,18 +143,18 @@ static void looking(void **state)
     struct myr_port *a = open_port(nic, 4), *b = open_port(nic, 4);
     const struct myr_remote remote = connect_ports(a, b);
     void *out = myr_port_alloc(a, 8), *in = myr_port_alloc(b, 8);
-    struct heard heard = {0};
-    for (uint32_t i = 0; i < 1000; ++i) { /* around the rings, many times */
+    struct completed completed = {0};
+    for (uint32_t i = 0; i < 1000; ++i) { /* the rings wrap around many times */
         struct myr_received received;
         assert_false(myr_port_look(b, &received));
         assert_int_equal(myr_port_provide(b, in, 8), MYR_OK);
         memcpy(out, &i, sizeof(i));
         const uint32_t entries = nic->entries;
-        assert_int_equal(myr_port_send(a, &remote, out, 8, hear, &heard), MYR_OK);
+        assert_int_equal(myr_port_send(a, &remote, out, 8, record_completion, &completed), MYR_OK);
         assert_true(myr_port_look(b, &received));
         assert_memory_equal(in, &i, sizeof(i));
         assert_false(myr_port_look(a, &received));
-        assert_int_equal(heard.count, i + 1);
+        assert_int_equal(completed.count, i + 1);
         assert_int_equal(nic->entries, entries + 1);
     }
     assert_int_equal(nic->polls, 0);
@@ -165,42 +170,44 @@ static void tokens(void **state)
     struct myr_port *a = open_port(&w->nics[0], 5), *b = open_port(&w->nics[1], 3);
     const struct myr_remote remote = connect_ports(a, b);
     uint8_t *out = myr_port_alloc(a, 64), *in = myr_port_alloc(b, 3 * 64);
-    struct heard heard = {0};
+    struct completed completed = {0};
     for (uint32_t i = 0; i < 5; ++i) {
-        assert_int_equal(myr_port_send(a, &remote, out, 64, hear, &heard), MYR_OK);
+        assert_int_equal(myr_port_send(a, &remote, out, 64, record_completion, &completed), MYR_OK);
     }
-    assert_int_equal(myr_port_send(a, &remote, out, 64, hear, &heard), MYR_ERR_FULL);
+    assert_int_equal(myr_port_send(a, &remote, out, 64, record_completion, &completed),
+                     MYR_ERR_FULL);
     for (uint32_t i = 0; i < 3; ++i) {
         assert_int_equal(myr_port_provide(b, in + 64 * i, 64), MYR_OK);
     }
     assert_int_equal(myr_port_provide(b, in, 64), MYR_ERR_FULL);
     struct myr_received received;
-    for (uint32_t i = 0; i < 5; ++i) { /* buffers come in the order in which they were provided */
+    for (uint32_t i = 0; i < 5; ++i) { /* buffers are used in the order of provision */
         assert_true(receive_soon(b, &received));
         assert_ptr_equal(received.buffer, in + 64 * (i % 3));
         assert_int_equal(myr_port_provide(b, received.buffer, 64), MYR_OK);
     }
-    hear_soon(a, &heard, 5);
+    await_completions(a, &completed, 5);
     assert_int_equal(myr_port_send_tokens(a), 5);
     myr_port_close(a);
     myr_port_close(b);
     nics_end(w);
 }
 
-/* Whoever has its buffer back sends it again, from within the callback. */
-struct again {
+/* Callbacks send their buffer again. */
+struct resend {
     struct myr_remote remote;
     uint32_t left;
 };
 
-static void send_on(struct myr_port *port, void *context, void *buffer, enum myr_status status)
+static void send_again(struct myr_port *port, void *context, void *buffer, enum myr_status status)
 {
-    struct again *again = context;
+    struct resend *resend = context;
     assert_int_equal(status, MYR_OK);
     assert_int_equal(myr_port_send_tokens(port), 1);
-    if (0 != again->left) {
-        --again->left;
-        assert_int_equal(myr_port_send(port, &again->remote, buffer, 100, send_on, again), MYR_OK);
+    if (0 != resend->left) {
+        --resend->left;
+        assert_int_equal(myr_port_send(port, &resend->remote, buffer, 100, send_again, resend),
+                         MYR_OK);
     }
 }
 
@@ -210,10 +217,10 @@ static void callbacks_send(void **state)
     struct nics_double *w = nics_begin(crew_seed());
     for (int to = 0; to < NICS; ++to) {
         struct myr_port *a = open_port(&w->nics[0], 1), *b = open_port(&w->nics[to], 2);
-        struct again again = {connect_ports(a, b), 50};
+        struct resend resend = {connect_ports(a, b), 50};
         struct myr_received one;
         uint32_t received = 0;
-        send_on(a, &again, myr_port_alloc(a, 100), MYR_OK);
+        send_again(a, &resend, myr_port_alloc(a, 100), MYR_OK);
         void *in = myr_port_alloc(b, 100);
         for (int polls = 0; polls < 10000 && received < 50; ++polls) {
             if (2 == myr_port_receive_tokens(b)) {
@@ -229,59 +236,62 @@ static void callbacks_send(void **state)
     nics_end(w);
 }
 
-static void refusals(void **state)
+static void errors(void **state)
 {
     (void)state;
     struct nics_double *w = nics_begin(crew_seed());
     struct myr_port *a = open_port(&w->nics[0], 4), *b = open_port(&w->nics[1], 4);
     const struct myr_remote remote = connect_ports(a, b);
     uint8_t *out = myr_port_alloc(a, 200), *in = myr_port_alloc(b, 100);
-    struct heard heard = {0};
+    struct completed completed = {0};
     uint8_t elsewhere[8];
     const size_t size = myr_segment_size(w->nics[0].segment);
-    assert_int_equal(myr_port_send(a, &remote, elsewhere, 8, hear, &heard), MYR_ERR_UNREGISTERED);
-    assert_int_equal(myr_port_send(a, &remote, out, size, hear, &heard), MYR_ERR_UNREGISTERED);
-    assert_int_equal(myr_port_send(a, &remote, NULL, 0, hear, &heard), MYR_ERR_UNREGISTERED);
+    assert_int_equal(myr_port_send(a, &remote, elsewhere, 8, record_completion, &completed),
+                     MYR_ERR_UNREGISTERED);
+    assert_int_equal(myr_port_send(a, &remote, out, size, record_completion, &completed),
+                     MYR_ERR_UNREGISTERED);
+    assert_int_equal(myr_port_send(a, &remote, NULL, 0, record_completion, &completed),
+                     MYR_ERR_UNREGISTERED);
     assert_int_equal(myr_port_provide(b, elsewhere, 8), MYR_ERR_UNREGISTERED);
     assert_int_equal(myr_port_provide(b, in, SIZE_MAX), MYR_ERR_UNREGISTERED);
     assert_int_equal(myr_port_send_tokens(a) + myr_port_receive_tokens(b), 8);
     assert_int_equal(myr_port_provide(b, in, 100), MYR_OK);
-    assert_int_equal(myr_port_send(a, &remote, out, 101, hear, &heard), MYR_OK);
-    hear_soon(a, &heard, 1);
-    assert_int_equal(heard.status, MYR_ERR_TOO_LONG);
+    assert_int_equal(myr_port_send(a, &remote, out, 101, record_completion, &completed), MYR_OK);
+    await_completions(a, &completed, 1);
+    assert_int_equal(completed.status, MYR_ERR_TOO_LONG);
     struct myr_port_name name;
-    struct myr_remote again;
+    struct myr_remote other;
     struct myr_error error;
     myr_port_get_name(b, &name);
     name.nic.key += 100;
     name.nic.count = 0;
-    assert_int_equal(myr_port_connect(a, &name, &again, &error), MYR_ERR_NOT_THERE);
+    assert_int_equal(myr_port_connect(a, &name, &other, &error), MYR_ERR_NOT_THERE);
     name.nic.count = 1;
     for (uint32_t i = 1; i < WIRE_CONNECTIONS; ++i) {
         ++name.nic.key;
-        assert_int_equal(myr_port_connect(a, &name, &again, &error), MYR_OK);
+        assert_int_equal(myr_port_connect(a, &name, &other, &error), MYR_OK);
     }
     ++name.nic.key;
-    assert_int_equal(myr_port_connect(a, &name, &again, &error), MYR_ERR_FULL);
+    assert_int_equal(myr_port_connect(a, &name, &other, &error), MYR_ERR_FULL);
     assert_non_null(strstr(error.text, "16"));
     myr_port_close(a);
     myr_port_close(b);
     nics_end(w);
 }
 
-/* A node that is out of reach is told of, and its messages are not lost. */
-static void silence(void **state)
+/* An unreachable node is reported, and its messages are not lost. */
+static void unresponsive_node(void **state)
 {
     (void)state;
     struct nics_double *w = nics_begin(crew_seed());
     struct myr_port *a = open_port(&w->nics[0], 4), *b = open_port(&w->nics[1], 4);
     const struct myr_remote remote = connect_ports(a, b);
     uint8_t *out = myr_port_alloc(a, 100), *in = myr_port_alloc(b, 100);
-    struct heard heard = {0};
+    struct completed completed = {0};
     struct myr_unresponsive unresponsive;
     w->wire.nics[1].unplugged = true;
     assert_int_equal(myr_port_provide(b, in, 100), MYR_OK);
-    assert_int_equal(myr_port_send(a, &remote, out, 100, hear, &heard), MYR_OK);
+    assert_int_equal(myr_port_send(a, &remote, out, 100, record_completion, &completed), MYR_OK);
     wire_pass(&w->wire, UINT64_C(29) * 1000000000);
     assert_false(myr_port_unresponsive(a, 1, 30, &unresponsive));
     wire_pass(&w->wire, UINT64_C(2) * 1000000000);
@@ -291,18 +301,18 @@ static void silence(void **state)
     assert_string_equal(unresponsive.place, "link 2");
     assert_false(myr_port_unresponsive(a, 1, 30, &unresponsive));
     assert_false(myr_port_unresponsive(b, 1, 1, &unresponsive));
-    assert_int_equal(heard.count, 0);
+    assert_int_equal(completed.count, 0);
     w->wire.nics[1].unplugged = false;
-    hear_soon(a, &heard, 1);
-    assert_int_equal(heard.status, MYR_OK);
+    await_completions(a, &completed, 1);
+    assert_int_equal(completed.status, MYR_OK);
     assert_false(myr_port_unresponsive(a, 2, 1, &unresponsive));
     myr_port_close(a);
     myr_port_close(b);
     nics_end(w);
 }
 
-/* Packets between NICs that have keys are signed. A NIC hears another one once it is connected to
- * it, and not before. */
+/* Packets between NICs with keys are signed. A NIC accepts packets of another one only after it has
+ * connected to it. */
 static void signed_packets(void **state)
 {
     (void)state;
@@ -312,21 +322,21 @@ static void signed_packets(void **state)
     const struct mcp_messages *messages = &w->nics[1].below->mcp->messages;
     assert_int_equal(remote.is_signed, messages->known_only);
     if (remote.is_signed) {
-        struct heard heard = {0};
+        struct completed completed = {0};
         struct myr_received received;
         void *out = myr_port_alloc(a, 64), *in = myr_port_alloc(b, 64);
         assert_int_equal(myr_port_provide(b, in, 64), MYR_OK);
-        assert_int_equal(myr_port_send(a, &remote, out, 64, hear, &heard), MYR_OK);
+        assert_int_equal(myr_port_send(a, &remote, out, 64, record_completion, &completed), MYR_OK);
         while (0 == myr_load_acquire(&messages->knocked)) {
             assert_false(myr_port_receive(b, &received));
         }
         assert_true(connect_one_way(b, a).is_signed);
         assert_int_equal(myr_load_acquire(&messages->knocked), 0);
         assert_true(receive_soon(b, &received));
-        hear_soon(a, &heard, 1);
-        assert_int_equal(heard.status, MYR_OK);
+        await_completions(a, &completed, 1);
+        assert_int_equal(completed.status, MYR_OK);
 
-        /* Who has no key is not signed for; who has one that is none is not talked to. */
+        /* Packets to a NIC without a key are not signed, and an invalid key is rejected. */
         struct myr_port_name name;
         struct myr_remote other;
         struct myr_error error;
@@ -339,7 +349,7 @@ static void signed_packets(void **state)
         name.public.byte[0] = 0;
         assert_int_equal(myr_port_connect(a, &name, &other, &error), MYR_OK);
         assert_false(other.is_signed);
-    } else { /* built without libsodium: of no use on a NIC that signs */
+    } else { /* built without libsodium: cannot use a NIC that signs packets */
         const struct myr_port_options options = {.number = MYR_ANY_PORT};
         struct myr_port *none;
         struct myr_error error;
@@ -352,7 +362,7 @@ static void signed_packets(void **state)
     nics_end(w);
 }
 
-/* A NIC of a process that had no libsodium: nobody has a key for it, and nothing is signed. */
+/* A NIC created without libsodium has no key, and nothing is signed. */
 static void no_keys(void **state)
 {
     (void)state;
@@ -363,14 +373,14 @@ static void no_keys(void **state)
     myr_port_get_name(a, &name);
     assert_false(myr_has_key(&name.public));
     assert_false(connect_ports(a, b).is_signed);
-    struct heard heard = {0};
+    struct completed completed = {0};
     struct myr_received received;
     void *out = myr_port_alloc(a, 64), *in = myr_port_alloc(b, 64);
     const struct myr_remote remote = connect_ports(a, b);
     assert_int_equal(myr_port_provide(b, in, 64), MYR_OK);
-    assert_int_equal(myr_port_send(a, &remote, out, 64, hear, &heard), MYR_OK);
+    assert_int_equal(myr_port_send(a, &remote, out, 64, record_completion, &completed), MYR_OK);
     assert_true(receive_soon(b, &received));
-    hear_soon(a, &heard, 1);
+    await_completions(a, &completed, 1);
     myr_port_close(a);
     myr_port_close(b);
     nics_end(w);
@@ -412,8 +422,8 @@ static void numbers(void **state)
     nics_end(w);
 }
 
-/* A process that takes all memory there is, in two ports, and dies. */
-static void take_all(uint32_t rank, void *context)
+/* A process that allocates all memory, through two ports, and dies. */
+static void allocate_all(uint32_t rank, void *context)
 {
     struct myr_soft_nic *nic = context;
     struct myr_port *port = open_port(nic, 100), *other = open_port(nic, 10);
@@ -424,7 +434,7 @@ static void take_all(uint32_t rank, void *context)
     }
 }
 
-/* Memory goes round: however often a port is opened, uses memory, and is closed or reaped. */
+/* Memory is reused, however often ports are opened, use it, and are closed or reaped. */
 static void memory(void **state)
 {
     (void)state;
@@ -442,12 +452,12 @@ static void memory(void **state)
             assert_int_equal((uintptr_t)taken[one] % 128, 0);
             memset(taken[one], (int)one, 200000);
         }
-        for (uint32_t one = 0; one < 40; ++one) { /* nobody has another one's */
+        for (uint32_t one = 0; one < 40; ++one) { /* allocations do not overlap */
             for (uint32_t i = 0; NULL != taken[one] && i < 200000; i += 997) {
                 assert_int_equal(taken[one][i], one);
             }
         }
-        const pid_t pid = crew_fork(take_all, 0, nic);
+        const pid_t pid = crew_fork(allocate_all, 0, nic);
         assert_true(crew_join(pid));
         assert_null(myr_port_alloc(port, 200000));
         assert_int_equal(myr_ports_reap(nic, (uint32_t)pid), 2);
@@ -466,14 +476,14 @@ struct short_lived {
     struct myr_port_name name;
 };
 
-static void one_and_die(uint32_t rank, void *context)
+static void open_and_die(uint32_t rank, void *context)
 {
     struct short_lived *lived = context;
     (void)rank;
     myr_port_get_name(open_port(lived->nic, 1), &lived->name);
 }
 
-/* Who may write into an inlet: ports of the same NIC, with its key, while it is open. */
+/* Only ports of the same NIC with the right key can write into an inlet, while it is open. */
 static void inlets(void **state)
 {
     (void)state;
@@ -493,7 +503,7 @@ static void inlets(void **state)
     assert_int_equal(myr_port_connect(port, &name, &stranger, NULL), MYR_OK);
     assert_null(stranger.outlet.inlet);
 
-    remote = connect_ports(plain, other); /* who has none itself may write into others' */
+    remote = connect_ports(plain, other); /* a port without an inlet may write into others */
     struct myr_intake intake = myr_port_intake(other);
     uint32_t bytes;
     assert_null(myr_intake_look(&intake, &bytes));
@@ -505,9 +515,9 @@ static void inlets(void **state)
     myr_port_close(other);
     assert_null(myr_outlet_begin(&remote.outlet));
 
-    struct short_lived *lived = crew_memory(sizeof(*lived)); /* that of a process which dies */
+    struct short_lived *lived = crew_memory(sizeof(*lived)); /* the inlet of a dead process */
     lived->nic = &w->nics[0];
-    const pid_t pid = crew_fork(one_and_die, 0, lived);
+    const pid_t pid = crew_fork(open_and_die, 0, lived);
     assert_true(crew_join(pid));
     assert_int_equal(myr_port_connect(port, &lived->name, &remote, NULL), MYR_OK);
     assert_non_null(myr_outlet_begin(&remote.outlet));
@@ -521,8 +531,8 @@ static void inlets(void **state)
     nics_end(w);
 }
 
-/* A sender is in the middle of a message when the port is closed: the memory where it writes is
- * nobody else's, neither another use's nor the next port's inlet. */
+/* If a port is closed while a sender writes a message, the memory of that message is not reused,
+ * neither for other allocations nor as the next port's inlet. */
 static void an_inlet_is_closed_under_a_sender(void **state)
 {
     (void)state;
@@ -547,7 +557,7 @@ static void an_inlet_is_closed_under_a_sender(void **state)
     uint32_t bytes;
     assert_null(myr_intake_look(&intake, &bytes));
 
-    /* Without such a sender the next port of that number has the same inlet. */
+    /* Without such a sender, the next port of that number uses the same inlet. */
     inlet = connect_ports(port, other).outlet.inlet;
     myr_port_close(other);
     other = open_port(&w->nics[0], 1);
@@ -561,12 +571,12 @@ static void an_inlet_is_closed_under_a_sender(void **state)
 
 enum { MEMBERS = 3, MESSAGES = 3000, TOKENS = 3, LENGTH = 4000 };
 
-struct meeting {
+struct setup {
     struct myr_soft_nic *nic;
     uint64_t seed;
     struct table {
         struct myr_port_name name[MEMBERS];
-        myr_word there, done;
+        myr_word joined, done;
     } * table; /* shared */
 };
 
@@ -574,41 +584,43 @@ struct member {
     struct myr_port *port;
     struct myr_remote to;
     uint32_t *out;
-    uint32_t number, from; /* whose messages come */
-    uint32_t sent, heard, received;
+    uint32_t number, from; /* the sender of its messages */
+    uint32_t sent, completed, received;
 };
 
-static void meet(struct meeting *meeting, struct member *member)
+static void exchange_names(struct setup *setup, struct member *member)
 {
-    struct table *table = meeting->table;
+    struct table *table = setup->table;
     myr_port_get_name(member->port, &table->name[member->number]);
-    myr_fetch_add(&table->there);
-    while (MEMBERS != myr_load_acquire(&table->there)) {
+    myr_fetch_add(&table->joined);
+    while (MEMBERS != myr_load_acquire(&table->joined)) {
         sched_yield();
     }
     CREW_CHECK(MYR_OK == myr_port_connect(member->port,
                                           &table->name[(member->number + 1) % MEMBERS], &member->to,
                                           NULL),
-               "no way to the next");
+               "cannot connect to the next member");
     member->from = (member->number + MEMBERS - 1) % MEMBERS;
 }
 
-static void count(struct myr_port *port, void *context, void *buffer, enum myr_status status)
+static void count_completion(struct myr_port *port, void *context, void *buffer,
+                             enum myr_status status)
 {
     struct member *member = context;
     (void)port;
     (void)buffer;
-    CREW_CHECK(MYR_OK == status, "message %u: %d", member->heard, (int)status);
-    ++member->heard;
+    CREW_CHECK(MYR_OK == status, "message %u: %d", member->completed, (int)status);
+    ++member->completed;
 }
 
-/* Its first and last word say which one it is. */
+/* The first and the last word identify the message. */
 static void send_one(struct member *member)
 {
     uint32_t *words = member->out + member->sent % TOKENS * (LENGTH / 4);
     words[0] = words[LENGTH / 4 - 1] = member->number << 24 | member->sent;
-    CREW_CHECK(MYR_OK == myr_port_send(member->port, &member->to, words, LENGTH, count, member),
-               "message %u", member->sent);
+    CREW_CHECK(
+        MYR_OK == myr_port_send(member->port, &member->to, words, LENGTH, count_completion, member),
+        "message %u", member->sent);
     ++member->sent;
 }
 
@@ -621,27 +633,28 @@ static void receive_one(struct member *member)
     }
     const uint32_t *words = received.buffer, wanted = member->from << 24 | member->received;
     CREW_CHECK(LENGTH == received.bytes && wanted == words[0] && wanted == words[LENGTH / 4 - 1],
-               "message %u is not what was sent", member->received);
+               "message %u is corrupted", member->received);
     ++member->received;
     CREW_CHECK(MYR_OK == myr_port_provide(member->port, received.buffer, LENGTH), "no token");
 }
 
-/* In a ring: each sends to the next as fast as tokens come back, and there are too few of those. */
+/* A ring in which each member sends to the next one as fast as it gets tokens, of which there are
+ * too few. */
 static void take_part(uint32_t rank, void *context)
 {
-    struct meeting *meeting = context;
+    struct setup *setup = context;
     const struct myr_port_options options = {MYR_ANY_PORT, TOKENS, TOKENS - 1, false};
     struct member member = {.number = rank};
-    uint64_t random = meeting->seed + rank;
-    CREW_CHECK(MYR_OK == myr_port_open(meeting->nic, &options, &member.port, NULL), "no port");
+    uint64_t random = setup->seed + rank;
+    CREW_CHECK(MYR_OK == myr_port_open(setup->nic, &options, &member.port, NULL), "no port");
     member.out = myr_port_alloc(member.port, TOKENS * LENGTH);
     for (int i = 0; i < TOKENS - 1; ++i) {
         void *in = myr_port_alloc(member.port, LENGTH);
         CREW_CHECK(MYR_OK == myr_port_provide(member.port, in, LENGTH), "no token");
     }
-    meet(meeting, &member);
-    while (member.heard < MESSAGES || member.received < MESSAGES) {
-        /* Buffers go round like tokens, so all of them at a time. */
+    exchange_names(setup, &member);
+    while (member.completed < MESSAGES || member.received < MESSAGES) {
+        /* All buffers are sent together, as they are reused in order. */
         while (member.sent < MESSAGES && 0 == member.sent % TOKENS &&
                TOKENS == myr_port_send_tokens(member.port)) {
             for (int i = 0; i < TOKENS; ++i) {
@@ -651,9 +664,9 @@ static void take_part(uint32_t rank, void *context)
         receive_one(&member);
         crew_dawdle(&random);
     }
-    myr_fetch_add(&meeting->table->done);
-    while (MEMBERS != myr_load_acquire(&meeting->table->done)) {
-        sched_yield(); /* or its port would be closed under the feet of who still sends to it */
+    myr_fetch_add(&setup->table->done);
+    while (MEMBERS != myr_load_acquire(&setup->table->done)) {
+        sched_yield(); /* the previous member may still send to this port */
     }
     myr_port_close(member.port);
 }
@@ -662,13 +675,13 @@ static void several_processes(void **state)
 {
     (void)state;
     struct nics_double *w = nics_begin(crew_seed());
-    struct meeting meeting = {.nic = &w->nics[0], .seed = crew_seed()};
-    meeting.table = crew_memory(sizeof(*meeting.table));
-    assert_true(crew_run(MEMBERS, take_part, &meeting));
+    struct setup setup = {.nic = &w->nics[0], .seed = crew_seed()};
+    setup.table = crew_memory(sizeof(*setup.table));
+    assert_true(crew_run(MEMBERS, take_part, &setup));
     const struct mcp_counters *counters = &w->nics[0].below->mcp->counters;
     assert_int_equal(counters->messages_local, MEMBERS * MESSAGES);
     assert_int_equal(counters->bad_tokens, 0);
-    crew_memory_free(meeting.table, sizeof(*meeting.table));
+    crew_memory_free(setup.table, sizeof(*setup.table));
     nics_end(w);
 }
 
@@ -676,12 +689,12 @@ int main(void)
 {
     crew_watchdog();
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(there_and_back),
-        cmocka_unit_test(looking),
+        cmocka_unit_test(send_and_receive),
+        cmocka_unit_test(look_without_polling),
         cmocka_unit_test(tokens),
         cmocka_unit_test(callbacks_send),
-        cmocka_unit_test(refusals),
-        cmocka_unit_test(silence),
+        cmocka_unit_test(errors),
+        cmocka_unit_test(unresponsive_node),
         cmocka_unit_test(signed_packets),
         cmocka_unit_test(no_keys),
         cmocka_unit_test(numbers),

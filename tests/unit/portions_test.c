@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * When a contest is continued (coll_nicbarr/choice/portions.c): after how many calls, with which
- * budget, and whether that leads anywhere. The contest is the real one, of one rank whose clock
- * nothing moves but what it does. So machines may be as slow as the test likes.
+ * If this fails, measurements would take too much of a program's time, or a slow machine would
+ * never get a choice (coll_nicbarr/choice/portions.c): it decides after how many calls a contest
+ * continues, and with which budget. The contest is the real one, with one rank and a simulated
+ * clock, so that machines of any speed are tested.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -12,7 +13,7 @@
 
 #include "coll_nicbarr/choice/portions.h"
 
-/* What things take (microseconds), and the time. */
+/* The costs of operations, and the simulated time. */
 struct machine {
     double cost_us[2], agreement_us, now_us;
 };
@@ -21,7 +22,7 @@ static int turn(void *context, int candidate, int repetitions, double *us)
 {
     struct machine *machine = context;
     *us = machine->cost_us[candidate];
-    machine->now_us += (repetitions + 1) * *us; /* and one by which all set off */
+    machine->now_us += (repetitions + 1) * *us; /* and one that synchronizes the ranks */
     return 0;
 }
 
@@ -50,7 +51,7 @@ static void play(struct machine *machine, struct nicbarr_portions *portions,
     nicbarr_portions_note(portions, contest);
 }
 
-/* All portions that there are; returns how many. */
+/* Play all portions of a contest. Returns their number. */
 static int play_all(struct machine *machine, double budget_us, struct nicbarr_contest *contest)
 {
     struct nicbarr_portions portions;
@@ -87,9 +88,9 @@ static void pauses(void **state)
     }
 }
 
-/* Each has to be affordable. After a refusal the pause is twice as long, up to 20,000 calls; after
- * a portion it is the least again. */
-static void pauses_of_limited_ones(void **state)
+/* With a limit, each portion must be affordable. Each refusal doubles the pause, up to 20,000
+ * calls, and a portion resets it. */
+static void pauses_with_a_limit(void **state)
 {
     (void)state;
     static const int calls[] = {50, 100, 200, 400, 800, 1600, 3200, 6400, 12800, 20000, 20000};
@@ -105,8 +106,8 @@ static void pauses_of_limited_ones(void **state)
     }
 }
 
-/* ... and there are as many as it takes: until it is sure, or all rounds have been. */
-static void as_many_as_it_takes(void **state)
+/* With a limit, portions continue until the choice is certain, or all rounds are played. */
+static void limited_portions_continue(void **state)
 {
     (void)state;
     for (int equal = 0; equal < 2; ++equal) {
@@ -123,7 +124,7 @@ static void as_many_as_it_takes(void **state)
     }
 }
 
-/* A machine that is fast enough: one portion will do, and the next one would be half as long. */
+/* On a fast machine, one portion suffices, and the next one would be half as long. */
 static void fast(void **state)
 {
     (void)state;
@@ -139,8 +140,8 @@ static void fast(void **state)
     assert_int_equal(contest.chosen, 1);
 }
 
-/* To agree takes longer than a portion: it gets longer, until something is played, and no longer
- * than that. */
+/* If agreeing takes longer than a portion, portions grow until something is played, and not
+ * further. */
 static void nothing_fits(void **state)
 {
     (void)state;
@@ -159,8 +160,8 @@ static void nothing_fits(void **state)
     assert_true(16000 == nicbarr_portions_next_us(&portions));
 }
 
-/* However slow the machine, and however small the budget: in the end there are rounds, and the
- * right one is chosen. */
+/* However slow the machine, and however small the budget, there are rounds, and the best candidate
+ * is chosen. */
 static void slow(void **state)
 {
     (void)state;
@@ -182,8 +183,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(pauses),
-        cmocka_unit_test(pauses_of_limited_ones),
-        cmocka_unit_test(as_many_as_it_takes),
+        cmocka_unit_test(pauses_with_a_limit),
+        cmocka_unit_test(limited_portions_continue),
         cmocka_unit_test(fast),
         cmocka_unit_test(nothing_fits),
         cmocka_unit_test(slow),

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The report's entries and file (report_file.c). Entries that are alike are counted. Each process
- * replaces its own entries only. Barriers and other collectives have lists of their own. What an
- * earlier job has left is dropped; a file of another sort is left as it is.
+ * If this fails, a job's report would lack communicators, count them wrongly, or overwrite a
+ * user's file (report_file.c). Invariants: equal entries are counted; each process replaces only
+ * its own entries; barriers and other collectives have separate lists; a previous job's report is
+ * replaced; other files are left unchanged.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -23,18 +24,22 @@ static char folder[64], path[128];
 
 /* ---- entries ---- */
 
+static json_t *entry_of(const char *name, int processes, const char *choice)
+{
+    return json_pack("{s:s, s:i, s:s, s:i}", "communicator", name, "processes", processes, "choice",
+                     choice, "communicators", 1);
+}
+
 static void add(json_t *entries, const char *name, int processes, const char *choice)
 {
-    json_t *entry = json_pack("{s:s, s:i, s:s, s:i}", "communicator", name, "processes", processes,
-                              "choice", choice, "communicators", 1);
+    json_t *entry = entry_of(name, processes, choice);
     nicbarr_entries_add(entries, entry);
     json_decref(entry);
 }
 
 static void take_back(json_t *entries, int processes, const char *choice)
 {
-    json_t *entry = json_pack("{s:s, s:i, s:s, s:i}", "communicator", "x", "processes", processes,
-                              "choice", choice, "communicators", 1);
+    json_t *entry = entry_of("x", processes, choice);
     nicbarr_entries_take_back(entries, entry);
     json_decref(entry);
 }
@@ -44,7 +49,7 @@ static json_int_t counted(const json_t *entries, size_t index)
     return json_integer_value(json_object_get(json_array_get(entries, index), "communicators"));
 }
 
-static void counts_what_is_alike(void **state)
+static void counts_equal_entries(void **state)
 {
     (void)state;
     json_t *entries = json_array();
@@ -56,7 +61,7 @@ static void counts_what_is_alike(void **state)
     assert_int_equal(counted(entries, 0), 2);
     assert_int_equal(counted(entries, 1), 1);
 
-    take_back(entries, 9, "tree:2"); /* there is none */
+    take_back(entries, 9, "tree:2"); /* there is no such entry */
     take_back(entries, 5, "tree:2");
     take_back(entries, 4, "tree:2");
     assert_int_equal(json_array_size(entries), 2);
@@ -67,16 +72,16 @@ static void counts_what_is_alike(void **state)
     json_decref(entries);
 }
 
-/* Whatever is said of a communicator but its name keeps it apart from others of which that is not
- * said, or something else. */
-static void counts_apart_what_differs(void **state)
+/* Entries that differ in any field except the name are separate, also if a field is missing in
+ * one. */
+static void separates_different_entries(void **state)
 {
     (void)state;
     static const char *const fields[] = {"collective", "bytes", "source", "secret", "switches"};
     const size_t count = sizeof(fields) / sizeof(fields[0]);
     json_t *entries = json_array();
     for (json_int_t time = 1; time <= 2; ++time) {
-        for (size_t n = 0; n <= 2 * count; ++n) { /* of 0, all are true */
+        for (size_t n = 0; n <= 2 * count; ++n) { /* 0: all fields are true */
             json_t *entry = json_pack("{s:i, s:i}", "communicator", (int)time, "communicators", 1);
             for (size_t f = 0; f < count; ++f) {
                 if (n != 2 * f + 1) {
@@ -84,7 +89,7 @@ static void counts_apart_what_differs(void **state)
                 }
             }
             nicbarr_entries_add(entries, entry);
-            json_object_set_new(entry, "process", json_string("a:0")); /* it is in the file */
+            json_object_set_new(entry, "process", json_string("a:0")); /* as in the file */
             json_decref(entry);
             assert_int_equal(counted(entries, n), time);
         }
@@ -95,7 +100,7 @@ static void counts_apart_what_differs(void **state)
 
 /* ---- the file ---- */
 
-/* Have `process` of `job` say that it has one communicator for each of `names`. */
+/* Write the report of `process` of `job`, with a communicator for each of `names`. */
 static bool write_some(const char *job, const char *process, const char *const *names,
                        struct myr_error *error)
 {
@@ -118,7 +123,7 @@ static void expect_written(const char *job, const char *process, const char *con
     }
 }
 
-/* The names of the communicators in the file, one behind the other. */
+/* Expect these names of communicators in the file. */
 static void expect_names(const char *job, const char *names)
 {
     char found[200] = "";
@@ -148,7 +153,7 @@ static void processes_share_it(void **state)
     expect_names("1", "A B ");
     expect_written("1", "b:0", (const char *const[]){"C", NULL});
     expect_names("1", "A B C ");
-    expect_written("1", "a:0", (const char *const[]){"D", NULL}); /* replaces its own */
+    expect_written("1", "a:0", (const char *const[]){"D", NULL}); /* replaces its own entry */
     expect_names("1", "C D ");
     expect_written("1", "b:0", (const char *const[]){NULL});
     expect_names("1", "D ");
@@ -156,7 +161,7 @@ static void processes_share_it(void **state)
     expect_names("2", "E ");
 }
 
-/* Entries of process a:0 about a collective that carries data. */
+/* Collectives that carry data have a list of their own. */
 static void collectives_have_a_list(void **state)
 {
     (void)state;
@@ -191,8 +196,8 @@ static void collectives_have_a_list(void **state)
     json_decref(entries);
 }
 
-/* What is left of a report that cannot be read on. */
-static void what_is_left_of_a_report_goes(void **state)
+/* Truncated, old or edited reports are replaced. */
+static void invalid_reports_are_replaced(void **state)
 {
     (void)state;
     static const char *const contents[] = {
@@ -212,7 +217,7 @@ static void what_is_left_of_a_report_goes(void **state)
     }
 }
 
-static void what_is_no_report_stays(void **state)
+static void other_files_are_kept(void **state)
 {
     (void)state;
     static const char *const contents[] = {
@@ -239,7 +244,7 @@ static void what_is_no_report_stays(void **state)
     unlink(path);
 }
 
-static void says_why_it_cannot(void **state)
+static void reports_errors(void **state)
 {
     (void)state;
     struct myr_error error = {0};
@@ -250,10 +255,10 @@ static void says_why_it_cannot(void **state)
     assert_non_null(strstr(error.text, path));
     assert_non_null(strstr(error.text, "No such file"));
     error = (struct myr_error){0};
-    assert_false(nicbarr_report_file_check(path, &error)); /* and could have said so before */
+    assert_false(nicbarr_report_file_check(path, &error)); /* the check reports it as well */
     assert_non_null(strstr(error.text, path));
     assert_non_null(strstr(error.text, "No such file"));
-    /* A pipe is not read, or waited for. */
+    /* A pipe is neither read nor waited for. */
     snprintf(path, sizeof(path), "%s/pipe", folder);
     assert_int_equal(mkfifo(path, 0600), 0);
     assert_false(write_some("1", "a:0", (const char *const[]){"A", NULL}, &error));
@@ -263,8 +268,8 @@ static void says_why_it_cannot(void **state)
     memcpy(path, kept, sizeof(path));
 }
 
-/* Looking whether a report can be written leaves nothing behind, and nothing changed. */
-static void looks_before(void **state)
+/* Checking whether a report can be written creates and changes nothing. */
+static void check_changes_nothing(void **state)
 {
     (void)state;
     struct myr_error error = {0};
@@ -276,8 +281,8 @@ static void looks_before(void **state)
     expect_names("1", "A ");
 }
 
-/* What the user may have slipped in is not read whole just to see that it is no report. */
-static void what_is_too_large_stays(void **state)
+/* A huge file is not read completely just to find out that it is not a report. */
+static void large_files_are_kept(void **state)
 {
     (void)state;
     struct myr_error error = {0};
@@ -311,15 +316,15 @@ int main(void)
 {
     crew_watchdog();
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(counts_what_is_alike),
-        cmocka_unit_test(counts_apart_what_differs),
+        cmocka_unit_test(counts_equal_entries),
+        cmocka_unit_test(separates_different_entries),
         cmocka_unit_test(processes_share_it),
         cmocka_unit_test(collectives_have_a_list),
-        cmocka_unit_test(what_is_left_of_a_report_goes),
-        cmocka_unit_test(what_is_no_report_stays),
-        cmocka_unit_test(says_why_it_cannot),
-        cmocka_unit_test(looks_before),
-        cmocka_unit_test(what_is_too_large_stays),
+        cmocka_unit_test(invalid_reports_are_replaced),
+        cmocka_unit_test(other_files_are_kept),
+        cmocka_unit_test(reports_errors),
+        cmocka_unit_test(check_changes_nothing),
+        cmocka_unit_test(large_files_are_kept),
     };
     return cmocka_run_group_tests_name("report_file", tests, make_folder, remove_folder);
 }

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the daemon gives up (myrd/rights.c, myrd/filter.c). Invariants: what it does not need cannot
- * be had again: no file, no program, no process, no socket of another kind, no capability; by no
- * thread of it. What it needs goes on.
+ * If this fails, an attacker who takes over a daemon could open files, run programs, or regain
+ * privileges (myrd/rights.c, myrd/filter.c). Invariants: no thread of a confined daemon can open
+ * files, run programs, create processes or other sockets, or acquire capabilities; what a daemon
+ * needs still works.
  *
- * Each attempt is made twice, in a process without the filter, too: only there the system itself
- * answers. So an attempt that would have failed in any case is noticed.
+ * Each attempt is also made in a process without the filter, where the kernel must not answer
+ * ENOSYS. So attempts that would fail in any case are detected.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -43,7 +44,7 @@
 
 enum { SOFT = 1 << MYRD_FILTER_SOFT, KERNEL = 1 << MYRD_FILTER_KERNEL, BOTH = SOFT | KERNEL };
 
-/* ---- what is forbidden ---- */
+/* ---- forbidden system calls ---- */
 
 #define ATTEMPT(name, call)                                                                        \
     static long name(void)                                                                         \
@@ -51,9 +52,9 @@ enum { SOFT = 1 << MYRD_FILTER_SOFT, KERNEL = 1 << MYRD_FILTER_KERNEL, BOTH = SO
         return (call);                                                                             \
     }
 
-static char *const no_words[] = {NULL};
-ATTEMPT(run_a_program, execve("/nowhere", no_words, no_words))
-ATTEMPT(run_a_descriptor, syscall(SYS_execveat, -1, "", no_words, no_words, 0))
+static char *const no_arguments[] = {NULL};
+ATTEMPT(run_a_program, execve("/nowhere", no_arguments, no_arguments))
+ATTEMPT(run_a_descriptor, syscall(SYS_execveat, -1, "", no_arguments, no_arguments, 0))
 ATTEMPT(trace_another, ptrace(PTRACE_CONT, getpid(), NULL, NULL))
 ATTEMPT(read_another, syscall(SYS_process_vm_readv, getppid(), NULL, 0, NULL, 0, 0))
 ATTEMPT(take_a_descriptor, syscall(SYS_pidfd_getfd, -1, 0, 0))
@@ -68,7 +69,7 @@ ATTEMPT(clone_by_words, syscall(SYS_clone3, NULL, 0))
 ATTEMPT(become_another, setresuid((uid_t)-1, (uid_t)-1, (uid_t)-1))
 ATTEMPT(change_rights, syscall(SYS_capset, NULL, NULL))
 ATTEMPT(change_this_process, prctl(PR_SET_DUMPABLE, 1, 0, 0, 0))
-ATTEMPT(end_the_machine, syscall(SYS_reboot, 0, 0, 0, NULL)) /* without its magic words */
+ATTEMPT(end_the_machine, syscall(SYS_reboot, 0, 0, 0, NULL)) /* without the magic numbers */
 ATTEMPT(load_a_bpf_program, syscall(SYS_bpf, BPF_PROG_LOAD, NULL, 0))
 ATTEMPT(attach_a_bpf_program, syscall(SYS_bpf, BPF_LINK_CREATE, NULL, 0))
 ATTEMPT(make_a_bpf_map, syscall(SYS_bpf, BPF_MAP_CREATE, NULL, 0))
@@ -108,7 +109,7 @@ static long make_a_process(void)
     {                                                                                              \
 #name, name, owners                                                                        \
     }
-/* AddressSanitizer maps memory behind the program's back, which the guard may not. */
+/* AddressSanitizer maps memory on its own, which the guard's filter forbids. */
 #ifdef __SANITIZE_ADDRESS__
 enum { SANITIZED = true };
 #else
@@ -118,7 +119,7 @@ enum { SANITIZED = false };
 static const struct attempt {
     const char *name;
     long (*make)(void);
-    int owners; /* of the daemons: to whom it is forbidden; to the guard, all is */
+    int owners; /* the daemons to which it is forbidden; the guard's filter forbids all */
 } attempts[] = {
     FORBIDDEN(BOTH, run_a_program),
     FORBIDDEN(BOTH, run_a_descriptor),
@@ -196,7 +197,7 @@ static void try_all(uint32_t owner, void *context)
 static void need_filter(void)
 {
 #ifndef HAVE_SECCOMP
-    print_message("this build has no libseccomp\n");
+    print_message("skipped: built without libseccomp\n");
     skip();
 #endif
 }
@@ -218,7 +219,7 @@ static void the_filter_forbids_them(void **state)
     }
 }
 
-/* ---- what is not ---- */
+/* ---- permitted system calls ---- */
 
 static void *do_nothing(void *nothing)
 {
@@ -230,41 +231,45 @@ static void do_work(uint32_t owner, void *context)
     (void)context;
     confine((enum myrd_filter_owner)owner);
     pthread_t thread;
-    CREW_CHECK(0 == pthread_create(&thread, NULL, do_nothing, NULL), "a thread");
-    CREW_CHECK(0 == pthread_join(thread, NULL), "its end");
+    CREW_CHECK(0 == pthread_create(&thread, NULL, do_nothing, NULL), "cannot create a thread");
+    CREW_CHECK(0 == pthread_join(thread, NULL), "cannot join the thread");
     const size_t much = 64 << 20;
     char *memory = malloc(much);
-    CREW_CHECK(NULL != memory, "memory");
+    CREW_CHECK(NULL != memory, "cannot allocate memory");
     memset(memory, 1, much);
     free(memory);
     const int event = eventfd(1, EFD_CLOEXEC);
     struct pollfd watched = {.fd = event, .events = POLLIN};
-    CREW_CHECK(1 == poll(&watched, 1, -1), "an event");
-    CREW_CHECK(syscall(SYS_pidfd_open, getpid(), 0) >= 0, "a process: %s", strerror(errno));
-    CREW_CHECK(os_now_ns() > 0, "time");
+    CREW_CHECK(1 == poll(&watched, 1, -1), "cannot poll an event");
+    CREW_CHECK(syscall(SYS_pidfd_open, getpid(), 0) >= 0, "pidfd_open: %s", strerror(errno));
+    CREW_CHECK(os_now_ns() > 0, "cannot read the clock");
     const long map = syscall(SYS_bpf, BPF_MAP_CREATE, NULL, 0);
-    CREW_CHECK(map < 0 && (ENOSYS == errno) == (MYRD_FILTER_SOFT == owner), "a map");
+    CREW_CHECK(map < 0 && (ENOSYS == errno) == (MYRD_FILTER_SOFT == owner), "creating a BPF map");
     if (MYRD_FILTER_SOFT == owner) {
-        CREW_CHECK(0 == kill(getpid(), 0), "who is alive: %s", strerror(errno));
-        CREW_CHECK(open("/proc/self/stat", O_RDONLY | O_CLOEXEC) >= 0, "since when");
-        CREW_CHECK(memfd_create("test", MFD_CLOEXEC) >= 0, "a segment");
-        CREW_CHECK(socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0) >= 0, "the wire");
+        CREW_CHECK(0 == kill(getpid(), 0), "cannot check whether a process lives: %s",
+                   strerror(errno));
+        CREW_CHECK(open("/proc/self/stat", O_RDONLY | O_CLOEXEC) >= 0,
+                   "cannot read a process's start time");
+        CREW_CHECK(memfd_create("test", MFD_CLOEXEC) >= 0, "cannot create a segment");
+        CREW_CHECK(socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0) >= 0, "cannot open a UDP socket");
         CREW_CHECK(socket(AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC, 0) >= 0 || EAFNOSUPPORT == errno,
-                   "that of IPv6");
+                   "cannot open a UDP socket of IPv6");
     }
 }
 
-/* It reads, writes, and ends. */
+/* The guard reads, writes, and exits. */
 static void guard_work(uint32_t rank, void *context)
 {
     char word = 0;
     int words[2];
     (void)rank;
     (void)context;
-    CREW_CHECK(0 == pipe2(words, O_CLOEXEC), "a pipe");
+    CREW_CHECK(0 == pipe2(words, O_CLOEXEC), "cannot make a pipe");
     confine(MYRD_FILTER_GUARD);
-    CREW_CHECK(1 == write(words[1], &word, 1) && 1 == read(words[0], &word, 1), "a word");
-    CREW_CHECK(socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, 0) < 0 && ENOSYS == errno, "a socket");
+    CREW_CHECK(1 == write(words[1], &word, 1) && 1 == read(words[0], &word, 1),
+               "cannot use the pipe");
+    CREW_CHECK(socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, 0) < 0 && ENOSYS == errno,
+               "opened a socket");
     _exit(EXIT_SUCCESS);
 }
 
@@ -284,9 +289,10 @@ static void work_goes_on(void **state)
 static void *try_later(void *context)
 {
     char word;
-    CREW_CHECK(1 == read(*(const int *)context, &word, 1), "a word");
+    CREW_CHECK(1 == read(*(const int *)context, &word, 1), "cannot use the pipe");
     CREW_CHECK(change_folder() < 0 && ENOSYS == errno, "%s", strerror(errno));
-    CREW_CHECK(1 == prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) || ENOSYS == errno, "new privileges");
+    CREW_CHECK(1 == prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) || ENOSYS == errno,
+               "no_new_privs is not set");
     return NULL;
 }
 
@@ -296,11 +302,11 @@ static void confine_with_a_thread(uint32_t rank, void *context)
     int words[2];
     (void)rank;
     (void)context;
-    CREW_CHECK(0 == pipe2(words, O_CLOEXEC), "a pipe");
-    CREW_CHECK(0 == pthread_create(&thread, NULL, try_later, &words[0]), "a thread");
+    CREW_CHECK(0 == pipe2(words, O_CLOEXEC), "cannot make a pipe");
+    CREW_CHECK(0 == pthread_create(&thread, NULL, try_later, &words[0]), "cannot create a thread");
     confine(MYRD_FILTER_SOFT);
-    CREW_CHECK(1 == write(words[1], "", 1), "a word");
-    CREW_CHECK(0 == pthread_join(thread, NULL), "its end");
+    CREW_CHECK(1 == write(words[1], "", 1), "cannot use the pipe");
+    CREW_CHECK(0 == pthread_join(thread, NULL), "cannot join the thread");
 }
 
 static void threads_that_are_there_already_are_bound(void **state)
@@ -312,19 +318,6 @@ static void threads_that_are_there_already_are_bound(void **state)
 
 /* ---- capabilities ---- */
 
-static uint64_t status_of(const char *word)
-{
-    char line[200], format[40];
-    unsigned long long value = ~0ULL;
-    FILE *file = fopen("/proc/self/status", "re");
-    CREW_CHECK(NULL != file, "no /proc");
-    snprintf(format, sizeof(format), "%s: %%llx", word);
-    while (NULL != fgets(line, sizeof(line), file) && 1 != sscanf(line, format, &value)) {
-    }
-    fclose(file);
-    return value;
-}
-
 static void keep_one(uint32_t rank, void *context)
 {
     const uint64_t one = UINT64_C(1) << CAP_KILL;
@@ -333,15 +326,19 @@ static void keep_one(uint32_t rank, void *context)
     (void)context;
     (void)prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, CAP_CHOWN, 0, 0);
     CREW_CHECK(MYR_OK == myrd_rights_keep(one, &error), "%s", error.text);
-    CREW_CHECK(one == status_of("CapEff") && one == status_of("CapPrm"), "capabilities");
-    CREW_CHECK(0 == status_of("CapInh") && 0 == status_of("CapAmb"), "inherited");
-    CREW_CHECK(0 == status_of("CapBnd"), "the bounding set: %llx",
-               (unsigned long long)status_of("CapBnd"));
-    CREW_CHECK(1 == status_of("NoNewPrivs"), "new privileges");
-    CREW_CHECK(myrd_rights_has(CAP_KILL) && !myrd_rights_has(CAP_CHOWN), "what it says itself");
+    CREW_CHECK(one == crew_status_of(getpid(), "CapEff") &&
+                   one == crew_status_of(getpid(), "CapPrm"),
+               "other capabilities");
+    CREW_CHECK(0 == crew_status_of(getpid(), "CapInh") && 0 == crew_status_of(getpid(), "CapAmb"),
+               "inheritable capabilities");
+    CREW_CHECK(0 == crew_status_of(getpid(), "CapBnd"), "bounding set: %llx",
+               (unsigned long long)crew_status_of(getpid(), "CapBnd"));
+    CREW_CHECK(1 == crew_status_of(getpid(), "NoNewPrivs"), "no_new_privs is not set");
+    CREW_CHECK(myrd_rights_has(CAP_KILL) && !myrd_rights_has(CAP_CHOWN),
+               "myrd_rights_has() is wrong");
 }
 
-/* What a container gives to root, or less. */
+/* The capabilities that a container may give to root. */
 static void keep_without_setpcap(uint32_t rank, void *context)
 {
     struct myr_error error;
@@ -356,15 +353,15 @@ static void keep_without_setpcap(uint32_t rank, void *context)
     bool left;
     CREW_CHECK(MYR_OK == myrd_rights_leave_files(-1, &left, &error) && !left, "%s", error.text);
     CREW_CHECK(MYR_OK == myrd_rights_keep(UINT64_C(1) << CAP_KILL, &error), "%s", error.text);
-    CREW_CHECK(UINT64_C(1) << CAP_KILL == status_of("CapEff"), "capabilities");
-    CREW_CHECK(1 == status_of("NoNewPrivs"), "new privileges");
+    CREW_CHECK(UINT64_C(1) << CAP_KILL == crew_status_of(getpid(), "CapEff"), "other capabilities");
+    CREW_CHECK(1 == crew_status_of(getpid(), "NoNewPrivs"), "no_new_privs is not set");
 }
 
 static void capabilities_are_given_up(void **state)
 {
     (void)state;
     if (!myrd_rights_has(CAP_SETPCAP)) {
-        print_message("this takes root\n");
+        print_message("skipped: requires root\n");
         skip();
     }
     assert_true(crew_join(crew_fork(keep_one, 0, NULL)));
@@ -384,24 +381,26 @@ static void leave_files(uint32_t rank, void *context)
     CREW_CHECK(MYR_OK == myrd_rights_leave_files(-1, &left, &error) && left, "%s", error.text);
     DIR *root = opendir("/");
     uint32_t count = 0;
-    CREW_CHECK(NULL != root, "no root at all: %s", strerror(errno));
+    CREW_CHECK(NULL != root, "cannot open the root folder: %s", strerror(errno));
     while (NULL != readdir(root)) {
         ++count;
     }
     closedir(root);
-    CREW_CHECK(2 == count, "%u entries", (unsigned)count);
+    CREW_CHECK(2 == count, "the root folder has %u entries", (unsigned)count);
     CREW_CHECK(stat("/etc", &about) < 0 && ENOENT == errno, "/etc: %s", strerror(errno));
-    CREW_CHECK(stat("../../etc", &about) < 0 && ENOENT == errno, "upwards: %s", strerror(errno));
-    CREW_CHECK(mkdir("/new", 0700) < 0 && EROFS == errno, "a folder: %s", strerror(errno));
-    CREW_CHECK(0 == fstatat(folder, "etc", &about, 0), "a descriptor: %s", strerror(errno));
+    CREW_CHECK(stat("../../etc", &about) < 0 && ENOENT == errno, "../../etc: %s", strerror(errno));
+    CREW_CHECK(mkdir("/new", 0700) < 0 && EROFS == errno, "mkdir: %s", strerror(errno));
+    CREW_CHECK(0 == fstatat(folder, "etc", &about, 0), "a descriptor opened before: %s",
+               strerror(errno));
 }
 
-static void files_have_no_names_any_more(void **state)
+static void paths_are_unreachable(void **state)
 {
     (void)state;
     const int allowed = (int)syscall(SYS_fsopen, "tmpfs", 0);
     if (allowed < 0) {
-        print_message("this takes root, and no container that forbids it: %s\n", strerror(errno));
+        print_message("skipped: requires root, outside a container that forbids fsopen: %s\n",
+                      strerror(errno));
         skip();
     }
     close(allowed);
@@ -416,7 +415,7 @@ int main(void)
         cmocka_unit_test(work_goes_on),
         cmocka_unit_test(threads_that_are_there_already_are_bound),
         cmocka_unit_test(capabilities_are_given_up),
-        cmocka_unit_test(files_have_no_names_any_more),
+        cmocka_unit_test(paths_are_unreachable),
     };
     crew_watchdog();
     return cmocka_run_group_tests_name("rights", tests, NULL, NULL);

@@ -1,21 +1,22 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The set-up of a communicator of 65,536 processes on 1,024 nodes, by the component's own code
- * (peers.c, members.c, sharing.c, across.c, groups.c, known.c, files/), without a job: all of them
- * say what they are, some are played to the end, one after the other, and what they read, send and
- * keep is counted and printed. Of Open MPI there are its headers, its hash table and a communicator
- * made by hand; the modex, and the collectives below the component, are this file's.
+ * If this fails, large jobs would start slowly or use much memory, as the set-up of a communicator
+ * grows with its number of processes more than it must. The test sets up a communicator of 65,536
+ * processes on 1,024 nodes with the component's own code (peers.c, members.c, sharing.c, across.c,
+ * groups.c, known.c, files/), but without a job: all processes publish their hello, some are
+ * simulated completely, one after the other, and what they read, send and allocate is counted and
+ * printed. Of Open MPI it uses headers, the hash table, and a communicator built by hand. This
+ * file replaces the modex and the collectives below the component.
  *
- * Counts and bytes decide, on 1,024 nodes and on 16 for what must not grow; times are only printed.
+ * Only numbers of operations and bytes decide, on 1,024 nodes, and on 16 for what must not grow.
+ * Times are only printed.
  */
-#include <malloc.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -33,6 +34,7 @@
 #include "coll_nicbarr/members.h"
 #include "coll_nicbarr/overdue.h"
 #include "libmyr/groups/group_player.h"
+#include "ompi/exits.h"
 #include "ompi/modex.h"
 #include "tests/unit/crew.h"
 
@@ -41,15 +43,15 @@ enum {
     FEW_NODES = 16,
     PER_NODE = 64,
     SIZE = NODES * PER_NODE,
-    PLAYED = 7,                /* ranks, on the first node, on one in the middle, and on the last */
-    SEGMENT_BYTES = 256 << 20, /* as by default */
+    SIMULATED = 7,             /* ranks: on the first node, in the middle, and on the last node */
+    SEGMENT_BYTES = 256 << 20, /* the default */
     JOB = 0x10001,
     SOFT = 1,
     KERNEL = 2,
     VERBS = 3,
 };
 
-/* ---- the kinds of NICs: what they can do is theirs, groups are not opened ---- */
+/* ---- the kinds of NICs: real capabilities, but groups are not opened ---- */
 
 static enum myr_status prepare(void *nic, const struct myr_site *site,
                                const struct myr_nic_members *members, myr_schedule_fn schedule_of,
@@ -70,7 +72,7 @@ static enum myr_status prepare(void *nic, const struct myr_site *site,
 static struct myr_nic_kind soft, kernel, verbs;
 const struct myr_nic_kind *const nicbarr_kinds[] = {&soft, &kernel, &verbs, NULL};
 
-static void take_kinds(void)
+static void copy_kinds(void)
 {
     soft = myr_soft_kind;
     kernel = myr_kernel_kind;
@@ -83,34 +85,34 @@ static void take_kinds(void)
 struct node {
     uint64_t identity;
     struct myr_key_pair keys;
-    struct myr_segment *segment[PER_NODE]; /* each process's own; NULL: nobody is played there */
+    struct myr_segment *segment[PER_NODE]; /* of each process; NULL: not simulated */
 };
 
 static struct {
     uint32_t nodes, size;
     struct node node[NODES];
-    uint8_t *words[SIZE]; /* what each has told the modex */
+    uint8_t *published[SIZE]; /* published in the modex by each process */
     size_t bytes[SIZE];
     ompi_group_t group;
     ompi_communicator_t comm;
     ompi_proc_t own;
     uint64_t digest; /* of schedules */
-    uint32_t rank;   /* who is played */
+    uint32_t rank;   /* of the simulated process */
 } job;
 
-/* What the played process has done. */
+/* Counters of the simulated process. */
 static struct {
-    uint32_t gets, gets_most, broadcasts, gathers;
+    uint32_t gets, gets_limit, broadcasts, gathers;
     size_t got_bytes, broadcast_bytes, gathered_bytes;
     const char *declined;
 } seen;
 
-/* What rank 0 has sent to all: some words, and for each node a bounded number of bytes. */
+/* The broadcasts of rank 0: a few bytes, and a bounded number of bytes for each node. */
 enum { BROADCASTS = 2, LETTER_BYTES = 64 + NODES * sizeof(struct myr_sealed) };
 static uint8_t letter[BROADCASTS][LETTER_BYTES];
 static uint32_t cache_reads;
 
-/* ---- in place of Open MPI, and of parts of the component that are not needed here ---- */
+/* ---- replacements of Open MPI, and of unnecessary parts of the component ---- */
 
 mca_coll_nicbarr_component_t mca_coll_nicbarr_component = {
     .forced = {.algorithm = NICBARR_ALGORITHMS}, .output = -1};
@@ -128,10 +130,10 @@ ompi_proc_t *ompi_group_get_proc_ptr_raw(ompi_group_t *group, int rank)
 int nicbarr_modex_put(const mca_base_component_t *component, const void *data, size_t bytes)
 {
     (void)component;
-    free(job.words[job.rank]);
-    job.words[job.rank] = malloc(bytes);
-    assert_non_null(job.words[job.rank]);
-    memcpy(job.words[job.rank], data, bytes);
+    free(job.published[job.rank]);
+    job.published[job.rank] = malloc(bytes);
+    assert_non_null(job.published[job.rank]);
+    memcpy(job.published[job.rank], data, bytes);
     job.bytes[job.rank] = bytes;
     return OMPI_SUCCESS;
 }
@@ -140,15 +142,21 @@ size_t nicbarr_modex_get(const mca_base_component_t *component, const opal_proce
                          void *data, size_t room)
 {
     (void)component;
-    const size_t bytes = seen.gets < seen.gets_most ? job.bytes[peer->vpid] : 0;
+    const size_t bytes = seen.gets < seen.gets_limit ? job.bytes[peer->vpid] : 0;
     assert_true(bytes <= room);
     if (0 == bytes) {
         return 0;
     }
-    memcpy(data, job.words[peer->vpid], bytes);
+    memcpy(data, job.published[peer->vpid], bytes);
     ++seen.gets;
     seen.got_bytes += bytes;
     return bytes;
+}
+
+void nicbarr_exits_watch(const opal_process_name_t *name, uint32_t number)
+{
+    (void)name;
+    (void)number;
 }
 
 static int broadcast(void *buffer, int count, struct ompi_datatype_t *type, int root,
@@ -171,7 +179,7 @@ static int broadcast(void *buffer, int count, struct ompi_datatype_t *type, int 
     return OMPI_SUCCESS;
 }
 
-/* It only counts, and is refused. */
+/* Counts the call, and fails. */
 static int gather_all(const void *from, int count, struct ompi_datatype_t *type, void *to,
                       const int *counts, const int *places, struct ompi_datatype_t *to_type,
                       struct ompi_communicator_t *comm, mca_coll_base_module_t *module)
@@ -261,25 +269,7 @@ uint32_t nicbarr_overdue_silence(struct myr_nic_group *group, const struct nicba
     return 0;
 }
 
-/* ---- all say what they are ---- */
-
-static double now_us(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
-    return (double)now.tv_sec * 1e6 + (double)now.tv_nsec * 1e-3;
-}
-
-/* What malloc() has given; 0 where it does not tell. */
-static size_t allocated(void)
-{
-#if defined(__GLIBC__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-    const struct mallinfo2 info = mallinfo2();
-    return info.uordblks + info.hblkhd;
-#else
-    return 0;
-#endif
-}
+/* ---- the modex ---- */
 
 static struct myr_nic_name name_of(uint64_t key, uint32_t addresses)
 {
@@ -294,7 +284,7 @@ static struct myr_nic_name name_of(uint64_t key, uint32_t addresses)
     return name;
 }
 
-/* A host with an IPv4 and an IPv6 address, and the kernel's NIC at one of these. */
+/* A host with an IPv4 and an IPv6 address, and a kernel's NIC at one of them. */
 static struct nicbarr_hello hello_of(uint32_t node, uint32_t number)
 {
     struct nicbarr_hello hello = {
@@ -308,7 +298,7 @@ static struct nicbarr_hello hello_of(uint32_t node, uint32_t number)
     return hello;
 }
 
-static bool is_played(uint32_t node)
+static bool is_simulated(uint32_t node)
 {
     return 0 == node || job.nodes / 2 == node || job.nodes - 1 == node;
 }
@@ -325,13 +315,13 @@ static void leave(struct node *node, uint32_t local)
     node->segment[local] = NULL;
 }
 
-/* Each process of the node joins its segment, where one is played; else the first alone. */
+/* All processes of the node join its segment if one of them is simulated, else only the first. */
 static void make_node(uint32_t n)
 {
     struct node *node = &job.node[n];
     struct myr_error error = {0};
     join_first(node);
-    for (uint32_t l = 1; is_played(n) && l < PER_NODE; ++l) {
+    for (uint32_t l = 1; is_simulated(n) && l < PER_NODE; ++l) {
         const int fd = dup(myr_segment_fd(node->segment[0]));
         crew_pretend_another();
         assert_int_equal(myr_segment_join_fd(fd, &node->segment[l], &error), MYR_OK);
@@ -339,15 +329,15 @@ static void make_node(uint32_t n)
     }
     node->identity = myr_segment_identity(node->segment[0]);
     myr_key_pair_of(node->segment[0], &node->keys);
-    if (!is_played(n)) {
+    if (!is_simulated(n)) {
         leave(node, 0);
     }
 }
 
-/* From here on `rank` is this process, until it stops. */
+/* Act as `rank` until stop(). */
 static void start(uint32_t rank)
 {
-    static const struct myr_wait_policy policy = {0, 0, 1}; /* nobody waits */
+    static const struct myr_wait_policy policy = {0, 0, 1}; /* never used */
     const uint32_t n = rank / PER_NODE, l = rank % PER_NODE;
     struct node *node = &job.node[n];
     struct myr_segment *segment = node->segment[l];
@@ -361,7 +351,7 @@ static void start(uint32_t rank)
         myr_waiter_init(&mca_coll_nicbarr_component.waiter, segment, NULL, &policy);
     }
     memset(&seen, 0, sizeof(seen));
-    seen.gets_most = job.size;
+    seen.gets_limit = job.size;
     ompi_process_info.num_procs = job.size;
     ompi_process_info.num_local_peers = PER_NODE - 1;
     ompi_process_info.my_local_rank = (uint16_t)l;
@@ -376,7 +366,7 @@ static void stop(void)
 
 static void begin_job(uint32_t nodes)
 {
-    static ompi_proc_t *sentinels[SIZE]; /* processes that Open MPI has not met, as it has them */
+    static ompi_proc_t *sentinels[SIZE]; /* processes without an ompi_proc_t, as in Open MPI */
     job.digest = nicbarr_schedules_digest();
     job.nodes = nodes;
     job.size = nodes * PER_NODE;
@@ -400,8 +390,8 @@ static void begin_job(uint32_t nodes)
 static void end_job(void)
 {
     for (uint32_t r = 0; r < job.size; ++r) {
-        free(job.words[r]);
-        job.words[r] = NULL;
+        free(job.published[r]);
+        job.published[r] = NULL;
     }
     for (uint32_t n = 0; n < job.nodes; ++n) {
         for (uint32_t l = 0; l < PER_NODE; ++l) {
@@ -412,24 +402,24 @@ static void end_job(void)
     }
 }
 
-/* ---- some of them set up ---- */
+/* ---- the set-up of some processes ---- */
 
-/* What a process has come to: equal on all members. */
+/* The result of a process's set-up, which must be equal on all members. */
 struct agreed {
     struct nicbarr_shape shape;
-    uint64_t nodes; /* a digest of who is where, and of the NICs' names */
+    uint64_t nodes; /* a digest of the ranks by node, and of the NICs' names */
     struct mcp_secret secret;
     struct nicbarr_choice choice;
     enum nicbarr_source source;
     bool sealed;
 };
 
-/* What that has taken. */
-struct taken {
-    uint32_t gets, told, broadcasts;
+/* The costs of a process's set-up. */
+struct costs {
+    uint32_t gets, from_segment, broadcasts;
     size_t got_bytes, broadcast_bytes, blob_bytes;
     double us;
-    size_t kept, once_more; /* memory, for the first communicator and for another one */
+    size_t kept, once_more; /* memory for the first communicator, and for another one */
 };
 
 static uint64_t digest_of_nodes(const struct nicbarr_nodes *nodes)
@@ -451,12 +441,11 @@ static void set_up(mca_coll_nicbarr_module_t *module)
     module->allgatherv.function = gather_all;
     assert_int_equal(nicbarr_across_set_up(module, &job.comm), OMPI_SUCCESS);
     if (module->declined) {
-        fail_msg("it is declined: %s", seen.declined);
+        fail_msg("the communicator was declined: %s", seen.declined);
     }
 }
 
-/* The bytes that both groups of MPI_Barrier and MPI_Ibarrier have to exchange, if they are `nic`'s.
- */
+/* The bytes exchanged for both groups of MPI_Barrier and MPI_Ibarrier on this kind of NIC. */
 static size_t exchange_blobs(mca_coll_nicbarr_module_t *module, uint32_t nic)
 {
     struct myr_error errors[NICBARR_NICS_MOST] = {{0}};
@@ -468,20 +457,20 @@ static size_t exchange_blobs(mca_coll_nicbarr_module_t *module, uint32_t nic)
     return seen.gathered_bytes;
 }
 
-static void play(uint32_t rank, struct agreed *agreed, struct taken *taken)
+static void simulate(uint32_t rank, struct agreed *agreed, struct costs *costs)
 {
     static mca_coll_nicbarr_module_t module, another;
     start(rank);
-    const size_t before = allocated();
-    const double start_us = now_us();
+    const size_t before = crew_allocated();
+    const double start_us = crew_cpu_us();
     set_up(&module);
-    *taken = (struct taken){.gets = seen.gets,
-                            .told = job.size - seen.gets,
+    *costs = (struct costs){.gets = seen.gets,
+                            .from_segment = job.size - seen.gets,
                             .broadcasts = seen.broadcasts,
                             .got_bytes = seen.got_bytes,
                             .broadcast_bytes = seen.broadcast_bytes,
-                            .us = now_us() - start_us,
-                            .kept = allocated() - before};
+                            .us = crew_cpu_us() - start_us,
+                            .kept = crew_allocated() - before};
     memset(agreed, 0, sizeof(*agreed));
     agreed->shape = module.shape;
     agreed->nodes = digest_of_nodes(&module.nodes);
@@ -492,12 +481,12 @@ static void play(uint32_t rank, struct agreed *agreed, struct taken *taken)
     assert_int_equal(module.nodes.node, rank / PER_NODE);
     assert_int_equal(module.nodes.local, rank % PER_NODE);
     assert_int_equal(module.nodes.locals, PER_NODE);
-    taken->blob_bytes = 0 == verbs.caps.blob ? 0 : exchange_blobs(&module, VERBS);
+    costs->blob_bytes = 0 == verbs.caps.blob ? 0 : exchange_blobs(&module, VERBS);
 
-    const size_t between = allocated();
+    const size_t between = crew_allocated();
     set_up(&another);
-    taken->once_more = allocated() - between;
-    assert_int_equal(seen.gets, taken->gets); /* nobody is asked twice */
+    costs->once_more = crew_allocated() - between;
+    assert_int_equal(seen.gets, costs->gets); /* no hello is read twice */
     nicbarr_nodes_free(&another.nodes);
     nicbarr_nodes_free(&module.nodes);
     stop();
@@ -505,66 +494,68 @@ static void play(uint32_t rank, struct agreed *agreed, struct taken *taken)
 
 /* ---- the tests ---- */
 
-static void print_set_up(const char *who, const struct taken *taken)
+static void print_set_up(const char *description, const struct costs *costs)
 {
-    printf("%s of %u processes on %u nodes: %u hellos read by the modex (%zu bytes), %u in the "
-           "segment; %u broadcast of %zu bytes; %.1f ms of processor time; %zu bytes kept (%.1f a "
-           "process), %zu for one more communicator; blobs of RDMA NICs %zu bytes\n",
-           who, job.size, job.nodes, taken->gets, taken->got_bytes, taken->told, taken->broadcasts,
-           taken->broadcast_bytes, taken->us * 1e-3, taken->kept, (double)taken->kept / job.size,
-           taken->once_more, taken->blob_bytes);
+    printf(
+        "%s of %u processes on %u nodes: %u hellos read from the modex (%zu bytes), %u from the "
+        "segment; %u broadcast of %zu bytes; %.1f ms of processor time; %zu bytes kept (%.1f per "
+        "process), %zu for one more communicator; blobs of RDMA NICs %zu bytes\n",
+        description, job.size, job.nodes, costs->gets, costs->got_bytes, costs->from_segment,
+        costs->broadcasts, costs->broadcast_bytes, costs->us * 1e-3, costs->kept,
+        (double)costs->kept / job.size, costs->once_more, costs->blob_bytes);
 }
 
-/* All processes of the first node ask at once: none gets further than its share before the others
- * have asked for theirs, so none asks for more. */
+/* All processes of the first node read hellos concurrently: each claims its share before the others
+ * have claimed theirs, so no process reads more. */
 static void share_out(void)
 {
     uint32_t sum = 0, most = 0;
     for (uint32_t l = 0; l < PER_NODE; ++l) {
         start(l);
-        seen.gets_most = job.nodes;
+        seen.gets_limit = job.nodes;
         free(nicbarr_peers_of(&job.comm));
         sum += seen.gets;
         most = seen.gets > most ? seen.gets : most;
         stop();
     }
-    printf("%d of a node that ask at once: up to %u hellos by the modex each, %u together\n",
+    printf("%d concurrent processes of a node: up to %u hellos from the modex each, %u in total\n",
            PER_NODE, most, sum);
     assert_int_equal(sum, job.size - PER_NODE);
     assert_true(most <= job.nodes);
 }
 
-/* A communicator of all; returns what it has taken rank 0, and in `other` another one. */
-static struct taken play_some(uint32_t nodes, struct taken *other)
+/* Set up a communicator of all processes. Returns the costs of rank 0, and in `other` those of
+ * another node's first rank. */
+static struct costs simulate_some(uint32_t nodes, struct costs *other)
 {
-    struct agreed agreed[PLAYED];
-    struct taken taken[PLAYED];
+    struct agreed agreed[SIMULATED];
+    struct costs costs[SIMULATED];
     begin_job(nodes);
     share_out();
     const uint32_t middle = nodes / 2 * PER_NODE;
-    const uint32_t rank[PLAYED] = {
+    const uint32_t rank[SIMULATED] = {
         0, 1, PER_NODE - 1, middle, middle + 5, job.size - 1, job.size - PER_NODE};
-    for (uint32_t p = 0; p < PLAYED; ++p) {
-        const bool alone = middle == rank[p] || job.size - 1 == rank[p]; /* before its neighbours */
-        play(rank[p], &agreed[p], &taken[p]);
+    for (uint32_t p = 0; p < SIMULATED; ++p) {
+        const bool alone = middle == rank[p] || job.size - 1 == rank[p]; /* the first of its node */
+        simulate(rank[p], &agreed[p], &costs[p]);
         assert_memory_equal(&agreed[p], &agreed[0], sizeof(agreed[0]));
-        assert_int_equal(taken[p].broadcasts, taken[0].broadcasts);
-        assert_int_equal(taken[p].broadcast_bytes, taken[0].broadcast_bytes);
-        assert_int_equal(taken[p].blob_bytes, taken[0].blob_bytes);
-        assert_int_equal(taken[p].gets, alone ? job.size - PER_NODE : 0);
+        assert_int_equal(costs[p].broadcasts, costs[0].broadcasts);
+        assert_int_equal(costs[p].broadcast_bytes, costs[0].broadcast_bytes);
+        assert_int_equal(costs[p].blob_bytes, costs[0].blob_bytes);
+        assert_int_equal(costs[p].gets, alone ? job.size - PER_NODE : 0);
     }
     assert_int_equal(agreed[0].shape.nodes, nodes);
     assert_int_equal(agreed[0].shape.processes, job.size);
     assert_int_equal(agreed[0].shape.players, 1 << SOFT | 1 << KERNEL);
     assert_int_equal(agreed[0].sealed, myr_seals());
-    print_set_up("rank 0, whose neighbours have asked,", &taken[0]);
-    print_set_up("rank 1, whose neighbours have asked,", &taken[1]);
-    print_set_up("the last rank, which asks alone,", &taken[PLAYED - 2]);
+    print_set_up("rank 0, after its neighbours,", &costs[0]);
+    print_set_up("rank 1, after its neighbours,", &costs[1]);
+    print_set_up("the last rank, before its neighbours,", &costs[SIMULATED - 2]);
     const size_t bytes = myr_segment_bytes(job.node[0].segment[0]);
     printf("the segment of a node has %zu bytes\n", bytes);
     assert_true(bytes <= ((size_t)1 << 20) + (size_t)job.size * 256);
-    *other = taken[PLAYED - 1];
-    return taken[0];
+    *other = costs[SIMULATED - 1];
+    return costs[0];
 }
 
 static void print_modex(void)
@@ -575,23 +566,24 @@ static void print_modex(void)
         sum += job.bytes[r];
         most = job.bytes[r] > most ? job.bytes[r] : most;
     }
-    const double start_us = now_us();
+    const double start_us = crew_cpu_us();
     for (uint32_t r = 0; r < job.size; ++r) {
-        assert_true(nicbarr_hello_read(job.words[r], job.bytes[r], &hello));
+        assert_true(nicbarr_hello_read(job.published[r], job.bytes[r], &hello));
     }
-    printf("modex of %u processes: %zu bytes, %zu for a hello at the most; %.0f ns to read one\n",
-           job.size, sum, most, (now_us() - start_us) * 1e3 / job.size);
+    printf("modex of %u processes: %zu bytes, at most %zu per hello; %.0f ns to read one\n",
+           job.size, sum, most, (crew_cpu_us() - start_us) * 1e3 / job.size);
     assert_true(most <= 256);
 }
 
-/* All ranks count the same nodes: one process's words, with the eyes of a rank of each node. */
+/* All ranks compute the same nodes: the data of one process, from the view of a rank of each
+ * node. */
 static void check_census(void)
 {
     uint64_t first = 0;
     start(0);
     const struct nicbarr_peer **peers = nicbarr_peers_of(&job.comm);
     assert_non_null(peers);
-    const double start_us = now_us();
+    const double start_us = crew_cpu_us();
     for (uint32_t n = 0; n < job.nodes; ++n) {
         struct nicbarr_nodes nodes;
         const uint32_t local = n % PER_NODE;
@@ -606,37 +598,38 @@ static void check_census(void)
         assert_int_equal(nodes.local, local);
         nicbarr_nodes_free(&nodes);
     }
-    printf("census of %u processes: %.0f us\n", job.size, (now_us() - start_us) / job.nodes);
+    printf("census of %u processes: %.0f us\n", job.size, (crew_cpu_us() - start_us) / job.nodes);
     free(peers);
     stop();
 }
 
 static void test_set_up(void **state)
 {
-    struct taken other, few_other;
+    struct costs other, few_other;
     (void)state;
-    const struct taken few = play_some(FEW_NODES, &few_other);
+    const struct costs few = simulate_some(FEW_NODES, &few_other);
     end_job();
-    const struct taken many = play_some(NODES, &other);
+    const struct costs many = simulate_some(NODES, &other);
     print_modex();
     check_census();
     end_job();
 
-    /* One broadcast, whatever the size. */
+    /* One broadcast for any size. */
     assert_int_equal(many.broadcasts, 1);
     assert_int_equal(few.broadcasts, 1);
     assert_true(many.blob_bytes <= (size_t)NODES * 2 * (sizeof(uint32_t) + MYR_BLOB_MOST));
 
-    /* What is kept: for each process of the job once, for each node in each communicator. */
+    /* Allocated memory: once for each process of the job, and for each node in each
+     * communicator. */
     assert_true(many.kept <= (size_t)SIZE * 64);
     assert_true(other.kept <= (size_t)SIZE * 64);
     assert_true(many.once_more <= NODES * (2 * sizeof(void *) + 2 * sizeof(uint32_t)) + 256);
-    printf("of Open MPI, for comparison: %zu bytes for each process of a group, %zu for each that "
-           "is met (ompi_proc_t)\n",
+    printf("Open MPI, for comparison: %zu bytes per process of a group, %zu per process that "
+           "has an ompi_proc_t\n",
            sizeof(ompi_proc_t *), sizeof(ompi_proc_t));
 }
 
-/* What the nodes' NICs send in a barrier, by each algorithm that is worth trying. */
+/* The messages of a barrier, for each candidate algorithm. */
 static void test_barriers(void **state)
 {
     const struct nicbarr_shape shape = {.nodes = NODES,
@@ -651,7 +644,7 @@ static void test_barriers(void **state)
         ++rounds;
     }
     const int count = nicbarr_candidates(&shape, choices);
-    for (int c = 1; c < count; ++c) { /* the first is Open MPI's own */
+    for (int c = 1; c < count; ++c) { /* the first one is Open MPI's */
         char name[NICBARR_CHOICE_TEXT];
         uint32_t most = 0, of_first = 0;
         for (uint32_t n = 0; n < NODES; ++n) {
@@ -662,14 +655,14 @@ static void test_barriers(void **state)
             most = sends > most ? sends : most;
             nicbarr_schedule_destroy(&schedule);
         }
-        printf("a barrier of %d nodes, %s: node 0 sends %u messages, others up to %u\n", NODES,
+        printf("a barrier of %d nodes, %s: node 0 sends %u messages, others at most %u\n", NODES,
                nicbarr_choice_name(choices[c], name), of_first, most);
         assert_true(most <= (choices[c].parameter + 1) * rounds);
     }
 }
 
-/* The first and the second barrier of a communicator of `size` processes, of which those from
- * `rank` on are on this node: who opens the tuning cache? */
+/* Count how many processes of this node, which begin at `rank`, open the tuning cache in the first
+ * two barriers of a communicator of `size` processes. */
 static uint32_t count_reads(uint32_t rank, uint32_t size)
 {
     const uint32_t before = cache_reads;
@@ -678,7 +671,7 @@ static uint32_t count_reads(uint32_t rank, uint32_t size)
         job.comm.c_my_rank = (int)r;
         nicbarr_cache_soon(&job.comm, 0);
         nicbarr_cache_soon(&job.comm, 1);
-        while (0 == r && !nicbarr_cache_ready()) { /* a thread reads it */
+        while (0 == r && !nicbarr_cache_ready()) { /* read by a thread */
             (void)usleep(100);
         }
     }
@@ -699,11 +692,11 @@ static void test_cache(void **state)
         mca_coll_nicbarr_component.segment = job.node[n].segment[0];
         of_all += count_reads(n * PER_NODE, SIZE);
         of_nodes += count_reads(0, PER_NODE);
-        assert_int_equal(count_reads(0, PER_NODE / 2), 0); /* another communicator there */
+        assert_int_equal(count_reads(0, PER_NODE / 2), 0); /* another communicator on the node */
         leave(&job.node[n], 0);
     }
-    printf("tuning cache: of %d processes %u opens the file for a communicator of all, %u more for "
-           "communicators on each node\n",
+    printf("tuning cache: of %d processes, %u opens the file for a communicator of all, and %u "
+           "more for communicators on each node\n",
            SIZE, of_all, of_nodes);
     assert_int_equal(of_all, 1);
     assert_int_equal(of_nodes, NODES - 1);
@@ -719,7 +712,7 @@ int main(void)
         cmocka_unit_test(test_cache),
     };
     crew_watchdog();
-    take_kinds();
+    copy_kinds();
     nicbarr_choice_nics(nicbarr_nic_names());
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

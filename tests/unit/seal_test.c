@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Secrets that travel (seal.c). The processes of a segment have one pair of keys, those of another
- * have another. Two nodes agree on a key; what one has sealed, the other can open, and nobody else;
- * nor can it be opened when any bit of it has changed. Built without libsodium, nobody has a key.
+ * If this fails, the secrets of groups could be read or modified on the network, or nodes could
+ * not exchange them (seal.c). All processes of a segment share one key pair, and each segment has
+ * another one. Two nodes agree on a key. Only they can open what one of them sealed, and changing
+ * any bit makes opening fail. A build without libsodium has no keys.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -82,7 +83,7 @@ static void only_the_other_can_open(void **state)
     assert_true(myr_unseal(&there, &nonce, &sealed, &opened));
     assert_memory_equal(&opened, &secret, sizeof(secret));
     assert_false(myr_unseal(&elsewhere, &nonce, &sealed, &opened));
-    for (size_t at = 0; at + sizeof(uint64_t) <= sizeof(sealed); ++at) { /* not as it is */
+    for (size_t at = 0; at + sizeof(uint64_t) <= sizeof(sealed); ++at) { /* not in plain text */
         assert_memory_not_equal(sealed.byte + at, &secret.word[0], sizeof(uint64_t));
         assert_memory_not_equal(sealed.byte + at, &secret.word[1], sizeof(uint64_t));
     }
@@ -96,13 +97,13 @@ static void only_the_other_can_open(void **state)
         other.byte[bit / 8] ^= (uint8_t)(1 << bit % 8);
         assert_false(myr_unseal(&there, &other, &sealed, &opened));
     }
-    /* The same secret looks different the next time. */
+    /* Sealing the same secret again gives another text. */
     myr_nonce_draw(&nonce);
     myr_seal(&here, &nonce, &secret, &again);
     assert_memory_not_equal(&again, &sealed, sizeof(sealed));
 }
 
-/* What signs messages: the same on both nodes, another one for each two. */
+/* The secret that authenticates messages: equal on both nodes, and different for each pair. */
 static void connections(void **state)
 {
     struct myr_agreed_key key;
@@ -112,7 +113,8 @@ static void connections(void **state)
         for (int other = 0; other < NODES; ++other) {
             assert_true(myr_agree(&pair[n], &pair[other].public, &key));
             myr_connection_secret(&key, &secret[n][other]);
-            for (size_t at = 0; at + sizeof(uint64_t) <= sizeof(key); ++at) { /* tells no key */
+            for (size_t at = 0; at + sizeof(uint64_t) <= sizeof(key);
+                 ++at) { /* reveals no part of the key */
                 assert_memory_not_equal(key.byte + at, &secret[n][other].word[0], sizeof(uint64_t));
                 assert_memory_not_equal(key.byte + at, &secret[n][other].word[1], sizeof(uint64_t));
             }
@@ -124,7 +126,7 @@ static void connections(void **state)
     }
 }
 
-/* Nobody agrees with a key that is none. */
+/* An all-zero key means that there is none, and agreeing on it fails. */
 static void no_key(void **state)
 {
     static const struct myr_public_key none;

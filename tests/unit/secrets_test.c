@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * SipHash: its authors' test vectors for SipHash-2-4, and the words that follow from a
- * communicator's secret. The paper has the vector of 15 bytes; the others come with the authors'
- * reference implementation.
+ * If this fails, packets would be authenticated with predictable or differing codes: forged
+ * packets might be accepted, or correct ones dropped. SipHash-2-4 is checked with its authors'
+ * test vectors. The paper has the vector of 15 bytes; the others are from the reference
+ * implementation. The words derived from a communicator's secret are checked as well.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -16,7 +17,7 @@
 
 enum { VECTORS = 64 };
 
-/* [n]: of the bytes 0, 1, ... n - 1, with the secret 0, 1, ... 15. */
+/* [n]: the hash of the bytes 0, 1, ... n - 1, with the secret 0, 1, ... 15. */
 static const uint64_t vectors[VECTORS] = {
     0x726fdb47dd0e0e31, 0x74f839c593dc67fd, 0x0d6c8009d9a94f5a, 0x85676696d7fb7e2d,
     0xcf2794e0277187b7, 0x18765564cd99a68d, 0xcbc9466e58fee3ce, 0xab0200f58b01d137,
@@ -41,7 +42,7 @@ static const struct mcp_secret counting = {{0x0706050403020100, 0x0f0e0d0c0b0a09
 static uint64_t sum_of(const struct mcp_secret *secret, const uint8_t *bytes, size_t count)
 {
     struct mcp_sip sip = mcp_sip_begin(secret);
-    uint64_t word = 0; /* of bytes, the first one lowest */
+    uint64_t word = 0; /* in little-endian order */
     for (size_t b = 0; b < count; ++b) {
         word |= (uint64_t)bytes[b] << 8 * (b % 8);
         if (7 == b % 8) {
@@ -52,7 +53,7 @@ static uint64_t sum_of(const struct mcp_secret *secret, const uint8_t *bytes, si
     return mcp_sip_end(sip, 2, 4, word | (uint64_t)count << 56);
 }
 
-static void of_the_paper(void **state)
+static void reference_vectors(void **state)
 {
     uint8_t bytes[VECTORS];
     (void)state;
@@ -62,19 +63,19 @@ static void of_the_paper(void **state)
     }
 }
 
-/* Keys and secrets of a communicator's groups are all different, the same for all who know the
- * communicator's secret, and others for each bit of it. */
-static void words_of_groups(void **state)
+/* The keys and secrets of a communicator's groups are all different, are the same for all processes
+ * that know the communicator's secret, and depend on its bits. */
+static void derived_words(void **state)
 {
     enum { GROUPS = 200, WORDS = 3 * GROUPS };
     static uint64_t words[2 * WORDS];
     (void)state;
-    for (uint32_t turn = 0; turn < 2; ++turn) {
+    for (uint32_t variant = 0; variant < 2; ++variant) {
         struct mcp_secret of = counting;
-        of.word[1] ^= turn;
+        of.word[1] ^= variant;
         for (uint32_t g = 0; g < GROUPS; ++g) {
             struct mcp_secret secret, again;
-            uint64_t *three = &words[turn * WORDS + 3 * g];
+            uint64_t *three = &words[variant * WORDS + 3 * g];
             three[0] = myr_secret_derive(&of, g, &secret);
             assert_int_equal(myr_secret_derive(&of, g, &again), three[0]);
             assert_memory_equal(&secret, &again, sizeof(secret));
@@ -89,7 +90,7 @@ static void words_of_groups(void **state)
     }
 }
 
-static void drawn(void **state)
+static void random_secrets(void **state)
 {
     struct mcp_secret one = {{0, 0}}, other = {{0, 0}};
     (void)state;
@@ -101,9 +102,9 @@ static void drawn(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(of_the_paper),
-        cmocka_unit_test(words_of_groups),
-        cmocka_unit_test(drawn),
+        cmocka_unit_test(reference_vectors),
+        cmocka_unit_test(derived_words),
+        cmocka_unit_test(random_secrets),
     };
     return cmocka_run_group_tests_name("secrets", tests, NULL, NULL);
 }

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The node's shared segment. Invariants: all who give the same folder at the same time are in the
- * same segment, each with a number of its own; a sign that points to anything else is replaced, but
- * another version's segment is refused with a line that says so; a record is the same for all who
- * give the same key, is freed by the last to leave it and used again; once one record could not be
- * created, no other is; nobody who is killed, whenever that is, keeps the others from going on.
+ * If this fails, processes of a node would not find each other, corrupt each other's memory, or
+ * hang after another one was killed. Invariants: all processes that use the same folder at the
+ * same time share one segment, and each has a unique number; a sign that points to anything else
+ * is replaced, but the segment of another version is rejected with an error message; a record is
+ * the same for all processes that use the same key, and is freed by the last one that leaves it,
+ * and reused; once a record could not be created, no other can be; a process killed at any time
+ * does not block the others.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -31,7 +33,7 @@
 #include "libmyr/node/segment_inside.h"
 #include "tests/unit/crew.h"
 
-enum { LIMIT = 1 << 20, SMALL = 0 /* the least there is */ };
+enum { LIMIT = 1 << 20, SMALL = 0 /* the minimum */ };
 
 static char folder[200], the_sign[300];
 
@@ -55,7 +57,7 @@ static int remove_folder(void **state)
     return 0;
 }
 
-/* This process joins; it has one entry in the table, however often. */
+/* Join as this process, which has one entry in the table, however often it joins. */
 static struct myr_segment *join_self(const char *where, uint32_t limit)
 {
     struct myr_segment *segment = NULL;
@@ -67,7 +69,7 @@ static struct myr_segment *join_self(const char *where, uint32_t limit)
     return segment;
 }
 
-/* A process of its own joins, or so it seems. */
+/* Join as if from another process. */
 static struct myr_segment *join(const char *where, uint32_t limit)
 {
     crew_pretend_another();
@@ -83,14 +85,14 @@ static struct myr_record *record_of(struct myr_segment *segment, uint64_t id, ui
     return myr_record_join(segment, &key, members, bytes, id, NULL);
 }
 
-/* ---- a system other than this one ----
+/* ---- simulated system calls ----
  *
- * These calls of the system are this file's own, so that tests can have it short of memory, and
- * have processors that it does not have. */
+ * These functions replace system calls, so that tests can simulate lack of memory, and other
+ * processors. */
 
-static int64_t memory_left = -1;   /* bytes that fallocate() still grants; -1: any number */
-static uint32_t interruptions;     /* how often fallocate() is to be interrupted first */
-static const cpu_set_t *pretended; /* where sched_getaffinity() says that this process may run */
+static int64_t memory_left = -1;   /* bytes that fallocate() still grants; -1: unlimited */
+static uint32_t interruptions;     /* number of calls of fallocate() to interrupt */
+static const cpu_set_t *pretended; /* result of sched_getaffinity(); NULL: the real one */
 
 int fallocate(int fd, int mode, off_t offset, off_t bytes)
 {
@@ -122,25 +124,25 @@ int sched_getaffinity(pid_t pid, size_t bytes, cpu_set_t *set)
     return syscall(SYS_sched_getaffinity, pid, bytes, set) < 0 ? -1 : 0;
 }
 
-/* ---- processes that wait for each other ---- */
+/* ---- synchronization of processes ---- */
 
 enum { MOST = 100 };
 
 struct board {
-    _Atomic uint32_t come[8]; /* to each meeting point */
+    _Atomic uint32_t arrivals[8]; /* arrivals at each barrier */
     uint64_t identity[MOST];
     uint32_t index[MOST], number[MOST], home[MOST], processors[MOST];
     bool oversubscribed[MOST];
     uint32_t size;
-    cpu_set_t bound[MOST]; /* none: leave it as it is */
+    cpu_set_t bound[MOST]; /* empty: unchanged */
 };
 
 static struct board *board;
 
-static void meet(int point)
+static void synchronize(int point)
 {
-    atomic_fetch_add(&board->come[point], 1);
-    while (atomic_load(&board->come[point]) < board->size) {
+    atomic_fetch_add(&board->arrivals[point], 1);
+    while (atomic_load(&board->arrivals[point]) < board->size) {
         usleep(200);
     }
 }
@@ -156,18 +158,18 @@ static void board_end(void)
     crew_memory_free(board, sizeof(*board));
 }
 
-/* The crews of this file are processes even where others are threads: that is the point. */
+/* Run processes even if other tests use threads. */
 static bool run_processes(uint32_t size, crew_fn fn)
 {
     pid_t pids[MOST];
-    bool well = true;
+    bool succeeded = true;
     for (uint32_t r = 0; r < size; ++r) {
         pids[r] = crew_fork(fn, r, NULL);
     }
     for (uint32_t r = 0; r < size; ++r) {
-        well = crew_join(pids[r]) && well;
+        succeeded = crew_join(pids[r]) && succeeded;
     }
-    return well;
+    return succeeded;
 }
 
 /* ---- joining ---- */
@@ -182,23 +184,24 @@ static void join_and_compare(uint32_t rank, void *context)
     CREW_CHECK(MYR_OK == myr_segment_join(folder, LIMIT, &segment, &error), "%s", error.text);
     board->identity[rank] = myr_segment_identity(segment);
     board->index[rank] = myr_segment_index(segment);
-    meet(0);
+    synchronize(0);
     CREW_CHECK(0 != board->identity[rank], "identity 0");
     for (uint32_t q = 0; q < board->size; ++q) {
-        CREW_CHECK(board->identity[q] == board->identity[rank], "%u and %u are apart", q, rank);
-        CREW_CHECK(q == rank || board->index[q] != board->index[rank], "%u and %u are both %u", q,
-                   rank, board->index[q]);
+        CREW_CHECK(board->identity[q] == board->identity[rank], "%u and %u have different segments",
+                   q, rank);
+        CREW_CHECK(q == rank || board->index[q] != board->index[rank],
+                   "%u and %u both have index %u", q, rank, board->index[q]);
     }
-    CREW_CHECK(board->index[rank] < board->size, "number %u of %u", board->index[rank],
-               board->size);
-    /* All meet in a record, too. */
+    CREW_CHECK(board->index[rank] < board->size, "index %u of %u", board->index[rank], board->size);
+    /* All share a record, too. */
     const struct myr_key key = {7, 7, 7, 7};
     struct myr_record *record = myr_record_join(segment, &key, board->size, 100, rank, &error);
     CREW_CHECK(NULL != record, "%s", error.text);
     atomic_fetch_add((myr_word *)record->slots, 1);
-    meet(1);
-    CREW_CHECK(board->size == myr_load_acquire((myr_word *)record->slots), "some are elsewhere");
-    meet(2); /* nobody leaves while others still look */
+    synchronize(1);
+    CREW_CHECK(board->size == myr_load_acquire((myr_word *)record->slots),
+               "some have another record");
+    synchronize(2); /* leave only after all have checked */
     myr_record_leave(segment, record);
     myr_segment_leave(segment);
 }
@@ -209,7 +212,7 @@ static void many_processes(void **state)
     static const uint32_t sizes[] = {2, 8, 100};
     crew_seed();
     for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); ++i) {
-        for (int round = 0; round < 3; ++round) { /* in the same folder, job after job */
+        for (int round = 0; round < 3; ++round) { /* consecutive jobs in the same folder */
             board_begin(sizes[i]);
             assert_true(run_processes(sizes[i], join_and_compare));
             board_end();
@@ -217,7 +220,7 @@ static void many_processes(void **state)
     }
 }
 
-static void alone(void **state)
+static void private_segments(void **state)
 {
     (void)state;
     struct myr_segment *one = join(NULL, LIMIT), *other = join(NULL, LIMIT);
@@ -228,9 +231,9 @@ static void alone(void **state)
     myr_segment_leave(other);
 }
 
-/* Processes come and go by chance, each with up to three parts (copies of this library), and
- * somebody tidies up the folder now and then. A model says which segment each part is in, with
- * which entry and number, and whether there is a sign. */
+/* Processes join and leave at random, with up to three parts each (copies of this library), and
+ * sometimes the sign is deleted. A model predicts the segment, entry and number of each part, and
+ * whether there is a sign. */
 
 enum { ACTORS = 6, PARTS = 3, NUMBERS = 5000 };
 
@@ -241,17 +244,17 @@ struct entry { /* of a process, in one segment */
 };
 
 struct actor {
-    pid_t pid; /* 0: this process; else there is none of this number */
+    pid_t pid; /* 0: this process; else a PID without a process */
     uint32_t parts;
     struct myr_segment *part[PARTS];
-    struct entry *entry[PARTS]; /* that of each part; parts of one segment share it */
+    struct entry *entry[PARTS]; /* by part; parts in the same segment share it */
     struct entry entries[PARTS];
 };
 
 static struct {
     struct actor actors[ACTORS];
-    uint64_t shown;                /* the segment that the sign points to; 0: there is no sign */
-    struct entry numbers[NUMBERS]; /* all that were ever given */
+    uint64_t shown;                /* the segment of the sign; 0: no sign */
+    struct entry numbers[NUMBERS]; /* all that were ever assigned */
     uint32_t given;
 } model;
 
@@ -278,7 +281,7 @@ static struct entry *entry_in(struct actor *actor, uint64_t identity)
     return NULL;
 }
 
-static void comes(struct actor *actor)
+static void model_join(struct actor *actor)
 {
     if (actor != model.actors && 0 == actor->parts) {
         crew_pretend_another();
@@ -301,7 +304,7 @@ static void comes(struct actor *actor)
         }
         assert_int_equal(is.index, least);
         assert_int_not_equal(is.number, 0);
-        for (uint32_t n = 0; n < model.given; ++n) { /* no other process ever had that number */
+        for (uint32_t n = 0; n < model.given; ++n) { /* numbers are never reused */
             assert_true(is.identity != model.numbers[n].identity ||
                         is.number != model.numbers[n].number);
         }
@@ -317,7 +320,7 @@ static void comes(struct actor *actor)
     model.shown = is.identity;
 }
 
-static void goes(struct actor *actor, uint32_t p)
+static void model_leave(struct actor *actor, uint32_t p)
 {
     struct entry *entry = actor->entry[p];
     crew_pretend(actor->pid);
@@ -326,13 +329,13 @@ static void goes(struct actor *actor, uint32_t p)
     --actor->parts;
     actor->part[p] = actor->part[actor->parts];
     actor->entry[p] = actor->entry[actor->parts];
-    if (NULL == entry_in(actor, entry->identity)) { /* its sign goes with it, nobody else's does */
+    if (NULL == entry_in(actor, entry->identity)) { /* its sign is deleted, but no other one */
         model.shown = entry->shows && model.shown == entry->identity ? 0 : model.shown;
         *entry = (struct entry){0};
     }
 }
 
-/* What everybody sees of everybody. */
+/* Compare the view of all processes on all others with the model. */
 static void compare_with_model(void)
 {
     assert_int_equal(access(the_sign, F_OK), 0 != model.shown ? 0 : -1);
@@ -356,23 +359,14 @@ static void compare_with_model(void)
     }
 }
 
-static int descriptors(void)
-{
-    int count = 0;
-    for (int fd = 0; fd < 1024; ++fd) {
-        count += fcntl(fd, F_GETFD) >= 0;
-    }
-    return count;
-}
-
-static void processes_come_and_go(void **state)
+static void processes_join_and_leave(void **state)
 {
     (void)state;
     uint64_t random = crew_seed();
-    const int before = descriptors();
+    const uint32_t before = crew_descriptors();
     memset(&model, 0, sizeof(model));
     for (uint32_t a = 1; a < ACTORS; ++a) {
-        model.actors[a].pid = INT_MAX; /* nobody yet */
+        model.actors[a].pid = INT_MAX; /* no process yet */
     }
     for (uint32_t step = 0; step < NUMBERS; ++step) {
         struct actor *actor = &model.actors[crew_below(&random, ACTORS)];
@@ -385,27 +379,27 @@ static void processes_come_and_go(void **state)
             assert_int_equal(unlink(the_sign), 0);
             model.shown = 0;
         } else if (which < parts) {
-            goes(actor, which);
+            model_leave(actor, which);
         } else if (parts < PARTS) {
-            comes(actor);
+            model_join(actor);
         }
         compare_with_model();
         if (NULL != stays && model.actors[0].parts > 0 && stays == model.actors[0].part[0]) {
-            /* The word changes when somebody is new, or has left with all parts. */
+            /* The word changes when a process joins, or has left with all its parts. */
             assert_int_equal(seen != myr_load_acquire(myr_segment_population(stays)),
                              was != (NULL != entry_in(actor, identity)));
         }
     }
     struct actor *self = model.actors;
     if (0 == self->parts) {
-        comes(self);
+        model_join(self);
     }
     for (uint32_t a = 1; a < ACTORS; ++a) {
         while (model.actors[a].parts > 0) {
-            goes(&model.actors[a], 0);
+            model_leave(&model.actors[a], 0);
         }
     }
-    for (uint32_t n = 0; n < model.given; ++n) { /* the others have left, and it is known */
+    for (uint32_t n = 0; n < model.given; ++n) { /* the others have left, and are known as gone */
         const struct entry *given = &model.numbers[n];
         for (uint32_t p = 0; p < self->parts; ++p) {
             if (given->identity == self->entry[p]->identity &&
@@ -416,13 +410,13 @@ static void processes_come_and_go(void **state)
         }
     }
     while (self->parts > 0) {
-        goes(self, 0);
+        model_leave(self, 0);
     }
-    assert_int_equal(descriptors(), before);
+    assert_int_equal(crew_descriptors(), before);
     assert_true(0 == model.shown && access(the_sign, F_OK) < 0);
 }
 
-/* ---- by a descriptor that another process has handed over ---- */
+/* ---- joining by a descriptor of another process ---- */
 
 static void by_descriptor(void **state)
 {
@@ -440,10 +434,10 @@ static void by_descriptor(void **state)
     assert_int_equal((uint8_t *)same - myr_segment_base(other),
                      (uint8_t *)record - myr_segment_base(one));
     myr_record_leave(one, record);
-    myr_segment_leave(one); /* the other one goes on */
+    myr_segment_leave(one); /* the other one continues */
     assert_non_null(record_of(other, 6, 1, 100));
     myr_segment_leave(other);
-    assert_int_equal(fcntl(fd, F_GETFD), -1); /* it was the segment's */
+    assert_int_equal(fcntl(fd, F_GETFD), -1); /* it was owned by the segment */
 }
 
 static void by_a_bad_descriptor(void **state)
@@ -460,14 +454,14 @@ static void by_a_bad_descriptor(void **state)
     assert_null(none);
 }
 
-/* A process that has died is reaped by number: its entry is the next one's. */
+/* Reaping a dead process by PID frees its entry. */
 static void reaped(void **state)
 {
     (void)state;
     struct myr_segment *one = join(folder, LIMIT), *dead = join_self(folder, LIMIT);
     const uint32_t index = myr_segment_index(dead);
     const uint32_t before = myr_load_acquire(myr_segment_population(one));
-    myr_segment_reap(one, (uint32_t)getpid() + 100000); /* nobody */
+    myr_segment_reap(one, (uint32_t)getpid() + 100000); /* no process */
     struct myr_segment *next = join(folder, LIMIT);
     assert_int_not_equal(myr_segment_index(next), index);
     myr_segment_leave(next);
@@ -477,11 +471,11 @@ static void reaped(void **state)
     assert_int_equal(myr_segment_index(next), index);
     myr_segment_leave(next);
     myr_segment_leave(one);
-    (void)dead; /* its process is no more */
+    (void)dead; /* its process is considered dead */
 }
 
-/* With one processor for two, it counts once as a load. */
-static void one_process_twice_is_no_crowd(void **state)
+/* A process that joins twice counts as one for oversubscription. */
+static void one_process_twice_is_not_oversubscribed(void **state)
 {
     (void)state;
     cpu_set_t one_processor;
@@ -501,7 +495,7 @@ static void one_process_twice_is_no_crowd(void **state)
     pretended = NULL;
 }
 
-static void more_than_there_is_room_for(void **state)
+static void too_many_processes(void **state)
 {
     (void)state;
     const struct rlimit files = {MYR_PROCESSES + 100, MYR_PROCESSES + 100};
@@ -526,7 +520,7 @@ static void more_than_there_is_room_for(void **state)
     free(segments);
 }
 
-/* The limit is the creator's, and within what is sensible whatever is asked for. */
+/* The limit is the creator's, and is clamped to sensible values. */
 static void limits(void **state)
 {
     (void)state;
@@ -537,16 +531,16 @@ static void limits(void **state)
         assert_int_equal(fstat(myr_segment_fd(segment), &about), 0);
         assert_true(about.st_size <= 1 << 30);
         assert_true(about.st_size >= (off_t)sizeof(struct myr_sram));
-        assert_non_null(record_of(segment, 1, 1, 1000)); /* there is room for something */
-        /* It takes memory for what is used, not for what it may use. */
+        assert_non_null(record_of(segment, 1, 1, 1000)); /* a record fits */
+        /* It uses memory only for what is allocated, not up to the limit. */
         assert_true(myr_segment_bytes(segment) > 0);
         assert_true(myr_segment_bytes(segment) <= 256 << 10);
         myr_segment_leave(segment);
     }
 }
 
-/* The kernel ends a process that wants a larger file than it may have (SIGXFSZ): the segment is as
- * large as it may be, or there is none. Others join who may have less. */
+/* The kernel kills a process that exceeds RLIMIT_FSIZE (SIGXFSZ): the segment is as large as
+ * permitted, or there is none. Processes with a lower limit can join. */
 static void larger_than_a_file_may_be(void **state)
 {
     (void)state;
@@ -577,7 +571,7 @@ static void larger_than_a_file_may_be(void **state)
     myr_segment_leave(segment);
 }
 
-/* ---- signs that point elsewhere ---- */
+/* ---- invalid signs ---- */
 
 static void expect_refused(const char *where, enum myr_status status, const char *what)
 {
@@ -587,10 +581,11 @@ static void expect_refused(const char *where, enum myr_status status, const char
     if (status != is || status != error.status || '\0' == error.text[0] || NULL != segment) {
         fail_msg("%s: status %d instead of %d, \"%s\"", what, (int)is, (int)status, error.text);
     }
-    assert_int_equal(myr_segment_join(where, LIMIT, &segment, NULL), status); /* nobody listens */
+    /* An error structure is not necessary. */
+    assert_int_equal(myr_segment_join(where, LIMIT, &segment, NULL), status);
 }
 
-/* A sign as an earlier process would have made it. */
+/* Write a sign, as an earlier process would have. */
 static void make_sign(const char *target)
 {
     const int fd = open(the_sign, O_WRONLY | O_CREAT | O_EXCL, 0600);
@@ -612,7 +607,7 @@ static const char *read_sign(void)
     return now;
 }
 
-/* Open what the sign points to. */
+/* Open the memory of the sign. */
 static int open_memory(void)
 {
     return open(read_sign(), O_RDWR);
@@ -622,11 +617,11 @@ static void expect_refused_sign(const char *target, enum myr_status status, cons
 {
     make_sign(target);
     expect_refused(folder, status, what);
-    assert_string_equal(read_sign(), target); /* what is not ours is left alone */
+    assert_string_equal(read_sign(), target); /* a foreign sign is not changed */
     assert_int_equal(unlink(the_sign), 0);
 }
 
-/* Who finds such a sign makes a segment of its own, and a sign that points there. */
+/* A process that finds this sign creates a segment, and a sign that points to it. */
 static void expect_replaced_sign(const char *target, const char *what)
 {
     if (NULL != target) {
@@ -636,14 +631,14 @@ static void expect_replaced_sign(const char *target, const char *what)
     if (myr_segment_identity(one) != myr_segment_identity(other) ||
         0 != strncmp(read_sign(), "/proc/", 6) ||
         (NULL != target && 0 == strcmp(read_sign(), target))) {
-        fail_msg("%s: not replaced", what);
+        fail_msg("%s: the sign was not replaced", what);
     }
     myr_segment_leave(one);
     myr_segment_leave(other);
     assert_true(0 == unlink(the_sign) || ENOENT == errno);
 }
 
-/* A memfd of `bytes`, sealed as ours are if asked for, and the path that leads to it. */
+/* Create a memfd of this size, with these seals, and return its path. */
 static int make_memfd(size_t bytes, int seals, char *path, size_t path_bytes)
 {
     const int fd = memfd_create("nicbarr-test", MFD_CLOEXEC | MFD_ALLOW_SEALING);
@@ -654,7 +649,7 @@ static int make_memfd(size_t bytes, int seals, char *path, size_t path_bytes)
     return fd;
 }
 
-static void something_else(void **state)
+static void signs_of_other_files(void **state)
 {
     (void)state;
     char path[300];
@@ -682,20 +677,20 @@ static void something_else(void **state)
     close(other);
     expect_replaced_sign(the_sign, "itself");
 
-    /* Not a sign at all. */
+    /* Other files instead of the sign. */
     assert_int_equal(symlink("/proc/self/fd/0", the_sign), 0);
     expect_replaced_sign(NULL, "a symbolic link instead of the sign");
     assert_int_equal(mkfifo(the_sign, 0600), 0);
     expect_replaced_sign(NULL, "a pipe instead of the sign");
     fd = open(the_sign, O_RDWR | O_CREAT, 0600);
-    expect_replaced_sign(NULL, "an empty sign, as its maker was killed");
+    expect_replaced_sign(NULL, "an empty sign of a killed process");
     close(fd);
     assert_int_equal(mkdir(the_sign, 0700), 0);
     expect_refused(folder, MYR_ERR_SYSTEM, "a folder instead of the sign");
     assert_int_equal(rmdir(the_sign), 0);
 }
 
-/* How a segment begins. */
+/* The beginning of a segment. */
 struct header {
     uint64_t magic;
     uint32_t layout;
@@ -703,8 +698,8 @@ struct header {
 
 static const struct header ours = {MYR_SRAM_MAGIC, MYR_SRAM_LAYOUT};
 
-/* It begins with `header`, but has another size, other seals, or nothing behind the header. It is
- * replaced (MYR_OK), or refused. */
+/* A memfd with this header, but another size, other seals, or nothing after the header, is replaced
+ * (MYR_OK) or rejected. */
 static void expect_of_memfd(size_t bytes, int seals, const struct header *header,
                             enum myr_status status, const char *what)
 {
@@ -720,7 +715,7 @@ static void expect_of_memfd(size_t bytes, int seals, const struct header *header
     close(fd);
 }
 
-static void something_like_it(void **state)
+static void signs_of_other_memfds(void **state)
 {
     (void)state;
     static const int seals = F_SEAL_SHRINK | F_SEAL_GROW;
@@ -730,8 +725,8 @@ static void something_like_it(void **state)
     uint64_t random = crew_seed();
 
     expect_of_memfd(LIMIT, 0, &ours, MYR_OK, "without seals");
-    expect_of_memfd(LIMIT, F_SEAL_GROW, &ours, MYR_OK, "it may shrink");
-    expect_of_memfd(LIMIT, F_SEAL_SHRINK, &ours, MYR_OK, "it may grow");
+    expect_of_memfd(LIMIT, F_SEAL_GROW, &ours, MYR_OK, "may shrink");
+    expect_of_memfd(LIMIT, F_SEAL_SHRINK, &ours, MYR_OK, "may grow");
     expect_of_memfd(LIMIT, seals | F_SEAL_WRITE, &ours, MYR_ERR_SYSTEM, "read only");
     expect_of_memfd(sizeof(struct myr_sram) - 1, seals, &ours, MYR_OK, "too short");
     expect_of_memfd((size_t)2 << 30, seals, &ours, MYR_OK, "too long");
@@ -747,7 +742,7 @@ static void something_like_it(void **state)
     expect_refused_sign(path, MYR_ERR_FOREIGN, "a memfd full of garbage");
     close(fd);
 
-    struct myr_segment *segment = join(folder, LIMIT); /* after all that */
+    struct myr_segment *segment = join(folder, LIMIT); /* works after all that */
     myr_segment_leave(segment);
 }
 
@@ -765,13 +760,13 @@ static void no_folder(void **state)
     expect_refused(path, MYR_ERR_SYSTEM, "a long name");
 }
 
-static _Atomic uint32_t *told; /* pid */
+static _Atomic uint32_t *reported; /* a PID */
 
 static void receive_stuck(const char *line)
 {
     unsigned pid = 0;
     CREW_CHECK(1 == sscanf(line, "process %u of this node holds the lock", &pid), "%s", line);
-    CREW_CHECK(0 == atomic_exchange(told, pid), "said twice: %s", line);
+    CREW_CHECK(0 == atomic_exchange(reported, pid), "reported twice: %s", line);
 }
 
 static void stop_with_lock(uint32_t rank, void *context)
@@ -795,7 +790,8 @@ static void wait_for_lock(uint32_t rank, void *context)
     myr_segment_leave(segment);
 }
 
-/* A process is stopped while it has the segment's lock: the others wait, and one says for whom. */
+/* A process is stopped while it holds the segment's lock: the others wait, and one reports the
+ * holder. */
 static void holder_is_stopped(void **state)
 {
     enum { WAITING = 3 };
@@ -804,7 +800,7 @@ static void holder_is_stopped(void **state)
     int status;
     const uint32_t usual = myr_lock_naps;
     struct myr_segment *segment = join(folder, LIMIT);
-    told = crew_memory(sizeof(*told));
+    reported = crew_memory(sizeof(*reported));
     const pid_t stopped = crew_fork(stop_with_lock, 0, NULL);
     assert_int_equal(waitpid(stopped, &status, WUNTRACED), stopped);
     assert_true(WIFSTOPPED(status));
@@ -813,10 +809,10 @@ static void holder_is_stopped(void **state)
     for (uint32_t r = 0; r < WAITING; ++r) {
         pids[r] = crew_fork(wait_for_lock, r, NULL);
     }
-    while (0 == atomic_load(told)) {
+    while (0 == atomic_load(reported)) {
         usleep(1000);
     }
-    assert_int_equal(atomic_load(told), stopped);
+    assert_int_equal(atomic_load(reported), stopped);
     kill(stopped, SIGCONT);
     assert_true(crew_join(stopped));
     for (uint32_t r = 0; r < WAITING; ++r) {
@@ -826,10 +822,10 @@ static void holder_is_stopped(void **state)
     myr_lock_naps = usual;
     myr_segment_say = NULL;
     myr_segment_leave(segment);
-    crew_memory_free(told, sizeof(*told));
+    crew_memory_free(reported, sizeof(*reported));
 }
 
-/* As another user could do it in /tmp. */
+/* As another user could do in /tmp. */
 static void folder_kept_locked(void **state)
 {
     (void)state;
@@ -847,7 +843,7 @@ static void folder_kept_locked(void **state)
     myr_segment_leave(segment);
 }
 
-/* An earlier job's sign may point to another job's segment today: that one is not this folder's. */
+/* An old sign may point to another job's segment, which does not belong to this folder. */
 static void another_jobs(void **state)
 {
     (void)state;
@@ -863,9 +859,9 @@ static void another_jobs(void **state)
         assert_true(myr_segment_identity(own) == myr_segment_identity(again));
         myr_segment_leave(own);
         myr_segment_leave(again);
-        assert_int_equal(access(the_sign, F_OK), -1); /* it went with its maker */
+        assert_int_equal(access(the_sign, F_OK), -1); /* deleted with its creator */
     }
-    struct myr_segment *more = join(elsewhere, LIMIT); /* who belongs there still finds it */
+    struct myr_segment *more = join(elsewhere, LIMIT); /* its own processes still find it */
     assert_true(myr_segment_identity(more) == myr_segment_identity(theirs));
     myr_segment_leave(more);
     myr_segment_leave(theirs);
@@ -873,8 +869,8 @@ static void another_jobs(void **state)
     crew_folder_remove(elsewhere);
 }
 
-/* Processes that number each other differently share nothing, and neither disturbs the other: not
- * even if both are number 1 of theirs. */
+/* Processes in different PID namespaces share nothing, and do not affect each other, even if both
+ * have PID 1. */
 static void join_elsewhere(uint32_t rank, void *context)
 {
     (void)rank;
@@ -887,7 +883,7 @@ static void join_elsewhere(uint32_t rank, void *context)
         struct myr_segment *segment;
         struct myr_error error = {.text = ""};
         CREW_CHECK(MYR_OK == myr_segment_join(folder, LIMIT, &segment, &error), "%s", error.text);
-        CREW_CHECK(board->identity[0] != myr_segment_identity(segment), "it is the same one");
+        CREW_CHECK(board->identity[0] != myr_segment_identity(segment), "it is the same segment");
         myr_segment_leave(segment);
         _exit(0);
     }
@@ -895,7 +891,7 @@ static void join_elsewhere(uint32_t rank, void *context)
     CREW_CHECK(pid == waitpid(pid, &status, 0) && 0 == status, "status %d", status);
 }
 
-static void other_numbers(void **state)
+static void other_pid_namespace(void **state)
 {
     (void)state;
     bool *unable = crew_memory(sizeof(*unable));
@@ -918,9 +914,9 @@ static void other_numbers(void **state)
 
 /* ---- records ---- */
 
-/* Records come and go by chance, of any number of members and size, more of them than there are
- * buckets. Each is the same for all its members, starts as zeroes, and is nobody else's; what was
- * freed is enough for those that come. */
+/* Random records, of any number of members and any size, and more than there are buckets, are
+ * joined and left. Each is the same for all its members, initially zero, and does not overlap
+ * others. Freed memory suffices for new ones. */
 
 enum { RECORDS = 3000 };
 
@@ -944,7 +940,7 @@ static void join_known(struct myr_segment *segment, struct known_record *known, 
             assert_int_equal(record->slots[b], 0);
         }
         assert_int_equal(myr_load_acquire(&record->sleepers), 0);
-        memset(record->slots, 1 + (int)number % 255, bytes); /* all of it is ours */
+        memset(record->slots, 1 + (int)number % 255, bytes); /* all of it is writable */
         record->sleepers = 5;
         known->record = record;
     }
@@ -955,7 +951,7 @@ static void leave_known(struct myr_segment *segment, struct known_record *known,
 {
     const struct myr_record *record = known->record;
     const size_t bytes = myr_record_bytes(record);
-    assert_int_equal(record->note, number); /* its creator's */
+    assert_int_equal(record->note, number); /* of its creator */
     for (size_t b = 0; b < bytes; ++b) {
         assert_int_equal(record->slots[b], 1 + number % 255);
     }
@@ -965,7 +961,7 @@ static void leave_known(struct myr_segment *segment, struct known_record *known,
     }
 }
 
-/* Keys that differ in one number, whichever it is, and are in one bucket; and any. */
+/* Keys of the same bucket that differ in a single number, and others. */
 static void make_keys(struct known_record *known)
 {
     const struct myr_key key = {1, 2, 3, 4};
@@ -984,7 +980,7 @@ static void count(struct myr_record *record, void *context)
     *(uint64_t *)context += 1 + record->note;
 }
 
-static void records_come_and_go(void **state)
+static void records_join_and_leave(void **state)
 {
     (void)state;
     static struct known_record known[RECORDS];
@@ -997,7 +993,7 @@ static void records_come_and_go(void **state)
         known[i].members = 1 + i % 3;
         known[i].bytes = sizes[0 == i % 100 ? 6 : i % 6];
     }
-    for (int turn = 0; turn < 3; ++turn) {
+    for (int round = 0; round < 3; ++round) {
         for (uint32_t step = 0; step < 4 * RECORDS; ++step) {
             const uint32_t i = crew_below(&random, RECORDS);
             if (known[i].joined < known[i].members) {
@@ -1014,8 +1010,8 @@ static void records_come_and_go(void **state)
         }
         myr_records_each(segment, count, &all);
         assert_int_equal(all, RECORDS * (RECORDS + 1) / 2);
-        before = 0 == turn ? myr_segment_bytes(segment) : before;
-        assert_int_equal(myr_segment_bytes(segment), before); /* what was freed is enough */
+        before = 0 == round ? myr_segment_bytes(segment) : before;
+        assert_int_equal(myr_segment_bytes(segment), before); /* freed memory is reused */
         for (uint32_t first = crew_below(&random, RECORDS), n = 0; n < RECORDS; ++n) {
             const uint32_t i = (first + 7 * n) % RECORDS;
             do {
@@ -1038,26 +1034,26 @@ static size_t free_bytes(const struct myr_segment *segment)
     return bytes;
 }
 
-/* Memory of any size comes and goes: it lies within the segment, is nobody else's, and none is lost
- * when blocks are split. */
+/* Allocations of random size lie within the segment, do not overlap, and none is lost when blocks
+ * are split. */
 static void blocks_in_any_order(void **state)
 {
     (void)state;
-    enum { BLOCKS = 40, TURNS = 2000 };
+    enum { BLOCKS = 40, OPERATIONS = 2000 };
     uint64_t random = crew_seed();
     for (int times = 0; times < 10; ++times) {
         struct myr_segment *segment = join(NULL, (1 + crew_below(&random, 8)) * 200000);
         uint8_t *memory[BLOCKS] = {NULL};
         size_t bytes[BLOCKS];
         const size_t unused = segment->sram->end - free_bytes(segment);
-        for (uint32_t turn = 0; turn < TURNS; ++turn) {
+        for (uint32_t operation = 0; operation < OPERATIONS; ++operation) {
             const uint32_t b = crew_below(&random, BLOCKS);
             if (NULL == memory[b]) {
                 bytes[b] = 1 + crew_below(&random, segment->sram->limit >> crew_below(&random, 16));
                 memory[b] = myr_segment_alloc(segment, bytes[b]);
                 assert_true(segment->sram->end <= myr_segment_size(segment));
             }
-            if (NULL != memory[b] && 0 == turn % 2) {
+            if (NULL != memory[b] && 0 == operation % 2) {
                 memset(memory[b], (int)b + 1, bytes[b]);
             } else if (NULL != memory[b]) {
                 memset(memory[b], 0, bytes[b]);
@@ -1080,7 +1076,7 @@ static void blocks_in_any_order(void **state)
     }
 }
 
-/* ---- full ---- */
+/* ---- lack of memory ---- */
 
 static void expect_none(struct myr_segment *segment, uint64_t id, size_t bytes)
 {
@@ -1091,7 +1087,7 @@ static void expect_none(struct myr_segment *segment, uint64_t id, size_t bytes)
     assert_true('\0' != error.text[0]);
 }
 
-/* Asking first leaves the last quarter to others, but for memory that was in use before. */
+/* myr_segment_has_plenty() reserves the last quarter, except for reused memory. */
 static void plenty(void **state)
 {
     (void)state;
@@ -1112,7 +1108,7 @@ static void plenty(void **state)
     myr_record_leave(segment, last);
     assert_true(myr_segment_has_plenty(segment, BYTES));
     expect_none(segment, ++id, BYTES_IN_ALL);
-    assert_false(myr_segment_has_plenty(segment, BYTES)); /* full is full */
+    assert_false(myr_segment_has_plenty(segment, BYTES)); /* full */
     myr_segment_leave(segment);
 }
 
@@ -1122,17 +1118,16 @@ static void full(void **state)
     struct myr_segment *segment = join(folder, SMALL), *other = join(folder, SMALL);
     struct myr_record *records[200];
     uint32_t count = 0;
-    assert_non_null(
-        record_of(segment, 999, 1, 1)); /* so that what remains in the end is no block */
+    assert_non_null(record_of(segment, 999, 1, 1)); /* so that the rest is not a whole block */
     while (count < 200 && NULL != (records[count] = record_of(segment, count, 2, 4000))) {
-        memset(records[count]->slots, 0xff, 4000); /* the memory is really there */
+        memset(records[count]->slots, 0xff, 4000); /* the memory exists */
         ++count;
     }
     assert_in_range(count, 5, 199);
     expect_none(segment, 1000, 4000);
-    expect_none(segment, 1000, 1); /* nor anything smaller: others may have been refused already */
+    expect_none(segment, 1000, 1); /* nor a smaller one, as others may have failed already */
     expect_none(other, 1001, 1);
-    for (uint32_t i = 0; i < count; ++i) { /* those that there are stay good for all */
+    for (uint32_t i = 0; i < count; ++i) { /* existing ones remain valid */
         const struct myr_record *same = record_of(other, i, 2, 4000);
         assert_non_null(same);
         assert_int_equal(same->note, i);
@@ -1142,17 +1137,17 @@ static void full(void **state)
         myr_record_leave(segment, records[i]);
         myr_record_leave(segment, records[i]);
     }
-    expect_none(other, 5, 4000); /* and it stays so, with all of the memory free */
+    expect_none(other, 5, 4000); /* it stays full, although all memory is free */
     struct myr_segment *late = join(folder, SMALL);
     expect_none(late, 5, 1);
-    myr_note_set(late, 1, 2); /* the rest works */
+    myr_note_set(late, 1, 2); /* notes still work */
     assert_int_equal(myr_note_get(other, 1), 2);
     myr_segment_leave(segment);
     myr_segment_leave(other);
     myr_segment_leave(late);
 }
 
-/* More than any segment has, up to what would overflow. */
+/* Sizes beyond any segment, up to those that would overflow. */
 static void too_large(void **state)
 {
     (void)state;
@@ -1174,7 +1169,7 @@ static void too_large(void **state)
     }
 }
 
-/* The system is short of memory: an error where it is asked for, not later where it is used. */
+/* If the system lacks memory, the allocation fails, and not the later access. */
 static void system_out_of_memory(void **state)
 {
     (void)state;
@@ -1195,7 +1190,7 @@ static void system_out_of_memory(void **state)
     memory_left = 0;
     expect_none(segment, 2, 100000);
     memory_left = -1;
-    expect_none(segment, 3, 1); /* too late: another member may have been refused */
+    expect_none(segment, 3, 1); /* another member may have failed */
     assert_ptr_equal(record_of(segment, 1, 1, 100), record);
     myr_segment_leave(segment);
 }
@@ -1209,7 +1204,7 @@ static uint64_t note_of(uint64_t key)
     return UINT64_MAX - key;
 }
 
-/* (Many of them alike in their lowest bits, or in their highest.) */
+/* Many keys have equal low bits, or equal high bits. */
 static uint64_t key_of(uint64_t n)
 {
     return (2 * n + 1) << n % 49;
@@ -1220,24 +1215,25 @@ static void set_and_add(uint32_t rank, void *context)
     _Atomic uint32_t *firsts = context;
     struct myr_segment *segment;
     CREW_CHECK(MYR_OK == myr_segment_join(folder, LIMIT, &segment, NULL), "cannot join");
-    meet(0);
-    for (uint64_t n = 1; n <= MORE_NOTES; ++n) { /* one of three sets it, or one of all adds it */
+    synchronize(0);
+    /* All three processes add the first notes; each of the others is set by one process. */
+    for (uint64_t n = 1; n <= MORE_NOTES; ++n) {
         const uint64_t key = key_of(n);
         if (n <= ADDED) {
             atomic_fetch_add(&firsts[n], myr_note_add(segment, key, note_of(key)));
         } else if (rank == n % 3) {
-            CREW_CHECK(0 == myr_note_get(segment, key), "it is there already");
+            CREW_CHECK(0 == myr_note_get(segment, key), "the note already exists");
             CREW_CHECK(myr_note_set(segment, key, 1) && myr_note_set(segment, key, note_of(key)),
-                       "no room");
+                       "no memory for the note");
         }
         CREW_CHECK((n > ADDED && rank != n % 3) || note_of(key) == myr_note_get(segment, key),
-                   "lost at once");
+                   "the note was lost");
     }
     myr_segment_leave(segment);
 }
 
-/* There may be any number, set by several at once: none is lost, and all outlive who set them. Of
- * several who add the same note, one is the first. */
+/* Many notes set concurrently: none is lost, and all outlive their processes. If several processes
+ * add the same note, one is the first. */
 static void notes_many(void **state)
 {
     (void)state;
@@ -1253,7 +1249,7 @@ static void notes_many(void **state)
     }
     for (uint64_t n = 1; n <= MORE_NOTES; ++n) {
         assert_true(note_of(key_of(n)) == myr_note_get(segment, key_of(n)));
-        assert_int_equal(myr_note_get(segment, key_of(n + MORE_NOTES)), 0); /* takes no room */
+        assert_int_equal(myr_note_get(segment, key_of(n + MORE_NOTES)), 0); /* uses no memory */
         assert_true(n > ADDED || 1 == atomic_load(&firsts[n]));
     }
     board_end();
@@ -1262,7 +1258,7 @@ static void notes_many(void **state)
     myr_segment_leave(segment);
 }
 
-/* Where no memory is left, what is known stays, can be changed, and the writer is told. */
+/* Without memory, existing notes remain, can be changed, and the writer gets a failure. */
 static void notes_without_memory(void **state)
 {
     (void)state;
@@ -1281,10 +1277,10 @@ static void notes_without_memory(void **state)
     while (myr_note_set(segment, key, note_of(key))) {
         ++key;
     }
-    assert_int_equal(key, MYR_NOTES + 1); /* the last quarter is not left empty */
+    assert_int_equal(key, MYR_NOTES + 1); /* the last quarter is used, too */
     assert_int_equal(myr_note_get(segment, key), 0);
     for (int time = 0; time < 2; ++time) {
-        assert_true(myr_note_add(segment, key, 1)); /* what has not been said is said */
+        assert_true(myr_note_add(segment, key, 1)); /* returns true for a new note */
         assert_false(myr_note_add(segment, 7, 1));
     }
     assert_true(myr_note_set(segment, 7, note_of(7)));
@@ -1294,9 +1290,9 @@ static void notes_without_memory(void **state)
     myr_segment_leave(segment);
 }
 
-/* ---- who runs where ---- */
+/* ---- placement of processes ---- */
 
-static void be_counted(uint32_t rank, void *context)
+static void publish_placement(uint32_t rank, void *context)
 {
     (void)context;
     struct myr_segment *segment;
@@ -1305,21 +1301,21 @@ static void be_counted(uint32_t rank, void *context)
                    "cannot bind");
     }
     CREW_CHECK(MYR_OK == myr_segment_join(folder, LIMIT, &segment, NULL), "cannot join");
-    meet(0);
+    synchronize(0);
     board->number[rank] = myr_segment_number(segment);
     board->home[rank] = myr_segment_home(segment, myr_segment_number(segment));
     board->oversubscribed[rank] = myr_segment_oversubscribed(segment);
     board->processors[rank] = myr_segment_processors(segment);
-    meet(1);
+    synchronize(1);
     for (uint32_t q = 0; q < board->size; ++q) {
         CREW_CHECK(board->home[q] == myr_segment_home(segment, board->number[q]),
-                   "others see %u elsewhere", q);
+                   "others read another home of %u", q);
     }
-    meet(2);
+    synchronize(2);
     myr_segment_leave(segment);
 }
 
-/* The `n`-th processor that this process may use. */
+/* The `n`-th processor of this process. */
 static int processor(int n)
 {
     cpu_set_t all;
@@ -1333,8 +1329,8 @@ static int processor(int n)
 }
 
 /* `bound[r]` is the number of rank r's only processor, or -1. */
-static void take_census(uint32_t size, const int *bound, uint32_t processors,
-                        const bool *oversubscribed)
+static void expect_placement(uint32_t size, const int *bound, uint32_t processors,
+                             const bool *oversubscribed)
 {
     board_begin(size);
     for (uint32_t r = 0; r < size; ++r) {
@@ -1342,7 +1338,7 @@ static void take_census(uint32_t size, const int *bound, uint32_t processors,
             CPU_SET(processor(bound[r]), &board->bound[r]);
         }
     }
-    assert_true(run_processes(size, be_counted));
+    assert_true(run_processes(size, publish_placement));
     for (uint32_t r = 0; r < size; ++r) {
         assert_int_equal(board->processors[r], processors);
         assert_int_equal(board->home[r], processor(bound[r] >= 0 ? bound[r] : 0));
@@ -1369,27 +1365,27 @@ static void census(void **state)
     if (n < 2 || n >= MOST) {
         skip();
     }
-    take_census(1, (int[]){-1}, n, no);
-    take_census(1, (int[]){1}, 1, no);
-    take_census(2, (int[]){0, 1}, 2, no);     /* each its own */
-    take_census(2, (int[]){1, 1}, 1, yes);    /* both on one */
-    take_census(3, (int[]){0, 1, 1}, 2, yes); /* three on two */
-    take_census(4, (int[]){0, 1, 1, 0}, 2, yes);
+    expect_placement(1, (int[]){-1}, n, no);
+    expect_placement(1, (int[]){1}, 1, no);
+    expect_placement(2, (int[]){0, 1}, 2, no);     /* one each */
+    expect_placement(2, (int[]){1, 1}, 1, yes);    /* both on one */
+    expect_placement(3, (int[]){0, 1, 1}, 2, yes); /* three on two */
+    expect_placement(4, (int[]){0, 1, 1, 0}, 2, yes);
     for (uint32_t r = 0; r < n; ++r) {
         bound[r] = (int)r;
     }
-    take_census(n, bound, n, no);
+    expect_placement(n, bound, n, no);
     memset(bound, -1, sizeof(bound));
-    take_census(n, bound, n, no);
-    take_census(n + 1, bound, n, yes);
-    /* Those on one processor are crowded, though the node as a whole is not. */
+    expect_placement(n, bound, n, no);
+    expect_placement(n + 1, bound, n, yes);
+    /* Processes that share a processor are oversubscribed, although the node is not. */
     if (n >= 3) {
-        take_census(3, (int[]){0, 0, -1}, n, (bool[]){true, true, false});
+        expect_placement(3, (int[]){0, 0, -1}, n, (bool[]){true, true, false});
     }
 }
 
-/* On a machine with many processors: who shares its processor with others is crowded, though the
- * node as a whole is not, and those who have room are not. */
+/* With many processors, processes that share one are oversubscribed, although the node is not, and
+ * the others are not. */
 static void census_of_many_processors(void **state)
 {
     (void)state;
@@ -1407,7 +1403,7 @@ static void census_of_many_processors(void **state)
         for (int p = members[m].first; p <= members[m].last; ++p) {
             CPU_SET(p, &sets[m]);
         }
-        if (members[m].last < members[m].first) { /* two far apart */
+        if (members[m].last < members[m].first) { /* two distant ones */
             CPU_SET(members[m].first, &sets[m]);
             CPU_SET(members[m].first + 500, &sets[m]);
         }
@@ -1427,7 +1423,7 @@ static void census_of_many_processors(void **state)
     }
 }
 
-/* Who comes, goes or is bound anew changes the answer, and the word that says so. */
+/* Joining, leaving and rebinding change the result, and the word that announces it. */
 static void population(void **state)
 {
     (void)state;
@@ -1444,12 +1440,13 @@ static void population(void **state)
 
     uint32_t before = myr_load_acquire(word);
     assert_false(myr_segment_oversubscribed(self));
-    assert_int_equal(myr_load_acquire(word), before); /* nothing new */
+    assert_int_equal(myr_load_acquire(word), before); /* no change */
     assert_int_equal(sched_setaffinity(0, sizeof(one), &one), 0);
     assert_false(myr_segment_oversubscribed(self));
     assert_int_not_equal(myr_load_acquire(word), before);
     assert_int_equal(myr_segment_processors(self), 1);
-    assert_int_equal(myr_segment_home(self, myr_segment_number(self)), home); /* of when it came */
+    /* Its home is still the processor of the join. */
+    assert_int_equal(myr_segment_home(self, myr_segment_number(self)), home);
 
     before = myr_load_acquire(word);
     struct myr_segment *other = join(folder, LIMIT);
@@ -1463,9 +1460,9 @@ static void population(void **state)
     myr_segment_leave(self);
 }
 
-/* ---- who is killed ---- */
+/* ---- killed processes ---- */
 
-/* ThreadSanitizer does not know that a lock may be inherited from the dead. */
+/* ThreadSanitizer does not support robust locks. */
 static void skip_where_threads(void)
 {
     if (crew_of_threads()) {
@@ -1473,7 +1470,7 @@ static void skip_where_threads(void)
     }
 }
 
-/* Map the segment behind its back: to die with the lock, in the middle of things. */
+/* Map the segment without joining, and die with the lock. */
 static void die_with_the_lock(uint32_t rank, void *context)
 {
     (void)rank;
@@ -1492,17 +1489,17 @@ static void killed_with_the_lock(void **state)
     struct myr_segment *segment = join(folder, LIMIT), *other = join(folder, LIMIT);
     struct myr_record *record = record_of(segment, 1, 2, 100);
     assert_non_null(record);
-    for (int turn = 0; turn < 3; ++turn) {
+    for (int round = 0; round < 3; ++round) {
         const pid_t pid = crew_fork(die_with_the_lock, 0, NULL);
         int status;
         assert_int_equal(waitpid(pid, &status, 0), pid);
         assert_true(WIFSIGNALED(status) && SIGKILL == WTERMSIG(status));
-        if (0 == turn) {
+        if (0 == round) {
             assert_ptr_not_equal(record_of(other, 1, 2, 100), NULL);
         }
-        expect_none(segment, 2, 1); /* the lists are in doubt */
-        myr_note_set(segment, 5, 6 + (uint64_t)turn);
-        assert_int_equal(myr_note_get(other, 5), 6 + turn);
+        expect_none(segment, 2, 1); /* the lists may be inconsistent */
+        myr_note_set(segment, 5, 6 + (uint64_t)round);
+        assert_int_equal(myr_note_get(other, 5), 6 + round);
         struct myr_segment *late = join(folder, LIMIT);
         assert_true(myr_segment_identity(late) == myr_segment_identity(segment));
         expect_none(late, 3, 1);
@@ -1518,11 +1515,11 @@ enum { WORKERS = 4, KILLS = 60, JOBS = 6 };
 
 struct arena {
     _Atomic bool over;
-    _Atomic uint32_t beats[WORKERS]; /* rounds done; goes on where the one who was killed was */
+    _Atomic uint32_t beats[WORKERS]; /* completed rounds, also of killed predecessors */
     _Atomic uint32_t refused, created;
 };
 
-/* Come and go, create and leave, until it is over; being refused is no failure, hanging is. */
+/* Join, create records and leave, until it is over. Errors are permitted, hanging is not. */
 static void work(uint32_t rank, void *context)
 {
     struct arena *arena = context;
@@ -1531,28 +1528,28 @@ static void work(uint32_t rank, void *context)
         struct myr_segment *segment;
         struct myr_error error = {0};
         if (MYR_OK != myr_segment_join(folder, 4 << 20, &segment, &error)) {
-            CREW_CHECK('\0' != error.text[0], "refused without a word");
+            CREW_CHECK('\0' != error.text[0], "no error message");
             atomic_fetch_add(&arena->refused, 1);
             atomic_fetch_add(&arena->beats[rank], 1);
             continue;
         }
         for (int i = 0; i < 20; ++i) {
-            /* Each worker has keys of its own, which it also finds where its predecessor died. */
+            /* Each worker has its own keys, which may exist if its predecessor died. */
             const uint32_t id = 16 * rank + crew_below(&random, 16);
             struct myr_record *record = record_of(segment, id, 1, (size_t)256 << id % 8);
             if (NULL == record) {
                 atomic_fetch_add(&arena->refused, 1);
             } else {
-                CREW_CHECK(1 == record->key[0] && id == record->key[1], "another one's record");
+                CREW_CHECK(1 == record->key[0] && id == record->key[1], "another worker's record");
                 atomic_fetch_add(&arena->created, 1);
                 myr_record_leave(segment, record);
             }
-            /* So many that the table grows; where somebody was killed, it may not any more. */
+            /* Enough notes for the table to grow, which fails after a process was killed. */
             const uint64_t key = 1 + 1000 * rank + crew_below(&random, 1000);
             const uint64_t note = myr_note_get(segment, key);
-            CREW_CHECK(0 == note || key == note, "another one's note");
+            CREW_CHECK(0 == note || key == note, "another worker's note");
             if (myr_note_set(segment, key, key) || 0 != note) {
-                CREW_CHECK(key == myr_note_get(segment, key), "lost");
+                CREW_CHECK(key == myr_note_get(segment, key), "the note was lost");
             }
         }
         (void)myr_segment_oversubscribed(segment);
@@ -1579,13 +1576,13 @@ static void killed_at_random(void **state)
             usleep(crew_below(&random, 2000));
             kill(pids[w], SIGKILL);
             assert_int_equal(waitpid(pids[w], &status, 0), pids[w]);
-            assert_true(WIFSIGNALED(status) && SIGKILL == WTERMSIG(status)); /* by us, only */
+            assert_true(WIFSIGNALED(status) && SIGKILL == WTERMSIG(status)); /* only by this test */
             pids[w] = crew_fork(work, w, arena);
         }
         for (uint32_t w = 0; w < WORKERS; ++w) {
             beats[w] = atomic_load(&arena->beats[w]);
         }
-        for (uint32_t w = 0; w < WORKERS; ++w) { /* all are well, and get on */
+        for (uint32_t w = 0; w < WORKERS; ++w) { /* all continue */
             while (atomic_load(&arena->beats[w]) - beats[w] < 3) {
                 assert_int_equal(waitpid(pids[w], &status, WNOHANG), 0);
                 usleep(100);
@@ -1602,7 +1599,7 @@ static void killed_at_random(void **state)
 
 /* ---- several threads ---- */
 
-enum { THREADS = 4, LAPS = 2000 };
+enum { THREADS = 4, ROUNDS = 2000 };
 
 static struct myr_segment *shared;
 
@@ -1610,21 +1607,20 @@ static void create_and_leave(uint32_t rank, void *context)
 {
     (void)context;
     uint64_t random = crew_seed() + rank;
-    for (uint64_t lap = 0; lap < LAPS; ++lap) {
+    for (uint64_t round = 0; round < ROUNDS; ++round) {
         const uint64_t id = 100 * (1 + rank) + crew_below(&random, 50);
         struct myr_record *record = record_of(shared, id, 1, 500);
         CREW_CHECK(NULL != record && id == record->key[1], "no record");
-        CREW_CHECK(0 == record->slots[0], "the record is in use");
+        CREW_CHECK(0 == record->slots[0], "the record is not zero");
         record->slots[0] = 1;
-        myr_note_set(shared, 1 + rank, 1 + lap);
-        CREW_CHECK(1 + lap == myr_note_get(shared, 1 + rank), "another note");
+        myr_note_set(shared, 1 + rank, 1 + round);
+        CREW_CHECK(1 + round == myr_note_get(shared, 1 + rank), "wrong value of the note");
         myr_record_leave(shared, record);
     }
 }
 
-/* With NICBARR_THREADS=1 or ThreadSanitizer by threads, else by processes that were forked with the
- * segment. */
-static void one_segment_for_several(void **state)
+/* Uses threads with NICBARR_THREADS=1 or ThreadSanitizer, else processes forked after joining. */
+static void one_segment_for_several_threads(void **state)
 {
     (void)state;
     crew_seed();
@@ -1639,23 +1635,23 @@ int main(void)
 #define IN_A_FOLDER(test) cmocka_unit_test_setup_teardown(test, make_folder, remove_folder)
     const struct CMUnitTest tests[] = {
         IN_A_FOLDER(many_processes),
-        IN_A_FOLDER(alone),
-        IN_A_FOLDER(processes_come_and_go),
+        IN_A_FOLDER(private_segments),
+        IN_A_FOLDER(processes_join_and_leave),
         IN_A_FOLDER(by_descriptor),
         IN_A_FOLDER(by_a_bad_descriptor),
         IN_A_FOLDER(reaped),
-        IN_A_FOLDER(one_process_twice_is_no_crowd),
-        IN_A_FOLDER(more_than_there_is_room_for),
+        IN_A_FOLDER(one_process_twice_is_not_oversubscribed),
+        IN_A_FOLDER(too_many_processes),
         IN_A_FOLDER(limits),
         IN_A_FOLDER(larger_than_a_file_may_be),
-        IN_A_FOLDER(something_else),
-        IN_A_FOLDER(something_like_it),
+        IN_A_FOLDER(signs_of_other_files),
+        IN_A_FOLDER(signs_of_other_memfds),
         IN_A_FOLDER(no_folder),
         IN_A_FOLDER(holder_is_stopped),
         IN_A_FOLDER(folder_kept_locked),
         IN_A_FOLDER(another_jobs),
-        IN_A_FOLDER(other_numbers),
-        IN_A_FOLDER(records_come_and_go),
+        IN_A_FOLDER(other_pid_namespace),
+        IN_A_FOLDER(records_join_and_leave),
         IN_A_FOLDER(blocks_in_any_order),
         IN_A_FOLDER(plenty),
         IN_A_FOLDER(full),
@@ -1668,7 +1664,7 @@ int main(void)
         IN_A_FOLDER(population),
         IN_A_FOLDER(killed_with_the_lock),
         IN_A_FOLDER(killed_at_random),
-        IN_A_FOLDER(one_segment_for_several),
+        IN_A_FOLDER(one_segment_for_several_threads),
     };
     return cmocka_run_group_tests_name("segment", tests, NULL, NULL);
 }

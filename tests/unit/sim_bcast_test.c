@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Broadcasts that nicsim plays. Invariants. Each part of a block's way takes the time that
- * machine.h says (timelines worked out by hand, to the picosecond). Every node has every broadcast
- * once, in order, and all come to the end. The root waits for the answer where there is one, and
- * where there is none it is ahead by no more than the window. A game follows from its parameters.
+ * If this fails, nicsim would predict wrong latencies for broadcasts. Invariants. Each part of a
+ * block's path takes the time that machine.h defines (timelines computed by hand, to the
+ * picosecond). Each node receives each broadcast once, in order, and all finish. If broadcasts are
+ * answered, the root waits for each answer, and otherwise it is ahead by at most the window. A
+ * game is deterministic.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -64,7 +65,7 @@ static struct nicsim_bcast_game one(const struct nicsim_machine *machine, uint32
     };
 }
 
-/* The nodes return from the only broadcast at these times (ns). */
+/* Expect the nodes to return from the only broadcast at these times (ns). */
 static struct nicsim_bcast_outcome expect_ends(struct nicsim_bcast_game game,
                                                const uint64_t *ends_ns)
 {
@@ -76,7 +77,7 @@ static struct nicsim_bcast_outcome expect_ends(struct nicsim_bcast_game game,
     return outcome;
 }
 
-/* It hands data over in a moment and takes them at 500 bytes a microsecond. */
+/* A machine whose host copies data to its NIC at 500 bytes per microsecond. */
 static struct nicsim_machine copying(void)
 {
     struct nicsim_machine machine = sim_primes;
@@ -86,17 +87,19 @@ static struct nicsim_machine copying(void)
 }
 
 /*
- * A block of 16 bytes: 8 of data, and 8 before them; a packet of 48.
+ * A block of 16 bytes (8 of data, 8 of header) in a packet of 48:
+ *
  *     host call    11   11      SEND: turn    5  109      RECV: turn    5  270
  *     doorbell     13   24      head there   91  200      engine        7  277
  *     loop         17   41      link         48  248      RDMA: turn    5  282
  *     turn          5   46      loop         17  265      DMA (word and block)  43  325
  *     DMA start    19   65                                host call    11  336
  *     DMA          39  104
+ *
  * The root: RDMA turn 114, DMA of the word 27, 141, host call 152.
  *
- * Where the host copies 16 bytes in 32: call 43; 56; 73; 78; SEND 83; head 174; 222; 239; 251; 256;
- * 299; 310. The root: 88, 115, 126.
+ * If the host copies the 16 bytes in 32: call 43; 56; 73; 78; SEND 83; head 174; 222; 239; 251;
+ * 256; 299; 310. The root: 88, 115, 126.
  */
 static void two_nics(void **state)
 {
@@ -111,9 +114,9 @@ static void two_nics(void **state)
     assert_int_equal(expect_ends(one(&machine, 2, true), copied_ns).tally.dmas, 2);
 }
 
-/* What it takes to look at a node is charged for one, whatever the number of nodes: here 2 cycles
- * each time that the loop is waited for, which is twice until a leaf has the block. */
-static void looking_at_one(void **state)
+/* The cost of checking one node is charged once, whatever the number of nodes: here 2 cycles for
+ * each wait for the loop, which happens twice until a leaf has the block. */
+static void cost_of_checking_a_node(void **state)
 {
     (void)state;
     static const uint64_t ends_ns[] = {154, 340};
@@ -126,10 +129,13 @@ static void looking_at_one(void **state)
 }
 
 /*
- * The root sends to 1 at 109, as above. To 2 at 114; the link is free at 157. RDMA 119; DMA 146;
- * call 157.
+ * The root sends to 1 at 109, as above, and to 2 at 114, when the link is busy until 157. RDMA
+ * 119; DMA 146; call 157.
+ *
  * Node 1: has it at 277; sends to 3 at 282; RDMA 287; DMA 330; call 341.
+ *
  * Node 2: 157 + 91 + 48 = 296; loop 313; RECV and engine 325; RDMA 330; DMA 373; call 384.
+ *
  * Node 3: 282 + 91 + 48 = 421; 438; 450; 455; 498; 509.
  */
 static void four_nics(void **state)
@@ -140,13 +146,16 @@ static void four_nics(void **state)
 }
 
 /*
+ * The timeline:
+ *
  *     host call    11   11      DMA start    19   70      loop         17  273
  *     doorbell     13   24      DMA          31  101      RECV: turn    5  278
  *     loop         17   41      head there   91  192      DMA start    19  297
  *     SDMA: turn    5   46      link         64  256      DMA          31  328
  *     SEND: turn    5   51                                DMA (event)  55  383
  *                                                         host call    11  394
- * Where the host copies 8 bytes in 16: call 27; 40; 57; 62; 67; head 158; 222; 239; 244; 263; DMA
+ *
+ * If the host copies the 8 bytes in 16: call 27; 40; 57; 62; 67; head 158; 222; 239; 244; 263; DMA
  * 294 and 349; call 360.
  */
 static void two_hosts(void **state)
@@ -158,8 +167,8 @@ static void two_hosts(void **state)
     (void)expect_ends(one(&machine, 2, false), copied_ns);
 }
 
-/* Node 1 has it at 336 and sends: call 347; doorbell 360; loop 377; SDMA 382; SEND 387; head 478;
- * link 534; loop 551; RECV 556; RDMA 561; DMA 616; call 627. */
+/* Node 1 has the block at 336 and answers: call 347; doorbell 360; loop 377; SDMA 382; SEND 387;
+ * head 478; link 534; loop 551; RECV 556; RDMA 561; DMA 616; call 627. */
 static void the_root_waits_for_the_answer(void **state)
 {
     (void)state;
@@ -168,7 +177,7 @@ static void the_root_waits_for_the_answer(void **state)
     assert_int_equal(sim_ps(play(game).round_us), 627000);
 }
 
-/* More answers than the last node has tokens, to which nothing else goes. */
+/* More answers than the last node has tokens. */
 static void many_answers(void **state)
 {
     (void)state;
@@ -181,9 +190,9 @@ static void many_answers(void **state)
     assert_int_equal(outcome.counters.messages_received, 1000);
 }
 
-/* ---- games at random ---- */
+/* ---- random games ---- */
 
-/* Where there are answers, the root has one before it begins the next broadcast. */
+/* If broadcasts are answered, the root has received the answer before it begins the next one. */
 static void expect_order(const struct nicsim_bcast_game *game)
 {
     const struct sim_parameters *p = &game->machine->nic;
@@ -206,8 +215,8 @@ static void expect_window(const struct nicsim_bcast_game *game)
     }
 }
 
-/* All hosts but the root's take 100 times as long. */
-static void the_root_waits_for_room(void **state)
+/* All hosts except the root's are slower by a factor of 100. */
+static void the_root_waits_for_the_window(void **state)
 {
     (void)state;
     struct nicsim_machine machine = sim_primes;
@@ -270,12 +279,12 @@ int main(void)
     crew_watchdog();
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(two_nics),
-        cmocka_unit_test(looking_at_one),
+        cmocka_unit_test(cost_of_checking_a_node),
         cmocka_unit_test(four_nics),
         cmocka_unit_test(two_hosts),
         cmocka_unit_test(the_root_waits_for_the_answer),
         cmocka_unit_test(many_answers),
-        cmocka_unit_test(the_root_waits_for_room),
+        cmocka_unit_test(the_root_waits_for_the_window),
         cmocka_unit_test(random_games),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

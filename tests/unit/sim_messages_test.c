@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Messages that nicsim's NICs match. Invariants. Each part of a message's way takes the time that
- * machine.h and play_messages.h say (timelines worked out by hand, to the picosecond). Everybody
- * comes to the end, what is received is what was sent, and what nobody receives waits. Neither
- * nodes nor messages that wait make a look into a table longer; a list of them does, by one check
- * for each. A game follows from its parameters.
+ * If this fails, nicsim would predict wrong latencies for messages that NICs match. Invariants.
+ * Each part of a message's path takes the time that machine.h and play_messages.h define
+ * (timelines computed by hand, to the picosecond). All nodes finish, received data equal the sent
+ * data, and messages without a receive stay in the queue. The time of a table lookup depends
+ * neither on the number of nodes nor on that of queued messages, while a list takes one check for
+ * each. A game is deterministic.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -68,17 +69,17 @@ static struct nicsim_messages_game waiting(const struct nicsim_machine *machine,
 /* ---- timelines ---- */
 
 enum {
-    HOST = 11 + 37 + 2, /* a message sent or taken: call, what MPI adds, look at one other */
-    CALL = 13 + 17 + 5, /* until the NIC has it: doorbell, loop, turn */
-    ON_THE_WAY = 91,    /* a packet's head */
-    HEADER = 56,        /* bytes of a packet of a message, */
+    HOST = 11 + 37 + 2, /* to send or receive a message: call, MPI's share, one check */
+    CALL = 13 + 17 + 5, /* until the NIC processes it: doorbell, loop, turn */
+    ON_THE_WAY = 91,    /* of a packet's head */
+    HEADER = 56,        /* of a packet of a message */
     HEAD = 24,
-    HEADS = 48,         /* ... and of what endpoints put before it */
-    TAKE = 17 + 5,      /* loop, turn */
-    TELL = 5 + 23 + 32, /* turn, DMA of an event */
+    HEADS = 48,           /* the header of endpoints */
+    FETCH = 17 + 5,       /* loop, turn */
+    NOTIFY = 5 + 23 + 32, /* turn, DMA of an event */
 };
 
-static void expect_half_a_round(uint32_t bytes, enum nicsim_structure structure, uint64_t ns)
+static void expect_half_round_trip(uint32_t bytes, enum nicsim_structure structure, uint64_t ns)
 {
     struct nicsim_messages_game game = ping_pong(&sim_primes, bytes);
     game.structure = structure;
@@ -88,55 +89,56 @@ static void expect_half_a_round(uint32_t bytes, enum nicsim_structure structure,
 static void messages_without_data(void **state)
 {
     (void)state;
-    const uint64_t ns = HOST + CALL + 5 + ON_THE_WAY + HEADER + HEAD + TAKE + TELL + HOST;
-    expect_half_a_round(0, NICSIM_LISTS, ns);
-    expect_half_a_round(0, NICSIM_TABLE, ns + 61);
+    const uint64_t ns = HOST + CALL + 5 + ON_THE_WAY + HEADER + HEAD + FETCH + NOTIFY + HOST;
+    expect_half_round_trip(0, NICSIM_LISTS, ns);
+    expect_half_round_trip(0, NICSIM_TABLE, ns + 61);
 }
 
-/* The NIC fetches the data, and moves them to the other host before it tells that host. */
+/* The NIC fetches the data, and the other NIC transfers them to its host before the
+ * notification. */
 static void short_messages(void **state)
 {
     (void)state;
     const uint64_t bytes = 100, fetch = 19 + 23 + bytes;
-    expect_half_a_round(bytes, NICSIM_LISTS,
-                        HOST + CALL + 5 + fetch + ON_THE_WAY + HEADER + HEAD + bytes + TAKE +
-                            fetch + TELL - 5 + HOST);
+    expect_half_round_trip(bytes, NICSIM_LISTS,
+                           HOST + CALL + 5 + fetch + ON_THE_WAY + HEADER + HEAD + bytes + FETCH +
+                               fetch + NOTIFY - 5 + HOST);
 }
 
-/* The same, but the host copies them to its NIC. */
+/* The same, but the host copies the data to its NIC. */
 static void copied_messages(void **state)
 {
     (void)state;
     struct nicsim_machine machine = sim_primes;
     machine.nic.copy_most = 200;
-    machine.nic.copy_bytes_per_us = 500; /* two nanoseconds for each byte of message and envelope */
+    machine.nic.copy_bytes_per_us = 500; /* two nanoseconds per byte of message and envelope */
     const struct nicsim_messages_game game = ping_pong(&machine, 100);
-    const uint64_t ns = HOST + 2 * (32 + 100) + CALL + 5 + ON_THE_WAY + HEADER + HEAD + 100 + TAKE +
-                        (19 + 23 + 100) + TELL - 5 + HOST;
+    const uint64_t ns = HOST + 2 * (32 + 100) + CALL + 5 + ON_THE_WAY + HEADER + HEAD + 100 +
+                        FETCH + (19 + 23 + 100) + NOTIFY - 5 + HOST;
     assert_int_equal(sim_ps(play(&game).round_us), 2 * 1000 * ns);
 }
 
-/* An offer, the receiver's request for the data, and a piece. */
+/* A rendezvous: an offer, the receiver's request, and the pieces of the data. */
 static void long_messages(void **state)
 {
     (void)state;
     struct nicsim_machine machine = sim_primes;
     machine.eager_most = 256;
     const struct nicsim_messages_game game = ping_pong(&machine, 250 + 50);
-    const uint64_t there = 5 + ON_THE_WAY + HEADER + HEADS + TAKE;
+    const uint64_t there = 5 + ON_THE_WAY + HEADER + HEADS + FETCH;
     const uint64_t first = 19 + 23 + 256, last = 23 + 44;
-    /* The last piece leaves the bus after the first, and comes by the other bus after it. */
+    /* The transfers of the last piece begin after those of the first one, on both buses. */
     const uint64_t ns = 53 + HOST + CALL + there + there +
-                        (5 + first + ON_THE_WAY + HEADER + HEADS + 256 + TAKE + first);
+                        (5 + first + ON_THE_WAY + HEADER + HEADS + 256 + FETCH + first);
     const double half_us = play(&game).round_us / 2;
     assert_true(sim_ps(half_us) > 1000 * (ns + last));
-    assert_true(sim_ps(half_us) < 1000 * (ns + last + HOST + TELL + 100));
+    assert_true(sim_ps(half_us) < 1000 * (ns + last + HOST + NOTIFY + 100));
 }
 
-/* ---- receives of messages that wait; with a channel of 3 there would be a message with credits
- * between ---- */
+/* ---- receives of queued messages (with a window of 3 there would be a message with credits
+ * between) ---- */
 
-static void a_look_is_as_long_whatever_waits(void **state)
+static void table_lookup_takes_constant_time(void **state)
 {
     (void)state;
     for (int open = 0; open < 2; ++open) {
@@ -145,13 +147,13 @@ static void a_look_is_as_long_whatever_waits(void **state)
                 const struct nicsim_messages_game game =
                     waiting(&sim_primes, nodes, width, open, NICSIM_TABLE);
                 assert_int_equal(sim_ps(play(&game).receive_us),
-                                 1000 * (11 + CALL + 61 + TELL + HOST));
+                                 1000 * (11 + CALL + 61 + NOTIFY + HOST));
             }
         }
     }
 }
 
-static void a_list_is_longer_the_more_waits(void **state)
+static void list_search_takes_linear_time(void **state)
 {
     (void)state;
     for (uint32_t nodes = 2; nodes <= 20; nodes += 3) {
@@ -159,14 +161,15 @@ static void a_list_is_longer_the_more_waits(void **state)
             struct nicsim_messages_game game =
                 waiting(&sim_primes, nodes, width, false, NICSIM_LISTS);
             assert_int_equal(sim_ps(play(&game).receive_us),
-                             1000 * (11 + CALL + 59 * (width - 1) + TELL + HOST));
+                             1000 * (11 + CALL + 59 * (width - 1) + NOTIFY + HOST));
             game.open = true;
-            assert_int_equal(sim_ps(play(&game).receive_us), 1000 * (11 + CALL + 61 + TELL + HOST));
+            assert_int_equal(sim_ps(play(&game).receive_us),
+                             1000 * (11 + CALL + 61 + NOTIFY + HOST));
         }
     }
 }
 
-/* ---- any machine ---- */
+/* ---- random machines ---- */
 
 static void random_games(void **state)
 {
@@ -197,8 +200,8 @@ int main(void)
         cmocka_unit_test(short_messages),
         cmocka_unit_test(copied_messages),
         cmocka_unit_test(long_messages),
-        cmocka_unit_test(a_look_is_as_long_whatever_waits),
-        cmocka_unit_test(a_list_is_longer_the_more_waits),
+        cmocka_unit_test(table_lookup_takes_constant_time),
+        cmocka_unit_test(list_search_takes_linear_time),
         cmocka_unit_test(random_games),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

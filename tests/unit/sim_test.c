@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The simulated cluster, and the barriers that nicsim plays on it. Invariants. What is due first
- * happens first. Each part of a message's way takes the time that machine.h says. What can do one
- * thing at a time does no more (timelines worked out by hand, to the picosecond). Every packet that
- * is sent comes or is lost. Nobody leaves a barrier before all have entered it, and all come to the
- * end. A game follows from its parameters and seed.
+ * If this fails, nicsim would predict wrong latencies of barriers. It tests the simulated cluster,
+ * and the barriers that nicsim runs on it. Invariants. Events happen in the order of their times.
+ * Each part of a message's path takes the time that machine.h defines, and resources serve one
+ * request at a time (timelines computed by hand, to the picosecond). Each packet arrives or is
+ * lost. No node leaves a barrier before all have entered it, and all finish. Parameters and seed
+ * determine a game.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -22,7 +23,7 @@
 
 enum {
     MOST_NODES = 40,
-    MOST_BARRIERS = 24, /* of a game, with its warm-up */
+    MOST_BARRIERS = 24, /* of a game, including its warm-up */
     GAMES = 300,
     EVENTS = 20000,
 };
@@ -32,44 +33,44 @@ static const struct nicbarr_choice pairwise = {.algorithm = NICBARR_PAIRWISE},
 
 /* ---- events ---- */
 
-struct due {
+struct entry {
     uint64_t at_ps;
-    uint32_t number; /* in order of insertion */
+    uint32_t number; /* in the order of insertion */
 };
 
 static int earlier(const void *first, const void *second)
 {
-    const struct due *a = first, *b = second;
+    const struct entry *a = first, *b = second;
     if (a->at_ps != b->at_ps) {
         return a->at_ps < b->at_ps ? -1 : 1;
     }
     return a->number < b->number ? -1 : 1;
 }
 
-/* Put in and take out as it comes. The simulation never puts in what is before the present, so what
- * is taken out, all together, is a sorted copy of what was put in. */
+/* Insert and remove events in random order. As the simulation never inserts events of the past, all
+ * removed events together are the sorted list of the inserted ones. */
 static void random_events_as_sorted(void **state)
 {
     (void)state;
-    static struct due all[EVENTS], out[EVENTS];
+    static struct entry all[EVENTS], out[EVENTS];
     struct sim_events events = {0};
     struct sim_event event = {0};
     uint64_t random = crew_seed();
     uint32_t taken = 0;
     assert_false(sim_events_take(&events, &event));
     for (uint32_t i = 0; i < EVENTS; ++i) {
-        /* Few times, so that many are the same. */
+        /* Few distinct times, so that many are equal. */
         all[i] =
-            (struct due){i + 1 < EVENTS ? event.at_ps + crew_below(&random, 40) : UINT64_MAX, i};
+            (struct entry){i + 1 < EVENTS ? event.at_ps + crew_below(&random, 40) : UINT64_MAX, i};
         assert_true(sim_events_put(&events, all[i].at_ps, i, i + 1, &out[i]));
         while (i + 1 < EVENTS && 0 == crew_below(&random, 3) && sim_events_take(&events, &event)) {
-            out[taken++] = (struct due){event.at_ps, event.kind};
+            out[taken++] = (struct entry){event.at_ps, event.kind};
         }
     }
     while (sim_events_take(&events, &event)) {
         assert_int_equal(event.node, event.kind + 1);
         assert_ptr_equal(event.what, &out[event.kind]);
-        out[taken++] = (struct due){event.at_ps, event.kind};
+        out[taken++] = (struct entry){event.at_ps, event.kind};
     }
     assert_int_equal(taken, EVENTS);
     qsort(all, EVENTS, sizeof(all[0]), earlier);
@@ -80,10 +81,10 @@ static void random_events_as_sorted(void **state)
     sim_events_free(&events);
 }
 
-/* ---- games that are looked at ---- */
+/* ---- observed games ---- */
 
 static struct {
-    uint32_t nodes, entered[MOST_NODES], left[MOST_NODES]; /* barriers, of each node */
+    uint32_t nodes, entered[MOST_NODES], left[MOST_NODES]; /* barriers of each node */
     double enters_us[MOST_NODES][MOST_BARRIERS + 1], leaves_us[MOST_NODES][MOST_BARRIERS + 1];
 } seen;
 
@@ -132,7 +133,7 @@ static struct nicsim_game one_barrier(const struct nicsim_machine *machine,
     };
 }
 
-/* The nodes leave the only barrier at these times (ns). */
+/* Expect the nodes to leave the only barrier at these times (ns). */
 static struct nicsim_outcome expect_ends(struct nicsim_game game, const uint64_t *ends_ns)
 {
     const struct nicsim_outcome outcome = play(game);
@@ -147,7 +148,7 @@ static struct nicsim_outcome expect_ends(struct nicsim_game game, const uint64_t
     return outcome;
 }
 
-/* All of them at the same time. */
+/* Expect all of them at the same time. */
 static struct nicsim_outcome expect_end(struct nicsim_game game, uint64_t end_ns)
 {
     uint64_t ends_ns[MOST_NODES];
@@ -158,7 +159,8 @@ static struct nicsim_outcome expect_end(struct nicsim_game game, uint64_t end_ns
 }
 
 /*
- * Both do the same at the same time (ns):
+ * Both nodes do the same at the same time (ns):
+ *
  *     host call    11   11      head there   91  145      RDMA: turn    5  211
  *     doorbell     13   24      link         32  177      DMA (word)   27  238
  *     loop         17   41      loop         17  194      host call    11  249
@@ -179,17 +181,16 @@ static void two_nics(void **state)
     assert_int_equal(o.tally.dmas, 2);
     assert_int_equal(o.tally.tokens, 0);
     assert_int_equal(o.tally.posts, 0);
-    /* Of MPI: 41 on the host, 43 cycles for its one step. */
+    /* MPI adds 41 on the host, and 43 cycles for its single step. */
     expect_end(one_barrier(&sim_primes, pairwise, 2, true, NICSIM_MPI), 249 + 41 + 43);
-    /* What the link adds to a packet takes time as well. */
+    /* The link's header takes time, too. */
     struct nicsim_machine machine = sim_primes;
     machine.nic.link_header_bytes = 9;
     expect_end(one_barrier(&machine, pairwise, 2, true, NICSIM_GM), 249 + 9);
 }
 
-/* As with two up to 206, then the second step:
- *     SEND: turn 5, 211; head there 91, 302; link 32, 334; loop 17, 351; RECV and engine 12, 363;
- *     RDMA: turn 5, 368; DMA 27, 395; host call 11, 406. */
+/* As with two nodes up to 206. The second step: SEND: turn 5, 211; head there 91, 302; link 32,
+ * 334; loop 17, 351; RECV and engine 12, 363; RDMA: turn 5, 368; DMA 27, 395; host call 11, 406. */
 static void four_nics(void **state)
 {
     (void)state;
@@ -197,17 +198,21 @@ static void four_nics(void **state)
         expect_end(one_barrier(&sim_primes, pairwise, 4, true, NICSIM_GM), 406);
     assert_int_equal(o.tally.sent, 8);
     expect_end(one_barrier(&sim_primes, pairwise, 4, true, NICSIM_MPI), 406 + 41 + 2 * 43);
-    /* The loop was waited for three times; it is longer by 2 for each of three other nodes. */
+    /* There are three waits for the loop, each longer by 2 for each of the three other nodes. */
     struct nicsim_machine looking = sim_primes;
     looking.nic.cycles_look = 2;
     expect_end(one_barrier(&looking, pairwise, 4, true, NICSIM_GM), 406 + 3 * 6);
 }
 
 /*
- * The hosts of nodes 2 and 3 take 100 times as long: 1100 for a call.
- * Nodes 0 and 1 exchange until 206 and send to 2 and 3 at 211, who have it, unexpected, at 363.
+ * The hosts of nodes 2 and 3 are slower by a factor of 100: 1100 for a call.
+ *
+ * Nodes 0 and 1 exchange until 206 and send to 2 and 3 at 211, where the messages arrive,
+ * unexpected, at 363.
+ *
  * Node 2: call 1100; doorbell 1113; loop 1130; SDMA, start 1138; SEND to 3 1143; +91 +32 +17 +12 =
- * 1295, it has 3's; SEND to 0 1300; what 0 has sent is there, so RDMA 1305; DMA 1332; call 2432.
+ * 1295, has 3's; SEND to 0 1300; 0's message is there, so RDMA 1305; DMA 1332; call 2432.
+ *
  * Node 0: has 2's at 1300 + 91 + 32 + 17 + 12 = 1452; RDMA 1457; DMA 1484; call 1495.
  */
 static void four_nics_two_late(void **state)
@@ -223,10 +228,10 @@ static void four_nics_two_late(void **state)
 }
 
 /*
- * Eight nodes on switches with four ports, of which two go down: a packet is on its way for 91 in
- * the first step, 3 x 29 + 4 x 31 = 211 in the second, 5 x 29 + 6 x 31 = 331 in the third. With 32
- * + 17 + 12 for each: 54 + 91 + 61 = 206; SEND 211 + 211 + 61 = 483; SEND 488 + 331 + 61 = 880;
- * RDMA 885; DMA 912; call 923.
+ * Eight nodes on switches with four ports, two of which lead down: a packet travels for 91 in the
+ * first step, 3 x 29 + 4 x 31 = 211 in the second, 5 x 29 + 6 x 31 = 331 in the third. With 32 +
+ * 17 + 12 for each: 54 + 91 + 61 = 206; SEND 211 + 211 + 61 = 483; SEND 488 + 331 + 61 = 880; RDMA
+ * 885; DMA 912; call 923.
  */
 static void eight_nics_in_a_fat_tree(void **state)
 {
@@ -237,12 +242,15 @@ static void eight_nics_in_a_fat_tree(void **state)
 }
 
 /*
+ * The timeline:
+ *
  *     host call    11   11      head there   91  142      RDMA: turn    5  225
  *     doorbell     13   24      link         56  198      DMA (event)  55  280
  *     loop         17   41      loop         17  215      host call    11  291
  *     SDMA: turn    5   46      RECV: turn    5  220
  *     SEND: turn    5   51
- * Acknowledgements are sent long after that. With four nodes this comes twice.
+ *
+ * Acknowledgements are sent much later. With four nodes all of this happens twice.
  */
 static void hosts_with_gm(void **state)
 {
@@ -250,9 +258,9 @@ static void hosts_with_gm(void **state)
     struct nicsim_outcome o =
         expect_end(one_barrier(&sim_primes, pairwise, 2, false, NICSIM_GM), 291);
     assert_int_equal(o.tally.tokens, 2);
-    assert_int_equal(o.tally.posts, 4); /* messages, and tokens that come back */
+    assert_int_equal(o.tally.posts, 4); /* messages, and returned tokens */
     assert_int_equal(o.tally.dmas, 4);
-    assert_int_equal(o.tally.sent, 4); /* ... and acknowledgements */
+    assert_int_equal(o.tally.sent, 4); /* including acknowledgements */
     assert_int_equal(o.tally.bytes, 4 * MCP_MESSAGE_BYTES);
     assert_int_equal(o.tally.starts, 0);
     assert_int_equal(o.tally.releases, 0);
@@ -261,26 +269,28 @@ static void hosts_with_gm(void **state)
 }
 
 /*
- * An envelope of 32 bytes; the host takes 37 + 2 longer for each message with one other node.
+ * An envelope of 32 bytes. The host takes 37 + 2 longer for each message, with one other node:
+ *
  *     host call    50   50      head there   91  255      RDMA: turn    5  389
  *     doorbell     13   63      link         88  343      bus free          439
  *     loop         17   80      loop         17  360      DMA (event)  55  494
  *     SDMA: turn    5   85      RECV: turn    5  365      host call    50  544
  *     SEND: turn    5   90      DMA start    19  384
- *     DMA start    19  109        (the bus is taken until 439)
+ *     DMA start    19  109        (the bus is busy until 439)
  *     DMA          55  164
- * With three other nodes the host takes 4 longer in each of four calls.
  *
- * Where turns take 105, the payload has left the bus before the event comes: call 50; doorbell 63;
- * loop 80; SDMA 185; SEND 290, 309; DMA 364; head 455; link 543; loop 560; RECV 665, 684; RDMA 789;
- * DMA 844; call 894.
+ * With three other nodes, the host takes 4 longer in each of four calls.
+ *
+ * If turns take 105, the payload has left the bus before the event: call 50; doorbell 63; loop 80;
+ * SDMA 185; SEND 290, 309; DMA 364; head 455; link 543; loop 560; RECV 665, 684; RDMA 789; DMA
+ * 844; call 894.
  */
 static void hosts_with_mpi(void **state)
 {
     (void)state;
     const struct nicsim_outcome o =
         expect_end(one_barrier(&sim_primes, pairwise, 2, false, NICSIM_MPI), 544);
-    assert_int_equal(o.tally.dmas, 8); /* two more a message */
+    assert_int_equal(o.tally.dmas, 8); /* two more per message */
     assert_int_equal(o.tally.bytes, 4 * MCP_MESSAGE_BYTES + 2 * 32);
     expect_end(one_barrier(&sim_primes, pairwise, 4, false, NICSIM_MPI), 2 * 544 + 4 * 4);
     struct nicsim_machine slow = sim_primes;
@@ -289,14 +299,15 @@ static void hosts_with_mpi(void **state)
 }
 
 /*
- * Node 0 is the root of two, who send at 54. Both heads are at its link at 145, which takes one
- * until 177 and then the other, until 209; these are noticed at 194 and 226.
- * Here the link is what they wait for: the first is done with at 206, the second at 238. SEND to 1
- * at 243, to 2 at 248; but the link out is free only at 275. RDMA 253; DMA 280; call 291.
+ * Node 0 is the root of two nodes, which send at 54. Both heads are at its link at 145, which
+ * receives one until 177 and the other until 209. They are noticed at 194 and 226. The link is the
+ * bottleneck: the first is processed at 206, the second at 238. SEND to 1 at 243, to 2 at 248,
+ * when the outgoing link is busy until 275. RDMA 253; DMA 280; call 291.
+ *
  * Node 1: 243 + 91 + 32 = 366; loop 383; RECV 395; RDMA 400; DMA 427; call 438. Node 2, whose
  * packet left 32 later: 470.
  */
-static void a_link_takes_one_after_the_other(void **state)
+static void a_link_serves_one_packet(void **state)
 {
     (void)state;
     static const uint64_t ends_ns[] = {291, 438, 470};
@@ -306,12 +317,12 @@ static void a_link_takes_one_after_the_other(void **state)
 }
 
 /*
- * The same with 101 cycles for a collective's message, and links that take a packet in 1: heads at
- * 145, whole at 146 and 147, noticed at 163 and 164. The processor is what they wait for: 163 + 106
- * = 269, and 375. SEND to 1 at 380, to 2 at 385, where the link is free. RDMA 390; DMA 417; call
+ * The same with 101 cycles for a collective message, and links that take 1 per packet: heads at
+ * 145, complete at 146 and 147, noticed at 163 and 164. The processor is the bottleneck: 163 + 106
+ * = 269, and 375. SEND to 1 at 380, to 2 at 385, when the link is free. RDMA 390; DMA 417; call
  * 428. Node 1: 380 + 91 + 1 = 472; loop 489; RECV 595; RDMA 600; DMA 627; call 638. Node 2: 643.
  */
-static void a_processor_takes_one_after_the_other(void **state)
+static void a_processor_serves_one_message(void **state)
 {
     (void)state;
     static const uint64_t ends_ns[] = {428, 638, 643};
@@ -322,15 +333,16 @@ static void a_processor_takes_one_after_the_other(void **state)
 }
 
 /*
- * The bus, by messages that all come at once: three hosts in one step of dissemination:2 send two
- * messages each. Host calls end at 11 and 22, doorbells 24 and 35, noticed at 41 and 52. SDMA 46,
- * SEND 51, to the next node; SDMA 57, SEND 62, to the one after it. Links out are taken from 51 to
- * 107, and from then on: heads are there at 142 and 198, and whole at 198 and 254; noticed at 215
- * and 271. RECV 220, RDMA 225; the bus takes the event until 280 (with 101 for a DMA's set-up 358).
- * Second: RECV 276, RDMA 281, DMA 336 (with 101 it is the bus that is waited for: 491). Host call
- * after the second: 347 (with 101: 502; the first call was over long before).
+ * The bus, with messages that arrive at the same time: three hosts send two messages each in one
+ * step of dissemination:2. Host calls end at 11 and 22, doorbells at 24 and 35, noticed at 41 and
+ * 52. SDMA 46, SEND 51, to the next node; SDMA 57, SEND 62, to the one after it. The outgoing
+ * links are busy from 51 to 107, and from then on: heads arrive at 142 and 198, and are complete
+ * at 198 and 254; noticed at 215 and 271. RECV 220, RDMA 225; the bus is busy with the event until
+ * 280 (358 if a DMA's set-up takes 101). Second message: RECV 276, RDMA 281, DMA 336 (with 101 the
+ * bus is the bottleneck: 491). Host call after the second one: 347 (with 101: 502; the first call
+ * ended long before).
  */
-static void a_bus_takes_one_after_the_other(void **state)
+static void a_bus_serves_one_transfer(void **state)
 {
     (void)state;
     const struct nicbarr_choice all = {.algorithm = NICBARR_DISSEMINATION, .parameter = 2};
@@ -341,18 +353,20 @@ static void a_bus_takes_one_after_the_other(void **state)
 }
 
 /*
- * A host that calls twice does so one after the other, and the NIC sees the second token no earlier
- * than its doorbell has come. As above, but the hosts of nodes 1 and 2 take 10 times as long.
+ * Two calls of a host are sequential, and the NIC sees the second token only after its doorbell.
+ * As above, but the hosts of nodes 1 and 2 are slower by a factor of 10.
+ *
  * Nodes 1 and 2: calls 110 and 220; doorbells 123 and 233; noticed 140 and 250; SEND 150 and 260.
- * Node 0: calls 11 and 22; SEND 51 and 62, the link is free at 107.
- * Node 0 has a message of node 2's first: head 241; link 297; loop 314; RECV 319; RDMA 324; DMA
- * 379; call 390. Then node 1's second: head 351; link 407; loop 424; RECV 429. It acknowledges, so
- * first comes a token: RDMA 434; DMA 489; return 47, 536. The message: RDMA 439; bus free 489; DMA
- * 544; call 555. Node 1: node 0's first is in the ring at 280, as above; call 390; node 2's second,
- * sent at 260, is there at 489; call 599. Node 2: node 0's second is there at 336, as above; call
- * 446. Node 1's first at 379; call 556.
+ * Node 0: calls 11 and 22; SEND 51 and 62, when the link is busy until 107.
+ *
+ * Node 0 first has a message of node 2: head 241; link 297; loop 314; RECV 319; RDMA 324; DMA 379;
+ * call 390. Then node 1's second one: head 351; link 407; loop 424; RECV 429. It carries an
+ * acknowledgement, so a token is returned first: RDMA 434; DMA 489; return 47, 536. The message:
+ * RDMA 439; bus free 489; DMA 544; call 555. Node 1: node 0's first is in the ring at 280, as
+ * above; call 390; node 2's second, sent at 260, is there at 489; call 599. Node 2: node 0's
+ * second is there at 336, as above; call 446. Node 1's first at 379; call 556.
  */
-static void a_host_calls_one_after_the_other(void **state)
+static void calls_of_a_host_are_sequential(void **state)
 {
     (void)state;
     static const uint64_t ends_ns[] = {555, 599, 556};
@@ -363,7 +377,7 @@ static void a_host_calls_one_after_the_other(void **state)
     expect_ends(one_barrier(&slow, all, 3, false, NICSIM_GM), ends_ns);
 }
 
-/* Barriers follow each other at once; those of the warm-up do not count, work does. */
+/* Barriers follow immediately. The warm-up does not count, but work does. */
 static void several_barriers(void **state)
 {
     (void)state;
@@ -386,11 +400,11 @@ static void several_barriers(void **state)
 }
 
 /*
- * Node 0 sends to one other, who has it at 291, as above, and answers: call 302 (it has done);
- * doorbell 315; loop 332; SDMA 337; SEND 342; head 433; link 489; loop 506; RECV 511. The answer
- * acknowledges, too, so node 0's host gets its token back first: RDMA 516, DMA 571; then the
- * message: RDMA 521, bus free 571, DMA 626. Host: return 571 + 47 = 618; call 626 + 11 = 637. With
- * 71 for a return it is busy until 642: 653.
+ * Node 0 sends to node 1, which has the message at 291, as above, and answers: call 302 (it is
+ * done); doorbell 315; loop 332; SDMA 337; SEND 342; head 433; link 489; loop 506; RECV 511. The
+ * answer carries an acknowledgement, so node 0's host gets its token back first: RDMA 516, DMA
+ * 571; then the message: RDMA 521, bus free 571, DMA 626. Host: return 571 + 47 = 618; call 626 +
+ * 11 = 637. If a return takes 71, it is busy until 642: 653.
  */
 static void ping_pong(void **state)
 {
@@ -408,7 +422,7 @@ static void ping_pong(void **state)
 
 /* ---- the network ---- */
 
-static uint64_t way_ns(uint32_t ports, uint32_t nodes, uint32_t from, uint32_t to)
+static uint64_t network_ns(uint32_t ports, uint32_t nodes, uint32_t from, uint32_t to)
 {
     struct sim_machine machine = {.parameters = sim_primes.nic, .nnodes = nodes};
     machine.parameters.switch_ports = ports;
@@ -420,22 +434,22 @@ static void fat_tree(void **state)
 {
     (void)state;
     enum { ONE = 29 + 2 * 31, THREE = 3 * 29 + 4 * 31, FIVE = 5 * 29 + 6 * 31, SEVEN = FIVE + 120 };
-    assert_int_equal(way_ns(16, 16, 0, 15), ONE); /* they all hang on one */
-    assert_int_equal(way_ns(16, 17, 0, 7), ONE);  /* eight on each */
-    assert_int_equal(way_ns(16, 17, 0, 8), THREE);
-    assert_int_equal(way_ns(16, 17, 7, 8), THREE);
-    assert_int_equal(way_ns(16, 17, 8, 15), ONE);
-    assert_int_equal(way_ns(16, 17, 15, 16), THREE);
-    assert_int_equal(way_ns(16, 65, 0, 63), THREE); /* eight of those */
-    assert_int_equal(way_ns(16, 65, 63, 64), FIVE);
-    assert_int_equal(way_ns(4, 16, 0, 1), ONE);
-    assert_int_equal(way_ns(4, 16, 0, 3), THREE);
-    assert_int_equal(way_ns(4, 16, 1, 7), FIVE);
-    assert_int_equal(way_ns(4, 16, 7, 8), SEVEN);
-    assert_int_equal(way_ns(4, 16, 12, 15), THREE);
+    assert_int_equal(network_ns(16, 16, 0, 15), ONE); /* all on one switch */
+    assert_int_equal(network_ns(16, 17, 0, 7), ONE);  /* eight per switch */
+    assert_int_equal(network_ns(16, 17, 0, 8), THREE);
+    assert_int_equal(network_ns(16, 17, 7, 8), THREE);
+    assert_int_equal(network_ns(16, 17, 8, 15), ONE);
+    assert_int_equal(network_ns(16, 17, 15, 16), THREE);
+    assert_int_equal(network_ns(16, 65, 0, 63), THREE); /* eight such switches */
+    assert_int_equal(network_ns(16, 65, 63, 64), FIVE);
+    assert_int_equal(network_ns(4, 16, 0, 1), ONE);
+    assert_int_equal(network_ns(4, 16, 0, 3), THREE);
+    assert_int_equal(network_ns(4, 16, 1, 7), FIVE);
+    assert_int_equal(network_ns(4, 16, 7, 8), SEVEN);
+    assert_int_equal(network_ns(4, 16, 12, 15), THREE);
 }
 
-/* ---- games at random ---- */
+/* ---- random games ---- */
 
 static struct nicbarr_choice random_choice(uint64_t *random)
 {
@@ -479,8 +493,8 @@ static uint64_t messages_of(const struct nicsim_game *game)
     return messages;
 }
 
-/* The barrier's promise, from what was seen: who leaves has had word from the last to enter, which
- * takes the time of a packet on the network, and each host's call. */
+/* The property of a barrier: a node that leaves it depends on the last one that entered it, which
+ * takes at least the time of a packet on the network, and each host's call. */
 static void expect_barriers(const struct nicsim_game *game)
 {
     const struct sim_parameters *p = &game->machine->nic;
@@ -511,7 +525,7 @@ static void expect_nothing_dropped(const struct mcp_counters *c)
     assert_int_equal(c->send_errors, 0);
 }
 
-/* Played by NICs: `messages` are those of all barriers. */
+/* For barriers on NICs, with `messages` in all of them. */
 static void expect_of_nics(const struct nicsim_game *game, const struct nicsim_outcome *o,
                            uint64_t messages)
 {
@@ -538,7 +552,7 @@ static void expect_of_hosts(const struct nicsim_game *game, const struct nicsim_
     assert_int_equal(o->tally.tokens, messages);
     assert_int_equal(o->counters.messages_sent, messages);
     assert_int_equal(o->counters.messages_received, messages);
-    assert_int_equal(o->tally.posts, 2 * messages); /* each is received, each token comes back */
+    assert_int_equal(o->tally.posts, 2 * messages); /* received messages, and returned tokens */
     assert_true(o->tally.sent >= messages + o->counters.retransmissions);
     assert_true(o->tally.dmas >= o->tally.posts + (payload ? (copied ? 1 : 2) * messages : 0));
     assert_true(payload || o->tally.dmas == o->tally.posts);
@@ -555,8 +569,8 @@ static double longest_us(const struct nicsim_game *game)
     return longest;
 }
 
-/* Where nothing is lost and nobody's patience ends, nothing is asked for, nor sent again. */
-static void expect_nothing_again(const struct nicsim_outcome *o)
+/* Without loss and expired timeouts, nothing is requested or retransmitted. */
+static void expect_no_retransmissions(const struct nicsim_outcome *o)
 {
     assert_int_equal(o->counters.asked, 0);
     assert_int_equal(o->counters.answered, 0);
@@ -578,7 +592,7 @@ static void random_games(void **state)
         const uint64_t messages = messages_of(&game) * (game.warm_up + game.barriers);
         char name[NICBARR_CHOICE_TEXT];
         if (o.finished != game.nodes) {
-            fail_msg("game %u (NICBARR_SEED=0x%llx): %s, %u nodes, %s: %u came to the end", g,
+            fail_msg("game %u (NICBARR_SEED=0x%llx): %s, %u nodes, %s: only %u finished", g,
                      (unsigned long long)seed, nicbarr_choice_name(game.choice, name), game.nodes,
                      game.on_nics ? "NICs" : "hosts", o.finished);
         }
@@ -594,14 +608,14 @@ static void random_games(void **state)
         }
         assert_true(game.loss > 0 || 0 == o.tally.lost);
         if (0 == game.loss && 1000 * longest_us(&game) < (double)MCP_BACKOFF_NS) {
-            expect_nothing_again(&o);
+            expect_no_retransmissions(&o);
             ++without;
         }
     }
-    assert_true(without > GAMES / 20); /* it was not for nothing */
+    assert_true(without > GAMES / 20); /* there were such games */
 }
 
-/* Each process's work is drawn anew for each barrier, from all of the range. */
+/* The work of each process is random in each barrier, within the whole range. */
 static void work_varies(void **state)
 {
     (void)state;
@@ -647,8 +661,8 @@ static struct nicsim_game lossy_game(bool on_nics, const double *work_us)
     };
 }
 
-/* What is lost is asked for, or sent again, by the firmware that is there for that. */
-static void what_is_lost_is_sent_again(void **state)
+/* Lost packets are requested or retransmitted by the firmware. */
+static void lost_packets_are_retransmitted(void **state)
 {
     (void)state;
     const double work_us = 20;
@@ -672,8 +686,8 @@ static void what_is_lost_is_sent_again(void **state)
     expect_barriers(&game);
 }
 
-/* A barrier with a loss takes as long as patience lasts: patience must not grow by that. */
-static void patience_stays(void **state)
+/* A barrier with a loss takes as long as the backoff, which must not grow by that. */
+static void backoff_does_not_grow(void **state)
 {
     (void)state;
     struct nicsim_game game = lossy_game(true, NULL);
@@ -686,7 +700,7 @@ static void patience_stays(void **state)
     assert_true(o.barrier_us < 5 * (double)MCP_BACKOFF_NS / 1000); /* else more than 80 times */
 }
 
-/* A machine that loses packets does so in every game, a game with less loss as well. */
+/* The machine's loss applies even if the game's is smaller. */
 static void the_greater_loss(void **state)
 {
     (void)state;
@@ -711,7 +725,7 @@ static bool same(const struct nicsim_outcome *a, const struct nicsim_outcome *b)
            a->group_bytes == b->group_bytes && a->events == b->events;
 }
 
-static void a_seed_says_all(void **state)
+static void a_seed_determines_the_game(void **state)
 {
     (void)state;
     const double work_us = 300;
@@ -719,20 +733,20 @@ static void a_seed_says_all(void **state)
         struct nicsim_game game = lossy_game(nics, &work_us);
         const struct nicsim_outcome first = play(game), second = play(game);
         assert_true(same(&first, &second));
-        game.observe = NULL; /* who looks changes nothing */
+        game.observe = NULL; /* observing changes nothing */
         struct nicsim_outcome unseen;
         assert_true(nicsim_play(&game, &unseen));
         assert_true(same(&first, &unseen));
         ++game.seed;
         const struct nicsim_outcome other = play(game);
         assert_false(same(&first, &other));
-        /* By chance two may lose as many packets, but not play as long. */
+        /* Two games may lose equally many packets by chance, but do not take equally long. */
         assert_true(sim_ps(first.barrier_us) != sim_ps(other.barrier_us));
     }
 }
 
 /* Without loss and variation nothing is random. */
-static void without_chance(void **state)
+static void without_randomness(void **state)
 {
     (void)state;
     const double work_us = 300;
@@ -744,7 +758,7 @@ static void without_chance(void **state)
     assert_true(same(&first, &second));
 }
 
-/* Numbers in [0, 1) with the mean and the variance that they should have. */
+/* Numbers in [0, 1) with the right mean and variance. */
 static void random_numbers(void **state)
 {
     (void)state;
@@ -772,20 +786,20 @@ int main(void)
         cmocka_unit_test(eight_nics_in_a_fat_tree),
         cmocka_unit_test(hosts_with_gm),
         cmocka_unit_test(hosts_with_mpi),
-        cmocka_unit_test(a_link_takes_one_after_the_other),
-        cmocka_unit_test(a_processor_takes_one_after_the_other),
-        cmocka_unit_test(a_bus_takes_one_after_the_other),
-        cmocka_unit_test(a_host_calls_one_after_the_other),
+        cmocka_unit_test(a_link_serves_one_packet),
+        cmocka_unit_test(a_processor_serves_one_message),
+        cmocka_unit_test(a_bus_serves_one_transfer),
+        cmocka_unit_test(calls_of_a_host_are_sequential),
         cmocka_unit_test(several_barriers),
         cmocka_unit_test(ping_pong),
         cmocka_unit_test(fat_tree),
         cmocka_unit_test(random_games),
         cmocka_unit_test(work_varies),
-        cmocka_unit_test(what_is_lost_is_sent_again),
-        cmocka_unit_test(patience_stays),
+        cmocka_unit_test(lost_packets_are_retransmitted),
+        cmocka_unit_test(backoff_does_not_grow),
         cmocka_unit_test(the_greater_loss),
-        cmocka_unit_test(a_seed_says_all),
-        cmocka_unit_test(without_chance),
+        cmocka_unit_test(a_seed_determines_the_game),
+        cmocka_unit_test(without_randomness),
         cmocka_unit_test(random_numbers),
     };
     return cmocka_run_group_tests_name("simulated cluster", tests, NULL, NULL);

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Exchanges and rings of real processes: if this fails, a reduction or a broadcast within a node
- * has other ranks' or other calls' data in it, or hangs. (tests/fibres/node_test.c preempts them
- * anywhere, on one processor. Here they run at once, and sleep in the kernel.)
+ * If this fails, a reduction or a broadcast within a node would return data of other ranks or
+ * other calls, or hang. The test runs exchanges and rings of real processes, which run in parallel
+ * and sleep in the kernel. (tests/fibres/node_test.c preempts them at any point, on one
+ * processor.)
  *
- * Invariants. Whoever finds a round ready reads what was written into it, each byte, by every
- * member or by the round's writer. No slot is used again before all have passed its round. That
- * holds however far members run ahead of each other, whether they wait or look now and then, and
- * across the wrap-around of rounds. The same holds for a ring's pieces. All processes get them or
- * none does, and their memory is free again when all have left.
+ * Invariants. A process that finds a round ready reads exactly the bytes that all members, or the
+ * round's writer, wrote into it. No slot is reused before all have passed its round. This holds
+ * however far members run ahead of each other, whether they wait or poll, and when rounds wrap
+ * around. The same holds for a ring's pieces: either all processes get them or none does, and
+ * their memory is freed when all have left.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -25,16 +26,16 @@
 
 enum { MOST = 8 /* members */ };
 
-/* What a test has its crew do. The parent makes it; members inherit it. */
+/* The parameters of a test, inherited by the members. */
 struct crew {
     char folder[200];
     struct myr_segment *segment;
     struct myr_record *record;
-    const struct myr_wait_policy *policy; /* NULL: each member its own */
+    const struct myr_wait_policy *policy; /* NULL: members have different ones */
     uint32_t size, rounds;
-    uint32_t start; /* the number of the round before the first */
+    uint32_t start; /* the round before the first one */
     uint64_t seed;
-    /* Written by a member before it passes a round; read by who uses its slot again. */
+    /* Written by a member before it passes a round, and read by members that reuse its slot. */
     struct ledger {
         struct myr_passed of[MOST];
     } * ledger;
@@ -44,19 +45,20 @@ struct member {
     const struct crew *crew;
     uint64_t random;
     struct myr_waiter waiter;
-    struct myr_exchange x; /* one of these is used */
+    struct myr_exchange x; /* each test uses one of these */
     struct myr_ring ring;
 };
 
-/* By yielding, asleep, by default, or each in its own way. */
-static const struct myr_wait_policy ways[] = {{0, -1, 1000}, {0, 0, 1000}, {-1, 500, 1000}};
-enum { WAYS = 4 };
+/* Yielding, sleeping, the default; the fourth is a different one for each member. */
+static const struct myr_wait_policy policies[] = {{0, -1, 1000}, {0, 0, 1000}, {-1, 500, 1000}};
+enum { POLICIES = 4 };
 
 static void no_progress(void) {}
 
 static void make_waiter(const struct crew *crew, uint32_t rank, struct myr_waiter *waiter)
 {
-    const struct myr_wait_policy *policy = NULL != crew->policy ? crew->policy : &ways[rank % 3];
+    const struct myr_wait_policy *policy =
+        NULL != crew->policy ? crew->policy : &policies[rank % 3];
     myr_waiter_init(waiter, crew->segment, no_progress, policy);
 }
 
@@ -70,7 +72,7 @@ static void member_begin(struct member *member, uint32_t rank, const struct crew
     member->ring.passed = member->ring.all_passed = crew->start;
 }
 
-/* ---- what rounds have in them ---- */
+/* ---- contents of rounds ---- */
 
 static uint8_t byte_of(uint32_t rank, uint32_t round, uint32_t at)
 {
@@ -89,23 +91,23 @@ static void check(const void *from, uint32_t bytes, uint32_t rank, uint32_t roun
     for (uint32_t at = 0; at < bytes; ++at) {
         const uint8_t seen = ((const uint8_t *)from)[at];
         CREW_CHECK(seen == byte_of(rank, round, at),
-                   "%u is at %u of %u bytes that rank %u wrote in round %u", seen, at, bytes, rank,
-                   round);
+                   "read %u at %u of %u bytes that rank %u wrote in round %u", seen, at, bytes,
+                   rank, round);
     }
 }
 
-/* Nobody may use a slot again before all have passed what was in it. */
+/* A slot may be reused only after all have passed its previous round. */
 static void check_free(const struct crew *crew, uint32_t rank, uint32_t round, uint32_t window)
 {
     for (uint32_t r = 0; r < crew->size; ++r) {
         const uint32_t passed = myr_load_acquire(&crew->ledger->of[r].round);
         CREW_CHECK(myr_epoch_reached(passed, round - window),
-                   "rank %u writes round %u, but rank %u has passed %u only", rank, round, r,
+                   "rank %u writes round %u, but rank %u has only passed %u", rank, round, r,
                    passed);
     }
 }
 
-static void note(const struct crew *crew, uint32_t rank, uint32_t round)
+static void record_passed(const struct crew *crew, uint32_t rank, uint32_t round)
 {
     myr_store_release(&crew->ledger->of[rank].round, round);
 }
@@ -126,24 +128,24 @@ static void read_one(struct member *member)
     for (uint32_t r = 0; r < x->size; ++r) {
         check(myr_exchange_payload(x, r), MYR_SLOT_BYTES, r, x->passed + 1);
     }
-    note(member->crew, x->rank, x->passed + 1);
+    record_passed(member->crew, x->rank, x->passed + 1);
     myr_exchange_pass(x);
 }
 
-/* Wait until a round can be written or read, and then read it. */
+/* Wait until a round can be written, or until one can be read, and read it. */
 static void await(struct myr_exchange *x, struct member *member)
 {
     if (x->written == x->passed) {
         myr_exchange_await_room(x);
-        CREW_CHECK(myr_exchange_room(x), "there is no room");
+        CREW_CHECK(myr_exchange_room(x), "no slot is free after waiting for one");
     } else {
         myr_exchange_await(x);
         read_one(member);
     }
 }
 
-/* Write some rounds, as far as there is room, then look whether there are some to read, or wait.
- * Some members only look, some only wait. */
+/* Write some rounds while slots are free, then read the available rounds, or wait for one. Some
+ * members only poll, and some only wait. */
 static void exchange(uint32_t rank, void *context)
 {
     struct member member;
@@ -175,8 +177,8 @@ static void exchange(uint32_t rank, void *context)
 
 /* ---- rings ---- */
 
-/* Now and then, a process looks itself until the next round can be written, or read. */
-static void look(struct member *member, bool writes)
+/* Sometimes poll until the next round can be written or read, instead of waiting. */
+static void poll_sometimes(struct member *member, bool writes)
 {
     struct myr_ring *ring = &member->ring;
     if (0 == crew_below(&member->random, 2)) {
@@ -184,46 +186,48 @@ static void look(struct member *member, bool writes)
             sched_yield();
         }
         CREW_CHECK(!writes || ring->passed - ring->all_passed < MYR_RING_WINDOW,
-                   "rank %u is to write round %u, and would wait", ring->rank, ring->passed + 1);
+                   "rank %u would wait although a slot for round %u is free", ring->rank,
+                   ring->passed + 1);
     }
 }
 
-/* A round's bytes are in a slot, or in a piece beside it; the slot's note says how many. */
-static void take_part(struct member *member, uint32_t writer, uint32_t bytes, bool piece)
+/* Write or read a round. Its bytes are in a slot, or in the piece of the slot, whose note is their
+ * number. */
+static void play_round(struct member *member, uint32_t writer, uint32_t bytes, bool piece)
 {
     struct myr_ring *ring = &member->ring;
     const uint32_t round = ring->passed + 1;
-    look(member, writer == ring->rank);
+    poll_sometimes(member, writer == ring->rank);
     if (writer == ring->rank) {
         void *payload = myr_ring_next(ring);
         check_free(member->crew, writer, round, MYR_RING_WINDOW);
         fill(piece ? myr_ring_piece(ring) : payload, bytes, writer, round);
-        note(member->crew, ring->rank, round);
+        record_passed(member->crew, ring->rank, round);
         myr_ring_write(ring, bytes);
     } else {
         const struct myr_slot *slot = myr_ring_await(ring);
-        CREW_CHECK(bytes == myr_load_relaxed(&slot->note), "rank %u finds the note %u in round %u",
+        CREW_CHECK(bytes == myr_load_relaxed(&slot->note), "rank %u reads the note %u in round %u",
                    ring->rank, slot->note, round);
         check(piece ? (const void *)myr_ring_piece(ring) : slot->payload, bytes, writer, round);
-        note(member->crew, ring->rank, round);
+        record_passed(member->crew, ring->rank, round);
         myr_ring_pass(ring);
     }
 }
 
-/* Everybody writes some time. */
-static void ring_goes_round(uint32_t rank, void *context)
+/* All members write, in random order. */
+static void alternating_writers(uint32_t rank, void *context)
 {
     struct member member;
     member_begin(&member, rank, context);
-    uint64_t random = member.crew->seed; /* the same for all */
+    uint64_t random = member.crew->seed; /* the same for all members */
     for (uint32_t r = 0; r < member.crew->rounds; ++r) {
         crew_dawdle(&member.random);
         const uint32_t writer = crew_below(&random, member.crew->size);
-        take_part(&member, writer, crew_below(&random, MYR_SLOT_BYTES + 1), false);
+        play_round(&member, writer, crew_below(&random, MYR_SLOT_BYTES + 1), false);
     }
 }
 
-/* One writes all, as fast as it can; the last one reads slowly. */
+/* Rank 0 writes all rounds as fast as it can, and the last rank reads slowly. */
 static void writer_runs_ahead(uint32_t rank, void *context)
 {
     struct member member;
@@ -232,24 +236,25 @@ static void writer_runs_ahead(uint32_t rank, void *context)
         if (rank + 1 == member.crew->size && 0 != rank) {
             crew_dawdle(&member.random);
         }
-        take_part(&member, 0, MYR_SLOT_BYTES, false);
+        play_round(&member, 0, MYR_SLOT_BYTES, false);
     }
 }
 
-/* The pieces are asked for when rounds were played already, by each when it comes to it. */
+/* Each member requests the pieces at another time, after rounds have been played. */
 static void pieces(uint32_t rank, void *context)
 {
     struct member member;
     member_begin(&member, rank, context);
-    take_part(&member, 0, 8, false);
+    play_round(&member, 0, 8, false);
     crew_dawdle(&member.random);
-    CREW_CHECK(myr_ring_get_pieces(&member.ring, member.crew->segment), "rank %u has none", rank);
-    uint64_t random = member.crew->seed; /* the same for all */
+    CREW_CHECK(myr_ring_get_pieces(&member.ring, member.crew->segment), "rank %u has no pieces",
+               rank);
+    uint64_t random = member.crew->seed; /* the same for all members */
     for (uint32_t r = 0; r < member.crew->rounds; ++r) {
         const uint32_t writer = r < MYR_RING_WINDOW ? 0 : crew_below(&random, member.crew->size);
         const uint32_t bytes = 1 + crew_below(&random, MYR_RING_PIECE);
         crew_dawdle(&member.random);
-        take_part(&member, writer, bytes, true);
+        play_round(&member, writer, bytes, true);
     }
 }
 
@@ -260,7 +265,7 @@ static void run(crew_fn fn, int way, uint32_t size, uint32_t rounds, uint32_t st
     static uint64_t runs;
     const struct myr_key key = {1, 2, 3, 4};
     struct crew crew = {
-        .policy = way < 3 ? &ways[way] : NULL,
+        .policy = way < 3 ? &policies[way] : NULL,
         .size = size,
         .rounds = rounds,
         .start = start,
@@ -274,13 +279,13 @@ static void run(crew_fn fn, int way, uint32_t size, uint32_t rounds, uint32_t st
     for (uint32_t r = 0; r < size; ++r) {
         crew.ledger->of[r].round = start;
     }
-    /* The memory says that all rounds so far are over. */
+    /* All previous rounds are complete. */
     struct myr_slot *lines = (struct myr_slot *)crew.record->slots;
     for (size_t l = 0; l < bytes / sizeof(*lines); ++l) {
         lines[l].round = lines[l].note = start;
     }
     if (!crew_run(size, fn, &crew)) {
-        fail_msg("%u members, way %d, from round %u", size, way, start + 1);
+        fail_msg("%u members, wait policy %d, from round %u", size, way, start + 1);
     }
     myr_record_leave(crew.segment, crew.record);
     myr_segment_leave(crew.segment);
@@ -290,7 +295,7 @@ static void run(crew_fn fn, int way, uint32_t size, uint32_t rounds, uint32_t st
 
 static void run_all(crew_fn fn, uint32_t rounds, uint32_t start, size_t (*bytes)(uint32_t))
 {
-    for (int way = 0; way < WAYS; ++way) {
+    for (int way = 0; way < POLICIES; ++way) {
         for (uint32_t size = 1; size <= MOST; size += 1 + size / 3) { /* 1, 2, 3, 5, 7 */
             run(fn, way, size, rounds, start, bytes(size));
         }
@@ -308,8 +313,8 @@ static void exchanges(void **state)
 static void rings(void **state)
 {
     (void)state;
-    run_all(ring_goes_round, 200, 0, myr_ring_bytes);
-    run_all(ring_goes_round, 100, UINT32_MAX - 50, myr_ring_bytes);
+    run_all(alternating_writers, 200, 0, myr_ring_bytes);
+    run_all(alternating_writers, 100, UINT32_MAX - 50, myr_ring_bytes);
     run_all(writer_runs_ahead, 300, 0, myr_ring_bytes);
     run_all(writer_runs_ahead, 100, INT32_MAX - 50, myr_ring_bytes);
 }
@@ -320,7 +325,7 @@ static void pieces_beside_the_slots(void **state)
     run_all(pieces, 80, 0, myr_ring_bytes);
 }
 
-/* Rings of one process, on a segment with room for few pieces in its first half. */
+/* Rings of a single process, in a segment that has memory for the pieces of only some of them. */
 static void no_room_for_pieces(void **state)
 {
     (void)state;
@@ -335,7 +340,7 @@ static void no_room_for_pieces(void **state)
         uint32_t have = 0;
         for (uint32_t r = 0; r < RINGS; ++r) {
             const struct myr_key key = {1, 2, 3, r};
-            struct myr_record *record = /* there is always room for this */
+            struct myr_record *record = /* always succeeds */
                 myr_record_join(crew.segment, &key, 1, myr_ring_bytes(1), 0, NULL);
             assert_non_null(record);
             myr_ring_init(&ring[r], record, &waiter, 1, 0);
@@ -348,7 +353,7 @@ static void no_room_for_pieces(void **state)
         }
         assert_in_range(have, 1, RINGS - 1);
         at_first = 0 == again ? have : at_first;
-        assert_int_equal(have, at_first); /* what was given back is there again */
+        assert_int_equal(have, at_first); /* freed memory is available again */
         for (uint32_t r = 0; r < RINGS; ++r) {
             myr_ring_leave(&ring[r], crew.segment);
         }

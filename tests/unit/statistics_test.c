@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Medians and quartiles against hand-computed ones. Invariant: the q-quantile of n samples is the
- * value at position q (n - 1) of the sorted samples, interpolated between its neighbours. The rank
- * test says the share of all ways to give the differences signs that speak no less clearly.
+ * If this fails, measurements would choose slower algorithms, and reports would show wrong
+ * medians. Invariant: the q-quantile of n samples is the value at position q (n - 1) of the sorted
+ * samples, interpolated between its neighbours. The rank test returns the fraction of all
+ * assignments of signs to the differences that are at least as extreme.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -15,7 +16,7 @@
 #include "coll_nicbarr/choice/statistics.h"
 #include "tests/unit/crew.h"
 
-/* All values here are sums of few binary fractions, so they are exact. */
+/* All values here are exact binary fractions. */
 static void expect(double *samples, size_t count, double q1, double median, double q3)
 {
     const struct nicbarr_quartiles is = nicbarr_quartiles(samples, count);
@@ -41,7 +42,7 @@ static void hand_computed(void **state)
     expect((double[]){0.5, 0.25, 0.25, 0.5}, 4, 0.25, 0.375, 0.5);
 }
 
-/* The samples' order does not count, and one that is far out does not move the median. */
+/* The order of samples is irrelevant, and an outlier does not move the median. */
 static void any_order(void **state)
 {
     (void)state;
@@ -66,15 +67,16 @@ static void any_order(void **state)
 
 /* ---- the rank test ---- */
 
-/* Pairs whose ratio is 1 + step / 64 or its inverse: so differences of the same step are equal, to
- * the last bit, for powers of two that both sides are multiplied by. */
+/* A pair whose ratio is 1 + step / 64 or the inverse. Differences of the same step are bitwise
+ * equal, if both sides are scaled by powers of two. */
 static void make_pair(int step, bool positive, double scale, double *left, double *right)
 {
     *left = scale * (positive ? 64 + step : 64);
     *right = scale * (positive ? 64 : 64 + step);
 }
 
-/* Twice the rank of steps[i], as the definition has it: who is less, and half of who is equal. */
+/* Twice the rank of steps[i], by definition: one for each smaller step, and half for each equal
+ * one. */
 static int twice_rank(const int *steps, int count, int i)
 {
     int rank = 1;
@@ -84,7 +86,7 @@ static int twice_rank(const int *steps, int count, int i)
     return rank;
 }
 
-/* For all signs that these steps may have, the test is what counting all of them says. */
+/* Compare the rank test with an enumeration, for all signs of these steps. */
 static void enumerate(const int *steps, int count, uint64_t *random)
 {
     static int sum[1 << 10];
@@ -96,20 +98,20 @@ static void enumerate(const int *steps, int count, uint64_t *random)
     }
     for (int signs = 0; signs < 1 << count; ++signs) {
         double left[12], right[12];
-        int pairs = 0, as_clear = 0;
+        int pairs = 0, as_extreme = 0;
         for (int i = 0; i < count; ++i) {
             make_pair(steps[i], signs >> i & 1, 1 << crew_below(random, 8), &left[pairs],
                       &right[pairs]);
             ++pairs;
         }
-        if (0 == crew_below(random, 2)) { /* it says nothing, and changes nothing */
+        if (0 == crew_below(random, 2)) { /* a tie is ignored */
             left[pairs] = right[pairs] = 5;
             ++pairs;
         }
         for (int other = 0; other < 1 << count; ++other) {
-            as_clear += sum[other] <= sum[signs];
+            as_extreme += sum[other] <= sum[signs];
         }
-        const double expected = (double)as_clear / (1 << count);
+        const double expected = (double)as_extreme / (1 << count);
         const double is = nicbarr_rank_test(left, right, (size_t)pairs, 1);
         if (fabs(is - expected) > 1e-12) {
             fail_msg("%d pairs, signs %x: %g instead of %g", count, signs, is, expected);
@@ -135,7 +137,7 @@ static void all_signs(void **state)
     }
 }
 
-/* The factor moves where no difference is. All pairs on one side: one of 2^n ways. */
+/* The factor scales one side. If all differences have the same sign, the probability is 2^-n. */
 static void factor(void **state)
 {
     (void)state;
@@ -152,8 +154,8 @@ static void factor(void **state)
     assert_true(1 == nicbarr_rank_test(left, left, NICBARR_PAIRS, 1));
 }
 
-/* Where there is no difference, a chance of p or less is seen with at most that chance; and with
- * many pairs, whose sums are many, hardly less seldom. */
+/* Without a difference, the test reports p or less with at most that probability, and with many
+ * pairs with almost that probability. */
 static void false_alarms(void **state)
 {
     (void)state;

@@ -10,13 +10,13 @@
 
 #include "tests/unit/crew.h"
 
-/* Where a process that counts stands. */
+/* The next operation of a process in a counter barrier. */
 enum place { COUNT_LEAF, RESET_LEAF, COUNT_ROOT, RESET_ROOT, RELEASE, WAIT };
 
 struct player {
     const struct myr_plan *plan;
-    uint32_t entered, left; /* barriers; in the one that it has entered: */
-    uint32_t step, in_step; /* slots: words done */
+    uint32_t entered, left; /* barriers; within the current one: */
+    uint32_t step, in_step; /* slots: words processed */
     myr_word **word;
     enum place place; /* counters */
 };
@@ -26,19 +26,19 @@ struct game {
     uint32_t size, epoch, barriers;
 };
 
-static char trouble[200];
+static char failure[200];
 
 static const char *complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
 static const char *complain(const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(trouble, sizeof(trouble), format, arguments);
+    vsnprintf(failure, sizeof(failure), format, arguments);
     va_end(arguments);
-    return trouble;
+    return failure;
 }
 
-/* What one move came to. */
+/* The result of a move. */
 enum move { MOVED, BLOCKED, DONE, WRONG };
 
 static enum move wait_for(const struct player *player, const myr_word *word, uint32_t epoch)
@@ -48,7 +48,8 @@ static enum move wait_for(const struct player *player, const myr_word *word, uin
         return BLOCKED;
     }
     if (seen != epoch && seen != epoch + 1) { /* a peer is at most one barrier ahead */
-        complain("epoch %u was seen by one in %u (its barrier %u)", seen, epoch, player->entered);
+        complain("epoch %u was read by a process in epoch %u (its barrier %u)", seen, epoch,
+                 player->entered);
         return WRONG;
     }
     return MOVED;
@@ -57,7 +58,7 @@ static enum move wait_for(const struct player *player, const myr_word *word, uin
 static enum move move_slots(struct player *player, uint32_t epoch)
 {
     const struct myr_plan *plan = player->plan;
-    if (player->step == plan->nsteps) { /* alone */
+    if (player->step == plan->nsteps) {
         return DONE;
     }
     const struct mcp_step *step = &plan->steps[player->step];
@@ -109,7 +110,7 @@ static enum move move_counter(struct player *player, uint32_t epoch)
     return MOVED == move ? DONE : move;
 }
 
-/* One store, or one look. */
+/* One load or store. */
 static enum move move(struct game *game, uint32_t rank)
 {
     struct player *player = &game->players[rank];
@@ -139,7 +140,7 @@ static enum move move(struct game *game, uint32_t rank)
     return MOVED;
 }
 
-/* Draw who goes on, and for how long: one move, a few, or as far as it goes. */
+/* Repeatedly choose a random rank, and let it make one move, a few, or as many as it can. */
 static const char *play(struct game *game, uint64_t *random)
 {
     for (;;) {
@@ -153,7 +154,7 @@ static const char *play(struct game *game, uint64_t *random)
             made = move(game, rank);
         }
         if (WRONG == made) {
-            return trouble;
+            return failure;
         }
         if (tried == game->size) {
             break;
@@ -184,15 +185,15 @@ const char *stepper_play(const struct myr_plan *plans, uint32_t size, uint32_t *
     return wrong;
 }
 
-/* ---- plans at rest ---- */
+/* ---- checks of plans ---- */
 
-static bool lies_well(const myr_word *word, const void *slots, size_t bytes)
+static bool is_aligned_inside(const myr_word *word, const void *slots, size_t bytes)
 {
     const uintptr_t at = (uintptr_t)word, begin = (uintptr_t)slots;
     return 0 == at % sizeof(*word) && at >= begin && at + sizeof(*word) <= begin + bytes;
 }
 
-/* Note that `rank` writes `word`; false when somebody else does, or it does so twice. */
+/* Record that `rank` writes `word`. False if it has a writer already. */
 static bool claim(uint32_t *writers, const void *slots, const myr_word *word, uint32_t rank)
 {
     uint32_t *writer = &writers[((uintptr_t)word - (uintptr_t)slots) / sizeof(*word)];
@@ -207,9 +208,10 @@ static const char *inspect(const struct myr_plan *plan, uint32_t rank, uint32_t 
                            const void *slots, size_t bytes)
 {
     if (NULL != plan->leaf) {
-        if (!lies_well(plan->leaf, slots, bytes) || !lies_well(plan->root, slots, bytes) ||
-            !lies_well(plan->release, slots, bytes)) {
-            return complain("a counter of rank %u lies outside", rank);
+        if (!is_aligned_inside(plan->leaf, slots, bytes) ||
+            !is_aligned_inside(plan->root, slots, bytes) ||
+            !is_aligned_inside(plan->release, slots, bytes)) {
+            return complain("a counter of rank %u is misaligned or outside", rank);
         }
         return plan->leaf == plan->root || plan->leaf == plan->release ||
                        plan->root == plan->release
@@ -219,11 +221,11 @@ static const char *inspect(const struct myr_plan *plan, uint32_t rank, uint32_t 
     myr_word **word = plan->words;
     for (uint32_t s = 0; s < plan->nsteps; ++s) {
         for (uint32_t i = 0; i < plan->steps[s].sends + plan->steps[s].waits; ++i, ++word) {
-            if (!lies_well(*word, slots, bytes)) {
-                return complain("a word of rank %u lies outside, or across", rank);
+            if (!is_aligned_inside(*word, slots, bytes)) {
+                return complain("a word of rank %u is misaligned or outside", rank);
             }
             if (i < plan->steps[s].sends && !claim(writers, slots, *word, rank)) {
-                return complain("a word that rank %u writes is written twice", rank);
+                return complain("a word that rank %u writes has two writers", rank);
             }
         }
     }

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Barriers played by many processes that are simulated in one thread, one store or look at a time,
- * in an order drawn at random.
+ * Simulates barriers of many processes in one thread. Each step is one load or store of one
+ * process, and the interleaving is random.
  *
- * Called by layout_test.c. It reads plans (libmyr/node/plan.h) as node_group.h does, but
- * sees all of them at once. So it can tell that somebody left a barrier too early, that nobody will
- * ever leave one, or that a word is ahead of its time. It takes interleavings that real processors
- * take once in a year.
+ * Called by layout_test.c. It reads plans (libmyr/node/plan.h) as node_group.h does, but sees the
+ * state of all processes. So it detects that a process left a barrier too early, that a barrier
+ * deadlocks, or that a word has a future epoch. It covers interleavings that are extremely rare on
+ * real processors.
  */
 #ifndef TESTS_UNIT_STEPPER_H
 #define TESTS_UNIT_STEPPER_H
@@ -17,21 +17,21 @@
 #include "libmyr/node/plan.h"
 
 /*
- * Play `barriers` consecutive ones of `size` processes, plans[rank] each, from `*epoch` on (the
- * last one that is over), which is advanced. NULL: all went well; else what did not, in static
- * memory.
+ * Play `barriers` consecutive barriers of `size` processes with plans[rank]. `*epoch` is the last
+ * completed epoch, and is advanced. Returns NULL, or in static memory a description of what
+ * failed.
  */
 const char *stepper_play(const struct myr_plan *plans, uint32_t size, uint32_t *epoch,
                          uint32_t barriers, uint64_t *random);
 
 /*
- * Look at the plans of all ranks: do their words lie on multiples of 4 within `bytes` from `slots`,
- * and does each have one writer? NULL, or what is wrong.
+ * Check the plans of all ranks: each word is aligned, lies within `bytes` from `slots`, and has
+ * one writer. Returns NULL, or a description of what is wrong.
  */
 const char *stepper_inspect(const struct myr_plan *plans, uint32_t size, const void *slots,
                             size_t bytes);
 
-/* Have the plans' words say that barriers up to `epoch` are over. */
+/* Set the plans' words to the state after epoch `epoch`. */
 void stepper_preset(const struct myr_plan *plans, uint32_t size, uint32_t epoch);
 
 #endif

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Tagged messages, in games of four endpoints on two nodes. Invariants: a message goes to one
- * receive, whole, and to the one that MPI wants; each send and each receive is done once; a message
- * that is too long fills its buffer and no more; a synchronous send waits for its receive; nothing
- * is lost when there is no room, and all room is there again in the end. Also when packets are
- * lost, come twice or in another order. What is no message does no harm.
+ * If this fails, MPI messages over mtl/myr would be lost, duplicated, corrupted, or received by a
+ * wrong receive. The test exchanges messages of four endpoints on two nodes. Invariants: each
+ * message is received once, intact, by the receive that MPI prescribes; each send and each receive
+ * completes once; a message that is too long fills its buffer and not more; a synchronous send
+ * completes only after its receive is matched; nothing is lost when there is no memory, and all
+ * memory is free again at the end. This also holds if packets are lost, duplicated or reordered.
+ * Malformed messages do no harm.
  *
- * The NICs are doubles (nics_double.h).
+ * The NICs are test doubles (nics_double.h).
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -24,8 +26,8 @@
 #include "tests/unit/takes.h"
 
 enum {
-    ENDPOINTS = 4, /* number 0 and 2 on one node, 1 and 3 on the other */
-    GAME = 400,    /* messages */
+    ENDPOINTS = 4, /* 0 and 2 on one node, 1 and 3 on the other */
+    GAME = 400,    /* maximum number of messages */
     CONTEXTS = 2,
     TAGS = 3,
     HIDDEN = 0xfffffff0,
@@ -39,17 +41,17 @@ struct sending {
     uint8_t *data;
     uint64_t bytes;
     bool synchronous, done;
-    struct receiving *receiving; /* that has got it */
+    struct receiving *receiving; /* that has received it */
 };
 
 struct receiving {
     struct myr_tagged_request request;
     struct mcp_pattern pattern;
-    uint32_t at, number; /* of this endpoint, in the order of posting */
+    uint32_t at, number; /* at this endpoint, in the order of posting */
     uint8_t *buffer;
     uint64_t room;
     bool done;
-    struct sending *sending; /* that it has got */
+    struct sending *sending; /* that it has received */
 };
 
 struct game {
@@ -132,10 +134,11 @@ static void done_sending(struct sending *sending)
     assert_false(sending->done);
     assert_int_equal(sending->request.status, MYR_OK);
     sending->done = true;
-    memset(sending->data, 0xee, sending->bytes); /* it is ours again */
+    memset(sending->data, 0xee, sending->bytes); /* the buffer may be reused */
 }
 
-/* Messages tell their numbers by their first bytes, if they have any, else nobody can tell. */
+/* Find a message by its number in its first bytes. Without a number, any equal message may be
+ * it. */
 static struct sending *find_sending(const struct game *g, const struct receiving *receiving)
 {
     const struct myr_tagged_request *request = &receiving->request;
@@ -145,7 +148,7 @@ static struct sending *find_sending(const struct game *g, const struct receiving
         assert_in_range(number, 0, g->nsendings - 1);
         return g->sendings[number];
     }
-    for (uint32_t i = 0; i < g->nsendings; ++i) { /* the first that it may be */
+    for (uint32_t i = 0; i < g->nsendings; ++i) { /* the first candidate */
         struct sending *sending = g->sendings[i];
         if (NULL == sending->receiving && sending->to == receiving->at &&
             sending->bytes == request->bytes &&
@@ -153,7 +156,7 @@ static struct sending *find_sending(const struct game *g, const struct receiving
             return sending;
         }
     }
-    fail_msg("a message has come that nobody has sent");
+    fail_msg("received a message that was not sent");
     return NULL;
 }
 
@@ -233,9 +236,9 @@ static struct receiving *receive_one(struct game *g, uint32_t at, struct mcp_pat
     return receiving;
 }
 
-/* ---- going on ---- */
+/* ---- progress ---- */
 
-/* Whose request is it? */
+/* Handle a completed request. */
 static void done(struct game *g, struct myr_tagged_request *request)
 {
     for (uint32_t i = 0; i < g->nsendings; ++i) {
@@ -250,10 +253,10 @@ static void done(struct game *g, struct myr_tagged_request *request)
             return;
         }
     }
-    fail_msg("a request is done that nobody has made");
+    fail_msg("an unknown request is complete");
 }
 
-/* Read up to three pieces, which end in another order. At times the system refuses one. */
+/* Read up to three pieces, and end them in reverse order. Sometimes the system call fails. */
 static void read_pieces(struct game *g, uint32_t e)
 {
     struct myr_tagged_piece piece[3];
@@ -287,7 +290,7 @@ static void progress_all(struct game *g, uint32_t rounds)
     }
 }
 
-static bool all_quiet(const struct game *g)
+static bool all_complete(const struct game *g)
 {
     bool quiet = true;
     for (uint32_t e = 0; e < ENDPOINTS; ++e) {
@@ -299,15 +302,15 @@ static bool all_quiet(const struct game *g)
     return quiet && g->received == g->nsendings;
 }
 
-static void until_quiet(struct game *g)
+static void await_all(struct game *g)
 {
-    for (uint32_t n = 0; n < 100000 && !all_quiet(g); ++n) {
+    for (uint32_t n = 0; n < 100000 && !all_complete(g); ++n) {
         progress_all(g, 1);
     }
-    assert_true(all_quiet(g));
+    assert_true(all_complete(g));
 }
 
-static void until_done(struct game *g, const struct receiving *receiving)
+static void await_receive(struct game *g, const struct receiving *receiving)
 {
     for (uint32_t n = 0; n < 100000 && !receiving->done; ++n) {
         progress_all(g, 1);
@@ -315,18 +318,19 @@ static void until_done(struct game *g, const struct receiving *receiving)
     assert_true(receiving->done);
 }
 
-/* ---- what MPI wants ---- */
+/* ---- matching order of MPI ---- */
 
-static bool may_have(const struct receiving *receiving, const struct sending *sending)
+static bool may_match(const struct receiving *receiving, const struct sending *sending)
 {
     return receiving->at == sending->to && takes(&receiving->pattern, &sending->envelope);
 }
 
 /*
- * One receive was posted before another one, and one message was sent before another one by the
- * same sender. Both receives take the first message, and the first receive both messages. Then the
- * first receive must not have the second message while the second one has the first. (Messages that
- * are too short for a number cannot be told apart.)
+ * Check that messages do not overtake each other. Consider two receives in the order of posting,
+ * and two messages in the order of sending, of the same sender. If both receives match the first
+ * message, and the first receive matches both messages, the first receive must not get the second
+ * message while the second receive gets the first one. (Messages that are too short for a number
+ * cannot be distinguished.)
  */
 static void check_order(const struct game *g)
 {
@@ -339,7 +343,7 @@ static void check_order(const struct game *g)
                 continue;
             }
             const struct receiving *of_first = first->receiving, *of_second = second->receiving;
-            if (of_second->number < of_first->number && may_have(of_second, first)) {
+            if (of_second->number < of_first->number && may_match(of_second, first)) {
                 fail_msg("message %u has overtaken message %u", second->number, first->number);
             }
         }
@@ -348,7 +352,7 @@ static void check_order(const struct game *g)
 
 /* ---- random games ---- */
 
-static uint64_t some_bytes(uint64_t *random, uint64_t most)
+static uint64_t random_size(uint64_t *random, uint64_t most)
 {
     static const uint64_t likely[] = {0, 1, 8, 215, 216, 217, 1024, BUFFER - 24, BUFFER};
     switch (crew_below(random, 4)) {
@@ -361,7 +365,7 @@ static uint64_t some_bytes(uint64_t *random, uint64_t most)
     }
 }
 
-static void act(struct game *g, uint64_t most)
+static void random_operation(struct game *g, uint64_t most)
 {
     uint64_t *random = &g->random;
     const uint32_t e = crew_below(random, ENDPOINTS), other = crew_below(random, ENDPOINTS);
@@ -370,13 +374,13 @@ static void act(struct game *g, uint64_t most)
     const uint32_t what = crew_below(random, 10);
     if (what < 4 && g->nsendings < GAME) {
         (void)send_one(g, e, other, (struct mcp_envelope){context, e, tag},
-                       some_bytes(random, most), 0 == crew_below(random, 4));
+                       random_size(random, most), 0 == crew_below(random, 4));
         return;
     }
     const struct mcp_pattern pattern = {{context, other, tag},
                                         0 == crew_below(random, 3) ? crew_below(random, 4) : 0};
     if (what < 8 && g->nreceivings < GAME) {
-        const uint64_t room = 0 == crew_below(random, 4) ? 4 + some_bytes(random, most) : most;
+        const uint64_t room = 0 == crew_below(random, 4) ? 4 + random_size(random, most) : most;
         (void)receive_one(g, e, pattern, room);
     } else if (8 == what) {
         struct mcp_envelope envelope;
@@ -402,10 +406,10 @@ static void act(struct game *g, uint64_t most)
     }
 }
 
-/* Receive all that is left. */
+/* Receive all remaining messages. */
 static void receive_rest(struct game *g, uint64_t most)
 {
-    for (uint32_t rounds = 0; rounds < 100000 && !all_quiet(g); ++rounds) {
+    for (uint32_t rounds = 0; rounds < 100000 && !all_complete(g); ++rounds) {
         for (uint32_t e = 0; e < ENDPOINTS; ++e) {
             struct mcp_pattern pattern = {.open = MCP_OPEN_SOURCE | MCP_OPEN_TAG};
             struct mcp_envelope envelope;
@@ -421,7 +425,7 @@ static void receive_rest(struct game *g, uint64_t most)
         }
         progress_all(g, 1);
     }
-    assert_true(all_quiet(g));
+    assert_true(all_complete(g));
 }
 
 static void play(const struct myr_tagged_options *options, const struct wire_faults *faults,
@@ -430,7 +434,7 @@ static void play(const struct myr_tagged_options *options, const struct wire_fau
     struct game *g = begin_with(options, seed);
     g->w->wire.faults = *faults;
     for (uint32_t i = 0; i < 3 * GAME; ++i) {
-        act(g, most);
+        random_operation(g, most);
         for (uint32_t n = crew_below(&g->random, 8); n > 0; --n) {
             progress(g, crew_below(&g->random, ENDPOINTS));
         }
@@ -442,7 +446,7 @@ static void play(const struct myr_tagged_options *options, const struct wire_fau
         if (!receiving->done) {
             for (uint32_t j = 0; j < g->nsendings; ++j) {
                 const struct sending *sending = g->sendings[j];
-                assert_false(may_have(receiving, sending) &&
+                assert_false(may_match(receiving, sending) &&
                              sending->receiving->number > receiving->number);
             }
             assert_true(myr_tagged_cancel(g->t[receiving->at], &receiving->request));
@@ -480,7 +484,7 @@ static void random_games(void **state)
     }
 }
 
-/* ---- one by one ---- */
+/* ---- single cases ---- */
 
 static const struct mcp_pattern anything = {.open = MCP_OPEN_SOURCE | MCP_OPEN_TAG};
 
@@ -495,7 +499,7 @@ static void sizes(void **state)
                                     crew_seed());
         for (uint32_t to = 0; to < ENDPOINTS; ++to) {
             for (uint32_t i = 0; i < sizeof(bytes) / sizeof(bytes[0]); ++i) {
-                for (uint32_t order = 0; order < 4; ++order) { /* who is first; synchronous */
+                for (uint32_t order = 0; order < 4; ++order) { /* which is first; synchronous */
                     if (0 == order % 2) {
                         (void)receive_one(g, to, anything, 100000);
                     }
@@ -506,7 +510,7 @@ static void sizes(void **state)
                         assert_true(order < 2 || !sending->done);
                         (void)receive_one(g, to, anything, 100000);
                     }
-                    until_quiet(g);
+                    await_all(g);
                 }
             }
         }
@@ -514,15 +518,15 @@ static void sizes(void **state)
     }
 }
 
-/* A sender that nobody receives from: it may send so much, and its other messages wait. Each comes
- * when it is wanted, by a receive, or by a probe. */
-static void bounded(void **state)
+/* Without receives, a sender may send a bounded number of messages, and the others wait at the
+ * sender. Each arrives when it is requested by a receive or a probe. */
+static void bounded_unexpected_messages(void **state)
 {
     (void)state;
     const struct myr_tagged_options options = {
         .direct = true, .buffer_bytes = BUFFER, .messages = 100};
     for (uint32_t way = 0; way < 4; ++way) {
-        const uint32_t to = 1 + way % 2; /* on another node; on the same */
+        const uint32_t to = 1 + way % 2; /* on another node, or on the same */
         const bool probes = way >= 2;
         struct game *g = begin_with(&options, crew_seed());
         uint32_t eager = 0;
@@ -533,7 +537,7 @@ static void bounded(void **state)
         progress_all(g, 10000);
         assert_true(eager <= (1 == to ? MYR_TAGGED_CREDITS : 64));
         assert_int_equal(mcp_match_messages(g->t[to]->match), 100);
-        for (uint32_t i = 150; i > 0; --i) { /* the last first, which waits at its sender */
+        for (uint32_t i = 150; i > 0; --i) { /* the last one first, which is at its sender */
             const struct mcp_pattern pattern = {{0, 0, i - 1}, 0};
             struct mcp_envelope envelope;
             uint64_t bytes;
@@ -544,17 +548,17 @@ static void bounded(void **state)
             }
             assert_true(there);
             const struct receiving *receiving = receive_one(g, to, pattern, 1500);
-            until_done(g, receiving);
+            await_receive(g, receiving);
         }
-        until_quiet(g);
+        await_all(g);
         assert_int_equal(g->received, 150);
         end(g);
     }
 }
 
-/* Messages that wait in their sender's buffers leave it some for others: for short and long ones to
- * another node, and for the data of one that cannot be read from its memory. */
-static void stored_ones_leave_room(void **state)
+/* Messages that are stored in their sender's buffers leave some buffers for short and long messages
+ * to another node, and for the data of a message that cannot be read from the sender's memory. */
+static void stored_messages_leave_buffers(void **state)
 {
     (void)state;
     enum { STORED = 1, OTHER, MANY = 40 };
@@ -572,16 +576,16 @@ static void stored_ones_leave_room(void **state)
         for (uint32_t i = 0; i < sizeof(bytes) / sizeof(bytes[0]); ++i) {
             (void)send_one(g, 0, to, (struct mcp_envelope){0, 0, OTHER}, bytes[i], false);
             const struct receiving *receiving = receive_one(g, to, other, bytes[i]);
-            until_done(g, receiving);
+            await_receive(g, receiving);
         }
     }
     receive_rest(g, 1500);
     end(g);
 }
 
-/* Some messages were received, so their sender is owed slots, and others wait. However many of both
- * there are: as long as there is room, one more comes. */
-static void room_is_used(void **state)
+/* Some messages were received, so their slots must be returned to the sender, and others are
+ * queued. Whatever their numbers are, another message arrives as long as a slot is free. */
+static void all_slots_are_used(void **state)
 {
     (void)state;
     enum { SLOTS = 6 };
@@ -589,7 +593,7 @@ static void room_is_used(void **state)
     const struct mcp_pattern wanted = {{0, 0, 1}, 0};
     for (uint32_t game = 0; game < 2 * SLOTS; ++game) {
         struct game *g = begin_with(&options, crew_seed());
-        const uint32_t to = 1 + game % 2; /* on another node; on the same */
+        const uint32_t to = 1 + game % 2; /* on another node, or on the same */
         const uint32_t waiting = game / 2;
         for (uint32_t owed = 0; owed <= SLOTS; ++owed) {
             for (uint32_t i = 0; i < owed + waiting + 1; ++i) {
@@ -606,26 +610,25 @@ static void room_is_used(void **state)
             for (uint32_t i = 0; i < waiting; ++i) {
                 (void)receive_one(g, to, anything, 8);
             }
-            until_quiet(g);
+            await_all(g);
         }
         end(g);
     }
 }
 
-/* Thousands of receives that get nothing, and of messages that nobody receives, before others that
- * meet. */
-static void much_waits(void **state)
+/* Thousands of unmatched receives and unexpected messages are queued before a matching pair. */
+static void long_queues(void **state)
 {
     (void)state;
     enum { MANY = 3000 };
     struct game *g = begin_with(&(struct myr_tagged_options){.direct = true}, crew_seed());
-    struct myr_tagged_request *in_vain = calloc(MANY, sizeof(*in_vain)), unused, last;
+    struct myr_tagged_request *unmatched = calloc(MANY, sizeof(*unmatched)), unused, last;
     uint32_t sent = 7, got = 0;
-    assert_non_null(in_vain);
+    assert_non_null(unmatched);
     for (uint32_t i = 0; i < MANY; ++i) {
         const struct mcp_pattern pattern = {.envelope = {5, 0, i}};
         const struct mcp_envelope envelope = {6, 0, i};
-        assert_false(myr_tagged_receive(g->t[2], &pattern, NULL, 0, &in_vain[i]));
+        assert_false(myr_tagged_receive(g->t[2], &pattern, NULL, 0, &unmatched[i]));
         assert_true(
             myr_tagged_send(g->t[0], g->peer[0][2], &envelope, &i, sizeof(i), false, &unused));
         (void)myr_tagged_progress(g->t[2]);
@@ -642,14 +645,14 @@ static void much_waits(void **state)
         const struct mcp_pattern waiting = {.envelope = {6, 0, i}};
         assert_true(myr_tagged_receive(g->t[2], &waiting, &got, sizeof(got), &last));
         assert_int_equal(got, i);
-        assert_true(myr_tagged_cancel(g->t[2], &in_vain[i]));
+        assert_true(myr_tagged_cancel(g->t[2], &unmatched[i]));
     }
-    free(in_vain);
+    free(unmatched);
     end(g);
 }
 
-/* Of a node that is not heard of, one of its endpoints is named. */
-static void silence(void **state)
+/* For an unresponsive node, one of its endpoints is reported. */
+static void unresponsive_node(void **state)
 {
     (void)state;
     struct game *g = begin_with(&(struct myr_tagged_options){.direct = false}, crew_seed());
@@ -665,11 +668,11 @@ static void silence(void **state)
     assert_false(myr_tagged_unresponsive(g->t[0], 7, 30, &unresponsive, &id));
     g->w->wire.nics[1].unplugged = false;
     (void)receive_one(g, 3, anything, 8);
-    until_quiet(g);
+    await_all(g);
     end(g);
 }
 
-/* A port that sends what it likes to endpoint 0. */
+/* Open a port that can send anything to endpoint 0. */
 static struct myr_port *open_stranger(struct game *g, struct myr_remote *remote)
 {
     struct myr_port *port = NULL;
@@ -683,7 +686,7 @@ static struct myr_port *open_stranger(struct game *g, struct myr_remote *remote)
     return port;
 }
 
-/* Whatever lies in the inlet or comes by the port, no byte is written where none belongs. */
+/* Garbage in the inlet or from the port never leads to writes outside of buffers. */
 static void garbage(void **state)
 {
     (void)state;
@@ -700,7 +703,7 @@ static void garbage(void **state)
             out[b] = 0 == crew_below(&random, 2) ? 0 : (uint8_t)crew_random(&random);
         }
         if (0 != bytes) {
-            out[0] = (uint8_t)(2 + crew_below(&random, 8)); /* a kind; no EAGER, which is none */
+            out[0] = (uint8_t)(2 + crew_below(&random, 8)); /* a kind, but not EAGER */
         }
         if (bytes >= 24) {
             const uint64_t from = 1000 + crew_below(&random, 5);
@@ -726,7 +729,7 @@ static void garbage(void **state)
             struct myr_tagged_request request;
             uint8_t buffer[16];
             if (!myr_tagged_receive_taken(g->t[0], message, buffer, sizeof(buffer), &request)) {
-                /* It waits for data that nobody sends. Close and begin anew. */
+                /* It waits for data that are never sent. Close and stop. */
                 break;
             }
         }
@@ -747,7 +750,7 @@ static void send_heads(struct myr_remote *remote, uint8_t kind, struct tagged_mo
     myr_outlet_end(&remote->outlet, TAGGED_HEADS + bytes);
 }
 
-/* Of a message that is awaited, pieces that are not within it are not written at all. */
+/* Pieces that are not within the expected message are not written at all. */
 static void pieces_stay_within_the_message(void **state)
 {
     (void)state;
@@ -781,13 +784,13 @@ static void pieces_stay_within_the_message(void **state)
     end(g);
 }
 
-/* A neighbour that sends short messages all the time holds up neither messages of other nodes,
- * which come by the NIC, nor long ones of this node. Nobody else runs the NICs. */
-static void short_ones_starve_nobody(void **state)
+/* A neighbour that continually sends short messages does not delay those of other nodes, which
+ * arrive through the NIC, nor long ones of the same node. No other process runs the NICs. */
+static void short_messages_cause_no_starvation(void **state)
 {
     (void)state;
-    enum { ROUNDS = 1000, AT_ONCE = 16 /* as many as one call takes */ };
-    const uint32_t from[] = {1, 2}; /* on another node; on the same */
+    enum { ROUNDS = 1000, AT_ONCE = 16 /* the maximum that one call receives */ };
+    const uint32_t from[] = {1, 2}; /* on another node, or on the same */
     for (uint32_t i = 0; i < 2; ++i) {
         struct game *g =
             begin_with(&(struct myr_tagged_options){.buffer_bytes = BUFFER}, crew_seed());
@@ -808,8 +811,8 @@ static void short_ones_starve_nobody(void **state)
     }
 }
 
-/* However many peers there are, all that they may send has room. */
-static void all_messages_have_room(void **state)
+/* For any number of peers, there is memory for all messages that they may send. */
+static void memory_for_all_peers(void **state)
 {
     (void)state;
     static const uint32_t peers[] = {0, 1, 64, 65, 1000, 300000, MCP_MATCH_MOST};
@@ -829,8 +832,8 @@ static void all_messages_have_room(void **state)
     nics_end(w);
 }
 
-/* Endpoints take less memory where there is less, but not where the number of buffers is given. */
-static void memory_is_shared_out(void **state)
+/* Endpoints use less memory if there is less, except if the number of buffers is given. */
+static void memory_depends_on_the_share(void **state)
 {
     (void)state;
     enum { LARGE = 64 << 10, OPEN = 3 };
@@ -842,8 +845,8 @@ static void memory_is_shared_out(void **state)
     for (uint32_t i = 0; i < OPEN; ++i) {
         const size_t before = myr_segment_bytes(segment);
         assert_int_equal(myr_tagged_open(&w->nics[0], &options, &t[i], NULL), MYR_OK);
-        assert_true(myr_segment_bytes(segment) - before <= 2 * share); /* a power of two holds it */
-        options.share = 1; /* less than the least takes */
+        assert_true(myr_segment_bytes(segment) - before <= 2 * share); /* a power of two */
+        options.share = 1;                                             /* less than the minimum */
     }
     options.buffers = 2 * (uint32_t)(myr_segment_size(segment) / LARGE);
     assert_int_equal(myr_tagged_open(&w->nics[0], &options, &none, NULL), MYR_ERR_FULL);
@@ -857,17 +860,17 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sizes),
-        cmocka_unit_test(bounded),
-        cmocka_unit_test(stored_ones_leave_room),
-        cmocka_unit_test(room_is_used),
-        cmocka_unit_test(much_waits),
+        cmocka_unit_test(bounded_unexpected_messages),
+        cmocka_unit_test(stored_messages_leave_buffers),
+        cmocka_unit_test(all_slots_are_used),
+        cmocka_unit_test(long_queues),
         cmocka_unit_test(random_games),
-        cmocka_unit_test(silence),
+        cmocka_unit_test(unresponsive_node),
         cmocka_unit_test(garbage),
         cmocka_unit_test(pieces_stay_within_the_message),
-        cmocka_unit_test(memory_is_shared_out),
-        cmocka_unit_test(all_messages_have_room),
-        cmocka_unit_test(short_ones_starve_nobody),
+        cmocka_unit_test(memory_depends_on_the_share),
+        cmocka_unit_test(memory_for_all_peers),
+        cmocka_unit_test(short_messages_cause_no_starvation),
     };
     crew_watchdog();
     return cmocka_run_group_tests(tests, NULL, NULL);

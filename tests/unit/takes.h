@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What MPI says of a receive and a message, for the tests of matching: does the one take the other?
- */
+/* The reference for the tests of matching: whether a receive matches a message, by MPI's rules. */
 #ifndef TESTS_UNIT_TAKES_H
 #define TESTS_UNIT_TAKES_H
 

@@ -1,21 +1,22 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Tuning, from the first portion of its contest (coll_nicbarr/choice/contest.c) to the last, and
- * watching (coll_nicbarr/choice/duel.c; remeasure.c for collectives that carry data), on simulated
- * machines that make it hard. Nothing here depends on the machine that tests: each seed is one
- * course of events.
+ * If this fails, tuning would choose slow algorithms, keep a wrong choice, or exceed its budget on
+ * machines with noise and other disturbances. The test simulates the complete tuning: all portions
+ * of a contest (coll_nicbarr/choice/contest.c), and watching a choice (coll_nicbarr/choice/duel.c;
+ * remeasure.c for collectives that carry data). The real machine has no influence, and each seed
+ * determines one sequence of events.
  *
- * A machine says what a turn costs each rank: what the candidate really costs, times noise, and
- * what disturbs it. All ranks set off together, so the machine's clock goes on by the slowest one's
- * turn.
+ * A simulated machine defines how long a turn takes each rank: the candidate's real cost, times
+ * noise, and disturbances. As all ranks start together, the machine's clock advances by the
+ * slowest rank's turn.
  *
- * Ranks run one after the other. The first one has the machine work out what all of them see, and
- * agrees for all. The others play the same again with figures of their own, and are told what was
- * agreed. Invariants: each of them plays the same turns, agrees as often, and comes to the same
- * result. What is chosen in the end is hardly ever worse than the best. Budgets are kept.
+ * Ranks are simulated one after the other. For the first one, the machine computes what all of
+ * them measure, and the agreements. The others replay these events with figures of their own.
+ * Invariants: all ranks play the same turns, agree equally often, and get the same result. The
+ * final choice is rarely worse than the best. Budgets are kept.
  *
- * The seeds are always the same, so that figures that come from chance cannot fail by chance.
- * NICBARR_SEEDS says how many each machine gets, NICBARR_FIRST_SEED where they begin.
+ * The seeds are fixed, so that results that depend on chance do not fail by chance. NICBARR_SEEDS
+ * is the number of seeds for each machine, NICBARR_FIRST_SEED the first one.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -37,7 +38,7 @@ enum {
     RANKS = 4,
     MOST_EVENTS = 20000,
     SEEDS = 200,
-    DATA_CLASSES = 8 /* of data.h, that share a budget */
+    DATA_CLASSES = 8 /* of data.h, which share a budget */
 };
 
 static const double budget_us = 50000, pause_us = 200000;
@@ -49,14 +50,14 @@ struct machine {
     double clock_us;
     int count;
     double costs[NICBARR_CONTESTANTS];
-    /* Which troubles it has: */
-    double spikes_per_us, spike_us; /* of one rank; their sizes have no bound */
-    double speed_period_us;         /* 0: none; half of it the machine takes twice the time */
+    /* The disturbances: */
+    double spikes_per_us, spike_us; /* of one rank, with unbounded sizes */
+    double speed_period_us;         /* 0: none; half of it, everything takes twice as long */
     double slow_rank;               /* a factor; 1: none */
-    double load_us;                 /* mean time that a load lasts, and stays away; 0: none */
+    double load_us;                 /* mean duration of a load, and of its absence; 0: none */
     bool loaded;
     double load_changes_us;
-    double skew_us; /* how late ranks come to a program's barrier, in the mean */
+    double skew_us; /* mean delay of ranks that enter a program's barrier */
 };
 
 static double uniform(uint64_t *random) /* above 0, below 1 */
@@ -69,12 +70,12 @@ static double exponential(uint64_t *random, double mean)
     return -mean * log(uniform(random));
 }
 
-static double bell(uint64_t *random) /* normal, mean 0, deviation 1 */
+static double normal(uint64_t *random) /* mean 0, standard deviation 1 */
 {
     return sqrt(exponential(random, 2)) * cos(2 * M_PI * uniform(random));
 }
 
-/* Costs from 1 to 10 times that of the best. Of the first two in each four one is the best. */
+/* Random costs of 1 to 10 times that of the best candidate. */
 static void make_machine(struct machine *machine, uint64_t seed)
 {
     *machine = (struct machine){.random = seed, .slow_rank = 1};
@@ -115,8 +116,8 @@ static void load(struct machine *machine)
     machine->load_us = 30e3;
 }
 
-/* Two that are best, within 2 %, and all others at least 30 % behind. */
-static void close_ones(struct machine *machine)
+/* The two best are within 2 %, and all others at least 30 % slower. */
+static void close_candidates(struct machine *machine)
 {
     double best_us = machine->costs[0];
     for (int c = 1; c < machine->count; ++c) {
@@ -131,13 +132,13 @@ static void close_ones(struct machine *machine)
     machine->costs[other] = best_us * (1 + 0.02 * uniform(&machine->random));
 }
 
-/* To a program's barriers, at times as long as a barrier and longer. */
+/* Ranks enter a program's barriers late, sometimes by more than a barrier. */
 static void skewed(struct machine *machine)
 {
     machine->skew_us = 50;
 }
 
-/* What a turn takes from now on, a repetition, as each rank sees it. */
+/* The time per repetition of a turn that begins now, as each rank measures it. */
 static void turn_of_all(struct machine *machine, int candidate, int repetitions, double us[RANKS])
 {
     uint64_t *random = &machine->random;
@@ -152,13 +153,13 @@ static void turn_of_all(struct machine *machine, int candidate, int repetitions,
     const double length_us = base_us * (repetitions + 2);
     double slowest = 0;
     for (int r = 0; r < RANKS; ++r) {
-        double sum = base_us * repetitions * (1 + 0.02 * fabs(bell(random)));
+        double sum = base_us * repetitions * (1 + 0.02 * fabs(normal(random)));
         sum *= r == RANKS - 1 ? machine->slow_rank : 1;
         for (double at = exponential(random, 1 / machine->spikes_per_us); at < length_us;
              at += exponential(random, 1 / machine->spikes_per_us)) {
             sum += machine->spike_us * fmin(pow(uniform(random), -0.8), 1e3);
         }
-        if (machine->loaded) { /* it waits for its processor, for time slices of 4 ms */
+        if (machine->loaded) { /* it waits for its processor, in time slices of 4 ms */
             for (double at = exponential(random, 5e3); at < length_us;
                  at += exponential(random, 5e3)) {
                 sum += 4e3 * uniform(random);
@@ -177,19 +178,19 @@ static void agreement_of_all(struct machine *machine)
 
 /* ---- ranks ---- */
 
-/* What has happened, as the first rank has it; the others go along it. */
+/* The events recorded by the first rank, and replayed by the others. */
 struct event {
-    int candidate, repetitions; /* of a turn; 0: it is an agreement */
+    int candidate, repetitions; /* of a turn; 0: an agreement */
     double us[RANKS], agreed[NICBARR_CONTEST_VALUES];
     double clock_us; /* afterwards */
 };
 
 struct rank {
-    struct machine *machine; /* the first one's; NULL: another one's */
-    int number, next;        /* event */
-    double us;               /* of its last turn, until that is agreed on */
+    struct machine *machine; /* of the first rank; NULL: another rank */
+    int number, next;        /* the next event */
+    double us;               /* of its last turn, until the next agreement */
     double clock_us, longest_us;
-    bool strayed;
+    bool diverged;
 };
 
 static struct event events[MOST_EVENTS];
@@ -208,21 +209,21 @@ static int turn(void *context, int candidate, int repetitions, double *us)
         recorded = rank->next + 1;
         rank->longest_us = fmax(rank->longest_us, event->clock_us - before_us);
     }
-    rank->strayed = rank->strayed || rank->next >= recorded || event->candidate != candidate ||
-                    event->repetitions != repetitions;
+    rank->diverged = rank->diverged || rank->next >= recorded || event->candidate != candidate ||
+                     event->repetitions != repetitions;
     *us = rank->us = event->us[rank->number];
     rank->clock_us = event->clock_us;
     ++rank->next;
     return 0;
 }
 
-/* The first value is the last turn's figure. */
+/* The first value is the figure of the last turn. */
 static int agree(void *context, double *values, int count)
 {
     struct rank *rank = context;
     struct event *event = &events[rank->next];
-    rank->strayed = rank->strayed || NICBARR_CONTEST_VALUES != count || values[0] != rank->us;
-    if (NULL != rank->machine && !rank->strayed) {
+    rank->diverged = rank->diverged || NICBARR_CONTEST_VALUES != count || values[0] != rank->us;
+    if (NULL != rank->machine && !rank->diverged) {
         assert_true(rank->next < MOST_EVENTS);
         agreement_of_all(rank->machine);
         *event = (struct event){.clock_us = rank->machine->clock_us};
@@ -232,12 +233,12 @@ static int agree(void *context, double *values, int count)
         }
         recorded = rank->next + 1;
     }
-    rank->strayed = rank->strayed || rank->next >= recorded || 0 != event->repetitions;
+    rank->diverged = rank->diverged || rank->next >= recorded || 0 != event->repetitions;
     memcpy(values, event->agreed, sizeof(event->agreed));
     rank->clock_us = event->clock_us;
     rank->us = 0;
     ++rank->next;
-    return rank->strayed ? -1 : 0;
+    return rank->diverged ? -1 : 0;
 }
 
 static double now_us(void *context)
@@ -248,12 +249,12 @@ static double now_us(void *context)
 /* ---- tuning ---- */
 
 struct outcome {
-    double regret;       /* 0: the best was chosen */
+    double regret;       /* 0: the best candidate was chosen */
     double first_regret; /* after the first portion */
     double spent_us;     /* in all portions */
-    double over_us;      /* most by which a portion went beyond its budget ... */
+    double over_us;      /* maximum excess of a portion over its budget */
     int portions;
-    bool provisional; /* in the end */
+    bool provisional; /* at the end */
 };
 
 static double regret_of(const struct machine *machine, int chosen)
@@ -265,7 +266,7 @@ static double regret_of(const struct machine *machine, int chosen)
     return machine->costs[chosen] / best - 1;
 }
 
-/* One portion on all ranks. */
+/* Play a portion on all ranks. */
 static void portion(struct machine *machine, struct nicbarr_contest contests[RANKS],
                     double allowed_us, struct outcome *outcome)
 {
@@ -275,7 +276,7 @@ static void portion(struct machine *machine, struct nicbarr_contest contests[RAN
         struct rank rank = {.machine = 0 == r ? machine : NULL, .number = r, .clock_us = start_us};
         const struct nicbarr_contest_user user = {turn, agree, now_us, &rank};
         assert_int_equal(nicbarr_contest_go_on(&contests[r], &user, start_us, allowed_us), 0);
-        assert_false(rank.strayed);
+        assert_false(rank.diverged);
         assert_int_equal(rank.next, recorded);
         assert_memory_equal(&contests[r], &contests[0], sizeof(contests[0]));
         if (0 == r) {
@@ -302,8 +303,8 @@ static void next_portion(struct machine *machine, struct nicbarr_contest *contes
     nicbarr_portions_note(portions, &contests[0]);
 }
 
-/* All portions: of the budget, as soon as they may be; or small ones, with 99 times as long between
- * them. Returns the candidate that was chosen. */
+/* Play all portions: of the whole budget as early as possible, or small ones with pauses of 99
+ * times their duration. Returns the chosen candidate. */
 static int tune(struct machine *machine, bool limited, struct outcome *result)
 {
     static struct nicbarr_contest contests[RANKS];
@@ -328,26 +329,27 @@ static int tune(struct machine *machine, bool limited, struct outcome *result)
 
 /* ---- watching ---- */
 
-/* A program's barrier: when each rank comes and leaves, by a clock of its own. */
-static void barrier_of_all(struct machine *machine, int candidate, double come_us[RANKS],
+/* A program's barrier: when each rank enters and leaves it, by its own clock. */
+static void barrier_of_all(struct machine *machine, int candidate, double entered_us[RANKS],
                            double left_us[RANKS], const double clocks_us[RANKS])
 {
     double us[RANKS], last_us = 0, end_us = 0;
     for (int r = 0; r < RANKS; ++r) {
-        come_us[r] = machine->clock_us +
-                     (machine->skew_us > 0 ? exponential(&machine->random, machine->skew_us) : 0);
-        last_us = fmax(last_us, come_us[r]);
+        entered_us[r] =
+            machine->clock_us +
+            (machine->skew_us > 0 ? exponential(&machine->random, machine->skew_us) : 0);
+        last_us = fmax(last_us, entered_us[r]);
     }
     turn_of_all(machine, candidate, 1, us);
     for (int r = 0; r < RANKS; ++r) {
         left_us[r] = last_us + us[r] + clocks_us[r];
-        come_us[r] += clocks_us[r];
+        entered_us[r] += clocks_us[r];
         end_us = fmax(end_us, last_us + us[r]);
     }
     machine->clock_us = end_us;
 }
 
-/* Ranks agree, and all of them go on alike. */
+/* The ranks agree, and must have equal states afterwards. */
 static void end_round_of_all(struct machine *machine, struct nicbarr_duel duels[RANKS])
 {
     double agreed[NICBARR_DUEL_VALUES], values[NICBARR_DUEL_VALUES];
@@ -361,20 +363,19 @@ static void end_round_of_all(struct machine *machine, struct nicbarr_duel duels[
     }
     for (int r = 0; r < RANKS; ++r) {
         nicbarr_duel_agreed(&duels[r], agreed);
-        memset(duels[r].sample, 0, sizeof(duels[r].sample)); /* each rank's own */
+        memset(duels[r].sample, 0, sizeof(duels[r].sample)); /* different on each rank */
         assert_memory_equal(&duels[r], &duels[0], sizeof(duels[0]));
     }
     agreement_of_all(machine);
 }
 
-/* One duel. Returns the candidate that has won; `*barriers` grows by those that it took,
- * `*extra_us` by what they cost more than the chosen one's would have, on a machine without
- * troubles. */
+/* Play a duel. Returns the winner. `*barriers` grows by the number of barriers, `*extra_us` by
+ * their additional time over the present choice, without disturbances. */
 static int duel_of_all(struct machine *machine, const int *candidates, int count, bool shared_clock,
                        const double clocks_us[RANKS], long *barriers, double *extra_us)
 {
     static struct nicbarr_duel duels[RANKS];
-    double come_us[RANKS], left_us[RANKS];
+    double entered_us[RANKS], left_us[RANKS];
     for (int r = 0; r < RANKS; ++r) {
         nicbarr_duel_begin(&duels[r], count, shared_clock);
     }
@@ -382,12 +383,12 @@ static int duel_of_all(struct machine *machine, const int *candidates, int count
         const int next = nicbarr_duel_next(&duels[0]);
         int ends = 0;
         const int played = NICBARR_DUEL_APART == next ? 0 : candidates[next];
-        barrier_of_all(machine, played, come_us, left_us, clocks_us);
+        barrier_of_all(machine, played, entered_us, left_us, clocks_us);
         ++*barriers;
         *extra_us += machine->costs[played] - machine->costs[candidates[0]];
         for (int r = 0; r < RANKS; ++r) {
             assert_int_equal(nicbarr_duel_next(&duels[r]), next);
-            ends += nicbarr_duel_note(&duels[r], come_us[r], left_us[r]);
+            ends += nicbarr_duel_note(&duels[r], entered_us[r], left_us[r]);
         }
         assert_true(0 == ends || RANKS == ends);
         if (0 != ends) {
@@ -405,11 +406,11 @@ struct watch {
     int chosen;
     bool measured;  /* on this communicator */
     uint32_t pause; /* barriers until the next duel */
-    uint32_t next;  /* challenger */
+    uint32_t next;  /* the next challenger */
     bool shared_clock;
     double clocks_us[RANKS];
     long barriers, duels, switches; /* so far */
-    double extra_us;                /* that duels have cost */
+    double extra_us;                /* additional time of duels */
 };
 
 static struct watch begin_watch(struct machine *machine, int chosen, bool measured)
@@ -423,8 +424,8 @@ static struct watch begin_watch(struct machine *machine, int chosen, bool measur
     return watch;
 }
 
-/* Barriers until the next duel, then that one, as coll_nicbarr/choice/watch.c has it. */
-static void watch_on(struct machine *machine, struct watch *watch)
+/* Play barriers until the next duel, and the duel, as in coll_nicbarr/choice/watch.c. */
+static void play_watch(struct machine *machine, struct watch *watch)
 {
     int candidates[NICBARR_DUELISTS] = {watch->chosen};
     const int count =
@@ -449,45 +450,45 @@ static void watch_on(struct machine *machine, struct watch *watch)
 
 /* ---- watching collectives that carry data ---- */
 
-/* A class of size, as coll_nicbarr/data/data_watch.c and trial.c have it. */
+/* A size class, as in coll_nicbarr/data/data_watch.c and trial.c. */
 struct data_watch {
     int chosen;
     uint32_t pause;
-    double began_us, spent_us; /* of the job; of that, for what was measured anew */
-    long calls, anew, switches;
+    double began_us, spent_us; /* start of the job; time spent remeasuring */
+    long calls, remeasured, switches;
 };
 
-static void call_often(struct machine *machine, struct data_watch *watch, uint32_t calls)
+static void make_calls(struct machine *machine, struct data_watch *watch, uint32_t calls)
 {
     machine->clock_us += calls * machine->costs[watch->chosen];
     watch->calls += calls;
 }
 
-/* Calls, until so much is affordable. */
+/* Make calls until this time is affordable. */
 static void afford(struct machine *machine, struct data_watch *watch, uint32_t *pause, double us)
 {
     while (nicbarr_lacking_us(us, watch->spent_us, machine->clock_us - watch->began_us,
                               NICBARR_REMEASURE_PERCENT) > 0) {
-        call_often(machine, watch, nicbarr_remeasure_put_off(pause));
+        make_calls(machine, watch, nicbarr_remeasure_put_off(pause));
         agreement_of_all(machine);
     }
 }
 
-/* Calls until it is measured anew, and until that is over. What is measured are all candidates. */
-static void watch_data_on(struct machine *machine, struct data_watch *watch)
+/* Make calls until all candidates were remeasured. */
+static void play_data_watch(struct machine *machine, struct data_watch *watch)
 {
     static struct nicbarr_contest contests[RANKS];
     struct outcome outcome = {0};
     struct nicbarr_portions portions;
     begin_all(machine, contests, budget_us / DATA_CLASSES, false, &portions);
-    call_often(machine, watch, watch->pause);
+    make_calls(machine, watch, watch->pause);
     afford(machine, watch, &watch->pause, nicbarr_portions_next_us(&portions));
     do {
         const double before_us = outcome.spent_us;
         uint32_t pause = nicbarr_remeasure_pause(0, false);
         next_portion(machine, contests, &portions, &outcome);
         watch->spent_us += outcome.spent_us - before_us;
-        call_often(machine, watch, pause);
+        make_calls(machine, watch, pause);
         afford(machine, watch, &pause, nicbarr_portions_next_us(&portions));
     } while (contests[0].provisional && nicbarr_contest_open(&contests[0]));
     const bool proven = !contests[0].provisional;
@@ -495,15 +496,15 @@ static void watch_data_on(struct machine *machine, struct data_watch *watch)
     watch->switches += lost;
     watch->chosen = lost ? contests[0].chosen : watch->chosen;
     watch->pause = nicbarr_remeasure_pause(watch->pause, proven);
-    ++watch->anew;
+    ++watch->remeasured;
 }
 
 /* ---- the tests ---- */
 
-static uint64_t setting(const char *name, uint64_t otherwise)
+static uint64_t integer_variable(const char *name, uint64_t default_value)
 {
     const char *given = getenv(name);
-    return NULL == given ? otherwise : strtoull(given, NULL, 0);
+    return NULL == given ? default_value : strtoull(given, NULL, 0);
 }
 
 static int ascending(const void *left, const void *right)
@@ -512,13 +513,13 @@ static int ascending(const void *left, const void *right)
     return (a > b) - (a < b);
 }
 
-/* What is chosen in the end costs at most 3 % more than the best in the median, and at most 5 %
- * more in 99 of 100 cases (with few seeds: in all but one more); in 97, where it is measured in
- * small portions, each of which may fall into a load as a whole. */
-static void tune_all(const char *name, void (*trouble)(struct machine *), bool limited)
+/* The final choice is at most 3 % slower than the best in the median, and at most 5 % slower in 99
+ * of 100 cases (with few seeds, one more may be slower), or in 97 with small portions, as each of
+ * them may coincide with a load. */
+static void tune_all(const char *name, void (*disturb)(struct machine *), bool limited)
 {
-    const int count = (int)setting("NICBARR_SEEDS", SEEDS);
-    uint64_t seed = setting("NICBARR_FIRST_SEED", 1);
+    const int count = (int)integer_variable("NICBARR_SEEDS", SEEDS);
+    uint64_t seed = integer_variable("NICBARR_FIRST_SEED", 1);
     double *regrets = calloc((size_t)count, sizeof(*regrets));
     double portions = 0, over_us = 0;
     int provisional = 0, bad = 0, first_bad = 0;
@@ -526,7 +527,7 @@ static void tune_all(const char *name, void (*trouble)(struct machine *), bool l
     for (int s = 0; s < count; ++s) {
         struct machine machine;
         make_machine(&machine, crew_random(&seed));
-        trouble(&machine);
+        disturb(&machine);
         struct outcome outcome;
         (void)tune(&machine, limited, &outcome);
         regrets[s] = outcome.regret;
@@ -537,11 +538,11 @@ static void tune_all(const char *name, void (*trouble)(struct machine *), bool l
         over_us = fmax(over_us, outcome.over_us);
     }
     qsort(regrets, (size_t)count, sizeof(*regrets), ascending);
-    print_message("%s%s: regret %.1f %% in the median, %.1f %% at worst; above 5 %%: %d of %d (%d "
-                  "after the first portion); %.1f portions; %d provisional; over by %.0f us\n",
-                  name, limited ? ", small portions" : "", 100 * regrets[count / 2],
-                  100 * regrets[count - 1], bad, count, first_bad, portions / count, provisional,
-                  over_us);
+    print_message(
+        "%s%s: median regret %.1f %%, maximum %.1f %%; above 5 %%: %d of %d (%d "
+        "after the first portion); %.1f portions; %d provisional; budget exceeded by %.0f us\n",
+        name, limited ? ", small portions" : "", 100 * regrets[count / 2], 100 * regrets[count - 1],
+        bad, count, first_bad, portions / count, provisional, over_us);
     assert_true(regrets[count / 2] <= 0.03);
     assert_true(bad <= (count < 1000 ? 1 : 0) + count * (limited ? 3 : 1) / 100);
     assert_true(over_us <= budget_us / 2 + 1e4);
@@ -550,15 +551,15 @@ static void tune_all(const char *name, void (*trouble)(struct machine *), bool l
 
 static const struct {
     const char *name;
-    void (*trouble)(struct machine *);
+    void (*disturb)(struct machine *);
 } of[] = {
     {"heavy tails", heavy_tails},
-    {"twice as slow every other second", changing_speed},
-    {"twice as slow every other 5 ms", changing_speed_fast},
+    {"half the speed every other second", changing_speed},
+    {"half the speed every other 5 ms", changing_speed_fast},
     {"one slow rank", slow_rank},
-    {"a load that comes and goes", load},
-    {"two within 2 %", close_ones},
-    {"ranks that come late", skewed},
+    {"a varying load", load},
+    {"two within 2 %", close_candidates},
+    {"late ranks", skewed},
 };
 
 enum { MACHINES = sizeof(of) / sizeof(of[0]) };
@@ -567,12 +568,12 @@ static void machines(void **state)
 {
     (void)state;
     for (size_t m = 0; m < MACHINES; ++m) {
-        tune_all(of[m].name, of[m].trouble, false);
-        tune_all(of[m].name, of[m].trouble, true);
+        tune_all(of[m].name, of[m].disturb, false);
+        tune_all(of[m].name, of[m].disturb, true);
     }
 }
 
-/* Which one costs at least 30 % more than the best; -1: none does. */
+/* Find a candidate at least 30 % slower than the best; -1: none. */
 static int find_bad(struct machine *machine)
 {
     const int first = (int)crew_below(&machine->random, (uint32_t)machine->count);
@@ -585,65 +586,65 @@ static int find_bad(struct machine *machine)
     return -1;
 }
 
-/* A choice that an earlier job has made in a bad minute is given up within 2,000 barriers, and
- * measured anew. Where a machine changes its speed as fast as duelists take turns, a duel more may
- * be needed. */
-static void recovers(const char *name, void (*trouble)(struct machine *))
+/* A bad choice from the cache is replaced within 2,000 barriers, and remeasured. If the machine's
+ * speed changes as fast as the turns of duelists, another duel may be necessary. */
+static void check_recovery(const char *name, void (*disturb)(struct machine *))
 {
-    const int count = (int)setting("NICBARR_SEEDS", SEEDS);
-    uint64_t seed = setting("NICBARR_FIRST_SEED", 1);
-    int poisoned = 0, late = 0;
+    const int count = (int)integer_variable("NICBARR_SEEDS", SEEDS);
+    uint64_t seed = integer_variable("NICBARR_FIRST_SEED", 1);
+    int bad_choices = 0, late = 0;
     double sum = 0;
     for (int s = 0; s < count; ++s) {
         struct machine machine;
         make_machine(&machine, crew_random(&seed));
-        trouble(&machine);
+        disturb(&machine);
         const int bad = find_bad(&machine);
         if (bad < 0) {
             continue;
         }
         struct watch watch = begin_watch(&machine, bad, false);
         while (regret_of(&machine, watch.chosen) > 0.05 && watch.barriers < 100000) {
-            watch_on(&machine, &watch);
+            play_watch(&machine, &watch);
         }
-        ++poisoned;
+        ++bad_choices;
         late += watch.barriers > 2000;
         sum += (double)watch.barriers;
     }
-    print_message("%s: a bad choice is given up after %.0f barriers; after more than 2,000: %d of "
-                  "%d\n",
-                  name, sum / poisoned, late, poisoned);
-    assert_true(late <= 1 + poisoned / (changing_speed_fast == trouble ? 10 : 50));
+    print_message(
+        "%s: a bad choice is replaced after %.0f barriers; after more than 2,000 in %d of "
+        "%d\n",
+        name, sum / bad_choices, late, bad_choices);
+    assert_true(late <= 1 + bad_choices / (changing_speed_fast == disturb ? 10 : 50));
 }
 
-static void given_up_if_bad(void **state)
+static void bad_choices_are_replaced(void **state)
 {
     (void)state;
     for (size_t m = 0; m < MACHINES; ++m) {
-        recovers(of[m].name, of[m].trouble);
+        check_recovery(of[m].name, of[m].disturb);
     }
 }
 
-/* The best one stays, or gives way to one that is hardly worse. What watching costs is a small part
- * of the barriers' time. */
-static void stays(const char *name, void (*trouble)(struct machine *), bool measured, long barriers,
-                  double most_cost)
+/* The best choice is kept, or replaced by one that is hardly worse. Watching costs a small part of
+ * the barriers' time. */
+static void check_stability(const char *name, void (*disturb)(struct machine *), bool measured,
+                            long barriers, double most_cost)
 {
-    const int count = (int)setting("NICBARR_SEEDS", SEEDS);
-    uint64_t seed = setting("NICBARR_FIRST_SEED", 1);
+    const int count = (int)integer_variable("NICBARR_SEEDS", SEEDS);
+    uint64_t seed = integer_variable("NICBARR_FIRST_SEED", 1);
     long switches = 0, bad = 0, duels = 0;
     double cost = 0, most = 0;
     for (int s = 0; s < count; ++s) {
         struct machine machine;
         make_machine(&machine, crew_random(&seed));
-        trouble(&machine);
+        disturb(&machine);
         int best = 0;
         for (int c = 1; c < machine.count; ++c) {
             best = machine.costs[c] < machine.costs[best] ? c : best;
         }
         struct watch watch = begin_watch(&machine, best, measured);
         while (watch.barriers < barriers) {
-            watch_on(&machine, &watch);
+            play_watch(&machine, &watch);
         }
         const double share = watch.extra_us / (machine.costs[best] * (double)watch.barriers);
         cost += share / count;
@@ -652,39 +653,39 @@ static void stays(const char *name, void (*trouble)(struct machine *), bool meas
         duels += watch.duels;
         bad += regret_of(&machine, watch.chosen) > 0.05;
     }
-    print_message("%s, %s: the best one was given up in %ld of %ld duels, for one more than 5 %% "
-                  "worse in %ld of %d jobs; watching took %.2f %% (%.2f %% at most)\n",
+    print_message("%s, %s: the best choice was replaced in %ld of %ld duels, by one more than 5 %% "
+                  "slower in %ld of %d jobs; watching took %.2f %% (at most %.2f %%)\n",
                   name, measured ? "measured" : "cached", switches, duels, bad, count, 100 * cost,
                   100 * most);
     assert_true(bad <= 1 + count / 100);
     assert_true(cost < most_cost);
 }
 
-/* Where a choice comes from the cache, all others challenge it soon, which takes some 300 barriers'
- * time, and more where ranks come late: then the hopeless are not so easily told. */
-static void stays_if_good(void **state)
+/* A choice from the cache is challenged soon by all others, which takes the time of some 300
+ * barriers, and more if ranks arrive late, when slow candidates are harder to detect. */
+static void good_choices_are_kept(void **state)
 {
     (void)state;
     for (size_t m = 0; m < MACHINES; ++m) {
-        stays(of[m].name, of[m].trouble, true, 500000, 0.01);
-        stays(of[m].name, of[m].trouble, false, 20000, 0.1);
+        check_stability(of[m].name, of[m].disturb, true, 500000, 0.01);
+        check_stability(of[m].name, of[m].disturb, false, 20000, 0.1);
     }
 }
 
-/* Of collectives that carry data, where there are two ways: a bad choice from the cache is given up
- * within the first seconds of a job (later, where a load comes and goes), and the best one stays.
- * All of it takes 1 % of the time at most. */
-static void measures_anew(const char *name, void (*trouble)(struct machine *))
+/* For collectives that carry data, with two candidates: a bad choice from the cache is replaced
+ * within the first seconds of a job (later if there is a varying load), and the best one is kept.
+ * Remeasuring takes at most 1 % of the time. */
+static void check_remeasuring(const char *name, void (*disturb)(struct machine *))
 {
-    const int count = (int)setting("NICBARR_SEEDS", SEEDS);
-    uint64_t seed = setting("NICBARR_FIRST_SEED", 1);
-    int poisoned = 0, late = 0, wrong = 0;
+    const int count = (int)integer_variable("NICBARR_SEEDS", SEEDS);
+    uint64_t seed = integer_variable("NICBARR_FIRST_SEED", 1);
+    int bad_choices = 0, late = 0, wrong = 0;
     double sum_us = 0, most = 0;
     for (int s = 0; s < count; ++s) {
         struct machine machine;
         make_machine(&machine, crew_random(&seed));
         machine.count = 2;
-        trouble(&machine);
+        disturb(&machine);
         const int best = machine.costs[1] < machine.costs[0];
         const bool bad = regret_of(&machine, !best) > 0.3;
         struct data_watch watch = {.chosen = bad ? !best : best,
@@ -692,40 +693,40 @@ static void measures_anew(const char *name, void (*trouble)(struct machine *))
                                    .began_us = machine.clock_us};
         double given_up_us = 0;
         while (machine.clock_us - watch.began_us < 60e6) {
-            watch_data_on(&machine, &watch);
+            play_data_watch(&machine, &watch);
             if (0 == given_up_us && regret_of(&machine, watch.chosen) <= 0.05) {
                 given_up_us = machine.clock_us - watch.began_us;
             }
         }
-        poisoned += bad;
+        bad_choices += bad;
         late += bad && !(given_up_us > 0 && given_up_us < 10e6);
         sum_us += bad ? given_up_us : 0;
         wrong += regret_of(&machine, watch.chosen) > 0.05;
         most = fmax(most, watch.spent_us / (machine.clock_us - watch.began_us));
     }
     print_message(
-        "%s, data: a bad choice is given up after %.2f s; after more than 10: %d of %d; in "
-        "the end one more than 5 %% worse in %d of %d; watching took %.2f %% at most\n",
-        name, sum_us / fmax(poisoned, 1) / 1e6, late, poisoned, wrong, count, 100 * most);
-    assert_true(late <= 1 + poisoned / (load == trouble ? 10 : 50));
+        "%s, data: a bad choice is replaced after %.2f s; after more than 10 s in %d of %d; at "
+        "the end one more than 5 %% slower in %d of %d; watching took at most %.2f %%\n",
+        name, sum_us / fmax(bad_choices, 1) / 1e6, late, bad_choices, wrong, count, 100 * most);
+    assert_true(late <= 1 + bad_choices / (load == disturb ? 10 : 50));
     assert_true(wrong <= 1 + count / 100);
-    assert_true(most < 0.012); /* a portion may take longer than it was to */
+    assert_true(most < 0.012); /* a portion may exceed its budget */
 }
 
-static void data_is_measured_anew(void **state)
+static void data_is_remeasured(void **state)
 {
     (void)state;
     for (size_t m = 0; m < MACHINES; ++m) {
-        measures_anew(of[m].name, of[m].trouble);
+        check_remeasuring(of[m].name, of[m].disturb);
     }
 }
 
-/* The machine becomes another one in the middle of a job. */
+/* The machine changes during a job. */
 static void follows_the_machine(void **state)
 {
     (void)state;
-    const int count = (int)setting("NICBARR_SEEDS", SEEDS);
-    uint64_t seed = setting("NICBARR_FIRST_SEED", 1);
+    const int count = (int)integer_variable("NICBARR_SEEDS", SEEDS);
+    uint64_t seed = integer_variable("NICBARR_FIRST_SEED", 1);
     int late = 0, changed = 0;
     double sum = 0;
     for (int s = 0; s < count; ++s) {
@@ -738,16 +739,16 @@ static void follows_the_machine(void **state)
         }
         other.clock_us = machine.clock_us;
         struct watch watch = begin_watch(&other, bad, true);
-        watch.pause = NICBARR_PAUSE_MOST; /* it was watched for long */
+        watch.pause = NICBARR_PAUSE_MOST; /* after a long time of watching */
         while (regret_of(&other, watch.chosen) > 0.05 && watch.barriers < 4 * NICBARR_PAUSE_MOST) {
-            watch_on(&other, &watch);
+            play_watch(&other, &watch);
         }
         ++changed;
         late += watch.barriers > NICBARR_PAUSE_MOST + 10000;
         sum += (double)watch.barriers;
     }
-    print_message("a machine that changes: noticed and followed after %.0f barriers (a duel each "
-                  "%d); more than 10,000 after that duel: %d of %d\n",
+    print_message("a machine that changes: choice replaced after %.0f barriers (a duel every "
+                  "%d); more than 10,000 after that duel in %d of %d\n",
                   sum / changed, NICBARR_PAUSE_MOST, late, changed);
     assert_true(late <= 1 + changed / 25);
 }
@@ -757,9 +758,9 @@ int main(void)
     crew_watchdog();
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(machines),
-        cmocka_unit_test(given_up_if_bad),
-        cmocka_unit_test(stays_if_good),
-        cmocka_unit_test(data_is_measured_anew),
+        cmocka_unit_test(bad_choices_are_replaced),
+        cmocka_unit_test(good_choices_are_kept),
+        cmocka_unit_test(data_is_remeasured),
         cmocka_unit_test(follows_the_machine),
     };
     return cmocka_run_group_tests_name("tuning_sim", tests, NULL, NULL);

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The soft NIC's wire. Invariants: what the kernel takes arrives, in order and undamaged, alone or
- * as chains; what one destination refuses changes nothing for the others; a kernel that does not
- * know of chains is not asked for them again, and gets the packets one by one.
+ * If this fails, the soft NIC would lose or corrupt packets, or stop using segmentation offload.
+ * Invariants: packets that the kernel accepts arrive in order and undamaged, alone or as chains
+ * (UDP segmentation offload); an error of one destination does not affect others; if the kernel
+ * does not support chains, they are not tried again, and packets are sent individually.
  *
- * The kernel's answer to a chain is this test's where `refusal` says so; else it is real.
+ * The test replaces the kernel's response to a send if `kernel.error` is set.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -25,10 +26,10 @@ enum { PAYLOAD = 1000, KEY = 77 };
 /* ---- the kernel ---- */
 
 static struct {
-    int error;          /* 0: as it is */
-    struct mcp_ip to;   /* of messages for this address, in chains or not; none: of all chains */
-    uint32_t refused;   /* so often */
-    uint32_t as_chains; /* so many messages were chains, refused or not */
+    int error;          /* 0: the real kernel's result */
+    struct mcp_ip to;   /* fail messages to this address; none: all chains */
+    uint32_t failed;    /* number of failed sends */
+    uint32_t as_chains; /* number of messages that were chains, failed ones included */
 } kernel;
 
 int __real_sendmmsg(int socket, struct mmsghdr *messages, unsigned int count, int flags);
@@ -36,45 +37,45 @@ ssize_t __real_sendmsg(int socket, const struct msghdr *message, int flags);
 int __wrap_sendmmsg(int socket, struct mmsghdr *messages, unsigned int count, int flags);
 ssize_t __wrap_sendmsg(int socket, const struct msghdr *message, int flags);
 
-static bool refuses(const struct msghdr *message)
+static bool fails(const struct msghdr *message)
 {
     const struct mcp_ip to = mcp_address_ip(message->msg_name);
     const bool chain = 0 != message->msg_controllen;
-    const bool meant = mcp_ip_is_none(&kernel.to) ? chain : mcp_same_ip(&kernel.to, &to);
+    const bool affected = mcp_ip_is_none(&kernel.to) ? chain : mcp_same_ip(&kernel.to, &to);
     kernel.as_chains += chain;
-    if (0 == kernel.error || !meant) {
+    if (0 == kernel.error || !affected) {
         return false;
     }
-    ++kernel.refused;
+    ++kernel.failed;
     errno = kernel.error;
     return true;
 }
 
-/* One message a call, as the kernel may. */
+/* Sends one message per call, as the kernel may. */
 int __wrap_sendmmsg(int socket, struct mmsghdr *messages, unsigned int count, int flags)
 {
     (void)count;
-    return refuses(&messages->msg_hdr) ? -1 : __real_sendmmsg(socket, messages, 1, flags);
+    return fails(&messages->msg_hdr) ? -1 : __real_sendmmsg(socket, messages, 1, flags);
 }
 
 ssize_t __wrap_sendmsg(int socket, const struct msghdr *message, int flags)
 {
-    return refuses(message) ? -1 : __real_sendmsg(socket, message, flags);
+    return fails(message) ? -1 : __real_sendmsg(socket, message, flags);
 }
 
-/* ---- a wire and its other end ---- */
+/* ---- two sockets ---- */
 
 struct ends {
     struct mcp_udp here, there;
-    struct mcp_address address;   /* there, */
-    struct mcp_address sender;    /* ... and here, as they are seen from the other end */
-    struct mcp_address elsewhere; /* nobody is there, */
-    struct mcp_address nowhere;   /* ... and no way leads there */
-    uint32_t sent, taken;
+    struct mcp_address address;   /* of `there` */
+    struct mcp_address sender;    /* of `here`, as the receiver sees it */
+    struct mcp_address elsewhere; /* without a socket */
+    struct mcp_address nowhere;   /* without a route */
+    uint32_t sent, received;
 };
 
-/* Addresses of the ends' sockets, and what lies elsewhere. IPv4 goes by a socket of its own, or by
- * one that serves both families. */
+/* The addresses of both sockets, and of destinations without a socket or a route. IPv4 uses a
+ * socket of its own, or one that serves both families. */
 enum { MOST_ADDRESSES = 2 };
 static const struct wire {
     const char *address[MOST_ADDRESSES];
@@ -86,7 +87,7 @@ static const struct wire {
 };
 enum { WIRES = sizeof(wires) / sizeof(wires[0]) };
 
-/* False: this machine has no such addresses. */
+/* False if this machine has no such addresses. */
 static bool open_end(const struct wire *wire, struct mcp_udp *udp)
 {
     struct mcp_local_address addresses[MOST_ADDRESSES];
@@ -131,8 +132,8 @@ static void close_ends(struct ends *ends)
     mcp_udp_close(&ends->there);
 }
 
-/* Over all wires that this machine has. */
-static void over_all(void (*test)(struct ends *ends))
+/* Run a test with all wires that this machine supports. */
+static void with_all_wires(void (*test)(struct ends *ends))
 {
     static struct ends ends;
     for (size_t w = 0; w < WIRES; ++w) {
@@ -143,18 +144,18 @@ static void over_all(void (*test)(struct ends *ends))
     }
 }
 
-/* A test that is played over all of them. */
-#define OVER_ALL(name)                                                                             \
+/* Define a test that runs with all wires. */
+#define WITH_ALL_WIRES(name)                                                                       \
     static void name##_there(struct ends *ends);                                                   \
     static void name(void **state)                                                                 \
     {                                                                                              \
         (void)state;                                                                               \
-        over_all(name##_there);                                                                    \
+        with_all_wires(name##_there);                                                              \
     }                                                                                              \
     static void name##_there(struct ends *ends)
 
-/* Packets with a payload, which are numbered by their epochs. */
-static void gather(struct ends *ends, const struct mcp_address *to, uint32_t packets)
+/* Queue packets with a payload and consecutive sequence numbers. */
+static void queue_packets(struct ends *ends, const struct mcp_address *to, uint32_t packets)
 {
     static const uint8_t payload[PAYLOAD] = {1, 2, 3};
     for (uint32_t p = 0; p < packets; ++p) {
@@ -164,30 +165,31 @@ static void gather(struct ends *ends, const struct mcp_address *to, uint32_t pac
     }
 }
 
-static void take_it(void *context, const struct mcp_address *from, const void *packet, size_t bytes)
+static void check_packet(void *context, const struct mcp_address *from, const void *packet,
+                         size_t bytes)
 {
     struct ends *ends = context;
     struct mcp_header header;
     assert_true(mcp_same_address(from, &ends->sender));
     assert_int_equal(bytes, mcp_header_bytes(MCP_DATA) + PAYLOAD);
     memcpy(&header, packet, mcp_header_bytes(MCP_DATA));
-    assert_int_equal(header.message.sequence, ends->taken);
-    ++ends->taken;
+    assert_int_equal(header.message.sequence, ends->received);
+    ++ends->received;
 }
 
 static void expect_all(struct ends *ends)
 {
-    while (MCP_UDP_NOTHING != mcp_udp_take(&ends->there, false, take_it, ends)) {
+    while (MCP_UDP_NOTHING != mcp_udp_take(&ends->there, false, check_packet, ends)) {
     }
-    assert_int_equal(ends->taken, ends->sent);
+    assert_int_equal(ends->received, ends->sent);
 }
 
-/* Are chains still sent? */
+/* Expect that packets are sent as chains, or are not. */
 static void expect_chains(struct ends *ends, bool chains)
 {
     kernel.error = 0;
     kernel.as_chains = 0;
-    gather(ends, &ends->address, 5);
+    queue_packets(ends, &ends->address, 5);
     assert_int_equal(mcp_udp_flush(&ends->here), 0);
     assert_int_equal(kernel.as_chains, chains);
     expect_all(ends);
@@ -195,13 +197,13 @@ static void expect_chains(struct ends *ends, bool chains)
 
 /* ---- tests ---- */
 
-OVER_ALL(chains_arrive)
+WITH_ALL_WIRES(chains_arrive)
 {
     expect_chains(ends, true);
 }
 
-/* Errors of a destination, or of the moment. */
-OVER_ALL(a_destination_refuses)
+/* Errors of a destination, or temporary ones. */
+WITH_ALL_WIRES(a_destination_refuses)
 {
     static const int errors[] = {EHOSTUNREACH, ENETUNREACH,  EPERM,  EACCES,  EMSGSIZE,
                                  EINVAL,       ECONNREFUSED, EAGAIN, ENOBUFS, ENOMEM};
@@ -209,66 +211,67 @@ OVER_ALL(a_destination_refuses)
         const uint32_t sent = ends->sent;
         kernel.error = errors[e];
         kernel.to = mcp_address_ip(&ends->elsewhere);
-        gather(ends, &ends->elsewhere, 4);
+        queue_packets(ends, &ends->elsewhere, 4);
         ends->sent = sent; /* these do not arrive */
-        gather(ends, &ends->address, 3);
+        queue_packets(ends, &ends->address, 3);
         assert_int_equal(mcp_udp_flush(&ends->here), 4);
-        assert_true(kernel.refused > 0);
+        assert_true(kernel.failed > 0);
         expect_all(ends);
         expect_chains(ends, true);
     }
 }
 
-/* The same, of the real kernel: from the loopback interface there is no way to others. */
-OVER_ALL(the_kernel_refuses_a_destination)
+/* The same with the real kernel: the loopback interface has no route to other hosts. */
+WITH_ALL_WIRES(the_kernel_refuses_a_destination)
 {
-    gather(ends, &ends->nowhere, 4);
+    queue_packets(ends, &ends->nowhere, 4);
     ends->sent = 0;
     assert_int_equal(mcp_udp_flush(&ends->here), 4);
     expect_chains(ends, true);
 }
 
-/* What kernels and interfaces say that cannot do it; the first packet shows that the way is there.
- * The others of that chain are lost packets. */
-OVER_ALL(chains_are_not_supported)
+/* Errors of kernels and interfaces without segmentation offload. The first packet, sent alone,
+ * shows that the destination is reachable. The others of that chain are lost. */
+WITH_ALL_WIRES(unsupported_chains)
 {
     static const int errors[] = {EIO, EINVAL, EMSGSIZE, EOPNOTSUPP, ENOPROTOOPT};
     for (size_t e = 0; e < sizeof(errors) / sizeof(errors[0]); ++e) {
         ends->here.chains = true;
         kernel.error = errors[e];
-        kernel.refused = 0;
+        kernel.failed = 0;
         const uint32_t sent = ends->sent;
-        gather(ends, &ends->address, 4);
+        queue_packets(ends, &ends->address, 4);
         assert_int_equal(mcp_udp_flush(&ends->here), 3);
         ends->sent = sent + 1;
         expect_all(ends);
-        assert_int_equal(kernel.refused, 1);
+        assert_int_equal(kernel.failed, 1);
         expect_chains(ends, false);
     }
 }
 
-static void take_nothing(void *context, const struct mcp_address *from, const void *packet,
-                         size_t bytes)
+static void check_empty_packet(void *context, const struct mcp_address *from, const void *packet,
+                               size_t bytes)
 {
     struct ends *ends = context;
     (void)packet;
     assert_true(mcp_same_address(from, &ends->sender));
     assert_int_equal(bytes, 0);
-    ++ends->taken;
+    ++ends->received;
 }
 
-/* One packet, and something has come: the one behind it is taken next. */
-OVER_ALL(an_empty_datagram_is_a_packet)
+/* An empty datagram counts as a received packet, and the next call finds no other. */
+WITH_ALL_WIRES(an_empty_datagram_is_a_packet)
 {
     for (int chains = 0; chains <= 1; ++chains) {
-        ends->taken = 0;
+        ends->received = 0;
         assert_int_equal(sendto(ends->here.socket, NULL, 0, 0, &ends->address.at.any,
                                 mcp_address_bytes(&ends->address)),
                          0);
-        assert_int_equal(mcp_udp_take(&ends->there, chains, take_nothing, ends), 0);
-        assert_int_equal(ends->taken, 1);
-        assert_int_equal(mcp_udp_take(&ends->there, chains, take_nothing, ends), MCP_UDP_NOTHING);
-        assert_int_equal(ends->taken, 1);
+        assert_int_equal(mcp_udp_take(&ends->there, chains, check_empty_packet, ends), 0);
+        assert_int_equal(ends->received, 1);
+        assert_int_equal(mcp_udp_take(&ends->there, chains, check_empty_packet, ends),
+                         MCP_UDP_NOTHING);
+        assert_int_equal(ends->received, 1);
     }
 }
 
@@ -279,7 +282,7 @@ int main(void)
         cmocka_unit_test(chains_arrive),
         cmocka_unit_test(a_destination_refuses),
         cmocka_unit_test(the_kernel_refuses_a_destination),
-        cmocka_unit_test(chains_are_not_supported),
+        cmocka_unit_test(unsupported_chains),
         cmocka_unit_test(an_empty_datagram_is_a_packet),
     };
     return cmocka_run_group_tests_name("udp", tests, NULL, NULL);

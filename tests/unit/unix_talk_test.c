@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Talking to a daemon (unix_talk.c) whose place somebody else has taken, or that does not answer.
- * Invariants: what another user can have put there is never spoken to; nothing blocks; a daemon
- * that is stopped or hangs is given up, and one that only has no processor is waited for.
+ * If this fails, a process would trust another user's fake daemon, or block on a daemon that does
+ * not respond (unix_talk.c). Invariants: a client never connects to a socket that another user
+ * could have created; no call blocks; a stopped or hanging daemon times out, but not one that only
+ * lacks processor time.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -61,13 +62,13 @@ static int end(void **state)
     return 0;
 }
 
-static enum myr_status try_to_connect(const char *path, bool root_too, int *connection)
+static enum myr_status try_to_connect(const char *path, bool root_allowed, int *connection)
 {
     world.error.text[0] = '\0';
-    return myr_talk_connect(path, "myrd", root_too, connection, &world.error);
+    return myr_talk_connect(path, "myrd", root_allowed, connection, &world.error);
 }
 
-static bool somebody_came(void)
+static bool accepts_one(void)
 {
     const int visitor = accept(world.listening, NULL, NULL);
     if (visitor >= 0) {
@@ -76,29 +77,29 @@ static bool somebody_came(void)
     return visitor >= 0;
 }
 
-/* ---- the place ---- */
+/* ---- the socket's path ---- */
 
 static void expect_refused(const char *path, const char *words)
 {
-    for (int root_too = 0; root_too < 2; ++root_too) {
+    for (int root_allowed = 0; root_allowed < 2; ++root_allowed) {
         int connection;
-        assert_int_equal(try_to_connect(path, root_too, &connection), MYR_ERR_SYSTEM);
+        assert_int_equal(try_to_connect(path, root_allowed, &connection), MYR_ERR_SYSTEM);
         assert_int_equal(connection, -1);
         if (NULL == strstr(world.error.text, words)) {
             fail_msg("\"%s\" does not say \"%s\"", world.error.text, words);
         }
-        assert_false(somebody_came());
+        assert_false(accepts_one());
     }
 }
 
-static void a_folder_of_ones_own(void **state)
+static void an_own_folder(void **state)
 {
     (void)state;
     int connection;
     assert_int_equal(try_to_connect(world.path, false, &connection), MYR_OK);
-    assert_true(somebody_came());
+    assert_true(accepts_one());
     close(connection);
-    assert_int_equal(chmod(world.folder, 0755), 0); /* others may look, and knock */
+    assert_int_equal(chmod(world.folder, 0755), 0); /* others may read it, and connect */
     assert_int_equal(try_to_connect(world.path, false, &connection), MYR_OK);
     close(connection);
 }
@@ -125,16 +126,17 @@ static void a_folder_of_another_user(void **state)
     assert_int_equal(chown(world.folder, 0, 0), 0);
 }
 
-/* Root's folder is good enough for some daemons, and only for these. */
-static void come_as_nobody(uint32_t rank, void *context)
+/* Some daemons may be root's, others not. */
+static void connect_as_nobody(uint32_t rank, void *context)
 {
     int connection;
     (void)rank;
     (void)context;
-    CREW_CHECK(0 == setresuid(NOBODY, NOBODY, NOBODY), "it cannot be another user");
+    CREW_CHECK(0 == setresuid(NOBODY, NOBODY, NOBODY), "cannot change the user");
     CREW_CHECK(MYR_OK == try_to_connect(world.path, true, &connection), "%s", world.error.text);
     close(connection);
-    CREW_CHECK(MYR_ERR_SYSTEM == try_to_connect(world.path, false, &connection), "it was let in");
+    CREW_CHECK(MYR_ERR_SYSTEM == try_to_connect(world.path, false, &connection),
+               "it connected to root's daemon");
 }
 
 static void a_folder_of_root(void **state)
@@ -145,18 +147,18 @@ static void a_folder_of_root(void **state)
     }
     assert_int_equal(chmod(world.folder, 0755), 0);
     assert_int_equal(chmod(world.path, 0666), 0);
-    assert_true(crew_join(crew_fork(come_as_nobody, 0, NULL)));
-    assert_true(somebody_came());
-    assert_false(somebody_came());
+    assert_true(crew_join(crew_fork(connect_as_nobody, 0, NULL)));
+    assert_true(accepts_one());
+    assert_false(accepts_one());
 }
 
-/* Whose daemon it is says the daemon as well, not only its folder. */
+/* The daemon's user is checked, too, not only that of its folder. */
 static void serve_as_nobody(uint32_t rank, void *context)
 {
     (void)rank;
     (void)context;
-    CREW_CHECK(0 == setresuid(NOBODY, NOBODY, NOBODY), "it cannot be another user");
-    CREW_CHECK(0 == listen(world.listening, 1), "it cannot listen");
+    CREW_CHECK(0 == setresuid(NOBODY, NOBODY, NOBODY), "cannot change the user");
+    CREW_CHECK(0 == listen(world.listening, 1), "cannot listen");
 }
 
 static void a_daemon_of_another_user(void **state)
@@ -172,7 +174,7 @@ static void a_daemon_of_another_user(void **state)
     assert_int_equal(connection, -1);
 }
 
-/* A link to a good folder, however it is written: whoever made the link could change it. */
+/* A symbolic link to a safe folder, with any spelling: the owner of the link could change it. */
 static void a_symbolic_link(void **state)
 {
     (void)state;
@@ -193,7 +195,7 @@ static void a_file_in_its_place(void **state)
     expect_refused(path, "is not a directory");
 }
 
-static void nobody_is_there(void **state)
+static void no_daemon(void **state)
 {
     (void)state;
     char path[240];
@@ -202,7 +204,7 @@ static void nobody_is_there(void **state)
     assert_int_equal(try_to_connect(path, false, &connection), MYR_ERR_NOT_THERE);
     snprintf(path, sizeof(path), "%s/no/sock", world.folder);
     assert_int_equal(try_to_connect(path, false, &connection), MYR_ERR_NOT_THERE);
-    close(world.listening); /* what a daemon that was killed leaves behind */
+    close(world.listening); /* the socket of a dead daemon */
     assert_int_equal(try_to_connect(world.path, false, &connection), MYR_ERR_NOT_THERE);
     assert_int_equal(connection, -1);
 }
@@ -223,9 +225,9 @@ static void other_paths(void **state)
     assert_int_equal(try_to_connect(name, false, &connection), MYR_ERR_SYSTEM);
 }
 
-/* ---- who does not accept ---- */
+/* ---- a daemon that does not accept ---- */
 
-static void a_full_queue(void **state)
+static void a_full_backlog(void **state)
 {
     (void)state;
     enum { MORE_THAN_ENOUGH = 100 };
@@ -238,21 +240,21 @@ static void a_full_queue(void **state)
     assert_int_equal(status, MYR_ERR_NOT_YET);
     assert_non_null(strstr(world.error.text, "too many are pending"));
     assert_in_range(count, 1, MORE_THAN_ENOUGH - 1);
-    assert_true(somebody_came()); /* room for one */
+    assert_true(accepts_one()); /* a place in the backlog */
     assert_int_equal(try_to_connect(world.path, false, &connections[count]), MYR_OK);
     while (count >= 0) {
         close(connections[count--]);
     }
 }
 
-/* ---- who does not answer ---- */
+/* ---- a daemon that does not respond ---- */
 
-static const struct myr_talk_timeout short_one = {40, 40};
+static const struct myr_talk_timeout short_timeout = {40, 40};
 
-/* For who answers, if ever: it may neither run nor want to for that long, once it was asked. */
-static const struct myr_talk_timeout long_one = {2000, 100000};
+/* For a daemon that must respond: it may be idle or lack processor time for that long. */
+static const struct myr_talk_timeout long_timeout = {2000, 100000};
 
-static enum myr_status ask(int connection, const struct myr_talk_timeout *timeout)
+static enum myr_status request(int connection, const struct myr_talk_timeout *timeout)
 {
     world.error.text[0] = '\0';
     const enum myr_status status =
@@ -273,13 +275,13 @@ static void nobody_accepts(void **state)
     int connection;
     char pid[20];
     assert_int_equal(try_to_connect(world.path, false, &connection), MYR_OK);
-    assert_int_equal(ask(connection, myr_talk_timeout_for_hello(true)), MYR_ERR_NOT_YET);
+    assert_int_equal(request(connection, myr_talk_timeout_for_hello(true)), MYR_ERR_NOT_YET);
     snprintf(pid, sizeof(pid), "(process %d)", (int)getpid());
     assert_non_null(strstr(world.error.text, pid));
     close(connection);
 }
 
-/* A daemon: answers each question, after so much processor time. */
+/* A daemon that responds to each request after using this much processor time. */
 struct daemon {
     int ready[2];
     uint64_t work_us;
@@ -298,10 +300,10 @@ static void serve(uint32_t rank, void *context)
     struct pollfd watched = {.fd = world.listening, .events = POLLIN};
     char words[100];
     (void)rank;
-    /* The daemon is who has said listen(). */
-    CREW_CHECK(0 == listen(world.listening, 1), "no listening");
-    CREW_CHECK(1 == write(daemon->ready[1], "", 1), "no word");
-    CREW_CHECK(1 == poll(&watched, 1, -1), "nobody came");
+    /* The daemon is the process that has called listen(). */
+    CREW_CHECK(0 == listen(world.listening, 1), "cannot listen");
+    CREW_CHECK(1 == write(daemon->ready[1], "", 1), "the test has ended");
+    CREW_CHECK(1 == poll(&watched, 1, -1), "no connection");
     const int visitor = accept(world.listening, NULL, NULL);
     while (recv(visitor, words, sizeof(words), 0) > 0) {
         for (const uint64_t began = processor_us(); processor_us() - began < daemon->work_us;) {
@@ -331,7 +333,7 @@ static void stop(pid_t pid)
     assert_true(WIFSTOPPED(status));
 }
 
-/* It is given up while it is stopped. What it says later is there for whoever still listens. */
+/* A request to a stopped daemon times out. A client that still waits gets its response later. */
 static void a_stopped_daemon(void **state)
 {
     (void)state;
@@ -341,18 +343,18 @@ static void a_stopped_daemon(void **state)
     const pid_t pid = begin_daemon(&daemon, 0);
     stop(pid);
     assert_int_equal(try_to_connect(world.path, false, &connection), MYR_OK);
-    assert_int_equal(ask(connection, &short_one), MYR_ERR_NOT_YET);
+    assert_int_equal(request(connection, &short_timeout), MYR_ERR_NOT_YET);
     snprintf(words, sizeof(words), "process %d", (int)pid);
     assert_non_null(strstr(world.error.text, words));
     assert_non_null(strstr(world.error.text, "kill -CONT"));
     assert_int_equal(kill(pid, SIGCONT), 0);
-    assert_int_equal(myr_talk_await(connection, "myrd", &long_one, &world.error), MYR_OK);
+    assert_int_equal(myr_talk_await(connection, "myrd", &long_timeout, &world.error), MYR_OK);
     expect_answer(connection, "answer");
     close(connection);
     assert_true(crew_join(pid));
 }
 
-/* Far longer than the timeout for one that does nothing. */
+/* Far longer than the timeout of an idle daemon. */
 static void a_busy_daemon(void **state)
 {
     (void)state;
@@ -361,14 +363,14 @@ static void a_busy_daemon(void **state)
     int connection;
     const pid_t pid = begin_daemon(&daemon, 300000);
     assert_int_equal(try_to_connect(world.path, false, &connection), MYR_OK);
-    assert_int_equal(ask(connection, &timeout), MYR_OK);
+    assert_int_equal(request(connection, &timeout), MYR_OK);
     expect_answer(connection, "answer");
     close(connection);
     assert_true(crew_join(pid));
 }
 
-/* A queue of questions that nobody takes: the next one waits, and not for ever. */
-static void questions_that_nobody_takes(void **state)
+/* The socket's buffer is full of unread requests: the next request times out. */
+static void unread_requests(void **state)
 {
     (void)state;
     static const char words[4096] = "";
@@ -377,11 +379,11 @@ static void questions_that_nobody_takes(void **state)
     while (myr_talk_send(connection, words, sizeof(words), NULL, 0, 0)) {
     }
     assert_int_equal(errno, EAGAIN);
-    assert_int_equal(ask(connection, &short_one), MYR_ERR_NOT_YET);
+    assert_int_equal(request(connection, &short_timeout), MYR_ERR_NOT_YET);
     close(connection);
 }
 
-/* It has said why, and gone, before it was asked. */
+/* The daemon has sent an error and closed the connection before the request. */
 static void an_early_answer(void **state)
 {
     (void)state;
@@ -390,9 +392,10 @@ static void an_early_answer(void **state)
     const int visitor = accept(world.listening, NULL, NULL);
     assert_int_equal(send(visitor, "go away", 7, 0), 7);
     close(visitor);
-    assert_int_equal(ask(connection, &short_one), MYR_OK);
+    assert_int_equal(request(connection, &short_timeout), MYR_OK);
     expect_answer(connection, "go away");
-    assert_int_equal(ask(connection, &short_one), MYR_OK); /* that it has gone is an answer */
+    /* A closed connection counts as a response. */
+    assert_int_equal(request(connection, &short_timeout), MYR_OK);
     assert_int_equal(myr_talk_receive(connection, NULL, 0, NULL, 0), 0);
     close(connection);
 }
@@ -401,20 +404,20 @@ int main(void)
 {
 #define TALK(test) cmocka_unit_test_setup_teardown(test, begin, end)
     const struct CMUnitTest tests[] = {
-        TALK(a_folder_of_ones_own),
+        TALK(an_own_folder),
         TALK(a_folder_that_others_may_write_to),
         TALK(a_folder_of_another_user),
         TALK(a_folder_of_root),
         TALK(a_daemon_of_another_user),
         TALK(a_symbolic_link),
         TALK(a_file_in_its_place),
-        TALK(nobody_is_there),
+        TALK(no_daemon),
         TALK(other_paths),
-        TALK(a_full_queue),
+        TALK(a_full_backlog),
         TALK(nobody_accepts),
         TALK(a_stopped_daemon),
         TALK(a_busy_daemon),
-        TALK(questions_that_nobody_takes),
+        TALK(unread_requests),
         TALK(an_early_answer),
     };
     crew_watchdog();

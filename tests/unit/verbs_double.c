@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A double of libibverbs; see verbs_double.h. */
+/* See verbs_double.h. */
 #include "tests/unit/verbs_double.h"
 
 #include <arpa/inet.h>
@@ -25,15 +25,15 @@ struct request {
     uint64_t id, address;
     uint32_t key, local_key, bytes;
     bool reported;
-    uint8_t *own;        /* what is within it; NULL: it is to be read */
-    const uint8_t *from; /* where it is read */
-    uint32_t begun;      /* words of packets that the other card has taken */
-    bool *written;       /* of each word */
+    uint8_t *own;        /* inline data; NULL: read when executed */
+    const uint8_t *from; /* the source address */
+    uint32_t begun;      /* words in packets that have arrived */
+    bool *written;       /* by word */
 };
 
 struct pair {
     struct ibv_qp qp; /* first */
-    uint32_t other;   /* the number of the pair that it is connected to */
+    uint32_t other;   /* the number of the connected pair */
     uint32_t depth, inline_most, first, count;
     struct verbs_double_way way;
     struct request queue[QUEUE];
@@ -63,7 +63,7 @@ static struct {
     uint32_t pairs, regions;
 } all;
 
-/* Is this call refused? */
+/* True if this call must fail. */
 static bool refused(void)
 {
     const bool now = 1 == all.refuse;
@@ -154,7 +154,7 @@ static int query_port(struct ibv_context *context, uint8_t number,
     const struct verbs_double_port *port = &card_of(context)->device->port[number - 1];
     struct ibv_port_attr *attr = (struct ibv_port_attr *)attributes;
     if (0 == port->mtu) {
-        return EINVAL; /* it has no such port */
+        return EINVAL; /* no such port */
     }
     attr->state = port->active ? IBV_PORT_ACTIVE : IBV_PORT_DOWN;
     attr->active_mtu = port->mtu;
@@ -168,8 +168,8 @@ static int query_port(struct ibv_context *context, uint8_t number,
     return 0;
 }
 
-/* A port's GID by its words. The address is 0 where it has none, the mask where no interface has
- * it. */
+/* Parse a port's GID. The address is 0 if it has none, and the mask 0 if no interface has the
+ * address. */
 static struct ibv_gid_entry gid_of(const char *words, struct in_addr *ip, uint32_t *mask)
 {
     struct ibv_gid_entry entry = {.gid.raw = {0xfe, 0x80}};
@@ -217,7 +217,7 @@ struct walk {
     const char *words;
 };
 
-/* The next GID of all of the machine's; `walk` is zero to begin with. */
+/* Find the next GID of the machine. `walk` is zero at first. */
 static bool next_gid(struct walk *walk)
 {
     while (NULL != all.devices[walk->device].name) {
@@ -313,7 +313,7 @@ static struct ibv_mr *reg_mr(struct ibv_pd *pd, void *address, size_t bytes, int
     return region;
 }
 
-/* Write some of the words that are left of the packets that have come; true: there are none. */
+/* Store some of the remaining words of packets that have arrived. True if none is left. */
 static bool write_some(struct request *request)
 {
     const uint8_t *from = NULL != request->own ? request->own : request->from;
@@ -331,7 +331,7 @@ static bool write_some(struct request *request)
     return all_written;
 }
 
-/* (A card writes what it has taken before it forgets where.) */
+/* As with a card, packets that have arrived are stored before the region is removed. */
 static int dereg_mr(struct ibv_mr *region)
 {
     for (uint32_t p = 0; p < all.pairs; ++p) {
@@ -364,7 +364,7 @@ static bool may_read(const struct request *request)
            is_within(request->local_key, (uintptr_t)request->from, request->bytes);
 }
 
-/* ---- reports ---- */
+/* ---- completions ---- */
 
 static struct ibv_cq *create_cq(struct ibv_context *context, int count, void *user,
                                 struct ibv_comp_channel *channel, int vector)
@@ -393,7 +393,7 @@ static void report(struct ibv_cq *cq, uint64_t id, enum ibv_wc_status status)
     queue->report[place] = (struct ibv_wc){.wr_id = id, .status = status};
 }
 
-/* (Some come later; and the network goes on meanwhile.) */
+/* Some completions are delayed. Each poll also advances the network. */
 static int poll_cq(struct ibv_cq *cq, int most, struct ibv_wc *report)
 {
     struct queue *queue = (struct queue *)cq;
@@ -493,7 +493,7 @@ static int post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_
     return 0;
 }
 
-static bool is_there(const struct pair *pair)
+static bool is_connected(const struct pair *pair)
 {
     const struct pair *other =
         pair->other - FIRST_PAIR < all.pairs ? all.pair[pair->other - FIRST_PAIR] : NULL;
@@ -502,20 +502,20 @@ static bool is_there(const struct pair *pair)
            (IBV_QPS_RTR == other->qp.state || IBV_QPS_RTS == other->qp.state);
 }
 
-/* Another packet. Memory is looked up for each. */
+/* Begin the next packet. Access rights are checked for each packet. */
 static enum ibv_wc_status begin_packet(struct pair *pair, struct request *request)
 {
     const uint32_t words = request->bytes / WORD;
     request->begun = request->begun + PACKET < words ? request->begun + PACKET : words;
     return IBV_QPS_ERR == pair->qp.state     ? IBV_WC_WR_FLUSH_ERR
            : card_of(pair->qp.context)->gone ? IBV_WC_FATAL_ERR
-           : !is_there(pair)                 ? IBV_WC_RETRY_EXC_ERR
+           : !is_connected(pair)             ? IBV_WC_RETRY_EXC_ERR
            : !may_read(request)              ? IBV_WC_LOC_PROT_ERR
            : !may_write(request)             ? IBV_WC_REM_ACCESS_ERR
                                              : IBV_WC_SUCCESS;
 }
 
-static void carry_out(struct pair *pair)
+static void execute(struct pair *pair)
 {
     struct request *request = &pair->queue[pair->first % QUEUE];
     const uint32_t words = request->bytes / WORD;
@@ -542,7 +542,7 @@ bool verbs_double_step(void)
     for (uint32_t p = 0; p < all.pairs; ++p) {
         struct pair *pair = all.pair[(start + p) % all.pairs];
         if (NULL != pair && pair->count > 0) {
-            carry_out(pair);
+            execute(pair);
             return true;
         }
     }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A double of librdmacm, for the machine and the network of verbs_double.h. */
+/* A test double of librdmacm, for the machine and the network of verbs_double.h. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -52,7 +52,7 @@ static union ibv_gid gid_of(const struct sockaddr *address)
     return gid;
 }
 
-/* (InfiniBand's port space, and the partition, belong to its addresses.) */
+/* An InfiniBand address requires its port space and the default partition. */
 static int bind_addr(struct rdma_cm_id *id, struct sockaddr *address)
 {
     struct cm_id *cm = own(id);
@@ -84,7 +84,7 @@ static int resolve_addr(struct rdma_cm_id *id, struct sockaddr *from, struct soc
     return 0;
 }
 
-/* (RoCE's short addresses mean nothing.) */
+/* The LIDs of RoCE are meaningless. */
 static int resolve_route(struct rdma_cm_id *id, int timeout_ms)
 {
     struct cm_id *cm = own(id);

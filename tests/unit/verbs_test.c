@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The RDMA NIC, over a double of libibverbs. Invariants. Nobody is released before all have
- * arrived, in whatever order the network carries writes out and reports them; and everybody is, in
- * the end. In groups that carry data all get all blocks of their epoch; of a broadcast all get the
- * root's block; not a byte is another one. Memory is given back when no card is at it any more,
- * and not before. Groups share queue pairs. When a card is gone, all nodes' groups say so and name
- * a node. What cannot be had is refused with a line, and nothing of it stays. Of several ports the
- * wanted one is taken, by its best address; several that are as good are shared out. All that holds
- * with librdmacm, without it, and where only some nodes have it: both sides of a connection always
- * mean the same length of packets. Where librdmacm says the way, packets go that way.
+ * If this fails, collectives on RDMA devices would return early, hang, deliver wrong data, or
+ * write into freed memory. The test runs the RDMA NIC on a test double of libibverbs.
+ *
+ * Invariants. No node is released before all have arrived, in whatever order the network executes
+ * and completes writes, and all are released in the end. In groups that carry data, all nodes get
+ * exactly all blocks of their epoch, and in a broadcast the root's block. Memory is freed when no
+ * card accesses it any more, and not before. Groups share queue pairs. When a card is removed, all
+ * nodes' groups fail and name a node. What cannot be set up fails with an error message, and
+ * without leaks. Of several ports, the requested one is used, with its best address, and equally
+ * good ports are distributed. All this holds with librdmacm, without it, and if only some nodes
+ * have it: both ends of a connection always use the same MTU. If librdmacm resolves a route,
+ * packets take it.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -44,13 +47,13 @@ enum {
     MOST_LOCALS = 3,
     GROUPS = 3,
     EPOCHS = 20,
-    CALLS = 150, /* broadcasts of a game: more than a window's */
+    CALLS = 150, /* broadcasts of a game: more than a window */
     AHEAD = 3,
     SEGMENT = 16 << 20
 };
 
-/* Each with a port of RoCE: a usual one; one that has no room within requests but for a word; one
- * that grants less room than it was asked for. */
+/* Cards with one RoCE port: a usual one, one with inline data of a single word only, and one that
+ * grants less inline data than requested. */
 #define ONE_PORT                                                                                   \
     {                                                                                              \
         {                                                                                          \
@@ -64,7 +67,7 @@ enum {
 static const struct verbs_double_device
     one_card[] = {{.name = "card", .port = ONE_PORT}, {0}},
     plain_card[] = {{.name = "plain", .inline_most = 12, .port = ONE_PORT}, {0}},
-    mean_card[] = {{.name = "mean", .inline_got = 12, .port = ONE_PORT}, {0}};
+    restricted_card[] = {{.name = "restricted", .inline_got = 12, .port = ONE_PORT}, {0}};
 
 /* ---- nodes ---- */
 
@@ -73,14 +76,14 @@ struct member {
     struct myr_nic_group group[GROUPS];
     uint32_t arrived[GROUPS];
     bool left[GROUPS];
-    /* Of broadcasts: those that it has ended, and where it is in the next. */
+    /* The number of completed broadcasts, and the state of the next one. */
     uint32_t ended[GROUPS];
     enum { BETWEEN, IN_BARRIER, BEGUN, SENT } at[GROUPS];
 };
 
 struct world {
     uint32_t nodes, locals, groups;
-    uint32_t unit_most; /* 0: groups are for barriers */
+    uint32_t unit_most; /* 0: groups for barriers */
     bool broadcasts;
     struct nicbarr_choice choice[GROUPS];
     struct myr_segment *segment[MOST_NODES];
@@ -88,12 +91,11 @@ struct world {
     const struct myr_nic_name *names[MOST_NODES];
     uint32_t firsts[MOST_NODES];
     struct member member[MOST_NODES][MOST_LOCALS];
-    struct myr_verbs_calls plain, routed; /* without librdmacm, and with it */
+    struct myr_verbs_calls plain, routed; /* without and with librdmacm */
     uint64_t random;
 };
 
-/* `routed` has a bit for each node: does it have librdmacm? `wanted` is each one's port; NULL: any.
- */
+/* `routed` has a bit for each node that uses librdmacm. `wanted` is each node's port; NULL: any. */
 static struct world *world_on(const struct verbs_double_device *card, uint32_t nodes,
                               uint32_t locals, uint64_t seed, uint32_t routed,
                               const char *const *wanted)
@@ -142,16 +144,16 @@ static void world_free(struct world *world)
     assert_int_equal(verbs_double_held(), 0);
 }
 
-/* Where it is about one group of one world. */
-struct piece {
+/* The context of a group's schedules. */
+struct group_context {
     struct nicbarr_choice choice;
     uint32_t nodes;
 };
 
 static bool schedule_of(const void *context, uint32_t node, struct myr_schedule *schedule)
 {
-    const struct piece *piece = context;
-    return nicbarr_schedule_create(piece->choice, piece->nodes, node, schedule);
+    const struct group_context *group_context = context;
+    return nicbarr_schedule_create(group_context->choice, group_context->nodes, node, schedule);
 }
 
 static struct myr_nic_members members_of(const struct world *world, uint32_t group, uint32_t node,
@@ -172,10 +174,10 @@ static struct myr_nic_members members_of(const struct world *world, uint32_t gro
     };
 }
 
-/* Both phases. False where a member has no memory for its part; then nobody has the group. */
+/* Both phases of joining. False if a member has no memory, and then no member has joined. */
 static bool join(struct world *world, uint32_t g, struct nicbarr_choice choice)
 {
-    const struct piece piece = {choice, world->nodes};
+    const struct group_context group_context = {choice, world->nodes};
     struct myr_verbs_blob blobs[MOST_NODES];
     struct myr_error error = {0};
     bool failed[MOST_NODES][MOST_LOCALS], good = true;
@@ -185,8 +187,9 @@ static bool join(struct world *world, uint32_t g, struct nicbarr_choice choice)
             struct member *member = &world->member[n][l];
             struct myr_verbs_blob blob;
             const struct myr_nic_members members = members_of(world, g, n, l);
-            failed[n][l] = MYR_OK != myr_verbs_prepare(member->nic, NULL, &members, schedule_of,
-                                                       &piece, &member->group[g], &blob, &error);
+            failed[n][l] =
+                MYR_OK != myr_verbs_prepare(member->nic, NULL, &members, schedule_of,
+                                            &group_context, &member->group[g], &blob, &error);
             good = good && !failed[n][l];
             member->arrived[g] = member->ended[g] = 0;
             member->at[g] = BETWEEN;
@@ -201,8 +204,9 @@ static bool join(struct world *world, uint32_t g, struct nicbarr_choice choice)
         for (uint32_t l = 0; prepared && l < world->locals; ++l) {
             struct member *member = &world->member[n][l];
             const struct myr_nic_members members = members_of(world, g, n, l);
-            failed[n][l] = MYR_OK != myr_verbs_join(member->nic, &members, schedule_of, &piece,
-                                                    blobs, &member->group[g], &error);
+            failed[n][l] =
+                MYR_OK != myr_verbs_join(member->nic, &members, schedule_of, &group_context, blobs,
+                                         &member->group[g], &error);
             good = good && !failed[n][l];
         }
     }
@@ -230,7 +234,7 @@ static void leave(struct world *world, uint32_t g)
 
 /* ---- games ---- */
 
-/* The last epoch that all have arrived in. */
+/* The last epoch in which all have arrived. */
 static uint32_t all_arrived(const struct world *world, uint32_t g)
 {
     uint32_t least = UINT32_MAX;
@@ -243,16 +247,16 @@ static uint32_t all_arrived(const struct world *world, uint32_t g)
     return least;
 }
 
-static void go_on_with_barriers(struct member *member, uint32_t g, uint32_t epochs)
+static void advance_barriers(struct member *member, uint32_t g, uint32_t epochs)
 {
     struct myr_nic_group *group = &member->group[g];
     if (member->arrived[g] < epochs && member->arrived[g] < *group->done + AHEAD) {
-        ++member->arrived[g]; /* before the others can know */
+        ++member->arrived[g]; /* before the others can detect it */
         assert_int_equal(myr_nic_group_arrive(group), member->arrived[g]);
     }
 }
 
-/* What a block has, and how long it is; all draw the same. */
+/* Contents and sizes of blocks, which all nodes derive alike. */
 static uint64_t word_of(uint32_t g, uint32_t number, uint32_t node, uint32_t place)
 {
     uint64_t random = UINT64_C(1) << 60 | (uint64_t)g << 56 | (uint64_t)number << 24 |
@@ -289,23 +293,24 @@ static void expect_block(const uint8_t *block, uint32_t g, uint32_t number, uint
     }
 }
 
-/* How far has the group come at the node that all blocks come to? */
+/* The progress of the group at the node that gets all blocks. */
 static uint32_t answered(const struct world *world, uint32_t g)
 {
     const struct member *member = &world->member[0][0];
     return member->left[g] ? member->arrived[g] : *member->group[g].done;
 }
 
-/* The process has the blocks of the last epoch before it arrives in the next. */
-static void go_on_with_data(const struct world *world, struct member *member, uint32_t g,
-                            uint32_t node, uint32_t epochs)
+/* The process has the blocks of the last epoch before it arrives in the next one. */
+static void advance_data(const struct world *world, struct member *member, uint32_t g,
+                         uint32_t node, uint32_t epochs)
 {
     struct myr_nic_group *group = &member->group[g];
     const uint32_t epoch = member->arrived[g];
     struct building building = {g, node, unit_of(group, g, epoch + 1)};
     const bool rooted = NICBARR_ROOTED == world->choice[g].algorithm;
     const bool reads = !rooted || 0 == node;
-    /* (What comes to one node only is answered by it, in another group: here by its word.) */
+    /* (In practice, another group acknowledges the blocks of a rooted group. Here its progress is
+     * read.) */
     if (epoch != *group->done || epoch == epochs || (rooted && epoch != answered(world, g))) {
         return;
     }
@@ -318,9 +323,9 @@ static void go_on_with_data(const struct world *world, struct member *member, ui
                      member->arrived[g]);
 }
 
-/* Each process is in a barrier now and then, else a root or one that waits. */
-static void go_on_with_broadcasts(const struct world *world, struct member *member, uint32_t g,
-                                  uint32_t rank)
+/* Each process sometimes executes a barrier, and otherwise is the root or waits. */
+static void advance_broadcasts(const struct world *world, struct member *member, uint32_t g,
+                               uint32_t rank)
 {
     struct myr_nic_group *group = &member->group[g];
     const uint32_t call = member->ended[g];
@@ -377,7 +382,7 @@ static bool has_finished(const struct world *world, const struct member *member,
            (world->broadcasts ? CALLS == member->ended[g] : epochs == *member->group[g].done);
 }
 
-/* One process does something with a group. */
+/* A process makes a step in a group. */
 static void move_in(struct world *world, uint32_t node, uint32_t local, uint32_t g, uint32_t epochs)
 {
     struct member *member = &world->member[node][local];
@@ -388,15 +393,15 @@ static void move_in(struct world *world, uint32_t node, uint32_t local, uint32_t
     if (0 == crew_below(&world->random, 2)) {
         (void)group->player->poll(group);
     } else if (world->broadcasts) {
-        go_on_with_broadcasts(world, member, g, node * world->locals + local);
+        advance_broadcasts(world, member, g, node * world->locals + local);
     } else if (0 != world->unit_most) {
-        go_on_with_data(world, member, g, node, epochs);
+        advance_data(world, member, g, node, epochs);
     } else {
-        go_on_with_barriers(member, g, epochs);
+        advance_barriers(member, g, epochs);
     }
 }
 
-/* Something happens. */
+/* A random step. */
 static void move(struct world *world, uint32_t epochs)
 {
     const uint32_t node = crew_below(&world->random, world->nodes);
@@ -418,7 +423,7 @@ static void move(struct world *world, uint32_t epochs)
     }
 }
 
-/* Who is through with a group may leave it at once, or stay. */
+/* A process that has completed a group may leave it at once, or stay. */
 static void leave_some(struct world *world, uint32_t epochs)
 {
     struct member *member = &world->member[crew_below(&world->random, world->nodes)]
@@ -454,8 +459,8 @@ static struct nicbarr_choice any_choice(uint64_t *random, uint32_t nodes)
     return choice;
 }
 
-/* Until nothing is held but pairs, and what each device takes. */
-static void wait_for_quiet(struct world *world)
+/* Wait until only queue pairs and the devices' own resources are allocated. */
+static void await_freeing(struct world *world)
 {
     while (verbs_double_held() != verbs_double_pairs() + 4 * world->nodes * world->locals) {
         myr_verbs_poll(world->member[crew_below(&world->random, world->nodes)][0].nic);
@@ -463,12 +468,13 @@ static void wait_for_quiet(struct world *world)
     }
 }
 
-/* Any groups, on any number of nodes. */
+/* Random groups, on a random number of nodes. */
 static void play_game(uint64_t *random, uint32_t unit_most, bool broadcasts)
 {
     const uint32_t nodes = 2 + crew_below(random, MOST_NODES - 1);
     const uint32_t locals = 1 + crew_below(random, MOST_LOCALS);
-    static const struct verbs_double_device *const cards[] = {one_card, plain_card, mean_card};
+    static const struct verbs_double_device *const cards[] = {one_card, plain_card,
+                                                              restricted_card};
     struct world *world =
         world_of(cards[crew_below(random, 3)], nodes, locals, crew_random(random));
     world->groups = 1 + crew_below(random, GROUPS);
@@ -492,10 +498,10 @@ static void play_game(uint64_t *random, uint32_t unit_most, bool broadcasts)
     for (uint32_t g = 0; g < world->groups; ++g) {
         leave(world, g);
     }
-    if (0 == unit_most) { /* all is said and done */
+    if (0 == unit_most) { /* nothing is in flight */
         assert_int_equal(verbs_double_held(), verbs_double_pairs() + 4 * nodes * locals);
     } else if (0 != crew_below(random, 4)) {
-        wait_for_quiet(world);
+        await_freeing(world);
     }
     world_free(world);
 }
@@ -515,7 +521,7 @@ static void test_games(void **state)
     }
 }
 
-/* Two threads may be the first to want libibverbs: each gets all of the table, or both get none. */
+/* Two threads may load libibverbs concurrently: both get the complete table, or neither does. */
 static void *load(void *start)
 {
     while (!atomic_load((atomic_bool *)start)) {
@@ -541,7 +547,7 @@ static void test_two_threads_load(void **state)
     assert_ptr_equal(calls[0], calls[1]);
 }
 
-/* A thousand groups, one after the other, have the queue pairs of the first. */
+/* A thousand consecutive groups share the queue pairs of the first one. */
 static void test_pairs_are_shared(void **state)
 {
     struct world *world = world_new(4, 2, crew_seed());
@@ -559,9 +565,9 @@ static void test_pairs_are_shared(void **state)
     world_free(world);
 }
 
-/* ---- what fails ---- */
+/* ---- failures ---- */
 
-static void test_card_is_gone(void **state)
+static void test_card_is_removed(void **state)
 {
     uint64_t random = crew_seed() + 1;
     (void)state;
@@ -599,7 +605,8 @@ static void test_card_is_gone(void **state)
     }
 }
 
-/* Who waits for a block hears of its parent in the tree, or that a node is missing. */
+/* A node that waits for a block gets a response of its parent in the tree, or learns that a node is
+ * missing. */
 static void test_root_is_late_or_gone(void **state)
 {
     uint64_t random = crew_seed() + 5;
@@ -608,7 +615,7 @@ static void test_root_is_late_or_gone(void **state)
         const uint32_t nodes = 2 + crew_below(&random, MOST_NODES - 1);
         const uint32_t root = crew_below(&random, nodes);
         struct world *world = world_new(nodes, 1, crew_random(&random));
-        const bool gone = 0 == crew_below(&random, 2);
+        const bool removed = 0 == crew_below(&random, 2);
         uint32_t know = 0;
         world->unit_most = 64;
         world->broadcasts = true;
@@ -616,7 +623,7 @@ static void test_root_is_late_or_gone(void **state)
         for (uint32_t n = 0; n < nodes; ++n) {
             myr_nic_bcast_begin(&world->member[n][0].group[0], root);
         }
-        if (gone) {
+        if (removed) {
             verbs_double_remove(world->member[root][0].nic->device.context);
         }
         while (nodes - 1 != know) {
@@ -631,8 +638,8 @@ static void test_root_is_late_or_gone(void **state)
                 group->player->bcast_ask(group, root, 1);
                 (void)group->player->poll(group);
                 assert_true(myr_nic_bcast_missing(group, &missing));
-                know += gone ? myr_nic_group_failed(group, &node) : 0 != missing.heard_ms;
-                assert_true(gone || !myr_nic_group_failed(group, &node));
+                know += removed ? myr_nic_group_failed(group, &node) : 0 != missing.heard_ms;
+                assert_true(removed || !myr_nic_group_failed(group, &node));
                 (void)verbs_double_step();
             }
         }
@@ -641,8 +648,8 @@ static void test_root_is_late_or_gone(void **state)
     }
 }
 
-/* A process that has done its last barrier leaves at once. What it wrote comes all the same. */
-static void test_last_words(void **state)
+/* A process leaves immediately after its last barrier. Its writes arrive nevertheless. */
+static void test_last_writes(void **state)
 {
     uint64_t random = crew_seed() + 2;
     (void)state;
@@ -657,7 +664,7 @@ static void test_last_words(void **state)
         (void)first->group[0].player->poll(&first->group[0]);
         assert_int_equal(*first->group[0].done, 1);
         myr_nic_group_leave(&first->group[0]);
-        myr_verbs_hang_up(first->nic); /* its word is under way */
+        myr_verbs_hang_up(first->nic); /* its write is in flight */
         (void)second->group[0].player->poll(&second->group[0]);
         assert_int_equal(*second->group[0].done, 1);
         myr_nic_group_leave(&second->group[0]);
@@ -665,10 +672,10 @@ static void test_last_words(void **state)
     }
 }
 
-/* A node is through with the last barrier and leaves, while another one still waits in it, and
- * gives up. What that one tells finds no group any more, and breaks no connection: other groups
- * need it. */
-static void test_told_after_leaving(void **state)
+/* A node completes the last barrier and leaves, while another one still waits in it, and gives up.
+ * Its failure message finds no group any more, but must not break the connection, which other
+ * groups need. */
+static void test_failure_after_leaving(void **state)
 {
     uint64_t random = crew_seed() + 6;
     (void)state;
@@ -687,12 +694,12 @@ static void test_told_after_leaving(void **state)
         }
         myr_nic_group_leave(&world->member[0][0].group[0]);
         while (verbs_double_step()) {
-            myr_verbs_poll(world->member[0][0].nic); /* its memory is given back */
+            myr_verbs_poll(world->member[0][0].nic); /* its memory is freed */
         }
         assert_int_equal(*waits->done, 0);
         world->member[0][0].left[0] = true;
         struct myr_verbs_words *words = &world->member[0][0].nic->words;
-        if (game % 4 < 2) { /* the next group has the word of this one */
+        if (game % 4 < 2) { /* the next group reuses the word of this one */
             words->taken = words->given - 1;
         }
         myr_nic_group_fail(waits, 2);
@@ -700,9 +707,9 @@ static void test_told_after_leaving(void **state)
         for (uint32_t n = 0; n < 3; ++n) {
             (void)myr_nic_group_arrive(&world->member[n][0].group[1]);
         }
-        for (uint32_t n = 0, turns = 0; n < 3; ++turns) {
+        for (uint32_t n = 0, steps = 0; n < 3; ++steps) {
             struct myr_nic_group *group = &world->member[n][0].group[1];
-            assert_in_range(turns, 0, 100000);
+            assert_in_range(steps, 0, 100000);
             (void)group->player->poll(group);
             (void)verbs_double_step();
             n += 1 == *group->done && !myr_nic_group_over(group);
@@ -713,8 +720,8 @@ static void test_told_after_leaving(void **state)
     }
 }
 
-/* The next process at a place in the node's segment, as of a job that is spawned when another one
- * has ended, gets connections of its own. */
+/* The next process with the same index in the node's segment, such as that of a job spawned after
+ * another one ended, gets its own connections. */
 static void test_the_next_process(void **state)
 {
     struct world *world = world_new(2, 1, crew_seed());
@@ -741,8 +748,8 @@ static void test_the_next_process(void **state)
     world_free(world);
 }
 
-/* Who lives, and is late, is heard of; so nobody takes it for dead. */
-static void test_late_ones_are_heard_of(void **state)
+/* A process that is late but alive responds, so that it is not considered dead. */
+static void test_late_processes_respond(void **state)
 {
     struct world *world = world_new(2, 1, crew_seed());
     struct myr_nic_group *group = &world->member[0][0].group[0];
@@ -772,9 +779,9 @@ static void test_late_ones_are_heard_of(void **state)
     world_free(world);
 }
 
-/* Each resource in turn is refused; then nobody has the group. The next one works, but where a
- * queue pair could not be connected. */
-static void test_refusals(void **state)
+/* Each allocation fails in turn. Then no member has the group. The next attempt succeeds, except if
+ * a queue pair could not be connected. */
+static void test_lack_of_resources(void **state)
 {
     const struct nicbarr_choice choice = {NICBARR_PAIRWISE, 0, 1};
     (void)state;
@@ -797,7 +804,7 @@ static void test_refusals(void **state)
         }
         world_free(world);
     }
-    /* Of each node: a region, and a pair for each peer, and what that takes to begin with. */
+    /* For each node: a region, a queue pair for each peer, and its initial resources. */
     assert_in_range(worked, 3 + 2 * 4, 3 * 5);
 }
 
@@ -850,7 +857,7 @@ static void test_devices(void **state)
     }
 }
 
-static void test_no_words(void **state)
+static void test_invalid_lists(void **state)
 {
     static const struct {
         const char *wanted;
@@ -866,7 +873,7 @@ static void test_no_words(void **state)
     }
 }
 
-/* Who names none gets the fastest. */
+/* Without a name, the fastest device is used. */
 static void test_fastest_device(void **state)
 {
     static const struct {
@@ -921,7 +928,7 @@ static void test_no_device(void **state)
     }
     calls = verbs_double(&machine[5], 1);
     assert_int_equal(myr_verbs_device_open(calls, NULL, 0, &device, &error), MYR_ERR_NOT_THERE);
-    for (uint32_t call = 2; call <= 4; ++call) { /* after it was looked at */
+    for (uint32_t call = 2; call <= 4; ++call) { /* after the device was examined */
         calls = verbs_double(one_card, 1);
         verbs_double_refuse(call);
         assert_int_equal(myr_verbs_device_open(calls, NULL, 0, &device, &error), MYR_ERR_SYSTEM);
@@ -932,7 +939,7 @@ static void test_no_device(void **state)
 
 /* ---- several ports ---- */
 
-/* A port of RoCE, and one of InfiniBand: active, so fast, with that GID. */
+/* An active port of RoCE, and one of InfiniBand, with this speed and GID. */
 #define ROCE(is_fast, gid)                                                                         \
     {                                                                                              \
         .active = true, .ethernet = true, .mtu = IBV_MTU_4096, .speed = (is_fast) ? 32 : 1,        \
@@ -946,7 +953,7 @@ static void test_no_device(void **state)
         .active = true, .lid = (number), .mtu = IBV_MTU_4096, .gids = { gid }                      \
     }
 
-/* What processes 0, 1, 2, ... of a node take, in words. */
+/* Expect the ports that the processes 0, 1, 2, ... of a node use. */
 static void expect_ports(const struct verbs_double_device *devices, const char *wanted,
                          const char *ports)
 {
@@ -964,7 +971,7 @@ static void expect_ports(const struct verbs_double_device *devices, const char *
     assert_int_equal(verbs_double_held(), 0);
 }
 
-static void test_ports_are_shared_out(void **state)
+static void test_ports_are_distributed(void **state)
 {
     static const struct verbs_double_device roce[] = {
         {.name = "a", .port = {ROCE(true, "v2 10.1.0.1/24"), ROCE(true, "v2 10.1.0.2/24")}},
@@ -995,7 +1002,7 @@ static void test_ports_are_shared_out(void **state)
     expect_ports(subnets, "a,b", "a:1 b:1 a:1 b:1");
 }
 
-/* A device's folder in sysfs, that says which processors it is near to. */
+/* Create a device's folder in sysfs, with its local processors. */
 static const char *device_folder(const char *processors)
 {
     static char folders[4][64];
@@ -1024,7 +1031,7 @@ static void remove_folder(const char *folder)
     assert_int_equal(rmdir(folder), 0);
 }
 
-static void test_near_ports_come_first(void **state)
+static void test_near_ports_are_preferred(void **state)
 {
     const long most = CPU_SETSIZE - 1;
     struct verbs_double_device devices[] = {
@@ -1037,7 +1044,8 @@ static void test_near_ports_come_first(void **state)
     char words[128];
     int own = 0;
     (void)state;
-    /* Bound to one processor; devices are near to all, to that one, to all others. */
+    /* The process is bound to one processor. Devices are near to all processors, to this one, or to
+     * all others. */
     assert_int_equal(sched_getaffinity(0, sizeof(saved), &saved), 0);
     while (!CPU_ISSET(own, &saved)) {
         ++own;
@@ -1052,16 +1060,16 @@ static void test_near_ports_come_first(void **state)
     snprintf(words, sizeof(words), "0-%ld\n", most);
     const char *every = device_folder(words);
     devices[0].folder = others;
-    expect_ports(devices, NULL, "a:1 b:1 b:2 a:1"); /* none is near, as far as anybody knows */
+    expect_ports(devices, NULL, "a:1 b:1 b:2 a:1"); /* no device is known to be near */
     devices[2].folder = every;
-    expect_ports(devices, NULL, "a:1 b:1 b:2 a:1"); /* one is, in another network or slow */
+    expect_ports(devices, NULL, "a:1 b:1 b:2 a:1"); /* one is, but in another network, or slow */
     devices[1].folder = alone;
     expect_ports(devices, NULL, "b:1 b:2 b:1 b:2");
     expect_ports(devices, "a,b:2", "a:1 b:2 a:1 b:2");
     devices[0].folder = every;
     expect_ports(devices, NULL, "a:1 b:1 b:2 a:1");
     assert_int_equal(sched_setaffinity(0, sizeof(saved), &saved), 0);
-    if (CPU_COUNT(&saved) > 1) { /* it may run elsewhere as well */
+    if (CPU_COUNT(&saved) > 1) { /* it may run on other processors, too */
         expect_ports(devices, NULL, "a:1 a:1 a:1 a:1");
     }
     remove_folder(others);
@@ -1069,7 +1077,7 @@ static void test_near_ports_come_first(void **state)
     remove_folder(every);
 }
 
-/* ---- ways ---- */
+/* ---- routes ---- */
 
 static const struct verbs_double_device fabric[] = {
     {.name = "left", .port = {IB(10, "ib 1 1"), IB(20, "ib 1 2")}},
@@ -1080,8 +1088,8 @@ static const struct verbs_double_device fabric[] = {
     {.name = NULL},
 };
 
-/* The way that the first of two nodes takes to the second, on those ports. A barrier is played. */
-static struct verbs_double_way way_between(const char *first, const char *second, uint32_t routed)
+/* The route of the first of two nodes to the second one, on these ports, after some barriers. */
+static struct verbs_double_way route_between(const char *first, const char *second, uint32_t routed)
 {
     const char *const wanted[] = {first, second};
     struct world *world = world_on(fabric, 2, 1, crew_seed(), routed, wanted);
@@ -1099,32 +1107,32 @@ static struct verbs_double_way way_between(const char *first, const char *second
     return way;
 }
 
-static void test_ways_by_exchange(void **state)
+static void test_routes_by_exchange(void **state)
 {
     (void)state;
-    for (uint32_t routed = 0; routed < 3; ++routed) { /* none, or one of them, has librdmacm */
-        struct verbs_double_way way = way_between("left:1", "left:2", routed);
+    for (uint32_t routed = 0; routed < 3; ++routed) { /* none or one of them has librdmacm */
+        struct verbs_double_way way = route_between("left:1", "left:2", routed);
         assert_false(way.to.is_global);
         assert_int_equal(way.to.dlid, 20);
         assert_int_equal(way.mtu, IBV_MTU_4096);
-        way = way_between("left:1", "right", routed);
+        way = route_between("left:1", "right", routed);
         assert_true(way.to.is_global);
         assert_int_equal(way.to.grh.dgid.raw[7], 2);
         assert_int_equal(way.to.grh.hop_limit, 64);
-        way = way_between("roce:1", "roce:2", routed);
+        way = route_between("roce:1", "roce:2", routed);
         assert_true(way.to.is_global);
         assert_int_equal(way.to.grh.dgid.raw[0], 0xfe);
         assert_int_equal(way.mtu, IBV_MTU_1024);
     }
 }
 
-static void test_ways_by_librdmacm(void **state)
+static void test_routes_by_librdmacm(void **state)
 {
     (void)state;
     if (NULL == LIBRDMACM) {
         skip();
     }
-    struct verbs_double_way way = way_between("left:1", "left:2", 3);
+    struct verbs_double_way way = route_between("left:1", "left:2", 3);
     assert_false(way.to.is_global);
     assert_int_equal(way.to.dlid, 20);
     assert_int_equal(way.to.src_path_bits, 1);
@@ -1132,13 +1140,13 @@ static void test_ways_by_librdmacm(void **state)
     assert_int_equal(way.to.static_rate, 7);
     assert_int_equal(way.to.port_num, 1);
     assert_int_equal(way.mtu, IBV_MTU_512);
-    way = way_between("left:2", "right", 3);
+    way = route_between("left:2", "right", 3);
     assert_true(way.to.is_global);
     assert_int_equal(way.to.port_num, 2);
     assert_int_equal(way.to.grh.dgid.raw[7], 2);
     assert_int_equal(way.to.grh.hop_limit, 63);
     assert_int_equal(way.to.grh.flow_label, 0x8a065);
-    way = way_between("roce:1", "roce:1", 3);
+    way = route_between("roce:1", "roce:1", 3);
     assert_true(way.to.is_global);
     assert_int_equal(way.to.grh.sgid_index, 1);
     assert_int_equal(way.to.grh.dgid.raw[12], 10);
@@ -1146,13 +1154,13 @@ static void test_ways_by_librdmacm(void **state)
     assert_int_equal(way.to.dlid, 0);
     assert_int_equal(way.to.src_path_bits, 0);
     assert_int_equal(way.mtu, IBV_MTU_512);
-    way = way_between("roce:1", "roce:2", 3); /* one that has no IP address */
+    way = route_between("roce:1", "roce:2", 3); /* without an IP address */
     assert_int_equal(way.to.grh.hop_limit, 64);
     assert_int_equal(way.mtu, IBV_MTU_1024);
 }
 
-/* No way is found: nobody has the group, and a line says so. */
-static void test_no_way(void **state)
+/* Without a route, no member has the group, and an error message says so. */
+static void test_no_route(void **state)
 {
     struct myr_error error = {0};
     (void)state;
@@ -1179,22 +1187,22 @@ int main(void)
         cmocka_unit_test(test_two_threads_load),
         cmocka_unit_test(test_games),
         cmocka_unit_test(test_pairs_are_shared),
-        cmocka_unit_test(test_card_is_gone),
+        cmocka_unit_test(test_card_is_removed),
         cmocka_unit_test(test_root_is_late_or_gone),
-        cmocka_unit_test(test_last_words),
-        cmocka_unit_test(test_told_after_leaving),
+        cmocka_unit_test(test_last_writes),
+        cmocka_unit_test(test_failure_after_leaving),
         cmocka_unit_test(test_the_next_process),
-        cmocka_unit_test(test_late_ones_are_heard_of),
-        cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_late_processes_respond),
+        cmocka_unit_test(test_lack_of_resources),
         cmocka_unit_test(test_devices),
-        cmocka_unit_test(test_no_words),
+        cmocka_unit_test(test_invalid_lists),
         cmocka_unit_test(test_fastest_device),
         cmocka_unit_test(test_no_device),
-        cmocka_unit_test(test_ports_are_shared_out),
-        cmocka_unit_test(test_near_ports_come_first),
-        cmocka_unit_test(test_ways_by_exchange),
-        cmocka_unit_test(test_ways_by_librdmacm),
-        cmocka_unit_test(test_no_way),
+        cmocka_unit_test(test_ports_are_distributed),
+        cmocka_unit_test(test_near_ports_are_preferred),
+        cmocka_unit_test(test_routes_by_exchange),
+        cmocka_unit_test(test_routes_by_librdmacm),
+        cmocka_unit_test(test_no_route),
     };
     crew_watchdog();
     return cmocka_run_group_tests_name("verbs", tests, NULL, NULL);

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Waiting. Invariants. A wait is over when its word has reached the epoch, and not before, in each
- * of its phases (poll, yield, sleep). Progress is called in all of them, but not at the first
- * looks. A publisher wakes sleepers. Sleepers burn no processor. A process that shares its
- * processor does not poll, and finds out when that changes.
+ * If this fails, processes would hang in a barrier, leave it early, or waste processor time while
+ * they wait. Invariants. A wait ends when its word reaches the epoch, and not before, in each
+ * phase (poll, yield, sleep). Progress is called in all phases, but not at first. Publishing wakes
+ * sleeping processes, which use no processor time. A process that shares its processor does not
+ * poll, and detects when that changes.
  *
- * The two ways to give up the processor are caught on their way to the kernel: syscall(), for the
- * futex, is this file's own; sched_yield, which the waiter may call without the C library, is
- * trapped by a filter. Both take notes, and can make things happen at the very moment when somebody
- * waits. So nothing here depends on time.
+ * The test intercepts both ways to give up the processor: it overrides syscall(), for the futex,
+ * and traps sched_yield, which the waiter may call without the C library, with a seccomp filter.
+ * Both count calls, and can change the word exactly when a process waits. So nothing depends on
+ * time.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -38,56 +39,56 @@
 #include "os/futex.h"
 #include "tests/unit/crew.h"
 
-/* ---- what the waiter under test does, as seen from below ---- */
+/* ---- interception of system calls ---- */
 
 enum { MOST_SLEEPS = 64 };
 
-/* Each thread has notes of its own; only the main thread's are looked at. */
-static _Thread_local struct notes {
+/* Calls by thread. Only the main thread's are checked. */
+static _Thread_local struct calls {
     uint32_t yields, progress, wakes, sleeps;
-    int woken_at_most;                /* by the last wake */
-    uint32_t sleep_us[MOST_SLEEPS];   /* how long each sleep was to be */
-    const void *slept_on, *woken_for; /* the last word */
-} notes;
+    int woken_at_most;                /* argument of the last wake */
+    uint32_t sleep_us[MOST_SLEEPS];   /* the timeout of each sleep */
+    const void *slept_on, *woken_for; /* words of the last calls */
+} calls;
 
-/* What to do at the n-th of these, counted from 1: publish `epoch` in `word`. */
+/* When to publish `epoch` in `word`: at the n-th call, counted from 1. */
 static struct {
     myr_word *word;
     uint32_t epoch;
     uint32_t at_yield, at_progress, at_sleep;
-} plot;
+} scenario;
 
-static bool never_time_out; /* sleep until woken, however long */
+static bool never_time_out; /* sleep without a timeout */
 
 static long (*real_syscall)(long, ...);
 
 static void publish_now(void)
 {
-    myr_store_release(plot.word, plot.epoch);
+    myr_store_release(scenario.word, scenario.epoch);
 }
 
-/* In place of each sched_yield. */
+/* Replaces each sched_yield. */
 static void on_yield(int signal, siginfo_t *about, void *opaque)
 {
     (void)signal;
     (void)about;
 #if defined(__x86_64__)
-    ((ucontext_t *)opaque)->uc_mcontext.gregs[REG_RAX] = 0; /* what it returns */
+    ((ucontext_t *)opaque)->uc_mcontext.gregs[REG_RAX] = 0; /* the return value */
 #else
     (void)opaque;
 #endif
-    ++notes.yields;
-    if (notes.yields == plot.at_yield) {
+    ++calls.yields;
+    if (calls.yields == scenario.at_yield) {
         publish_now();
     }
     const struct timespec moment = {0, 1};
     nanosleep(&moment, NULL);
 }
 
-static bool trapped; /* or else yields are not seen */
+static bool trapped; /* false: yields are not counted */
 
-/* Valgrind and ThreadSanitizer yield for purposes of their own, the latter while a thread is not
- * yet ready for a signal. */
+/* Valgrind and ThreadSanitizer themselves call sched_yield, the latter before a thread can handle
+ * signals. */
 static bool under_a_yielding_tool(void)
 {
 #if defined(__SANITIZE_THREAD__)
@@ -114,36 +115,45 @@ static void trap_yields(void)
               0 == prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program);
 }
 
-/* In each test, as cmocka sets a handler of its own before it. */
+/* Called in each test, as cmocka installs its own handler before it. */
 static void handle_yields(void)
 {
     const struct sigaction action = {.sa_sigaction = on_yield, .sa_flags = SA_SIGINFO};
     sigaction(SIGSYS, &action, NULL);
 }
 
-/* A thread's processor time as the waiter sees it. It may be real. It may stand still: then nothing
- * has moved in a call of progress, however slow the machine is. Or it may race: then something has
- * moved in each call but the first, and no time goes by between two of them. Or each look at it may
- * take long, though nothing moves. Or something has moved in the first call after each sleep. */
-static enum clock { TIME_RUNS, TIME_STANDS, TIME_RACES, TIME_IS_DEAR, TIME_JUMPS } processor_time;
+/*
+ * A simulation of the thread's processor time, which tells the waiter whether progress did
+ * something. TIME_REAL: the real time. TIME_FROZEN: no progress call did anything, even on a slow
+ * machine. TIME_PER_PROGRESS: each progress call except the first did something, and no real time
+ * passes. TIME_PER_READ: reading the clock takes long, but nothing happens. TIME_AFTER_SLEEP: the
+ * first call after each sleep did something.
+ */
+static enum clock {
+    TIME_REAL,
+    TIME_FROZEN,
+    TIME_PER_PROGRESS,
+    TIME_PER_READ,
+    TIME_AFTER_SLEEP
+} processor_time;
 
 int clock_gettime(clockid_t clock, struct timespec *time)
 {
     static _Thread_local long us;
-    static _Thread_local uint32_t sleeps, looks; /* since the last of them */
+    static _Thread_local uint32_t sleeps, looks; /* reads since the last sleep */
     if (CLOCK_THREAD_CPUTIME_ID == clock) {
-        looks = sleeps == notes.sleeps ? looks + 1 : 1;
-        sleeps = notes.sleeps;
+        looks = sleeps == calls.sleeps ? looks + 1 : 1;
+        sleeps = calls.sleeps;
     }
-    if (TIME_RUNS != processor_time && CLOCK_THREAD_CPUTIME_ID == clock) {
-        us += TIME_IS_DEAR == processor_time                             ? 50
-              : TIME_RACES == processor_time && notes.progress > 1       ? 1000
-              : TIME_JUMPS == processor_time && sleeps > 0 && 2 == looks ? 1000
-                                                                         : 0;
+    if (TIME_REAL != processor_time && CLOCK_THREAD_CPUTIME_ID == clock) {
+        us += TIME_PER_READ == processor_time                                  ? 50
+              : TIME_PER_PROGRESS == processor_time && calls.progress > 1      ? 1000
+              : TIME_AFTER_SLEEP == processor_time && sleeps > 0 && 2 == looks ? 1000
+                                                                               : 0;
         *time = (struct timespec){us / 1000000, us % 1000000 * 1000};
         return 0;
     }
-    if (TIME_RACES == processor_time) {
+    if (TIME_PER_PROGRESS == processor_time) {
         *time = (struct timespec){0, 0};
         return 0;
     }
@@ -161,43 +171,43 @@ long syscall(long number, ...)
     va_end(arguments);
     if (OS_FUTEX == number && FUTEX_WAIT == (int)a[1]) {
         const struct timespec *timeout = (const struct timespec *)a[3];
-        if (notes.sleeps < MOST_SLEEPS && NULL != timeout) {
-            notes.sleep_us[notes.sleeps] =
+        if (calls.sleeps < MOST_SLEEPS && NULL != timeout) {
+            calls.sleep_us[calls.sleeps] =
                 (uint32_t)(timeout->tv_sec * 1000000 + timeout->tv_nsec / 1000);
         }
-        if (++notes.sleeps == plot.at_sleep) {
+        if (++calls.sleeps == scenario.at_sleep) {
             publish_now();
         }
-        notes.slept_on = (const void *)a[0];
+        calls.slept_on = (const void *)a[0];
         a[3] = never_time_out ? 0 : a[3];
     } else if (OS_FUTEX == number && FUTEX_WAKE == (int)a[1]) {
-        ++notes.wakes;
-        notes.woken_at_most = (int)a[2];
-        notes.woken_for = (const void *)a[0];
+        ++calls.wakes;
+        calls.woken_at_most = (int)a[2];
+        calls.woken_for = (const void *)a[0];
     }
     return real_syscall(number, a[0], a[1], a[2], a[3], a[4], a[5]);
 }
 
 static void progress(void)
 {
-    ++notes.progress;
-    if (notes.progress == plot.at_progress) {
+    ++calls.progress;
+    if (calls.progress == scenario.at_progress) {
         publish_now();
     }
 }
 
-/* ---- a waiter to test ---- */
+/* ---- the waiter under test ---- */
 
 static struct bench {
     struct myr_segment *segment;
     struct myr_waiter waiter;
     struct myr_watch watch;
-    myr_word *word, *sleepers; /* shared with processes that are forked */
+    myr_word *word, *sleepers; /* shared with forked processes */
 } bench;
 
 enum { SHARED_BYTES = 4096 };
 
-/* A segment of one's own if `folder` is NULL. */
+/* Uses a private segment if `folder` is NULL. */
 static void bench_begin(const char *folder, int32_t spin, int32_t sleep_after, int32_t slice)
 {
     const struct myr_wait_policy policy = {spin, sleep_after, slice};
@@ -207,12 +217,12 @@ static void bench_begin(const char *folder, int32_t spin, int32_t sleep_after, i
     bench.sleepers = bench.word + MYR_LINE;
     myr_waiter_init(&bench.waiter, bench.segment, progress, &policy);
     myr_watch_init(&bench.watch, &bench.waiter, bench.sleepers);
-    memset(&notes, 0, sizeof(notes));
-    memset(&plot, 0, sizeof(plot));
-    plot.word = bench.word;
-    plot.epoch = 1;
+    memset(&calls, 0, sizeof(calls));
+    memset(&scenario, 0, sizeof(scenario));
+    scenario.word = bench.word;
+    scenario.epoch = 1;
     never_time_out = false;
-    processor_time = TIME_RUNS;
+    processor_time = TIME_REAL;
 }
 
 static void bench_end(void)
@@ -224,7 +234,7 @@ static void bench_end(void)
 
 /* ---- phases ---- */
 
-/* A word that has reached the epoch ends a wait before it begins; across the wrap-around. */
+/* A word that has already reached the epoch ends a wait at once, also when epochs wrap around. */
 static void epochs(void **state)
 {
     (void)state;
@@ -250,12 +260,12 @@ static void epochs(void **state)
             myr_wait(&bench.watch, bench.word, cases[i].wanted);
         }
     }
-    assert_int_equal(notes.yields + notes.progress + notes.sleeps, 0);
+    assert_int_equal(calls.yields + calls.progress + calls.sleeps, 0);
     assert_int_equal(bench.watch.waits, 0);
     bench_end();
 }
 
-/* What is done while waiting, until the word comes at the n-th of these. */
+/* The phases of a wait until the word is published at the n-th call. */
 static void phases(void **state)
 {
     (void)state;
@@ -264,12 +274,12 @@ static void phases(void **state)
         enum clock time;
         uint32_t at_yield, at_progress, progress, yields_least, yields_most, sleeps;
     } cases[] = {
-        {{INT32_MAX, 0, 1000}, TIME_RUNS, 0, 3, 3, 0, 0, 0}, /* progress while polling */
-        {{10, -1, 1000}, TIME_RUNS, 2, 0, 0, 2, 2, 0},       /* first yields are without */
-        {{0, -1, 1000}, TIME_RUNS, 0, 1000, 1000, 1000, UINT32_MAX, 0}, /* -1: it never sleeps */
-        {{-1, -1, 1000}, TIME_RUNS, 0, 1000, 1000, 0, 0, 0}, /* its processor is its own: kept */
-        /* Where traffic never ends, or the machine is so slow that it seems to, the word counts. */
-        {{0, 0, 50}, TIME_RACES, 0, 100, 100, 0, UINT32_MAX, 1},
+        {{INT32_MAX, 0, 1000}, TIME_REAL, 0, 3, 3, 0, 0, 0}, /* progress while polling */
+        {{10, -1, 1000}, TIME_REAL, 2, 0, 0, 2, 2, 0},       /* no progress at the first yields */
+        {{0, -1, 1000}, TIME_REAL, 0, 1000, 1000, 1000, UINT32_MAX, 0}, /* -1: never sleeps */
+        {{-1, -1, 1000}, TIME_REAL, 0, 1000, 1000, 0, 0, 0}, /* a processor of its own is kept */
+        /* Endless traffic, or a machine so slow that it looks like that, does not hide the word. */
+        {{0, 0, 50}, TIME_PER_PROGRESS, 0, 100, 100, 0, UINT32_MAX, 1},
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); ++i) {
         if (0 != cases[i].at_yield && !trapped) {
@@ -277,19 +287,19 @@ static void phases(void **state)
         }
         bench_begin(NULL, cases[i].policy.spin, cases[i].policy.sleep_after, cases[i].policy.slice);
         processor_time = cases[i].time;
-        plot.at_yield = cases[i].at_yield;
-        plot.at_progress = cases[i].at_progress;
+        scenario.at_yield = cases[i].at_yield;
+        scenario.at_progress = cases[i].at_progress;
         myr_wait(&bench.watch, bench.word, 1);
-        assert_int_equal(notes.progress, cases[i].progress);
-        assert_int_equal(notes.sleeps, cases[i].sleeps);
-        assert_true(notes.yields >= cases[i].yields_least || !trapped);
-        assert_true(notes.yields <= cases[i].yields_most);
+        assert_int_equal(calls.progress, cases[i].progress);
+        assert_int_equal(calls.sleeps, cases[i].sleeps);
+        assert_true(calls.yields >= cases[i].yields_least || !trapped);
+        assert_true(calls.yields <= cases[i].yields_most);
         bench_end();
     }
 }
 
-/* Each sleep is twice as long as the one before, up to the longest; progress in between. While
- * something moves, sleeps stay short. */
+/* Each sleep is twice as long as the previous one, up to the limit, with progress in between. While
+ * progress does something, sleeps stay short. */
 static void sleeps_in_slices(void **state)
 {
     (void)state;
@@ -297,33 +307,34 @@ static void sleeps_in_slices(void **state)
         int32_t slice;
         enum clock time;
         uint32_t us[8];
-    } cases[] = {{1000, TIME_STANDS, {50, 100, 200, 400, 800, 1000, 1000, 1000}},
-                 {1000, TIME_IS_DEAR, {50, 100, 200, 400, 800, 1000, 1000, 1000}},
-                 {1000, TIME_JUMPS, {50, 50, 50, 50, 50, 50, 50, 50}},
-                 {70, TIME_STANDS, {50, 70, 70, 70, 70, 70, 70, 70}},
-                 {20, TIME_IS_DEAR, {20, 20, 20, 20, 20, 20, 20, 20}}};
+    } cases[] = {{1000, TIME_FROZEN, {50, 100, 200, 400, 800, 1000, 1000, 1000}},
+                 {1000, TIME_PER_READ, {50, 100, 200, 400, 800, 1000, 1000, 1000}},
+                 {1000, TIME_AFTER_SLEEP, {50, 50, 50, 50, 50, 50, 50, 50}},
+                 {70, TIME_FROZEN, {50, 70, 70, 70, 70, 70, 70, 70}},
+                 {20, TIME_PER_READ, {20, 20, 20, 20, 20, 20, 20, 20}}};
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); ++i) {
         bench_begin(NULL, 0, 0, cases[i].slice);
         processor_time = cases[i].time;
-        plot.at_sleep = 8;
+        scenario.at_sleep = 8;
         myr_wait(&bench.watch, bench.word, 1);
-        assert_true(notes.progress >= 8); /* one while yielding, some after each sleep */
-        assert_ptr_equal(notes.slept_on, bench.word);
-        assert_int_equal(notes.sleeps, 8);
+        assert_true(calls.progress >= 8); /* one while yielding, and some after each sleep */
+        assert_ptr_equal(calls.slept_on, bench.word);
+        assert_int_equal(calls.sleeps, 8);
         for (int s = 0; s < 8; ++s) {
-            assert_int_equal(notes.sleep_us[s], cases[i].us[s]);
+            assert_int_equal(calls.sleep_us[s], cases[i].us[s]);
         }
         bench_end();
     }
 }
 
-/* A word that moves, but not far enough, ends no phase; across the wrap-around. */
-static myr_word *creeping;
+/* A word that advances, but has not reached the epoch, ends no phase, also when epochs wrap
+ * around. */
+static myr_word *slow_word;
 
-static void creep(void)
+static void advance_slow_word(void)
 {
-    ++notes.progress;
-    myr_fetch_add(creeping);
+    ++calls.progress;
+    myr_fetch_add(slow_word);
 }
 
 static void waits_for_its_epoch(void **state)
@@ -333,16 +344,16 @@ static void waits_for_its_epoch(void **state)
         {INT32_MAX, -1, 100}, {0, -1, 100}, {0, 0, 100}};
     for (size_t i = 0; i < sizeof(policies) / sizeof(policies[0]); ++i) {
         bench_begin(NULL, policies[i].spin, policies[i].sleep_after, policies[i].slice);
-        bench.waiter.progress = creep;
-        creeping = bench.word;
+        bench.waiter.progress = advance_slow_word;
+        slow_word = bench.word;
         myr_store_release(bench.word, UINT32_MAX - 4);
         myr_wait(&bench.watch, bench.word, 5);
         if (policies[i].sleep_after < 0) {
             assert_int_equal(myr_load_acquire(bench.word), 5);
-            assert_int_equal(notes.progress, 10);
-        } else { /* after a sleep, other traffic is looked after for a moment */
+            assert_int_equal(calls.progress, 10);
+        } else { /* after a sleep, progress is called several times */
             assert_true(myr_epoch_reached(myr_load_acquire(bench.word), 5));
-            assert_true(notes.progress >= 10);
+            assert_true(calls.progress >= 10);
         }
         bench_end();
     }
@@ -356,11 +367,11 @@ static void sleep_until_woken(uint32_t rank, void *context)
     (void)rank;
     never_time_out = true;
     myr_wait(&bench.watch, bench.word, 1);
-    CREW_CHECK(1 == notes.sleeps || (0 == notes.sleeps && 1 == myr_load_acquire(bench.word)),
-               "slept %u times", notes.sleeps);
+    CREW_CHECK(1 == calls.sleeps || (0 == calls.sleeps && 1 == myr_load_acquire(bench.word)),
+               "slept %u times", calls.sleeps);
 }
 
-/* All sleepers of a word are woken by one publication: these here have no time-out to help them. */
+/* One wake-up wakes all processes that sleep on a word. They have no timeout here. */
 static void wakes_all(void **state)
 {
     (void)state;
@@ -369,7 +380,7 @@ static void wakes_all(void **state)
         pid_t pids[SLEEPERS];
         bench_begin(NULL, 0, 0, 1000);
         myr_wake(&bench.watch, bench.word);
-        assert_int_equal(notes.wakes, 0); /* there is nobody to wake */
+        assert_int_equal(calls.wakes, 0); /* no process sleeps */
         for (uint32_t r = 0; r < SLEEPERS; ++r) {
             pids[r] = crew_fork(sleep_until_woken, r, NULL);
         }
@@ -378,13 +389,13 @@ static void wakes_all(void **state)
         }
         myr_store_release(bench.word, 1);
         myr_wake(&bench.watch, bench.word);
-        assert_int_equal(notes.wakes, 1);
-        assert_int_equal(notes.woken_at_most, INT_MAX);
-        assert_ptr_equal(notes.woken_for, bench.word);
+        assert_int_equal(calls.wakes, 1);
+        assert_int_equal(calls.woken_at_most, INT_MAX);
+        assert_ptr_equal(calls.woken_for, bench.word);
         for (uint32_t r = 0; r < SLEEPERS; ++r) {
             assert_true(crew_join(pids[r]));
         }
-        bench_end(); /* nobody is counted as asleep any more */
+        bench_end(); /* expects that no process is counted as asleep */
     }
 }
 
@@ -393,11 +404,11 @@ static void wakes_all(void **state)
 static void wait_once(void)
 {
     myr_store_release(bench.word, 0);
-    plot.at_progress = notes.progress + 1;
+    scenario.at_progress = calls.progress + 1;
     myr_wait(&bench.watch, bench.word, 1);
 }
 
-/* Another process joins, or so it seems. */
+/* Join the segment as if from another process. */
 static struct myr_segment *join_neighbour(const char *folder)
 {
     struct myr_segment *neighbour;
@@ -408,7 +419,7 @@ static struct myr_segment *join_neighbour(const char *folder)
     return neighbour;
 }
 
-/* Have this process run on one processor only; `all` is where it may run. */
+/* Bind this process to one processor; `all` returns its previous affinity. */
 static void bind_to_one(cpu_set_t *all)
 {
     cpu_set_t one;
@@ -422,8 +433,8 @@ static void bind_to_one(cpu_set_t *all)
     assert_int_equal(sched_setaffinity(0, sizeof(one), &one), 0);
 }
 
-/* Two on one processor do not poll; when the other one has left, it does again, and so on. */
-static void finds_out_about_neighbours(void **state)
+/* Two processes on one processor do not poll. When one leaves, the other polls again, and so on. */
+static void detects_neighbours(void **state)
 {
     (void)state;
     char folder[200];
@@ -437,9 +448,9 @@ static void finds_out_about_neighbours(void **state)
     assert_true(bench.watch.polls > 0);
     for (int round = 0; round < 3; ++round) {
         neighbour = join_neighbour(folder);
-        struct myr_waiter newcomer; /* who comes late finds it so */
-        myr_waiter_init(&newcomer, bench.segment, progress, &bench.waiter.policy);
-        assert_true(myr_waiter_oversubscribed(&newcomer));
+        struct myr_waiter second; /* also a new waiter */
+        myr_waiter_init(&second, bench.segment, progress, &bench.waiter.policy);
+        assert_true(myr_waiter_oversubscribed(&second));
         assert_true(myr_waiter_oversubscribed(&bench.waiter));
         for (int i = 0; i < 1000; ++i) {
             wait_once();
@@ -454,7 +465,7 @@ static void finds_out_about_neighbours(void **state)
     }
     bench_end();
 
-    /* A number that the user gives holds, come who may. */
+    /* A number given by the user always applies. */
     bench_begin(folder, 7, -1, 1000);
     assert_int_equal(bench.watch.polls, 7);
     neighbour = join_neighbour(folder);
@@ -469,8 +480,8 @@ static void finds_out_about_neighbours(void **state)
     assert_int_equal(sched_setaffinity(0, sizeof(all), &all), 0);
 }
 
-/* Who was bound to other processors by somebody else tells the others when it goes to sleep. */
-static void tells_where_it_runs(void **state)
+/* A process whose affinity was changed from outside publishes it when it sleeps. */
+static void publishes_its_affinity(void **state)
 {
     (void)state;
     cpu_set_t all;
@@ -481,7 +492,7 @@ static void tells_where_it_runs(void **state)
         bench_end();
         skip();
     }
-    plot.at_progress = 3;
+    scenario.at_progress = 3;
     myr_wait(&bench.watch, bench.word, 1);
     assert_int_not_equal(myr_load_acquire(myr_segment_population(bench.segment)), before);
     assert_int_equal(myr_segment_processors(bench.segment), 1);
@@ -496,39 +507,42 @@ static void quiet(void) {}
 static struct {
     int begun;
     struct myr_shown_wait shown;
-} told;
+} reported;
 
-/* The word comes as soon as it is known that the wait is a long one. */
-static struct myr_shown_wait *long_wait(const struct myr_watch *watch)
+/* Called once the wait is a long one, and again: then it publishes the word. */
+static struct myr_shown_wait *long_wait(const struct myr_watch *watch, uint32_t times)
 {
-    assert_ptr_equal(watch->owner, &told);
-    ++told.begun;
-    atomic_store(&told.shown.since_ms, 1);
-    myr_store_release(bench.word, 1);
-    return &told.shown;
+    assert_ptr_equal(watch->owner, &reported);
+    assert_int_equal(times, ++reported.begun);
+    if (times > 1) {
+        myr_store_release(bench.word, 1);
+        return NULL;
+    }
+    atomic_store(&reported.shown.since_ms, 1);
+    return &reported.shown;
 }
 
-static void tells_long_waits(void **state)
+static void reports_long_waits(void **state)
 {
     (void)state;
     bench_begin(NULL, 0, 0, 1000);
-    memset(&told, 0, sizeof(told));
+    memset(&reported, 0, sizeof(reported));
     bench.waiter.progress = quiet;
     bench.waiter.long_wait = long_wait;
-    bench.watch.owner = &told;
+    bench.watch.owner = &reported;
     const uint64_t start_us = os_now_us();
     myr_wait(&bench.watch, bench.word, 1);
-    assert_true(os_now_us() - start_us >= MYR_LONG_WAIT_US);
-    assert_int_equal(told.begun, 1);
-    assert_int_equal(atomic_load(&told.shown.since_ms), 0); /* hidden, as it has ended */
-    myr_wait(&bench.watch, bench.word, 1);                  /* short */
-    assert_int_equal(told.begun, 1);
+    assert_true(os_now_us() - start_us >= 2 * MYR_LONG_WAIT_US);
+    assert_int_equal(reported.begun, 2);
+    assert_int_equal(atomic_load(&reported.shown.since_ms), 0); /* hidden after its end */
+    myr_wait(&bench.watch, bench.word, 1);                      /* short */
+    assert_int_equal(reported.begun, 2);
     bench_end();
 }
 
 /* ---- abandoned waits ---- */
 
-static uint32_t looks; /* of abandons(), until it says so */
+static uint32_t looks; /* calls of abandons() until it returns true */
 
 static bool abandons(const struct myr_watch *watch)
 {
@@ -536,8 +550,8 @@ static bool abandons(const struct myr_watch *watch)
     return 0 == looks || 0 == --looks;
 }
 
-/* In each phase: the word never comes, and the wait ends all the same; so do later ones, at once.
- */
+/* In each phase, the wait ends although the word is never published, and so do later ones, at
+ * once. */
 static void abandons_waits(void **state)
 {
     static const struct {
@@ -563,7 +577,7 @@ static void abandons_waits(void **state)
 
 /* ---- threads ---- */
 
-enum { THREADS = 4, LAPS = 300 };
+enum { THREADS = 4, ROUNDS = 300 };
 
 static myr_word ring[THREADS][MYR_LINE / sizeof(myr_word)];
 
@@ -572,7 +586,7 @@ static void *run_round(void *opaque)
     const uint32_t self = (uint32_t)(uintptr_t)opaque, left = (self + THREADS - 1) % THREADS;
     struct myr_watch watch;
     myr_watch_init(&watch, &bench.waiter, bench.sleepers);
-    for (uint32_t lap = 1; lap <= LAPS; ++lap) {
+    for (uint32_t lap = 1; lap <= ROUNDS; ++lap) {
         myr_wait(&watch, &ring[left][0], 0 == self ? lap - 1 : lap);
         myr_store_release(&ring[self][0], lap);
         myr_wake(&watch, &ring[self][0]);
@@ -581,7 +595,7 @@ static void *run_round(void *opaque)
     return NULL;
 }
 
-/* One waiter serves them all: a word goes round. */
+/* A ring of threads that share one waiter. */
 static void threads_share_a_waiter(void **state)
 {
     (void)state;
@@ -593,7 +607,7 @@ static void threads_share_a_waiter(void **state)
     }
     for (int t = 0; t < THREADS; ++t) {
         assert_int_equal(pthread_join(threads[t], NULL), 0);
-        assert_int_equal(myr_load_acquire(&ring[t][0]), LAPS);
+        assert_int_equal(myr_load_acquire(&ring[t][0]), ROUNDS);
     }
     bench_end();
 }
@@ -609,9 +623,9 @@ int main(void)
         cmocka_unit_test(sleeps_in_slices),
         cmocka_unit_test(waits_for_its_epoch),
         cmocka_unit_test(wakes_all),
-        cmocka_unit_test(finds_out_about_neighbours),
-        cmocka_unit_test(tells_where_it_runs),
-        cmocka_unit_test(tells_long_waits),
+        cmocka_unit_test(detects_neighbours),
+        cmocka_unit_test(publishes_its_affinity),
+        cmocka_unit_test(reports_long_waits),
         cmocka_unit_test(abandons_waits),
         cmocka_unit_test(threads_share_a_waiter),
     };

@@ -9,7 +9,7 @@
 #include "tests/unit/crew.h"
 
 enum {
-    LONGEST = 65507, /* bytes of a packet: what UDP takes */
+    LONGEST = 65507, /* maximum size of a UDP packet's payload */
     MOST_IDLE_TIMERS = 100000,
 };
 
@@ -23,18 +23,10 @@ struct wire_event {
     uint8_t packet[];
 };
 
-static void give_up(const char *why)
+static void fail(const char *why)
 {
     fprintf(stderr, "the wire's test double: %s\n", why);
     abort();
-}
-
-static void *must(void *memory)
-{
-    if (NULL == memory) {
-        give_up("out of memory");
-    }
-    return memory;
 }
 
 uint64_t wire_between(struct wire *wire, uint64_t least, uint64_t most)
@@ -58,7 +50,8 @@ static void put_event(struct wire *wire, struct wire_event *event)
 {
     if (wire->nevents == wire->room) {
         wire->room = 2 * wire->room + 64;
-        wire->events = must(realloc(wire->events, wire->room * sizeof(struct wire_event *)));
+        wire->events =
+            crew_require(realloc(wire->events, wire->room * sizeof(struct wire_event *)));
     }
     event->sequence = ++wire->sequence;
     uint32_t i = wire->nevents++;
@@ -89,7 +82,7 @@ static struct wire_event *take_event(struct wire *wire)
 
 static struct wire_event *new_event(struct wire_nic *nic, uint64_t at_ns, size_t bytes)
 {
-    struct wire_event *event = must(malloc(sizeof(*event) + bytes));
+    struct wire_event *event = crew_require(malloc(sizeof(*event) + bytes));
     *event = (struct wire_event){.at_ns = at_ns, .nic = nic, .bytes = bytes};
     return event;
 }
@@ -105,13 +98,13 @@ void wire_after(struct wire *wire, uint64_t after_ns, struct wire_nic *nic, wire
 
 /* ---- packets ---- */
 
-/* The links that there are begin after MCP_LINK_SENDER. */
+/* Valid links begin after MCP_LINK_SENDER. */
 static struct wire_nic *nic_at(const struct wire *wire, mcp_link link)
 {
     return link - 1 < wire->nnics ? &wire->nics[link - 1] : NULL;
 }
 
-/* Some bits are flipped, or the end is missing, or there is more behind it. */
+/* Make a copy with flipped bits, or truncated, or with trailing bytes. */
 static struct wire_event *damaged(struct wire *wire, const struct wire_event *whole)
 {
     const uint32_t kind = crew_below(&wire->random, 4);
@@ -128,8 +121,7 @@ static struct wire_event *damaged(struct wire *wire, const struct wire_event *wh
         event->packet[i] = (uint8_t)crew_random(&wire->random);
     }
     const uint32_t bit = crew_below(&wire->random, 8 * (uint32_t)whole->bytes);
-    for (uint32_t flips = kind < 2 ? 0 : kind; flips > 0;
-         --flips) { /* two or three, side by side */
+    for (uint32_t flips = kind < 2 ? 0 : kind; flips > 0; --flips) { /* adjacent bits */
         const uint32_t one = (bit + flips) % (8 * (uint32_t)whole->bytes);
         event->packet[one / 8] ^= (uint8_t)(1 << one % 8);
     }
@@ -173,21 +165,21 @@ static struct wire_event *new_packet(const struct wire_nic *from, struct wire_ni
 static void send_packet(struct mcp_board *board, mcp_link link, const struct mcp_header *header,
                         const void *payload, size_t payload_bytes)
 {
-    struct wire_nic *from = (struct wire_nic *)board; /* its first member */
+    struct wire_nic *from = (struct wire_nic *)board; /* the first member */
     const mcp_link to = MCP_LINK_SENDER == link ? from->sender : link;
     struct wire *wire = from->wire;
     const uint8_t *bytes = payload;
     if (0 == header->type || header->type >= MCP_TYPES) {
-        give_up("a packet of no type is sent");
+        fail("a sent packet has an invalid type");
     }
     if (mcp_header_bytes(header->type) + payload_bytes > LONGEST) {
-        give_up("a packet is sent that is too long");
+        fail("a sent packet is too long");
     }
     if (0 != payload_bytes && (bytes < board->memory || payload_bytes > board->memory_bytes ||
                                bytes > board->memory + board->memory_bytes - payload_bytes)) {
-        give_up("a payload is sent that does not lie in its NIC's memory");
+        fail("a sent payload is outside its NIC's memory");
     }
-    ++from->mcp->counters.packets_sent; /* which is the board's to count */
+    ++from->mcp->counters.packets_sent; /* counted by the board */
     ++wire->tally.sent;
     const bool passes = NULL == wire->transmitted ||
                         wire->transmitted(wire->context, from, to, header, payload, payload_bytes);
@@ -223,14 +215,14 @@ static void drop(struct mcp_board *board, mcp_link link)
 {
     struct wire_nic *nic = (struct wire_nic *)board;
     if (NULL == nic_at(nic->wire, link) || 0 == nic->held[link - 1]--) {
-        give_up("a link is dropped that was not held");
+        fail("a dropped link was not held");
     }
 }
 
 mcp_link wire_hold(struct wire_nic *nic, mcp_link link)
 {
     if (NULL == nic_at(nic->wire, link)) {
-        give_up("a link is held that there is not");
+        fail("a held link does not exist");
     }
     ++nic->held[link - 1];
     return link;
@@ -256,7 +248,7 @@ static void wake(struct mcp_board *board, myr_word *word)
     struct wire_nic *nic = (struct wire_nic *)board;
     const uint8_t *place = (const uint8_t *)word;
     if (place < board->memory || place >= board->memory + board->memory_bytes) {
-        give_up("a word is woken that does not lie in its NIC's memory");
+        fail("a woken word is outside its NIC's memory");
     }
     ++nic->wakes;
     if (NULL != nic->wire->woken) {
@@ -268,7 +260,7 @@ void *wire_memory(struct wire_nic *nic, size_t bytes)
 {
     const size_t whole = myr_whole_lines(bytes);
     if (whole > nic->board.memory_bytes - nic->taken) {
-        give_up("a NIC's memory is too small for the test");
+        fail("a NIC's memory is too small for the test");
     }
     void *memory = nic->board.memory + nic->taken;
     nic->taken += (uint32_t)whole;
@@ -280,17 +272,17 @@ void wire_begin(struct wire *wire, uint32_t nnics, uint32_t memory_bytes, uint64
     *wire = (struct wire){.random = seed, .nnics = nnics};
     wire->faults.delay_least_ns = wire->faults.delay_most_ns = 1000;
     wire->now_ns = wire_between(wire, 1, UINT64_C(1) << 40);
-    wire->nics = must(calloc(nnics, sizeof(*wire->nics)));
-    wire->order_ns = must(calloc((size_t)nnics * nnics, sizeof(*wire->order_ns)));
+    wire->nics = crew_require(calloc(nnics, sizeof(*wire->nics)));
+    wire->order_ns = crew_require(calloc((size_t)nnics * nnics, sizeof(*wire->order_ns)));
     memory_bytes = memory_bytes / MYR_LINE * MYR_LINE;
     for (uint32_t n = 0; n < nnics; ++n) {
         struct wire_nic *nic = &wire->nics[n];
         *nic = (struct wire_nic){.wire = wire, .number = n, .taken = MYR_LINE};
         nic->link = n + 1;
-        nic->held = must(calloc(nnics, sizeof(*nic->held)));
+        nic->held = crew_require(calloc(nnics, sizeof(*nic->held)));
         nic->board = (struct mcp_board){.ops = {send_packet, NULL, hold_sender, drop, now_ns, wake},
                                         .memory_bytes = memory_bytes};
-        nic->board.memory = must(aligned_alloc(MYR_LINE, memory_bytes));
+        nic->board.memory = crew_require(aligned_alloc(MYR_LINE, memory_bytes));
         memset(nic->board.memory, 0, memory_bytes);
         nic->mcp = wire_memory(nic, mcp_nic_bytes(WIRE_PORTS, WIRE_CONNECTIONS));
         mcp_init(nic->mcp, crew_random(&wire->random), WIRE_PORTS, WIRE_CONNECTIONS);
@@ -312,9 +304,9 @@ void wire_end(struct wire *wire)
     *wire = (struct wire){.nnics = 0};
 }
 
-/* ---- events happen ---- */
+/* ---- processing events ---- */
 
-/* The NIC with the next deadline; NULL if none has one. */
+/* Find the NIC with the next deadline. NULL if none has a deadline. */
 static struct wire_nic *next_timer(struct wire *wire, uint64_t *at_ns)
 {
     struct wire_nic *next = NULL;
@@ -325,7 +317,7 @@ static struct wire_nic *next_timer(struct wire *wire, uint64_t *at_ns)
             *at_ns = deadline_ns;
         }
     }
-    if (NULL != next && *at_ns < wire->now_ns) { /* it was set to a time that was over */
+    if (NULL != next && *at_ns < wire->now_ns) { /* the deadline was set in the past */
         *at_ns = wire->now_ns;
     }
     return next;
@@ -337,7 +329,7 @@ static void run_timer(struct wire *wire, struct wire_nic *nic)
     wire->touched = nic;
     mcp_timer(nic->mcp, &nic->board);
     if (++wire->idle_timers > MOST_IDLE_TIMERS) {
-        give_up("mcp_timer() was called, but its deadline stays");
+        fail("mcp_timer() did not advance its deadline");
     }
 }
 

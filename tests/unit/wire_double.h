@@ -1,35 +1,36 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A test double of the board: several NICs, each with memory of its own, a clock that stands still
- * between events, and a wire that loses, duplicates, reorders, delays and damages packets.
+ * A test double of the board: several NICs with memory of their own, a simulated clock, and a wire
+ * that loses, duplicates, reorders, delays and corrupts packets.
  *
- * Called by the tests of the control program (firmware/). What happens follows from the seed alone.
- * Nothing runs unless the test calls wire_next() or wire_run(): each event is a packet that comes
- * to a NIC (mcp_receive), a NIC's deadline that is over (mcp_timer), or a call that the test has
- * put in at a time. The clock goes from event to event, so a second of waiting costs nothing.
+ * Called by the tests of the control program (firmware/). The seed determines the whole
+ * simulation. Events happen only within wire_next() and wire_run(): the arrival of a packet at a
+ * NIC (mcp_receive), an expired deadline of a NIC (mcp_timer), or a call that the test has
+ * scheduled. The clock jumps from event to event, so waiting costs no time.
  *
- * Invariants. No two parts of a control program ever run inside each other: send and wake only take
- * note. A packet is a copy in memory of just its size, and a payload must lie in the sender's
- * memory. So AddressSanitizer sees who reads too far.
+ * Invariants. Calls of control programs are never nested: send and wake only queue an event. Each
+ * packet is an allocation of exactly its size, and its payload must be in the sender's memory, so
+ * that AddressSanitizer detects reads beyond them.
  */
 #ifndef TESTS_UNIT_WIRE_DOUBLE_H
 #define TESTS_UNIT_WIRE_DOUBLE_H
 
 #include "firmware/mcp.h"
 
-/* Of each NIC: room in its tables. */
+/* Sizes of each NIC's tables. */
 enum { WIRE_PORTS = 16, WIRE_CONNECTIONS = 16 };
 
 struct wire;
 
-/* What the wire does to packets. Chances are out of a thousand, for each packet on its own. */
+/* Faults of the wire, as probabilities per mille for each packet. */
 struct wire_faults {
     uint32_t loss, duplication, reordering, damage;
-    uint64_t delay_least_ns, delay_most_ns; /* of every packet; those of a pair stay in order */
-    uint64_t detour_most_ns; /* how much later a reordered packet or a duplicate may come */
+    uint64_t delay_least_ns,
+        delay_most_ns;       /* of every packet; packets of a pair of NICs stay in order */
+    uint64_t detour_most_ns; /* maximum additional delay of a reordered packet or a duplicate */
 };
 
-/* What a wire has done so far. */
+/* Counters of a wire. */
 struct wire_tally {
     uint64_t sent, delivered, lost, duplicated, reordered, damaged, nowhere, timers, calls;
 };
@@ -38,13 +39,13 @@ struct wire_nic {
     struct mcp_board board;
     struct wire *wire;
     uint32_t number;
-    mcp_link link;       /* by which the others, and itself, know it */
-    mcp_link sender;     /* of the packet that is being handled */
-    uint32_t *held;      /* how often it holds the link to each NIC, by number */
+    mcp_link link;       /* under which it is known to all NICs */
+    mcp_link sender;     /* of the packet being handled */
+    uint32_t *held;      /* references of the link to each NIC, by number */
     struct mcp_nic *mcp; /* in the board's memory */
-    bool unplugged;      /* the test sets it: nothing reaches it, nothing leaves it */
-    uint64_t wakes;      /* how often a word was woken */
-    uint32_t taken;      /* bytes of memory that wire_memory() has given away */
+    bool unplugged;      /* set by the test: no packet arrives or leaves */
+    uint64_t wakes;      /* calls of wake */
+    uint32_t taken;      /* bytes allocated by wire_memory() */
 };
 
 struct wire {
@@ -54,51 +55,50 @@ struct wire {
     struct wire_tally tally;
     uint32_t nnics;
     struct wire_nic *nics;
-    struct wire_nic *touched; /* by the last event; NULL if that was a call without NIC */
+    struct wire_nic *touched; /* by the last event; NULL after a call without a NIC */
 
-    /* The test sets these if it wants to: called within send (true lets the packet pass) and
-     * within wake; neither may call a control program. */
+    /* Optional hooks of the test, called within send (which returns whether the packet passes) and
+     * within wake. Neither may call a control program. */
     bool (*transmitted)(void *context, const struct wire_nic *from, mcp_link to,
                         const struct mcp_header *header, const void *payload, size_t payload_bytes);
     void (*woken)(void *context, struct wire_nic *nic, myr_word *word);
     void *context;
 
-    struct wire_event **events; /* a heap: the next one first */
+    struct wire_event **events; /* a heap, the next event first */
     uint32_t nevents, room;
-    uint64_t sequence;    /* of events: among those of one time the older is first */
-    uint64_t *order_ns;   /* [from * nnics + to]: when the last packet of the pair arrives */
-    uint32_t idle_timers; /* calls of mcp_timer() since the clock has gone on */
+    uint64_t sequence;    /* breaks ties: events of the same time happen in the order of creation */
+    uint64_t *order_ns;   /* [from * nnics + to]: arrival of the pair's last packet */
+    uint32_t idle_timers; /* calls of mcp_timer() since the clock advanced */
 };
 
-/* `nnics` NICs with `memory_bytes` each, keys drawn at random, no faults, 1 us from one to another.
- */
+/* Initialize `nnics` NICs with `memory_bytes` each, random keys, no faults, and a latency of 1
+ * us. */
 void wire_begin(struct wire *wire, uint32_t nnics, uint32_t memory_bytes, uint64_t seed);
 void wire_end(struct wire *wire);
 
-/* Memory of this NIC, all 0, aligned to MYR_LINE, until the end. */
+/* Allocate zeroed memory of this NIC, aligned to MYR_LINE, until wire_end(). */
 void *wire_memory(struct wire_nic *nic, size_t bytes);
 
-/* A NIC holds one of its links, as a host does before it connects. */
+/* Take a reference of a NIC's link, as a host does before it connects. */
 mcp_link wire_hold(struct wire_nic *nic, mcp_link link);
 
-/* Have `call` called `after_ns` from now; `nic` (or NULL) is what it will touch. */
+/* Schedule a call in `after_ns`. `nic` (or NULL) is the NIC that it will use. */
 typedef void (*wire_call)(struct wire_nic *nic, void *context);
 void wire_after(struct wire *wire, uint64_t after_ns, struct wire_nic *nic, wire_call call,
                 void *context);
 
-/* Put a packet on the wire as if `from` had sent it, as it is: the caller may have sealed it, or
- * not. Faults do not touch it. */
+/* Inject a packet as if `from` had sent it. It is neither sealed nor subject to faults. */
 void wire_inject(struct wire *wire, const struct wire_nic *from, const struct wire_nic *to,
                  const void *packet, size_t bytes);
 
-/* Let the next event happen. False if there is none: no packet, no call, no deadline. */
+/* Process the next event. False if there is none: no packet, call or deadline. */
 bool wire_next(struct wire *wire);
 
-/* Let things happen until `until` says true, which it returns. False when nothing is left to happen
- * before that, or the clock would go beyond `limit_ns` from now. */
+/* Process events until `until` returns true. False if no event is left before that, or the clock
+ * would advance by more than `limit_ns`. */
 bool wire_run(struct wire *wire, bool (*until)(void *context), void *context, uint64_t limit_ns);
 
-/* Let happen what happens within `span_ns`; the clock is that much later then. */
+/* Process the events of the next `span_ns`, and advance the clock by that. */
 void wire_pass(struct wire *wire, uint64_t span_ns);
 
 /* A random number from `least` to `most`, both included. */

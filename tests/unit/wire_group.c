@@ -7,15 +7,6 @@
 
 #include "tests/unit/crew.h"
 
-static void *must(void *memory)
-{
-    if (NULL == memory) {
-        perror("a group of the test double");
-        abort();
-    }
-    return memory;
-}
-
 void wire_group_begin(struct wire_group *group, struct wire *wire, struct nicbarr_choice choice,
                       uint32_t size)
 {
@@ -23,12 +14,12 @@ void wire_group_begin(struct wire_group *group, struct wire *wire, struct nicbar
     group->key = crew_random(&wire->random) | 1;
     group->secret.word[0] = crew_random(&wire->random);
     group->secret.word[1] = crew_random(&wire->random);
-    group->nic_of = must(calloc(size, sizeof(*group->nic_of)));
-    group->schedules = must(calloc(size, sizeof(*group->schedules)));
+    group->nic_of = crew_require(calloc(size, sizeof(*group->nic_of)));
+    group->schedules = crew_require(calloc(size, sizeof(*group->schedules)));
     for (uint32_t r = 0; r < size; ++r) {
         group->nic_of[r] = r;
         if (!nicbarr_schedule_create(choice, size, r, &group->schedules[r])) {
-            must(NULL);
+            crew_require(NULL);
         }
     }
 }
@@ -54,10 +45,10 @@ void wire_group_end(struct wire_group *group)
 uint32_t wire_group_carry(struct wire_group *group, uint32_t unit_most)
 {
     const struct nicbarr_among among = {group->choice, group->size};
-    group->carry = must(calloc(group->size, sizeof(*group->carry)));
+    group->carry = crew_require(calloc(group->size, sizeof(*group->carry)));
     for (uint32_t r = 0; r < group->size; ++r) {
         if (!myr_carry_plan(group->size, r, nicbarr_schedule_of, &among, false, &group->carry[r])) {
-            must(NULL);
+            crew_require(NULL);
         }
     }
     return group->unit_most = myr_nic_data_fit(&group->carry[0], unit_most, UINT32_MAX);
@@ -66,10 +57,10 @@ uint32_t wire_group_carry(struct wire_group *group, uint32_t unit_most)
 void wire_group_broadcast(struct wire_group *group, uint32_t block)
 {
     group->slot_bytes = mcp_bcast_slot_bytes(block);
-    group->spread = must(calloc(group->size, sizeof(*group->spread)));
+    group->spread = crew_require(calloc(group->size, sizeof(*group->spread)));
     for (uint32_t r = 0; r < group->size; ++r) {
         if (!myr_spread_plan(&group->schedules[r], group->size, r, &group->spread[r])) {
-            must(NULL);
+            crew_require(NULL);
         }
     }
 }
@@ -77,7 +68,7 @@ void wire_group_broadcast(struct wire_group *group, uint32_t block)
 void wire_group_shuffle(struct wire_group *group)
 {
     struct wire *wire = group->wire;
-    uint32_t *order = must(calloc(wire->nnics, sizeof(*order)));
+    uint32_t *order = crew_require(calloc(wire->nnics, sizeof(*order)));
     for (uint32_t n = 0; n < wire->nnics; ++n) {
         const uint32_t place = crew_below(&wire->random, n + 1);
         order[n] = order[place];
@@ -94,28 +85,19 @@ struct wire_nic *wire_group_nic(const struct wire_group *group, uint32_t rank)
     return &group->wire->nics[group->nic_of[rank]];
 }
 
-static void count(const struct myr_schedule *schedule, uint32_t *sends, uint32_t *waits)
-{
-    *sends = *waits = 0;
-    for (uint32_t s = 0; s < schedule->nsteps; ++s) {
-        *sends += schedule->steps[s].sends;
-        *waits += schedule->steps[s].waits;
-    }
-}
-
 size_t wire_group_bytes(const struct wire_group *group, uint32_t rank)
 {
-    uint32_t sends, waits;
-    count(&group->schedules[rank], &sends, &waits);
-    return mcp_group_bytes(group->schedules[rank].nsteps, sends, waits) +
+    const struct myr_lengths lengths = myr_schedule_lengths(&group->schedules[rank]);
+    return mcp_group_bytes(lengths.steps, lengths.sends, lengths.waits) +
            (0 == group->unit_most ? 0 : (size_t)2 * group->carry[rank].places * group->unit_most) +
            (0 == group->slot_bytes
                 ? 0
                 : (size_t)group->slot_bytes * mcp_bcast_window(group->slot_bytes));
 }
 
-/* How often do the sends (waits) before place `end` of the schedule's peers name `peer`? */
-static uint32_t times(const struct myr_schedule *schedule, bool sends, uint32_t peer, uint32_t end)
+/* Count the sends (or waits) of `peer` before index `end` of the schedule's peers. */
+static uint32_t count_of_peer(const struct myr_schedule *schedule, bool sends, uint32_t peer,
+                              uint32_t end)
 {
     uint32_t found = 0, place = 0;
     for (uint32_t s = 0; s < schedule->nsteps; ++s) {
@@ -140,7 +122,7 @@ static uint16_t slot_of(const struct myr_schedule *schedule, uint32_t sender, ui
             }
         }
     }
-    fprintf(stderr, "a message of a schedule that nobody waits for\n");
+    fprintf(stderr, "a schedule sends a message that its receiver does not wait for\n");
     abort();
 }
 
@@ -148,9 +130,10 @@ void wire_group_fill(const struct wire_group *group, uint32_t rank, uint32_t epo
                      struct mcp_group *memory)
 {
     const struct myr_schedule *schedule = &group->schedules[rank];
-    uint32_t sends, waits, place = 0;
-    count(schedule, &sends, &waits);
-    mcp_group_init(memory, group->key, group->size, rank, schedule->nsteps, sends, waits, epoch);
+    const struct myr_lengths lengths = myr_schedule_lengths(schedule);
+    uint32_t place = 0;
+    mcp_group_init(memory, group->key, group->size, rank, lengths.steps, lengths.sends,
+                   lengths.waits, epoch);
     memory->secret = group->secret;
     const struct myr_carry *carry = 0 == group->unit_most ? NULL : &group->carry[rank];
     memory->places = NULL == carry ? 0 : carry->places;
@@ -168,7 +151,7 @@ void wire_group_fill(const struct wire_group *group, uint32_t rank, uint32_t epo
                 .link = wire_group_nic(group, peer)->link,
                 .node = (uint16_t)peer,
                 .slot = sent ? slot_of(&group->schedules[peer], rank,
-                                       times(schedule, true, peer, place))
+                                       count_of_peer(schedule, true, peer, place))
                              : UINT16_MAX,
                 .blocks = NULL == carry ? 0 : carry->blocks[place],
                 .at = NULL != carry           ? carry->at[place]

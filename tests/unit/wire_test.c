@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The wire format. Invariants: what was sealed is taken apart again into the same fields; no packet
- * that is cut short, prolonged, or differs in a bit is taken; nothing whose fields cannot be is
- * taken; the bytes are those that docs/protocol.md describes (the check is computed here a second
- * time, from that description, and SipHash from the paper's).
+ * If this fails, NICs would accept corrupted or forged packets, or not understand those of other
+ * builds. Invariants: a sealed packet is parsed into the same fields; truncated, extended or
+ * modified packets, and those with invalid fields, are rejected; the bytes are those of
+ * docs/protocol.md. (The test has another implementation of the authentication code, after that
+ * description and the SipHash paper.)
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -16,19 +17,19 @@
 #include "firmware/wire.h"
 #include "tests/unit/crew.h"
 
-enum { LONGEST = 65507 }; /* bytes of a packet: what UDP takes */
+enum { LONGEST = 65507 }; /* maximum size of a UDP packet's payload */
 
 static const struct mcp_secret secret = {{0x0706050403020100, 0x0f0e0d0c0b0a0908}};
 
-/* ---- the check, once more ---- */
+/* ---- another implementation of the check ---- */
 
-static void stir(uint64_t v[4], int rounds)
+static void sip_rounds(uint64_t v[4], int rounds)
 {
-    static const int turns[2][2] = {{13, 16}, {17, 21}};
+    static const int rotations[2][2] = {{13, 16}, {17, 21}};
     while (rounds-- > 0) {
         for (int half = 0; half < 2; ++half) {
             for (int pair = 0; pair < 2; ++pair) { /* v0 v1 and v2 v3, then v2 v1 and v0 v3 */
-                const int sum = 2 * (half ^ pair), with = 1 + 2 * pair, by = turns[half][pair];
+                const int sum = 2 * (half ^ pair), with = 1 + 2 * pair, by = rotations[half][pair];
                 v[sum] += v[with];
                 v[with] = (v[with] << by | v[with] >> (64 - by)) ^ v[sum];
             }
@@ -37,7 +38,7 @@ static void stir(uint64_t v[4], int rounds)
     }
 }
 
-/* SipHash-c-d, as the paper has it, of words: the last one has the number of bytes. */
+/* SipHash-c-d, as in the paper, of words, the last of which has the number of bytes. */
 static uint64_t sum_of(int c, int d, const uint64_t *words, size_t count)
 {
     static const char *const begin[] = {"somepseu", "dorandom", "lygenera", "tedbytes"};
@@ -50,23 +51,23 @@ static uint64_t sum_of(int c, int d, const uint64_t *words, size_t count)
     }
     for (size_t w = 0; w < count; ++w) {
         v[3] ^= words[w];
-        stir(v, c);
+        sip_rounds(v, c);
         v[0] ^= words[w];
     }
     v[2] ^= 0xff;
-    stir(v, d);
+    sip_rounds(v, d);
     return v[0] ^ v[1] ^ v[2] ^ v[3];
 }
 
 /* The paper's test vector. */
-static void sum_is_right(void **state)
+static void reference_vector(void **state)
 {
     static const uint64_t words[] = {0x0706050403020100, 0x0f0e0d0c0b0a0908}; /* 15 bytes */
     (void)state;
     assert_int_equal(sum_of(2, 4, words, 2), UINT64_C(0xa129ca6149be45e5));
 }
 
-/* NH, modulo 2^128, in digits of 32 bits. */
+/* Add a product of NH, modulo 2^128, in digits of 32 bits. */
 static void add_product(uint32_t sum[4], uint64_t a, uint64_t b)
 {
     for (int i = 0; i < 2; ++i) {
@@ -89,7 +90,7 @@ static uint64_t nh_word(size_t number)
     return sum_of(2, 4, (const uint64_t[]){number | UINT64_C(1) << 56}, 1);
 }
 
-/* Each whole block of a message's payload becomes two words. Returns how many words there are. */
+/* Replace each whole block of a message's payload by two words. Returns the number of words. */
 static size_t shorten(uint64_t *words, size_t count, size_t head_words, size_t payload_bytes)
 {
     size_t to = head_words, from = head_words;
@@ -124,14 +125,14 @@ static uint64_t check_of(const uint8_t *bytes_of_packet, size_t bytes)
     return sum_of(1, 3, words, count + 1);
 }
 
-/* Whoever has a number, and whoever had it before: the key is that of the secret. */
-static void kept_keys_are_right(void **state)
+/* Cached keys match the secret, even if their number was used with another secret before. */
+static void cached_keys_are_right(void **state)
 {
     (void)state;
     static struct mcp_nh_keys keys;
     uint64_t random = 1;
     for (int i = 0; i < 10000; ++i) {
-        /* also 0, which no key was made of at the beginning */
+        /* includes 0, the initial value, for which no key was derived */
         const struct mcp_secret of = {{crew_below(&random, 2), crew_below(&random, 2)}};
         const struct mcp_nh_key key = mcp_nh_key_of(&of);
         const uint32_t number = (uint32_t)crew_below(&random, 3 * MCP_NH_KEPT);
@@ -157,8 +158,8 @@ static void make(const struct mcp_header *header, size_t payload_bytes)
     memcpy(packet.byte, &sealed, packet.head);
 }
 
-/* Have length and check fit whatever else is in the packet. */
-static void make_fit(void)
+/* Make the length and the check valid for the rest of the packet. */
+static void make_valid(void)
 {
     const uint32_t payload_bytes = (uint32_t)(packet.bytes - packet.head);
     memcpy(packet.byte + offsetof(struct mcp_header, payload_bytes), &payload_bytes,
@@ -167,8 +168,9 @@ static void make_fit(void)
     memcpy(packet.byte + offsetof(struct mcp_header, check), &check, sizeof(check));
 }
 
-/* Taken? From memory of just its size, at an odd address, into a header full of other things. */
-static bool taken(size_t bytes, struct mcp_header *header)
+/* True if the packet is accepted, from an allocation of exactly its size, at an odd address, into a
+ * header with other contents. */
+static bool accepted(size_t bytes, struct mcp_header *header)
 {
     uint8_t *copy = malloc(bytes + 1);
     assert_non_null(copy);
@@ -181,10 +183,10 @@ static bool taken(size_t bytes, struct mcp_header *header)
     return is;
 }
 
-static bool taken_whole(void)
+static bool accepted_whole(void)
 {
     struct mcp_header header;
-    return taken(packet.bytes, &header);
+    return accepted(packet.bytes, &header);
 }
 
 static const struct mcp_header samples[] = {
@@ -209,7 +211,7 @@ static bool carries(uint8_t type)
     return MCP_ARRIVE == type || MCP_BCAST == type || MCP_DATA == type;
 }
 
-/* Must there be one? */
+/* True if the type requires a payload. */
 static bool needs(uint8_t type)
 {
     return MCP_BCAST == type || MCP_DATA == type;
@@ -228,7 +230,7 @@ static void fill_payload(uint64_t *random, size_t payload_bytes, size_t head)
     }
 }
 
-/* Every sample with payloads of up to `most` bytes that its type may have. */
+/* All samples with all payloads of up to `most` bytes that their types permit. */
 static void for_all(packet_fn fn, size_t most)
 {
     uint64_t random = 1;
@@ -243,18 +245,18 @@ static void for_all(packet_fn fn, size_t most)
     }
 }
 
-/* ---- what is taken ---- */
+/* ---- valid packets ---- */
 
 static void expect_round_trip(const struct mcp_header *sample, size_t payload_bytes)
 {
     struct mcp_header header, expected = *sample;
-    assert_true(taken(packet.bytes, &header));
+    assert_true(accepted(packet.bytes, &header));
     assert_int_equal(header.check, check_of(packet.byte, packet.bytes));
     expected.magic = MCP_MAGIC;
     expected.version = MCP_WIRE_VERSION;
     expected.payload_bytes = (uint32_t)payload_bytes;
     expected.check = header.check;
-    assert_memory_equal(&header, &expected, sizeof(header)); /* what the type does not have is 0 */
+    assert_memory_equal(&header, &expected, sizeof(header)); /* fields that the type lacks are 0 */
     assert_int_equal(packet.bytes, mcp_header_bytes(header.type) + payload_bytes);
 }
 
@@ -264,7 +266,7 @@ static void round_trip(void **state)
     for_all(expect_round_trip, SIZE_MAX);
 }
 
-/* Whatever the fields are, as long as they are in their range. */
+/* Random fields within their ranges. */
 static void round_trip_of_any(void **state)
 {
     (void)state;
@@ -283,7 +285,7 @@ static void round_trip_of_any(void **state)
     }
 }
 
-/* Offsets as documented: other implementations go by them. */
+/* The documented offsets, on which other implementations rely. */
 static void layout(void **state)
 {
     (void)state;
@@ -318,7 +320,7 @@ static void layout(void **state)
     }
 }
 
-/* A seal does not depend on what stood in its place. */
+/* Sealing does not depend on a previous seal. */
 static void sealed_twice(void **state)
 {
     (void)state;
@@ -331,58 +333,58 @@ static void sealed_twice(void **state)
     }
 }
 
-/* ---- what is not ---- */
+/* ---- invalid packets ---- */
 
-static void expect_whole_only(const struct mcp_header *sample, size_t payload_bytes)
+static void expect_other_lengths_rejected(const struct mcp_header *sample, size_t payload_bytes)
 {
     (void)sample, (void)payload_bytes;
     const size_t whole = packet.bytes;
     struct mcp_header header;
     for (size_t bytes = 0; bytes < whole; ++bytes) {
-        assert_false(taken(bytes, &header));
+        assert_false(accepted(bytes, &header));
     }
     for (size_t bytes = whole + 1; bytes < whole + 70; ++bytes) {
-        packet.byte[bytes - 1] = 0; /* zeros are what a weak check does not see */
-        assert_false(taken(bytes, &header));
+        packet.byte[bytes - 1] = 0; /* a weak check ignores appended zeros */
+        assert_false(accepted(bytes, &header));
     }
 }
 
-static void whole_only(void **state)
+static void other_lengths(void **state)
 {
     (void)state;
-    for_all(expect_whole_only, 1500);
+    for_all(expect_other_lengths_rejected, 1500);
 }
 
-/* Of a key that is changed nobody has the secret. */
-static void expect_no_flip(const struct mcp_header *sample, size_t payload_bytes)
+/* Skips the key, as the receiver has no secret for another key. */
+static void expect_flips_rejected(const struct mcp_header *sample, size_t payload_bytes)
 {
     (void)sample, (void)payload_bytes;
-    assert_true(taken_whole());
+    assert_true(accepted_whole());
     for (size_t bit = 0; bit < 8 * packet.bytes; ++bit) {
         if (bit / 8 >= offsetof(struct mcp_header, key) &&
             bit / 8 < offsetof(struct mcp_header, check)) {
             continue;
         }
         packet.byte[bit / 8] ^= (uint8_t)(1 << bit % 8);
-        assert_false(taken_whole());
+        assert_false(accepted_whole());
         packet.byte[bit / 8] ^= (uint8_t)(1 << bit % 8);
     }
-    assert_true(taken_whole());
+    assert_true(accepted_whole());
 }
 
-static void no_flip(void **state)
+static void flipped_bits(void **state)
 {
     (void)state;
-    for_all(expect_no_flip, 1500);
+    for_all(expect_flips_rejected, 1500);
 }
 
-/* Each bit of the secret counts. */
-static void expect_no_other_secret(const struct mcp_header *sample, size_t payload_bytes)
+/* A secret with any other bit fails. */
+static void expect_other_secrets_rejected(const struct mcp_header *sample, size_t payload_bytes)
 {
     const uint8_t *payload = packet.byte + packet.head;
     struct mcp_header header;
     (void)sample, (void)payload_bytes;
-    assert_true(taken(packet.bytes, &header));
+    assert_true(accepted(packet.bytes, &header));
     for (uint32_t bit = 0; bit < 128; ++bit) {
         struct mcp_secret other = secret;
         other.word[bit / 64] ^= UINT64_C(1) << bit % 64;
@@ -391,13 +393,13 @@ static void expect_no_other_secret(const struct mcp_header *sample, size_t paylo
     assert_true(mcp_genuine(&header, &secret, payload));
 }
 
-static void no_other_secret(void **state)
+static void other_secrets(void **state)
 {
     (void)state;
-    for_all(expect_no_other_secret, 1500);
+    for_all(expect_other_secrets_rejected, 1500);
 }
 
-/* Words in another order, and words of zeros in another number. */
+/* Swapped words, and other numbers of zero words. */
 static void order(void **state)
 {
     (void)state;
@@ -411,12 +413,12 @@ static void order(void **state)
             memcpy(word, packet.byte + head + a, 8);
             memcpy(packet.byte + head + a, packet.byte + head + b, 8);
             memcpy(packet.byte + head + b, word, 8);
-            assert_false(taken_whole());
+            assert_false(accepted_whole());
             memcpy(packet.byte + head + b, packet.byte + head + a, 8);
             memcpy(packet.byte + head + a, word, 8);
         }
     }
-    assert_true(taken_whole());
+    assert_true(accepted_whole());
     memset(packet.byte + head, 0, bytes);
     uint64_t checks[256];
     for (size_t count = 1; count < bytes; ++count) {
@@ -428,7 +430,7 @@ static void order(void **state)
     }
 }
 
-/* Each of the first four bytes, with a check that fits. */
+/* All values of the first four bytes, with a valid check. */
 static void foreign_formats(void **state)
 {
     (void)state;
@@ -436,26 +438,26 @@ static void foreign_formats(void **state)
         make(&samples[0], 0);
         const uint16_t magic = (uint16_t)value;
         memcpy(packet.byte, &magic, sizeof(magic));
-        make_fit();
-        assert_int_equal(taken_whole(), MCP_MAGIC == value);
+        make_valid();
+        assert_int_equal(accepted_whole(), MCP_MAGIC == value);
     }
     for (uint32_t value = 0; value < 0x100; ++value) {
         make(&samples[0], 0);
         packet.byte[2] = (uint8_t)value;
-        make_fit();
-        assert_int_equal(taken_whole(), MCP_WIRE_VERSION == value);
-        make(&samples[4], 0); /* long enough for all types */
+        make_valid();
+        assert_int_equal(accepted_whole(), MCP_WIRE_VERSION == value);
+        make(&samples[4], 0); /* the longest header */
         memset(packet.byte + MCP_COLLECTIVE_BYTES, 0, MCP_MESSAGE_BYTES - MCP_COLLECTIVE_BYTES);
         packet.byte[3] = (uint8_t)value;
         packet.head = mcp_header_bytes((uint8_t)value);
-        make_fit();
-        /* An ASK or DONE has no payload, a REFUSE has a reason, and a message begins. */
-        assert_int_equal(taken_whole(),
+        make_valid();
+        /* Types whose other fields happen to be valid, too. */
+        assert_int_equal(accepted_whole(),
                          MCP_ARRIVE == value || MCP_BCAST == value || MCP_ACK == value);
     }
 }
 
-/* A DATA is a part of its message, the whole of an empty one, or void. */
+/* A DATA packet has a part of its message, is a whole empty message, or is void. */
 static bool data_possible(uint32_t length, uint8_t flags, size_t payload_bytes)
 {
     if (0 != (flags & MCP_VOID)) {
@@ -472,7 +474,7 @@ static void data_ranges(void **state)
     (void)state;
     static const uint32_t edges[] = {0, 1, 2, 15, 16, 17, 18, 0x7fffffff, 0xfffffff0, 0xffffffff};
     enum { EDGES = sizeof(edges) / sizeof(edges[0]) };
-    uint32_t good = 0;
+    uint32_t accepted_count = 0;
     for (uint32_t l = 0; l < EDGES; ++l) {
         for (uint32_t flags = 0; flags < 0x100; ++flags) {
             for (size_t payload_bytes = 0; payload_bytes < 20; ++payload_bytes) {
@@ -481,12 +483,12 @@ static void data_ranges(void **state)
                 sample.message.flags = (uint8_t)flags;
                 make(&sample, payload_bytes);
                 const bool should = data_possible(edges[l], (uint8_t)flags, payload_bytes);
-                assert_int_equal(taken_whole(), should);
-                good += should;
+                assert_int_equal(accepted_whole(), should);
+                accepted_count += should;
             }
         }
     }
-    assert_true(good > 0);
+    assert_true(accepted_count > 0);
 }
 
 static void refuse_ranges(void **state)
@@ -496,10 +498,10 @@ static void refuse_ranges(void **state)
         struct mcp_header sample = samples[5];
         sample.message.detail = (uint8_t)reason;
         make(&sample, 0);
-        assert_int_equal(taken_whole(), reason >= MCP_NOT_READY && reason < MCP_REASONS);
+        assert_int_equal(accepted_whole(), reason >= MCP_NOT_READY && reason < MCP_REASONS);
         sample.message.flags = 1;
         make(&sample, 0);
-        assert_false(taken_whole());
+        assert_false(accepted_whole());
     }
 }
 
@@ -510,7 +512,7 @@ static void ack_ranges(void **state)
         struct mcp_header sample = samples[4];
         sample.message.flags = (uint8_t)flags;
         make(&sample, 0);
-        assert_int_equal(taken_whole(), 0 == (flags & ~(uint32_t)(MCP_GAP | MCP_READY)));
+        assert_int_equal(accepted_whole(), 0 == (flags & ~(uint32_t)(MCP_GAP | MCP_READY)));
     }
 }
 
@@ -521,12 +523,12 @@ static void no_payload(void **state)
     for (size_t s = 0; s < SAMPLES; ++s) {
         for (size_t payload_bytes = 1; payload_bytes < 100; ++payload_bytes) {
             make(&samples[s], payload_bytes);
-            assert_int_equal(taken_whole(), carries(samples[s].type));
+            assert_int_equal(accepted_whole(), carries(samples[s].type));
         }
     }
 }
 
-/* Random bytes behind a good beginning: taken if and only if the check happens to fit. */
+/* Random bytes after a valid beginning are accepted only if the check matches. */
 static void noise(void **state)
 {
     (void)state;
@@ -540,7 +542,7 @@ static void noise(void **state)
         const size_t bytes = 1 + crew_below(&random, (uint32_t)packet.bytes);
         const uint8_t type = packet.byte[3];
         struct mcp_header header;
-        const bool is = taken(bytes, &header);
+        const bool is = accepted(bytes, &header);
         const bool known = type > 0 && type < MCP_TYPES && bytes >= mcp_header_bytes(type);
         assert_true(!is || known);
         if (is) {
@@ -553,14 +555,14 @@ int main(void)
 {
     crew_watchdog();
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sum_is_right),    cmocka_unit_test(kept_keys_are_right),
-        cmocka_unit_test(layout),          cmocka_unit_test(round_trip),
-        cmocka_unit_test(sealed_twice),    cmocka_unit_test(round_trip_of_any),
-        cmocka_unit_test(whole_only),      cmocka_unit_test(no_flip),
-        cmocka_unit_test(no_other_secret), cmocka_unit_test(order),
-        cmocka_unit_test(foreign_formats), cmocka_unit_test(data_ranges),
-        cmocka_unit_test(refuse_ranges),   cmocka_unit_test(ack_ranges),
-        cmocka_unit_test(no_payload),      cmocka_unit_test(noise),
+        cmocka_unit_test(reference_vector), cmocka_unit_test(cached_keys_are_right),
+        cmocka_unit_test(layout),           cmocka_unit_test(round_trip),
+        cmocka_unit_test(sealed_twice),     cmocka_unit_test(round_trip_of_any),
+        cmocka_unit_test(other_lengths),    cmocka_unit_test(flipped_bits),
+        cmocka_unit_test(other_secrets),    cmocka_unit_test(order),
+        cmocka_unit_test(foreign_formats),  cmocka_unit_test(data_ranges),
+        cmocka_unit_test(refuse_ranges),    cmocka_unit_test(ack_ranges),
+        cmocka_unit_test(no_payload),       cmocka_unit_test(noise),
     };
     return cmocka_run_group_tests_name("wire", tests, NULL, NULL);
 }

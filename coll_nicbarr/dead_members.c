@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* See dead_members.h. */
+#include "coll_nicbarr/dead_members.h"
+
+#include "coll_nicbarr/failures.h"
+#include "coll_nicbarr/peers.h"
+#include "ompi/runtime/mpiruntime.h"
+#include "os/clock.h"
+
+enum { LAUNCHER_MS = 1000 };
+
+/* The key of a note: a process of this node has reported it. */
+static const uint64_t REPORTED = UINT64_C(0x6469656421);
+
+/* The process that was found dead, since when; number 0: none. */
+static _Atomic uint32_t dead_number;
+static _Atomic uint64_t dead_since_ms;
+
+static bool has_died(const struct nicbarr_peer *peer, uint32_t own_segment)
+{
+    const struct myr_segment *segment = mca_coll_nicbarr_component.segment;
+    return NULL != peer && peer->segment == own_segment &&
+           0 != myr_segment_pid_of(segment, peer->number) &&
+           myr_segment_gone(segment, peer->number, false);
+}
+
+static bool is_long_ago(uint32_t number)
+{
+    if (number != dead_number) {
+        dead_since_ms = os_now_ms();
+        dead_number = number;
+    }
+    return os_now_ms() - dead_since_ms >= LAUNCHER_MS;
+}
+
+int nicbarr_dead_member(ompi_communicator_t *comm)
+{
+    const struct nicbarr_peer *own = nicbarr_peer(OMPI_PROC_MY_NAME);
+    if (NULL != nicbarr_failure || NULL == own || 0 == own->segment) {
+        return -1;
+    }
+    for (int r = 0; r < ompi_comm_size(comm); ++r) {
+        const opal_process_name_t name = ompi_group_get_proc_name(comm->c_local_group, r);
+        const struct nicbarr_peer *peer = nicbarr_peer(&name);
+        if (has_died(peer, own->segment)) {
+            return is_long_ago(peer->number) ? r : -1;
+        }
+    }
+    return -1;
+}
+
+void nicbarr_end_if_member_died(ompi_communicator_t *comm, const char *call)
+{
+    const int rank = nicbarr_dead_member(comm);
+    char name[NICBARR_COMM_TEXT];
+    if (rank < 0) {
+        return;
+    }
+    if (myr_note_add(mca_coll_nicbarr_component.segment, REPORTED, 1)) {
+        opal_output(0,
+                    "nicbarr: %s on %s cannot complete: rank %d has died, or has ended without "
+                    "MPI_Finalize. This ends the job.",
+                    call, nicbarr_comm_name(comm, name), rank);
+    }
+    (void)ompi_mpi_abort(comm, NICBARR_PROC_FAILED);
+}
