@@ -74,11 +74,12 @@ enum mca_btl_myr_reach {
     MCA_BTL_MYR_ITSELF,
 };
 
-/* One for each process and use: messages, or windows (module is MCA_BTL_MYR_ONESIDED). */
+/* An endpoint. Each process may have two: one for messages, and one for windows (module is
+ * MCA_BTL_MYR_ONESIDED). */
 struct mca_btl_base_endpoint_t {
     struct mca_btl_base_endpoint_t *next; /* in its bucket */
     opal_proc_t *proc;                    /* NULL: ob1 has released it */
-    bool left; /* the same for windows. Outstanding fragments to it still complete */
+    bool left; /* ... or, for windows, Open MPI has. Outstanding fragments to it still complete */
     opal_process_name_t name;
     struct myr_remote remote;
     int module;
@@ -175,9 +176,9 @@ struct mca_btl_base_endpoint_t *mca_btl_myr_endpoint_of(opal_proc_t *proc, bool 
 struct mca_btl_base_endpoint_t *mca_btl_myr_endpoint_named(const opal_process_name_t *name,
                                                            bool for_windows);
 
-/* A NIC without a connection has sent a message to this node: look for it among the job's
- * processes. Each is tried once. (Those of other jobs are connected by MPI calls.) False if there
- * are none left to try. */
+/* A NIC without a connection has sent a message to this node: search for it among the job's
+ * processes, each of which is tried once. (Processes of other jobs are connected by MPI calls.)
+ * Returns false if none is left to try. */
 bool mca_btl_myr_meet(void);
 
 /* A process that is reached through that connection of the NIC; NULL: none. */
@@ -214,7 +215,7 @@ int mca_btl_myr_sendi(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t
                       size_t payload_size, uint8_t order, uint32_t flags, mca_btl_base_tag_t tag,
                       mca_btl_base_descriptor_t **descriptor);
 
-/* Pass waiting fragments to the port, as far as there are tokens. Locked. */
+/* Pass waiting fragments to the port, as far as there are tokens. Called with the lock. */
 void mca_btl_myr_send_waiting(void);
 
 /* ---- progress.c ---- */
@@ -249,12 +250,12 @@ struct mca_btl_myr_atomic {
 
 /* ---- held.c ---- */
 
-/* Before an atomic operation: does this process wait in vain for a shared lock that it holds
- * exclusively? */
+/* Called before an atomic operation: does this process wait for a shared lock that it holds
+ * exclusively itself, which would never end? */
 bool mca_btl_myr_waits_for_itself(const struct mca_btl_base_endpoint_t *endpoint, uint64_t address,
                                   const struct mca_btl_myr_atomic *atomic);
 
-/* After it: the found value to report to osc/rdma. */
+/* Called after it: the value to report to osc/rdma as the one found. */
 uint64_t mca_btl_myr_found(const struct mca_btl_base_endpoint_t *endpoint, uint64_t address,
                            const struct mca_btl_myr_atomic *atomic, uint64_t found);
 

@@ -278,8 +278,9 @@ static int component_close(void)
     if (NULL != component->nic) {
         myr_soft_close(component->nic);
     }
-    /* A process that could not open the NIC stays in the segment: otherwise the note there, that
-     * the warning was printed, could be lost before the node's other processes read it. */
+    /* A process that could not open the NIC stays attached to the segment. Otherwise the segment,
+     * with the note that the warning was printed, might be gone before the node's other processes
+     * read the note. */
     if (NULL != component->segment && NULL != component->nic) {
         myr_segment_leave(component->segment);
     }

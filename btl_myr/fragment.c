@@ -74,7 +74,7 @@ struct numbers {
     int buffers, eager, large, pieces;
 };
 
-/* The numbers after so many halvings of those that the user has not set. */
+/* The numbers after `halvings` halvings of those that the user has not set. */
 static struct numbers numbers_after(int halvings)
 {
     const mca_btl_myr_component_t *component = &mca_btl_myr_component;
@@ -94,8 +94,8 @@ static size_t bytes_of(const struct numbers *numbers)
            LETTERS * slice_bytes(LETTER_BYTES);
 }
 
-/* Allocate the arena: as much as fits into the process's share of the memory, but the minimum in
- * any case, if there is so much memory. */
+/* Allocate the arena: as much as fits into the process's share of the memory, but at least the
+ * minimum, even if that exceeds the share. */
 static enum myr_status take_arena(struct numbers *numbers, struct myr_error *error)
 {
     mca_btl_myr_component_t *component = &mca_btl_myr_component;

@@ -50,7 +50,7 @@ static struct mca_btl_myr_header header_of(const struct mca_btl_base_endpoint_t 
         .tag = tag, .module = (uint8_t)endpoint->module, .from = opal_proc_local_get()->proc_name};
 }
 
-/* Does a payload of so many bytes fit into the receiver's inlet? */
+/* Does a payload of this size fit into the receiver's inlet? */
 static bool is_short(const struct mca_btl_base_endpoint_t *endpoint, size_t payload)
 {
     return NULL != endpoint->remote.outlet.inlet &&

@@ -6,7 +6,8 @@
  * are derived; the members join; a first barrier checks whether packets get through; all install
  * the same choice. Until then, and if a step fails on any member, all use Open MPI's own functions.
  *
- * Setup takes as long as many barriers, so it is postponed until there were some (barrier.c). */
+ * Setup takes as long as many barriers, so it is postponed until the communicator has executed some
+ * (barrier.c). */
 #include "coll_nicbarr/across.h"
 
 #include <stdlib.h>

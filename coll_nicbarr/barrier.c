@@ -50,8 +50,8 @@ MYR_HOT static int barrier_counter(ompi_communicator_t *comm, mca_coll_base_modu
     return OMPI_SUCCESS;
 }
 
-/* The default algorithm, until the number of barriers justifies tuning. All members count the same
- * barriers, so all start tuning in the same one. */
+/* MPI_Barrier on one node before tuning: the default algorithm, until the number of barriers
+ * justifies tuning. All members count the same barriers, so all start tuning in the same one. */
 static int barrier_undecided(ompi_communicator_t *comm, mca_coll_base_module_t *base)
 {
     mca_coll_nicbarr_module_t *module = (mca_coll_nicbarr_module_t *)base;
@@ -65,8 +65,8 @@ static int barrier_undecided(ompi_communicator_t *comm, mca_coll_base_module_t *
     return OMPI_SUCCESS;
 }
 
-/* A provisional choice, whose contest continues after some barriers. All members count the same
- * ones. */
+/* MPI_Barrier by a provisional choice, whose contest continues after some barriers. All members
+ * count the same barriers. */
 static int barrier_provisional(ompi_communicator_t *comm, mca_coll_base_module_t *base)
 {
     mca_coll_nicbarr_module_t *module = (mca_coll_nicbarr_module_t *)base;
@@ -171,8 +171,8 @@ MYR_HOT static int barrier_watched_nic(ompi_communicator_t *comm, mca_coll_base_
     return due(module) ? begin_duel(module, comm) : nicbarr_nic_barrier(module, comm, &module->nic);
 }
 
-/* Open MPI's barrier, until the number of barriers justifies measuring and the job can afford it.
- * Nothing is known of communicators of this shape. */
+/* MPI_Barrier across nodes if nothing is known of communicators of this shape: Open MPI's own,
+ * until the number of barriers justifies measuring and the job can afford it. */
 static int barrier_across_undecided(ompi_communicator_t *comm, mca_coll_base_module_t *base)
 {
     mca_coll_nicbarr_module_t *module = (mca_coll_nicbarr_module_t *)base;
@@ -187,8 +187,8 @@ static int barrier_across_undecided(ompi_communicator_t *comm, mca_coll_base_mod
     return nicbarr_tune(module, comm);
 }
 
-/* The best choice is known, but Open MPI's barrier is used until the number of barriers justifies
- * joining groups. */
+/* MPI_Barrier across nodes if the best choice is known: Open MPI's own, until the number of
+ * barriers justifies joining groups. */
 static int barrier_across_known(ompi_communicator_t *comm, mca_coll_base_module_t *base)
 {
     mca_coll_nicbarr_module_t *module = (mca_coll_nicbarr_module_t *)base;
@@ -205,8 +205,9 @@ static int barrier_across_known(ompi_communicator_t *comm, mca_coll_base_module_
     return OMPI_SUCCESS == rc ? nicbarr_barrier(comm, base) : rc;
 }
 
-/* Open MPI's barrier, until the number of barriers justifies searching for alternatives. All
- * members count the same barriers, so all take the same step in each. */
+/* The first state of MPI_Barrier across nodes: Open MPI's own, until the number of barriers
+ * justifies determining which NICs can play. All members count the same barriers, so all do that in
+ * the same one. */
 static int barrier_across_first(ompi_communicator_t *comm, mca_coll_base_module_t *base)
 {
     const mca_coll_nicbarr_component_t *component = &mca_coll_nicbarr_component;

@@ -96,7 +96,7 @@ static enum nicbarr_counted consider(struct count *count, uint32_t nic, bool by_
 /* Collect the names of the nodes' NICs. */
 static bool name_all(const struct count *count, uint32_t nic, struct nicbarr_nodes *nodes)
 {
-    /* At least one node, as there is at least one process; the analyzer does not see that.
+    /* There is at least one process and therefore one node, which the analyzer does not know.
      * NOLINTNEXTLINE(clang-analyzer-optin.portability.UnixAPI,bugprone-sizeof-expression) */
     const struct myr_nic_name **names = calloc(nodes->nodes, sizeof(*names));
     nodes->names[nic] = names;

@@ -22,7 +22,7 @@ struct nicbarr_peer {
     uint8_t trouble; /* why it cannot take part: enum nicbarr_trouble, peers.h */
     bool met : 1;    /* its hello has been read */
     bool sealed : 1; /* it has a public key, so secrets can be sent sealed to it */
-    bool later;      /* it had not opened all NICs when it started; remains true afterwards */
+    bool later;      /* it had not opened all NICs at its start; never changes */
     bool renewed;    /* ... and has sent a second hello */
     char *why;       /* its explanation of the trouble; NULL: none */
 };
@@ -53,8 +53,8 @@ enum nicbarr_counted {
     NICBARR_COUNTED,
     NICBARR_NO_MEMORY,
     NICBARR_NO_COMMON_NIC, /* no NIC that all of them have */
-    NICBARR_MIXED /* processes share a NIC, but not the memory that it requires, or the other way
-                     round */
+    NICBARR_MIXED /* some processes share a NIC but not the memory that it requires, or vice
+                   * versa */
 };
 
 /* Group the `size` processes of a communicator into nodes, as process `rank`. Processes that share

@@ -137,7 +137,7 @@ enum nicbarr_source {
     NICBARR_FORCED,     /* by coll_nicbarr_algorithm */
     NICBARR_MEASURED,   /* on this communicator */
     NICBARR_FROM_JOB,   /* on another one of the same shape */
-    NICBARR_FROM_TRIAL, /* likewise, but its measuring goes on: preliminary */
+    NICBARR_FROM_TRIAL, /* likewise, but preliminary: its contest continues */
     NICBARR_FROM_CACHE, /* by an earlier job */
     NICBARR_DUELLED     /* won a duel on this communicator (watch.c) */
 };
@@ -159,18 +159,18 @@ enum nicbarr_source {
         mca_coll_base_module_t *module;                                                            \
     } collective;
 
-/* A bit of what is to be decided: there were many MPI_Ibarrier, which cannot set up anything. */
+/* A bit of `pending`: there were many calls of MPI_Ibarrier, which cannot set up a group itself. */
 #define NICBARR_PENDING_BARRIER (UINT32_C(1) << 31)
 enum { NICBARR_PENDING_BCAST = 8 /* the first of its bits */ };
 
 /* The implementation of a collective in a class of size. */
 struct nicbarr_class {
     enum nicbarr_way way;
-    enum nicbarr_way now; /* while it is open or watched: ours or Open MPI's own */
-    uint32_t until; /* likewise: calls that only count, before the next that may begin to measure */
-    uint32_t wanted; /* while it is open: calls before that one in all; 0: none was counted yet */
+    enum nicbarr_way now; /* while it is open or watched: the implementation in use */
+    uint32_t until;       /* likewise: calls that are only counted until one may begin to measure */
+    uint32_t wanted; /* while it is open: total of calls before that one; 0: none was counted yet */
     uint32_t pause;  /* while it is watched: calls between two remeasurements */
-    /* The same, for both; see nicbarr_data_one_root(): */
+    /* While it is open or watched; see nicbarr_data_one_root(): */
     int root_seen;
     uint32_t root_changes;   /* calls with another root than the call before */
     uint16_t anew, switches; /* how often it was remeasured, and another one was chosen */
@@ -188,8 +188,9 @@ typedef struct mca_coll_nicbarr_module {
      * because most communicators use few of them or none; see nicbarr_class_of(). */
     struct nicbarr_class *ways[NICBARR_COLLECTIVES];
     struct nicbarr_trial *trials; /* of classes whose choice is provisional (trial.h) */
-    uint32_t pending; /* across nodes: what is to be decided, as bits: classes of MPI_Allreduce and
-                         (NICBARR_PENDING_BCAST) MPI_Bcast, and NICBARR_PENDING_BARRIER */
+    uint32_t pending; /* across nodes, as bits: what the next blocking collective must set up,
+                       * classes of MPI_Allreduce and (NICBARR_PENDING_BCAST) MPI_Bcast, and
+                       * NICBARR_PENDING_BARRIER */
     /* For blocking calls on one node: their rounds are in the program's order. */
     struct nicbarr_reducer reducer;
     struct nicbarr_streamer streamer;
@@ -230,7 +231,8 @@ typedef struct mca_coll_nicbarr_module {
     struct nicbarr_choice split_choice;
     struct mcp_secret secret;          /* from which the groups' keys and secrets are derived */
     bool sealed;                       /* rank 0 has sent it sealed, not in the clear */
-    uint64_t groups;                   /* of NICs, numbered so far; the same on all members */
+    uint64_t groups;                   /* number of groups of NICs so far; the same on all
+                                        * members */
     uint32_t barriers, ibarriers;      /* executed by Open MPI's own functions so far */
     bool told;                         /* the failure of its NICs has been reported */
     struct nicbarr_carriers *carriers; /* of collectives that carry data; NULL: none (yet) */
@@ -254,7 +256,7 @@ bool nicbarr_say_once(enum nicbarr_saying saying); /* true: this process is the 
 /* Report in one line why Open MPI's own barrier is used. */
 void nicbarr_explain(ompi_communicator_t *comm, const char *why);
 
-/* The user's name of a communicator, else its number; returns text. */
+/* Write the user's name of a communicator, or else its number, into `text`, and return that. */
 enum { NICBARR_COMM_TEXT = MPI_MAX_OBJECT_NAME + 40 };
 const char *nicbarr_comm_name(const ompi_communicator_t *comm, char *text);
 

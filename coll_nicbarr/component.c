@@ -103,7 +103,7 @@ static enum nicbarr_way take_way(enum nicbarr_collective collective, const char 
     return NICBARR_WAY_OPEN;
 }
 
-/* A list without any file is an error, because "none" exists for keeping no cache. */
+/* A list without any file is an error, since users who want no cache write "none". */
 static void take_cache(char **given)
 {
     if ('\0' == (*given)[strspn(*given, ",")]) {

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Failed processes, in programs that survive them (mpirun --with-ft ulfm): which error a collective
+/* Process failures in programs that survive them (mpirun --with-ft ulfm): which error a collective
  * on one node returns, and when it stops waiting.
  *
- * Open MPI learns in its progress that a process has failed or a communicator was revoked. A wait
- * of a member is then abandoned: the collective goes on without what it waited for, to its end. So
- * from there on it may publish wrong values, and therefore the shared record of the wait is marked
- * before. Each member looks for this mark when its collective has ended, and thus returns an error
- * wherever its result may depend on an abandoned wait. Hence no movement of data needs an error
- * path, and barriers pay nothing.
+ * Open MPI's progress detects that a process has failed or that a communicator was revoked. A
+ * member that waits then abandons its wait, and the collective runs to its end without the missing
+ * values. As it may publish wrong values from then on, the member first marks the shared record.
+ * Each member checks this mark at the end of its collective, and returns an error if its result may
+ * depend on an abandoned wait. So the movement of data needs no error paths, and barriers have no
+ * overhead.
  *
  * Threads: any. */
 #ifndef NICBARR_FAILURES_H
@@ -18,9 +18,9 @@
 /* nicbarr_comm_failure(); NULL: programs do not survive failures. */
 extern int (*nicbarr_failure)(ompi_communicator_t *comm);
 
-/* The error that collectives on `comm` have by now; OMPI_SUCCESS. Within a collective that makes
- * several steps it is asked before each that plays one of Open MPI's own functions: whoever has
- * abandoned a wait must call none of these any more, as others may have gone on to their next. */
+/* The error that collectives on `comm` return at present; OMPI_SUCCESS if none. A collective of
+ * several steps checks it before each call of one of Open MPI's own functions: a member that has
+ * abandoned a wait must not call these any more, because others may be in a later call. */
 static inline int nicbarr_known_failure(ompi_communicator_t *comm)
 {
     return NULL == nicbarr_failure ? OMPI_SUCCESS : nicbarr_failure(comm);
@@ -29,7 +29,7 @@ static inline int nicbarr_known_failure(ompi_communicator_t *comm)
 /* abandons() of struct myr_waiter, whose owner is the communicator. */
 bool nicbarr_abandons(const struct myr_watch *watch);
 
-/* The error of a collective on one node that has ended, or was not begun yet: OMPI_SUCCESS,
+/* The error of a collective on one node that has ended, or has not begun yet: OMPI_SUCCESS,
  * MPI_ERR_PROC_FAILED or MPI_ERR_REVOKED; NICBARR_FAILURE_UNKNOWN: another member has abandoned a
  * wait, and this process will learn why. */
 enum { NICBARR_FAILURE_UNKNOWN = -1 };

@@ -3,17 +3,19 @@
  * other file writes into it.
  *
  * A slot is only written while its module is ours. A component above (coll/monitoring, or any that
- * wraps) has saved our function and calls it forever, so each of our functions must still do the
- * right thing after it has been replaced or declined. */
+ * wraps functions) has saved our function and continues to call it, so each of our functions must
+ * still work after it was replaced or the communicator was declined. */
 #ifndef NICBARR_FALLBACK_H
 #define NICBARR_FALLBACK_H
 
 #include "coll_nicbarr/coll_nicbarr.h"
 
-/* Save the functions of `comm`, whose slots are not ours yet; they become ours if modules fill them
- * (nicbarr_modules_fill_tables()). False: a function is missing, so there is no fallback. */
+/* Save the functions that the table of `comm` has before nicbarr's are installed, as the fallback.
+ * If modules fill the table themselves (nicbarr_modules_fill_tables()), this also installs
+ * nicbarr's. Returns false if a function is missing; then the module cannot be used, because it
+ * would have no fallback. */
 bool nicbarr_fallback_save(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm);
-/* The communicator ends: restore the saved functions, or just forget them. */
+/* The communicator is freed: restore the saved functions, or only release them. */
 void nicbarr_fallback_restore(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm);
 void nicbarr_fallback_forget(mca_coll_nicbarr_module_t *module);
 
@@ -31,10 +33,10 @@ void nicbarr_set_barrier(mca_coll_nicbarr_module_t *module, ompi_communicator_t 
 void nicbarr_put_back_data(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                            enum nicbarr_collective collective);
 
-/* Restore all of Open MPI's own except MPI_Barrier. */
+/* Restore all of Open MPI's own functions except MPI_Barrier. */
 void nicbarr_put_back_others(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm);
 
-/* The same for modules that only compare calls (checking.h). */
+/* Save, restore and release functions in modules that only compare calls (checking.h). */
 struct nicbarr_checker;
 bool nicbarr_checker_save(struct nicbarr_checker *module, ompi_communicator_t *comm);
 void nicbarr_checker_restore(struct nicbarr_checker *module, ompi_communicator_t *comm);

@@ -231,8 +231,8 @@ void nicbarr_group_leave(struct myr_nic_group *group)
     }
 }
 
-/* Has the attempt failed? If so, all reachable nodes are informed, because they may wait for other
- * nodes than the silent ones. */
+/* Has the attempt failed? If so, inform all reachable nodes, because they may be waiting for nodes
+ * other than the silent ones. */
 static bool in_vain(struct myr_nic_group *group, const struct nicbarr_wait *wait,
                     struct myr_error *error)
 {

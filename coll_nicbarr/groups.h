@@ -19,8 +19,9 @@ struct nicbarr_joining {
     bool failed;                 /* joining failed here; the line is in errors[choice.nic] */
 };
 
-/* Join them. Collective over `comm` if a kind of NIC has data to exchange; otherwise no message is
- * sent, and processes may fail independently. `errors` is by NIC. Returns Open MPI's error. */
+/* Join the groups of `list`. Collective over `comm` if a kind of NIC has data to exchange;
+ * otherwise no message is sent, and processes may fail independently. `errors` is indexed by NIC.
+ * Returns Open MPI's error. */
 int nicbarr_groups_join(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                         struct nicbarr_joining *list, int count,
                         struct myr_error errors[NICBARR_NICS_MOST]);
@@ -28,9 +29,10 @@ int nicbarr_groups_join(mca_coll_nicbarr_module_t *module, ompi_communicator_t *
 /* Leave the group, if it was joined. */
 void nicbarr_group_leave(struct myr_nic_group *group);
 
-/* One barrier, or ping-pong, that all enter at once and that may fail: false, with a line, if
- * nothing gets through. A host that is only late is waited for. Data and broadcasts are tried with
- * the longest packets that the group can have, as a host's network may take short ones only. */
+/* Try the group: one barrier or ping-pong, which all members enter at the same time. False, with a
+ * line, if no packets get through; a host that is merely late is waited for. Groups for data and
+ * broadcasts are tried with their longest packets, since the MTU on the way may be too small for
+ * these. */
 bool nicbarr_group_try(struct myr_nic_group *group, struct myr_error *error);
 
 #endif

@@ -14,8 +14,9 @@
 #include "coll_nicbarr/nics.h"
 #include "libmyr/seal.h"
 
-/* The format of hellos and of everything else that processes exchange or do in step: the lower half
- * changes with that. A machine of the other byte order reads another number, and stops. */
+/* The version of hellos and of everything else that processes exchange or do in step; any change to
+ * that changes its lower half. A machine of the other byte order reads another number, and does not
+ * take part. */
 enum { NICBARR_HELLO_FORMAT = 0x4e420005 };
 
 struct nicbarr_hello {

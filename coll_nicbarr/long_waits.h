@@ -18,8 +18,8 @@ enum {
 };
 void nicbarr_find_call(char *call, char *caller);
 
-/* The calling thread waits for the other members of `comm`, since MYR_LONG_WAIT_US. Returns an
- * argument for myr_wait_hide(). */
+/* Publish that the calling thread has been waiting for the other members of `comm` for
+ * MYR_LONG_WAIT_US. Returns the argument for myr_wait_hide(). */
 struct myr_shown_wait *nicbarr_wait_show(ompi_communicator_t *comm, const struct myr_key *key);
 
 /* The same for waits on one node, and a look for dead members: long_wait() of struct myr_waiter.

@@ -18,7 +18,8 @@
 
 enum { WHY_BYTES = 300 };
 
-/* Replace the homes by numbers from 0, in the order of ranks. Returns how many there are. */
+/* Replace the homes by consecutive numbers from 0, in the order of ranks. Returns how many
+ * different ones there are. */
 static uint32_t number_homes(uint32_t *homes, uint32_t size)
 {
     uint32_t count = 0;

@@ -38,24 +38,24 @@ static inline const struct myr_nic_kind *nicbarr_kind(uint32_t nic)
 /* The names of all kinds, for choices (nicbarr_choice_nics()). */
 const char *const *nicbarr_nic_names(void);
 
-/* Parse the wanted ones: "auto", "none", or words for kinds, separated by commas. If a word is
- * unknown, false, and the result is that of "auto"; nicbarr_nic_words() writes all known words into
- * `text`. */
+/* Parse the user's list of NICs: "auto", "none", or words for kinds, separated by commas. If a word
+ * is unknown, returns false and behaves as for "auto". nicbarr_nic_words() writes all known words
+ * into `text`. */
 bool nicbarr_nics_want(struct nicbarr_nics *nics, const char *words);
 const char *nicbarr_nic_words(char *text, uint32_t bytes);
 
 /* Is any wanted? */
 bool nicbarr_nics_wanted(const struct nicbarr_nics *nics);
 
-/* Open the wanted and available NICs that are not open yet. MYR_OK if any is open now; else the
- * error of the first. `later`: some are not known yet, and should be tried once more; only with a
- * site in a hurry. */
+/* Open the wanted and available NICs that are not open yet. Returns MYR_OK if any NIC is open now,
+ * else the error of the first. `*later` becomes true, only with a site in a hurry, if it is not
+ * known yet whether some NIC is available; then call this again later. */
 enum myr_status nicbarr_nics_open(struct nicbarr_nics *nics, const struct myr_site *site,
                                   bool *later, struct myr_error *error);
 void nicbarr_nics_close(struct nicbarr_nics *nics);
 
-/* Run them for a moment. `awaited`: a process here waits for them. Returns the number of packets
- * taken. */
+/* Run the NICs for a moment. `awaited`: a process here waits for them. Returns the number of
+ * packets received. */
 uint32_t nicbarr_nics_run(const struct nicbarr_nics *nics, bool awaited);
 
 #endif

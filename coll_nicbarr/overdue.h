@@ -33,11 +33,11 @@ uint32_t nicbarr_now_ms(void);
 uint32_t nicbarr_overdue_silence(struct myr_nic_group *group, const struct nicbarr_wait *wait,
                                  uint32_t *node);
 
-/* Wait for NICBARR_LOOK_US at the most; true: the wait is over. */
+/* Wait for at most NICBARR_LOOK_US. True if the wait is over. */
 bool nicbarr_overdue_more(struct myr_nic_group *group, const struct nicbarr_wait *wait);
 
-/* Check the missing nodes. OMPI_SUCCESS: continue waiting; else an error of MPI's: the collective
- * will not complete, and the reason was reported, once for the communicator. */
+/* Check the missing nodes. OMPI_SUCCESS: continue waiting. Otherwise an MPI error: the collective
+ * will not complete, and the reason was reported, once per communicator. */
 int nicbarr_overdue_look(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                          struct myr_nic_group *group, struct nicbarr_wait *wait);
 

@@ -45,10 +45,10 @@ static uint64_t key_of(const opal_process_name_t *name)
 
 /* ---- this node's cache of hellos: the modex takes some 50 us per process ---- */
 
-/* The hellos of a job's processes, in the segment until the job ends; a note contains its place.
- * Each process stores its own hello, and those that it has read by the modex. So a node queries the
- * modex once for each process, or slightly more often if several of its processes do so at the same
- * time. */
+/* The table of the hellos of a job's processes. It stays in the segment until the job ends, and a
+ * note contains its offset. Each process stores its own hello, and those that it has read from the
+ * modex. So a node queries the modex once for each process, or slightly more often if several of
+ * its processes do so at the same time. */
 struct roll {
     uint32_t size;
     /* by process: the place of its hello in the segment; 0: not stored yet */

@@ -33,16 +33,17 @@ void nicbarr_peers_close(void);
 /* This process's hello. */
 const struct nicbarr_hello *nicbarr_hello_own(void);
 
-/* The facts about a process; may take long while it is still starting. Valid until closing; NULL if
- * out of memory. */
+/* What is known of a process; NULL if out of memory. Valid until closing. The call may take long if
+ * that process is still starting. */
 const struct nicbarr_peer *nicbarr_peer(const opal_process_name_t *name);
 
 /* The name of a NIC by its number among all known ones (struct nicbarr_peer); valid until
  * closing. */
 const struct myr_nic_name *nicbarr_nic_name(uint32_t nic, uint32_t number);
 
-/* Does it have a public key? And the key agreed between its node and this one, computed once for
- * each node. False if it has no key, or out of memory. Any thread. */
+/* Does the process have a public key? The second function gets the key that its node and this one
+ * have agreed, which is computed once per node; false if it has no key, or if out of memory. Any
+ * thread. */
 bool nicbarr_peer_has_key(const struct nicbarr_peer *peer);
 bool nicbarr_peer_agree(const struct nicbarr_peer *peer, struct myr_agreed_key *key);
 
@@ -58,12 +59,13 @@ enum nicbarr_counted nicbarr_peers_census(const struct nicbarr_peer *const *list
                                           ompi_communicator_t *comm, uint32_t by_segment,
                                           struct nicbarr_nodes *nodes);
 
-/* The job's identity, which is the same on all nodes: that of its first process's segment. 0: that
- * process has none. */
+/* The job's identity, which is the same on all nodes: that of the segment of the job's first
+ * process; 0 if that process has no segment. */
 uint64_t nicbarr_job_identity(void);
 
-/* Second hellos, of processes that had `later` set in their first, encoded as in hello.h. Each
- * sends at most one. False if the bytes are no hello, or out of memory. */
+/* Replace this process's hello, or that of another process, by its second one. Processes that had
+ * `later` set in their first hello send at most one more, encoded as in hello.h. False if the bytes
+ * are not a hello, or if out of memory. */
 void nicbarr_hello_renew(const struct nicbarr_hello *own);
 bool nicbarr_peer_renew(const opal_process_name_t *name, const uint8_t *bytes, size_t count);
 

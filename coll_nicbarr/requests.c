@@ -32,7 +32,8 @@ static bool look_now(void)
     return true;
 }
 
-/* Where programs survive failures: does this one fail? Then it is complete, with the error. */
+/* In programs that survive failures: has the request failed? Then it is complete, with the
+ * error. */
 static bool fails(nicbarr_request_t *request)
 {
     const int failure = nicbarr_known_failure(request->super.req_mpi_object.comm);

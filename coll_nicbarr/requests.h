@@ -21,10 +21,11 @@ typedef struct nicbarr_request nicbarr_request_t;
 /* The first two are called under the lock. */
 struct nicbarr_operation {
     void (*begin)(nicbarr_request_t *request);
-    /* Advance it; true: complete. The oldest request is tested first. */
+    /* Advance the request. Returns true if it is complete. The oldest request is tested first. */
     bool (*test)(nicbarr_request_t *request);
-    /* Called now and then for an incomplete request: true if it will never complete, with the error
-     * in req_status. `look`: check for missing nodes. NULL: nothing to do. */
+    /* Called from time to time for an incomplete request; with `look` it also checks for missing
+     * nodes. Returns true, with the error in req_status, if the request will never complete. NULL:
+     * nothing to do. */
     bool (*remind)(nicbarr_request_t *request, bool look);
     void (*drop)(nicbarr_request_t *request); /* frees what it owns; NULL: nothing */
 };
@@ -32,8 +33,8 @@ struct nicbarr_operation {
 struct nicbarr_request {
     union {
         ompi_request_t super;
-        /* Once it is started, Open MPI stores here which user-defined type and operation it has to
-         * retain for it. */
+        /* When the request is started, Open MPI stores here the user-defined type and operation
+         * that it retains for it. */
         ompi_coll_base_nbc_request_t kept;
     };
     const struct nicbarr_operation *operation;
@@ -90,19 +91,19 @@ nicbarr_request_t *nicbarr_request_new(const struct nicbarr_operation *operation
                                        mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                                        bool persistent);
 
-/* Begin it. Unless it completes at once, the progress engine takes over. */
+/* Begin the request. Unless it completes at once, the progress engine takes over. */
 void nicbarr_request_start(nicbarr_request_t *request);
 
-/* `remind` across nodes: ask for missing messages in the group that it waits for, and once in a
- * second check whether they will ever come. `wait` describes the wait. When such a request
- * completes, or waits for another group from then on, call nicbarr_request_came(). */
+/* The common part of remind() across nodes: ask for missing messages of the group that the request
+ * waits for, and, with `look`, check whether they will ever arrive. `wait` describes the wait. When
+ * the request completes, or begins to wait for another group, call nicbarr_request_came(). */
 bool nicbarr_request_remind(nicbarr_request_t *request, struct myr_nic_group *group,
                             struct nicbarr_wait wait, bool look);
 void nicbarr_request_came(nicbarr_request_t *request, const struct myr_nic_group *group);
 
-/* Return it to the program: fill in its parameters, and begin it, unless it is persistent.
- * `fill_in` returns Open MPI's error, as this does; on error there is no request. NULL: out of
- * memory. */
+/* Hand the request out to the program: fill in its parameters, and begin it, unless it is
+ * persistent. `request` may be NULL, which means out of memory. `fill_in` and this function return
+ * Open MPI's error; on error there is no request. */
 int nicbarr_request_hand_out(nicbarr_request_t *request,
                              int (*fill_in)(nicbarr_request_t *request, const void *what),
                              const void *what, ompi_request_t **handle);

@@ -64,11 +64,12 @@ bool nicbarr_algorithm_barrier(enum nicbarr_algorithm algorithm);
 /* The greatest parameter that makes a difference for P processes; 0 if the algorithm has none. */
 uint32_t nicbarr_parameter_max(enum nicbarr_algorithm algorithm, uint32_t size);
 
-/* Write the names of nicbarr's own barriers into text[bytes], for help: with their parameters, or
- * of those that NICs can play the names alone. Returns text. */
+/* Write the names of nicbarr's own barriers into text[bytes], for help texts: all of them with
+ * their parameters, or with `by_nics` only the names of those that NICs can play. Returns text. */
 const char *nicbarr_algorithm_list(bool by_nics, char *text, size_t bytes);
 
-/* The most messages that any of P ranks waits for, or more; 0 if it is not made of messages. */
+/* An upper bound on the messages that any of P ranks waits for; 0 if the algorithm does not consist
+ * of messages. */
 uint32_t nicbarr_most_waits(struct nicbarr_choice choice, uint32_t size);
 
 /* Compute the schedule of `rank` (0 <= rank < size). Greater parameters are clamped to the greatest
@@ -78,7 +79,7 @@ bool nicbarr_schedule_create(struct nicbarr_choice choice, uint32_t size, uint32
                              struct myr_schedule *schedule);
 void nicbarr_schedule_destroy(struct myr_schedule *schedule);
 
-/* An algorithm among so many ranks, as the context of a myr_schedule_fn. */
+/* An algorithm and the number of ranks, as the context of a myr_schedule_fn. */
 struct nicbarr_among {
     struct nicbarr_choice choice;
     uint32_t size;
@@ -89,7 +90,7 @@ bool nicbarr_schedule_of(const void *among, uint32_t rank, struct myr_schedule *
 
 /* Not a barrier, but the 1:P P:1 ping-pong of Hoefler et al., section 2.1, for `peers` = P: rank 0
  * sends to ranks 1 to P and waits for them all; each of those waits for rank 0's message and sends
- * one back. Ranks beyond P have no steps. As nicbarr_schedule_create() otherwise. */
+ * one back. Ranks beyond P have no steps. Otherwise like nicbarr_schedule_create(). */
 bool nicbarr_schedule_ping_pong(uint32_t peers, uint32_t rank, struct myr_schedule *schedule);
 
 #endif

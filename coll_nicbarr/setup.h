@@ -7,8 +7,8 @@
 
 #include "coll_nicbarr/coll_nicbarr.h"
 
-/* Set up at the first collective. False: this communicator's collectives stay Open MPI's own, and
- * its functions have been restored. No communication. */
+/* Set the communicator up, at its first collective, without communication. Returns false if it
+ * cannot be served; then Open MPI's own functions have been restored. */
 bool nicbarr_set_up(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm);
 
 #endif

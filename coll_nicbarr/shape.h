@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The shape of a communicator: all that the choice of its barrier depends on, and the key of
- * measured choices. Pure. members.c determines a communicator's shape, which is the same on all its
- * ranks. */
+/* The shape of a communicator: all properties that the choice of its barrier depends on. It is the
+ * key of measured choices. members.c determines a communicator's shape, which is the same on all
+ * its ranks. The functions here are pure. */
 #ifndef NICBARR_SHAPE_H
 #define NICBARR_SHAPE_H
 
@@ -30,16 +30,16 @@ static inline bool nicbarr_playable(const struct nicbarr_shape *shape, struct ni
     return NICBARR_OPENMPI == choice.algorithm || nicbarr_has(shape, choice.nic);
 }
 
-/* Remove these kinds of NICs from the players of that shape. False, and nothing has changed, if no
- * other one is left. */
+/* Remove these kinds of NICs from the players of the shape. If no other player would be left,
+ * returns false and changes nothing. */
 bool nicbarr_shape_without(struct nicbarr_shape *shape, uint32_t players);
 
 /* A digest of the shape, never 0: its key in the job's notes. Its highest bit is set, so it differs
  * from the small numbers that are also keys of notes. */
 uint64_t nicbarr_shape_key(const struct nicbarr_shape *shape);
 
-/* A digest of all algorithms as implemented: measurements of others do not apply to these. 0 if out
- * of memory. Takes some 100 us. */
+/* A digest of all algorithms as implemented, because measurements of another implementation do not
+ * apply. 0 if out of memory. Takes some 100 us. */
 uint64_t nicbarr_schedules_digest(void);
 
 #endif

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* See sharing.h.
  *
- * Rank 0 broadcasts one letter: the words, a nonce, and a copy of the secret for each node, sealed
- * for that node. (A node is a set of processes that share a segment, because the segment has the
- * pair of keys.) All members number the nodes in the order of ranks, so each finds its own copy. */
+ * Rank 0 broadcasts one message (struct letter): the caller's words, a nonce, and for each node a
+ * copy of the secret, encrypted for that node. Processes that share a segment count as one node
+ * here, because the key pair is in the segment. All members number the nodes by their lowest ranks,
+ * so each finds the copy of its node. */
 #include "coll_nicbarr/sharing.h"
 
 #include <stdlib.h>

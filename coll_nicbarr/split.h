@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The steps to NICs that play barriers across nodes: look up what is known, measure if need be,
- * then join groups. MPI_Barrier takes them in many calls (barrier.c). MPI_Ibarrier and
- * MPI_Barrier_init need a group of their own, and take the remaining steps at once. */
+/* The steps until NICs play a communicator's barriers across nodes: look up what is known, measure
+ * if necessary, then join groups. MPI_Barrier performs them over many calls (barrier.c).
+ * MPI_Ibarrier and MPI_Barrier_init need a group of their own, and perform the remaining steps at
+ * once. */
 #ifndef NICBARR_SPLIT_H
 #define NICBARR_SPLIT_H
 
@@ -14,7 +15,8 @@ extern const char nicbarr_too_few_barriers[];
  * blocking call; Open MPI's error. */
 int nicbarr_across_leave_first(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm);
 
-/* Enter the state in which there is a group for MPI_Ibarrier, if possible. Likewise. */
+/* Enter the state in which there is a group for MPI_Ibarrier, if possible. Collective, within a
+ * blocking call; Open MPI's error. */
 int nicbarr_across_get_split(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm);
 
 #endif

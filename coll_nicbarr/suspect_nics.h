@@ -14,11 +14,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* All members have tried whether packets of a kind of NIC get through, with this result. */
+/* Record whether packets of a kind of NIC have got through, after all members have tried. */
 void nicbarr_suspect_nic(uint32_t nic, bool good);
 
-/* Which of these kinds must the next communicator exclude? (bit n: NIC n) Called by rank 0 of each,
- * once for each try that would be made. */
+/* Which of the kinds `players` must the next communicator exclude? (bit n: NIC n) Called by rank 0
+ * of each communicator, once per attempt that would be made. */
 uint32_t nicbarr_suspect_nics(uint32_t players);
 
 #endif

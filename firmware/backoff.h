@@ -47,8 +47,8 @@ static inline void mcp_backoff_begin(struct mcp_backoff *backoff, uint64_t first
     backoff->ends_ns = now_ns + first_ns;
 }
 
-/* Has the timeout expired? Then ask now; it doubles. (A learned timeout may be longer than the
- * limit of doubling; it stays.) */
+/* Has the timeout expired? If so, the caller asks now, and the timeout doubles up to
+ * MCP_BACKOFF_MOST_NS. (A learned timeout may be longer than that, and is then kept.) */
 static inline bool mcp_backoff_expired(struct mcp_backoff *backoff, uint64_t now_ns)
 {
     if (now_ns < backoff->ends_ns) {
@@ -74,10 +74,11 @@ static inline uint64_t mcp_backoff_initial(uint64_t usual_ns)
 
 /* Update the usual duration with a collective that took `took_ns`.
  *
- * Do not call it for a collective with a question: then the timeout determined its duration. It
- * must not learn from that, or it would grow without bound on a network that loses packets. (TCP
- * does not measure the RTT of retransmitted packets for the same reason: Karn and Partridge.) A
- * duration much longer than usual has little weight, because a host was late. */
+ * Do not call it for a collective in which a NIC has asked for a message, since the duration of
+ * that includes the timeout itself: on a network that loses packets, the timeout would grow without
+ * bound. (TCP does not measure the RTT of retransmitted packets for the same reason: Karn and
+ * Partridge.) A duration much longer than usual has little weight, because it means that a host was
+ * late. */
 static inline uint64_t mcp_backoff_learn(uint64_t usual_ns, uint64_t took_ns)
 {
     const uint64_t counts_ns = took_ns < 2 * usual_ns ? took_ns : 2 * usual_ns;

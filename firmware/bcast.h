@@ -40,8 +40,8 @@ struct mcp_bcast_slot {
 /* Limits of a window: its bytes, and its slots. */
 enum { MCP_BCAST_BYTES = 65536, MCP_BCAST_SLOTS = 64 };
 
-/* The distance of slots for blocks of `block` bytes, a multiple of MCP_BLOCK_UNIT and at most
- * MCP_PAYLOAD_MOST; and the number of slots: at least 32. */
+/* The distance of two slots for blocks of `block` bytes, which is a multiple of MCP_BLOCK_UNIT and
+ * at most MCP_PAYLOAD_MOST; and the number of slots, which is at least 32. */
 static inline uint32_t mcp_bcast_slot_bytes(uint32_t block)
 {
     return (uint32_t)sizeof(struct mcp_bcast_slot) + block;
@@ -68,9 +68,10 @@ static inline uint32_t mcp_bcast_place(uint32_t window, uint32_t slot_bytes, uin
     return (number & (window - 1)) * slot_bytes;
 }
 
-/* A block of `bytes` bytes has arrived, from the wire or, at the root, from this node's host. Its
- * slot has the number `held`. MCP_RECORDED: copy it there, publish the number, then forward it to
- * all children. MCP_KNOWN: a duplicate. Otherwise MCP_IMPLAUSIBLE. */
+/* A block of `bytes` bytes has arrived, from the wire or, at the root, from this node's host, and
+ * its slot still contains broadcast `held`. MCP_RECORDED: the caller copies it there, publishes the
+ * number, and then forwards it to all children. MCP_KNOWN: it is a duplicate. Otherwise
+ * MCP_IMPLAUSIBLE. */
 MCP_ENGINE enum mcp_recorded mcp_bcast_take(const struct mcp_group *group, uint32_t root,
                                             uint32_t held, uint32_t number, uint32_t bytes);
 
@@ -81,20 +82,21 @@ MCP_ENGINE bool mcp_bcast_child(struct mcp_group *group, uint32_t place, uint32_
 MCP_ENGINE void mcp_bcast_message(struct mcp_group *group, uint32_t place, uint32_t root,
                                   uint32_t number, uint32_t bytes, struct mcp_message *message);
 
-/* This node misses a block: the question for its parent. False: it is the root, which has no
- * parent. */
+/* This node misses a block: `message` becomes the ASK to its parent. False if this node is the
+ * root, which has no parent. */
 MCP_ENGINE bool mcp_bcast_ask(struct mcp_group *group, uint32_t root, uint32_t number,
                               struct mcp_message *message);
 
-/* Node `node` misses a block. Its slot has the number `held`, and `bytes` bytes. True with an
- * answer: the block, a BCAST_LATER or a FAIL. After a BCAST_LATER ask for the block, too. False if
- * this node is not the sender, or the block cannot be missing there. */
+/* Node `node` asks this node for a block. This node's slot contains broadcast `held`, with `bytes`
+ * bytes. Returns true if `message` is the answer: the block, a FAIL, or a BCAST_LATER if the block
+ * has not arrived here; then the caller also asks for the block itself. Returns false if this node
+ * is not the sender of that block, or `node` cannot miss it. */
 MCP_ENGINE bool mcp_bcast_answer(struct mcp_group *group, uint32_t node, uint32_t root,
                                  uint32_t number, uint32_t held, uint32_t bytes,
                                  struct mcp_message *message);
 
-/* The parent, `node`, reports that the block is still to come. MCP_RECORDED: note that in the slot,
- * whose number is `held`. */
+/* The parent, `node`, reports that it does not have the block yet. MCP_RECORDED: the caller notes
+ * that in the slot, which contains broadcast `held`. */
 MCP_ENGINE enum mcp_recorded mcp_bcast_hear(struct mcp_group *group, uint32_t node, uint32_t root,
                                             uint32_t number, uint32_t held);
 

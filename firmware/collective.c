@@ -36,8 +36,8 @@ static struct mcp_group *find_group(struct mcp_collective *c, const struct mcp_b
 
 /* ---- timeouts ---- */
 
-/* A farewell asks this often with the usual backoff, for some seconds in all, and then
- * once a minute. */
+/* A group in its farewell asks this number of times with the usual backoff, which takes some
+ * seconds, and then once a minute. */
 enum { FAREWELL_ASKS = 64 };
 #define FAREWELL_REST_NS UINT64_C(60000000000)
 

@@ -43,8 +43,8 @@ struct mcp_collective {
                                                 keys are searched */
 };
 
-/* Open a group that mcp_group_init() and its tables have initialised. Its key must not be 0, nor
- * open already. */
+/* Open a group, which is initialised by mcp_group_init() and has its tables. Its key must not be 0,
+ * or be that of another open group. */
 void mcp_collective_open(struct mcp_collective *c, struct mcp_board *board,
                          struct mcp_counters *counters, struct mcp_group *group);
 
@@ -56,8 +56,9 @@ void mcp_collective_close(struct mcp_collective *c, struct mcp_board *board,
 void mcp_collective_start(struct mcp_collective *c, struct mcp_board *board,
                           struct mcp_counters *counters, struct mcp_group *group, uint32_t epoch);
 
-/* The same in a group that carries data, with the node's block for that epoch, `unit` bytes (0: no
- * node has data). False, without effect, if mcp_group_offer() refuses. */
+/* The host has arrived in `epoch` of a group that carries data, with the node's block of `unit`
+ * bytes (0: no node has data). Returns false, without effect, if mcp_group_offer() does not accept
+ * the block. */
 bool mcp_collective_offer(struct mcp_collective *c, struct mcp_board *board,
                           struct mcp_counters *counters, struct mcp_group *group, uint32_t epoch,
                           const void *block, uint32_t unit);
@@ -66,7 +67,7 @@ bool mcp_collective_offer(struct mcp_collective *c, struct mcp_board *board,
  * still miss this node's payload, so the group plays one more epoch, without data. Once it is
  * complete, all nodes have had all data, and the group can be closed. No host waits for it: a later
  * call closes it, once mcp_group_waits_now() is false. Meanwhile FAIL messages of peers are
- * ignored. True: it is under way. False: close it now. */
+ * ignored. Returns true if that epoch is under way, and false if the group can be closed now. */
 bool mcp_collective_farewell(struct mcp_collective *c, struct mcp_board *board,
                              struct mcp_counters *counters, struct mcp_group *group);
 
@@ -81,8 +82,8 @@ void mcp_collective_bcast_ask(struct mcp_board *board, struct mcp_counters *coun
                               struct mcp_group *group, uint32_t root, uint32_t number);
 
 /* Give node `missing` up: the group fails, its hosts are woken, and all its peers are informed,
- * which do the same. Once for each group: MCP_KNOWN after that. MCP_IMPLAUSIBLE if the group has no
- * such node. */
+ * which do the same. Returns MCP_KNOWN, without effect, if the group has failed before, and
+ * MCP_IMPLAUSIBLE if it has no such node. */
 enum mcp_recorded mcp_collective_fail(struct mcp_collective *c, struct mcp_board *board,
                                       struct mcp_counters *counters, struct mcp_group *group,
                                       uint32_t missing);

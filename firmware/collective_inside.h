@@ -13,8 +13,8 @@ static inline void mcp_collective_send(struct mcp_board *board, const struct mcp
     board->ops.send(board, message->to, &message->header, payload, message->bytes);
 }
 
-/* Of a broadcast: its block has arrived, a peer misses it, or the parent reports that it is
- * late. */
+/* Handle packets of broadcasts: a block has arrived, a peer misses one, or the parent reports that
+ * it is late. */
 enum mcp_recorded mcp_collective_take_block(struct mcp_board *board, struct mcp_counters *counters,
                                             struct mcp_group *group, uint32_t root, uint32_t number,
                                             const void *block, uint32_t bytes);

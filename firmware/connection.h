@@ -130,7 +130,7 @@ static inline void mcp_heard(struct mcp_connection *c)
 /* For unsigned connections: the check of their packets detects damage only. */
 static const struct mcp_secret mcp_open_secret = {{0, 0}};
 
-/* The NH key for a packet with so many bytes of payload; NULL: not needed. */
+/* The NH key for a packet with this much payload; NULL: not needed. */
 static inline const struct mcp_nh_key *
 mcp_nh_of(struct mcp_board *board, const struct mcp_connection *c, size_t payload_bytes)
 {

@@ -52,11 +52,11 @@ struct mcp_peer {
                     that broadcasts, of any message: its reach, see bcast.h */
 };
 
-/* A group as one NIC knows it. It lies in memory shared with the hosts, which use only its first
- * line. The tables follow: steps, peers (first those sent to, then those waited for), arrivals, for
- * each peer waited for the time of its last report that its host is late, and the claims: epochs
- * whose payloads a caller is copying. Then come the two buffers, or the window of a group that
- * broadcasts.
+/* The state of a group on one NIC, in memory that is shared with the hosts; hosts use only its
+ * first line. It is followed by tables: the steps; the peers (first those sent to, then those
+ * waited for); the arrivals; for each peer waited for, when it last reported that its host is late;
+ * and the claims, which are epochs whose payloads a caller is copying. After the tables come the
+ * two buffers, or the window of a group that broadcasts.
  *
  * In the kernel no host sees it, but any processor may play it. There the fields that are written
  * each time are together, and fields that only a soft NIC needs are left out. */
@@ -214,10 +214,10 @@ enum mcp_recorded {
 MCP_ENGINE enum mcp_recorded mcp_group_record(struct mcp_group *group, uint32_t slot,
                                               uint32_t epoch);
 
-/* In a group that carries data, call this first: a peer's message has arrived with so many bytes of
- * payload. MCP_RECORDED: copy them into the epoch's buffer at *offset, then record the message;
- * *bytes is the number to copy (0 if nothing fits). Only one caller gets this result for a message.
- * Otherwise the message is not accepted. */
+/* To be called before mcp_group_record() in a group that carries data, when a peer's message has
+ * arrived with *bytes of payload. MCP_RECORDED: copy the payload into the epoch's buffer at
+ * *offset, then record the message; *bytes is the number to copy (0 if nothing fits). Only one
+ * caller gets this result for a message. Otherwise the message is not accepted. */
 MCP_ENGINE enum mcp_recorded mcp_group_claim(struct mcp_group *group, uint32_t slot, uint32_t epoch,
                                              uint32_t *bytes, uint32_t *offset);
 
@@ -226,14 +226,15 @@ MCP_ENGINE enum mcp_recorded mcp_group_claim(struct mcp_group *group, uint32_t s
  * closed group reports this only of epochs whose data no node can miss.) */
 MCP_ENGINE enum mcp_recorded mcp_group_release(struct mcp_group *group, uint32_t epoch);
 
-/* Advance as far as possible. True with the next message to send; then call it again. False if the
- * group needs another message or another start to advance. Updates `done`. */
+/* Advance as far as possible, and update `done`. Returns true if `message` is to be sent; then call
+ * it again. Returns false if the group cannot advance without another message or another start. */
 #ifndef __bpf__
 MCP_ENGINE bool mcp_group_next(struct mcp_group *group, struct mcp_message *message);
 #endif
 
-/* The same for a caller that cannot send meanwhile. It advances for a while, but not beyond the end
- * of an epoch. Then the caller sends the messages at these indices of the table of sends. */
+/* The same for a caller that cannot send meanwhile. It advances by a limited number of steps, and
+ * not beyond the end of an epoch. Then the caller sends the messages at these indices of the table
+ * of sends. */
 struct mcp_burst {
     uint32_t epoch;
     uint32_t first, end;
@@ -255,7 +256,7 @@ static inline bool mcp_group_waits_now(const struct mcp_group *group)
 }
 
 /* Does the present step still miss the message that it waits for at index `wait` (from 0)? If so,
- * `message` asks for it. */
+ * `message` becomes the ASK for it. */
 MCP_ENGINE bool mcp_group_misses(struct mcp_group *group, uint32_t wait,
                                  struct mcp_message *message);
 
@@ -265,20 +266,20 @@ MCP_ENGINE bool mcp_group_missing(struct mcp_group *group, uint32_t *cursor,
                                   struct mcp_message *message);
 #endif
 
-/* Node `node` misses `epoch` in its arrival `slot`. True with an answer: the message again, a LATER
- * if it was not sent yet, or a FAIL if it never will be. False if this node is not the sender of
- * that message, or it cannot be missing there. */
+/* Node `node` asks for the message of `epoch` to its arrival `slot`. Returns true if `message` is
+ * the answer: that message once more, a LATER if it was not sent yet, or a FAIL if it never will
+ * be. Returns false if this node is not the sender of that message, or `node` cannot miss it. */
 MCP_ENGINE bool mcp_group_answer(struct mcp_group *group, uint32_t node, uint32_t slot,
                                  uint32_t epoch, struct mcp_message *message);
 
-/* Node `node` was asked for the message in `slot`, and reports at `now_ms` (the board's clock) that
- * its host is not there yet. MCP_KNOWN if the message is not missing any more. */
+/* Node `node`, which was asked for the message of `slot`, reports at `now_ms` (the board's clock)
+ * that its host has not arrived yet. MCP_KNOWN if the message is not missing any more. */
 MCP_ENGINE enum mcp_recorded mcp_group_hear(struct mcp_group *group, uint32_t node, uint32_t slot,
                                             uint32_t epoch, uint32_t now_ms);
 
-/* Fail the group, because node `missing` is missing. It completes nothing more, even if that node
- * returns. MCP_KNOWN if it had failed before. MCP_IMPLAUSIBLE if the group has no such node; then
- * nothing is changed. */
+/* Fail the group because node `missing` is missing. No further epoch completes, even if that node
+ * returns. Returns MCP_KNOWN if the group had failed before, and MCP_IMPLAUSIBLE, without effect,
+ * if it has no such node. */
 MCP_ENGINE enum mcp_recorded mcp_group_fail(struct mcp_group *group, uint32_t missing);
 
 /* The FAIL for the peer at this index of the tables, once the group has failed. */

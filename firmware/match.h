@@ -55,8 +55,8 @@ enum { MCP_MATCH_MOST = 1 << 20 /* receives, or messages */ };
 
 struct mcp_match;
 
-/* Bytes for so many waiting receives and so many waiting messages; 0 if they are too many or
- * none. */
+/* The size of a table for these numbers of waiting receives and messages (bytes); 0 if one is too
+ * large or 0. */
 size_t mcp_match_bytes(uint32_t receives, uint32_t messages);
 
 /* Initialise a table in memory of that size, which is all 0 and aligned to MYR_LINE. Further memory

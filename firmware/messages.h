@@ -49,8 +49,8 @@ size_t mcp_messages_bytes(uint32_t ports, uint32_t connections);
 bool mcp_port_shape(struct mcp_port *port, uint32_t send_tokens, uint32_t receive_tokens,
                     size_t *bytes);
 
-/* The parameters of a port to be opened. `key` is random and not 0. `rings` is memory that is all
- * 0, of the size that mcp_port_shape() computes. */
+/* The parameters of a port to be opened. `key` is random and not 0. `rings` is zeroed memory of the
+ * size that mcp_port_shape() computes. */
 struct mcp_port_wish {
     uint32_t number; /* or MCP_ANY_PORT */
     uint32_t key;
@@ -71,9 +71,10 @@ void mcp_port_close(struct mcp_nic *nic, struct mcp_board *board, uint32_t numbe
 struct mcp_port *mcp_port_at(struct mcp_nic *nic, uint32_t number);
 
 /* The connection to the NIC with `key`: the existing one, else a new one. `link` leads there with
- * packets of `mtu` bytes (0: MCP_MTU). Both sides sign its packets with `secret` (NULL: a new one
- * is not signed, and an existing one stays as it is). MCP_NO_CONNECTION if there is no room. The
- * caller passes on a reference to the link, which the connection keeps or drops. */
+ * packets of up to `mtu` bytes (0: MCP_MTU). Both sides sign the packets with `secret`; if it is
+ * NULL, a new connection is not signed, and an existing one remains unchanged. MCP_NO_CONNECTION if
+ * there is no room. The caller's reference to the link is passed on to the connection, which keeps
+ * or drops it. */
 uint32_t mcp_connect(struct mcp_nic *nic, struct mcp_board *board, uint64_t key, mcp_link link,
                      uint32_t mtu, const struct mcp_secret *secret);
 
@@ -93,10 +94,11 @@ void mcp_messages_receive(struct mcp_nic *nic, struct mcp_board *board,
 
 void mcp_messages_timer(struct mcp_nic *nic, struct mcp_board *board);
 
-/* Find a NIC with outstanding messages of this port that has been silent for `least_ms` (sum of the
- * retransmission timeouts of packets to it: while this NIC does not run, no silence counts). Each
- * silence is reported once to each `who`, such as the processes of a job. (`who` is stored as one
- * of 32 bits: of two with the same bit, one gets the report.) */
+/* Find a NIC that has outstanding messages of this port and has been silent for at least
+ * `least_ms`. Silence is the sum of the retransmission timeouts of packets to it, so time in which
+ * this NIC does not run does not count. Each silence is reported once per `who`, such as the
+ * processes of a job. (`who` is stored as one of 32 bits; of two with the same bit, only one gets
+ * the report.) */
 struct mcp_unresponsive {
     uint32_t connection;
     mcp_link link;

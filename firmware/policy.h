@@ -3,9 +3,9 @@
  * user space and in simulation (collective.c), and for the kernel's program and its owner
  * (kernel/).
  *
- * Pure: functions of their arguments alone, which call nothing but each other. The callers act on
- * the decision in different ways: the former send a packet, the latter turn the received packet
- * into the answer. */
+ * The functions are pure: they depend on their arguments alone, and call nothing but each other.
+ * The callers act on a decision in different ways: the control program sends a packet, and the
+ * kernel's program turns the received packet into the answer. */
 #ifndef MCP_POLICY_H
 #define MCP_POLICY_H
 
@@ -31,8 +31,9 @@ enum mcp_action {
     MCP_ACTION_REJECT,       /* none: does not belong to such a group */
 };
 
-/* `leaves`: its hosts have left, and it plays on for its peers alone (mcp_group_owes()). A failure
- * is of no interest here then, but a peer may still miss data of this node. */
+/* `leaves`: the group's hosts have left, and it plays its last epoch for the sake of its peers
+ * (mcp_group_owes()). Then FAIL is ignored, because no host here would learn of the failure,
+ * whereas another peer may still miss data of this node. */
 MCP_POLICY enum mcp_action mcp_action_on(const struct mcp_group *group, uint8_t type, bool leaves)
 {
     if (mcp_is_bcast(type) && 0 == group->window) {
@@ -60,15 +61,16 @@ MCP_POLICY enum mcp_action mcp_action_on(const struct mcp_group *group, uint8_t 
     }
 }
 
-/* Does the group play on after this? It does also after an unexpected message: an answer contains
- * the last epoch that its sender is in, which may be the one after that of the lost message, and
- * then counts for both. */
+/* Can the group advance after this result? It may advance even after an unexpected message: the
+ * answer to an ASK contains the last epoch in which its sender has sent the message, which may be
+ * the one after the requested epoch, and then counts for both. */
 MCP_POLICY bool mcp_plays_on(enum mcp_action action, enum mcp_recorded recorded)
 {
     return action <= MCP_ACTION_RELEASE && recorded <= MCP_UNEXPECTED;
 }
 
-/* Count the result. (After a failure peers may be ahead by any number of epochs.) */
+/* Count the result. (After a failure, peers may be ahead by any number of epochs, so these are not
+ * counted as implausible.) */
 MCP_POLICY void mcp_count(struct mcp_counters *counters, const struct mcp_group *group,
                           enum mcp_action action, enum mcp_recorded recorded)
 {
@@ -105,15 +107,16 @@ MCP_POLICY bool mcp_group_owes(const struct mcp_group *group)
            (!mcp_group_waits_now(group) && 0 != group->unit[myr_load_relaxed(&group->done) % 2]);
 }
 
-/* How a group has ended, kept after closing it for peers that ask. */
+/* The final state of a group, kept after it was closed to answer its peers. */
 struct mcp_ending {
     uint32_t epoch;  /* the last complete one whose data no node can miss */
     uint32_t failed; /* as in struct mcp_group: why there is nothing after that; 0: not failed */
 };
 
-/* `fails`: it is closed early. Data are lost with a group, so a peer that still misses those of the
- * last epoch must not learn that it is done. (All nodes have those of the epoch before.) The same
- * holds for blocks, unless all nodes have completed the epoch that the group owed. */
+/* What remains of a group that is closed; `fails` if it is closed early. Its data are lost, so a
+ * peer that still misses those of the last epoch must not be told that the epoch is done. (All
+ * nodes have the data of the epoch before.) The same applies to blocks of broadcasts, unless all
+ * nodes have completed the farewell epoch. */
 MCP_POLICY struct mcp_ending mcp_ending_of(const struct mcp_group *group, bool fails)
 {
     const uint32_t done = myr_load_relaxed(&group->done), failed = myr_load_relaxed(&group->failed);
@@ -125,10 +128,10 @@ MCP_POLICY struct mcp_ending mcp_ending_of(const struct mcp_group *group, bool f
     };
 }
 
-/* A genuine packet of a closed group has arrived. If its sender misses something, true, and the
- * header is that of the answer, not sealed: all nodes have entered that epoch, or no more epochs
- * will complete, because that node is missing. (A missing block stays missing. Without a failure,
- * no node misses one.) False: there is nothing to answer. */
+/* Handle a genuine packet of a closed group. If its sender misses something, return true and turn
+ * the header into that of the answer, not sealed: DONE (all nodes have entered that epoch) or FAIL
+ * (no more epochs will complete, because a node is missing). The same holds for a missing block;
+ * without a failure no node misses one. Returns false if no answer is needed. */
 MCP_POLICY bool mcp_ending_answer(const struct mcp_ending *ending, struct mcp_header *header)
 {
     const bool done =

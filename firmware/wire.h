@@ -114,7 +114,7 @@ static inline bool mcp_is_bcast(uint8_t type)
     return type >= MCP_BCAST && type <= MCP_BCAST_LATER;
 }
 
-/* Can a collective packet of this type have so much payload? */
+/* Can a collective packet of this type have a payload of this length? */
 static inline bool mcp_collective_sound(uint8_t type, uint32_t payload_bytes)
 {
     return MCP_ARRIVE == type || (MCP_BCAST == type) == (0 != payload_bytes);
@@ -139,7 +139,7 @@ static inline uint64_t mcp_last_word(const struct mcp_header *header, size_t byt
            (uint64_t)header->payload_bytes << 32 | (uint64_t)(bytes_before + 7) << 56;
 }
 
-/* The part of a collective packet as a word, of its bytes in this processor's order. */
+/* A part of a collective packet's header as a word, with the bytes in this processor's order. */
 static inline uint64_t mcp_collective_word(const struct mcp_header *header)
 {
     const struct mcp_collective_part *part = &header->collective;

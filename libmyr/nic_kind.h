@@ -67,10 +67,10 @@ struct myr_nic_kind {
     const struct myr_option *options; /* its parameters; a name of NULL ends them */
     struct myr_caps caps;
 
-    /* Open a NIC of this kind. `way` is the user's word for it; NULL: any variant. `values` belong
-     * to the options, one each. MYR_ERR_NOT_THERE: there is none on this machine; report that only
-     * to a user who has asked for it. MYR_ERR_NOT_YET, only in a hurry: not known yet. The site
-     * must outlive the NIC. */
+    /* Open a NIC of this kind. `way` is the user's word for the variant; NULL: any. `values` has a
+     * value for each of the options. MYR_ERR_NOT_THERE: this machine has no such NIC, which is
+     * reported only to users who have requested it. MYR_ERR_NOT_YET, only in a hurry: it is not
+     * known yet whether there is one. The site must outlive the NIC. */
     enum myr_status (*open)(const struct myr_site *site, const char *way,
                             const union myr_value *values, void **nic, struct myr_error *error);
     void (*close)(void *nic);
@@ -78,8 +78,9 @@ struct myr_nic_kind {
     /* The address that other processes need. Names with equal keys denote the same NIC. */
     void (*query)(const void *nic, struct myr_nic_name *name);
 
-    /* Run it for a moment: poll() if a process waits for it, tend() if none does but other NICs may
-     * need answers. Returns the number of packets taken. NULL: no host has to run it. */
+    /* Run the NIC for a moment: poll() if a process waits for it, tend() if none does but other
+     * NICs may need answers. Return the number of packets received. NULL: hosts do not have to run
+     * such a NIC. */
     uint32_t (*poll)(void *nic);
     uint32_t (*tend)(void *nic);
 
@@ -88,9 +89,9 @@ struct myr_nic_kind {
 
     /* The two phases of joining a group. `schedule_of` returns any node's schedule. `blob` has
      * caps.blob bytes. `blobs` contains the nodes' blobs, one after the other, in the order of
-     * nodes; it is NULL if there is no prepare. After `connect`, the member leaves in the end with
-     * myr_nic_group_leave(). A member that has prepared and cannot connect calls that too. A failed
-     * phase leaves nothing to undo. */
+     * nodes; it is NULL if there is no prepare. A member that has connected leaves at the end with
+     * myr_nic_group_leave(), and so does a member that has prepared and cannot connect. A phase
+     * that fails leaves nothing to undo. */
     enum myr_status (*prepare)(void *nic, const struct myr_site *site,
                                const struct myr_nic_members *members, myr_schedule_fn schedule_of,
                                const void *context, struct myr_nic_group *group, void *blob,

@@ -30,8 +30,8 @@ struct myr_option {
     bool amount;           /* a number; a value beyond a bound is clamped to it */
     int level; /* from 1, for all users, to 9, for experts of the code (MPI_T's verbosity levels) */
     const char *help;
-    /* Of a text: is it invalid? If so, `why` gets the reason, of `bytes`. NULL: any text is
-     * valid. */
+    /* For text options: is the text invalid? If so, the reason is written to why[bytes]. NULL: any
+     * text is valid. */
     bool (*wrong)(const char *text, char *why, size_t bytes);
 };
 

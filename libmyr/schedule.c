@@ -27,7 +27,7 @@ static int compare(const void *one, const void *other)
                               : (a->place > b->place) - (a->place < b->place);
 }
 
-/* List the messages sent and number those waited for. Returns how many are sent. */
+/* List the messages sent and number those waited for. Returns the number of messages sent. */
 static uint32_t list_sent(const struct myr_schedule *schedule, struct sent *sent, uint32_t *slots)
 {
     uint32_t place = 0, sends = 0, waits = 0;

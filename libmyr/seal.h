@@ -55,8 +55,8 @@ static inline bool myr_has_key(const struct myr_public_key *key)
     return 0 != any;
 }
 
-/* The node's pair; the first caller draws it. All zeroes if that is impossible: secrets are then
- * sent in the clear. */
+/* Get the node's key pair, which the first caller draws. It is all zeroes if that is impossible;
+ * secrets are then sent in the clear. */
 void myr_key_pair_of(struct myr_segment *segment, struct myr_key_pair *pair);
 
 /* Can this build seal anything? */

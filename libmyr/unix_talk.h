@@ -24,15 +24,16 @@ enum { MYR_TALK_DESCRIPTORS = 2 }; /* the most in a message */
 enum myr_status myr_talk_connect(const char *path, const char *daemon, bool root_too,
                                  int *connection, struct myr_error *error);
 
-/* Timeouts for a daemon (milliseconds): `most` in all, and `idle` of that while it neither runs nor
- * is runnable. A daemon with a message to read is runnable; if not, it is stopped or hangs. If it
- * is runnable but does not run, the machine is busy. */
+/* Timeouts for a daemon (milliseconds): `most` in total, and `idle` for the time in which it
+ * neither runs nor is runnable. A daemon that has a message to read and is not runnable is stopped
+ * or hangs; if it is runnable but does not run, the machine is busy. */
 struct myr_talk_timeout {
     uint32_t idle, most;
 };
 
-/* For the first answer of a daemon, which is immediate: a tenth of a second if the caller, in a
- * `hurry`, can ask again later; else half a second, and longer while it is busy. */
+/* The timeouts for a daemon's first answer, which it gives immediately: a tenth of a second if the
+ * caller is in a `hurry` and can ask again later; otherwise half a second, and longer while the
+ * daemon is runnable. */
 const struct myr_talk_timeout *myr_talk_timeout_for_hello(bool hurry);
 
 /* Send to a daemon, waiting until that is possible; and wait until the daemon has sent something,

@@ -1,23 +1,22 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The waiting policy: how long to spin, yield and sleep. All processes that wait follow it: for a
- * word of the node's memory (waiter.c), and for a NIC (nic_group.c; kernel_group.c reads its page).
- * They supply the polling and the sleeping.
+/* The waiting policy: how long to spin, yield and sleep. All processes that wait follow it, for a
+ * word of the node's memory (waiter.c) and for a NIC (nic_group.c; kernel_group.c reads its page).
+ * These files implement the polling and the sleeping.
  *
- * 1. Spin, with a processor of one's own: events within microseconds are seen at once. If
- *    oversubscribed, this phase is empty, because the process that is waited for cannot run
- *    meanwhile. 100 polls before the first yield made a barrier of 8 processes on 2 processors
- *    four times slower. For a NIC it is short: the process that is waited for may be one that
- *    plays it.
- * 2. Poll until it is time to sleep, and yield the processor between polls; but for a word only if
- *    oversubscribed: with a processor of one's own, a yield is a gift to other users' processes,
- * and the process that is waited for may run again before they return it. (2 processes beside 12
- *    busy loops on 2 processors: a barrier took 1.7 to 6.6 ms with yields, and takes 1 us without.)
- * 3. Sleep, in slices. A peer may compute for a second, and must not cost a core meanwhile.
- *    The first slice is short; each is twice as long as the one before, up to the longest.
+ * 1. Spin, if the process has a processor to itself, so that events within microseconds are seen at
+ *    once. If oversubscribed, this phase is empty, because the awaited process may be unable to run
+ *    meanwhile: 100 polls before the first yield made a barrier of 8 processes on 2 processors four
+ *    times slower. For a NIC this phase is short, since the awaited process may be one that plays.
+ * 2. Poll until it is time to sleep, and yield between polls; for a word only if oversubscribed.
+ *    With a processor of its own, a process that yields gives it to other users' processes, and may
+ *    get it back only after the awaited word was written. (2 processes beside 12 busy loops on 2
+ *    processors: a barrier took 1.7 to 6.6 ms with yields, and takes 1 us without.)
+ * 3. Sleep, in slices, because a peer may compute for seconds and the wait must not occupy a core.
+ *    The first slice is short; each is twice as long as the one before, up to a maximum.
  *
  * The host's progress function runs throughout, so that, for example, a rendezvous send to a
  * process that waits here advances. It does not run before the first few polls or yields: a barrier
- * that all processes enter at once is over by then. */
+ * that all processes enter at once is complete by then. */
 #ifndef MYR_WAITING_H
 #define MYR_WAITING_H
 

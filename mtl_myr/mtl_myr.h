@@ -62,8 +62,8 @@ struct mca_mtl_myr_request {
     bool receive;
 };
 
-/* Open MPI's own locks do nothing while the program has only one thread. A runner is another
- * one. */
+/* Open MPI's own locks do nothing while the program has only one thread, and it does not count a
+ * runner. */
 static inline bool mca_mtl_myr_locks(void)
 {
     return mca_mtl_myr_component.parameters.runner || opal_using_threads();
@@ -93,15 +93,15 @@ static inline void mca_mtl_myr_unlock(void)
 int mca_mtl_myr_add_procs(mca_mtl_base_module_t *mtl, size_t count, struct ompi_proc_t **procs);
 int mca_mtl_myr_del_procs(mca_mtl_base_module_t *mtl, size_t count, struct ompi_proc_t **procs);
 
-/* A process by its rank in a communicator, connected at first use. NULL on failure, which was
- * reported. Locked. */
+/* Get a process by its rank in a communicator, and connect to it at first use. NULL on failure,
+ * which has been reported. Called with the lock. */
 struct myr_tagged_peer *mca_mtl_myr_peer(struct ompi_communicator_t *comm, int rank);
 
-/* For libmyr: the same for a process that has sent a message. */
+/* Callback of libmyr: get a process that has sent a message. */
 struct myr_tagged_peer *mca_mtl_myr_meet(void *context, uint64_t id);
 
-/* A NIC without a connection has sent a message to this node: look for it among the job's
- * processes. Each is tried once. Locked. */
+/* A NIC without a connection has sent a message to this node: search for it among the job's
+ * processes, each of which is tried once. Called with the lock. */
 void mca_mtl_myr_let_in(void);
 
 /* A process as a number, and back. */
@@ -128,18 +128,18 @@ int mca_mtl_myr_cancel(mca_mtl_base_module_t *mtl, mca_mtl_request_t *request, i
 
 /* ---- progress.c ---- */
 
-/* For Open MPI; the second one if there is a runner. */
+/* Progress functions for Open MPI, without and with a runner. */
 int mca_mtl_myr_progress(void);
 int mca_mtl_myr_progress_beside_runner(void);
 
-/* Read pieces of long messages as long as there are any, and `go_on` returns true. Locked, except
- * while a piece is being read. Returns how many bytes. */
+/* Read pieces of long messages as long as there are any and `go_on` returns true. Called with the
+ * lock, which is released while a piece is read. Returns the number of bytes read. */
 uint64_t mca_mtl_myr_read_pieces(bool (*go_on)(void));
 
-/* Complete a request for Open MPI. Not locked. */
+/* Complete a request for Open MPI. Called without the lock. */
 void mca_mtl_myr_complete(struct mca_mtl_myr_request *request);
 
-/* For libmyr: messages to a process were lost. */
+/* Callback of libmyr: messages to a process were lost. */
 void mca_mtl_myr_lost(void *context, uint64_t id, enum myr_status status);
 
 /* Wait until nothing is outstanding, with a timeout. */

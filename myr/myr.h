@@ -116,10 +116,10 @@ struct myr_missing {
                            never */
 };
 
-/* List the nodes that this node waits for in the last epoch that it has arrived in: at most `most`
- * of them; returns how many. 0 also if processes of this node have not arrived. A waiting NIC polls
- * the missing ones several times a second, so a node that has been silent for seconds may be
- * dead. */
+/* List the nodes that this node waits for in the last epoch that it has arrived in, at most `most`
+ * of them. Returns their number, which is also 0 if processes of this node have not arrived. A
+ * waiting NIC polls the missing ones several times a second, so a node that has been silent for
+ * seconds may be dead. */
 uint32_t myr_barrier_missing(struct myr_barrier *barrier, struct myr_missing *list, uint32_t most);
 
 /* Stop waiting for the node of process `rank`: the barrier is over, on all nodes that can be

@@ -5,10 +5,9 @@
  *
  * Clients are processes of any user. Invariants: connections and service time are limited per user
  * (share.h, users.h). Each client has at most one question in progress. A client that disconnects
- * without closing its groups has died, and the groups fail (kernel_groups.h). A client that goes on
- * asking without reading an answer is treated in the same way. Unread answers occupy memory of the
- * daemon, and count as a connection until they are read.
- */
+ * without closing its groups has died, and the groups fail (kernel_groups.h). A client that
+ * continues to send requests without reading an answer is treated in the same way. Unread answers
+ * occupy memory of the daemon, and count as a connection until they are read. */
 #ifndef MYRD_KERNEL_CLIENTS_H
 #define MYRD_KERNEL_CLIENTS_H
 
@@ -46,8 +45,8 @@ struct myrd_client {
     struct myrd_meeting *meeting; /* awaited before its group is opened; NULL: none */
 };
 
-/* Process a client's question. False: it is malformed. The client may be given a meeting to wait
- * for; it is not served until that ends. */
+/* Process a client's question. Returns false if it is malformed. This may assign a meeting to the
+ * client, which is not served until the meeting ends. */
 typedef bool (*myrd_clients_attend_fn)(void *context, struct myrd_client *client,
                                        const struct myr_kernel_question *question);
 
@@ -72,7 +71,7 @@ struct myrd_clients {
  * /proc (kernel_holders.h), and so must be called at start-up. */
 void myrd_clients_recall(struct myrd_clients *clients);
 
-/* The client claims to be this absent one. False if it is not. */
+/* Handle a client's claim to be the absent client `number`. Returns false if it is not. */
 bool myrd_clients_return(struct myrd_clients *clients, struct myrd_client *client, uint64_t number);
 
 /* Raise the limit of descriptors, and derive the maximum number of clients. To be called first. */

@@ -33,8 +33,8 @@ static void forget_one(struct myrd_groups *groups, uint32_t account)
             sizeof(groups->closed[0]) * (groups->closed_count - at));
 }
 
-/* Make room for a closed group of the account's: evict its oldest one or, if it has none, the
- * oldest of all. */
+/* Make room for a closed group of this account: evict its oldest one or, if it has none, the oldest
+ * of all. */
 static void make_room_for_closed(struct myrd_groups *groups, uint32_t account)
 {
     const uint32_t own = myrd_groups_closed_by(groups, account);
@@ -315,7 +315,7 @@ enum myr_status myrd_groups_open(struct myrd_groups *groups, const struct mcp_ke
     }
     struct myrd_group *group = &groups->group[place];
     if (group->leaves || !myrd_kernel_plan_equal(&group->plan, plan)) {
-        /* Also if it is another user's, of which this user hears nothing here. */
+        /* The answer is the same for another user's group, so that users learn nothing about it. */
         return myr_fail(error, MYR_ERR_SYSTEM, 0, "myrd refuses: another group has that key");
     }
     const enum myr_status status = myrd_groups_hold(groups, group, holder, error);

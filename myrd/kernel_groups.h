@@ -62,17 +62,17 @@ bool myrd_groups_leave(struct myrd_groups *groups, uint64_t key, uint64_t holder
 /* The holder has died: fail its groups, and drop its references. */
 void myrd_groups_reap(struct myrd_groups *groups, uint64_t holder);
 
-/*
- * Clients that held groups when the previous daemon ended are absent until they reconnect or are
- * reaped. This returns the one at index `place` in a table of MCP_KERNEL_HOLDERS, or NULL. Call
- * myrd_groups_close_unheld() when the dead ones have been reaped.
- */
+/* Clients that held groups when the previous daemon ended are absent until they reconnect or are
+ * reaped. myrd_groups_holder() returns the absent client at index `place` of a table with
+ * MCP_KERNEL_HOLDERS entries, or NULL. Call myrd_groups_close_unheld() when the clients that have
+ * died were reaped. */
 const struct mcp_kernel_holder *myrd_groups_holder(const struct myrd_groups *groups,
                                                    uint32_t place);
 void myrd_groups_close_unheld(struct myrd_groups *groups);
 
-/* An absent holder has reconnected and still holds this group (false: it did not). Then settle: it
- * has left all other groups except `opening`, which it is about to open, perhaps once more. */
+/* An absent holder has reconnected and claims to hold this group; false if it did not.
+ * myrd_groups_settle() follows: the holder has left all other groups except `opening`, which it is
+ * about to open, perhaps for the second time. */
 bool myrd_groups_hold_on(struct myrd_groups *groups, uint64_t key, uint64_t holder);
 void myrd_groups_settle(struct myrd_groups *groups, uint64_t holder, uint64_t opening);
 
@@ -80,10 +80,10 @@ void myrd_groups_settle(struct myrd_groups *groups, uint64_t holder, uint64_t op
  * missing messages, or, if their user's share is used up, schedule it for myrd_groups_look(). */
 void myrd_groups_receive(struct myrd_groups *groups, uint64_t now_ms);
 
-/* Ask for all that is due. Where the kernel does not report stuck groups, poll all groups first. To
- * be called after myrd_groups_timeout() milliseconds (-1: nothing is due), or at any time. True if
- * all groups were polled; then report the processor time that it took (nanoseconds), which
- * determines when the next poll may be (mcp_kernel_rest()). */
+/* Send all requests that are due. If the kernel does not report stuck groups, this polls all groups
+ * first. To be called after myrd_groups_timeout() milliseconds (-1: nothing is due), or at any
+ * time. If it returns true, it has polled all groups, and the caller reports the processor time
+ * that this took (nanoseconds), which determines the time of the next poll (mcp_kernel_rest()). */
 bool myrd_groups_look(struct myrd_groups *groups, uint64_t now_ms);
 void myrd_groups_took(struct myrd_groups *groups, uint64_t took_ns);
 int myrd_groups_timeout(const struct myrd_groups *groups, uint64_t now_ms);

@@ -39,8 +39,9 @@ static uint32_t widest_step(const struct myrd_group *group)
     return most;
 }
 
-/* The group is stuck, for the `asked`th time in this epoch. Schedule asking for it as its user's
- * share permits. A group that is due keeps its time, so a user's groups take turns. */
+/* Schedule an ASK for a stuck group, the `asked`th one in this epoch, at the time that its user's
+ * share permits. A group that is scheduled already keeps its time, so a user's groups take
+ * turns. */
 static void be_due(struct myrd_groups *groups, struct myrd_group *group, uint32_t asked,
                    uint64_t now_ms)
 {

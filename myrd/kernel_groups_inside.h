@@ -67,8 +67,9 @@ uint32_t myrd_groups_find(const struct myrd_groups *groups, uint64_t key);
 /* The number of closed groups of the account. */
 uint32_t myrd_groups_closed_by(const struct myrd_groups *groups, uint32_t account);
 
-/* Close the group; the last one takes its index. False if it could not be closed for lack of
- * memory. That is tried again along with the farewells. */
+/* Close the group and remove it from the table; the table's last group moves to its index. Returns
+ * false if there was not enough memory to close it; then closing is retried when farewells are
+ * sent. */
 bool myrd_groups_close(struct myrd_groups *groups, struct myrd_group *group);
 
 /* Notify the NIC that the group has failed. False if the doorbell did not get to the program, as
@@ -85,8 +86,8 @@ enum myr_status myrd_groups_hold(struct myrd_groups *groups, struct myrd_group *
 /* The index of the holder's entry, absent or not, or the number of entries. */
 uint32_t myrd_groups_find_holder(const struct myrd_group *group, uint64_t holder);
 
-/* All holders have left. If peers may still miss data or a broadcast, begin another epoch; false if
- * the group is to be closed at once. */
+/* All holders have left. If peers may still miss data or a broadcast, begin the group's farewell
+ * and return true. Otherwise return false; the caller closes the group. */
 bool myrd_groups_begin_farewell(struct myrd_groups *groups, struct myrd_group *group);
 
 /* Close the groups whose farewell is complete. */

@@ -21,9 +21,9 @@
 #include "firmware/kernel/hooks.h"
 #include "libmyr/status.h"
 
-/* Have the filters removed when this process ends, or, if they are to outlive it (`kept`), only on
- * request. `guard` gets a descriptor for myrd_guard_end(); -1 if the hooks vanish by themselves, so
- * that no guard is needed. The guard owns the hooks from now on. */
+/* Start a guard that removes the filters when this process ends, or, if they are to outlive it
+ * (`kept`), only on request. `guard` gets a descriptor for myrd_guard_end(), or -1 if no guard is
+ * needed because the hooks disappear with the process. The guard owns the hooks from then on. */
 enum myr_status myrd_guard_start(struct mcp_hooks *hooks, bool kept, int *guard,
                                  struct myr_error *error);
 

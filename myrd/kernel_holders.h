@@ -49,7 +49,8 @@ struct myrd_holders {
 void myrd_holders_recall(struct myrd_holders *holders);
 void myrd_holders_keep(struct myrd_holders *holders, const uint64_t groups[MCP_KERNEL_GROUPS / 64]);
 
-/* The holder, of user `uid`, holds the group with this number, or no longer does. */
+/* Record that the holder, of user `uid`, holds the group with this number; or that it no longer
+ * does. */
 void myrd_holders_hold(struct myrd_holders *holders, uint64_t holder, uint32_t uid, uint32_t group);
 void myrd_holders_let_go(struct myrd_holders *holders, uint64_t holder, uint32_t group);
 

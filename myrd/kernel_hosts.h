@@ -43,8 +43,8 @@ struct myrd_hosts {
     } known[MYRD_HOSTS_KNOWN];
 };
 
-/* Attach a filter that accepts only these messages, as others would fill the queue. False with
- * errno on failure. */
+/* Attach a filter to the socket that accepts only these messages, since others would fill its
+ * queue. Returns false with errno on failure. */
 bool myrd_hosts_filter(int socket);
 
 /* True if the host has answered recently. */
@@ -53,9 +53,9 @@ bool myrd_hosts_know(const struct myrd_hosts *hosts, const struct mcp_ip *ip, ui
 /* Send a query. The answer, if any, will have this number. */
 void myrd_hosts_ask(const struct myrd_hosts *hosts, const struct mcp_ip *ip, uint64_t number);
 
-/* Receive messages, and answer queries. True with an answer of host `ip`; then call it again. False
- * when nothing is left, or, for fairness, after some queries. A caller that recognises the number
- * confirms the host by myrd_hosts_believe(). */
+/* Receive messages, and answer queries. Returns true when host `ip` has answered; then call it
+ * again. Returns false when no message is left, or, for fairness, after some queries. A caller that
+ * recognises the number confirms the host by myrd_hosts_believe(). */
 bool myrd_hosts_receive(const struct myrd_hosts *hosts, struct mcp_ip *ip, uint64_t *number);
 void myrd_hosts_believe(struct myrd_hosts *hosts, const struct mcp_ip *ip, uint64_t now_ms);
 

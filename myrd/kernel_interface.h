@@ -43,8 +43,8 @@ struct myrd_interface {
     uint64_t bare_at_ms; /* if prefixes is 0: since when the address has been missing */
 };
 
-/* Start tracking the interface with this name and address. Fails with a line if it is gone already.
- * Then `socket` is -1 or must be closed. */
+/* Start tracking the interface with this name and address. Fails with a line if it does not exist
+ * any more. Even after a failure the caller closes `socket`, unless it is -1. */
 enum myr_status myrd_interface_open(struct myrd_interface *interface, const char *name,
                                     const struct mcp_ip *ip, struct myr_error *error);
 

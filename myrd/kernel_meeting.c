@@ -133,8 +133,9 @@ static bool has_answered(struct myrd_meeting *meeting, uint32_t p, const struct 
     return meeting->answered[p];
 }
 
-/* Request all that is missing at once instead of one after the other. False if something still is.
- * Then `missing` is such a peer, and `reached` tells whether its hardware address is known. */
+/* Send requests to all peers that have not answered, without waiting for one before the next.
+ * Returns true if all have answered. Otherwise `missing` is a peer that has not, and `reached`
+ * tells whether its hardware address is known. */
 static bool met_all(struct myrd_meeting *meeting, struct mcp_kernel *kernel,
                     const struct myrd_hosts *hosts, uint64_t now_ms, const struct mcp_ip **missing,
                     bool *reached)

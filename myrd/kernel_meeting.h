@@ -50,8 +50,8 @@ void myrd_meetings_leave(struct myrd_meetings *meetings, struct myrd_meeting *me
 struct myrd_meeting *myrd_meetings_next(const struct myrd_meetings *meetings,
                                         const struct myrd_users *users);
 
-/* Advance a meeting that is due. True when it is over: with MYR_OK if all peers were met, else with
- * MYR_ERR_GONE or MYR_ERR_FULL and a line. */
+/* Advance a meeting that is due. Returns true when it is over; `*status` is then MYR_OK if all
+ * peers have answered, else MYR_ERR_GONE or MYR_ERR_FULL, with a line. */
 bool myrd_meeting_go_on(struct myrd_meeting *meeting, struct mcp_kernel *kernel,
                         const struct myrd_hosts *hosts, uint64_t now_ms, enum myr_status *status,
                         struct myr_error *error);

@@ -103,8 +103,8 @@ static bool has_duplicate_host(const struct mcp_kernel_peer *peers, uint32_t cou
     return false;
 }
 
-/* In a barrier a node sends another at most one message, and receives at most one. With more, two
- * hosts could keep each other busy all day for a few doorbells. */
+/* In a barrier a node sends at most one message to another node, and receives at most one from it.
+ * With more messages, a few doorbells could keep two hosts busy for a long time. */
 static enum myr_status check_hosts(const struct myr_kernel_question *question,
                                    struct myr_error *error)
 {

@@ -406,8 +406,8 @@ static enum myr_status open_server(const struct myrd_options *options, void **se
     return MYR_OK;
 }
 
-/* The root folder first, as changing it needs capabilities; the filter last, as it forbids all of
- * this. */
+/* The order matters: the root folder is changed first, since that needs capabilities, and the
+ * filter is installed last, since it forbids all of these calls. */
 static enum myr_status confine(void *serving, struct myr_error *error)
 {
     struct myrd_kernel_server *server = serving;

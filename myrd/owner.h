@@ -26,8 +26,8 @@ struct myrd_owner {
     int letter;
     const char *help;
 
-    /* Whether this host can have such a NIC: does as much of open() as has no effect on others.
-     * MYR_OK, or an error with a line that says what to do. */
+    /* Check whether this host supports such a NIC. Performs those steps of open() that have no
+     * effect on other processes. Returns MYR_OK, or an error with a line that says what to do. */
     enum myr_status (*check)(const struct myrd_options *options, struct myr_error *error);
     /* Create the NIC and start to listen. A lock permits only one daemon per place. `serving` is
      * the argument of the functions below. MYR_OK, or an error with a line that says what to do. */

@@ -45,18 +45,16 @@ enum myr_status myrd_place_open(struct myrd_place *place, const char *path, mode
 void myrd_place_hide(struct myrd_place *place);
 void myrd_place_close(struct myrd_place *place);
 
-/*
- * The events for which to poll() `listening`; call it before each poll(). There are none while
- * descriptors are so short that a visitor could not even be refused, as poll() would return
+/* The events for which to poll() `listening`; call it before each poll(). There are none while so
+ * few descriptors are free that a visitor could not even be refused, since poll() would then return
  * immediately each time. myrd_place_timeout() limits the timeout of poll() (ms, -1: none), so that
- * this is retried.
- */
+ * this is retried. */
 short myrd_place_events(struct myrd_place *place);
 int myrd_place_timeout(const struct myrd_place *place, int timeout_ms);
 
-/* Accept the next visitor. False if there is none. If `why` is not NULL afterwards, it says why the
- * process cannot be watched. A visitor that got the spare descriptor must be refused before the
- * next one is accepted. */
+/* Accept the next visitor; false if there is none. If `*why` is not NULL afterwards, the visitor's
+ * process cannot be monitored for that reason. A visitor that got the spare descriptor must be
+ * refused before the next one is accepted. */
 bool myrd_place_accept(struct myrd_place *place, struct myrd_visitor *visitor, const char **why);
 
 /* True if the visitor has got the spare descriptor. */

@@ -98,11 +98,9 @@ static void log_that_it_serves(const struct myrd_server *server)
     myrd_log_serves("serves as the user's soft NIC", &name, &server->place);
 }
 
-/*
- * Replace the NIC if newcomers cannot use it: it is broken since a client was killed while it ran
- * the NIC, or a client is stopped there. Also if all clients have gone and some have died, because
- * groups that not all members joined leak their memory.
- */
+/* Replace the NIC if new clients cannot use it, because a client was killed while it ran the NIC,
+ * or is stopped there. Replace it also when all clients have left and some have died, because
+ * groups that not all members have joined leak their memory. */
 static enum myr_status renew(struct myrd_server *server, struct myr_error *error)
 {
     if (!myr_soft_broken(server->nic) && !(server->stale && 0 == server->count)) {

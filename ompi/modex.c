@@ -42,8 +42,9 @@ static char *node_of(const opal_process_name_t *process)
     return OPAL_SUCCESS == rc ? node : NULL;
 }
 
-/* Must this node's server have the data of the process, if there are any? True for processes on
- * this node, which have published before the start-up fence, unless there was no fence. */
+/* Does this node's server certainly have the data of the process, if there are any? It does for
+ * processes on this node, which published everything before the start-up fence, unless Open MPI
+ * skips that fence. */
 static bool has_published_here(const opal_process_name_t *peer)
 {
     char *here = node_of(OMPI_PROC_MY_NAME), *there = node_of(peer);
@@ -121,9 +122,9 @@ static bool wait_for_answer(struct query *query)
     return answered;
 }
 
-/* The server of a running process on another node answers at once. It does not answer for a process
- * that has ended, but then there is no need to query: the PML received everything that the process
- * had published when it learned about it. */
+/* If the process on another node is running, its server answers at once. There is no answer for a
+ * process that has ended, but there is no need to query its data: the PML got all of them when it
+ * first learned of the process. */
 static void query_server(const opal_process_name_t *peer, const char *key, uint8_t **data,
                          size_t *bytes)
 {

@@ -16,9 +16,10 @@
  * function. */
 int nicbarr_modex_put(const mca_base_component_t *component, const void *data, size_t bytes);
 
-/* Read the data of `peer`: at most `room` bytes, into `data`. Returns how many; 0 if there are
- * none, or more than that. May wait for a peer that is still starting, and half a minute for one on
- * another node that has published nothing (with Open MPI 4.1 only if it has ended). */
+/* Read the data of `peer`: at most `room` bytes, into `data`. Returns the number of bytes; 0 if
+ * there are none, or more than `room`. May wait for a peer that is still starting, and half a
+ * minute for one on another node that has published nothing (with Open MPI 4.1 only if it has
+ * ended). */
 size_t nicbarr_modex_get(const mca_base_component_t *component, const opal_process_name_t *peer,
                          void *data, size_t room);
 

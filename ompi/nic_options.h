@@ -34,8 +34,8 @@ bool nicbarr_zero_or_within(nicbarr_complain_fn complain, const char *component,
 bool nicbarr_nic_options_fit(nicbarr_complain_fn complain, const char *component,
                              const struct nicbarr_nic_options *options);
 
-/* The default share of one process's messages in the node's shared memory (bytes), such that all of
- * the job's processes on this node fit into half of it. */
+/* The default limit of one process's memory for messages (bytes): its share of half of the node's
+ * shared memory, divided among the job's processes on this node. */
 size_t nicbarr_memory_share(size_t shared_bytes);
 
 /* The message to the user after messages of a component ("mtl") to a process were lost. */

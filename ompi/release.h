@@ -112,9 +112,10 @@ static inline bool nicbarr_host_memory_only(void)
 #endif
 }
 
-/* May MPI_Reduce and MPI_Gather across nodes be replaced by default? With 5.0.7, each communicator
- * then leaks 7 KiB: modules of coll/tuned that coll/adapt, in the communicators of coll/han, never
- * releases. (Without either of them there is no leak.) With 6.0.0rc2 the heap stays the same. */
+/* May MPI_Reduce and MPI_Gather across nodes be replaced by default? Not with Open MPI 5.0: with
+ * 5.0.7 each communicator then leaks 7 KiB, because coll/adapt never releases modules of coll/tuned
+ * in the communicators that coll/han creates. (There is no leak without coll/adapt or without
+ * coll/han.) With 6.0.0rc2 the heap does not grow. */
 static inline bool nicbarr_may_take_rooted(void)
 {
     return 5 != OMPI_MAJOR_VERSION;
@@ -153,9 +154,9 @@ static inline const char *nicbarr_rank_host(ompi_communicator_t *comm, int rank)
     return opal_get_proc_hostname(&ompi_comm_peer_lookup(comm, rank)->super);
 }
 
-/* Pass a received message to the callback registered for its tag, which may use the segment until
- * this returns. The endpoint is the sender's. It may be NULL unless nicbarr_btl_wants_endpoint().
- * False if there is no callback. */
+/* Pass a received message to the callback that is registered for its tag, and that may use the
+ * segment until this returns. `endpoint` is that of the sender; it may be NULL if
+ * nicbarr_btl_wants_endpoint() is false. Returns false if there is no callback. */
 static inline bool nicbarr_btl_deliver(mca_btl_base_module_t *btl,
                                        struct mca_btl_base_endpoint_t *endpoint,
                                        mca_btl_base_tag_t tag, mca_btl_base_segment_t *segment)
@@ -190,7 +191,7 @@ static inline bool nicbarr_btl_deliver(mca_btl_base_module_t *btl,
      MCA_BTL_FLAGS_RDMA_REMOTE_COMPLETION)
 #endif
 
-/* Define a callback for mca_btl_base_active_message_trigger[]: it passes the message's segment to
+/* Define a callback for mca_btl_base_active_message_trigger[] that passes the message's segment to
  * `receive`. */
 #if OMPI_MAJOR_VERSION == 4
 #define NICBARR_BTL_RECEIVER(name, receive)                                                        \

@@ -11,9 +11,9 @@
 /* Does the program survive failures? */
 bool nicbarr_failures_are_survived(void);
 
-/* The error of all collectives on `comm` if a member has failed or it is revoked:
- * MPI_ERR_PROC_FAILED or MPI_ERR_REVOKED. OMPI_SUCCESS: this process knows of neither; it learns of
- * them in opal_progress(). */
+/* The error of all collectives on `comm` if a member of it has failed (MPI_ERR_PROC_FAILED) or it
+ * was revoked (MPI_ERR_REVOKED). OMPI_SUCCESS if this process knows of neither; it learns of them
+ * in opal_progress(). */
 int nicbarr_comm_failure(ompi_communicator_t *comm);
 
 /* Report to this process's Open MPI that `process` has failed. May be called from progress; calls

@@ -8,8 +8,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The attribute of this type among those that begin at `attribute`, with so many bytes together;
- * NULL: none. An attribute that exceeds them is ignored. */
+/* Find the attribute of this type in the list that begins at `attribute` and has `bytes` bytes.
+ * NULL if there is none. An attribute that extends beyond the list is ignored. */
 static inline const struct rtattr *os_find_attribute(const struct rtattr *attribute, size_t bytes,
                                                      uint16_t type)
 {

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <sys/random.h>
 
-/* Draw a key of so many bytes, at most 8. It is not 0. False, with errno, if the system provides no
+/* Draw a key of `bytes` bytes, at most 8. It is not 0. False, with errno, if the system provides no
  * random numbers. */
 static inline bool os_draw_key(void *key, size_t bytes)
 {

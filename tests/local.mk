@@ -214,7 +214,7 @@ below_tests = \
 ## Those that take virtual machines, and mpirun of Open MPI 4.1.
 machine_tests = tests/component/verbs.sh tests/machines/machines.sh
 TESTS += $(component_tests) $(below_tests) $(machine_tests)
-EXTRA_DIST += tests/parts tests/again.sh tests/tap.sh tests/style.sh tests/layers.py tests/messages.py tests/messages.txt $(component_tests) $(below_tests) $(machine_tests) tests/component/common.sh tests/rewrite_cache.sh tests/chroot.sh tests/debian.sh tests/packages.sh tests/rpm.sh tests/tarball.sh tests/processors.sh tests/musl.sh tests/unit/emulated.c \
+EXTRA_DIST += tests/parts tests/again.sh tests/tap.sh tests/style.sh tests/layers.py tests/paragraphs.py tests/messages.py tests/messages.txt $(component_tests) $(below_tests) $(machine_tests) tests/component/common.sh tests/rewrite_cache.sh tests/chroot.sh tests/debian.sh tests/packages.sh tests/rpm.sh tests/tarball.sh tests/processors.sh tests/musl.sh tests/unit/emulated.c \
     tests/component/verbs_common.sh tests/component/verbs_kernels.sh tests/component/verbs_many.sh \
     tests/fetched tests/machines/launching.sh \
     tests/component/hosts_common.sh tests/component/random_common.sh tests/component/drawn_common.sh tests/component/playing_common.sh tests/component/carried_common.sh tests/component/traced_common.sh \

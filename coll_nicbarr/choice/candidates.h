@@ -11,18 +11,18 @@
 
 enum { NICBARR_CANDIDATES = 28 };
 
-/* Write all algorithms worth trying for `shape` to candidates[NICBARR_CANDIDATES]: Open MPI's own
- * first, then the simplest first, without duplicates and unplayable ones. Returns how many, at
- * least 1. */
+/* List all algorithms that are worth measuring for `shape` in candidates[NICBARR_CANDIDATES]: Open
+ * MPI's own, then the others in the order of simplicity, without duplicates and those that cannot
+ * be played. Returns their number, at least 1. */
 int nicbarr_candidates(const struct nicbarr_shape *shape, struct nicbarr_choice *candidates);
 
-/* The same for a collective that carries data across nodes: only on NICs that carry data.
- * `broadcasts`: it is MPI_Bcast. `combined`: bytes of a node's block if blocks are combined, else
- * 0. */
+/* The same for a collective that carries data across nodes, which needs NICs that carry data.
+ * `broadcasts` is true for MPI_Bcast. `combined` is the size of a node's block in bytes if blocks
+ * are combined, else 0. */
 int nicbarr_data_candidates(const struct nicbarr_shape *shape, bool broadcasts, uint32_t combined,
                             struct nicbarr_choice *candidates);
 
-/* The reduction at one process, NICBARR_ROOTED; the parameter as above. */
+/* The reduction at one process, NICBARR_ROOTED, with its default parameter. */
 struct nicbarr_choice nicbarr_rooted_choice(const struct nicbarr_shape *shape, uint32_t nic);
 
 /* The initial choice, one of the candidates; across nodes that is Open MPI's own. */

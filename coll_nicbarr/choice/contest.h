@@ -16,7 +16,7 @@
  *
  * Duration. A contest is played in portions, each with a budget, and may be continued at any time.
  * Except for a portion's first turn, a turn begins only if it is likely to end within the budget.
- * So only the unforeseeable exceeds it, by one turn.
+ * So the budget can be exceeded by one turn only, if that takes longer than expected.
  *
  * Candidates are in the order of simplicity. The first is the reference: it is never dropped, so
  * there is always a result to compare with. */
@@ -40,11 +40,12 @@ enum {
 /* The functions of the user. All ranks call turn() and agree() in the same order and with the same
  * arguments, apart from the values. They return 0, or an error code of either sign. */
 struct nicbarr_contest_user {
-    /* Play `candidate` so many times in a row (`repetitions` >= 1); *us: the time of one of them in
-     * microseconds, as measured by this rank. An agree() comes before and after each turn. */
+    /* Play `candidate` `repetitions` (>= 1) times in a row. *us becomes the time of one repetition
+     * in microseconds, as measured by this rank. Each turn is preceded and followed by an
+     * agree(). */
     int (*turn)(void *context, int candidate, int repetitions, double *us);
-    /* Each of `values` becomes the maximum over all ranks. No rank returns before all have entered:
-     * so all ranks begin the next turn together, or none does if one has failed. */
+    /* Replace each of `values` by its maximum over all ranks. No rank returns before all have
+     * entered, so all ranks begin the next turn together, or none does if one has failed. */
     int (*agree)(void *context, double *values, int count);
     double (*now_us)(void *context); /* a monotonic clock */
     void *context;
@@ -63,9 +64,9 @@ struct nicbarr_contestant {
 struct nicbarr_contest {
     int count;
     struct nicbarr_contestant of[NICBARR_CONTESTANTS];
-    /* Minimum of repetitions in each turn after the look; 0: as the budget allows. For collectives
-     * that do not synchronise all ranks: the time of a single one differs from that of each of many
-     * in a row. */
+    /* Minimum of repetitions in each turn after the look; 0: as the budget allows. Needed for
+     * collectives that do not synchronise all ranks, since the time of a single call differs from
+     * the time per call of a long sequence. */
     int in_a_row;
     bool looked;     /* the look is complete */
     int rounds;      /* complete ones */
@@ -73,8 +74,9 @@ struct nicbarr_contest {
     double spent_us; /* in all portions, on the slowest rank */
     /* The result: */
     int chosen; /* the first if no round is complete */
-    /* 0 to 1: one minus the probability that another candidate, which has not been dropped, is
-     * better than the chosen one by more than 3 %, from a paired rank test of their rounds. */
+    /* The confidence of the choice, 0 to 1: one minus the probability, from a paired rank test of
+     * their rounds, that one of the remaining candidates is better than the chosen one by more than
+     * 3 %. */
     double confidence;
     bool provisional; /* the confidence is too low to rely on, or there were too few rounds */
 };
@@ -83,22 +85,23 @@ struct nicbarr_contest {
  * once). */
 void nicbarr_contest_begin(struct nicbarr_contest *contest, int count);
 
-/* Play a portion, and determine the fastest so far. Collective. The time since `since_us`, by the
- * user's clock, counts against `budget_us`. Nothing is played if the budget is exhausted already,
- * or all rounds are complete.
+/* Play a portion, and determine the fastest candidate so far. Collective. The time since
+ * `since_us`, by the user's clock, counts against `budget_us`. If the budget is exhausted already,
+ * or all rounds are complete, nothing is played.
  *
- * 0, or an error. After a turn's error all ranks return the same one. An error of agree() is
- * returned at once, because without it the ranks cannot agree on it. There is no result then, and
- * the contest is over. */
+ * Returns 0 or an error. After an error of a turn, all ranks return the same one. An error of
+ * agree() is returned at once, since the ranks have no other means to agree on it. After an error
+ * there is no result, and the contest is over. */
 int nicbarr_contest_go_on(struct nicbarr_contest *contest, const struct nicbarr_contest_user *user,
                           double since_us, double budget_us);
 
 /* Are there turns left to play? */
 bool nicbarr_contest_open(const struct nicbarr_contest *contest);
 
-/* Continuation: is portion number `portion` (from 0) worthwhile, given the present result? And what
- * is its budget, if the first one's is `budget_us`? All portions together have
- * NICBARR_CONTEST_TOTAL such budgets. */
+/* A contest is played in portions, numbered from 0, so that one with an uncertain result can
+ * continue later. nicbarr_contest_wants() returns whether another portion is worthwhile, given the
+ * present result, and nicbarr_contest_portion_us() its time budget, if that of the first one is
+ * `budget_us`. All portions together may take NICBARR_CONTEST_TOTAL times `budget_us`. */
 enum { NICBARR_CONTEST_TOTAL = 8 };
 bool nicbarr_contest_wants(const struct nicbarr_contest *contest, int portion);
 double nicbarr_contest_portion_us(int portion, double budget_us);

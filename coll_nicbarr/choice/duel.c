@@ -13,10 +13,10 @@ enum {
     LOST_ROUNDS = 3 /* a challenger that has lost this many first rounds is out */
 };
 
-/* A challenger is out if its best barrier of the look is slower by a factor of `hopeless`. This is
- * strict, but a look is cheap, and other duels will follow. To win, a challenger must be better by
- * more than `tie` in one kind of figure, with an error probability of `sure`, and must not be worse
- * in the other kind, with an error probability of `doubtful`. */
+/* A challenger is dropped if its best barrier of the look is slower by a factor of `hopeless`. This
+ * is strict, but further duels will follow. To win, a challenger must be better by more than `tie`
+ * in one kind of figure, with an error probability of at most `sure`, and must not be worse in the
+ * other kind, with an error probability of at most `doubtful`. */
 static const double hopeless = 2.0, tie = 1.03, sure = 0.01, doubtful = 0.05;
 
 /* Lower limit of a figure, as ratios require positive values. */

@@ -49,33 +49,36 @@ void nicbarr_duel_begin(struct nicbarr_duel *duel, int count, bool shared_clock)
  * two turns. */
 int nicbarr_duel_next(const struct nicbarr_duel *duel);
 
-/* Record a barrier: this rank has arrived and left then (microseconds). True: a round is over, and
- * the ranks must agree. */
+/* Record a barrier with the times at which this rank has arrived and left (microseconds). True: a
+ * round is over, and the ranks must agree. */
 bool nicbarr_duel_note(struct nicbarr_duel *duel, double come_us, double left_us);
 
-/* The values to agree on, by their maxima over all ranks. Returns how many, at most
- * NICBARR_DUEL_VALUES. */
+/* Write the values on whose maxima over all ranks the ranks must agree. Returns their number, at
+ * most NICBARR_DUEL_VALUES. */
 int nicbarr_duel_values(const struct nicbarr_duel *duel, double *values);
 
 /* Continue with the agreed values. The duel may be over then. */
 void nicbarr_duel_agreed(struct nicbarr_duel *duel, const double *values);
 
-/* The median over a duelist's rounds, of the slower of both values (microseconds); 0: none. */
+/* The median of a duelist's rounds (microseconds), each of which counts by the slower of its two
+ * values; 0: there is none. */
 double nicbarr_duel_us(const struct nicbarr_duel *duel, int duelist);
 
-/* The challengers of candidate number `chosen` of `all` (-1: none of them): the first, which is
- * Open MPI's own, and as many others as have room. Each duel continues in the list where the
- * previous one stopped: `*next` counts, from 0. Returns how many. */
+/* Select the challengers of candidate number `chosen` of `all` (-1: none of them): the first
+ * candidate, which is Open MPI's own, and as many others as fit. Each duel continues in the list
+ * where the previous one stopped; `*next`, initially 0, keeps the position. Returns the number of
+ * challengers. */
 int nicbarr_duel_challengers(int chosen, int all, uint32_t *next,
                              int challengers[NICBARR_DUELISTS - 1]);
 
-/* Barriers until the next duel: few at first if a choice was measured elsewhere, or was just made
- * by a duel, until all candidates have been challengers once (`next` and `all` as above); then
- * twice as many each time. */
+/* The number of barriers until the next duel. If the choice was measured elsewhere, or was just
+ * made by a duel, it is small until all candidates have been challengers once (`next` and `all` are
+ * those of nicbarr_duel_challengers()). From then on it doubles each time. */
 enum {
     NICBARR_PAUSE_UNKNOWN = 400,
     NICBARR_PAUSE_MEASURED = 20000,
-    NICBARR_PAUSE_MOST = 1 << 20 /* a change of the machine is detected within so many */
+    NICBARR_PAUSE_MOST = 1 << 20 /* the upper limit of barriers until a change of the machine is
+                                  * detected */
 };
 uint32_t nicbarr_duel_pause(uint32_t before, uint32_t next, int all);
 

@@ -2,8 +2,8 @@
 /* The measurements of several jobs for one shape and one collective, and the conclusion from them.
  * Pure. Called by cache.c; cache_file.c stores the measurements.
  *
- * Only measurements are stored, never a choice. So the next measurement corrects a choice that was
- * made in a bad minute, and an old one is measured again.
+ * Only measurements are stored, never a choice. So a later measurement corrects a choice that was
+ * made while the machine was disturbed, and old ones are measured again.
  *
  * Weighting. A candidate's value in a measurement is its median relative to that of the reference
  * (the first candidate, Open MPI's own), because the speed of machines differs between jobs. Over
@@ -58,7 +58,8 @@ struct nicbarr_finding {
  * of the two, so a wrong clock does not make it younger. */
 double nicbarr_evidence_weight(int64_t when, int64_t now);
 
-/* Draw the conclusion; false if there is no evidence, or all of it is forgotten. */
+/* Compute the choice and its confidence. False if there is no evidence, or all of it is too old to
+ * count. */
 bool nicbarr_evidence_weigh(const struct nicbarr_evidence *evidence, int64_t now,
                             struct nicbarr_finding *finding);
 

@@ -15,8 +15,8 @@ void nicbarr_expense_open(void);
 /* Is measuring of unknown shapes limited? The same on all members. */
 bool nicbarr_expense_limited(void);
 
-/* May all members spend `us` microseconds on measuring now? `anew`: on remeasuring a known shape,
- * which has a limit in any case. Without a limit the answer is always true; otherwise the call is
+/* May all members spend `us` microseconds on measuring now? With `anew` they remeasure a known
+ * shape, which is always limited. If there is no limit the answer is true; otherwise the call is
  * collective, with module->tuning set. */
 bool nicbarr_affordable(const mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                         double us, bool anew);

@@ -13,14 +13,14 @@
 uint64_t nicbarr_pack(struct nicbarr_choice choice, enum nicbarr_source source);
 enum nicbarr_source nicbarr_unpack(uint64_t word, struct nicbarr_choice *choice);
 
-/* The job's knowledge about a shape, as such a word; 0: nothing measured. */
+/* The job's choice for a shape, as such a word; 0: nothing was measured. */
 uint64_t nicbarr_recall(const struct nicbarr_shape *shape);
 /* Store the best choice for a shape (nicbarr_shape_key()) or a class of size
  * (nicbarr_data_note_key()) for the job; `proven`: it was measured with sufficient confidence. */
 void nicbarr_remember(uint64_t key, struct nicbarr_choice choice, bool proven);
 
-/* Why the forced choice cannot be played there, in words; NULL: it can. All members come to the
- * same answer. */
+/* The reason why the forced choice cannot be played on such a communicator; NULL if it can. All
+ * members get the same answer. */
 const char *nicbarr_forced_in_vain(const struct nicbarr_shape *shape);
 
 /* The choice that this process proposes for a communicator of `shape`. */

@@ -11,7 +11,8 @@
  * it slower. */
 enum { PROBES = 100, REPETITIONS = 5 };
 
-/* Pass a cache line to and fro between the plan's two words. Returns microseconds one way. */
+/* Ping-pong a cache line between the plan's two words. Returns the time of one way in
+ * microseconds. */
 static double ping_pong(struct myr_group *group, const struct myr_plan *plan, uint32_t first_epoch)
 {
     const double start = nicbarr_now_us();

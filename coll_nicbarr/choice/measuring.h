@@ -12,23 +12,25 @@
 /* A monotonic clock in microseconds. */
 double nicbarr_now_us(void);
 
-/* Agreements use the functions below this component: they are right whatever the state of ours, and
- * a component above counts no call that the program has not made. */
+/* The ranks agree by means of the functions of the component below. These work whatever state this
+ * component is in, and a component above (such as coll/monitoring) does not count calls that the
+ * program has not made. */
 
 /* A barrier. */
 int nicbarr_meet(const mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm);
 
-/* Each of `values` becomes the maximum over all ranks; no rank returns before all have entered. */
+/* Replace each of `values` by its maximum over all ranks. No rank returns before all have
+ * entered. */
 enum { NICBARR_MOST_VALUES = 128 };
 int nicbarr_maximum(const mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                     double *values, int count);
 
-/* A contest (contest.h) of implementations of a collective on `comm`. A turn is some calls in a
- * row, after one more that synchronises the ranks. */
+/* A contest (contest.h) of implementations of a collective on `comm`. A turn is a number of
+ * consecutive calls, preceded by one that synchronises the ranks and is not measured. */
 struct nicbarr_race {
     const mca_coll_nicbarr_module_t *module;
     ompi_communicator_t *comm;
-    /* One call of `candidate`, the `number`-th of its turn, from 0. Open MPI's error. */
+    /* Execute call number `number` (from 0) of a turn of `candidate`. Returns Open MPI's error. */
     int (*call)(void *context, int candidate, int number);
     void *context;
 };

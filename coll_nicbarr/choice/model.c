@@ -82,9 +82,9 @@ static double round_trip(const struct nicbarr_round_trips *trips, uint32_t peers
     return trips->of[i - 1].least_us * (1 - part) + trips->of[i].least_us * part;
 }
 
-/* The time at which a receiver sees a message. The message was sent at `left`, in a step in which
- * its sender sends `sends` messages. The receiver waits for `waits` messages in its step, and has
- * seen the previous ones of these by `time`. */
+/* Predict when a receiver sees a message that was sent at time `left`, as one of the `sends`
+ * messages of its sender's step. The receiver waits for `waits` messages in its own step, and has
+ * seen the previous ones by `time`. */
 static double heard(const struct play *play, double time, double left, uint32_t sends,
                     uint32_t waits)
 {

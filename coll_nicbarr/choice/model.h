@@ -29,8 +29,8 @@ struct nicbarr_machine {
     uint32_t processors; /* processes r and r + processors share one */
 };
 
-/* Microseconds of one of many consecutive barriers of `size` processes; 0 if there is no prediction
- * (Open MPI's own, more than 512 processes, out of memory). */
+/* Predict the time per barrier (microseconds) in a long sequence of barriers of `size` processes; 0
+ * if there is no prediction (Open MPI's own, more than 512 processes, out of memory). */
 double nicbarr_model_us(struct nicbarr_choice choice, uint32_t size,
                         const struct nicbarr_machine *machine);
 
@@ -44,13 +44,13 @@ struct nicbarr_round_trips {
     } of[NICBARR_ROUND_TRIPS];
 };
 
-/* The values of P that are worth measuring among `nodes`: small ones and all others, none above
- * `most`. Writes them to trips. */
+/* Write the values of P that are worth measuring among `nodes` nodes to `trips`: a few small ones,
+ * and all other nodes, but none above `most`. */
 void nicbarr_model_peers(uint32_t nodes, uint32_t most, struct nicbarr_round_trips *trips);
 
-/* Microseconds of one of many consecutive barriers of `nodes` nodes; 0 if there is no prediction
- * (as above, or nothing was measured). RTT(P) is interpolated linearly between the measured P, and
- * extrapolated from the last two. */
+/* Predict the time per barrier (microseconds) in a long sequence of barriers of `nodes` nodes; 0 if
+ * there is no prediction (for the same reasons, or because nothing was measured). RTT(P) is
+ * interpolated linearly between the measured P, and extrapolated from the last two. */
 double nicbarr_model_across_us(struct nicbarr_choice choice, uint32_t nodes,
                                const struct nicbarr_round_trips *trips);
 

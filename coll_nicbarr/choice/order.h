@@ -8,7 +8,7 @@
  * of them, that is one piece a node. All processes then combine all nodes' pieces.
  *
  * Both orders are lists of terms, executed on a stack: push the value of a term, then combine the
- * upper two so many times. Pure functions; all members compute the same lists. */
+ * upper two as often as the term says. Pure functions; all members compute the same lists. */
 #ifndef NICBARR_ORDER_H
 #define NICBARR_ORDER_H
 
@@ -33,7 +33,7 @@ struct nicbarr_order {
  * nicbarr_order_free(). */
 bool nicbarr_order_make(const uint32_t *node_of, uint32_t size, uint32_t nodes, uint32_t node,
                         struct nicbarr_order *order);
-/* Without combining: each rank is a piece of its own. As above. */
+/* The same without combining, for an allgather: each rank is a piece of its own. */
 bool nicbarr_order_make_apart(const uint32_t *node_of, uint32_t size, uint32_t nodes, uint32_t node,
                               struct nicbarr_order *order);
 void nicbarr_order_free(struct nicbarr_order *order);

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* When a contest (contest.h) is continued: after some calls, then after half as many again, and so
- * on, as long as its result is provisional and there are portions left.
+/* Scheduling of the portions in which a contest (contest.h) is continued, as long as its result is
+ * provisional and there are portions left. The first follows after some calls, and each pause is
+ * half as long again as the one before.
  *
  * With a limit, each portion must also be affordable (expense.h). Then there are as many as it
  * takes to be sure, or until all rounds are complete.
  *
- * If an agreement of the ranks takes longer than a portion, no turn fits into it. Then the next one
- * is twice as long, so a contest completes rounds on the slowest machine, too.
+ * If it takes the ranks longer to agree than a portion lasts, no turn fits into the portion. Then
+ * the next one is twice as long, so that a contest completes rounds even on the slowest machine.
  *
  * tune.c and trial.c use it. It is independent of calls and ranks. All ranks count alike, and have
  * the same values after a portion, so they come to the same decision. */
@@ -44,7 +45,7 @@ bool nicbarr_portions_left(const struct nicbarr_portions *portions,
 
 /* Start counting the calls until the next one. */
 void nicbarr_portions_pause(struct nicbarr_portions *portions);
-/* It was not affordable: double the pause until the next try. */
+/* The portion was not affordable: double the pause until the next attempt. */
 void nicbarr_portions_put_off(struct nicbarr_portions *portions);
 /* Count a call: is the next portion due? */
 bool nicbarr_portions_due(struct nicbarr_portions *portions);

@@ -19,15 +19,16 @@ struct nicbarr_tuning {
     double spent_us; /* in all portions of the contest so far, and on its preparation */
     int budget_ms;   /* of the first portion */
     bool in_between; /* neither the first portion nor the last one */
-    /* Was the machine busy? The maximum of the system's load (of a minute); and the involuntary
-     * context switches while measuring, in each portion of the process with the most. */
+    /* How busy the machine was: the maximum of the system's one-minute load; and the involuntary
+     * context switches during measurements, summed over portions, in each of which the process with
+     * the most counts. */
     double load, switches;
 };
 
 /* ---- round_trips.c ---- */
 
-/* Measure RTT(P) (see model.h) on the NICs with `turns` above 0, so many times each. On failure
- * there are no round trips, without further consequences. Collective over `comm`; returns Open
+/* Measure RTT(P) (see model.h) on each NIC, as many times as `turns` has for it. If that fails,
+ * there are no predictions, without further consequences. Collective over `comm`; returns Open
  * MPI's error. */
 int nicbarr_round_trips(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                         const int turns[NICBARR_NICS_MOST], struct nicbarr_tuning *tuning);

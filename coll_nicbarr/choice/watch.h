@@ -11,7 +11,7 @@
  * MPI's error. */
 int nicbarr_watch_duel(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm);
 
-/* A barrier of a duel. Likewise. */
+/* Play a barrier of a duel. Collective over `comm`; Open MPI's error. */
 int nicbarr_watch_play(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm);
 
 /* The communicator ends: release a duel's resources. Local. */

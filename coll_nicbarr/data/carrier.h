@@ -28,8 +28,8 @@ struct nicbarr_carrier {
     uint8_t *stack;       /* for combining: order->depth values, */
     uint32_t stack_bytes; /* ... this many bytes apart */
     uint32_t piece_most;  /* bytes of a vector in one epoch */
-    /* Of a rooted one (rooted.h): this one returns results from the rank that combines. NULL: all
-     * processes get all blocks. */
+    /* For a rooted carrier (rooted.h), the carrier that returns results from the combining rank;
+     * NULL: all processes get all blocks. */
     struct nicbarr_carrier *back;
     int combiner;
     uint32_t begun, served;
@@ -79,16 +79,16 @@ struct nicbarr_returning {
 /* Bytes of a block with `pieces` pieces of a vector of `bytes`. */
 uint32_t nicbarr_carrier_unit(uint32_t pieces, uint32_t bytes);
 
-/* Make a carrier of a joined group, which it then owns. `order` must outlive it; NULL: for
- * broadcasts. False if out of memory, or if such an element does not fit into a block; then the
- * group is left. */
+/* Create a carrier from a joined group, which it then owns. `order` must outlive it; NULL: it is
+ * for broadcasts. On failure the group is left, and the result is false: out of memory, or an
+ * element does not fit into a block. */
 bool nicbarr_carrier_open(struct nicbarr_carrier *carrier, const struct myr_nic_group *group,
                           struct nicbarr_choice choice, const struct nicbarr_order *order);
 void nicbarr_carrier_close(struct nicbarr_carrier *carrier);
 
 /* Begin a reduction of `count` > 0 elements of type `type` and take its turn; an element takes at
- * most NICBARR_ELEMENT_MOST bytes, which always fit into an epoch. `gaps`: `from` and `to` are
- * packed, and this has room for so many elements; NULL: the type is contiguous. */
+ * most NICBARR_ELEMENT_MOST bytes, which always fit into an epoch. If the type has gaps, `from` and
+ * `to` are packed, and `gaps` has room for the elements; NULL: the type is contiguous. */
 void nicbarr_carrier_begin(struct nicbarr_carrier *carrier, struct nicbarr_carried *carried,
                            const void *from, void *to, bool reads, nicbarr_count_t count,
                            ompi_datatype_t *type, ompi_op_t *op,
@@ -102,14 +102,14 @@ void nicbarr_carrier_begin_gathering(struct nicbarr_carrier *carrier,
 /* Advance as far as possible; true: complete, with carried->rc. */
 bool nicbarr_carrier_go_on(struct nicbarr_carrier *carrier, struct nicbarr_carried *carried);
 
-/* Arrive in the next epoch; and take its result once it is complete. For callers that wait in
- * between themselves, as all reductions before are complete. */
+/* Arrive in the next epoch; and take its result once it is complete. For callers that do the
+ * waiting in between, which requires that all earlier reductions are complete. */
 void nicbarr_carrier_arrive(struct nicbarr_carrier *carrier, struct nicbarr_carried *carried);
 void nicbarr_carrier_take(struct nicbarr_carrier *carrier, struct nicbarr_carried *carried);
 
-/* The same in two parts, for rooted carriers: combine the received blocks, on the rank that does
- * (valid until the next; NULL: processes gave vectors of different lengths); and proceed to the
- * next epoch. */
+/* nicbarr_carrier_take() in two parts, for rooted carriers: combine the received blocks, on the
+ * combining rank (the result is valid until the next call; NULL: processes passed vectors of
+ * different lengths); and proceed to the next epoch. */
 uint8_t *nicbarr_carrier_combine(const struct nicbarr_carrier *carrier,
                                  const struct nicbarr_carried *carried);
 void nicbarr_carrier_next(struct nicbarr_carrier *carrier, struct nicbarr_carried *carried);

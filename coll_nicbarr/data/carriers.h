@@ -19,7 +19,7 @@ struct nicbarr_carriers {
 int nicbarr_carriers_make(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm);
 void nicbarr_carriers_free(mca_coll_nicbarr_module_t *module);
 
-/* The carrier of a class, if that is nicbarr's; NULL: none. */
+/* The carrier of a class that nicbarr serves; NULL: it does not. */
 struct nicbarr_carrier *nicbarr_data_carrier(const mca_coll_nicbarr_module_t *module,
                                              enum nicbarr_collective collective,
                                              uint32_t size_class);

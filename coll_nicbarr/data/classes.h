@@ -25,14 +25,14 @@ enum {
     NICBARR_DATA_PROCESSES = 128, /* with more, reading all lines is not the fastest */
 };
 
-/* Does the user force nicbarr's? Then it is not measured. */
+/* Does a parameter force nicbarr's implementation? Then it is not measured. */
 static inline bool nicbarr_data_forced(enum nicbarr_collective collective)
 {
     return NICBARR_WAY_OURS == mca_coll_nicbarr_component.forced_ways[collective];
 }
 
-/* The state of a class. The first call allocates that of a collective's classes; out of memory, the
- * program ends with a line, because the other members rely on this one. */
+/* The state of a class. The first call for a collective allocates the state of all its classes. If
+ * out of memory, the program ends with a line, because the other members rely on this one. */
 void nicbarr_classes_make(mca_coll_nicbarr_module_t *module, enum nicbarr_collective collective);
 static inline struct nicbarr_class *nicbarr_class_of(mca_coll_nicbarr_module_t *module,
                                                      enum nicbarr_collective collective,
@@ -113,8 +113,9 @@ static inline double nicbarr_data_budget_us(const mca_coll_nicbarr_module_t *mod
 /* Its MPI name. */
 const char *nicbarr_collective_name(enum nicbarr_collective collective);
 
-/* The name of a class, including whether it was measured with one root; and the same with its size.
- * For users, the report and the cache. Both return text. */
+/* Write the name of a class to `text` and return that: the collective, and whether it was measured
+ * with a fixed root. The second function adds the size. The names appear in messages to users, in
+ * the report and in the cache. */
 enum { NICBARR_CLASS_TEXT = 60 };
 const char *nicbarr_class_collective(const mca_coll_nicbarr_module_t *module,
                                      enum nicbarr_collective collective, uint32_t size_class,
@@ -123,10 +124,11 @@ const char *nicbarr_class_name(const mca_coll_nicbarr_module_t *module,
                                enum nicbarr_collective collective, uint32_t size_class,
                                char text[NICBARR_CLASS_TEXT]);
 
-/* Its implementation on one node, as a choice: an exchange, a ring, or Open MPI's own function. */
+/* The implementation of a collective on one node as a choice: an exchange, a ring, or Open MPI's
+ * own function. */
 struct nicbarr_choice nicbarr_way_choice(enum nicbarr_collective collective, enum nicbarr_way way);
 
-/* In place of a note's value: not known yet, because the cache is being read. */
+/* Returned instead of a note's value while it is unknown because the cache is still being read. */
 #define NICBARR_READING UINT64_MAX
 /* The key of the job's note about the best choice for a class, in communicators of this shape. */
 uint64_t nicbarr_data_note_key(const mca_coll_nicbarr_module_t *module,

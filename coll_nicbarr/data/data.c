@@ -57,9 +57,10 @@ static bool pieces_if_needed(mca_coll_nicbarr_module_t *module, ompi_communicato
 
 /* ---- decisions ---- */
 
-/* Restore Open MPI's functions if all classes are Open MPI's own, so that they run without any
- * overhead. The classes of user-defined operations follow those of predefined ones: if nicbarr's
- * are not faster with the latter, they will not be with the former. */
+/* If Open MPI's own function was chosen for all classes of a collective, restore it, so that it
+ * runs without any overhead. The classes of user-defined operations do not count: they follow the
+ * predefined ones, since nicbarr's functions are not faster with the former if they are not with
+ * the latter. */
 static void give_up_if_all_own(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                                enum nicbarr_collective collective)
 {

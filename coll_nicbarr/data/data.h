@@ -17,16 +17,16 @@
 #include "coll_nicbarr/coll_nicbarr.h"
 #include "coll_nicbarr/data/classes.h"
 
-/* Does a module offer `collective` at all? Not if the user wants Open MPI's own, or if data may lie
- * where only Open MPI can read it (on a GPU). */
+/* Does a module offer `collective` at all? It does not if the user has selected Open MPI's own, or
+ * if buffers may be in memory that only Open MPI can access (on a GPU). */
 bool nicbarr_data_wanted(enum nicbarr_collective collective, bool across, int processes);
 
-/* Undecided or watched: is this call nicbarr's? It is counted. Some calls take time: they allocate
- * memory, and measure. */
+/* Count a call of an undecided or watched class, and decide whether nicbarr serves it. Some calls
+ * take long, because they allocate memory and measure. */
 bool nicbarr_data_counted(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                           enum nicbarr_collective collective, uint32_t size_class, int root);
 
-/* Is a call with so many bytes, and this root (or NICBARR_NO_ROOT), nicbarr's? */
+/* Does nicbarr serve a call with `bytes` bytes and this root (or NICBARR_NO_ROOT)? */
 static inline bool nicbarr_data_ours(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                                      enum nicbarr_collective collective, size_t bytes, int root)
 {
@@ -46,16 +46,17 @@ static inline bool nicbarr_data_ours(mca_coll_nicbarr_module_t *module, ompi_com
     return nicbarr_data_counted(module, comm, collective, size_class, root);
 }
 
-/* The same for a collective that will be called often: decided now. False for 0 bytes. */
+/* The same for a collective that will be called often, on which it decides now. False for 0
+ * bytes. */
 bool nicbarr_data_ours_at_once(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                                enum nicbarr_collective collective, size_t bytes);
 
-/* Is a non-blocking call nicbarr's, if its size permits? They are not measured: Open MPI's own
- * takes several messages, each of which waits for a process to make progress. But a communicator
- * that only serves as the parent of one or two others is not worth the memory. Members count only
- * non-blocking calls: these are in the same order on all of them, as Open MPI's own (libnbc)
- * requires, too. The implementation of these calls must not depend on the number of blocking calls
- * before. */
+/* Does nicbarr serve a non-blocking call whose size permits it? Yes, without a contest, because
+ * Open MPI's own implementation needs several messages, each of which waits until a process makes
+ * progress. The first few calls on a communicator are left to Open MPI: a communicator that only
+ * serves as the parent of one or two others is not worth the memory. Only non-blocking calls are
+ * counted, because all members start these in the same order (as Open MPI's own libnbc requires,
+ * too), whereas the number of blocking calls before them may differ. */
 bool nicbarr_data_nonblocking_ours(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                                    enum nicbarr_collective collective);
 
@@ -79,12 +80,12 @@ bool nicbarr_data_keeps_up(enum nicbarr_collective collective, const struct myr_
 
 /* ---- data_tune.c ---- */
 
-/* Measure nicbarr's against Open MPI's own with payloads of this class, or adopt a measurement of
- * another communicator of this shape. Sets `way`. Collective; Open MPI's error. */
+/* Measure nicbarr's implementation against Open MPI's with payloads of this class, or adopt a
+ * measurement of another communicator of this shape. Sets `way`. Collective; Open MPI's error. */
 int nicbarr_data_tune(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                       enum nicbarr_collective collective, uint32_t size_class);
 
-/* Remeasure a decided class. Likewise. */
+/* Remeasure a decided class. Collective; Open MPI's error. */
 int nicbarr_data_tune_anew(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                            enum nicbarr_collective collective, uint32_t size_class);
 
@@ -92,18 +93,21 @@ int nicbarr_data_tune_anew(mca_coll_nicbarr_module_t *module, ompi_communicator_
 
 struct nicbarr_carrier; /* carrier.h */
 
-/* Decide on a class: join groups of NICs, and measure them against Open MPI's own. `forced`: the
- * user wants nicbarr's, if there is any. Sets `way`. Collective; Open MPI's error. */
+/* Decide on a class: join groups of NICs, and measure them against Open MPI's own. With `forced`
+ * the choice is among nicbarr's candidates, if there are any. Sets `way`. Collective; Open MPI's
+ * error. */
 int nicbarr_data_across_decide(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                                enum nicbarr_collective collective, uint32_t size_class,
                                bool forced);
 
-/* Remeasure a decided class: the carrier in use competes with some other candidates. Likewise. */
+/* Remeasure a decided class: the carrier in use competes with some other candidates. Collective;
+ * Open MPI's error. */
 int nicbarr_data_across_anew(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                              enum nicbarr_collective collective, uint32_t size_class);
 
-/* Count a non-blocking call. It cannot set up anything, so the next blocking collective does if it
- * is due, with nicbarr_data_decide_pending(). All members count the same calls. */
+/* Count a non-blocking call. Such a call cannot set up anything, so once there were enough of them
+ * the next blocking collective does, by nicbarr_data_decide_pending(). All members count the same
+ * calls. */
 void nicbarr_data_note_call(mca_coll_nicbarr_module_t *module, enum nicbarr_collective collective,
                             uint32_t size_class, int root);
 void nicbarr_data_decide_pending(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm);
@@ -127,8 +131,8 @@ static inline bool nicbarr_from_progress(size_t bytes)
     return sizeof(int) == bytes;
 }
 
-/* The carrier of a non-blocking call of so many bytes (0: cannot be carried); NULL: Open MPI's own.
- * The call is counted. */
+/* Count a non-blocking call of `bytes` bytes (0: cannot be carried), and return its carrier; NULL:
+ * Open MPI's own function serves it. */
 struct nicbarr_carrier *nicbarr_data_carrier_noted(mca_coll_nicbarr_module_t *module,
                                                    enum nicbarr_collective collective, size_t bytes,
                                                    int root);
@@ -139,8 +143,8 @@ struct nicbarr_carried;
 int nicbarr_carry(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                   struct nicbarr_carrier *carrier, struct nicbarr_carried *carried);
 
-/* Allgather with this carrier: the bytes of all ranks are concatenated in `to`, on each process
- * that `reads` them. `from` may be the destination of its own ones. */
+/* Allgather with this carrier: concatenate the bytes of all ranks in `to`, on each process that
+ * `reads` them. `from` may be the place of this process's bytes in `to`. */
 int nicbarr_carry_gathering(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                             struct nicbarr_carrier *carrier, const void *from, void *to, bool reads,
                             size_t bytes);
@@ -150,8 +154,8 @@ int nicbarr_carry_reduction(mca_coll_nicbarr_module_t *module, ompi_communicator
                             struct nicbarr_carrier *carrier, const void *from, void *to, bool reads,
                             nicbarr_count_t count, ompi_datatype_t *type, ompi_op_t *op);
 
-/* Broadcast so many bytes with this carrier; `*bytes` becomes the number of bytes that the root has
- * sent. Returns an MPI error. */
+/* Broadcast `*bytes` bytes with this carrier; `*bytes` becomes the number of bytes that the root
+ * has sent. Returns an MPI error. */
 int nicbarr_carry_bcast(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                         struct nicbarr_carrier *carrier, void *data, size_t *bytes, int root);
 
@@ -162,9 +166,9 @@ void nicbarr_handed_begin(const mca_coll_nicbarr_module_t *module, const ompi_co
                           void *data, size_t bytes, int root);
 bool nicbarr_handed_go_on(struct nicbarr_carrier *carrier, struct nicbarr_handed *handed);
 
-/* Scatter with this carrier: from the root's bytes `from`, which are contiguous, each other rank
- * gets its `*bytes` in `to`; `*bytes` becomes the number that the root has sent to it. The rest is
- * ignored. Returns an MPI error. */
+/* Scatter with this carrier: the root sends the contiguous blocks at `from`, and each other rank
+ * stores its own block, up to `*bytes` bytes, at `to`. `*bytes` becomes the size of a block that
+ * the root has sent; excess bytes are dropped. Returns an MPI error. */
 int nicbarr_carry_scattering(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                              struct nicbarr_carrier *carrier, const void *from, void *to,
                              size_t *bytes, int root);

@@ -25,7 +25,7 @@ void nicbarr_data_watch(mca_coll_nicbarr_module_t *module, enum nicbarr_collecti
                         uint32_t size_class, enum nicbarr_way way, bool proven);
 
 /* Record a remeasurement and whether it switched the implementation, which is passed to
- * nicbarr_data_watch() next. Likewise. */
+ * nicbarr_data_watch() next. Local, and the same on all members. */
 void nicbarr_data_watch_note(mca_coll_nicbarr_module_t *module, enum nicbarr_collective collective,
                              uint32_t size_class, bool switched, bool proven);
 

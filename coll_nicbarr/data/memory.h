@@ -11,14 +11,14 @@
  * user, if there is none: Open MPI's own functions are restored, on all members. */
 bool nicbarr_data_set_up(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                          enum nicbarr_collective collective);
-/* The same for its non-blocking calls; if there is none, they use Open MPI's own from now on.
- * Requests' lock. */
+/* The same for its non-blocking calls; if there is no memory, they use Open MPI's own functions
+ * from now on. Called with the requests' lock held. */
 bool nicbarr_data_set_up_nonblocking(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                                      enum nicbarr_collective collective);
 void nicbarr_data_leave(mca_coll_nicbarr_module_t *module);
 
-/* An exchange, or a ring, for one persistent collective alone. False if memory is not plentiful, on
- * all members. */
+/* Get an exchange, or a ring, for one persistent collective. False, on all members, if memory is
+ * short. */
 bool nicbarr_data_own_exchange(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                                struct nicbarr_reducer *reducer);
 bool nicbarr_data_own_ring(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,

@@ -34,15 +34,16 @@ static inline bool nicbarr_is_users(const ompi_op_t *op)
 /* The largest element of a predefined type: complex numbers of long doubles. */
 enum { NICBARR_ELEMENT_MOST = 32 /* bytes */ };
 
-/* Is a vector packed to be combined? User-defined operations take any type. Some predefined types
- * have gaps, such as MPI_DOUBLE_INT, and what a program keeps there must not be touched. */
+/* Must a vector be packed before it is combined? User-defined operations accept any type. Some
+ * predefined types have gaps, such as MPI_DOUBLE_INT, and a program's data in the gaps must not be
+ * touched. */
 static inline bool nicbarr_is_packed(const ompi_datatype_t *type, const ompi_op_t *op)
 {
     return nicbarr_is_users(op) || __builtin_expect(!nicbarr_is_dense(type), 0);
 }
 
-/* The bytes of a vector that nicbarr can reduce, as it carries them; 0: it cannot. Predefined
- * operations are for predefined types. All members compute the same. */
+/* The size of a vector in the form in which nicbarr carries it; 0: nicbarr cannot reduce it.
+ * Predefined operations need predefined types. All members compute the same. */
 static inline size_t nicbarr_reducible(nicbarr_count_t count, ompi_datatype_t *type,
                                        const ompi_op_t *op)
 {
@@ -71,7 +72,7 @@ bool nicbarr_operands_open(struct nicbarr_operands *operands, nicbarr_count_t co
                            const ompi_datatype_t *type, size_t more);
 void nicbarr_operands_close(struct nicbarr_operands *operands);
 
-/* A side of a gather or scatter: a block is so many elements of a type. */
+/* A side of a gather or scatter: a block is `count` elements of `type`. */
 struct nicbarr_side {
     uint8_t *data;
     nicbarr_count_t count;
@@ -87,7 +88,7 @@ static inline struct nicbarr_side nicbarr_block_of(const struct nicbarr_side *al
                                  all->count, all->type};
 }
 
-/* Pack `count` elements into so many bytes, and unpack them. Open MPI's error. */
+/* Pack `count` elements into `bytes` bytes, and unpack them. Return Open MPI's error. */
 int nicbarr_to_bytes(const void *from, nicbarr_count_t count, const ompi_datatype_t *type,
                      void *packed, size_t bytes);
 int nicbarr_from_bytes(const void *packed, size_t bytes, void *to, nicbarr_count_t count,

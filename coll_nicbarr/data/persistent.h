@@ -3,13 +3,14 @@
  * MPI_Allgather_init, MPI_Gather_init, MPI_Scatter_init.
  *
  * MPI matches persistent operations by the order of their creation. They may be started in any
- * order, which may differ between processes (MPI 4.0, 6.13). So they cannot share the rounds of the
- * communicator's other collectives, nor of each other. Each has its own exchange or ring (libmyr/),
+ * order, which may differ between processes (MPI 4.0, 6.13). So they cannot share rounds with the
+ * communicator's other collectives or with each other. Each has its own exchange or ring (libmyr/),
  * or across nodes its own carrier, which is a group of NICs (carrier.h). All members create it in
- * the same call, which may wait for them (6.13, too), and MPI_Request_free frees it.
+ * the same call, which is allowed to wait for them (also 6.13), and MPI_Request_free frees it.
  *
- * A start is like a non-blocking call: allreduce.c, gather.c, streamed.c and their counterparts
- * across nodes have the operations (requests.h). Each start reads the arguments again. */
+ * Starting a persistent operation is like a non-blocking call, with the operations (requests.h) of
+ * allreduce.c, gather.c, streamed.c and their counterparts across nodes. Each start uses the
+ * arguments with which the operation was created. */
 #ifndef NICBARR_PERSISTENT_H
 #define NICBARR_PERSISTENT_H
 
@@ -37,17 +38,18 @@ static inline struct nicbarr_reducer *nicbarr_reducer_of(const nicbarr_request_t
 }
 
 /* Create an inactive request with the state `what`; NULL if out of memory. The caller fills in
- * `of`. Freeing the request frees all of `what`, then what the operation drops. The program may
- * free the type and the operation: MPI retains them as long as it needs them. (Open MPI's own
- * requests do not.) */
+ * `of`. Freeing the request frees everything in `what`, and then calls the operation's drop(). The
+ * program may free the type and the operation: MPI retains them as long as it needs them. (Open
+ * MPI's own requests do not.) */
 nicbarr_request_t *nicbarr_persistent_new(const struct nicbarr_operation *operation,
                                           mca_coll_nicbarr_module_t *module,
                                           ompi_communicator_t *comm,
                                           const struct nicbarr_persistent *what);
 
-/* Create a carrier like that of the class, for one persistent collective of so many bytes (0:
- * cannot be carried). Decides on the class now, if it is undecided. Not joined, on all members:
- * Open MPI's own is faster, or a member has no room for it. Collective; Open MPI's error. */
+/* Create a carrier like that of the class, for one persistent collective of `bytes` bytes (0:
+ * cannot be carried). If the class is undecided, decide on it first. If Open MPI's own is faster,
+ * or a member has no room for it, the carrier has no group, on all members. Collective; Open MPI's
+ * error. */
 int nicbarr_data_own_carrier(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                              enum nicbarr_collective collective, size_t bytes,
                              struct nicbarr_carrier *own);

@@ -9,7 +9,7 @@
  * pass a round as soon as they have written it, and may be a window ahead of the root.
  *
  * **The same bits.** Parts are combined along a fixed binary tree over ranks: first pairs of
- * neighbours, then pairs of pairs, lower ranks on the left (nicbarr_combine()). The result depends
+ * neighbours, then pairs of pairs, lower ranks on the left (combine_round()). The result depends
  * on the data, the operation and the number of processes alone, not on the order of arrival, and
  * non-commutative operations are correct. (So are the two halves of a node's ranks, once nodes
  * combine their own.)
@@ -36,7 +36,7 @@ struct nicbarr_reducer {
     uint32_t begun;               /* rounds that are assigned to reductions */
 };
 
-/* Consumes the payload of a process in a round on its arrival: so many bytes. */
+/* A taker consumes the payload of a process in a round, `bytes` bytes, on its arrival. */
 struct nicbarr_taker {
     void (*take)(struct nicbarr_taker *taker, const struct myr_exchange *x, size_t bytes);
     uint32_t rank; /* that process, or: */
@@ -47,7 +47,7 @@ enum { NICBARR_EVERYBODY = UINT32_MAX };
 
 /* A taker for the payload of `rank`. */
 struct nicbarr_taker nicbarr_taker_of(uint32_t rank, uint8_t *to);
-/* A taker that concatenates the blocks of all, so many bytes in all. */
+/* A taker that concatenates the blocks of all processes, of `block` bytes each. */
 struct nicbarr_taker nicbarr_taker_of_all(uint8_t *to, size_t block);
 
 struct nicbarr_reduction {
@@ -70,7 +70,7 @@ void nicbarr_reduction_init(struct nicbarr_reduction *reduction, const void *fro
                             nicbarr_count_t count, ompi_datatype_t *type, ompi_op_t *op,
                             bool reads);
 
-/* One of so many bytes, with a taker. */
+/* A reduction of `bytes` bytes with a taker. */
 void nicbarr_reduction_init_taken(struct nicbarr_reduction *reduction, const void *from,
                                   size_t bytes, struct nicbarr_taker *taker, bool reads);
 

@@ -26,12 +26,13 @@ int nicbarr_rooted_join(mca_coll_nicbarr_module_t *module, ompi_communicator_t *
                         uint32_t bytes, struct nicbarr_carrier carriers[], int count,
                         double failed[], struct myr_error errors[NICBARR_NICS_MOST]);
 
-/* Have `back`, which `carrier` then owns, return the results of `carrier`, from rank `combiner`. */
+/* Make `back` return the results of `carrier` from rank `combiner`. `carrier` owns `back` from then
+ * on. */
 void nicbarr_rooted_put_together(struct nicbarr_carrier *carrier, struct nicbarr_carrier *back,
                                  int combiner);
 
-/* The epoch under way is complete at this node: combine it or wait for its result, and proceed to
- * the next one. Returns an MPI error. */
+/* Finish an epoch whose blocks have arrived at this node: combine the blocks on the combining rank,
+ * wait for the result on all others, and proceed to the next epoch. Returns an MPI error. */
 int nicbarr_rooted_finish(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                           struct nicbarr_carrier *carrier, struct nicbarr_carried *carried);
 

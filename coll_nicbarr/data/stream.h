@@ -4,9 +4,9 @@
  * (MPI_Bcast), or each gets a part of its own (MPI_Scatter); the parts are contiguous, in the order
  * of ranks.
  *
- * The cache lines of a piece are transferred in parallel, several lines of the ring one after the
- * other: 300 MPI_Bcast of 256 bytes in a row, 2 processes, took 0.11 us each in pieces, 0.29 in
- * three lines (Open MPI's own: 0.21).
+ * The cache lines of a piece are transferred in parallel, whereas slots of the ring are transferred
+ * one after the other: in a sequence of 300 MPI_Bcast of 256 bytes with 2 processes, each took 0.11
+ * us in a piece and 0.29 us in three slots (Open MPI's own: 0.21 us).
  *
  * The sender does not wait for the others, until it is a whole ring ahead.
  *
@@ -57,7 +57,7 @@ struct nicbarr_rest {
 uint32_t nicbarr_rest_pack(const struct nicbarr_rest *rest, void *to, size_t bytes);
 void nicbarr_rest_unpack(const struct nicbarr_rest *rest, const void *from, size_t bytes);
 
-/* Fill `to` with up to `most` bytes; returns how many. */
+/* Copy up to `most` bytes to `to`. Returns their number. */
 static inline uint32_t nicbarr_rest_take(struct nicbarr_rest *rest, void *to, uint32_t most)
 {
     uint32_t bytes = rest->bytes < most ? (uint32_t)rest->bytes : most;
@@ -82,7 +82,7 @@ static inline void nicbarr_rest_put(struct nicbarr_rest *rest, const void *from,
     rest->bytes -= bytes;
 }
 
-/* Do so many bytes use the ring's pieces? */
+/* Does a payload of this size use the ring's pieces? */
 static inline bool nicbarr_stream_apart(const struct myr_ring *ring, size_t bytes)
 {
     return bytes > MYR_SLOT_BYTES && NULL != ring->pieces;
@@ -134,8 +134,9 @@ nicbarr_stream_receive_round(struct myr_ring *ring, struct nicbarr_rest *rest, i
     return 0 != (note & NICBARR_STREAM_LAST) || ring->watch.abandoned;
 }
 
-/* Receive all rounds; *used: the number of bytes. In an erroneous program the sender sends another
- * number of bytes. Then the error is that of a receive, and the next stream is in step again. */
+/* Receive all rounds; *used becomes the number of bytes. If an erroneous program sends another
+ * number of bytes than it receives, the error is the same as that of a receive, and the next stream
+ * is in step again. */
 static inline int nicbarr_stream_receive(struct myr_ring *ring, struct nicbarr_rest rest,
                                          size_t *used)
 {

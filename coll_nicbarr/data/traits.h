@@ -19,12 +19,12 @@ struct nicbarr_vectors {
 
 struct nicbarr_traits {
     bool broadcasts, combines;
-    /* Bytes of a block, for a class of so many. */
+    /* Size of a block for a class of up to this number of bytes. */
     uint32_t (*unit)(const struct nicbarr_vectors *v, uint32_t bytes);
-    /* Make a carrier of this group; false if it is not usable, then the group is left. */
+    /* Create a carrier from this group. If it is not usable, leave the group and return false. */
     bool (*open)(const struct nicbarr_vectors *v, const struct myr_nic_group *group,
                  struct nicbarr_choice choice, struct nicbarr_carrier *carrier);
-    /* The `number`-th call, by Open MPI's own and by a carrier. */
+    /* Execute call number `number` by Open MPI's own function, and by a carrier. */
     int (*own)(const struct nicbarr_vectors *v, int number);
     int (*ours)(const struct nicbarr_vectors *v, struct nicbarr_carrier *carrier, int number);
 };

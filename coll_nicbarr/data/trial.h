@@ -46,7 +46,7 @@ struct nicbarr_trial {
 struct nicbarr_trial_kind {
     /* As in struct nicbarr_race; `trial` is the context. */
     int (*call)(void *trial, int candidate, int number);
-    /* Undo what was installed, or is in use, before it continues; NULL: nothing to do. */
+    /* Called before the trial continues, to undo what was installed; NULL: nothing to undo. */
     void (*take_back)(struct nicbarr_trial *trial);
     void (*install)(struct nicbarr_trial *trial); /* contest.chosen, or the forced one */
     void (*free)(struct nicbarr_trial *trial);    /* with everything that is not installed */
@@ -58,22 +58,23 @@ struct nicbarr_trial_kind {
 int nicbarr_trial_ask(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                       enum nicbarr_collective collective, uint32_t size_class, uint64_t *known);
 
-/* Begin a trial, whose first fields are filled in, with so many candidates. Sets the class's way,
- * at the end or until then. It is freed at its end, in this call or later. The time since
- * `since_us` (nicbarr_now_us()) counts. Collective, with module->tuning set; Open MPI's error. */
+/* Begin a trial with this number of candidates; the caller has filled in its first fields. Sets the
+ * class's way, provisionally or finally. The trial is freed at its end, in this call or later. The
+ * time since `since_us` (nicbarr_now_us()) counts. Collective, with module->tuning set; Open MPI's
+ * error. */
 int nicbarr_trial_begin(struct nicbarr_trial *trial, int candidates, double since_us);
 
 /* Postpone the decision on the class by more calls. All members do so in the same call. */
 void nicbarr_trial_put_off(mca_coll_nicbarr_module_t *module, enum nicbarr_collective collective,
                            uint32_t size_class);
 
-/* May a trial of a class without knowledge begin now? If the job cannot afford it, it is put off.
- * Collective, with module->tuning set. */
+/* May a trial begin now for a class of which nothing is known? If the job cannot afford it, the
+ * trial is postponed. Collective, with module->tuning set. */
 bool nicbarr_trial_affordable(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                               enum nicbarr_collective collective, uint32_t size_class);
 
-/* The root of the `number`-th call of the contest: that of the program's calls if it is constant,
- * else each rank in turn. */
+/* The root of call number `number` of the contest: the root of the program's calls if that is
+ * constant, else each rank in turn. */
 int nicbarr_trial_root(const struct nicbarr_trial *trial, int number);
 
 /* The trial of a class; NULL: none. */

@@ -38,7 +38,8 @@ struct nicbarr_user_op {
     opal_mutex_t *held; /* to be released while the program's function runs; NULL: none */
 };
 
-/* Allocate the memory for one. Open MPI's error if there is none; close it in any case. */
+/* Allocate the memory of a reduction. Returns Open MPI's error if there is none. Must be followed
+ * by nicbarr_user_op_close() in any case. */
 int nicbarr_user_op_open(struct nicbarr_user_op *user, const struct myr_exchange *x, void *to,
                          nicbarr_count_t count, ompi_datatype_t *type, ompi_op_t *op, int root,
                          opal_mutex_t *held);

@@ -12,22 +12,23 @@
 #include "coll_nicbarr/coll_nicbarr.h"
 #include "coll_nicbarr/shape.h"
 
-/* Have the files been read? The first call on a node starts that in the background (node_cache.h).
- * Until then nothing is known. */
+/* Have the files been read? The first call on a node starts to read them in the background
+ * (node_cache.h). Until that is complete, queries find nothing. */
 bool nicbarr_cache_ready(void);
 
-/* Rank 0 will query the cache after enough calls: on the first one, start reading the files. */
+/* Called on each call of a collective, of which `calls_before` came before: on the first one, start
+ * to read the files, since rank 0 will query the cache after some more. */
 void nicbarr_cache_soon(ompi_communicator_t *comm, uint32_t calls_before);
 
 /* The component closes: stop reading. */
 void nicbarr_cache_close(void);
 
-/* The best known choice for `shape` and `what`, a collective and its size in words (NULL:
- * MPI_Barrier), and whether that is sure. False if nothing is known. */
+/* Get the best known choice for `shape` and `what` (the name of a collective and its size; NULL:
+ * MPI_Barrier), and whether its confidence is sufficient. False if nothing is known. */
 bool nicbarr_cache_read(const struct nicbarr_shape *shape, const char *what,
                         struct nicbarr_choice *choice, bool *sure);
 
-/* Add the measurements of a contest of these `choices`; it has their number. */
+/* Add the measurements of a contest, whose candidates are `choices`. */
 void nicbarr_cache_add(const struct nicbarr_shape *shape, const char *what,
                        const struct nicbarr_choice *choices, const struct nicbarr_contest *contest);
 

@@ -37,12 +37,13 @@ enum { NICBARR_CACHE_KEY = 800 /* bytes */ };
 const char *nicbarr_cache_file_key(const struct nicbarr_cache_file *file,
                                    const struct nicbarr_shape *shape, char key[NICBARR_CACHE_KEY]);
 
-/* The content of the file at `path` (cache_lines.h), to be freed; an empty text if there is none.
- * NULL if it must be left alone, or cannot be read. */
+/* Read the file at `path` (cache_lines.h). Returns its content, which the caller frees, or an empty
+ * text if there is no file. NULL if the file is not a cache and must not be changed, or cannot be
+ * read. */
 char *nicbarr_cache_file_text(const char *path, size_t *bytes, struct myr_error *error);
 
-/* Add the file's measurements of `shape` to `evidence`; false if there is an error to report. A
- * missing or empty file is none. */
+/* Add the file's measurements of `shape` to `evidence`. Returns false if there is an error to
+ * report; a missing or empty file is not an error. */
 bool nicbarr_cache_file_read(const struct nicbarr_cache_file *file,
                              const struct nicbarr_shape *shape, struct nicbarr_evidence *evidence,
                              struct myr_error *error);

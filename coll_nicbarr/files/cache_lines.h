@@ -25,16 +25,17 @@ enum {
     NICBARR_CACHE_MOST = 512 << 10, /* bytes of a file; a larger one is not ours */
 };
 
-/* Is the text in our format? An empty one is. */
+/* Is the text in our format? An empty text counts as such. */
 bool nicbarr_cache_lines_are_ours(const char *text, size_t bytes);
 
 /* Add the newest measurements of `key` to `evidence`, oldest first, as far as there is room. */
 void nicbarr_cache_lines_read(const char *text, size_t bytes, const char *key,
                               struct nicbarr_evidence *evidence);
 
-/* Returns the text with `measurement` added to those of `key`, to be freed. Its line becomes the
- * last one. If the text would exceed NICBARR_CACHE_MOST bytes, the lines at the front, which are
- * the oldest, are dropped until half of that is left. NULL: out of memory. */
+/* Returns a copy of the text, which the caller frees, with `measurement` added to those of `key`.
+ * The line of `key` becomes the last one. If the text would exceed NICBARR_CACHE_MOST bytes, the
+ * lines at the front, which are the oldest, are dropped until half of that is left. NULL: out of
+ * memory. */
 char *nicbarr_cache_lines_add(const char *text, size_t bytes, const char *key,
                               const struct nicbarr_measurement *measurement, size_t *new_bytes);
 

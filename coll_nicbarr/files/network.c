@@ -11,10 +11,10 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Paths are seen from a folder that is open: short ones, as a thread may have little stack. */
+/* Paths are relative to an open folder, so they are short: a thread may have little stack. */
 enum { ETHERNET = 1, INFINIBAND = 32, LINE_BYTES = 64, PATH_BYTES = NAME_MAX + 32 };
 
-/* Open a folder below that of the system; NULL: there is none. */
+/* Open the folder `name` below the root of sysfs; NULL: there is none. */
 static DIR *open_folder(const char *system, const char *name)
 {
     const int top = open(system, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -102,7 +102,8 @@ static struct interface find_interface(const char *system)
 
 /* ---- RDMA devices ---- */
 
-/* Find the rate of the fastest port 1, as the kernel writes it; empty if there is no device. */
+/* Find the rate of the fastest RDMA device (of its port 1), as the kernel writes it. The text is
+ * empty if there is no device. */
 static void find_rate(const char *system, char rate[LINE_BYTES])
 {
     char path[PATH_BYTES], line[LINE_BYTES];

@@ -2,8 +2,8 @@
 /* A description of this host's network: kind and speed of its fastest interfaces, from the kernel.
  * Measurements across nodes depend on it. Called by cache.c.
  *
- * It takes some reads in /sys. If there are physical interfaces, virtual ones (bridges, containers'
- * ends) do not count. Threads: any. */
+ * Reading it takes a few reads in /sys. If there are physical interfaces, virtual ones (bridges,
+ * veth) are ignored. Threads: any. */
 #ifndef NICBARR_NETWORK_H
 #define NICBARR_NETWORK_H
 

@@ -18,16 +18,18 @@
 
 #include "libmyr/status.h"
 
-/* Open the regular file at `path`; `flags` and `mode` as for open(). -1 with a line in `error` on
- * failure, with MYR_ERR_NOT_THERE if there is no file. */
+/* Open the regular file at `path`; `flags` and `mode` are those of open(). Returns -1 with a line
+ * in `error` on failure, with MYR_ERR_NOT_THERE if there is no such file. */
 int nicbarr_open_regular(const char *path, int flags, unsigned mode, struct myr_error *error);
 
-/* Lock the file behind `fd`, until it is closed; false, with a line, after a timeout of `most_ms`
- * (MYR_ERR_FULL), or if it cannot be locked. Over NFS, `fd` must be open for writing. */
+/* Lock the file behind `fd`; closing it releases the lock. Returns false, with a line in `error`,
+ * if the file cannot be locked, or not within `most_ms` (MYR_ERR_FULL). Over NFS, `fd` must be open
+ * for writing. */
 bool nicbarr_lock(int fd, unsigned most_ms, struct myr_error *error);
 
-/* Read the whole file behind `fd`, from its beginning; to be freed. `bytes` becomes its length.
- * NULL, with a line, if it has more than `most` bytes (MYR_ERR_FOREIGN), or cannot be read. */
+/* Read the whole file behind `fd` from its beginning. Returns its content, which the caller frees;
+ * `*bytes` becomes its length. NULL, with a line in `error`, if it has more than `most` bytes
+ * (MYR_ERR_FOREIGN), or cannot be read. */
 char *nicbarr_read_whole(int fd, size_t most, size_t *bytes, struct myr_error *error);
 
 /* Write all of it at the descriptor's offset; false, with errno, on failure. */

@@ -223,9 +223,9 @@ static bool is_single(const json_t *entry)
     return 1 == json_integer_value(json_object_get(entry, "communicators"));
 }
 
-/* Add an entry, or replace `before` by it if that is still in the report. An entry without
- * measurements may be merged with an equal one. Returns the entry that the report has; the list
- * owns it. */
+/* Add `entry` to the report, or put it in the place of `before` if that is still there. An entry
+ * without measurements is merged with an equal one, if there is one. Returns the entry that is in
+ * the report, which owns it. */
 static json_t *keep_entry(json_t *entry, bool measured, const json_t *before)
 {
     json_t *kept = entry;

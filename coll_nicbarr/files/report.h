@@ -42,14 +42,15 @@ void nicbarr_report_retract(const mca_coll_nicbarr_module_t *module, ompi_commun
                             const char *declined);
 
 /* Record the end of a duel of these `choices`, the first of which was in use; `comm` uses the
- * winner. (The record of a communicator that shared an entry was removed.) Likewise. */
+ * winner. (The record of a communicator that shared an entry was removed.) Only acts in rank 0's
+ * process. */
 void nicbarr_report_duel(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                          const struct nicbarr_duel *duel, const struct nicbarr_choice *choices);
 
-/* Record how `comm` implements `collective` in this class of size, once the module's `ways` are
- * set; with the contest between Open MPI's own (the first) and nicbarr's, if it was measured here.
- * `choices` are the candidates across nodes, NULL on one. Replaces the previous record. Only acts
- * in rank 0's process. */
+/* Record how `comm` implements `collective` in this size class, once the module's `ways` are set,
+ * with the contest between Open MPI's own function (the first candidate) and nicbarr's if it was
+ * measured here. `choices` are the candidates across nodes, NULL on one. Replaces the previous
+ * record. Only acts in rank 0's process. */
 void nicbarr_report_data(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                          enum nicbarr_collective collective, uint32_t size_class,
                          enum nicbarr_source source, const struct nicbarr_contest *contest,

@@ -91,7 +91,7 @@ static inline bool mcp_bell_ring_to(const struct mcp_bell *bell, const void *wor
     return (long)bytes == sent;
 }
 
-/* To the multicast address, with the peer, as above, as fallback. */
+/* Send a doorbell to the multicast address, or to the peer if multicasts are blocked. */
 static inline bool mcp_bell_ring(const struct mcp_bell *bell, const void *words, size_t bytes,
                                  const struct mcp_address *peer)
 {

@@ -40,9 +40,10 @@ struct mcp_hooks {
 /* Not attached. */
 #define MCP_NO_HOOKS ((struct mcp_hooks){.link = {-1, -1}, .socket = -1})
 
-/* Attach both programs (descriptors) to the interface (its index). `tcx`: may be tried. `pins`:
- * links are pinned there, and existing ones get these programs; or NULL. Returns 0, or -1 with
- * errno; call mcp_hooks_leave() either way. EADDRINUSE: another qdisc is in the way of clsact. */
+/* Attach both programs (descriptors) to the interface (an index). `tcx`: this mechanism may be
+ * tried. If `pins` is not NULL, links are pinned there, and links that are pinned already get these
+ * programs. Returns 0, or -1 with errno; call mcp_hooks_leave() in either case. EADDRINUSE: the
+ * interface has a qdisc that excludes clsact. */
 int mcp_hooks_stand(struct mcp_hooks *hooks, uint32_t interface, const int program[MCP_WAYS],
                     const char *name, bool tcx, const struct mcp_pins *pins);
 
@@ -56,7 +57,7 @@ bool mcp_hooks_stay(const struct mcp_hooks *hooks);
  * write(). */
 void mcp_hooks_remove(const struct mcp_hooks *hooks);
 
-/* Another process removes the filters: forget them. */
+/* Forget the filters, because another process will remove them. */
 void mcp_hooks_forget(struct mcp_hooks *hooks);
 
 /* Detach. Pinned links stay until their pins are removed. */

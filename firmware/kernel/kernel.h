@@ -114,7 +114,8 @@ struct mcp_kernel_late {
  * user, whose processes may map it read-only. */
 struct mcp_kernel_line {
     myr_word done;      /* the release: the last complete epoch */
-    myr_word failed;    /* not 0: no more will complete; as in struct mcp_group, or as below */
+    myr_word failed;    /* not 0: no more epochs complete; as in struct mcp_group, or
+                         * MCP_KERNEL_REMOVED */
     uint32_t apart[30]; /* so that groups do not share a cache line */
 };
 
@@ -123,9 +124,9 @@ _Static_assert(sizeof(struct mcp_kernel_line) == MYR_LINE, "a line is a line of 
 /* The owner has removed the NIC. */
 #define MCP_KERNEL_REMOVED UINT32_MAX
 
-/* The blocks received in the last even and odd epoch of a group that carries data; or, all of it,
- * the window of a group that broadcasts. Each has a map of its own, which belongs to one user,
- * whose processes may map it read-only. */
+/* The blocks received in the last even and odd epoch of a group that carries data. In a group that
+ * broadcasts, both halves together are the window. Each has a map of its own, which belongs to one
+ * user, whose processes may map it read-only. */
 enum { MCP_KERNEL_BUFFER = 32768 /* bytes, for an epoch */ };
 struct mcp_kernel_buffer {
     uint64_t word[2][MCP_KERNEL_BUFFER / 8];
@@ -141,9 +142,9 @@ struct mcp_kernel_seen {
     uint32_t number; /* for the owner: the group's index among the open ones */
 };
 
-/* Lines of a page; maximum of pages, so that each group may belong to another user, and of an
- * account, so that each of its groups may; maximum of buffers, in total and of an account; the
- * index of a group without line or buffer. */
+/* The number of lines of a page; the limits of pages and of buffers, in total and per account.
+ * There are enough pages for each open group to belong to a different user, also within an account.
+ * MCP_KERNEL_NOWHERE is the index of a group that has no line or buffer. */
 enum {
     MCP_KERNEL_LINES = 32,
     MCP_KERNEL_PAGES = 1024,
@@ -180,7 +181,7 @@ struct mcp_kernel_peer {
     uint16_t zero;
 };
 
-/* The notification of the owner: this group has waited for `done` + 1 over several scans. */
+/* A notification to the owner: this group has waited for epoch `done` + 1 during several scans. */
 struct mcp_kernel_stuck {
     uint64_t key;
     uint32_t done;
@@ -188,9 +189,9 @@ struct mcp_kernel_stuck {
 };
 
 /* The interval of scans for stuck groups (nanoseconds). A scan visits all groups, so its time is
- * charged to no user. After a scan of `took_ns` the next one is 100 times as long away: all scans
- * together take less than 1 % of a processor. A scan of more than 10 ms was delayed by the system,
- * so the interval is limited to 1 s. */
+ * charged to no user. A scan that took `took_ns` is followed by a pause of 100 times its duration,
+ * so that all scans together take less than 1 % of a processor. A scan of more than 10 ms was
+ * delayed by the system, so the interval is limited to 1 s. */
 #define MCP_KERNEL_LOOK_NS UINT64_C(10000000)
 #define MCP_KERNEL_REST_NS UINT64_C(1000000000)
 
@@ -211,8 +212,8 @@ enum { MCP_KERNEL_GROUPS = 1024, MCP_KERNEL_LATE = 16384, MCP_KERNEL_NEIGHBOURS 
 /* State of the owner in maps of the program, for the owner's successor (owner.h). The program does
  * not read it. */
 
-/* Raise this with each change to the content of a map that keeps its size. (Changes of size are
- * detected.) */
+/* Increment this with each change to the content of a map that does not change its size. (Changes
+ * of size are detected.) */
 enum { MCP_KERNEL_FORMAT = 1 };
 
 /* The NIC. */

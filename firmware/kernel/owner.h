@@ -27,10 +27,11 @@ enum { MCP_KERNEL_WHY = 240 };
 int mcp_kernel_load(const struct mcp_ip *ip, uint16_t port, struct mcp_kernel **kernel,
                     char why[MCP_KERNEL_WHY]);
 
-/* The same, so that it outlives this process: its maps and links are pinned (pins.h). A NIC that a
- * dead owner has left at this address and port is taken over, with all of its groups, which keep
- * playing meanwhile; if that is impossible, it is replaced, and its groups fail. Without pins it is
- * as mcp_kernel_load(). `note` gets a line with the reason in both cases, else it is "". */
+/* Load the NIC's program so that the NIC outlives this process: its maps and links are pinned
+ * (pins.h). If a dead owner has left a NIC at this address and port, take it over, with all of its
+ * groups, which keep playing meanwhile. If that is impossible, replace it, and its groups fail. If
+ * nothing can be pinned, this is the same as mcp_kernel_load(). In the last two cases `note` gets a
+ * line with the reason; otherwise it is "". */
 int mcp_kernel_load_kept(const struct mcp_ip *ip, uint16_t port, struct mcp_kernel **kernel,
                          char note[MCP_KERNEL_WHY], char why[MCP_KERNEL_WHY]);
 
@@ -86,8 +87,8 @@ bool mcp_kernel_group_close(struct mcp_kernel *kernel, uint64_t key, bool fails)
 void mcp_kernel_group_forget(struct mcp_kernel *kernel, uint64_t key);
 
 /* The hosts have left the group. If a peer may still miss data of its last epoch, or a broadcast,
- * begin a farewell epoch, without data, as mcp_collective_farewell(): true, with that epoch. Close
- * the group when it is complete. False: close it now. */
+ * begin a farewell epoch without data, like mcp_collective_farewell(), and return true with that
+ * epoch; close the group when it is complete. False: close the group now. */
 bool mcp_kernel_group_farewell(struct mcp_kernel *kernel, uint64_t key, uint32_t *epoch);
 
 /* ---- state of the previous owner ---- */
@@ -96,7 +97,7 @@ bool mcp_kernel_group_farewell(struct mcp_kernel *kernel, uint64_t key, uint32_t
 bool mcp_kernel_next_group(struct mcp_kernel *kernel, uint64_t *key);
 bool mcp_kernel_next_late(struct mcp_kernel *kernel, uint64_t *key, struct mcp_kernel_late *late);
 
-/* A group: its plan when it was opened, and its present state. */
+/* A group of the previous owner: the plan with which it was opened, and its present state. */
 struct mcp_kernel_recalled {
     struct mcp_kernel_plan plan;
     struct mcp_kernel_seen seen;
@@ -118,11 +119,11 @@ void mcp_kernel_recall_holder(struct mcp_kernel *kernel, uint32_t place,
 /* Has the group begun an epoch that is not complete? 1: yes; 0: it is idle; -1: no such group. */
 int mcp_kernel_group_waits(struct mcp_kernel *kernel, uint64_t key, uint32_t *done);
 
-/* List the peers that the group waits for in its present step. Returns how many. */
+/* List the peers that the group waits for in its present step. Returns their number. */
 uint32_t mcp_kernel_group_missing(struct mcp_kernel *kernel, uint64_t key,
                                   struct mcp_missing list[MCP_KERNEL_MESSAGES]);
 
-/* Not 0: the group has failed, because the node of this number - 1 is missing. */
+/* The number of the missing node, plus 1, if the group has failed; else 0. */
 uint32_t mcp_kernel_group_failed(struct mcp_kernel *kernel, uint64_t key);
 
 /* The NIC is about to be removed: show that to the group's hosts (MCP_KERNEL_REMOVED). */

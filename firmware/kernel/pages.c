@@ -69,7 +69,7 @@ static int make_page(const struct mcp_pages_kind *kind)
     return page;
 }
 
-/* Insert the pages into the map of maps. Returns how many were inserted. */
+/* Insert the pages into the map of maps. Returns the number of pages inserted. */
 static uint32_t insert_pages(struct mcp_pages *pages, const uint32_t *place, const int *page,
                              uint32_t count)
 {

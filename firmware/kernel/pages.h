@@ -65,8 +65,8 @@ void mcp_pages_count_by(struct mcp_pages *pages, mcp_account_fn account);
  * kernel takes one page in a call). */
 int mcp_pages_take(struct mcp_pages *pages, uint32_t uid, uint32_t *place);
 
-/* Allocate this place for a group that is open already. As mcp_pages_take(); -1: no such page of
- * this user. */
+/* Allocate this place for a group that is open already. Returns the page's descriptor, like
+ * mcp_pages_take(), or -1 if the user has no such page. */
 int mcp_pages_retake(struct mcp_pages *pages, uint32_t uid, uint32_t place);
 
 /* The page of a place. */

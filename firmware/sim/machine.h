@@ -40,8 +40,8 @@ struct sim_parameters {
     double cycles_engine; /* record a collective's message and determine the messages to send */
     double cycles_start;  /* in addition, read the peer list of a barrier that the host starts */
     double cycles_dma;    /* start the DMA of a payload, in either direction */
-    /* Payloads of up to so many bytes are copied into the NIC by the host; 0: the NIC fetches
-     * all. */
+    /* The largest payload that the host copies into the NIC; the NIC fetches larger ones by DMA. 0:
+     * the NIC fetches all. */
     double copy_most;
     double copy_bytes_per_us;
     double doorbell_us; /* until the NIC sees a host's write */
@@ -117,8 +117,8 @@ struct sim_machine {
     uint64_t now_ps;
     uint64_t random;
     struct sim_tally tally;
-    /* The caller's: a host's reaction to a notification. It may call sim_host_...() for `node`
-     * only. */
+    /* Supplied by the caller: the reaction of a host to a notification. It may call sim_host_...()
+     * for `node` only. */
     void (*notice)(struct sim_node *node, enum sim_notice notice);
     const struct sim_above *above; /* NULL: hosts use the ports themselves */
     bool stopped;                  /* by the caller: sim_run() returns */
@@ -129,8 +129,8 @@ struct sim_machine {
     size_t memory_bytes;
 };
 
-/* Create a cluster of this many nodes. Each NIC has this many ports and connections, and this much
- * memory for sim_memory(). False if out of memory. */
+/* Create a cluster of `shape`: the number of nodes, and of ports and connections of each NIC, and
+ * the memory of each node for sim_memory(). False if out of memory. */
 struct sim_shape {
     uint32_t nodes, ports, connections;
     size_t memory_bytes; /* of a node */
@@ -159,7 +159,7 @@ void sim_run(struct sim_machine *machine);
 /* Notify the host with SIM_BEGIN at this time. */
 void sim_host_begin(struct sim_node *node, uint64_t at_ps);
 
-/* Keep the host busy for so long. */
+/* Keep the host busy for that time. */
 void sim_host_spend(struct sim_node *node, double us);
 
 static inline double sim_host_now_us(const struct sim_node *node)
@@ -167,16 +167,18 @@ static inline double sim_host_now_us(const struct sim_node *node)
     return (double)node->cursor_ps / 1e6;
 }
 
-/* The host passes so many bytes to its NIC. Charges the copy, if the host does it. */
+/* The host passes `bytes` bytes to its NIC. Charges for the copy if the host does it. */
 void sim_host_copy(struct sim_node *node, size_t bytes);
 
-/* Ring the NIC's doorbell for one of five events: the host has arrived in `epoch` of a group; port
- * 0 has a new send token; port 0 has receive tokens again; the host begins broadcast `number` of
- * the group `broadcasts`, with `bytes` bytes at `block`; the host calls the program above port 0.
+/* These ring the NIC's doorbell: sim_host_start() when the host has arrived in `epoch` of a group,
+ * sim_host_sends() for a new send token of port 0, sim_host_provides() when port 0 has receive
+ * tokens again, sim_host_bcast() to begin broadcast `number` of the group `broadcasts` with `bytes`
+ * bytes at `block`, and sim_host_calls() to call the program above port 0.
  *
- * A host's action takes its time at once, so a host may be ahead of the others' time. For this
- * reason a send token is first complete except for its `sequence`, which is written when the NIC
- * reaches that token. Otherwise the NIC might find it too early, when it reads the token before. */
+ * A host's action advances the host's clock at once, so a host may be ahead of the other nodes'
+ * clocks. Therefore the caller completes a send token except for its `sequence`, which is written
+ * when the NIC reaches that token. Otherwise the NIC might find it too early, while it reads the
+ * previous one. */
 void sim_host_start(struct sim_node *node, struct mcp_group *group, uint32_t epoch);
 void sim_host_sends(struct sim_node *node, struct mcp_send_token *token, uint32_t sequence);
 void sim_host_provides(struct sim_node *node);
@@ -185,7 +187,7 @@ void sim_host_calls(struct sim_node *node, void *what);
 
 /* ---- actions of the program above a NIC's port; each takes its time ---- */
 
-/* Keep the NIC's processor busy for so long. */
+/* Keep the NIC's processor busy for that number of cycles. */
 void sim_nic_spend(struct sim_node *node, double cycles);
 
 /* Notify the host with SIM_EVENT. */

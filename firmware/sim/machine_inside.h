@@ -74,7 +74,7 @@ static inline uint64_t sim_ps(double us)
     return (uint64_t)(us * 1e6 + 0.5);
 }
 
-/* Does the host copy so many bytes into the NIC itself? */
+/* Does the host copy a payload of this size into the NIC itself? */
 static inline bool sim_host_copies(const struct sim_machine *m, size_t bytes)
 {
     return 0 != bytes && (double)bytes <= m->parameters.copy_most;

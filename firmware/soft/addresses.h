@@ -2,8 +2,8 @@
 /* Addresses of soft NICs, and the addresses of this machine on the networks that NICs may use.
  *
  * Hosts exchange a network layer address (struct mcp_ip) and a port. Sources and destinations of
- * packets are socket addresses (struct mcp_address), so that a barrier's path converts nothing.
- * Pure, except for the functions about this machine. */
+ * packets are socket addresses (struct mcp_address), so that no conversion is needed on a barrier's
+ * path. All functions are pure, except those that query this machine. */
 #ifndef MCP_SOFT_ADDRESSES_H
 #define MCP_SOFT_ADDRESSES_H
 
@@ -72,7 +72,7 @@ static inline uint8_t mcp_prefix_written(const struct mcp_ip *ip, uint8_t prefix
 /* Address and prefix, 10.0.0.1/24; returns text. */
 const char *mcp_network_text(const struct mcp_ip *ip, uint8_t prefix, char text[MCP_NETWORK_TEXT]);
 
-/* The same with a port (network byte order): 10.0.0.1:9 or [fd00::1]:9. */
+/* An address and a port (network byte order) as text: 10.0.0.1:9 or [fd00::1]:9. */
 enum { MCP_PLACE_TEXT = MCP_IP_TEXT + 8 };
 const char *mcp_place_text(const struct mcp_ip *ip, uint16_t port, char text[MCP_PLACE_TEXT]);
 
@@ -138,18 +138,18 @@ struct mcp_local_address {
 /* Find at most `most` addresses of interfaces that are up. `networks` lists the permitted ones,
  * separated by commas, in order of preference: interfaces ("eth1") or networks ("10.0.0.0/8",
  * "fd00::/64"). NULL or "": all but loopback and point-to-point ones; those without carrier only if
- * none has it. For each interface it finds the IPv4 addresses, and only if there are none those of
- * IPv6. Link-local addresses of IPv6, which are meaningless without an interface, are left out.
- * Returns how many it found; none if the list is invalid (mcp_networks_wrong()). */
+ * none has it. For each interface it finds the IPv4 addresses, or the IPv6 addresses if there is no
+ * IPv4 address. Link-local IPv6 addresses are excluded, since they are meaningless without an
+ * interface. Returns the number of addresses; 0 if the list is invalid (mcp_networks_wrong()). */
 uint32_t mcp_local_addresses(const char *networks, struct mcp_local_address *addresses,
                              uint32_t most);
 
-/* The index of the interface that has this address; `name` gets its name, of IF_NAMESIZE bytes (may
- * be NULL). 0: none has it. */
+/* The index of the interface that has this address; 0 if none has it. Its name is written to
+ * name[IF_NAMESIZE], unless that is NULL. */
 uint32_t mcp_interface_of(const struct mcp_ip *ip, char *name);
 
-/* Is the list invalid: does it have a word that can be neither an interface nor an address or
- * network, or no word at all? If so, `why` gets the reason, of `bytes`. */
+/* Is the list invalid? It is if it has no word, or a word that is neither an interface nor an
+ * address nor a network. Then the reason is written to why[bytes]. */
 bool mcp_networks_wrong(const char *networks, char *why, size_t bytes);
 
 #endif

@@ -41,8 +41,8 @@ struct mcp_udp {
     struct mcp_udp_batch *batch; /* for flushing; too large for the stacks of small threads */
 };
 
-/* A socket at `port` (host byte order; 0: any) of the one address, or, if there are several, of all
- * that this machine has of their families. -1 with errno. */
+/* Create a socket bound to `port` (host byte order; 0: any). It is bound to the address if there is
+ * just one, else to the wildcard address. Returns -1 with errno on failure. */
 int mcp_udp_socket(const struct mcp_local_address *addresses, uint32_t count, uint16_t port);
 
 /* The port to which a socket is bound (network byte order), 0 if it is no UDP socket. */
@@ -59,8 +59,8 @@ uint32_t mcp_udp_mtu(const struct mcp_ip *to);
 bool mcp_udp_open(struct mcp_udp *udp, int socket);
 void mcp_udp_close(struct mcp_udp *udp);
 
-/* Gather a packet, which is sealed. Its payload must not change before the outbox is flushed, or
- * the packet is damaged. */
+/* Add a sealed packet to the outbox. Its payload must not change before the outbox is flushed;
+ * otherwise the packet would be damaged. */
 static inline void mcp_udp_gather(struct mcp_udp *udp, const struct mcp_address *to,
                                   const struct mcp_header *header, const void *payload,
                                   size_t payload_bytes)
@@ -73,7 +73,7 @@ static inline bool mcp_udp_full(const struct mcp_udp *udp)
     return MCP_UDP_OUTBOX == udp->gathered;
 }
 
-/* Flush the outbox. Returns how many packets the kernel did not take. */
+/* Flush the outbox. Returns the number of packets that the kernel did not accept. */
 uint32_t mcp_udp_flush(struct mcp_udp *udp);
 
 enum { MCP_UDP_NOTHING = -1 };

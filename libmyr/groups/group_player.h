@@ -10,18 +10,18 @@ struct myr_player {
     /* All processes of the node have arrived. In a group that carries data, `block` has `unit`
      * bytes (0: no data in this epoch). */
     void (*start)(struct myr_nic_group *group, uint32_t epoch, const void *block, uint32_t unit);
-    /* In a group that broadcasts: this process is the root of broadcast `number`, with this block;
-     * or it has waited for it for long. */
+    /* In a group that broadcasts: bcast() if this process is the root of broadcast `number`, with
+     * this block; bcast_ask() if it has waited long for the block. */
     void (*bcast)(struct myr_nic_group *group, uint32_t number, const void *block, uint32_t bytes);
     void (*bcast_ask)(struct myr_nic_group *group, uint32_t root, uint32_t number);
-    /* Run the NIC, if hosts have to. Returns the number of packets taken. */
+    /* Run the NIC, if it is run by hosts. Returns the number of packets received. */
     uint32_t (*poll)(struct myr_nic_group *group);
-    /* A process waits for an epoch at `now_us`; called now and then. */
+    /* Called from time to time while a process waits for an epoch; `now_us` is the present time. */
     void (*remind)(const struct myr_nic_group *group, uint64_t now_us);
     /* Sleep while the watched word is `seen`, until another event or the timeout. */
     void (*sleep)(struct myr_nic_group *group, uint32_t seen, uint32_t timeout_us);
-    /* As myr_nic_group_missing(), myr_nic_group_fail() and myr_nic_group_failed(). NULL: not
-     * supported by this kind of NIC. */
+    /* These implement myr_nic_group_missing(), myr_nic_group_fail() and myr_nic_group_failed().
+     * NULL: not supported by this kind of NIC. */
     uint32_t (*missing)(struct myr_nic_group *group, struct mcp_missing *list, uint32_t most);
     void (*fail)(struct myr_nic_group *group, uint32_t node);
     uint32_t (*failed)(const struct myr_nic_group *group); /* the missing node + 1; 0: not failed */
@@ -29,7 +29,8 @@ struct myr_player {
     void (*leave)(struct myr_nic_group *group);
 };
 
-/* Have all processes of the node arrived in `epoch`? And which is the last such epoch? */
+/* Have all processes of the node arrived in `epoch`? The second function returns the last such
+ * epoch. */
 bool myr_group_all_arrived(const struct myr_nic_group *group, uint32_t epoch);
 uint32_t myr_group_arrived(const struct myr_nic_group *group);
 

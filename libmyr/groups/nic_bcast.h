@@ -12,8 +12,9 @@
  *     others:  read myr_nic_bcast_look(group, &bytes);
  *     all:     myr_nic_bcast_end(group);
  *
- * The root does not wait as long as the window has room. The group's epochs are its credits. A
- * barrier in between (myr_nic_group_arrive()) skips the rest of a half window.
+ * The root does not wait as long as the window has room. Credits are returned by the group's
+ * epochs: a process arrives in an epoch when it has read half a window. A barrier between two
+ * broadcasts (myr_nic_group_arrive()) also uses an epoch, so it skips the rest of a half window.
  *
  * Threads: one at a time uses a group. */
 #ifndef MYR_NIC_BCAST_H
@@ -44,8 +45,8 @@ uint32_t myr_nic_bcast_most(const struct myr_nic_group *group);
 
 void myr_nic_bcast_begin(struct myr_nic_group *group, uint32_t root);
 
-/* May the root send the block now? If not, it first waits for the epoch before this group's
- * last. */
+/* Has the window room, so that the root may send the block now? If not, the root first waits for
+ * the epoch before the last one in which this process has arrived. */
 static inline bool myr_nic_bcast_room(const struct myr_nic_group *group)
 {
     return myr_nic_group_test(group, group->epoch - 1);
@@ -82,8 +83,8 @@ void myr_nic_bcast_end(struct myr_nic_group *group);
 
 /* ---- for kinds of NICs ---- */
 
-/* The broadcast state of a group; NULL if `members` does not ask for broadcasts. MYR_ERR_TOO_LONG:
- * the schedule does not suit broadcasts. */
+/* Create the broadcast state of a group. *bcast becomes NULL if `members` does not ask for
+ * broadcasts. MYR_ERR_TOO_LONG: the schedule does not suit broadcasts. */
 enum myr_status myr_nic_bcast_new(const struct myr_nic_members *members,
                                   const struct myr_schedule *schedule, struct myr_nic_bcast **bcast,
                                   struct myr_error *error);

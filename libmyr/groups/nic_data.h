@@ -71,15 +71,15 @@ static inline const uint8_t *myr_nic_data_block(const struct myr_nic_group *grou
 
 /* ---- for kinds of NICs ---- */
 
-/* The data state of a group, without its memory, which the kind of NIC adds; NULL if `members` does
- * not ask for data. MYR_ERR_TOO_LONG: no useful block fits into buffers of so many bytes, or into
- * packets. */
+/* Create the data state of a group. The kind of NIC adds the memory for it. *data becomes NULL if
+ * `members` does not ask for data. MYR_ERR_TOO_LONG: no useful block fits into buffers of
+ * `buffer_bytes`, or into packets. */
 enum myr_status myr_nic_data_new(const struct myr_nic_members *members, myr_schedule_fn schedule_of,
                                  const void *context, uint32_t buffer_bytes,
                                  struct myr_nic_data **data, struct myr_error *error);
 void myr_nic_data_free(struct myr_nic_data *data);
 
-/* The largest block of a group whose NICs have buffers of so many bytes, and whose user wants
+/* The largest block of a group whose NICs have buffers of `buffer_bytes`, and whose user wants
  * `unit_most`; 0: none is useful. */
 uint32_t myr_nic_data_fit(const struct myr_carry *carry, uint32_t unit_most, uint32_t buffer_bytes);
 

@@ -30,14 +30,15 @@ void myr_nic_group_remind(struct myr_nic_group *group);
  * NIC. */
 bool myr_nic_group_over(const struct myr_nic_group *group);
 
-/* Has the group failed because a node is missing, or one of its processes has died? If so, true
- * with the node's number. If the group is over and this is false, this node's NIC is unusable. */
+/* Has the group failed because a node is missing, or one of its processes has died? If so, `*node`
+ * becomes the node's number. If the group is over and this is false, this node's NIC is
+ * unusable. */
 bool myr_nic_group_failed(const struct myr_nic_group *group, uint32_t *node);
 
-/* List the nodes that the group waits for in its present step, or for a block: at most `most` of
- * them; returns how many. 0 also if processes of this node have not arrived. A node is alive if its
- * NIC answers that its host is late. For processes that have waited long, as it takes the NIC's
- * lock. */
+/* List the nodes that the group waits for in its present step, or for a block, at most `most` of
+ * them. Returns their number, which is also 0 if processes of this node have not arrived. A node is
+ * alive if its NIC answers that its host is late. Call it only after a long wait, as it takes the
+ * NIC's lock. */
 uint32_t myr_nic_group_missing(struct myr_nic_group *group, struct mcp_missing *list,
                                uint32_t most);
 
@@ -48,7 +49,7 @@ void myr_nic_group_fail(struct myr_nic_group *group, uint32_t node);
  * complete, or never will be because the NIC is broken or a member has died. */
 bool myr_nic_group_wait(struct myr_nic_group *group, uint32_t epoch, uint32_t timeout_us);
 
-/* The same, until the block arrives of the broadcast that this process has begun (nic_bcast.h). */
+/* The same until the block of the broadcast that this process has begun arrives (nic_bcast.h). */
 bool myr_nic_group_wait_bcast(struct myr_nic_group *group, uint32_t timeout_us);
 
 #endif

@@ -51,8 +51,8 @@ struct myr_kernel_seat {
     struct mcp_backoff backoff; /* ... and when to ask if it has not changed */
     _Atomic uint32_t detour;    /* doorbells still to be sent by multicast */
     uint32_t questions;         /* calls of is_kernel_group_over() */
-    bool orphaned;              /* the NIC is gone, for good */
-    /* The wait that goes on without a daemon, and since when (0: there is a daemon). */
+    bool orphaned;              /* the NIC is permanently lost */
+    /* The wait that continues without a daemon, and since when (0: there is a daemon). */
     uint64_t alone_in, alone_us;
 };
 
@@ -139,8 +139,8 @@ static void ask_bcast(struct myr_nic_group *group, uint32_t root, uint32_t numbe
     send_bell(seat, &bell, sizeof(bell));
 }
 
-/* Start the epochs after `done` that the node has arrived in once more: their doorbells may have
- * been lost, or have come too early. */
+/* Ring again for the epochs after `done` that the node has arrived in: their doorbells may have
+ * been lost, or have arrived too early. */
 static void start_again(const struct myr_nic_group *group, uint32_t done)
 {
     struct myr_kernel_seat *seat = seat_of(group);
@@ -374,7 +374,7 @@ static enum myr_status take_seat(struct myr_kernel_nic *nic, struct myr_kernel_q
     return MYR_OK;
 }
 
-/* Look up the peers' addresses. A NIC's name may have none, which the daemon refuses. */
+/* Look up the peers' addresses. If a NIC's name has none, the daemon will refuse the request. */
 static void name_peers(const struct mcp_peer *peers, uint32_t count,
                        const struct myr_nic_members *members, struct mcp_kernel_peer *named)
 {
@@ -491,11 +491,9 @@ static enum myr_status join_kernel_group(struct myr_nic_group *group, struct myr
     return status;
 }
 
-/*
- * The record is joined in any case, and left by a process that fails, so that the others do not
- * keep it for that process. A process that fails before it knows the size of a block takes the
- * maximum, because it may be the one that creates the record for the others.
- */
+/* A process joins the record even if it will fail, and then leaves it, because the record is freed
+ * only when all members have left it. A process that fails before it knows the size of a block
+ * assumes the maximum, because it may be the one that creates the record for the others. */
 enum myr_status myr_kernel_group_join(struct myr_nic_group *group, struct myr_kernel_nic *nic,
                                       struct myr_segment *segment, struct myr_waiter *waiter,
                                       const struct myr_nic_members *members,

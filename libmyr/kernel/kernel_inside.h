@@ -9,8 +9,8 @@
 #include "libmyr/kernel/kernel_nic.h"
 #include "libmyr/kernel/kernel_words.h"
 
-/* Open a group. `question` is filled in except for magic and ask. The caller owns the descriptors
- * in `seen`. Close each group that was opened. */
+/* Open a group. The caller has filled in `question` except for magic and ask. It owns the
+ * descriptors in `seen`, and must close each group that was opened. */
 enum myr_status myr_kernel_nic_ask_open(struct myr_kernel_nic *nic,
                                         struct myr_kernel_question *question,
                                         struct mcp_kernel_seen *seen, struct myr_error *error);
@@ -23,10 +23,10 @@ uint32_t myr_kernel_nic_interface(const struct myr_kernel_nic *nic);
 bool myr_kernel_nic_ask_missing(struct myr_kernel_nic *nic, uint64_t key,
                                 struct myr_kernel_missing *missing);
 
-/* Is the daemon alive? AWAY: it has exited, and its successor is looked for now and then, which
- * takes over what this process has open. LOST: none has appeared for MYR_KERNEL_AWAY_US, though one
- * still may. GONE: what this process had open no longer exists. Costs a system call while the
- * daemon is there. Threads: any. */
+/* Is the daemon alive? AWAY: it has exited, and this looks from time to time for a successor, which
+ * takes over the groups of this process. LOST: no successor has appeared for MYR_KERNEL_AWAY_US,
+ * though one still may. GONE: the groups of this process no longer exist. Takes a system call while
+ * the daemon is alive. Threads: any. */
 enum myr_kernel_daemon {
     MYR_KERNEL_HERE,
     MYR_KERNEL_AWAY,

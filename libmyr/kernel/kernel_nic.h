@@ -29,9 +29,9 @@ void myr_kernel_nic_get_name(const struct myr_kernel_nic *nic, struct myr_nic_na
 enum myr_status myr_kernel_nic_report(struct myr_kernel_nic *nic, struct myr_kernel_report *report,
                                       struct myr_error *error);
 
-/* Join a group, as myr_soft_group_join() does; `members->names` are the kernel NICs'. The node's
- * processes share `segment`. MYR_ERR_TOO_LONG if the schedule has more steps or messages than such
- * a NIC has room for (engine.h). */
+/* Join a group, like myr_soft_group_join(), with the names of the kernel's NICs in
+ * `members->names`. The node's processes share `segment`. MYR_ERR_TOO_LONG if the schedule has more
+ * steps or messages than such a NIC has room for (engine.h). */
 enum myr_status myr_kernel_group_join(struct myr_nic_group *group, struct myr_kernel_nic *nic,
                                       struct myr_segment *segment, struct myr_waiter *waiter,
                                       const struct myr_nic_members *members,

@@ -82,8 +82,8 @@ struct myr_kernel_group_words {
     uint32_t node;
     uint32_t done;     /* the last epoch that is complete */
     uint32_t waits;    /* 1: a later epoch has begun; 0: not */
-    uint32_t failed;   /* not 0: nothing more will be, because `lost` is missing or, if that is its
-                          own node, a process has died */
+    uint32_t failed;   /* not 0: no more epochs complete, because node `lost` is missing or, if that
+                        * is this node, a process has died */
     uint32_t missing;  /* number of nodes that it waits for; the first of them follow below */
     uint64_t since_ms; /* when that began, roughly (CLOCK_MONOTONIC); 0: recently, or not known */
     struct myr_kernel_node lost;

@@ -63,21 +63,21 @@ struct myr_intake {
     uint64_t taken;
 };
 
-/* Open an inlet. Its memory is all zeroes, or was an inlet before. False if a message to the former
- * port has begun and not ended, as its sender may still write there.
+/* Open an inlet, in memory that is all zeroes or was an inlet before. False if a sender has begun a
+ * message to the former port and not ended it, since it may still write there.
  *
  * A sender that was stopped for long may reach an inlet that was closed meanwhile. So this memory
- * remains an inlet for good, and the tickets go on. Such a sender then finds another key, and its
- * slot is void. */
+ * remains an inlet permanently, and its tickets continue. Such a sender then finds another key, and
+ * its slot is void. */
 bool myr_inlet_open(struct myr_inlet *inlet, uint32_t key);
 void myr_inlet_close(struct myr_inlet *inlet);
 
 /* The receiving side of an open inlet, before it has received anything. */
 struct myr_intake myr_intake_of(struct myr_inlet *inlet);
 
-/* The buffer for a message of up to MYR_SHORT_BYTES, which myr_outlet_end() sends. NULL if there is
- * no room, no inlet, or the port is closed: then use the NIC. A sender that has begun must end
- * soon. */
+/* Begin a message: returns the buffer for up to MYR_SHORT_BYTES, which myr_outlet_end() sends. A
+ * sender must call that soon, since it blocks later messages until then. NULL if there is no inlet
+ * or no room, or if the port is closed; then use the NIC. */
 static inline void *myr_outlet_begin(struct myr_outlet *outlet);
 void myr_outlet_end(struct myr_outlet *outlet, uint32_t bytes);
 
@@ -95,9 +95,10 @@ static inline void *myr_outlet_begin(struct myr_outlet *outlet)
 const void *myr_intake_look(struct myr_intake *intake, uint32_t *bytes);
 void myr_intake_done(struct myr_intake *intake);
 
-/* The receiver may have a thread that sleeps until there is work for it, in this order: nap, check
- * for work, and if there is none, sleep. A sender of work delivers it, then wakes the thread. That
- * is free if the receiver has no such thread. */
+/* The receiver may have a thread that sleeps until there is work. To go to sleep, it calls
+ * myr_inlet_nap(), checks for work, and if there is none calls myr_inlet_sleep(). A sender first
+ * delivers its work, and then calls myr_inlet_wake(), which costs nothing if the receiver has no
+ * such thread. */
 void myr_inlet_nap(struct myr_inlet *inlet);
 bool myr_inlet_sleep(struct myr_inlet *inlet, uint32_t timeout_us); /* true: woken */
 void myr_inlet_wake_sleeper(struct myr_inlet *inlet);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* How often a progress function runs the NIC, which is a system call: on each call during traffic
- * with other nodes, else now and then. Messages from this node need no system call, and make a call
- * busy; some busy calls poll the network as well, so that it is never starved. */
+/* How often a progress function runs the NIC, which takes a system call: in each call while there
+ * is traffic with other nodes, otherwise in some calls only. A call that has received messages from
+ * this node, which need no system call, is busy; only some busy calls poll the network, so that it
+ * does not starve. */
 #ifndef MYR_PACE_H
 #define MYR_PACE_H
 
@@ -13,9 +14,9 @@ struct myr_pace {
     uint32_t busy; /* consecutive calls that had other work */
 };
 
-enum { MYR_PACE_BUSY = 16 /* one in so many busy calls polls the network */ };
+enum { MYR_PACE_BUSY = 16 /* one of this number of busy calls polls the network */ };
 
-/* Is it the network's turn, in a call that has done `steps` of other work? */
+/* Must the network be polled in a call that has done `steps` of other work? */
 static inline bool myr_pace_turn(struct myr_pace *pace, uint32_t steps)
 {
     pace->busy = 0 == steps ? 0 : (pace->busy + 1) % MYR_PACE_BUSY;
@@ -36,17 +37,17 @@ uint32_t myr_pace_poll(struct myr_pace *pace, struct myr_soft_nic *nic);
 /* Is the NIC unusable? Checked now and then, while the network is quiet. */
 bool myr_pace_broken(const struct myr_pace *pace, struct myr_soft_nic *nic);
 
-/* Rate limit of once a second, for a function that is called all the time. */
+/* Limits an action to once a second in a function that is called continuously. */
 struct myr_seldom {
     uint32_t calls;
     uint64_t last_ms;
 };
 bool myr_seldom_due(struct myr_seldom *seldom);
 
-/* Draining at the end: all processes have received all that they wanted, but sends that are not
- * acknowledged yet look lost. Acknowledgements are delayed a little, to be piggybacked on another
- * packet. So a process that communicates with other nodes runs its NIC until it has sent them, and
- * a busy one until its own sends are acknowledged, but not forever. */
+/* Draining before the NIC is closed. All processes have received their messages by then, but a send
+ * whose acknowledgement is missing would be taken for lost, and acknowledgements are delayed for
+ * piggybacking. So a process that communicates with other nodes runs its NIC until it has sent
+ * them, and a busy one until its own sends are acknowledged, with a timeout. */
 struct myr_drain {
     uint64_t begin_us, least_us;
 };

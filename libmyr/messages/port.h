@@ -97,7 +97,7 @@ enum myr_status myr_port_send(struct myr_port *port, const struct myr_remote *to
 
 /* Provide a buffer for a message of up to `bytes`. Takes a receive token; MYR_ERR_FULL if there is
  * none. Buffers are used in the order in which they were provided. A message longer than the next
- * buffer fails at its sender for good (MYR_ERR_TOO_LONG). */
+ * buffer fails permanently at its sender (MYR_ERR_TOO_LONG). */
 enum myr_status myr_port_provide(struct myr_port *port, void *buffer, size_t bytes);
 
 struct myr_received {
@@ -122,9 +122,10 @@ bool myr_port_look(struct myr_port *port, struct myr_received *received);
  * outlet of myr_port_connect(). The caller's copy is the one that counts. */
 struct myr_intake myr_port_intake(const struct myr_port *port);
 
-/* Find a NIC with outstanding sends of this port that has been silent for `least_s` of probing.
- * Either no process runs it (they compute), or it is unreachable. Each silence is reported once to
- * each `who`, which covers all processes of a job on this node. */
+/* Find a NIC that has outstanding messages of this port and has not responded for at least
+ * `least_s` seconds of retransmissions. Either it is unreachable, or no process runs it because all
+ * of its node's processes compute. Each such silence is reported once per `who`, a number that the
+ * processes of a job on this node have in common. */
 struct myr_unresponsive {
     uint32_t connection; /* as in struct myr_remote */
     uint32_t silence_s;

@@ -16,10 +16,10 @@
  *
  * Between two endpoints there is a channel with credits, as in MPI-NP II (thesis, section 2.4):
  * they limit the messages of a sender that wait at a receiver, and further ones wait at the sender.
- * So no sender holds up another one, and a receiver's memory is bounded. A receiver that wants a
- * message which has not come grants more to senders whose messages may be behind it. Between nodes
- * at most MYR_TAGGED_CREDITS of them are eager; others are offers, of which the receiver keeps a
- * line only.
+ * So no sender holds up another one, and a receiver's memory is bounded. A receiver that waits for
+ * a message grants more to senders that are out of credits, since the message may be among those
+ * that they hold back. Between nodes at most MYR_TAGGED_CREDITS of them are eager; others are
+ * offers, of which the receiver keeps a line only.
  *
  * Threads: one thread at a time uses an endpoint, with all of its peers and requests. */
 #ifndef MYR_TAGGED_H
@@ -55,12 +55,12 @@ struct myr_tagged_name {
 
 struct myr_tagged_options {
     uint64_t id;       /* of this endpoint: any number that is unique among the processes */
-    uint32_t messages; /* that may wait for a receive, from each peer, before that receive or
-                          another one wants more; 1 to 65535; 0: 16384 */
-    uint32_t peers; /* the number of possible senders; 0: unknown. With many, `messages` is reduced
-                       so that the messages of all of them fit into half of the table
-                       (MCP_MATCH_MOST), because a message without room would block the answers
-                       behind it. The other half is for peers that need more */
+    uint32_t messages; /* initial limit of messages from each peer that wait for a receive; grows if
+                        * a receive waits for a later message. 1 to 65535; 0: 16384 */
+    uint32_t peers; /* the number of possible senders; 0: unknown. If there are many, `messages` is
+                     * reduced so that the messages of all peers fit into half of the table
+                     * (MCP_MATCH_MOST), because a message without room would block the answers
+                     * behind it. Peers whose limit grows use the other half */
     uint32_t buffers; /* receive buffers, and half as many for sends; 0: up to 64, halved down to 8
                          if `share` or the memory is too small */
     size_t share;     /* limit of shared memory for such buffers (bytes); 0: none */
@@ -114,17 +114,19 @@ struct myr_tagged_request {
     bool refused;           /* ... and a piece could not be read */
 };
 
-/* Send. The tag may be hidden (match.h). True: completed, and the buffer is the caller's again.
- * False: myr_tagged_done() will return it. */
+/* Send a message, whose tag may be hidden (match.h). Returns true if the request has completed, so
+ * that the buffer is the caller's again. Otherwise myr_tagged_done() returns the request later. */
 bool myr_tagged_send(struct myr_tagged *tagged, struct myr_tagged_peer *to,
                      const struct mcp_envelope *envelope, const void *buffer, uint64_t bytes,
                      bool synchronous, struct myr_tagged_request *request);
 
-/* Receive a message of up to `room` bytes; returns as above. */
+/* Receive a message of up to `room` bytes. Returns true if the request has completed; otherwise
+ * myr_tagged_done() returns it later. */
 bool myr_tagged_receive(struct myr_tagged *tagged, const struct mcp_pattern *pattern, void *buffer,
                         uint64_t room, struct myr_tagged_request *request);
 
-/* Cancel a receive. False if it has matched already. It completes either way, now or later. */
+/* Cancel a receive. Returns false if it has matched already. In either case the request completes,
+ * now or later. */
 bool myr_tagged_cancel(struct myr_tagged *tagged, struct myr_tagged_request *request);
 
 /* Is there a message that such a receive would match? */
@@ -190,11 +192,11 @@ struct myr_tagged_request *myr_tagged_done(struct myr_tagged *tagged);
  * progress. */
 bool myr_tagged_broken(const struct myr_tagged *tagged);
 
-/* Has a NIC been silent (myr_port_unresponsive())? `id` is that of a peer there. */
+/* Is a NIC unresponsive (myr_port_unresponsive())? `id` becomes that of a peer there. */
 bool myr_tagged_unresponsive(struct myr_tagged *tagged, uint32_t who, uint32_t least_s,
                              struct myr_unresponsive *unresponsive, uint64_t *id);
 
-/* Is more work expected at once: from the network, or by a peer that wants the data of a
+/* Is more work expected immediately, from the network or from a peer that wants the data of a
  * message? */
 bool myr_tagged_expects(const struct myr_tagged *tagged);
 

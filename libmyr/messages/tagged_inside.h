@@ -32,8 +32,8 @@ enum tagged_kind {
 
 struct tagged_head {
     uint8_t kind;
-    uint8_t credits; /* returned: so many more eager messages */
-    uint16_t slots;  /* returned: so many more messages that may wait for a receive */
+    uint8_t credits; /* returned: the number of further eager messages */
+    uint16_t slots;  /* returned: the number of further messages that may wait for a receive */
     struct mcp_envelope envelope;
     uint64_t from; /* the endpoint */
 };
@@ -87,8 +87,9 @@ struct myr_tagged_peer {
     struct tagged_queue messages; /* in order */
 };
 
-/* Buffers of one size. What the port sends gives its buffer back by itself; a stored message keeps
- * it until it is received, so such messages leave some to the port. */
+/* Buffers of one size. A buffer from which the port sends is returned when the send completes,
+ * whereas a stored message occupies its buffer until it is received. Therefore stored messages must
+ * leave some buffers to the port. */
 struct tagged_pool {
     struct tagged_buffer *free;
     uint32_t left;     /* of them */
@@ -160,8 +161,8 @@ struct myr_tagged {
     struct tagged_pool small, large;
     uint32_t busy_buffers;
     uint32_t spare;       /* messages that more could be granted for */
-    bool crowded;         /* all that may wait of a peer waits */
-    bool missed;          /* a probe has not found what it was for, since progress was made */
+    bool crowded;         /* a peer has messages waiting in all of its slots */
+    bool missed;          /* a probe has found no match since the last progress */
     bool by_host;         /* the caller can be asked for peers */
     enum myr_status lost; /* why messages to lost_id were lost; to be reported to the host */
     uint64_t lost_id;
@@ -179,7 +180,7 @@ struct myr_tagged {
 bool tagged_number_give(struct myr_tagged *t, enum tagged_owner kind, void *owner,
                         uint32_t *number);
 
-/* The owner of a number; NULL: none, or of another kind. */
+/* The owner of a number; NULL if there is none, or if it is of another kind. */
 void *tagged_number_owner(const struct myr_tagged *t, enum tagged_owner kind, uint32_t number);
 
 void tagged_number_end(struct myr_tagged *t, uint32_t number);
@@ -222,7 +223,7 @@ bool tagged_deliver(struct myr_tagged *t, struct myr_tagged_request *request,
 bool tagged_ask_for_data(struct myr_tagged *t, struct myr_tagged_peer *peer,
                          struct myr_tagged_request *request, uint32_t number);
 
-/* Grant more to peers of which all that may wait here waits. */
+/* Grant more slots to peers whose slots here are all occupied by waiting messages. */
 void tagged_make_room(struct myr_tagged *t);
 
 /* Process one received message; false if there was none, or no room for it. */

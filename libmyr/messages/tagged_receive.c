@@ -19,9 +19,9 @@ static void copy_data(struct myr_tagged_request *request, const void *data)
     }
 }
 
-/* Credits are piggybacked on the next message to the sender. They are sent explicitly when it is
- * owed more than half of the slots without a waiting message, so it is never held up while there is
- * room. */
+/* Credits are piggybacked on the next message to the sender. They are sent in a message of their
+ * own when more than half of the slots in which no message waits are to be returned, so the sender
+ * never stalls while there is room. */
 static void return_credits(struct myr_tagged *t, struct myr_tagged_peer *peer)
 {
     if (2 * peer->owed_slots + peer->waiting > peer->granted ||
@@ -249,7 +249,7 @@ static void take_credits(struct myr_tagged_peer *peer, const struct tagged_head 
     }
 }
 
-/* The sender of a message. With `by_host`, the host may connect to one that is new. */
+/* Get the sender of a message. With `by_host`, the host may connect to a sender that is new. */
 static struct myr_tagged_peer *sender_of(struct myr_tagged *t, const struct tagged_head *head)
 {
     struct myr_tagged_peer *peer = myr_tagged_peer(t, head->from);

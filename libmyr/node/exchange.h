@@ -14,9 +14,9 @@
  *
  * The _await_ functions are the blocking versions.
  *
- * Threads: one at a time uses an exchange. Nothing fails; a dead process is waited for, unless the
- * watch is abandoned (waiter.h): then the functions that wait return at once, and what they waited
- * for may be missing. */
+ * Threads: one at a time uses an exchange. No function fails: all wait even for a dead process,
+ * unless the watch is abandoned (waiter.h). Then waiting functions return at once, and the payloads
+ * that they waited for may be missing. */
 #ifndef MYR_EXCHANGE_H
 #define MYR_EXCHANGE_H
 
@@ -27,9 +27,9 @@
 #include "libmyr/node/sram.h"
 #include "libmyr/node/waiter.h"
 
-/* Rounds that a process may be ahead of the slowest; more than a blocking user ever needs. (With
- * the line for `passed` and the record's head, this is the number with which a record of a power of
- * two of processes fills its block.) */
+/* The number of rounds that a process may be ahead of the slowest one. Blocking calls need fewer.
+ * The number is such that, with the line for `passed` and the head of the record, the record of a
+ * power of two of processes fills its block. */
 enum { MYR_EXCHANGE_WINDOW = 14 };
 
 /* A process's part of the record. */
@@ -66,7 +66,7 @@ static inline uint32_t myr_exchange_behind(uint32_t at)
 
 /* ---- writing ---- */
 
-/* Read how far the others have passed; true if there is room now. */
+/* Read the other processes' progress, and return true if there is room now. */
 bool myr_exchange_look(struct myr_exchange *x);
 
 /* May the next round be written? */

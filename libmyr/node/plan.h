@@ -5,8 +5,8 @@
  * - slots: step by step, write some words, then wait for others. A word has one writer, and holds
  *   the epoch that its writer has reached. So nothing is ever cleared, and a word may be written
  *   before its reader waits for it (Hoefler's array).
- * - counters: add to a counter. The process that completes it goes on to the root. The process that
- *   completes the root releases all.
+ * - counters: add to a counter. The process that completes it continues at the root. The process
+ *   that completes the root releases all.
  *
  * Plans of slots may use the same memory one after the other, because slots then hold epochs that
  * have passed. But all members must have returned from their last barrier with one plan before the

@@ -16,13 +16,13 @@
  * is another container's. */
 uint64_t myr_process_began(void);
 
-/* Has the process ended that had pid `pid` and started at `began`? One system call finds most (0.1
- * us). Only with `thoroughly` (30 us), and if `began` is not 0, it finds two more cases: a reused
+/* Has the process with pid `pid` and start time `began` ended? One system call detects most cases
+ * (0.1 us). Two cases are detected only with `thoroughly` (30 us) and if `began` is not 0: a reused
  * pid, and a zombie. */
 bool myr_process_ended(uint32_t pid, uint64_t began, bool thoroughly);
 
-/* Is the first thread of process `pid` runnable? False if it sleeps, is stopped or has ended, and
- * if that cannot be known. (30 us.) */
+/* Is the first thread of process `pid` runnable? False if it sleeps, is stopped or has ended, or if
+ * that is unknown. (30 us.) */
 bool myr_process_runs(uint32_t pid);
 
 #endif

@@ -10,7 +10,7 @@
  * For large payloads a ring may have *pieces*: further memory, one piece a slot. A piece is written
  * before its slot, and read before its slot is passed.
  *
- * Threads: one at a time uses a ring. Nothing fails; a dead process is waited for. */
+ * Threads: one at a time uses a ring. No function fails: all wait even for a dead process. */
 #ifndef MYR_RING_H
 #define MYR_RING_H
 
@@ -84,10 +84,10 @@ static inline void myr_ring_pass(struct myr_ring *ring)
 
 /* ---- the writer of a round ---- */
 
-/* Wait until the next slot is free, that is, until all have passed its last round. */
+/* Wait until the next slot is free, that is, until all readers have passed its last round. */
 void myr_ring_await_room(struct myr_ring *ring);
 
-/* The same without waiting: read how far they have passed; true if there is room now. */
+/* The same without waiting: read the readers' progress, and return true if there is room now. */
 bool myr_ring_look(struct myr_ring *ring);
 
 static inline bool myr_ring_room(struct myr_ring *ring)

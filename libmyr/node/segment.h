@@ -61,7 +61,7 @@ uint32_t myr_segment_number(const struct myr_segment *segment);                 
 uint32_t myr_segment_number_of(struct myr_segment *segment, uint32_t pid);       /* 0: none */
 uint32_t myr_segment_pid_of(const struct myr_segment *segment, uint32_t number); /* 0: left */
 
-/* Has the process with this number left or died? For `thoroughly` see myr_process_ended(). */
+/* Has the process with this number left or died? myr_process_ended() explains `thoroughly`. */
 bool myr_segment_gone(const struct myr_segment *segment, uint32_t number, bool thoroughly);
 
 /* The lowest processor in the affinity mask of the process with this number when it joined. */
@@ -85,16 +85,16 @@ uint32_t myr_segment_processors(const struct myr_segment *segment);
  * small records can still be created. */
 void *myr_segment_alloc(struct myr_segment *segment, size_t bytes);
 
-/* The same for optional memory: it leaves the second half of the segment to others. */
+/* The same for optional memory, which is taken from the first half of the segment only. */
 void *myr_segment_alloc_if_plenty(struct myr_segment *segment, size_t bytes);
 
-/* The same for memory that several processes share, each of which calls this: the first call sets
- * the shared word `at`, which was 0, to the memory's offset from myr_segment_base(), or to
- * MYR_NO_MEMORY. A process that is killed meanwhile delays nobody. */
+/* Allocate memory that several processes share, each of which calls this. The first call sets the
+ * shared word `at`, initially 0, to the memory's offset from myr_segment_base(), or to
+ * MYR_NO_MEMORY. A process that is killed meanwhile does not delay the others. */
 enum { MYR_NO_MEMORY = 1 };
 void myr_segment_alloc_once(struct myr_segment *segment, myr_word *at, size_t bytes);
 
-/* Would an optional record of so many bytes leave the last quarter to others? */
+/* Would an optional record of this size leave the last quarter of the segment to others? */
 bool myr_segment_has_plenty(struct myr_segment *segment, size_t bytes);
 
 void myr_segment_free(struct myr_segment *segment, void *memory);
@@ -134,8 +134,9 @@ size_t myr_record_bytes(const struct myr_record *record);
  * memory left for another note. */
 bool myr_note_set(struct myr_segment *segment, uint64_t key, uint64_t value);
 
-/* The same, unless the key exists; true for the one process that adds it, and for all processes if
- * there is no memory: a message is rather repeated than lost. */
+/* Store it only if the key does not exist. Returns true to the one process that adds it, and to all
+ * processes if there is no memory for it, because callers print a message then, and a repeated
+ * message is better than none. */
 bool myr_note_add(struct myr_segment *segment, uint64_t key, uint64_t value);
 uint64_t myr_note_get(struct myr_segment *segment, uint64_t key); /* 0: not found */
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The SRAM: the layout of the memory that all processes of a job on one node share.
  *
- * There is one segment a job and node: a header, a table of processes, and blocks. A block is
- * either free or a record (the shared state of one group's processes). Offsets are in bytes from
- * the segment's start; 0 means none. Except for atomic words, and unless a comment says otherwise,
- * the header's lock guards everything. Any change here changes MYR_SRAM_LAYOUT, so that two builds
- * never share a segment. */
+ * Each job has one segment on each of its nodes. It consists of a header, a table of processes, and
+ * blocks. A block is either free or a record (the shared state of one group's processes). Offsets
+ * are in bytes from the segment's start; 0 means none. Except for atomic words, and unless a
+ * comment says otherwise, the header's lock guards everything. Any change here changes
+ * MYR_SRAM_LAYOUT, so that two builds never share a segment. */
 #ifndef MYR_SRAM_H
 #define MYR_SRAM_H
 
@@ -46,7 +46,7 @@ struct myr_record {
     uint32_t left;      /* how many of them have left; the last one frees it */
     uint64_t note;      /* from the creator to the others */
     myr_word sleepers;  /* shared: number of processes that sleep on a word of this record */
-    myr_word abandoned; /* a process has abandoned a wait here: what follows is not to be trusted */
+    myr_word abandoned; /* a process has abandoned a wait here: later values are not reliable */
     _Alignas(MYR_LINE) uint8_t slots[];
 };
 
@@ -75,7 +75,8 @@ struct myr_sram {
     pthread_mutex_t lock; /* robust: its owner may be killed */
     myr_word owner;       /* pid of the last holder of the lock, for diagnosis */
     myr_word stuck;       /* pid of the holder that was reported as stuck */
-    uint32_t full;        /* once true, no more records are created: all ranks must see the same */
+    uint32_t full;        /* once true, no more records are created, so that all ranks see the
+                           * same */
     uint32_t end;         /* where memory begins that was never used */
     uint32_t committed;   /* memory is committed up to here, and not touched beyond */
     uint32_t processes;   /* high-water mark of entries in the table of processes */

@@ -18,15 +18,15 @@ struct myr_watch;
 
 struct myr_waiter {
     struct myr_segment *segment;
-    void (*progress)(void); /* keeps the host's other traffic going; called while waiting. It must
-                               not yield: its processor time shows whether it had work. */
+    void (*progress)(void); /* advances the host's other traffic; called while waiting. It must not
+                             * yield, because its processor time shows whether it had work. */
     struct myr_wait_policy policy;
-    /* Called whenever a wait has lasted for another MYR_LONG_WAIT_US, with how many they are. The
-     * first call returns the entry that shows the wait (waits.h), which is hidden when it ends;
-     * what later ones return is not used. NULL: not called. */
+    /* Called each time a wait has lasted for another MYR_LONG_WAIT_US; `times` is the number of
+     * these so far. The first call publishes the wait (waits.h) and returns its entry, which is
+     * hidden when the wait ends. The results of later calls are ignored. NULL: not called. */
     struct myr_shown_wait *(*long_wait)(const struct myr_watch *watch, uint32_t times);
-    /* Called throughout waits that are not over soon, after progress. True: the wait will not end,
-     * and is abandoned, as are all later ones of its watch. NULL: not called. */
+    /* Called after each call of progress in a longer wait. If it returns true, the wait will not
+     * end by itself, and is abandoned, as are all later waits of its watch. NULL: not called. */
     bool (*abandons)(const struct myr_watch *watch);
     myr_word population; /* the node's when `oversubscribed` was determined */
     _Atomic bool oversubscribed;
@@ -44,7 +44,7 @@ bool myr_waiter_oversubscribed(struct myr_waiter *waiter);
  * page that a barrier touches costs time. */
 struct myr_watch {
     uint32_t polls;     /* before progress is called throughout; updated now and then */
-    uint32_t waits;     /* waits that were not over at the first look */
+    uint32_t waits;     /* waits that were not over at the first poll */
     myr_word *sleepers; /* shared: number of processes that sleep on a word of the record */
     struct myr_waiter *waiter;
     void *owner; /* for long_wait() and abandons(): whose wait it is; NULL: they are not called */

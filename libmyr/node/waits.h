@@ -2,7 +2,7 @@
 /* The long waits of a process, published in the segment for `nicbarr status` (nic_look.h).
  *
  * A process publishes a wait once it has lasted MYR_LONG_WAIT_US; shorter ones cost nothing. Only
- * the process itself writes its entries; whoever reads them may see a mixture of two moments. The
+ * the process itself writes its entries; a reader may see a mixture of an old and a new entry. The
  * memory is allocated with the first such wait; without memory nothing is published.
  *
  * Threads: any, and MYR_WAITS of a process at once. */
@@ -41,8 +41,9 @@ static inline struct myr_key myr_waits_key(uint32_t index, uint32_t number)
     return (struct myr_key){.scope = index, .id = 0x57 /* "W" */, .sequence = number};
 }
 
-/* Publish a wait, all of `wait` but since_ms, that began MYR_LONG_WAIT_US ago. Returns its entry,
- * for myr_wait_hide() when it ends, which takes NULL as well: not published. */
+/* Publish a wait that began MYR_LONG_WAIT_US ago; all fields of `wait` but since_ms are set.
+ * Returns its entry, to be passed to myr_wait_hide() when it ends, or NULL, which may be passed as
+ * well, if it was not published. */
 struct myr_shown_wait *myr_wait_show(struct myr_segment *segment,
                                      const struct myr_shown_wait *wait);
 void myr_wait_hide(struct myr_shown_wait *entry);

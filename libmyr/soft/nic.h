@@ -60,15 +60,15 @@ enum myr_status myr_soft_open_in(const char *folder, uint32_t bytes,
 void myr_soft_get_name(const struct myr_soft_nic *nic, struct myr_nic_name *name);
 struct myr_segment *myr_soft_segment(const struct myr_soft_nic *nic);
 
-/* Bytes of the largest packet that reaches the NIC called `name` unfragmented, as far as this
- * machine knows, with a header of IPv4's size; 0: unknown. */
+/* The size of the largest packet that reaches the NIC called `name` unfragmented, as far as this
+ * machine knows (bytes, including an IPv4 header); 0: unknown. */
 uint32_t myr_soft_mtu(const struct myr_soft_nic *nic, const struct myr_nic_name *name);
 
 /* Process received packets and expired timers. 0: there were none. */
 uint32_t myr_soft_poll(struct myr_soft_nic *nic);
 
-/* The same, at most once in some microseconds over all callers. For progress functions, which are
- * called all the time without a waiting process. */
+/* The same, at most once every few microseconds over all callers. For progress functions, which are
+ * called continuously even if no process waits. */
 uint32_t myr_soft_poll_now_and_then(struct myr_soft_nic *nic);
 
 /* Sleep until a packet arrives, `word` differs from `seen`, or `timeout_us` have passed; it may
@@ -87,8 +87,8 @@ bool myr_soft_broken(struct myr_soft_nic *nic);
 /* The pid of the process for which this one has given up waiting; 0: none. */
 uint32_t myr_soft_given_up(const struct myr_soft_nic *nic);
 
-/* Has another NIC sent a message before any process here has connected to it? It is not accepted
- * until one does (port.h). The function only reads a word, so it may be called often. */
+/* Has another NIC sent a message before any process here has connected to it? Such a message is not
+ * accepted until a process does (port.h). This only reads a word, so it may be called often. */
 bool myr_soft_knocked(const struct myr_soft_nic *nic);
 
 /* The NIC's counters. */

@@ -72,8 +72,8 @@ static bool is_own(const struct myr_nic_name *own, const struct mcp_ip *ip)
     return found;
 }
 
-/* Own addresses among the peer's rank last, as container bridges often have the same one on all
- * hosts. */
+/* Addresses of the peer that this host has as well rank last, since container bridges often have
+ * the same address on all hosts. */
 uint32_t myr_soft_route(const struct myr_soft_nic *nic, const struct myr_nic_name *name)
 {
     const struct myr_nic_name *own = &nic->shared->name;

@@ -14,18 +14,18 @@
 enum { MYR_SOFT_LAYOUT = 15 };
 uint32_t myr_soft_layout(void);
 
-/* Lock the NIC to run the control program; returns its memory and board. NULL if the NIC is broken:
- * its control program must not run any more. It is locked all the same, for cleanup. Also NULL if
- * this process has given up waiting for the lock (struct myr_soft_bounds): then it is not locked,
- * and what the lock guards must not be written or freed, because its holder may continue later.
- * entered() distinguishes the two. leave() unlocks the NIC and sends the packets; it follows
- * enter() in any case. Do not nest. */
+/* Lock the NIC to run the control program; returns its memory and board. There are two cases in
+ * which the result is NULL, which entered() distinguishes. If the NIC is broken, its control
+ * program must not run any more, but the NIC is locked nevertheless, for cleanup. If this process
+ * has given up waiting for the lock (struct myr_soft_bounds), the NIC is not locked, and data that
+ * the lock guards must not be written or freed, because its holder may continue later. leave()
+ * unlocks the NIC and sends the packets; call it after enter() in any case. Do not nest. */
 struct mcp_nic *myr_soft_enter(struct myr_soft_nic *nic, struct mcp_board **board);
 bool myr_soft_entered(const struct myr_soft_nic *nic);
 void myr_soft_leave(struct myr_soft_nic *nic);
 
-/* The same for an observer: it waits no longer than one run of the control program takes. NULL: no
- * leave() follows. */
+/* The same for an observer, which waits no longer than one run of the control program takes. If the
+ * result is NULL, do not call leave(). */
 struct mcp_nic *myr_soft_enter_to_look(struct myr_soft_nic *nic);
 
 /* Fail because the NIC is broken, or because this process has given up waiting for its lock. */
@@ -36,15 +36,16 @@ enum myr_status myr_soft_is_broken(const struct myr_soft_nic *nic, struct myr_er
  * this NIC has itself is used only if all of them are. MYR_NIC_ADDRESSES if there is none. */
 uint32_t myr_soft_route(const struct myr_soft_nic *nic, const struct myr_nic_name *name);
 
-/* Get a reference to the link to that address. MCP_LINK_SENDER: there is none, or no room for
- * another link. Release it with the board's drop(). Between enter() and leave(). */
+/* Get a reference to the link to that address, to be released with the board's drop().
+ * MCP_LINK_SENDER: there is no route, or no room for another link. Call it between enter() and
+ * leave(). */
 mcp_link myr_soft_link(struct myr_soft_nic *nic, const struct myr_nic_name *name);
 
 /* A link's address as text. Between enter() and leave(). */
 void myr_soft_place_of(const struct myr_soft_nic *nic, mcp_link link, char text[MCP_PLACE_TEXT]);
 
-/* Expect messages: receive packets with UDP GRO. A NIC that only plays collectives does not, as it
- * takes a single packet faster. */
+/* Expect messages, and therefore receive packets with UDP GRO. A NIC that only plays collectives
+ * does without, as it receives single packets faster that way. */
 void myr_soft_expect_messages(struct myr_soft_nic *nic);
 
 /* Make this process the one that runs the NIC all the time, so that no other has to sleep on the

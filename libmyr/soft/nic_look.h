@@ -2,9 +2,9 @@
 /* Inspecting a segment and its NIC from outside, without joining.
  *
  * `nicbarr status` calls it for segments of other processes. It maps nothing and writes nothing: it
- * copies what is of interest with pread(), and no more than 8 times the memory that the file takes.
+ * copies the relevant data with pread(), and no more than 8 times the memory that the file takes.
  * So neither a foreign or truncated file nor data that change meanwhile can do any harm. A copy may
- * be a mixture of two moments. */
+ * mix data of two moments. */
 #ifndef MYR_SOFT_LOOK_H
 #define MYR_SOFT_LOOK_H
 
@@ -84,8 +84,8 @@ void myr_soft_view_free(struct myr_soft_view *view);
  * if there is none. */
 struct myr_verbs_shown *myr_look_at_rdma(int fd, uint32_t *count);
 
-/* The long waits of the processes of such a segment, as above. Texts end with '\0', but may have
- * any other byte. */
+/* The long waits of the processes of such a segment: a list of *count, which the caller frees; NULL
+ * if there is none. Texts end with '\0', but may contain any other byte. */
 struct myr_shown_waits *myr_look_at_waits(int fd, uint32_t *count);
 
 #endif

@@ -95,7 +95,7 @@ struct myr_soft_nic {
     uint32_t failed;       /* packets that could not be sent, to be counted */
     uint32_t missed;       /* polls while another process was polling */
     uint32_t unlooked;     /* polls since the clock was read */
-    myr_word slept; /* the next poll is to read the clock, as time has passed since the last */
+    myr_word slept; /* the next poll must read the clock, as time has passed since the last one */
     _Atomic uint64_t polled_ns; /* when a process last polled without waiting; by any thread */
     pthread_mutex_t sleeping_mutex;
     void (*sleeping)(void *context); /* called by a thread that is about to sleep; NULL: none */

@@ -28,9 +28,10 @@ void myr_soft_thread_stop(struct myr_soft_thread *thread); /* may be NULL */
 
 struct myr_soft_watch;
 
-/* Have this or another process check the node's NIC every `every_ns` (more than 0), until this
- * process stops the watch. One watch for each NIC that a process has opened. Stop it before closing
- * the NIC. */
+/* Register this process as a candidate for the watch of the NIC. One candidate of each node runs
+ * the watch, a thread that checks the NIC every `every_ns` (more than 0); if that process leaves or
+ * dies, another candidate takes over. A process registers at most once per NIC that it has opened,
+ * and must stop the watch before closing the NIC. */
 enum myr_status myr_soft_watch_start(struct myr_soft_nic *nic, uint64_t every_ns,
                                      struct myr_soft_watch **watch, struct myr_error *error);
 void myr_soft_watch_stop(struct myr_soft_watch *watch); /* may be NULL */

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The RDMA NIC, internal interface: an InfiniBand or RoCE NIC, through libibverbs.
  *
- *   calls.c    libibverbs, loaded on demand
- *   device.c   choosing a device, its port and address; opening it
- *   near.c     the devices near this process (NUMA)
- *   route.c    librdmacm: address and route resolution to another node's device
- *   link.c     queue pairs to other processes; RDMA writes
- *   parcels.c  messages that carry data, and broadcasts
- *   words.c    words through which other nodes report a missing one
- *   verbs_group.c    playing groups
- *   join.c     creating groups
- *   thread.c   the progress thread
- *   kind.c     all of it as a kind of NIC (nic_kind.h)
+ *   calls.c        libibverbs, loaded on demand
+ *   device.c       choosing a device, its port and address; opening it
+ *   near.c         the devices near this process (NUMA)
+ *   route.c        librdmacm: address and route resolution to another node's device
+ *   link.c         queue pairs to other processes; RDMA writes
+ *   parcels.c      messages that carry data, and broadcasts
+ *   words.c        words through which other nodes report a missing one
+ *   verbs_group.c  playing groups
+ *   join.c         creating groups
+ *   thread.c       the progress thread
+ *   verbs_kind.c   all of it as a kind of NIC (nic_kind.h)
  *
  * Hoefler's ibbarr (Hoefler et al., "Fast Barrier Synchronization for InfiniBand", section 3): an
  * arrival record is remote memory, and a message is one RDMA write of the epoch into it. There are
@@ -26,20 +26,20 @@
  * a record never goes back, and needs no second word for odd epochs. And a NIC processes the
  * packets of a write in order: once a process has seen the last one's word, it may free the memory
  * (parcels.c). The code does not rely on an order between writes to different words, or to
- * different processes. Polling memory at all is beyond InfiniBand's guarantees, but works on the
- * NICs and machines on which others do it.
+ * different processes. InfiniBand does not guarantee that polling memory works at all, but other
+ * software relies on it on many NICs and machines.
  *
  * Connections are reliable, so there is no retransmission here. A process that waits for long posts
- * empty writes, now and then, to the peers that it waits for: their NICs acknowledge them as long
- * as they live.
+ * empty writes from time to time to the peers that it waits for. Their NICs acknowledge these as
+ * long as the peers are alive.
  *
  * A message that carries data is a parcel: the packet that a soft NIC would send, with its header
  * and the check over all of it (firmware/wire.h). One write puts it into a landing place at the
  * peer, which polls the epoch in the header, then verifies the check. Until it matches, the parcel
  * has not arrived. So the code does not depend on the order in which a NIC delivers the bytes of
- * one write, or of two: InfiniBand does not guarantee any to a process that polls memory. The check
- * costs a nanosecond for each two bytes or so, and on soft-RoCE a second write costs as much as the
- * first. */
+ * one write, or two writes, which InfiniBand does not guarantee to a process that polls memory. The
+ * check takes about a nanosecond for two bytes, whereas on soft-RoCE a second write would take as
+ * long as the first. */
 #ifndef MYR_VERBS_H
 #define MYR_VERBS_H
 
@@ -106,8 +106,8 @@ struct myr_verbs_shared {
 /* Words through which other nodes report a missing node, one for each group that is played. The
  * reporter does not know whether this node has completed and left the group. So these words are not
  * in a group's memory: they are registered as long as the NIC is open, because otherwise a late
- * write would break a connection that other groups need. A freed word is reused by another group
- * some time, with another generation, which is part of the reported value. */
+ * write would break a connection that other groups need. A freed word is eventually reused by
+ * another group, with another generation, which is part of the reported value. */
 enum { MYR_VERBS_WORDS = 4096, MYR_VERBS_GENERATIONS = 1 << 15 };
 struct myr_verbs_words {
     struct ibv_mr *memory;
@@ -134,10 +134,10 @@ struct myr_verbs_peer {
 
 /* This process's part of a group. A process that does not play has no peers.
  *
- * In a group that carries data, a peer has two landing places for each message that it waits for,
- * for even and odd epochs, like the buffers (engine.h); and the sender keeps what it sends as long.
- * In one that broadcasts they are a window like that of the slots (bcast.h); blocks are forwarded
- * from there. Either way no place is rewritten before the NIC is done with it. */
+ * In a group that carries data, each message that a node waits for has two landing places, for even
+ * and odd epochs, like the buffers (engine.h); and the sender keeps its parcels as long. In a group
+ * that broadcasts, landing places form a window like that of the slots (bcast.h), from which blocks
+ * are forwarded. In both cases no place is overwritten before the NIC is done with it. */
 struct myr_verbs_group {
     struct mcp_group *mcp;
     struct myr_verbs_shared *shared;
@@ -174,9 +174,9 @@ struct myr_verbs {
     struct myr_verbs_shown hidden; /* ... this, which no other process sees */
 };
 
-/* ---- kind.c ---- */
+/* ---- verbs_kind.c ---- */
 
-/* Open a NIC with the best device that is wanted (as myr_verbs_device_open()); and close it. */
+/* Open a NIC with the best of the wanted devices, like myr_verbs_device_open(); and close it. */
 enum myr_status myr_verbs_open(struct myr_segment *segment, const struct myr_verbs_calls *calls,
                                const char *wanted, struct myr_verbs **nic, struct myr_error *error);
 void myr_verbs_close(struct myr_verbs *nic);
@@ -195,7 +195,8 @@ void myr_verbs_device_close(struct myr_verbs_device *device);
 struct ibv_mr *myr_verbs_register(const struct myr_verbs_device *device, void *memory, size_t bytes,
                                   struct myr_error *error);
 
-/* Is the list invalid, with separators and no word? If so, `why` gets the reason, of `bytes`. */
+/* Is the list invalid, that is, has it separators but no word? If so, the reason is written to
+ * why[bytes]. */
 bool myr_verbs_devices_wrong(const char *wanted, char *why, size_t bytes);
 
 void myr_verbs_device_address(const struct myr_verbs_device *device,
@@ -233,10 +234,10 @@ enum myr_status myr_verbs_connect(struct myr_verbs *nic, struct myr_verbs_link *
                                   const struct myr_verbs_address *address, uint32_t remote,
                                   struct myr_error *error);
 
-/* Write into the other process's memory. Errors show up later, in `broken`. Up to inline_most bytes
- * have been copied when this returns; longer data must stay unchanged until the request completes,
- * or until its end is known to have arrived. `local_key` is that of the local memory; unused for a
- * word. */
+/* Write to the other process's memory. Errors are reported later, in `broken`. Up to inline_most
+ * bytes are copied before this returns; longer data must not change until the request has
+ * completed, or until their end is known to have arrived. `local_key` is the key of the local
+ * memory, and is not used for a single word. */
 void myr_verbs_write(struct myr_verbs *nic, struct myr_verbs_link *link, uint64_t address,
                      uint32_t key, const void *from, uint32_t bytes, uint32_t local_key);
 
@@ -246,7 +247,7 @@ static inline void myr_verbs_write_word(struct myr_verbs *nic, struct myr_verbs_
     myr_verbs_write(nic, link, address, key, &value, sizeof(value), 0);
 }
 
-/* Has the link's `posted`-th request completed, or failed for good? */
+/* Has request number `posted` of the link completed, or failed permanently? */
 static inline bool myr_verbs_completed(const struct myr_verbs_link *link, uint32_t posted)
 {
     return link->broken || myr_epoch_reached(link->completed, posted);
@@ -263,7 +264,7 @@ void myr_verbs_hang_up(struct myr_verbs *nic);
 
 /* ---- parcels.c; with the mutex, but for myr_verbs_bcast() ---- */
 
-/* Distance of parcels with payloads of up to so many bytes. */
+/* The distance between landing places of parcels with up to `payload` bytes of payload. */
 uint32_t myr_verbs_stride(uint32_t payload);
 
 /* Send the message, in a group that carries data. */

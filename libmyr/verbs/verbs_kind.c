@@ -32,7 +32,7 @@ static const struct myr_option options[] = {
 
 static const char *const ways[] = {NULL};
 
-/* True if there are RDMA devices. libibverbs takes long to find that there are none. */
+/* True if there are RDMA devices. Checked first because libibverbs takes long if there are none. */
 static bool has_devices(void)
 {
     DIR *folder = opendir("/sys/class/infiniband_verbs");

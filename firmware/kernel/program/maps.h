@@ -110,8 +110,8 @@ struct {
 /* The duration of the last search for stuck groups (nanoseconds). */
 uint64_t look_took;
 
-/* By socket from which a host has sent MCP_RING_SLEEP: the group's key. Deleted along with the
- * socket. */
+/* For each socket from which a host has sent MCP_RING_SLEEP, the group's key. The entry is deleted
+ * along with the socket. */
 struct {
     __uint(type, BPF_MAP_TYPE_SK_STORAGE);
     __uint(map_flags, BPF_F_NO_PREALLOC);

@@ -7,15 +7,13 @@
 #include "firmware/kernel/program/send.h"
 #include "firmware/kernel/program/wake.h"
 
-/* The maximum number of bursts that a packet can trigger. It can complete two epochs, as messages
- * of the second one may have come before the last one of the first, and count for the first, too.
- */
+/* The maximum number of bursts that a packet can trigger. A packet can complete two epochs, since
+ * messages of the second epoch may have arrived before the last one of the first. */
 enum { BURSTS = 2 * (MCP_KERNEL_STEPS + 2 * MCP_KERNEL_MESSAGES) / BURST_TURNS + 4 };
 
-/*
- * Loops. On kernels without bpf_loop() they iterate over an array map with as many entries as a
- * loop may have iterations; the verifier removes the variant that is not used. The body of a loop
- * is
+/* Loops. On kernels without bpf_loop() their body is called for each element of an array map, which
+ * has as many elements as a loop may have iterations. The verifier removes the variant that is not
+ * used. The body of a loop is
  *
  *     static __always_inline long TURN(uint32_t turn, void *context)
  *
@@ -168,8 +166,8 @@ static __always_inline void release(struct mcp_kernel_group *group, uint64_t key
     }
 }
 
-/* The verdict on the packet, which is the last message if `is_last`. If `wakes`, a sleeping host is
- * woken. */
+/* Determine the verdict on the packet, which has become the last message if `is_last`. If `wakes`,
+ * wake a sleeping host, too. */
 static __always_inline int finish(const struct play *play, bool is_last, bool wakes, bool incoming)
 {
     struct __sk_buff *packet = play->packet;

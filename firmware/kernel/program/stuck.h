@@ -6,7 +6,8 @@
  * asks. A timer finds such groups; it runs only while a group is in an epoch.
  *
  * A group enters an epoch under its lock and reads `armed` afterwards. The timer first clears
- * `armed`, and then checks each group under its lock. So at least one of the two sees the other.
+ * `armed`, and then checks each group under its lock. So either the timer sees that the group is in
+ * an epoch, or the group sees that the timer is not armed, and arms it.
  */
 #ifndef MCP_PROGRAM_STUCK_H
 #define MCP_PROGRAM_STUCK_H
