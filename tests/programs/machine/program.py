@@ -5,8 +5,8 @@ A program is a list of steps (player.c plays it, program.h says how it is writte
 a step whether it may come after those that were taken in. So any part of a legal program can be
 made legal again by leaving out what has become illegal, which is what the shrinker does.
 
-Things that are legal MPI and left out, as plain Open MPI 4.1 fails with them (`BROKEN_BELOW` has
-the words for --with):
+Things that are legal MPI and left out, as plain Open MPI fails with them, 4.1 unless another release is named
+(`BROKEN_BELOW` has the words for --with):
   idup-nonblocking  MPI_Comm_idup issues MPI_Iallreduce on the parent from within progress, in the
                     same sequence as the program's own non-blocking collectives there.
   idup-inter        MPI_Comm_idup on an intercommunicator hangs now and then.
@@ -30,6 +30,10 @@ the words for --with):
   spawn-hosts       MPI_Comm_spawn of processes on several hosts fails in their MPI_Init, where Open MPI
                     itself chooses the hosts.
   disconnect-jobs   MPI_Comm_disconnect hangs of what was made of a communicator of several jobs.
+  spawn-twice       (6.0.0rc2) Where a program has called MPI_Comm_spawn several times, collectives among the
+                    jobs fail with MPI_ERR_PROC_FAILED now and then, though all processes live, or hang.
+  threads           (6.0.0rc2) Where threads of a process communicate at a time, MPI_Wait and Open MPI's own
+                    collectives hang now and then.
 
 What nicbarr promises and MPI does not is drawn where it plays all (`ours`: node or hosts):
   bits              Sums of rounded numbers combine in one order.
@@ -48,7 +52,8 @@ REDUCTIONS = ("allreduce", "reduce")
 ROOTED = ("reduce", "bcast", "gather", "scatter")
 BROKEN_BELOW = ("idup-nonblocking", "idup-inter", "free-outstanding", "persistent-freed", "reduce-bottom",
                 "create-group-attributes", "nonblocking-negative", "inter-nonblocking", "inter-monitoring",
-                "window-hosts", "create-group-idup", "window-parts", "mixed", "spawn-hosts", "disconnect-jobs")
+                "window-hosts", "create-group-idup", "window-parts", "mixed", "spawn-hosts", "disconnect-jobs",
+                "spawn-twice", "threads")
 
 ARITHMETIC = ("MPI_MAX", "MPI_MIN", "MPI_SUM", "MPI_PROD")
 BITS = ("MPI_BAND", "MPI_BOR", "MPI_BXOR")
