@@ -21,6 +21,7 @@ root=${!root:-$top/_cache/debian$1}
 packages=libopenmpi-dev,openmpi-bin,libpmix-dev,gcc,g++,make,automake,autoconf,libtool,pkg-config
 packages=$packages,libjansson-dev,libcmocka-dev,gnuplot-nox,python3-mpi4py,procps,iproute2
 packages=$packages,bpftool,clang,libbpf-dev,libibverbs-dev,libseccomp-dev,libsodium-dev,systemd
+[ "$1" = 13 ] || packages=$packages,mpich # 5.0, which has the MPI ABI as well
 
 chroot_make "$root" "$codename" "$packages"
 chroot_run "$root" "${@:2}"

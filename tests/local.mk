@@ -218,7 +218,7 @@ EXTRA_DIST += tests/parts tests/again.sh tests/tap.sh tests/style.sh tests/layer
     tests/component/verbs_common.sh tests/component/verbs_kernels.sh tests/component/verbs_many.sh \
     tests/fetched tests/machines/launching.sh \
     tests/component/hosts_common.sh tests/component/random_common.sh tests/component/drawn_common.sh tests/component/playing_common.sh tests/component/carried_common.sh tests/component/traced_common.sh \
-    tests/component/messages_common.sh tests/component/odd_common.sh \
+    tests/component/messages_common.sh tests/component/odd_common.sh tests/component/abi.sh \
     tests/component/inside.sh tests/component/programs_common.sh \
     tests/mpi/mpi4py_same.py tests/mpi/run_broken.sh tests/mpi/run_killed.sh
 

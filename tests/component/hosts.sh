@@ -7,6 +7,8 @@
 . "$(dirname "$0")/common.sh"
 . "$(dirname "$0")/hosts_common.sh"
 . "$(dirname "$0")/drawn_common.sh"
+# With coll/han on several hosts plain 6.0.0rc2 grows by 16 MiB in 200 cycles of soak.
+! is_open_mpi 6 || export OMPI_MCA_coll=^han
 
 algorithms=(pairwise dissemination:1 dissemination:2 tree:2 tree:4)
 # Small enough for a shared machine, where every wait may last until a process gets its turn.

@@ -7,13 +7,15 @@
 . "$(dirname "$0")/common.sh"
 . "$(dirname "$0")/hosts_common.sh"
 . "$(dirname "$0")/random_common.sh"
-is_open_mpi 4 || {
-    echo "skip: the generator knows what Open MPI 4.1 cannot do by itself, and not yet what 5.0 and 6.0 cannot"
+is_open_mpi 5 && {
+    echo "skip: the generator knows what Open MPI 4.1 and 6.0 cannot do by themselves, and not yet what 5.0 cannot"
     exit 77
 }
 
 case_passes() { "$machine" play "$1" > "$scratch/out" 2>&1; }
 for program in "$srcdir"/tests/programs/cases/*.program; do
+    # (6.0.0rc2 crashes in MPI_Init with pml/monitoring, with and without nicbarr.)
+    ! is_open_mpi 6 || [ "${program##*/}" != monitoring.program ] || continue
     check "$(basename "$program" .program)" case_passes "$program"
 done
 seconds=${NICBARR_TEST_SECONDS:-40}

@@ -8,8 +8,8 @@
 # With the argument `all` it also tries what clusters have besides (launching.sh), on machines with two processors
 # each, so that two of them receive.
 # (Both take a fifth of the time that they may have: that is there for hangs, and for machines with much else to do.)
-# NICBARR_MACHINES_LONGER=N makes each game N times as long; NICBARR_MACHINES_CARD is the network card
-# (machines).
+# NICBARR_MACHINES_LONGER=N makes each game N times as long; NICBARR_MACHINES_CARD is the network card, and
+# NICBARR_MACHINES_RELEASES=bookworm,forky are two other releases of Debian, the older first.
 # shellcheck source=tools/usage.sh
 . "$(dirname "$0")/../../tools/usage.sh"
 longer=${NICBARR_MACHINES_LONGER:-1}
@@ -22,6 +22,7 @@ if [ "${1-}" != inside ]; then
     processors=1 seconds=2400
     [ "${1-}" != all ] || processors=2 seconds=7200
     exec "$srcdir/testbeds/machines/machines" --card "${NICBARR_MACHINES_CARD:-virtio-net-pci}" --processors $processors \
+        --releases "${NICBARR_MACHINES_RELEASES:-bookworm,trixie}" \
         "${watchdog:-$((seconds * longer))}" bash "$0" inside "$@"
 fi
 TMPDIR=$MACHINES_OUT # what both machines see
@@ -67,7 +68,7 @@ by() { # NIC
 }
 
 on_both uname -r > "$scratch/out"
-check "two kernels" grep -q '^6\.1\..*6\.12\.' <(paste -s "$scratch/out")
+check "two kernels" [ "$(sort -u "$scratch/out" | wc -l)" = 2 ]
 caught() { ! NICBARR_TEST_BREAK=3 start 1 -x NICBARR_TEST_BREAK "${ledger[@]}" && said "^FAIL barrier_ledger"; }
 check "a barrier that is none is found" caught
 

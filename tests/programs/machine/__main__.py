@@ -11,8 +11,8 @@ import sys
 import time
 
 from drawing import Caches, draw_surroundings
-from playing import Case, Surroundings, play
-from program import ALL_COLLECTIVES, BROKEN_BELOW, Generator
+from playing import RELEASE, Case, Surroundings, play
+from program import ALL_COLLECTIVES, BROKEN_BELOW, Generator, legal
 from shrinking import Shrinker
 
 
@@ -27,12 +27,16 @@ def report(seed, case, outcome, path):
 def one_case(seed, options, caches):
     lot = random.Random(f"{options.family} {seed}")
     around = draw_surroundings(lot, options, caches)
-    steps = Generator(f"program {options.family} {seed}", options.length, beyond=options.beyond).draw()
+    flavour = {"threads": False} if RELEASE == 6 and "threads" not in options.beyond else None
+    steps = Generator(f"program {options.family} {seed}", options.length, flavour, options.beyond).draw()
     if around.hosts and "window-hosts" not in options.beyond:
         steps = [step for step in steps if step.kind != "window"]
     for step in steps if around.hosts and "spawn-hosts" not in options.beyond else ():
         if step.kind == "spawn":
             step.words["n"] = 1
+    if RELEASE == 6 and "spawn-twice" not in options.beyond:
+        spawns = [step for step in steps if step.kind == "spawn"]
+        steps = legal([step for step in steps if step not in spawns[1:]], options.beyond)
     if any(step.kind in ("inter", "spawn") for step in steps) and "inter-monitoring" not in options.beyond:
         around.mca.pop("pml_monitoring_enable", None)
     return Case(around, steps)
@@ -128,7 +132,7 @@ def draw_file(options):
 def options_of(arguments):
     parser = argparse.ArgumentParser(prog="run.sh")
     parser.add_argument("--with", dest="beyond", action="append", default=[], choices=BROKEN_BELOW,
-                        help="also draw what plain Open MPI 4.1 cannot do")
+                        help="also draw what plain Open MPI cannot do")
     parser.add_argument("--keep", default=".", help="folder for programs that fail")
     parser.add_argument("--tries", type=int, default=3, help="runs of a candidate before it counts as passing")
     parser.add_argument("--shrink-seconds", type=float, default=600)

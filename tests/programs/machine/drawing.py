@@ -5,7 +5,7 @@ import json
 import os
 import time
 
-from playing import Surroundings
+from playing import RELEASE, Surroundings
 
 ODD = (
     ("OMPI_MCA_coll", "^nicbarr"), ("OMPI_MCA_coll", "^nicbarr"),
@@ -66,7 +66,9 @@ def draw_surroundings(lot, options, caches):
         return around
     if lot.random() < 0.1:
         around.mca["coll_nicbarr_memory"] = "1"
-    if lot.random() < 0.08:
+    # A component above nicbarr. (Plain 6.0.0rc2 crashes with this one and with coll/sync, and coll/xhc reduces pairs
+    # with gaps wrongly.)
+    if lot.random() < 0.08 and RELEASE == 4:
         around.mca["pml_monitoring_enable"] = "1"
     if lot.random() < 0.3:
         around.odd.append((lot.randrange(np),) + lot.choice(ODD))

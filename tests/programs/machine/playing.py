@@ -32,6 +32,8 @@ SOURCES = os.environ.get("srcdir") or os.path.dirname(os.path.dirname(HERE))
 BUILT = os.environ.get("builddir") or os.path.join(SOURCES, "_build")
 PLAYER = os.path.join(BUILT, "tests", "programs", "player")
 NETHOSTS = os.path.join(SOURCES, "testbeds", "hosts", "nethosts")
+RELEASE = int(re.search(r"\(Open MPI\) (\d+)", subprocess.run(["mpirun", "--version"], capture_output=True, text=True,
+                                                               check=True).stdout).group(1))
 PROCESSES, THREADS, ITERATIONS = 160, 8, 1024  # as in places.h and program.h
 # Seconds without progress after which a program is considered hung, on an idle machine.
 WATCHDOG_S = float(os.environ.get("NICBARR_PATIENCE", "60"))
@@ -133,16 +135,25 @@ class Outcome:
         return self.kind
 
 
+def without_han(components):
+    """A value of the parameter coll, or none, without coll/han, which serves several hosts since Open MPI 5.0. On these
+    MPI_Allgather of 5.0.7 and MPI_Gather of 6.0.0rc2 give wrong results or hang with it, with and without nicbarr."""
+    if RELEASE == 4:
+        return components
+    return f"{components},han" if components else "^han"
+
+
 def mpirun_arguments(around, program, board, cache):
     """The arguments of mpirun, or those after nethosts HOSTS PER-HOST."""
     words = []
-    for name, value in ({"coll_nicbarr_tune_share": "100"} | around.mca).items():
-        words += ["--mca", name, value]
+    mca = {"coll_nicbarr_tune_share": "100"} | around.mca | {"coll": without_han(around.mca.get("coll"))}
+    for name, value in mca.items():
+        words += ["--mca", name, value] if value else []
     words += ["--mca", "coll_nicbarr_cache", cache]
     if around.odd:
         words.append(os.path.join(HERE, "odd.sh"))
         for rank, name, value in around.odd:
-            words += [str(rank), f"{name}={value}"]
+            words += [str(rank), f"{name}={without_han(value) if name == 'OMPI_MCA_coll' else value}"]
         words.append("--")
     return words + [PLAYER, "--program", program, "--board", board]
 
@@ -157,11 +168,14 @@ def command(around, program, board, cache):
     return [NETHOSTS] + switch[around.network] + [str(around.hosts), str(around.per_host())] + beside + words
 
 
-def environment(around):
+def environment(case):
     result = dict(os.environ)
     # As in jobs.sh: several hosts need the network.
-    if around.hosts:
+    if case.surroundings.hosts:
         result.pop("OMPI_MCA_btl", None)
+    elif "OMPI_MCA_btl" in result and any(step.kind == "spawn" or step.how == "port" for step in case.steps):
+        # Since Open MPI 5.0 processes of several jobs reach each other by tcp only.
+        result |= {"OMPI_MCA_btl": result["OMPI_MCA_btl"] + ",tcp", "OMPI_MCA_btl_tcp_if_include": "lo"}
     return result
 
 
@@ -276,7 +290,7 @@ def play(case, keep=None):
         with open(output, "wb") as out:
             process = subprocess.Popen(command(case.surroundings, program, board, cache), stdin=subprocess.DEVNULL,
                                        stdout=out, stderr=subprocess.STDOUT, cwd=scratch, start_new_session=True,
-                                       env=environment(case.surroundings))
+                                       env=environment(case))
             try:
                 ended = watch(process, board)
             finally:

@@ -5,7 +5,7 @@ A program is a list of steps (player.c plays it, program.h has the format). Lega
 step may follow the steps before it. So any part of a legal program can be made legal again by
 leaving out the steps that have become illegal, as the shrinker does.
 
-These steps are legal in MPI, but not drawn because plain Open MPI 4.1 fails with them
+These steps are legal in MPI, but not drawn because plain Open MPI fails with them, 4.1 unless another release is named
 (`BROKEN_BELOW` has the words for --with):
   idup-nonblocking  MPI_Comm_idup issues MPI_Iallreduce on the parent from within progress, in the
                     same sequence as the program's own non-blocking collectives there.
@@ -30,6 +30,10 @@ These steps are legal in MPI, but not drawn because plain Open MPI 4.1 fails wit
   spawn-hosts       MPI_Comm_spawn of processes on several hosts fails in their MPI_Init if Open MPI
                     chooses the hosts.
   disconnect-jobs   MPI_Comm_disconnect hangs for communicators made of one that spans several jobs.
+  spawn-twice       (6.0.0rc2) If a program has called MPI_Comm_spawn several times, collectives among the
+                    jobs hang at times, or fail with MPI_ERR_PROC_FAILED although all processes live.
+  threads           (6.0.0rc2) If threads of a process communicate at the same time, MPI_Wait and Open MPI's
+                    own collectives hang at times.
 
 What nicbarr promises beyond MPI is drawn where nicbarr plays everything (`ours`: node or hosts):
   bits              Sums of rounded numbers are combined in one order.
@@ -48,7 +52,8 @@ REDUCTIONS = ("allreduce", "reduce")
 ROOTED = ("reduce", "bcast", "gather", "scatter")
 BROKEN_BELOW = ("idup-nonblocking", "idup-inter", "free-outstanding", "persistent-freed", "reduce-bottom",
                 "create-group-attributes", "nonblocking-negative", "inter-nonblocking", "inter-monitoring",
-                "window-hosts", "create-group-idup", "window-parts", "mixed", "spawn-hosts", "disconnect-jobs")
+                "window-hosts", "create-group-idup", "window-parts", "mixed", "spawn-hosts", "disconnect-jobs",
+                "spawn-twice", "threads")
 
 ARITHMETIC = ("MPI_MAX", "MPI_MIN", "MPI_SUM", "MPI_PROD")
 BITS = ("MPI_BAND", "MPI_BOR", "MPI_BXOR")
