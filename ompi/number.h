@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Numbers of MCA parameters as the user wrote them. Open MPI silently reads a text that is not a
- * number as 0, and truncates numbers that do not fit an int. Called by the components when they read
- * their parameters.
+ * number as 0, and truncates numbers that do not fit an int. Called by the components when they
+ * read their parameters.
  *
  * Parameters on mpirun's command line are in the environment. Those of a parameter file are not
  * accessible, so only Open MPI's own number is available. */
