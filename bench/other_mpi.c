@@ -49,7 +49,7 @@ static int compare(const void *a, const void *b)
 static void measure(const char *operation, int bytes)
 {
     const int calls = bytes < LARGE ? CALLS : CALLS_LARGE;
-    double times[CHUNKS];
+    double times[CHUNKS] = {0};
     for (int chunk = -1; chunk < CHUNKS; chunk++) { /* the first one warms up */
         MPI_Barrier(MPI_COMM_WORLD);
         const double start = MPI_Wtime();
