@@ -2,13 +2,20 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Make a release of this commit, after checking that all version numbers agree:
 #
-#     ./release.sh       # the tarball and its SHA-256 go into _release
+#     ./release.sh               # the tarball, the packages for Debian, and their SHA-256 go into _release
+#     ./release.sh --tarball     # the tarball alone
 #
-# It ends with the command that tags the commit, and tags nothing itself. CONTRIBUTING.md lists the steps before.
+# Packages are built, installed, used and removed in chroots, which takes root and half an hour (tests/packages.sh). It
+# ends with the command that tags the commit, and tags nothing itself. CONTRIBUTING.md lists the steps before.
 set -eu
 # shellcheck source=tools/usage.sh
 . "$(dirname "$0")/tools/usage.sh"
-[ $# = 0 ] || usage
+releases="bookworm trixie forky"
+case $#-${1-} in
+    0-) ;;
+    1---tarball) releases= ;;
+    *) usage ;;
+esac
 cd "$(dirname "$0")"
 give_up() { echo "release.sh: $1" >&2; exit 1; }
 version=$(cat VERSION)
@@ -29,9 +36,19 @@ for test in recipes_test install_test tarball; do
 done
 tarball=nicbarr-$version.tar.xz
 cp "_build/$tarball" _release
-(cd _release && sha256sum "$tarball" | tee "$tarball.sha256")
+
+own=$(. /etc/os-release && echo "${VERSION_CODENAME-}")
+for codename in $releases; do
+    echo "== packages for $codename"
+    tests/packages.sh "$codename" >> "$log" 2>&1 || give_up "tests/packages.sh $codename does not pass; see $log"
+    built=_packages-$codename
+    [ "$codename" != "$own" ] || built=_packages
+    mkdir "_release/$codename"
+    cp "$built"/*.deb "_release/$codename"
+done
+(cd _release && find . -name '*.tar.xz' -o -name '*.deb' | sort | xargs sha256sum | tee SHA256SUMS)
 cat << EOS
-$PWD/_release/$tarball
-  tag:        git tag --annotate v$version --message "nicbarr $version"
-  whoever gets it:  sha256sum --check $tarball.sha256
+$PWD/_release
+  to tag the release:      git tag --annotate v$version --message "nicbarr $version"
+  to check a download:     sha256sum --check --ignore-missing SHA256SUMS
 EOS
