@@ -27,8 +27,7 @@ struct myrd_place {
 /* A process that has connected and has not been admitted yet. */
 struct myrd_visitor {
     int connection;
-    int process; /* pidfd of the process, whose children may keep the connection open after its end
-                  */
+    int process; /* pidfd; children of the process may keep the connection open after its end */
     pid_t pid;
     uid_t uid;
 };
