@@ -17,8 +17,7 @@
 
 struct options {
     enum operation operation;
-    enum operation beside;       /* another operation that is measured with the same components as
-                                    A; OPERATION_NONE: none */
+    enum operation beside;       /* another operation, measured like A; OPERATION_NONE: none */
     bool sized;                  /* at least one of both operations has messages */
     size_t sizes[OPTIONS_SIZES]; /* bytes per message; a single 0 unless `sized` */
     unsigned sizes_count;
