@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Dropping privileges, by direct system calls, which need no library; see rights.h. */
+/* Drops privileges by direct system calls, which need no library; see rights.h. */
 #include "myrd/rights.h"
 
 #include <errno.h>
@@ -39,7 +39,7 @@ bool myrd_rights_has(int capability)
 
 /* ---- files ---- */
 
-/* Create an empty, unmounted tmpfs. Returns a descriptor of its root. */
+/* Creates an empty, unmounted tmpfs. Returns a descriptor of its root. */
 static int make_nothing(void)
 {
     const int system = (int)syscall(SYS_fsopen, "tmpfs", FSOPEN_CLOEXEC);
@@ -58,7 +58,7 @@ static int make_nothing(void)
     return root;
 }
 
-/* Clone the folder's mount as a detached tree, which has no parent. Returns a descriptor of its
+/* Clones the directory's mount as a detached tree, which has no parent. Returns a descriptor of its
  * root. */
 static int make_whole(int folder)
 {
