@@ -18,11 +18,7 @@
 static const char probe_same_mpi[] =
     "put the mpirun of the Open MPI that programs are linked with first in the PATH";
 
-enum {
-    PROBE_NICS = 8,
-    PROBE_PER_HOST = 2 /* processes per host: both must get a socket of the
-                          NIC */
-};
+enum { PROBE_NICS = 8, PROBE_PER_HOST = 2 /* processes: both must get a socket of the NIC */ };
 
 /* A NIC, under one of its names. */
 struct probe_nic {
