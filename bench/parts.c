@@ -292,7 +292,7 @@ bool parts_nics_play(struct parts_nics *nics)
 
 struct parts_match {
     struct mcp_match *table;
-    uint32_t sources, next; /* the next message's sender: they alternate */
+    uint32_t sources, next; /* the next message's sender; senders alternate */
 };
 
 enum {
