@@ -37,7 +37,7 @@ struct contestant {
     void (*once)(void *self); /* runs one operation; NULL: the tails of this contestant are not
                                  measured */
 
-    unsigned iterations;      /* per chunk */
+    unsigned iterations;      /* number of operations per chunk */
     double *samples[FIGURES]; /* of each chunk; after the contest rank 0 has those of the slowest
                                  rank */
     double *singles;          /* times of single operations on this rank; NULL without tails */

@@ -26,7 +26,7 @@ struct mpi_operation {
     int rank, size;  /* in comm */
     MPI_Info info;   /* for duplicates made by `dup`; MPI_INFO_NULL: use MPI_Comm_dup */
     int root;        /* root of the next operation; advances after each one, ... */
-    bool root_stays; /* ... unless this is set, or the operation is persistent */
+    bool root_stays; /* ... except if this is set, or if the operation is persistent */
     int count;       /* number of elements per message */
     void *send;      /* bcast: send and receive buffer; scatter: a message for each process */
     void *receive;   /* gather, allgather: a message from each process */

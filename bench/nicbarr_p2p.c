@@ -52,7 +52,7 @@ struct settings {
 
 /* ---- options ---- */
 
-/* libc looks this variable up by name, so -fvisibility=hidden must not hide it. */
+/* libc finds this variable by its name, so -fvisibility=hidden must not hide it. */
 __attribute__((visibility("default"))) const char *argp_program_version =
     "nicbarr_p2p " NICBARR_VERSION;
 

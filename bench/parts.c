@@ -299,7 +299,7 @@ enum {
     HERE = 1,
     ELSEWHERE = 2,
     PLAYED_TAG = 0x1000000
-}; /* contexts, and the tag of the measured message */
+}; /* two contexts, and the tag of the measured message */
 
 struct parts_match *parts_match_open(uint32_t waiting, uint32_t sources)
 {

@@ -43,7 +43,7 @@ struct results {
 
 /* ---- options ---- */
 
-/* libc looks this variable up by name, so -fvisibility=hidden must not hide it. */
+/* libc finds this variable by its name, so -fvisibility=hidden must not hide it. */
 __attribute__((visibility("default"))) const char *argp_program_version =
     "nicbarr_raw_limit " NICBARR_VERSION;
 

@@ -67,7 +67,7 @@ static _Noreturn void exit_with_errno(const char *what)
 
 /* ---- options ---- */
 
-/* libc looks this variable up by name, so -fvisibility=hidden must not hide it. */
+/* libc finds this variable by its name, so -fvisibility=hidden must not hide it. */
 __attribute__((visibility("default"))) const char *argp_program_version =
     "nicbarr_raw_udp " NICBARR_VERSION;
 

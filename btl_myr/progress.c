@@ -129,7 +129,8 @@ static bool run_nic(void)
     if (any) {
         component->talks_to_others = true;
     } else if (myr_pace_broken(&component->pace, component->nic)) {
-        mca_btl_myr_broken(); /* by another job of this user, which does not end this one */
+        /* The NIC was broken by another job of this user, whose end does not end this one. */
+        mca_btl_myr_broken();
     }
     return any;
 }

@@ -25,7 +25,7 @@ static int finalize(mca_mtl_base_module_t *mtl);
 
 enum {
     PRIORITY = 90,                /* higher than all PMLs, because the user has requested it */
-    CONTEXT_MOST = (1 << 30) - 1, /* maximum of communicators' numbers */
+    CONTEXT_MOST = (1 << 30) - 1, /* maximum number of a communicator */
     /* greater tags are Open MPI's own, which are negative as an int */
     TAG_MOST = 0x7fffffff,
     /* chunk of a message that is read at a time, by the progress thread or the host; takes 7 us */

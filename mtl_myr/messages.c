@@ -278,7 +278,7 @@ int mca_mtl_myr_improbe(mca_mtl_base_module_t *mtl, struct ompi_communicator_t *
 
 /* ---- cancelling ---- */
 
-/* Only receives are cancelled, as MPI 4.0 recommends (section 3.8.4). */
+/* Cancels a receive. Sends are not cancelled, as MPI 4.0 recommends (section 3.8.4). */
 int mca_mtl_myr_cancel(mca_mtl_base_module_t *mtl, mca_mtl_request_t *mtl_request, int flag)
 {
     (void)mtl;

@@ -213,7 +213,7 @@ static bool exchange_status(const struct myr_barrier *barrier, bool *good, struc
 struct creation {
     struct card *cards;                /* [size] cards of all members, then the own one; likewise
                                           for letters */
-    const struct myr_nic_name **names; /* [size] */
+    const struct myr_nic_name **names; /* [size]; pointers into the cards */
     struct letter *letters;
 };
 

@@ -21,7 +21,7 @@
 #include "myrd/log.h"
 #include "myrd/owner.h"
 
-/* libc looks the symbol up by name, so -fvisibility=hidden must not apply. */
+/* libc finds this variable by its name, so -fvisibility=hidden must not hide it. */
 __attribute__((visibility("default"))) const char *argp_program_version = "myrd " NICBARR_VERSION;
 
 /* All owners; the first one is the default. */
@@ -182,7 +182,7 @@ static enum myr_status serve(const struct settings *settings, int end, struct my
         return status;
     }
     if (!settings->foreground) {
-        (void)!chdir("/"); /* do not keep a file system busy */
+        (void)!chdir("/"); /* so that the daemon does not keep a file system busy */
     }
     status = owner->confine(serving, error);
     if (MYR_OK == status) {

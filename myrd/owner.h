@@ -15,7 +15,7 @@
 #include "libmyr/status.h"
 
 struct myrd_options {
-    const char *socket; /* where to listen; NULL: the default */
+    const char *socket; /* path of the socket to listen on; NULL: the default */
     struct myr_soft_options nic;
     uint32_t memory; /* memory limit of all jobs together in bytes; some owners ignore it */
 };

@@ -105,7 +105,7 @@ void nicbarr_exits_close(void)
     segment = NULL;
 }
 
-/* Called with the lock held. */
+/* Returns whether the process is in the table. Called with the lock held. */
 static bool is_known(uint32_t number)
 {
     uint32_t i = 0;

@@ -89,7 +89,7 @@ static void free_query(struct query *query)
     free(query);
 }
 
-/* Called by PMIx's thread. */
+/* Completes a query. Called by PMIx's thread. */
 static void answer(int status, opal_value_t *value, void *context)
 {
     struct query *query = context;

@@ -16,7 +16,7 @@
 enum finding_state {
     FINDING_OK,
     FINDING_NOTE,    /* it works, or is not needed, but the user may want to know */
-    FINDING_PROBLEM, /* it harms jobs */
+    FINDING_PROBLEM, /* it affects jobs */
 };
 
 /* Creates a finding. `host` is NULL unless the finding is about one host; `todo` is NULL if there

@@ -9,7 +9,7 @@
 
 #include "tools/commands.h"
 
-/* libc looks this variable up by name, so -fvisibility=hidden must not hide it. */
+/* libc finds this variable by its name, so -fvisibility=hidden must not hide it. */
 __attribute__((visibility("default"))) const char *argp_program_version =
     "nicbarr " NICBARR_VERSION;
 

@@ -103,8 +103,8 @@ static double error_of(const struct fits_lop *lop, const double *peers, const do
 
 struct fits_lop fits_lop(const double *peers, const double *rtt, size_t n)
 {
-    static const double slowest = 0.05, step = 1.05; /* limits of the rates that are tried, up to
-                                                        3.2 */
+    /* The rates that are tried: from `slowest`, multiplied by `step`, up to 3.2. */
+    static const double slowest = 0.05, step = 1.05;
     enum { RATES = 85 };
     if (n <= MOST_TERMS) {
         struct fits_lop line = fit_linear(peers, rtt, n, slowest, n == 1 ? 1 : 2);

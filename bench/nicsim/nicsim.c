@@ -10,7 +10,7 @@
 
 #include "bench/nicsim/commands.h"
 
-/* libc looks this variable up by name, so -fvisibility=hidden must not hide it. */
+/* libc finds this variable by its name, so -fvisibility=hidden must not hide it. */
 __attribute__((visibility("default"))) const char *argp_program_version = "nicsim " NICBARR_VERSION;
 
 static const struct {

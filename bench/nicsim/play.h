@@ -80,8 +80,8 @@ struct nicsim_outcome {
     struct sim_tally tally;
     struct mcp_counters counters; /* sum of all NICs */
     size_t group_bytes;           /* the NIC's memory for the group: maximum over the nodes */
-    size_t port_bytes;            /* host-based: memory of a port's rings, maximum */
-    uint32_t connections;         /* ... and a NIC's connections, maximum */
+    size_t port_bytes;            /* host-based: memory of a port's rings: maximum over the nodes */
+    uint32_t connections;         /* host-based: connections of a NIC: maximum over the nodes */
     uint64_t events;
 };
 

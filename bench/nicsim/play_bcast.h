@@ -27,7 +27,7 @@ struct nicsim_bcast_game {
     uint32_t nodes;
     uint32_t bytes; /* size of the data */
     bool on_nics;
-    uint32_t fan_out; /* NIC-based: of the schedule dissemination:fan_out */
+    uint32_t fan_out; /* NIC-based only: that of the schedule dissemination:fan_out */
     enum nicsim_level level;
     /* If set, the last node replies with a message of answer_bytes when it has received the block,
      * and the root waits for that before its next broadcast. Otherwise no process waits. */

@@ -16,7 +16,7 @@
 
 struct algorithm {
     int number;    /* 0: tuned's own decision */
-    char name[32]; /* the component's name for it */
+    char name[32]; /* name in the component's enumeration */
     int segment;   /* bytes per segment of a message; 0: messages are not segmented */
 };
 

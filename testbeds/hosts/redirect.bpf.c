@@ -12,7 +12,7 @@
 
 #include <bpf/bpf_helpers.h>
 
-enum { DROP = 2 }; /* return value at this hook (tcx), which some systems' headers lack */
+enum { DROP = 2 }; /* return value at this hook (tcx); some systems' headers lack it */
 
 const volatile __u32 port[256]; /* indices of the interfaces that lead to the hosts; 0: no host */
 
