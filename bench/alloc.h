@@ -2,8 +2,9 @@
 /*
  * Allocation that ends the program when memory runs out, so callers never see NULL.
  *
- * The benchmark programs allocate messages here, and tables whose size follows from the options. A
- * benchmark has no result without them. The memory is zeroed.
+ * The benchmark programs allocate their messages here, and the tables whose size follows from the
+ * options. Without these a benchmark has no result, so there is nothing better to do than to end.
+ * The memory is zeroed.
  */
 #ifndef BENCH_ALLOC_H
 #define BENCH_ALLOC_H
@@ -23,8 +24,8 @@ static inline void *bench_alloc(size_t count, size_t size)
     return memory;
 }
 
-/* Whole pages, as the OSU benchmarks allocate their messages, so that a message's offset in its
- * cache line does not depend on earlier allocations. */
+/* Allocates whole pages, as the OSU benchmarks do for their messages, so that a message's offset in
+ * its cache line does not depend on earlier allocations. */
 static inline void *bench_alloc_pages(size_t bytes)
 {
     enum { PAGE = 4096 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Parsing of numbers for programs whose command line argp parses: nicbarr_raw_limit,
+ * Parsing of numbers for the programs whose command line is parsed by argp: nicbarr_raw_limit,
  * nicbarr_raw_udp and nicbarr_p2p.
  */
 #ifndef BENCH_ARGP_NUMBER_H
@@ -10,7 +10,7 @@
 
 #include "number.h"
 
-/* Parse a number from `least` to `most`. Anything else ends the program with a message. */
+/* Parses a number from `least` to `most`. Any other text ends the program with a message. */
 static inline unsigned parse_argp_number(struct argp_state *state, const char *text,
                                          unsigned long least, unsigned long most)
 {

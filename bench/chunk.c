@@ -6,13 +6,13 @@
 
 #include <math.h>
 
-/* Microseconds. A process that is preempted loses milliseconds, so most chunks that are much
- * shorter are not disturbed even when the machine is busy. */
+/* Microseconds. A process that is preempted loses milliseconds. Most chunks are much shorter, so
+ * they are not disturbed even when the machine is busy. */
 static const double chunk_length = 200.0;
 static const unsigned fewest = 50; /* operations, even if a chunk then takes longer */
 
 /* A polling process may be preempted for milliseconds again and again, until the scheduler has
- * moved it to a processor of its own. So there are many probes, and the fastest counts. */
+ * moved it to a core of its own. So there are many measurements, and the fastest one is used. */
 static const unsigned enough_probes = 15;
 
 struct chunk_search chunk_search(void)
@@ -23,7 +23,7 @@ struct chunk_search chunk_search(void)
 bool chunk_found(struct chunk_search *search, double elapsed)
 {
     search->fastest = fmin(search->fastest, elapsed / search->iterations);
-    /* A quarter of a chunk is long enough to extrapolate from. */
+    /* A quarter of a chunk is long enough for extrapolating. */
     if (search->iterations * search->fastest < chunk_length / 4) {
         search->iterations *= 2;
         return false;

@@ -14,8 +14,8 @@
 
 const double contest_tails[CONTEST_TAILS] = {0.5, 0.9, 0.99};
 
-/* Single operations are timed between the chunks: a clock reading per operation costs as much as a
- * fast barrier, so the chunks are timed without. */
+/* Single operations are timed between the chunks. Reading the clock for each operation costs as
+ * much as a fast barrier, so the operations in chunks are not timed one by one. */
 static const unsigned singles_per_chunk = 20;
 
 static double slowest_rank(double mine, MPI_Comm comm)
@@ -77,7 +77,8 @@ static void play_chunk(struct contestant *contestant, unsigned chunk)
     }
 }
 
-/* The result is in `values` on rank 0; other ranks keep their own. */
+/* Reduces values over all ranks. Rank 0 gets the result in `values`; other ranks keep their own
+ * values. */
 static void reduce(double *values, unsigned count, MPI_Op op, MPI_Comm comm)
 {
     int rank;

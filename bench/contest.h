@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A contest: several ways to synchronise the ranks of a job, measured in turns.
+ * A contest measures several ways to synchronise the ranks of a job alternately.
  *
  * Called by nicbarr_bench and nicbarr_experiments. A contestant is an MPI operation on a
- * communicator, or a raw barrier. The contestants alternate (ABAB), one chunk each, so each chunk
- * is compared with its neighbours in time. Ranks exchange their samples only at the end, so that
- * only the contestants synchronise them meanwhile. Functions with a communicator are collective
- * over it.
+ * communicator, or a raw barrier. The contestants alternate (ABAB), one chunk each, so that each
+ * chunk is compared with chunks that were measured just before and after it. Ranks exchange their
+ * samples only at the end, so that during the measurement only the contestants synchronise them.
+ * Functions with a communicator are collective over it.
  */
 #ifndef BENCH_CONTEST_H
 #define BENCH_CONTEST_H
@@ -17,11 +17,11 @@
 
 #include "coll_nicbarr/choice/statistics.h"
 
-/* What a chunk measures, in microseconds per operation. */
+/* The measurements of a chunk, in microseconds per operation. */
 enum figure {
-    FIGURE_LATENCY, /* the operation alone */
+    FIGURE_LATENCY, /* duration of the operation alone */
     FIGURE_OVERALL, /* with computation between start and wait (ibarrier, else 0) */
-    FIGURE_COMPUTE, /* that computation alone (ibarrier, else 0) */
+    FIGURE_COMPUTE, /* duration of that computation alone (ibarrier, else 0) */
     FIGURES
 };
 
@@ -32,36 +32,38 @@ struct contestant {
     const char *name;
     bool probe; /* not a barrier: printed, but not compared with barriers */
     void *self;
-    /* One chunk: synchronise the ranks, then time `iterations` operations on this rank. */
+    /* Runs one chunk: synchronises the ranks, then times `iterations` operations on this rank. */
     void (*run)(void *self, unsigned iterations, double figures[FIGURES]);
-    void (*once)(void *self); /* one operation; NULL: measure no tails of this contestant */
+    void (*once)(void *self); /* runs one operation; NULL: the tails of this contestant are not
+                                 measured */
 
-    unsigned iterations;      /* per chunk */
+    unsigned iterations;      /* number of operations per chunk */
     double *samples[FIGURES]; /* of each chunk; after the contest rank 0 has those of the slowest
                                  rank */
-    double *singles;          /* of single operations on this rank; NULL without tails */
+    double *singles;          /* times of single operations on this rank; NULL without tails */
 
-    /* The results on rank 0. The first three are over the ranks' medians of their chunks. Each
-     * quantile of single operations is the average over the ranks, as in the OSU benchmarks. */
+    /* The results on rank 0. The average, minimum and maximum are over the ranks' medians of their
+     * chunks. Each quantile of single operations is the average over the ranks, as in the OSU
+     * benchmarks. */
     double average, least, most;
     double tails[CONTEST_TAILS];
 };
 
-/* Do at least `warmup` operations, and set the number of operations per chunk: `iterations`, or
- * what fits a chunk (chunk.h) if that is 0. */
+/* Runs at least `warmup` operations, and sets the number of operations per chunk: `iterations`, or,
+ * if that is 0, the number that fits a chunk (chunk.h). */
 void contest_prepare(struct contestant *contestant, MPI_Comm comm, unsigned warmup,
                      unsigned iterations);
 
-/* The number of rounds that take `seconds` with prepared contestants, at least three; the same on
- * all ranks. */
+/* Returns the number of rounds that prepared contestants complete in `seconds`, at least three. It
+ * is the same on all ranks. */
 unsigned contest_rounds(struct contestant *contestants, size_t count, MPI_Comm comm,
                         double seconds);
 
-/* Play `chunks` rounds, and gather the results on rank 0. */
+/* Runs `chunks` rounds, and gathers the results on rank 0. */
 void contest_play(struct contestant *contestants, size_t count, MPI_Comm comm, unsigned chunks);
 
-/* On rank 0: the percentage of the operation's time that computation hides, as osu_ibarrier defines
- * it. The contestant must measure all three figures. */
+/* Returns, on rank 0, the percentage of the operation's time that is hidden by computation, as
+ * defined by osu_ibarrier. The contestant must measure all three times. */
 struct nicbarr_quartiles contest_overlap(const struct contestant *contestant, unsigned chunks);
 
 void contest_free(struct contestant *contestants, size_t count);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The processes and nodes of an MPI job, and its processors.
+ * The processes and nodes of an MPI job, and the cores that they may use.
  *
- * nicbarr_bench and nicbarr_experiments print them in the heads of their reports and use them for
- * the raw limit. The functions are collective over MPI_COMM_WORLD. All ranks hold the same values,
+ * nicbarr_bench and nicbarr_experiments print them in the headers of their reports and use them for
+ * the raw limit. The functions are collective over MPI_COMM_WORLD. All ranks have the same values,
  * except for `rank`.
  */
 #ifndef BENCH_JOB_H
@@ -18,14 +18,16 @@
 struct job {
     int rank, size, nodes;
     bool one_node;
-    cpu_set_t *masks;               /* affinity of each rank */
-    struct raw_placement placement; /* of the ranks, if they are on one node; else meaningless */
+    cpu_set_t *masks; /* affinity of each rank */
+    struct raw_placement
+        placement; /* of the ranks, if they are on one node; otherwise meaningless */
 };
 
 void job_open(struct job *job);
 void job_close(struct job *job);
 
-/* Only the beginning, such as "Open MPI v4.1.4": the rest is long, of several lines in MPICH. */
+/* Returns the beginning of the MPI library's version, such as "Open MPI v4.1.4". The rest is long,
+ * and has several lines in MPICH. */
 void job_library_name(char name[MPI_MAX_LIBRARY_VERSION_STRING]);
 
 #endif

@@ -9,7 +9,7 @@
 
 #include "alloc.h"
 
-/* Persistent collectives came with MPI 4. Open MPI has them under the standard names since 5.0,
+/* Persistent collectives were added by MPI 4. Open MPI has them under the standard names since 5.0,
  * although it reports MPI 3.1, and before that as an extension. */
 #if MPI_VERSION >= 4 || (defined(OMPI_MAJOR_VERSION) && OMPI_MAJOR_VERSION >= 5)
 #define PERSISTENT(name) MPI_##name
@@ -117,7 +117,7 @@ static void start_iscatter(struct mpi_operation *operation)
     next_root(operation);
 }
 
-/* Initialise the request of a persistent operation, for the present buffers. */
+/* Initialises the request of a persistent operation, for the current buffers. */
 static void make_persistent(struct mpi_operation *operation)
 {
 #ifdef PERSISTENT
@@ -166,7 +166,7 @@ static void unmake_persistent(struct mpi_operation *operation)
         MPI_Request_free(&operation->request);
 }
 
-/* Does only the root receive the result? */
+/* Returns whether only the root receives the result. */
 static bool is_for_root(const struct mpi_operation *operation)
 {
     return operation->kind == OPERATION_REDUCE || operation->kind == OPERATION_REDUCE_INIT ||
@@ -197,8 +197,8 @@ static void start_dup(struct mpi_operation *operation)
 
 /* ---- results ---- */
 
-/* The number of different contributions to a sum: from 1 to CONTRIBUTIONS, so that sums of floats
- * are exact in any order with up to two million processes. */
+/* The number of different contributions to a sum. They are from 1 to CONTRIBUTIONS, so that sums of
+ * floats are exact in any order with up to two million processes. */
 enum { CONTRIBUTIONS = 7 };
 
 static float contribution(unsigned rank, unsigned place)
@@ -279,7 +279,7 @@ static bool check_scatter(struct mpi_operation *operation, unsigned round)
     return right;
 }
 
-/* A duplicate has the same members in the same order, and its own messages. */
+/* Checks a duplicate, which must have the same members in the same order, and its own messages. */
 static bool check_dup(struct mpi_operation *operation, unsigned round)
 {
     MPI_Comm comm = duplicate(operation);
@@ -296,7 +296,8 @@ static bool check_dup(struct mpi_operation *operation, unsigned round)
 static const struct {
     void (*start)(struct mpi_operation *operation);
     bool waits;
-    bool (*check)(struct mpi_operation *operation, unsigned round); /* NULL: it has no result */
+    bool (*check)(struct mpi_operation *operation, unsigned round); /* NULL: the operation has no
+                                                                       result */
 } kinds[OPERATION_NONE] = {
     [OPERATION_BARRIER] = {start_barrier, false, NULL},
     [OPERATION_IBARRIER] = {start_ibarrier, true, NULL},
@@ -390,7 +391,7 @@ void mpi_operation_keep_root(struct mpi_operation *operation, unsigned root)
 
 bool mpi_operation_check(struct mpi_operation *operation)
 {
-    enum { MORE = 8 }; /* beyond one round per root */
+    enum { MORE = 8 }; /* operations in addition to one per root */
     const unsigned rounds = (unsigned)operation->size + MORE;
     bool right = true;
     for (unsigned round = 0; kinds[operation->kind].check && round < rounds; round++)

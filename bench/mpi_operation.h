@@ -16,7 +16,7 @@
 #include "operations.h"
 
 struct mpi_operation {
-    /* Start the operation; if `waits`, MPI_Wait completes it. */
+    /* Starts the operation. If `waits` is set, MPI_Wait completes it. */
     void (*start)(struct mpi_operation *operation);
     bool waits;
     MPI_Comm comm;
@@ -25,31 +25,32 @@ struct mpi_operation {
     enum operation kind;
     int rank, size;  /* in comm */
     MPI_Info info;   /* for duplicates made by `dup`; MPI_INFO_NULL: use MPI_Comm_dup */
-    int root;        /* of the next operation: advances to the next rank after each, ... */
-    bool root_stays; /* ... unless this is set, or the operation is persistent */
-    int count;       /* elements per message */
+    int root;        /* root of the next operation; advances after each one, ... */
+    bool root_stays; /* ... except if this is set, or if the operation is persistent */
+    int count;       /* number of elements per message */
     void *send;      /* bcast: send and receive buffer; scatter: a message for each process */
     void *receive;   /* gather, allgather: a message from each process */
 };
 
-/* Does this MPI library provide the operation? */
+/* Returns whether this MPI library provides the operation. */
 bool mpi_operation_supported(enum operation kind);
 
-/* Open an operation on a duplicate of `parent`. `preference` is the value of Open MPI's info key
- * ompi_comm_coll_preference for that duplicate, and for those that `dup` makes of it; NULL: no info
- * key. */
+/* Opens an operation on a duplicate of `parent`. `preference` is the value of Open MPI's info key
+ * ompi_comm_coll_preference for that duplicate, and for those that `dup` creates from it. NULL: no
+ * info key is set. */
 void mpi_operation_open(struct mpi_operation *operation, enum operation kind, MPI_Comm parent,
                         const char *preference);
 void mpi_operation_close(struct mpi_operation *operation);
 
-/* Fix the root to this rank (modulo the number of ranks). To be called before the first
+/* Fixes the root to this rank (modulo the number of ranks). To be called before the first
  * mpi_operation_resize(). */
 void mpi_operation_keep_root(struct mpi_operation *operation, unsigned root);
 
-/* Set the size of messages, a multiple of the operation's unit; it is 0 before the first call. */
+/* Sets the message size, which must be a multiple of the operation's unit. It is 0 before the first
+ * call. */
 void mpi_operation_resize(struct mpi_operation *operation, size_t bytes);
 
-/* Do one operation, from start to completion. */
+/* Performs one operation, from start to completion. */
 static inline void mpi_operation_play(struct mpi_operation *operation)
 {
     operation->start(operation);
@@ -57,8 +58,8 @@ static inline void mpi_operation_play(struct mpi_operation *operation)
         MPI_Wait(&operation->request, MPI_STATUS_IGNORE);
 }
 
-/* Do operations with changing data, with each process as the root at least once. False if this
- * process has received a wrong result. */
+/* Performs operations with changing data, with each process as the root at least once. Returns
+ * false if this process has received a wrong result. */
 bool mpi_operation_check(struct mpi_operation *operation);
 
 #endif

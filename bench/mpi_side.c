@@ -18,7 +18,7 @@ void mpi_side_open(struct mpi_side *side, MPI_Comm parent, enum operation kind,
     mpi_operation_open(&side->operation, kind, parent, preference);
     if (side->overlaps) {
         side->work_rate = work_rate();
-        MPI_Barrier(side->operation.comm); /* only blocking calls set nicbarr up across hosts */
+        MPI_Barrier(side->operation.comm); /* only blocking calls set up nicbarr across hosts */
     }
 }
 
@@ -35,7 +35,7 @@ static void repeat_operation(struct mpi_side *side, unsigned times)
         mpi_operation_play(&side->operation);
 }
 
-/* Compute for `steps` between start and wait, in slices with a test call before each but the
+/* Computes for `steps` between start and wait, in slices with a test call before each but the
  * first. */
 static void repeat_overlapped(struct mpi_side *side, unsigned times, unsigned long steps)
 {
@@ -60,19 +60,20 @@ static void once(void *self)
 
 /* ---- chunks ---- */
 
-/* Synchronise the ranks at the beginning of a chunk. The operation alone does not: with a fixed
- * root, processes that only send run ahead. The chunk would then include what the one before has
- * left outstanding, most of all for an algorithm that limits how far they run ahead. */
+/* Synchronises the ranks at the beginning of a chunk. The operation alone does not synchronise
+ * them: with a fixed root, processes that only send run ahead. The chunk would then include work
+ * that was left outstanding by the previous chunk, most of all for an algorithm that limits how far
+ * they run ahead. */
 static double begin_chunk(const struct mpi_side *side)
 {
     MPI_Barrier(side->operation.comm);
     return chunk_clock();
 }
 
-/* As in osu_ibarrier: a computation as long as the operation alone takes is timed between start and
- * wait, and without communication. All ranks compute for as long as the operation takes on the
- * slowest rank. Loops are timed as a whole, since clock readings inside would count as
- * communication. */
+/* Measures overlap as osu_ibarrier does: a computation as long as the operation alone is timed
+ * between start and wait, and without communication. All ranks compute for as long as the operation
+ * takes on the slowest rank. Loops are timed as a whole, because clock readings inside them would
+ * be included in the time of communication. */
 static void measure_overlap(struct mpi_side *side, unsigned iterations, double figures[FIGURES])
 {
     double pure = figures[FIGURE_LATENCY];
@@ -109,7 +110,8 @@ struct contestant mpi_side_contestant(struct mpi_side *side, const char *name, b
 
 /* ---- components ---- */
 
-/* Each coll component registers its priority as a control variable of MPI's tools interface. */
+/* Returns whether a component is loaded. Each coll component registers its priority as a control
+ * variable of MPI's tools interface. */
 static bool component_loaded(const char *name)
 {
     char variable[160];
@@ -118,8 +120,8 @@ static bool component_loaded(const char *name)
     return MPI_T_cvar_get_index(variable, &index) == MPI_SUCCESS;
 }
 
-/* False if a component of the preference (NULL: none) is not loaded; `name` is the first such
- * one. */
+/* Returns false if a component of the preference (NULL: none) is not loaded; `name` is the first
+ * such component. */
 static bool components_loaded(const char *preference, char *name, size_t name_size)
 {
     bool loaded = true;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * MPI's operations as contestants: how long they take, and how much of that computation hides.
+ * MPI's operations as contestants, to measure their duration, and how much of it computation hides.
  *
  * Called by nicbarr_bench and nicbarr_experiments for each side. Open MPI selects the component
  * when a communicator is created, so each contestant has a duplicate of its own, created with its
@@ -23,20 +23,20 @@ struct mpi_side {
     double work_rate; /* iterations of work per microsecond; set if `overlaps` */
 };
 
-/* Open a side on a duplicate of `parent`. `preference` is the value of ompi_comm_coll_preference;
- * NULL: no info key. */
+/* Opens a side on a duplicate of `parent`. `preference` is the value of ompi_comm_coll_preference.
+ * NULL: no info key is set. */
 void mpi_side_open(struct mpi_side *side, MPI_Comm parent, enum operation kind,
                    const char *preference, unsigned tests);
 void mpi_side_close(struct mpi_side *side);
 
-/* The contestant of this side, which must stay open meanwhile. */
+/* Returns the contestant of this side, which must stay open as long as the contestant is used. */
 struct contestant mpi_side_contestant(struct mpi_side *side, const char *name, bool tails);
 
-/* Warn of components in A's and B's preferences that this process has not loaded. Open MPI ignores
- * unknown names silently. */
+/* Prints a warning for components in A's and B's preferences that this process has not loaded,
+ * because Open MPI silently ignores unknown names. */
 void mpi_side_warn_of_missing(const char *const preference[2], int rank);
 
-/* A preference as text for the report. */
+/* Returns a preference as text for the report. */
 const char *mpi_side_preference_text(const char *preference);
 
 extern const char *const mpi_side_names[2];

@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * nicbarr_bench: measures two choices of MPI's collectives in turns, in the manner of the OSU
+ * nicbarr_bench: measures two choices of MPI's collectives alternately, in the manner of the OSU
  * micro-benchmarks.
  *
- * A user's program, which demo.sh calls as well. It answers two questions for this machine at this
- * moment. How much faster is one choice of Open MPI's collective components than another? How far
- * is it from the limit of the machine? All that is compared alternates within one job (contest.h):
- * where a machine's speed changes, only ratios of neighbouring samples are meaningful.
+ * It is a program for users, which demo.sh calls as well. For the current machine and load, it
+ * determines how much faster one choice of Open MPI's collective components is than another, and
+ * how far it is from the limit of the machine. Everything that is compared alternates within one
+ * job (contest.h), because a machine's speed changes, so that only ratios of consecutive samples
+ * are meaningful.
  *
  * Files: options.c parses the command line, job.c determines the placement, mpi_side.c and
- * raw_job.c are the contestants, mpi_operation.c has the operations, report.c the figures.
+ * raw_job.c implement the contestants, mpi_operation.c implements the operations, and report.c
+ * prints the results.
  */
 #include <mpi.h>
 #include <stdio.h>
@@ -61,7 +63,7 @@ static void bench_close(struct bench *bench)
         mpi_side_close(&bench->sides[i]);
 }
 
-/* On rank 0: did all ranks receive the right results? */
+/* Returns, on rank 0, whether all ranks received correct results. */
 static bool check_results(const struct bench *bench, struct mpi_side *side, const char *name,
                           size_t bytes)
 {
@@ -78,7 +80,7 @@ static bool check_results(const struct bench *bench, struct mpi_side *side, cons
     return right;
 }
 
-/* Measure one size, then check the results. */
+/* Measures one size, then checks the results. */
 static void measure_size(struct bench *bench, size_t bytes, struct report *report)
 {
     const struct options *options = bench->options;
@@ -94,11 +96,11 @@ static void measure_size(struct bench *bench, size_t bytes, struct report *repor
     if (bench->with_raw)
         count += raw_job_contestants(&bench->raw, contestants + count);
 
-    /* -i is meant for MPI operations; raw barriers are of another order of magnitude. */
+    /* -i applies to MPI operations only, because raw barriers are of another order of magnitude. */
     for (size_t i = 0; i < count; i++)
         contest_prepare(&contestants[i], MPI_COMM_WORLD, options->warmup,
                         i < bench->sides_count ? options->iterations : 0);
-    /* Only blocking operations set nicbarr up across hosts, so one precedes the measurement. */
+    /* Only blocking operations set up nicbarr across hosts, so one precedes the measurement. */
     for (size_t i = 0; i < bench->sides_count; i++)
         MPI_Barrier(bench->sides[i].operation.comm);
     contest_play(contestants, count, MPI_COMM_WORLD, options->chunks);
@@ -110,7 +112,8 @@ static void measure_size(struct bench *bench, size_t bytes, struct report *repor
     contest_free(contestants, count);
 }
 
-/* On rank 0: print the results. False if some were wrong, or a file could not be written. */
+/* Prints the results on rank 0. Returns false if some were wrong, or if a file could not be
+ * written. */
 static bool show_report(const struct report *report, FILE *json)
 {
     report_print(report);

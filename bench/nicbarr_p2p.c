@@ -2,16 +2,20 @@
 /*
  * nicbarr_p2p: measures messages between two processes in the manner of osu_latency and osu_bw.
  *
- * A user's program, which p2p.sh calls as well. Two BTLs cannot alternate within one job, so this
- * measures the BTL of its job, and p2p.sh alternates short jobs. Ranks 0 and 1 measure; other ranks
- * do nothing.
+ * It is a program for users, which p2p.sh calls as well. Two BTLs cannot alternate within one job.
+ * Therefore this program measures the BTL of its job, and p2p.sh alternates short jobs. Ranks 0 and
+ * 1 measure; other ranks do nothing.
  *
- * Latency is half a round trip. Bandwidth is that of windows of messages, each of which the
- * receiver answers with an empty message. Overlap is the part of a message's time that is hidden
- * behind a computation of the same length, by the sender, the receiver or both, between the calls
- * that start the message and those that wait for it. The time of the ranks that compute counts. A
- * rank that does not compute waits in MPI, and progresses the message; or it sleeps, and leaves its
- * processor to another process that does. Results are medians and quartiles of chunks.
+ * - Latency is half a round trip.
+ * - Bandwidth is that of windows of messages, to each of which the receiver replies with an empty
+ *   message.
+ * - Overlap is the part of a message's time that is hidden behind a computation of the same length,
+ *   by the sender, the receiver or both, between the calls that start the message and those that
+ *   wait for it. It is derived from the time of the ranks that compute. A rank that does not
+ *   compute waits in MPI, and progresses the message; or it sleeps, and leaves its core to another
+ *   process that computes.
+ *
+ * Results are medians and quartiles of chunks.
  */
 #include <argp.h>
 #include <mpi.h>
@@ -32,7 +36,7 @@ enum {
     MESSAGE = 1, /* tags; those of unmatched receives are UNMATCHED and above */
     ANSWER = 2,
     UNMATCHED = 3,
-    SENDER = 1, /* bits that say which ranks compute */
+    SENDER = 1, /* bits that select the ranks that compute */
     RECEIVER = 2,
 };
 
@@ -43,12 +47,12 @@ struct settings {
     unsigned overlap_bytes; /* 0: not measured */
     bool rests;             /* a rank that does not compute sleeps meanwhile */
     unsigned posted;        /* unmatched receives that stay posted meanwhile */
-    int source;             /* of receives: the other rank, or MPI_ANY_SOURCE */
+    int source;             /* source of receives: the other rank, or MPI_ANY_SOURCE */
 };
 
 /* ---- options ---- */
 
-/* libc looks this variable up by name, so -fvisibility=hidden must not hide it. */
+/* libc finds this variable by its name, so -fvisibility=hidden must not hide it. */
 __attribute__((visibility("default"))) const char *argp_program_version =
     "nicbarr_p2p " NICBARR_VERSION;
 
@@ -118,7 +122,7 @@ static const struct argp argp = {
 
 /* ---- measuring ---- */
 
-/* The source argument of a rank's receives. */
+/* Returns the source argument of a rank's receives. */
 static int source_for(const struct settings *settings, int rank)
 {
     return MPI_ANY_SOURCE == settings->source ? MPI_ANY_SOURCE : 1 - rank;
@@ -136,7 +140,7 @@ static void pong(const struct settings *settings, int rank, char *buffer, int by
     }
 }
 
-/* The time of that many round trips in microseconds, the same on both ranks. */
+/* Returns the time of that many round trips in microseconds, the same on both ranks. */
 static double pong_time(const struct settings *settings, int rank, char *buffer, unsigned times)
 {
     const int bytes = (int)settings->latency_bytes;
@@ -199,7 +203,7 @@ static void measure_bandwidth(const struct settings *settings, int rank, double 
 
 /* ---- overlap ---- */
 
-/* Both ranks begin at the same time, up to the latency of a message. */
+/* Makes both ranks begin at the same time, up to the latency of a message. */
 static void begin_together(int rank)
 {
     if (rank == 0) {
@@ -209,7 +213,7 @@ static void begin_together(int rank)
     }
 }
 
-/* The longer one of both ranks' times; 0 for a rank whose time does not count. */
+/* Returns the longer one of both ranks' times; `mine` is 0 on a rank whose time is ignored. */
 static double longer(int rank, double mine)
 {
     double other;
@@ -225,7 +229,7 @@ static void rest(double us)
     nanosleep(&time, NULL);
 }
 
-/* The time of a message. While it is under way, this rank computes for `steps`, sleeps for
+/* Returns the time of a message. While it is in flight, this rank computes for `steps`, sleeps for
  * `rest_us`, or neither. */
 static double message_time(const struct settings *settings, int rank, char *buffer,
                            unsigned long steps, double rest_us, bool counts)
@@ -254,8 +258,8 @@ static double work_time(int rank, unsigned long steps)
     return longer(rank, chunk_clock() - start);
 }
 
-/* The computation takes as long as the message just before. A rank that sleeps does so for longer
- * than that. */
+/* Measures overlap. The computation takes as long as the message that was measured just before. A
+ * rank that sleeps does so for longer than that. */
 static void measure_overlap(const struct settings *settings, int rank, int computes, double rate,
                             double *samples)
 {

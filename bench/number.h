@@ -2,7 +2,7 @@
 /*
  * Parsing of numbers on command lines.
  *
- * Called by the benchmark programs that read their options with getopt_long, and by argp_number.h.
+ * Called by the benchmark programs that parse their options with getopt_long, and by argp_number.h.
  */
 #ifndef BENCH_NUMBER_H
 #define BENCH_NUMBER_H
@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-/* False, with *value unchanged, if the text is not a number from `least` to `most`. */
+/* Returns false, with *value unchanged, if the text is not a number from `least` to `most`. */
 static inline bool number_parse(const char *text, unsigned long least, unsigned long most,
                                 unsigned *value)
 {

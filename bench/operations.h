@@ -32,19 +32,19 @@ enum operation {
     OPERATION_ISCATTER,
     OPERATION_SCATTER_INIT,
     OPERATION_DUP,
-    OPERATION_NONE /* not an operation; their number */
+    OPERATION_NONE /* not an operation; also the number of operations */
 };
 
 struct operation_traits {
     const char *name;
-    unsigned unit;    /* bytes per element of a message; 0: it has no message */
+    unsigned unit;    /* bytes per element of a message; 0: the operation has no messages */
     bool nonblocking; /* it can overlap with computation */
-    bool checked;     /* it has results to check */
+    bool checked;     /* its results are checked */
 };
 
 extern const struct operation_traits operations[OPERATION_NONE];
 
-/* False, with *operation unchanged, if there is no operation of that name. */
+/* Returns false, with *operation unchanged, if there is no operation of that name. */
 bool operation_find(const char *name, enum operation *operation);
 
 #endif

@@ -12,7 +12,7 @@
 
 #include "number.h"
 
-/* One number, a few, many, and sizes at which messages become long. */
+/* One element, a few, many, and sizes from which on messages are long. */
 static const size_t default_sizes[] = {4, 8, 64, 512, 1024, 4096};
 enum { DEFAULT_SIZES = sizeof(default_sizes) / sizeof(*default_sizes) };
 
@@ -87,7 +87,7 @@ static const struct option long_options[] = {
     {0},
 };
 
-/* Parse [MIN:]MAX; the sizes are MIN doubled up to MAX. */
+/* Parses [MIN:]MAX; the sizes are MIN doubled up to MAX. */
 static bool parse_sizes(const char *text, struct options *options)
 {
     static const unsigned long most = 1ul << 28;
@@ -109,7 +109,7 @@ static bool parse_sizes(const char *text, struct options *options)
     return true;
 }
 
-/* The bytes per element for both operations; 0: neither has messages. */
+/* Returns the bytes per element for both operations, or 0 if neither has messages. */
 static unsigned unit(const struct options *options)
 {
     const unsigned measured = operations[options->operation].unit;
@@ -118,8 +118,8 @@ static unsigned unit(const struct options *options)
     return measured > beside ? measured : beside; /* one divides the other */
 }
 
-/* Determine the sizes once the operations are known. False if they are not multiples of an element;
- * it suffices to check the first one, as the others are its multiples. */
+/* Determines the sizes once the operations are known. Returns false if they are not multiples of an
+ * element. It suffices to check the first size, because the others are its multiples. */
 static bool settle_sizes(struct options *options)
 {
     const unsigned element = unit(options);
@@ -138,7 +138,7 @@ static enum options_verdict bad(bool prints, const char *text, const char *expec
     return OPTIONS_BAD;
 }
 
-/* Options with a number as their value, and where it is stored. */
+/* The options with a number as their value, and where it is stored. */
 static const struct number_option {
     int key;
     unsigned least, most;
@@ -171,7 +171,8 @@ static const struct options defaults = {.beside = OPERATION_NONE,
 static const char known[] =
     "barrier, ibarrier, persistent, allreduce, bcast, dup or another operation";
 
-/* Parse what follows the options: the operation. `sizes` is the argument of -m. */
+/* Parses the operand that follows the options, which is the operation. `sizes` is the argument of
+ * -m. */
 static enum options_verdict parse_operands(int argc, char **argv, bool prints, const char *sizes,
                                            struct options *options)
 {

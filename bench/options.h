@@ -17,8 +17,8 @@
 
 struct options {
     enum operation operation;
-    enum operation beside;       /* measured as well, like A; OPERATION_NONE: none */
-    bool sized;                  /* at least one of both has messages */
+    enum operation beside;       /* another operation, measured like A; OPERATION_NONE: none */
+    bool sized;                  /* at least one of both operations has messages */
     size_t sizes[OPTIONS_SIZES]; /* bytes per message; a single 0 unless `sized` */
     unsigned sizes_count;
     unsigned iterations; /* per chunk; 0: as many as fit */
@@ -26,8 +26,8 @@ struct options {
     unsigned chunks;
     unsigned tests;            /* MPI_Test calls during computation (non-blocking operations) */
     const char *preference[2]; /* of the communicators A and B; NULL: the job's default */
-    bool unchecked;            /* do not check results */
-    bool root_stays;           /* else the root advances from operation to operation */
+    bool unchecked;            /* results are not checked */
+    bool root_stays;           /* if not set, the root advances from operation to operation */
     unsigned root;
     bool full;
     bool tails;
@@ -37,8 +37,8 @@ struct options {
 
 enum options_verdict {
     OPTIONS_RUN,
-    OPTIONS_HELPED, /* help or the version was asked for, and was printed */
-    OPTIONS_BAD,    /* after a message */
+    OPTIONS_HELPED, /* help or the version was requested, and has been printed */
+    OPTIONS_BAD,    /* an error message has been printed */
 };
 
 enum options_verdict options_parse(int argc, char **argv, bool prints, struct options *options);

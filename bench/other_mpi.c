@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The latency of collectives in whatever MPI it is compiled for; other_mpi.sh plays jobs of two
- * MPIs in turns.
+ * Measures the latency of collectives in whatever MPI it is compiled for. other_mpi.sh runs jobs of
+ * two MPIs alternately.
  *
  *     other_mpi OPERATION[:BYTES]...     (barrier, allreduce, reduce, bcast, allgather, gather,
  * scatter)
  *
- * Prints "OPERATION BYTES MICROSECONDS" for each: the time of a call, of the slowest rank, median
- * of CHUNKS chunks of CALLS calls. As in nicbarr_bench the root goes round.
+ * Prints "OPERATION BYTES MICROSECONDS" for each: the time of a call on the slowest rank, as the
+ * median of CHUNKS chunks of CALLS calls. As in nicbarr_bench, the root advances from call to call.
  */
 #include <mpi.h>
 #include <stdio.h>

@@ -11,12 +11,12 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-/* Print one line that begins with the program's name. */
+/* Prints one line that begins with the program's name. */
 void output_message(int rank, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* Open a file for writing on rank 0; *file is NULL on other ranks, and where `name` is NULL. To be
- * called before the measurement, which a wrong name must not waste. False on all ranks of
- * MPI_COMM_WORLD if the file cannot be opened. */
+/* Opens a file for writing on rank 0. *file is NULL on other ranks, and if `name` is NULL. To be
+ * called before the measurement, so that a wrong name does not waste it. Returns false on all ranks
+ * of MPI_COMM_WORLD if the file cannot be opened. */
 bool output_open(const char *name, int rank, FILE **file);
 
 #endif

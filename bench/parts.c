@@ -292,14 +292,14 @@ bool parts_nics_play(struct parts_nics *nics)
 
 struct parts_match {
     struct mcp_match *table;
-    uint32_t sources, next; /* the next message's sender: they alternate */
+    uint32_t sources, next; /* the next message's sender; senders alternate */
 };
 
 enum {
     HERE = 1,
     ELSEWHERE = 2,
     PLAYED_TAG = 0x1000000
-}; /* contexts, and the tag of the measured message */
+}; /* two contexts, and the tag of the measured message */
 
 struct parts_match *parts_match_open(uint32_t waiting, uint32_t sources)
 {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The parts of a barrier as functions to measure: parts.cpp (Google Benchmark, C++) calls them,
+ * The parts of a barrier as functions to measure. parts.cpp (Google Benchmark, C++) calls them;
  * parts.c and parts_pair.c implement them (in C, as libmyr's headers are).
  *
- * Pairs consist of two processes, not threads. ..._open() forks the partner, which does its half of
- * each operation; ..._close() ends it. If this process dies, so does the partner. Between open and
- * close both run on the processors of the placement; then this process returns to its former
- * affinity.
+ * A pair consists of two processes, not threads. ..._open() forks the partner, which performs its
+ * half of each operation; ..._close() ends it. If this process dies, so does the partner. Between
+ * open and close both processes are bound to the cores of the placement. Then this process returns
+ * to its former affinity.
  */
 #ifndef BENCH_PARTS_H
 #define BENCH_PARTS_H
@@ -22,11 +22,12 @@ extern "C" {
 
 struct parts_record;
 struct parts_record *parts_record_open(uint32_t size, uint32_t stride);
-void parts_record_publish(struct parts_record *record);        /* the next epoch, into all words */
-bool parts_record_complete(const struct parts_record *record); /* check all words */
+void parts_record_publish(struct parts_record *record);        /* writes the next epoch into all
+                                                                  words */
+bool parts_record_complete(const struct parts_record *record); /* checks all words */
 void parts_record_close(struct parts_record *record);
 
-/* A split barrier of `size` members, all in this process: all arrive, then one tests. */
+/* A split barrier of `size` members, all in this process: all members arrive, then one tests. */
 struct parts_arrivals;
 struct parts_arrivals *parts_arrivals_open(uint32_t size);
 bool parts_arrivals_play(struct parts_arrivals *arrivals);
@@ -35,46 +36,48 @@ void parts_arrivals_close(struct parts_arrivals *arrivals);
 /* ---- two processes ---- */
 
 enum parts_way {
-    PARTS_POLLING,  /* each on its own processor */
-    PARTS_YIELDING, /* both on one processor */
-    PARTS_SLEEPING  /* each on its own processor, asleep on the futex as soon as possible */
+    PARTS_POLLING,  /* each process polls on a core of its own */
+    PARTS_YIELDING, /* both processes share one core and yield it */
+    PARTS_SLEEPING  /* each process has a core of its own, and sleeps on the futex as soon as
+                       possible */
 };
 
 struct parts_pair;
 
-/* A word goes back and forth; with PARTS_SLEEPING each process wakes the other one. NULL if this
- * machine does not support it (a single processor, or no memory). */
+/* Opens a ping-pong: a word is sent back and forth, and with PARTS_SLEEPING each process wakes the
+ * other one. Returns NULL if this machine does not support it (a single core, or no memory). */
 struct parts_pair *parts_pingpong_open(enum parts_way way);
 
-/* A barrier; `layout` is "flags:4", "flags:64", "flags:128", "counter" or the name of a schedule.
- */
+/* Opens a barrier of two processes; `layout` is "flags:4", "flags:64", "flags:128", "counter" or
+ * the name of a schedule. */
 struct parts_pair *parts_barrier_open(enum parts_way way, const char *layout);
 
-void parts_pair_play(struct parts_pair *pair); /* one round trip, or one barrier */
+void parts_pair_play(struct parts_pair *pair); /* performs one round trip, or one barrier */
 void parts_pair_close(struct parts_pair *pair);
 
 /* ---- a NIC's path ---- */
 
 /* Two nodes with a NIC each, both in this process, and a group of both. Hardly any time is spent
- * waiting, as each message has arrived when it is polled for. The cost of a barrier is, with "soft"
- * on the loopback interface, the instructions of the control program and of a wait, and the system
- * calls for two packets; with "verbs" on one RDMA device, the instructions of the engine and of a
- * wait, and two RDMA writes. */
+ * waiting, because each message has arrived when it is polled for. So the cost of a barrier is,
+ * with "soft" on the loopback interface, the instructions of the control program and of a wait, and
+ * the system calls for two packets. With "verbs" on one RDMA device, it is the instructions of the
+ * engine and of a wait, and two RDMA writes. */
 struct parts_nics;
-struct parts_nics *parts_nics_open(const char *kind); /* NULL: not supported here */
-bool parts_nics_play(struct parts_nics *nics);        /* one barrier; false: a packet was lost */
-void parts_nics_poll(struct parts_nics *nics);        /* one poll in vain */
+struct parts_nics *parts_nics_open(const char *kind); /* NULL: not supported on this machine */
+bool parts_nics_play(struct parts_nics *nics);        /* performs one barrier; false: a packet was
+                                                         lost */
+void parts_nics_poll(struct parts_nics *nics);        /* polls once without a result */
 void parts_nics_close(struct parts_nics *nics);
 
 /* ---- matching ---- */
 
-/* Posted receives and unexpected messages are in the table, each with a tag of its own, from
- * `sources` alternating senders. A play matches one pair, which costs the same however many others
- * there are. */
+/* The way of matching. Posted receives and unexpected messages are in the table, each with a tag of
+ * its own, from `sources` alternating senders. One operation matches one pair, whose cost does not
+ * depend on the number of others. */
 enum parts_match_way {
     PARTS_MATCH_POSTED,     /* a receive with a named source is posted first */
     PARTS_MATCH_UNEXPECTED, /* the message arrives first */
-    PARTS_MATCH_OPEN,       /* a receive from any source is posted first */
+    PARTS_MATCH_OPEN,       /* a receive with an open source is posted first */
 };
 struct parts_match;
 struct parts_match *parts_match_open(uint32_t waiting, uint32_t sources);
@@ -83,17 +86,18 @@ void parts_match_close(struct parts_match *match);
 
 /* ---- setup ---- */
 
-/* Compute the schedule of the last of `size` ranks; returns its number of messages. */
+/* Computes the schedule of the last of `size` ranks. Returns its number of messages. */
 uint32_t parts_schedule(const char *choice, uint32_t size);
 
-/* Build rank 1's plan from schedules, in memory that is not touched; returns its number of
+/* Builds rank 1's plan from schedules, in memory that is not touched. Returns its number of
  * steps. */
 struct parts_planner;
 struct parts_planner *parts_planner_open(const char *choice, uint32_t size);
 uint32_t parts_planner_play(struct parts_planner *planner);
 void parts_planner_close(struct parts_planner *planner);
 
-/* Create a record with two members, attach as both, and detach. `others` records exist already. */
+/* Creates a record with two members, attaches as both, and detaches, while `others` other records
+ * exist. */
 struct parts_segment;
 struct parts_segment *parts_segment_open(uint32_t bytes, uint32_t others);
 bool parts_segment_play(struct parts_segment *segment);

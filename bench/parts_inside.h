@@ -14,7 +14,7 @@ struct parts_place {
     struct myr_record *record;
 };
 
-/* False, after a message, if it cannot be created. */
+/* Creates the segment. On failure prints a message and returns false. */
 bool parts_place_open(struct parts_place *place, enum parts_way way, size_t bytes);
 void parts_place_close(struct parts_place *place);
 

@@ -19,19 +19,19 @@ enum {
 
 struct parts_pair {
     struct parts_place place;
-    cpu_set_t before; /* this process's former affinity */
+    cpu_set_t before; /* affinity of this process before the pair was opened */
     pid_t partner;
-    bool barrier; /* else a ping-pong, ... */
-    bool asleep;  /* ... where a word is only written while the other process sleeps */
+    bool barrier; /* true: a barrier; false: a ping-pong */
+    bool asleep;  /* in a ping-pong, a word is only written while the other process sleeps */
     struct nicbarr_choice choice;
     struct myr_group group;
-    myr_word *ball[2]; /* ping-pong: written by this process, and by the partner */
+    myr_word *ball[2]; /* words of a ping-pong: written by this process, and by the partner */
     uint32_t epoch;
     uint32_t plays;
-    myr_word *last; /* number of the last play; 0: not known yet */
+    myr_word *last; /* number of the last operation; 0: not known yet */
 };
 
-/* The processor for process `which` of the pair; -1 if there are too few. */
+/* Returns the core for process `which` of the pair, or -1 if there are too few. */
 static int processor_for(const cpu_set_t *allowed, enum parts_way way, int which)
 {
     int nth = PARTS_YIELDING == way ? 0 : which;
@@ -69,14 +69,16 @@ static bool make_plan(struct parts_pair *pair, uint32_t rank)
     }
 }
 
-/* Join the group. The partner does so after the fork, so each process has its own state. */
+/* Initialises the group of this process. The partner does so after the fork, so that each process
+ * has its own state. */
 static bool pair_begin(struct parts_pair *pair, uint32_t rank)
 {
     myr_group_init(&pair->group, pair->place.record, &pair->place.waiter, 2, rank);
     return !pair->barrier || make_plan(pair, rank);
 }
 
-/* Wait until the other process sleeps: otherwise words would arrive before it falls asleep. */
+/* Writes the other process's word. Waits until that process sleeps, because otherwise words would
+ * arrive before it falls asleep. */
 static void throw_ball(const struct parts_pair *pair, myr_word *ball)
 {
     while (pair->asleep && 0 == myr_load_acquire(pair->group.watch.sleepers)) {
@@ -115,7 +117,7 @@ static void be_partner(struct parts_pair *pair, int processor)
     if (!bind_to(processor) || !pair_begin(pair, 1)) {
         _exit(1);
     }
-    /* `last` is set before the last play, whose synchronisation makes it visible here. */
+    /* `last` is set before the last operation, whose synchronisation makes it visible here. */
     do {
         if (pair->barrier) {
             myr_group_barrier(&pair->group);

@@ -2,8 +2,8 @@
 /*
  * The raw limit of one node; see raw.h.
  *
- * Each pattern has an area of shared lines: one for a root word, one for the release word, then one
- * per member.
+ * Each pattern has an area of shared cache lines: one for a root word, one for the release word,
+ * then one per member.
  */
 #include "raw.h"
 
@@ -33,7 +33,8 @@ static _Atomic uint32_t *packed_word(struct raw_line *area, unsigned member)
     return &area[MEMBER_LINES + member / RAW_LINE_WORDS].words[member % RAW_LINE_WORDS];
 }
 
-/* Pairs with wait_for(): a process that sees the epoch also sees all earlier writes. */
+/* Writes an epoch. Pairs with wait_for(): a process that reads the epoch also sees all earlier
+ * writes. */
 static void announce(_Atomic uint32_t *word, uint32_t epoch)
 {
     atomic_store_explicit(word, epoch, memory_order_release);
@@ -48,8 +49,9 @@ static void relax(void)
 #endif
 }
 
-/* Pairs with announce() and count_arrival(). With a processor per member, polling is fastest.
- * Otherwise polling would keep the processor from the process that is waited for. */
+/* Waits until the word has reached the epoch. Pairs with announce() and count_arrival(). If each
+ * member has a core of its own, polling is fastest. Otherwise polling would occupy the core that
+ * the awaited process needs. */
 static void wait_for(_Atomic uint32_t *word, uint32_t epoch, bool yield)
 {
     while ((int32_t)(atomic_load_explicit(word, memory_order_acquire) - epoch) < 0) {
@@ -60,8 +62,8 @@ static void wait_for(_Atomic uint32_t *word, uint32_t epoch, bool yield)
     }
 }
 
-/* Count one of `expected` arrivals in an epoch. True for the last one, which then sees (acquire)
- * what all others wrote before they arrived (release). */
+/* Counts one of `expected` arrivals in an epoch. Returns true for the last one, which then sees
+ * (acquire) what all others wrote before they arrived (release). */
 static bool count_arrival(_Atomic uint32_t *word, unsigned expected, uint32_t epoch)
 {
     return atomic_fetch_add_explicit(word, 1, memory_order_acq_rel) + 1 == expected * epoch;
@@ -82,8 +84,8 @@ static void play_counter(const struct raw_team *team, struct raw_line *area, uin
     meet_at_counter(area, team->size, epoch, team->yield);
 }
 
-/* Each member sets its own flag and reads all others. It begins with its neighbour's, so that not
- * all members read the same flag at once. */
+/* Synchronises by flags: each member sets its own flag and reads all others. It begins with that of
+ * the next member, so that not all members read the same flag at once. */
 static void meet_at_flags(const struct raw_team *team, struct raw_line *area, uint32_t epoch,
                           _Atomic uint32_t *(*flag)(struct raw_line *, unsigned))
 {
@@ -104,8 +106,8 @@ static void play_flags(const struct raw_team *team, struct raw_line *area, uint3
     meet_at_flags(team, area, epoch, member_word);
 }
 
-/* The counter of a processor stays in its cache; only the last arrival on each processor increments
- * the root. */
+/* The counter of a core stays in its cache. Only the last arrival on each core increments the
+ * root. */
 static void play_processor_counters(const struct raw_team *team, struct raw_line *area,
                                     uint32_t epoch)
 {
@@ -140,7 +142,7 @@ static void play_tree_4(const struct raw_team *team, struct raw_line *area, uint
     meet_in_tree(team, area, epoch, 4);
 }
 
-/* Odd epochs go from member 0 to member 1, even ones back; each epoch is one way. */
+/* Odd epochs are transfers from member 0 to member 1, even ones back. */
 static void play_ping_pong(const struct raw_team *team, struct raw_line *area, uint32_t epoch)
 {
     _Atomic uint32_t *ball = line_word(area, ROOT_LINE);
@@ -195,8 +197,9 @@ size_t raw_bytes(unsigned size)
     return (RAW_PATTERNS + 1) * area_lines(size) * sizeof(struct raw_line);
 }
 
-/* Members with equal affinity masks form a leaf. If all members may run on all processors, there
- * are as many leaves as processors, and the ranks are distributed over them round-robin. */
+/* Determines this member's leaf. Members with equal affinity masks form a leaf. If all members may
+ * run on all cores, there are as many leaves as cores, and the ranks are distributed over them
+ * round-robin. */
 static void find_leaf(struct raw_team *team, const cpu_set_t *masks)
 {
     if (equal_masks(masks, team->size, 0) == team->size) {
@@ -228,7 +231,7 @@ void raw_join(struct raw_team *team, void *memory, const cpu_set_t *masks, unsig
 
 bool raw_suits(const struct raw_team *team, unsigned pattern)
 {
-    /* With shared processors, the ping-pong of a cache line would measure the scheduler. */
+    /* If members share cores, the ping-pong of a cache line would measure the scheduler. */
     return raw_patterns[pattern].barrier || !team->yield;
 }
 

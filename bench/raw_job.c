@@ -6,7 +6,8 @@
 
 #include <string.h>
 
-/* Windows are mapped page-aligned in each process, so rounding up gives the same line in all. */
+/* Returns the first aligned address in the window. Windows are mapped page-aligned in each process,
+ * so rounding up yields the same cache line in all. */
 static void *first_line(void *window)
 {
     return (void *)(((uintptr_t)window + RAW_LINE - 1) / RAW_LINE * RAW_LINE);
@@ -24,7 +25,7 @@ void raw_job_open(struct raw_job *raw, const struct job *job)
     shared = first_line(shared);
     if (job->rank == 0)
         memset(shared, 0, bytes);
-    MPI_Barrier(MPI_COMM_WORLD); /* the memory must be zeroed before the first play */
+    MPI_Barrier(MPI_COMM_WORLD); /* the memory must be zeroed before the first operation */
     raw_join(&raw->team, shared, job->masks, (unsigned)job->rank, (unsigned)job->size);
 }
 

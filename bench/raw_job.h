@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The raw limit within an MPI job: the ranks themselves play the patterns of raw.h.
+ * The raw limit within an MPI job: the ranks themselves run the patterns of raw.h.
  *
  * Called by nicbarr_bench (--raw) when all ranks share a node. The ranks keep the affinity that
  * mpirun has set, so MPI's barrier and the raw ones run under the same conditions. The team's
@@ -27,8 +27,9 @@ struct raw_job {
 void raw_job_open(struct raw_job *raw, const struct job *job);
 void raw_job_close(struct raw_job *raw);
 
-/* Make a contestant for each pattern that is meaningful for the job, with the pattern's name;
- * returns their number. The raw job must stay open, at the same address, while they play. */
+/* Creates a contestant for each pattern that is meaningful for the job, with the pattern's name.
+ * Returns their number. The raw job must stay open, at the same address, as long as they are
+ * used. */
 size_t raw_job_contestants(struct raw_job *raw, struct contestant contestants[RAW_PATTERNS]);
 
 #endif

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * nicbarr_raw_limit: measures the least that a barrier costs on this node, without MPI.
+ * nicbarr_raw_limit: measures the minimum cost of a barrier on this node, without MPI.
  *
- * A user's program, which shows how far an MPI barrier is from the machine's limit. It forks the
- * members of a team (raw.h) that share a mapping, and plays all patterns in turns (ABAB), in short
- * chunks; member 0 takes the times.
+ * It is a program for users, which shows how far an MPI barrier is from the machine's limit. It
+ * forks the members of a team (raw.h) that share a mapping, and runs all patterns alternately
+ * (ABAB), in short chunks. Member 0 takes the times.
  *
  * The parent only waits. If a member ends early, the parent kills the others, and if the parent
- * dies, the kernel kills them. So no member polls forever for one that has ended.
+ * dies, the kernel kills them. So no member polls forever for a member that has ended.
  */
 #include <argp.h>
 #include <sched.h>
@@ -29,21 +29,21 @@
 struct settings {
     unsigned processes;
     unsigned chunks;
-    unsigned iterations; /* 0: as many as fit a chunk */
+    unsigned iterations; /* 0: as many as fit into a chunk */
     bool bind;
 };
 
-/* Results of member 0. Other members read `elapsed` after the next raw_sync, the parent reads all
- * other fields when the members have ended. */
+/* The results of member 0. Other members read `elapsed` after the next raw_sync; the parent reads
+ * all other members of the structure when the processes have ended. */
 struct results {
     double elapsed;
-    unsigned iterations[RAW_PATTERNS]; /* 0: not played */
+    unsigned iterations[RAW_PATTERNS]; /* 0: not measured */
     double samples[];                  /* microseconds; pattern p, chunk c is at p * chunks + c */
 };
 
 /* ---- options ---- */
 
-/* libc looks this variable up by name, so -fvisibility=hidden must not hide it. */
+/* libc finds this variable by its name, so -fvisibility=hidden must not hide it. */
 __attribute__((visibility("default"))) const char *argp_program_version =
     "nicbarr_raw_limit " NICBARR_VERSION;
 
@@ -88,8 +88,8 @@ static const struct argp argp = {
 
 /* ---- members ---- */
 
-/* With --bind each member gets one allowed processor, round-robin; otherwise all members may use
- * all of them. */
+/* Returns the affinity masks. With --bind each member gets one allowed core, round-robin; otherwise
+ * all members may use all of them. */
 static cpu_set_t *member_masks(const struct settings *settings)
 {
     cpu_set_t allowed;
@@ -123,7 +123,8 @@ static void *share(size_t bytes)
     return memory;
 }
 
-/* All members find the same number, because all use the time of member 0. */
+/* Finds the number of iterations. All members find the same number, because all use the time of
+ * member 0. */
 static unsigned find_iterations(struct raw_team *team, unsigned pattern, struct results *results)
 {
     struct chunk_search search = chunk_search();
@@ -133,7 +134,8 @@ static unsigned find_iterations(struct raw_team *team, unsigned pattern, struct 
         if (team->rank == 0)
             results->elapsed = mine;
         raw_sync(team);
-        elapsed = results->elapsed; /* unchanged until all pass the raw_sync of the next run */
+        elapsed = results->elapsed; /* unchanged until all members have passed the raw_sync of the
+                                       next run */
     } while (!chunk_found(&search, elapsed));
     return search.iterations;
 }
@@ -179,7 +181,7 @@ static void fork_members(pid_t *members, const struct settings *settings, const 
         if (members[member] > 0)
             continue;
         prctl(PR_SET_PDEATHSIG, SIGKILL);
-        if (getppid() != parent) /* it has died before prctl */
+        if (getppid() != parent) /* the parent has died before prctl */
             _exit(EXIT_FAILURE);
         if (sched_setaffinity(0, sizeof(masks[member]), &masks[member])) {
             perror("nicbarr_raw_limit: sched_setaffinity");
@@ -192,7 +194,7 @@ static void fork_members(pid_t *members, const struct settings *settings, const 
     }
 }
 
-/* True if all members ended successfully. */
+/* Returns whether all members ended successfully. */
 static bool wait_for_members(pid_t *members, unsigned count)
 {
     for (unsigned left = count; left > 0; left--) {

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * nicbarr_raw_udp: measures the least that a message between two hosts costs, by UDP.
+ * nicbarr_raw_udp: measures the minimum cost of a message between two hosts, by UDP.
  *
- * A user's program, which bench/hosts.sh calls on each of two hosts. It shows how far a barrier
- * across hosts is from the network's limit. On one host it answers. On the other one it sends a
- * packet of 24 bytes (as long as a barrier's) and waits for the answer, again and again. Both sides
- * wait in two ways: by polling, or blocked in recv(). Between polls they yield the processor, as
- * there may be fewer processors than hosts. The ways alternate, chunk by chunk, so changes of the
- * machine's speed affect both.
+ * It is a program for users, which bench/hosts.sh calls on each of two hosts. It shows how far a
+ * barrier across hosts is from the network's limit. On one host it replies. On the other one it
+ * repeatedly sends a packet of 24 bytes (as long as a barrier's) and waits for the reply. Both
+ * sides wait in two ways: by polling, or blocked in recv(). Between polls they yield the core,
+ * because there may be fewer cores than hosts. The ways alternate, chunk by chunk, so that changes
+ * of the machine's speed affect both.
  *
- * A packet says how its receiver is to wait for the next one. Packets are not retransmitted, as an
- * idle network on one machine loses none. If one is lost, the program ends with an error.
+ * A packet specifies how its receiver has to wait for the next one. Packets are not retransmitted,
+ * because an idle network on one machine does not lose any. If one is lost, the program ends with
+ * an error.
  */
 #include <argp.h>
 #include <errno.h>
@@ -34,10 +35,10 @@ static const char port[] = "7399";
 enum way { POLLING, BLOCKING, WAYS, END = WAYS };
 static const char *const way_names[WAYS] = {"polling", "blocking"};
 
-/* As long as a barrier's packet. */
+/* A packet, which is as long as a barrier's. */
 struct packet {
     uint32_t number;
-    uint32_t way; /* how to wait for the next packet; END: there is none */
+    uint32_t way; /* how to wait for the next packet; END: there is no next packet */
     uint8_t rest[16];
 };
 
@@ -47,7 +48,7 @@ struct address {
 };
 
 struct settings {
-    struct address here, peer; /* if `peer` is empty: answer at `here` */
+    struct address here, peer; /* if `peer` is empty: reply at `here` */
     unsigned chunks;
     bool csv;
 };
@@ -66,7 +67,7 @@ static _Noreturn void exit_with_errno(const char *what)
 
 /* ---- options ---- */
 
-/* libc looks this variable up by name, so -fvisibility=hidden must not hide it. */
+/* libc finds this variable by its name, so -fvisibility=hidden must not hide it. */
 __attribute__((visibility("default"))) const char *argp_program_version =
     "nicbarr_raw_udp " NICBARR_VERSION;
 
@@ -80,7 +81,7 @@ static const struct argp_option argp_options[] = {
     {0},
 };
 
-/* Parse an address; anything else ends the program with a message. */
+/* Parses an address. Any other text ends the program with a message. */
 static void read_address(struct argp_state *state, const char *text, struct address *address)
 {
     const struct addrinfo wanted = {.ai_flags = AI_NUMERICHOST | AI_NUMERICSERV,
@@ -197,7 +198,7 @@ static void round_trip(struct link *link, enum way next)
 
 /* ---- measuring ---- */
 
-/* Microseconds of `iterations` round trips, after some to synchronise. */
+/* Returns the microseconds of `iterations` round trips, after some that synchronise both sides. */
 static double run_round_trips(struct link *link, enum way way, unsigned iterations)
 {
     link->way = way;

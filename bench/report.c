@@ -120,7 +120,7 @@ static void print_head(const struct report *report)
         printf("# beside them, with A's coll preference: %s\n", operations[options->beside].name);
 }
 
-/* The key of a line: a contestant, and the size if there are sizes. */
+/* Prints the key of a line: a contestant, and the size if there are sizes. */
 static void print_key(const struct report *report, int width, const char *name, size_t bytes)
 {
     printf("%-*s", width, name);
@@ -135,8 +135,8 @@ static void print_key_head(const struct report *report, int width, const char *t
         printf("%10s", "Size");
 }
 
-/* The columns of the OSU benchmarks, but with medians over chunks instead of means over iterations.
- * The median of the ratio is printed on both lines. */
+/* Prints the columns of the OSU benchmarks, but with medians over chunks instead of means over
+ * iterations. The median of the ratio is printed on both lines. */
 static void print_osu_head(const struct report *report)
 {
     const struct options *options = report->options;
@@ -294,7 +294,7 @@ static json_t *json_point(const struct report *report, const struct report_point
     return json;
 }
 
-/* An object per size; without sizes the figures are members of the report itself. */
+/* Adds an object per size. If there are no sizes, the results are members of the report itself. */
 static void add_points(json_t *json, const struct report *report)
 {
     json_t *sizes = report->options->sized ? json_array() : NULL;

@@ -4,12 +4,13 @@
  *
  *     startup barrier|allreduce|bcast|all CALLS [COMMUNICATORS]
  *
- * `all`: a call is one of each collective that nicbarr serves, with 8 bytes and with 1024. With
- * COMMUNICATORS, the calls are made on each of that many duplicates of MPI_COMM_WORLD. Each process
- * prints a line after MPI_Finalize: the microseconds of MPI_Init, of the duplicates, of the first
- * call on each, of the other calls and of MPI_Finalize, its processor time until then, and its
- * memory in kilobytes before MPI_Finalize, with shared pages divided by their users (Pss of
- * proc(5)).
+ * With `all`, a call is one of each collective that nicbarr serves, with 8 bytes and with 1024.
+ * With COMMUNICATORS, the calls are made on each of that many duplicates of MPI_COMM_WORLD.
+ *
+ * Each process prints a line after MPI_Finalize. It contains the microseconds of MPI_Init, of the
+ * duplicates, of the first call on each, of the other calls and of MPI_Finalize. Then follow the
+ * process's CPU time until then, and its memory in kilobytes before MPI_Finalize, with shared pages
+ * divided by their users (Pss of proc(5)).
  */
 #include <mpi.h>
 #include <stdio.h>
@@ -49,7 +50,7 @@ static unsigned long memory_in_use(void)
     return kilobytes;
 }
 
-/* One call of each collective, with `count` numbers per process. */
+/* Calls each collective once, with `count` numbers per process. */
 static void call_all(double *from, double *to, int count, MPI_Comm comm)
 {
     MPI_Allreduce(from, to, count, MPI_DOUBLE, MPI_SUM, comm);

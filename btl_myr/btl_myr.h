@@ -1,29 +1,36 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* btl/myr, internal interface: ob1's messages between processes, as messages between ports.
+/* Internal interface of the component btl/myr, which carries ob1's messages between processes as
+ * messages between libmyr's ports.
  *
  *   component.c  what Open MPI loads: parameters, opening the port, the modex
- *   module.c     the modules: peers of each, errors, the end
- *   endpoint.c   peers: their hellos, and connections to their ports
+ *   module.c     the modules: adding peers, reporting errors, finalization
+ *   endpoint.c   peers: their published addresses, and connections to their ports
  *   fragment.c   descriptors with registered memory, of two sizes
- *   send.c       short messages into others' inlets, fragments to the port and back
+ *   send.c       short messages to peers' inlets, fragments to the port and back
  *   progress.c   received messages, and completed fragments
  *   direct.c     reading and writing another process's memory
  *   onesided.c   windows: requests for puts, gets and atomic operations, and their replies
  *   held.c       locks of osc/rdma that this process holds
  *
- * Three modules share one port. Two carry ob1's messages. `direct` reaches processes of this node
- * if each side can read the other's memory. It announces btl_get, and ob1 has large messages copied
- * once. `copying` reaches all others, on this node or not. It cuts large messages into fragments.
- * Both sides must use the same module, and derive it from the same hellos. `onesided` carries no
- * message of ob1's. It serves one-sided communication by Open MPI's osc/rdma, which requires one
- * module that reaches all processes of a window, including the process itself. So it has endpoints
- * of its own.
+ * Three modules share one port:
+ *
+ * - `direct` carries ob1's messages to processes of this node, if each side can read the other's
+ *   memory. It announces btl_get, so ob1 has large messages copied once.
+ * - `copying` carries ob1's messages to all other processes, on this node or not. It cuts large
+ *   messages into fragments.
+ * - `onesided` serves one-sided communication by Open MPI's osc/rdma, and carries no message of
+ *   ob1. osc/rdma requires one module that reaches all processes of a window, including the process
+ *   itself, so this module has endpoints of its own.
+ *
+ * Both sides must use the same module, so they derive it from the same published data (struct
+ * mca_btl_myr_hello).
  *
  * Short messages within the node bypass the NIC (libmyr/messages/inlet.h), and may thereby overtake
- * others. ob1 orders messages by its own sequence numbers, because several BTLs may serve one peer.
+ * others. This is harmless because ob1 orders messages by its own sequence numbers, as several BTLs
+ * may serve one peer.
  *
  * Threads: `lock` guards the port and the lists of fragments. It is not held during calls of ob1,
- * because ob1 calls back into here. */
+ * because ob1 calls back into this component. */
 #ifndef BTL_MYR_H
 #define BTL_MYR_H
 
@@ -44,22 +51,22 @@ enum {
 };
 
 enum {
-    MCA_BTL_MYR_BUCKETS = 256,     /* of the table of endpoints */
+    MCA_BTL_MYR_BUCKETS = 256,     /* size of the hash table of endpoints */
     MCA_BTL_MYR_LATENCY = 1,       /* microseconds, for comparison with other BTLs */
     MCA_BTL_MYR_BANDWIDTH = 10000, /* Mbit/s */
     MCA_BTL_MYR_EXCLUSIVITY = MCA_BTL_EXCLUSIVITY_LOW + 50 /* below tcp's 100: used if alone */
 };
 
-/* The header of each message. */
+/* The header of each message, in front of its payload. */
 struct mca_btl_myr_header {
     mca_btl_base_tag_t tag;
-    uint8_t module; /* the sender's */
+    uint8_t module; /* index of the sender's module */
     uint8_t zero[6];
     opal_process_name_t from;
 };
 _Static_assert(16 == sizeof(struct mca_btl_myr_header), "payloads are aligned to 16");
 
-/* The data that a process publishes. */
+/* The data that a process publishes in the modex, so that others can reach it. */
 struct mca_btl_myr_hello {
     struct myr_port_name port;
     struct myr_direct direct;
@@ -67,19 +74,19 @@ struct mca_btl_myr_hello {
     uint32_t zero;
 };
 
-/* The access to another process's memory. */
+/* The way to access another process's memory. */
 enum mca_btl_myr_reach {
     MCA_BTL_MYR_BY_MESSAGES,
     MCA_BTL_MYR_BY_CALLS, /* system calls, such as process_vm_readv */
     MCA_BTL_MYR_ITSELF,
 };
 
-/* An endpoint. Each process may have two: one for messages, and one for windows (module is
+/* An endpoint. A process may have two: one for messages, and one for windows (`module` is
  * MCA_BTL_MYR_ONESIDED). */
 struct mca_btl_base_endpoint_t {
-    struct mca_btl_base_endpoint_t *next; /* in its bucket */
-    opal_proc_t *proc;                    /* NULL: ob1 has released it */
-    bool left; /* ... or, for windows, Open MPI has. Outstanding fragments to it still complete */
+    struct mca_btl_base_endpoint_t *next; /* next endpoint in the same bucket */
+    opal_proc_t *proc;                    /* NULL: released by ob1 */
+    bool left; /* for windows: released by Open MPI; outstanding fragments to it still complete */
     opal_process_name_t name;
     struct myr_remote remote;
     int module;
@@ -90,7 +97,7 @@ struct mca_btl_base_endpoint_t {
 /* A list of fragments of one size. */
 struct mca_btl_myr_pool {
     opal_free_list_t list;
-    size_t payload; /* bytes */
+    size_t payload; /* maximum in bytes */
 };
 
 typedef struct mca_btl_myr_fragment {
@@ -99,7 +106,7 @@ typedef struct mca_btl_myr_fragment {
     struct mca_btl_myr_pool *pool;
     struct mca_btl_myr_header *header; /* registered memory; the payload follows */
     struct mca_btl_base_endpoint_t *endpoint;
-    bool counted; /* in `without_callback` */
+    bool counted; /* included in `without_callback` */
     enum myr_status status;
 } mca_btl_myr_fragment_t;
 OBJ_CLASS_DECLARATION(mca_btl_myr_fragment_t);
@@ -119,16 +126,16 @@ typedef struct mca_btl_myr_component {
         size_t far_eager_limit;
     } parameters;
 
-    /* All that follows belongs to one opening: component_open() sets it to 0. */
-    bool asked_for;              /* and therefore open */
-    struct myr_segment *segment; /* NULL: none; also of the NIC and the port */
-    bool alone;                  /* joining it failed */
+    /* All members from here on are reset to 0 by component_open(). */
+    bool asked_for;              /* requested by the user, and therefore open */
+    struct myr_segment *segment; /* also used by the NIC and the port; NULL: none */
+    bool alone;                  /* joining the segment has failed */
     struct myr_soft_nic *nic;
     struct myr_port *port;
     struct myr_intake intake; /* short messages from this node; progress.c */
     struct mca_btl_myr_hello self;
     struct mca_btl_myr_pool eager, large;
-    struct mca_btl_myr_pool letter, piece; /* of windows: requests, and large data */
+    struct mca_btl_myr_pool letter, piece; /* for windows: requests, and large data */
     bool pools;
     uint8_t *arena; /* registered memory for all buffers and fragments, up to `arena_end` */
     uint8_t *arena_end;
@@ -136,15 +143,16 @@ typedef struct mca_btl_myr_component {
     opal_mutex_t lock;
     opal_list_t waiting; /* fragments that wait for a send token, in order */
     opal_list_t sent;    /* fragments whose callback is due */
-    opal_list_t tasks;   /* of windows: requests that are not sent completely */
+    opal_list_t tasks;   /* for windows: requests that have not been sent completely */
     opal_free_list_t spare_tasks;
     uint32_t asked;                 /* outstanding operations at other processes */
     uint32_t in_flight;             /* fragments from btl_send to their callback */
-    uint32_t without_callback;      /* how many of them, from the eager pool, have no callback, */
-    uint32_t without_callback_most; /* ... and their limit */
+    uint32_t without_callback;      /* fragments in flight from the eager pool that have no
+                                       callback */
+    uint32_t without_callback_most; /* limit of `without_callback` */
     bool talks_to_others;           /* there are endpoints on other nodes */
-    uint32_t met; /* processes of this job, from rank 0, whose NICs are connected */
-    void *spent;  /* a buffer to be provided again */
+    uint32_t met; /* number of processes of this job, from rank 0, whose NICs have been connected */
+    void *spent;  /* a buffer to be provided to the port again */
     struct myr_pace pace;
     struct myr_seldom silence; /* rate limit of the check for silent nodes */
 
@@ -157,42 +165,43 @@ extern struct mca_btl_myr_module mca_btl_myr_module[MCA_BTL_MYR_MODULES];
 
 /* ---- module.c ---- */
 
-/* Report why `endpoint` is unusable, and have ob1 end the job. */
+/* Reports why `endpoint` is unusable, and has ob1 abort the job. */
 void mca_btl_myr_lost(const struct mca_btl_base_endpoint_t *endpoint);
 
-/* The same for all endpoints: the NIC itself is unusable. */
+/* Reports that the NIC itself is unusable, for all endpoints, and has ob1 abort the job. */
 void mca_btl_myr_broken(void);
 
-/* A window's request cannot be answered. */
+/* Reports that a window's request cannot be answered. */
 void mca_btl_myr_no_answer(const opal_process_name_t *to);
 
 /* ---- endpoint.c ---- */
 
-/* The existing endpoint for a process, for windows or for messages, else a new one. NULL if it
- * cannot be reached. */
+/* Returns the endpoint of a process, for windows or for messages, and creates it if there is none
+ * yet. Returns NULL if the process cannot be reached. */
 struct mca_btl_base_endpoint_t *mca_btl_myr_endpoint_of(opal_proc_t *proc, bool for_windows);
 
-/* The same for a process that is known by name only, because it has sent a message. */
+/* Does the same for a process that is known by name only, because it has sent a message. */
 struct mca_btl_base_endpoint_t *mca_btl_myr_endpoint_named(const opal_process_name_t *name,
                                                            bool for_windows);
 
-/* A NIC without a connection has sent a message to this node: search for it among the job's
- * processes, each of which is tried once. (Processes of other jobs are connected by MPI calls.)
- * Returns false if none is left to try. */
+/* Called when a NIC without a connection has sent a message to this node: connects to the NICs of
+ * this job's processes, each of which is tried once, until that NIC is found. (Processes of other
+ * jobs are connected by MPI calls.) Returns false if none is left to try. */
 bool mca_btl_myr_meet(void);
 
-/* A process that is reached through that connection of the NIC; NULL: none. */
+/* Returns the name of a process that is reached through this connection of the NIC, or NULL. */
 const opal_process_name_t *mca_btl_myr_process_by(uint32_t connection);
 
 void mca_btl_myr_endpoints_free(void);
 
 /* ---- fragment.c ---- */
 
-/* Allocate all memory, provide the receive buffers, create the fragments. */
+/* Allocates all memory, provides the receive buffers, and creates the fragments. */
 enum myr_status mca_btl_myr_memory_open(struct myr_error *error);
 void mca_btl_myr_memory_close(void);
 
-/* A fragment for `size` bytes, which must fit into those of the pool. NULL: all are in use. */
+/* Returns a fragment for `size` bytes, which must not exceed the pool's payload. Returns NULL if
+ * all fragments are in use. */
 mca_btl_myr_fragment_t *mca_btl_myr_take_fragment(struct mca_btl_myr_pool *pool, size_t size,
                                                   uint8_t order, uint32_t flags);
 
@@ -215,19 +224,20 @@ int mca_btl_myr_sendi(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t
                       size_t payload_size, uint8_t order, uint32_t flags, mca_btl_base_tag_t tag,
                       mca_btl_base_descriptor_t **descriptor);
 
-/* Pass waiting fragments to the port, as far as there are tokens. Called with the lock. */
+/* Passes waiting fragments to the port, as long as there are send tokens. Called with the lock
+ * held. */
 void mca_btl_myr_send_waiting(void);
 
 /* ---- progress.c ---- */
 
 int mca_btl_myr_progress(void);
 
-/* Wait until nothing is in flight, with a timeout; messages received meanwhile are dropped. */
+/* Waits until nothing is in flight, with a timeout. Messages that arrive meanwhile are dropped. */
 void mca_btl_myr_drain(void);
 
 /* ---- direct.c ---- */
 
-/* ob1's btl_get, of the module `direct`. */
+/* ob1's btl_get; implemented by the module `direct`. */
 int mca_btl_myr_get(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
                     void *local_address, uint64_t remote_address,
                     mca_btl_base_registration_handle_t *local_handle,
@@ -237,25 +247,27 @@ int mca_btl_myr_get(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *
 
 /* ---- onesided.c ---- */
 
-/* Fill in the module for windows, with the limits of the others. Register for its requests. */
+/* Initializes the module for windows, with the limits of the other modules, and registers the
+ * receiver of its requests. */
 void mca_btl_myr_onesided_open(mca_btl_base_module_t *module);
 void mca_btl_myr_onesided_close(void);
 
 /* An atomic operation on a 64-bit word. */
 struct mca_btl_myr_atomic {
-    bool swaps;            /* compare and swap with the operand; else fetch and add */
-    bool waits_for_itself; /* held.c */
+    bool swaps;            /* true: compare and swap with the operand; false: fetch and add */
+    bool waits_for_itself; /* the process would wait for a lock that it holds itself; see held.c */
     uint64_t operand, compare;
 };
 
 /* ---- held.c ---- */
 
-/* Called before an atomic operation: does this process wait for a shared lock that it holds
- * exclusively itself, which would never end? */
+/* Called before an atomic operation. Returns whether the process tries to acquire, as shared, a
+ * lock that it holds exclusively itself. Without intervention it would retry forever. */
 bool mca_btl_myr_waits_for_itself(const struct mca_btl_base_endpoint_t *endpoint, uint64_t address,
                                   const struct mca_btl_myr_atomic *atomic);
 
-/* Called after it: the value to report to osc/rdma as the one found. */
+/* Called after an atomic operation. Returns the value that osc/rdma receives as the one that was
+ * found. */
 uint64_t mca_btl_myr_found(const struct mca_btl_base_endpoint_t *endpoint, uint64_t address,
                            const struct mca_btl_myr_atomic *atomic, uint64_t found);
 

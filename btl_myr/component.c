@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The component that Open MPI loads: parameters, opening and closing.
  *
- * Every job that uses nicbarr finds this component, but it must not serve jobs that have not asked
- * for it. Therefore it declines before any other action, unless `--mca btl` names it. If it is
- * named but cannot open the NIC, it prints a line once and leaves the messages to other BTLs. */
+ * Every job that uses nicbarr finds this component, but it must not serve jobs that have not
+ * requested it. Therefore it declines before any other action, unless `--mca btl` names it. If it
+ * is named but cannot open the NIC, it prints a warning once and leaves the messages to other
+ * BTLs. */
 #include "btl_myr/btl_myr.h"
 
 #include <stdarg.h>
@@ -36,7 +37,7 @@ mca_btl_myr_component_t mca_btl_myr_component = {
         },
 };
 
-enum { SAID_NO_NIC = 0x6d7972 /* key of the note that the warning was printed: "myr" */ };
+enum { SAID_NO_NIC = 0x6d7972 /* key of the segment's flag that the warning was printed: "myr" */ };
 
 /* ---- parameters ---- */
 
@@ -47,7 +48,7 @@ static void register_btl_parameter(const char *name, mca_base_var_type_t type, v
                                     NULL, 0, 0, level, MCA_BASE_VAR_SCOPE_READONLY, value);
 }
 
-/* Limits are such that a message with our header fills a power of two. */
+/* Limits are such that a message with its header fills a power of two. */
 static void set_defaults(void)
 {
     mca_btl_base_module_t *direct = &mca_btl_myr_module[MCA_BTL_MYR_DIRECT].super;
@@ -97,8 +98,9 @@ static int component_register(void)
     return OPAL_SUCCESS;
 }
 
-/* Print a warning by one process of the node, as all of them find the same problem. A process that
- * could not join the segment, possibly alone, prints its own: without the BTL its job fails. */
+/* Prints a warning by one process of the node, because all of them find the same problem. A process
+ * that could not join the segment, possibly as the only one, prints its own, because without the
+ * BTL its job fails. */
 static void print_btl_warning(const char *format, ...)
 {
     const mca_btl_myr_component_t *component = &mca_btl_myr_component;
@@ -154,8 +156,8 @@ static int component_open(void)
         print_btl_warning("%s", wrong);
         return OPAL_ERR_NOT_AVAILABLE;
     }
-    /* The library stays loaded when it is closed, so it may contain the state of an earlier
-     * opening. */
+    /* The library stays loaded when the component is closed, so the structure may contain the state
+     * of an earlier opening. */
     const size_t parameters_end = offsetof(mca_btl_myr_component_t, asked_for);
     memset((uint8_t *)component + parameters_end, 0, sizeof(*component) - parameters_end);
     OBJ_CONSTRUCT(&component->lock, opal_mutex_t);
@@ -212,7 +214,8 @@ static int tell_others(void)
                              sizeof(component->self));
 }
 
-/* The user's limits apply to both modules, except for what only `direct` can do. */
+/* Derives the module from `direct`, so that the user's limits apply to both, without the operations
+ * that only `direct` supports. */
 static void make_copying_module(void)
 {
     mca_btl_base_module_t *copying = &mca_btl_myr_module[MCA_BTL_MYR_COPYING].super;
@@ -278,9 +281,9 @@ static int component_close(void)
     if (NULL != component->nic) {
         myr_soft_close(component->nic);
     }
-    /* A process that could not open the NIC stays attached to the segment. Otherwise the segment,
-     * with the note that the warning was printed, might be gone before the node's other processes
-     * read the note. */
+    /* A process that could not open the NIC stays attached to the segment. Otherwise the segment
+     * might be freed, with the flag that the warning was printed, before the node's other processes
+     * check the flag. */
     if (NULL != component->segment && NULL != component->nic) {
         myr_segment_leave(component->segment);
     }

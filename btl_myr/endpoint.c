@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Endpoints: the peers' hellos, and the connections to their ports.
+/* Endpoints: the addresses that peers publish, and the connections to their ports.
  *
- * Open MPI calls this to find out which processes are reachable. It is also called for a message
- * that needs a reply, but comes from a process about which Open MPI has not asked yet (one-sided
- * communication). There is one endpoint per process and use, which is kept until the component is
- * closed.
+ * Open MPI calls this file to find out which processes are reachable. It is also called for a
+ * message that needs a reply, but was sent by a process whose reachability Open MPI has not checked
+ * yet (one-sided communication). There is one endpoint per process and use, which is kept until the
+ * component is closed.
  *
  * Windows and messages have separate endpoints. If they shared one, ob1 would use the module for
  * windows to copy large messages. */
@@ -45,7 +45,7 @@ static struct mca_btl_base_endpoint_t *find_endpoint(const opal_process_name_t *
     return endpoint;
 }
 
-/* Explain to users of btl_base_verbose why a process is left to other BTLs. */
+/* Logs for users of btl_base_verbose why a process is left to other BTLs. */
 static void decline(const opal_proc_t *proc, const char *why)
 {
     opal_output_verbose(10, opal_btl_base_framework.framework_output,
@@ -53,14 +53,15 @@ static void decline(const opal_proc_t *proc, const char *why)
                         OPAL_NAME_PRINT(proc->proc_name), why);
 }
 
-/* Returns false if the process has not published a hello, or if that is of another version. */
+/* Reads what the process has published. Returns false if it has published nothing, or if that is of
+ * another version. */
 static bool ask_modex(const opal_process_name_t *name, struct mca_btl_myr_hello *hello)
 {
     return sizeof(*hello) ==
            nicbarr_modex_get(&mca_btl_myr_component.super.btl_version, name, hello, sizeof(*hello));
 }
 
-/* For windows, a process also needs an endpoint for itself. */
+/* Creates the endpoint of this process for itself, which windows need. */
 static struct mca_btl_base_endpoint_t *make_own(opal_proc_t *proc)
 {
     struct mca_btl_base_endpoint_t *endpoint = calloc(1, sizeof(*endpoint));

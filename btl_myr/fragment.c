@@ -2,15 +2,15 @@
 /* Registered memory: receive buffers, and fragments (descriptors with memory) of two sizes for
  * messages, and of two sizes for windows.
  *
- * All of it is allocated at once and cut into slices; the port frees it when it is closed. The
+ * All memory is allocated at once and cut into slices; the port frees it when it is closed. The
  * number of fragments is fixed, with twice as many small ones as send tokens. When ob1 cannot send,
- * it retries only after one of its own fragments has completed. Therefore small fragments that
- * complete without a callback may take only half of them (send.c), and windows have fragments of
- * their own. By default, the numbers are such that all of it takes 4 MiB.
+ * it retries only after one of its own fragments has completed. Therefore fragments that complete
+ * without a callback may use only half of the small ones (send.c), and windows have fragments of
+ * their own. By default, the numbers are such that a process allocates 4 MiB in total.
  *
- * If the processes of a node would take more than half of its shared memory, each takes 2 MiB, 1
- * MiB or 512 KiB; with the default of 256 MiB that is from 33, 65 and 129 processes on. Numbers
- * that the user has set are kept. */
+ * If the processes of a node would allocate more than half of its shared memory, each allocates 2
+ * MiB, 1 MiB or 512 KiB instead. With the default of 256 MiB, this is so from 33, 65 and 129
+ * processes on. Numbers that the user has set are kept. */
 #include "btl_myr/btl_myr.h"
 
 OBJ_CLASS_INSTANCE(mca_btl_myr_fragment_t, mca_btl_base_descriptor_t, NULL, NULL);
@@ -18,7 +18,7 @@ OBJ_CLASS_INSTANCE(mca_btl_myr_fragment_t, mca_btl_base_descriptor_t, NULL, NULL
 enum {
     TOKENS = 64, /* default numbers of the port */
     BUFFERS = 64,
-    HALVINGS = 3, /* at most, so an eighth remains */
+    HALVINGS = 3, /* maximum number of halvings, so at least an eighth remains */
     /* enough for a pipeline of several messages with about 3 fragments each */
     LARGE_FRAGMENTS = 32,
     LETTERS = 120,
@@ -31,7 +31,7 @@ static size_t slice_bytes(size_t payload)
     return myr_whole_lines(sizeof(struct mca_btl_myr_header) + payload);
 }
 
-/* Take the next slice; NULL if the arena is used up. */
+/* Returns the next slice, or NULL if the arena is used up. */
 static void *take_slice(size_t payload)
 {
     mca_btl_myr_component_t *component = &mca_btl_myr_component;
@@ -57,7 +57,7 @@ static int make_fragment(opal_free_list_item_t *item, void *context)
     return OPAL_SUCCESS;
 }
 
-/* Open a pool; all of its fragments are created at once. */
+/* Opens a pool and creates all of its fragments. */
 static bool open_pool(struct mca_btl_myr_pool *pool, size_t payload, int fragments)
 {
     OBJ_CONSTRUCT(&pool->list, opal_free_list_t);
@@ -69,12 +69,12 @@ static bool open_pool(struct mca_btl_myr_pool *pool, size_t payload, int fragmen
            (size_t)fragments == pool->list.fl_num_allocated;
 }
 
-/* How many buffers and fragments the arena has. */
+/* Numbers of buffers and fragments in the arena. */
 struct numbers {
     int buffers, eager, large, pieces;
 };
 
-/* The numbers after `halvings` halvings of those that the user has not set. */
+/* Returns the numbers, of which those that the user has not set were halved `halvings` times. */
 static struct numbers numbers_after(int halvings)
 {
     const mca_btl_myr_component_t *component = &mca_btl_myr_component;
@@ -94,7 +94,7 @@ static size_t bytes_of(const struct numbers *numbers)
            LETTERS * slice_bytes(LETTER_BYTES);
 }
 
-/* Allocate the arena: as much as fits into the process's share of the memory, but at least the
+/* Allocates the arena: as much as fits into the process's share of the memory, but at least the
  * minimum, even if that exceeds the share. */
 static enum myr_status take_arena(struct numbers *numbers, struct myr_error *error)
 {

@@ -23,7 +23,8 @@ static struct {
     enum step step;
 } held; /* protected by the component's `lock` */
 
-/* Track an addition of `operand` by the holder. Returns true if it is a retry. Locked. */
+/* Tracks an addition of `operand` by the holder. Returns true if it is a retry. Called with the
+ * lock held. */
 static bool tries_again(uint64_t operand)
 {
     if (TAKEN == held.step && 1 == operand) {

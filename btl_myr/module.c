@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The modules: their peers, errors, and the end.
+/* The modules: adding peers, reporting errors, and finalization.
  *
- * Open MPI asks each module about every process. The modules for messages accept the processes
- * whose endpoint names them; the module for windows accepts all. */
+ * Open MPI calls each module for every process. The modules for messages accept the processes whose
+ * endpoint names them; the module for windows accepts all. */
 #include "btl_myr/btl_myr.h"
 
 #include <stdio.h>
@@ -65,7 +65,7 @@ static int finalize(mca_btl_base_module_t *btl)
     return OPAL_SUCCESS;
 }
 
-/* Print the error, and have ob1 end the job. */
+/* Prints the error, and has ob1 abort the job. */
 static void give_up(struct mca_btl_myr_module *module, opal_proc_t *proc, char *text)
 {
     opal_output(0, "%s", text);

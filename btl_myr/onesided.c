@@ -1,40 +1,44 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Windows: puts, gets and atomic operations on other processes' memory for osc/rdma, each with a
- * callback on its completion at the target.
+/* Windows: puts, gets and atomic operations on other processes' memory for osc/rdma. Each operation
+ * ends with a callback when it has completed at the target.
  *
  * Mechanism. Within the node, puts and gets are system calls that copy between processes, if the
- * system permits that. Everything else is a request in a letter, which the target processes in its
- * progress function and answers. Data are cut into pieces, each with its own letter, and each piece
- * of a put is answered. Therefore the order of letters does not matter. The atomic operations on a
- * process's memory are executed by this process, or by processes that have mapped the memory, with
- * the processor's atomic instructions.
+ * system permits that. Everything else is a request message (a letter), which the target processes
+ * in its progress function and answers with a reply. Data are cut into chunks, each with its own
+ * letter, and each chunk of a put is acknowledged. Therefore the order of letters does not matter.
+ * The atomic operations on a process's memory are executed by this process, or by processes that
+ * have mapped the memory, with the CPU's atomic instructions.
  *
- * There are two atomic operations, on 64-bit words: the ones without which osc/rdma does not work.
- * It implements all others with a lock, a get and a put. That avoids two bugs of osc/rdma 4.1,
- * which appear if the BTL offers the operations: it does not pass on whether a number is signed,
- * and MPI_Get_accumulate of more than 4096 bytes returns wrong data. Only operations on a single
- * number become slower.
+ * Only the two atomic operations without which osc/rdma does not work are implemented, on 64-bit
+ * words. osc/rdma implements all others with a lock, a get and a put. That avoids two bugs of
+ * osc/rdma 4.1, which appear if the BTL offers the operations: osc/rdma does not pass on whether a
+ * number is signed, and MPI_Get_accumulate of more than 4096 bytes returns wrong data. Only
+ * operations on a single number become slower.
  *
- * Memory is bounded, and no request is dropped. Whatever is not sent yet is a task. The number of
- * tasks for puts and gets is limited; beyond that, osc/rdma retries. Atomic operations always get a
- * task, because osc/rdma also issues them in callbacks, where it cannot wait; but it has at most
- * one outstanding for each thread and each process. Answers are tasks, too, so their number is
- * limited by that of all other processes' requests. Windows have their own fragments (fragment.c).
- * A fragment that is returned takes the next piece of the first task, which then moves to the end
- * of the list. Answers wait only for fragments, which are returned as long as the other process
- * receives. Therefore no two processes can wait for each other.
+ * Memory is bounded, and no request is dropped, as follows:
+ *
+ * - Everything that has not been sent yet is a task. The number of tasks for puts and gets is
+ *   limited; beyond that, osc/rdma retries.
+ * - Atomic operations always get a task, because osc/rdma also issues them in callbacks, where it
+ *   cannot wait. It has at most one outstanding for each thread and each process.
+ * - Replies are tasks, too, so their number is limited by that of all other processes' requests.
+ * - Windows have their own fragments (fragment.c). A fragment that is returned takes the next chunk
+ *   of the first task, which then moves to the end of the list.
+ * - Replies wait only for fragments, which are returned as long as the other process receives.
+ *   Therefore no two processes can wait for each other.
  *
  * A handle of registered memory has no content. osc/rdma passes none for memory that this process
  * has mapped: its own or, with MPI_Win_allocate, that of other processes on the node. Then the
- * address is one of this process. (That is what osc/rdma of 4.1.4 intends, although it passes a
+ * address is valid in this process. (osc/rdma of 4.1.4 intends this, although it passes a
  * compare-and-swap to a BTL in this case as well.) There is no btl_flush, because every operation
  * has a callback.
  *
- * All processes of a window must use the same BTL, but osc/rdma lets each choose on its own. It
- * takes the module with the lowest latency among those that reach all processes, and breaks a tie
- * by the order in which a process meets the modules, which depends on its rank. On one node vader
- * counts as such a module, as it needs no endpoint for the process itself, and announces 1 us.
- * Therefore this module announces 0, and is chosen by all processes if it reaches all of them. */
+ * All processes of a window must use the same BTL, but osc/rdma selects it in each process
+ * separately. It selects the module with the lowest latency among those that reach all processes.
+ * It breaks a tie by the order in which a process finds the modules, which depends on the process's
+ * rank. On one node vader is among these modules, because it needs no endpoint for the process
+ * itself, and it announces 1 us. Therefore this module announces 0, so that all processes select it
+ * if it reaches all of them. */
 #include "btl_myr/btl_myr.h"
 
 #include <stddef.h>
@@ -46,37 +50,37 @@ enum {
 };
 
 enum what {
-    PUT,    /* answered by DONE for each piece */
-    GET,    /* answered by DATA, in pieces */
+    PUT,    /* acknowledged by DONE for each chunk */
+    GET,    /* answered by DATA, in chunks */
     ATOMIC, /* answered by WORD */
     DONE,
     DATA,
     WORD,
 };
 
-/* The header of a letter; data may follow. */
+/* The header of a letter, which data may follow. */
 struct letter {
     uint8_t what;
     bool zero[7];
-    uint64_t address; /* at the target; of DATA: offset from the beginning of the requested data */
-    uint64_t bytes;   /* of memory that the letter refers to */
-    uint64_t task;    /* at the process that sent the request */
-    struct mca_btl_myr_atomic atomic; /* of WORD: the operand is the previous value */
+    uint64_t address; /* address at the target; in DATA: offset from the beginning of the requested
+                         data */
+    uint64_t bytes;   /* size of the memory that the letter refers to */
+    uint64_t task;    /* the task at the process that sent the request */
+    struct mca_btl_myr_atomic atomic; /* in WORD: the operand is the previous value */
 };
 
-/* A letter to send, with its data. A request's task exists until it has been answered
- * completely. */
+/* A letter to send, with its data. The task of a request exists until the reply is complete. */
 typedef struct task {
     opal_free_list_item_t super;
     struct mca_btl_base_endpoint_t *endpoint;
-    struct letter letter; /* the next one to be sent */
+    struct letter letter; /* the next letter to be sent */
     const uint8_t *data;  /* data to be sent; NULL: none */
     size_t left;          /* bytes not sent yet */
     bool asks;
 
     /* For requests only: */
     uint64_t unanswered; /* bytes; 1 for a word */
-    void *local;         /* destination of the answer */
+    void *local;         /* destination of the reply's data */
     mca_btl_base_registration_handle_t *handle;
     mca_btl_base_rdma_completion_fn_t callback;
     void *context, *data_of_callback;
@@ -90,7 +94,7 @@ static struct mca_btl_base_registration_handle_t registration = {.registered = 1
 
 /* ---- sending ---- */
 
-/* The part of a task that one fragment carries. */
+/* The part of a task that is sent in one fragment. */
 struct part {
     mca_btl_myr_fragment_t *fragment;
     struct mca_btl_base_endpoint_t *endpoint;
@@ -102,8 +106,8 @@ struct part {
 static void sent(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
                  mca_btl_base_descriptor_t *descriptor, int status);
 
-/* Remove the next part from the first task. Returns false if there is no task, or no fragment.
- * Locked. */
+/* Removes the next part from the first task. Returns false if there is no task or no free fragment.
+ * Called with the lock held. */
 static bool take_part(struct part *part)
 {
     mca_btl_myr_component_t *component = &mca_btl_myr_component;
@@ -140,7 +144,7 @@ static bool take_part(struct part *part)
     return true;
 }
 
-/* Send as many parts as there are fragments. */
+/* Sends as many parts as there are free fragments. */
 static void go_on(void)
 {
     mca_btl_myr_component_t *component = &mca_btl_myr_component;
@@ -233,7 +237,7 @@ static void be_asked(const opal_process_name_t *by, const struct letter *letter,
 
 /* ---- the requester ---- */
 
-/* Create the task of a request. Returns NULL if there are too many, or if out of memory. */
+/* Creates the task of a request. Returns NULL if there are too many tasks, or if out of memory. */
 static task_t *make_request(struct mca_btl_base_endpoint_t *endpoint, uint8_t what,
                             uint64_t address, uint64_t bytes)
 {
@@ -271,7 +275,7 @@ static int send_asking(task_t *task, void *local_address,
     return OPAL_SUCCESS;
 }
 
-/* Store the previous value for the requester of an atomic operation. */
+/* Stores the previous value for the requester of an atomic operation. */
 static void tell_found(const struct mca_btl_base_endpoint_t *endpoint, void *local,
                        uint64_t address, const struct mca_btl_myr_atomic *atomic, uint64_t found)
 {
@@ -317,7 +321,7 @@ NICBARR_BTL_RECEIVER(received, receive_letter)
 
 /* ---- the BTL's functions ---- */
 
-/* Is the address valid in this process? */
+/* Returns whether the address is valid in this process. */
 static bool is_here(const struct mca_btl_base_endpoint_t *endpoint,
                     const mca_btl_base_registration_handle_t *remote_handle)
 {
@@ -367,7 +371,7 @@ static int get(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpo
     return OPAL_SUCCESS;
 }
 
-/* Execute an atomic operation. The previous value is stored at `local_address`, unless that is
+/* Executes an atomic operation. The previous value is stored at `local_address`, unless that is
  * NULL. */
 static int act(struct mca_btl_base_endpoint_t *endpoint, void *local_address,
                uint64_t remote_address, mca_btl_base_registration_handle_t *local_handle,

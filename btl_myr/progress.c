@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Progress: delivers received messages to ob1, and completes fragments that were sent.
  *
- * Open MPI calls this continuously, from any thread. Only one thread at a time works here, so
- * messages are delivered in order. A receive buffer is provided again once ob1 has copied its
- * content. */
+ * Open MPI calls this continuously, from any thread. Only one thread at a time makes progress, so
+ * messages are delivered in order. A receive buffer is provided to the port again once ob1 has
+ * copied its contents. */
 #include "btl_myr/btl_myr.h"
 
 #include <stdatomic.h>
 
 enum {
-    BURST = 16, /* maximum of messages of each kind in one call */
+    BURST = 16, /* maximum number of messages of each kind in one call */
 };
 
 static atomic_int busy;
 
 /* ---- completed fragments ---- */
 
-/* Call ob1's callback, unless ob1 has not requested it or has removed the receiver. */
+/* Calls ob1's callback, unless ob1 has not requested it or has removed the receiver. */
 static void complete_fragment(mca_btl_myr_fragment_t *fragment)
 {
     struct mca_btl_base_endpoint_t *endpoint = fragment->endpoint;
@@ -37,7 +37,7 @@ static void complete_fragment(mca_btl_myr_fragment_t *fragment)
     }
 }
 
-/* Take the next completed fragment; NULL if there is none. Locked. */
+/* Returns the next completed fragment, or NULL if there is none. Called with the lock held. */
 static mca_btl_myr_fragment_t *take_sent(void)
 {
     mca_btl_myr_component_t *component = &mca_btl_myr_component;
@@ -52,7 +52,8 @@ static mca_btl_myr_fragment_t *take_sent(void)
 
 /* ---- received messages ---- */
 
-/* Return the buffer of the previous message, and take the next message, if any. Locked. */
+/* Returns the buffer of the previous message to the port, and gets the next message. Returns false
+ * if there is none. Called with the lock held. */
 static bool take_message(struct myr_received *received)
 {
     mca_btl_myr_component_t *component = &mca_btl_myr_component;
@@ -78,7 +79,7 @@ static void deliver(const void *message, uint32_t bytes)
                               &segment);
 }
 
-/* Deliver one short message from the port's inlet. Returns false if there is none. */
+/* Delivers one short message from the port's inlet. Returns false if there is none. */
 static bool step_short(void)
 {
     struct myr_intake *intake = &mca_btl_myr_component.intake;
@@ -92,7 +93,7 @@ static bool step_short(void)
     return true;
 }
 
-/* Deliver one message, and complete all fragments that were sent. Returns false if there was
+/* Delivers one message, and completes all fragments that were sent. Returns false if there was
  * nothing to do. */
 static bool step(void)
 {
@@ -119,7 +120,7 @@ static bool step(void)
     return any;
 }
 
-/* Run the NIC, which reads from the network (libmyr/messages/pace.h). Returns whether anything
+/* Runs the NIC, which reads from the network (libmyr/messages/pace.h). Returns whether anything has
  * arrived. */
 static bool run_nic(void)
 {
@@ -128,12 +129,13 @@ static bool run_nic(void)
     if (any) {
         component->talks_to_others = true;
     } else if (myr_pace_broken(&component->pace, component->nic)) {
-        mca_btl_myr_broken(); /* by another job of this user, which does not end this one */
+        /* The NIC was broken by another job of this user, whose end does not end this one. */
+        mca_btl_myr_broken();
     }
     return any;
 }
 
-/* Report a node from which nothing has been received. */
+/* Reports a node from which nothing has been received. */
 static void look_for_silence(void)
 {
     mca_btl_myr_component_t *component = &mca_btl_myr_component;
@@ -152,7 +154,7 @@ static void look_for_silence(void)
     }
 }
 
-/* Connect a NIC that has sent a message without a connection; it then retries at once. */
+/* Connects to a NIC that has sent a message without a connection, and that then retries at once. */
 static void let_in(void)
 {
     if (mca_btl_myr_meet()) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Sending: short messages within the node go into the receiver's inlet, all others are fragments
- * that go to the port.
+/* Sending: short messages within the node are written into the receiver's inlet, and all others are
+ * passed to the port as fragments.
  *
- * A fragment belongs to the port until the port's callback, which only adds it to a list:
+ * A fragment belongs to the port until the port's callback, which only adds it to a list.
  * progress.c calls ob1 later, without the lock. If there are no send tokens, fragments wait here,
  * in order. If there are no fragments left, ob1 itself retries. */
 #include "btl_myr/btl_myr.h"
@@ -18,7 +18,8 @@ static void sent(struct myr_port *port, void *context, void *buffer, enum myr_st
     opal_list_append(&mca_btl_myr_component.sent, &fragment->base.super.super);
 }
 
-/* Returns false if the fragment has to wait for a token. Locked. */
+/* Passes a fragment to the port. Returns false if it has to wait for a token. Called with the lock
+ * held. */
 static bool give_to_port(mca_btl_myr_fragment_t *fragment)
 {
     mca_btl_myr_component_t *component = &mca_btl_myr_component;
@@ -50,15 +51,15 @@ static struct mca_btl_myr_header header_of(const struct mca_btl_base_endpoint_t 
         .tag = tag, .module = (uint8_t)endpoint->module, .from = opal_proc_local_get()->proc_name};
 }
 
-/* Does a payload of this size fit into the receiver's inlet? */
+/* Returns whether a payload of this size fits into the receiver's inlet. */
 static bool is_short(const struct mca_btl_base_endpoint_t *endpoint, size_t payload)
 {
     return NULL != endpoint->remote.outlet.inlet &&
            payload <= MYR_SHORT_BYTES - sizeof(struct mca_btl_myr_header);
 }
 
-/* Begin a short message. Returns where to write its payload, or NULL if there is no room. The lock
- * must be held until end_short(). */
+/* Begins a short message. Returns the address for its payload, or NULL if there is no space. The
+ * lock must be held until end_short(). */
 static void *begin_short(struct mca_btl_base_endpoint_t *endpoint, mca_btl_base_tag_t tag)
 {
     struct mca_btl_myr_header *header = myr_outlet_begin(&endpoint->remote.outlet);
@@ -75,7 +76,7 @@ static void end_short(struct mca_btl_base_endpoint_t *endpoint, size_t payload)
                    (uint32_t)(sizeof(struct mca_btl_myr_header) + payload));
 }
 
-/* Locked. */
+/* Passes a fragment to the port, or queues it. Called with the lock held. */
 static void post_fragment(mca_btl_myr_fragment_t *fragment,
                           struct mca_btl_base_endpoint_t *endpoint, mca_btl_base_tag_t tag)
 {
@@ -100,8 +101,8 @@ int mca_btl_myr_send(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t 
                      mca_btl_base_descriptor_t *descriptor, mca_btl_base_tag_t tag)
 {
     (void)btl;
-    /* Completion is always reported by the callback: ob1 does not cope with a fragment that
-     * completes at once, as comments of Open MPI's own BTLs also say. */
+    /* Completion is always reported by the callback, because ob1 does not support fragments that
+     * complete at once. (Comments of Open MPI's own BTLs confirm this.) */
     descriptor->des_flags |= MCA_BTL_DES_SEND_ALWAYS_CALLBACK;
     OPAL_THREAD_LOCK(&mca_btl_myr_component.lock);
     post_fragment((mca_btl_myr_fragment_t *)descriptor, endpoint, tag);
@@ -109,7 +110,8 @@ int mca_btl_myr_send(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t 
     return OPAL_SUCCESS;
 }
 
-/* May one more small fragment complete without a callback? Locked. */
+/* Returns whether one more fragment may complete without a callback, and counts it if it is small.
+ * Called with the lock held. */
 static bool count_without_callback(mca_btl_myr_fragment_t *fragment)
 {
     mca_btl_myr_component_t *component = &mca_btl_myr_component;

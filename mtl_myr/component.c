@@ -2,7 +2,7 @@
 /* The component that Open MPI loads: parameters, opening and closing.
  *
  * It is used only if `--mca mtl myr` names it. If it is named but cannot open the NIC, it prints a
- * line, and Open MPI selects another PML. */
+ * warning, and Open MPI selects another PML. */
 #include "mtl_myr/mtl_myr.h"
 
 #include <stdarg.h>
@@ -24,11 +24,11 @@ static int del_comm(mca_mtl_base_module_t *mtl, struct ompi_communicator_t *comm
 static int finalize(mca_mtl_base_module_t *mtl);
 
 enum {
-    PRIORITY = 90,                /* higher than all PMLs, because the user has asked for it */
-    CONTEXT_MOST = (1 << 30) - 1, /* maximum of communicators' numbers */
-    /* greater ones are Open MPI's own, which are negative as an int */
+    PRIORITY = 90,                /* higher than all PMLs, because the user has requested it */
+    CONTEXT_MOST = (1 << 30) - 1, /* maximum number of a communicator */
+    /* greater tags are Open MPI's own, which are negative as an int */
     TAG_MOST = 0x7fffffff,
-    /* of a message read at a time, by the runner or the host; takes 7 us */
+    /* chunk of a message that is read at a time, by the progress thread or the host; takes 7 us */
     PIECE_BYTES = 64 * 1024,
 };
 
@@ -113,7 +113,7 @@ static int component_register(void)
     return OMPI_SUCCESS;
 }
 
-/* Print a warning by one process of the node, as all of them find the same problem. */
+/* Prints a warning by one process of the node, because all of them find the same problem. */
 static void print_mtl_warning(const char *format, ...) __attribute__((format(printf, 1, 2)));
 static void print_mtl_warning(const char *format, ...)
 {
@@ -183,7 +183,7 @@ static enum myr_status open_endpoint(struct myr_error *error)
     const struct myr_tagged_options options = {
         .id = mca_mtl_myr_id(OMPI_PROC_MY_NAME),
         .messages = (uint32_t)component->parameters.messages,
-        /* half of them for jobs that it connects to later */
+        /* half of these peers are reserved for jobs to which it connects later */
         .peers = 2 * ompi_process_info.num_procs,
         .buffers = (uint32_t)component->parameters.buffers,
         .share = nicbarr_memory_share(myr_segment_size(component->segment)),

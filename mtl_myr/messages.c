@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Sends, receives, probes and cancelling: translates the calls of pml/cm to those of the endpoint.
  *
- * Types with gaps are packed into a copy, or unpacked from one. */
+ * Data of types with gaps are packed into a copy before sending, and unpacked from a copy after
+ * receiving. */
 #include "mtl_myr/mtl_myr.h"
 
 #include <stdlib.h>
@@ -27,8 +28,8 @@ static struct mcp_pattern pattern_of(struct ompi_communicator_t *comm, int sourc
     };
 }
 
-/* Write the result of a probe. MPI_ERROR is not changed (MPI 4.0, 3.2.5): a call with a single
- * status returns its error instead, and pml/cm passes the program's own status. */
+/* Writes the result of a probe. MPI_ERROR is not changed (MPI 4.0, 3.2.5), because a call with a
+ * single status returns its error instead, and pml/cm passes the program's own status. */
 static void write_status(struct ompi_status_public_t *status, const struct mcp_envelope *envelope,
                          uint64_t bytes)
 {
@@ -40,9 +41,9 @@ static void write_status(struct ompi_status_public_t *status, const struct mcp_e
 
 /* ---- buffers ---- */
 
-/* Find the buffer of a contiguous type, or allocate memory for a packed copy. Returns false if out
- * of memory. For a contiguous type, pml/cm prepares only parts of the convertor, of which pBaseBuf
- * is where the data begin. A convertor that is prepared completely has CONVERTOR_SEND or
+/* Finds the buffer of a contiguous type, or allocates memory for a packed copy. Returns false if
+ * out of memory. For a contiguous type, pml/cm prepares only parts of the convertor; its pBaseBuf
+ * is the beginning of the data. A convertor that is prepared completely has CONVERTOR_SEND or
  * CONVERTOR_RECV in its flags. */
 static bool find_buffer(struct mca_mtl_myr_request *request, struct opal_convertor_t *convertor,
                         void **buffer, size_t *bytes)
@@ -123,8 +124,8 @@ struct blocking_send {
     atomic_bool done;
 };
 
-/* Publishes what mca_mtl_myr_complete() has written, possibly in another thread. From then on, the
- * sender's stack frame must not be accessed. */
+/* Publishes the status that mca_mtl_myr_complete() has written, possibly in another thread. From
+ * then on, the sender's stack frame must not be accessed. */
 static void note_end(mca_mtl_request_t *request)
 {
     struct blocking_send *send = (struct blocking_send *)request;
@@ -134,7 +135,7 @@ static void note_end(mca_mtl_request_t *request)
 int mca_mtl_myr_send(mca_mtl_base_module_t *mtl, struct ompi_communicator_t *comm, int dest,
                      int tag, struct opal_convertor_t *convertor, mca_pml_base_send_mode_t mode)
 {
-    struct blocking_send send; /* a send does not read the fields that are not set here */
+    struct blocking_send send; /* a send does not read the members that are not set here */
     send.request.super.ompi_req = &send.end;
     send.request.super.completion_callback = note_end;
     send.end.req_status.MPI_ERROR = MPI_SUCCESS;
@@ -210,12 +211,12 @@ int mca_mtl_myr_imrecv(mca_mtl_base_module_t *mtl, struct opal_convertor_t *conv
 /* The result of a probe. */
 struct found {
     bool any;
-    struct myr_tagged_message *taken; /* of a matched probe */
+    struct myr_tagged_message *taken; /* the message of a matched probe */
     struct mcp_envelope envelope;
     uint64_t bytes;
 };
 
-/* Search for a message. If none matches, make progress once and search again. */
+/* Searches for a message. If none matches, makes progress once and searches again. */
 static struct found search(struct ompi_communicator_t *comm, int source, int tag, bool take)
 {
     struct myr_tagged *endpoint = mca_mtl_myr_component.endpoint;
@@ -277,7 +278,7 @@ int mca_mtl_myr_improbe(mca_mtl_base_module_t *mtl, struct ompi_communicator_t *
 
 /* ---- cancelling ---- */
 
-/* Only receives are cancelled, as MPI 4.0 recommends (section 3.8.4). */
+/* Cancels a receive. Sends are not cancelled, as MPI 4.0 recommends (section 3.8.4). */
 int mca_mtl_myr_cancel(mca_mtl_base_module_t *mtl, mca_mtl_request_t *mtl_request, int flag)
 {
     (void)mtl;

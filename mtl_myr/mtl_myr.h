@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* mtl/myr, internal interface: MPI's point-to-point messages through pml/cm, matched and moved by
- * libmyr's tagged messages (libmyr/messages/tagged.h).
+/* Internal interface of the component mtl/myr, which carries MPI's point-to-point messages for
+ * pml/cm. libmyr's tagged messages match and move them (libmyr/messages/tagged.h).
  *
  *   component.c  what Open MPI loads: parameters, opening the endpoint, the modex
  *   peers.c      connections to other processes
  *   messages.c   sends, receives, probes, cancelling
- *   progress.c   completed requests, and the end
- *   runner.c     a progress thread while the host computes
+ *   progress.c   completed requests, and finalization
+ *   runner.c     a progress thread for the time when the host computes
  *
- * Zhang's MPI-NP II+ has the same structure: the library passes envelopes, and the layer below
- * matches. An envelope's context is the communicator's number, its source is a rank there.
+ * Zhang's MPI-NP II+ has the same structure: the MPI library passes envelopes, and the layer below
+ * matches them. The context of an envelope is the communicator's number, and its source is a rank
+ * in that communicator.
  *
- * Threads: `lock` guards the endpoint. It is not held while completing a request of Open MPI,
- * because that may call back into here. */
+ * Threads: `lock` guards the endpoint. It is not held while a request of Open MPI is completed,
+ * because that may call back into this component. */
 #ifndef MTL_MYR_H
 #define MTL_MYR_H
 
@@ -37,15 +38,16 @@ typedef struct mca_mtl_myr_component {
         bool runner;
     } parameters;
 
-    /* All that follows belongs to one opening. */
-    struct myr_segment *segment; /* NULL: none; also of the NIC and the endpoint */
+    /* All members from here on are reset when the component is opened. */
+    struct myr_segment *segment; /* also used by the NIC and the endpoint; NULL: none */
     struct myr_soft_nic *nic;
     struct myr_tagged *endpoint;
     opal_mutex_t lock;
-    _Atomic uint32_t calls;    /* of the host, if there is a runner */
-    _Atomic uint32_t readers;  /* of its threads: those that are reading a piece */
-    uint32_t met;              /* processes of this job, from rank 0, whose NICs are connected */
-    uint64_t runner_bytes;     /* of long messages that the runner has read */
+    _Atomic uint32_t calls;    /* calls by the host; counted only if there is a progress thread */
+    _Atomic uint32_t readers;  /* threads of the host that are reading a chunk */
+    uint32_t met;              /* number of processes of this job, from rank 0, whose NICs have been
+                                  connected */
+    uint64_t runner_bytes;     /* bytes of long messages that the progress thread has read */
     bool talks_to_others;      /* there are peers on other nodes */
     struct myr_seldom silence; /* rate limit of the check for silent nodes */
 } mca_mtl_myr_component_t;
@@ -53,17 +55,17 @@ typedef struct mca_mtl_myr_component {
 OMPI_DECLSPEC extern mca_mtl_myr_component_t mca_mtl_myr_component;
 extern mca_mtl_base_module_t mca_mtl_myr_module;
 
-/* Open MPI's request with ours, for which pml/cm reserves room behind its own. */
+/* A request of Open MPI, followed by this component's part, for which pml/cm reserves memory. */
 struct mca_mtl_myr_request {
     mca_mtl_request_t super;
     struct myr_tagged_request tagged;
-    struct opal_convertor_t *convertor; /* of a receive into `packed` */
+    struct opal_convertor_t *convertor; /* set if the request is a receive into `packed` */
     void *packed;                       /* a packed copy, to be freed; NULL: none */
     bool receive;
 };
 
-/* Open MPI's own locks do nothing while the program has only one thread, and it does not count a
- * runner. */
+/* Open MPI's own locks do nothing while the program has only one thread, and Open MPI does not
+ * count the progress thread. So with a progress thread, this component always locks. */
 static inline bool mca_mtl_myr_locks(void)
 {
     return mca_mtl_myr_component.parameters.runner || opal_using_threads();
@@ -93,18 +95,19 @@ static inline void mca_mtl_myr_unlock(void)
 int mca_mtl_myr_add_procs(mca_mtl_base_module_t *mtl, size_t count, struct ompi_proc_t **procs);
 int mca_mtl_myr_del_procs(mca_mtl_base_module_t *mtl, size_t count, struct ompi_proc_t **procs);
 
-/* Get a process by its rank in a communicator, and connect to it at first use. NULL on failure,
- * which has been reported. Called with the lock. */
+/* Returns the peer for a rank of a communicator, and connects to it on first use. Returns NULL on
+ * failure, which has been reported. Called with the lock held. */
 struct myr_tagged_peer *mca_mtl_myr_peer(struct ompi_communicator_t *comm, int rank);
 
-/* Callback of libmyr: get a process that has sent a message. */
+/* Callback of libmyr: connects to a process that has sent a message, and returns its peer. */
 struct myr_tagged_peer *mca_mtl_myr_meet(void *context, uint64_t id);
 
-/* A NIC without a connection has sent a message to this node: search for it among the job's
- * processes, each of which is tried once. Called with the lock. */
+/* Called when a NIC without a connection has sent a message to this node: connects to the NICs of
+ * this job's processes, each of which is tried once, until that NIC is found. Called with the lock
+ * held. */
 void mca_mtl_myr_let_in(void);
 
-/* A process as a number, and back. */
+/* Convert a process's name to a number, and back. */
 uint64_t mca_mtl_myr_id(const opal_process_name_t *name);
 opal_process_name_t mca_mtl_myr_name(uint64_t id);
 
@@ -128,21 +131,21 @@ int mca_mtl_myr_cancel(mca_mtl_base_module_t *mtl, mca_mtl_request_t *request, i
 
 /* ---- progress.c ---- */
 
-/* Progress functions for Open MPI, without and with a runner. */
+/* Progress functions for Open MPI, without and with a progress thread. */
 int mca_mtl_myr_progress(void);
 int mca_mtl_myr_progress_beside_runner(void);
 
-/* Read pieces of long messages as long as there are any and `go_on` returns true. Called with the
- * lock, which is released while a piece is read. Returns the number of bytes read. */
+/* Reads chunks of long messages as long as there are any and `go_on` returns true. Called with the
+ * lock held, which is released while a chunk is read. Returns the number of bytes read. */
 uint64_t mca_mtl_myr_read_pieces(bool (*go_on)(void));
 
-/* Complete a request for Open MPI. Called without the lock. */
+/* Completes a request for Open MPI. Called without the lock. */
 void mca_mtl_myr_complete(struct mca_mtl_myr_request *request);
 
-/* Callback of libmyr: messages to a process were lost. */
+/* Callback of libmyr: messages to a process have been lost. */
 void mca_mtl_myr_lost(void *context, uint64_t id, enum myr_status status);
 
-/* Wait until nothing is outstanding, with a timeout. */
+/* Waits until nothing is outstanding, with a timeout. */
 void mca_mtl_myr_drain(void);
 
 /* ---- pvars.c ---- */

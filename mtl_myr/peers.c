@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Connections to other processes. Open MPI announces all of a job's processes at start-up, but most
- * of them never communicate. Therefore a process is connected on the first message to or from it,
- * or when its NIC sends something without a connection.
+/* Connections to other processes.
+ *
+ * Open MPI announces all of a job's processes at start-up, but most of them never communicate.
+ * Therefore a process is connected on the first message to or from it, or when its NIC sends
+ * something without a connection.
  *
  * Processes of other jobs (MPI_Comm_spawn, MPI_Comm_accept) are connected as soon as Open MPI
- * announces them. When a NIC sends something without a connection, only the processes of this job
- * can be searched. Those of other jobs are few, and about to communicate. */
+ * announces them, because they are few and about to communicate. They could not be connected later:
+ * when a NIC sends something without a connection, only the processes of this job can be
+ * searched. */
 #include "mtl_myr/mtl_myr.h"
 
 #include "ompi/modex.h"
@@ -26,7 +29,8 @@ static void report_unreachable_peer(const opal_process_name_t *name, const char 
                 OPAL_NAME_PRINT(*name), why);
 }
 
-/* Returns false if the process has not published a name, or if that is of another version. */
+/* Reads the address that the process has published. Returns false if there is none, or if it is of
+ * another version. */
 static bool ask_modex(const opal_process_name_t *name, struct myr_tagged_name *said)
 {
     return sizeof(*said) ==

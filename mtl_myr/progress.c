@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Progress: completes requests, reports lost messages, and drains the endpoint at the end. */
+/* Progress: completes requests, reports lost messages, and drains the endpoint before it is
+ * closed. */
 #include "mtl_myr/mtl_myr.h"
 
 #include <stdlib.h>
@@ -68,7 +69,7 @@ static void broken(void)
     (void)ompi_mpi_abort(&ompi_mpi_comm_world.comm, MPI_ERR_OTHER);
 }
 
-/* Report a node from which nothing has been received. Locked. */
+/* Reports a node from which nothing has been received. Called with the lock held. */
 static void look_for_silence(void)
 {
     mca_mtl_myr_component_t *component = &mca_mtl_myr_component;
@@ -109,7 +110,8 @@ static bool always(void)
     return true;
 }
 
-/* Count the readers for the runner, because a host makes no calls while it reads. */
+/* Reads chunks of long messages, and counts this thread as a reader, so that the progress thread
+ * detects that the host is active: a host makes no calls while it reads. */
 static int read_pieces(void)
 {
     _Atomic uint32_t *readers = &mca_mtl_myr_component.readers;
@@ -122,7 +124,7 @@ static int read_pieces(void)
     return 0 != bytes;
 }
 
-/* Make progress. Releases the lock, which the caller has acquired. Returns the number of steps,
+/* Makes progress. Releases the lock, which the caller has acquired. Returns the number of steps,
  * including `steps`. */
 static inline int go_on(int steps)
 {

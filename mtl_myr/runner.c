@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The runner: a thread that drives the endpoint while its host computes, so that messages are
- * matched and long ones are moved meanwhile (the advantage of Zhang's MPI-NP II+ over matching by
- * the host).
+/* The progress thread (the runner), which drives the endpoint while its host computes. So messages
+ * are matched, and long ones are moved, during the computation. This is the advantage of Zhang's
+ * MPI-NP II+ over matching by the host.
  *
- * It should not run on its host's processor, so it removes the process's binding from itself. It
- * sleeps until another process of the node wakes it, or its host, which leaves a long message to
- * it. Other nodes cannot wake it, so it polls from time to time. While the host makes calls itself,
- * the runner goes back to sleep, for longer each time. It does not call Open MPI: the host
- * completes the requests that are done. */
+ * The thread should not run on its host's core, so it removes the process's binding from itself. It
+ * sleeps until it is woken by another process of the node, or by its host, which leaves a long
+ * message to it. Other nodes cannot wake it, so it polls from time to time. While the host makes
+ * calls itself, the thread goes back to sleep, for longer each time. It does not call Open MPI: the
+ * host completes the requests that are done. */
 #include "mtl_myr/mtl_myr.h"
 
 #include <sched.h>
@@ -18,9 +18,9 @@
 
 enum {
     GLANCES = 40,       /* checks for calls of the host, 1 us in all */
-    NAP_US = 20,        /* the first sleep */
-    NAP_MOST_US = 5000, /* the longest one, after doubling */
-    NAP_FAR_US = 50,    /* the longest one, if messages may come from other nodes */
+    NAP_US = 20,        /* duration of the first sleep */
+    NAP_MOST_US = 5000, /* maximum duration of a sleep, which is doubled each time */
+    NAP_FAR_US = 50,    /* maximum duration if messages may arrive from other nodes */
 };
 
 static pthread_t thread;
@@ -35,7 +35,8 @@ static bool host_is_away(void)
            0 == atomic_load_explicit(&component->readers, memory_order_relaxed);
 }
 
-/* A host that waits makes several calls per microsecond. */
+/* Returns whether the host makes no calls for about 1 us. A host that waits makes several calls per
+ * microsecond. */
 static bool host_stays_away(void)
 {
     calls = atomic_load_explicit(&mca_mtl_myr_component.calls, memory_order_relaxed);
@@ -47,7 +48,7 @@ static bool host_stays_away(void)
     return away;
 }
 
-/* Poll the endpoint once. Returns true if there was anything to do, or if there soon will be. */
+/* Polls the endpoint once. Returns true if there was anything to do, or if there soon will be. */
 static bool poll_endpoint(void)
 {
     struct myr_tagged *endpoint = mca_mtl_myr_component.endpoint;
@@ -60,12 +61,12 @@ static bool poll_endpoint(void)
     return any;
 }
 
-/* Run on any processor that the kernel permits, and make sleeps end on time. */
+/* Lets the thread run on any core that the kernel permits, and makes sleeps end on time. */
 static void settle(void)
 {
     cpu_set_t all;
     memset(&all, 0xff, sizeof(all));
-    (void)sched_setaffinity(0, sizeof(all), &all); /* else it inherits its host's binding */
+    (void)sched_setaffinity(0, sizeof(all), &all); /* otherwise it inherits its host's binding */
     (void)prctl(PR_SET_TIMERSLACK, 1, 0, 0, 0);
 }
 

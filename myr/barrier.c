@@ -2,8 +2,8 @@
 /*
  * Barriers of a group of processes; see myr.h.
  *
- * Members agree through allgathers in which each reports success or failure. All evaluate the same
- * data, so they all proceed or all give up.
+ * To create a barrier, members agree through allgathers in which each reports success or failure.
+ * All members evaluate the same data, so they all continue or all give up.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -21,7 +21,7 @@ struct myr_barrier {
     struct myr_host *host;
     struct myr_members members;
     struct nicbarr_nodes nodes;
-    struct nicbarr_among plays; /* the algorithm, among the nodes */
+    struct nicbarr_among plays; /* the algorithm that runs among the nodes */
     struct myr_nic_group group;
 };
 
@@ -31,16 +31,16 @@ struct card {
     uint32_t version, size, nic; /* equal on all members, like the algorithm */
     enum nicbarr_algorithm algorithm;
     uint32_t parameter;
-    uint32_t number;          /* in its segment, */
-    uint64_t segment;         /* ... which is this one */
-    struct myr_nic_name name; /* of its NIC */
-    struct mcp_secret secret; /* only that of process 0 is used */
+    uint32_t number;          /* number in its segment */
+    uint64_t segment;         /* identity of its segment */
+    struct myr_nic_name name; /* address of its NIC */
+    struct mcp_secret secret; /* only the secret of process 0 is used */
 };
 
 static bool write_card(const struct myr_barrier *barrier, struct card *card)
 {
     const struct myr_host *host = barrier->host;
-    memset(card, 0, sizeof(*card)); /* including the padding, as it is sent */
+    memset(card, 0, sizeof(*card)); /* clears the padding, too, because it is sent */
     card->version = MCP_WIRE_VERSION;
     card->size = barrier->members.size;
     card->nic = host->nic;
@@ -67,7 +67,7 @@ static bool compare_cards(const struct card *cards, uint32_t size, char *why)
 
 /* ---- nodes ---- */
 
-/* A number from 1 on for the process's segment: the first rank in the same segment, plus 1. */
+/* Returns a number for the process's segment: 1 plus the first rank in the same segment. */
 static uint32_t number_of_segment(const struct card *cards, uint32_t rank)
 {
     uint32_t first = 0;
@@ -86,7 +86,8 @@ static uint32_t number_of_nic(const struct card *cards, uint32_t rank)
     return first + 1;
 }
 
-/* `names` point into the cards, by rank, and must remain valid as long as `nodes`. */
+/* Counts the nodes. `names` is filled with pointers into the cards, by rank, and must remain valid
+ * as long as `nodes`. */
 static enum nicbarr_counted count_nodes(struct myr_barrier *barrier, const struct card *cards,
                                         const struct myr_nic_name **names)
 {
@@ -136,7 +137,7 @@ static bool find_nodes(struct myr_barrier *barrier, const struct card *cards,
 
 /* ---- joining the NIC's group, in two phases (nic_kind.h) ---- */
 
-/* A member's status in a phase, and the blob from prepare. */
+/* A member's status in a phase, and the blob from the phase `prepare`. */
 struct letter {
     uint32_t good;
     uint8_t blob[MYR_BLOB_MOST];
@@ -171,7 +172,8 @@ static bool prepare_barrier_group(struct myr_barrier *barrier,
            myr_refuse(why, "%s", error.text);
 }
 
-/* The nodes' blobs are moved to the beginning of the letters. */
+/* Connects to all nodes. For this purpose, the nodes' blobs are moved to the beginning of the
+ * letters. */
 static bool connect_all(struct myr_barrier *barrier, const struct myr_nic_members *members,
                         struct letter *letters, char *why)
 {
@@ -179,7 +181,7 @@ static bool connect_all(struct myr_barrier *barrier, const struct myr_nic_member
     const uint32_t nic = barrier->host->nic, bytes = nicbarr_kind(nic)->caps.blob;
     uint8_t *blobs = (uint8_t *)letters;
     struct myr_error error = {0};
-    /* In ascending order a blob never overwrites a later one. */
+    /* In ascending order, a blob never overwrites one that is moved later. */
     for (uint32_t n = 0; n < members->nodes; ++n) {
         memmove(blobs + (size_t)n * bytes, letters[barrier->nodes.ranks[n]].blob, bytes);
     }
@@ -189,7 +191,7 @@ static bool connect_all(struct myr_barrier *barrier, const struct myr_nic_member
            myr_refuse(why, "%s", error.text);
 }
 
-/* Exchange the status of all members. False if the exchange itself failed. */
+/* Exchanges the status of all members. Returns false if the exchange itself has failed. */
 static bool exchange_status(const struct myr_barrier *barrier, bool *good, struct letter *own,
                             struct letter *letters, char *why)
 {
@@ -207,10 +209,11 @@ static bool exchange_status(const struct myr_barrier *barrier, bool *good, struc
 
 /* ---- creation ---- */
 
-/* Temporary memory. */
+/* Temporary memory for the creation of a barrier. */
 struct creation {
-    struct card *cards;                /* [size], then the own one; likewise for letters */
-    const struct myr_nic_name **names; /* [size] */
+    struct card *cards;                /* [size] cards of all members, then the own one; likewise
+                                          for letters */
+    const struct myr_nic_name **names; /* [size]; pointers into the cards */
     struct letter *letters;
 };
 
@@ -251,7 +254,7 @@ static bool parse_algorithm(struct myr_barrier *barrier, const char *algorithm, 
                       algorithm);
 }
 
-/* Free a barrier, complete or not. */
+/* Frees a barrier, which may be incomplete. */
 static void dissolve(struct myr_barrier *barrier)
 {
     if (myr_nic_group_joined(&barrier->group)) {
@@ -298,7 +301,7 @@ void myr_barrier_free(struct myr_barrier *barrier)
 {
     const struct myr_members *members = &barrier->members;
     uint8_t own = 0, *all = malloc(members->size);
-    /* Synchronization only: the data are ignored, and so are failures. */
+    /* This allgather only synchronizes: its data are ignored, and so are failures. */
     if (NULL != all && !myr_nic_group_over(&barrier->group)) {
         (void)members->allgather(members->context, &own, all, sizeof(own));
     }
@@ -315,7 +318,7 @@ uint32_t myr_barrier_arrive(struct myr_barrier *barrier)
 
 static enum myr_outcome outcome(const struct myr_barrier *barrier, uint32_t epoch)
 {
-    /* Read first, as an epoch may complete before the failure. */
+    /* `over` is read first, because an epoch may complete before the failure. */
     const bool over = myr_nic_group_over(&barrier->group);
     return myr_nic_group_test(&barrier->group, epoch) ? MYR_DONE : over ? MYR_OVER : MYR_LATE;
 }

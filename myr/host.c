@@ -19,7 +19,7 @@ bool myr_refuse(char *why, const char *format, ...)
 
 /* ---- selection of the NIC ---- */
 
-/* Exactly one NIC must be selected. */
+/* Selects a NIC by its name. Exactly one must be selected. */
 static bool choose_nic(struct myr_host *host, const char *word, char *why)
 {
     uint32_t wanted = 0;
@@ -47,7 +47,7 @@ static void say_waiting(const char *line)
     print_error_line(0, line);
 }
 
-/* A waiting process has nothing else to progress. */
+/* The progress function of a waiting process, which has nothing else to progress. */
 static void nothing(void) {}
 
 static bool open_parts(struct myr_host *host, const struct myr_options *options, char *why)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Shared by host.c and barrier.c; see myr.h. */
+/* Definitions that host.c and barrier.c share; see myr.h. */
 #ifndef MYR_INSIDE_H
 #define MYR_INSIDE_H
 
@@ -11,15 +11,16 @@
 struct myr_host {
     struct myr_segment *segment;
     struct myr_waiter waiter;
-    struct nicbarr_nics nics; /* only one of them is wanted and open: */
-    uint32_t nic;             /* its index */
-    char *settings;           /* the NIC's values of type text point into it */
+    struct nicbarr_nics nics; /* only the NIC with index `nic` is wanted and open */
+    uint32_t nic;             /* index into `nics` */
+    char *settings;           /* text values of the NIC's settings point into it */
 };
 
-/* Write a line into `why`, and return false. */
+/* Writes an error message into `why`. Returns false, so that callers can return its result. */
 bool myr_refuse(char *why, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* Parse `settings` into the values of NIC host->nic. */
+/* Parses `settings` into the settings of NIC host->nic. Returns false, with a message in `why`, if
+ * one is unknown or out of range. */
 bool myr_settings_read(struct myr_host *host, const char *settings, char *why);
 
 #endif

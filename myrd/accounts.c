@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Ranges of users that share one account; see accounts.h. */
+/* Ranges of uids that share one account; see accounts.h. */
 #include "myrd/accounts.h"
 
 #include <stdbool.h>
@@ -12,13 +12,13 @@ struct range {
     uint64_t first, end;
 };
 
-/* Sorted and disjoint. */
+/* The ranges, sorted and disjoint. */
 static struct {
     struct range *range;
     size_t count;
 } table;
 
-/* Parse a line NAME:FIRST:COUNT. */
+/* Parses a line NAME:FIRST:COUNT. */
 static bool parse_range(char *line, struct range *range)
 {
     char *first = strchr(line, ':'), *rest;

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Users that share one account for quotas (share.h).
+ * Accounts: groups of users whose quotas are shared (share.h).
  *
- * A user may own a range of subordinate uids (subuid(5)), and so act as 65,536 more users. The
- * kernel does not tell a daemon whose they are, but the system's table of ranges does. All uids of
- * a range form one account, so its owner counts twice, and not as often as it likes. Ownership and
- * access still go by uids.
+ * A user may own a range of subordinate uids (subuid(5)), and can thereby act as 65,536 more users.
+ * To keep a user from multiplying its quota in this way, all uids of a range form one account. The
+ * owner then has a second account, but not 65,536. The kernel does not report who owns a
+ * subordinate uid, so the ranges are read from the system's table. Accounts are for quotas only;
+ * ownership and access are by uid.
  *
  * The table is read once. It is global to the process and not thread-safe.
  */
@@ -16,13 +17,13 @@
 
 #define MYRD_ACCOUNTS_TABLE "/etc/subuid"
 
-/* Read the table. A table that does not exist is empty, and malformed lines are ignored. Root's
- * ranges are left out: root needs none, and hosts of containers give it ranges that contain other
- * users' uids. */
+/* Reads the table. A table that does not exist is empty, and malformed lines are ignored. Root's
+ * ranges are left out: root does not need any, and container hosts assign it ranges that contain
+ * other users' uids. */
 void myrd_accounts_read(const char *path);
 
-/* The user's account: its own uid, or the first one of the range that it is in. Overlapping ranges
- * are merged. */
+/* Returns the user's account: the first uid of the range that contains the user, else the user's
+ * own uid. Overlapping ranges are merged. */
 uid_t myrd_account(uid_t uid);
 
 #endif

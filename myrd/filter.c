@@ -3,11 +3,13 @@
  * The system calls that the daemon may use; see filter.h.
  *
  * The lists were determined by tracing the daemon through its tests, and by reading the code. Calls
- * are listed by name: libseccomp knows the numbers on each machine and skips calls that it lacks.
+ * are listed by name, because libseccomp knows the numbers on each machine and skips calls that the
+ * machine lacks.
  *
  * Calls on the path of a barrier are allowed unconditionally, because the kernel caches those in a
- * bitmap and does not run the filter. A filter then costs the soft NIC 60 ns per call (recvfrom()
- * takes 335 ns without one). Barriers of the kernel's NIC do not involve the daemon.
+ * bitmap and does not run the filter for them. The filter then costs the soft NIC 60 ns per call
+ * (recvfrom() takes 335 ns without a filter). Barriers of the kernel's NIC do not involve the
+ * daemon.
  */
 #include "myrd/filter.h"
 
@@ -33,7 +35,8 @@ enum { CLONE_FLAGS = 1 };
 enum { CLONE_FLAGS = 0 };
 #endif
 
-/* A call is allowed if these bits of the argument have this value; without bits always. */
+/* A call is allowed if these bits of the argument have this value. If no bits are given, it is
+ * always allowed. */
 struct call {
     const char *name;
     unsigned int argument;
@@ -41,7 +44,7 @@ struct call {
 };
 
 static const struct call both[] = {
-    /* memory, but not executable */
+    /* Memory, but not executable. */
     {"brk", 0, 0, 0},
     {"madvise", 0, 0, 0},
     {"mmap", 2, PROT_EXEC, 0},
@@ -49,8 +52,8 @@ static const struct call both[] = {
     {"mprotect", 2, PROT_EXEC, 0},
     {"mremap", 0, 0, 0},
     {"munmap", 0, 0, 0},
-    /* threads, but no processes. clone3() has its flags in memory, out of the filter's reach; glibc
-     * falls back to clone(). */
+    /* Threads, but no processes. The filter cannot inspect the flags of clone3(), which are in
+     * memory, so clone3() is not allowed and glibc falls back to clone(). */
     {"clone", CLONE_FLAGS, CLONE_THREAD, CLONE_THREAD},
     {"exit", 0, 0, 0},
     {"exit_group", 0, 0, 0},
@@ -60,20 +63,20 @@ static const struct call both[] = {
     {"gettid", 0, 0, 0},
     {"prctl", 0, INT, PR_SET_NAME},
     {"rseq", 0, 0, 0},
-    {"rt_sigaction", 0, 0, 0}, /* by the C library, for the first thread */
+    {"rt_sigaction", 0, 0, 0}, /* called by the C library for the first thread */
     {"rt_sigprocmask", 0, 0, 0},
     {"rt_sigreturn", 0, 0, 0},
     {"sched_getaffinity", 0, 0, 0},
     {"sched_yield", 0, 0, 0},
     {"set_robust_list", 0, 0, 0},
-    {"sigaltstack", 0, 0, 0}, /* for each thread in a build with sanitizers */
-    /* time */
+    {"sigaltstack", 0, 0, 0}, /* called for each thread in a build with sanitizers */
+    /* Time. */
     {"clock_gettime", 0, 0, 0},
     {"clock_gettime64", 0, 0, 0},
     {"clock_nanosleep", 0, 0, 0},
     {"clock_nanosleep_time64", 0, 0, 0},
-    {"restart_syscall", 0, 0, 0}, /* by the kernel, when a stopped process continues */
-    /* descriptors */
+    {"restart_syscall", 0, 0, 0}, /* used by the kernel when a stopped process continues */
+    /* Descriptors. */
     {"close", 0, 0, 0},
     {"dup2", 0, 0, 0},
     {"dup3", 0, 0, 0},
@@ -88,7 +91,7 @@ static const struct call both[] = {
     {"read", 0, 0, 0},
     {"write", 0, 0, 0},
     {"writev", 0, 0, 0},
-    /* clients */
+    /* Clients. */
     {"accept4", 0, 0, 0},
     {"getsockopt", 0, 0, 0},
     {"pidfd_open", 0, 0, 0},
@@ -97,8 +100,8 @@ static const struct call both[] = {
     {"sendmsg", 0, 0, 0},
     {"sendto", 0, 0, 0},
     {"shutdown", 0, 0, 0},
-    {"unlinkat", 0, 0, 0}, /* removing the socket and the pins at exit */
-    /* identity and random numbers */
+    {"unlinkat", 0, 0, 0}, /* to remove the socket and the pins at exit */
+    /* Identity and random numbers. */
     {"getegid", 0, 0, 0},
     {"getegid32", 0, 0, 0},
     {"geteuid", 0, 0, 0},
@@ -110,8 +113,8 @@ static const struct call both[] = {
     {"getuid32", 0, 0, 0},
 };
 
-/* Calls of the soft NIC, which may have to create another NIC, with memory and a socket, after a
- * client's death has broken it. /proc tells it which processes are alive. */
+/* Calls of the soft NIC. After a client's death has broken the NIC, the daemon may have to create
+ * another one, with memory and a socket. It finds out in /proc which processes are alive. */
 static const struct call soft[] = {
     {"bind", 0, 0, 0},
     {"connect", 0, 0, 0},
@@ -128,7 +131,7 @@ static const struct call soft[] = {
     {"setsockopt", 0, 0, 0},
     {"socket", 0, INT, AF_INET},
     {"socket", 0, INT, AF_INET6},
-    {"socket", 0, INT, AF_NETLINK}, /* listing addresses */
+    {"socket", 0, INT, AF_NETLINK}, /* to list addresses */
 };
 
 /* Calls of the kernel NIC. Its programs and sockets exist already, so it only needs to access maps
@@ -141,16 +144,16 @@ static const struct call kernel[] = {
     {"bpf", 0, INT, BPF_MAP_GET_NEXT_KEY},
     {"bpf", 0, INT, BPF_MAP_LOOKUP_AND_DELETE_ELEM},
     {"bpf", 0, INT, BPF_MAP_FREEZE},
-    {"bpf", 0, INT, BPF_OBJ_PIN}, /* pages; only the NIC's own folder is reachable */
+    {"bpf", 0, INT, BPF_OBJ_PIN}, /* for pages; only the NIC's own directory is reachable */
     {"bpf", 0, INT, BPF_MAP_LOOKUP_BATCH},
     {"bpf", 0, INT, BPF_MAP_LOOKUP_AND_DELETE_BATCH},
     {"bpf", 0, INT, BPF_MAP_UPDATE_BATCH},
     {"bpf", 0, INT, BPF_MAP_DELETE_BATCH},
-    {"bpf", 0, INT, BPF_PROG_TEST_RUN}, /* running a loaded program */
-    {"ioctl", 1, INT, SIOCOUTQ},        /* bytes that a client has left unread */
+    {"bpf", 0, INT, BPF_PROG_TEST_RUN}, /* to run a loaded program */
+    {"ioctl", 1, INT, SIOCOUTQ},        /* bytes that a client has not read */
 };
 
-/* Calls of the guard that removes the NIC's filters (kernel_guard.h). */
+/* Calls of the guard, which removes the NIC's filters (kernel_guard.h). */
 static const struct call guard[] = {
     {"exit_group", 0, 0, 0},
     {"read", 0, 0, 0},
@@ -195,7 +198,7 @@ static int load_filter(scmp_filter_ctx filter, enum myrd_filter_owner owner)
     int rc = seccomp_attr_set(filter, SCMP_FLTATR_CTL_TSYNC, 1); /* all threads */
     if (0 == rc) {
         /* By default, older kernels enable a slow mitigation (SSBD) for processes with a filter. It
-         * is meant for sandboxes that run foreign code, of which there is none here. */
+         * is meant for sandboxes that run untrusted code, which the daemon does not. */
         (void)seccomp_attr_set(filter, SCMP_FLTATR_CTL_SSB, 1);
         rc = allow_all(filter, owner);
     }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Replaces filter.c in a build without libseccomp; see filter.h. Restrictions that need no library
- * still apply. */
+/* Replaces filter.c in a build without libseccomp; see filter.h. Only the restrictions that need no
+ * library are applied. */
 #include "myrd/filter.h"
 
 #include <errno.h>

@@ -24,8 +24,8 @@
 #endif
 
 enum {
-    DESCRIPTORS_OTHER = 128, /* apart from those of clients and pages */
-    NOT_ROOT = 65534,        /* stands for any other user */
+    DESCRIPTORS_OTHER = 128, /* descriptors other than those of clients and pages */
+    NOT_ROOT = 65534,        /* represents any user but root */
 };
 
 /* ---- answers ---- */
@@ -64,9 +64,9 @@ static void forget_absent(struct myrd_clients *clients, uint32_t number)
     clients->absent[number] = clients->absent[--clients->absent_count];
 }
 
-/* The start time of the process, by the clock of the holders' times; 0 if it is unknown, as where
- * /proc hides other users' processes. It is the 20th field behind the command, which is in
- * parentheses (proc(5)). */
+/* Returns the start time of the process, by the clock of the holders' times, or 0 if it is unknown,
+ * for example if /proc hides other users' processes. The start time is the 20th field after the
+ * command, which is in parentheses (proc(5)). */
 static uint64_t began_at_ns(pid_t pid)
 {
     char path[40], text[1024];
@@ -85,7 +85,7 @@ static uint64_t began_at_ns(pid_t pid)
     return NULL == at ? 0 : strtoull(at, NULL, 10) * (UINT64_C(1000000000) / per_second);
 }
 
-/* A pidfd of the holder's process; -1 if it has ended. */
+/* Returns a pidfd of the holder's process, or -1 if the process has ended. */
 static int find_process(const struct mcp_kernel_holder *holder)
 {
     const pid_t pid = myrd_holder_pid(holder->number);
@@ -117,7 +117,8 @@ void myrd_clients_recall(struct myrd_clients *clients)
     myrd_groups_close_unheld(clients->groups);
 }
 
-/* While the process of an absent client lives, no other process can have its number. */
+/* The claim is verified by uid and PID, because no other process can have that PID while the
+ * process of the absent client lives. */
 bool myrd_clients_return(struct myrd_clients *clients, struct myrd_client *client, uint64_t number)
 {
     uint32_t a = 0;
@@ -128,7 +129,8 @@ bool myrd_clients_return(struct myrd_clients *clients, struct myrd_client *clien
         client->visitor.pid != myrd_holder_pid(number)) {
         return false;
     }
-    /* It cannot have opened any groups on this connection yet. */
+    /* The groups under the client's new number are reaped, but it cannot have opened any on this
+     * connection yet. */
     myrd_groups_reap(clients->groups, client->number);
     client->number = number;
     forget_absent(clients, a);
@@ -137,8 +139,8 @@ bool myrd_clients_return(struct myrd_clients *clients, struct myrd_client *clien
 
 /* ---- leaving ---- */
 
-/* True if the client has left an answer unread. A client that reads each answer before the next
- * question never does. */
+/* Returns whether the client has left a reply unread. This is never so for a client that reads each
+ * reply before it sends the next request. */
 static bool leaves_unread(const struct myrd_client *client)
 {
     int bytes = 0;
@@ -153,8 +155,8 @@ static void forget(struct myrd_clients *clients, uint32_t number)
     *client = clients->client[--clients->count];
 }
 
-/* Data in a socket cannot be revoked, so a client that left data unread is counted until they are
- * read or its end is closed. */
+/* Removes a client. Data in a socket cannot be revoked, so a client that left data unread is
+ * counted until the data are read or the client's end is closed. */
 static void reap(struct myrd_clients *clients, uint32_t number)
 {
     struct myrd_client *client = &clients->client[number];
@@ -172,8 +174,8 @@ static void reap(struct myrd_clients *clients, uint32_t number)
     }
 }
 
-/* Forget clients whose data have been read. This is needed only when there is no room for another
- * client, and done at most once per turn. */
+/* Removes dead clients whose data have been read. This is needed only when there is no capacity for
+ * another client, and is done at most once per iteration of the event loop. */
 static void sweep(struct myrd_clients *clients)
 {
     if (clients->swept == clients->users->turn) {
@@ -202,11 +204,12 @@ void myrd_clients_close(struct myrd_clients *clients)
 /* ---- connecting ---- */
 
 /*
- * The network namespace in which a socket was created; 0 if unknown.
+ * Returns the network namespace in which a socket was created, or 0 if it is unknown.
  *
  * The accepted end of a Unix connection belongs to the namespace of the process that connected
  * (net/unix creates it there). So this is the client's namespace, even if the client is in another
- * PID namespace. /proc/PID/ns/net would be an alternative, but needs the right to trace the client.
+ * PID namespace. An alternative would be /proc/PID/ns/net, but that requires permission to trace
+ * the client.
  */
 static uint64_t network_of(int socket)
 {
@@ -221,7 +224,8 @@ void myrd_clients_belong(struct myrd_clients *clients, int socket)
     clients->network = network_of(socket);
 }
 
-/* Raise the limit of descriptors: without a free one the daemon could not even refuse clients. */
+/* The limit of descriptors is raised because without a free descriptor the daemon could not even
+ * refuse clients. */
 void myrd_clients_allow(struct myrd_clients *clients)
 {
     struct rlimit limit = {.rlim_cur = 0};
@@ -240,8 +244,9 @@ static bool has_room_now(const struct myrd_clients *clients, uid_t uid, bool com
     return myrd_share_allows(clients->most, clients->count - own, own, comes_in ? uid : NOT_ROOT);
 }
 
-/* True if there is room for a client, or for a refusal. Refusals are limited as well, since a
- * container's root, which is always refused, must not use up all of the room. */
+/* Returns whether there is capacity for a client, or for a refusal. Refusals are limited as well,
+ * because otherwise a container's root, which is always refused, could use up all of the
+ * capacity. */
 static bool has_room_for(struct myrd_clients *clients, uid_t uid, bool comes_in)
 {
     if (!has_room_now(clients, uid, comes_in)) {
@@ -257,9 +262,9 @@ static void refused(struct myrd_clients *clients, const struct myrd_visitor *vis
 }
 
 /*
- * Accept a client. False if none waits. A refusal occupies memory of the daemon until it is read,
- * and so it counts as a connection until then. A user without room gets no refusal; its connection
- * is closed at once, which the client understands (kernel_nic.c).
+ * Accepts a client. Returns false if none is waiting. A refusal occupies memory of the daemon until
+ * it is read, so it counts as a connection until then. If the user has no capacity left, the
+ * connection is closed at once without a refusal; the client recognises this (kernel_nic.c).
  */
 static bool accept_client(struct myrd_clients *clients)
 {
@@ -301,7 +306,7 @@ void myrd_clients_accept(struct myrd_clients *clients)
 
 /* ---- requests ---- */
 
-/* Process a request, or the end of the connection. False if there is neither. */
+/* Processes a request, or the end of the connection. Returns false if there is neither. */
 static bool receive_question(struct myrd_clients *clients, uint32_t number)
 {
     struct myrd_client *client = &clients->client[number];
@@ -324,7 +329,7 @@ static bool receive_question(struct myrd_clients *clients, uint32_t number)
     return true;
 }
 
-/* The index of a client's descriptors in the poll set. */
+/* Returns the index of a client's descriptors in the poll set. */
 static size_t place_of(uint32_t number)
 {
     return (size_t)MYRD_CLIENTS_WATCHED * number;
@@ -347,8 +352,8 @@ uint32_t myrd_clients_watch(const struct myrd_clients *clients, struct pollfd *w
     return before + clients->absent_count;
 }
 
-/* A process that has ended may have closed groups before, so its pending requests are read first.
- */
+/* Serves one client. Pending requests of a process that has ended are processed first, because they
+ * may close its groups. */
 static void serve_one(struct myrd_clients *clients, uint32_t number, const struct pollfd *of)
 {
     const struct myrd_client *client = &clients->client[number];
@@ -365,7 +370,8 @@ static void serve_one(struct myrd_clients *clients, uint32_t number, const struc
     myrd_users_took(clients->users, uid, os_now_us() - begin_us);
 }
 
-/* Called before other clients are served, as a client that reconnects changes the table. */
+/* Reaps absent clients whose process has ended. Called before other clients are served, because a
+ * client that reconnects changes the table. */
 static void reap_absent(struct myrd_clients *clients, const struct pollfd *watched)
 {
     for (uint32_t a = clients->absent_count; a > 0; --a) {
@@ -376,10 +382,10 @@ static void reap_absent(struct myrd_clients *clients, const struct pollfd *watch
     }
 }
 
-/* Start with another client each turn, as a user's time may be used up before all of its clients
- * have been served. Iterate downwards: when a client is removed, the last one takes its index, and
- * must not be served by the other's events. A client moved below `first` is served in the next
- * turn. */
+/* Each iteration of the event loop starts with another client, because a user's time may be used up
+ * before all of its clients have been served. The loop iterates downwards, because the last client
+ * takes the index of a client that is removed, and must not be served by the other one's events. A
+ * client that was moved below `first` is served in the next iteration of the event loop. */
 void myrd_clients_serve(struct myrd_clients *clients, const struct pollfd *watched)
 {
     reap_absent(clients, &watched[place_of(clients->count)]);

@@ -20,7 +20,7 @@ uint32_t myrd_groups_closed_by(const struct myrd_groups *groups, uint32_t accoun
     return count;
 }
 
-/* Forget the account's oldest closed group. */
+/* Evicts the account's oldest closed group. */
 static void forget_one(struct myrd_groups *groups, uint32_t account)
 {
     uint32_t at = 0;
@@ -33,8 +33,8 @@ static void forget_one(struct myrd_groups *groups, uint32_t account)
             sizeof(groups->closed[0]) * (groups->closed_count - at));
 }
 
-/* Make room for a closed group of this account: evict its oldest one or, if it has none, the oldest
- * of all. */
+/* Ensures capacity for a closed group of this account, by evicting its oldest one or, if it has
+ * none, the oldest of all. */
 static void make_room_for_closed(struct myrd_groups *groups, uint32_t account)
 {
     const uint32_t own = myrd_groups_closed_by(groups, account);
@@ -78,8 +78,8 @@ static void fail_kernel_group(struct myrd_groups *groups, struct myrd_group *gro
     }
 }
 
-/* Hosts are notified explicitly: from the end of the connection a client cannot tell whether the
- * NIC is removed or the daemon replaced. */
+/* Hosts are notified explicitly, because a client that only detects the end of the connection
+ * cannot distinguish whether the NIC is removed or the daemon is replaced. */
 void myrd_groups_free(struct myrd_groups *groups)
 {
     while (groups->count > 0) {
@@ -134,7 +134,7 @@ bool myrd_groups_room_for_holder(struct myrd_group *group)
     return true;
 }
 
-/* A holder that was absent gets its entry back. */
+/* A holder that was absent regains its entry. */
 enum myr_status myrd_groups_hold(struct myrd_groups *groups, struct myrd_group *group,
                                  uint64_t holder, struct myr_error *error)
 {
@@ -161,7 +161,7 @@ uint32_t myrd_groups_find_holder(const struct myrd_group *group, uint64_t holder
     return h;
 }
 
-/* Drop one reference. False if the holder has none. */
+/* Drops one reference. Returns false if the holder has none. */
 static bool let_go(struct myrd_groups *groups, struct myrd_group *group, uint64_t holder)
 {
     const uint32_t h = myrd_groups_find_holder(group, holder);
@@ -188,7 +188,8 @@ bool myrd_groups_begin_farewell(struct myrd_groups *groups, struct myrd_group *g
     return group->leaves;
 }
 
-/* True if the farewell is complete. Its doorbell is repeated, as it may have been lost. */
+/* Returns whether the closing epoch is over: complete, timed out, or failed. Its doorbell is
+ * repeated, because it may have been lost. */
 static bool has_left(const struct myrd_groups *groups, const struct myrd_group *group,
                      uint64_t now_ms)
 {
@@ -205,7 +206,7 @@ static bool has_left(const struct myrd_groups *groups, const struct myrd_group *
     return false;
 }
 
-/* Iterate downwards, since the last group takes the index of one that is removed. */
+/* Iterates downwards, because the last group takes the index of one that is removed. */
 void myrd_groups_look_after_farewells(struct myrd_groups *groups, uint64_t now_ms)
 {
     const uint64_t now_ns = 1000000 * now_ms;
@@ -231,15 +232,16 @@ void myrd_groups_look_after_farewells(struct myrd_groups *groups, uint64_t now_m
     }
 }
 
-/* Close the user's group that has been in its farewell for the longest time. False if there is
- * none. */
+/* Closes the group of this user's account whose closing epoch began first. Returns false if there
+ * is none. */
 static bool cut_short(struct myrd_groups *groups, uint32_t uid)
 {
     struct myrd_group *oldest = NULL;
     const uint32_t account = myrd_account(uid);
     for (uint32_t g = 0; g < groups->count; ++g) {
         struct myrd_group *group = &groups->group[g];
-        /* `over_at_ms` is 0 for a farewell that has just begun; less 1, that is the greatest. */
+        /* `over_at_ms` is 0 for a closing epoch that has just begun. Subtracting 1 makes this the
+         * greatest value. */
         if (group->leaves && account == myrd_account(group->plan.uid) &&
             (NULL == oldest || group->over_at_ms - 1 < oldest->over_at_ms - 1)) {
             oldest = group;
@@ -250,7 +252,7 @@ static bool cut_short(struct myrd_groups *groups, uint32_t uid)
 
 /* ---- opening and leaving ---- */
 
-/* True if the user's quota permits another group. */
+/* Returns whether the user's quota permits another group. */
 static bool has_room(const struct myrd_groups *groups, uint32_t uid)
 {
     const uint32_t account = myrd_account(uid);
@@ -261,9 +263,9 @@ static bool has_room(const struct myrd_groups *groups, uint32_t uid)
     return myrd_share_allows(MCP_KERNEL_GROUPS, groups->count - count, count, uid);
 }
 
-/* The holder is recorded before the group is opened. A successor of this daemon would take a group
- * without holders for one that all have left, and send a farewell, that is, an epoch that no host
- * has started. */
+/* Opens a group after recording its holder. If the daemon were replaced in between, its successor
+ * would find a group without holders, assume that all of them have left, and run the closing epoch,
+ * which no host has started. */
 static bool open_noted(struct myrd_groups *groups, const struct mcp_kernel_plan *plan,
                        uint64_t holder, struct mcp_kernel_seen *seen, char why[MCP_KERNEL_WHY])
 {
@@ -292,7 +294,7 @@ static enum myr_status open_new(struct myrd_groups *groups, const struct mcp_ker
                         MCP_KERNEL_GROUPS);
     }
     while (!open_noted(groups, plan, holder, seen, why)) {
-        if (!cut_short(groups, plan->uid)) { /* that may free a buffer */
+        if (!cut_short(groups, plan->uid)) { /* closing a group may free a buffer */
             return myr_fail(error, MYR_ERR_SYSTEM, 0, "%s", why);
         }
     }
@@ -315,7 +317,7 @@ enum myr_status myrd_groups_open(struct myrd_groups *groups, const struct mcp_ke
     }
     struct myrd_group *group = &groups->group[place];
     if (group->leaves || !myrd_kernel_plan_equal(&group->plan, plan)) {
-        /* The answer is the same for another user's group, so that users learn nothing about it. */
+        /* The error is the same for another user's group, so that users learn nothing about it. */
         return myr_fail(error, MYR_ERR_SYSTEM, 0, "myrd refuses: another group has that key");
     }
     const enum myr_status status = myrd_groups_hold(groups, group, holder, error);
@@ -353,7 +355,7 @@ bool myrd_groups_leave(struct myrd_groups *groups, uint64_t key, uint64_t holder
 
 void myrd_groups_reap(struct myrd_groups *groups, uint64_t holder)
 {
-    /* Iterate downwards, since the last group takes the index of one that is removed. */
+    /* Iterates downwards, because the last group takes the index of one that is removed. */
     for (uint32_t g = groups->count; g > 0; --g) {
         struct myrd_group *group = &groups->group[g - 1];
         if (!let_go(groups, group, holder)) {

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Asking for missing messages of stuck groups; see kernel_groups.h. */
+/* Requests for missing messages of stuck groups; see kernel_groups.h. */
 #include "myrd/kernel_groups_inside.h"
 
 #include "myrd/users.h"
 
-/* Refresh the peers' hardware addresses: if one has changed, all packets to it are lost. */
+/* Resolves the peers' hardware addresses again, because if one has changed, all packets to it are
+ * lost. */
 static void meet_again(struct myrd_groups *groups, const struct myrd_group *group)
 {
     char why[MCP_KERNEL_WHY];
@@ -13,8 +14,8 @@ static void meet_again(struct myrd_groups *groups, const struct myrd_group *grou
     }
 }
 
-/* A waiting host asks by itself. This is for groups whose hosts compute meanwhile, which could
- * otherwise wait for a lost message forever. */
+/* Requests the missing messages of a group. A waiting host sends such requests itself. This is for
+ * groups whose hosts compute meanwhile, which could otherwise wait for a lost message forever. */
 static void ask_for(struct myrd_groups *groups, struct myrd_group *group, uint64_t now_ms)
 {
     if (group->failed) {
@@ -29,7 +30,7 @@ static void ask_for(struct myrd_groups *groups, struct myrd_group *group, uint64
     }
 }
 
-/* The maximum number of messages that can be missing in a step. */
+/* Returns the maximum number of messages that can be missing in a step. */
 static uint32_t widest_step(const struct myrd_group *group)
 {
     uint32_t most = 0;
@@ -39,9 +40,9 @@ static uint32_t widest_step(const struct myrd_group *group)
     return most;
 }
 
-/* Schedule an ASK for a stuck group, the `asked`th one in this epoch, at the time that its user's
- * share permits. A group that is scheduled already keeps its time, so a user's groups take
- * turns. */
+/* Schedules a request for a stuck group, the `asked`th one in this epoch, at the time that its
+ * user's share permits. A group that is scheduled already keeps its time, so that the requests of a
+ * user's groups alternate. */
 static void be_due(struct myrd_groups *groups, struct myrd_group *group, uint32_t asked,
                    uint64_t now_ms)
 {
@@ -100,7 +101,8 @@ void myrd_groups_receive(struct myrd_groups *groups, uint64_t now_ms)
     ask_for_due(groups, now_ms);
 }
 
-/* The same, by polling, where the kernel does not report stuck groups. */
+/* Detects by polling that a group is stuck, and schedules a request, where the kernel does not
+ * report stuck groups. */
 static void look_after(struct myrd_groups *groups, struct myrd_group *group, uint64_t now_ms)
 {
     const uint64_t now_ns = 1000000 * now_ms;
@@ -117,7 +119,7 @@ static void look_after(struct myrd_groups *groups, struct myrd_group *group, uin
     }
 }
 
-/* False if it was not time yet. */
+/* Polls all groups. Returns false if it is not time yet. */
 static bool look_after_all(struct myrd_groups *groups, uint64_t now_ms)
 {
     if (groups->notified || now_ms < groups->look_at_ms) {

@@ -3,8 +3,8 @@
  * The table of the kernel NIC's groups; private to these files:
  *
  *   kernel_groups.c          opening, holding, leaving, closing
- *   kernel_groups_kept.c     taking over what another daemon has left
- *   kernel_groups_due.c      asking for missing messages of stuck groups
+ *   kernel_groups_kept.c     groups taken over from another daemon
+ *   kernel_groups_due.c      requests for missing messages of stuck groups
  *   kernel_groups_report.c   status for users
  */
 #ifndef MYRD_KERNEL_GROUPS_INSIDE_H
@@ -17,32 +17,34 @@ struct myrd_group {
     struct mcp_kernel_plan plan;
     struct mcp_kernel_seen seen;
     bool failed;
-    /* [holders]; one entry per open. An entry from before this daemon has MYRD_HOLDER_ABSENT until
-     * its client reconnects. */
+    /* [holders]; one entry per open. An entry inherited from another daemon has the bit
+     * MYRD_HOLDER_ABSENT until its client reconnects. */
     uint64_t *holder;
     uint32_t holders, room;
-    /* The state at the last poll or notification; see kernel_groups_due.c. */
+    /* The state at the last poll or report of the kernel; see kernel_groups_due.c. */
     bool waited;
     uint32_t done;
-    uint64_t since_ms; /* since when it has waited for the epoch after `done` */
+    uint64_t since_ms; /* time since which it has waited for the epoch after `done` */
     struct mcp_backoff backoff;
-    /* At `ask_at_ms`: ask for missing messages, or repeat the doorbell about a failure, */
+    /* A request for missing messages, or the repetition of a doorbell about a failure, is scheduled
+     * for `ask_at_ms`, when the user's share permits it. */
     bool due;
-    bool meets;         /* ... and resolve the peers' addresses */
-    uint64_t ask_at_ms; /* when its user's share permits it */
-    uint32_t asked;     /* in this epoch */
-    /* Its hosts have left, and it plays its farewell; see myrd_groups_look_after_farewells(). */
+    bool meets; /* the peers' addresses are resolved again with that request */
+    uint64_t ask_at_ms;
+    uint32_t asked; /* requests in this epoch */
+    /* All holders have left, and the group runs its closing epoch; see
+     * myrd_groups_look_after_farewells(). */
     bool leaves;
-    bool closes;         /* ... which is over, but closing the group has failed so far */
-    uint32_t last;       /* the farewell's epoch */
-    uint64_t over_at_ms; /* when to end it at the latest; 0: it has just begun */
+    bool closes;         /* the closing epoch is over, but closing the group has failed so far */
+    uint32_t last;       /* number of the closing epoch */
+    uint64_t over_at_ms; /* timeout of the closing epoch; 0: the epoch has just begun */
     struct mcp_backoff farewell;
 };
 
-/* A closed group whose last epoch the NIC keeps. */
+/* A closed group whose last epoch is kept by the NIC. */
 struct myrd_closed {
     uint64_t key;
-    uint32_t account; /* whose it was */
+    uint32_t account; /* account of its user */
 };
 
 struct myrd_groups {
@@ -52,50 +54,52 @@ struct myrd_groups {
     uint64_t received_at_ms;
     uint64_t looked_at_ms, look_at_ms;
     uint64_t ask_at_ms;      /* the earliest `ask_at_ms` of all groups; UINT64_MAX: none */
-    uint64_t farewell_at_ms; /* the same for farewells */
+    uint64_t farewell_at_ms; /* the earliest next step of all closing epochs; UINT64_MAX: none */
     uint32_t count, closed_count;
     struct myrd_group group[MCP_KERNEL_GROUPS];
-    struct myrd_closed closed[MCP_KERNEL_LATE]; /* in the order of closing */
+    struct myrd_closed closed[MCP_KERNEL_LATE]; /* oldest first */
     struct myrd_holders holders;
 };
 
 /* ---- kernel_groups.c ---- */
 
-/* The group's index in the table, or the end of the table. */
+/* Returns the group's index in the table, or the number of groups if there is no such group. */
 uint32_t myrd_groups_find(const struct myrd_groups *groups, uint64_t key);
 
-/* The number of closed groups of the account. */
+/* Returns the number of closed groups of the account. */
 uint32_t myrd_groups_closed_by(const struct myrd_groups *groups, uint32_t account);
 
-/* Close the group and remove it from the table; the table's last group moves to its index. Returns
- * false if there was not enough memory to close it; then closing is retried when farewells are
- * sent. */
+/* Closes the group and removes it from the table, whose last group moves to its index. Returns
+ * false if there was not enough memory for closing it; myrd_groups_look_after_farewells() then
+ * tries again. */
 bool myrd_groups_close(struct myrd_groups *groups, struct myrd_group *group);
 
-/* Notify the NIC that the group has failed. False if the doorbell did not get to the program, as
- * while the interface is down. */
+/* Notifies the NIC that the group has failed. Returns false if the doorbell has not reached the
+ * program, for example while the interface is down. */
 bool myrd_groups_ring_failure(const struct myrd_groups *groups, const struct myrd_group *group);
 
-/* Ensure room for another holder. */
+/* Ensures capacity for another holder. Returns false if out of memory. */
 bool myrd_groups_room_for_holder(struct myrd_group *group);
 
-/* Add a reference. */
+/* Adds a reference. */
 enum myr_status myrd_groups_hold(struct myrd_groups *groups, struct myrd_group *group,
                                  uint64_t holder, struct myr_error *error);
 
-/* The index of the holder's entry, absent or not, or the number of entries. */
+/* Returns the index of the holder's entry, absent or not, or the number of entries if it has
+ * none. */
 uint32_t myrd_groups_find_holder(const struct myrd_group *group, uint64_t holder);
 
-/* All holders have left. If peers may still miss data or a broadcast, begin the group's farewell
- * and return true. Otherwise return false; the caller closes the group. */
+/* Called when all holders have left. If peers may have missed data or a broadcast, begins the
+ * group's closing epoch and returns true. Otherwise returns false, and the caller closes the
+ * group. */
 bool myrd_groups_begin_farewell(struct myrd_groups *groups, struct myrd_group *group);
 
-/* Close the groups whose farewell is complete. */
+/* Closes the groups whose closing epoch is complete. */
 void myrd_groups_look_after_farewells(struct myrd_groups *groups, uint64_t now_ms);
 
 /* ---- kernel_groups_kept.c ---- */
 
-/* Fill the table with the groups of a NIC that was taken over. */
+/* Fills the table with the groups of a NIC that was taken over. */
 void myrd_groups_recall(struct myrd_groups *groups);
 
 #endif

@@ -35,7 +35,7 @@ static void recall_open(struct myrd_groups *groups)
         }
     }
     myrd_holders_keep(&groups->holders, there);
-    groups->farewell_at_ms = 0; /* some of them may be in their farewell */
+    groups->farewell_at_ms = 0; /* some groups may be in their closing epoch */
 }
 
 struct ordered {
@@ -56,7 +56,7 @@ static void recall_closed(struct myrd_groups *groups)
     uint64_t key = 0;
     while (NULL != found && groups->closed_count < MCP_KERNEL_LATE &&
            mcp_kernel_next_late(groups->kernel, &key, &late)) {
-        if (!myrd_groups_know(groups, key)) { /* otherwise it was about to be closed */
+        if (!myrd_groups_know(groups, key)) { /* otherwise the group was about to be closed */
             found[groups->closed_count++] =
                 (struct ordered){late.closed_ns, {key, myrd_account((uid_t)late.uid)}};
         }
@@ -83,7 +83,7 @@ const struct mcp_kernel_holder *myrd_groups_holder(const struct myrd_groups *gro
     return place < groups->holders.count && 0 != holder->number ? holder : NULL;
 }
 
-/* Their last holders left or died at the same time as the daemon. */
+/* The last holders of these groups left or died at the same time as the daemon. */
 void myrd_groups_close_unheld(struct myrd_groups *groups)
 {
     for (uint32_t g = groups->count; g > 0; --g) {

@@ -29,8 +29,8 @@ static bool keep_two(int daemon, int control)
     return 0 == syscall(SYS_close_range, KEPT, ~0U, 0U);
 }
 
-/* Wait for the end of the daemon's socket. Before that the daemon may request that even kept
- * filters be removed. */
+/* Waits for the end of the daemon's socket, then removes the filters. Before that, the daemon may
+ * request that even kept filters be removed. */
 static _Noreturn void guard_them(const struct mcp_hooks *hooks, bool kept, int daemon)
 {
     struct mcp_hooks own = *hooks;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The holders of groups, in a map that outlives the daemon; see kernel_holders.h. */
+/* The record of the holders of groups, in a map that outlives the daemon; see kernel_holders.h. */
 #include "myrd/kernel_holders.h"
 
 #include <string.h>
 #include <time.h>
 
-/* The clock that the start times of processes refer to. */
+/* Reads the clock to which the start times of processes refer. */
 static uint64_t boot_time_ns(void)
 {
     struct timespec now;
@@ -13,8 +13,8 @@ static uint64_t boot_time_ns(void)
     return (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
 }
 
-/* The holder's index; with `holder` 0 that of a free entry; the size of the table if there is none.
- */
+/* Returns the holder's index, or with `holder` 0 that of a free entry. Returns the size of the
+ * table if there is none. */
 static uint32_t find_holder(const struct myrd_holders *holders, uint64_t holder)
 {
     uint32_t h = 0;
@@ -39,7 +39,7 @@ void myrd_holders_recall(struct myrd_holders *holders)
     }
 }
 
-/* Remove all groups but these from the holder. Without groups it is removed itself. */
+/* Removes all groups but these from the holder. A holder without groups is removed itself. */
 static void keep_groups(struct mcp_kernel_holder *holder,
                         const uint64_t groups[MCP_KERNEL_GROUPS / 64])
 {

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A record, kept with the NIC for the next daemon, of which process holds which groups. Called by
- * kernel_groups.c, which has the same data in its own table.
+ * A record of which process holds which groups, kept with the NIC so that the next daemon can take
+ * them over. Called by kernel_groups.c, which has the same data in its own table.
  *
- * A holder is a client, by a number that is never reused. The number contains its PID, so the next
- * daemon can find out which holders are alive. A process that started after the holder was recorded
- * merely has the same PID.
+ * A holder is a client, identified by a number that is never reused. The number contains its PID,
+ * so the next daemon can find out which holders are alive. A process with that PID that started
+ * after the holder was recorded is another process.
  *
- * Invariant: the record never claims more than is true, except for groups that no longer exist. It
- * has room for MCP_KERNEL_HOLDERS. Further holders are not recorded, and have to reconnect by
- * themselves before their groups are closed.
+ * Invariant: the record never contains a reference that does not exist, except for groups that no
+ * longer exist. It has a capacity of MCP_KERNEL_HOLDERS entries. Further holders are not recorded.
+ * They have to reconnect by themselves before the next daemon closes their groups.
  */
 #ifndef MYRD_KERNEL_HOLDERS_H
 #define MYRD_KERNEL_HOLDERS_H
@@ -20,7 +20,8 @@
 
 #include "firmware/kernel/owner.h"
 
-/* A client's number: a serial number above the PID. The top bit is for kernel_groups.c. */
+/* A client's number consists of a serial number above the PID. The top bit is reserved for
+ * kernel_groups.c. */
 enum { MYRD_HOLDER_PID_BITS = 22 /* the kernel's PID_MAX_LIMIT */ };
 #define MYRD_HOLDER_ABSENT (UINT64_C(1) << 63)
 
@@ -41,15 +42,15 @@ static inline uint64_t myrd_holder_serial(uint64_t number)
 
 struct myrd_holders {
     struct mcp_kernel *kernel;
-    uint32_t count; /* entries from here on are free */
+    uint32_t count; /* the entries from here on are free */
     struct mcp_kernel_holder holder[MCP_KERNEL_HOLDERS];
 };
 
-/* Read the record of the previous daemon. Then drop all groups without a bit in `groups`. */
+/* Reads the previous daemon's record, and drops all groups whose bit in `groups` is not set. */
 void myrd_holders_recall(struct myrd_holders *holders);
 void myrd_holders_keep(struct myrd_holders *holders, const uint64_t groups[MCP_KERNEL_GROUPS / 64]);
 
-/* Record that the holder, of user `uid`, holds the group with this number; or that it no longer
+/* Record that the holder, of user `uid`, holds the group with this number, or that it no longer
  * does. */
 void myrd_holders_hold(struct myrd_holders *holders, uint64_t holder, uint32_t uid, uint32_t group);
 void myrd_holders_let_go(struct myrd_holders *holders, uint64_t holder, uint32_t group);

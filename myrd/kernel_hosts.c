@@ -27,7 +27,8 @@ bool myrd_hosts_filter(int socket)
     return 0 == setsockopt(socket, SOL_SOCKET, SO_ATTACH_FILTER, &filter, sizeof(filter));
 }
 
-/* An IPv6 address's interface number may be in either half of the last 64 bits. */
+/* Hashes an address. Both halves of the last 64 bits are used, because the interface number of an
+ * IPv6 address may be in either. */
 static uint32_t place_of(const struct mcp_ip *ip)
 {
     return (ntohl(ip->word[3]) ^ (mcp_ip_is_4(ip) ? 0 : ntohl(ip->word[2]))) % MYRD_HOSTS_KNOWN;

@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The hosts that run myrd --kernel. The kernel's NIC sends to those only, since otherwise a user
- * could make it send to any host's port. The daemons query each other, from and to the NICs' UDP
- * port. Called by kernel_server.c, and by kernel_meeting.c for each peer of a group to be opened.
+ * Discovery of the hosts that run myrd --kernel. The kernel's NIC sends to those hosts only,
+ * because otherwise a user could make it send to any host's port. The daemons query each other,
+ * from and to the NICs' UDP port. Called by kernel_server.c, and by kernel_meeting.c for each peer
+ * of a group to be opened.
  *
- * Invariants: only the recipient of a query can answer it, as it contains a random number. An
- * answer is as long as the query and goes to the NICs' port, which rules out amplification attacks.
- * Neither has the length of a NIC's packet, so the NIC's program passes them on. No function here
- * blocks.
+ * - A query contains a random number, so only its recipient can reply.
+ * - A reply is as long as the query and is sent to the NICs' port, which rules out amplification
+ *   attacks.
+ * - The lengths of queries and replies differ from those of the NIC's packets, so the NIC's program
+ *   passes them on to the socket.
+ * - No function here blocks.
  */
 #ifndef MYRD_KERNEL_HOSTS_H
 #define MYRD_KERNEL_HOSTS_H
@@ -19,7 +22,7 @@
 
 enum { MYRD_HOSTS_MAGIC = 0x4d48, MYRD_HOSTS_VERSION = 1 };
 
-/* On the wire, in the sender's byte order, which the magic reveals. */
+/* A message on the wire, in the sender's byte order, which the receiver detects by the magic. */
 enum myrd_hosts_kind { MYRD_HOSTS_QUESTION = 1, MYRD_HOSTS_ANSWER };
 struct myrd_hosts_words {
     uint16_t magic;
@@ -30,8 +33,8 @@ struct myrd_hosts_words {
 };
 
 enum {
-    MYRD_HOSTS_KNOWN = 1024,     /* answers cached, one per hash of an address */
-    MYRD_HOSTS_FRESH_MS = 10000, /* an answer's time to live */
+    MYRD_HOSTS_KNOWN = 1024,     /* cached replies, one per hash of an address */
+    MYRD_HOSTS_FRESH_MS = 10000, /* time to live of a reply */
 };
 
 struct myrd_hosts {
@@ -43,19 +46,20 @@ struct myrd_hosts {
     } known[MYRD_HOSTS_KNOWN];
 };
 
-/* Attach a filter to the socket that accepts only these messages, since others would fill its
+/* Attaches a filter to the socket that accepts these messages only, because others could fill its
  * queue. Returns false with errno on failure. */
 bool myrd_hosts_filter(int socket);
 
-/* True if the host has answered recently. */
+/* Returns whether the host has replied recently. */
 bool myrd_hosts_know(const struct myrd_hosts *hosts, const struct mcp_ip *ip, uint64_t now_ms);
 
-/* Send a query. The answer, if any, will have this number. */
+/* Sends a query. The reply, if there is one, will contain this number. */
 void myrd_hosts_ask(const struct myrd_hosts *hosts, const struct mcp_ip *ip, uint64_t number);
 
-/* Receive messages, and answer queries. Returns true when host `ip` has answered; then call it
- * again. Returns false when no message is left, or, for fairness, after some queries. A caller that
- * recognises the number confirms the host by myrd_hosts_believe(). */
+/* myrd_hosts_receive() receives messages and replies to queries. Returns true when host `ip` has
+ * replied; then call it again. Returns false when no message is left, or, for fairness, after some
+ * queries. If the caller recognises the number as that of a query of its own, it confirms the host
+ * by myrd_hosts_believe(). */
 bool myrd_hosts_receive(const struct myrd_hosts *hosts, struct mcp_ip *ip, uint64_t *number);
 void myrd_hosts_believe(struct myrd_hosts *hosts, const struct mcp_ip *ip, uint64_t now_ms);
 

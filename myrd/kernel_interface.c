@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Tracking changes of the NIC's interface; see kernel_interface.h and rtnetlink(7). */
+/* Tracks changes of the NIC's interface; see kernel_interface.h and rtnetlink(7). */
 #include "myrd/kernel_interface.h"
 
 #include <errno.h>
@@ -19,9 +19,9 @@
 #include "os/netlink.h"
 
 enum {
-    MESSAGES_A_TURN = 32,  /* per turn, for fairness */
-    MESSAGE_BYTES = 16384, /* per message; they have a few thousand at most */
-    QUEUE_BYTES = 4 << 20, /* for messages that queue up while the daemon is stopped */
+    MESSAGES_A_TURN = 32,  /* messages per iteration of the event loop, for fairness */
+    MESSAGE_BYTES = 16384, /* maximum size of a message; they have a few thousand at most */
+    QUEUE_BYTES = 4 << 20, /* for messages that are queued while the daemon is stopped */
     INDEX_AT = NLMSG_HDRLEN + offsetof(struct ifinfomsg, ifi_index),
 };
 
@@ -30,7 +30,8 @@ _Static_assert(offsetof(struct ifinfomsg, ifi_index) == offsetof(struct ifaddrms
 
 /* ---- opening ---- */
 
-/* Filter for messages about this interface: there may be thousands of others that come and go. */
+/* Installs a filter for messages about this interface, because there may be thousands of others,
+ * which are created and deleted. */
 static bool take_only(int socket, uint32_t index)
 {
     struct sock_filter program[] = {
@@ -64,7 +65,7 @@ static uint64_t bit_of(uint32_t prefix)
     return UINT64_C(1) << (prefix & 63);
 }
 
-/* Read the prefixes of the address. None means that the interface has lost it. */
+/* Reads the prefixes of the address. If there are none, the interface has lost it. */
 static bool list_prefixes(struct myrd_interface *interface)
 {
     struct ifaddrs *all = NULL;
@@ -91,7 +92,7 @@ static bool read_mtu(struct myrd_interface *interface)
     return known;
 }
 
-/* Subscribe before reading the state, so that no change is missed. */
+/* Subscribes before reading the state, so that no change is missed. */
 enum myr_status myrd_interface_open(struct myrd_interface *interface, const char *name,
                                     const struct mcp_ip *ip, struct myr_error *error)
 {
@@ -105,8 +106,9 @@ enum myr_status myrd_interface_open(struct myrd_interface *interface, const char
 
 /* ---- messages from the kernel ---- */
 
-/* A bridge reports its ports by the same messages, but with family AF_BRIDGE: a port that leaves
- * the bridge would look like a deleted interface. */
+/* Processes a change of the link. A bridge reports its ports by the same messages, but with family
+ * AF_BRIDGE. These must be ignored, because a port that leaves the bridge would otherwise appear as
+ * a deleted interface. */
 static void receive_link(struct myrd_interface *interface, bool gone, const struct ifinfomsg *about,
                          size_t bytes)
 {
@@ -128,7 +130,8 @@ static void receive_link(struct myrd_interface *interface, bool gone, const stru
     }
 }
 
-/* For IPv6, IFA_LOCAL is present only if there is a peer address. */
+/* Returns whether a message is about the NIC's address. For IPv6, IFA_LOCAL is present only if
+ * there is a peer address. */
 static bool is_ours(const struct myrd_interface *interface, const struct ifaddrmsg *about,
                     size_t bytes)
 {
@@ -159,7 +162,7 @@ static void receive_address(struct myrd_interface *interface, bool gone,
     }
 }
 
-/* Each datagram contains one message. */
+/* Processes one message; each datagram contains one. */
 static void receive_one(struct myrd_interface *interface, const struct nlmsghdr *message,
                         size_t bytes, uint64_t now_ms)
 {

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Tracks the interface to which the kernel's NIC is attached: it may be renamed or deleted, get
- * another MTU, or lose the NIC's address. The NIC's programs are attached by interface index, so a
- * new name does not affect them. Without interface or address barriers cannot proceed. Called by
- * kernel_server.c.
+ * Tracks the interface to which the kernel's NIC is attached. The interface may be renamed or
+ * deleted, its MTU may change, or it may lose the NIC's address. The NIC's programs are attached by
+ * interface index, so a new name does not affect them. Without the interface or the address,
+ * barriers cannot proceed. Called by kernel_server.c.
  *
- * Invariants: the state comes only from netlink messages of the kernel about this interface.
- * Nothing is queried after start-up, as the daemon is confined by then. No function here blocks.
- * Not thread-safe.
+ * The state comes only from the kernel's netlink messages about this interface. Nothing is queried
+ * after start-up, because the daemon is confined by then. No function here blocks. Not thread-safe.
  */
 #ifndef MYRD_KERNEL_INTERFACE_H
 #define MYRD_KERNEL_INTERFACE_H
@@ -19,14 +18,15 @@
 #include "libmyr/status.h"
 
 enum {
-    /* Addresses may be removed and restored at once, as when a network manager restarts. */
+    /* Addresses may be removed and restored at once, for example when a network manager restarts,
+     * so a missing address is tolerated for this time. */
     MYRD_INTERFACE_GRACE_MS = 5000,
 };
 
 enum myrd_interface_end {
     MYRD_INTERFACE_STAYS,
     MYRD_INTERFACE_DELETED,
-    MYRD_INTERFACE_MOVED, /* to another network namespace */
+    MYRD_INTERFACE_MOVED, /* moved to another network namespace */
     MYRD_INTERFACE_DEAF,  /* netlink messages were lost, so the state is unknown */
 };
 
@@ -37,25 +37,27 @@ struct myrd_interface {
     char name[IF_NAMESIZE];
     uint32_t mtu;
     enum myrd_interface_end end;
-    /* Bit N % 64: the interface has the address with a prefix of N bits. (IPv4 permits several
-     * prefixes of one address, IPv6 does not.) */
+    /* Bit N % 64 is set if the interface has the address with a prefix of N bits. (IPv4 permits
+     * several prefixes of one address, IPv6 does not.) */
     uint64_t prefixes;
-    uint64_t bare_at_ms; /* if prefixes is 0: since when the address has been missing */
+    uint64_t bare_at_ms; /* if `prefixes` is 0: time since which the address has been missing */
 };
 
-/* Start tracking the interface with this name and address. Fails with a line if it does not exist
- * any more. Even after a failure the caller closes `socket`, unless it is -1. */
+/* Starts tracking the interface with this name and address. Returns an error with a message if it
+ * no longer exists. Even then the caller must close `socket`, unless it is -1. */
 enum myr_status myrd_interface_open(struct myrd_interface *interface, const char *name,
                                     const struct mcp_ip *ip, struct myr_error *error);
 
-/* Process netlink messages. */
+/* Processes netlink messages. */
 void myrd_interface_receive(struct myrd_interface *interface, uint64_t now_ms);
 
-/* MYR_OK if the NIC can stay. Otherwise the line says why it cannot, and what to do. */
+/* Returns MYR_OK if the NIC can stay. Otherwise the error message explains why it cannot, and what
+ * to do. */
 enum myr_status myrd_interface_judge(const struct myrd_interface *interface, uint64_t now_ms,
                                      struct myr_error *error);
 
-/* Milliseconds until the next call of myrd_interface_judge() without any message; -1: never. */
+/* Returns the number of milliseconds after which myrd_interface_judge() must be called even if no
+ * message arrives; -1: never. */
 int myrd_interface_timeout(const struct myrd_interface *interface, uint64_t now_ms);
 
 #endif

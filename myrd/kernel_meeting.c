@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Meeting peers; see kernel_meeting.h. */
+/* Meetings with the peers of a group; see kernel_meeting.h. */
 #include "myrd/kernel_meeting.h"
 
 #include <arpa/inet.h>
@@ -11,9 +11,10 @@
 #include "os/random.h"
 
 enum {
-    TIMEOUT_MS = 2500,   /* the kernel resolves once a second, and one request may be lost */
-    PAUSE_FIRST_MS = 2,  /* doubled each time, */
-    PAUSE_MOST_MS = 128, /* ... up to this; of 27 requests one passes even a very bad network */
+    TIMEOUT_MS = 2500,   /* the kernel sends a request once a second, and one of them may be lost */
+    PAUSE_FIRST_MS = 2,  /* the first pause between requests; doubled each time */
+    PAUSE_MOST_MS = 128, /* the longest pause; of 27 requests one gets through even on a very bad
+                            network */
 };
 
 /* ---- the list ---- */
@@ -23,7 +24,7 @@ static bool same_account(const struct myrd_meeting *one, const struct myrd_meeti
     return myrd_account(one->plan.uid) == myrd_account(other->plan.uid);
 }
 
-/* Start the meeting, or defer it until another one of the same account is over. */
+/* Starts the meeting, or defers it until another one of the same account is over. */
 static void begin_meeting(const struct myrd_meetings *meetings, struct myrd_meeting *meeting,
                           uint64_t now_ms)
 {
@@ -98,7 +99,7 @@ static uint32_t peers_of(const struct myrd_meeting *meeting)
     return meeting->plan.nsends + meeting->plan.nwaits;
 }
 
-/* The index of the first peer with this address. */
+/* Returns the index of the first peer with this address. */
 static uint32_t find_peer(const struct myrd_meeting *meeting, const struct mcp_ip *ip)
 {
     uint32_t p = 0;
@@ -120,7 +121,8 @@ bool myrd_meeting_receive(struct myrd_meeting *meeting, const struct mcp_ip *ip,
     return true;
 }
 
-/* True if the peer has answered. If not, and its hardware address is known, send it a request. */
+/* Returns whether the peer has replied. If not, and if its hardware address is known, sends it a
+ * query. */
 static bool has_answered(struct myrd_meeting *meeting, uint32_t p, const struct myrd_hosts *hosts,
                          bool reached, uint64_t now_ms)
 {
@@ -133,9 +135,9 @@ static bool has_answered(struct myrd_meeting *meeting, uint32_t p, const struct 
     return meeting->answered[p];
 }
 
-/* Send requests to all peers that have not answered, without waiting for one before the next.
- * Returns true if all have answered. Otherwise `missing` is a peer that has not, and `reached`
- * tells whether its hardware address is known. */
+/* Sends queries to all peers that have not replied, without waiting for one before the next.
+ * Returns true if all have replied. Otherwise `missing` is a peer that has not, and `reached` is
+ * whether its hardware address is known. */
 static bool met_all(struct myrd_meeting *meeting, struct mcp_kernel *kernel,
                     const struct myrd_hosts *hosts, uint64_t now_ms, const struct mcp_ip **missing,
                     bool *reached)

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Meetings. Before a group is opened on the kernel's NIC, the hardware addresses of its peers must
- * be resolved, and each peer must have answered as a host of myrd --kernel (kernel_hosts.h). That
- * may take a while. The caller, kernel_server.c, serves others meanwhile, so no function here
- * blocks.
+ * Meetings with the peers of a group. Before a group is opened on the kernel's NIC, the hardware
+ * addresses of its peers must be resolved, and each peer must have replied as a host of myrd
+ * --kernel (kernel_hosts.h). A meeting is this procedure for one group. It may take a while. The
+ * caller, kernel_server.c, serves other clients meanwhile, so no function here blocks.
  *
- * Invariants: processes that open the same group share one meeting. Only some of a user's meetings
- * are active; the others are queued, so nobody can keep the daemon busy with hosts that do not
- * exist. A meeting ends after 2.5 s at the latest.
+ * Processes that open the same group share one meeting. Only some of a user's meetings are active
+ * and the others are queued, so that a user cannot keep the daemon busy with hosts that do not
+ * exist. A meeting ends after at most 2.5 s.
  */
 #ifndef MYRD_KERNEL_MEETING_H
 #define MYRD_KERNEL_MEETING_H
@@ -25,38 +25,41 @@ enum { MYRD_MEETINGS_OF_ONE = 16 }; /* active meetings per user */
 struct myrd_meeting {
     struct mcp_kernel_plan plan; /* of the group to be opened */
     struct myrd_meeting *next;
-    uint32_t clients; /* waiting clients */
+    uint32_t clients; /* number of waiting clients */
     bool parked;      /* queued, not active yet */
-    /* If a host is two peers, the first one counts. */
-    uint64_t number[MCP_KERNEL_PEERS]; /* of the query to this peer; 0: not sent yet */
+    /* Per peer. If two peers are on one host, the first one's entries are used. */
+    uint64_t number[MCP_KERNEL_PEERS]; /* number of the query to this peer; 0: not sent yet */
     bool answered[MCP_KERNEL_PEERS];
     uint32_t pause_ms;
-    uint64_t look_at_ms; /* when to continue */
-    uint64_t over_at_ms; /* when to time out */
+    uint64_t look_at_ms; /* time of the next step */
+    uint64_t over_at_ms; /* timeout */
 };
 
-/* All meetings, the oldest first. */
+/* All meetings, oldest first. */
 struct myrd_meetings {
     struct myrd_meeting *first;
 };
 
-/* A client joins the meeting for this plan, or leaves it. NULL: out of memory. */
+/* A client joins the meeting for this plan, or leaves it. myrd_meetings_join() returns NULL if out
+ * of memory. */
 struct myrd_meeting *myrd_meetings_join(struct myrd_meetings *meetings,
                                         const struct mcp_kernel_plan *plan, uint64_t now_ms);
 void myrd_meetings_leave(struct myrd_meetings *meetings, struct myrd_meeting *meeting,
                          uint64_t now_ms);
 
-/* The meeting that is due first, of users with time left in this turn. NULL: none. */
+/* Returns the meeting with the earliest next step among those of users with service time left in
+ * this iteration of the event loop. Returns NULL if there is none. */
 struct myrd_meeting *myrd_meetings_next(const struct myrd_meetings *meetings,
                                         const struct myrd_users *users);
 
-/* Advance a meeting that is due. Returns true when it is over; `*status` is then MYR_OK if all
- * peers have answered, else MYR_ERR_GONE or MYR_ERR_FULL, with a line. */
+/* Advances a meeting whose next step is due. Returns true when the meeting is over; `*status` is
+ * then MYR_OK if all peers have replied, else MYR_ERR_GONE or MYR_ERR_FULL, with a message. */
 bool myrd_meeting_go_on(struct myrd_meeting *meeting, struct mcp_kernel *kernel,
                         const struct myrd_hosts *hosts, uint64_t now_ms, enum myr_status *status,
                         struct myr_error *error);
 
-/* A host has answered with this number. False if this meeting did not send that query. */
+/* Processes a host's reply with this number. Returns false if it does not belong to a query of this
+ * meeting. */
 bool myrd_meeting_receive(struct myrd_meeting *meeting, const struct mcp_ip *ip, uint64_t number,
                           uint64_t now_ms);
 

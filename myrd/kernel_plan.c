@@ -23,7 +23,7 @@ static enum myr_status check_steps(const struct myr_kernel_question *question,
         sends += question->steps[s].sends;
         waits += question->steps[s].waits;
     }
-    /* A node needs a peer as the destination of its doorbells. */
+    /* A node needs at least one peer as the destination of its doorbells. */
     if (sends != question->nsends || waits != question->nwaits || 0 == sends + waits) {
         return myr_fail(error, MYR_ERR_SYSTEM, 0, "myrd refuses: invalid schedule");
     }
@@ -58,7 +58,7 @@ static enum myr_status check_peer(const struct myr_kernel_question *question, ui
     return MYR_OK;
 }
 
-/* All payloads received must fit into the buffer, and all sent into packets. */
+/* All received payloads must fit into the buffer, and all sent ones into packets. */
 static enum myr_status check_data(const struct myr_kernel_question *question,
                                   struct myr_error *error)
 {
@@ -73,8 +73,9 @@ static enum myr_status check_data(const struct myr_kernel_question *question,
     return good ? MYR_OK : myr_fail(error, MYR_ERR_SYSTEM, 0, "myrd refuses: invalid data buffer");
 }
 
-/* The window must fit into the buffer, and blocks into packets. The reach of messages needs no
- * check: in any case a block is forwarded once, and each request gets closer to the root. */
+/* The window must fit into the buffer, and blocks into packets. The destinations of messages need
+ * not be checked: in any case a block is forwarded once, and each request gets closer to the
+ * root. */
 static enum myr_status check_bcast(const struct myr_kernel_question *question,
                                    struct myr_error *error)
 {
@@ -103,8 +104,8 @@ static bool has_duplicate_host(const struct mcp_kernel_peer *peers, uint32_t cou
     return false;
 }
 
-/* In a barrier a node sends at most one message to another node, and receives at most one from it.
- * With more messages, a few doorbells could keep two hosts busy for a long time. */
+/* In a barrier, a node sends at most one message to another node, and receives at most one from it.
+ * If more were permitted, a few doorbells could keep two hosts busy for a long time. */
 static enum myr_status check_hosts(const struct myr_kernel_question *question,
                                    struct myr_error *error)
 {
@@ -156,7 +157,7 @@ enum myr_status myrd_kernel_plan(const struct myr_kernel_question *question, uin
     return MYR_OK;
 }
 
-/* The maximum payload of the group's packets, sent or received. */
+/* Returns the maximum payload of the group's packets, sent or received. */
 static uint32_t payload_most(const struct mcp_kernel_plan *plan)
 {
     uint32_t blocks = 0;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Validates a client's request for a group on the kernel's NIC. Called by kernel_server.c. Pure.
+ * Validates a client's request for a group on the kernel's NIC. Called by kernel_server.c. Pure
+ * functions.
  *
- * Clients are processes of other users. Their requests must not be trusted before this check, since
- * the NIC's program trusts its tables.
+ * Clients are processes of other users, and the NIC's program does not check its tables. So a
+ * request must not be used before this check.
  */
 #ifndef MYRD_KERNEL_PLAN_H
 #define MYRD_KERNEL_PLAN_H
@@ -14,19 +15,20 @@
 #include "libmyr/kernel/kernel_words.h"
 #include "libmyr/status.h"
 
-/* Turn a request of user `uid` into a plan. `nic` is our own name. Unused parts of the plan are 0.
- * MYR_ERR_TOO_LONG if the group does not fit the NIC, else MYR_ERR_SYSTEM. */
+/* Converts a request of user `uid` into a plan. `nic` is the name of this host's NIC. Unused parts
+ * of the plan are 0. Returns MYR_ERR_TOO_LONG if the group does not fit the NIC, and MYR_ERR_SYSTEM
+ * for other errors. */
 enum myr_status myrd_kernel_plan(const struct myr_kernel_question *question, uint32_t uid,
                                  const struct myr_nic_name *nic, struct mcp_kernel_plan *plan,
                                  struct myr_error *error);
 
-/* True (MYR_OK) if the plan's longest packet fits into the MTU of `nic`. The program cannot
- * fragment packets, and the interface drops longer ones: MYR_ERR_TOO_LONG. */
+/* Checks that the plan's longest packet fits into the MTU of `nic`, because the program cannot
+ * fragment packets and the interface drops longer ones. Returns MYR_OK or MYR_ERR_TOO_LONG. */
 enum myr_status myrd_kernel_plan_fits(const struct mcp_kernel_plan *plan,
                                       const struct myr_nic_name *nic, uint32_t mtu,
                                       struct myr_error *error);
 
-/* True if both are plans of the same user for the same group, with the same tables. */
+/* Returns whether both are plans of the same user for the same group, with the same tables. */
 bool myrd_kernel_plan_equal(const struct mcp_kernel_plan *a, const struct mcp_kernel_plan *b);
 
 #endif

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * myrd --kernel, the owner of the kernel's NIC; see owner.h. It creates the NIC, and serves clients
- * (kernel_clients.h), other hosts, and events of the kernel. It has a single thread that never
- * blocks on any of them. A client whose peers' hardware addresses are unknown waits in a meeting.
+ * (kernel_clients.h), other hosts, and events of the kernel. Its single thread never blocks on any
+ * of them. A client whose peers' hardware addresses are unknown waits in a meeting
+ * (kernel_meeting.h).
  *
- * Invariants: no client is trusted; each request is validated (kernel_plan.h). Clients, meetings
- * and other hosts each have a bounded share of a turn.
+ * Invariants: no client is trusted, and each request is validated (kernel_plan.h). Clients,
+ * meetings and other hosts each have a bounded share of an iteration of the event loop (a turn).
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -39,10 +40,11 @@
 #include "os/random.h"
 
 enum {
-    FIXED = 5, /* polled besides the clients: end, listening socket, NIC, NIC's port, interface */
+    FIXED = 5, /* polled in addition to the clients: end, listening socket, NIC, NIC's port,
+                  interface */
     PORT_USUAL = 7077,
-    MEETINGS_A_TURN = 8, /* per turn, for fairness */
-    ANSWERS_A_TURN = 32, /* from other hosts, likewise */
+    MEETINGS_A_TURN = 8, /* meetings advanced per turn, for fairness */
+    ANSWERS_A_TURN = 32, /* messages of other hosts processed per turn, for fairness */
 };
 
 struct myrd_kernel_server {
@@ -51,8 +53,9 @@ struct myrd_kernel_server {
     struct myrd_interface interface;
     struct myr_nic_name name;
     struct mcp_kernel *kernel;
-    int guard;                 /* the guard of the filters */
-    char note[MCP_KERNEL_WHY]; /* why the NIC is not kept, or was not taken over; else empty */
+    int guard;                 /* descriptor of the guard of the filters */
+    char note[MCP_KERNEL_WHY]; /* the reason why the NIC is not kept, or was not taken over; else
+                                  empty */
     struct myrd_groups *groups;
     struct myrd_meetings meetings;
     struct myrd_users users;
@@ -72,7 +75,7 @@ static void open_group(struct myrd_kernel_server *server, const struct myrd_clie
     myrd_client_answer(client, status, error.text, NULL, MYR_OK == status ? &seen : NULL);
 }
 
-/* Advance a meeting. At its end, open the group for all clients that wait for it. */
+/* Advances a meeting. At its end, opens the group for all clients that wait for it. */
 static void meet(struct myrd_kernel_server *server, struct myrd_meeting *meeting, uint64_t now)
 {
     struct myr_error error;
@@ -121,7 +124,8 @@ static void ask_open(struct myrd_kernel_server *server, struct myrd_client *clie
 
 static void send_report(const struct myrd_kernel_server *server, const struct myrd_client *client)
 {
-    static struct myr_kernel_report words; /* too large for a thread's stack; there is one thread */
+    static struct myr_kernel_report words; /* static because it is too large for a thread's stack;
+                                              there is one thread */
     memset(&words, 0, sizeof(words));      /* must not disclose other users' data */
     words.magic = MYR_KERNEL_MAGIC;
     words.nic = server->name;
@@ -142,8 +146,8 @@ static void list_missing(const struct myrd_kernel_server *server, const struct m
     (void)myr_talk_send(client->visitor.connection, &words, sizeof(words), NULL, 0, MSG_DONTWAIT);
 }
 
-/* `known` is false if the client never was one of a previous daemon, or no longer held that group.
- */
+/* Replies to a client that claims to have been one of the previous daemon. `known` is false if it
+ * was not, or no longer held that group. */
 static void answer_return(const struct myrd_client *client, bool known)
 {
     myrd_client_answer(client, known ? MYR_OK : MYR_ERR_GONE,
@@ -151,7 +155,7 @@ static void answer_return(const struct myrd_client *client, bool known)
                        NULL);
 }
 
-/* False if the request is malformed or of another version. */
+/* Processes a client's request. Returns false if it is malformed or of another version. */
 static bool attend(void *serving, struct myrd_client *client,
                    const struct myr_kernel_question *question)
 {
@@ -211,7 +215,7 @@ static enum myr_status find_address(struct myrd_kernel_server *server, const cha
     return MYR_OK;
 }
 
-/* Bind the NIC's UDP port, which reserves it. Packets for the NIC are intercepted; messages of
+/* Binds the NIC's UDP port, which reserves it. Packets for the NIC are intercepted; messages of
  * other daemons reach the socket. */
 static enum myr_status take_port(struct myrd_kernel_server *server, struct myr_error *error)
 {
@@ -272,8 +276,8 @@ static void close_server(void *serving)
     free(server);
 }
 
-/* List in `text` the capabilities that loading needs and this process lacks. True if there are any.
- */
+/* Lists in `text` the capabilities that are needed for loading and that this process lacks. Returns
+ * whether there are any. */
 static bool lacks_rights(char *text, size_t bytes)
 {
     static const struct {
@@ -291,7 +295,8 @@ static bool lacks_rights(char *text, size_t bytes)
     return 0 != length;
 }
 
-/* With --check, the NIC is neither kept nor taken over from another daemon. */
+/* Loads the NIC's programs. With --check, the NIC is neither kept nor taken over from another
+ * daemon. */
 static enum myr_status load_kernel_nic(struct myrd_kernel_server *server, bool keep,
                                        struct myr_error *error)
 {
@@ -313,7 +318,7 @@ static enum myr_status load_kernel_nic(struct myrd_kernel_server *server, bool k
                : myr_fail(error, MYR_ERR_SYSTEM, 0, "%s", why);
 }
 
-/* The interface may have been renamed since. */
+/* Updates the interface's name, because it may have been renamed since. */
 static void follow_name(struct myrd_kernel_server *server)
 {
     mcp_kernel_rename(server->kernel, server->interface.name);
@@ -347,9 +352,9 @@ static enum myr_status stand(struct myrd_kernel_server *server, struct myr_error
     return MYR_OK;
 }
 
-/* The program is loaded before any files are created, so that a caller without privileges gets an
- * error about those, not about a folder. `*begun` is to be closed even on failure, unless it is
- * NULL. */
+/* Creates the server. The program is loaded before any files are created, so that a caller without
+ * privileges gets an error about these privileges, and not about a directory. The caller must close
+ * `*begun` even on failure, unless it is NULL. */
 static enum myr_status make_server(const struct myrd_options *options, bool keep,
                                    struct myrd_kernel_server **begun, struct myr_error *error)
 {
@@ -406,8 +411,8 @@ static enum myr_status open_server(const struct myrd_options *options, void **se
     return MYR_OK;
 }
 
-/* The order matters: the root folder is changed first, since that needs capabilities, and the
- * filter is installed last, since it forbids all of these calls. */
+/* The order matters. The root directory is changed first, because that needs capabilities. The
+ * filter is installed last, because it forbids all of these calls. */
 static enum myr_status confine(void *serving, struct myr_error *error)
 {
     struct myrd_kernel_server *server = serving;
@@ -418,9 +423,9 @@ static enum myr_status confine(void *serving, struct myr_error *error)
         mcp_pins_are_root(pins);
     }
     if (MYR_OK == status) {
-        /* CAP_BPF remains, to create pages (maps). CAP_PERFMON and CAP_NET_ADMIN were needed to
-         * load and to attach programs. Detaching may need the latter again, for which there is
-         * kernel_guard.h. */
+        /* CAP_BPF is kept, to create pages (maps). CAP_PERFMON and CAP_NET_ADMIN were needed to
+         * load and to attach programs. Detaching may need CAP_NET_ADMIN again, which is what the
+         * guard is for (kernel_guard.h). */
         status = myrd_rights_keep(UINT64_C(1) << CAP_BPF, error);
     }
     return MYR_OK == status ? myrd_filter(MYRD_FILTER_KERNEL, error) : status;
@@ -428,7 +433,7 @@ static enum myr_status confine(void *serving, struct myr_error *error)
 
 /* ---- the main loop ---- */
 
-/* Returns the number of descriptors. */
+/* Fills in the poll set. Returns the number of descriptors. */
 static uint32_t watch_all(struct myrd_kernel_server *server, int end)
 {
     server->watched[0] = (struct pollfd){.fd = end, .events = POLLIN};
@@ -440,7 +445,7 @@ static uint32_t watch_all(struct myrd_kernel_server *server, int end)
     return FIXED + myrd_clients_watch(&server->clients, &server->watched[FIXED]);
 }
 
-/* Process messages of other hosts, and advance the meetings that wait for them. */
+/* Processes messages of other hosts, and advances the meetings that wait for them. */
 static void receive_hosts(struct myrd_kernel_server *server)
 {
     const uint64_t now = os_now_ms();
@@ -455,7 +460,8 @@ static void receive_hosts(struct myrd_kernel_server *server)
     }
 }
 
-/* A bounded number per turn; a meeting that was served goes to the end of the queue. */
+/* Advances a bounded number of meetings. A meeting that was served is moved to the end of the
+ * queue. */
 static void meet_some(struct myrd_kernel_server *server)
 {
     const uint64_t now = os_now_ms();
@@ -479,7 +485,8 @@ static void look_after_groups(struct myrd_kernel_server *server)
     }
 }
 
-/* Follow changes of the interface, such as a new name. An error if the NIC cannot stay there. */
+/* Tracks changes of the interface, such as a new name. Returns an error if the NIC cannot stay
+ * there. */
 static enum myr_status follow_interface(struct myrd_kernel_server *server, struct myr_error *error)
 {
     const uint64_t now = os_now_ms();
@@ -495,13 +502,14 @@ static enum myr_status follow_interface(struct myrd_kernel_server *server, struc
     return myrd_interface_judge(&server->interface, now, error);
 }
 
-/* The earlier of two timeouts, where -1 means never. */
+/* Returns the earlier of two timeouts, where -1 means never. */
 static int sooner(int a, int b)
 {
     return a < 0 || (b >= 0 && b < a) ? b : a;
 }
 
-/* To be called at the beginning of a turn, when all users have time. */
+/* Returns the timeout of poll(). To be called at the beginning of a turn, when all users have time
+ * left. */
 static int timeout(struct myrd_kernel_server *server)
 {
     const uint64_t now = os_now_ms();

@@ -16,8 +16,8 @@ enum { LINE_BYTES = 512, WHERE_BYTES = MYR_NIC_ADDRESSES * (MCP_NETWORK_TEXT + 1
 
 static bool to_journal;
 
-/* systemd identifies the journal's stream by device and inode, since processes with another stderr
- * may inherit the variable. */
+/* systemd identifies the journal's stream by device and inode. They are compared, because processes
+ * with another stderr may inherit the variable. */
 void myrd_log_begin(void)
 {
     const char *stream = getenv("JOURNAL_STREAM");
@@ -28,8 +28,8 @@ void myrd_log_begin(void)
                  file == about.st_ino;
 }
 
-/* Written at once, so that lines of several processes do not mix. The journal adds the name by
- * itself. */
+/* A line is written at once, so that lines of several processes do not mix. In the journal the name
+ * is omitted, because the journal adds it. */
 void myrd_log(enum myrd_level level, const char *format, ...)
 {
     char line[LINE_BYTES];
@@ -40,7 +40,7 @@ void myrd_log(enum myrd_level level, const char *format, ...)
     vsnprintf(line + begin, sizeof(line) - (size_t)begin - 1, format, arguments);
     va_end(arguments);
     const size_t length = strlen(line);
-    line[length] = '\n'; /* replaces the 0; LINE_BYTES leaves room */
+    line[length] = '\n'; /* replaces the 0; LINE_BYTES includes space for it */
     (void)!write(STDERR_FILENO, line, length + 1);
 }
 
@@ -66,7 +66,8 @@ static bool is_power_of_ten(uint64_t number)
     return 1 == number;
 }
 
-/* Messages to clients begin with the daemon's name, which the log has already. */
+/* Messages to clients begin with the daemon's name, which is omitted here because the log has it
+ * already. */
 void myrd_log_refusal(const struct myrd_visitor *visitor, const char *why, uint64_t count)
 {
     static const char who[] = "myrd ";

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Log messages of myrd, on stderr. If that is systemd's journal, each line has its level as a
- * prefix. Used by main.c and the owners.
+ * Log messages of myrd, on stderr. If stderr is connected to systemd's journal, each message has
+ * its level as a prefix. Used by main.c and the owners.
  *
- * Invariant: clients cannot flood the log. Of the events that they cause, only the first, the
- * tenth, the hundredth and so on are logged.
+ * Clients cannot flood the log, because of the events that they cause, only the first, the tenth,
+ * the hundredth and so on are logged.
  */
 #ifndef MYRD_LOG_H
 #define MYRD_LOG_H
@@ -14,22 +14,22 @@
 #include "libmyr/soft/nic.h"
 #include "myrd/place.h"
 
-/* The numbers are syslog's. */
+/* Levels, with syslog's numbers. */
 enum myrd_level { MYRD_ERROR = 3, MYRD_WARNING = 4, MYRD_NOTICE = 5, MYRD_INFO = 6 };
 
-/* Detect the destination. To be called once, before the process is confined and before there are
- * threads. */
+/* Detects whether stderr is the journal. To be called once, before the process is confined and
+ * before it has other threads. */
 void myrd_log_begin(void);
 
-/* Log one line of up to 500 bytes, without its newline. */
+/* Logs one line of up to 500 bytes, without its newline. */
 void myrd_log(enum myrd_level level, const char *format, ...)
     __attribute__((__format__(printf, 2, 3)));
 
-/* Log that the daemon serves: its kind, the NIC's address, and the socket. */
+/* Logs that the daemon is ready: its kind, the NIC's address, and the socket. */
 void myrd_log_serves(const char *what, const struct myr_nic_name *name,
                      const struct myrd_place *place);
 
-/* Log that the visitor was refused, the `count`th one since the daemon started. */
+/* Logs that the visitor was refused. It is the `count`th one since the daemon started. */
 void myrd_log_refusal(const struct myrd_visitor *visitor, const char *why, uint64_t count);
 
 #endif

@@ -3,8 +3,8 @@
  * myrd, the daemon that owns a node's NIC: a soft NIC for all jobs of one user (see
  * libmyr/soft/nic_daemon.h), or the kernel's NIC for all users (see libmyr/kernel/kernel_nic.h).
  *
- * This file parses the arguments, daemonizes, and handles termination. Exit status: 0; 1 after a
- * line on stderr that says what to do; 64 on wrong usage.
+ * This file parses the arguments, daemonizes, and handles termination. The exit status is 0; 1
+ * after a message on stderr that describes what to do; 64 on wrong usage.
  */
 #include <argp.h>
 #include <fcntl.h>
@@ -21,10 +21,10 @@
 #include "myrd/log.h"
 #include "myrd/owner.h"
 
-/* libc looks the symbol up by name, so -fvisibility=hidden must not apply. */
+/* libc finds this variable by its name, so -fvisibility=hidden must not hide it. */
 __attribute__((visibility("default"))) const char *argp_program_version = "myrd " NICBARR_VERSION;
 
-/* The first one is the default. */
+/* All owners; the first one is the default. */
 static const struct myrd_owner *const owners[] = {&myrd_soft_owner, &myrd_kernel_owner};
 enum { OWNERS = sizeof(owners) / sizeof(owners[0]) };
 
@@ -119,7 +119,7 @@ static error_t parse_myrd_option(int key, char *argument, struct argp_state *sta
 }
 
 /*
- * Continue in a child in its own session. The parent waits until the child has reported success or
+ * Continues in a child in its own session. The parent waits until the child has reported success or
  * failure of its start, and exits with that result. Returns the descriptor for the report.
  */
 static int go_to_background(void)
@@ -144,7 +144,8 @@ static int go_to_background(void)
     return words[1];
 }
 
-/* Detach from the terminal, and report the start. The confined process is just allowed to. */
+/* Detaches from the terminal, and reports the start. The filter of the confined process still
+ * permits this. */
 static void in_background(const struct settings *settings)
 {
     for (int fd = 0; settings->null >= 0 && fd < 3; ++fd) {
@@ -154,7 +155,7 @@ static void in_background(const struct settings *settings)
     close(settings->words);
 }
 
-/* A signalfd that is readable when the daemon is to terminate. */
+/* Returns a signalfd that is readable when the daemon is to terminate. */
 static int end_by_signal(void)
 {
     sigset_t signals;
@@ -181,7 +182,7 @@ static enum myr_status serve(const struct settings *settings, int end, struct my
         return status;
     }
     if (!settings->foreground) {
-        (void)!chdir("/"); /* do not keep a file system busy */
+        (void)!chdir("/"); /* so that the daemon does not keep a file system busy */
     }
     status = owner->confine(serving, error);
     if (MYR_OK == status) {
@@ -204,7 +205,7 @@ static enum myr_status check_host(const struct settings *settings, struct myr_er
     return status;
 }
 
-/* Compose the command line options: one for each owner with a name, then the common ones. */
+/* Composes the command line options: one for each owner with a name, then the common ones. */
 static void make_options(struct argp_option *options)
 {
     for (size_t o = 0; o < OWNERS; ++o) {
@@ -239,6 +240,7 @@ int main(int argc, char **argv)
     }
     settings.words = settings.foreground ? -1 : go_to_background();
     settings.null = settings.foreground ? -1 : open("/dev/null", O_RDWR | O_CLOEXEC);
-    const int end = end_by_signal(); /* before any thread is created, which inherits the mask */
+    const int end = end_by_signal(); /* before any thread is created, because threads inherit the
+                                        signal mask */
     return result(serve(&settings, end, &error), &error);
 }

@@ -17,7 +17,7 @@
 
 enum {
     PATH_BYTES = sizeof(((struct sockaddr_un *)0)->sun_path),
-    AGAIN_MS = 100, /* without free descriptors: interval of retries */
+    AGAIN_MS = 100, /* interval of retries while there are no free descriptors */
 };
 
 enum myr_status myrd_place_make_folder(const char *path, mode_t rights, struct myr_error *error)
@@ -43,8 +43,8 @@ enum myr_status myrd_place_make_folder(const char *path, mode_t rights, struct m
     return MYR_OK;
 }
 
-/* The lock is released when its process ends, so a socket file that exists when we get the lock is
- * stale. */
+/* Acquires the lock, which is released when its process ends. So a socket file that exists after
+ * that is stale. */
 static enum myr_status lock_place(struct myrd_place *place, struct myr_error *error)
 {
     char lock[PATH_BYTES + sizeof(".lock")];
@@ -67,7 +67,7 @@ static enum myr_status lock_place(struct myrd_place *place, struct myr_error *er
     return MYR_OK;
 }
 
-/* The socket's name in its folder. */
+/* Returns the socket's name in its directory. */
 static const char *name_of(const struct myrd_place *place)
 {
     const char *slash = strrchr(place->address.sun_path, '/');
@@ -84,7 +84,7 @@ static enum myr_status hold_folder(struct myrd_place *place, struct myr_error *e
                              : MYR_OK;
 }
 
-/* Reserve a descriptor, so that visitors can be refused when there are no others. */
+/* Reserves a descriptor, so that visitors can be refused when all others are in use. */
 static void keep_spare(struct myrd_place *place)
 {
     if (place->spare < 0) {
@@ -138,7 +138,8 @@ void myrd_place_close(struct myrd_place *place)
 {
     myrd_place_hide(place);
     if (place->lock >= 0) {
-        close(place->lock); /* the file is kept, as another daemon may be waiting for the lock */
+        close(place->lock); /* the file is kept, because another daemon may be waiting for the
+                               lock */
         place->lock = -1;
     }
     if (place->folder >= 0) {
@@ -175,7 +176,7 @@ static bool lacks_descriptors(void)
     return EMFILE == errno || ENFILE == errno;
 }
 
-/* Accept a connection, by means of the spare descriptor if need be. */
+/* Accepts a connection, by means of the spare descriptor if necessary. */
 static int take_connection(struct myrd_place *place)
 {
     const int connection = accept_one(place);
@@ -210,7 +211,8 @@ bool myrd_place_accept(struct myrd_place *place, struct myrd_visitor *visitor, c
 void myrd_visitor_leave(const struct myrd_visitor *visitor)
 {
     char word;
-    /* Closing with unread data would reset the connection, and our answer would be lost. */
+    /* Closing the socket with unread data would reset the connection, and the reply would be
+     * lost. */
     (void)shutdown(visitor->connection, SHUT_RD);
     while (recv(visitor->connection, &word, sizeof(word), MSG_DONTWAIT) > 0) {
     }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The place where a daemon listens: a Unix socket (SOCK_SEQPACKET) at a path, with a lock file
- * beside it. The lock tells reliably whether a daemon is running. Used by server.c and
+ * beside it. The lock shows reliably whether a daemon is running. Used by server.c and
  * kernel_server.c.
  */
 #ifndef MYRD_PLACE_H
@@ -18,46 +18,48 @@
 struct myrd_place {
     struct sockaddr_un address;
     int lock, listening; /* -1: none */
-    int folder;          /* the socket's folder, whose path may be out of reach on exit */
-    int spare;           /* reserved descriptor, for refusing visitors when there are no others */
-    bool bound;          /* the socket file is ours */
+    int folder;          /* directory of the socket; open because its path may be inaccessible on
+                            exit */
+    int spare;           /* reserved descriptor, for refusing visitors when all others are in use */
+    bool bound;          /* this daemon has created the socket file */
 };
 
-/* A process that has connected and was not admitted yet. */
+/* A process that has connected and has not been admitted yet. */
 struct myrd_visitor {
     int connection;
-    int process; /* pidfd, since its children may keep the connection open */
+    int process; /* pidfd; children of the process may keep the connection open after its end */
     pid_t pid;
     uid_t uid;
 };
 
-/* Create the folder of the socket `path` with these permissions. Only its owner can write to it. */
+/* Creates the directory of the socket `path` with these permissions. Only its owner can write to
+ * it. */
 enum myr_status myrd_place_make_folder(const char *path, mode_t rights, struct myr_error *error);
 
-/* Listen at `path`, in an existing folder. `rights` are the socket's permissions. Only one daemon
- * can listen at a place at a time. On success and on failure the place may be passed to
+/* Listens at `path`, in an existing directory. `rights` are the socket's permissions. Only one
+ * daemon at a time can listen at a path. On success and on failure the place may be passed to
  * myrd_place_close(). */
 enum myr_status myrd_place_open(struct myrd_place *place, const char *path, mode_t rights,
                                 struct myr_error *error);
 
-/* Stop listening. The lock is kept, so that no other daemon starts before this one has cleaned up.
- */
+/* Stops listening. The lock is kept, so that no other daemon starts before this one has cleaned
+ * up. */
 void myrd_place_hide(struct myrd_place *place);
 void myrd_place_close(struct myrd_place *place);
 
-/* The events for which to poll() `listening`; call it before each poll(). There are none while so
- * few descriptors are free that a visitor could not even be refused, since poll() would then return
- * immediately each time. myrd_place_timeout() limits the timeout of poll() (ms, -1: none), so that
- * this is retried. */
+/* myrd_place_events() returns the events for which to poll() `listening`; call it before each
+ * poll(). It returns no events while so few descriptors are free that a visitor could not even be
+ * refused, because poll() would then return immediately each time. myrd_place_timeout() limits the
+ * timeout of poll() (ms, -1: none), so that the caller tries again. */
 short myrd_place_events(struct myrd_place *place);
 int myrd_place_timeout(const struct myrd_place *place, int timeout_ms);
 
-/* Accept the next visitor; false if there is none. If `*why` is not NULL afterwards, the visitor's
- * process cannot be monitored for that reason. A visitor that got the spare descriptor must be
- * refused before the next one is accepted. */
+/* Accepts the next visitor. Returns false if there is none. If `*why` is not NULL afterwards, the
+ * visitor's process cannot be monitored, and `*why` is the reason. A visitor that occupies the
+ * spare descriptor must be refused before the next one is accepted. */
 bool myrd_place_accept(struct myrd_place *place, struct myrd_visitor *visitor, const char **why);
 
-/* True if the visitor has got the spare descriptor. */
+/* Returns whether the visitor occupies the spare descriptor. */
 static inline bool myrd_place_short(const struct myrd_place *place)
 {
     return place->spare < 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Dropping privileges, by direct system calls, which need no library; see rights.h. */
+/* Drops privileges by direct system calls, which need no library; see rights.h. */
 #include "myrd/rights.h"
 
 #include <errno.h>
@@ -39,7 +39,7 @@ bool myrd_rights_has(int capability)
 
 /* ---- files ---- */
 
-/* Create an empty, unmounted tmpfs. Returns a descriptor of its root. */
+/* Creates an empty, unmounted tmpfs. Returns a descriptor of its root. */
 static int make_nothing(void)
 {
     const int system = (int)syscall(SYS_fsopen, "tmpfs", FSOPEN_CLOEXEC);
@@ -58,7 +58,7 @@ static int make_nothing(void)
     return root;
 }
 
-/* Clone the folder's mount as a detached tree, which has no parent. Returns a descriptor of its
+/* Clones the directory's mount as a detached tree, which has no parent. Returns a descriptor of its
  * root. */
 static int make_whole(int folder)
 {
@@ -91,7 +91,7 @@ enum myr_status myrd_rights_leave_files(int folder, bool *left, struct myr_error
 
 /* ---- capabilities ---- */
 
-/* Capabilities that are not in the bounding set cannot be regained. */
+/* Empties the bounding set, because capabilities that are not in it cannot be regained. */
 static bool empty_bounding_set(void)
 {
     for (int capability = 0; prctl(PR_CAPBSET_READ, capability, 0, 0, 0) >= 0; ++capability) {
@@ -115,7 +115,7 @@ enum myr_status myrd_rights_keep(uint64_t keep, struct myr_error *error)
     for (int word = 0; word < _LINUX_CAPABILITY_U32S_3; ++word) {
         sets.word[word].permitted &= (uint32_t)(keep >> 32 * word);
         sets.word[word].effective = sets.word[word].permitted;
-        sets.word[word].inheritable = 0; /* this clears the ambient set as well */
+        sets.word[word].inheritable = 0; /* clears the ambient set as well */
     }
     if (set_sets(&sets) < 0 || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0) {
         return myr_fail(error, MYR_ERR_SYSTEM, errno, "cannot drop privileges");

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * myrd as the owner of a user's soft NIC; see owner.h. One thread runs the NIC
- * (libmyr/soft/nic_thread.h), the other one, in this file, serves clients. So no client can hold up
+ * (libmyr/soft/nic_thread.h); the other one, in this file, serves clients. So clients cannot delay
  * the NIC.
  *
- * Invariants: a client that got the NIC stays in the table of clients until it has left or died.
- * What a dead client held is reclaimed before any new client is admitted. If a client's death
- * breaks the NIC, new clients get another NIC. The users of the broken one find out by themselves.
+ * Invariants: a client that was admitted to the NIC stays in the table of clients until it has left
+ * or died. Everything that a dead client held is reclaimed before any new client is admitted. If a
+ * client's death breaks the NIC, new clients get another NIC, and the users of the broken one
+ * detect that by themselves.
  */
 #include "myrd/owner.h"
 
@@ -31,17 +32,17 @@
 
 enum {
     CLIENTS_MOST = 1024,
-    FIXED = 2, /* polled besides the clients: end, listening socket */
+    FIXED = 2, /* polled in addition to the clients: end, listening socket */
     OF_EACH = 2,
 };
 
 struct client {
     struct myrd_visitor visitor;
-    pid_t pid;           /* 0: before the hello */
-    uint32_t generation; /* of the NIC that it got */
+    pid_t pid;           /* 0: its HELLO message has not arrived yet */
+    uint32_t generation; /* generation of the NIC to which it was admitted */
 };
 
-/* How long to wait for a client that is stopped inside the NIC. */
+/* Timeout for a client that is stopped while it holds the NIC. */
 #define STOPPED_NS (UINT64_C(3) * 1000 * 1000 * 1000)
 
 struct myrd_server {
@@ -51,8 +52,8 @@ struct myrd_server {
     struct myr_soft_nic *nic;
     struct myr_soft_thread *thread;
     uint32_t generation;
-    bool stale;       /* a client has died: see renew() */
-    uint64_t refused; /* connections, in total */
+    bool stale;       /* a client has died; see renew() */
+    uint64_t refused; /* number of refused connections */
     uint32_t count;
     struct client client[CLIENTS_MOST];
     struct pollfd watched[FIXED + OF_EACH * CLIENTS_MOST];
@@ -82,7 +83,8 @@ static enum myr_status open_nic(struct myrd_server *server, struct myr_error *er
         status = myr_soft_open(server->segment, &server->options.nic, &server->nic, error);
     }
     if (MYR_OK == status) {
-        /* Clients wait up to 10 s for the daemon's answer. */
+        /* The timeout is shorter than that of clients, which wait up to 10 s for the daemon's
+         * reply. */
         myr_soft_set_bounds(server->nic, &(struct myr_soft_bounds){.give_up_ns = STOPPED_NS});
         status = myr_soft_thread_start(server->nic, MYR_SOFT_DAEMON, &server->thread, error);
     }
@@ -98,9 +100,9 @@ static void log_that_it_serves(const struct myrd_server *server)
     myrd_log_serves("serves as the user's soft NIC", &name, &server->place);
 }
 
-/* Replace the NIC if new clients cannot use it, because a client was killed while it ran the NIC,
- * or is stopped there. Replace it also when all clients have left and some have died, because
- * groups that not all members have joined leak their memory. */
+/* Replaces the NIC if new clients cannot use it, because a client was killed while it ran the NIC,
+ * or is stopped there. Also replaces it when all clients have left and some have died, because
+ * groups that were not joined by all members leak their memory. */
 static enum myr_status renew(struct myrd_server *server, struct myr_error *error)
 {
     if (!myr_soft_broken(server->nic) && !(server->stale && 0 == server->count)) {
@@ -126,7 +128,7 @@ static enum myr_status renew(struct myrd_server *server, struct myr_error *error
 
 /* ---- clients ---- */
 
-/* Reclaim everything that a dead process held. */
+/* Reclaims everything that a dead process held. */
 static void reap(struct myrd_server *server, pid_t pid)
 {
     myr_soft_reap(server->nic, (uint32_t)pid);
@@ -188,7 +190,8 @@ static void accept_client(struct myrd_server *server)
     server->client[server->count++] = (struct client){visitor, 0, 0};
 }
 
-/* The reason to refuse a client that has sent its hello; NULL if there is none. */
+/* Returns the reason to refuse a client that has sent its HELLO message, or NULL if there is
+ * none. */
 static const char *obstacle(const struct client *client, const struct myr_daemon_hello *hello,
                             enum myr_status *status)
 {
@@ -223,14 +226,14 @@ static enum myr_status welcome(struct myrd_server *server, struct client *client
         [MYR_DAEMON_MEMORY] = myr_segment_fd(server->segment),
         [MYR_DAEMON_SOCKET] = myr_soft_socket(server->nic),
     };
-    /* From here on the client's holdings have to be reclaimed. */
+    /* From here on, everything that the client holds has to be reclaimed. */
     client->pid = hello->pid;
     client->generation = server->generation;
     send_welcome(client->visitor.connection, MYR_OK, "", descriptors);
     return MYR_OK;
 }
 
-/* Handle a hello or goodbye, or the end of the connection. */
+/* Handles a HELLO or close message, or the end of the connection. */
 static enum myr_status receive_hello(struct myrd_server *server, uint32_t number,
                                      struct myr_error *error)
 {
@@ -309,8 +312,8 @@ static enum myr_status open_server(const struct myrd_options *options, void **se
     server->place.folder = server->place.spare = -1;
     enum myr_status status = listen_there(server, error);
     if (MYR_OK == status) {
-        /* Root's daemon has capabilities to drop. CAP_NET_ADMIN stays, for a large receive buffer.
-         * This must happen now, since opening the NIC starts a thread. */
+        /* Root's daemon has capabilities to drop. CAP_NET_ADMIN is kept, for a large receive
+         * buffer. The capabilities must be dropped now, because opening the NIC starts a thread. */
         status = myrd_rights_keep(UINT64_C(1) << CAP_NET_ADMIN, error);
     }
     if (MYR_OK == status) {
@@ -356,7 +359,7 @@ static enum myr_status run_server(void *serving, int end, struct myr_error *erro
         if (0 != server->watched[0].revents) {
             return MYR_OK;
         }
-        /* Iterate downwards, since the last client takes the index of one that is removed. */
+        /* Iterates downwards, because the last client takes the index of one that is removed. */
         for (uint32_t c = server->count; MYR_OK == status && c > 0; --c) {
             const struct pollfd *of = &server->watched[FIXED + OF_EACH * (c - 1)];
             if (0 != of[0].revents) {

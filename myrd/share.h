@@ -2,9 +2,11 @@
 /*
  * Quotas of users for shared resources: groups, closed groups, connections.
  *
- * A user may have a quarter of what all other users leave, and the last thirty-second is reserved
- * for root. So quotas shrink as users come, and a new user gets something while anything is left.
- * What a user has already is never revoked. Users of one account count as one (accounts.h).
+ * A user's quota is a quarter of what all other users leave, and the last thirty-second of a
+ * resource is reserved for root. So quotas shrink as users arrive, and a new user gets something as
+ * long as anything is left. What a user already has is never revoked. Users of one account count as
+ * one (accounts.h).
+ *
  * Stateless, so any thread may call it.
  */
 #ifndef MYRD_SHARE_H
@@ -14,8 +16,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* True if the user, who has `own` out of `all`, may have one more, where other users have `others`.
- */
+/* Returns whether a user that has `own` of the `all` units may have one more, while other users
+ * have `others`. */
 static inline bool myrd_share_allows(uint32_t all, uint32_t others, uint32_t own, uid_t uid)
 {
     if (0 == uid) {

@@ -6,7 +6,7 @@
 
 #include "myrd/accounts.h"
 
-/* The index of the account; the size of the table if it is not there. */
+/* Returns the index of the account, or the size of the table if it is not there. */
 static uint32_t find_account(const struct myrd_users *users, uid_t uid)
 {
     const uid_t account = myrd_account(uid);

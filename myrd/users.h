@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The users with connections to a daemon: the number of connections, the service time in this turn
- * of the daemon's loop, and the requests to other hosts that the daemon has made for them. A user
- * whose time is used up waits for the next turn. Users of one account count as one (accounts.h). So
- * no user waits for longer than it takes to serve each present user once, whatever they request.
- * Called by kernel_server.c and kernel_groups.c, in one thread.
+ * Fair sharing of the daemon's time among the users with connections. For each user the daemon
+ * counts its connections, the service time in this iteration of the event loop (a turn), and the
+ * requests to other hosts that the daemon has made for it. A user whose time is used up waits for
+ * the next iteration. So no user waits for longer than it takes to serve each present user once,
+ * whatever they request. Users of one account count as one (accounts.h). Called by kernel_server.c
+ * and kernel_groups.c, in one thread.
  */
 #ifndef MYRD_USERS_H
 #define MYRD_USERS_H
@@ -15,10 +16,10 @@
 
 enum {
     MYRD_USERS_MOST = 4096,
-    MYRD_USERS_TURN_US = 500, /* service time per turn; after that a user's requests wait */
-    /* The daemon asks other hosts for a user's missing messages on its own processor time: 1.3 us
-     * per request, plus as much as 8 requests to begin with. Each is charged to the user's share by
-     * the time below, which permits 12,500 requests per second (1.6 % of a processor), in bursts of
+    MYRD_USERS_TURN_US = 500, /* service time per turn; requests beyond it wait */
+    /* The daemon requests a user's missing messages from other hosts on its own CPU time. A request
+     * takes 1.3 us, and a series of them as much as 8 more. Each is charged to the user's share
+     * with the time below, which permits 12,500 requests per second (1.6 % of a core), in bursts of
      * up to 125. As requests for one group are at least 10 ms apart, 13 groups with one missing
      * message each are never delayed. */
     MYRD_USERS_ASK_US = 80,
@@ -31,9 +32,9 @@ struct myrd_users {
     struct myrd_user {
         uid_t uid;
         uint32_t connections;
-        uint32_t turn;          /* the last turn in which it was served, */
-        uint64_t took_us;       /* ... and the time that it took there */
-        uint64_t asks_until_us; /* its share is used up by requests until then */
+        uint32_t turn;          /* the last turn in which it was served */
+        uint64_t took_us;       /* the time that it took in that turn */
+        uint64_t asks_until_us; /* time until which its share is used up by requests */
     } user[MYRD_USERS_MOST];
     uint32_t turn;
 };
@@ -43,13 +44,14 @@ void myrd_users_come(struct myrd_users *users, uid_t uid);
 void myrd_users_go(struct myrd_users *users, uid_t uid);
 uint32_t myrd_users_connections(const struct myrd_users *users, uid_t uid);
 
-/* Begin a turn; has the user used up its time in this turn; charge it. */
+/* myrd_users_turn() begins a turn. myrd_users_had_time() returns whether the user has used up its
+ * time in this turn, and myrd_users_took() charges it. */
 void myrd_users_turn(struct myrd_users *users);
 bool myrd_users_had_time(const struct myrd_users *users, uid_t uid);
 void myrd_users_took(struct myrd_users *users, uid_t uid, uint64_t us);
 
-/* Schedule requests for this user. Returns when they may be made (milliseconds, by the clock of
- * `now_ms`): now, or after its earlier ones. */
+/* Schedules requests for this user. Returns when they may be made, in milliseconds of the clock of
+ * `now_ms`: at once, or after the user's earlier requests. */
 uint64_t myrd_users_ask(struct myrd_users *users, uid_t uid, uint32_t questions, uint64_t now_ms);
 
 #endif

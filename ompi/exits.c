@@ -17,8 +17,8 @@ enum { POLL_EVERY_US = 1000 };
 
 struct watched {
     opal_process_name_t name;
-    uint32_t number; /* in the segment */
-    int pidfd;       /* -1: the process has ended, or cannot be watched */
+    uint32_t number; /* number in the segment */
+    int pidfd;       /* -1: the process has ended, or cannot be monitored */
 };
 
 static struct myr_segment *segment;                      /* NULL: not open */
@@ -28,7 +28,8 @@ static uint32_t count, room;
 static int deaths; /* the epoll set of the pidfds; its data are indices of the table */
 static _Atomic uint64_t poll_us;
 
-/* Descriptors are the program's: at most half of those that it may have are taken. */
+/* Returns the first descriptor that must not be used. The program needs descriptors, too, so at
+ * most half of its limit is used. */
 static int first_too_many(void)
 {
     struct rlimit limit;
@@ -44,7 +45,8 @@ static void report(const struct watched *process)
     }
 }
 
-/* Take a process whose pidfd is readable off the set. False if another thread has. */
+/* Removes a process whose pidfd is readable from the set. Returns false if another thread has
+ * already done so. */
 static bool take_off(uint32_t index, struct watched *process)
 {
     pthread_mutex_lock(&lock);
@@ -103,7 +105,7 @@ void nicbarr_exits_close(void)
     segment = NULL;
 }
 
-/* The lock is held. */
+/* Returns whether the process is in the table. Called with the lock held. */
 static bool is_known(uint32_t number)
 {
     uint32_t i = 0;
@@ -127,7 +129,8 @@ static bool make_room(void)
     return true;
 }
 
-/* Open a pidfd, and add it to the set. -1: it cannot be watched; `*ended`, because it has ended. */
+/* Opens a pidfd, and adds it to the set. Returns -1 if the process cannot be monitored; `*ended` is
+ * true if this is because it has ended. */
 static int open_pidfd(uint32_t pid, uint32_t index, bool *ended)
 {
     struct epoll_event event = {.events = EPOLLIN, .data.u32 = index};

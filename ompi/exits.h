@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Detecting that a process of this node has died, in programs that survive failures (survival.h).
+/* Detects the death of processes of this node, in programs that survive failures (survival.h).
  *
- * Each process holds a pidfd of each member of its communicators, in one epoll set that its
- * progress polls once a millisecond, and reports a death to Open MPI. Open MPI's own detection
- * depends on PRRTE, which reaps the process and notifies the others, and on the event loop, which
- * opal_progress() runs every 10 ms only. Where there are no descriptors left, and for other nodes,
- * Open MPI's own detection is what there is.
+ * Open MPI's own detection depends on PRRTE, which reaps the process and notifies the others, and
+ * on the event loop, which opal_progress() runs every 10 ms only. To detect deaths sooner, each
+ * process holds a pidfd of each member of its communicators, in one epoll set. Its progress
+ * function polls the set once a millisecond and reports a death to Open MPI. When descriptors run
+ * out, and for other nodes, only Open MPI's own detection is available.
  *
- * Threads: any; one opens and closes, before and after everything else. */
+ * Threads: any thread may call nicbarr_exits_watch(). One thread opens before all other calls, and
+ * closes after them. */
 #ifndef NICBARR_EXITS_H
 #define NICBARR_EXITS_H
 
@@ -17,12 +18,12 @@
 
 #include "libmyr/node/segment.h"
 
-/* Begin; the processes are those of `segment`. */
+/* Start and end the detection of deaths among the processes of `segment`. */
 void nicbarr_exits_open(struct myr_segment *segment);
 void nicbarr_exits_close(void);
 
-/* Watch the process with this name, and this number in the segment, from now on. Does nothing
- * unless open. */
+/* Monitors the process with this name, whose number in the segment is `number`, from now on. Does
+ * nothing unless open. */
 void nicbarr_exits_watch(const opal_process_name_t *name, uint32_t number);
 
 #endif

@@ -20,7 +20,7 @@ int nicbarr_modex_put(const mca_base_component_t *component, const void *data, s
 
 #if OMPI_MAJOR_VERSION == 4
 
-/* Get the data that this node's server already has. */
+/* Gets the data from this node's server, if it already has them. */
 static void look_up(const opal_process_name_t *peer, const char *key, uint8_t **data, size_t *bytes)
 {
     int rc;
@@ -33,7 +33,7 @@ static void look_up(const opal_process_name_t *peer, const char *key, uint8_t **
     }
 }
 
-/* The name of a process's node, as mpirun has it; NULL if it is not known here. */
+/* Returns the name of a process's node, as used by mpirun, or NULL if it is unknown here. */
 static char *node_of(const opal_process_name_t *process)
 {
     int rc;
@@ -42,9 +42,9 @@ static char *node_of(const opal_process_name_t *process)
     return OPAL_SUCCESS == rc ? node : NULL;
 }
 
-/* Does this node's server certainly have the data of the process, if there are any? It does for
- * processes on this node, which published everything before the start-up fence, unless Open MPI
- * skips that fence. */
+/* Returns whether this node's server certainly has the data of the process, if there are any. It
+ * has the data of processes on this node, which published everything before the start-up fence,
+ * unless Open MPI skips that fence. */
 static bool has_published_here(const opal_process_name_t *peer)
 {
     char *here = node_of(OMPI_PROC_MY_NAME), *there = node_of(peer);
@@ -54,12 +54,13 @@ static bool has_published_here(const opal_process_name_t *peer)
     return same && !opal_pmix_base_async_modex;
 }
 
-/* A query to the peer's server, shared by the caller and PMIx; the last of the two frees it. */
+/* A query to the peer's server. It is shared by the caller and PMIx, and freed by the last of the
+ * two. */
 struct query {
     pthread_mutex_t lock;
     pthread_cond_t changed;
     bool answered, left;
-    char *key; /* used by PMIx until it answers */
+    char *key; /* used by PMIx until it replies */
     uint8_t *data;
     size_t bytes;
 };
@@ -88,7 +89,7 @@ static void free_query(struct query *query)
     free(query);
 }
 
-/* Called by PMIx's thread. */
+/* Completes a query. Called by PMIx's thread. */
 static void answer(int status, opal_value_t *value, void *context)
 {
     struct query *query = context;
@@ -107,7 +108,7 @@ static void answer(int status, opal_value_t *value, void *context)
     }
 }
 
-/* True if the answer has arrived, false after the timeout. */
+/* Waits for the reply. Returns true if it has arrived, false after the timeout. */
 static bool wait_for_answer(struct query *query)
 {
     struct timespec end;
@@ -122,9 +123,9 @@ static bool wait_for_answer(struct query *query)
     return answered;
 }
 
-/* If the process on another node is running, its server answers at once. There is no answer for a
- * process that has ended, but there is no need to query its data: the PML got all of them when it
- * first learned of the process. */
+/* Queries the peer's server. If the process on another node is running, its server replies at once.
+ * There is no reply for a process that has ended. Its data need not be queried, because the PML got
+ * all of them when it first learned of the process. */
 static void query_server(const opal_process_name_t *peer, const char *key, uint8_t **data,
                          size_t *bytes)
 {
@@ -135,11 +136,11 @@ static void query_server(const opal_process_name_t *peer, const char *key, uint8
     const bool under_way = NULL != query->key &&
                            OPAL_SUCCESS == opal_pmix.get_nb(peer, query->key, NULL, answer, query);
     if (under_way && !wait_for_answer(query)) {
-        return; /* answer() frees it */
+        return; /* answer() then frees it */
     }
     *data = query->data;
     *bytes = query->bytes;
-    query->data = NULL; /* owned by the caller now */
+    query->data = NULL; /* owned by the caller from now on */
     free_query(query);
 }
 
@@ -159,9 +160,10 @@ static void receive(const mca_base_component_t *component, const opal_process_na
 
 #else
 
-/* PMIx_Get() queries the peer's server, which waits until the peer publishes the data: forever, if
- * the peer lacks the component. Hence the timeout. (PMIX_IMMEDIATE is no alternative: some
- * processes would learn that there are no data just before others receive them.) */
+/* PMIx_Get() queries the peer's server, which waits until the peer publishes the data. If the peer
+ * lacks the component, it waits forever, hence the timeout. (PMIX_IMMEDIATE is no alternative,
+ * because some processes would be informed that there are no data just before others receive
+ * them.) */
 static void receive(const mca_base_component_t *component, const opal_process_name_t *peer,
                     uint8_t **data, size_t *bytes)
 {
@@ -179,7 +181,7 @@ static void receive(const mca_base_component_t *component, const opal_process_na
     if (PMIX_SUCCESS == rc && NULL != value) {
         *data = (uint8_t *)value->data.bo.bytes;
         *bytes = value->data.bo.size;
-        value->data.bo.bytes = NULL; /* owned by the caller now */
+        value->data.bo.bytes = NULL; /* owned by the caller from now on */
     }
     if (NULL != value) {
         PMIX_VALUE_RELEASE(value);

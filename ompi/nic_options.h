@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Parameters of the node's NIC, shared by the components that carry messages, and the messages to
- * users about values that are out of range or may have to be changed. */
+/* Parameters of the node's NIC that the message components (btl/myr, mtl/myr) share, and the
+ * messages to users about values that are out of range or may have to be changed. */
 #ifndef NICBARR_NIC_OPTIONS_H
 #define NICBARR_NIC_OPTIONS_H
 
@@ -15,34 +15,35 @@ struct nicbarr_nic_options {
     int warn; /* seconds */
 };
 
-/* Register them for a component, with their defaults. */
+/* Registers these parameters for a component, with their defaults. */
 void nicbarr_nic_options_add(const mca_base_component_t *component,
                              struct nicbarr_nic_options *options);
 
 /* Reports a problem for a component. */
 typedef void (*nicbarr_complain_fn)(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* Is a component's ("btl_myr") parameter in its range? If not, complain. */
+/* Returns whether a component's ("btl_myr") parameter is in its range. If not, calls `complain`. */
 bool nicbarr_within(nicbarr_complain_fn complain, const char *component, const char *name,
                     int value, int least, int most);
 
-/* The same for a parameter whose 0 means the component's default. */
+/* Does the same for a parameter that may also be 0, which means the component's default. */
 bool nicbarr_zero_or_within(nicbarr_complain_fn complain, const char *component, const char *name,
                             int value, int least, int most);
 
-/* The same for those of the NIC. */
+/* Does the same for all parameters of the NIC. */
 bool nicbarr_nic_options_fit(nicbarr_complain_fn complain, const char *component,
                              const struct nicbarr_nic_options *options);
 
-/* The default limit of one process's memory for messages (bytes): its share of half of the node's
- * shared memory, divided among the job's processes on this node. */
+/* Returns the default limit of one process's memory for messages, in bytes: half of the node's
+ * shared memory, divided by the number of the job's processes on this node. */
 size_t nicbarr_memory_share(size_t shared_bytes);
 
-/* The message to the user after messages of a component ("mtl") to a process were lost. */
+/* Writes the error message for users when messages of a component ("mtl") to a process have been
+ * lost. */
 void nicbarr_nic_lost(char *text, size_t room, const char *framework,
                       const opal_process_name_t *name);
 
-/* The message to the user when the node of a process with outstanding messages is unresponsive. */
+/* Prints the warning that the node of a process with outstanding messages is unresponsive. */
 struct myr_unresponsive;
 void nicbarr_nic_unresponsive(const char *framework, const opal_process_name_t *name,
                               const struct myr_unresponsive *unresponsive);

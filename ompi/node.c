@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Compares the sizes in our headers with those in the running library, which the class objects
- * contain. */
+/* Compares the sizes in the headers of this build with those in the running library, which the
+ * class objects contain. */
 static bool same_structures(void)
 {
 #define SAME(type) (sizeof(type) == OBJ_CLASS(type)->cls_sizeof)
@@ -25,8 +25,9 @@ static bool same_series(void)
     return NULL != strstr(version, "v" NICBARR_SERIES ".");
 }
 #else
-/* Components are not linked with the library that has MPI's functions, because that is one of two.
- * Therefore the version is read from one of Open MPI's own components. */
+/* Returns whether the running Open MPI is of the series for which this component was built.
+ * Components are not linked with the library that contains MPI's functions, because there are two
+ * such libraries. Therefore the version is read from one of Open MPI's own components. */
 static bool same_series(void)
 {
     const mca_base_component_t *own = &opal_accelerator_base_selected_component.base_version;
@@ -65,7 +66,7 @@ bool nicbarr_asked_for(const char *list, const char *component)
 
 char *nicbarr_node_folder(void)
 {
-    /* The parent of the job's folder is shared with the jobs that it spawns. */
+    /* The parent of the job's directory is shared with the jobs that it spawns. */
     if (NULL == ompi_process_info.job_session_dir) {
         return NULL;
     }

@@ -1,22 +1,23 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a component checks before anything else: whether the running Open MPI is one for which it
- * was built, whether the user wants it, and which folder the processes of this node share. */
+/* Checks that a component makes before anything else: whether the running Open MPI is one for which
+ * it was built, whether the user wants it, and which directory the processes of this node share. */
 #ifndef NICBARR_NODE_H
 #define NICBARR_NODE_H
 
 #include "ompi/release.h"
 
-/* Components are built for one release series, and within it for those releases whose structures
- * match its headers (5.0.7 and 5.0.10 added a field). Open MPI itself does not check that. Returns
- * NULL if this component matches the running release, else the reason why it does not. */
+/* Returns NULL if this component matches the running release, else the reason why it does not.
+ * Components are built for one release series, and within it for those releases whose structures
+ * match its headers (5.0.7 and 5.0.10 added a member). Open MPI itself does not check this. */
 const char *nicbarr_wrong_release(void);
 
-/* Does a framework's list of components (such as `--mca btl myr,self`) name this one? False if the
- * list is NULL, or excludes components (`^...`). */
+/* Returns whether a framework's list of components (such as `--mca btl myr,self`) names this one.
+ * Returns false if the list is NULL, or excludes components (`^...`). */
 bool nicbarr_asked_for(const char *list, const char *component);
 
-/* The folder that all processes of the job on this node share, with those of jobs that it spawns.
- * The caller frees it. NULL: there is none, since the process is a singleton. */
+/* Returns the path of the directory that all processes of the job on this node share, including
+ * those of jobs that it spawns. The caller frees it. Returns NULL if the process is a singleton,
+ * which has no such directory. */
 char *nicbarr_node_folder(void);
 
 #endif

@@ -14,7 +14,7 @@ static long long scaled(long long value, long long unit)
                                       : value * unit;
 }
 
-/* Parse a number like Open MPI does, but without truncation. Returns false if the text is not a
+/* Parses a number like Open MPI does, but without truncation. Returns false if the text is not a
  * number. */
 static bool parse(const char *text, long long *value)
 {
@@ -43,7 +43,8 @@ struct nicbarr_number nicbarr_number_of(const char *component, const char *name,
     }
     number.is_number = parse(number.text, &value);
     if (number.is_number && (value < INT_MIN || value > INT_MAX)) {
-        number.value = value; /* else keep Open MPI's value, which a file may have overridden */
+        number.value = value; /* otherwise Open MPI's value is kept, which a file may have
+                                 overridden */
     }
     return number;
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Differences between Open MPI releases: only this file depends on the release.
+/* Hides the differences between Open MPI releases: only this file depends on the release.
  *
- * Every file that includes Open MPI's internal headers includes this first. Components are built
- * for one release (4.1, 5.0 or 6.0) and refuse to run under another, because Open MPI itself would
- * not detect that. */
+ * Every file that includes Open MPI's internal headers includes this file first. Components are
+ * built for one release (4.1, 5.0 or 6.0) and refuse to run under another, because Open MPI itself
+ * would not detect that. */
 #ifndef NICBARR_RELEASE_H
 #define NICBARR_RELEASE_H
 
@@ -56,8 +56,7 @@
 #error "nicbarr is written for Open MPI 4.1, 5.0 and 6.0"
 #endif
 
-/* The type of element counts in functions of coll; arrays of counts and of displacements for
- * them. */
+/* The type of element counts in coll's functions, and of arrays of counts and displacements. */
 #if OMPI_MAJOR_VERSION < 6
 typedef int nicbarr_count_t;
 typedef const int *nicbarr_counts_t, *nicbarr_places_t;
@@ -71,17 +70,17 @@ typedef ompi_disp_array_t nicbarr_places_t;
 #define NICBARR_PLACES(ints) ompi_disp_array_create(ints)
 #endif
 
-/* The series that a component is built for, "4.1", "5.0" or "6.0"; and the release of its
- * headers. */
+/* The release series that a component is built for, "4.1", "5.0" or "6.0", and the exact release of
+ * its headers. */
 #define NICBARR_TEXT_(x) #x
 #define NICBARR_TEXT(x) NICBARR_TEXT_(x)
 #define NICBARR_SERIES NICBARR_TEXT(OMPI_MAJOR_VERSION) "." NICBARR_TEXT(OMPI_MINOR_VERSION)
 #define NICBARR_BUILT_FOR NICBARR_SERIES "." NICBARR_TEXT(OMPI_RELEASE_VERSION)
 
-/* The identity of a communicator, the same on all its members. Disjoint communicators may have
- * equal identities, and an identity may be reused once all members have freed the communicator.
- * With failures that programs survive, the same members do not reuse it, as an interrupted
- * collective may have left state under that identity. */
+/* Returns the identity of a communicator, which is the same on all its members. Disjoint
+ * communicators may have equal identities, and an identity may be reused once all members have
+ * freed the communicator. In programs that survive failures, the same members do not reuse it,
+ * because an interrupted collective may have left state under that identity. */
 static inline void nicbarr_comm_identity(const ompi_communicator_t *comm, uint64_t *scope,
                                          uint64_t *id)
 {
@@ -100,8 +99,8 @@ static inline void nicbarr_comm_identity(const ompi_communicator_t *comm, uint64
 #endif
 }
 
-/* Are all buffers of a program in memory that this process can read itself? Not on a machine with
- * GPUs whose memory this Open MPI supports. */
+/* Returns whether this process can read all buffers of a program itself. It cannot on a machine
+ * with GPUs whose memory this Open MPI supports. */
 static inline bool nicbarr_host_memory_only(void)
 {
 #if OMPI_MAJOR_VERSION == 4
@@ -112,25 +111,25 @@ static inline bool nicbarr_host_memory_only(void)
 #endif
 }
 
-/* May MPI_Reduce and MPI_Gather across nodes be replaced by default? Not with Open MPI 5.0: with
- * 5.0.7 each communicator then leaks 7 KiB, because coll/adapt never releases modules of coll/tuned
- * in the communicators that coll/han creates. (There is no leak without coll/adapt or without
- * coll/han.) With 6.0.0rc2 the heap does not grow. */
+/* Returns whether MPI_Reduce and MPI_Gather across nodes may be replaced by default. They may not
+ * with Open MPI 5.0: with 5.0.7 each communicator then leaks 7 KiB, because coll/adapt never
+ * releases modules of coll/tuned in the communicators that coll/han creates. (There is no leak
+ * without coll/adapt or without coll/han.) With 6.0.0rc2 the heap does not grow. */
 static inline bool nicbarr_may_take_rooted(void)
 {
     return 5 != OMPI_MAJOR_VERSION;
 }
 
-/* Do modules fill in a communicator's table with their functions, and restore the former ones, when
- * they are enabled and disabled? They do since 6.0, and an entry holds no reference to its module.
- * Up to 5.0 Open MPI does, from the module's members, and an entry holds a reference to its
- * module. */
+/* Returns whether modules fill in a communicator's function table when they are enabled, and
+ * restore the former functions when they are disabled. This is so since 6.0, where an entry does
+ * not hold a reference to its module. Up to 5.0, Open MPI fills in the table from the module's
+ * members, and an entry holds a reference to its module. */
 static inline bool nicbarr_modules_fill_tables(void)
 {
     return OMPI_MAJOR_VERSION > 5;
 }
 
-/* Create an operation like MPI_Op_create; NULL if out of memory. */
+/* Creates a reduction operation like MPI_Op_create. Returns NULL if out of memory. */
 typedef void (*nicbarr_op_fn)(void *left, void *right, int *count, ompi_datatype_t **type);
 static inline ompi_op_t *nicbarr_op_create(nicbarr_op_fn combine)
 {
@@ -141,22 +140,23 @@ static inline ompi_op_t *nicbarr_op_create(nicbarr_op_fn combine)
 #endif
 }
 
-/* The error of a collective with a failed process: MPI's own, if the release has one (5.0). */
+/* The error code of a collective with a failed process: MPI's own code, if the release has one
+ * (since 5.0). */
 #ifdef MPI_ERR_PROC_FAILED
 #define NICBARR_PROC_FAILED MPI_ERR_PROC_FAILED
 #else
 #define NICBARR_PROC_FAILED MPI_ERR_OTHER
 #endif
 
-/* The host of a rank; NULL: not known. */
+/* Returns the host name of a rank, or NULL if it is unknown. */
 static inline const char *nicbarr_rank_host(ompi_communicator_t *comm, int rank)
 {
     return opal_get_proc_hostname(&ompi_comm_peer_lookup(comm, rank)->super);
 }
 
-/* Pass a received message to the callback that is registered for its tag, and that may use the
- * segment until this returns. `endpoint` is that of the sender; it may be NULL if
- * nicbarr_btl_wants_endpoint() is false. Returns false if there is no callback. */
+/* Passes a received message to the callback that is registered for its tag. The callback may use
+ * the segment until this returns. `endpoint` is that of the sender; it may be NULL if
+ * nicbarr_btl_wants_endpoint() returns false. Returns false if there is no callback. */
 static inline bool nicbarr_btl_deliver(mca_btl_base_module_t *btl,
                                        struct mca_btl_base_endpoint_t *endpoint,
                                        mca_btl_base_tag_t tag, mca_btl_base_segment_t *segment)
@@ -181,7 +181,7 @@ static inline bool nicbarr_btl_deliver(mca_btl_base_module_t *btl,
 }
 
 /* Flags of a module for osc/rdma only, which ob1 ignores. (5.0 would implement one-sided
- * communication with messages itself, but 5.0.7 computes wrong results there.) */
+ * communication with messages itself, but 5.0.7 computes wrong results in that case.) */
 #if OMPI_MAJOR_VERSION == 4
 #define NICBARR_BTL_ONESIDED                                                                       \
     (MCA_BTL_FLAGS_RDMA | MCA_BTL_FLAGS_ATOMIC_OPS | MCA_BTL_FLAGS_ATOMIC_FOPS)
@@ -191,7 +191,7 @@ static inline bool nicbarr_btl_deliver(mca_btl_base_module_t *btl,
      MCA_BTL_FLAGS_RDMA_REMOTE_COMPLETION)
 #endif
 
-/* Define a callback for mca_btl_base_active_message_trigger[] that passes the message's segment to
+/* Defines a callback for mca_btl_base_active_message_trigger[] that passes the message's segment to
  * `receive`. */
 #if OMPI_MAJOR_VERSION == 4
 #define NICBARR_BTL_RECEIVER(name, receive)                                                        \
@@ -213,7 +213,7 @@ static inline bool nicbarr_btl_deliver(mca_btl_base_module_t *btl,
     }
 #endif
 
-/* Define an MTL's mtl_init: it calls `init`, which returns the module. */
+/* Defines an MTL's mtl_init, which calls `init` and returns the module that `init` returns. */
 #if OMPI_MAJOR_VERSION == 4
 #define NICBARR_MTL_INIT(name, init)                                                               \
     static mca_mtl_base_module_t *name(bool progress_threads, bool mpi_threads)                    \
@@ -234,7 +234,8 @@ static inline bool nicbarr_btl_deliver(mca_btl_base_module_t *btl,
     }
 #endif
 
-/* 5.0 implements one-sided communication with messages, and replies through the endpoint. */
+/* Returns whether the callback of this tag needs the sender's endpoint. 5.0 implements one-sided
+ * communication with messages, and sends replies through the endpoint. */
 static inline bool nicbarr_btl_wants_endpoint(mca_btl_base_tag_t tag)
 {
 #if OMPI_MAJOR_VERSION == 4

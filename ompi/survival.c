@@ -15,8 +15,8 @@ int nicbarr_comm_failure(ompi_communicator_t *comm)
                                           : OMPI_SUCCESS;
 }
 
-/* Each process detects failures on its own node, and PRRTE notifies other nodes: hence this one
- * forwards nothing. */
+/* Each process detects failures on its own node, and PRRTE notifies other nodes. Therefore this
+ * process does not forward the failure. */
 void nicbarr_process_failed(const opal_process_name_t *process)
 {
     (void)ompi_errhandler_proc_failed_internal((ompi_proc_t *)ompi_proc_for_name(*process),

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Allocation that ends the program when memory runs out, so callers never see NULL. All files of
- * the tool use it, as a short-lived command cannot do without its tables. The memory is zeroed.
+ * the tool use it, because a short-lived command cannot do anything useful without its tables. The
+ * memory is zeroed.
  */
 #ifndef TOOLS_ALLOC_H
 #define TOOLS_ALLOC_H

@@ -2,7 +2,7 @@
 /*
  * Subcommands that are implemented by scripts. `nicbarr evaluate` repeats the papers' measurements,
  * and writes a page about them. `nicbarr tune` measures which algorithms are best on this machine,
- * for all later jobs. `nicbarr trace` shows where the time of a barrier goes.
+ * for all later jobs. `nicbarr trace` shows how much time the parts of a barrier take.
  */
 #include "tools/commands.h"
 #include "tools/script.h"

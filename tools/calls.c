@@ -13,7 +13,7 @@
 
 enum { TEXT_MOST = 100 };
 
-/* A waiting process of the segment. */
+/* A process of the segment that waits in a collective. */
 struct call {
     const struct process *process; /* NULL: the process is not listed */
     const struct myr_shown_wait *wait;
@@ -35,7 +35,7 @@ static long rank_of(const struct process *process)
     return has_rank(process) ? strtol(process->rank, NULL, 10) : -1;
 }
 
-/* Order by communicator, then by call, then by rank. */
+/* Compares calls by communicator, then by number, then by rank. */
 static int compare_calls(const void *a, const void *b)
 {
     const struct call *one = a, *other = b;
@@ -95,7 +95,7 @@ static void print_process(FILE *out, const struct process *process, const char *
     }
 }
 
-/* Print a call of one communicator, with the `count` processes that are in it. */
+/* Prints a call of one communicator, with the `count` processes that are in it. */
 static void print_call(FILE *out, const struct call *calls, size_t count, uint64_t now_ms)
 {
     const struct myr_shown_wait *first = calls[0].wait;
@@ -116,7 +116,8 @@ static void print_call(FILE *out, const struct call *calls, size_t count, uint64
     }
 }
 
-/* Is this rank of the job a member, according to the text in struct myr_shown_wait? */
+/* Returns whether this rank of the job is a member, according to the text in struct
+ * myr_shown_wait. */
 static bool is_member(const char *ranks, long rank)
 {
     while ('\0' != *ranks) {
@@ -143,8 +144,8 @@ static bool is_among(const struct call *calls, size_t count, const struct proces
     return c < count;
 }
 
-/* Print the members on this node that are in no call of the communicator, and the number of those
- * on other nodes. */
+/* Prints the members on this node that are in no call of the communicator, and the number of
+ * members on other nodes. */
 static void print_missing(FILE *out, const struct segment *segment, const struct call *calls,
                           size_t count)
 {
@@ -164,7 +165,7 @@ static void print_missing(FILE *out, const struct segment *segment, const struct
     }
 }
 
-/* Print all calls of one communicator. */
+/* Prints all calls of one communicator. */
 static void print_communicator(const struct segment *segment, const struct call *calls,
                                size_t count, uint64_t now_ms)
 {

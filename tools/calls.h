@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Processes of a node that have been in a collective for more than a second, and members of the
- * communicator that have not entered it, as text and as JSON. Called for each segment; the
- * processes themselves publish their waits (libmyr/node/waits.h).
+ * Prints the processes of a node that have been in a collective for more than a second, and the
+ * members of the communicator that have not entered it, as text and as JSON. Called for each
+ * segment. The processes themselves publish their waits (libmyr/node/waits.h).
  */
 #ifndef TOOLS_CALLS_H
 #define TOOLS_CALLS_H
@@ -12,10 +12,10 @@
 
 #include "tools/segments.h"
 
-/* Print a paragraph for each communicator. `now_ms` is of CLOCK_MONOTONIC. */
+/* Prints a paragraph for each communicator. `now_ms` is of CLOCK_MONOTONIC. */
 void calls_print(const struct segment *segment, uint64_t now_ms);
 
-/* List what each process waits for. */
+/* Returns what each process waits for, as a list. */
 json_t *calls_json(const struct segment *segment, uint64_t now_ms);
 
 #endif

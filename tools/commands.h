@@ -2,14 +2,15 @@
 /*
  * The subcommands of the tool `nicbarr`, one per file.
  *
- * nicbarr.c calls them with the arguments from the subcommand's name on; argv[0] is the name that
- * --help and messages use ("nicbarr report"). They return the exit status: 0, or 1 after a message
- * on standard error that says what to do. Wrong usage ends the program with 64 (EX_USAGE).
+ * nicbarr.c calls them with the arguments that begin with the subcommand's name. argv[0] is the
+ * name that --help and messages use ("nicbarr report"). They return the exit status: 0, or 1 after
+ * a message on standard error that describes what to do. Wrong usage ends the program with 64
+ * (EX_USAGE).
  */
 #ifndef TOOLS_COMMANDS_H
 #define TOOLS_COMMANDS_H
 
-int doctor_command(int argc, char **argv);   /* doctor.c; 1: there are problems */
+int doctor_command(int argc, char **argv);   /* doctor.c; returns 1 if there are problems */
 int evaluate_command(int argc, char **argv); /* by_script.c */
 int report_command(int argc, char **argv);   /* report.c */
 int status_command(int argc, char **argv);   /* status.c */

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * `nicbarr doctor`: checks this machine, or several hosts and the network between them, and says
+ * `nicbarr doctor`: checks this machine, or several hosts and the network between them, and prints
  * what the user can do about problems.
  *
- * All findings are measured: Open MPI's own commands report what they find (doctor_ompi.c), a job's
- * processes what they can use (doctor_job.c), and myrd whether the kernel can be a NIC here.
+ * All findings are measured. Open MPI's own commands report what they find (doctor_ompi.c), a job's
+ * processes report what they can use (doctor_job.c), and myrd checks whether the kernel can be a
+ * NIC on this host.
  */
 #include <argp.h>
 #include <stdio.h>
@@ -30,7 +31,7 @@ static void check_build(struct doctor *doctor)
                 myr_seals() ? "sealed" : "in the clear"));
 }
 
-/* Is the kernel's NIC available on any host? */
+/* Returns whether the kernel's NIC is available on any host. */
 static bool has_kernel(const struct doctor *doctor)
 {
     bool found = false;
@@ -43,7 +44,7 @@ static bool has_kernel(const struct doctor *doctor)
     return found;
 }
 
-/* If it is not, could this host have it? */
+/* If the kernel's NIC is not available, checks whether this host could have it. */
 static void check_kernel(struct doctor *doctor)
 {
     if (has_kernel(doctor)) {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Starts nicbarr_probe (probe/probe.c) by mpirun, on this host or on those of --hosts, and turns
- * its lines into findings; see doctor.h.
+ * Starts nicbarr_probe (probe/probe.c) by mpirun, on this host or on those of --hosts, and converts
+ * its output lines to findings; see doctor.h.
  *
- * Missing lines give findings as well: hosts that did not start, and pairs of hosts that reported
+ * Missing lines are findings as well: hosts that did not start, and pairs of hosts that reported
  * nothing.
  */
 #include <stdarg.h>
@@ -18,8 +18,8 @@
 #include "tools/run.h"
 #include "tools/script.h"
 
-/* The job's time limit in seconds: for its start, and for each other host that a host meets (each
- * NIC that does not get through takes 5). */
+/* The job's time limit in seconds: for its start, and for each other host with which a host is
+ * tested (each NIC that fails takes 5). */
 enum { START_S = 60, MEETING_S = 40, FIXED = 16 /* words of the command without the user's */ };
 
 static char *format(const char *pattern, ...) __attribute__((format(printf, 1, 2)));
@@ -35,7 +35,7 @@ static char *format(const char *pattern, ...)
     return text;
 }
 
-/* "a:2,b:2" */
+/* Returns mpirun's list of hosts, such as "a:2,b:2". */
 static char *host_list(const struct doctor *doctor)
 {
     char *list = format("%s", "");
@@ -75,7 +75,7 @@ static void start_job(const struct doctor *doctor, struct run *run)
         argv[words++] = (char *)"--map-by";
         argv[words++] = owned[5];
     }
-    /* The probe opens NICs itself, and needs their ports. */
+    /* The probe opens NICs itself, and needs their ports, so the component must not open them. */
     argv[words++] = (char *)"--mca";
     argv[words++] = (char *)"coll_nicbarr_nic";
     argv[words++] = (char *)"none";
@@ -122,7 +122,7 @@ static void note_host(struct job_output *output, const char *host)
     output->host[output->hosts++] = format("%s", host);
 }
 
-/* Parse the lines that are findings or tries; others may be in between. */
+/* Parses the lines that are findings or results of tests. There may be others in between. */
 static void read_lines(const char *text, struct job_output *output)
 {
     *output = (struct job_output){.findings = json_array(), .tries = json_array()};
@@ -153,7 +153,7 @@ static void free_output(struct job_output *output)
     json_decref(output->tries);
 }
 
-/* Add the findings, host by host. Skip those about the component if Open MPI itself has not found
+/* Adds the findings, host by host. Skips those about the component if Open MPI itself has not found
  * it on this host. */
 static void add_findings(struct doctor *doctor, const struct job_output *output)
 {
@@ -171,7 +171,7 @@ static void add_findings(struct doctor *doctor, const struct job_output *output)
 
 /* ---- pairs of hosts ---- */
 
-/* The result of `host` for its try with `peer`; NULL: it has reported none. */
+/* Returns the result of `host` for its test with `peer`, or NULL if it has reported none. */
 static const json_t *find_try(const json_t *tries, const char *nic, const char *host,
                               const char *peer)
 {
@@ -185,16 +185,16 @@ static const json_t *find_try(const json_t *tries, const char *nic, const char *
     return NULL;
 }
 
-/* A host's reason why a try has failed: "HOST: REASON", to be freed; "" if the other host knows the
- * reason. */
+/* Returns a host's reason why a test has failed, "HOST: REASON", to be freed; "" if the reason is
+ * known to the other host only. */
 static char *describe_failure(const json_t *one, const char *host)
 {
     const char *line = NULL == one ? "it has reported nothing" : field(one, "failed");
     return '\0' == *line ? format("%s", "") : format("%s: %s", host, line);
 }
 
-/* Add a finding if a try of a NIC has failed on either side, or a side is missing. True if it has
- * succeeded. */
+/* Adds a finding if a test of a NIC has failed on either side, or if the result of a side is
+ * missing. Returns true if the test has succeeded. */
 static bool check_try(struct doctor *doctor, const char *nic, const json_t *side[2],
                       const char *const host[2])
 {
@@ -214,7 +214,7 @@ static bool check_try(struct doctor *doctor, const char *nic, const json_t *side
     return false;
 }
 
-/* Check all NICs of two hosts. Successful tries are counted in `good`, by NIC. */
+/* Checks all NICs of two hosts. Successful tests are counted in `good`, by NIC. */
 static void check_pair(struct doctor *doctor, const json_t *tries, const char *const host[2],
                        json_t *good)
 {
@@ -269,7 +269,7 @@ static void check_pairs(struct doctor *doctor, const struct job_output *output)
 
 /* ---- messages of mpirun and of the component ---- */
 
-/* Is a line contained in a finding already? */
+/* Returns whether a line is already contained in a finding. */
 static bool known(const struct doctor *doctor, const char *line)
 {
     bool found = false;
@@ -279,10 +279,10 @@ static bool known(const struct doctor *doctor, const char *line)
     return found;
 }
 
-/* Add findings for the component's own messages. */
+/* Adds findings for the component's own messages. */
 static void add_component_messages(struct doctor *doctor, const char *text)
 {
-    static const char mark[] = "] nicbarr: "; /* after host and process */
+    static const char mark[] = "] nicbarr: "; /* follows the host and the process */
     for (const char *at = strstr(text, mark); NULL != at; at = strstr(at, mark)) {
         at += sizeof(mark) - 1;
         char *line = run_first_line(at);
@@ -295,9 +295,9 @@ static void add_component_messages(struct doctor *doctor, const char *text)
     }
 }
 
-/* The first lines of a text in one line, without separators, to be freed: as many whole lines as a
- * finding has room for. (Causes come first, general advice last.) `cut` is set if lines are
- * missing. */
+/* Returns the first lines of a text in one line, without separators, to be freed: as many whole
+ * lines as fit into a finding. (Causes are printed first, and general advice last.) `cut` is set if
+ * lines are missing. */
 static char *first_lines(const char *text, bool *cut)
 {
     enum { MOST = 500 };
@@ -308,7 +308,7 @@ static char *first_lines(const char *text, bool *cut)
         const size_t bytes = strcspn(text, "\n"), blank = 0 != bytes && 0 != length;
         *cut = length + blank + bytes > MOST;
         const size_t room =
-            0 == length && bytes > MOST ? MOST : bytes; /* cut a first line that is too long */
+            0 == length && bytes > MOST ? MOST : bytes; /* a first line that is too long is cut */
         if (!*cut || 0 == length) {
             memset(lines + length, ' ', blank);
             memcpy(lines + length + blank, text, room);
@@ -347,7 +347,7 @@ static void check_end(struct doctor *doctor, const struct run *run, size_t hosts
     }
 }
 
-/* Programs must use a library of the same release as mpirun. */
+/* Compares releases, because programs must use a library of the same release as mpirun. */
 static void compare_releases(struct doctor *doctor, const json_t *from_job)
 {
     for (size_t f = 0; f < json_array_size(from_job); ++f) {

@@ -11,7 +11,7 @@
 
 static const char component[] = "component coll/nicbarr", env[] = PKGDATADIR "/env.sh";
 
-/* The rest of the line after `begin`, to be freed; NULL if there is no such line. */
+/* Returns the rest of the line after `begin`, to be freed, or NULL if there is no such line. */
 static char *line_behind(const char *text, const char *begin)
 {
     const char *at = strstr(text, begin);
@@ -41,8 +41,8 @@ static bool check_mpirun(struct doctor *doctor)
     return NULL != doctor->release;
 }
 
-/* env.sh searches the installed components for one that fits the mpirun in the PATH, and prints why
- * none does. */
+/* Reports that the component was not found. env.sh searches the installed components for one that
+ * matches the mpirun in the PATH, and prints why none does. */
 static void report_missing_component(struct doctor *doctor, const char *trouble)
 {
     char command[sizeof(env) + 20];

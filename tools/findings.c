@@ -77,8 +77,9 @@ static bool same(const json_t *one, const json_t *other, const char *name)
     return json_equal(json_object_get(one, name), json_object_get(other, name));
 }
 
-/* Can two findings of different hosts be printed together? Notes can even if their text differs,
- * such as by a path on that host, as the advice is the same. */
+/* Returns whether two findings of different hosts can be printed together. For notes this is so
+ * even if their texts differ, for example by a path on that host, because the advice is the
+ * same. */
 static bool same_of_another_host(const json_t *one, const json_t *other)
 {
     const bool note = 0 == strcmp(field(one, "state"), states[FINDING_NOTE]);
@@ -87,7 +88,7 @@ static bool same_of_another_host(const json_t *one, const json_t *other)
            (note || same(one, other, "seen"));
 }
 
-/* Has it been printed together with an earlier finding of another host? */
+/* Returns whether the finding has been printed together with an earlier one of another host. */
 static bool repeated(const json_t *findings, size_t place)
 {
     bool found = false;
@@ -97,7 +98,8 @@ static bool repeated(const json_t *findings, size_t place)
     return found;
 }
 
-/* The hosts of a finding, its text, and the hosts with the same note in other words. */
+/* Returns the hosts of a finding, its text, and the hosts that have the same note with another
+ * text. */
 static char *describe(const json_t *findings, size_t place)
 {
     const json_t *json = json_array_get(findings, place);
@@ -128,7 +130,8 @@ static char *describe(const json_t *findings, size_t place)
     return line;
 }
 
-/* A finding that several hosts have in common is printed once, in the place of the first one. */
+/* Prints a finding. If several hosts have it in common, it is printed once, in the place of the
+ * first one. */
 static void print_one(const json_t *findings, size_t place, FILE *out)
 {
     const json_t *json = json_array_get(findings, place);

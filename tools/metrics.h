@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Metrics in Prometheus' text format, whatever they mean. Called by status.c.
+ * Metrics in Prometheus' text format, independent of their meaning. Called by status.c.
  *
- * Readers of the format reject a page with a duplicate value, or with a metric in two places. So a
- * metric's values are printed together, in whatever order they were added, and the last one of
- * several with the same name and labels counts.
+ * Readers of the format reject a page that contains a value twice, or a metric in two places. So a
+ * metric's values are printed together, in whatever order they were added, and of several values
+ * with the same name and labels the last one is printed.
  */
 #ifndef TOOLS_METRICS_H
 #define TOOLS_METRICS_H
@@ -18,14 +18,15 @@ struct metrics {
 
 void metrics_begin(struct metrics *metrics);
 
-/* `type` is "counter" or "gauge"; `labels` come from metrics_label(). */
+/* Adds a value. `type` is "counter" or "gauge"; `labels` come from metrics_label(). */
 void metrics_add(struct metrics *metrics, const char *name, const char *type, const char *help,
                  const char *labels, double value);
 void metrics_print(const struct metrics *metrics, FILE *out);
 void metrics_end(struct metrics *metrics);
 
-/* Append a label to `labels` (NULL: none). Frees `labels` and returns the result; returns `labels`
- * unchanged if `value` is empty, which has the same meaning in Prometheus. */
+/* Appends a label to `labels` (NULL: none). Frees `labels` and returns the result. If `value` is
+ * empty, returns `labels` unchanged, because an empty label has the same meaning in Prometheus as a
+ * missing one. */
 char *metrics_label(char *labels, const char *name, const char *value);
 
 #endif

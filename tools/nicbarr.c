@@ -9,7 +9,7 @@
 
 #include "tools/commands.h"
 
-/* libc looks this variable up by name, so -fvisibility=hidden must not hide it. */
+/* libc finds this variable by its name, so -fvisibility=hidden must not hide it. */
 __attribute__((visibility("default"))) const char *argp_program_version =
     "nicbarr " NICBARR_VERSION;
 
@@ -59,7 +59,7 @@ static error_t parse_command(int key, char *argument, struct argp_state *state)
             if (0 == strcmp(argument, commands[c].name)) {
                 invocation->first = state->next - 1;
                 invocation->command = c;
-                state->next = state->argc; /* the subcommand parses the rest */
+                state->next = state->argc; /* the subcommand parses the remaining arguments */
                 return 0;
             }
         }
@@ -81,7 +81,8 @@ int main(int argc, char **argv)
     argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &invocation);
     argv[invocation.first] = commands[invocation.command].title;
     int status = commands[invocation.command].run(argc - invocation.first, argv + invocation.first);
-    if (0 != fflush(stdout) || ferror(stdout)) { /* output to a full disk must not succeed */
+    if (0 != fflush(stdout) || ferror(stdout)) { /* fail if the output could not be written, for
+                                                    example to a full disk */
         perror("nicbarr: standard output");
         status = EXIT_FAILURE;
     }

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * See plot.h. Positions are in pixels from the top left corner; the height of a panel follows from
- * its number of bars. Texts are in single quotes, where only the quote is special to gnuplot, and
- * without mark-up ("noenhanced"). Hence SVG files have no bold type, for which gnuplot's terminal
- * needs mark-up.
+ * Plots of reports; see plot.h.
+ *
+ * Positions are in pixels from the top left corner; the height of a panel follows from its number
+ * of bars. Texts are in single quotes, where only the quote is special to gnuplot, and without
+ * mark-up ("noenhanced"). gnuplot's terminal for SVG needs mark-up for bold type, so SVG files have
+ * no bold type.
  */
 #include "tools/plot.h"
 
@@ -29,16 +31,16 @@ enum {
     NOTE = 20,
     MARGIN = 20, /* widths */
     DRAWING = 490,
-    RIGHT = 240,  /* for the figures */
-    LEAST = 860,  /* width of a column, for the head's text */
+    RIGHT = 240,  /* space for the numbers */
+    LEAST = 860,  /* width of a column, in which the header's text fits */
     MEDIAN = 150, /* right ends of columns, from the right edge */
     GAIN = 86,
-    CHOSEN = 72, /* left end of that word */
+    CHOSEN = 72, /* left end of the word "chosen" */
     MOST_ROWS = 32,
     MOST_NOTES = 6,
     SHARP = 2, /* pixels of a PNG per unit */
 };
-static const double character = 9; /* usual maximal width of a character of ordinary text */
+static const double character = 9; /* usual maximum width of a character of ordinary text */
 
 static const char *const colour_chosen = "#1f9e89", *const colour_own = "#e07a3f",
                          *const colour_other = "#b4c3d4", *const colour_model = "#3b2f6b",
@@ -48,25 +50,25 @@ struct canvas {
     FILE *out;
     enum plot_kind kind;
     double width, height;
-    double column, left; /* widths: of a panel, and of the algorithms' names */
+    double column, left; /* widths: of a panel, and of the algorithms' names in it */
     const char *font;
     double size;  /* of ordinary text */
-    double point; /* size of marks, in the terminal's unit */
+    double point; /* size of points, in the terminal's unit */
 };
 
 /* The range of an axis. */
 struct range {
     double low, high;
     bool logarithmic;
-    bool cut; /* an error bar extends beyond it */
+    bool cut; /* an error bar extends beyond the range */
 };
 
 struct panel {
     const struct report_entry *entry;
-    size_t number; /* of the entry, from 1 */
+    size_t number; /* number of the entry, from 1 */
     size_t rows;
     struct range range;
-    size_t notes; /* lines below the axis */
+    size_t notes; /* number of lines below the axis */
     char note[MOST_NOTES][160];
     double left, top, height;
 };
@@ -92,13 +94,14 @@ static void put_quoted(FILE *out, const char *text)
     fputc('\'', out);
 }
 
-/* A position on the screen, in pixels from the top left corner. */
+/* Writes a position on the screen, in pixels from the top left corner. */
 static void put_place(const struct canvas *canvas, double x, double y)
 {
     fprintf(canvas->out, "screen %.5f, screen %.5f", x / canvas->width, 1 - y / canvas->height);
 }
 
-/* Truncates the text to the width of a column: texts that may be long begin at its left edge. */
+/* Writes a text, truncated to the width of a column. Texts that may be long begin at the column's
+ * left edge. */
 __attribute__((format(printf, 8, 9))) static void label(const struct canvas *canvas, double x,
                                                         double y, const char *side,
                                                         const char *weight, double size,
@@ -161,7 +164,8 @@ static void head(const struct canvas *canvas, const struct report *report, size_
 
 /* ---- a panel ---- */
 
-/* A range for all bars and marks, and for error bars unless one is far longer than all else. */
+/* Finds a range for all bars and points, and for error bars unless one is far longer than
+ * everything else. */
 static struct range find_range(const struct panel *panel)
 {
     double least = HUGE_VAL, most = 0, fastest = HUGE_VAL, slowest = 0, highest = 0;
@@ -185,7 +189,8 @@ static struct range find_range(const struct panel *panel)
     return (struct range){0, most > 0 ? 1.04 * most : 1, false, cut};
 }
 
-/* gnuplot would label powers of ten only, of which the range may contain none or one. */
+/* Writes tics for a logarithmic axis. gnuplot itself would label powers of ten only, of which the
+ * range may contain none or one. */
 static void logarithmic_tics(FILE *out, struct range range)
 {
     static const int digits[] = {1, 2, 5};
@@ -246,7 +251,7 @@ static void words(const struct canvas *canvas, const struct panel *panel)
     }
 }
 
-/* Print the figures in columns to the right, away from the marks. */
+/* Prints the measurements in columns to the right of the points. */
 static void figures(const struct canvas *canvas, const struct panel *panel)
 {
     const double right = panel->left + canvas->column;
@@ -274,7 +279,7 @@ static void figures(const struct canvas *canvas, const struct panel *panel)
     }
 }
 
-/* Unknown figures are written as NaN, which gnuplot skips. */
+/* Writes a measurement. Unknown ones are written as NaN, which gnuplot skips. */
 static void put_figure(FILE *out, double known, double figure)
 {
     if (known > 0) {
@@ -284,7 +289,8 @@ static void put_figure(FILE *out, double known, double figure)
     }
 }
 
-/* Bars begin at zero, which a logarithmic axis lacks; there a point shows the median. */
+/* Draws the medians. Bars begin at zero, which does not exist on a logarithmic axis, so a point
+ * shows the median there. */
 static void medians(const struct canvas *canvas, const struct panel *panel)
 {
     FILE *out = canvas->out;
@@ -339,7 +345,7 @@ __attribute__((format(printf, 2, 3))) static void add_note(struct panel *panel, 
     }
 }
 
-/* The raw limits that were measured on one node; either may be missing. */
+/* Describes the raw limits that were measured on one node; either may be missing. */
 static void note_limits(struct panel *panel)
 {
     const struct report_entry *entry = panel->entry;
@@ -358,7 +364,8 @@ static void note_limits(struct panel *panel)
     }
 }
 
-/* The raw limits across nodes: a line per kind of NIC, whose round trips are consecutive. */
+/* Describes the raw limits across nodes, with one line per kind of NIC. The round trips of one kind
+ * are consecutive. */
 static void note_round_trips(struct panel *panel)
 {
     const struct report_entry *entry = panel->entry;
@@ -398,7 +405,7 @@ static void make_notes(struct panel *panel)
 
 /* ---- the whole ---- */
 
-/* Lay out the panels in two columns if there are more than two; the height of a row is that of its
+/* Arranges the panels in two columns if there are more than two; the height of a row is that of its
  * highest panel. Returns the number of panels. */
 static size_t place(const struct report *report, struct panel *panels, struct canvas *canvas)
 {
@@ -470,7 +477,7 @@ void plot_script(const struct report *report, enum plot_kind kind, FILE *out)
     fprintf(out, "set multiplot\nunset key\nset border 3 linecolor rgb '%s'\n", colour_faint);
     fprintf(out, "set tics out nomirror scale 0.6 textcolor rgb '%s'\n", colour_text);
     fprintf(out, "set grid xtics linetype 1 linewidth 0.6 linecolor rgb '#dddddd'\n");
-    /* gnuplot 6 would leave space around marks, and hide short whiskers. */
+    /* gnuplot 6 would leave space around points, and hide short whiskers. */
     fprintf(out, "set ytics scale 0\nset errorbars 0.7\nset pointintervalbox 0\n");
     head(&canvas, report, count);
     for (size_t p = 0; p < count; ++p) {
@@ -491,10 +498,10 @@ static FILE *scratch(void)
     return file < 0 ? NULL : fdopen(file, "w+");
 }
 
-/* Run gnuplot. Returns 0, or an error number if it cannot be run. `status` is that of waitpid. */
+/* Runs gnuplot. Returns 0, or an error number if it cannot be run. `status` is that of waitpid. */
 static int run_gnuplot(FILE *script, FILE *picture, FILE *complaints, int *status)
 {
-    /* -d: the user's start-up files could change the plot. */
+    /* -d is needed because the user's start-up files could change the plot. */
     char *const arguments[] = {(char *)"gnuplot", (char *)"-d", NULL};
     posix_spawn_file_actions_t actions;
     pid_t child;
@@ -513,7 +520,8 @@ static int run_gnuplot(FILE *script, FILE *picture, FILE *complaints, int *statu
     return rc;
 }
 
-/* gnuplot's error message is the last line with a colon; the lines before show the script. */
+/* Returns gnuplot's error message, which is the last line with a colon. The lines before it show
+ * the script. */
 static char *last_complaint(FILE *complaints)
 {
     char text[256], last[256] = "it does not say why";
@@ -550,7 +558,7 @@ static char *line(const char *text, const char *detail)
     return text_printable(together, sizeof(together));
 }
 
-/* Run gnuplot, with its output in `picture`. Returns NULL, or an error message. */
+/* Runs gnuplot, with its output in `picture`. Returns NULL, or an error message. */
 static char *draw_picture(const struct report *report, enum plot_kind kind, FILE *script,
                           FILE *picture, FILE *complaints)
 {
@@ -559,7 +567,8 @@ static char *draw_picture(const struct report *report, enum plot_kind kind, FILE
     if (0 != fflush(script) || ferror(script)) {
         return line("no plot: ", strerror(errno));
     }
-    rewind(script); /* gnuplot reads from the descriptor's position, which it shares */
+    rewind(script); /* gnuplot reads from the position of the descriptor that it shares with this
+                       process */
     const int rc = run_gnuplot(script, picture, complaints, &status);
     if (ENOENT == rc) {
         return line("no plot: there is no gnuplot (install gnuplot, on Debian: apt-get install "

@@ -2,7 +2,7 @@
 /*
  * `nicbarr report FILE`: shows what a job's communicators use, and why. Called by nicbarr.c.
  *
- * report_file.c reads the file, report_text.c prints the table and CSV, plot.c draws.
+ * report_file.c reads the file, report_text.c prints the table and CSV, and plot.c draws.
  */
 #include <argp.h>
 #include <errno.h>
@@ -18,7 +18,7 @@
 #include "tools/text.h"
 
 enum {
-    LONGEST_PATH = 200, /* characters, in messages */
+    LONGEST_PATH = 200, /* maximum number of characters in messages */
     MOST_PLOTS = 3      /* one of each kind */
 };
 
@@ -75,7 +75,7 @@ static error_t parse_report_option(int key, char *argument, struct argp_state *s
     }
 }
 
-/* Print one line on standard error, whatever characters the names contain; returns the exit
+/* Prints one line on standard error, whatever characters the names contain. Returns the exit
  * status. */
 static int print_failure(const char *path, const char *why, const char *advice)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * See report_file.h. The getters below keep the first error, and then return harmless values. So
- * reading goes on, and the error is checked once, at the end.
+ * Reads report files; see report_file.h. The getters below record the first error, and then return
+ * harmless values. So reading continues, and the error is checked once, at the end.
  */
 #include "tools/report_file.h"
 
@@ -54,7 +54,7 @@ __attribute__((format(printf, 2, 3))) static void wrong(struct reader *reader, c
     reader->why = text_printable(line, sizeof(line));
 }
 
-/* Enter an object of a list; returns the argument for leave_object(). */
+/* Enters an object of a list. Returns the argument for leave_object(). */
 static size_t enter_object(struct reader *reader, const char *list, size_t index)
 {
     const size_t outside = strlen(reader->where);
@@ -84,7 +84,7 @@ static char *line(struct reader *reader, const json_t *object, const char *name,
     return text_printable(string(reader, object, name), most);
 }
 
-/* The syntax of algorithms, on which the plot relies. */
+/* Checks the syntax of an algorithm, on which the plot relies. */
 static bool is_algorithm(const char *text)
 {
     static const char *const letters = "abcdefghijklmnopqrstuvwxyz_";
@@ -174,7 +174,8 @@ static void read_candidate(struct reader *reader, const json_t *json,
     candidate->own = 0 == strcmp(candidate->algorithm, "openmpi");
 }
 
-/* Order by time, with unmeasured candidates last. Ties are in the file's order, simplest first. */
+/* Compares candidates by time; unmeasured ones are last. Candidates with equal times are in the
+ * file's order, in which the simplest is first. */
 static int faster(const void *left, const void *right)
 {
     const struct report_candidate *a = left, *b = right;
@@ -207,7 +208,7 @@ static void read_round_trips(struct reader *reader, const json_t *json, struct r
 
 static void read_limits(struct reader *reader, const json_t *json, struct report_entry *entry)
 {
-    if (NULL != json_object_get(json, "line_us")) { /* not if processes share processors */
+    if (NULL != json_object_get(json, "line_us")) { /* missing if processes share cores */
         entry->line_us = read_json_number(reader, json, "line_us", most_us);
     }
     entry->switch_us = read_json_number(reader, json, "switch_us", most_us);
@@ -261,7 +262,7 @@ static void read_tuning(struct reader *reader, const json_t *json, struct report
     }
 }
 
-/* The duels of a choice. */
+/* Reads the duels (A/B comparisons) of a choice. */
 static void read_duels(struct reader *reader, const json_t *json, struct report_entry *entry)
 {
     const json_t *list = json_object_get(json, "duelists");
@@ -285,7 +286,7 @@ static void read_duels(struct reader *reader, const json_t *json, struct report_
     }
 }
 
-/* Remeasurements of a collective with data. */
+/* Reads the repeated measurements of a collective with data. */
 static void read_remeasured(struct reader *reader, const json_t *json, struct report_entry *entry)
 {
     if (NULL != entry->collective && NULL != json_object_get(json, "anew")) {
@@ -324,14 +325,15 @@ static void read_entry(struct reader *reader, const json_t *json, bool has_data,
     read_tuning(reader, json, entry);
 }
 
-/* Read the list `name`; returns its number of entries. */
+/* Reads the list `name`. Returns its number of entries. */
 static size_t read_list(struct reader *reader, const json_t *json, const char *name, bool has_data,
                         struct report_entry **entries)
 {
     const json_t *list = json_object_get(json, name);
     const size_t count = json_array_size(list);
     size_t done = 0;
-    if (!json_is_array(list) && !(has_data && NULL == list)) { /* older files lack it */
+    if (!json_is_array(list) && !(has_data && NULL == list)) { /* the list is missing in older
+                                                                  files */
         wrong(reader, "%s is %s", name, NULL == list ? "missing" : "not a list");
     }
     *entries = tool_alloc(count, sizeof(**entries));

@@ -9,9 +9,9 @@
 
 enum {
     WIDTH = 96,
-    LABEL = 4,  /* column of "choice", "gain", ... */
+    LABEL = 4,  /* column of the labels "choice", "gain", ... */
     VALUE = 16, /* column of the text after such a label */
-    WORDS = 21, /* the same for algorithms, whose names are longer */
+    WORDS = 21, /* column of the text after an algorithm, whose name is longer */
 };
 
 static void print_labelled(size_t column, FILE *out, const char *label, const char *text)
@@ -41,7 +41,7 @@ void report_shape(const struct report_entry *entry, char *text, size_t bytes)
 {
     char where[80] = "", bound[80] = "", nodes[40] = "on";
     if (REPORT_DECLINED != entry->source) {
-        if (entry->nodes > 1) { /* the processors are those of one node */
+        if (entry->nodes > 1) { /* the cores are those of one node */
             snprintf(nodes, sizeof(nodes), "on %d nodes of", entry->nodes);
         }
         snprintf(where, sizeof(where), " %s %d processor%s%s", nodes, entry->processors,
@@ -109,7 +109,7 @@ static void print_gain(const struct report_entry *entry, FILE *out)
     print_field(out, "gain", text);
 }
 
-/* 0 means that it was not measured. */
+/* Adds a cell with a time, which is 0 if it was not measured. */
 static void cell_us(struct table *table, double us, int decimals)
 {
     if (us > 0) {
@@ -159,7 +159,7 @@ static void print_candidates(const struct report_entry *entry, FILE *out)
     table_end(&table);
 }
 
-/* Print the raw limits; across nodes others are measured than on one node. */
+/* Prints the raw limits. Those across nodes differ from those on one node. */
 static void print_limits(const struct report_entry *entry, FILE *out)
 {
     const char *label = "raw limits";
@@ -202,7 +202,7 @@ static void print_confidence(const struct report_entry *entry, FILE *out)
     print_field(out, "machine", text);
 }
 
-/* Print how often the choice was challenged, and the result of the last duel. */
+/* Prints how often the choice was challenged, and the result of the last duel. */
 static void print_duels(const struct report_entry *entry, FILE *out)
 {
     char text[512];
@@ -290,7 +290,7 @@ static void print_data_row(struct table *table, const struct report_entry *entry
     table_end_row(table);
 }
 
-/* Print the choices of the communicator of `of` for collectives with data, if there are any. */
+/* Prints the choices for collectives with data of the communicator of `of`, if there are any. */
 static void print_data(const struct report *report, const struct report_entry *of, FILE *out)
 {
     static const struct table_column columns[] = {
@@ -312,7 +312,7 @@ static void print_data(const struct report *report, const struct report_entry *o
     table_end(&table);
 }
 
-/* Is one of the entries about the same communicator as `entry`? */
+/* Returns whether one of the entries is about the same communicator as `entry`. */
 static bool is_among(const struct report_entry *entry, const struct report_entry *entries,
                      size_t count)
 {
@@ -358,7 +358,7 @@ static void print_summary(const struct report *report, FILE *out)
     print_field(out, "summary", text);
 }
 
-/* Is there an algorithm whose name begins with `name` and contains `what`? */
+/* Returns whether there is an algorithm whose name begins with `name` and contains `what`. */
 static bool has_algorithm(const struct report_entry *entries, size_t count, const char *name,
                           const char *what)
 {
@@ -378,7 +378,7 @@ static bool has_algorithm(const struct report_entry *entries, size_t count, cons
     return false;
 }
 
-/* Explain those algorithms and players that occur in the report. */
+/* Explains those algorithms, and the words for what runs them, that occur in the report. */
 static void print_algorithms(const struct report *report, FILE *out)
 {
     static const struct {
@@ -435,7 +435,7 @@ static void print_legend(const struct report *report, FILE *out)
     }
 }
 
-/* Print barriers, each with the other collectives of its communicator, and then communicators
+/* Prints barriers, each with the other collectives of its communicator, and then communicators
  * without a barrier. */
 static void print_entries(const struct report *report, FILE *out)
 {

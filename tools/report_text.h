@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A report as text with tables for reading, and as CSV for programs.
+ * Prints a report as text with tables for reading, and as CSV for programs.
  *
- * Called by report.c with what report_file.c has read. Plain ASCII, and at most 96 columns wide,
- * except for names. The caller checks `out` for errors.
+ * Called by report.c after report_file.c has read the report. The output is plain ASCII, and at
+ * most 96 columns wide, except for names. The caller checks `out` for errors.
  */
 #ifndef TOOLS_REPORT_TEXT_H
 #define TOOLS_REPORT_TEXT_H
@@ -15,13 +15,15 @@
 
 void report_print(const struct report *report, FILE *out);
 
-/* A line with the columns' names, and one for each measured candidate. */
+/* Prints a line with the columns' names, and one for each measured candidate. */
 void report_print_csv(const struct report *report, FILE *out);
 
-/* The decimals that give figures of about `smallest` microseconds three significant digits. */
+/* Returns the number of decimals with which values of about `smallest` microseconds have three
+ * significant digits. */
 int report_decimals(double smallest);
 
-/* "8 processes on 2 processors, oversubscribed, not bound". */
+/* Writes the shape of a communicator, such as "8 processes on 2 processors, oversubscribed, not
+ * bound". */
 void report_shape(const struct report_entry *entry, char *text, size_t bytes);
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* See run.h. Output goes to files, so that neither side can block the other one. */
+/* Runs programs; see run.h. Output is written to files, so that neither side can block the other
+ * one. */
 #include "tools/run.h"
 
 #include <fcntl.h>

@@ -18,7 +18,7 @@ enum { NAME_MOST = 40, STATUS_MOST = 1 << 14, ENVIRONMENT_MOST = 1 << 20 };
 
 static const char link_begins[] = "/memfd:nicbarr";
 
-/* Make room for another element of an array; new elements are zeroed. */
+/* Ensures capacity for another element of an array; new elements are zeroed. */
 static void *grow(void *array, size_t count, size_t *capacity, size_t size)
 {
     if (count < *capacity) {
@@ -33,7 +33,7 @@ static void *grow(void *array, size_t count, size_t *capacity, size_t size)
     return larger;
 }
 
-/* Read the first bytes of a file in /proc, terminated by 0; "" if it cannot be read. */
+/* Reads the first bytes of a file in /proc, terminated by 0. Returns "" if it cannot be read. */
 static char *read_file(const char *proc, const char *pid, const char *name, size_t most,
                        size_t *bytes)
 {
@@ -48,7 +48,8 @@ static char *read_file(const char *proc, const char *pid, const char *name, size
     return text;
 }
 
-/* The value of a variable in a process's initial environment, printable; "" if there is none. */
+/* Returns the value of a variable in a process's initial environment, in printable form; "" if
+ * there is none. */
 static char *value_of(const char *environment, size_t bytes, const char *name)
 {
     const size_t length = strlen(name);
@@ -60,7 +61,8 @@ static char *value_of(const char *environment, size_t bytes, const char *name)
     return text_printable("", NAME_MOST);
 }
 
-/* A process's pid in its own namespace: the last one that the kernel lists, if it lists any. */
+/* Returns a process's pid in its own namespace. This is the last pid that the kernel lists, if it
+ * lists any. */
 static pid_t inner_pid(const char *proc, const char *pid)
 {
     size_t bytes;
@@ -94,7 +96,7 @@ static void add_process(struct segment *segment, const char *proc, const char *p
     free(environment);
 }
 
-/* The index of the segment with this file; -1: it is a new one. */
+/* Returns the index of the segment with this file, or -1 if it is a new one. */
 static ssize_t known(const struct segments *segments, const struct stat *about)
 {
     for (size_t s = 0; s < segments->count; ++s) {
@@ -106,7 +108,7 @@ static ssize_t known(const struct segments *segments, const struct stat *about)
     return -1;
 }
 
-/* Add a process with a descriptor of one of our segments at `path`. */
+/* Adds a process that has a descriptor of one of nicbarr's segments at `path`. */
 static void add_descriptor(struct segments *segments, const char *proc, const char *pid,
                            const char *path)
 {
@@ -131,7 +133,8 @@ static void add_descriptor(struct segments *segments, const char *proc, const ch
     struct segment *segment = &segments->segment[place];
     const pid_t number = (pid_t)strtol(pid, NULL, 10);
     if (0 == segment->count || number != segment->processes[segment->count - 1].pid) {
-        add_process(segment, proc, pid); /* once, if it has several descriptors */
+        add_process(segment, proc, pid); /* only once, even if the process has several
+                                            descriptors */
     }
 }
 
@@ -162,7 +165,7 @@ void segments_find(struct segments *segments, const char *proc)
     DIR *directory = opendir(proc);
     struct dirent *entry;
     while (NULL != directory && NULL != (entry = readdir(directory))) {
-        /* Skip this process, which has opened the segments found so far. */
+        /* Skips this process itself, which has opened the segments that were found so far. */
         if (isdigit((unsigned char)entry->d_name[0]) &&
             getpid() != (pid_t)strtol(entry->d_name, NULL, 10)) {
             search_process(segments, proc, entry->d_name);

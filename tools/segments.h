@@ -2,9 +2,9 @@
 /*
  * Finds the segments of nicbarr that processes of this machine have open, in /proc.
  *
- * Called by status.c. It finds what the user may inspect: the user's own processes, or for root
- * those of all users. Processes may start and end meanwhile; each is recorded as it was when it
- * was read.
+ * Called by status.c. It finds the segments that the user may inspect: those of the user's own
+ * processes, or for root those of all users. Processes may start and end meanwhile; each is
+ * recorded in the state in which it was read.
  */
 #ifndef TOOLS_SEGMENTS_H
 #define TOOLS_SEGMENTS_H
@@ -14,14 +14,14 @@
 #include <sys/types.h>
 
 struct process {
-    pid_t pid, inner; /* in this program's pid namespace, and in the process's own */
-    char *name;       /* of the program; printable */
-    char *job;        /* in Open MPI's launcher; "" if it was not started by one */
-    char *rank;       /* in that job; "" if it was not started by a launcher */
+    pid_t pid, inner; /* pid in this program's pid namespace, and in the process's own one */
+    char *name;       /* name of the program; printable */
+    char *job;        /* job in Open MPI's launcher; "" if the process was not started by it */
+    char *rank;       /* rank in that job; "" if the process was not started by a launcher */
 };
 
 struct segment {
-    int fd; /* for reading */
+    int fd; /* open for reading */
     dev_t device;
     ino_t file;
     size_t count, capacity;
@@ -33,11 +33,11 @@ struct segments {
     struct segment *segment;
 };
 
-/* `proc` is the kernel's file system: "/proc". */
+/* Finds the segments. `proc` is the mount point of procfs: "/proc". */
 void segments_find(struct segments *segments, const char *proc);
-/* Keep only segments of processes of `job`. */
+/* Keeps only segments of processes of `job`. */
 void segments_keep_job(struct segments *segments, const char *job);
-/* The process of `segment` with this pid in its own namespace; NULL: unknown. */
+/* Returns the process of `segment` with this pid in its own namespace, or NULL if it is unknown. */
 const struct process *segments_process(const struct segment *segment, uint32_t inner);
 void segments_free(struct segments *segments);
 

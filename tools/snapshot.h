@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Snapshots of this node's NICs for `nicbarr status`: of the memory that nicbarr's processes share
- * (libmyr/soft/nic_look.h), which it only reads, and of the report by the daemon of the kernel's
- * NIC (libmyr/kernel/kernel_nic.h). A snapshot is not atomic, which is harmless.
+ * Snapshots of this node's NICs for `nicbarr status`. The soft NICs are read from the memory that
+ * nicbarr's processes share (libmyr/soft/nic_look.h), which is never written. The kernel's NIC is
+ * read from the report of its daemon (libmyr/kernel/kernel_nic.h). A snapshot is not atomic, which
+ * is harmless.
  */
 #ifndef TOOLS_SNAPSHOT_H
 #define TOOLS_SNAPSHOT_H
@@ -15,7 +16,7 @@
 #include "libmyr/soft/nic_look.h"
 #include "tools/segments.h"
 
-/* The NICs' counters, by number: their names and meanings. */
+/* The names and meanings of the NICs' counters, by number. */
 enum { SNAPSHOT_COUNTERS = sizeof(struct mcp_counters) / sizeof(uint64_t) };
 extern const struct snapshot_counter {
     const char *name, *text;
@@ -27,25 +28,25 @@ struct snapshot {
     struct myr_segment_view segment;
     struct myr_soft_view nic;
     enum myr_status segment_status, nic_status;
-    struct myr_error error; /* of what could not be read */
+    struct myr_error error; /* error of the part that could not be read */
 };
 
 void snapshot_take(const struct segment *segment, struct snapshot *snapshot);
 
-/* A segment's snapshot, and one of a second ago where needed. */
+/* Snapshots of a segment: the current one, and where needed one of a second earlier. */
 struct snapshots {
     struct snapshot now, earlier;
 };
 
 /*
- * Take snapshots of all segments. The caller frees them, with their NICs. Segments do not record
- * since when a group has waited for processes of its own node. So if a group does, a second
- * snapshot after a second shows whether it still does. With `all`, all groups are printed, so this
- * is not needed.
+ * Takes snapshots of all segments. The caller frees them, with their NICs. Segments do not record
+ * since when a group has waited for processes of its own node. So if a group waits for them, a
+ * second snapshot is taken after a second, which shows whether it still does. With `all`, all
+ * groups are printed, so this is not needed.
  */
 struct snapshots *snapshot_take_all(const struct segments *segments, bool all);
 
-/* The kernel's NIC in the form of a soft NIC. MYR_ERR_NOT_THERE: there is none. */
+/* The kernel's NIC in the form of a soft NIC. The status is MYR_ERR_NOT_THERE if there is none. */
 struct kernel_snapshot {
     struct myr_kernel_report report;
     struct myr_soft_view nic;
@@ -58,10 +59,11 @@ void snapshot_take_kernel(struct kernel_snapshot *snapshot);
 
 uint32_t snapshot_groups_in_a_barrier(const struct myr_soft_view *nic);
 
-/* What runs the NIC, as a word. */
+/* Returns what runs the NIC, as a word. */
 const char *snapshot_runner(const struct myr_soft_view *nic);
 
-/* For this build: processes of other builds cannot be distinguished. */
+/* Returns whether this build seals its secrets: "sealed" or "clear". This may be wrong for
+ * processes of other builds, which cannot be distinguished. */
 const char *snapshot_secrets(void);
 
 #endif

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * `nicbarr status`: shows the NICs of this node's processes, their counters, and which groups wait
- * for what (waiting.h); also the kernel's NIC, if there is one. This file has the options.
- * snapshot.c reads the state, and status_text.c, status_json.c and status_metrics.c print it.
+ * for what (waiting.h). It also shows the kernel's NIC, if there is one. This file parses the
+ * options. snapshot.c reads the state, and status_text.c, status_json.c and status_metrics.c print
+ * it.
  */
 #include <argp.h>
 #include <stdbool.h>

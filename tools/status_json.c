@@ -34,7 +34,7 @@ static json_t *json_of_counters(const struct mcp_counters *counted)
     return json;
 }
 
-/* The members that all kinds of NICs have. */
+/* Returns the members that all kinds of NICs have in common. */
 static json_t *json_of_nic(const struct myr_soft_view *nic, const char *kind, const char *run_by)
 {
     json_t *addresses = json_array(), *groups = json_array(), *ports = json_array();

@@ -32,8 +32,8 @@ static void add_groups(struct metrics *metrics, uint32_t groups, const char *lab
                 labels, groups);
 }
 
-/* Add the metrics of a soft or the kernel's NIC. Returns the labels, with the NIC's kind and name,
- * to be freed. */
+/* Adds the metrics of a soft NIC or of the kernel's NIC. Returns the labels, with the NIC's kind
+ * and name, to be freed. */
 static char *add_nic(struct metrics *metrics, const struct myr_soft_view *nic, const char *kind,
                      char *labels)
 {
@@ -84,7 +84,8 @@ static void add_rdma(struct metrics *metrics, const struct segment *segment, con
     free(list);
 }
 
-/* The job of all processes of a segment; "" if they belong to several, as a daemon's do. */
+/* Returns the job of all processes of a segment, or "" if they belong to several jobs, as with a
+ * daemon. */
 static const char *job_of(const struct segment *segment)
 {
     const char *job = 0 == segment->count ? "" : segment->processes[0].job;

@@ -15,7 +15,7 @@
 
 enum { GROUPS_SHOWN = 8 };
 
-/* Print in the largest unit in which the number is at least 1. */
+/* Prints a number of bytes in the largest unit in which it is at least 1. */
 static void print_bytes(FILE *out, uint64_t bytes)
 {
     static const char *const units[] = {"bytes", "KiB", "MiB", "GiB"};
@@ -170,7 +170,7 @@ static void print_segment(const struct segment *segment, const struct snapshots 
 {
     const struct snapshot *snapshot = &snapshots->now;
     if (MYR_ERR_NOT_THERE == snapshot->segment_status) {
-        return; /* another program's file of that name */
+        return; /* a file of that name that belongs to another program */
     }
     if (MYR_OK == snapshot->segment_status) {
         printf("Memory %016" PRIx64 ": ", snapshot->segment.identity);

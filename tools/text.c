@@ -9,8 +9,8 @@
 
 #include "tools/alloc.h"
 
-/* The number of bytes of the UTF-8 character at `text`; 0 if it is invalid, or must not be
- * printed. */
+/* Returns the number of bytes of the UTF-8 character at `text`, or 0 if it is invalid or must not
+ * be printed. */
 static size_t character(const unsigned char *text)
 {
     const size_t bytes = text[0] < 0x80   ? 1

@@ -16,14 +16,15 @@ static bool waits(const struct myr_group_view *group)
     return 0 != group->nodes || 0 != group->absent;
 }
 
-/* Milliseconds; 0: unknown. The clock may have been read before the group began to wait. */
+/* Returns milliseconds; 0: unknown. The clock may have been read before the group began to wait. */
 static uint64_t waited_ms(const struct myr_group_view *group, uint64_t now_ns)
 {
     const bool known = 0 != group->since_ns && group->since_ns < now_ns;
     return known ? (now_ns - group->since_ns) / 1000000 : 0;
 }
 
-/* The word wraps around, and may be later than `now_ns`. */
+/* Returns the number of milliseconds since the node was last heard. The recorded time wraps around,
+ * and may be later than `now_ns`. */
 static uint32_t heard_ms_ago(const struct myr_node_view *node, uint64_t now_ns)
 {
     const uint32_t ago = (uint32_t)(now_ns / 1000000) - node->heard_ms;
@@ -127,7 +128,7 @@ static void print_one(const struct myr_group_view *group, const struct segment *
     text_field_end(&field, "waiting");
 }
 
-/* By time of waiting; groups with an unknown time come last. */
+/* Compares groups by the time of waiting; groups with an unknown time are last. */
 static int compare(const void *a, const void *b)
 {
     const struct myr_group_view *const *one = a, *const *other = b;
@@ -135,7 +136,8 @@ static int compare(const void *a, const void *b)
     return mine < theirs ? -1 : mine > theirs;
 }
 
-/* Did the same group wait for the same processes of this node in the earlier snapshot? */
+/* Returns whether the same group waited for the same processes of this node in the earlier
+ * snapshot. */
 static bool waited_before(const struct myr_soft_view *earlier, const struct myr_group_view *group)
 {
     for (uint32_t g = 0; NULL != earlier && g < earlier->groups; ++g) {

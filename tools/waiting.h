@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Which groups wait for which nodes and processes: as text, as JSON, and as a figure. Called for
- * each NIC, wherever its groups come from.
+ * Reports which groups wait for which nodes and processes, as text, as JSON, and as a number of
+ * seconds. Called for each NIC, whatever the origin of its groups.
  */
 #ifndef TOOLS_WAITING_H
 #define TOOLS_WAITING_H
@@ -14,27 +14,28 @@
 #include "tools/segments.h"
 
 /*
- * Print a line for each group that has failed, and for each that waits, with the longest wait
- * first. Unless `all`, waits of less than a second are skipped. How long a group has waited for
- * processes of this node is unknown: it is printed if it waited in the snapshot of a second ago as
- * well. That is `earlier` (NULL, or a NIC without groups: there was none).
+ * Prints a line for each group that has failed, and for each that waits, with the longest wait
+ * first. Unless `all` is set, waits of less than a second are skipped. How long a group has waited
+ * for processes of this node is unknown, so it is printed if it also waited in the snapshot of a
+ * second ago. That snapshot is `earlier` (NULL, or a NIC without groups: there was none).
  *
  * `processes` are those attached to the segment (NULL: unknown); `now_ns` is of CLOCK_MONOTONIC.
  */
 void waiting_print(const struct myr_soft_view *nic, const struct myr_soft_view *earlier,
                    const struct segment *processes, bool all, uint64_t now_ns);
 
-/* Does a group wait for processes of this node? */
+/* Returns whether a group waits for processes of this node. */
 bool waiting_here(const struct myr_soft_view *nic);
 
-/* The longest time in seconds that one of the NIC's groups has waited for other nodes; 0: none
- * waits. */
+/* Returns the longest time in seconds that one of the NIC's groups has waited for other nodes; 0 if
+ * none waits. */
 double waiting_longest(const struct myr_soft_view *nic, uint64_t now_ns);
 
-/* What the group waits for, with all known nodes and processes; null: it does not wait. */
+/* Returns what the group waits for, with all known nodes and processes, or null if it does not
+ * wait. */
 json_t *waiting_json(const struct myr_group_view *group, uint64_t now_ns);
 
-/* The node whose absence has made the group fail; null: it has not failed. */
+/* Returns the node whose absence has made the group fail, or null if it has not failed. */
 json_t *waiting_json_lost(const struct myr_group_view *group);
 
 #endif

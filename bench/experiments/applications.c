@@ -3,8 +3,8 @@
  * applications: three synthetic applications (Buntinas, section 4.5, figure 10).
  *
  * Called by nicbarr_experiments. An application is a sequence of steps of work, with a barrier
- * after each. Each process has up to 10 % more or less work in each step. Efficiency is the time of
- * the work alone over the time of the application.
+ * after each. In each step, the work of each process differs by up to 10 % from the mean.
+ * Efficiency is the time of the work alone divided by the time of the application.
  */
 #include "experiments.h"
 
@@ -34,7 +34,7 @@ enum { MOST_STEPS = 20 };
 static const struct application {
     const char *name;
     size_t steps;
-    double works[MOST_STEPS]; /* mean work of each step, microseconds */
+    double works[MOST_STEPS]; /* mean work of each step in microseconds */
 } applications[] = {
     {"communication-intensive", 8, {10, 20, 30, 40, 50, 60, 70, 80}},
     {"mixed", 20, {10,  20,  30,  40,  50,  60,  70,  80,  90,  100,

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * bcast: MPI_Bcast by size, timed until the root has received an answer from the last process
+ * bcast: MPI_Bcast by size, timed until the root has received a reply from the last process
  * (Zhang's thesis on MPI-NP II+, section 4.4, table 4.4).
  *
- * Called by nicbarr_experiments. The thesis subtracts the time of the answer; here it is included
- * on both sides.
+ * Called by nicbarr_experiments. The thesis subtracts the time of the reply; here it is included on
+ * both sides.
  */
 #include "experiments.h"
 
@@ -53,7 +53,7 @@ static void run_bcasts(void *self, unsigned iterations, double figures[FIGURES])
 static void measure_bcasts(const struct settings *settings, const struct sides *sides, int bytes,
                            const struct table *table)
 {
-    enum { WARMUP = 50 }; /* nicbarr tunes within these operations */
+    enum { WARMUP = 50 }; /* nicbarr completes its tuning within these operations */
     struct broadcast broadcasts[SIDES];
     struct contestant contestants[SIDES];
     struct figures figures;
@@ -84,7 +84,8 @@ bool bcast_run(const struct settings *settings)
     if (!table_open(&table, settings, settings->csv, columns)) {
         return false;
     }
-    memset(data, 1, sizeof(data)); /* unwritten memory would be one shared page of zeros */
+    memset(data, 1, sizeof(data)); /* memory that was never written would be one shared page of
+                                      zeros */
     sides_open(&sides, settings, MPI_COMM_WORLD);
     for (int bytes = BYTES_LEAST; bytes <= BYTES_MOST; bytes *= 2) {
         measure_bcasts(settings, &sides, bytes, &table);

@@ -2,8 +2,8 @@
 /*
  * The experiments of nicbarr_experiments, one per file.
  *
- * Each is collective over MPI_COMM_WORLD and prints its table on rank 0. It returns false if it
- * failed, after a message with the reason.
+ * Each is collective over MPI_COMM_WORLD and prints its table on rank 0. On failure it prints a
+ * message with the reason, and returns false.
  */
 #ifndef BENCH_EXPERIMENTS_EXPERIMENTS_H
 #define BENCH_EXPERIMENTS_EXPERIMENTS_H

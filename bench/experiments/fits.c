@@ -39,7 +39,7 @@ double fits_work_within(const double *work, const double *total, size_t n, doubl
 
 /* ---- LoP ---- */
 
-/* The factors of the model's linear parameters. */
+/* Computes the factors of the model's linear parameters. */
 static void terms_of(double peers, double rate, double terms[MOST_TERMS])
 {
     terms[0] = 1;
@@ -54,7 +54,7 @@ double fits_lop_rtt(const struct fits_lop *lop, double peers)
     return lop->startup * terms[0] + lop->message * terms[1] + lop->saturation * terms[2];
 }
 
-/* Solve a symmetric positive definite system in place by Gaussian elimination; the solution
+/* Solves a symmetric positive definite system in place by Gaussian elimination. The solution
  * replaces `right`. */
 static void solve(double matrix[MOST_TERMS][MOST_TERMS], double right[MOST_TERMS], size_t size)
 {
@@ -72,7 +72,7 @@ static void solve(double matrix[MOST_TERMS][MOST_TERMS], double right[MOST_TERMS
     }
 }
 
-/* The best `size` linear parameters for a given rate. */
+/* Fits the `size` linear parameters for a given rate. */
 static struct fits_lop fit_linear(const double *peers, const double *rtt, size_t n, double rate,
                                   size_t size)
 {
@@ -103,7 +103,8 @@ static double error_of(const struct fits_lop *lop, const double *peers, const do
 
 struct fits_lop fits_lop(const double *peers, const double *rtt, size_t n)
 {
-    static const double slowest = 0.05, step = 1.05; /* the rates that are tried, up to 3.2 */
+    /* The rates that are tried: from `slowest`, multiplied by `step`, up to 3.2. */
+    static const double slowest = 0.05, step = 1.05;
     enum { RATES = 85 };
     if (n <= MOST_TERMS) {
         struct fits_lop line = fit_linear(peers, rtt, n, slowest, n == 1 ? 1 : 2);

@@ -4,9 +4,9 @@
  * MPI_Wait.
  *
  * Called by nicbarr_experiments, which compares it with the same work alone, and with work before a
- * blocking barrier. Work counts as hidden as long as it makes the operation hardly longer;
- * neighbouring chunks are compared. Overlap is measured as osu_ibarrier does, with as much work as
- * the operation takes.
+ * blocking barrier. Work is considered hidden as long as it hardly makes the operation longer;
+ * consecutive chunks are compared. Overlap is measured as in osu_ibarrier, with as much work as the
+ * operation takes.
  */
 #include "experiments.h"
 
@@ -22,18 +22,21 @@ static const struct column columns[] = {
     {"b_us", 3},    {"b_q1", 3},          {"b_q3", 3}, {"blocking_us", 3}, {NULL, 0},
 };
 
-static const double hardly = 1.05; /* the factor up to which work counts as hidden */
+static const double hardly = 1.05; /* the factor up to which work is considered hidden */
 
 /* The loops that alternate; the two sides come first, as in all experiments. */
 enum { PURE_A = SIDES, PURE_B, ALONE, BLOCKING, LOOPS };
 
-enum { POINTS = 12, OVERLAPS = 2 /* share of the overlaps in the measuring time, in points */ };
+enum {
+    POINTS = 12,
+    OVERLAPS = 2 /* time for measuring the overlaps, in units of a point's time */
+};
 
-/* Time by work, as a multiple of the neighbouring chunks' time without work. The first point is
- * without work. */
+/* Time by work, relative to the time without work in chunks that were measured just before and
+ * after. The first point is without work. */
 struct curves {
     double work[1 + POINTS], longer[SIDES][1 + POINTS];
-    double pure[SIDES]; /* at the first point */
+    double pure[SIDES]; /* time at the first point */
     size_t count;
 };
 
@@ -76,8 +79,8 @@ static void measure_fuzzy_barrier(const struct settings *settings, const struct 
     table_add(table, &row);
 }
 
-/* The first measurement, without work, gives the range of interesting amounts of work: from a
- * fraction of the shorter operation to a multiple of the longer one. */
+/* Measures the curves. The first measurement, without work, determines the range of interesting
+ * amounts of work: from a fraction of the shorter operation to a multiple of the longer one. */
 static void measure_curves(const struct settings *settings, const struct sides *sides,
                            struct curves *curves, const struct table *table)
 {
@@ -96,7 +99,7 @@ static void measure_curves(const struct settings *settings, const struct sides *
     }
 }
 
-/* The overlaps of both sides, on rank 0. */
+/* Measures the overlaps of both sides; the results are on rank 0. */
 static void measure_overlaps(const struct settings *settings, const struct curves *curves,
                              struct nicbarr_quartiles overlaps[SIDES])
 {

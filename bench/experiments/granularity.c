@@ -2,10 +2,10 @@
 /*
  * granularity: a loop of work and a barrier (Buntinas, section 4.3, figures 6 and 7).
  *
- * Called by nicbarr_experiments. It measures the time of the loop by the amount of work. From that
- * curve it reads off how much work a program needs to reach a given efficiency: work / (work +
- * barrier). Where processes share processors, efficiency is the time of all processes' work alone
- * over the time of the loop.
+ * Called by nicbarr_experiments. It measures the time of the loop by the amount of work. From this
+ * curve it determines how much work a program needs to reach a given efficiency: work / (work +
+ * barrier). If processes share cores, efficiency is the time of all processes' work alone divided
+ * by the time of the loop.
  */
 #include "experiments.h"
 
@@ -34,8 +34,8 @@ static const double least_work = 1.5, most_work = 129.75; /* the paper's range *
 static const double efficiencies[] = {0.25, 0.50, 0.75, 0.90};
 
 enum {
-    POINTS = 15,    /* within the paper's range */
-    EXTENSIONS = 5, /* beyond it, twice the work each, for the efficiencies */
+    POINTS = 15,    /* number of points within the paper's range */
+    EXTENSIONS = 5, /* number of points beyond it, each with twice the work, for the efficiencies */
     MOST_POINTS = 1 + POINTS + EXTENSIONS,
     EFFICIENCIES = sizeof(efficiencies) / sizeof(efficiencies[0]),
 };
@@ -58,7 +58,7 @@ static bool reach(const struct settings *settings, const struct curves *curves, 
            !isnan(needed(settings, curves, B, efficiency));
 }
 
-/* The first point, without work, is only used for the efficiencies. */
+/* Measures the loop. The first point, without work, is only used for the efficiencies. */
 static void measure_granularity(const struct settings *settings, const struct sides *sides,
                                 double work, struct curves *curves, const struct table *table)
 {
@@ -95,7 +95,7 @@ static void measure_curves(const struct settings *settings, struct curves *curve
     sides_close(&sides);
 }
 
-/* "folder/efficiency.csv" for "folder/granularity.csv"; NULL for NULL. */
+/* Returns "folder/efficiency.csv" for "folder/granularity.csv", and NULL for NULL. */
 static char *name_beside(const char *csv)
 {
     static const char name[] = "efficiency.csv";

@@ -28,12 +28,12 @@ static void require(enum myr_status status, const struct myr_error *error)
     }
 }
 
-/* This process has nothing else to progress while it waits. */
+/* Called while a process waits. It has nothing else to progress. */
 static void no_progress(void) {}
 
 /* ---- the node's memory ---- */
 
-/* Where the processes of a node find the segment that its first process has created. */
+/* The path by which the processes of a node find the segment that its first process has created. */
 struct segment_file {
     int process, descriptor;
 };
@@ -96,7 +96,8 @@ void library_close(struct library *library)
 
 /* ---- groups ---- */
 
-/* The sum over the steps of the messages that a rank waits for; the maximum over the ranks. */
+/* Returns the sum over the steps of the messages that a rank waits for, as the maximum over all
+ * ranks. */
 static uint32_t most_waits(const struct nicbarr_among *among)
 {
     uint32_t most = 0;
@@ -136,7 +137,7 @@ static void join_here(struct library_group *group, uint64_t key, uint32_t rank,
     }
 }
 
-/* Timeout of the first barrier, which all enter at about the same time. */
+/* Timeout of the first barrier, which all processes enter at about the same time. */
 enum { TRY_US = 5000000 };
 
 static void join_across(struct library_group *group, const struct myr_nic_members *members,
@@ -151,7 +152,7 @@ static void join_across(struct library_group *group, const struct myr_nic_member
     }
 }
 
-/* Rank 0 draws a random secret for the group. */
+/* Distributes a secret for the group, which rank 0 draws at random. */
 static struct mcp_secret share_secret(MPI_Comm team)
 {
     struct mcp_secret secret;
@@ -162,9 +163,9 @@ static struct mcp_secret share_secret(MPI_Comm team)
     return secret;
 }
 
-/* Determine the placement of the team's members and, on several nodes, their NICs' names. All of it
- * is one allocation (`names`), which the caller frees. Nodes are in the order of their first
- * ranks. */
+/* Determines the placement of the team's members and, on several nodes, the names of their NICs.
+ * All of it is one allocation (`names`), which the caller frees. Nodes are in the order of their
+ * first ranks. */
 static void place_members(const struct library *library, MPI_Comm team,
                           struct myr_nic_members *members)
 {

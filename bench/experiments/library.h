@@ -2,9 +2,10 @@
 /*
  * Barriers of libmyr among the processes of an MPI job, without MPI's collectives.
  *
- * Called by overhead.c. On one node a group synchronises through shared memory, on several nodes
- * through their soft NICs. coll/nicbarr uses the same code; this has a segment, a NIC and groups of
- * its own. MPI only carries the addresses and keys. Errors end the job, after a message.
+ * Called by overhead.c. A group synchronises through shared memory on one node, and through the
+ * nodes' soft NICs otherwise. This is the code that coll/nicbarr uses, but with a segment, a NIC
+ * and groups of its own. MPI only carries the addresses and keys. On errors the job ends with a
+ * message.
  */
 #ifndef BENCH_EXPERIMENTS_LIBRARY_H
 #define BENCH_EXPERIMENTS_LIBRARY_H
@@ -18,7 +19,7 @@
 #include "libmyr/node/waiter.h"
 #include "settings.h"
 
-/* A process's state; nic is NULL on one node. */
+/* The state of a process; `nic` is NULL on one node. */
 struct library {
     struct myr_segment *segment;
     struct myr_soft_nic *nic;
@@ -31,20 +32,22 @@ void library_close(struct library *library);
 
 struct library_group {
     struct library *library;
-    bool across; /* several nodes */
+    bool across; /* the group spans several nodes */
     struct myr_group here;
     struct myr_nic_group nics;
 };
 
-/* Join a group of the team that plays `choice`. Collective over the team. */
+/* Joins a group that consists of the team and runs the algorithm `choice`. Collective over the
+ * team. */
 void library_join(struct library_group *group, struct library *library, MPI_Comm team,
                   struct nicbarr_choice choice);
 void library_leave(struct library_group *group);
 
 void library_barrier(struct library_group *group);
 
-/* Across nodes: a barrier of `comm` during which the library's NIC and MPI both make progress, so
- * that messages that others still miss are retransmitted. Does nothing on one node. */
+/* Performs a barrier of `comm` across nodes, during which both the library's NIC and MPI make
+ * progress, so that messages that other members still miss are retransmitted. Does nothing on one
+ * node. */
 void library_meet(struct library *library, MPI_Comm comm);
 
 #endif

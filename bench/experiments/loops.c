@@ -20,7 +20,7 @@ static uint64_t draw(uint64_t *state)
     return z ^ (z >> 31);
 }
 
-/* Uniform in [-1, 1). */
+/* Draws a number from a uniform distribution in [-1, 1). */
 static double draw_deviation(uint64_t *state)
 {
     return (double)(draw(state) >> 11) * 0x1p-52 - 1;
@@ -73,16 +73,16 @@ static void run_loop(void *self, unsigned iterations, double figures[FIGURES])
 
 /* ---- turns ---- */
 
-/* The approximate length of a chunk (microseconds), and the limits of its number of operations, by
- * whether processes share processors. If they do, the last process to arrive goes on with its next
- * work before the others have left the barrier. So at both ends of a chunk a process may be one
- * operation ahead or behind, and a chunk needs many operations. */
+/* The approximate length of a chunk in microseconds, and the limits of its number of operations,
+ * which depend on whether processes share cores. If they do, the last process to arrive continues
+ * with its next work before the others have left the barrier. So at both ends of a chunk a process
+ * may be one operation ahead or behind, and a chunk needs many operations. */
 static const struct {
     double length, fewest, most;
 } chunks[] = {[false] = {1000, 4, 1000}, [true] = {10000, 25, 1000}};
 
-/* The time of an operation in microseconds, the same on all ranks; exact only where a chunk has
- * several operations. */
+/* Returns the time of an operation in microseconds, the same on all ranks. It is exact only if a
+ * chunk has several operations. */
 static double probe(struct loop *loop, MPI_Comm team, bool shared)
 {
     enum { PROBES = 3, OPERATIONS = 2 };
@@ -99,8 +99,8 @@ static double probe(struct loop *loop, MPI_Comm team, bool shared)
     return fastest;
 }
 
-/* The number of operations in a chunk, the same for all loops: enough that synchronising the ranks
- * does not count, and otherwise few, so that there are many chunks. */
+/* Returns the number of operations in a chunk, the same for all loops. It is so large that the time
+ * for synchronising the ranks is negligible, and otherwise small, so that there are many chunks. */
 static unsigned fitting_iterations(struct loop *loops, size_t count, MPI_Comm team, bool shared)
 {
     double slowest = 0;
@@ -115,7 +115,8 @@ void loops_compare(const struct settings *settings, struct loop *loops, size_t c
                    double seconds, struct figures *figures)
 {
     struct contestant contestants[TURNS_MOST];
-    MPI_Barrier(team); /* all calibrate at the same time, as they will work at the same time */
+    MPI_Barrier(team); /* all processes calibrate at the same time, because they will also work at
+                          the same time */
     const double rate = work_rate();
     for (size_t i = 0; i < count; i++) {
         loops[i].rate = rate;

@@ -19,26 +19,27 @@
 enum loop_kind {
     LOOP_BARRIER,  /* work, then MPI_Barrier */
     LOOP_IBARRIER, /* MPI_Ibarrier, then work, then MPI_Wait: the fuzzy barrier */
-    LOOP_ALONE,    /* work */
+    LOOP_ALONE,    /* work only */
 };
 
-/* One operation runs all steps. */
+/* A loop to be measured. One operation runs all its steps. */
 struct loop {
     enum loop_kind kind;
     MPI_Comm comm;
-    const double *works; /* mean work of each step, in microseconds of processor time */
+    const double *works; /* mean work of each step, in microseconds of CPU time */
     size_t steps;
-    double variation; /* the work of each process and step is up to this fraction more or less */
-    /* set by loops_compare: */
+    double variation; /* maximum relative deviation of the work of each process and step */
+    /* Set by loops_compare(): */
     double rate;     /* iterations of work per microsecond */
     uint64_t random; /* state of the random generator */
 };
 
-/* Measure the loops in turns for `seconds`. The figures are the same on all ranks of the team. */
+/* Measures the loops alternately for `seconds`. The results are the same on all ranks of the
+ * team. */
 void loops_compare(const struct settings *settings, struct loop *loops, size_t count, MPI_Comm team,
                    double seconds, struct figures *figures);
 
-/* The same for one program with the barriers of A and of B. */
+/* Measures one program with the barriers of A and of B. */
 void loops_compare_sides(const struct settings *settings, const struct sides *sides,
                          struct loop program, double seconds, struct figures *figures);
 

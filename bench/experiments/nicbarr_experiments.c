@@ -2,15 +2,16 @@
 /*
  * nicbarr_experiments: repeats the evaluations of the papers that nicbarr follows, with MPI.
  *
- * A user's program: MPI_Barrier as Buntinas, Panda and Sadayappan evaluated NIC-based barriers
- * under MPI (section 4), MPI_Bcast as Zhang did, and messages as Hoefler measured them for the
- * n-way dissemination barrier (section 2). Where the papers compare NIC-based with host-based
- * barriers, this compares A with B in turns within one job (contest.h), as nicbarr_bench does.
- * Where they give means of 10,000 operations, this gives medians and quartiles of chunks.
+ * It is a program for users. It measures MPI_Barrier as Buntinas, Panda and Sadayappan evaluated
+ * NIC-based barriers under MPI (section 4), MPI_Bcast as Zhang did, and messages as Hoefler
+ * measured them for the n-way dissemination barrier (section 2). Where the papers compare NIC-based
+ * with host-based barriers, this program compares A with B alternately within one job (contest.h),
+ * as nicbarr_bench does. Where they state means of 10,000 operations, it prints medians and
+ * quartiles of chunks.
  *
- * settings.c has the command line and the job, table.c text and CSV. sides.c and loops.c have the
- * contestants, library.c libmyr without MPI, fits.c the fits to measured curves. Each experiment
- * has a file of its name.
+ * settings.c parses the command line and describes the job; table.c writes text and CSV. sides.c
+ * and loops.c implement the contestants, library.c runs libmyr without MPI, and fits.c fits models
+ * to measured curves. Each experiment has a file of its name.
  */
 #include <mpi.h>
 #include <stdlib.h>
@@ -35,14 +36,16 @@ static const struct experiment experiments[] = {
 
 enum { EXPERIMENTS = sizeof(experiments) / sizeof(experiments[0]) };
 
-/* Before MPI_Init the rank is only known from the environment that Open MPI's launchers set. */
+/* Returns whether this is the first process. Before MPI_Init the rank is only known from the
+ * environment that Open MPI's launchers set. */
 static bool is_first(void)
 {
     const char *rank = getenv("OMPI_COMM_WORLD_RANK");
     return !rank || !strcmp(rank, "0");
 }
 
-/* Both sides of `overhead` play the same algorithm. Components read these variables in MPI_Init. */
+/* Makes both sides of `overhead` run the same algorithm. Components read these variables in
+ * MPI_Init. */
 static void settle_algorithm(const struct settings *settings)
 {
     setenv("OMPI_MCA_coll_nicbarr_algorithm", settings->algorithm, 1);

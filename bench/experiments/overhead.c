@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * overhead: what MPI adds to a barrier (Buntinas, section 4.1, figure 3).
+ * overhead: the time that MPI adds to a barrier (Buntinas, section 4.1, figure 3).
  *
  * Called by nicbarr_experiments. The library's barrier and MPI_Barrier of side A alternate among
- * the same processes. Both play the same algorithm (--algorithm), in shared memory on one node and
+ * the same processes. Both run the same algorithm (--algorithm), in shared memory on one node and
  * by the soft NICs on several.
  */
 #include "experiments.h"
@@ -28,8 +28,8 @@ struct player {
     MPI_Comm meeting; /* the same processes, served by Open MPI's own components */
 };
 
-/* Nobody progresses one side while the other plays, so its outstanding work would never be done.
- * Hence all meet before and after. */
+/* Nothing progresses one side while the other one runs, so its outstanding work would never
+ * complete. Hence all processes synchronise before and after. */
 static void run_library(void *self, unsigned iterations, double figures[FIGURES])
 {
     struct player *player = self;

@@ -65,7 +65,8 @@ static bool seconds_parse(const char *text, double *value)
     return true;
 }
 
-/* Algorithms made of messages can be played both in shared memory and by NICs. */
+/* Returns whether an algorithm consists of messages. Such algorithms can run both in shared memory
+ * and on NICs. */
 static bool is_schedule(const char *name)
 {
     struct nicbarr_choice choice;
@@ -168,10 +169,10 @@ enum settings_verdict settings_parse(int argc, char **argv, bool prints,
 
 /* ---- the job ---- */
 
-/* How many times longer work takes when all processes do it at once than on one processor alone.
- * This is measured, because several nodes may share processors as well. A round lasts from the
- * first rank's start, and the minimum of several rounds counts, as other processes of the machine
- * do not belong to the job. */
+/* Measures the stretch: the time of work when all processes do it at once, divided by the time on
+ * one core alone. It must be measured, because several nodes may share cores as well. A round lasts
+ * from the first rank's start. The minimum of several rounds is used, because the time may include
+ * that of other processes, which do not belong to the job. */
 static double measure_stretch(void)
 {
     enum { ROUNDS = 10 };

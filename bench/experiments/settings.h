@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Settings of an experiment: the command line, the job, and how fast its processes work.
+ * Settings of an experiment: the command line, the job, and the speed of its processes.
  *
  * nicbarr_experiments fills them in once on every rank; all experiments read them.
  */
@@ -16,7 +16,7 @@ struct settings;
 
 struct experiment {
     const char *name, *what;
-    /* Collective over MPI_COMM_WORLD. False if it failed, after a message. */
+    /* Collective over MPI_COMM_WORLD. On failure prints a message and returns false. */
     bool (*run)(const struct settings *settings);
 };
 
@@ -24,26 +24,26 @@ struct settings {
     const struct experiment *experiment;
     const char *preference[2]; /* of the communicators A and B; NULL: the job's default */
     const char *csv;           /* file name, or NULL */
-    const char *algorithm;     /* that both sides of `overhead` play */
+    const char *algorithm;     /* the algorithm of both sides of `overhead` */
     unsigned seed;
-    double budget; /* seconds of measuring, approximately */
+    double budget; /* approximate duration of the measurements in seconds */
     struct job job;
-    double stretch; /* time of work when all processes do it, over processor time; 1 where each
-                       process has a processor */
+    double stretch; /* time of work when all processes compute, relative to its CPU time; 1 if each
+                       process has a core of its own */
 };
 
 enum settings_verdict {
     SETTINGS_RUN,
-    SETTINGS_HELPED, /* help or the version was asked for, and was printed */
-    SETTINGS_BAD,    /* after a message */
+    SETTINGS_HELPED, /* help or the version was requested, and has been printed */
+    SETTINGS_BAD,    /* an error message has been printed */
 };
 
-/* Parse the command line, before MPI_Init. `prints`: this process prints help and messages. */
+/* Parses the command line, before MPI_Init. `prints`: this process prints help and messages. */
 enum settings_verdict settings_parse(int argc, char **argv, bool prints,
                                      const struct experiment *experiments, size_t count,
                                      struct settings *settings);
 
-/* After MPI_Init, collective over MPI_COMM_WORLD: determine the job and the stretch. */
+/* Determines the job and the stretch, after MPI_Init. Collective over MPI_COMM_WORLD. */
 void settings_open(struct settings *settings);
 void settings_close(struct settings *settings);
 

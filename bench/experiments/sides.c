@@ -12,7 +12,7 @@
 
 enum { TAG_JOIN = 77 };
 
-/* Open MPI's own wait would poll; this one needs no processor. */
+/* Sleeps until a message arrives. Open MPI's own wait would poll, and occupy a core. */
 static void sleep_until_called(void)
 {
     const struct timespec nap = {.tv_nsec = 1000000};
@@ -32,7 +32,7 @@ MPI_Comm team_open(const struct settings *settings, int size)
     if (rank >= size) {
         return MPI_COMM_NULL;
     }
-    /* A process is called once, into the first team that it belongs to. */
+    /* A process is woken once, for the first team to which it belongs. */
     const int newest = size - 1;
     if (rank == 0) {
         MPI_Send(NULL, 0, MPI_BYTE, newest, TAG_JOIN, MPI_COMM_WORLD);
@@ -56,7 +56,7 @@ void team_close(MPI_Comm *team)
 
 void sides_open(struct sides *sides, const struct settings *settings, MPI_Comm team)
 {
-    enum { WARMUP = 200 }; /* nicbarr tunes within these barriers */
+    enum { WARMUP = 200 }; /* nicbarr completes its tuning within these barriers */
     sides->team = team;
     for (int i = A; i < SIDES; i++) {
         mpi_side_open(&sides->barriers[i], team, OPERATION_BARRIER, settings->preference[i], 0);

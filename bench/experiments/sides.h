@@ -2,8 +2,8 @@
 /*
  * The two sides of a comparison, A and B, among a team of processes.
  *
- * Called by the experiments. A team consists of the first processes of the job. Teams grow;
- * processes that do not belong to one yet sleep, so they disturb nobody.
+ * Called by the experiments. A team consists of the first processes of the job. Teams grow, and
+ * processes that do not belong to one yet sleep, so that they do not disturb the measurement.
  */
 #ifndef BENCH_EXPERIMENTS_SIDES_H
 #define BENCH_EXPERIMENTS_SIDES_H
@@ -17,9 +17,9 @@
 
 enum { A, B, SIDES };
 
-/* The team of the first `size` processes. All processes of the job call this with 2, 3, 4, ...: a
- * process outside the team gets MPI_COMM_NULL. It sleeps in the call for the team whose newest
- * member it becomes. */
+/* Opens the team of the first `size` processes. All processes of the job call this with 2, 3, 4,
+ * ... A process outside the team gets MPI_COMM_NULL. It sleeps in the call for the team whose
+ * newest member it becomes. */
 MPI_Comm team_open(const struct settings *settings, int size);
 void team_close(MPI_Comm *team);
 
@@ -28,20 +28,20 @@ struct sides {
     struct mpi_side barriers[SIDES];
 };
 
-/* Open communicators of both sides, and let their barriers be tuned. Collective over the team. */
+/* Opens communicators of both sides, and has their barriers tuned. Collective over the team. */
 void sides_open(struct sides *sides, const struct settings *settings, MPI_Comm team);
 void sides_close(struct sides *sides);
 
 enum { TURNS_MOST = 6 };
 
 struct figures {
-    struct nicbarr_quartiles time[TURNS_MOST]; /* of each contestant's operation */
-    struct nicbarr_quartiles ratio;            /* second over first, of neighbouring chunks */
-    struct nicbarr_quartiles difference;       /* second minus first, of neighbouring chunks */
+    struct nicbarr_quartiles time[TURNS_MOST]; /* time of each contestant's operation */
+    struct nicbarr_quartiles ratio;            /* second over first, of consecutive chunks */
+    struct nicbarr_quartiles difference;       /* second minus first, of consecutive chunks */
 };
 
-/* Measure prepared contestants in turns for `seconds`. The figures are the same on all ranks of the
- * team. */
+/* Measures prepared contestants alternately for `seconds`. The results are the same on all ranks of
+ * the team. */
 void turns_take(struct contestant *contestants, size_t count, MPI_Comm team, double seconds,
                 struct figures *figures);
 

@@ -111,7 +111,7 @@ double table_rounded(double value, int digits)
     return fabs(value) < unit / 2 ? 0 : value;
 }
 
-/* `widths`: in columns for reading, else as CSV. */
+/* Writes a row: with `widths` in columns for reading, else as CSV. */
 static void write_row(const struct table *table, const struct row *row, FILE *file, bool widths)
 {
     const double *value = row->values;

@@ -3,7 +3,8 @@
  * A table of results, which is printed for reading and written as CSV.
  *
  * The experiments call these functions on every rank; only rank 0 prints. A row is printed as soon
- * as it is measured. Columns have the names of the CSV file, which other programs read.
+ * as it has been measured. The columns have the names of those in the CSV file, which other
+ * programs read.
  */
 #ifndef BENCH_EXPERIMENTS_TABLE_H
 #define BENCH_EXPERIMENTS_TABLE_H
@@ -29,24 +30,24 @@ struct table {
     FILE *csv; /* NULL: no file, or not rank 0 */
 };
 
-/* A row under construction. */
+/* A row that is being filled. */
 struct row {
     const char *label;
     double values[TABLE_COLUMNS];
     size_t count;
 };
 
-/* On rank 0: print what is measured, and where. */
+/* Prints, on rank 0, what is measured and on which job. */
 void table_introduce(const struct settings *settings);
 
-/* Open the file `csv_name` (may be NULL) on rank 0, and write its head with the settings.
- * Collective over MPI_COMM_WORLD; false on all ranks if the file cannot be written, after a
- * message. */
+/* Opens the file `csv_name` (may be NULL) on rank 0, and writes its header with the settings.
+ * Collective over MPI_COMM_WORLD. If the file cannot be written, prints a message and returns false
+ * on all ranks. */
 bool table_open(struct table *table, const struct settings *settings, const char *csv_name,
                 const struct column *columns);
 bool table_close(struct table *table);
 
-/* The value to print with `digits` decimals: avoids "-0.000". */
+/* Returns the value to print with `digits` decimals, which is never "-0.000". */
 double table_rounded(double value, int digits);
 
 void row_add(struct row *row, double value);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* nicsim bcast: simulates broadcasts of one kind, and prints all that was counted. */
+/* nicsim bcast: simulates broadcasts of one kind, and prints everything that was counted. */
 #include <stdio.h>
 #include <stdlib.h>
 

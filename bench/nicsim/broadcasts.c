@@ -2,13 +2,13 @@
 /*
  * nicsim broadcasts: repeats the measurements of MPI_Bcast in Zhang's thesis (section 4.4) on a
  * simulated machine, with NIC-based and host-based broadcasts: latency and the root's call by
- * bytes, and latency by nodes. Writes one CSV table for each.
+ * bytes, and latency by nodes. Writes one CSV table for each measurement.
  */
 #include "bench/nicsim/commands.h"
 #include "bench/nicsim/paper.h"
 
-/* The thesis's numbers of nodes: for latencies, for the root's call, and the most in the figure by
- * nodes. */
+/* The thesis's numbers of nodes: for latencies, for the root's call, and the maximum in the figure
+ * by nodes. */
 enum { NODES = 8, ROOT_NODES = 7, NODES_MOST = 16 };
 
 static const uint32_t over_nodes[] = {64, 512}; /* bytes */

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Split a line at its commas; returns the number of fields. */
+/* Splits a line at its commas. Returns the number of fields. */
 static uint32_t cut(char *line, char fields[CSV_COLUMNS][CSV_FIELD])
 {
     uint32_t count = 0;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * nicsim evaluate: repeats the evaluation of Buntinas, Panda and Sadayappan ("Performance benefits
- * of NIC-based barrier on Myrinet/GM", section 4) on a simulated machine: pairwise exchange by the
- * NICs and by the hosts, at the level of MPI. Writes one CSV table per experiment.
+ * of NIC-based barrier on Myrinet/GM", section 4) on a simulated machine. Pairwise exchange by the
+ * NICs is compared with that by the hosts, at the level of MPI. Writes one CSV table per
+ * experiment.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -35,8 +36,8 @@ struct experiment {
     FILE *csv;
 };
 
-/* The mean time (microseconds) of a barrier with the computation before it, in a loop that computes
- * for works[0], works[1], ... with a barrier after each. Negative after a failure. */
+/* Returns the mean time (microseconds) of a barrier with the computation before it, in a loop that
+ * computes for works[0], works[1], ... with a barrier after each. Negative after a failure. */
 static double loop_us(const struct experiment *x, uint32_t nodes, bool on_nics, const double *works,
                       uint32_t nworks, double variation, uint32_t barriers)
 {
@@ -142,7 +143,7 @@ static bool arrival(const struct experiment *x)
     return true;
 }
 
-/* Parse up to `most` numbers separated by blanks; returns how many there are. */
+/* Parses up to `most` numbers separated by blanks. Returns how many there are. */
 static uint32_t numbers(const char *text, double *number, uint32_t most)
 {
     uint32_t count = 0;
@@ -154,7 +155,7 @@ static uint32_t numbers(const char *text, double *number, uint32_t most)
     return count;
 }
 
-/* One synthetic application by number of nodes. */
+/* Simulates one synthetic application by number of nodes. */
 static bool application(const struct experiment *x, const char *name, const char *steps)
 {
     enum { STEPS_MOST = 40 };
@@ -182,7 +183,7 @@ static bool application(const struct experiment *x, const char *name, const char
     return 0 != count;
 }
 
-/* Figure 10. */
+/* Figure 10: synthetic applications. */
 static bool applications(const struct experiment *x)
 {
     struct csv csv;
@@ -198,7 +199,7 @@ static bool applications(const struct experiment *x)
 }
 
 static const struct {
-    const char *name; /* of its table */
+    const char *name; /* name of the experiment's table */
     bool (*run)(const struct experiment *x);
 } experiments[] = {
     {"latency", latency}, {"granularity", granularity},   {"efficiency", efficiency},

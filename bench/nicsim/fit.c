@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Fitting of parameters; see fit.h. It minimises the sum of squares of relative errors with the
- * simplex method of Nelder and Mead (GSL's), on the logarithms of the parameters, so that none
- * becomes negative. Machines inherit from the first one all parameters that their own file does not
- * set.
+ * simplex method of Nelder and Mead (GSL's). The method is applied to the logarithms of the
+ * parameters, so that none becomes negative. Machines inherit from the first one all parameters
+ * that their own file does not set.
  */
 #include "bench/nicsim/fit.h"
 
@@ -36,7 +36,8 @@ static bool has_fitted_parameters(const struct nicsim_file *file)
     return own;
 }
 
-/* Copy the first machine's values to the others, except for parameters that their own files set. */
+/* Copies the first machine's values to the others, except for parameters that their own files
+ * set. */
 static void inherit_parameters(struct nicsim_papers *papers)
 {
     for (uint32_t p = 0; NULL != nicsim_parameter_name(p); ++p) {
@@ -49,8 +50,9 @@ static void inherit_parameters(struct nicsim_papers *papers)
     }
 }
 
-/* Are this machine's parameters fitted to this figure? A machine's are fitted to its own figures.
- * The first machine's are also fitted to those of machines without fitted parameters. */
+/* Returns whether this machine's parameters are fitted to this value. A machine's parameters are
+ * fitted to its own values. The first machine's are also fitted to those of machines without fitted
+ * parameters. */
 static bool is_fitted_to(const struct fit *fit, const struct nicsim_figure *figure)
 {
     return figure->fitted &&

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * nicsim memory: prints how much memory the firmware uses, in the NIC's own memory (SRAM) if it has
- * such. Counted are a NIC with its table of connections, and a port's rings. The memory of groups
- * depends on the algorithm; the table of nicsim scale has it.
+ * such. It is the memory of a NIC with its table of connections, and of a port's rings. The memory
+ * of groups depends on the algorithm, and is in the table of nicsim scale.
  */
 #include <stdio.h>
 #include <stdlib.h>

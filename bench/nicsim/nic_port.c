@@ -18,7 +18,7 @@ struct myr_port {
     struct sim_node *node;
     struct mcp_port shape;
     struct mcp_rings *rings;
-    uint32_t sends, provides, events; /* tokens written, and events read */
+    uint32_t sends, provides, events; /* numbers of tokens written, and of events read */
     uint32_t free_tokens;
     uint32_t *free_token; /* stack of the numbers of free tokens */
     struct sent *sent;    /* by token */
@@ -73,7 +73,7 @@ void myr_port_close(struct myr_port *port)
     free(port);
 }
 
-/* The key of a simulated NIC contains its node's number, see sim_key(). */
+/* Gets the NIC's name. The key of a simulated NIC contains its node's number, see sim_key(). */
 void myr_port_get_name(const struct myr_port *port, struct myr_port_name *name)
 {
     name->nic.key = sim_key(port->node->number);
@@ -169,14 +169,14 @@ bool myr_port_look(struct myr_port *port, struct myr_received *received)
 
 /* ---- stubs of what a simulated NIC does not need ---- */
 
-/* There are no sends within the node that bypass the NIC. */
+/* Returns an empty intake, because there are no sends within the node that bypass the NIC. */
 struct myr_intake myr_port_intake(const struct myr_port *port)
 {
     (void)port;
     return (struct myr_intake){0};
 }
 
-/* Nobody else maps the NIC's memory. */
+/* Returns NULL, because no other process maps the NIC's memory. */
 struct myr_segment *myr_soft_segment(const struct myr_soft_nic *nic)
 {
     (void)nic;
@@ -195,7 +195,7 @@ size_t myr_segment_size(const struct myr_segment *segment)
     return 0;
 }
 
-/* The simulation does not report unresponsive peers. */
+/* Returns false, because the simulation does not report unresponsive peers. */
 bool myr_port_unresponsive(struct myr_port *port, uint32_t who, uint32_t least_s,
                            struct myr_unresponsive *unresponsive)
 {
@@ -206,7 +206,7 @@ bool myr_port_unresponsive(struct myr_port *port, uint32_t who, uint32_t least_s
     return false;
 }
 
-/* The board notifies the NIC of each packet, so nothing is polled. */
+/* Does nothing, because the board notifies the NIC of each packet, so nothing is polled. */
 void myr_pace_expect(struct myr_pace *pace)
 {
     (void)pace;

@@ -2,8 +2,8 @@
 /*
  * The port of a simulated NIC. nic_port.c implements those functions of libmyr/messages/port.h,
  * libmyr/messages/pace.h and libmyr/soft/nic.h that endpoints for tagged messages call. So nicsim
- * links libmyr's endpoints, the same object code, and they run on the simulated NIC. Its processor
- * itself writes tokens into the rings and reads events, without a bus in between.
+ * links libmyr's endpoints, the same object code, and they run on the simulated NIC. The NIC's
+ * processor itself writes tokens into the rings and reads events, without a bus in between.
  *
  * Each node has one port, in the NIC's memory.
  */
@@ -13,12 +13,13 @@
 #include "firmware/sim/machine.h"
 #include "libmyr/messages/port.h"
 
-/* The NIC as its endpoint sees it. */
+/* The NIC in the form in which its endpoint accesses it. */
 struct myr_soft_nic {
     struct sim_node *node;
 };
 
-/* The memory of a node's port with that many tokens, and with buffers of that many bytes. */
+/* Returns the memory that a node needs for a port with that many tokens, and with buffers of that
+ * many bytes. */
 size_t nicsim_nic_port_bytes(uint32_t sends, uint32_t receives, size_t buffers);
 
 #endif

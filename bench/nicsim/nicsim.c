@@ -10,7 +10,7 @@
 
 #include "bench/nicsim/commands.h"
 
-/* libc looks this variable up by name, so -fvisibility=hidden must not hide it. */
+/* libc finds this variable by its name, so -fvisibility=hidden must not hide it. */
 __attribute__((visibility("default"))) const char *argp_program_version = "nicsim " NICBARR_VERSION;
 
 static const struct {
@@ -114,7 +114,7 @@ static void find_command(struct argp_state *state, const char *name, struct invo
                name);
 }
 
-/* The options that describe a simulation. */
+/* Parses the options that describe a simulation. */
 static error_t parse_game_option(int key, char *argument, struct argp_state *state)
 {
     struct invocation *invocation = state->input;
@@ -243,7 +243,8 @@ int main(int argc, char **argv)
                              .barriers = 16,
                              .seed = 1}},
     };
-    if (argc > 1 && 0 == strcmp(argv[1], "report")) { /* the script parses the rest */
+    if (argc > 1 && 0 == strcmp(argv[1], "report")) { /* the script parses the remaining
+                                                         arguments */
         return nicsim_report_command(invocation.options.data, argv + 1);
     }
     argp_parse(&argp, argc, argv, 0, NULL, &invocation);
@@ -252,7 +253,8 @@ int main(int argc, char **argv)
     game->works = invocation.work_us > 0;
     game->loss = invocation.loss;
     int status = invocation.run(&invocation.options);
-    if (0 != fflush(stdout) || ferror(stdout)) { /* output to a full disk must not succeed */
+    if (0 != fflush(stdout) || ferror(stdout)) { /* fail if the output could not be written, for
+                                                    example to a full disk */
         perror("nicsim: standard output");
         status = EXIT_FAILURE;
     }

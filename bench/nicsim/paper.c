@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The papers' figures and the simulator's; see paper.h. */
+/* Comparison of the papers with the simulator; see paper.h. */
 #include "bench/nicsim/paper.h"
 
 #include <math.h>
@@ -53,7 +53,7 @@ double nicsim_latency_us(const struct nicsim_machine *machine, struct nicbarr_ch
     return best_us;
 }
 
-/* The time that is spent in the barrier depends little on the work before it, so this converges
+/* The duration of the barrier hardly depends on the work before it, so this iteration converges
  * within a few steps. */
 double nicsim_loop_us(const struct nicsim_machine *machine, struct nicbarr_choice choice,
                       uint32_t nodes, bool on_nics, double efficiency)
@@ -92,7 +92,7 @@ static bool play_bcast(const struct nicsim_machine *machine, uint32_t nodes, uin
     return nicsim_play_bcast(&game, outcome) && outcome->finished == nodes;
 }
 
-/* The latency of an empty message between two hosts. */
+/* Returns the latency of an empty message between two hosts. */
 static double answer_us(const struct nicsim_machine *machine)
 {
     struct nicsim_bcast_outcome outcome;
@@ -126,7 +126,7 @@ static bool play_messages(struct nicsim_messages_game game, struct nicsim_messag
 double nicsim_unicast_us(const struct nicsim_machine *machine, enum nicsim_structure structure,
                          uint32_t bytes)
 {
-    enum { WIDTH = 16 }; /* without effect, as there is one message at a time */
+    enum { WIDTH = 16 }; /* without effect, because there is one message at a time */
     struct nicsim_messages_outcome outcome;
     return play_messages((struct nicsim_messages_game){.machine = machine,
                                                        .script = NICSIM_PING_PONG,
@@ -253,7 +253,7 @@ double nicsim_papers_error(const struct nicsim_papers *papers, bool fitted)
 
 /* ---- the papers' figures ---- */
 
-/* The machine of a row, by the paper's name of its NIC; -1 if it is not simulated. */
+/* Returns the machine of a row, by the paper's name of its NIC, or -1 if it is not simulated. */
 static int machine_of(const char *nic)
 {
     static const char *const nics[NICSIM_MACHINES] = {"LANai4.3", "LANai7.2", "LANai4.x"};
@@ -274,7 +274,7 @@ static struct nicbarr_choice choice_of(const char *algorithm)
     return choice;
 }
 
-/* Add the figure in a column of a row, unless the field is empty. Without a column `nodes`,
+/* Adds the value in a column of a row, unless the field is empty. If there is no column `nodes`,
  * figure.nodes must be set. */
 static void add_figure(struct nicsim_papers *papers, const struct csv *csv, uint32_t row,
                        const char *column, const char *name, struct nicsim_figure figure)
@@ -307,7 +307,7 @@ static void add_latencies(struct nicsim_papers *papers, const struct csv *csv)
         add_figure(papers, csv, row, "nic_us", name, figure);
         figure.quantity = NICSIM_HOST;
         add_figure(papers, csv, row, "host_us", name, figure);
-        if ('\0' == csv_text(csv, row, "host_us")[0]) { /* else the factor follows from both */
+        if ('\0' == csv_text(csv, row, "host_us")[0]) { /* otherwise the factor follows from both */
             figure.quantity = NICSIM_FACTOR;
             add_figure(papers, csv, row, "factor", name, figure);
         }
@@ -356,7 +356,7 @@ static void add_creations(struct nicsim_papers *papers, const struct csv *csv)
     }
 }
 
-/* A row about messages or broadcasts of MPI-NP II+. */
+/* Adds a row about messages or broadcasts of MPI-NP II+. */
 static void add_bytes(struct nicsim_papers *papers, const struct csv *csv, uint32_t row,
                       const char *column, const char *name, uint32_t nodes,
                       enum nicsim_quantity quantity)
@@ -374,7 +374,8 @@ static void add_bytes(struct nicsim_papers *papers, const struct csv *csv, uint3
     }
 }
 
-/* Messages that the thesis calls small (section 4.1): longer broadcasts use another protocol. */
+/* Adds the messages that the thesis calls small (section 4.1), because longer broadcasts use
+ * another protocol. */
 static void add_small(struct nicsim_papers *papers, const struct csv *csv, uint32_t row,
                       const char *column, const char *name, uint32_t nodes,
                       enum nicsim_quantity quantity)
@@ -418,7 +419,8 @@ static void add_bcasts(struct nicsim_papers *papers, const struct csv *csv)
     }
 }
 
-/* Case 1 is left out: there the root waits for acknowledgements, which nicbarr does not have. */
+/* Adds the durations of the root's call. Case 1 is left out, because there the root waits for
+ * acknowledgements, which nicbarr does not have. */
 static void add_roots(struct nicsim_papers *papers, const struct csv *csv)
 {
     for (uint32_t row = 0; row < csv->rows; ++row) {
@@ -427,7 +429,7 @@ static void add_roots(struct nicsim_papers *papers, const struct csv *csv)
     }
 }
 
-/* Read the names of the figures that parameters are fitted to, one per line. */
+/* Reads the names of the values to which parameters are fitted, one per line. */
 static bool read_fitted(const char *data, struct nicsim_papers *papers)
 {
     char path[300], line[200];

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The papers' figures and the simulator's: each number that a paper states, the simulated one, and
- * whether parameters were fitted to it or it is a prediction.
+ * Comparison of the papers with the simulator: each value that a paper states, the simulated one,
+ * and whether parameters were fitted to it or the simulated value is a prediction.
  *
- * The figures are read from the papers' tables (the folder `paper`). fitted.txt lists those that
+ * The papers' values are read from tables (in the directory `paper`). fitted.txt lists those that
  * `nicsim fit` uses; all others are predictions.
  */
 #ifndef NICSIM_PAPER_H
@@ -15,19 +15,22 @@
 
 enum nicsim_quantity {
     NICSIM_NIC,        /* latency of a NIC-based barrier */
-    NICSIM_HOST,       /* ... of a host-based barrier */
-    NICSIM_FACTOR,     /* the latter over the former */
-    NICSIM_OVERHEAD,   /* of a NIC-based barrier: latency with MPI minus latency with GM */
-    NICSIM_LOOP_NIC,   /* a loop of computation and a barrier, with a certain efficiency */
-    NICSIM_LOOP_HOST,  /* ... with a host-based barrier */
-    NICSIM_CREATE_NIC, /* MPI_Comm_create */
+    NICSIM_HOST,       /* latency of a host-based barrier */
+    NICSIM_FACTOR,     /* factor of improvement: host-based latency over NIC-based latency */
+    NICSIM_OVERHEAD,   /* overhead of MPI in a NIC-based barrier: latency with MPI minus latency
+                          with GM */
+    NICSIM_LOOP_NIC,   /* duration of a loop of computation and a NIC-based barrier that has a
+                          certain efficiency */
+    NICSIM_LOOP_HOST,  /* duration of such a loop with a host-based barrier */
+    NICSIM_CREATE_NIC, /* duration of MPI_Comm_create with NIC-based barriers */
     NICSIM_CREATE_HOST,
     NICSIM_UNICAST,    /* latency of a message */
-    NICSIM_OPEN,       /* a receive with an open source, behind other unexpected messages */
-    NICSIM_NAMED,      /* ... with a named source */
-    NICSIM_BCAST_NIC,  /* NIC-based MPI_Bcast, until the last node has the data */
-    NICSIM_BCAST_HOST, /* ... host-based */
-    NICSIM_ROOT_NIC,   /* ... the call of the root only */
+    NICSIM_OPEN,       /* duration of a receive with an open source, behind other unexpected
+                          messages */
+    NICSIM_NAMED,      /* duration of such a receive with a named source */
+    NICSIM_BCAST_NIC,  /* duration of a NIC-based MPI_Bcast, until the last node has the data */
+    NICSIM_BCAST_HOST, /* duration of a host-based MPI_Bcast, until the last node has the data */
+    NICSIM_ROOT_NIC,   /* duration of the root's call of a NIC-based MPI_Bcast */
     NICSIM_ROOT_HOST
 };
 
@@ -37,7 +40,7 @@ struct nicsim_figure {
     int number; /* index of its machine */
     const struct nicsim_machine *machine;
     enum nicsim_level level;
-    struct nicbarr_choice choice; /* parameter 0: the best tree */
+    struct nicbarr_choice choice; /* for a tree, parameter 0 means the best one */
     uint32_t nodes, bytes, width;
     double efficiency;
     double paper, simulated; /* microseconds, or a factor */
@@ -52,30 +55,32 @@ struct nicsim_papers {
     struct nicsim_figure figures[NICSIM_FIGURES_MOST];
 };
 
-/* Read machines and figures from the folder with nicsim's data. False after a message. */
+/* Reads machines and values from the directory with nicsim's data. On failure prints a message and
+ * returns false. */
 bool nicsim_papers_read(const char *data, struct nicsim_papers *papers);
 
-/* Simulate one figure, or all. False after a message. */
+/* Simulates one value. On failure prints a message and returns false. */
 bool nicsim_figure_simulate(struct nicsim_figure *figure);
 bool nicsim_papers_simulate(struct nicsim_papers *papers);
 
-/* Mean of |simulated / paper - 1|. */
+/* Returns the mean of |simulated / paper - 1|. */
 double nicsim_papers_error(const struct nicsim_papers *papers, bool fitted);
 
-/* A barrier's latency (us), the mean of consecutive ones. For a tree with parameter 0 the minimum
- * over all dimensions. Negative if memory runs out. */
+/* Returns a barrier's latency (us), the mean of consecutive barriers. For a tree with parameter 0,
+ * this is the minimum over all dimensions. Negative if memory runs out. */
 double nicsim_latency_us(const struct nicsim_machine *machine, struct nicbarr_choice choice,
                          uint32_t nodes, bool on_nics, enum nicsim_level level);
 
-/* The time (us) of the shortest loop of computation and a barrier in which computation takes this
- * part of the time. */
+/* Returns the time (us) of the shortest loop of computation and a barrier in which computation
+ * takes this part of the time. */
 double nicsim_loop_us(const struct nicsim_machine *machine, struct nicbarr_choice choice,
                       uint32_t nodes, bool on_nics, double efficiency);
 
 /*
- * Messages that NICs match, as in Zhang's thesis: half of a round trip between two nodes (section
- * 4.1), and a receive behind other unexpected messages (section 4.2, figure 4.1). See
- * play_messages.h. Negative if memory runs out.
+ * Messages that NICs match, as in Zhang's thesis. nicsim_unicast_us() returns half of a round trip
+ * between two nodes (section 4.1). The other function returns the duration of a receive behind
+ * other unexpected messages (section 4.2, figure 4.1). See play_messages.h. Negative if memory runs
+ * out.
  */
 double nicsim_unicast_us(const struct nicsim_machine *machine, enum nicsim_structure structure,
                          uint32_t bytes);
@@ -83,9 +88,9 @@ double nicsim_waiting_us(const struct nicsim_machine *machine, enum nicsim_struc
                          uint32_t nodes, uint32_t width, bool open);
 
 /*
- * MPI_Bcast as in Zhang's thesis (section 4.4): the time until the root has an answer of the last
- * node, minus that of the shortest message between two nodes; and the time of the root's call.
- * Negative if memory runs out.
+ * MPI_Bcast as in Zhang's thesis (section 4.4). The first function returns the time until the root
+ * has a reply of the last node, minus that of the shortest message between two nodes. The second
+ * one returns the duration of the root's call. Negative if memory runs out.
  */
 double nicsim_bcast_us(const struct nicsim_machine *machine, uint32_t nodes, uint32_t bytes,
                        bool on_nics);
@@ -93,9 +98,10 @@ double nicsim_bcast_root_us(const struct nicsim_machine *machine, uint32_t nodes
                             bool on_nics);
 
 /*
- * The GM paper's closed formulas (section 2.2, equations 1 and 2) with the same parameters. A
- * host-based barrier takes log2 N times all stages of a message from host to host. A NIC-based one
- * takes the stages down once, log2 N steps on the network, and the stages up once.
+ * Returns the latency by the GM paper's closed formulas (section 2.2, equations 1 and 2), with the
+ * same parameters. A host-based barrier takes log2 N times all stages of a message from host to
+ * host. A NIC-based one takes the stages from the host down to the NIC once, log2 N steps on the
+ * network, and the stages up to the host once.
  */
 double nicsim_formula_us(const struct nicsim_machine *machine, uint32_t nodes, bool on_nics,
                          enum nicsim_level level);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Reading and writing of the parameter files of simulated machines; see parameters.h. */
+/* Reads and writes the parameter files of simulated machines; see parameters.h. */
 #include "bench/nicsim/parameters.h"
 
 #include <dirent.h>
@@ -11,8 +11,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Divisors must not be 0, and the switches of a fat tree have at least two ports up and two down.
- * All other bounds only catch typing errors. */
+/* The parameters and their bounds. Divisors must not be 0, and the switches of a fat tree have at
+ * least two ports up and two down. All other bounds only detect typing errors. */
 static const struct {
     const char *name;
     size_t offset;
@@ -78,7 +78,7 @@ double *nicsim_parameter(struct nicsim_machine *machine, uint32_t number)
     return (double *)(void *)((char *)machine + parameters[number].offset);
 }
 
-/* Apply the values of a file; false if it names an unknown parameter. */
+/* Applies the values of a file. Returns false if it names an unknown parameter. */
 static bool take_values(const json_t *values, struct nicsim_file *file)
 {
     const char *key;
@@ -104,7 +104,7 @@ static bool take_values(const json_t *values, struct nicsim_file *file)
     return true;
 }
 
-/* Does each parameter have a value, within its bounds? */
+/* Checks that each parameter has a value, within its bounds. */
 static bool complete(struct nicsim_file *file)
 {
     for (uint32_t p = 0; p < COUNT; ++p) {
@@ -163,7 +163,7 @@ bool nicsim_read(const char *directory, const char *name, struct nicsim_file *fi
     return read_it(directory, name, file, 0) && complete(file);
 }
 
-/* The length of a name without ".json"; 0 if it has another suffix. */
+/* Returns the length of a name without ".json", or 0 if it has another suffix. */
 static size_t stem(const char *name)
 {
     const size_t length = strlen(name), end = strlen(".json");
@@ -175,7 +175,7 @@ static int is_machine(const struct dirent *entry)
     return 0 < stem(entry->d_name);
 }
 
-/* Print the machines in the folder; false if there are none. */
+/* Prints the machines in the directory. Returns false if there are none. */
 static bool name_machines(const char *folder, const char *wanted)
 {
     struct dirent **list;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The parameters of simulated machines: a JSON file per machine, with the source of each number.
+ * The parameters of simulated machines. Each machine has a JSON file, with the source of each
+ * number:
  *
  *     {"name": "LANai 7.2", "like": "lanai43", "about": "...",
  *      "parameters": {"nic_mhz": {"value": 66, "source": "..."},
@@ -16,7 +17,7 @@
 
 enum { NICSIM_PARAMETERS_MOST = 40 };
 
-/* The parameters there are, in order; NULL after the last. */
+/* Returns the name of a parameter by its number, or NULL after the last one. */
 const char *nicsim_parameter_name(uint32_t number);
 double *nicsim_parameter(struct nicsim_machine *machine, uint32_t number);
 
@@ -31,17 +32,18 @@ struct nicsim_file {
     char path[256];
     char about[400];
     struct nicsim_source sources[NICSIM_PARAMETERS_MOST]; /* of each parameter */
-    bool given[NICSIM_PARAMETERS_MOST];                   /* by this file itself, not inherited */
+    bool given[NICSIM_PARAMETERS_MOST];                   /* set by this file itself, not
+                                                             inherited */
 };
 
-/* Read DIRECTORY/NAME.json. False after a message on standard error. */
+/* Reads DIRECTORY/NAME.json. On failure prints a message on standard error and returns false. */
 bool nicsim_read(const char *directory, const char *name, struct nicsim_file *file);
 
-/* The same for a machine in the folder with nicsim's data. If there is none of that name, the
- * message lists those that exist. */
+/* Reads a machine's file in the directory with nicsim's data. If there is no machine of that name,
+ * the message lists those that exist. */
 bool nicsim_read_machine(const char *data, const char *name, struct nicsim_file *file);
 
-/* Write the present values of fitted parameters into the machine's file. */
+/* Writes the current values of fitted parameters into the machine's file. */
 bool nicsim_update(const struct nicsim_file *file);
 
 #endif

@@ -12,15 +12,15 @@ struct cluster;
 /* A process: its state outside the node's memory. */
 struct process {
     struct cluster *cluster;
-    struct mcp_group *group; /* the NIC's, or the host's own */
-    uint32_t epoch;          /* of the barrier that it has entered last */
+    struct mcp_group *group; /* in the NIC's memory, or in the host's own */
+    uint32_t epoch;          /* number of the barrier that it has entered last */
     double began_us, ended_us;
     /* Host-based barriers: port 0, and the connections to the peers. */
     struct nicsim_port port;
-    uint32_t *connections; /* by index in the table of sends */
-    uint32_t *received; /* messages from each sender, by the index of its first entry in the table
-                           of waits */
-    bool held;          /* `message` waits for a send token */
+    uint32_t *connections; /* connections, by index in the table of sends */
+    uint32_t *received;    /* messages received from each sender, by the index of the sender's first
+                              entry in the table of waits */
+    bool held;             /* `message` waits for a send token */
     struct mcp_message message;
 };
 
@@ -68,7 +68,7 @@ static bool send_message(struct sim_node *node, struct process *process)
 
 static void completed(struct sim_node *node, struct process *process);
 
-/* Send what the schedule allows, and leave the barrier if it is complete. */
+/* Sends the messages that the schedule permits, and leaves the barrier if it is complete. */
 static void progress(struct sim_node *node, struct process *process)
 {
     while (process->held || mcp_group_next(process->group, &process->message)) {
@@ -82,8 +82,8 @@ static void progress(struct sim_node *node, struct process *process)
     }
 }
 
-/* Record the arrival of a message from a node. If several entries wait for that node, its messages
- * belong to them in turn. */
+/* Records the arrival of a message from a node. If several entries wait for that node, its messages
+ * complete them in order. */
 static void record(struct process *process, uint32_t from)
 {
     const struct mcp_peer *waits = mcp_group_waits(process->group);
@@ -211,8 +211,8 @@ static bool open_group(struct cluster *cluster, struct sim_node *node, struct pr
     return true;
 }
 
-/* Tokens for a host's messages of one barrier and of the next, as its neighbours may be in
- * either. */
+/* Returns the number of tokens for a host's messages of one barrier and of the next, because its
+ * peers may be in either. */
 static uint32_t tokens_for(uint32_t messages)
 {
     return 2 * messages + 8;
@@ -262,8 +262,8 @@ static bool set_up_node(struct cluster *cluster, uint32_t number)
     return good;
 }
 
-/* The maximum of all nodes' tables. All nodes get as much memory, as unused memory costs
- * nothing. */
+/* Finds the maximum of all nodes' tables. All nodes get that much memory, because unused memory
+ * costs nothing. */
 static bool find_maximum(const struct nicsim_game *game, struct myr_lengths *most)
 {
     *most = (struct myr_lengths){0};

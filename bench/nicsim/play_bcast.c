@@ -7,7 +7,7 @@
 #include "libmyr/groups/group_tables.h"
 #include "libmyr/groups/nic_bcast.h"
 
-/* TOKENS, of each kind, suffice for the tokens of answers to return in time. */
+/* TOKENS, of each kind, are so many that tokens of replies are returned in time. */
 enum { CHILDREN = 2, TOKENS = 64 };
 
 struct cluster;
@@ -19,13 +19,13 @@ struct process {
     /* NIC-based: */
     struct mcp_group *group;
     struct myr_nic_bcast *bcast;
-    uint32_t epoch; /* its epoch in the group: half windows that it has read */
-    bool held;      /* the root's block waits for room in the window */
+    uint32_t epoch; /* epoch of the process in the group: number of half windows that it has read */
+    bool held;      /* the root's block waits for space in the window */
     /* Host-based: */
     uint32_t children;
     uint32_t forwarded; /* messages sent to the children, of all broadcasts */
     uint32_t connections[CHILDREN];
-    uint32_t to_root; /* the last node's connection to the root, for answers */
+    uint32_t to_root; /* the last node's connection to the root, for replies */
 };
 
 struct cluster {
@@ -34,13 +34,14 @@ struct cluster {
     struct sim_machine machine;
     struct process *processes;
     uint32_t last;           /* number of the last broadcast */
-    uint32_t missing;        /* of the present broadcast: the root's return, and the answer */
-    double began_us;         /* start of the present broadcast, ... */
-    double measured_from_us; /* ... and of the first that is measured */
-    double root_us;          /* sum */
+    uint32_t missing;        /* parts of the current broadcast that are missing: the root's return,
+                                and the reply */
+    double began_us;         /* start of the current broadcast */
+    double measured_from_us; /* start of the first broadcast that is measured */
+    double root_us;          /* sum over the broadcasts */
     double ended_us;
     uint32_t finished;
-    uint32_t block_bytes; /* data and header, as the NICs see it */
+    uint32_t block_bytes; /* data and header, in the form in which the NICs transfer them */
     uint8_t block[MCP_PAYLOAD_MOST];
     size_t group_bytes;
 };
@@ -57,7 +58,7 @@ static uint32_t envelope_bytes(const struct nicsim_bcast_game *game)
 
 /* ---- the root begins the broadcasts, one after the other ---- */
 
-/* Pass the block to the NIC, if the window has room for it. */
+/* Passes the block to the NIC, if the window has space for it. */
 static void pass_block(struct sim_node *node, struct process *process)
 {
     const struct cluster *cluster = process->cluster;
@@ -91,7 +92,8 @@ static void begin_bcast(struct sim_node *node, struct process *process)
     }
 }
 
-/* The root has returned, or has received the answer. After both it begins the next broadcast. */
+/* Called when the root has returned, and when it has received the reply. After both, it begins the
+ * next broadcast. */
 static void end_part(struct sim_node *node, struct process *process)
 {
     struct cluster *cluster = process->cluster;
@@ -107,7 +109,8 @@ static void end_part(struct sim_node *node, struct process *process)
 
 /* ---- a process returns from a broadcast ---- */
 
-/* The process has read the block. It announces each half window that it has read. */
+/* Called when the process has read the block. The process announces each half window that it has
+ * read. */
 static void leave_slot(struct sim_node *node, struct process *process, uint32_t number)
 {
     if (NULL != process->group && 0 == number % (process->group->window / 2)) {
@@ -136,7 +139,7 @@ static void returned(struct sim_node *node, struct process *process, uint32_t nu
 
 /* ---- host-based broadcasts ---- */
 
-/* Forward received blocks to the children while there are send tokens. */
+/* Forwards received blocks to the children while there are send tokens. */
 static void forward(struct sim_node *node, struct process *process)
 {
     const struct nicsim_bcast_game *game = process->cluster->game;
@@ -157,7 +160,7 @@ static void take_event(struct sim_node *node, struct process *process)
     uint32_t from;
     if (!nicsim_port_take(&process->port, node, &from)) { /* a send token has returned */
         forward(node, process);
-    } else if (is_root(node)) { /* the answer */
+    } else if (is_root(node)) { /* the reply */
         end_part(node, process);
     } else {
         ++process->number;
@@ -187,7 +190,7 @@ static void handle_bcast_notice(struct sim_node *node, enum sim_notice what)
     case SIM_BLOCK:
         take_block(node, process);
         break;
-    case SIM_RELEASE: /* there is room for half a window */
+    case SIM_RELEASE: /* space for half a window has become free */
         if (process->held) {
             sim_host_spend(node, process->cluster->game->machine->nic.host_call_us);
             pass_block(node, process);
@@ -301,7 +304,7 @@ static bool create_bcast_cluster(struct cluster *cluster)
     if (!nicbarr_schedule_of(&cluster->among, 0, &schedule)) {
         return false;
     }
-    const struct myr_lengths lengths = myr_schedule_lengths(&schedule); /* the same for all nodes */
+    const struct myr_lengths lengths = myr_schedule_lengths(&schedule); /* equal on all nodes */
     nicbarr_schedule_destroy(&schedule);
     const struct sim_shape shape = {
         .nodes = game->nodes,
@@ -312,7 +315,7 @@ static bool create_bcast_cluster(struct cluster *cluster)
                         (ports ? nicsim_port_bytes(TOKENS, TOKENS, message_most(game)) : 0),
     };
     struct sim_parameters parameters = game->machine->nic;
-    parameters.cycles_loop += parameters.cycles_look; /* it polls one other node, not all */
+    parameters.cycles_loop += parameters.cycles_look; /* it polls one other node instead of all */
     parameters.cycles_look = 0;
     cluster->processes = calloc(game->nodes, sizeof(*cluster->processes));
     if (NULL == cluster->processes ||

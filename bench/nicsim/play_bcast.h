@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Simulation of broadcasts on a cluster with one process per node and node 0 as the root:
- * NIC-based, or host-based with messages over the same NICs.
+ * Simulation of broadcasts on a cluster with one process per node and node 0 as the root.
+ * Broadcasts are NIC-based, or host-based with messages over the same NICs.
  *
  * NICs distribute a block along the firmware's trees (firmware/bcast.h), through its window with
  * its credits. As in Zhang's thesis (section 3.3.5), the root's call returns when its NIC has sent
  * the block to all children, other calls when they have received the block. Hosts forward along the
- * thesis's binary tree: node k sends to 2k + 1 and 2k + 2. With 8 nodes both send a block to the
- * last node by way of nodes 1 and 3, which send there first.
+ * thesis's binary tree: node k sends to 2k + 1 and 2k + 2. With 8 nodes, both variants send a block
+ * to the last node by way of nodes 1 and 3, whose first message it is.
  *
  * The cost of polling other nodes (cycles_look, mpi_look_us) is charged for one other node only,
- * whatever the number of nodes, as polling all is a cost of barriers; see docs/simulator.md.
+ * whatever the number of nodes, because polling all of them is a cost of barriers; see
+ * docs/simulator.md.
  *
- * No packet may be lost, as hosts do not ask for missing packets.
+ * Packets must not be lost, because hosts do not request missing packets.
  */
 #ifndef NICSIM_PLAY_BCAST_H
 #define NICSIM_PLAY_BCAST_H
@@ -24,15 +25,15 @@ enum { NICSIM_BLOCK_MOST = 1200 }; /* bytes of data that fit into a packet with 
 struct nicsim_bcast_game {
     const struct nicsim_machine *machine;
     uint32_t nodes;
-    uint32_t bytes; /* of data */
+    uint32_t bytes; /* size of the data */
     bool on_nics;
-    uint32_t fan_out; /* NIC-based: of the schedule dissemination:fan_out */
+    uint32_t fan_out; /* NIC-based only: that of the schedule dissemination:fan_out */
     enum nicsim_level level;
-    /* The last node answers with a message of answer_bytes when it has the block, and the root
-     * waits for that before its next broadcast. Otherwise no process waits. */
+    /* If set, the last node replies with a message of answer_bytes when it has received the block,
+     * and the root waits for that before its next broadcast. Otherwise no process waits. */
     bool answered;
     uint32_t answer_bytes;
-    uint32_t warm_up, broadcasts; /* their numbers; the warm-up is not measured */
+    uint32_t warm_up, broadcasts; /* numbers of broadcasts; the warm-up is not measured */
     uint64_t seed;
     /* Called when a node returns from broadcast 1, 2, ...; may be NULL. */
     void (*observe)(void *observer, uint32_t node, uint32_t broadcast, double at_us);
@@ -40,9 +41,9 @@ struct nicsim_bcast_game {
 };
 
 struct nicsim_bcast_outcome {
-    double round_us;   /* from the start of one broadcast to that of the next, including the answer:
+    double round_us;   /* from the start of one broadcast to that of the next, including the reply:
                           mean */
-    double root_us;    /* the root's call: mean */
+    double root_us;    /* duration of the root's call: mean */
     uint32_t finished; /* nodes that have received all broadcasts */
     struct sim_tally tally;
     struct mcp_counters counters; /* sum of all NICs */
@@ -51,7 +52,7 @@ struct nicsim_bcast_outcome {
     uint64_t events;
 };
 
-/* False if memory runs out. */
+/* Runs a simulation. Returns false if memory runs out. */
 bool nicsim_play_bcast(const struct nicsim_bcast_game *game, struct nicsim_bcast_outcome *outcome);
 
 #endif

@@ -19,11 +19,11 @@ enum tag { TAG_DATA, TAG_CONTROL, TAG_OTHER };
 /* A step of a process's script. */
 struct step {
     bool receives, measured;
-    uint32_t peer; /* or ANY */
+    uint32_t peer; /* a node, or ANY */
     enum tag tag;
 };
 
-/* A call, which the host passes to its NIC. */
+/* A call that the host passes to its NIC. */
 struct call {
     struct step step;
     struct myr_tagged_request request;
@@ -57,8 +57,8 @@ struct cluster {
 
 /* ---- the host ---- */
 
-/* The longest message that is sent together with its envelope, which is also the length of a longer
- * message's pieces. Each fits into a packet. */
+/* Returns the length of the longest message that is sent together with its envelope, which is also
+ * the length of a longer message's chunks. Each fits into a packet. */
 static uint32_t eager_most(const struct nicsim_machine *machine)
 {
     const double packet = machine->nic.mtu - MCP_DATAGRAM_BYTES - MCP_MESSAGE_BYTES - TAGGED_HEADS;
@@ -75,7 +75,7 @@ static bool is_long(const struct nicsim_messages_game *game, uint32_t bytes)
     return bytes > eager_most(game->machine);
 }
 
-/* Pass the next send or receive to the NIC. The memory of a long message is pinned first. */
+/* Passes the next send or receive to the NIC. The memory of a long message is pinned first. */
 static void post_operation(struct sim_node *node, struct process *process, const struct step *step)
 {
     const struct nicsim_messages_game *game = process->cluster->game;
@@ -145,7 +145,7 @@ static void handle_message_notice(struct sim_node *node, enum sim_notice what)
 
 /* ---- the NIC ---- */
 
-/* The number of unexpected messages from one source, all of which are in the list of its
+/* Returns the number of unexpected messages from one source, all of which are in the list of its
  * channel. */
 static uint32_t unexpected_from(const struct myr_tagged *t, uint32_t source)
 {
@@ -214,12 +214,12 @@ static void on_events(struct sim_node *node)
     notify_host(node, process);
 }
 
-/* Payload bytes that move between host and NIC. Headers stay in the NIC. A short message that is
- * sent has been copied to the NIC by its host, if the machine does so. */
+/* Returns the payload bytes that are transferred between host and NIC. Headers stay in the NIC. A
+ * short message that is sent has been copied to the NIC by its host, if the machine does so. */
 static size_t host_bytes(struct sim_node *node, const void *payload, size_t bytes, bool leaves)
 {
     struct process *process = node->process;
-    struct tagged_head head; /* a copy, as the buffer may be unaligned */
+    struct tagged_head head; /* a copy, because the buffer may be unaligned */
     memcpy(&head, payload, sizeof(head));
     process->arrived += !leaves && head.kind <= TAGGED_OFFER;
     switch (head.kind) {
@@ -283,13 +283,13 @@ static bool open_endpoint(struct cluster *cluster, uint32_t number)
     process->peers = calloc(game->nodes, sizeof(struct myr_tagged_peer *));
     write_script(game, process, number);
     for (uint32_t b = 0; 0 == number && NULL != process->data && b < game->bytes; ++b) {
-        process->data[b] = (uint8_t)(1 + b % 251); /* pieces differ, and no byte is 0 */
+        process->data[b] = (uint8_t)(1 + b % 251); /* chunks differ, and no byte is 0 */
     }
     return NULL != process->data && NULL != process->peers &&
            MYR_OK == myr_tagged_open(&process->nic, &options, &process->endpoint, NULL);
 }
 
-/* Connect a node with node 0, in both directions. */
+/* Connects a node with node 0, in both directions. */
 static bool connect_both(struct cluster *cluster, uint32_t number)
 {
     for (uint32_t side = 0; side < 2; ++side) {

@@ -11,13 +11,15 @@
  *
  * NICSIM_WAITING (section 4.2): node 0 receives an unexpected message behind many others. First all
  * other nodes send it messages with a tag that it never receives: `width` each, and the last node
- * `width` - 2. So all channels to it are full, except for two places of the last one. Then the last
- * node sends the message, and another one that announces it. Node 0 receives the latter, then the
- * former, which is measured, and answers.
+ * `width` - 2. So all channels to node 0 are full, except for two places of the last node's
+ * channel. Then the last node sends the message to be received, and another one that announces it.
+ * Node 0 receives the announcement first. Then it receives the other message, which is measured,
+ * and replies.
  *
- * Our table finds a message by its hash, whatever else is in it. The thesis's NIC searches a list
- * per channel, and has a hash table for receives with an open source. Both match alike, so one
- * implementation serves for both, and `structure` determines the cost on the NIC:
+ * Our table finds a message by its hash, whatever else the table contains. The thesis's NIC
+ * searches a list per channel, and has a hash table for receives with an open source. Both find the
+ * same messages, so one implementation serves for both, and `structure` determines the cost on the
+ * NIC:
  *
  *   NICSIM_LISTS   a receive with a named source: cycles_check per unexpected message of this
  *                  source; one with an open source: cycles_hash
@@ -38,10 +40,10 @@ struct nicsim_messages_game {
     enum nicsim_script script;
     enum nicsim_structure structure;
     uint32_t nodes;           /* 2 for a ping-pong */
-    uint32_t bytes;           /* of the messages of a ping-pong */
+    uint32_t bytes;           /* size of the messages of a ping-pong */
     uint32_t width;           /* unexpected messages per sender, 3 to 32 */
     bool open;                /* the measured receive has an open source */
-    uint32_t warm_up, rounds; /* their numbers; the warm-up is not measured */
+    uint32_t warm_up, rounds; /* numbers of rounds; the warm-up is not measured */
     uint64_t seed;
 };
 
@@ -50,13 +52,13 @@ struct nicsim_messages_outcome {
     double receive_us; /* the measured receive, from call to return: mean */
     uint32_t finished; /* nodes that have completed their script */
     uint32_t waiting;  /* unexpected messages at node 0 at the end */
-    bool intact;       /* ping-pong: node 1 has received what node 0 has sent */
+    bool intact;       /* ping-pong: node 1 has received the data that node 0 has sent */
     struct sim_tally tally;
     struct mcp_counters counters; /* sum of all NICs */
     uint64_t events;
 };
 
-/* False if memory runs out. */
+/* Runs a simulation. Returns false if memory runs out. */
 bool nicsim_play_messages(const struct nicsim_messages_game *game,
                           struct nicsim_messages_outcome *outcome);
 

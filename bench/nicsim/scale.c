@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * nicsim scale: simulates each algorithm on one machine by number of nodes (powers of two),
- * NIC-based and host-based: latency, packets, memory of a NIC.
+ * NIC-based and host-based. It prints latency, packets, and the memory of a NIC.
  *
- * The table compares host-based n-way dissemination with Hoefler's LoP model, where a round costs
- * half of a 1:n n:1 ping-pong (simulated as well), and pairwise exchange with the GM paper's closed
- * formulas.
+ * The table compares host-based n-way dissemination with Hoefler's LoP model, in which a round
+ * costs half of a 1:n n:1 ping-pong (simulated as well), and pairwise exchange with the GM paper's
+ * closed formulas.
  */
 #include <math.h>
 #include <stdio.h>
@@ -42,7 +42,7 @@ static bool play_algorithm(const struct nicsim_options *options,
     return nicsim_play(&game, outcome) && outcome->finished == nodes;
 }
 
-/* NAN where the model does not apply. */
+/* Returns the latency by the LoP model, or NAN where the model does not apply. */
 static double lop_us(const struct nicsim_options *options, const struct nicsim_machine *machine,
                      struct nicbarr_choice choice, uint32_t nodes, bool on_nics)
 {

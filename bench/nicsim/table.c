@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * nicsim table: compares the papers' figures with the simulator's, and checks whether the papers'
+ * nicsim table: compares the papers' values with the simulated ones, and checks whether the papers'
  * conclusions hold in the simulation.
  *
- * It is deterministic and serves as a test. The exit status says whether the errors are within
- * their limits, and whether all conclusions hold except those known not to.
+ * It is deterministic and serves as a test. The exit status is 0 if the errors are within their
+ * limits, and if all conclusions hold except those known not to hold.
  */
 #include <math.h>
 #include <stdio.h>
@@ -109,7 +109,7 @@ static bool other_numbers_cost_extra(const struct nicsim_papers *papers)
                latency(papers, LANAI43, pairwise, 8, false);
 }
 
-/* How much longer the loop takes with host-based barriers than with NIC-based ones, for MPI
+/* Returns how much longer the loop takes with host-based barriers than with NIC-based ones, for MPI
  * barriers with that work and variation. */
 static double advantage(const struct nicsim_papers *papers, double work_us, double variation)
 {
@@ -149,7 +149,7 @@ static bool nics_win_at_every_variation(const struct nicsim_papers *papers)
     return holds;
 }
 
-/* With 10 us of work a loop takes less than 10 us longer than without. */
+/* Checks that with 10 us of work a loop takes less than 10 us longer than without work. */
 static bool hosts_have_a_flat_spot(const struct nicsim_papers *papers)
 {
     const struct nicsim_machine *m = &papers->machines[LANAI43].machine;
@@ -168,7 +168,7 @@ static bool hosts_have_a_flat_spot(const struct nicsim_papers *papers)
            outcome.barrier_us < nicsim_latency_us(m, pairwise, 8, false, NICSIM_MPI) + work_us / 2;
 }
 
-/* How many times faster NIC-based broadcasts are. */
+/* Returns how many times faster NIC-based broadcasts are. */
 static double bcast_factor(const struct nicsim_papers *papers, uint32_t nodes, uint32_t bytes)
 {
     const struct nicsim_machine *m = &papers->machines[NPII].machine;
@@ -227,7 +227,7 @@ static const char *unit(const struct nicsim_figure *f)
     return NICSIM_FACTOR == f->quantity ? "" : " us";
 }
 
-/* Equations 1 to 3 of the GM paper; NAN where they do not apply. */
+/* Evaluates equations 1 to 3 of the GM paper. Returns NAN where they do not apply. */
 static double formula(const struct nicsim_figure *f)
 {
     if (NICBARR_PAIRWISE != f->choice.algorithm) {

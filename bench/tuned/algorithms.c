@@ -15,7 +15,8 @@
 static const int segments[] = {8 << 10, 64 << 10};
 enum { SEGMENTS = sizeof(segments) / sizeof(*segments) };
 
-/* Collectives, with words in the names of those algorithms that split messages into segments. */
+/* Collectives, with words that occur in the names of those algorithms that split messages into
+ * segments. */
 static const struct {
     const char *collective, *words[4];
 } segmenting[] = {
@@ -36,7 +37,7 @@ void algorithms_close(void)
     MPI_T_finalize();
 }
 
-/* The index of a control variable of the collective; negative: there is none. */
+/* Returns the index of a control variable of the collective; negative if there is none. */
 static int parameter(const char *collective, const char *what)
 {
     char name[96];
@@ -78,7 +79,7 @@ static bool can_segment(const char *collective, const char *name)
     return false;
 }
 
-/* The enumeration of the algorithms by the component; MPI_T_ENUM_NULL: there is none. */
+/* Returns the component's enumeration of the algorithms, or MPI_T_ENUM_NULL if there is none. */
 static MPI_T_enum values_of(const char *collective, int *count)
 {
     const int index = parameter(collective, "");

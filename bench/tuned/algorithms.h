@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The algorithms of Open MPI's component coll/tuned, and how to force one.
+ * The algorithms of Open MPI's component coll/tuned, and functions to force one of them.
  *
- * Called by nicbarr_tuned. tuned reads which algorithm is forced (coll_tuned_bcast_algorithm) when
- * it creates the module of a communicator. MPI's tools interface sets that variable, so each
- * communicator of a job can have another algorithm. The component reads it only if
- * coll_tuned_use_dynamic_rules was set before MPI_Init. The list of algorithms is the component's
- * enumeration of that variable.
+ * Called by nicbarr_tuned. coll/tuned reads which algorithm is forced (coll_tuned_bcast_algorithm)
+ * when it creates the module of a communicator. The variable is set through MPI's tools interface,
+ * so each communicator of a job can have another algorithm. The component reads the variable only
+ * if coll_tuned_use_dynamic_rules was set before MPI_Init. The list of algorithms is the
+ * component's enumeration of that variable.
  */
 #ifndef BENCH_TUNED_ALGORITHMS_H
 #define BENCH_TUNED_ALGORITHMS_H
@@ -16,23 +16,23 @@
 
 struct algorithm {
     int number;    /* 0: tuned's own decision */
-    char name[32]; /* the component's name for it */
-    int segment;   /* bytes per segment of a message; 0: no segments */
+    char name[32]; /* name in the component's enumeration */
+    int segment;   /* bytes per segment of a message; 0: messages are not segmented */
 };
 
-/* The fan-out of all measurements, for algorithms that have one; tuned's default. */
+/* The fan-out of all measurements, for algorithms that have one; it is tuned's default. */
 enum { ALGORITHM_FANOUT = 4 };
 
-/* False if this MPI library has no such variables. */
+/* Returns false if this MPI library has no such variables. */
 bool algorithms_open(void);
 void algorithms_close(void);
 
-/* List the algorithms of a collective: tuned's own decision first, and those with segments once
- * without and once for each segment size. Returns their number; the caller frees the list. 0: tuned
- * does not implement that collective. */
+/* Lists the algorithms of a collective. tuned's own decision is first, and algorithms with segments
+ * are listed once without segments and once for each segment size. Returns their number, which is 0
+ * if tuned does not implement that collective. The caller frees the list. */
 size_t algorithms_of(const char *collective, struct algorithm **list);
 
-/* Force the algorithm for communicators that are created from now on. */
+/* Forces the algorithm for communicators that are created from now on. */
 void algorithm_force(const char *collective, const struct algorithm *algorithm);
 
 #endif

@@ -2,13 +2,13 @@
 /*
  * nicbarr_tuned: measures each algorithm of Open MPI's coll/tuned on these processes.
  *
- * `nicbarr tune --write-tuned-rules` starts it, and makes a rules file of the lines that it prints,
- * which bench/report/tuned_rules.awk describes. Each algorithm of a collective has a communicator
- * of its own, for which it is forced (algorithms.h), and all are measured in turns (contest.h).
- * tuned's own decision takes part twice, as the difference of both shows the noise of the machine.
- * A collective with a root is measured with alternating roots first, and then with a fixed one.
- * Algorithms that fail, give wrong results, or change the order of operations that do not commute
- * are excluded.
+ * `nicbarr tune --write-tuned-rules` starts it, and converts the lines that it prints to a rules
+ * file. bench/report/tuned_rules.awk describes these lines. Each algorithm of a collective has a
+ * communicator of its own, for which it is forced (algorithms.h), and all are measured alternately
+ * (contest.h). tuned's own decision is measured twice, because the difference of both measurements
+ * shows the noise of the machine. A collective with a root is measured with alternating roots
+ * first, and then with a fixed one. Algorithms that fail, compute wrong results, or change the
+ * order of operations that do not commute are excluded.
  */
 #include <getopt.h>
 #include <math.h>
@@ -29,18 +29,18 @@
 #include "bench/output.h"
 #include "order.h"
 
-/* tuned first, then the components that it needs, but none that would take calls from it. */
+/* tuned first, then the components that it needs, but none that would replace its functions. */
 static const char preference[] = "tuned,basic,libnbc,self,inter";
 
 enum {
     STEP = 4, /* factor between sizes */
-    FEW = 5,  /* rounds that suffice to see which algorithms are far slower */
+    FEW = 5,  /* rounds that suffice to detect algorithms that are far slower */
     ENOUGH = 11
 };
 static const double far_behind = 1 / 1.5; /* a lower gain excludes an algorithm */
 
 struct settings {
-    unsigned least, most; /* bytes per message, as tuned counts them */
+    unsigned least, most; /* bytes per message, in tuned's definition */
     unsigned budget;      /* milliseconds per size */
 };
 
@@ -48,12 +48,13 @@ struct player {
     struct algorithm algorithm;
     struct mpi_side side;
     bool excluded;
-    bool played;                   /* at this size: */
-    double us;                     /* rank 0: the median time */
-    struct nicbarr_quartiles gain; /* rank 0: tuned's own decision over it, by round */
+    bool played;                   /* measured at this size */
+    double us;                     /* rank 0: the median time at this size */
+    struct nicbarr_quartiles gain; /* rank 0: the time of tuned's own decision divided by this
+                                      algorithm's, by round */
 };
 
-/* A collective with its algorithms; all are compared with players[0], tuned's own decision. */
+/* A collective with its algorithms. All are compared with players[0], tuned's own decision. */
 struct match {
     const struct settings *settings;
     const struct job *job;
@@ -81,7 +82,8 @@ static bool on_all_ranks(bool here)
 
 /* ---- sizes ---- */
 
-/* tuned counts the blocks of all processes, mpi_operation.h that of one. */
+/* Returns the number of blocks in a message: tuned includes the blocks of all processes,
+ * mpi_operation.h that of one process only. */
 static size_t blocks(const struct match *match)
 {
     return match->operation == OPERATION_ALLGATHER ? (size_t)match->job->size : 1;
@@ -114,7 +116,7 @@ static void player_open(const struct match *match, struct player *player, MPI_Co
     mpi_operation_resize(operation, first_size(match));
     failed = false;
     mpi_operation_play(operation);
-    if (!on_all_ranks(!failed)) /* such as two_proc with three processes */
+    if (!on_all_ranks(!failed)) /* an algorithm may fail, such as two_proc with three processes */
         exclude(match, player, "it does not take so many processes");
     else if (!on_all_ranks(
                  order_is_kept(operation->comm, match->operation, player->algorithm.segment)))
@@ -146,8 +148,8 @@ static void match_close(struct match *match)
 
 /* ---- one size ---- */
 
-/* The operations in a chunk, the same for all: as many as fit with tuned's own decision, at least
- * one. */
+/* Returns the number of operations in a chunk, the same for all algorithms: as many as fit with
+ * tuned's own decision, at least one. */
 static unsigned fitting(struct contestant *own)
 {
     enum { PROBES = 5, MANY = 10000 };
@@ -165,7 +167,7 @@ static unsigned fitting(struct contestant *own)
     return (unsigned)fmin(fmax(chunk_length / fastest, 1), MANY);
 }
 
-/* Play that many rounds; rank 0 stores the results. */
+/* Runs that many rounds. Rank 0 stores the results. */
 static void play(struct player **playing, struct contestant *contestants, size_t count,
                  unsigned rounds, int rank)
 {
@@ -179,7 +181,7 @@ static void play(struct player **playing, struct contestant *contestants, size_t
     contest_free(contestants, count);
 }
 
-/* Keep the algorithms that are not far behind, and always tuned's own decision. Returns their
+/* Keeps the algorithms that are not far behind, and always tuned's own decision. Returns their
  * number. */
 static size_t drop(struct player **playing, struct contestant *contestants, size_t count)
 {
@@ -211,7 +213,7 @@ static void contest(const struct match *match, struct player **playing, size_t c
     free(contestants);
 }
 
-/* A line for each algorithm that was measured. */
+/* Prints a line for each algorithm that was measured. */
 static void print_size(const struct match *match, size_t bytes)
 {
     for (size_t p = 1; p < match->count && match->job->rank == 0; p++) {
@@ -226,7 +228,7 @@ static void print_size(const struct match *match, size_t bytes)
     fflush(stdout);
 }
 
-/* `block`: bytes per message, or per process's block. */
+/* Measures one size. `block` is the number of bytes per message, or per process's block. */
 static void measure_size(const struct match *match, size_t block)
 {
     struct player **playing = bench_alloc(match->count, sizeof(*playing));
@@ -277,7 +279,7 @@ static void measure(const struct settings *settings, const struct job *job,
     match_close(&match);
 }
 
-/* Parse the options; the operands after them are collectives. */
+/* Parses the options; the operands after them are collectives. */
 static bool parse(int argc, char **argv, struct settings *settings)
 {
     static const struct option options[] = {

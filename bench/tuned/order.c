@@ -9,8 +9,8 @@
 
 #include "bench/alloc.h"
 
-/* An element is the map x -> ax + b on 16-bit numbers, with a in its upper half. The composition of
- * maps is associative and exact, but not commutative. */
+/* Composes two elements. An element is the map x -> ax + b on 16-bit numbers, with a in its upper
+ * half. The composition of maps is associative and exact, but not commutative. */
 static uint32_t compose(uint32_t first, uint32_t then)
 {
     const uint32_t a = (first >> 16) * (then >> 16);
@@ -27,7 +27,8 @@ static void compose_all(void *in, void *inout, int *count, MPI_Datatype *type)
         then[i] = compose(first[i], then[i]);
 }
 
-/* The contribution of a rank; a is odd, hence invertible, so no later contribution is lost. */
+/* Returns the contribution of a rank. The number a is odd, hence invertible, so that no later
+ * contribution is lost. */
 static uint32_t contribution(int rank, int place)
 {
     const uint32_t a = 3 + 2 * (uint32_t)(5 * rank + place), b = (uint32_t)(31 * rank + place);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Does an algorithm keep the order of ranks in reductions that do not commute?
+ * Checks whether an algorithm keeps the order of ranks in reductions that do not commute.
  *
  * Called by nicbarr_tuned. Some of tuned's algorithms combine the ranks' values in another order.
  * tuned's own decision does not choose them for operations that do not commute, but a rule of its
@@ -14,9 +14,9 @@
 
 #include "bench/operations.h"
 
-/* Has this rank got the right results of such operations, with few elements, and with several
- * segments of `segment` bytes? True for collectives that do not compute. Collective over the
- * communicator. */
+/* Returns whether this rank has received correct results of such operations, with few elements, and
+ * with several segments of `segment` bytes. Returns true for collectives that do not compute.
+ * Collective over the communicator. */
 bool order_is_kept(MPI_Comm comm, enum operation operation, int segment);
 
 #endif

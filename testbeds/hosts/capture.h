@@ -15,18 +15,18 @@ struct capture {
     FILE *file; /* NULL: no file is open */
 };
 
-/* Create a file; false, with errno, on failure. */
+/* Creates a file. Returns false, with errno, on failure. */
 bool capture_open(struct capture *capture, const char *path);
 
-/* Write a complete frame, if a file is open. */
+/* Writes a complete frame, if a file is open. */
 void capture_put(struct capture *capture, const struct frame *frame);
 
 void capture_close(struct capture *capture);
 
-/* Open a file for reading; false, with errno, on failure, or if it is not such a file. */
+/* Opens a file for reading. Returns false, with errno, on failure, or if it is not a pcap file. */
 bool capture_read(struct capture *capture, const char *path);
 
-/* Read the next frame into memory for FRAME_MOST bytes; false at the end. */
+/* Reads the next frame into memory for FRAME_MOST bytes. Returns false at the end. */
 bool capture_take(struct capture *capture, struct frame *frame);
 
 #endif

@@ -22,8 +22,8 @@ static void put_word(struct frame *frame, size_t offset, uint16_t word)
     memcpy(frame->bytes + offset, &word, sizeof(word));
 }
 
-/* Parse a header of IPv4 or IPv6 that is followed by a whole UDP datagram. Returns the header's
- * length; 0: it is something else. */
+/* Parses a header of IPv4 or IPv6 that is followed by a whole UDP datagram. Returns the header's
+ * length, or 0 if the frame contains anything else. */
 static size_t header_4(const struct frame *frame, struct frame_udp *udp)
 {
     struct iphdr header;
@@ -74,7 +74,7 @@ bool frame_find_udp(const struct frame *frame, struct frame_udp *udp)
     return true;
 }
 
-/* The sum of 16-bit words for checksums; an odd byte is padded with 0. */
+/* Returns the sum of 16-bit words for checksums; an odd byte is padded with 0. */
 static uint32_t sum_of(const struct frame *frame, size_t from, size_t bytes)
 {
     uint32_t sum = 0;
@@ -95,7 +95,7 @@ static void put_checksum(struct frame *frame, const struct frame_udp *udp)
     while (sum >> 16 != 0) {
         sum = (sum & 0xffff) + (sum >> 16);
     }
-    /* A checksum of 0 would mean that there is none. */
+    /* A checksum of 0 is sent as 0xffff, because 0 means that there is no checksum. */
     put_word(frame, checksum, 0xffff == sum ? 0xffff : (uint16_t)~sum);
 }
 

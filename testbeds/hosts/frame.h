@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * An Ethernet frame as packet sockets receive and send it, after a header with the work that the
- * kernel leaves to the network card, such as the checksum.
+ * An Ethernet frame in the form in which packet sockets receive and send it. It follows a header
+ * that describes the work that the kernel leaves to the network card, such as the checksum.
  *
  * Called by the switch. Only frames with one whole UDP datagram over IPv4, or over IPv6 without
- * extension headers, are parsed, but no fragments and no segmentation offload.
+ * extension headers, are parsed. Fragments and segmentation offload are not supported.
  */
 #ifndef NETHOSTS_FRAME_H
 #define NETHOSTS_FRAME_H
@@ -14,7 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { FRAME_MOST = 1 << 17 /* bytes: TCP passes up to 64 KiB at once, and headers */ };
+enum { FRAME_MOST = 1 << 17 /* bytes: TCP passes up to 64 KiB at once, plus headers */ };
 
 struct frame {
     struct virtio_net_hdr offload;
@@ -22,21 +22,21 @@ struct frame {
     uint8_t bytes[];
 };
 
-/* The position of a frame's UDP datagram. */
+/* The position of the UDP datagram in a frame. */
 struct frame_udp {
-    size_t hosts, udp, payload; /* offsets in the frame; hosts: of both addresses */
+    size_t hosts, udp, payload; /* offsets in the frame; `hosts` is that of both addresses */
     size_t hosts_bytes;
     size_t payload_bytes;
     uint16_t from, to; /* ports, in host byte order */
 };
 
-/* Does the frame carry one whole UDP datagram? */
+/* Returns whether the frame carries one whole UDP datagram, and finds its position. */
 bool frame_find_udp(const struct frame *frame, struct frame_udp *udp);
 
-/* Compute the datagram's checksum if the kernel has left that to the card. */
+/* Computes the datagram's checksum if the kernel has left that to the card. */
 void frame_complete(struct frame *frame, const struct frame_udp *udp);
 
-/* Flip bit `bit` of the payload of a complete frame. With `repair` the checksum is recomputed;
+/* Flips bit `bit` of the payload of a complete frame. With `repair` the checksum is recomputed;
  * otherwise no program receives the packet. */
 void frame_flip(struct frame *frame, const struct frame_udp *udp, size_t bit, bool repair);
 

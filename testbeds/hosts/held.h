@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The packets that the switch delays.
+ * The queue of packets that the switch delays.
  *
- * A heap ordered by due time; packets with equal times stay in their order of arrival.
+ * It is a heap ordered by due time. Packets with equal times stay in their order of arrival.
  */
 #ifndef NETHOSTS_HELD_H
 #define NETHOSTS_HELD_H
@@ -21,19 +21,19 @@ struct held_entry {
 };
 
 struct held {
-    uint64_t numbers; /* packets so far, for the order of arrival */
+    uint64_t numbers; /* number of packets so far, which determines the order of arrival */
     uint32_t count;
     struct held_entry entry[HELD_MOST];
 };
 
-/* Keep a copy of the frame. False if there is no room. */
+/* Adds a copy of the frame. Returns false if there is no space. */
 bool held_put(struct held *held, uint64_t due_ns, uint32_t to, const struct frame *frame);
 
-/* Remove the first packet that is due at `now_ns`; the caller frees its frame. False if none is
- * due. */
+/* Removes the first packet that is due at `now_ns`; the caller frees its frame. Returns false if
+ * none is due. */
 bool held_take(struct held *held, uint64_t now_ns, struct held_entry *entry);
 
-/* The due time of the first packet; 0: there are none. */
+/* Returns the due time of the first packet, or 0 if there is none. */
 uint64_t held_first_ns(const struct held *held);
 
 #endif

@@ -3,8 +3,8 @@
  * Passes each packet from a host to its destination host, at that host's end of the cable, without
  * a bridge or queue in between. redirect.c attaches this program to the hosts' interfaces.
  *
- * Hosts have the addresses that nethosts assigns: the last byte of host N's is N. Packets to other
- * addresses, and multicast, are dropped.
+ * The destination follows from the addresses that nethosts assigns: the last byte of host N's
+ * address is N. Packets to other addresses, and multicast, are dropped.
  */
 #include <linux/bpf.h>
 #include <linux/if_ether.h>
@@ -12,9 +12,9 @@
 
 #include <bpf/bpf_helpers.h>
 
-enum { DROP = 2 }; /* return value at this hook (tcx), which some systems' headers lack */
+enum { DROP = 2 }; /* return value at this hook (tcx); some systems' headers lack it */
 
-const volatile __u32 port[256]; /* indices of the interfaces to the hosts; 0: no host */
+const volatile __u32 port[256]; /* indices of the interfaces that lead to the hosts; 0: no host */
 
 SEC("tc")
 int redirect(struct __sk_buff *packet)
@@ -24,7 +24,8 @@ int redirect(struct __sk_buff *packet)
         0 == port[to[ETH_ALEN - 1]]) {
         return DROP;
     }
-    /* The packet was marked as being for another host. */
+    /* The packet type must be reset, because the packet was classified as being for another
+     * host. */
     if (bpf_skb_change_type(packet, PACKET_HOST) < 0) {
         return DROP;
     }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * redirect: the fastest of nethosts' switches. The kernel redirects packets from host to host by
- * their Ethernet address, see redirect.bpf.c. For measurements, as it has no faults or counters.
+ * redirect: the fastest of nethosts' switches, for measurements. The kernel redirects packets from
+ * host to host by their Ethernet address, see redirect.bpf.c. It has no faults or counters.
  *
  *     redirect INTERFACE...
  *

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A network switch in user space: it forwards Ethernet frames between network interfaces, and
- * loses, duplicates, delays, reorders, corrupts and filters UDP packets as requested.
+ * A network switch in user space, which forwards Ethernet frames between network interfaces. To
+ * test programs on bad networks, it loses, duplicates, delays, reorders, corrupts and filters UDP
+ * packets as requested.
  *
  * Called by nethosts instead of the kernel's bridge, in a network namespace that contains only one
  * end of each host's cable. Interface number i (from 1) leads to host i. Prints "ready" when hosts
- * may begin. On SIGUSR1, and when SIGTERM ends it, it prints its counters in one line.
+ * may begin. On SIGUSR1, and when it is terminated by SIGTERM, it prints its counters in one line.
  *
- * Only UDP packets (with --port, those of one port) are subject to faults. All others pass at once,
- * unchanged and in order. A delayed packet is sent before any packet that arrives after its due
- * time. TCP frames may be larger than a packet (segmentation offload), and are forwarded as they
- * are.
+ * Only UDP packets (with --port, those of one port) are subject to faults. All others are forwarded
+ * at once, unchanged and in order. A delayed packet is sent before any packet that arrives after
+ * its due time. TCP frames may be larger than a packet (segmentation offload), and are forwarded as
+ * they are.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -38,8 +39,10 @@
 enum {
     PORTS = 256,
     BATCH = 64,          /* frames read from a port before the next port */
-    BUFFER = 16 << 20,   /* receive buffer per port in bytes: only faults may lose packets */
-    SIGNALS = UINT16_MAX /* number of the signals in epoll; ports have their own numbers */
+    BUFFER = 16 << 20,   /* receive buffer per port in bytes, so large that only faults lose
+                            packets */
+    SIGNALS = UINT16_MAX /* identifies the signals in epoll; ports are identified by their
+                            numbers */
 };
 
 /* A cable: the interface's socket, and the last source address of its other end. */
@@ -90,7 +93,7 @@ static void put(struct network_switch *sw, uint32_t to, const struct frame *fram
     }
 }
 
-/* The port to the frame's destination; sw->ports if it is unknown. */
+/* Returns the port to the frame's destination, or sw->ports if it is unknown. */
 static uint32_t route(const struct network_switch *sw, const struct frame *frame)
 {
     uint32_t to = 0;
@@ -101,8 +104,8 @@ static uint32_t route(const struct network_switch *sw, const struct frame *frame
     return to;
 }
 
-/* Is a frame from port `from` forwarded to port `to`? Frames to unknown destinations go to all
- * other ports. */
+/* Returns whether a frame from port `from` is forwarded to port `to`. Frames to unknown
+ * destinations are forwarded to all other ports. */
 static bool goes_to(const struct network_switch *sw, uint32_t from, uint32_t to, uint32_t routed)
 {
     return to != from && (to == routed || sw->ports == routed);
@@ -157,7 +160,7 @@ static void damage(struct network_switch *sw, struct frame *frame, const struct 
     sw->count.repaired += fate->repaired;
 }
 
-/* Forward the frame after that delay to all ports that it goes to. */
+/* Forwards the frame after that delay, to all ports to which it has to be forwarded. */
 static void forward_later(struct network_switch *sw, uint32_t from, const struct frame *frame,
                           uint64_t hold_ns)
 {
@@ -210,7 +213,7 @@ static void handle(struct network_switch *sw, uint32_t from, struct frame *frame
     }
 }
 
-/* Receive frames from a port, up to a batch. */
+/* Receives frames from a port, up to a batch. */
 static void take(struct network_switch *sw, uint32_t from)
 {
     static _Alignas(struct frame) uint8_t memory[sizeof(struct frame) + FRAME_MOST];
@@ -242,7 +245,7 @@ static int open_socket(const char *interface)
         setsockopt(fd, SOL_PACKET, PACKET_IGNORE_OUTGOING, &on, sizeof(on)) < 0) {
         fail("packet socket");
     }
-    /* Without the privilege for more, as much as every user may have. */
+    /* Without the privilege for a larger buffer, the limit of unprivileged users applies. */
     if (setsockopt(fd, SOL_SOCKET, SO_RCVBUFFORCE, &buffer, sizeof(buffer)) < 0) {
         setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &buffer, sizeof(buffer));
     }
@@ -264,7 +267,8 @@ static void watch(int poll, int fd, uint32_t number)
     }
 }
 
-/* SIGUSR1 requests the counters, SIGTERM and SIGINT end the switch (false). */
+/* Handles a signal. SIGUSR1 requests the counters; SIGTERM and SIGINT end the switch. Returns false
+ * if the switch has to end. */
 static bool handle_signal(const struct network_switch *sw, int signals)
 {
     struct signalfd_siginfo info;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Tries each host's NICs with those of each other host; see probe.h. */
+/* Tests each host's NICs with those of each other host; see probe.h. */
 #include <errno.h>
 #include <mpi.h>
 #include <stdio.h>
@@ -17,8 +17,8 @@
 enum {
     TAG = 2,
     TRY_US = 5000000,   /* timeout of a barrier of two hosts, which enter it together */
-    CONTACT_MS = 20000, /* timeout for contact with the other host, times the round's number, as it
-                           may be delayed by earlier rounds */
+    CONTACT_MS = 20000, /* timeout for contact with the other host, multiplied by the round's
+                           number, because the other host may be delayed by earlier rounds */
 };
 
 /* The first message between two hosts. */
@@ -26,21 +26,22 @@ struct introduction {
     char host[64];
     uint8_t has[PROBE_NICS];
     struct myr_nic_name name[PROBE_NICS];
-    struct mcp_secret secret; /* that of the lower host is used */
+    struct mcp_secret secret; /* the secret of the lower host is used */
     uint32_t process;         /* number in its segment */
 };
 
-/* A process's view of a try with another host. */
+/* A process's state of a test with another host. */
 struct pair {
     struct probe *probe;
     struct probe_nic *nic;
     int peer; /* rank */
     struct introduction own, other;
-    bool lost; /* the other process does not answer MPI messages */
+    bool lost; /* the other process does not reply to MPI messages */
 };
 
-/* Exchange messages of `bytes` with the other process, and progress the NIC meanwhile, as the other
- * one may still need answers. False if nothing arrives within `timeout_ms`. */
+/* Exchanges messages of `bytes` with the other process. Meanwhile it progresses the NIC, because
+ * the other process may still need replies. Returns false if nothing arrives within
+ * `timeout_ms`. */
 static bool swap(struct pair *pair, const void *own, void *other, size_t bytes, uint64_t timeout_ms)
 {
     const struct timespec nap = {.tv_nsec = 100000};
@@ -68,7 +69,7 @@ static bool swap(struct pair *pair, const void *own, void *other, size_t bytes, 
     }
 }
 
-/* Has it succeeded on both sides? */
+/* Returns whether the test has succeeded on both sides. */
 static bool agree_on_outcome(struct pair *pair, bool own)
 {
     bool other = false;
@@ -102,8 +103,8 @@ static bool prepare_pair_group(struct pair *pair, const struct myr_nic_members *
     return both;
 }
 
-/* Play a barrier of the two hosts. False with a reason in `error`, which is empty if the other host
- * has it. */
+/* Performs a barrier of the two hosts. Returns false with a reason in `error`, which is empty if it
+ * is known to the other host only. */
 static bool play_barrier(struct pair *pair, const struct myr_nic_members *members,
                          struct myr_error *error)
 {
@@ -170,7 +171,7 @@ static void introduce(const struct probe *probe, struct introduction *introducti
     }
 }
 
-/* False if the other host does not answer. */
+/* Tests the NICs with another host. Returns false if that host does not reply. */
 static bool try_host(struct probe *probe, int host, int round)
 {
     struct pair pair = {.probe = probe, .peer = host * PROBE_PER_HOST};

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * nicbarr_probe: the job that `nicbarr doctor` starts, with PROBE_PER_HOST processes per host. It
- * checks what only a job's processes can see: whether they have the component, what they are
- * permitted to do, which NICs they can use, and whether these reach each other.
+ * checks what only a job's processes can check: whether they find the component, what they are
+ * permitted to do, which NICs they can use, and whether these can communicate.
  *
  * Each finding is a line of JSON on standard output (findings.h), printed as soon as it is known.
  * All MPI messages are between two processes, and the first process of each host prints its own
- * findings. So a host that does not answer hides no findings of others.
+ * findings. So a host that does not reply does not suppress the findings of others.
  *
  * The user's parameters are read by MPI_T, with the values that the component uses.
  */
@@ -46,7 +46,7 @@ void probe_print(json_t *json)
 
 /* ---- the user's parameters ---- */
 
-/* Read a parameter of the component into `value`; false if it does not exist. */
+/* Reads a parameter of the component into `value`. Returns false if it does not exist. */
 static bool read_parameter(const char *name, void *value)
 {
     char full[100];
@@ -62,7 +62,7 @@ static bool read_parameter(const char *name, void *value)
     return read;
 }
 
-/* Read a text parameter, to be freed; NULL if it does not exist. */
+/* Reads a text parameter, to be freed. Returns NULL if it does not exist. */
 static char *read_text(const char *name)
 {
     char *value = tool_alloc(VALUE_BYTES, 1);
@@ -102,7 +102,7 @@ static void free_values(const struct myr_nic_kind *kind, union myr_value *values
 
 /* ---- Open MPI, and the component ---- */
 
-/* The doctor compares it with mpirun's release. */
+/* Prints the release of the MPI library, which `nicbarr doctor` compares with mpirun's release. */
 static void check_library(const char *host)
 {
     char version[MPI_MAX_LIBRARY_VERSION_STRING];
@@ -198,7 +198,7 @@ static void check_cache(const char *host)
 
 /* ---- limits ---- */
 
-/* The default of Linux since 5.16. */
+/* The default limit of locked memory since Linux 5.16. */
 enum { LOCKED_USUAL = 8 << 20 };
 
 static void check_limits(const char *host, bool rdma)
@@ -239,7 +239,7 @@ static void record_line(int level, const char *line)
     snprintf(message, sizeof(message), "; %s", line);
 }
 
-/* The address of a NIC as text. */
+/* Returns the address of a NIC as text. */
 static const char *place_of(const struct probe_nic *nic, char *text, size_t bytes)
 {
     size_t length = 0;
@@ -258,8 +258,8 @@ static const char sharing_todo[] =
     "a seccomp profile that has it; outside by kernel.yama.ptrace_scope 1 or 0. Or start myrd on "
     "each host, which passes its NIC to them";
 
-/* Report a missing NIC. A kind without a text about its absence is expected wherever there is a
- * network. */
+/* Reports a missing NIC. A kind of NIC that has no text about its absence is expected wherever
+ * there is a network. */
 static void report_absence(const struct probe *probe, const struct probe_nic *nic, const char *what,
                            const char *why)
 {
@@ -299,8 +299,8 @@ static void report_nic(const struct probe *probe, const struct probe_nic *nic, i
     }
 }
 
-/* Open all NICs, each under each of its names, and report them. The second process of a host does
- * not repeat what the first one lacks. */
+/* Opens all NICs, each under each of its names, and reports them. The second process of a host does
+ * not repeat the reports of NICs that the first one lacks. */
 static void open_nics(struct probe *probe, int process, const char *first_has)
 {
     for (int k = 0; NULL != nicbarr_kinds[k]; ++k) {
@@ -339,7 +339,7 @@ static void close_nics(struct probe *probe)
 
 /* ---- the host's processes ---- */
 
-/* The message of a host's first process to the others. */
+/* The message of a host's first process to the other processes. */
 struct start {
     char folder[200];
     char has[PROBE_NICS];
@@ -364,14 +364,14 @@ static bool join_probe_segment(struct probe *probe, const char *folder)
     return true;
 }
 
-/* A kind with a blob registers memory with a card. */
+/* Returns whether a kind of NIC registers memory with a card. This is so for kinds with a blob. */
 static bool locks_memory(const struct probe_nic *nic)
 {
     return !nic->absent && 0 != nic->kind->caps.blob;
 }
 
-/* The first process of a host makes all checks, and keeps its NICs open until the second one has
- * opened them. */
+/* Runs the first process of a host, which makes all checks, and keeps its NICs open until the
+ * second one has opened them. */
 static bool lead(struct probe *probe, int rank)
 {
     struct start start = {.folder = ""};
@@ -442,7 +442,7 @@ int main(int argc, char **argv)
         follow(&probe, rank);
     }
     if (1 == probe.hosts) {
-        MPI_Barrier(MPI_COMM_WORLD); /* so that the component prints why it does not serve */
+        MPI_Barrier(MPI_COMM_WORLD); /* the component prints in this call why it cannot be used */
     }
     if (all) {
         MPI_T_finalize();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* See tournament.h. With an odd number of hosts there is an additional place without a host. */
+/* See tournament.h. If the number of hosts is odd, there is an additional place without a host. */
 #include "tools/probe/tournament.h"
 
 static int places_for(int hosts)
@@ -16,7 +16,7 @@ int tournament_opponent(int host, int hosts, int round)
 {
     const int fixed = places_for(hosts) - 1; /* the last place; all others rotate in a circle */
     int other = (round - host + fixed) % fixed;
-    if (host == fixed) { /* its opponent is the host that would otherwise meet itself */
+    if (host == fixed) { /* its opponent is the host that would otherwise be paired with itself */
         other = round % 2 == 0 ? round / 2 : (round + fixed) / 2;
     } else if (other == host) {
         other = fixed;

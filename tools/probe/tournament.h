@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A round-robin tournament of hosts: each host meets each other host once, and at most one in a
- * round (the circle method). Pure functions, called by pairs.c.
+ * A round-robin tournament of hosts, in which each host is paired with each other host once, and
+ * with at most one in a round (the circle method). Pure functions, called by pairs.c.
  */
 #ifndef TOOLS_PROBE_TOURNAMENT_H
 #define TOOLS_PROBE_TOURNAMENT_H
 
 int tournament_rounds(int hosts);
 
-/* The opponent in a round, 0 to hosts - 1; -1: none. */
+/* Returns the opponent in a round, 0 to hosts - 1, or -1 if there is none. */
 int tournament_opponent(int host, int hosts, int round);
 
 #endif

@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A process for `nicbarr status` to inspect: it sets up a state, prints "ready", and stays until
- * its standard input ends.
+ * A process that `nicbarr status` inspects in tests. It sets up a state, prints "ready", and stays
+ * until its standard input ends.
  *
  *     status_subject KIND
  *
- * KIND is the state: "alone", a segment without a NIC; "nic", one with a NIC that has done 3
- * barriers in one group and is in the 1st of another; "thread", the same, run by a thread;
- * "nowhere", a NIC that could not be opened; "foreign", memory of another version; "short", only a
- * header; "garbage", random bytes under the name of our segments, after a valid header; "stranger",
- * a file of that name that is not a segment; "circle", a cyclic table of records; "changing", a NIC
- * whose groups open and close all the time; "late", "nic" whose other node has answered that its
- * host is late; "failed", "nic" whose other node has been given up; "here", a group of three
- * processes of this node, of which this one has arrived, one has not, and one has not joined;
- * "waits", a segment with more long waits than can be published, of which one has ended; "ports",
- * two ports, of which the first sends a message for which the second has no buffer.
+ * KIND is the state: "alone", a segment without a NIC; "nic", a segment with a NIC that has
+ * performed 3 barriers in one group and is in the 1st of another; "thread", the same, but run by a
+ * thread; "nowhere", a NIC that could not be opened; "foreign", memory of another version; "short",
+ * only a header; "garbage", random bytes under the name of nicbarr's segments, after a valid
+ * header; "stranger", a file of that name that is not a segment; "circle", a cyclic table of
+ * records; "changing", a NIC whose groups open and close all the time; "late", "nic" whose other
+ * node has reported that its host is late; "failed", "nic" whose other node has been given up;
+ * "here", a group of three processes of this node, of which this one has arrived, one has not, and
+ * one has not joined; "waits", a segment with more long waits than can be published, of which one
+ * has ended; "ports", two ports, of which the first sends a message for which the second has no
+ * buffer.
  */
 #include <arpa/inet.h>
 #include <poll.h>
@@ -55,8 +56,8 @@ static bool schedule_of(const void *context, uint32_t node, struct myr_schedule 
 
 static void no_progress(void) {}
 
-/* Join a group of this node alone, or of two nodes, of which the other one never answers, as one of
- * this node's `locals` processes. */
+/* Joins a group of this node alone, or of two nodes, of which the other one never replies. This
+ * process joins as one of this node's `locals` processes. */
 static void join_as(struct myr_nic_group *group, uint64_t key, uint32_t nodes, uint32_t locals,
                     uint32_t local)
 {
@@ -160,7 +161,7 @@ static void make_waits(void)
     myr_wait_hide(shown[1]);
 }
 
-/* Create memory with the name of our segments and these bytes at its beginning. */
+/* Creates memory with the name of nicbarr's segments and these bytes at its beginning. */
 static void make_memory(const void *bytes, size_t count)
 {
     const int fd = memfd_create("nicbarr", MFD_CLOEXEC);
@@ -197,7 +198,7 @@ static void make_circle(void)
     make_memory(sram, sizeof(*sram));
 }
 
-/* Open and close groups until standard input ends. */
+/* Opens and closes groups until standard input ends. */
 static void change(void)
 {
     struct pollfd input = {.fd = STDIN_FILENO, .events = POLLIN};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Tests of the tool's parts with cmocka: text, tables, the reader of reports, the plot's script,
- * the doctor's findings and its tournament of hosts. */
+ * and the findings and the tournament of hosts of `nicbarr doctor`. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -56,11 +56,11 @@ static void columns_are_characters(void **state)
     assert_int_equal(text_columns("\xc3\xa9\xe2\x9c\x93!"), 3);
 }
 
-/* What `print` writes to `out`, to be freed. */
+/* The output that `print` writes to `out`, to be freed. */
 #define PRINTED(out, print)                                                                        \
     ({                                                                                             \
-        static char                                                                                \
-            *printed_text; /* static, as gcc 12 would otherwise warn about a returned local */     \
+        static char *                                                                              \
+            printed_text; /* static, because gcc 12 would otherwise warn about a returned local */ \
         static size_t printed_bytes;                                                               \
         FILE *out = open_memstream(&printed_text, &printed_bytes);                                 \
         assert_non_null(out);                                                                      \
@@ -75,7 +75,7 @@ static void wrapping_indents(void **state)
     char *text = PRINTED(out, text_wrap(out, "one two  three incomprehensibilities x", 4, 12));
     assert_string_equal(text, "one two\n    three\n    incomprehensibilities\n    x\n");
     free(text);
-    /* Each line has as many words as fit. */
+    /* Each line contains as many words as fit. */
     for (size_t width = 10; width < 30; ++width) {
         text = PRINTED(out, text_wrap(out, "one two three four fives and\xc3\xa9 6", 0, width));
         for (char *line = text, *end; '\0' != *line; line = end + 1) {
@@ -152,7 +152,7 @@ static void tables_grow(void **state)
 static char *read_text(const char *text, struct report *report)
 {
     char *why;
-    FILE *file = tmpfile(); /* not fmemopen, as the reader checks the kind of file */
+    FILE *file = tmpfile(); /* not fmemopen, because the reader checks the kind of file */
     assert_non_null(file);
     fputs(text, file);
     rewind(file);
@@ -247,7 +247,7 @@ static void scales_are_logarithmic_beyond_ten_times(void **state)
                     "\"q3_us\": 52}, {\"algorithm\": \"flags:4\", \"rounds\": 1, \"q1_us\": 4, "
                     "\"median_us\": 5, \"q3_us\": 6}" TAIL,
          true},
-        /* a logarithmic axis has no room for a quartile of 0 */
+        /* a logarithmic axis cannot show a quartile of 0 */
         {HEAD ENTRY CANDIDATE("openmpi", 51) "," CANDIDATE("flags:4", 5) TAIL, false},
     };
     for (size_t c = 0; c < sizeof(cases) / sizeof(cases[0]); ++c) {

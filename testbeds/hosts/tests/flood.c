@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Sends many UDP packets from one host to another, and counts what arrives.
+ * Sends many UDP packets from one host to another, and counts those that arrive.
  *
  * Called by switch_test.sh within nethosts, to test the switch. One process has a socket on both
  * hosts. After some packets it sends a fence, a packet to another port, which the switch exempts
- * from faults and which overtakes no packet. When the fence has arrived, so have all packets before
- * it, unless they are lost or delayed. So no queue overflows, whatever the speed of either side.
+ * from faults and which does not overtake any packet. When the fence has arrived, so have all
+ * packets before it, unless they are lost or delayed. So no queue overflows, whatever the speed of
+ * either side.
  *
  * A packet contains its number and the time when it was sent. Its other bytes are derived from
  * these, so that damage is detected.
@@ -33,11 +34,11 @@
 #endif
 
 enum {
-    PORT = 9000, /* that of fences is the next one */
+    PORT = 9000, /* of packets; fences have the next one */
     BUNDLE = 32, /* packets in one call (segmentation offload) */
-    BATCH = 160, /* packets between fences, for which each queue has room */
+    BATCH = 160, /* packets between fences, for which each queue has capacity */
     MOST_BYTES = 1400,
-    QUIET_MS = 200 /* after the last fence: longer than packets are delayed */
+    QUIET_MS = 200 /* time after the last fence; longer than packets are delayed */
 };
 
 struct packet {
@@ -62,7 +63,7 @@ static _Noreturn void fail(const char *what)
     exit(EXIT_FAILURE);
 }
 
-/* A socket on a host, bound to a port (0: any). */
+/* Opens a socket on a host, bound to a port (0: any). */
 static int open_on(unsigned host, uint16_t port)
 {
     char path[64];
@@ -149,7 +150,7 @@ static void take_up_to_fence(struct flood *flood)
 
 /* ---- the flood ---- */
 
-/* Pass packets to the kernel in one call; if there are several, it splits them. */
+/* Passes packets to the kernel in one call. If there are several, the kernel splits them. */
 static void send_bundle(struct flood *flood, uint32_t first, uint32_t packets)
 {
     static uint8_t bundle[BUNDLE * sizeof(struct packet)];
