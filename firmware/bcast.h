@@ -1,47 +1,51 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Broadcasts of a group: one node, the root, has a block; the NICs forward it to all nodes.
+/* Broadcasts of a group: one node, the root, has a block, and the NICs forward it to all nodes.
  *
- * A broadcast is loosely synchronous (Zhang's thesis): the root does not wait. A NIC forwards a
- * block as soon as it arrives, whether its host is there or not. Broadcasts are numbered from 1,
- * because all hosts call them in the same order. Each may have a different root.
+ * A broadcast is loosely synchronous (Zhang's thesis): the root does not wait for the others. A NIC
+ * forwards a block as soon as it arrives, even if its own host has not called the broadcast yet.
+ * Broadcasts are numbered from 1, which works without agreement because all hosts call them in the
+ * same order. Each may have a different root.
  *
  * Tree. A group that broadcasts has the schedule of a dissemination barrier (Hoefler). Its messages
- * go to the nodes d = i * b^k further on, around the circle of nodes. If the block starts at the
- * root, and each node whose distance from the root is less than b^k sends to d = i * b^k, unless
- * that goes all the way around, then each node gets it once: the tree of degree b, binomial if b is
- * 2. So one table contains a tree for each root. The b^k is the message's reach.
+ * go to the nodes at distance d = i * b^k on the circle of nodes. The same messages form a tree for
+ * every root: the block starts at the root, and each node whose distance from the root is less than
+ * b^k sends it on to distance d = i * b^k, unless that would pass the root again. Each node then
+ * gets the block exactly once. This is the tree of degree b (binomial if b is 2), so one table
+ * contains a tree for each root. The b^k is called the message's reach.
  *
- * Window. A block goes into a slot: the broadcast's number modulo the window's size. Hosts read it
- * there. When all processes of a node have read half a window, the node enters an epoch of the
- * group's barrier. So when an epoch is complete, all nodes are done with that half, and roots may
- * refill it. A root may be ahead of the slowest host by a whole window; then it waits. Memory is
- * bounded, and credits cost one barrier for half a window, off the critical path.
+ * Window. Each block goes into a slot, whose index is the broadcast's number modulo the window's
+ * size, and the hosts read it there. When all processes of a node have read half a window, the node
+ * enters an epoch of the group's barrier. When that epoch is complete, all nodes have read this
+ * half, so roots may refill it. A root can be ahead of the slowest host by a whole window, and then
+ * waits. So memory is bounded, and credits cost one barrier per half window, off the critical path.
  *
- * Loss. When a host waits for a block, its NIC asks its parent in the tree. A NIC without the block
- * replies so, and asks its own parent. So the question reaches a node that has it, at the latest
- * the root. Slots are kept until all nodes have read them, so no question comes too late. A
- * duplicate is not forwarded.
+ * Loss. When a host waits for a block, its NIC requests the block from its parent in the tree. If
+ * the parent does not have the block either, it replies so and requests it from its own parent. The
+ * request thus reaches a node that has the block, at the latest the root. Slots are kept until all
+ * nodes have read them, so no request comes too late. A duplicate is not forwarded.
  *
- * The engine decides; its caller copies and sends. All functions are as in engine.h. */
+ * The engine only decides; its caller copies and sends. The conventions of all functions are those
+ * of engine.h. */
 #ifndef MCP_BCAST_H
 #define MCP_BCAST_H
 
 #include "firmware/engine.h"
 
-/* The head of a slot, followed by the block. All slots are 0 initially. */
+/* The header of a slot, followed by the block. All slots are initially 0. */
 struct mcp_bcast_slot {
-    myr_word number;   /* of the slot's broadcast; written after the block */
+    myr_word number;   /* of the broadcast in this slot; written after the block */
     myr_word sleepers; /* hosts that sleep on the number; soft NIC only */
-    myr_word heard_ms; /* when a NIC last reported that this slot's next block is still to come; as
+    myr_word heard_ms; /* when a NIC last reported that this slot's next block is not sent yet; as
                           in missing.h */
-    uint32_t bytes;    /* of the block */
+    uint32_t bytes;    /* size of the block */
 };
 
-/* Limits of a window: its bytes, and its slots. */
+/* Limits of a window, in bytes and in slots. */
 enum { MCP_BCAST_BYTES = 65536, MCP_BCAST_SLOTS = 64 };
 
-/* The distance of two slots for blocks of `block` bytes, which is a multiple of MCP_BLOCK_UNIT and
- * at most MCP_PAYLOAD_MOST; and the number of slots, which is at least 32. */
+/* mcp_bcast_slot_bytes() returns the distance between two slots for blocks of `block` bytes, a
+ * multiple of MCP_BLOCK_UNIT of at most MCP_PAYLOAD_MOST. mcp_bcast_window() returns the number of
+ * slots, which is at least 32. */
 static inline uint32_t mcp_bcast_slot_bytes(uint32_t block)
 {
     return (uint32_t)sizeof(struct mcp_bcast_slot) + block;
@@ -56,13 +60,13 @@ static inline uint32_t mcp_bcast_window(uint32_t slot_bytes)
     return window;
 }
 
-/* The last broadcast that may begin once `epoch` is complete. */
+/* Returns the last broadcast that may begin once `epoch` is complete. */
 static inline uint32_t mcp_bcast_credit(uint32_t window, uint32_t epoch)
 {
     return (epoch + 2) * (window / 2);
 }
 
-/* The offset of a broadcast's slot in the window (bytes). */
+/* Returns the offset of a broadcast's slot in the window (bytes). */
 static inline uint32_t mcp_bcast_place(uint32_t window, uint32_t slot_bytes, uint32_t number)
 {
     return (number & (window - 1)) * slot_bytes;

@@ -2,18 +2,18 @@
 /* Data across nodes: groups (nic_group.h) in which each node contributes a block to each epoch, and
  * all processes get all nodes' blocks.
  *
- * The processes of a node write their parts side by side into shared memory. The one that finds all
- * parts complete builds the node's block and rings the NIC's doorbell. The NICs exchange the blocks
- * as they play a barrier (engine.h). A block's contents are up to the caller.
- *
+ * The processes of a node write their parts side by side into shared memory. The process that finds
+ * all parts complete builds the node's block and rings the NIC's doorbell. The NICs exchange the
+ * blocks along with the messages of a barrier (engine.h). The contents of a block are up to the
+ * caller.
  *     memcpy(myr_nic_data_part(group), mine, bytes);
  *     epoch = myr_nic_data_arrive(group, unit, build, context);
  *     myr_nic_group_wait(group, epoch, ...);
  *     read myr_nic_data_block(group, epoch, unit, node) of all nodes;
  *
- * A process begins an epoch when the one before is complete and it no longer reads its blocks. All
- * processes of the group must pass the same `unit`. A program that violates this reads blocks other
- * than those written, so a block should contain its epoch and length.
+ * A process begins an epoch when the previous one is complete and it no longer reads the blocks of
+ * that epoch. All processes of the group must pass the same `unit`. If a program violates this,
+ * processes read wrong blocks, so a block should contain its epoch and length.
  *
  * Threads: one at a time uses a group. */
 #ifndef MYR_NIC_DATA_H
@@ -25,28 +25,28 @@
 /* State that a node's processes share; the node's blocks and the processes' parts follow. */
 struct myr_node_data {
     myr_word building; /* the last epoch whose block is being built */
-    myr_word built;    /* the last epoch whose block was built and rung for */
-    uint32_t unit[2];  /* bytes of the blocks of the last even and odd epoch */
+    myr_word built;    /* the last epoch whose block was built and announced to the NIC */
+    uint32_t unit[2];  /* size of the blocks of the last even and odd epoch */
 };
 
-/* A process's side of the data, see `data` of a group. */
+/* A process's side of the data: `data` of struct myr_nic_group. */
 struct myr_nic_data {
     const uint8_t *buffers[2]; /* received in the last even and odd epoch; written by the NIC */
     struct myr_node_data *shared;
-    uint32_t unit_most; /* bytes of a block, and of a process's part */
+    uint32_t unit_most; /* size of a block, and of a process's part */
     struct myr_carry carry;
 };
 
-/* ---- for users ---- */
+/* ---- for users of groups ---- */
 
-/* The largest block (bytes). */
+/* Returns the size of the largest block (bytes). */
 static inline uint32_t myr_nic_data_most(const struct myr_nic_group *group)
 {
     return group->data->unit_most;
 }
 
-/* The part of process `local` of this node, for the epoch after this process's last: written by
- * that process, and read by the one that builds. */
+/* Returns the part of process `local` of this node, for the epoch after this process's last. That
+ * process writes it, and the process that builds the block reads it. */
 uint8_t *myr_nic_data_part_of(const struct myr_nic_group *group, uint32_t local);
 
 static inline uint8_t *myr_nic_data_part(const struct myr_nic_group *group)
@@ -54,7 +54,7 @@ static inline uint8_t *myr_nic_data_part(const struct myr_nic_group *group)
     return myr_nic_data_part_of(group, group->local);
 }
 
-/* Build the node's block from all parts. */
+/* Builds the node's block from all parts. */
 typedef void (*myr_build_fn)(void *context, uint32_t epoch, uint8_t *block);
 
 /* Arrive in the next epoch, and return its number. `unit`: bytes of a block, a multiple of
