@@ -57,12 +57,13 @@ static inline uint8_t *myr_nic_data_part(const struct myr_nic_group *group)
 /* Builds the node's block from all parts. */
 typedef void (*myr_build_fn)(void *context, uint32_t epoch, uint8_t *block);
 
-/* Arrive in the next epoch, and return its number. `unit`: bytes of a block, a multiple of
- * MCP_BLOCK_UNIT, at most myr_nic_data_most(). */
+/* Arrives in the next epoch, and returns its number. `unit` is the size of a block in bytes, a
+ * multiple of MCP_BLOCK_UNIT and at most myr_nic_data_most(). */
 uint32_t myr_nic_data_arrive(struct myr_nic_group *group, uint32_t unit, myr_build_fn build,
                              void *context);
 
-/* A node's block of a complete epoch: valid until this process arrives in the next. */
+/* Returns a node's block of a complete epoch, which is valid until this process arrives in the next
+ * one. */
 static inline const uint8_t *myr_nic_data_block(const struct myr_nic_group *group, uint32_t epoch,
                                                 uint32_t unit, uint32_t node)
 {
@@ -71,22 +72,24 @@ static inline const uint8_t *myr_nic_data_block(const struct myr_nic_group *grou
 
 /* ---- for kinds of NICs ---- */
 
-/* Create the data state of a group. The kind of NIC adds the memory for it. *data becomes NULL if
- * `members` does not ask for data. MYR_ERR_TOO_LONG: no useful block fits into buffers of
+/* Creates the data state of a group. The kind of NIC adds the memory for it. *data becomes NULL if
+ * `members` does not request data. Returns MYR_ERR_TOO_LONG if no useful block fits into buffers of
  * `buffer_bytes`, or into packets. */
 enum myr_status myr_nic_data_new(const struct myr_nic_members *members, myr_schedule_fn schedule_of,
                                  const void *context, uint32_t buffer_bytes,
                                  struct myr_nic_data **data, struct myr_error *error);
 void myr_nic_data_free(struct myr_nic_data *data);
 
-/* The largest block of a group whose NICs have buffers of `buffer_bytes`, and whose user wants
- * `unit_most`; 0: none is useful. */
+/* Returns the largest block of a group whose NICs have buffers of `buffer_bytes`, and whose user
+ * requests `unit_most`; 0 if no block of a useful size fits. */
 uint32_t myr_nic_data_fit(const struct myr_carry *carry, uint32_t unit_most, uint32_t buffer_bytes);
 
-/* Bytes of shared memory for `locals` processes, initially 0. */
+/* Returns the size of the shared memory for `locals` processes (bytes), which must be initially
+ * 0. */
 size_t myr_nic_data_bytes(uint32_t locals, uint32_t unit_most);
 
-/* The bytes of the node's block of `epoch`, or UINT32_MAX if it is not built. */
+/* Returns the size of the node's block of `epoch` (bytes), or UINT32_MAX if it has not been
+ * built. */
 uint32_t myr_nic_data_built(const struct myr_nic_data *data, uint32_t epoch, const uint8_t **block);
 
 #endif

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A group on one node: the processes of a communicator that share a record.
  *
- * myr_group_barrier() is a blocking barrier. Arrivals are the split one (the papers' fuzzy
+ * It has two kinds of barriers, which are independent and have epochs of their own.
+ * myr_group_barrier() is a blocking barrier. Arrivals are the split barrier (the papers' fuzzy
  * barrier): myr_group_arrive() announces this process, and myr_arrival_test() tests whether all
- * have arrived. The two are independent; each has its own epochs.
+ * have arrived.
  *
  * Threads: one thread at a time uses a group, as MPI requires for collectives of a communicator.
  * myr_arrival_test() may run in any thread. */
@@ -21,20 +22,21 @@
 /* A process's side of a group. The fields that a barrier reads come first, together. */
 struct myr_group {
     struct myr_plan plan;
-    uint32_t epoch; /* barriers this process has entered */
+    uint32_t epoch; /* number of barriers that this process has entered */
     struct myr_watch watch;
-    /* off the barrier's path */
-    uint32_t arrived;   /* split barriers this process has arrived in */
+    /* Not used by the blocking barrier. */
+    uint32_t arrived;   /* number of split barriers that this process has arrived in */
     myr_word *arrivals; /* of each member, by rank */
     uint32_t size, rank;
     struct myr_record *record;
 };
 
-/* Bytes of a record for the members' arrivals. The rest is for plans. */
+/* Returns the size of the part of a record for the members' arrivals (bytes). The rest is for
+ * plans. */
 size_t myr_group_arrival_bytes(uint32_t size);
 
-/* Initialise from a joined record, without a plan: the caller makes it over myr_group_slots() and
- * owns it. */
+/* Initialises a group from a joined record, without a plan: the caller creates the plan over
+ * myr_group_slots() and owns it. */
 void myr_group_init(struct myr_group *group, struct myr_record *record, struct myr_waiter *waiter,
                     uint32_t size, uint32_t rank);
 void *myr_group_slots(const struct myr_group *group);
