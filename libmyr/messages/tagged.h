@@ -60,7 +60,7 @@ struct myr_tagged_options {
                          is reduced so that the messages of all peers fit into half of the table
                          (MCP_MATCH_MOST), because a message that does not fit would block the answers
                          behind it. Peers whose limit grows use the other half */
-    uint32_t buffers; /* number of receive buffers, and twice the number of send buffers; 0: up to
+    uint32_t buffers; /* number of receive buffers; there are half as many send buffers. 0: up to
                          64, halved down to 8 if `share` or the memory is too small */
     size_t share;     /* limit of shared memory for such buffers (bytes); 0 if none */
     uint32_t buffer_bytes; /* size of each; 0 means 32 KiB */

@@ -41,7 +41,8 @@ void myr_group_init(struct myr_group *group, struct myr_record *record, struct m
                     uint32_t size, uint32_t rank);
 void *myr_group_slots(const struct myr_group *group);
 
-/* Write the words of each step and wake their sleepers, then wait for the step's other words. */
+/* In each step, writes the step's words and wakes their sleepers, then waits for the step's other
+ * words. */
 static inline void myr_group_barrier_slots(struct myr_group *group)
 {
     const uint32_t epoch = ++group->epoch;
@@ -59,8 +60,8 @@ static inline void myr_group_barrier_slots(struct myr_group *group)
     }
 }
 
-/* The process that completes a counter resets it for the next epoch, before it releases the others
- * into that epoch. */
+/* Adds this process to a counter; returns true to the process that completes it. That process
+ * resets the counter for the next epoch, before it releases the others into that epoch. */
 static inline bool myr_counter_complete(myr_word *counter, uint32_t members)
 {
     if (myr_fetch_add(counter) + 1 != members) {
@@ -92,17 +93,18 @@ static inline void myr_group_barrier(struct myr_group *group)
     }
 }
 
-/* A split barrier under way, as one process sees it. */
+/* A split barrier under way, from the view of one process. */
 struct myr_arrival {
     const myr_word *arrivals;
     uint32_t size;
-    uint32_t epoch; /* complete when the arrivals of all members have reached this */
-    uint32_t seen;  /* lower ranks have */
+    uint32_t epoch; /* the barrier is complete when the arrivals of all members have reached this
+                       epoch */
+    uint32_t seen;  /* all ranks below this one have arrived */
 };
 
-/* Arrive. Any number of arrivals may be outstanding, and they complete in order. A member need not
- * make calls between its arrival and its test, because the others only read the word written
- * here. */
+/* Arrives in the next split barrier. Any number of arrivals may be outstanding, and they complete
+ * in order. A member need not make calls between its arrival and its test, because the others only
+ * read the word written here. */
 void myr_group_arrive(struct myr_group *group, struct myr_arrival *arrival);
 
 static inline bool myr_arrival_test(struct myr_arrival *arrival)
