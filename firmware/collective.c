@@ -41,7 +41,7 @@ static struct mcp_group *find_group(struct mcp_collective *c, const struct mcp_b
 enum { FAREWELL_ASKS = 64 };
 #define FAREWELL_REST_NS UINT64_C(60000000000)
 
-/* Lower the NIC's deadline to the group's, if that comes first. */
+/* Lowers the NIC's deadline to the group's, if that comes first. */
 static void heed(struct mcp_collective *c, const struct mcp_group *group)
 {
     if (0 == c->deadline_ns || group->backoff.ends_ns < c->deadline_ns) {
@@ -74,7 +74,7 @@ static void deactivate(struct mcp_collective *c, const struct mcp_board *board,
     }
 }
 
-/* Start the timeout for the next message. */
+/* Starts the timeout for the next message. */
 static void wait_from(struct mcp_collective *c, struct mcp_group *group, uint64_t now_ns)
 {
     mcp_backoff_begin(&group->backoff, mcp_backoff_initial(group->usual_ns), now_ns);
@@ -91,7 +91,7 @@ static void learn(struct mcp_group *group, uint64_t now_ns)
     group->asked = 0;
 }
 
-/* Deliver an ARRIVE by a remote store where the board has them, else by a packet. */
+/* Delivers an ARRIVE by a remote store where the board has them, else by a packet. */
 static inline void send_arrive(struct mcp_board *board, struct mcp_group *group,
                                struct mcp_message *message)
 {
@@ -102,8 +102,8 @@ static inline void send_arrive(struct mcp_board *board, struct mcp_group *group,
     }
 }
 
-/* Play on after a change. A group that has completed its epoch stays in the active list, as it will
- * soon wait again; the timer removes the groups that do not. */
+/* Plays on after a change. A group that has completed its epoch stays in the active list, as it
+ * will soon wait again; the timer removes the groups that do not. */
 static void play_group(struct mcp_collective *c, struct mcp_board *board,
                        struct mcp_counters *counters, struct mcp_group *group)
 {
@@ -174,7 +174,7 @@ void mcp_collective_timer(struct mcp_collective *c, struct mcp_board *board,
 
 /* ---- opening and closing groups ---- */
 
-/* Store the payload of a peer's message, and record its arrival. */
+/* Stores the payload of a peer's message, and records its arrival. */
 static enum mcp_recorded take_arrival(struct mcp_group *group,
                                       const struct mcp_collective_part *part, const void *payload,
                                       uint32_t bytes)
@@ -193,8 +193,8 @@ static enum mcp_recorded take_arrival(struct mcp_group *group,
     return mcp_group_record(group, part->slot, part->epoch);
 }
 
-/* Replay an ARRIVE that came before the group was open. Early messages with a payload were dropped.
- */
+/* Replays an ARRIVE that came before the group was open. Early messages with a payload were
+ * dropped. */
 static void take_early(struct mcp_collective *c, struct mcp_counters *counters,
                        struct mcp_group *group, uint32_t place)
 {

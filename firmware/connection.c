@@ -202,7 +202,8 @@ void mcp_messages_timer(struct mcp_nic *nic, struct mcp_board *board)
 
 /* ---- unresponsive peers ---- */
 
-/* True if this process was notified of the peer's present silence already; else it is noted. */
+/* Returns whether this process was notified of the peer's present silence already; else it is
+ * noted. */
 static bool was_notified(struct mcp_connection *c, uint32_t who)
 {
     const uint32_t bit = UINT32_C(1) << (who ^ who >> 16) % 32;

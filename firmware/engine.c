@@ -214,7 +214,7 @@ MCP_ENGINE bool mcp_group_next(struct mcp_group *group, struct mcp_message *mess
 
 #endif
 
-/* True if the current step still waits for the message at index `wait`. */
+/* Returns whether the current step still waits for the message at index `wait`. */
 INSIDE bool is_missing(struct mcp_group *group, uint32_t wait)
 {
     return mcp_group_waits_now(group) && group->step != group->nsteps &&

@@ -160,7 +160,7 @@ static uint32_t *find_lane(const struct mcp_match *match, const struct mcp_envel
     return at;
 }
 
-/* Allocate a lane. One is always free, since each entry is in at most one lane per class. */
+/* Allocates a lane. One is always free, since each entry is in at most one lane per class. */
 static uint32_t open_lane(struct mcp_match *match)
 {
     const uint32_t opened = match->free_lane;

@@ -22,7 +22,7 @@ void mcp_post(struct mcp_board *board, struct mcp_port *port, const struct mcp_e
 
 /* ---- receive tokens ---- */
 
-/* Copy the next token without consuming it. False if there is none. */
+/* Copies the next token without consuming it. Returns false if there is none. */
 static bool peek_token(const struct mcp_port *port, struct mcp_rings *rings,
                        struct mcp_receive_token *token)
 {
@@ -58,7 +58,7 @@ static void consume_token(struct mcp_port *port)
     }
 }
 
-/* Skip tokens whose buffers lie outside of host memory. False if no other is left. */
+/* Skips tokens whose buffers lie outside of host memory. Returns false if no other is left. */
 static bool look_for_possible(struct mcp_nic *nic, struct mcp_board *board, struct mcp_port *port,
                               struct mcp_receive_token *token)
 {

@@ -27,7 +27,7 @@ static void grow(struct mcp_connection *c, uint32_t packets)
     }
 }
 
-/* Update the estimate of the round-trip time, and set the retransmission timeout to four round
+/* Updates the estimate of the round-trip time, and sets the retransmission timeout to four round
  * trips, within limits. */
 static void update_rto(struct mcp_connection *c, uint32_t expected, uint64_t now_ns)
 {
@@ -104,7 +104,7 @@ static void receive_refusal(struct mcp_nic *nic, struct mcp_board *board, struct
 
 /* ---- the receiving half ---- */
 
-/* Acknowledge packets, new or duplicate. Data packets piggyback acknowledgements, so try to send
+/* Acknowledges packets, new or duplicate. Data packets piggyback acknowledgements, so try to send
  * first. If there is nothing to send, acknowledge at once (`now`), or after a delay in which a data
  * packet may come up. */
 static void acknowledge_packets(struct mcp_nic *nic, struct mcp_board *board,
@@ -135,7 +135,7 @@ static void refuse_packet(struct mcp_nic *nic, struct mcp_board *board, struct m
     mcp_refuse(nic, board, c, part, why);
 }
 
-/* Report a gap, once per attempt to fill it. */
+/* Reports a gap, once per attempt to fill it. */
 static void report_gap(struct mcp_nic *nic, struct mcp_board *board, struct mcp_connection *c,
                        uint8_t attempt)
 {

@@ -21,7 +21,7 @@ void mcp_sending_done(struct mcp_nic *nic, struct mcp_board *board, struct mcp_s
 
 /* ---- to a port of this NIC ---- */
 
-/* False if the message has to wait, as for a receive token. */
+/* Returns false if the message has to wait, as for a receive token. */
 static bool deliver_here(struct mcp_nic *nic, struct mcp_board *board, struct mcp_sending *sending)
 {
     struct mcp_port *to = &mcp_ports(nic)[sending->to_port];
@@ -53,8 +53,8 @@ static bool deliver_here(struct mcp_nic *nic, struct mcp_board *board, struct mc
     return true;
 }
 
-/* True if a message to the same port is queued on this list already, which this one must not
- * overtake. */
+/* Returns whether a message to the same port is queued on this list already, which this one must
+ * not overtake. */
 static bool one_waits(struct mcp_board *board, const struct mcp_queue *queue,
                       const struct mcp_sending *sending)
 {
@@ -118,7 +118,7 @@ static bool possible(struct mcp_nic *nic, const struct mcp_board *board,
                                                : sending->connection < nic->messages.connections;
 }
 
-/* Consume the next send token; false if there is none. The host may write to the slot at any time,
+/* Consumes the next send token; false if there is none. The host may write to the slot at any time,
  * so only the copy is trusted. */
 static bool take_token(struct mcp_port *port, struct mcp_rings *rings, struct mcp_send_token *token)
 {

@@ -28,7 +28,7 @@ struct node_pair {
     struct myr_key_pair pair;
 };
 
-/* Read the node's key pair. False if there is none yet. */
+/* Reads the node's key pair. Returns false if there is none yet. */
 static bool read_pair(struct myr_segment *segment, const struct node_pair *node,
                       struct myr_key_pair *pair)
 {

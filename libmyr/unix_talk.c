@@ -46,7 +46,7 @@ static enum myr_status out_of_reach(const char *path, const char *daemon, int er
                     "cannot reach the daemon %s at %s (is it started on this host?)", daemon, path);
 }
 
-/* Open the folder of `path` as `door`, through which names in it are resolved; -1 on failure. */
+/* Opens the folder of `path` as `door`, through which names in it are resolved; -1 on failure. */
 static enum myr_status open_folder(const char *path, const char *daemon, bool root_too, int *door,
                                    struct myr_error *error)
 {
@@ -80,7 +80,7 @@ static enum myr_status open_folder(const char *path, const char *daemon, bool ro
     return MYR_OK;
 }
 
-/* Connect through the folder's descriptor, so that nobody can replace the folder after it was
+/* Connects through the folder's descriptor, so that nobody can replace the folder after it was
  * checked. */
 static int connect_in(int door, const char *name, int connection)
 {
@@ -138,8 +138,8 @@ const struct myr_talk_timeout *myr_talk_timeout_for_hello(bool hurry)
     return hurry ? &brief : &patient;
 }
 
-/* Wait until the connection is readable (POLLIN) or writable (POLLOUT), or the peer has closed it.
- */
+/* Waits until the connection is readable (POLLIN) or writable (POLLOUT), or the peer has closed
+ * it. */
 static enum myr_status await(int connection, short events, const char *daemon,
                              const struct myr_talk_timeout *timeout, struct myr_error *error)
 {
@@ -207,7 +207,7 @@ bool myr_talk_send(int connection, const void *words, size_t bytes, const int *d
     return (ssize_t)bytes == sendmsg(connection, &message, flags | MSG_NOSIGNAL);
 }
 
-/* Take the descriptors that came with a message. If their number is not `count`, close them. */
+/* Takes the descriptors that came with a message. If their number is not `count`, close them. */
 static void take_descriptors(struct msghdr *message, int *descriptors, uint32_t count)
 {
     uint32_t came = 0;

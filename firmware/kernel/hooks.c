@@ -36,8 +36,8 @@ static int link_program(int program, uint32_t interface, int hook)
 
 const char *const mcp_hooks_pins[MCP_WAYS] = {[MCP_IN] = "in", [MCP_OUT] = "out"};
 
-/* Replace the program of a link that an earlier NIC left pinned. False if that is impossible, as
- * when its interface is gone. */
+/* Replaces the program of a link that an earlier NIC left pinned. Returns false if that is
+ * impossible, as when its interface is gone. */
 static bool replace_program(int link, int program)
 {
     union bpf_attr attributes;
@@ -47,7 +47,7 @@ static bool replace_program(int link, int program)
     return 0 == syscall(SYS_bpf, BPF_LINK_UPDATE, &attributes, sizeof(attributes));
 }
 
-/* The pinned link, now with this program; -1 if there is no usable one. */
+/* The pinned link, now with this program; returns -1 if there is no usable one. */
 static int old_link(enum mcp_way way, int program, const struct mcp_pins *pins)
 {
     const int link = NULL == pins ? -1 : mcp_pins_get(pins, mcp_hooks_pins[way]);
@@ -138,10 +138,8 @@ static struct words begin_netlink_request(uint16_t type, uint16_t flags, uint32_
 /* Called for each object of a dump. */
 typedef void (*list_fn)(void *context, const struct nlmsghdr *thing);
 
-/*
- * Send a request and read the reply. Returns 0, or -1 with errno. The kernel replies within the
- * call, so this does not block. It uses read() and write() only, as mcp_hooks_remove() promises.
- */
+/* Sends a request and reads the reply. Returns 0, or -1 with errno. The kernel replies within the
+ * call, so this does not block. It uses read() and write() only, as mcp_hooks_remove() promises. */
 static int perform_netlink_request(int socket, const struct words *words, list_fn list,
                                    void *context)
 {
@@ -171,7 +169,7 @@ static int perform_netlink_request(int socket, const struct words *words, list_f
 
 /* ---- clsact ---- */
 
-/* Ensure that the interface has a clsact qdisc. An "ingress" qdisc in its place would accept
+/* Ensures that the interface has a clsact qdisc. An "ingress" qdisc in its place would accept
  * filters for both directions and apply all of them to incoming packets; the kernel rejects a
  * request that names another kind than the one installed. */
 static int have_clsact(const struct mcp_hooks *hooks)
@@ -231,7 +229,7 @@ static void look_for_old(void *context, const struct nlmsghdr *thing)
     }
 }
 
-/* Remove the filters that a killed NIC of this name has left. */
+/* Removes the filters that a killed NIC of this name has left. */
 static int remove_old(const struct mcp_hooks *hooks, enum mcp_way way, const char *name)
 {
     const struct words words =

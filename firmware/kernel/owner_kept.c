@@ -21,8 +21,8 @@ bool mcp_kernel_write_kept(struct mcp_kernel *kernel)
                                 sizeof(kernel->kept), BPF_ANY) >= 0;
 }
 
-/* True if there is a NIC to take over. False otherwise; if there is one that cannot be taken over,
- * `note` says why. */
+/* Returns whether there is a NIC to take over. False otherwise; if there is one that cannot be
+ * taken over, `note` says why. */
 static bool find_old(struct mcp_kernel *kernel, char *note)
 {
     const uint32_t zero = 0;

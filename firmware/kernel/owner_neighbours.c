@@ -20,8 +20,8 @@ uint32_t mcp_kernel_find_neighbour(const struct mcp_kernel *kernel, const struct
     return n;
 }
 
-/* A free entry: a new one, or that of the unreferenced host that was met least recently. 0 if there
- * is none. */
+/* Returns a free entry: a new one, or that of the unreferenced host that was met least recently, or
+ * 0 if there is none. */
 static uint32_t find_room(struct mcp_kernel *kernel)
 {
     if (kernel->neighbours < MCP_KERNEL_NEIGHBOURS - 1) {
@@ -50,7 +50,7 @@ enum {
     KNOWN = NUD_PERMANENT | NUD_NOARP | NUD_REACHABLE | NUD_STALE | NUD_DELAY | NUD_PROBE,
 };
 
-/* Look the host up in the kernel's neighbour table, which does not block (rtnetlink(7)). */
+/* Looks the host up in the kernel's neighbour table, which does not block (rtnetlink(7)). */
 static bool ask_system(const struct mcp_kernel *kernel, const struct mcp_ip *ip, uint8_t mac[6])
 {
     enum { ANSWER = 1024 }; /* bytes: more than the reply about one neighbour */

@@ -56,7 +56,7 @@ const struct mcp_pages_kind mcp_pages_of_buffers = {
     .first_owner = MCP_KERNEL_PAGES,
 };
 
-/* Create a page. Once frozen, only the program can write to it. */
+/* Creates a page. Once frozen, only the program can write to it. */
 static int make_page(const struct mcp_pages_kind *kind)
 {
     const struct bpf_map_create_opts options = {.sz = sizeof(options), .map_flags = BPF_F_MMAPABLE};
@@ -69,7 +69,7 @@ static int make_page(const struct mcp_pages_kind *kind)
     return page;
 }
 
-/* Insert the pages into the map of maps. Returns the number of pages inserted. */
+/* Inserts the pages into the map of maps. Returns the number of pages inserted. */
 static uint32_t insert_pages(struct mcp_pages *pages, const uint32_t *place, const int *page,
                              uint32_t count)
 {
@@ -104,7 +104,7 @@ static bool pin(const struct mcp_pages *pages, uint32_t page, int map)
     return NULL == pages->kept || mcp_pins_put(pages->kept->pins, name, map) >= 0;
 }
 
-/* Record the page's owner. This comes before any process of the user sees the page. */
+/* Records the page's owner. This comes before any process of the user sees the page. */
 static bool note_owner(const struct mcp_pages *pages, const struct page *page, uint32_t uid)
 {
     const uint32_t place = pages->kind->first_owner + (uint32_t)(page - pages->page);
@@ -113,7 +113,7 @@ static bool note_owner(const struct mcp_pages *pages, const struct page *page, u
            bpf_map_update_elem(pages->kept->owners, &place, &owner, BPF_ANY) >= 0;
 }
 
-/* Take over pinned pages. */
+/* Takes over pinned pages. */
 static void find_old(struct mcp_pages *pages)
 {
     while (NULL != pages->kept && pages->count < pages->kind->most) {
@@ -133,7 +133,7 @@ static void find_old(struct mcp_pages *pages)
 
 /* ---- allocation ---- */
 
-/* Create more pages, up to the limit. */
+/* Creates more pages, up to the limit. */
 static void make_more(struct mcp_pages *pages)
 {
     uint32_t place[MADE_AT_ONCE], made = 0;

@@ -57,8 +57,8 @@ static bool is_bpf_file_system(void)
     return 0 == statfs(FILE_SYSTEM, &about) && BPF_FILE_SYSTEM == (uint32_t)about.f_type;
 }
 
-/* Open a subfolder, and create it if need be. -1 with errno on failure; EPERM means that others can
- * write to it. */
+/* Opens a subfolder, and creates it if need be. Returns -1, with errno, on failure; EPERM means
+ * that others can write to it. */
 static int open_folder(int parent, const char *name)
 {
     struct stat about;

@@ -81,8 +81,8 @@ int mcp_clear_buffer(struct __sk_buff *order)
 
 /* ---- ingress ---- */
 
-/* True if the packet was sealed with this secret. Then its payload is in this processor's buffer.
- * `sum` is the checksum of the frame (sum_of()). */
+/* Returns whether the packet was sealed with this secret. Then its payload is in this processor's
+ * buffer. `sum` is the checksum of the frame (sum_of()). */
 static __always_inline bool genuine(struct __sk_buff *packet, uint64_t sum,
                                     const struct mcp_header *header,
                                     const struct mcp_secret *secret)
@@ -119,7 +119,7 @@ APART int receive_stranger(struct __sk_buff *packet, const struct ethhdr *frame,
     return (int)bpf_redirect(place.interface, 0);
 }
 
-/* Notify a peer that the group has failed. */
+/* Notifies a peer that the group has failed. */
 static __always_inline long fail_on(uint32_t peer, void *context)
 {
     struct play *play = context;
@@ -129,7 +129,7 @@ static __always_inline long fail_on(uint32_t peer, void *context)
 }
 WALKED(fail_on)
 
-/* Fail the group because a node is missing. Hosts and peers are notified once. */
+/* Fails the group because a node is missing. Hosts and peers are notified once. */
 static __always_inline enum mcp_recorded fail(struct play *playing, uint32_t missing)
 {
     struct mcp_kernel_group *group = playing->group;
@@ -175,7 +175,7 @@ static __always_inline int hear(struct mcp_kernel_group *group, const struct mcp
     return count(group, MCP_ACTION_HEAR, recorded);
 }
 
-/* Store the payload of a peer's message, and record its arrival. */
+/* Stores the payload of a peer's message, and records its arrival. */
 static __always_inline enum mcp_recorded take_arrival(struct mcp_kernel_group *group,
                                                       const struct mcp_header *header)
 {
@@ -303,7 +303,7 @@ int mcp_receive(struct __sk_buff *packet)
 
 /* ---- egress ---- */
 
-/* Begin an epoch of the locked group. Epochs cost the system processor time, so each must be paid
+/* Begins an epoch of the locked group. Epochs cost the system processor time, so each must be paid
  * for by a doorbell, which the host sends on its own time. */
 static __always_inline void begin(struct mcp_kernel_group *group, uint32_t epoch)
 {

@@ -310,7 +310,7 @@ static void handle(struct sim_node *node, const struct sim_work *work)
     report_events(node);
 }
 
-/* Schedule a call of the MCP at its next deadline. */
+/* Schedules a call of the MCP at its next deadline. */
 static void set_timer(struct sim_node *node)
 {
     const uint64_t deadline_ps = 1000 * mcp_deadline_ns(node->mcp);
@@ -321,7 +321,8 @@ static void set_timer(struct sim_node *node)
     }
 }
 
-/* Schedule the first unit of work, for when the processor is free and the work has been noticed. */
+/* Schedules the first unit of work, for when the processor is free and the work has been
+ * noticed. */
 static void call_nic(struct sim_node *node)
 {
     const uint64_t ready_ps = node->nic_work.first->ready_ps;

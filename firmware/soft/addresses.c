@@ -109,7 +109,7 @@ struct wanted {
     uint8_t prefix;
 };
 
-/* False if the word is neither the name of an interface nor an address or network. */
+/* Returns false if the word is neither the name of an interface nor an address or network. */
 static bool parse_wanted(const char *word, struct wanted *wanted)
 {
     char text[MCP_IP_TEXT];
@@ -166,7 +166,7 @@ static bool ordinary(const struct ifaddrs *one)
     return 0 == (one->ifa_flags & (IFF_LOOPBACK | IFF_POINTOPOINT));
 }
 
-/* True if `word` selects this address of the interface. */
+/* Returns whether `word` selects this address of the interface. */
 static bool named(const struct ifaddrs *one, const struct mcp_ip *ip, const char *word)
 {
     struct wanted wanted;
@@ -214,8 +214,8 @@ static void add_address(const struct ifaddrs *one, const struct mcp_ip *ip,
     addresses[(*count)++] = (struct mcp_local_address){*ip, prefix};
 }
 
-/* Add the addresses of one family that `word` selects, of interfaces in this state (IFF_UP and
- * other flags). False if there is none. */
+/* Adds the addresses of one family that `word` selects, of interfaces in this state (IFF_UP and
+ * other flags). Returns false if there is none. */
 static bool add_family(const struct ifaddrs *all, int family, unsigned state, const char *word,
                        struct mcp_local_address *addresses, uint32_t *count, uint32_t most)
 {
@@ -242,7 +242,7 @@ static void add_word(const struct ifaddrs *all, unsigned state, const char *word
     }
 }
 
-/* Add the addresses of all ordinary interfaces. */
+/* Adds the addresses of all ordinary interfaces. */
 static void add_ordinary(const struct ifaddrs *all, unsigned state,
                          struct mcp_local_address *addresses, uint32_t *count, uint32_t most)
 {

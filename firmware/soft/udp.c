@@ -22,7 +22,7 @@ enum {
     ANY_PORT = 9,            /* for connect() alone; no packet is sent */
 };
 
-/* Bind the socket to the address if there is just one, else to the wildcard address. */
+/* Binds the socket to the address if there is just one, else to the wildcard address. */
 static bool bind_to(int s, int family, const struct mcp_local_address *addresses, uint32_t count,
                     uint16_t port)
 {
@@ -195,7 +195,7 @@ static void say_chain(struct msghdr *message, uint8_t *control, uint16_t size)
     memcpy(CMSG_DATA(note), &size, sizeof(size));
 }
 
-/* Add `count` packets from `first` on as one message. */
+/* Adds `count` packets from `first` on as one message. */
 static void add_message(struct mcp_udp *udp, struct mcp_udp_batch *batch, uint32_t first,
                         uint32_t count)
 {
@@ -235,18 +235,16 @@ static uint32_t send_one(const struct mcp_udp *udp, const struct mcp_udp_packet 
     return sent < 0;
 }
 
-/*
- * True if the error may be about the chain and not about its destination. A kernel or an interface
- * without segmentation offload reports several errors (udp_send_skb(), udp_cmsg_send()), and some
- * of them can also mean that there is no route.
- */
+/* Returns whether the error may be about the chain and not about its destination. A kernel or an
+ * interface without segmentation offload reports several errors (udp_send_skb(), udp_cmsg_send()),
+ * and some of them can also mean that there is no route. */
 static bool may_mean_chains(int error)
 {
     return EIO == error || EINVAL == error || EMSGSIZE == error || EOPNOTSUPP == error ||
            ENOPROTOOPT == error;
 }
 
-/* Send the first packet of a refused chain alone, to find out which it is. The others are lost. */
+/* Sends the first packet of a refused chain alone, to find out which it is. The others are lost. */
 static bool send_head(const struct mcp_udp *udp, struct msghdr *chain, size_t head_bytes)
 {
     size_t parts = 0;
@@ -315,7 +313,7 @@ static size_t link_bytes(struct msghdr *message, size_t whole)
     return whole;
 }
 
-/* Receive a datagram or a chain. */
+/* Receives a datagram or a chain. */
 static long take_chain(struct mcp_udp *udp, struct mcp_address *from, size_t *each_bytes)
 {
     struct iovec part = {udp->inbox, MCP_UDP_CHAIN_MOST};

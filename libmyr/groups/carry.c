@@ -80,7 +80,8 @@ static uint32_t find_sent(const struct player *from, uint32_t to)
     return from->schedule.npeers;
 }
 
-/* Ensure room for `more` blocks. False when out of memory, or if indices would exceed 16 bits. */
+/* Ensures room for `more` blocks. Returns false if out of memory, or if indices would exceed 16
+ * bits. */
 static bool make_room(struct player *player, uint32_t more)
 {
     const uint32_t count = player->count + more;
@@ -98,8 +99,8 @@ static bool make_room(struct player *player, uint32_t more)
     return true;
 }
 
-/* Receive a message with the sender's first `blocks[sent]` blocks, less those at the end that are
- * known already. False if there is no room for it. */
+/* Receives a message with the sender's first `blocks[sent]` blocks, less those at the end that are
+ * known already. Returns false if there is no room for it. */
 static bool take_blocks(struct player *player, const struct player *from, uint32_t sent)
 {
     uint32_t count = from->blocks[sent];
@@ -120,8 +121,8 @@ static bool take_blocks(struct player *player, const struct player *from, uint32
     return true;
 }
 
-/* Advance by one message. False if the node waits for one, is done, or the simulation was given up.
- */
+/* Advances by one message. Returns false if the node waits for one, is done, or the simulation was
+ * given up. */
 static bool go_on(struct game *game, uint32_t node)
 {
     struct player *player = &game->players[node];
@@ -152,7 +153,7 @@ static bool go_on(struct game *game, uint32_t node)
     return true;
 }
 
-/* Advance all nodes until none can. */
+/* Advances all nodes until none can. */
 static void play_schedules(struct game *game)
 {
     bool moved = true;
@@ -166,7 +167,7 @@ static void play_schedules(struct game *game)
     }
 }
 
-/* True if all nodes have completed and know all blocks; then `carry` gets the sizes. */
+/* Returns whether all nodes have completed and know all blocks; then `carry` gets the sizes. */
 static bool complete(const struct game *game, bool rooted, struct myr_carry *carry)
 {
     for (uint32_t n = 0; n < game->nodes; ++n) {
@@ -187,7 +188,7 @@ static bool complete(const struct game *game, bool rooted, struct myr_carry *car
     return true;
 }
 
-/* Hand the node's tables over to the caller. */
+/* Hands the node's tables over to the caller. */
 static bool hand_over(struct game *game, uint32_t node, struct myr_carry *carry)
 {
     struct player *player = &game->players[node];

@@ -104,7 +104,7 @@ static void remind_player(struct myr_nic_group *group, uint64_t now_us)
     }
 }
 
-/* Poll and yield a few times. True if the value was reached. */
+/* Polls and yield a few times. Returns true if the value was reached. */
 static bool some_looks(struct myr_nic_group *group, uint32_t value)
 {
     for (uint32_t look = 0; look < MYR_NIC_PROGRESS; ++look) {
@@ -122,8 +122,8 @@ static bool some_looks(struct myr_nic_group *group, uint32_t value)
     return false;
 }
 
-/* Poll and yield until it is time to sleep, or the wait times out. True if the value was reached.
- */
+/* Polls and yield until it is time to sleep, or the wait times out. Returns true if the value was
+ * reached. */
 static bool look_for(struct myr_nic_group *group, uint32_t value, uint64_t start_us,
                      uint64_t until_us)
 {

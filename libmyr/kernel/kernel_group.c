@@ -75,7 +75,7 @@ static struct myr_kernel_seat *seat_of(const struct myr_nic_group *group)
 
 /* ---- playing ---- */
 
-/* Send a doorbell to the peer that the socket is connected to, as the route of a multicast is
+/* Sends a doorbell to the peer that the socket is connected to, as the route of a multicast is
  * looked up each time (0.45 us). If a doorbell had to be repeated, the peer's neighbour entry may
  * have expired, so the next ones are sent by multicast. */
 static void send_bell(struct myr_kernel_seat *seat, const void *bell, size_t bytes)
@@ -139,7 +139,7 @@ static void ask_bcast(struct myr_nic_group *group, uint32_t root, uint32_t numbe
     send_bell(seat, &bell, sizeof(bell));
 }
 
-/* Ring again for the epochs after `done` that the node has arrived in: their doorbells may have
+/* Rings again for the epochs after `done` that the node has arrived in: their doorbells may have
  * been lost, or have arrived too early. */
 static void start_again(const struct myr_nic_group *group, uint32_t done)
 {
@@ -184,7 +184,7 @@ static void remind_kernel_nic(const struct myr_nic_group *group, uint64_t now_us
     ring(seat, MCP_RING_ASK, done + 1);
 }
 
-/* Sleep on the socket until the NIC wakes this process. */
+/* Sleeps on the socket until the NIC wakes this process. */
 static void watch(struct myr_nic_group *group, uint32_t seen, uint32_t timeout_us)
 {
     const struct myr_kernel_seat *seat = seat_of(group);
@@ -322,8 +322,8 @@ static const struct myr_player kernel_player = {
 
 /* ---- joining ---- */
 
-/* Create the socket for doorbells. It is connected to this peer, so that other senders' packets do
- * not wake a process that sleeps on it. False with errno on failure. */
+/* Creates the socket for doorbells. It is connected to this peer, so that other senders' packets do
+ * not wake a process that sleeps on it. Returns false, with errno, on failure. */
 static bool connect_bell(struct mcp_bell *bell, const struct myr_kernel_nic *nic,
                          const struct mcp_kernel_peer *to)
 {
@@ -335,7 +335,7 @@ static bool connect_bell(struct mcp_bell *bell, const struct myr_kernel_nic *nic
            0 == connect(bell->socket, &peer.at.any, mcp_address_bytes(&peer));
 }
 
-/* Map a descriptor, and close it. NULL with errno on failure. */
+/* Maps a descriptor, and closes it. Returns NULL, with errno, on failure. */
 static const void *map(int descriptor, size_t bytes)
 {
     const void *mapped = mmap(NULL, bytes, PROT_READ, MAP_SHARED, descriptor, 0);
@@ -374,7 +374,7 @@ static enum myr_status take_seat(struct myr_kernel_nic *nic, struct myr_kernel_q
     return MYR_OK;
 }
 
-/* Look up the peers' addresses. If a NIC's name has none, the daemon will refuse the request. */
+/* Looks up the peers' addresses. If a NIC's name has none, the daemon will refuse the request. */
 static void name_peers(const struct mcp_peer *peers, uint32_t count,
                        const struct myr_nic_members *members, struct mcp_kernel_peer *named)
 {
@@ -391,7 +391,7 @@ static void name_peers(const struct mcp_peer *peers, uint32_t count,
     }
 }
 
-/* Build the request to open the group. */
+/* Builds the request to open the group. */
 static enum myr_status make_question(const struct myr_nic_group *group,
                                      const struct myr_nic_members *members,
                                      const struct myr_schedule *schedule,
@@ -470,7 +470,7 @@ static void take_up(struct myr_nic_group *group, const struct myr_kernel_seat *s
     }
 }
 
-/* Join the group, after the node's processes have met in the record. */
+/* Joins the group, after the node's processes have met in the record. */
 static enum myr_status join_kernel_group(struct myr_nic_group *group, struct myr_kernel_nic *nic,
                                          const struct myr_nic_members *members,
                                          myr_schedule_fn schedule_of, const void *context,

@@ -58,7 +58,7 @@ struct myr_kernel_nic {
     uint32_t interface; /* the one with the name's address */
 };
 
-/* Receive and discard answers to questions that timed out. */
+/* Receives and discards answers to questions that timed out. */
 static enum myr_status catch_up(struct myr_kernel_nic *nic, const struct myr_talk_timeout *timeout,
                                 struct myr_error *error)
 {
@@ -122,7 +122,7 @@ static enum myr_status converse(struct myr_kernel_nic *nic,
     return MYR_OK;
 }
 
-/* Send a question and receive its answer: `answer` gets `bytes`, `maps` gets `count` descriptors,
+/* Sends a question and receives its answer: `answer` gets `bytes`, `maps` gets `count` descriptors,
  * or -1. Called with the lock held. */
 static enum myr_status ask_now(struct myr_kernel_nic *nic, struct myr_kernel_question *question,
                                enum myr_kernel_ask what, const struct myr_talk_timeout *timeout,
@@ -195,7 +195,7 @@ static bool same_nic(const struct myr_nic_name *a, const struct myr_nic_name *b)
 }
 
 /* The next daemon has answered the hello: find out whether it has taken over and knows this client.
- * False if it stopped answering. */
+ * Returns false if it stopped answering. */
 static bool introduce(struct myr_kernel_nic *nic, const struct myr_kernel_answer *hello)
 {
     const struct myr_kernel_question settle = {
@@ -224,7 +224,7 @@ static bool introduce(struct myr_kernel_nic *nic, const struct myr_kernel_answer
     return nic->gone || myr_talk_send(nic->connection, &settle, sizeof(settle), NULL, 0, 0);
 }
 
-/* Try to reconnect, if the pause is over. */
+/* Tries to reconnect, if the pause is over. */
 static void come_back(struct myr_kernel_nic *nic)
 {
     const uint64_t now_us = os_now_us();
@@ -248,7 +248,8 @@ static void come_back(struct myr_kernel_nic *nic)
     nic->pause_us = 2 * nic->pause_us < AGAIN_MOST_US ? 2 * nic->pause_us : AGAIN_MOST_US;
 }
 
-/* Wait until `until_us` for a daemon. Called with the lock held. False if there is none. */
+/* Waits until `until_us` for a daemon. Called with the lock held. Returns false if there is
+ * none. */
 static bool await_daemon(struct myr_kernel_nic *nic, uint64_t until_us)
 {
     while (!is_here(nic)) {
@@ -309,7 +310,7 @@ static enum myr_status ask_daemon(struct myr_kernel_nic *nic, struct myr_kernel_
     return status;
 }
 
-/* Ask a question that is answered by a status. With MYR_OK, `count` descriptors must come. */
+/* Asks a question that is answered by a status. With MYR_OK, `count` descriptors must come. */
 static enum myr_status request(struct myr_kernel_nic *nic, struct myr_kernel_question *question,
                                enum myr_kernel_ask what, const struct myr_talk_timeout *timeout,
                                struct myr_kernel_answer *answer, int *maps, uint32_t count,
@@ -398,7 +399,7 @@ enum myr_status myr_kernel_nic_report(struct myr_kernel_nic *nic, struct myr_ker
     return status;
 }
 
-/* Record that the group is open. False when out of memory. */
+/* Records that the group is open. Returns false if out of memory. */
 static bool hold(struct myr_kernel_nic *nic, uint64_t key)
 {
     if (nic->held_count == nic->held_room) {

@@ -13,8 +13,8 @@
 
 enum { TAKEN_AT_ONCE = MYR_INLET_SLOTS / 4 /* messages received before `taken` is published */ };
 
-/* True if all messages with tickets below `next` have been completed. Tickets more than a round
- * back have, as a sender ensures that before it takes a ticket one round later. */
+/* Returns whether all messages with tickets below `next` have been completed. Tickets more than a
+ * round back have, as a sender ensures that before it takes a ticket one round later. */
 static bool all_ended(const struct myr_inlet *inlet, uint64_t next)
 {
     for (uint64_t back = 1; back <= MYR_INLET_SLOTS && back <= next; ++back) {

@@ -70,11 +70,9 @@ static void close_inlet(struct myr_segment *segment, const struct mcp_rings *rin
     }
 }
 
-/*
- * The inlet for the port's number: that of the number's previous port, unless a sender may still
- * write to it. NULL if there is no memory. There are as many inlets as ports were ever open at
- * once, plus one for each inlet whose sender died while it wrote.
- */
+/* Returns the inlet for the port's number: that of the number's previous port, unless a sender may
+ * still write to it, or NULL if there is no memory. There are as many inlets as ports were ever
+ * open at once, plus one for each inlet whose sender died while it wrote. */
 static struct myr_inlet *open_inlet(const struct myr_port *port, uint32_t ports,
                                     struct myr_error *error)
 {
@@ -110,7 +108,7 @@ static void discard(struct myr_port *port)
     free(port);
 }
 
-/* Allocate a port's memory, in this process and in the segment. */
+/* Allocates a port's memory, in this process and in the segment. */
 static enum myr_status allocate_port_memory(struct myr_port *port, const struct mcp_port_wish *wish,
                                             struct myr_error *error)
 {
@@ -138,8 +136,8 @@ static enum myr_status allocate_port_memory(struct myr_port *port, const struct 
     return MYR_OK;
 }
 
-/* Close the port on the NIC, which no longer uses its rings then. False if it may still use them,
- * as a process is stopped inside the NIC. */
+/* Closes the port on the NIC, which no longer uses its rings then. Returns false if it may still
+ * use them, as a process is stopped inside the NIC. */
 static bool close_number(const struct myr_port *port)
 {
     struct mcp_board *board;
@@ -233,7 +231,7 @@ enum myr_status myr_port_open(struct myr_soft_nic *nic, const struct myr_port_op
     return MYR_OK;
 }
 
-/* Free all memory of a closed port. */
+/* Frees all memory of a closed port. */
 static void free_blocks(struct myr_segment *segment, const struct mcp_rings *rings)
 {
     uint8_t *base = myr_segment_base(segment);
@@ -255,7 +253,7 @@ void myr_port_close(struct myr_port *port)
     discard(port);
 }
 
-/* Close the next port of this process. Returns its rings, or NULL if there is none. */
+/* Closes the next port of this process. Returns its rings, or NULL if there is none. */
 static struct mcp_rings *reap_one(struct myr_soft_nic *outer, uint32_t process)
 {
     struct mcp_board *board;
@@ -369,8 +367,8 @@ static bool is_connected(const struct myr_port *port, const struct myr_nic_name 
     return connected;
 }
 
-/* Derive the secret shared with the NIC of the node that has this public key. False if the key is
- * invalid. */
+/* Derives the secret shared with the NIC of the node that has this public key. Returns false if the
+ * key is invalid. */
 static bool agree_on_secret(const struct myr_port *port, const struct myr_public_key *public,
                             struct mcp_secret *secret)
 {

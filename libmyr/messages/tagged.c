@@ -126,7 +126,7 @@ static uint32_t fewer_for(uint32_t messages, uint32_t peers)
     return most > messages ? messages : most > 0 ? most : 1;
 }
 
-/* Replace the table by one of this size, and move its entries. False when out of memory. */
+/* Replaces the table by one of this size, and moves its entries. Returns false if out of memory. */
 static bool resize(struct myr_tagged *t, uint32_t receives, uint32_t messages)
 {
     const size_t bytes = mcp_match_bytes(receives, messages);
@@ -242,7 +242,7 @@ static void free_peers(struct myr_tagged_peer *peer)
     }
 }
 
-/* Free the unexpected messages. */
+/* Frees the unexpected messages. */
 static void free_messages(struct myr_tagged *t)
 {
     for (uint32_t place = 0; NULL != t->match && place < mcp_match_used(t->match); ++place) {
@@ -347,7 +347,7 @@ static void begin_receive(struct myr_tagged_request *request, void *buffer, uint
     request->wanted = room;
 }
 
-/* Deliver an unexpected message to a receive. True if that completes the request. */
+/* Delivers an unexpected message to a receive. Returns true if that completes the request. */
 static bool deliver_kept(struct myr_tagged *t, struct myr_tagged_request *request,
                          struct myr_tagged_message *message)
 {
@@ -359,7 +359,7 @@ static bool deliver_kept(struct myr_tagged *t, struct myr_tagged_request *reques
     return done;
 }
 
-/* True if the request is complete. */
+/* Returns whether the request is complete. */
 static bool post_receive(struct myr_tagged *t, struct myr_tagged_request *request,
                          const struct mcp_pattern *pattern)
 {
@@ -442,7 +442,7 @@ bool myr_tagged_receive_taken(struct myr_tagged *t, struct myr_tagged_message *m
 
 /* ---- progress ---- */
 
-/* True if a receive may be waiting for a message whose sender is out of slots. */
+/* Returns whether a receive may be waiting for a message whose sender is out of slots. */
 static bool wants_room(const struct myr_tagged *t)
 {
     return t->crowded && (t->missed || 0 != mcp_match_receives(t->match));

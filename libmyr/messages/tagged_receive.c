@@ -107,7 +107,7 @@ bool tagged_ask_for_data(struct myr_tagged *t, struct myr_tagged_peer *peer,
     return false;
 }
 
-/* Receive an offer (rendezvous). True if that completes the request. */
+/* Receives an offer (rendezvous). Returns true if that completes the request. */
 static bool deliver_offer(struct myr_tagged *t, struct myr_tagged_request *request,
                           const struct myr_tagged_message *message)
 {
@@ -156,7 +156,7 @@ bool tagged_deliver(struct myr_tagged *t, struct myr_tagged_request *request,
 
 /* ---- matching ---- */
 
-/* A copy for the queue of unexpected messages. NULL when out of memory. */
+/* Returns a copy for the queue of unexpected messages, or NULL if out of memory. */
 static struct myr_tagged_message *keep_message(const struct myr_tagged_message *message)
 {
     const size_t bytes = TAGGED_EAGER == message->head.kind ? message->more.bytes : 0;
@@ -171,7 +171,7 @@ static struct myr_tagged_message *keep_message(const struct myr_tagged_message *
     return kept;
 }
 
-/* False if there is no room for the message. */
+/* Returns false if there is no room for the message. */
 static bool match(struct myr_tagged *t, const struct myr_tagged_message *message)
 {
     mcp_match_place place;
@@ -249,7 +249,7 @@ static void take_credits(struct myr_tagged_peer *peer, const struct tagged_head 
     }
 }
 
-/* Get the sender of a message. With `by_host`, the host may connect to a sender that is new. */
+/* Gets the sender of a message. With `by_host`, the host may connect to a sender that is new. */
 static struct myr_tagged_peer *sender_of(struct myr_tagged *t, const struct tagged_head *head)
 {
     struct myr_tagged_peer *peer = myr_tagged_peer(t, head->from);
@@ -258,7 +258,7 @@ static struct myr_tagged_peer *sender_of(struct myr_tagged *t, const struct tagg
                : t->options.meet(t->options.context, head->from);
 }
 
-/* Read the second part of the header. False if it is missing. */
+/* Reads the second part of the header. Returns false if it is missing. */
 static bool read_more(struct tagged_more *more, const uint8_t *what, uint32_t bytes)
 {
     if (bytes < TAGGED_HEADS) {
@@ -268,7 +268,7 @@ static bool read_more(struct tagged_more *more, const uint8_t *what, uint32_t by
     return true;
 }
 
-/* False if there is no room for the message at present. */
+/* Returns false if there is no room for the message at present. */
 static bool take_tagged_message(struct myr_tagged *t, const uint8_t *what, uint32_t bytes, bool far)
 {
     struct myr_tagged_message message = {.far = far};

@@ -54,7 +54,7 @@ static size_t bytes_of(const struct myr_tagged *t, uint32_t buffers)
            (size_t)small_of(buffers) * TAGGED_SMALL;
 }
 
-/* Allocate as many buffers as fit, but at least `least_buffers`. */
+/* Allocates as many buffers as fit, but at least `least_buffers`. */
 static uint8_t *alloc_buffers(struct myr_tagged *t)
 {
     uint32_t *buffers = &t->options.buffers;
@@ -125,7 +125,7 @@ static bool has_more(uint8_t kind)
     return TAGGED_EAGER != kind && TAGGED_CREDIT != kind;
 }
 
-/* Write the headers (`more` may be NULL) and the data. Returns the number of bytes. */
+/* Writes the headers (`more` may be NULL) and the data. Returns the number of bytes. */
 static uint32_t write_out(uint8_t *to, const struct tagged_head *head,
                           const struct tagged_more *more, const void *data, uint32_t bytes)
 {
@@ -155,7 +155,7 @@ static void port_sent(struct myr_port *port, void *context, void *memory, enum m
     tagged_buffer_end(buffer);
 }
 
-/* Send through the port. False if there is no buffer. Tokens are as many as buffers. */
+/* Sends through the port. Returns false if there is no buffer. Tokens are as many as buffers. */
 static bool leave_by_port(struct myr_tagged *t, struct myr_tagged_peer *peer,
                           const struct tagged_head *head, const struct tagged_more *more,
                           const void *data, uint32_t bytes)
@@ -207,7 +207,7 @@ static uint32_t least(uint32_t one, uint32_t other)
     return one < other ? one : other;
 }
 
-/* Send a message if there is room on both sides. Owed credits are piggybacked. */
+/* Sends a message if there is room on both sides. Owed credits are piggybacked. */
 static bool send_tagged_message(struct myr_tagged *t, struct myr_tagged_peer *peer,
                                 struct tagged_head *head, const struct tagged_more *more,
                                 const void *data, uint32_t bytes)
@@ -239,8 +239,8 @@ static struct tagged_out *new_out(struct myr_tagged *t)
     return out;
 }
 
-/* True if anything is queued for this peer, which is equivalent to its being in the list of those.
- */
+/* Returns whether anything is queued for this peer, which is equivalent to its being in the list of
+ * those. */
 static bool waits(const struct myr_tagged_peer *peer)
 {
     return NULL != peer->answers.first || NULL != peer->messages.first;
@@ -289,7 +289,7 @@ static void send_queue(struct myr_tagged *t, struct myr_tagged_peer *peer,
     }
 }
 
-/* Send the message now, or queue it. False when out of memory. */
+/* Sends the message now, or queues it. Returns false if out of memory. */
 static bool leave_or_wait(struct myr_tagged *t, struct myr_tagged_peer *peer,
                           struct tagged_head *head, const struct tagged_more *more)
 {
@@ -329,7 +329,7 @@ void tagged_pull(struct myr_tagged *t, struct myr_tagged_request *request, uint3
     tagged_append(0 == request->wanted ? &t->done : &t->pulled, request);
 }
 
-/* Send one piece. False if there is no buffer. */
+/* Sends one piece. Returns false if there is no buffer. */
 static bool send_piece(struct myr_tagged *t, struct myr_tagged_request *request)
 {
     const uint32_t most = t->options.buffer_bytes - TAGGED_HEADS;
@@ -372,7 +372,7 @@ void tagged_send_waiting(struct myr_tagged *t)
 
 /* ---- sends ---- */
 
-/* Send the whole message at once (eager). True if it has left. */
+/* Sends the whole message at once (eager). Returns true if it has left. */
 static bool send_eager(struct myr_tagged *t, struct myr_tagged_peer *peer,
                        struct myr_tagged_request *request, struct tagged_head *head)
 {
@@ -393,7 +393,7 @@ static bool send_eager(struct myr_tagged *t, struct myr_tagged_peer *peer,
     return false;
 }
 
-/* Copy the message into a buffer that the receiver can read. False if there is none. */
+/* Copies the message into a buffer that the receiver can read. Returns false if there is none. */
 static bool send_stored(struct myr_tagged *t, struct myr_tagged_peer *peer,
                         const struct myr_tagged_request *request, struct tagged_head *head)
 {

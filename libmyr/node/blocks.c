@@ -26,7 +26,7 @@ enum {
 uint32_t myr_lock_naps = 10 * 1000 * 1000 / NAP_US; /* at least 10 s */
 void (*myr_segment_say)(const char *line);
 
-/* Commit `bytes` of memory from `offset` on. */
+/* Commits `bytes` of memory from `offset` on. */
 bool myr_commit(const struct myr_segment *segment, size_t offset, size_t bytes)
 {
     int rc;
@@ -105,7 +105,7 @@ void myr_give_block(struct myr_segment *segment, uint32_t offset, uint32_t block
     segment->sram->free_block[block_class] = offset;
 }
 
-/* Commit memory up to `end`. False on failure. */
+/* Commits memory up to `end`. Returns false on failure. */
 static bool commit_up_to(struct myr_segment *segment, size_t end)
 {
     struct myr_sram *sram = segment->sram;
@@ -120,11 +120,9 @@ static bool commit_up_to(struct myr_segment *segment, size_t end)
     return true;
 }
 
-/*
- * Allocate a block from the free list, else from memory that was never used; 0 if there is none.
- * Blocks are aligned to their size, up to a page, so that a record spans as few pages as possible.
- * The gap in front of an aligned block is added to the free lists.
- */
+/* Allocates a block from the free list, else from memory that was never used; returns 0 if there is
+ * none. Blocks are aligned to their size, up to a page, so that a record spans as few pages as
+ * possible. The gap in front of an aligned block is added to the free lists. */
 uint32_t myr_take_block(struct myr_segment *segment, uint32_t block_class)
 {
     struct myr_sram *sram = segment->sram;
@@ -177,7 +175,7 @@ static struct front *front_of(void *memory)
     return (struct front *)((uint8_t *)memory - offsetof(struct front, memory));
 }
 
-/* Allocate a block; if need be, split a larger free one and free the rest. */
+/* Allocates a block; if need be, split a larger free one and frees the rest. */
 static uint32_t take_or_split(struct myr_segment *segment, uint32_t block_class)
 {
     uint32_t offset = myr_take_block(segment, block_class), larger = block_class;
@@ -193,8 +191,8 @@ static uint32_t take_or_split(struct myr_segment *segment, uint32_t block_class)
     return offset;
 }
 
-/* True if a block of this class is free, or if one fits into the first `quarters` quarters of the
- * segment. */
+/* Returns whether a block of this class is free, or if one fits into the first `quarters` quarters
+ * of the segment. */
 static bool plenty(const struct myr_sram *sram, uint32_t block_class, uint32_t quarters)
 {
     return 0 != sram->free_block[block_class] ||

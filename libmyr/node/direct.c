@@ -30,7 +30,7 @@ static uint64_t namespace_of(const char *path)
     return stat(path, &about) < 0 ? 0 : (uint64_t)about.st_ino;
 }
 
-/* True if the system call exists and is not blocked, as it is in some containers. */
+/* Returns whether the system call exists and is not blocked, as it is in some containers. */
 static bool can_read(void)
 {
     int from = 1, to = 0;

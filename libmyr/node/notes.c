@@ -19,7 +19,7 @@ static struct myr_notes *table_of(const struct myr_segment *segment)
     return (struct myr_notes *)((uint8_t *)segment->sram + segment->sram->notes);
 }
 
-/* The note with `key`, or the entry where it belongs; NULL if the table is full. */
+/* Returns the note with `key`, or the entry where it belongs, or NULL if the table is full. */
 static struct myr_note *find_note(struct myr_notes *table, uint64_t key)
 {
     const uint32_t mask = table->capacity - 1;
@@ -42,7 +42,7 @@ static void put_note(struct myr_notes *table, struct myr_note *place, uint64_t k
     table->used += fresh;
 }
 
-/* Move to a table of twice the size; if there is no memory for it, keep the old one. */
+/* Moves to a table of twice the size; if there is no memory for it, keep the old one. */
 static void grow(struct myr_segment *segment)
 {
     struct myr_sram *sram = segment->sram;
@@ -71,8 +71,8 @@ static void grow(struct myr_segment *segment)
     }
 }
 
-/* The entry for `key`, in a table with room for it; NULL if there is none. Called with the lock
- * held. */
+/* Returns the entry for `key`, in a table with room for it, or NULL if there is none. Called with
+ * the lock held. */
 static struct myr_note *make_room(struct myr_segment *segment, uint64_t key)
 {
     struct myr_notes *table = table_of(segment);

@@ -22,7 +22,7 @@ struct life {
     uint64_t threads, began;
 };
 
-/* Parse /proc/WHO/stat. False if that fails. */
+/* Parses /proc/WHO/stat. Returns false if that fails. */
 static bool read_life(const char *who, struct life *life)
 {
     char path[64], text[1024];

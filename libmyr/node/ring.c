@@ -29,7 +29,7 @@ void myr_ring_leave(struct myr_ring *ring, struct myr_segment *segment)
     myr_record_leave(segment, ring->record);
 }
 
-/* Fault the pieces in now. Otherwise the first rounds take several times as long, which would
+/* Faults the pieces in now. Otherwise the first rounds take several times as long, which would
  * distort measurements of them. Other processes may be writing there already; the values read are
  * ignored. */
 __attribute__((no_sanitize("thread"))) static void touch_pieces(const uint8_t *pieces)
@@ -61,7 +61,7 @@ size_t myr_ring_taken(const struct myr_ring *ring)
            (NULL == ring->pieces ? 0 : MYR_LINE + (size_t)MYR_RING_WINDOW * MYR_RING_PIECE);
 }
 
-/* Lower `all_passed` to that process's progress. */
+/* Lowers `all_passed` to that process's progress. */
 static void look_at(struct myr_ring *ring, uint32_t rank)
 {
     const uint32_t passed = myr_load_acquire(&ring->lines->passed[rank].round);

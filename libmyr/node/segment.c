@@ -112,7 +112,7 @@ static enum myr_status create(struct myr_segment *segment, uint32_t limit, struc
     return MYR_OK == status ? initialise(segment, limit, error) : status;
 }
 
-/* Map the file, and verify that it is one of our segments. */
+/* Maps the file, and verifies that it is one of our segments. */
 static enum myr_status map_ours(struct myr_segment *segment, struct myr_error *error)
 {
     struct stat about;
@@ -156,7 +156,7 @@ static bool mark_of(int sign, struct mark *mark)
 
 enum { TARGET_BYTES = 64 }; /* of a path /proc/PID/fd/N */
 
-/* Read the sign at `path`. False if there is none or it is malformed. */
+/* Reads the sign at `path`. Returns false if there is none or it is malformed. */
 static bool read_sign(const char *path, char target[TARGET_BYTES], struct mark *mark)
 {
     const int sign = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
@@ -169,7 +169,7 @@ static bool read_sign(const char *path, char target[TARGET_BYTES], struct mark *
     return length > 0;
 }
 
-/* Attach to the segment that the sign refers to. */
+/* Attaches to the segment that the sign refers to. */
 static enum myr_status attach(struct myr_segment *segment, const char *path,
                               struct myr_error *error)
 {
@@ -216,7 +216,7 @@ static void discard(struct myr_segment *segment)
     }
 }
 
-/* Create the sign, which refers to this process's descriptor by its path in /proc. */
+/* Creates the sign, which refers to this process's descriptor by its path in /proc. */
 static bool make_sign(struct myr_segment *segment, const char *path)
 {
     char self[32], target[TARGET_BYTES];
@@ -240,7 +240,7 @@ static bool make_sign(struct myr_segment *segment, const char *path)
     return made;
 }
 
-/* Remove the sign, unless another process has replaced it. */
+/* Removes the sign, unless another process has replaced it. */
 static void remove_sign(const struct myr_segment *segment)
 {
     char target[TARGET_BYTES];
@@ -251,8 +251,8 @@ static void remove_sign(const struct myr_segment *segment)
     }
 }
 
-/* The inode of a namespace, which is in the sign's name because members must agree on PIDs and
- * clock; 0 if unknown. */
+/* Returns the inode of a namespace, which is in the sign's name because members must agree on PIDs
+ * and clock, or 0 if unknown. */
 static unsigned long namespace_of(const char *name)
 {
     char path[32];
@@ -263,7 +263,7 @@ static unsigned long namespace_of(const char *name)
 
 unsigned myr_door_ms = 30000;
 
-/* Find or create the segment, under the folder's lock. Where the folder is /tmp, as with some
+/* Finds or creates the segment, under the folder's lock. Where the folder is /tmp, as with some
  * launchers, other users can take that lock, too. */
 static enum myr_status meet(struct myr_segment *segment, const char *folder, uint32_t limit,
                             struct myr_error *error)
@@ -320,7 +320,7 @@ static uint32_t next_number(uint32_t last, uint32_t index)
     return (use < USES ? use : 1) * MYR_PROCESSES + index;
 }
 
-/* Allocate an entry in the process table. Each of our components has its own copy of this library,
+/* Allocates an entry in the process table. Each of our components has its own copy of this library,
  * so if another copy in this process has an entry already, share it. */
 static enum myr_status take_process_entry(struct myr_segment *segment, struct myr_error *error)
 {
@@ -372,7 +372,7 @@ static struct myr_segment *begin_joining(int fd, struct myr_error *error)
     return joining;
 }
 
-/* Take a process entry, or clean up after a failure. */
+/* Takes a process entry, or clean up after a failure. */
 static enum myr_status finish(struct myr_segment *joining, enum myr_status status,
                               struct myr_segment **segment, struct myr_error *error)
 {
@@ -502,7 +502,7 @@ uint32_t myr_segment_number_of(struct myr_segment *segment, uint32_t pid)
     return number;
 }
 
-/* The entry with this number; NULL if its process has left. */
+/* Returns the entry with this number, or NULL if its process has left. */
 static const struct myr_sram_process *entry_of(const struct myr_segment *segment, uint32_t number)
 {
     const struct myr_sram_process *process = &segment->sram->process[number % MYR_PROCESSES];

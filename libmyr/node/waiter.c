@@ -107,12 +107,10 @@ static int64_t processor_time_ns(void)
     return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
-/*
- * True if this call of progress moved data. Open MPI does not report it, so we infer it from the
- * processor time used. A process that slept while its neighbour sends large messages would let them
- * through at one per slice. On some machines (sandboxes, emulators) reading the clock alone exceeds
- * the threshold, so the fastest call so far is the baseline.
- */
+/* Returns whether this call of progress moved data. Open MPI does not report it, so we infer it
+ * from the processor time used. A process that slept while its neighbour sends large messages would
+ * let them through at one per slice. On some machines (sandboxes, emulators) reading the clock
+ * alone exceeds the threshold, so the fastest call so far is the baseline. */
 static bool progress_moves(struct myr_waiter *waiter)
 {
     const int64_t start = processor_time_ns();
@@ -125,7 +123,7 @@ static bool progress_moves(struct myr_waiter *waiter)
     return took >= BUSY && took / BUSY_TIMES >= idle;
 }
 
-/* Run progress until it is time to sleep, which is put off whenever data moved. */
+/* Runs progress until it is time to sleep, which is put off whenever data moved. */
 static bool progress_for(struct myr_watch *watch, const myr_word *word, uint32_t epoch)
 {
     struct myr_waiter *waiter = watch->waiter;
@@ -144,8 +142,8 @@ static bool progress_for(struct myr_watch *watch, const myr_word *word, uint32_t
     return false;
 }
 
-/* The same for a moment after each slice. True if data moved. Slow machines may report that every
- * time, so the word is checked as well. */
+/* The same for a moment after each slice. Returns true if data moved. Slow machines may report that
+ * every time, so the word is checked as well. */
 static bool look_after_traffic(struct myr_waiter *waiter, const myr_word *word, uint32_t epoch)
 {
     bool moved = false;

@@ -25,7 +25,7 @@ enum {
  * waiter itself was stopped or that the machine was suspended. */
 #define LOOK_NS (UINT64_C(1000) * 1000 * 1000)
 
-/* Take the lock of a broken NIC. */
+/* Takes the lock of a broken NIC. */
 static bool try_lock_broken(struct myr_soft_nic *nic)
 {
     uint32_t nobody = MYR_SOFT_BROKEN;
@@ -98,7 +98,7 @@ static void report_stuck_process(const struct myr_soft_nic *nic, uint32_t pid)
     nic->bounds.say(line);
 }
 
-/* Account for waiting behind `holder`. Called with `stuck.mutex`. */
+/* Accounts for waiting behind `holder`. Called with `stuck.mutex`. */
 static void count_wait(struct myr_soft_nic *nic, uint32_t holder)
 {
     struct myr_soft_stuck *stuck = &nic->stuck;

@@ -35,7 +35,7 @@ static struct source source_of(int fd)
     return (struct source){fd, TIMES * (BLOCK * blocks) + BESIDES, MYR_VIEW_ENTRIES};
 }
 
-/* True if `offset` may be followed as a link of a list. */
+/* Returns whether `offset` may be followed as a link of a list. */
 static bool has_entry(struct source *from, uint32_t offset)
 {
     if (0 == offset || 0 == from->entries) {
@@ -113,7 +113,8 @@ enum myr_status myr_look_at_segment(int fd, struct myr_segment_view *view, struc
     return MYR_OK;
 }
 
-/* The offset of the record with this key, which is copied to `record`; 0 if there is none. */
+/* Returns the offset of the record with this key, which is copied to `record`, or 0 if there is
+ * none. */
 static uint32_t find_record(struct source *from, const struct myr_key *key,
                             struct myr_record *record)
 {
@@ -138,8 +139,8 @@ static uint32_t find_record(struct source *from, const struct myr_key *key,
 
 /* ---- missing members of a group ---- */
 
-/* A consistent copy of a group with its tables, to be freed by the caller. NULL when out of memory,
- * or if there is no such group, which is also the result if it changes meanwhile. */
+/* Returns a consistent copy of a group with its tables, to be freed by the caller, or NULL if out
+ * of memory, or if there is no such group, which is also the result if it changes meanwhile. */
 static struct mcp_group *copy_group(struct source *from, uint32_t offset,
                                     const struct mcp_group *head)
 {
@@ -236,7 +237,7 @@ static void view_group(struct source *from, uint32_t offset, const struct mcp_gr
     free(group);
 }
 
-/* Add the groups of the list that begins at `offset`. False when out of memory. */
+/* Adds the groups of the list that begins at `offset`. Returns false if out of memory. */
 static bool look_at_groups(struct source *from, uint32_t offset, const void *shared,
                            struct myr_soft_view *view, uint32_t *room)
 {
@@ -261,7 +262,8 @@ static bool look_at_groups(struct source *from, uint32_t offset, const void *sha
 
 /* ---- ports ---- */
 
-/* Add the ports of the table at `offset`, which has `room` entries. False when out of memory. */
+/* Adds the ports of the table at `offset`, which has `room` entries. Returns false if out of
+ * memory. */
 static bool look_at_ports(struct source *from, size_t offset, uint32_t room,
                           struct myr_soft_view *view)
 {

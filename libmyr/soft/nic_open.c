@@ -38,7 +38,7 @@ static void allow_peers(void)
 #endif
 }
 
-/* Replace an entry in the list of this process's sockets. */
+/* Replaces an entry in the list of this process's sockets. */
 static void replace_socket(struct myr_soft_nic *nic, int one, int other)
 {
     int *sockets = nic->shared->holder[nic->self % MYR_PROCESSES].socket;
@@ -70,7 +70,7 @@ static void let_go(struct myr_soft_nic *nic)
     }
 }
 
-/* Create the NIC. Called with the segment locked. */
+/* Creates the NIC. Called with the segment locked. */
 static enum myr_status create(struct myr_soft_nic *nic, const struct myr_soft_options *options,
                               struct myr_error *error)
 {
@@ -114,8 +114,8 @@ static enum myr_status create(struct myr_soft_nic *nic, const struct myr_soft_op
     return MYR_OK;
 }
 
-/* Duplicate one descriptor of the other process. -1 with `err` if that fails or it is not the NIC's
- * socket, as when the PID has been reused. */
+/* Duplicates one descriptor of the other process. -1 with `err` if that fails or it is not the
+ * NIC's socket, as when the PID has been reused. */
 static int fetch_one(const struct myr_soft_nic *nic, int process, int theirs, int *err)
 {
     const int socket = (int)syscall(SYS_pidfd_getfd, process, theirs, 0);
@@ -166,7 +166,7 @@ static const char *why_not_fetched(int err)
     }
 }
 
-/* Attach to the existing NIC, by the socket given or one fetched from another process. */
+/* Attaches to the existing NIC, by the socket given or one fetched from another process. */
 static enum myr_status attach(struct myr_soft_nic *nic, int given, struct myr_error *error)
 {
     const int socket = given >= 0 ? given : fetch_socket(nic);

@@ -29,10 +29,9 @@ static bool due(struct myr_soft_nic *nic)
     return 0 != deadline && os_now_ns() >= deadline;
 }
 
-/*
- * Receive pending packets and run the control program on them. The lock keeps them in order of
- * arrival. After a message's packet more are likely to follow; packets of collectives come singly.
- */
+/* Receives pending packets and runs the control program on them. The lock keeps them in order of
+ * arrival. After a message's packet more are likely to follow; packets of collectives come
+ * singly. */
 static uint32_t take_packets(struct myr_soft_nic *nic)
 {
     const bool chains = 0 != myr_load_relaxed(&nic->shared->chains);

@@ -15,7 +15,7 @@
 #include "os/clock.h"
 #include "os/futex.h"
 
-/* True if a live process has a thread that runs the NIC. */
+/* Returns whether a live process has a thread that runs the NIC. */
 static bool has_runner(struct myr_soft_nic *nic)
 {
     uint32_t runner = myr_load_acquire(&nic->shared->runner);

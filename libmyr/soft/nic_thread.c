@@ -132,7 +132,7 @@ static void *look_now_and_then(void *opaque)
     }
 }
 
-/* Become the watch, if there is none. 0 or an error number. */
+/* Becomes the watch, if there is none. 0 or an error number. */
 static int take_over(struct myr_soft_watch *watch)
 {
     int rc = 0;

@@ -60,7 +60,7 @@ static struct mcp_group *mcp_of(const struct myr_nic_group *group)
 
 /* ---- playing ---- */
 
-/* Start the epoch of a group without data, as far as the NIC permits. */
+/* Starts the epoch of a group without data, as far as the NIC permits. */
 static void begin_epoch(const struct myr_nic_group *group, uint32_t epoch)
 {
     struct mcp_board *board;
@@ -219,7 +219,7 @@ static struct myr_record *take_from(struct myr_soft_lingering *lingering, struct
     return record;
 }
 
-/* Append a record. Returns the oldest one if it has to make room, else NULL. */
+/* Appends a record. Returns the oldest one if it has to make room, else NULL. */
 static struct myr_record *put_lingering(struct myr_soft_nic *nic, struct mcp_board *board,
                                         struct myr_record *record)
 {
@@ -242,7 +242,7 @@ static struct myr_record *take_lingering(struct myr_soft_nic *nic, struct mcp_bo
     return NULL;
 }
 
-/* Close the groups whose farewells are done. */
+/* Closes the groups whose farewells are done. */
 static void close_lingering(struct myr_soft_nic *nic)
 {
     struct myr_record *record;
@@ -314,7 +314,7 @@ static const struct myr_player soft_player = {
 
 /* ---- joining ---- */
 
-/* Take references on links to all peers. On failure (no route, or too many links) none is held. */
+/* Takes references on links to all peers. On failure (no route, or too many links) none is held. */
 static bool hold_links(struct myr_soft_nic *nic, struct mcp_board *board, struct mcp_group *group,
                        const struct myr_nic_members *members)
 {

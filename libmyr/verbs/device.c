@@ -49,8 +49,8 @@ bool myr_verbs_devices_wrong(const char *wanted, char *why, size_t bytes)
     return true;
 }
 
-/* The port's priority in the list, higher for earlier words; ANY if all ports are wanted; 0 if it
- * is not named. */
+/* The port's priority in the list, higher for earlier words; ANY if all ports are wanted; returns 0
+ * if it is not named. */
 static uint32_t rank_of(const char *wanted, const char *name, uint32_t port)
 {
     if (NULL == wanted || '\0' == *wanted || 0 == strcmp(wanted, "all")) {
@@ -79,7 +79,7 @@ static bool has_ipv4(const union ibv_gid *gid)
     return IN6_IS_ADDR_V4MAPPED(&address);
 }
 
-/* False if the port has no suitable address. */
+/* Returns false if the port has no suitable address. */
 static bool find_gid(struct myr_verbs_device *device, int count)
 {
     bool found = false;
@@ -131,7 +131,7 @@ static uint32_t speed_of(const struct ibv_port_attr *attributes)
     return rate * width;
 }
 
-/* Query the port. True if it is active and has an address. */
+/* Queries the port. Returns true if it is active and has an address. */
 static bool look_at_port(struct myr_verbs_device *device, uint8_t port)
 {
     struct ibv_port_attr attributes = {0};
@@ -167,7 +167,7 @@ struct offers {
     struct offer offer[OFFERS];
 };
 
-/* A number for the IPv4 network of an address of this machine; 0 if unknown. */
+/* Returns a number for the IPv4 network of an address of this machine, or 0 if unknown. */
 static uint64_t ip_network(const struct myr_verbs_calls *calls, const union ibv_gid *gid)
 {
     struct ifaddrs *all = NULL;
@@ -200,7 +200,7 @@ static uint64_t network_of(const struct myr_verbs_device *device, bool named)
     return named || 0 != memcmp(&prefix, usual, sizeof(usual)) ? prefix : 0;
 }
 
-/* Add the device's usable ports. */
+/* Adds the device's usable ports. */
 static void look_at(struct myr_verbs_device *device, struct ibv_device *from, const char *wanted,
                     struct offers *offers)
 {
@@ -219,7 +219,7 @@ static void look_at(struct myr_verbs_device *device, struct ibv_device *from, co
     }
 }
 
-/* True if the port is equivalent to the best one. */
+/* Returns whether the port is equivalent to the best one. */
 static bool is_as_good(const struct offer *offer, const struct offer *best, bool named)
 {
     return offer == best || (0 != best->network && offer->network == best->network &&
@@ -227,7 +227,7 @@ static bool is_as_good(const struct offer *offer, const struct offer *best, bool
                              (named || offer->rank == best->rank));
 }
 
-/* List the ports equivalent to the best one, in order. */
+/* Lists the ports equivalent to the best one, in order. */
 static uint32_t list_good(const struct offers *offers, bool named, const struct offer **good)
 {
     const struct offer *best = offers->offer;
@@ -250,7 +250,7 @@ static uint32_t list_good(const struct offers *offers, bool named, const struct 
     return count;
 }
 
-/* The port for that process. NULL if there are none. */
+/* Returns the port for that process, or NULL if there are none. */
 static const struct offer *choose_offer(const struct offers *offers, bool named, uint32_t process)
 {
     const struct offer *good[OFFERS], *near[OFFERS];
@@ -281,7 +281,7 @@ static enum myr_status allocate_resources(struct myr_verbs_device *device, struc
                     device->name);
 }
 
-/* Collect the usable ports of all wanted devices. Returns the error of one that cannot be opened,
+/* Collects the usable ports of all wanted devices. Returns the error of one that cannot be opened,
  * or 0. */
 static int look_at_all(const struct myr_verbs_calls *calls, struct ibv_device *const *list,
                        int count, const char *wanted, struct offers *offers)

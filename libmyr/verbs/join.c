@@ -110,7 +110,7 @@ static enum myr_status take_record(const struct myr_nic_members *members,
     return MYR_OK;
 }
 
-/* Fill in the engine's group. Its links are indices of the group's peers. */
+/* Fills in the engine's group. Its links are indices of the group's peers. */
 static enum myr_status fill(const struct myr_nic_group *group,
                             const struct myr_nic_members *members,
                             const struct myr_schedule *schedule, myr_schedule_fn schedule_of,
@@ -139,7 +139,7 @@ static enum myr_status register_it(struct myr_verbs *nic, struct myr_verbs_group
     return MYR_OK;
 }
 
-/* Take references on links to all peers, and enter their queue pairs in the blob. */
+/* Takes references on links to all peers, and enter their queue pairs in the blob. */
 static enum myr_status hold_links(struct myr_verbs *nic, struct myr_verbs_group *own,
                                   const struct myr_nic_members *members, const struct peers *peers,
                                   struct myr_verbs_blob *blob, struct myr_error *error)
@@ -197,7 +197,7 @@ static enum myr_status make_part(const struct myr_nic_group *group,
     return status;
 }
 
-/* Set up the group, with its data or broadcasts, and the blob. */
+/* Sets up the group, with its data or broadcasts, and the blob. */
 static enum myr_status make_own_group(struct myr_nic_group *group,
                                       const struct myr_nic_members *members,
                                       const struct myr_schedule *schedule,
@@ -260,7 +260,7 @@ enum myr_status myr_verbs_prepare(struct myr_verbs *nic, struct myr_waiter *wait
     return status;
 }
 
-/* The queue pair that node `of` has for this node, from its blob; 0 if there is none. */
+/* Returns the queue pair that node `of` has for this node, from its blob, or 0 if there is none. */
 static uint32_t pair_for(const struct myr_nic_members *members, myr_schedule_fn schedule_of,
                          const void *context, uint32_t of, const struct myr_verbs_blob *blob)
 {

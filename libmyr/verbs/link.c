@@ -35,7 +35,7 @@ static uint64_t report_id(uint32_t link, uint32_t posted, bool question)
 
 /* ---- creating links ---- */
 
-/* Create a queue pair with `*inline_most` bytes of inline data, which gets the device's actual
+/* Creates a queue pair with `*inline_most` bytes of inline data, which gets the device's actual
  * limit. */
 static struct ibv_qp *create_pair(const struct myr_verbs_device *device, uint32_t *inline_most)
 {
@@ -160,7 +160,7 @@ static struct ibv_ah_attr exchanged(const struct myr_verbs_device *device,
     return to;
 }
 
-/* Find the path to the peer. Both sides must use the same MTU, so either both ask librdmacm or
+/* Finds the path to the peer. Both sides must use the same MTU, so either both ask librdmacm or
  * neither does. Returns 0 or an error number. */
 static int find_way(struct myr_verbs *nic, const struct myr_verbs_address *address,
                     struct myr_verbs_way *way)
@@ -260,7 +260,8 @@ void myr_verbs_collect(struct myr_verbs *nic)
     } while (REPORTS == count);
 }
 
-/* Wait for room for another request. There usually is, since a peer is at most one epoch behind. */
+/* Waits for room for another request. There usually is, since a peer is at most one epoch
+ * behind. */
 static bool has_room(struct myr_verbs *nic, struct myr_verbs_link *link)
 {
     while (!link->broken && link->posted - link->completed >= DEPTH) {
@@ -301,7 +302,7 @@ void myr_verbs_write(struct myr_verbs *nic, struct myr_verbs_link *link, uint64_
     post_request(nic, link, &request, false);
 }
 
-/* Probe the peer by an empty write: it touches no memory but is acknowledged. */
+/* Probes the peer by an empty write: it touches no memory but is acknowledged. */
 void myr_verbs_ask(struct myr_verbs *nic, struct myr_verbs_link *link)
 {
     struct ibv_send_wr request = {.opcode = IBV_WR_RDMA_WRITE};

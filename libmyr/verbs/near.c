@@ -6,7 +6,7 @@
 
 #include "libmyr/verbs/verbs.h"
 
-/* Remove the processors of a list such as "0-3,8" from the set. */
+/* Removes the processors of a list such as "0-3,8" from the set. */
 static void take_out(const char *list, cpu_set_t *set)
 {
     char *end;

@@ -58,7 +58,7 @@ static const uint8_t *look_in(const struct myr_verbs_group *own, const uint8_t *
     return mcp_genuine(header, &own->mcp->secret, payload) ? payload : NULL;
 }
 
-/* Write the parcel in this slot to a peer's landing slot. */
+/* Writes the parcel in this slot to a peer's landing slot. */
 static void write_parcel(struct myr_verbs *nic, struct myr_verbs_group *own,
                          struct myr_verbs_peer *peer, uint32_t landing, const uint8_t *place,
                          uint32_t payload)
@@ -85,7 +85,7 @@ void myr_verbs_send(struct myr_verbs *nic, struct myr_verbs_group *own, struct m
                  message->bytes);
 }
 
-/* Store the payload of the message in this slot. */
+/* Stores the payload of the message in this slot. */
 static bool store_payload(struct mcp_group *mcp, uint32_t slot, uint32_t epoch,
                           const uint8_t *payload, uint32_t bytes)
 {
@@ -131,7 +131,7 @@ static uint32_t landing_of(const struct myr_verbs_group *own, uint32_t number)
     return number & (own->mcp->window - 1);
 }
 
-/* Store a block where this node's processes read it. */
+/* Stores a block where this node's processes read it. */
 static void publish_block(struct mcp_bcast_slot *slot, uint32_t number, const void *block,
                           uint32_t bytes)
 {
@@ -155,7 +155,7 @@ void myr_verbs_bcast(struct myr_verbs_group *own, uint32_t number, const void *b
     publish_block(slot, number, block, bytes);
 }
 
-/* Forward the next block, if it has arrived. */
+/* Forwards the next block, if it has arrived. */
 static bool hand_on_one(struct myr_verbs *nic, struct myr_verbs_group *own)
 {
     struct mcp_group *mcp = own->mcp;

@@ -50,7 +50,7 @@ union endpoint {
     struct sockaddr_ib ib;
 };
 
-/* The GID as a socket address for librdmacm. False if the device needs more than a GID. */
+/* The GID as a socket address for librdmacm. Returns false if the device needs more than a GID. */
 static bool endpoint_of(const struct myr_verbs_device *device, const uint8_t *gid,
                         union endpoint *endpoint)
 {
@@ -67,7 +67,7 @@ static bool endpoint_of(const struct myr_verbs_device *device, const uint8_t *gi
     return !device->ethernet || !IN6_IS_ADDR_LINKLOCAL(&address);
 }
 
-/* Create an identifier bound to our own address. Without an event channel, calls on it are
+/* Creates an identifier bound to our own address. Without an event channel, calls on it are
  * synchronous. */
 static int bind_own(const struct myr_verbs_device *device, struct rdma_cm_id **id)
 {

@@ -45,7 +45,7 @@ static uint32_t arrived(const struct myr_verbs_group *own)
     return least;
 }
 
-/* Fail the group because of that node, and notify the peers. */
+/* Fails the group because of that node, and notifies the peers. */
 static void fail_verbs_group(struct myr_verbs *nic, const struct myr_verbs_group *own,
                              uint32_t node)
 {
@@ -74,7 +74,7 @@ MYR_HOT static void send_message(struct myr_verbs *nic, struct myr_verbs_group *
     }
 }
 
-/* Make all progress that is possible. */
+/* Makes all progress that is possible. */
 MYR_HOT static void go_on(struct myr_verbs *nic, struct myr_verbs_group *own)
 {
     struct mcp_group *mcp = own->mcp;
@@ -92,7 +92,7 @@ MYR_HOT static void go_on(struct myr_verbs *nic, struct myr_verbs_group *own)
     }
 }
 
-/* Start the next epoch of a group with data, if the node's block is complete. */
+/* Starts the next epoch of a group with data, if the node's block is complete. */
 static void offer(const struct myr_verbs_group *own)
 {
     const uint32_t epoch = myr_load_relaxed(&own->mcp->done) + 1;
@@ -105,7 +105,7 @@ static void offer(const struct myr_verbs_group *own)
     }
 }
 
-/* The number of a node that others have reported missing, plus 1; 0 if there is none. */
+/* Returns the number of a node that others have reported missing, plus 1, or 0 if there is none. */
 static uint32_t reported_missing(const struct myr_verbs_group *own)
 {
     const uint32_t here = myr_load_acquire(&own->shared->report),
@@ -114,7 +114,7 @@ static uint32_t reported_missing(const struct myr_verbs_group *own)
     return 0 != here ? here : there > nobody && 0 == (there ^ nobody) >> 17 ? there - nobody : 0;
 }
 
-/* Start the epochs that the node has arrived in, and make progress. Blocks are forwarded before
+/* Starts the epochs that the node has arrived in, and makes progress. Blocks are forwarded before
  * their epoch is started, since a root of this node arrives right after it has stored its block. */
 MYR_HOT static void play_verbs_group(struct myr_verbs *nic, struct myr_verbs_group *own)
 {
@@ -150,9 +150,9 @@ static void take_out(struct myr_verbs *nic, const struct myr_verbs_group *own)
     }
 }
 
-/* True if no device accesses the group's memory any more. Once all epochs are complete, all of the
- * peers' writes have arrived, since a process has read all broadcasts when it leaves. Our own
- * writes are done when they are acknowledged. */
+/* Returns whether no device accesses the group's memory any more. Once all epochs are complete, all
+ * of the peers' writes have arrived, since a process has read all broadcasts when it leaves. Our
+ * own writes are done when they are acknowledged. */
 static bool is_quiet(const struct myr_verbs_group *own)
 {
     bool quiet =
@@ -175,8 +175,8 @@ static void give_back(struct myr_verbs *nic, struct myr_verbs_group *own)
     free(own);
 }
 
-/* Continue to play groups that were left, and free those without outstanding writes. A failed group
- * stays until no peer can write to it. */
+/* Continues to play groups that were left, and frees those without outstanding writes. A failed
+ * group stays until no peer can write to it. */
 static void see_off(struct myr_verbs *nic)
 {
     struct myr_verbs_group **place = &nic->left;
@@ -261,7 +261,7 @@ static uint32_t poll_group(struct myr_nic_group *group)
     return 0;
 }
 
-/* Probe the peers that the group waits for. A peer that cannot be reached is missing. */
+/* Probes the peers that the group waits for. A peer that cannot be reached is missing. */
 static void look_after(struct myr_verbs *nic, struct myr_verbs_group *own, uint32_t now_ms)
 {
     struct mcp_message missing;
@@ -300,7 +300,7 @@ static void remind_verbs_peers(const struct myr_nic_group *group, uint64_t now_u
     }
 }
 
-/* Probe the parent in the broadcast. If it responds, its host is late. */
+/* Probes the parent in the broadcast. If it responds, its host is late. */
 static void ask_parent(struct myr_verbs *nic, struct myr_verbs_group *own, uint32_t root,
                        uint32_t number)
 {

@@ -32,7 +32,8 @@ static const struct myr_option options[] = {
 
 static const char *const ways[] = {NULL};
 
-/* True if there are RDMA devices. Checked first because libibverbs takes long if there are none. */
+/* Returns whether there are RDMA devices. Checked first because libibverbs takes long if there are
+ * none. */
 static bool has_devices(void)
 {
     DIR *folder = opendir("/sys/class/infiniband_verbs");
