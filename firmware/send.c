@@ -10,7 +10,7 @@
 
 /* ---- headers ---- */
 
-/* Every packet acknowledges all that was received (piggybacking). */
+/* Returns a header. Every packet acknowledges all that was received (piggybacking). */
 static struct mcp_header header_for(const struct mcp_nic *nic, struct mcp_connection *c,
                                     uint8_t type)
 {
@@ -124,9 +124,9 @@ static struct mcp_sending *sending_of_next(struct mcp_board *board, struct mcp_c
     return sending;
 }
 
-/* Returns whether the packet should request an acknowledgement: the sender cannot go on without
- * one, and no packet in flight has requested it. Without the latter condition a long stream would
- * request acknowledgements more and more often. */
+/* Returns whether the packet should request an acknowledgement. It should if the sender cannot
+ * continue without one and no packet in flight has requested it. Without the second condition a
+ * long stream would request acknowledgements more and more often. */
 static bool must_ask(struct mcp_nic *nic, const struct mcp_connection *c,
                      const struct mcp_sending *sending)
 {
@@ -413,9 +413,10 @@ void mcp_advance(struct mcp_nic *nic, struct mcp_board *board, struct mcp_connec
     }
 }
 
-/* A cut message has packets on the wire, some of which the peer may have accepted. Their sequence
- * numbers remain in use as void packets. If the message was not sent to its end, one more void
- * packet follows, which makes the receiver free the buffer. */
+/* Leaves void packets in place of a cancelled message, some of whose packets are on the wire and
+ * may have been accepted by the peer, so that their sequence numbers remain in use. If the message
+ * was not sent to its end, one more void packet follows, which makes the receiver free the
+ * buffer. */
 static void leave_voids(struct mcp_connection *c, const struct mcp_sending *sending)
 {
     const uint32_t end = sending->first + packets_of(sending);

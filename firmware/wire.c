@@ -2,7 +2,7 @@
 /* Sealing and parsing packets; see wire.h. Every incoming packet passes mcp_parse() first. */
 #include "firmware/wire.h"
 
-/* The compiler's builtin, as the core has no C library. */
+/* The compiler's builtin, because the control program has no C library. */
 #define copy __builtin_memcpy
 
 static uint64_t long_check(const struct mcp_header *header, const struct mcp_secret *secret,

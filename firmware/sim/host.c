@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A node's host processor and its actions; see machine.h. */
+/* A node's host CPU and its actions; see machine.h. */
 #include "firmware/sim/machine_inside.h"
 
 void sim_host_run(struct sim_node *node)

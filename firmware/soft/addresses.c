@@ -100,7 +100,7 @@ uint8_t mcp_mask_prefix(const struct sockaddr *mask, int family)
     return (uint8_t)bits;
 }
 
-/* ---- this machine's addresses ---- */
+/* ---- addresses of this machine ---- */
 
 /* An entry of the user's list: an interface, or a network in CIDR notation. */
 struct wanted {
@@ -109,7 +109,8 @@ struct wanted {
     uint8_t prefix;
 };
 
-/* Returns false if the word is neither the name of an interface nor an address or network. */
+/* Parses a word of the list. Returns false if the word is neither the name of an interface nor an
+ * address or network. */
 static bool parse_wanted(const char *word, struct wanted *wanted)
 {
     char text[MCP_IP_TEXT];
@@ -267,8 +268,8 @@ uint32_t mcp_local_addresses(const char *networks, struct mcp_local_address *add
     char *rest = NULL;
     const char *word = strtok_r(words, ", ", &rest);
     if (NULL == word) {
-        /* IFF_RUNNING excludes bridges without ports; but a card that has just been brought up
-         * lacks it for a second, too. */
+        /* IFF_RUNNING excludes bridges without ports, but a card that has just been brought up also
+         * lacks it for a second. */
         add_ordinary(all, IFF_UP | IFF_RUNNING, addresses, &count, most);
         if (0 == count) {
             add_ordinary(all, IFF_UP, addresses, &count, most);
