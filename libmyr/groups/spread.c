@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The broadcast trees of a schedule; see spread.h. */
+/* Computation of the broadcast trees of a schedule; see spread.h. */
 #include "libmyr/groups/spread.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* The ring distance that a message to or from this peer covers. */
+/* Returns the ring distance that a message to or from this peer covers. */
 static uint32_t distance(uint32_t nodes, uint32_t node, uint32_t peer, bool sent)
 {
     return sent ? (peer + nodes - node) % nodes : (node + nodes - peer) % nodes;
 }
 
-/* All messages of a step have the same reach. */
+/* Fills in the reach of each message, which is the same for all messages of a step. */
 static void fill_reach(const struct myr_schedule *schedule, uint32_t nodes, uint32_t node,
                        uint16_t *reach)
 {
@@ -43,7 +43,7 @@ static bool add_children(uint32_t nodes, uint32_t further, uint32_t reach, uint1
     return true;
 }
 
-/* Returns whether the messages sent, or those waited for, reach each node but the root exactly
+/* Returns whether the messages sent, or those waited for, reach each node except the root exactly
  * once. */
 static bool fill_up(const struct myr_schedule *schedule, uint32_t nodes, uint32_t node, bool sent,
                     const struct myr_spread *spread)

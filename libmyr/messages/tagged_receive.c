@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * What an endpoint receives: messages to be matched, and the data and control messages that follow.
+/* The receiving side of an endpoint: messages to be matched, and the data and control messages that
+ * follow.
  *
- * Input is not trusted, although it comes from processes of the same user only: unknown numbers,
- * pieces that exceed a buffer, and locations outside of the segment are ignored.
- */
+ * Input is not trusted, although it comes only from processes of the same user: unknown numbers,
+ * fragments that exceed a buffer, and locations outside of the segment are ignored. */
 #include "libmyr/messages/tagged_inside.h"
 
 #include <stdlib.h>
@@ -19,9 +18,9 @@ static void copy_data(struct myr_tagged_request *request, const void *data)
     }
 }
 
-/* Credits are piggybacked on the next message to the sender. They are sent in a message of their
- * own when more than half of the slots in which no message waits are to be returned, so the sender
- * never stalls while there is room. */
+/* Returns credits to a sender. They are piggybacked on the next message to it. They are sent in a
+ * message of their own when more than half of the slots in which no message waits are to be
+ * returned, so the sender never stalls while slots are free. */
 static void return_credits(struct myr_tagged *t, struct myr_tagged_peer *peer)
 {
     if (2 * peer->owed_slots + peer->waiting > peer->granted ||
@@ -30,8 +29,8 @@ static void return_credits(struct myr_tagged *t, struct myr_tagged_peer *peer)
     }
 }
 
-/* If all of a peer's slots are occupied by unexpected messages, double its slots, as far as the
- * table has room. */
+/* Doubles a peer's slots, as far as the table has space, if all of them are occupied by unexpected
+ * messages. */
 static void grant_more(struct myr_tagged *t, struct myr_tagged_peer *peer)
 {
     const uint32_t more = peer->granted < t->spare ? peer->granted : t->spare;
@@ -53,7 +52,7 @@ void tagged_make_room(struct myr_tagged *t)
     }
 }
 
-/* The message has been received, so its sender gets a slot back. */
+/* Returns a slot to the message's sender, because the message has been received. */
 static void owe(struct myr_tagged *t, const struct myr_tagged_message *message)
 {
     struct myr_tagged_peer *peer = message->peer;
@@ -171,7 +170,7 @@ static struct myr_tagged_message *keep_message(const struct myr_tagged_message *
     return kept;
 }
 
-/* Returns false if there is no room for the message. */
+/* Matches a message. Returns false if the table has no space for it. */
 static bool match(struct myr_tagged *t, const struct myr_tagged_message *message)
 {
     mcp_match_place place;
@@ -268,7 +267,7 @@ static bool read_more(struct tagged_more *more, const uint8_t *what, uint32_t by
     return true;
 }
 
-/* Returns false if there is no room for the message at present. */
+/* Processes one message. Returns false if there is no space for it at present. */
 static bool take_tagged_message(struct myr_tagged *t, const uint8_t *what, uint32_t bytes, bool far)
 {
     struct myr_tagged_message message = {.far = far};

@@ -18,8 +18,8 @@
 
 enum {
     PAGE = 4096, /* bytes; safe with larger pages */
-    SPINS = 400, /* looks before the first yield, about 20 us */
-    YIELDS = 16, /* failed attempts between two naps while the lock is held */
+    SPINS = 400, /* attempts before the first yield, about 20 us */
+    YIELDS = 16, /* failed attempts between two sleeps while the lock is held */
     NAP_US = 50,
 };
 
@@ -36,7 +36,8 @@ bool myr_commit(const struct myr_segment *segment, size_t offset, size_t bytes)
     return 0 == rc;
 }
 
-/* Naps are counted instead of time, so that a suspended job does not count as waiting. */
+/* Reports the owner of the lock. Sleeps are counted instead of time, so that a suspended job does
+ * not count as waiting. */
 static void report_owner(struct myr_sram *sram)
 {
     char line[200];
@@ -50,11 +51,9 @@ static void report_owner(struct myr_sram *sram)
     }
 }
 
-/*
- * Nobody sleeps in the mutex: glibc aborts the process where the system denies futexes on shared
- * memory, and a process killed while it hands over the lock would leave the others asleep. The lock
- * is held for microseconds, so a few yields or a nap suffice.
- */
+/* Takes the lock without sleeping in the mutex. glibc aborts the process if the system denies
+ * futexes on shared memory, and a process killed while it passes on the lock would leave the others
+ * asleep. The lock is held for microseconds, so a few yields or a short sleep suffice. */
 void myr_segment_lock(struct myr_segment *segment)
 {
     static const struct timespec nap = {0, NAP_US * 1000L};
@@ -146,7 +145,8 @@ uint32_t myr_take_block(struct myr_segment *segment, uint32_t block_class)
     return (uint32_t)aligned;
 }
 
-/* The smallest class whose blocks have `bytes` bytes; MYR_BLOCK_CLASSES if there is none. */
+/* Returns the smallest class whose blocks have `bytes` bytes, or MYR_BLOCK_CLASSES if there is
+ * none. */
 uint32_t myr_block_class(size_t bytes)
 {
     uint32_t block_class = 0;
@@ -175,7 +175,7 @@ static struct front *front_of(void *memory)
     return (struct front *)((uint8_t *)memory - offsetof(struct front, memory));
 }
 
-/* Allocates a block; if need be, split a larger free one and frees the rest. */
+/* Allocates a block. If necessary, it splits a larger free one and frees the rest. */
 static uint32_t take_or_split(struct myr_segment *segment, uint32_t block_class)
 {
     uint32_t offset = myr_take_block(segment, block_class), larger = block_class;
@@ -199,7 +199,7 @@ static bool plenty(const struct myr_sram *sram, uint32_t block_class, uint32_t q
            sram->end + myr_block_bytes(block_class) <= (size_t)sram->limit / 4 * quarters;
 }
 
-/* Called with the lock held. */
+/* Allocates memory. Called with the lock held. */
 static void *take_memory(struct myr_segment *segment, size_t bytes, bool if_plenty)
 {
     const struct myr_sram *sram = segment->sram;

@@ -1,19 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * Selection of an RDMA port and of its address; see verbs.h.
+/* Selection of an RDMA port and of its address; see verbs.h.
  *
  * A process uses one port. The best port is the first one that the user names, or else the fastest,
- * and among equally fast ones the first, so that nodes with equal hardware choose the same. Other
- * ports are equivalent if they are named too, or as fast, and on the best one's network, from where
- * all nodes can be reached as well. The node's processes are spread over these round-robin; unless
- * the user names ports, those close to the processors that the process is bound to take precedence.
+ * and among equally fast ones the first, so that nodes with equal hardware choose the same. Another
+ * port is equivalent if it is also named, or as fast, and if it is on the best port's network, from
+ * where all nodes can be reached as well. The node's processes are spread over the equivalent ports
+ * round-robin. Unless the user names ports, those close to the CPUs that the process is bound to
+ * take precedence.
  *
  * A network is identified by its IP network or its InfiniBand subnet prefix. The default subnet
  * prefix may stand for several separate networks; in that case the user has to name the ports.
  *
  * A RoCE port uses its first RoCE v2 GID with an IPv4 address, else its first RoCE v2 GID. An
- * InfiniBand port uses its first GID.
- */
+ * InfiniBand port uses its first GID. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/in.h>
@@ -23,15 +22,14 @@
 
 #include "libmyr/verbs/verbs.h"
 
-/* Completions that may be pending at once: those of a few hundred queue pairs that fail together.
- */
+/* The maximum of pending completions: those of a few hundred queue pairs that fail together. */
 enum { COMPLETIONS = 16384 };
 
 /* ---- the user's list ---- */
 
 enum { ANY = 1 };
 
-/* The next word of a list and its length. NULL at the end. */
+/* Returns the next word of a list, and its length; NULL at the end. */
 static const char *next_word(const char *rest, size_t *length)
 {
     const char *word = rest + strspn(rest, ", ");
@@ -49,7 +47,7 @@ bool myr_verbs_devices_wrong(const char *wanted, char *why, size_t bytes)
     return true;
 }
 
-/* The port's priority in the list, higher for earlier words; ANY if all ports are wanted; returns 0
+/* Returns the port's priority in the list, higher for earlier words; ANY if all ports are wanted; 0
  * if it is not named. */
 static uint32_t rank_of(const char *wanted, const char *name, uint32_t port)
 {
@@ -79,7 +77,7 @@ static bool has_ipv4(const union ibv_gid *gid)
     return IN6_IS_ADDR_V4MAPPED(&address);
 }
 
-/* Returns false if the port has no suitable address. */
+/* Selects the port's address. Returns false if it has no suitable one. */
 static bool find_gid(struct myr_verbs_device *device, int count)
 {
     bool found = false;
@@ -115,7 +113,7 @@ void myr_verbs_device_address(const struct myr_verbs_device *device,
 
 /* ---- opening ---- */
 
-/* A measure of the port's speed. */
+/* Returns a measure of the port's speed. */
 static uint32_t speed_of(const struct ibv_port_attr *attributes)
 {
     /* By bit: the speed of a lane in units of 0.1 Gbit/s, SDR to NDR, and the number of lanes. */
@@ -146,7 +144,7 @@ static bool look_at_port(struct myr_verbs_device *device, uint8_t port)
     device->lid = attributes.lid;
     device->speed = speed_of(&attributes);
     if (0 != device->calls->query_pkey(device->context, port, 0, &device->pkey)) {
-        device->pkey = UINT16_MAX; /* the default; librdmacm alone uses it */
+        device->pkey = UINT16_MAX; /* the default; only librdmacm uses it */
     }
     return find_gid(device, attributes.gid_tbl_len);
 }
@@ -250,7 +248,7 @@ static uint32_t list_good(const struct offers *offers, bool named, const struct 
     return count;
 }
 
-/* Returns the port for that process, or NULL if there are none. */
+/* Returns the port for that process, or NULL if there is none. */
 static const struct offer *choose_offer(const struct offers *offers, bool named, uint32_t process)
 {
     const struct offer *good[OFFERS], *near[OFFERS];
