@@ -2,11 +2,11 @@
 /* The backoff of retransmission requests: how long a receiver waits before it asks for a missing
  * message.
  *
- * A message may be lost, or its sender may be late, and the receiver cannot tell which. It
- * therefore waits for a timeout and then sends the sender a request (ASK). After each unsuccessful
- * request it doubles the timeout, up to MCP_BACKOFF_MOST_NS. The next epoch starts over. The engine
- * decides which nodes to ask (mcp_group_misses()): only the sender of each message that the present
- * step misses.
+ * A message may be lost, or its sender may be late, and the receiver cannot distinguish the two
+ * cases. It therefore waits for a timeout and then sends the sender a request (ASK). After each
+ * unsuccessful request it doubles the timeout, up to MCP_BACKOFF_MOST_NS. The next epoch starts
+ * over. The engine decides which nodes to ask (mcp_group_misses()): only the sender of each message
+ * that the present step misses.
  *
  * A needless request slows a collective down. So a NIC that has measured the duration of its
  * collectives waits 8 times as long before the first request, but not longer than

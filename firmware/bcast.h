@@ -72,35 +72,36 @@ static inline uint32_t mcp_bcast_place(uint32_t window, uint32_t slot_bytes, uin
     return (number & (window - 1)) * slot_bytes;
 }
 
-/* A block of `bytes` bytes has arrived, from the wire or, at the root, from this node's host, and
- * its slot still contains broadcast `held`. MCP_RECORDED: the caller copies it there, publishes the
- * number, and then forwards it to all children. MCP_KNOWN: it is a duplicate. Otherwise
- * MCP_IMPLAUSIBLE. */
+/* Checks a block of `bytes` bytes that has arrived, from the wire or, at the root, from this node's
+ * host, while its slot still contains broadcast `held`. If this returns MCP_RECORDED, the caller
+ * copies the block into the slot, publishes the number, and then forwards the block to all
+ * children. Returns MCP_KNOWN for a duplicate, and otherwise MCP_IMPLAUSIBLE. */
 MCP_ENGINE enum mcp_recorded mcp_bcast_take(const struct mcp_group *group, uint32_t root,
                                             uint32_t held, uint32_t number, uint32_t bytes);
 
-/* Does the message at this index of the table of sends go to a child in the tree of `root`? */
+/* Returns whether the message at this index of the table of sends is for a child in the tree of
+ * `root`. */
 MCP_ENGINE bool mcp_bcast_child(struct mcp_group *group, uint32_t place, uint32_t root);
 
-/* The message that forwards a block from its slot to the child at this index. */
+/* Fills in the message that forwards a block from its slot to the child at this index. */
 MCP_ENGINE void mcp_bcast_message(struct mcp_group *group, uint32_t place, uint32_t root,
                                   uint32_t number, uint32_t bytes, struct mcp_message *message);
 
-/* This node misses a block: `message` becomes the ASK to its parent. False if this node is the
- * root, which has no parent. */
+/* Makes `message` the ASK to the parent for a block that this node misses. Returns false if this
+ * node is the root, which has no parent. */
 MCP_ENGINE bool mcp_bcast_ask(struct mcp_group *group, uint32_t root, uint32_t number,
                               struct mcp_message *message);
 
-/* Node `node` asks this node for a block. This node's slot contains broadcast `held`, with `bytes`
- * bytes. Returns true if `message` is the answer: the block, a FAIL, or a BCAST_LATER if the block
- * has not arrived here; then the caller also asks for the block itself. Returns false if this node
- * is not the sender of that block, or `node` cannot miss it. */
+/* Handles a request of node `node` for a block, while this node's slot contains broadcast `held`,
+ * with `bytes` bytes. Returns true if `message` is the answer: the block, a FAIL, or a BCAST_LATER
+ * if the block has not arrived here. In the last case the caller also requests the block for this
+ * node. Returns false if this node is not the sender of that block, or `node` cannot miss it. */
 MCP_ENGINE bool mcp_bcast_answer(struct mcp_group *group, uint32_t node, uint32_t root,
                                  uint32_t number, uint32_t held, uint32_t bytes,
                                  struct mcp_message *message);
 
-/* The parent, `node`, reports that it does not have the block yet. MCP_RECORDED: the caller notes
- * that in the slot, which contains broadcast `held`. */
+/* Handles the report of the parent, `node`, that it does not have the block yet. If this returns
+ * MCP_RECORDED, the caller records the report in the slot, which contains broadcast `held`. */
 MCP_ENGINE enum mcp_recorded mcp_bcast_hear(struct mcp_group *group, uint32_t node, uint32_t root,
                                             uint32_t number, uint32_t held);
 

@@ -22,9 +22,10 @@
 enum {
     MCP_WINDOW_FIRST = 64, /* window in packets: initially, */
     MCP_WINDOW_LEAST = 4,  /* after losses, */
-    MCP_WINDOW_MOST = 256, /* at most: 350 KiB; a network of 1 Gbit/s transmits that in 3 ms */
-    MCP_VOIDS = 2 * MCP_WINDOW_MOST, /* a window, and one for each cut message in it */
-    MCP_ACK_EVERY = 16,              /* packets for each acknowledgement */
+    MCP_WINDOW_MOST = 256, /* maximum: 350 KiB; a network of 1 Gbit/s transmits that in 3 ms */
+    MCP_VOIDS =
+        2 * MCP_WINDOW_MOST, /* a window of packets, and one for each cancelled message in it */
+    MCP_ACK_EVERY = 16,      /* packets for each acknowledgement */
 };
 
 /* The first sequence number and the first round. Both are near their end, so that wrap-around
@@ -181,7 +182,7 @@ void mcp_advance(struct mcp_nic *nic, struct mcp_board *board, struct mcp_connec
                  uint32_t expected);
 
 /* Retransmit all packets that are not acknowledged. mcp_retry() is for timeouts: it retransmits
- * cautiously, since the network may be congested. */
+ * cautiously, because the network may be congested. */
 void mcp_go_back(struct mcp_nic *nic, struct mcp_board *board, struct mcp_connection *c);
 void mcp_retry(struct mcp_nic *nic, struct mcp_board *board, struct mcp_connection *c);
 

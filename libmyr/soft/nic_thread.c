@@ -148,7 +148,8 @@ static int take_over(struct myr_soft_watch *watch)
     return rc;
 }
 
-/* On failure another process may become the watch, or this one at its next sleep. */
+/* Becomes the watch if there is none. On failure another process may become the watch, or this one
+ * at its next sleep. */
 static void about_to_sleep(void *opaque)
 {
     (void)take_over(opaque);
