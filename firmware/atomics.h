@@ -21,14 +21,15 @@ typedef _Atomic uint32_t myr_word;
  * (bytes). */
 #define MYR_LINE 128
 
-/* Round up to whole lines. */
+/* Rounds up to a multiple of MYR_LINE. */
 static inline size_t myr_whole_lines(size_t bytes)
 {
     return (bytes + MYR_LINE - 1) / MYR_LINE * MYR_LINE;
 }
 
-/* Epochs count the collectives that a group has completed, and wrap around. True if `seen` is
- * `want` or later, for epochs less than 2^31 apart. (A peer is at most one barrier ahead.) */
+/* Epochs count the collectives that a group has completed, and wrap around. Returns true if `seen`
+ * is `want` or later, for epochs less than 2^31 apart. (A peer is at most one barrier ahead, so
+ * this always holds.) */
 static inline bool myr_epoch_reached(uint32_t seen, uint32_t want)
 {
     return (int32_t)(seen - want) >= 0;
@@ -36,8 +37,9 @@ static inline bool myr_epoch_reached(uint32_t seen, uint32_t want)
 
 #ifdef __bpf__
 
-/* In the kernel, a lock protects each group. A host that sees an epoch done reads no other data
- * that were written before it. */
+/* In the kernel, a spin lock protects each group, so these are plain accesses. A host that sees a
+ * completed epoch reads no other data that were written before it, so it needs no ordering
+ * either. */
 static inline void myr_store_release(myr_word *word, uint32_t value)
 {
     *word = value;
@@ -69,8 +71,8 @@ static inline uint32_t myr_load_relaxed(const myr_word *word)
     return atomic_load_explicit(word, memory_order_relaxed);
 }
 
-/* Two sides have a word each. Each side stores its own and then loads the other's: at least one of
- * them sees the other's new value. */
+/* For two sides with one word each: each side stores its own word and then loads the other's.
+ * Sequential consistency guarantees that at least one side sees the other's new value. */
 static inline void myr_store_seq_cst(myr_word *word, uint32_t value)
 {
     atomic_store_explicit(word, value, memory_order_seq_cst);
@@ -81,15 +83,15 @@ static inline uint32_t myr_load_seq_cst(const myr_word *word)
     return atomic_load_explicit(word, memory_order_seq_cst);
 }
 
-/* Add one and return the previous count. Release to all later adders, and acquire from the earlier
- * ones. */
+/* Adds one and returns the previous count. It is a release to all later adders, and an acquire from
+ * all earlier ones. */
 static inline uint32_t myr_fetch_add(myr_word *word)
 {
     return atomic_fetch_add_explicit(word, 1, memory_order_acq_rel);
 }
 
-/* Functions on a barrier's path. The linker places them together, so a process with a cold TLB
- * takes one miss for them, not several. */
+/* Marks the functions on a barrier's path. The linker places them together, so that a process with
+ * a cold TLB takes one miss for all of them. */
 #define MYR_HOT __attribute__((hot))
 
 static inline void myr_cpu_relax(void)

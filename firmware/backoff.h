@@ -1,18 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Backoff: the timeout after which to ask for a missing message.
+/* The backoff of retransmission requests: how long a receiver waits before it asks for a missing
+ * message.
  *
- * A message may be lost, or its sender may be late. The receiver waits for a while, then asks the
- * sender. After each question without success it doubles the timeout, up to MCP_BACKOFF_MOST_NS.
- * The next epoch starts over. The engine decides which nodes to ask (mcp_group_misses()): only the
- * sender of each message that the present step misses.
+ * A message may be lost, or its sender may be late, and the receiver cannot distinguish the two
+ * cases. It therefore waits for a timeout and then sends the sender a request (ASK). After each
+ * unsuccessful request it doubles the timeout, up to MCP_BACKOFF_MOST_NS. The next epoch starts
+ * over. The engine decides which nodes to ask (mcp_group_misses()): only the sender of each message
+ * that the present step misses.
  *
- * A needless question slows a collective. So a NIC that has measured the duration of its
- * collectives waits 8 times as long before the first question. That has a limit,
- * MCP_BACKOFF_MORE_NS plus half of the duration: on a network with many losses, the timeout
- * determines the duration, and would grow without bound.
+ * A needless request slows a collective down. So a NIC that has measured the duration of its
+ * collectives waits 8 times as long before the first request, but not longer than
+ * MCP_BACKOFF_MORE_NS plus half of the duration. Without this limit the timeout would grow without
+ * bound on a network with many losses, because there the duration depends on the timeout.
  *
- * It is kept in these places, each with its own clock and only for the duration of an epoch:
- *
+ * The timeout is kept in these places, each with its own clock and only for the duration of an
+ * epoch:
  *   collective.c (soft NIC)        learns, because it sees when each epoch begins and ends
  *   libmyr/kernel/kernel_group.c   a waiting host, for the kernel's NIC. It does not learn: the
  *                                  NIC keeps no times, as reading a clock would slow each barrier
@@ -29,9 +31,9 @@
 #include <stdint.h>
 
 /* Nanoseconds. */
-#define MCP_BACKOFF_NS UINT64_C(1000000) /* before the first question, at least */
+#define MCP_BACKOFF_NS UINT64_C(1000000) /* minimum before the first request */
 #define MCP_BACKOFF_MORE_NS UINT64_C(2000000)
-#define MCP_BACKOFF_MOST_NS UINT64_C(64000000) /* between two questions */
+#define MCP_BACKOFF_MOST_NS UINT64_C(64000000) /* maximum between two requests */
 #define MCP_BACKOFF_TIMES 8
 
 struct mcp_backoff {
@@ -39,7 +41,7 @@ struct mcp_backoff {
     uint64_t ends_ns;  /* when it expires, by the clock of the process or NIC that asks */
 };
 
-/* Start the timeout: a message is missing from now on. */
+/* Starts the timeout because a message is missing from now on. */
 static inline void mcp_backoff_begin(struct mcp_backoff *backoff, uint64_t first_ns,
                                      uint64_t now_ns)
 {
@@ -47,8 +49,9 @@ static inline void mcp_backoff_begin(struct mcp_backoff *backoff, uint64_t first
     backoff->ends_ns = now_ns + first_ns;
 }
 
-/* Has the timeout expired? If so, the caller asks now, and the timeout doubles up to
- * MCP_BACKOFF_MOST_NS. (A learned timeout may be longer than that, and is then kept.) */
+/* Returns whether the timeout has expired. If so, the caller sends its request now, and the timeout
+ * doubles up to MCP_BACKOFF_MOST_NS. (A learned timeout may be longer than that, and is then
+ * kept.) */
 static inline bool mcp_backoff_expired(struct mcp_backoff *backoff, uint64_t now_ns)
 {
     if (now_ns < backoff->ends_ns) {
@@ -62,8 +65,8 @@ static inline bool mcp_backoff_expired(struct mcp_backoff *backoff, uint64_t now
     return true;
 }
 
-/* The timeout before the first question for collectives that usually take `usual_ns` (0: not
- * known). */
+/* Returns the timeout before the first request, for collectives that usually take `usual_ns` (0 if
+ * not known). */
 static inline uint64_t mcp_backoff_initial(uint64_t usual_ns)
 {
     const uint64_t times_ns = MCP_BACKOFF_TIMES * usual_ns;
@@ -72,10 +75,10 @@ static inline uint64_t mcp_backoff_initial(uint64_t usual_ns)
     return first_ns < MCP_BACKOFF_NS ? MCP_BACKOFF_NS : first_ns;
 }
 
-/* Update the usual duration with a collective that took `took_ns`.
+/* Updates the usual duration with a collective that took `took_ns`.
  *
- * Do not call it for a collective in which a NIC has asked for a message, since the duration of
- * that includes the timeout itself: on a network that loses packets, the timeout would grow without
+ * Do not call it for a collective in which a NIC has requested a message, because that duration
+ * includes the timeout itself: on a network that loses packets, the timeout would grow without
  * bound. (TCP does not measure the RTT of retransmitted packets for the same reason: Karn and
  * Partridge.) A duration much longer than usual has little weight, because it means that a host was
  * late. */

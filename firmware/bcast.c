@@ -1,32 +1,33 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Broadcasts of a group; see bcast.h. */
+/* The algorithm of a group's broadcasts; see bcast.h. */
 #include "firmware/bcast.h"
 
 #include "firmware/engine_inside.h"
 
-/* The distance from `from` to `node`, in ring order. */
+/* Returns the distance from `from` to `node`, in ring order. */
 INSIDE uint32_t distance(const struct mcp_group *group, uint32_t from, uint32_t node)
 {
     return node >= from ? node - from : node + group->last_node + 1 - from;
 }
 
-/* True if a node `from_root` behind the root forwards to the node `further` behind itself. */
+/* Returns whether a node at distance `from_root` from the root forwards to the node at distance
+ * `further` from itself. */
 INSIDE bool sends(const struct mcp_group *group, uint32_t from_root, uint32_t further,
                   uint32_t reach)
 {
     return from_root < reach && from_root + further <= group->last_node;
 }
 
-/* True if the group broadcasts and the node may be a root. Ring order is the same on all nodes only
- * for a valid root, so only then do requests for a missing block end at the root. */
+/* Returns whether the group broadcasts and the node may be a root. Ring order is the same on all
+ * nodes only for a valid root, so only then do requests for a missing block end at the root. */
 INSIDE bool has_root(const struct mcp_group *group, uint32_t root)
 {
     return 0 != group->window && root <= group->last_node;
 }
 
-/* True if this node cannot miss the broadcast's block any more: the block is in its slot, or the
- * node has entered the epoch that follows it. The slot alone does not tell, as slots that a barrier
- * skipped hold older numbers of any age. */
+/* Returns whether this node cannot miss the broadcast's block any more, because the block is in its
+ * slot, or the node has entered the epoch that follows it. The slot alone is not sufficient,
+ * because slots that a barrier skipped contain older numbers of any age. */
 INSIDE bool has_had(const struct mcp_group *group, uint32_t number, uint32_t held)
 {
     return held == number || myr_epoch_reached(group->started * (group->window / 2), number);
@@ -58,7 +59,8 @@ MCP_ENGINE void mcp_bcast_message(struct mcp_group *group, uint32_t place, uint3
     message->bytes = bytes;
 }
 
-/* The parent's index among the peers; 0 if this node is the root, which has no parent. */
+/* Returns the parent's index among the peers, or 0 if this node is the root, which has no
+ * parent. */
 INSIDE uint32_t parent(struct mcp_group *group, uint32_t root)
 {
     const uint32_t from_root = distance(group, root, group->node);
@@ -84,7 +86,7 @@ MCP_ENGINE bool mcp_bcast_ask(struct mcp_group *group, uint32_t root, uint32_t n
     return true;
 }
 
-/* The child's index among the peers; UINT32_MAX if that node is not a child. */
+/* Returns the child's index among the peers, or UINT32_MAX if that node is not a child. */
 INSIDE uint32_t child(struct mcp_group *group, uint32_t node, uint32_t root)
 {
     for (uint32_t s = 0; BELOW(s, group->nsends, MCP_KERNEL_MESSAGES); ++s) {
@@ -103,7 +105,7 @@ MCP_ENGINE bool mcp_bcast_answer(struct mcp_group *group, uint32_t node, uint32_
     if (UINT32_MAX == place) {
         return false;
     }
-    if (held == number && 0 != bytes) { /* a new group's slots have a number, but no block */
+    if (held == number && 0 != bytes) { /* a new group's slots contain a number, but no block */
         mcp_bcast_message(group, place, root, number, bytes, message);
         return true;
     }

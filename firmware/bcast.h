@@ -1,47 +1,51 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Broadcasts of a group: one node, the root, has a block; the NICs forward it to all nodes.
+/* Broadcasts of a group: one node, the root, has a block, and the NICs forward it to all nodes.
  *
- * A broadcast is loosely synchronous (Zhang's thesis): the root does not wait. A NIC forwards a
- * block as soon as it arrives, whether its host is there or not. Broadcasts are numbered from 1,
- * because all hosts call them in the same order. Each may have a different root.
+ * A broadcast is loosely synchronous (Zhang's thesis): the root does not wait for the others. A NIC
+ * forwards a block as soon as it arrives, even if its own host has not called the broadcast yet.
+ * Broadcasts are numbered from 1, which works without agreement because all hosts call them in the
+ * same order. Each may have a different root.
  *
  * Tree. A group that broadcasts has the schedule of a dissemination barrier (Hoefler). Its messages
- * go to the nodes d = i * b^k further on, around the circle of nodes. If the block starts at the
- * root, and each node whose distance from the root is less than b^k sends to d = i * b^k, unless
- * that goes all the way around, then each node gets it once: the tree of degree b, binomial if b is
- * 2. So one table contains a tree for each root. The b^k is the message's reach.
+ * go to the nodes at distance d = i * b^k on the circle of nodes. The same messages form a tree for
+ * every root: the block starts at the root, and each node whose distance from the root is less than
+ * b^k sends it on to distance d = i * b^k, unless that would pass the root again. Each node then
+ * gets the block exactly once. This is the tree of degree b (binomial if b is 2), so one table
+ * contains a tree for each root. The b^k is called the message's reach.
  *
- * Window. A block goes into a slot: the broadcast's number modulo the window's size. Hosts read it
- * there. When all processes of a node have read half a window, the node enters an epoch of the
- * group's barrier. So when an epoch is complete, all nodes are done with that half, and roots may
- * refill it. A root may be ahead of the slowest host by a whole window; then it waits. Memory is
- * bounded, and credits cost one barrier for half a window, off the critical path.
+ * Window. Each block goes into a slot, whose index is the broadcast's number modulo the window's
+ * size, and the hosts read it there. When all processes of a node have read half a window, the node
+ * enters an epoch of the group's barrier. When that epoch is complete, all nodes have read this
+ * half, so roots may refill it. A root can be ahead of the slowest host by a whole window, and then
+ * waits. So memory is bounded, and credits cost one barrier per half window, off the critical path.
  *
- * Loss. When a host waits for a block, its NIC asks its parent in the tree. A NIC without the block
- * replies so, and asks its own parent. So the question reaches a node that has it, at the latest
- * the root. Slots are kept until all nodes have read them, so no question comes too late. A
- * duplicate is not forwarded.
+ * Loss. When a host waits for a block, its NIC requests the block from its parent in the tree. If
+ * the parent does not have the block either, it replies so and requests it from its own parent. The
+ * request thus reaches a node that has the block, at the latest the root. Slots are kept until all
+ * nodes have read them, so no request comes too late. A duplicate is not forwarded.
  *
- * The engine decides; its caller copies and sends. All functions are as in engine.h. */
+ * The engine only decides; its caller copies and sends. The conventions of all functions are those
+ * of engine.h. */
 #ifndef MCP_BCAST_H
 #define MCP_BCAST_H
 
 #include "firmware/engine.h"
 
-/* The head of a slot, followed by the block. All slots are 0 initially. */
+/* The header of a slot, followed by the block. All slots are initially 0. */
 struct mcp_bcast_slot {
-    myr_word number;   /* of the slot's broadcast; written after the block */
+    myr_word number;   /* of the broadcast in this slot; written after the block */
     myr_word sleepers; /* hosts that sleep on the number; soft NIC only */
-    myr_word heard_ms; /* when a NIC last reported that this slot's next block is still to come; as
+    myr_word heard_ms; /* when a NIC last reported that this slot's next block is not sent yet; as
                           in missing.h */
-    uint32_t bytes;    /* of the block */
+    uint32_t bytes;    /* size of the block */
 };
 
-/* Limits of a window: its bytes, and its slots. */
+/* Limits of a window, in bytes and in slots. */
 enum { MCP_BCAST_BYTES = 65536, MCP_BCAST_SLOTS = 64 };
 
-/* The distance of two slots for blocks of `block` bytes, which is a multiple of MCP_BLOCK_UNIT and
- * at most MCP_PAYLOAD_MOST; and the number of slots, which is at least 32. */
+/* mcp_bcast_slot_bytes() returns the distance between two slots for blocks of `block` bytes, a
+ * multiple of MCP_BLOCK_UNIT of at most MCP_PAYLOAD_MOST. mcp_bcast_window() returns the number of
+ * slots, which is at least 32. */
 static inline uint32_t mcp_bcast_slot_bytes(uint32_t block)
 {
     return (uint32_t)sizeof(struct mcp_bcast_slot) + block;
@@ -56,47 +60,48 @@ static inline uint32_t mcp_bcast_window(uint32_t slot_bytes)
     return window;
 }
 
-/* The last broadcast that may begin once `epoch` is complete. */
+/* Returns the last broadcast that may begin once `epoch` is complete. */
 static inline uint32_t mcp_bcast_credit(uint32_t window, uint32_t epoch)
 {
     return (epoch + 2) * (window / 2);
 }
 
-/* The offset of a broadcast's slot in the window (bytes). */
+/* Returns the offset of a broadcast's slot in the window (bytes). */
 static inline uint32_t mcp_bcast_place(uint32_t window, uint32_t slot_bytes, uint32_t number)
 {
     return (number & (window - 1)) * slot_bytes;
 }
 
-/* A block of `bytes` bytes has arrived, from the wire or, at the root, from this node's host, and
- * its slot still contains broadcast `held`. MCP_RECORDED: the caller copies it there, publishes the
- * number, and then forwards it to all children. MCP_KNOWN: it is a duplicate. Otherwise
- * MCP_IMPLAUSIBLE. */
+/* Checks a block of `bytes` bytes that has arrived, from the wire or, at the root, from this node's
+ * host, while its slot still contains broadcast `held`. If this returns MCP_RECORDED, the caller
+ * copies the block into the slot, publishes the number, and then forwards the block to all
+ * children. Returns MCP_KNOWN for a duplicate, and otherwise MCP_IMPLAUSIBLE. */
 MCP_ENGINE enum mcp_recorded mcp_bcast_take(const struct mcp_group *group, uint32_t root,
                                             uint32_t held, uint32_t number, uint32_t bytes);
 
-/* Does the message at this index of the table of sends go to a child in the tree of `root`? */
+/* Returns whether the message at this index of the table of sends is for a child in the tree of
+ * `root`. */
 MCP_ENGINE bool mcp_bcast_child(struct mcp_group *group, uint32_t place, uint32_t root);
 
-/* The message that forwards a block from its slot to the child at this index. */
+/* Fills in the message that forwards a block from its slot to the child at this index. */
 MCP_ENGINE void mcp_bcast_message(struct mcp_group *group, uint32_t place, uint32_t root,
                                   uint32_t number, uint32_t bytes, struct mcp_message *message);
 
-/* This node misses a block: `message` becomes the ASK to its parent. False if this node is the
- * root, which has no parent. */
+/* Makes `message` the ASK to the parent for a block that this node misses. Returns false if this
+ * node is the root, which has no parent. */
 MCP_ENGINE bool mcp_bcast_ask(struct mcp_group *group, uint32_t root, uint32_t number,
                               struct mcp_message *message);
 
-/* Node `node` asks this node for a block. This node's slot contains broadcast `held`, with `bytes`
- * bytes. Returns true if `message` is the answer: the block, a FAIL, or a BCAST_LATER if the block
- * has not arrived here; then the caller also asks for the block itself. Returns false if this node
- * is not the sender of that block, or `node` cannot miss it. */
+/* Handles a request of node `node` for a block, while this node's slot contains broadcast `held`,
+ * with `bytes` bytes. Returns true if `message` is the answer: the block, a FAIL, or a BCAST_LATER
+ * if the block has not arrived here. In the last case the caller also requests the block for this
+ * node. Returns false if this node is not the sender of that block, or `node` cannot miss it. */
 MCP_ENGINE bool mcp_bcast_answer(struct mcp_group *group, uint32_t node, uint32_t root,
                                  uint32_t number, uint32_t held, uint32_t bytes,
                                  struct mcp_message *message);
 
-/* The parent, `node`, reports that it does not have the block yet. MCP_RECORDED: the caller notes
- * that in the slot, which contains broadcast `held`. */
+/* Handles the report of the parent, `node`, that it does not have the block yet. If this returns
+ * MCP_RECORDED, the caller records the report in the slot, which contains broadcast `held`. */
 MCP_ENGINE enum mcp_recorded mcp_bcast_hear(struct mcp_group *group, uint32_t node, uint32_t root,
                                             uint32_t number, uint32_t held);
 

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Collectives of one NIC; see collective.h. */
+/* Collectives of one NIC: timeouts, opening and closing of groups, and packets; see
+ * collective.h. */
 #include "firmware/collective.h"
 
 #include "firmware/collective_inside.h"
 
-/* The message's payload, or NULL. It stays in the group's buffer as long as a peer may ask for it.
- */
+/* Returns the message's payload, or NULL. It stays in the group's buffer as long as a peer may
+ * request it. */
 static const void *payload_of(struct mcp_group *group, const struct mcp_message *message)
 {
     return 0 == message->bytes ? NULL : mcp_group_buffer(group, message->header.collective.epoch);
@@ -36,12 +37,12 @@ static struct mcp_group *find_group(struct mcp_collective *c, const struct mcp_b
 
 /* ---- timeouts ---- */
 
-/* A group in its farewell asks this number of times with the usual backoff, which takes some
- * seconds, and then once a minute. */
+/* The number of requests that a group in its farewell epoch sends with the usual backoff, which
+ * takes some seconds. After that it sends one per minute (FAREWELL_REST_NS). */
 enum { FAREWELL_ASKS = 64 };
 #define FAREWELL_REST_NS UINT64_C(60000000000)
 
-/* Lower the NIC's deadline to the group's, if that comes first. */
+/* Lowers the NIC's deadline to the group's, if the latter is earlier. */
 static void heed(struct mcp_collective *c, const struct mcp_group *group)
 {
     if (0 == c->deadline_ns || group->backoff.ends_ns < c->deadline_ns) {
@@ -74,14 +75,14 @@ static void deactivate(struct mcp_collective *c, const struct mcp_board *board,
     }
 }
 
-/* Start the timeout for the next message. */
+/* Starts the timeout for the next message. */
 static void wait_from(struct mcp_collective *c, struct mcp_group *group, uint64_t now_ns)
 {
     mcp_backoff_begin(&group->backoff, mcp_backoff_initial(group->usual_ns), now_ns);
     heed(c, group);
 }
 
-/* The epoch is complete: update the estimate of how long one takes. */
+/* Updates the estimate of an epoch's duration, because the epoch is complete. */
 static void learn(struct mcp_group *group, uint64_t now_ns)
 {
     if (!group->asked) {
@@ -91,7 +92,7 @@ static void learn(struct mcp_group *group, uint64_t now_ns)
     group->asked = 0;
 }
 
-/* Deliver an ARRIVE by a remote store where the board has them, else by a packet. */
+/* Delivers an ARRIVE by a remote store if the board supports them, else by a packet. */
 static inline void send_arrive(struct mcp_board *board, struct mcp_group *group,
                                struct mcp_message *message)
 {
@@ -102,8 +103,8 @@ static inline void send_arrive(struct mcp_board *board, struct mcp_group *group,
     }
 }
 
-/* Play on after a change. A group that has completed its epoch stays in the active list, as it will
- * soon wait again; the timer removes the groups that do not. */
+/* Advances a group after a change. A group that has completed its epoch stays in the active list,
+ * because it will soon wait again; the timer removes the groups that do not. */
 static void play_group(struct mcp_collective *c, struct mcp_board *board,
                        struct mcp_counters *counters, struct mcp_group *group)
 {
@@ -127,8 +128,8 @@ static void play_group(struct mcp_collective *c, struct mcp_board *board,
     }
 }
 
-/* A missing message has arrived: play on. If it was asked for, it may be the answer, so the next
- * message gets a fresh timeout. */
+/* Advances a group because a missing message has arrived. If the message was requested, this may be
+ * the answer, so the next message gets a fresh timeout. */
 static void play_on(struct mcp_collective *c, struct mcp_board *board,
                     struct mcp_counters *counters, struct mcp_group *group)
 {
@@ -174,7 +175,7 @@ void mcp_collective_timer(struct mcp_collective *c, struct mcp_board *board,
 
 /* ---- opening and closing groups ---- */
 
-/* Store the payload of a peer's message, and record its arrival. */
+/* Stores the payload of a peer's message, and records its arrival. */
 static enum mcp_recorded take_arrival(struct mcp_group *group,
                                       const struct mcp_collective_part *part, const void *payload,
                                       uint32_t bytes)
@@ -193,8 +194,8 @@ static enum mcp_recorded take_arrival(struct mcp_group *group,
     return mcp_group_record(group, part->slot, part->epoch);
 }
 
-/* Replay an ARRIVE that came before the group was open. Early messages with a payload were dropped.
- */
+/* Replays an ARRIVE that arrived before the group was open. Early messages with a payload were
+ * dropped. */
 static void take_early(struct mcp_collective *c, struct mcp_counters *counters,
                        struct mcp_group *group, uint32_t place)
 {
@@ -287,7 +288,7 @@ bool mcp_collective_farewell(struct mcp_collective *c, struct mcp_board *board,
 
 /* ---- packets ---- */
 
-/* A packet for a group that has been closed. */
+/* Handles a packet for a group that has been closed. */
 static void receive_late(struct mcp_board *board, struct mcp_counters *counters,
                          const struct mcp_header *header, const void *payload,
                          const struct mcp_ending *ending, const struct mcp_secret *secret)
@@ -315,7 +316,7 @@ static void receive_stranger(struct mcp_collective *c, struct mcp_board *board,
     if (i < MCP_LATE) {
         receive_late(board, counters, header, payload, &c->late[i].ending, &c->late_secret[i]);
     } else if (MCP_ARRIVE == header->type && 0 != header->payload_bytes) {
-        ++counters->early; /* dropped: this node will ask for it */
+        ++counters->early; /* dropped: this node will request it again */
     } else if (MCP_ARRIVE == header->type) {
         const uint32_t place = c->next_early++ % MCP_EARLY;
         c->early[place].key = header->key;

@@ -4,7 +4,7 @@
 
 #include "firmware/collective_inside.h"
 
-/* The slot of a broadcast. The group must have a window. */
+/* Returns the slot of a broadcast. The group must have a window. */
 static struct mcp_bcast_slot *slot_of(struct mcp_group *group, uint32_t number)
 {
     return (struct mcp_bcast_slot *)(mcp_group_window(group) +

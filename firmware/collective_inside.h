@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Shared by collective.c and collective_bcast.c. */
+/* Internal interface between collective.c and collective_bcast.c. */
 #ifndef MCP_COLLECTIVE_INSIDE_H
 #define MCP_COLLECTIVE_INSIDE_H
 
 #include "firmware/collective.h"
 
-/* Seal a message, and send it with its payload (NULL: none). */
+/* Seals a message and sends it with its payload (NULL if there is none). */
 static inline void mcp_collective_send(struct mcp_board *board, const struct mcp_group *group,
                                        struct mcp_message *message, const void *payload)
 {
@@ -13,8 +13,8 @@ static inline void mcp_collective_send(struct mcp_board *board, const struct mcp
     board->ops.send(board, message->to, &message->header, payload, message->bytes);
 }
 
-/* Handle packets of broadcasts: a block has arrived, a peer misses one, or the parent reports that
- * it is late. */
+/* Handlers for the packets of broadcasts: a block has arrived, a peer requests one, and the parent
+ * reports that it does not have the block yet. */
 enum mcp_recorded mcp_collective_take_block(struct mcp_board *board, struct mcp_counters *counters,
                                             struct mcp_group *group, uint32_t root, uint32_t number,
                                             const void *block, uint32_t bytes);

@@ -36,7 +36,7 @@ static void set_mtu(struct mcp_connection *c, uint32_t mtu)
     c->fragment = mtu - MCP_DATAGRAM_BYTES - MCP_MESSAGE_BYTES;
 }
 
-/* The caller has checked that the table has room and that the key is new. */
+/* Creates a connection. The caller has checked that the table has space and that the key is new. */
 static struct mcp_connection *make_connection(struct mcp_nic *nic, uint64_t key, mcp_link link)
 {
     struct mcp_messages *m = &nic->messages;
@@ -93,7 +93,7 @@ uint32_t mcp_connect(struct mcp_nic *nic, struct mcp_board *board, uint64_t key,
     if (NULL == c) {
         c = make_connection(nic, key, link);
     } else {
-        /* The connection may stem from a packet that came from another address. */
+        /* The connection may have been created for a packet from another address. */
         board->ops.drop(board, c->link);
         c->link = link;
     }
@@ -105,7 +105,7 @@ uint32_t mcp_connect(struct mcp_nic *nic, struct mcp_board *board, uint64_t key,
     }
     if (key == nic->messages.stranger && 0 != myr_load_relaxed(&nic->messages.knocked)) {
         myr_store_release(&nic->messages.knocked, 0);
-        /* Have the peer retransmit. */
+        /* Makes the peer retransmit. */
         mcp_acknowledge(nic, board, c, MCP_GAP, nic->messages.stranger_attempt);
     }
     return mcp_connection_number(nic, c);
@@ -202,7 +202,8 @@ void mcp_messages_timer(struct mcp_nic *nic, struct mcp_board *board)
 
 /* ---- unresponsive peers ---- */
 
-/* True if this process was notified of the peer's present silence already; else it is noted. */
+/* Returns whether this process was notified of the peer's present silence already; otherwise
+ * records that it is notified now. */
 static bool was_notified(struct mcp_connection *c, uint32_t who)
 {
     const uint32_t bit = UINT32_C(1) << (who ^ who >> 16) % 32;

@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Connections: the state that the four state machines share about the messages from and to one
- * other NIC, and the functions that they call of each other.
+/* Connections: the state of the messages from and to one other NIC, which the four state machines
+ * (sdma.c, send.c, recv.c, rdma.c) share, and the functions that they call of each other.
  *
- * A connection has two halves. The sending half numbers packets. `base` is the first one not
- * acknowledged, `next` the next one to be sent (or sent again), `highest` the next one never sent;
- * base <= next <= highest. The receiving half knows the sequence number that it expects. It accepts
- * no other packet, and keeps none that is out of order (go-back-N).
+ * A connection has two halves. The sending half numbers packets: `base` is the first packet that is
+ * not acknowledged, `next` the next one to be sent (or sent again), and `highest` the first one
+ * that was never sent, so base <= next <= highest. The receiving half keeps the sequence number
+ * that it expects next. It accepts no other packet and does not buffer packets that arrive out of
+ * order (go-back-N).
  *
- * A refusal (NACK) ends a round. A receiver that refuses packet s of round r accepts nothing more
- * of that round. On the refusal, the sender begins round r + 1, in which it may reuse s and all
- * later sequence numbers for other packets. So a refused message is set aside, and messages to
- * other ports pass it: no port holds up another. Of the messages set aside, the first for each port
- * has a retry time. Once it was accepted, others follow. */
+ * A refusal (NACK) ends a round. A receiver that refuses packet s of round r accepts no further
+ * packet of that round. When the refusal arrives, the sender begins round r + 1, in which it may
+ * reuse s and all later sequence numbers for other packets. This lets the sender set the refused
+ * message aside and continue with messages to other ports, so no port blocks another (no
+ * head-of-line blocking). Of the messages set aside, the first one for each port has a retry time;
+ * once it is accepted, the others follow. */
 #ifndef MCP_CONNECTION_H
 #define MCP_CONNECTION_H
 
@@ -20,18 +22,19 @@
 enum {
     MCP_WINDOW_FIRST = 64, /* window in packets: initially, */
     MCP_WINDOW_LEAST = 4,  /* after losses, */
-    MCP_WINDOW_MOST = 256, /* at most: 350 KiB; a network of 1 Gbit/s transmits that in 3 ms */
-    MCP_VOIDS = 2 * MCP_WINDOW_MOST, /* a window, and one for each cut message in it */
-    MCP_ACK_EVERY = 16,              /* packets for each acknowledgement */
+    MCP_WINDOW_MOST = 256, /* maximum: 350 KiB; a network of 1 Gbit/s transmits that in 3 ms */
+    MCP_VOIDS =
+        2 * MCP_WINDOW_MOST, /* a window of packets, and one for each cancelled message in it */
+    MCP_ACK_EVERY = 16,      /* packets for each acknowledgement */
 };
 
-/* The first sequence number and the first round. Both are near their end, so that they wrap around
- * early. */
+/* The first sequence number and the first round. Both are near their end, so that wrap-around
+ * happens early and is exercised in each run. */
 #define MCP_FIRST_SEQUENCE (UINT32_MAX - 99)
 #define MCP_FIRST_ROUND (UINT16_MAX - 1)
 
-/* All in nanoseconds: the delay of an acknowledgement for piggybacking; the retransmission timeout,
- * initially and at most; pauses after a refusal, by its reason. */
+/* Times in nanoseconds: the delay of an acknowledgement, to allow piggybacking; the initial and the
+ * maximum retransmission timeout; and the pauses after a refusal, by its reason. */
 #define MCP_ACK_DELAY_NS UINT64_C(200000)
 #define MCP_RETRY_NS UINT64_C(2000000)
 #define MCP_RETRY_MOST_NS UINT64_C(64000000)
@@ -43,15 +46,15 @@ enum {
 struct mcp_incoming {
     uint32_t port; /* number + 1; 0: none */
     mcp_offset memory;
-    uint32_t room; /* of the buffer */
+    uint32_t room; /* size of the buffer */
     uint32_t length, received;
     uint16_t from_port;
 };
 
 struct mcp_connection {
-    uint64_t key;             /* the other NIC's; 0: the entry is free */
-    struct mcp_secret secret; /* of the two NICs; mcp_open_secret: none */
-    mcp_link link;            /* held */
+    uint64_t key;             /* of the other NIC; 0 if the entry is free */
+    struct mcp_secret secret; /* shared by the two NICs; mcp_open_secret if there is none */
+    mcp_link link;            /* holds a reference */
     uint32_t fragment;        /* the largest payload of a packet (bytes) */
     uint32_t next_bucket;     /* index + 1 */
     uint32_t next_active;     /* index + 1 */
@@ -59,34 +62,35 @@ struct mcp_connection {
 
     /* The sending half. */
     uint16_t round;
-    uint8_t attempt; /* how often it went back, for MCP_GAP */
+    uint8_t attempt; /* how often the sender went back, for MCP_GAP */
     uint32_t base, next, highest;
-    struct mcp_queue queue; /* not acknowledged, in order */
-    struct mcp_queue aside; /* refused */
+    struct mcp_queue queue; /* messages that are not acknowledged, in order */
+    struct mcp_queue aside; /* refused messages */
     mcp_offset current;     /* in the queue: the message of packet `next`, or an earlier one */
     uint32_t window, threshold, credit;
-    uint32_t asked;     /* the last packet that asks for an acknowledgement, if not before `base` */
+    uint32_t asked;     /* the last packet that requests an acknowledgement, if not before `base` */
     uint32_t timed;     /* the packet whose RTT is being measured */
-    uint32_t silent_ms; /* sum of retransmission timeouts since the last packet from there */
-    uint64_t timed_ns;  /* when it was sent; 0: none */
+    uint32_t silent_ms; /* sum of the retransmission timeouts since the last packet from the peer */
+    uint64_t timed_ns;  /* when that packet was sent; 0 if none is measured */
     uint64_t round_trip_ns; /* smoothed RTT */
     uint64_t rto_ns;        /* the present retransmission timeout */
-    uint64_t retry_ns;      /* when it expires; 0: nothing is in flight */
-    uint64_t resume_ns;     /* when to retry what was set aside; 0: nothing is */
+    uint64_t retry_ns;      /* when the timeout expires; 0 if nothing is in flight */
+    uint64_t resume_ns;     /* when to retry the messages set aside; 0 if there are none */
     uint32_t nvoids;
-    uint32_t voids[MCP_VOIDS / 32]; /* by sequence number: packets whose message was cut */
+    uint32_t voids[MCP_VOIDS / 32]; /* by sequence number: packets whose message was cancelled */
 
     /* The receiving half. */
     uint32_t expected;
-    uint32_t notified; /* bits of those to whom the silence was reported */
+    uint32_t notified; /* bits of the ports to which the silence was reported */
     uint16_t incoming_round;
     uint64_t refused_ports; /* bit n: a port with number n, n + 64 and so on was refused for lack of
                                tokens, and will report when it has some */
     uint8_t refused_why;    /* enum mcp_reason of the last refusal; 0: none */
-    bool gap_reported;      /* a gap was reported: `expected` is missing, */
-    uint8_t gap_attempt;    /* ... during this attempt of the sender */
+    bool gap_reported; /* a gap before the received packets was reported, as `expected` is missing,
+                        */
+    uint8_t gap_attempt;     /* ... during this attempt of the sender */
     uint32_t unacknowledged; /* packets accepted since the last acknowledgement */
-    uint64_t acknowledge_ns; /* when to acknowledge at the latest; 0: nothing to acknowledge */
+    uint64_t acknowledge_ns; /* when to acknowledge at the latest; 0 if nothing is unacknowledged */
     struct mcp_incoming incoming;
 };
 
@@ -106,19 +110,19 @@ static inline uint32_t mcp_connection_number(struct mcp_nic *nic, const struct m
     return (uint32_t)(c - mcp_connections(nic));
 }
 
-/* A port's bit in `refused_ports`. */
+/* Returns a port's bit in `refused_ports`. */
 static inline uint64_t mcp_port_bit(uint32_t number)
 {
     return UINT64_C(1) << number % 64;
 }
 
-/* a <= b for numbers less than 2^31 apart. */
+/* Returns whether a <= b, for numbers less than 2^31 apart. */
 static inline bool mcp_not_after(uint32_t a, uint32_t b)
 {
     return (int32_t)(b - a) >= 0;
 }
 
-/* A packet of the other NIC has arrived. */
+/* Resets the silence, because a packet from the other NIC has arrived. */
 static inline void mcp_heard(struct mcp_connection *c)
 {
     if (0 != c->silent_ms) {
@@ -127,10 +131,10 @@ static inline void mcp_heard(struct mcp_connection *c)
     }
 }
 
-/* For unsigned connections: the check of their packets detects damage only. */
+/* The secret of unauthenticated connections. The check of their packets detects only damage. */
 static const struct mcp_secret mcp_open_secret = {{0, 0}};
 
-/* The NH key for a packet with this much payload; NULL: not needed. */
+/* Returns the NH key for a packet with this much payload, or NULL if the packet needs none. */
 static inline const struct mcp_nh_key *
 mcp_nh_of(struct mcp_board *board, const struct mcp_connection *c, size_t payload_bytes)
 {
@@ -141,17 +145,18 @@ mcp_nh_of(struct mcp_board *board, const struct mcp_connection *c, size_t payloa
 
 struct mcp_connection *mcp_connection_find(struct mcp_nic *nic, uint64_t key);
 
-/* Create an unsigned connection to the sender of the present packet. NULL if there is no room. */
+/* Creates an unauthenticated connection to the sender of the present packet. Returns NULL if the
+ * table has no space for one. */
 struct mcp_connection *mcp_connection_to_sender(struct mcp_nic *nic, struct mcp_board *board,
                                                 uint64_t key);
 
-/* Arm the connection's timer for that time. */
+/* Arms the connection's timer to expire at `at_ns`. */
 void mcp_connection_due(struct mcp_nic *nic, struct mcp_connection *c, uint64_t at_ns);
 
 void mcp_enqueue(struct mcp_board *board, struct mcp_queue *queue, struct mcp_sending *sending);
 void mcp_unqueue(struct mcp_board *board, struct mcp_queue *queue, struct mcp_sending *sending);
 
-/* NULL for 0. */
+/* Returns NULL for offset 0. */
 static inline struct mcp_sending *mcp_sending_at(const struct mcp_board *board, mcp_offset offset)
 {
     return 0 == offset ? NULL : mcp_at(board, offset);
@@ -159,46 +164,50 @@ static inline struct mcp_sending *mcp_sending_at(const struct mcp_board *board, 
 
 /* ---- sdma.c ---- */
 
-/* Messages from this NIC wait for receive tokens of this port: deliver as many as possible. */
+/* Delivers as many messages as possible that wait, on this NIC itself, for receive tokens of this
+ * port. */
 void mcp_deliver_waiting(struct mcp_nic *nic, struct mcp_board *board, uint32_t number);
 
-/* Complete a message: return its token, with this event. */
+/* Completes a message and returns its token with this event. */
 void mcp_sending_done(struct mcp_nic *nic, struct mcp_board *board, struct mcp_sending *sending,
                       uint8_t type, uint8_t why);
 
 /* ---- send.c ---- */
 
-/* Send packets, as far as the window allows. */
+/* Sends packets, as far as the window allows. */
 void mcp_send(struct mcp_nic *nic, struct mcp_board *board, struct mcp_connection *c);
 
-/* Process a cumulative acknowledgement of all packets before `expected`; it may be an old one. */
+/* Processes a cumulative acknowledgement of all packets before `expected`. It may be an old one. */
 void mcp_advance(struct mcp_nic *nic, struct mcp_board *board, struct mcp_connection *c,
                  uint32_t expected);
 
-/* Retransmit all that is not acknowledged; mcp_retry() is for timeouts, and does so carefully. */
+/* Retransmit all packets that are not acknowledged. mcp_retry() is for timeouts: it retransmits
+ * cautiously, because the network may be congested. */
 void mcp_go_back(struct mcp_nic *nic, struct mcp_board *board, struct mcp_connection *c);
 void mcp_retry(struct mcp_nic *nic, struct mcp_board *board, struct mcp_connection *c);
 
-/* Packet `base` was refused, and none after it was accepted. Their sequence numbers are free,
- * because the receiver accepts none of the old packets any more. Returns the packet's message,
- * removed from the queue; NULL if the message is gone. */
+/* Begins the next round, because packet `base` was refused and none after it was accepted. Their
+ * sequence numbers can be reused, because the receiver accepts no packet of the old round any more.
+ * Returns the refused packet's message, removed from the queue, or NULL if that message was
+ * cancelled. */
 struct mcp_sending *mcp_next_round(struct mcp_board *board, struct mcp_connection *c);
 
-/* Append a message to the queue. */
+/* Appends a message to the queue. */
 void mcp_queue_message(struct mcp_board *board, struct mcp_connection *c,
                        struct mcp_sending *sending);
 
-/* The sender's port was closed: drop a message that is queued or set aside. */
+/* Cancels a message that is queued or set aside, because the sender's port was closed. */
 void mcp_cut(struct mcp_board *board, struct mcp_connection *c, struct mcp_sending *sending);
 
-/* Set aside a refused message, and all messages in the queue to the same port. */
+/* Sets a refused message aside, with all messages in the queue to the same port. */
 void mcp_set_aside(struct mcp_nic *nic, struct mcp_board *board, struct mcp_connection *c,
                    struct mcp_sending *refused, uint64_t pause_ns);
 
-/* Retry messages that were set aside: one for each port whose pause is over. */
+/* Retries messages that were set aside: one for each port whose pause is over. */
 void mcp_resume(struct mcp_nic *nic, struct mcp_board *board, struct mcp_connection *c);
 
-/* A port has this many receive tokens: queue as many of its messages that were set aside. */
+/* Queues up to `tokens` messages to this port that were set aside, because the port has that many
+ * receive tokens again. */
 void mcp_resume_port(struct mcp_nic *nic, struct mcp_board *board, struct mcp_connection *c,
                      uint16_t port, uint32_t key, uint32_t tokens);
 
@@ -211,23 +220,23 @@ void mcp_refuse(struct mcp_nic *nic, struct mcp_board *board, struct mcp_connect
 
 /* ---- rdma.c ---- */
 
-/* Accept the next packet in order. Returns 0, or the reason for a refusal (enum mcp_reason). */
+/* Accepts the next packet in order. Returns 0, or the reason for a refusal (enum mcp_reason). */
 uint8_t mcp_deliver(struct mcp_nic *nic, struct mcp_board *board, struct mcp_connection *c,
                     const struct mcp_message_part *part, const void *payload,
                     uint32_t payload_bytes);
 
-/* Drop the message that is being received. Its receive token is free again. */
+/* Drops the message that is being received, and frees its receive token. */
 void mcp_incoming_drop(struct mcp_nic *nic, struct mcp_board *board, struct mcp_connection *c);
 
-/* Take the next receive token of an open port, for a message of this many bytes. Returns 0, or the
+/* Takes the next receive token of an open port, for a message of this many bytes. Returns 0, or the
  * reason for a refusal (enum mcp_reason). */
 uint8_t mcp_take_token(struct mcp_nic *nic, struct mcp_board *board, struct mcp_port *port,
                        uint32_t bytes, struct mcp_receive_token *token);
 
-/* Post an event to a port's host. */
+/* Posts an event to a port's host. */
 void mcp_post(struct mcp_board *board, struct mcp_port *port, const struct mcp_event *event);
 
-/* A lower bound on the receive tokens that a port has left. */
+/* Returns a lower bound on the receive tokens that a port has left. */
 uint32_t mcp_tokens_left(const struct mcp_board *board, const struct mcp_port *port);
 
 static inline bool mcp_in_memory(const struct mcp_board *board, mcp_offset memory, uint32_t bytes)

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The collective engine; see engine.h. */
+/* The collective engine: execution of a group's schedule, requests, and failures; see engine.h. */
 #include "firmware/engine.h"
 
 #include "firmware/engine_inside.h"
 
 #ifdef __bpf__
 
-/* Covers the usual effect of a message, and is small enough for the BPF verifier. */
+/* Large enough for the usual effect of a message, and small enough for the BPF verifier. */
 enum { BURST_TURNS = 8 };
 
 #else
@@ -63,8 +63,9 @@ MCP_ENGINE bool mcp_group_offer(struct mcp_group *group, uint32_t epoch, uint32_
     return true;
 }
 
-/* A peer is at most one epoch ahead of this node, since it cannot complete an epoch that this node
- * has not entered, and it sends nothing for an epoch before it has completed the previous one. */
+/* Returns whether a peer can be in this epoch. A peer is at most one epoch ahead of this node,
+ * because it cannot complete an epoch that this node has not entered, and it sends nothing for an
+ * epoch before it has completed the previous one. */
 INSIDE bool plausible(const struct mcp_group *group, uint32_t slot, uint32_t epoch)
 {
     const uint32_t furthest = done(group) + (mcp_group_waits_now(group) ? 2 : 1);
@@ -83,8 +84,8 @@ MCP_ENGINE enum mcp_recorded mcp_group_claim(struct mcp_group *group, uint32_t s
     if (myr_epoch_reached(*claim, epoch)) {
         return MCP_KNOWN;
     }
-    /* Unlike in a barrier, a message does not imply the previous epoch's, whose data are missing.
-     */
+    /* Unlike in a barrier, a message does not imply that of the previous epoch, because that one's
+     * data would be missing. */
     if (*arrival_at(group, slot) + 1 != epoch) {
         return MCP_TOO_SOON;
     }
@@ -143,10 +144,11 @@ INSIDE void next_epoch(struct mcp_group *group)
     myr_store_release(&group->done, done(group) + 1);
 }
 
-/* The outcome of one turn of the play loop. */
+/* The outcome of one iteration of the engine's loop. */
 enum turn { TURN_ON, TURN_SEND, TURN_DONE, TURN_STUCK };
 
-/* A single flat loop over steps and messages, because the BPF verifier multiplies nested loops. */
+/* Makes one iteration. It is a single flat loop over steps and messages, because the BPF verifier
+ * multiplies nested loops. */
 INSIDE enum turn take_turn(struct mcp_group *group)
 {
     if (!mcp_group_waits_now(group)) {
@@ -214,7 +216,7 @@ MCP_ENGINE bool mcp_group_next(struct mcp_group *group, struct mcp_message *mess
 
 #endif
 
-/* True if the current step still waits for the message at index `wait`. */
+/* Returns whether the current step still waits for the message at index `wait`. */
 INSIDE bool is_missing(struct mcp_group *group, uint32_t wait)
 {
     return mcp_group_waits_now(group) && group->step != group->nsteps &&
@@ -248,7 +250,7 @@ MCP_ENGINE bool mcp_group_missing(struct mcp_group *group, uint32_t *cursor,
 
 #endif
 
-/* The last epoch in which the message at this index of the table of sends was sent. */
+/* Returns the last epoch in which the message at this index of the table of sends was sent. */
 INSIDE uint32_t last_sent(const struct mcp_group *group, uint32_t place)
 {
     return done(group) + (place < group->first_send + group->sent);
@@ -262,14 +264,14 @@ MCP_ENGINE bool mcp_group_answer(struct mcp_group *group, uint32_t node, uint32_
         if (to->node == node && to->slot == slot) {
             const uint32_t last = last_sent(group, s);
             if (myr_epoch_reached(last, epoch)) {
-                /* A peer that asks for an epoch's data gets that epoch. It never asks for one older
-                 * than the last complete epoch, which is the oldest that the buffer holds. */
+                /* A peer that requests an epoch's data gets that epoch. It never requests one older
+                 * than the last complete epoch, which is the oldest in the buffer. */
                 mcp_group_message(group, s, 0 != group->places ? epoch : last, message);
                 return 0 == group->places || myr_epoch_reached(epoch, done(group));
             }
             address_message(group, message, s, MCP_LATER, slot, epoch);
             say_failure(group, message);
-            /* No peer is in an epoch while this node has yet to enter the one before it. */
+            /* No peer is in an epoch while this node has not entered the one before it. */
             return MCP_FAIL == message->header.type || myr_epoch_reached(group->started + 1, epoch);
         }
     }
@@ -292,7 +294,7 @@ MCP_ENGINE enum mcp_recorded mcp_group_hear(struct mcp_group *group, uint32_t no
 
 /* ---- failure ---- */
 
-/* A failed group waits for nothing, so it neither plays nor asks. */
+/* A failed group waits for nothing, so it neither advances nor sends requests. */
 MCP_ENGINE enum mcp_recorded mcp_group_fail(struct mcp_group *group, uint32_t missing)
 {
     if (missing > group->last_node) {

@@ -1,29 +1,31 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The collective engine: plays one group's schedule, message by message.
+/* The collective engine: it executes one group's schedule on the NIC, message by message.
  *
- * The host computes the schedule and reports its arrival. From then on the NIC plays by itself
- * (Buntinas et al., "Fast NIC-based barrier over Myrinet/GM", sections 2 and 4). An arrival record
- * is an epoch, stored in the slot of its step and peer (Hoefler's array). It may come before the
- * host has started, come twice, or be sent again. Nothing is ever cleared.
+ * The host computes the schedule and reports its arrival. From then on the NIC runs the collective
+ * without the host (Buntinas et al., "Fast NIC-based barrier over Myrinet/GM", sections 2 and 4).
+ * An arrival record is an epoch, stored in the slot of its step and peer (Hoefler's array). A
+ * message may arrive before the host has started, arrive twice, or be retransmitted, without harm,
+ * because a record only grows and is never cleared.
  *
- * Messages are not acknowledged. A NIC that misses one asks its sender, which retransmits it if it
- * has sent it before; otherwise it will send it in due time.
+ * Messages are not acknowledged. A NIC that misses a message requests it from the sender, which
+ * retransmits it if it has sent it before; otherwise the sender will send it in due time anyway.
  *
  * A group may carry data. Then each node contributes a block of bytes to each epoch, and all nodes
  * get all blocks. A node gathers an epoch's blocks in a buffer: first its own, then those that
  * arrive, each message's blocks after the previous ones. So the blocks that a node has at any step
- * are the first part of its buffer, and that part is a message's payload, whatever the schedule (in
- * dissemination this is the concatenation of Bruck et al.). The number of blocks of a message, and
- * their place, follow from the schedule and are in the tables. A peer is at most one epoch ahead,
- * so two buffers are enough. The engine only computes where payloads go. Its caller copies them.
+ * are the first part of its buffer, and this part is the payload of its next message, whatever the
+ * schedule (in dissemination this is the concatenation of Bruck et al.). The tables contain the
+ * number of blocks of each message and their position, which follow from the schedule. A peer is at
+ * most one epoch ahead, so two buffers are enough. The engine only computes where payloads belong;
+ * its caller copies them.
  *
- * Or a group may broadcast: any node sends a block to all without waiting; see bcast.h. Its epochs
- * then count how far the hosts have read.
+ * Alternatively, a group may broadcast: any node sends a block to all others without waiting for
+ * them (bcast.h). The epochs of such a group count how far the hosts have read.
  *
- * All functions work on one group's memory. The schedule bounds all their loops; they use no
- * pointers to functions and call nothing else. So the same source serves a NIC in user space and
- * one in the kernel (BPF). The kernel's verifier requires tables of fixed sizes, loops bounded by
- * numbers, and everything inline. The callers serialise the calls. */
+ * The same source serves a NIC in user space and one in the kernel (BPF), so all functions satisfy
+ * the kernel's verifier: they work on one group's memory, the schedule bounds all loops, tables
+ * have fixed sizes, everything is inline, and there are no function pointers and no calls to
+ * anything else. The callers serialise the calls. */
 #ifndef MCP_ENGINE_H
 #define MCP_ENGINE_H
 
@@ -39,27 +41,30 @@
 /* Another NIC: an index into the board's own table. Only the board knows the address. */
 typedef uint32_t mcp_link;
 
-/* The sender of the present packet, so that the NIC can answer NICs without a link. */
+/* Stands for the sender of the present packet, so that the NIC can answer NICs without a link. */
 #define MCP_LINK_SENDER ((mcp_link)0)
 
 /* The other end of a message. */
 struct mcp_peer {
     mcp_link link;
     uint16_t node;   /* its number in the group */
-    uint16_t slot;   /* of a message sent: its arrival record at the peer */
-    uint16_t blocks; /* in the message; 0: no data */
-    uint16_t at; /* of a message waited for: the place of its first block in the buffer. In a group
-                    that broadcasts, of any message: its reach, see bcast.h */
+    uint16_t slot;   /* of a message to send: its arrival record at the peer */
+    uint16_t blocks; /* number of blocks in the message; 0 if it has no data */
+    uint16_t at; /* of a message to wait for: the position of its first block in the buffer. In a
+                    group that broadcasts, of any message: its reach (bcast.h) */
 };
 
-/* The state of a group on one NIC, in memory that is shared with the hosts; hosts use only its
- * first line. It is followed by tables: the steps; the peers (first those sent to, then those
- * waited for); the arrivals; for each peer waited for, when it last reported that its host is late;
- * and the claims, which are epochs whose payloads a caller is copying. After the tables come the
- * two buffers, or the window of a group that broadcasts.
+/* The state of a group on one NIC, in memory that is shared with the hosts. The hosts use only its
+ * first cache line.
  *
- * In the kernel no host sees it, but any processor may play it. There the fields that are written
- * each time are together, and fields that only a soft NIC needs are left out. */
+ * The struct is followed by tables: the steps; the peers (first those that are sent to, then those
+ * that are waited for); the arrivals; for each awaited peer, the time when it last reported that
+ * its host is late; and the claims, which are epochs whose payloads a caller is copying. After the
+ * tables come the two buffers, or the window of a group that broadcasts.
+ *
+ * In the kernel no host maps this struct, but any core may execute it. There the fields that are
+ * written in each epoch are together, to keep them in one cache line, and the fields that only a
+ * soft NIC needs are left out. */
 #ifdef MCP_KERNEL_INSIDE
 #define MCP_APART
 #else
@@ -70,35 +75,38 @@ struct mcp_group {
 #ifndef MCP_KERNEL_INSIDE
     MCP_APART myr_word done; /* the release: the last complete epoch */
     myr_word sleepers;       /* number of hosts that sleep on `done` */
-    myr_word failed;         /* not 0: no more epochs complete, as node `failed` - 1 is missing */
+    myr_word
+        failed; /* if not 0, no further epoch completes, because node `failed` - 1 is missing */
 #endif
-    MCP_APART uint64_t key;   /* 0: not open */
-    struct mcp_secret secret; /* signs its packets */
+    MCP_APART uint64_t key;   /* 0 if the group is not open */
+    struct mcp_secret secret; /* authenticates its packets */
     uint32_t nsteps, nsends, nwaits;
-    uint16_t node, last_node;    /* this NIC's number in the group; the highest number */
-    uint32_t places, unit_most;  /* of a buffer: places of blocks (0: no data), bytes of each */
-    uint32_t window, slot_bytes; /* of a group that broadcasts (bcast.h): its slots, a power of two
-                                    (0: no broadcasts), and their distance */
-    uint32_t unit[2];            /* bytes of a block in the last even and odd epoch begun here */
-    uint32_t offered;            /* the last epoch whose block was taken from the host */
+    uint16_t node, last_node;   /* this NIC's number in the group; the highest number */
+    uint32_t places, unit_most; /* capacity of a buffer in blocks (0 if no data), and the maximum
+                                   bytes of a block */
+    uint32_t window,
+        slot_bytes; /* of a group that broadcasts (bcast.h): the number of slots, a power of two (0:
+                       no broadcasts), and the distance between two slots */
+    uint32_t unit[2]; /* bytes of a block in the last even and odd epoch begun here */
+    uint32_t offered; /* the last epoch whose block was taken from the host */
 #ifdef MCP_KERNEL_INSIDE
-    uint32_t found; /* for the engine, see engine_inside.h; the next field begins a line, see
+    uint32_t found; /* for the engine, see engine_inside.h; the next field begins a cache line, see
                        firmware/kernel/kernel.h */
     myr_word done, failed;
 #endif
     uint32_t started;    /* the last epoch in which the host has arrived */
     uint32_t step;       /* progress in epoch done + 1: the step under way, */
-    uint32_t sent, seen; /* ... how many of its messages were sent, and are known to be here */
-    uint32_t first_send, first_wait; /* of this step, in the tables */
+    uint32_t sent, seen; /* ... how many of its messages were sent, and how many have arrived */
+    uint32_t first_send, first_wait; /* indices of this step's first entries in the tables */
 #ifndef MCP_KERNEL_INSIDE
-    uint32_t farewell;          /* not 0: its hosts have left; how often it has asked since */
-    uint32_t next;              /* offset of the next group with the same hash, see collective.c */
-    uint32_t next_active;       /* offset of the next group that waits for messages */
-    uint32_t active;            /* it is in that list */
-    uint32_t asked;             /* it has asked for something in the epoch under way */
-    struct mcp_backoff backoff; /* ends_ns 0: nothing is missing */
+    uint32_t farewell;    /* not 0 if its hosts have left: counts the requests sent since then */
+    uint32_t next;        /* offset of the next group with the same hash, see collective.c */
+    uint32_t next_active; /* offset of the next group that waits for messages */
+    uint32_t active;      /* whether it is in that list */
+    uint32_t asked;       /* whether it has requested a message in the epoch under way */
+    struct mcp_backoff backoff; /* ends_ns is 0 if nothing is missing */
     uint64_t began_ns;          /* when the epoch under way began to wait */
-    uint64_t usual_ns;          /* smoothed duration of that */
+    uint64_t usual_ns;          /* smoothed duration of that wait */
 #endif
 };
 
@@ -106,20 +114,21 @@ struct mcp_group {
 struct mcp_message {
     mcp_link to;
     uint32_t peer;            /* its index among the group's peers */
-    struct mcp_header header; /* not sealed */
-    uint32_t bytes; /* of its payload, from the beginning of the epoch's buffer; of a BCAST, from
-                       that of the broadcast's block */
+    struct mcp_header header; /* not sealed yet */
+    uint32_t bytes; /* bytes of its payload, which begins with the epoch's buffer; of a BCAST, with
+                       the broadcast's block */
 };
 
-/* Sizes of the tables of a group in the kernel, whatever its schedule (powers of two): steps,
- * messages sent or waited for, and peers of both kinds. */
+/* Sizes of the tables of a group in the kernel, which do not depend on its schedule (powers of
+ * two): steps, messages to send or to wait for, and peers of both kinds. */
 enum {
     MCP_KERNEL_STEPS = 32,
     MCP_KERNEL_MESSAGES = 64,
     MCP_KERNEL_PEERS = 2 * MCP_KERNEL_MESSAGES
 };
 
-/* In the kernel, one word of the group's owner lies between the group and the tables. */
+/* In the kernel, one word that belongs to the group's owner lies between the group and the
+ * tables. */
 enum { MCP_KERNEL_BEHIND = 1 };
 
 #ifdef __bpf__
@@ -130,7 +139,7 @@ enum { MCP_KERNEL_BEHIND = 1 };
 
 #define MCP_ENGINE
 
-/* Bytes of a group with its tables, without buffers. */
+/* Returns the size of a group with its tables, without buffers (bytes). */
 size_t mcp_group_bytes(uint32_t nsteps, uint32_t nsends, uint32_t nwaits);
 
 static inline struct mcp_step *mcp_group_steps(struct mcp_group *group)
@@ -153,7 +162,7 @@ static inline uint32_t *mcp_group_arrivals(struct mcp_group *group)
     return (uint32_t *)(mcp_group_waits(group) + group->nwaits);
 }
 
-/* The board's clock in milliseconds, which wraps around; 0: never. */
+/* Times by the board's clock in milliseconds, which wraps around; 0 means never. */
 static inline uint32_t *mcp_group_heard(struct mcp_group *group)
 {
     return mcp_group_arrivals(group) + group->nwaits;
@@ -164,14 +173,14 @@ static inline uint32_t *mcp_group_claims(struct mcp_group *group)
     return mcp_group_heard(group) + group->nwaits;
 }
 
-/* The buffer of an epoch, of places * unit_most bytes. */
+/* Returns the buffer of an epoch, of places * unit_most bytes. */
 static inline uint8_t *mcp_group_buffer(struct mcp_group *group, uint32_t epoch)
 {
     return (uint8_t *)group + mcp_group_bytes(group->nsteps, group->nsends, group->nwaits) +
            (size_t)(epoch % 2) * group->places * group->unit_most;
 }
 
-/* The slots of a group that broadcasts, in place of the buffers. */
+/* Returns the slots of a group that broadcasts, which take the place of the buffers. */
 static inline uint8_t *mcp_group_window(struct mcp_group *group)
 {
     return (uint8_t *)group + mcp_group_bytes(group->nsteps, group->nsends, group->nwaits);
@@ -179,116 +188,126 @@ static inline uint8_t *mcp_group_window(struct mcp_group *group)
 
 #endif
 
-/* Limits of data: bytes of payload in a packet (so that it fits the smallest common MTU, 1280,
- * unfragmented), and the unit of a block's bytes. */
+/* Limits of data: the payload bytes of a packet, so that it fits the smallest common MTU (1280)
+ * without fragmentation; and the granularity of a block's size in bytes. */
 enum { MCP_PAYLOAD_MOST = 1216, MCP_BLOCK_UNIT = 8 };
 
-/* Initialise a group of `nodes` nodes (1 to 65536), of which this is `node`, with all epochs up to
- * `epoch` complete. The caller then fills in the secret, the steps, and the two tables of peers in
- * the order of steps: peers sent to, and peers waited for. The slots of waits do not matter, as a
- * wait's slot is its index in the table. If the group carries data, the caller also sets `places`
+/* Initialises a group of `nodes` nodes (1 to 65536), of which this is `node`, with all epochs up to
+ * `epoch` complete.
+ *
+ * The caller then fills in the secret, the steps, and the two tables of peers in the order of
+ * steps: the peers to send to, and the peers to wait for. The slots of waits do not matter, because
+ * a wait's slot is its index in the table. If the group carries data, the caller also sets `places`
  * and `unit_most`; if it broadcasts, `window` and `slot_bytes`. */
 MCP_ENGINE void mcp_group_init(struct mcp_group *group, uint64_t key, uint32_t nodes, uint32_t node,
                                uint32_t nsteps, uint32_t nsends, uint32_t nwaits, uint32_t epoch);
 
-/* The host has arrived in `epoch` (and in all before). Only MCP_OUTSTANDING epochs beyond the last
- * complete one are begun; for more, the host has to call again. So a host that repeats the call now
- * and then may be ahead by any number. A group that carries data begins one epoch at a time. */
+/* Handles the host's arrival in `epoch` (and in all before it). The engine begins at most
+ * MCP_OUTSTANDING epochs beyond the last complete one; for further epochs, the host has to call
+ * again. A host that repeats the call from time to time may therefore be ahead by any number. A
+ * group that carries data begins one epoch at a time. */
 enum { MCP_OUTSTANDING = 1024 };
 MCP_ENGINE void mcp_group_start(struct mcp_group *group, uint32_t epoch);
 
-/* The host has a block of `unit` bytes for `epoch` (0: no node has data). True: copy it to the
- * beginning of the epoch's buffer, then start that epoch. False: it is not the next epoch, another
- * caller is copying, or the block is too long. The hosts must be done with the epoch before. */
+/* Prepares `epoch` for the host's block of `unit` bytes (0 if no node has data). The hosts must be
+ * done with the previous epoch. If it returns true, the caller copies the block to the beginning of
+ * the epoch's buffer and then starts that epoch. It returns false if this is not the next epoch,
+ * another caller is copying, or the block is too long. */
 MCP_ENGINE bool mcp_group_offer(struct mcp_group *group, uint32_t epoch, uint32_t unit);
 
-/* Record that a peer has reached `epoch`. MCP_IMPLAUSIBLE if no peer can be there; then nothing is
- * recorded. */
+/* Records that a peer has reached `epoch`. Returns MCP_IMPLAUSIBLE, and records nothing, if no peer
+ * can have reached it. */
 enum mcp_recorded {
     MCP_RECORDED,   /* new, and the host is waiting in this epoch */
-    MCP_UNEXPECTED, /* new, but the host is not there yet; it may imply an epoch before */
+    MCP_UNEXPECTED, /* new, but the host has not arrived yet; it may imply an epoch before */
     MCP_KNOWN,      /* a duplicate */
-    MCP_TOO_SOON,   /* of a group that carries data: the message before it is still missing */
+    MCP_TOO_SOON,   /* in a group that carries data: the previous message of this peer is still
+                       missing */
     MCP_IMPLAUSIBLE
 };
 MCP_ENGINE enum mcp_recorded mcp_group_record(struct mcp_group *group, uint32_t slot,
                                               uint32_t epoch);
 
-/* To be called before mcp_group_record() in a group that carries data, when a peer's message has
- * arrived with *bytes of payload. MCP_RECORDED: copy the payload into the epoch's buffer at
- * *offset, then record the message; *bytes is the number to copy (0 if nothing fits). Only one
- * caller gets this result for a message. Otherwise the message is not accepted. */
+/* Checks a peer's message with *bytes of payload in a group that carries data, before
+ * mcp_group_record(). If it returns MCP_RECORDED, the caller copies the first *bytes of the payload
+ * (which may be 0 if nothing fits) into the epoch's buffer at *offset, and then records the
+ * message. Only one caller gets this result for a message. With any other result the message is not
+ * accepted. */
 MCP_ENGINE enum mcp_recorded mcp_group_claim(struct mcp_group *group, uint32_t slot, uint32_t epoch,
                                              uint32_t *bytes, uint32_t *offset);
 
-/* All nodes have entered `epoch`, so all its messages count as received. This NIC still sends its
- * own messages of that epoch, as others may wait for them. (Data do not come in this way, so a
- * closed group reports this only of epochs whose data no node can miss.) */
+/* Handles the news that all nodes have entered `epoch`, so that all its messages count as received.
+ * This NIC still sends its own messages of that epoch, because others may wait for them. (No data
+ * arrive in this way. A closed group therefore reports this only for epochs whose data no node can
+ * miss.) */
 MCP_ENGINE enum mcp_recorded mcp_group_release(struct mcp_group *group, uint32_t epoch);
 
-/* Advance as far as possible, and update `done`. Returns true if `message` is to be sent; then call
- * it again. Returns false if the group cannot advance without another message or another start. */
+/* Advances as far as possible, and updates `done`. Returns true if `message` is to be sent; the
+ * caller sends it and calls again. Returns false if the group cannot advance without another
+ * message or another start. */
 #ifndef __bpf__
 MCP_ENGINE bool mcp_group_next(struct mcp_group *group, struct mcp_message *message);
 #endif
 
-/* The same for a caller that cannot send meanwhile. It advances by a limited number of steps, and
- * not beyond the end of an epoch. Then the caller sends the messages at these indices of the table
- * of sends. */
+/* Advances like mcp_group_next(), for a caller that cannot send in between. It advances by a
+ * limited number of steps, and not beyond the end of an epoch. The caller then sends the messages
+ * at indices `first` to `end` - 1 of the table of sends. */
 struct mcp_burst {
     uint32_t epoch;
     uint32_t first, end;
-    uint32_t done; /* 1: the epoch is complete; 0: not yet */
-    uint32_t more; /* not 0: call it again after sending these */
+    uint32_t done; /* 1 if the epoch is complete, else 0 */
+    uint32_t more; /* not 0 if the caller has to call again after sending these */
 };
 #ifdef __bpf__
 MCP_ENGINE void mcp_group_burst(struct mcp_group *group, struct mcp_burst *burst);
 #endif
 
-/* The message at this index of the table of sends, for this epoch. */
+/* Fills in the message at this index of the table of sends, for this epoch. */
 MCP_ENGINE void mcp_group_message(struct mcp_group *group, uint32_t place, uint32_t epoch,
                                   struct mcp_message *message);
 
-/* Is an epoch under way that waits for messages? */
+/* Returns whether an epoch is under way that waits for messages. */
 static inline bool mcp_group_waits_now(const struct mcp_group *group)
 {
     return group->started != myr_load_relaxed(&group->done);
 }
 
-/* Does the present step still miss the message that it waits for at index `wait` (from 0)? If so,
- * `message` becomes the ASK for it. */
+/* Returns whether the present step still misses the message that it waits for at index `wait` (from
+ * 0). If so, `message` becomes the ASK for it. */
 MCP_ENGINE bool mcp_group_misses(struct mcp_group *group, uint32_t wait,
                                  struct mcp_message *message);
 
 #ifndef __bpf__
-/* Iterate over all missing messages. Begin with *cursor 0; false at the end. */
+/* Iterates over all missing messages. Begin with *cursor 0; it returns false at the end. */
 MCP_ENGINE bool mcp_group_missing(struct mcp_group *group, uint32_t *cursor,
                                   struct mcp_message *message);
 #endif
 
-/* Node `node` asks for the message of `epoch` to its arrival `slot`. Returns true if `message` is
- * the answer: that message once more, a LATER if it was not sent yet, or a FAIL if it never will
- * be. Returns false if this node is not the sender of that message, or `node` cannot miss it. */
+/* Handles a request of node `node` for the message of `epoch` to its arrival `slot`. Returns true
+ * if `message` is the answer: the message again, a LATER if it was not sent yet, or a FAIL if it
+ * never will be. Returns false if this node is not the sender of that message, or `node` cannot
+ * miss it. */
 MCP_ENGINE bool mcp_group_answer(struct mcp_group *group, uint32_t node, uint32_t slot,
                                  uint32_t epoch, struct mcp_message *message);
 
-/* Node `node`, which was asked for the message of `slot`, reports at `now_ms` (the board's clock)
- * that its host has not arrived yet. MCP_KNOWN if the message is not missing any more. */
+/* Records at `now_ms` (the board's clock) that node `node`, which was asked for the message of
+ * `slot`, has reported that its host has not arrived yet. Returns MCP_KNOWN if the message is no
+ * longer missing. */
 MCP_ENGINE enum mcp_recorded mcp_group_hear(struct mcp_group *group, uint32_t node, uint32_t slot,
                                             uint32_t epoch, uint32_t now_ms);
 
-/* Fail the group because node `missing` is missing. No further epoch completes, even if that node
+/* Fails the group because node `missing` is lost. No further epoch completes, even if that node
  * returns. Returns MCP_KNOWN if the group had failed before, and MCP_IMPLAUSIBLE, without effect,
  * if it has no such node. */
 MCP_ENGINE enum mcp_recorded mcp_group_fail(struct mcp_group *group, uint32_t missing);
 
-/* The FAIL for the peer at this index of the tables, once the group has failed. */
+/* Fills in the FAIL for the peer at this index of the tables, once the group has failed. */
 MCP_ENGINE void mcp_group_failure(struct mcp_group *group, uint32_t place,
                                   struct mcp_message *message);
 
 #ifndef __bpf__
-/* Iterate over the nodes that the present step waits for. Begin with *cursor 0; false at the
- * end. */
+/* Iterates over the nodes that the present step waits for. Begin with *cursor 0; it returns false
+ * at the end. */
 MCP_ENGINE bool mcp_group_awaits(struct mcp_group *group, uint32_t *cursor,
                                  struct mcp_missing *missing);
 #endif

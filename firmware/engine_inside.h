@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Shared by engine.c and bcast.c: access to a group's tables, and the heads of messages. */
+/* Internal interface of engine.c and bcast.c: access to a group's tables, and the initialisation of
+ * messages. */
 #ifndef MCP_ENGINE_INSIDE_H
 #define MCP_ENGINE_INSIDE_H
 
@@ -9,8 +10,8 @@
 
 #define INSIDE MCP_ENGINE
 
-/* The tables are as in struct mcp_kernel_group. Each index is masked to the size of its table, and
- * so is each bound that is read from memory. */
+/* The tables are laid out as in struct mcp_kernel_group. Each index is masked to the size of its
+ * table, as is each bound that is read from memory, so that the verifier sees its range. */
 INSIDE uint32_t *arrival_at(struct mcp_group *group, uint32_t place)
 {
     uint32_t *arrivals = (uint32_t *)(group + 1) + MCP_KERNEL_BEHIND;
@@ -41,12 +42,12 @@ INSIDE uint32_t *claim_at(struct mcp_group *group, uint32_t place)
     return claims + (place & (MCP_KERNEL_MESSAGES - 1));
 }
 
-/* The condition of a loop. Two comparisons, as older verifiers do not track the minimum of two
- * bounds. */
+/* The condition of a loop. It has two comparisons because older verifiers do not track the minimum
+ * of two bounds. */
 #define BELOW(place, count, most) ((place) < (most) && (place) < (count))
 
-/* The result of a search loop. Writing it to memory and back hides it from the verifier, which
- * would otherwise follow each possible result as a path of its own. */
+/* Passes on the result of a search loop. Writing it to memory and reading it back hides it from the
+ * verifier, which would otherwise follow each possible result as a separate path. */
 INSIDE uint32_t found(struct mcp_group *group, uint32_t place)
 {
     *(volatile uint32_t *)&group->found = place;
@@ -109,7 +110,7 @@ INSIDE void address_message(struct mcp_group *group, struct mcp_message *message
     message->header.collective = (struct mcp_collective_part){epoch, (uint16_t)slot, group->node};
 }
 
-/* If the group has failed, turn the message into a FAIL that names the missing node. */
+/* Turns the message into a FAIL that names the missing node, if the group has failed. */
 INSIDE void say_failure(const struct mcp_group *group, struct mcp_message *message)
 {
     const uint32_t failed = myr_load_relaxed(&group->failed);

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * Lanes: queues of posted receives or of unexpected messages; see match.h.
+/* Lanes: queues of posted receives or of unexpected messages; see match.h.
  *
- * Invariants: a lane is in the hash table if and only if it is not empty. A lane holds either
- * receives or messages, in order. A receive is in one lane. A message is in the lanes of all four
- * classes, or, if its tag is hidden, of the two classes that name a tag. Free places and lanes that
- * have been used are kept in LIFO lists, since their cache lines are still warm; the others are
- * allocated in order. A word that refers to a lane is 0 for none. A free lane has no first entry.
- */
+ * Invariants:
+ * - A lane is in the hash table if and only if it is not empty. A lane contains either receives or
+ *   messages, in order.
+ * - A receive is in one lane. A message is in the lanes of all four classes, or, if its tag is
+ *   hidden, of the two classes that name a tag.
+ * - Free places and lanes that have been used are kept in LIFO lists, because their cache lines are
+ *   still warm; the others are allocated in order.
+ * - A word that refers to a lane is 0 for none. A free lane has no first entry. */
 #include "firmware/match.h"
 
 #include "firmware/atomics.h"
@@ -16,10 +17,10 @@ enum { NONE = MCP_NO_PLACE };
 
 enum kind { FREE, RECEIVE, MESSAGE };
 
-/* The links of a place in one lane. */
+/* The links of an entry in one lane. */
 struct link {
-    uint32_t next, before; /* places */
-    uint32_t lane;         /* lane number + 1; 0: in no lane of this class */
+    uint32_t next, before; /* indices of entries */
+    uint32_t lane;         /* lane number + 1; 0 if it is in no lane of this class */
 };
 
 struct place {
@@ -30,9 +31,9 @@ struct place {
 };
 
 struct lane {
-    struct mcp_envelope name; /* fields that the class leaves open are 0 */
+    struct mcp_envelope name; /* fields that have a wildcard in this class are 0 */
     uint32_t open;
-    uint32_t first, last; /* places */
+    uint32_t first, last; /* indices of entries */
     uint32_t next;        /* in its bucket or in the free list: lane number + 1 */
     bool receives;
 };
@@ -117,8 +118,8 @@ void mcp_match_init(struct mcp_match *match, uint32_t receives, uint32_t message
 
 /* ---- lanes ---- */
 
-/* The number of classes whose lanes a message is in. Only receives that name a hidden tag match it.
- */
+/* Returns the number of classes whose lanes a message is in. Only receives that name a hidden tag
+ * match it. */
 static uint32_t classes_of(const struct mcp_envelope *envelope)
 {
     return 0 != envelope->tag >> MCP_HIDDEN_TAG_BIT ? MCP_OPEN_TAG : MCP_MATCH_CLASSES;
@@ -144,7 +145,8 @@ static uint32_t *bucket_of(const struct mcp_match *match, const struct mcp_envel
     return bucket_at(match, (uint32_t)(hash >> 32) & (match->buckets - 1));
 }
 
-/* The bucket's link to the lane; a link that is 0, where the lane would go, if there is none. */
+/* Returns the bucket's link to the lane. If there is no such lane, returns a link that is 0, where
+ * the lane has to be inserted. */
 static uint32_t *find_lane(const struct mcp_match *match, const struct mcp_envelope *name,
                            uint32_t open)
 {
@@ -160,7 +162,7 @@ static uint32_t *find_lane(const struct mcp_match *match, const struct mcp_envel
     return at;
 }
 
-/* Allocate a lane. One is always free, since each entry is in at most one lane per class. */
+/* Allocates a lane. One is always free, because each entry is in at most one lane per class. */
 static uint32_t open_lane(struct mcp_match *match)
 {
     const uint32_t opened = match->free_lane;
@@ -240,7 +242,8 @@ static void remove_from_lane(struct mcp_match *match, const struct place *leavin
 
 /* ---- places ---- */
 
-/* A place is always free, since the caller limits the number of receives and messages. */
+/* Allocates a place for an entry. One is always free, because the caller limits the number of
+ * receives and messages. */
 static uint32_t allocate_place(struct mcp_match *match, const struct mcp_envelope *envelope,
                                uint8_t kind)
 {
@@ -324,7 +327,7 @@ enum mcp_matched mcp_match_post(struct mcp_match *match, const struct mcp_patter
     return MCP_WAITS;
 }
 
-/* The matching receive that was posted first. */
+/* Returns the matching receive that was posted first. */
 static uint32_t first_receive(const struct mcp_match *match, const struct mcp_envelope *envelope)
 {
     const uint32_t classes = classes_of(envelope);

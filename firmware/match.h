@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Matching of messages and receives by MPI's rules.
  *
- * A NIC that knows MPI's envelopes matches by itself (Keppitiyagama and Wagner, MPI-NP II; Zhang,
- * "MPI Collective Operations over Myrinet", sections 2.4 and 3.2). There are posted receives, which
- * wait for a message, and unexpected messages, which wait for a receive. Both keep MPI's order: a
+ * A NIC that interprets MPI's envelopes can match without the host (Keppitiyagama and Wagner,
+ * MPI-NP II; Zhang, "MPI Collective Operations over Myrinet", sections 2.4 and 3.2). Posted
+ * receives wait for a message, and unexpected messages wait for a receive. Both keep MPI's order: a
  * message matches the earliest posted of the receives that it fits, and a receive gets the earliest
  * message.
  *
  * Entries that wait are kept in lanes. A lane is a queue with a name, found through a hash table.
  * There are four classes of names, because a receive may have a wildcard for the source, the tag,
  * both or neither. A receive waits in one lane, that of its own pattern. A message waits in all
- * lanes whose receives would match it. So each search looks at the heads of at most four lanes,
- * however much waits. (Zhang's NIC has a queue for each sender, and a second one by tag for
- * wildcard sources.) Receives and messages never wait in the same lane, because they would have
- * matched.
+ * lanes whose receives would match it. Each search therefore visits the heads of at most four
+ * lanes, independent of the number of waiting entries. (Zhang's NIC has a queue for each sender,
+ * and a second one by tag for wildcard sources.) Receives and messages never wait in the same lane,
+ * because they would have matched.
  *
- * All of it is one piece of memory without pointers. The caller serialises the calls. */
+ * The whole table is one block of memory without pointers. The caller serialises the calls. */
 #ifndef MCP_MATCH_H
 #define MCP_MATCH_H
 
@@ -23,8 +23,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* A message's envelope. Tags with bit MCP_HIDDEN_TAG_BIT are MPI's own: a wildcard tag does not
- * match them. */
+/* A message's envelope. Tags with bit MCP_HIDDEN_TAG_BIT are internal to MPI: a wildcard tag does
+ * not match them. */
 struct mcp_envelope {
     uint32_t context; /* the communicator's */
     uint32_t source;  /* the sender's rank in it */
@@ -37,7 +37,7 @@ enum { MCP_HIDDEN_TAG_BIT = 31 };
 enum mcp_open {
     MCP_OPEN_SOURCE = 1,
     MCP_OPEN_TAG = 2,
-    MCP_MATCH_CLASSES = 4 /* combinations */
+    MCP_MATCH_CLASSES = 4 /* number of combinations */
 };
 
 /* The pattern of a receive. Fields with a wildcard in `open` are ignored. */
@@ -46,8 +46,8 @@ struct mcp_pattern {
     uint32_t open; /* of enum mcp_open */
 };
 
-/* An index into the table, below the sum of both limits. A waiting entry keeps its place, so the
- * caller can keep its own data in an array. */
+/* The index of an entry in the table, below the sum of both limits. It stays the same while the
+ * entry waits, so the caller can keep its own data in an array. */
 typedef uint32_t mcp_match_place;
 enum { MCP_NO_PLACE = 0xffffffff };
 
@@ -55,43 +55,45 @@ enum { MCP_MATCH_MOST = 1 << 20 /* receives, or messages */ };
 
 struct mcp_match;
 
-/* The size of a table for these numbers of waiting receives and messages (bytes); 0 if one is too
- * large or 0. */
+/* Returns the size of a table for these numbers of waiting receives and messages (bytes), or 0 if
+ * one of them is too large or 0. */
 size_t mcp_match_bytes(uint32_t receives, uint32_t messages);
 
-/* Initialise a table in memory of that size, which is all 0 and aligned to MYR_LINE. Further memory
- * is touched only as more entries wait. */
+/* Initialises a table in memory of that size, which is all 0 and aligned to MYR_LINE. Further
+ * memory is touched only as more entries wait. */
 void mcp_match_init(struct mcp_match *match, uint32_t receives, uint32_t messages);
 
-/* Move all entries from a table to a larger one, which was just initialised. Places stay the same.
- * The old table must not be used any more. */
+/* Moves all entries from a table to a larger one, which was just initialised. Their indices stay
+ * the same. The old table must not be used any more. */
 void mcp_match_move(struct mcp_match *larger, const struct mcp_match *match);
 
 enum mcp_matched {
-    MCP_MATCHED, /* `*place` is the match, which was removed */
-    MCP_WAITS,   /* `*place` is where it waits */
-    MCP_NO_ROOM, /* nothing matches, and there is no room to wait; nothing has changed */
+    MCP_MATCHED, /* `*place` is the index of the match, which was removed */
+    MCP_WAITS,   /* `*place` is the index of the new waiting entry */
+    MCP_NO_ROOM, /* nothing matches, and the table is full; nothing has changed */
 };
 
-/* Post a receive. The earliest waiting message that it matches is removed. */
+/* Posts a receive. The earliest waiting message that it matches is removed. */
 enum mcp_matched mcp_match_post(struct mcp_match *match, const struct mcp_pattern *pattern,
                                 mcp_match_place *place);
 
-/* A message has arrived. The earliest posted receive that it matches is removed. */
+/* Handles the arrival of a message. The earliest posted receive that it matches is removed. */
 enum mcp_matched mcp_match_arrive(struct mcp_match *match, const struct mcp_envelope *envelope,
                                   mcp_match_place *place);
 
-/* The message that a receive with this pattern would get now. MCP_NO_PLACE: none. */
+/* Returns the message that a receive with this pattern would get now, or MCP_NO_PLACE if there is
+ * none. */
 mcp_match_place mcp_match_probe(const struct mcp_match *match, const struct mcp_pattern *pattern);
 
-/* Remove the entry at a place: a cancelled receive, or a probed message. */
+/* Removes an entry: a cancelled receive, or a probed message. */
 void mcp_match_remove(struct mcp_match *match, mcp_match_place place);
 
-/* Does a message wait at this place? Places from mcp_match_used() on were never used. */
+/* mcp_match_is_message() returns whether a message waits at this index. Indices from
+ * mcp_match_used() on were never used. */
 bool mcp_match_is_message(const struct mcp_match *match, mcp_match_place place);
 uint32_t mcp_match_used(const struct mcp_match *match);
 
-/* Numbers of waiting entries. */
+/* Return the numbers of waiting entries. */
 uint32_t mcp_match_receives(const struct mcp_match *match);
 uint32_t mcp_match_messages(const struct mcp_match *match);
 

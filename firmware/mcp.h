@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The control program (MCP) of one NIC: the functions that its board calls.
  *
- * A NIC is a piece of host memory (struct mcp_nic) and a board. A process that polls, a thread, a
- * daemon or a simulated processor may run the MCP. The runners serialise its calls. All state is in
- * the memory, so each call may have another runner. */
+ * A NIC consists of a block of host memory (struct mcp_nic) and a board. A process that polls, a
+ * thread, a daemon or a simulated CPU may run the MCP. The callers serialise the calls. All state
+ * is in the memory, so each call may come from a different thread or process. */
 #ifndef MCP_MCP_H
 #define MCP_MCP_H
 
@@ -12,7 +12,7 @@
 #include "firmware/counters.h"
 #include "firmware/messages.h"
 
-/* The tables of ports and connections follow it. */
+/* A NIC. The tables of ports and connections follow it. */
 struct mcp_nic {
     _Alignas(MYR_LINE) uint64_t key; /* of packets for this NIC's ports; random, not 0 */
     struct mcp_counters counters;
@@ -20,20 +20,20 @@ struct mcp_nic {
     struct mcp_messages messages;
 };
 
-/* Bytes of a NIC with its tables. Its memory must be aligned to MYR_LINE. */
+/* Returns the size of a NIC with its tables (bytes). Its memory must be aligned to MYR_LINE. */
 size_t mcp_nic_bytes(uint32_t ports, uint32_t connections);
 
-/* Initialise a NIC in memory that is all 0, with room for this many ports and connections. */
+/* Initialises a NIC in memory that is all 0, with capacity for this many ports and connections. */
 void mcp_init(struct mcp_nic *nic, uint64_t key, uint32_t ports, uint32_t connections);
 
-/* Handle a received packet, which may contain anything at all. MCP_LINK_SENDER is its sender to the
- * board until this returns. */
+/* Handles a received packet, whose contents are not trusted. Until this returns, MCP_LINK_SENDER
+ * means its sender to the board. */
 void mcp_receive(struct mcp_nic *nic, struct mcp_board *board, const void *packet, size_t bytes);
 
-/* Handle expired timers. Call it at mcp_deadline_ns(), or more often. */
+/* Handles expired timers. Call it at mcp_deadline_ns(), or more often. */
 void mcp_timer(struct mcp_nic *nic, struct mcp_board *board);
 
-/* When mcp_timer() is due next (the board's clock); 0: never, as far as is known. */
+/* Returns when mcp_timer() is due next (by the board's clock), or 0 if no timer is pending. */
 uint64_t mcp_deadline_ns(const struct mcp_nic *nic);
 
 #endif

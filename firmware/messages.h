@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Messages between ports: the functions that mcp.c and the host's side call.
  *
- * GM's four state machines (Buntinas et al., section 4.1) have a file each. SDMA takes send tokens
- * from the ports and queues them on the connection to their destination's NIC. SEND sends their
- * packets and acknowledgements. RECV handles packets, acknowledgements and refusals. RDMA delivers
- * into the buffers of receive tokens and posts events to the hosts. They share connection.h.
+ * Each of GM's four state machines (Buntinas et al., section 4.1) has a file of its own; they share
+ * connection.h:
+ * - SDMA takes send tokens from the ports and queues them on the connection to their destination's
+ *   NIC.
+ * - SEND sends the packets of these messages, and acknowledgements.
+ * - RECV handles packets, acknowledgements and refusals.
+ * - RDMA delivers into the buffers of receive tokens and posts events to the hosts.
  *
  * A message is delivered whole and exactly once. Messages between two ports stay in order.
  * docs/protocol.md describes how. */
@@ -26,31 +29,32 @@ enum {
 
 struct mcp_nic;
 
-/* The messages' part of a NIC. Its tables follow the NIC, see mcp_nic_bytes(). */
+/* The part of a NIC for messages. Its tables follow the NIC, see mcp_nic_bytes(). */
 struct mcp_messages {
-    /* Hosts poll `knocked` all the time, so its neighbours change seldom. */
-    _Alignas(MYR_LINE) myr_word knocked; /* 1: by `stranger`; no host has connected to it yet */
-    bool known_only;               /* accept packets only from NICs that a host has connected to */
+    /* Hosts poll `knocked` continuously, so the fields in its cache line change seldom. */
+    _Alignas(MYR_LINE) myr_word
+        knocked; /* 1 if the NIC `stranger` has sent a packet and no host has connected to it yet */
+    bool known_only; /* whether to accept packets only from NICs that a host has connected to */
     uint8_t stranger_attempt;      /* of the last DATA of a NIC without a connection, */
     uint64_t stranger;             /* ... and its key */
     uint32_t nports, nconnections; /* capacities of the tables */
     uint32_t connections;          /* in use */
 
     _Alignas(MYR_LINE) uint32_t active; /* index + 1 of the first connection with a pending timer */
-    uint64_t deadline_ns;               /* the earliest timer; 0: none */
+    uint64_t deadline_ns;               /* the earliest timer; 0 if none is pending */
     uint32_t bucket[MCP_CONNECTION_BUCKETS]; /* index + 1 of the first connection */
 };
 
-/* Bytes of the tables. */
+/* Returns the size of the tables (bytes). */
 size_t mcp_messages_bytes(uint32_t ports, uint32_t connections);
 
-/* Compute the geometry and the memory of a port (bytes). False if there are too many or too few
- * tokens. */
+/* Computes the geometry of a port and the size of its memory (bytes). Returns false if there are
+ * too many or too few tokens. */
 bool mcp_port_shape(struct mcp_port *port, uint32_t send_tokens, uint32_t receive_tokens,
                     size_t *bytes);
 
-/* The parameters of a port to be opened. `key` is random and not 0. `rings` is zeroed memory of the
- * size that mcp_port_shape() computes. */
+/* The parameters of a port to open. `key` is random and not 0. `rings` is zeroed memory of the size
+ * that mcp_port_shape() computes. */
 struct mcp_port_wish {
     uint32_t number; /* or MCP_ANY_PORT */
     uint32_t key;
@@ -59,46 +63,51 @@ struct mcp_port_wish {
     uint32_t send_tokens, receive_tokens;
 };
 
-/* Returns the port's number. MCP_NO_PORT if it is open already, all ports are open, or there are
- * too many tokens. */
+/* Opens a port and returns its number. Returns MCP_NO_PORT if that port is open already, all ports
+ * are open, or there are too many tokens. */
 uint32_t mcp_port_open(struct mcp_nic *nic, struct mcp_board *board,
                        const struct mcp_port_wish *wish);
 
-/* Close a port at once. Its rings and all buffers are the host's again. */
+/* Closes a port at once. Its rings and all buffers belong to the host again. */
 void mcp_port_close(struct mcp_nic *nic, struct mcp_board *board, uint32_t number);
 
-/* A port of the table. NULL beyond its end. */
+/* Returns a port of the table, or NULL beyond its end. */
 struct mcp_port *mcp_port_at(struct mcp_nic *nic, uint32_t number);
 
-/* The connection to the NIC with `key`: the existing one, else a new one. `link` leads there with
- * packets of up to `mtu` bytes (0: MCP_MTU). Both sides sign the packets with `secret`; if it is
- * NULL, a new connection is not signed, and an existing one remains unchanged. MCP_NO_CONNECTION if
- * there is no room. The caller's reference to the link is passed on to the connection, which keeps
- * or drops it. */
+/* Returns the connection to the NIC with `key`, and creates it if there is none. `link` is the link
+ * to that NIC, for packets of up to `mtu` bytes (0 means MCP_MTU).
+ *
+ * Both sides authenticate the packets with `secret`. If it is NULL, a new connection is not
+ * authenticated, and an existing one remains unchanged. The caller's reference to the link is
+ * passed to the connection, which keeps or drops it. Returns MCP_NO_CONNECTION if the table is
+ * full. */
 uint32_t mcp_connect(struct mcp_nic *nic, struct mcp_board *board, uint64_t key, mcp_link link,
                      uint32_t mtu, const struct mcp_secret *secret);
 
-/* Is there a connection to the NIC with `key`? */
+/* Returns whether there is a connection to the NIC with `key`. */
 bool mcp_is_connected(struct mcp_nic *nic, uint64_t key);
 
-/* The host has put send tokens into a port's ring. */
+/* Processes the send tokens that the host has put into a port's ring. */
 void mcp_messages_sdma(struct mcp_nic *nic, struct mcp_board *board, uint32_t port);
 
-/* The host has provided receive tokens to a port that was hungry. */
+/* Resumes deliveries to a port that had run out of receive tokens, because the host has provided
+ * some. */
 void mcp_messages_provided(struct mcp_nic *nic, struct mcp_board *board, uint32_t port);
 
-/* Handle a packet with the NIC's key that mcp_parse() has accepted. MCP_LINK_SENDER is its
+/* Handles a packet with the NIC's key that mcp_parse() has accepted. MCP_LINK_SENDER is its
  * sender. */
 void mcp_messages_receive(struct mcp_nic *nic, struct mcp_board *board,
                           const struct mcp_header *header, const void *payload);
 
 void mcp_messages_timer(struct mcp_nic *nic, struct mcp_board *board);
 
-/* Find a NIC that has outstanding messages of this port and has been silent for at least
- * `least_ms`. Silence is the sum of the retransmission timeouts of packets to it, so time in which
- * this NIC does not run does not count. Each silence is reported once per `who`, such as the
- * processes of a job. (`who` is stored as one of 32 bits; of two with the same bit, only one gets
- * the report.) */
+/* Finds a NIC that has outstanding messages of this port and has been silent for at least
+ * `least_ms`.
+ *
+ * The silence is the sum of the retransmission timeouts of packets to that NIC, so time in which
+ * this NIC does not run does not count. Each silence is reported once per `who`, for example to
+ * each process of a job. (`who` is stored as one of 32 bits; of two with the same bit, only one
+ * gets the report.) */
 struct mcp_unresponsive {
     uint32_t connection;
     mcp_link link;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* NH: a short hash of a long block (Black, Halevi, Krawczyk, Krovetz, Rogaway: "UMAC: fast and
- * secure message authentication", section 4; with 64-bit words, as in VMAC). It takes a
- * multiplication for each two words, where SipHash takes a round for each.
+ * secure message authentication", section 4; with 64-bit words, as in VMAC). It is faster than
+ * SipHash, because it takes one multiplication for each two words, where SipHash takes a round for
+ * each word.
  *
  * Two different blocks have the same hash for one in 2^64 keys. So a check that is a SipHash may
  * cover the hash in place of the block, as long as hashes and key are secret.
@@ -29,8 +30,8 @@ struct mcp_nh_sum {
     uint64_t low, high;
 };
 
-/* The key derived from a secret: the SipHash-2-4 of the words' indices, a byte each. It takes 90
- * ns, as long as the hashes of 1,400 bytes. */
+/* Returns the key derived from a secret: the SipHash-2-4 of the words' indices, a byte each. This
+ * takes 90 ns, as long as the hashes of 1,400 bytes. */
 static inline struct mcp_nh_key mcp_nh_key_of(const struct mcp_secret *secret)
 {
     struct mcp_nh_key key;
@@ -40,7 +41,7 @@ static inline struct mcp_nh_key mcp_nh_key_of(const struct mcp_secret *secret)
     return key;
 }
 
-/* A direct-mapped cache of keys, indexed by the numbers of their users. All 0: empty. */
+/* A direct-mapped cache of keys, indexed by the numbers of their users. It is empty if all 0. */
 struct mcp_nh_keys {
     struct {
         struct mcp_secret of;
@@ -49,7 +50,7 @@ struct mcp_nh_keys {
     } kept[MCP_NH_KEPT];
 };
 
-/* The key of the present secret of `number`, which may have changed. */
+/* Returns the key of the present secret of `number`, which may have changed. */
 static inline const struct mcp_nh_key *mcp_nh_kept(struct mcp_nh_keys *keys, uint32_t number,
                                                    const struct mcp_secret *secret)
 {
@@ -63,7 +64,7 @@ static inline const struct mcp_nh_key *mcp_nh_kept(struct mcp_nh_keys *keys, uin
     return &keys->kept[at].key;
 }
 
-/* sum += a * b, modulo 2^128. */
+/* Computes sum += a * b, modulo 2^128. */
 static inline void mcp_nh_add(struct mcp_nh_sum *sum, uint64_t a, uint64_t b)
 {
 #ifdef __SIZEOF_INT128__

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A NIC's decisions about packets of collectives, each of them once: for the control program in
- * user space and in simulation (collective.c), and for the kernel's program and its owner
- * (kernel/).
+/* The decisions of a NIC about packets of collectives. They are separate from the code that acts on
+ * them, so that the control program in user space and in simulation (collective.c), the kernel's
+ * program and its owner (kernel/) all make the same ones.
  *
  * The functions are pure: they depend on their arguments alone, and call nothing but each other.
- * The callers act on a decision in different ways: the control program sends a packet, and the
+ * The callers act on a decision in different ways: the control program sends a packet, whereas the
  * kernel's program turns the received packet into the answer. */
 #ifndef MCP_POLICY_H
 #define MCP_POLICY_H
@@ -17,13 +17,14 @@
 
 /* ---- an open group ---- */
 
-/* The action for a genuine packet of an open group, by its type. A new type is a row here. */
+/* The action for an authentic packet of an open group, by its type. A new type of packet is a new
+ * row here. */
 enum mcp_action {
-    MCP_ACTION_RECORD,       /* ARRIVE: keep its payload, mcp_group_record(), and play on */
-    MCP_ACTION_RELEASE,      /* DONE: mcp_group_release(), and play on */
-    MCP_ACTION_ANSWER,       /* ASK: mcp_group_answer() */
-    MCP_ACTION_HEAR,         /* LATER: mcp_group_hear() */
-    MCP_ACTION_GIVE_UP,      /* FAIL: the group fails, and informs its hosts and peers */
+    MCP_ACTION_RECORD,  /* ARRIVE: store its payload, mcp_group_record(), and advance the group */
+    MCP_ACTION_RELEASE, /* DONE: mcp_group_release(), and advance the group */
+    MCP_ACTION_ANSWER,  /* ASK: mcp_group_answer() */
+    MCP_ACTION_HEAR,    /* LATER: mcp_group_hear() */
+    MCP_ACTION_GIVE_UP, /* FAIL: fail the group, and inform its hosts and peers */
     MCP_ACTION_TAKE_BLOCK,   /* BCAST: mcp_bcast_take(), and forward it */
     MCP_ACTION_ANSWER_BCAST, /* BCAST_ASK: mcp_bcast_answer() */
     MCP_ACTION_HEAR_BCAST,   /* BCAST_LATER: mcp_bcast_hear() */
@@ -31,9 +32,10 @@ enum mcp_action {
     MCP_ACTION_REJECT,       /* none: does not belong to such a group */
 };
 
-/* `leaves`: the group's hosts have left, and it plays its last epoch for the sake of its peers
- * (mcp_group_owes()). Then FAIL is ignored, because no host here would learn of the failure,
- * whereas another peer may still miss data of this node. */
+/* Returns the action for a packet of this type. `leaves` means that the group's hosts have left,
+ * and that it runs its last epoch for the benefit of its peers (mcp_group_owes()). FAIL is then
+ * ignored, because there is no host here to inform, whereas another peer may still miss data of
+ * this node. */
 MCP_POLICY enum mcp_action mcp_action_on(const struct mcp_group *group, uint8_t type, bool leaves)
 {
     if (mcp_is_bcast(type) && 0 == group->window) {
@@ -61,16 +63,16 @@ MCP_POLICY enum mcp_action mcp_action_on(const struct mcp_group *group, uint8_t 
     }
 }
 
-/* Can the group advance after this result? It may advance even after an unexpected message: the
- * answer to an ASK contains the last epoch in which its sender has sent the message, which may be
- * the one after the requested epoch, and then counts for both. */
+/* Returns whether the group may be able to advance after this result. This includes an unexpected
+ * message: the answer to an ASK contains the last epoch in which its sender has sent the message,
+ * which may be the one after the requested epoch, and then counts for both. */
 MCP_POLICY bool mcp_plays_on(enum mcp_action action, enum mcp_recorded recorded)
 {
     return action <= MCP_ACTION_RELEASE && recorded <= MCP_UNEXPECTED;
 }
 
-/* Count the result. (After a failure, peers may be ahead by any number of epochs, so these are not
- * counted as implausible.) */
+/* Counts the result. (After a failure, peers may be ahead by any number of epochs, so their
+ * messages are not counted as implausible.) */
 MCP_POLICY void mcp_count(struct mcp_counters *counters, const struct mcp_group *group,
                           enum mcp_action action, enum mcp_recorded recorded)
 {
@@ -93,11 +95,11 @@ MCP_POLICY void mcp_count(struct mcp_counters *counters, const struct mcp_group 
     }
 }
 
-/* ---- its end ---- */
+/* ---- the end of a group ---- */
 
-/* The hosts of a group have left. Must it play one more epoch, without data, for its peers before
- * it may be closed? It must if its last epoch carried data, or if it broadcasts, because a peer may
- * still miss data of this node. Once that epoch is complete, none does. */
+/* Returns whether a group whose hosts have left must run one more epoch, without data, before it
+ * may be closed. It must if its last epoch carried data, or if it broadcasts, because a peer may
+ * still miss data of this node. Once that epoch is complete, no peer does. */
 MCP_POLICY bool mcp_group_owes(const struct mcp_group *group)
 {
     if (0 != myr_load_relaxed(&group->failed)) {
@@ -110,13 +112,14 @@ MCP_POLICY bool mcp_group_owes(const struct mcp_group *group)
 /* The final state of a group, kept after it was closed to answer its peers. */
 struct mcp_ending {
     uint32_t epoch;  /* the last complete one whose data no node can miss */
-    uint32_t failed; /* as in struct mcp_group: why there is nothing after that; 0: not failed */
+    uint32_t failed; /* as in struct mcp_group: the reason why no epoch follows; 0 if the group has
+                        not failed */
 };
 
-/* What remains of a group that is closed; `fails` if it is closed early. Its data are lost, so a
- * peer that still misses those of the last epoch must not be told that the epoch is done. (All
- * nodes have the data of the epoch before.) The same applies to blocks of broadcasts, unless all
- * nodes have completed the farewell epoch. */
+/* Returns the final state of a group that is closed; `fails` if it is closed early. Its data are
+ * lost, so a peer that still misses those of the last epoch must not be informed that the epoch is
+ * complete. (All nodes have the data of the epoch before.) The same applies to blocks of
+ * broadcasts, unless all nodes have completed the farewell epoch. */
 MCP_POLICY struct mcp_ending mcp_ending_of(const struct mcp_group *group, bool fails)
 {
     const uint32_t done = myr_load_relaxed(&group->done), failed = myr_load_relaxed(&group->failed);
@@ -128,10 +131,11 @@ MCP_POLICY struct mcp_ending mcp_ending_of(const struct mcp_group *group, bool f
     };
 }
 
-/* Handle a genuine packet of a closed group. If its sender misses something, return true and turn
- * the header into that of the answer, not sealed: DONE (all nodes have entered that epoch) or FAIL
- * (no more epochs will complete, because a node is missing). The same holds for a missing block;
- * without a failure no node misses one. Returns false if no answer is needed. */
+/* Answers an authentic packet of a closed group. If its sender misses a message, this returns true
+ * and turns the header into that of the answer, not sealed: DONE (all nodes have entered that
+ * epoch) or FAIL (no more epochs will complete, because a node is missing). The same applies to a
+ * missing block of a broadcast, which a node can miss only after a failure. Returns false if no
+ * answer is needed. */
 MCP_POLICY bool mcp_ending_answer(const struct mcp_ending *ending, struct mcp_header *header)
 {
     const bool done =

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A port, shared by host and NIC: its rings, and the NIC's private state.
+/* A port, which host and NIC share: its rings, and the NIC's private state.
  *
- * Three rings lie in host memory. Send tokens and receive tokens go from the host to the NIC,
- * events from the NIC to the host. An entry is valid once its `sequence` is its number, counted
- * from 1. Signal and content of an entry share a cache line. The host never has more tokens in the
- * rings than it owns. Each token results in one event, so the ring of events never overflows.
+ * Host memory contains three rings: send tokens and receive tokens pass from the host to the NIC,
+ * and events from the NIC to the host. An entry is valid once its `sequence` equals its number,
+ * counted from 1. The sequence shares a cache line with the content of the entry. The host never
+ * has more tokens in the rings than it owns, and each token results in one event, so the ring of
+ * events never overflows.
  *
- * The NIC trusts nothing that a host writes: it copies an entry, then checks the copy. Struct
- * mcp_port and the memory behind the rings are the NIC's own. */
+ * The NIC does not trust anything that a host writes: it copies an entry, and then validates the
+ * copy. Only the NIC uses struct mcp_port and the memory behind the rings. */
 #ifndef MCP_PORT_H
 #define MCP_PORT_H
 
@@ -19,8 +20,8 @@
 enum {
     MCP_ANY_PORT = 0xffff,
     MCP_NO_PORT = 0xffffffff,
-    MCP_SAME_NIC = 0xffffffff, /* in place of a connection: the receiver is on this NIC */
-    MCP_TOKENS_MOST = 1 << 16, /* of either kind, of a port */
+    MCP_SAME_NIC = 0xffffffff, /* in place of a connection, if the receiver is on this NIC */
+    MCP_TOKENS_MOST = 1 << 16, /* limit of either kind of token, per port */
 };
 
 /* A send request. `token` is the host's index for it, below the number of its send tokens. */
@@ -50,7 +51,7 @@ enum mcp_event_type {
     MCP_UNFIT,    /* the buffer at `what` is not in memory; its receive token is free again */
 };
 
-/* Why a message failed. */
+/* The reason why a message failed. */
 enum mcp_failure {
     MCP_FAILED_TOO_LONG = 1, /* longer than the next buffer */
     MCP_FAILED_BAD_TOKEN,    /* its memory or destination is invalid */
@@ -67,14 +68,14 @@ struct mcp_event {
     uint64_t zero;
 };
 
-/* A message being sent, as the NIC knows it; one for each send token. */
+/* The NIC's state of a message that is being sent. There is one for each send token. */
 struct mcp_sending {
     mcp_offset next; /* in its list */
     uint16_t state;  /* enum mcp_sending_state */
-    uint16_t port;   /* the sender's */
+    uint16_t port;   /* of the sender */
     uint16_t to_port;
-    uint16_t begun;    /* its first packet has a sequence number */
-    uint32_t refusals; /* consecutive ones */
+    uint16_t begun;    /* whether its first packet has a sequence number */
+    uint32_t refusals; /* number of consecutive refusals */
     uint32_t token;
     mcp_offset memory;
     uint32_t bytes;
@@ -82,14 +83,15 @@ struct mcp_sending {
     uint32_t to_key;
     uint32_t first;     /* its first packet's sequence number */
     uint32_t fragment;  /* payload of each of its packets but the last (bytes) */
-    uint64_t resume_ns; /* set aside: when to retry; 0: with the one before to the same port */
+    uint64_t resume_ns; /* set aside: when to retry; 0: together with the previous one to the same
+                           port */
 };
 
 enum mcp_sending_state {
     MCP_IDLE,
     MCP_QUEUED,  /* on its connection */
     MCP_ASIDE,   /* on its connection; was refused, and will be retried later */
-    MCP_WAITING, /* at its destination on this NIC; waits for a receive token */
+    MCP_WAITING, /* in the queue of its destination on this NIC; waits for a receive token */
 };
 
 /* A list of struct mcp_sending, in order. */
@@ -97,23 +99,24 @@ struct mcp_queue {
     mcp_offset first, last;
 };
 
-/* In host memory. The rings follow, and behind them the NIC's own part. */
+/* The part of a port in host memory. The entries of the rings follow, and behind them the NIC's own
+ * part. */
 struct mcp_rings {
     _Alignas(MYR_LINE) myr_word hungry; /* written by the NIC: it waits for a receive token */
     _Alignas(MYR_LINE)
-        mcp_offset blocks; /* written by the host: start of the list of its allocations */
-    mcp_offset inlet;      /* written by the host: the inlet for short messages; 0: none */
+        mcp_offset blocks; /* written by the host: head of the list of its allocations */
+    mcp_offset inlet;      /* written by the host: the inlet for short messages; 0 if none */
     _Alignas(MYR_LINE) uint8_t entries[];
 };
 
 /* A port in the NIC's table. */
 struct mcp_port {
-    uint32_t key;   /* 0: closed */
-    uint32_t owner; /* process */
+    uint32_t key;   /* 0 if the port is closed */
+    uint32_t owner; /* the process that opened it */
     mcp_offset rings;
     uint32_t send_slots, receive_slots, event_slots; /* of the rings: powers of two */
     uint32_t send_tokens;
-    uint32_t sends, receives, events; /* numbers of entries taken, or put in */
+    uint32_t sends, receives, events; /* numbers of entries consumed, or produced */
     uint32_t under_way;               /* outstanding messages */
     uint32_t spares;                  /* receive tokens taken but not used, see mcp_take_token() */
     struct mcp_queue waiting;         /* messages from ports of this NIC to this port */
@@ -128,7 +131,7 @@ static inline uint32_t mcp_slots(uint32_t least)
     return slots;
 }
 
-/* An entry of a ring; `number` counts from 0. */
+/* Returns an entry of a ring; `number` counts from 0. */
 static inline struct mcp_send_token *mcp_send_slot(const struct mcp_port *port,
                                                    struct mcp_rings *rings, uint32_t number)
 {
@@ -149,7 +152,7 @@ static inline struct mcp_receive_token *mcp_receive_slot(const struct mcp_port *
     return (struct mcp_receive_token *)end + (number & (port->receive_slots - 1));
 }
 
-/* The NIC's own: unused receive tokens, and outstanding messages. */
+/* The NIC's own part of the memory: unused receive tokens, and outstanding messages. */
 static inline struct mcp_receive_token *mcp_spare_tokens(const struct mcp_port *port,
                                                          struct mcp_rings *rings)
 {

@@ -50,7 +50,7 @@ uint32_t mcp_port_open(struct mcp_nic *nic, struct mcp_board *board,
         !mcp_in_memory(board, wish->rings, (uint32_t)bytes)) {
         return MCP_NO_PORT;
     }
-    /* Messages for the number's previous port; their senders deal with them. */
+    /* Messages to the number's previous port; their senders handle them. */
     opened.waiting = port->waiting;
     *port = opened;
     return number;

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * RDMA: delivers in-order packets into the buffers of receive tokens, notifies the hosts, and
+/* RDMA: delivers in-order packets into the buffers of receive tokens, notifies the hosts, and
  * decides which packets to refuse.
  *
  * A message consumes a token with its first packet and is assembled in place. A message that is
- * dropped unfinished returns its token.
- */
+ * dropped before it is complete returns its token. */
 #include "firmware/connection.h"
 
 void mcp_post(struct mcp_board *board, struct mcp_port *port, const struct mcp_event *event)
@@ -22,7 +20,7 @@ void mcp_post(struct mcp_board *board, struct mcp_port *port, const struct mcp_e
 
 /* ---- receive tokens ---- */
 
-/* Copy the next token without consuming it. False if there is none. */
+/* Copies the next token without consuming it. Returns false if there is none. */
 static bool peek_token(const struct mcp_port *port, struct mcp_rings *rings,
                        struct mcp_receive_token *token)
 {
@@ -58,7 +56,8 @@ static void consume_token(struct mcp_port *port)
     }
 }
 
-/* Skip tokens whose buffers lie outside of host memory. False if no other is left. */
+/* Skips tokens whose buffers are outside of host memory. Returns false if no other token is
+ * left. */
 static bool look_for_possible(struct mcp_nic *nic, struct mcp_board *board, struct mcp_port *port,
                               struct mcp_receive_token *token)
 {

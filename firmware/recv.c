@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * RECV: handles data packets, acknowledgements and refusals, and returns send tokens to the host.
- * It accepts packets in sequence only, and only of the current round.
+/* RECV: handles data packets, acknowledgements and refusals, and returns send tokens to the host.
+ * It accepts packets only in sequence, and only of the current round.
  *
- * Every packet that gets here has the NIC's key and is well-formed (mcp_parse()), but anybody who
- * can read the wire can forge that much. The check under the connection's secret authenticates the
- * peer. Even an authentic packet may be old, duplicated or out of order.
- */
+ * Every packet that is handled here has the NIC's key and is well-formed (mcp_parse()), but anybody
+ * who can read the wire can forge that. The check under the connection's secret authenticates the
+ * peer. Even an authentic packet may be old, duplicated or out of order. */
 #include "firmware/connection.h"
 
 /* ---- the sending half ---- */
@@ -27,7 +25,7 @@ static void grow(struct mcp_connection *c, uint32_t packets)
     }
 }
 
-/* Update the estimate of the round-trip time, and set the retransmission timeout to four round
+/* Updates the estimate of the round-trip time, and sets the retransmission timeout to four round
  * trips, within limits. */
 static void update_rto(struct mcp_connection *c, uint32_t expected, uint64_t now_ns)
 {
@@ -43,8 +41,8 @@ static void update_rto(struct mcp_connection *c, uint32_t expected, uint64_t now
     c->rto_ns = c->rto_ns > MCP_RETRY_MOST_NS ? MCP_RETRY_MOST_NS : c->rto_ns;
 }
 
-/* A cumulative acknowledgement: the peer expects `expected` next, so it has all packets before it.
- */
+/* Processes a cumulative acknowledgement: the peer expects `expected` next, so it has all packets
+ * before it. */
 static void acknowledged(struct mcp_nic *nic, struct mcp_board *board, struct mcp_connection *c,
                          uint32_t expected)
 {
@@ -52,7 +50,7 @@ static void acknowledged(struct mcp_nic *nic, struct mcp_board *board, struct mc
     if (0 == packets || packets > c->highest - c->base) {
         return; /* a duplicate, or an old packet */
     }
-    /* Earlier losses, before the peer was ready, say nothing about the network. */
+    /* Earlier losses, before the peer was ready, do not indicate a loss rate of the network. */
     if (MCP_FIRST_SEQUENCE == c->base) {
         c->window = MCP_WINDOW_FIRST;
         c->threshold = MCP_WINDOW_MOST;
@@ -104,9 +102,9 @@ static void receive_refusal(struct mcp_nic *nic, struct mcp_board *board, struct
 
 /* ---- the receiving half ---- */
 
-/* Acknowledge packets, new or duplicate. Data packets piggyback acknowledgements, so try to send
- * first. If there is nothing to send, acknowledge at once (`now`), or after a delay in which a data
- * packet may come up. */
+/* Acknowledges packets, new or duplicate. Data packets piggyback acknowledgements, so this first
+ * tries to send data. If there are none, it acknowledges at once (`now`), or after a delay in which
+ * a data packet may become available. */
 static void acknowledge_packets(struct mcp_nic *nic, struct mcp_board *board,
                                 struct mcp_connection *c, bool now)
 {
@@ -135,7 +133,7 @@ static void refuse_packet(struct mcp_nic *nic, struct mcp_board *board, struct m
     mcp_refuse(nic, board, c, part, why);
 }
 
-/* Report a gap, once per attempt to fill it. */
+/* Reports a gap, once per attempt to fill it. */
 static void report_gap(struct mcp_nic *nic, struct mcp_board *board, struct mcp_connection *c,
                        uint8_t attempt)
 {
@@ -146,7 +144,7 @@ static void report_gap(struct mcp_nic *nic, struct mcp_board *board, struct mcp_
     }
 }
 
-/* The packet with the expected sequence number. */
+/* Handles the packet with the expected sequence number. */
 static void take_packet(struct mcp_nic *nic, struct mcp_board *board, struct mcp_connection *c,
                         const struct mcp_message_part *part, const void *payload,
                         uint32_t payload_bytes)
@@ -182,7 +180,7 @@ static void receive_data(struct mcp_nic *nic, struct mcp_board *board, struct mc
         report_gap(nic, board, c, part->detail);
     } else if (0 == ahead && part->round == (uint16_t)(c->incoming_round - 1) &&
                0 != c->refused_why) {
-        /* Repeated, as the refusal may have been lost. */
+        /* Repeated, because the refusal may have been lost. */
         mcp_refuse(nic, board, c, part, c->refused_why);
     }
     mcp_send(nic, board, c);

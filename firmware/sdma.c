@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * SDMA: takes send tokens from the ports and queues their messages, on the connection to the
+/* SDMA: takes send tokens from the ports and queues their messages, on the connection to the
  * destination's NIC or, if the destination is on this NIC, at its port.
  *
- * Packets need no preparation, as SEND finds a message's data in host memory. Between ports of this
- * NIC there are no packets at all: a message is copied once, from buffer to buffer.
- */
+ * Packets need no preparation, because SEND finds a message's data in host memory. Between ports of
+ * this NIC there are no packets at all: a message is copied once, from buffer to buffer. */
 #include "firmware/connection.h"
 
 void mcp_sending_done(struct mcp_nic *nic, struct mcp_board *board, struct mcp_sending *sending,
@@ -21,7 +19,8 @@ void mcp_sending_done(struct mcp_nic *nic, struct mcp_board *board, struct mcp_s
 
 /* ---- to a port of this NIC ---- */
 
-/* False if the message has to wait, as for a receive token. */
+/* Delivers a message to a port of this NIC. Returns false if the message has to wait, for example
+ * for a receive token. */
 static bool deliver_here(struct mcp_nic *nic, struct mcp_board *board, struct mcp_sending *sending)
 {
     struct mcp_port *to = &mcp_ports(nic)[sending->to_port];
@@ -53,8 +52,8 @@ static bool deliver_here(struct mcp_nic *nic, struct mcp_board *board, struct mc
     return true;
 }
 
-/* True if a message to the same port is queued on this list already, which this one must not
- * overtake. */
+/* Returns whether a message to the same port is queued on this list already, which this message
+ * must not overtake. */
 static bool one_waits(struct mcp_board *board, const struct mcp_queue *queue,
                       const struct mcp_sending *sending)
 {
@@ -118,8 +117,8 @@ static bool possible(struct mcp_nic *nic, const struct mcp_board *board,
                                                : sending->connection < nic->messages.connections;
 }
 
-/* Consume the next send token; false if there is none. The host may write to the slot at any time,
- * so only the copy is trusted. */
+/* Consumes the next send token; returns false if there is none. The host may write to the slot at
+ * any time, so only the copy is trusted. */
 static bool take_token(struct mcp_port *port, struct mcp_rings *rings, struct mcp_send_token *token)
 {
     const struct mcp_send_token *slot = mcp_send_slot(port, rings, port->sends);

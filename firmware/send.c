@@ -10,7 +10,7 @@
 
 /* ---- headers ---- */
 
-/* Every packet acknowledges all that was received (piggybacking). */
+/* Returns a header. Every packet acknowledges all that was received (piggybacking). */
 static struct mcp_header header_for(const struct mcp_nic *nic, struct mcp_connection *c,
                                     uint8_t type)
 {
@@ -101,14 +101,14 @@ static uint32_t packets_of(const struct mcp_sending *sending)
     return bytes / sending->fragment + (0 != bytes % sending->fragment);
 }
 
-/* True if the last packet of a message under way precedes `sequence`. */
+/* Returns whether the last packet of a message under way precedes `sequence`. */
 static bool ends_before(const struct mcp_sending *sending, uint32_t sequence)
 {
     return mcp_not_after(sending->first + packets_of(sending), sequence);
 }
 
-/* The message that packet `next` belongs to, if that is not void. NULL if there is nothing to send.
- */
+/* Returns the message that packet `next` belongs to, if that is not void, or NULL if there is
+ * nothing to send. */
 static struct mcp_sending *sending_of_next(struct mcp_board *board, struct mcp_connection *c)
 {
     struct mcp_sending *sending = mcp_sending_at(board, c->current);
@@ -124,9 +124,9 @@ static struct mcp_sending *sending_of_next(struct mcp_board *board, struct mcp_c
     return sending;
 }
 
-/* True if the packet should request an acknowledgement: the sender cannot go on without one, and no
- * packet in flight has requested it. Without the latter condition a long stream would request
- * acknowledgements more and more often. */
+/* Returns whether the packet should request an acknowledgement. It should if the sender cannot
+ * continue without one and no packet in flight has requested it. Without the second condition a
+ * long stream would request acknowledgements more and more often. */
 static bool must_ask(struct mcp_nic *nic, const struct mcp_connection *c,
                      const struct mcp_sending *sending)
 {
@@ -162,7 +162,7 @@ static void watch(struct mcp_connection *c, uint64_t now_ns)
     }
 }
 
-/* Send packet `next`. False if there is none. */
+/* Sends packet `next`. Returns false if there is none. */
 static bool send_next(struct mcp_nic *nic, struct mcp_board *board, struct mcp_connection *c,
                       uint64_t now_ns)
 {
@@ -328,7 +328,7 @@ void mcp_set_aside(struct mcp_nic *nic, struct mcp_board *board, struct mcp_conn
     resume_at(nic, c, refused, board->ops.now_ns(board) + pause_ns);
 }
 
-/* Requeue up to `messages` messages that were set aside for a port. The next one gets a fresh
+/* Requeues up to `messages` messages that were set aside for a port. The next one gets a fresh
  * timer. */
 static void release(struct mcp_nic *nic, struct mcp_board *board, struct mcp_connection *c,
                     uint16_t port, uint32_t key, uint32_t messages)
@@ -413,9 +413,10 @@ void mcp_advance(struct mcp_nic *nic, struct mcp_board *board, struct mcp_connec
     }
 }
 
-/* A cut message has packets on the wire, some of which the peer may have accepted. Their sequence
- * numbers remain in use as void packets. If the message was not sent to its end, one more void
- * packet follows, which makes the receiver free the buffer. */
+/* Leaves void packets in place of a cancelled message, some of whose packets are on the wire and
+ * may have been accepted by the peer, so that their sequence numbers remain in use. If the message
+ * was not sent to its end, one more void packet follows, which makes the receiver free the
+ * buffer. */
 static void leave_voids(struct mcp_connection *c, const struct mcp_sending *sending)
 {
     const uint32_t end = sending->first + packets_of(sending);

@@ -1,28 +1,28 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* SipHash: a 64-bit hash of some words and a secret (Aumasson, Bernstein: "SipHash: a fast
- * short-input PRF"). Without the secret the hash cannot be predicted, however many others are
- * known.
+ * short-input PRF"). Without the secret the hash cannot be predicted, even from any number of known
+ * hashes.
  *
  * SipHash-c-d does c rounds for each word and d at the end. The check of packets (wire.h) is
- * SipHash-1-3, on every kind of NIC: 9 ns for a collective's packet, where 2-4 takes 18. No attack
- * on 1-3 is known that is better than guessing. Each guess costs a packet, and one in 2^64
- * succeeds. Off the critical path, secrets are derived with 2-4, which its authors recommend for
- * all uses (libmyr/groups/secrets.h).
+ * SipHash-1-3, on every kind of NIC. It takes 9 ns for a collective's packet, whereas 2-4 takes 18.
+ * No attack on 1-3 is known that is better than guessing; each guess costs a packet, and one in
+ * 2^64 succeeds. Secrets are derived off the critical path, so this uses 2-4, which its authors
+ * recommend for all uses (libmyr/groups/secrets.h).
  *
- * Pure; all loops have constant bounds, for BPF. Words are in the machine's byte order: the hash
+ * Pure; all loops have constant bounds, for BPF. Words are in the machine's byte order, so the hash
  * equals the paper's on little-endian machines. */
 #ifndef MCP_SIPHASH_H
 #define MCP_SIPHASH_H
 
 #include <stdint.h>
 
-/* 128 random bits, which are never in a packet. */
+/* 128 random bits, which no packet contains. */
 struct mcp_secret {
     uint64_t word[2];
 };
 
-/* A hash under construction: begin, any number of words, end. The numbers of rounds are
- * constants. */
+/* A hash under construction: mcp_sip_begin(), any number of words, mcp_sip_end(). The numbers of
+ * rounds are constants. */
 struct mcp_sip {
     uint64_t v0, v1, v2, v3;
 };
@@ -67,8 +67,8 @@ MCP_SIP_INLINE void mcp_sip_word(struct mcp_sip *sip, int rounds, uint64_t word)
     sip->v0 ^= word;
 }
 
-/* The hash. `last` has the total number of bytes (modulo 256) in its upper byte, and below it the
- * bytes that did not fill a word; the rest is 0. */
+/* Returns the hash. `last` has the total number of bytes (modulo 256) in its upper byte, and below
+ * it the bytes that did not fill a word; the rest is 0. */
 MCP_SIP_INLINE uint64_t mcp_sip_end(struct mcp_sip sip, int rounds, int last_rounds, uint64_t last)
 {
     mcp_sip_word(&sip, rounds, last);

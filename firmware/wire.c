@@ -2,7 +2,7 @@
 /* Sealing and parsing packets; see wire.h. Every incoming packet passes mcp_parse() first. */
 #include "firmware/wire.h"
 
-/* The compiler's builtin, as the core has no C library. */
+/* The compiler's builtin, because the control program has no C library. */
 #define copy __builtin_memcpy
 
 static uint64_t long_check(const struct mcp_header *header, const struct mcp_secret *secret,
@@ -85,7 +85,7 @@ bool mcp_genuine_message(const struct mcp_header *header, const struct mcp_secre
     return header->check == long_check(header, secret, nh, payload);
 }
 
-/* True if the fields are consistent with each other and with the type. */
+/* Returns whether the fields are consistent with each other and with the type. */
 static bool sound(const struct mcp_header *header, size_t payload_bytes)
 {
     const struct mcp_message_part *m = &header->message;

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The wire format of packets between two NICs.
  *
- * The control program (MCP) on every kind of NIC shares it with the tests. docs/protocol.md
- * describes the protocol. All fields are in the sender's byte order. The magic number reveals that
- * order: a packet of the other order is dropped like any foreign one.
+ * The control programs (MCP) of all kinds of NICs use it, and the tests do. docs/protocol.md
+ * describes the protocol. All fields are in the sender's byte order. The magic number shows that
+ * order, so a receiver drops packets of the other byte order like packets of other programs.
  *
  * Every packet has a key: that of its group, or that of the receiving NIC. Keys are random and new
- * for each job, so packets of other jobs, earlier jobs and strangers do not match. An eavesdropper
- * knows the keys. So each group also has a secret, which is in no packet. The check is a SipHash
- * with it, so packets cannot be forged without it. There is no encryption. */
+ * for each job, so packets of other jobs, of earlier jobs and of unknown senders do not match. An
+ * eavesdropper can read the keys. Each group therefore also has a secret, which no packet contains.
+ * The check is a SipHash with this secret, so packets cannot be forged without it. There is no
+ * encryption. */
 #ifndef MCP_WIRE_H
 #define MCP_WIRE_H
 
@@ -22,55 +23,57 @@
 enum { MCP_MAGIC = 0x4d59, MCP_WIRE_VERSION = 6 };
 
 enum mcp_type {
-    /* Collectives: idempotent, hence without acknowledgement. */
+    /* Collectives: idempotent, hence not acknowledged. */
     MCP_ARRIVE = 1, /* the sender has reached this point of `epoch`: store it in arrival `slot` */
     MCP_ASK,        /* the sender misses `epoch` in its arrival `slot`: retransmit it */
     MCP_DONE,       /* all nodes have entered `epoch`: all hosts that wait in it are released */
-    MCP_LATER,      /* reply to ASK: the NIC is alive, but its host is not there yet */
-    MCP_FAIL,       /* the group completes nothing more, because node `node` is missing */
+    MCP_LATER,      /* reply to ASK: the NIC is alive, but its host has not arrived yet */
+    MCP_FAIL,       /* the group completes no further epoch, because node `node` is missing */
     /* Broadcasts, also idempotent. `epoch` is a broadcast's number, `slot` its root's node. */
-    MCP_BCAST,       /* its block: forward it down the tree */
-    MCP_BCAST_ASK,   /* the sender misses it: retransmit it */
-    MCP_BCAST_LATER, /* reply to that: the NIC is alive, but the block has not arrived there yet */
+    MCP_BCAST,       /* the block of a broadcast: forward it down the tree */
+    MCP_BCAST_ASK,   /* the sender misses a block: retransmit it */
+    MCP_BCAST_LATER, /* reply to BCAST_ASK: the NIC is alive, but has not received the block yet */
     /* Messages between ports: go-back-N on the connection between two NICs. */
     MCP_DATA,   /* a part of a message */
-    MCP_ACK,    /* an acknowledgement only */
-    MCP_REFUSE, /* NACK: packet `sequence` was refused, for `reason`: send it again later */
+    MCP_ACK,    /* only an acknowledgement */
+    MCP_REFUSE, /* NACK: packet `sequence` was refused, for the reason in `detail`: send it again
+                   later */
     MCP_TYPES
 };
 
 /* The reason of a refusal. The sender decides how to react. */
 enum mcp_reason {
     MCP_NOT_READY = 1, /* the port has no receive token left */
-    MCP_CLOSED,        /* the port is not open, or an earlier port of that number was meant */
-    MCP_TOO_LONG,      /* longer than the next buffer: never send it again */
+    MCP_CLOSED,   /* the port is not open, or the packet is for an earlier port of that number */
+    MCP_TOO_LONG, /* longer than the next buffer: never send it again */
     MCP_REASONS
 };
 
 /* Flags in a packet of a message or an acknowledgement. */
 enum mcp_flag {
     MCP_FIRST = 1,  /* DATA: first packet of a message; an unfinished one before it is dropped */
-    MCP_VOID = 2,   /* DATA: a sequence number only; its message's port was closed meanwhile */
-    MCP_PLEASE = 4, /* DATA: acknowledge at once, the sender waits for it */
+    MCP_VOID = 2,   /* DATA: only a sequence number; its message's port was closed meanwhile */
+    MCP_PLEASE = 4, /* DATA: acknowledge at once, because the sender waits for it */
     MCP_GAP = 8,    /* ACK: packet `expected` is missing; later ones arrived and were dropped */
-    MCP_READY = 16, /* ACK: port `from_port` lacked tokens, and now has `length` of them */
+    MCP_READY =
+        16, /* ACK: port `from_port` had run out of receive tokens, and now has `length` of them */
 };
 
 /* A collective packet. A payload follows if the collective carries one. */
 struct mcp_collective_part {
     uint32_t epoch;
-    uint16_t slot; /* ASK: the sender's own; else the receiver's (of broadcasts see above) */
+    uint16_t slot; /* ASK: the sender's own; else the receiver's (for broadcasts see above) */
     uint16_t node; /* the sender's number in the group; FAIL: the missing node's */
 };
 
 /* A packet of a message, an acknowledgement or a refusal. */
 struct mcp_message_part {
     uint64_t source;   /* key of the sending NIC: identifies the connection; replies contain it */
-    uint32_t sequence; /* DATA: its own sequence number on the connection; REFUSE: the refused
-                          packet's */
+    uint32_t sequence; /* DATA: its sequence number on the connection; REFUSE: that of the refused
+                          packet */
     uint32_t expected; /* cumulative acknowledgement: the next packet that the sender expects */
     uint16_t to_port, from_port;
-    uint32_t port_key; /* of the destination port, as a later port may have the same number;
+    uint32_t port_key; /* of the destination port, because a later port may have the same number;
                           ACK with READY: of `from_port` */
     uint32_t length;   /* of the whole message (bytes) */
     uint16_t round;    /* incremented by each refusal; REFUSE: of the refused packet */
@@ -83,9 +86,9 @@ struct mcp_header {
     uint16_t magic;
     uint8_t version;
     uint8_t type;
-    uint32_t payload_bytes; /* behind the header */
+    uint32_t payload_bytes; /* size of the payload that follows the header */
     uint64_t key;           /* of the group, or of the receiving NIC */
-    uint64_t check;         /* over all but the key, see mcp_seal() */
+    uint64_t check;         /* covers all but the key, see mcp_seal() */
     union {
         struct mcp_collective_part collective;
         struct mcp_message_part message;
@@ -93,8 +96,8 @@ struct mcp_header {
 };
 
 enum {
-    MCP_COLLECTIVE_BYTES = 32, /* of a collective packet's header */
-    MCP_MESSAGE_BYTES = 56,    /* of the others' */
+    MCP_COLLECTIVE_BYTES = 32, /* size of a collective packet's header */
+    MCP_MESSAGE_BYTES = 56,    /* size of all other headers */
     MCP_LEAST_BYTES = MCP_COLLECTIVE_BYTES,
 };
 
@@ -108,13 +111,13 @@ static inline bool mcp_is_collective(uint8_t type)
     return type >= MCP_ARRIVE && type <= MCP_BCAST_LATER;
 }
 
-/* Does the packet belong to a broadcast? */
+/* Returns whether the packet belongs to a broadcast. */
 static inline bool mcp_is_bcast(uint8_t type)
 {
     return type >= MCP_BCAST && type <= MCP_BCAST_LATER;
 }
 
-/* Can a collective packet of this type have a payload of this length? */
+/* Returns whether a collective packet of this type can have a payload of this length. */
 static inline bool mcp_collective_sound(uint8_t type, uint32_t payload_bytes)
 {
     return MCP_ARRIVE == type || (MCP_BCAST == type) == (0 != payload_bytes);
@@ -129,17 +132,18 @@ enum { MCP_CHECK_ROUNDS = 1, MCP_CHECK_LAST_ROUNDS = 3 };
 
 /* The check is the SipHash-1-3 of these bytes: the part of the header that belongs to the type, the
  * payload, zeros up to a multiple of 8, and the first seven bytes of the header. (The eighth is 0,
- * as no datagram is that long.) Each eight of them are a word in the sender's order; the last word
- * is composed of values (mcp_last_word), independently of that order. The key is not covered,
- * because it selects the secret. Each whole MCP_NH_BLOCK of a message's payload is replaced by the
- * two words of its NH. */
+ * because no datagram is that long.) Each eight bytes form a word in the sender's byte order,
+ * except for the last word, which is composed of values (mcp_last_word()) independently of that
+ * order. The key is not covered, because it selects the secret. Each whole MCP_NH_BLOCK of a
+ * message's payload is replaced by the two words of its NH. */
 static inline uint64_t mcp_last_word(const struct mcp_header *header, size_t bytes_before)
 {
     return header->magic | (uint64_t)header->version << 16 | (uint64_t)header->type << 24 |
            (uint64_t)header->payload_bytes << 32 | (uint64_t)(bytes_before + 7) << 56;
 }
 
-/* A part of a collective packet's header as a word, with the bytes in this processor's order. */
+/* Returns a part of a collective packet's header as a word, with the bytes in this machine's
+ * order. */
 static inline uint64_t mcp_collective_word(const struct mcp_header *header)
 {
     const struct mcp_collective_part *part = &header->collective;
@@ -150,7 +154,7 @@ static inline uint64_t mcp_collective_word(const struct mcp_header *header)
 #endif
 }
 
-/* The check of a collective packet without payload: two words. */
+/* Returns the check of a collective packet without payload, which covers two words. */
 static inline uint64_t mcp_collective_check(const struct mcp_header *header,
                                             const struct mcp_secret *secret)
 {
@@ -159,22 +163,23 @@ static inline uint64_t mcp_collective_check(const struct mcp_header *header,
     return mcp_sip_end(sip, MCP_CHECK_ROUNDS, MCP_CHECK_LAST_ROUNDS, mcp_last_word(header, 8));
 }
 
-/* Complete a header: add magic, version, the payload's length and the check. The other fields are
- * set. */
+/* Completes a header whose other fields are set: adds magic, version, the payload's length and the
+ * check. */
 void mcp_seal(struct mcp_header *header, const struct mcp_secret *secret, const void *payload,
               size_t payload_bytes);
 
-/* Parse a packet. `header` gets its header; fields that its type does not have are 0. False if the
- * packet is foreign or incomplete. Otherwise every field is in its range, and the payload follows
- * mcp_header_bytes(). Do not trust any of it before verifying the check: */
+/* Parses a packet. `header` gets its header; fields that its type does not have are 0. Returns
+ * false if the packet is not in nicbarr's format, or is incomplete. Otherwise every field is in its
+ * range, and the payload follows mcp_header_bytes(). Nothing of it can be trusted before the check
+ * is verified: */
 bool mcp_parse(const void *packet, size_t bytes, struct mcp_header *header);
 
-/* Was it sealed with this secret, and not changed since? */
+/* Returns whether the packet was sealed with this secret and not changed since. */
 bool mcp_genuine(const struct mcp_header *header, const struct mcp_secret *secret,
                  const void *payload);
 
-/* The same for packets of messages, with the cached NH key of the secret. It may be NULL for
- * payloads that are shorter than a block. */
+/* Seal and verify packets of messages, with the cached NH key of the secret. The key may be NULL
+ * for payloads that are shorter than a block. */
 void mcp_seal_message(struct mcp_header *header, const struct mcp_secret *secret,
                       const struct mcp_nh_key *nh, const void *payload, size_t payload_bytes);
 bool mcp_genuine_message(const struct mcp_header *header, const struct mcp_secret *secret,

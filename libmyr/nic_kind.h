@@ -1,20 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A kind of NIC, as one table: all that the host knows of it.
+/* A kind of NIC: a table with everything that the host needs to use it.
  *
- * A kind is an implementation that plays schedules between nodes: the soft NIC, the kernel's,
- * others. Each kind has one static table. The user of NICs walks one list of such tables, and no
- * other code knows a kind by name. (UCX's transports, uct, have the same structure: a table with
- * capabilities, addresses, connecting.)
+ * A kind is an implementation that executes schedules between nodes: the soft NIC, the kernel's
+ * NIC, and others. Each kind has one static table. The user of NICs iterates over one list of such
+ * tables, and no other code refers to a kind by name. (UCX's transports, uct, have the same
+ * structure: a table with capabilities, addresses, connecting.)
  *
  * A process opens a NIC of each available kind, sends its name to the other processes (plain data,
  * nic_name.h), and joins groups on it. Joining has two phases:
+ *   prepare   sets up the node's part of the group; the data that the other nodes need (keys of
+ *             remote memory, queue pairs) are written to a blob, which the caller sends to all
+ * nodes; connect   takes the blobs of all nodes and makes the group ready: it may receive from now
+ * on, and may start as soon as all nodes have connected.
  *
- *   prepare   sets up the node's part of the group; what the other nodes must know of it (keys of
- *             remote memory, queue pairs) goes into a blob, which the caller carries to all nodes;
- *   connect   takes the blobs of all nodes and makes the group ready: it may receive from now on,
- *             and may start as soon as all nodes have connected.
- *
- * A kind that exchanges nothing has no `prepare`, and `connect` does it all.
+ * A kind that exchanges nothing has no `prepare`, and `connect` does all of this.
  *
  * Threads: one thread opens and closes, while no other uses the NIC. One thread at a time joins and
  * leaves groups. */
@@ -36,9 +35,9 @@ enum myr_cap {
 
 struct myr_caps {
     uint32_t flags;
-    uint32_t steps, sends, waits; /* the longest schedule that it can play */
-    uint32_t blob;                /* size of prepare's blob; 0: there is no prepare */
-    uint32_t buffer;              /* bytes of data that a group can gather; 0: none */
+    uint32_t steps, sends, waits; /* the longest schedule that it can execute */
+    uint32_t blob;                /* size of prepare's blob; 0 if there is no prepare */
+    uint32_t buffer;              /* bytes of data that a group can gather; 0 if none */
 };
 
 enum { MYR_BLOB_MOST = 264 /* bytes */ };
@@ -47,51 +46,54 @@ enum { MYR_BLOB_MOST = 264 /* bytes */ };
 struct myr_site {
     struct myr_segment *segment; /* shared by the job's processes on this node */
     struct myr_waiter *waiter;   /* how they wait */
-    /* Report to the user. Level 0: always; 1: verbose. */
+    /* Reports to the user. Level 0: always; 1: verbose. */
     void (*say)(int level, const char *line);
-    /* The program waits for this call: a service that does not answer at once is asked again by
-     * another open(), which then waits. */
+    /* Whether the program waits for this call. If so, a service that does not answer at once is
+     * asked again by another open(), which then waits. */
     bool hurry;
     struct myr_soft_bounds bounds; /* timeouts for a process stopped in a soft NIC */
 };
 
 struct myr_nic_kind {
-    const char *name;   /* a word that denotes it everywhere: "tree:4@soft" */
-    const char *title;  /* for sentences: "the soft NIC" */
-    const char *help;   /* a description, for the user who chooses */
-    const char *absent; /* advice if a node has none; NULL: none */
-    /* Advice if its packets do not get through between two hosts. */
+    const char *name;   /* the word that denotes it everywhere, as in "tree:4@soft" */
+    const char *title;  /* its name in sentences: "the soft NIC" */
+    const char *help;   /* a description, to help the user choose */
+    const char *absent; /* advice if a node has none; NULL if there is no advice */
+    /* Advice if its packets do not reach another host. */
     const char *blocked;
-    /* Other words for it, each a variant that open() knows; NULL ends them. */
+    /* Other names of the kind, each of which selects a variant of open(); terminated by NULL. */
     const char *const *ways;
-    const struct myr_option *options; /* its parameters; a name of NULL ends them */
+    const struct myr_option *options; /* its parameters, terminated by a name of NULL */
     struct myr_caps caps;
 
-    /* Open a NIC of this kind. `way` is the user's word for the variant; NULL: any. `values` has a
-     * value for each of the options. MYR_ERR_NOT_THERE: this machine has no such NIC, which is
-     * reported only to users who have requested it. MYR_ERR_NOT_YET, only in a hurry: it is not
-     * known yet whether there is one. The site must outlive the NIC. */
+    /* Opens a NIC of this kind. `way` is the name by which the user selected the variant (NULL for
+     * any). `values` has a value for each of the options. The site must outlive the NIC.
+     *
+     * Returns MYR_ERR_NOT_THERE if this machine has no such NIC, which is reported only to users
+     * who have requested it. Returns MYR_ERR_NOT_YET, only in a hurry, if it is not known yet
+     * whether there is one. */
     enum myr_status (*open)(const struct myr_site *site, const char *way,
                             const union myr_value *values, void **nic, struct myr_error *error);
     void (*close)(void *nic);
 
-    /* The address that other processes need. Names with equal keys denote the same NIC. */
+    /* Returns the address that other processes need. Names with equal keys denote the same NIC. */
     void (*query)(const void *nic, struct myr_nic_name *name);
 
     /* Run the NIC for a moment: poll() if a process waits for it, tend() if none does but other
-     * NICs may need answers. Return the number of packets received. NULL: hosts do not have to run
-     * such a NIC. */
+     * NICs may need answers. Both return the number of packets received, and are NULL if hosts do
+     * not have to run such a NIC. */
     uint32_t (*poll)(void *nic);
     uint32_t (*tend)(void *nic);
 
-    /* Counters since it was opened, over all its users. */
+    /* Returns the counters since it was opened, over all its users. */
     void (*count)(void *nic, struct mcp_counters *counters);
 
     /* The two phases of joining a group. `schedule_of` returns any node's schedule. `blob` has
      * caps.blob bytes. `blobs` contains the nodes' blobs, one after the other, in the order of
-     * nodes; it is NULL if there is no prepare. A member that has connected leaves at the end with
-     * myr_nic_group_leave(), and so does a member that has prepared and cannot connect. A phase
-     * that fails leaves nothing to undo. */
+     * nodes; it is NULL if there is no prepare.
+     *
+     * A member that has connected leaves at the end with myr_nic_group_leave(), and so does a
+     * member that has prepared and cannot connect. A phase that fails leaves nothing to undo. */
     enum myr_status (*prepare)(void *nic, const struct myr_site *site,
                                const struct myr_nic_members *members, myr_schedule_fn schedule_of,
                                const void *context, struct myr_nic_group *group, void *blob,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The name of a NIC of any kind. */
+/* The name of a NIC of any kind, by which other processes reach it. */
 #ifndef MYR_NIC_NAME_H
 #define MYR_NIC_NAME_H
 
@@ -9,7 +9,7 @@
 
 enum { MYR_NIC_ADDRESSES = 4 };
 
-/* The address of a NIC for others; plain data. (GM's node name.) */
+/* A NIC's address, as plain data. (GM's node name.) */
 struct myr_nic_name {
     uint64_t key;
     uint32_t count;

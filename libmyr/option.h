@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* User parameters, as tables.
+/* User parameters, as tables, so that the code that owns a parameter does not depend on where the
+ * user sets it.
  *
- * The owner of parameters (a kind of NIC, the component) lists them. The code that knows where the
- * user sets them (in Open MPI's MCA) walks the list. Plain data; no state. */
+ * The owner of parameters (a kind of NIC, the component) lists them. The code that registers them
+ * with Open MPI's MCA iterates over the list. Plain data; no state. */
 #ifndef MYR_OPTION_H
 #define MYR_OPTION_H
 
@@ -15,7 +16,7 @@ enum myr_option_type {
     MYR_OPTION_TEXT,   /* string; NULL counts as empty */
 };
 
-/* A value; its option has its type. */
+/* A value, whose type is that of its option. */
 union myr_value {
     int number;
     bool flag;
@@ -23,18 +24,18 @@ union myr_value {
 };
 
 struct myr_option {
-    const char *name; /* NULL: the end of a list */
+    const char *name; /* NULL marks the end of a list */
     enum myr_option_type type;
     union myr_value usual; /* the default */
-    int least, most;       /* of a number */
-    bool amount;           /* a number; a value beyond a bound is clamped to it */
+    int least, most;       /* bounds of a number */
+    bool amount;           /* for a number: whether a value beyond a bound is clamped to it */
     int level; /* from 1, for all users, to 9, for experts of the code (MPI_T's verbosity levels) */
     const char *help;
-    /* For text options: is the text invalid? If so, the reason is written to why[bytes]. NULL: any
-     * text is valid. */
+    /* For text options: returns whether the text is invalid, and then writes the reason to
+     * why[bytes]. NULL if any text is valid. */
     bool (*wrong)(const char *text, char *why, size_t bytes);
 };
 
-enum { MYR_OPTIONS_MOST = 8 /* of one kind of NIC */ };
+enum { MYR_OPTIONS_MOST = 8 /* maximum for one kind of NIC */ };
 
 #endif

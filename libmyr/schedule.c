@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Schedules in the form in which players need them; see schedule.h. */
+/* Properties of schedules that their execution needs: lengths and arrival slots; see schedule.h. */
 #include "libmyr/schedule.h"
 
 #include <stdlib.h>
@@ -14,12 +14,12 @@ struct myr_lengths myr_schedule_lengths(const struct myr_schedule *schedule)
     return lengths;
 }
 
-/* A message sent: its destination, and its index in the list of peers. */
+/* A message that is sent: its destination, and its index in the list of peers. */
 struct sent {
     uint32_t peer, place;
 };
 
-/* Order by destination, and per destination in the order of sending. */
+/* Orders by destination, and per destination in the order of sending. */
 static int compare(const void *one, const void *other)
 {
     const struct sent *a = one, *b = other;
@@ -27,7 +27,7 @@ static int compare(const void *one, const void *other)
                               : (a->place > b->place) - (a->place < b->place);
 }
 
-/* List the messages sent and number those waited for. Returns the number of messages sent. */
+/* Lists the messages sent and numbers those waited for. Returns the number of messages sent. */
 static uint32_t list_sent(const struct myr_schedule *schedule, struct sent *sent, uint32_t *slots)
 {
     uint32_t place = 0, sends = 0, waits = 0;
@@ -42,7 +42,8 @@ static uint32_t list_sent(const struct myr_schedule *schedule, struct sent *sent
     return sends;
 }
 
-/* Find the slots of the `count` messages that `rank` sends to one peer, in that peer's schedule. */
+/* Finds the slots of the `count` messages that `rank` sends to one peer, in that peer's
+ * schedule. */
 static bool find_at_peer(const struct sent *sent, uint32_t count, uint32_t rank,
                          myr_schedule_fn schedule_of, const void *context, uint32_t *slots)
 {

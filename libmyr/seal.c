@@ -9,7 +9,7 @@
 
 enum {
     PAIR_RECORD = 0x70616972, /* scope of the record's key: "pair" */
-    PAIR_MEMBERS = UINT32_MAX /* never left, so it lives as long as the segment */
+    PAIR_MEMBERS = UINT32_MAX /* never left, so that it exists as long as the segment */
 };
 
 _Static_assert(sizeof(struct myr_public_key) == crypto_box_PUBLICKEYBYTES &&
@@ -28,7 +28,7 @@ struct node_pair {
     struct myr_key_pair pair;
 };
 
-/* Read the node's key pair. False if there is none yet. */
+/* Reads the node's key pair. Returns false if there is none yet. */
 static bool read_pair(struct myr_segment *segment, const struct node_pair *node,
                       struct myr_key_pair *pair)
 {
@@ -41,8 +41,8 @@ static bool read_pair(struct myr_segment *segment, const struct node_pair *node,
     return drawn;
 }
 
-/* Drawing a pair takes long, so it is done without the lock, and several processes may do it. The
- * first pair published counts. */
+/* Publishes a key pair. Drawing one takes a long time, so it is done without the lock, and several
+ * processes may do it. The first pair published is used. */
 static void publish_pair(struct myr_segment *segment, struct node_pair *node,
                          const struct myr_key_pair *pair)
 {

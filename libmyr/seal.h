@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Common secrets of nodes, with libsodium: key agreement, and sealed messages. (seal.c; without
- * libsodium seal_none.c, where there are no keys.)
+/* Common secrets of nodes, with libsodium: key agreement, and encryption of secrets ("sealing").
+ * Implemented in seal.c; without libsodium in seal_none.c, where there are no keys.
  *
  * The processes of a job on a node share a key pair in the node's segment, which only their user
  * can read. They publish the public key. Two nodes agree on a key once, each from its own pair and
- * the other's public key (X25519; 50 us). With that, sealing or opening a secret takes a
+ * the other's public key (X25519; 50 us). With that key, sealing or opening a secret takes a
  * microsecond (XSalsa20, Poly1305): no third party can read it, and changes are detected. This does
  * not protect against an attacker who replaces the public keys in transit.
  *
- * Two NICs sign their messages' packets with a secret that is derived from the nodes' agreed key
- * (BLAKE2b), so it is never sent. Each node has at most one such NIC, in its segment.
+ * Two NICs authenticate their messages' packets with a secret that is derived from the nodes'
+ * agreed key (BLAKE2b), so it is never sent. Each node has at most one such NIC, in its segment.
  *
  * Threads: any. */
 #ifndef MYR_SEAL_H
@@ -22,7 +22,7 @@
 
 struct myr_segment;
 
-/* All zeroes: none. */
+/* All 0 if there is none. */
 struct myr_public_key {
     uint8_t byte[32];
 };
@@ -37,7 +37,7 @@ struct myr_agreed_key {
     uint8_t byte[32];
 };
 
-/* A number that is used for one sealing only. It need not be secret. */
+/* A number that is used only for one sealing. It need not be secret. */
 struct myr_nonce {
     uint8_t byte[24];
 };
@@ -55,18 +55,18 @@ static inline bool myr_has_key(const struct myr_public_key *key)
     return 0 != any;
 }
 
-/* Get the node's key pair, which the first caller draws. It is all zeroes if that is impossible;
+/* Gets the node's key pair, which the first caller draws. It is all 0 if that is impossible;
  * secrets are then sent in the clear. */
 void myr_key_pair_of(struct myr_segment *segment, struct myr_key_pair *pair);
 
-/* Can this build seal anything? */
+/* Returns whether this build can seal anything. */
 bool myr_seals(void);
 
-/* Compute the key agreed with another node. False if that node has no key. */
+/* Computes the key agreed with another node. Returns false if that node has no key. */
 bool myr_agree(const struct myr_key_pair *own, const struct myr_public_key *other,
                struct myr_agreed_key *key);
 
-/* The secret of the connection between the two nodes' NICs. */
+/* Derives the secret of the connection between the two nodes' NICs. */
 void myr_connection_secret(const struct myr_agreed_key *key, struct mcp_secret *secret);
 
 void myr_nonce_draw(struct myr_nonce *nonce);
@@ -74,7 +74,7 @@ void myr_nonce_draw(struct myr_nonce *nonce);
 void myr_seal(const struct myr_agreed_key *key, const struct myr_nonce *nonce,
               const struct mcp_secret *secret, struct myr_sealed *sealed);
 
-/* False if it was sealed with another key, or changed since. */
+/* Opens a sealed secret. Returns false if it was sealed with another key, or changed since. */
 bool myr_unseal(const struct myr_agreed_key *key, const struct myr_nonce *nonce,
                 const struct myr_sealed *sealed, struct mcp_secret *secret);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Errors of libmyr: a status, and one line that says what went wrong and what the user can do.
+/* Errors of libmyr: a status, and one message that says what went wrong and what the user can do.
  *
- * The function that detects the error writes the line. Its callers pass it on unchanged. The one
- * that decides how to handle it prints it, once. */
+ * The function that detects the error writes the message. Its callers pass it on unchanged. The
+ * caller that decides how to handle the error prints it, once. */
 #ifndef MYR_STATUS_H
 #define MYR_STATUS_H
 
@@ -12,11 +12,11 @@ enum myr_status {
     MYR_ERR_NOT_THERE,     /* it does not exist, or something else is in its place */
     MYR_ERR_FOREIGN,       /* it exists, but in another version */
     MYR_ERR_FULL,          /* no memory or no free entry left */
-    MYR_ERR_OUT_OF_MEMORY, /* malloc failed */
+    MYR_ERR_OUT_OF_MEMORY, /* malloc() failed */
     MYR_ERR_UNREGISTERED,  /* a message's memory is not registered */
     MYR_ERR_TOO_LONG,      /* a message is longer than the buffer provided for it */
     MYR_ERR_GONE,          /* the other NIC cannot be reached any more */
-    MYR_ERR_NOT_YET,       /* no answer so far: ask again later */
+    MYR_ERR_NOT_YET,       /* no answer so far: try again later */
 };
 
 struct myr_error {
@@ -24,7 +24,8 @@ struct myr_error {
     char text[240];
 };
 
-/* Fill in `error` (may be NULL) and return `status`; errno, if not 0, is added in words. */
+/* Fills in `error` (may be NULL) and returns `status`; the description of errno is appended if
+ * `err` is not 0. */
 #define myr_fail(error, status, err, ...)                                                          \
     (myr_write_error((error), (status), (err), __VA_ARGS__), (status))
 

@@ -30,7 +30,7 @@ static bool trusted(uid_t uid, bool root_too)
     return geteuid() == uid || (root_too && 0 == uid);
 }
 
-/* `err` tells a daemon that is absent from one that cannot be reached. */
+/* Reports an error. `err` distinguishes a daemon that is absent from one that cannot be reached. */
 static enum myr_status out_of_reach(const char *path, const char *daemon, int err,
                                     struct myr_error *error)
 {
@@ -46,7 +46,8 @@ static enum myr_status out_of_reach(const char *path, const char *daemon, int er
                     "cannot reach the daemon %s at %s (is it started on this host?)", daemon, path);
 }
 
-/* Open the folder of `path` as `door`, through which names in it are resolved; -1 on failure. */
+/* Opens the directory of `path` as `door`, through which names in it are resolved; -1 on
+ * failure. */
 static enum myr_status open_folder(const char *path, const char *daemon, bool root_too, int *door,
                                    struct myr_error *error)
 {
@@ -80,8 +81,8 @@ static enum myr_status open_folder(const char *path, const char *daemon, bool ro
     return MYR_OK;
 }
 
-/* Connect through the folder's descriptor, so that nobody can replace the folder after it was
- * checked. */
+/* Connects through the directory's descriptor, so that the directory cannot be replaced after it
+ * was checked. */
 static int connect_in(int door, const char *name, int connection)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
@@ -138,8 +139,8 @@ const struct myr_talk_timeout *myr_talk_timeout_for_hello(bool hurry)
     return hurry ? &brief : &patient;
 }
 
-/* Wait until the connection is readable (POLLIN) or writable (POLLOUT), or the peer has closed it.
- */
+/* Waits until the connection is readable (POLLIN) or writable (POLLOUT), or the peer has closed
+ * it. */
 static enum myr_status await(int connection, short events, const char *daemon,
                              const struct myr_talk_timeout *timeout, struct myr_error *error)
 {
@@ -150,7 +151,7 @@ static enum myr_status await(int connection, short events, const char *daemon,
     (void)myr_talk_peer(connection, &peer);
     while (poll(&watched, 1, LOOK_MS) <= 0) {
         const uint64_t now = os_now_ms();
-        /* If this process itself is short of processor time, the gap is not the daemon's fault. */
+        /* If this process itself is short of CPU time, the gap is not the daemon's fault. */
         const uint32_t passed = now - last < LOOK_MS ? (uint32_t)(now - last) : LOOK_MS;
         last = now;
         waited += passed;
@@ -207,7 +208,8 @@ bool myr_talk_send(int connection, const void *words, size_t bytes, const int *d
     return (ssize_t)bytes == sendmsg(connection, &message, flags | MSG_NOSIGNAL);
 }
 
-/* Take the descriptors that came with a message. If their number is not `count`, close them. */
+/* Takes the descriptors that arrived with a message. If their number is not `count`, they are
+ * closed. */
 static void take_descriptors(struct msghdr *message, int *descriptors, uint32_t count)
 {
     uint32_t came = 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Messages and descriptors over a Unix socket (SOCK_SEQPACKET), between a daemon of this machine
- * and its clients: for nic_daemon.c, kernel_nic.c, and the daemon itself (myrd/).
+ * and its clients. nic_daemon.c, kernel_nic.c, and the daemon itself (myrd/) use it.
  *
  * Invariant: no received descriptor is leaked, whatever the sender and however many there are. */
 #ifndef MYR_UNIX_TALK_H
@@ -14,13 +14,15 @@
 
 #include "libmyr/status.h"
 
-enum { MYR_TALK_DESCRIPTORS = 2 }; /* the most in a message */
+enum { MYR_TALK_DESCRIPTORS = 2 }; /* maximum number in a message */
 
-/* Connect to the daemon that listens at `path`, called `daemon` in messages. It must run as this
- * user or, with `root_too`, as root. The folder must belong to one of these, be no symbolic link,
- * and be writable by no other user: nothing is ever sent to an impostor of another user. The call
- * does not wait, and the connection is non-blocking. `connection` is -1 on failure.
- * MYR_ERR_NOT_THERE: no listener. MYR_ERR_NOT_YET: its backlog is full at present. */
+/* Connects to the daemon that listens at `path`, which messages call `daemon`. The call does not
+ * wait, and the connection is non-blocking. `connection` is -1 on failure.
+ *
+ * The daemon must run as this user or, with `root_too`, as root. The directory must belong to one
+ * of these, must not be a symbolic link, and must not be writable by any other user, so nothing is
+ * ever sent to an impostor of another user. Returns MYR_ERR_NOT_THERE if there is no listener, and
+ * MYR_ERR_NOT_YET if its backlog is full at present. */
 enum myr_status myr_talk_connect(const char *path, const char *daemon, bool root_too,
                                  int *connection, struct myr_error *error);
 
@@ -31,30 +33,31 @@ struct myr_talk_timeout {
     uint32_t idle, most;
 };
 
-/* The timeouts for a daemon's first answer, which it gives immediately: a tenth of a second if the
- * caller is in a `hurry` and can ask again later; otherwise half a second, and longer while the
- * daemon is runnable. */
+/* Returns the timeouts for a daemon's first answer, which it gives immediately: a tenth of a second
+ * if the caller is in a `hurry` and can try again later; otherwise half a second, and longer while
+ * the daemon is runnable. */
 const struct myr_talk_timeout *myr_talk_timeout_for_hello(bool hurry);
 
-/* Send to a daemon, waiting until that is possible; and wait until the daemon has sent something,
- * or has closed its end. MYR_ERR_NOT_YET: timeout, and nothing was sent. (Sending to a daemon that
- * has refused and closed already is no error, because its reason may be there to read.) */
+/* myr_talk_say() sends to a daemon, and waits until that is possible. myr_talk_await() waits until
+ * the daemon has sent something, or has closed its end. They return MYR_ERR_NOT_YET after the
+ * timeout; then nothing was sent. (Sending to a daemon that has refused and closed already is not
+ * an error, because its reason may be there to read.) */
 enum myr_status myr_talk_say(int connection, const char *daemon, const void *words, size_t bytes,
                              const struct myr_talk_timeout *timeout, struct myr_error *error);
 enum myr_status myr_talk_await(int connection, const char *daemon,
                                const struct myr_talk_timeout *timeout, struct myr_error *error);
 
-/* The credentials of the other end; false if the kernel does not provide them. */
+/* Gets the credentials of the other end; returns false if the kernel does not provide them. */
 bool myr_talk_peer(int connection, struct ucred *peer);
 
-/* Send a message with `count` descriptors, which stay the caller's. `flags` are those of send().
- * False, with errno, if it was not sent. */
+/* Sends a message with `count` descriptors, which remain the caller's. `flags` are those of send().
+ * Returns false, with errno, if it was not sent. */
 bool myr_talk_send(int connection, const void *words, size_t bytes, const int *descriptors,
                    uint32_t count, int flags);
 
-/* Receive a message with `count` descriptors. At most `bytes` of it are stored. The descriptors are
- * -1 unless exactly `count` arrived. Returns the message's full length. 0: the other end has
- * closed. -1, with errno: failed. */
+/* Receives a message with `count` descriptors. At most `bytes` of it are stored. The descriptors
+ * are -1 unless exactly `count` arrived. Returns the message's full length, 0 if the other end has
+ * closed, or -1 with errno on failure. */
 ssize_t myr_talk_receive(int connection, void *words, size_t bytes, int *descriptors,
                          uint32_t count);
 

@@ -1,55 +1,56 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The waiting policy: how long to spin, yield and sleep. All processes that wait follow it, for a
  * word of the node's memory (waiter.c) and for a NIC (nic_group.c; kernel_group.c reads its page).
- * These files implement the polling and the sleeping.
- *
- * 1. Spin, if the process has a processor to itself, so that events within microseconds are seen at
+ * Those files implement the polling and the sleeping. A wait has three phases:
+ * 1. Spin, if the process has a CPU to itself, so that it notices events within microseconds at
  *    once. If oversubscribed, this phase is empty, because the awaited process may be unable to run
- *    meanwhile: 100 polls before the first yield made a barrier of 8 processes on 2 processors four
- *    times slower. For a NIC this phase is short, since the awaited process may be one that plays.
- * 2. Poll until it is time to sleep, and yield between polls; for a word only if oversubscribed.
- *    With a processor of its own, a process that yields gives it to other users' processes, and may
- *    get it back only after the awaited word was written. (2 processes beside 12 busy loops on 2
- *    processors: a barrier took 1.7 to 6.6 ms with yields, and takes 1 us without.)
+ *    meanwhile: 100 polls before the first yield made a barrier of 8 processes on 2 CPUs four times
+ *    slower. For a NIC this phase is short, because the awaited process may be one that runs the
+ *    NIC.
+ * 2. Poll until it is time to sleep, and yield between polls; for a word only if oversubscribed. A
+ *    process with a CPU of its own that yields gives it to other users' processes, and may get it
+ *    back only long after the awaited word was written. (2 processes beside 12 busy loops on 2
+ *    CPUs: a barrier took 1.7 to 6.6 ms with yields, and takes 1 us without.)
  * 3. Sleep, in slices, because a peer may compute for seconds and the wait must not occupy a core.
  *    The first slice is short; each is twice as long as the one before, up to a maximum.
  *
  * The host's progress function runs throughout, so that, for example, a rendezvous send to a
- * process that waits here advances. It does not run before the first few polls or yields: a barrier
- * that all processes enter at once is complete by then. */
+ * process that waits here advances. It does not run before the first few polls or yields, because a
+ * barrier that all processes enter at once is complete by then. */
 #ifndef MYR_WAITING_H
 #define MYR_WAITING_H
 
 #include <stdint.h>
 
-/* Set by the user. */
+/* The parameters of the policy, which the user sets. */
 struct myr_wait_policy {
-    int32_t spin;        /* polls before the processor is yielded; -1 = by the node's load */
+    int32_t spin;        /* polls before the CPU is yielded; -1 = by the node's load */
     int32_t sleep_after; /* microseconds of waiting after which to sleep; -1 = never */
     int32_t slice;       /* microseconds of the longest sleep between two calls of `progress` */
 };
 
 enum {
     /* For a word. */
-    MYR_WORD_LOOKS = 1000,  /* with a processor of one's own, about 50 us */
+    MYR_WORD_LOOKS = 1000,  /* polls with a CPU of one's own, about 50 us */
     MYR_WORD_PROGRESS = 64, /* polls between two calls of progress, about 3 us */
-    MYR_WORD_YIELDS = 3,    /* before the first call of progress */
-    /* For a NIC. A poll may play packets; if there were none, a yield follows. */
+    MYR_WORD_YIELDS = 3,    /* yields before the first call of progress */
+    /* For a NIC. A poll may process packets; if there were none, a yield follows. */
     MYR_NIC_PROGRESS = 32, /* polls between two calls of progress, and before the first */
-    MYR_NIC_GLANCES =
-        20, /* reads of the page of a NIC that plays alone, 40 ns each: these are one poll */
-    /* Asleep. */
+    MYR_NIC_GLANCES = 20,  /* reads of the page of a NIC that makes progress by itself, 40 ns each,
+                              which count as one poll */
+    /* While asleep. */
     MYR_SLICE_FIRST = 50 /* microseconds */
 };
 
-/* The time at which to start sleeping: microseconds of the clock of `now_us`. Never: UINT64_MAX. */
+/* Returns the time at which to start sleeping, in microseconds of the clock of `now_us`, or
+ * UINT64_MAX if never. */
 static inline uint64_t myr_wait_policy_sleep_at(const struct myr_wait_policy *policy,
                                                 uint64_t now_us)
 {
     return policy->sleep_after < 0 ? UINT64_MAX : now_us + (uint32_t)policy->sleep_after;
 }
 
-/* The slices of one sleep. Begin again after there was work. */
+/* The slices of one sleep. They begin again after there was work. */
 struct myr_slices {
     uint32_t next, longest; /* microseconds */
 };
@@ -60,7 +61,7 @@ static inline struct myr_slices myr_slices_begin(const struct myr_wait_policy *p
     return (struct myr_slices){MYR_SLICE_FIRST < longest ? MYR_SLICE_FIRST : longest, longest};
 }
 
-/* The next slice (microseconds). */
+/* Returns the next slice (microseconds). */
 static inline uint32_t myr_slices_take(struct myr_slices *slices)
 {
     const uint32_t slice = slices->next;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* System calls on a barrier's path, without the C library.
+/* System calls on a barrier's path, made without the C library.
  *
- * Each call through the C library touches three pages of memory (its own, and two of the linkage).
- * A process that was just scheduled takes a TLB miss for each. With 16 processes on 2 processors a
+ * Each call through the C library touches three pages of memory (its own, and two of the linkage),
+ * and a process that was just scheduled takes a TLB miss for each. With 16 processes on 2 CPUs a
  * barrier in shared memory takes 1.21 times the raw limit this way, and 1.27 times with the
- * library's sched_yield() (in turns, 4 times, Open MPI 4.1.4). The library's calls for sockets are
- * also cancellation points, which costs 25 ns a call in a process with several threads, as with
- * Open MPI.
+ * library's sched_yield() (alternating, 4 times each, Open MPI 4.1.4). Furthermore, the library's
+ * calls for sockets are cancellation points, which costs 25 ns a call in a process with several
+ * threads, as with Open MPI.
  *
  * The functions return the kernel's result: an error is a negative number. Any thread may call
  * them. */
@@ -57,7 +57,7 @@ static inline long os_send_to(int socket, const void *packet, size_t bytes, int 
     return os_call(SYS_sendto, socket, (long)packet, (long)bytes, flags, (long)to, (long)to_bytes);
 }
 
-/* recvfrom(); `from` has room for `from_bytes`. */
+/* recvfrom(); `from` has `from_bytes` bytes. */
 static inline long os_receive_from(int socket, void *packet, size_t bytes, int flags, void *from,
                                    socklen_t from_bytes)
 {

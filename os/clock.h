@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The clock, and the system's representations of time.
  *
- * The clock is CLOCK_MONOTONIC, so only differences are meaningful. All processes of a machine read
- * the same. Any thread may call these. */
+ * The clock is CLOCK_MONOTONIC, so only differences are meaningful. It is the same for all
+ * processes of a machine. Any thread may call these functions. */
 #ifndef OS_CLOCK_H
 #define OS_CLOCK_H
 
@@ -28,7 +28,7 @@ static inline uint64_t os_now_ms(void)
     return os_now_us() / 1000;
 }
 
-/* The processor time of the calling thread. */
+/* Returns the CPU time of the calling thread. */
 static inline uint64_t os_thread_ns(void)
 {
     struct timespec ran;

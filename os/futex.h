@@ -2,7 +2,7 @@
 /* Sleeping on a word of 32 bits, and waking its sleepers (futex(2)).
  *
  * The word may be shared between processes, so these are not the private operations. Any thread may
- * call them. */
+ * call these functions. */
 #ifndef OS_FUTEX_H
 #define OS_FUTEX_H
 
@@ -15,7 +15,8 @@
 
 #include "os/clock.h"
 
-/* The call for this C library's timespec, whose seconds may have more bits than `long`. */
+/* The system call that takes this C library's timespec, whose seconds may have more bits than
+ * `long`. */
 #ifdef SYS_futex_time64
 enum { OS_FUTEX = sizeof(time_t) > sizeof(long) ? SYS_futex_time64 : SYS_futex };
 #else
@@ -24,9 +25,9 @@ enum { OS_FUTEX = SYS_futex };
 
 enum { OS_FUTEX_NAP_US = 200 };
 
-/* Sleep until a wakeup, but at most for `timeout_us`. Returns at once if `word` is not equal to
+/* Sleeps until a wakeup, but at most for `timeout_us`. Returns at once if `word` is not equal to
  * `seen`. Wakeups may be spurious, so the caller checks the word again. If the system refuses the
- * call (a seccomp filter), there are no wakeups, and this is a short nap. */
+ * call (a seccomp filter), there are no wakeups, and this is a short sleep. */
 static inline void os_futex_wait(const void *word, uint32_t seen, uint32_t timeout_us)
 {
     const struct timespec timeout = os_timespec_of_us(timeout_us);
@@ -38,7 +39,7 @@ static inline void os_futex_wait(const void *word, uint32_t seen, uint32_t timeo
     }
 }
 
-/* Wake all sleepers on `word`. */
+/* Wakes all sleepers on `word`. */
 static inline void os_futex_wake(const void *word)
 {
     syscall(OS_FUTEX, word, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Locking a file or folder (flock) with a timeout, because any process that may open it can keep it
- * locked forever. Any thread may call this. */
+/* Locking a file or directory (flock) with a timeout, because any process that may open it can keep
+ * it locked forever. Any thread may call this. */
 #ifndef OS_LOCK_H
 #define OS_LOCK_H
 
@@ -9,10 +9,10 @@
 #include <stdbool.h>
 #include <sys/file.h>
 
-/* Lock the file behind `fd`; closing `fd` releases the lock. Returns false with errno on failure,
- * which is EWOULDBLOCK if another process has held the lock for `most_ms` milliseconds. (Naps of a
- * millisecond are counted instead of time, so a process that gets no processor does not give up
- * early. Over NFS, `fd` must be open for writing.) */
+/* Locks the file behind `fd`; closing `fd` releases the lock. Returns false with errno on failure,
+ * which is EWOULDBLOCK if another process has held the lock for `most_ms` milliseconds. (The
+ * function counts sleeps of a millisecond instead of time, so a process that gets no CPU does not
+ * give up early. Over NFS, `fd` must be open for writing.) */
 static inline bool os_lock(int fd, unsigned most_ms)
 {
     unsigned waited = 0;

@@ -8,8 +8,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Find the attribute of this type in the list that begins at `attribute` and has `bytes` bytes.
- * NULL if there is none. An attribute that extends beyond the list is ignored. */
+/* Returns the attribute of this type in the list that begins at `attribute` and has `bytes` bytes,
+ * or NULL if there is none. An attribute that extends beyond the list is ignored. */
 static inline const struct rtattr *os_find_attribute(const struct rtattr *attribute, size_t bytes,
                                                      uint16_t type)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Unpredictable keys, from the system's random numbers (getrandom(2)). Any thread. */
+/* Unpredictable keys, from the system's random numbers (getrandom(2)). Any thread may call this. */
 #ifndef OS_RANDOM_H
 #define OS_RANDOM_H
 
@@ -9,8 +9,8 @@
 #include <string.h>
 #include <sys/random.h>
 
-/* Draw a key of `bytes` bytes, at most 8. It is not 0. False, with errno, if the system provides no
- * random numbers. */
+/* Draws a key of `bytes` bytes, at most 8. It is never 0. Returns false, with errno, if the system
+ * provides no random numbers. */
 static inline bool os_draw_key(void *key, size_t bytes)
 {
     uint64_t drawn = 0;

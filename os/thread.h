@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Threads in addition to the program's own: small, with all signals blocked. */
+/* Threads in addition to the program's own. They have small stacks, and all signals blocked, so
+ * that the program's signal handlers do not run in them. */
 #ifndef OS_THREAD_H
 #define OS_THREAD_H
 
@@ -10,9 +11,11 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-enum { OS_THREAD_STACK = 256 << 10 /* bytes; includes the thread-local memory of all libraries */ };
+enum {
+    OS_THREAD_STACK = 256 << 10 /* bytes, which include the thread-local memory of all libraries */
+};
 
-/* 0, or an error number. */
+/* Creates a thread. Returns 0, or an error number. */
 static inline int os_thread_create(pthread_t *id, void *(*run)(void *), void *context)
 {
     sigset_t all, before;
@@ -30,7 +33,7 @@ static inline int os_thread_create(pthread_t *id, void *(*run)(void *), void *co
     return rc;
 }
 
-/* Give the calling thread the lowest priority. */
+/* Gives the calling thread the lowest priority. */
 static inline void os_thread_give_way(void)
 {
     enum { LEAST_URGENT = 19 };

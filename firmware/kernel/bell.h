@@ -1,19 +1,22 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The doorbell: the socket through which a host, or its myrd --kernel, notifies the kernel's NIC.
+/* The doorbell: the UDP socket through which a host, or its myrd --kernel, notifies the kernel's
+ * NIC.
  *
  * A doorbell must reach the NIC's interface, where the program consumes it. A packet to another
- * host does not if the host's hardware address cannot be resolved, for example because it is down.
- * So a doorbell that must not be lost has a multicast destination, whose hardware address needs no
- * resolution. The address is link-local (RFC 4727: for experiments), so no router forwards it, and
- * it has no listeners. If this host blocks multicasts (a firewall), the destination is a peer.
+ * host does not get there if that host's hardware address cannot be resolved, for example because
+ * the host is down. So a doorbell that must not be lost is sent to a multicast address, whose
+ * hardware address needs no resolution. The address is link-local (RFC 4727: for experiments), so
+ * no router forwards it, and it has no listeners. If a firewall on this host blocks multicasts, the
+ * destination is a peer instead.
  *
  * On a barrier's path the destination is a peer, until a doorbell is lost, because Linux looks up
  * the route of a multicast packet each time. A process that will sleep on the socket uses a peer in
- * any case: the wakeup packet has that peer as its source, and a stateful firewall accepts it as a
- * reply.
+ * any case: the wakeup packet has that peer as its source, so that a stateful firewall accepts it
+ * as a reply.
  *
- * Doorbells have no UDP checksum: the program rewrites them into other packets, for which it would
- * be wrong. Nor do the packets need one with which the program wakes sleepers. */
+ * Doorbells have no UDP checksum, because the program rewrites them into other packets, for which
+ * it would be wrong. For the same reason the packets with which the program wakes sleepers have
+ * none. */
 #ifndef MCP_KERNEL_BELL_H
 #define MCP_KERNEL_BELL_H
 
@@ -28,9 +31,9 @@
 #include "os/calls.h"
 
 struct mcp_bell {
-    int socket;            /* UDP; -1: none */
-    bool multicasts;       /* this system permits multicasts */
-    struct mcp_address at; /* their destination */
+    int socket;            /* UDP; -1 if there is none */
+    bool multicasts;       /* whether this system permits multicasts */
+    struct mcp_address at; /* destination of the multicasts */
 };
 
 static inline bool mcp_bell_is_bare(int bell, int family)
@@ -42,7 +45,7 @@ static inline bool mcp_bell_is_bare(int bell, int family)
                      0 == setsockopt(bell, IPPROTO_UDP, UDP_NO_CHECK6_RX, &one, sizeof(one));
 }
 
-/* Multicasts leave through this interface, and are not looped back. */
+/* Sends multicasts through this interface, without loopback. */
 static inline bool mcp_bell_goes_by(int bell, int family, uint32_t interface)
 {
     const struct ip_mreqn by = {.imr_ifindex = (int)interface};
@@ -54,7 +57,7 @@ static inline bool mcp_bell_goes_by(int bell, int family, uint32_t interface)
                      0 == setsockopt(bell, IPPROTO_IPV6, IPV6_MULTICAST_LOOP, &none, sizeof(none));
 }
 
-/* The multicast destination of doorbells, for a NIC at this address and port (network byte
+/* Returns the multicast destination of doorbells, for a NIC at this address and port (network byte
  * order). */
 static inline struct mcp_address mcp_bell_place(const struct mcp_ip *own, uint16_t port)
 {
@@ -63,9 +66,9 @@ static inline struct mcp_address mcp_bell_place(const struct mcp_ip *own, uint16
     return mcp_address_of(mcp_ip_is_4(own) ? &of_4 : &of_6, port);
 }
 
-/* Create a doorbell for a NIC at this interface and port, bound to the NIC's own address, as
- * packets from other addresses of the host are no doorbells. False, with errno, on failure. The
- * caller closes the socket in any case. */
+/* Creates a doorbell for a NIC at this interface and port. It is bound to the NIC's own address,
+ * because the program does not take packets from other addresses of the host for doorbells. Returns
+ * false, with errno, on failure. The caller closes the socket in any case. */
 static inline bool mcp_bell_make(struct mcp_bell *bell, const struct mcp_ip *own,
                                  uint32_t interface, uint16_t port)
 {
@@ -78,8 +81,8 @@ static inline bool mcp_bell_make(struct mcp_bell *bell, const struct mcp_ip *own
            0 == bind(bell->socket, &from.at.any, mcp_address_bytes(&from));
 }
 
-/* Send a doorbell there; NULL: to the connected peer. (A pending error of an earlier packet is
- * reported first, without sending: retry.) */
+/* Sends a doorbell to `to`, or to the connected peer if that is NULL. (The kernel first reports a
+ * pending error of an earlier packet, without sending; then the call is retried.) */
 static inline bool mcp_bell_ring_to(const struct mcp_bell *bell, const void *words, size_t bytes,
                                     const struct mcp_address *to)
 {
@@ -91,7 +94,7 @@ static inline bool mcp_bell_ring_to(const struct mcp_bell *bell, const void *wor
     return (long)bytes == sent;
 }
 
-/* Send a doorbell to the multicast address, or to the peer if multicasts are blocked. */
+/* Sends a doorbell to the multicast address, or to the peer if multicasts are blocked. */
 static inline bool mcp_bell_ring(const struct mcp_bell *bell, const void *words, size_t bytes,
                                  const struct mcp_address *peer)
 {

@@ -36,8 +36,8 @@ static int link_program(int program, uint32_t interface, int hook)
 
 const char *const mcp_hooks_pins[MCP_WAYS] = {[MCP_IN] = "in", [MCP_OUT] = "out"};
 
-/* Replace the program of a link that an earlier NIC left pinned. False if that is impossible, as
- * when its interface is gone. */
+/* Replaces the program of a link that an earlier NIC left pinned. Returns false if that is
+ * impossible, for example because its interface was removed. */
 static bool replace_program(int link, int program)
 {
     union bpf_attr attributes;
@@ -47,7 +47,7 @@ static bool replace_program(int link, int program)
     return 0 == syscall(SYS_bpf, BPF_LINK_UPDATE, &attributes, sizeof(attributes));
 }
 
-/* The pinned link, now with this program; -1 if there is no usable one. */
+/* Returns the pinned link, which now has this program, or -1 if there is no usable one. */
 static int old_link(enum mcp_way way, int program, const struct mcp_pins *pins)
 {
     const int link = NULL == pins ? -1 : mcp_pins_get(pins, mcp_hooks_pins[way]);
@@ -77,7 +77,7 @@ static int have_link(const struct mcp_hooks *hooks, enum mcp_way way, int progra
     return link;
 }
 
-/* False, with errno EINVAL, if this kernel has no tcx. */
+/* Attaches the programs by tcx. Returns false, with errno EINVAL, if this kernel has no tcx. */
 static bool stand_by_tcx(struct mcp_hooks *hooks, const int program[MCP_WAYS],
                          const struct mcp_pins *pins)
 {
@@ -92,8 +92,8 @@ static bool stand_by_tcx(struct mcp_hooks *hooks, const int program[MCP_WAYS],
 /* ---- requests by netlink ---- */
 
 enum {
-    ATTRIBUTES = 256, /* bytes: more than all attributes of a request */
-    ANSWER = 32768,   /* bytes: more than the kernel puts into one message of a dump */
+    ATTRIBUTES = 256, /* bytes; exceeds the size of all attributes of a request */
+    ANSWER = 32768,   /* bytes; exceeds what the kernel puts into one message of a dump */
 };
 
 struct words {
@@ -107,7 +107,7 @@ static const uint32_t parents[MCP_WAYS] = {
     TC_H_MAKE(TC_H_CLSACT, TC_H_MIN_EGRESS),
 };
 
-/* Returns the attribute, so that others can be nested in it. */
+/* Appends an attribute and returns it, so that others can be nested in it. */
 static struct rtattr *put_attribute(struct words *words, int type, const void *data, size_t bytes)
 {
     struct rtattr *attribute =
@@ -135,13 +135,11 @@ static struct words begin_netlink_request(uint16_t type, uint16_t flags, uint32_
     return words;
 }
 
-/* Called for each object of a dump. */
+/* A function that is called for each object of a dump. */
 typedef void (*list_fn)(void *context, const struct nlmsghdr *thing);
 
-/*
- * Send a request and read the reply. Returns 0, or -1 with errno. The kernel replies within the
- * call, so this does not block. It uses read() and write() only, as mcp_hooks_remove() promises.
- */
+/* Sends a request and reads the reply. Returns 0, or -1 with errno. The kernel replies within the
+ * call, so this does not block. It uses read() and write() only, as mcp_hooks_remove() promises. */
 static int perform_netlink_request(int socket, const struct words *words, list_fn list,
                                    void *context)
 {
@@ -171,7 +169,7 @@ static int perform_netlink_request(int socket, const struct words *words, list_f
 
 /* ---- clsact ---- */
 
-/* Ensure that the interface has a clsact qdisc. An "ingress" qdisc in its place would accept
+/* Ensures that the interface has a clsact qdisc. An "ingress" qdisc in its place would accept
  * filters for both directions and apply all of them to incoming packets; the kernel rejects a
  * request that names another kind than the one installed. */
 static int have_clsact(const struct mcp_hooks *hooks)
@@ -231,7 +229,7 @@ static void look_for_old(void *context, const struct nlmsghdr *thing)
     }
 }
 
-/* Remove the filters that a killed NIC of this name has left. */
+/* Removes the filters that a killed NIC of this name has left. */
 static int remove_old(const struct mcp_hooks *hooks, enum mcp_way way, const char *name)
 {
     const struct words words =
@@ -270,11 +268,9 @@ static int add_filter(const struct mcp_hooks *hooks, enum mcp_way way, int progr
     return perform_netlink_request(hooks->socket, &words, NULL, NULL);
 }
 
-/*
- * A priority belongs to filters of one kind and protocol. The lowest priority runs first, and
- * within it the newest filter. If the first priority belongs to another kind of filter, we take the
- * next one. Handles are chosen by their users.
- */
+/* The range of priorities and handles to choose from. A priority belongs to filters of one kind and
+ * protocol. The lowest priority runs first, and within it the newest filter. If the first priority
+ * belongs to another kind of filter, the next one is taken. Handles are chosen by their users. */
 enum { PRIORITIES = 8, HANDLES = 64, HANDLE = 0x6e620000 /* "nb" */ };
 
 static int stand_by_filter(struct mcp_hooks *hooks, enum mcp_way way, int program, const char *name)

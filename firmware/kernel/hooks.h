@@ -1,23 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Attaching the kernel NIC's programs to an interface: one for ingress, one for egress. There are
- * two mechanisms; the kernel is probed for them.
+ * two mechanisms, and the kernel is probed for them:
+ * - tcx (Linux 6.6): links, which are descriptors of this process. They are detached when the
+ *   process ends, however it ends, unless they are pinned (pins.h). A pinned link remains attached,
+ *   and the next NIC replaces its program without missing a packet.
+ * - clsact (older kernels): filters of the interface's traffic control. They remain when their
+ *   process ends, so they must be removed by the caller at its end, or by another process in its
+ *   place (mcp_hooks_leave()). If both were killed, the next NIC with the same name finds the
+ *   filters and removes them. The clsact qdisc itself remains, even if it was created here: others
+ *   may use it by now, and an empty one costs nothing.
  *
- * tcx (Linux 6.6): links, which are descriptors of this process. They are detached with it, however
- * it ends, unless they are pinned (pins.h). A pinned link stays, and the next NIC replaces its
- * program without missing a packet.
+ * In both cases the NIC's programs run before those that were attached earlier, and pass other
+ * traffic on to them. Programs at tcx run before those at clsact.
  *
- * clsact (older kernels): filters of the interface's traffic control. They stay when their process
- * ends. So they must be removed by the caller at its end, or by another process in its place
- * (mcp_hooks_leave()). If both were killed, the next NIC with the same name finds the filters and
- * removes them. The clsact qdisc itself stays, even if it was created here: others may have come to
- * use it, and an empty one costs nothing.
- *
- * Either way the NIC's programs run before those that were attached earlier, and pass on other
- * traffic to them. Programs at tcx run before those at clsact.
- *
- * Invariants: foreign links, filters and qdiscs are never changed or removed. A filter is this
- * NIC's if it has its name. A name contains the NIC's address and port, so it is unique among the
- * living NICs of a network namespace. */
+ * Invariants: links, filters and qdiscs of others are never changed or removed. A filter belongs to
+ * this NIC if it has the NIC's name. A name contains the NIC's address and port, so it is unique
+ * among the running NICs of a network namespace. */
 #ifndef MCP_KERNEL_HOOKS_H
 #define MCP_KERNEL_HOOKS_H
 
@@ -29,38 +27,38 @@
 enum mcp_way { MCP_IN, MCP_OUT, MCP_WAYS };
 
 struct mcp_hooks {
-    int link[MCP_WAYS]; /* with tcx; -1: none */
-    int socket;         /* with clsact: for requests to remove the filters; -1: unused */
+    int link[MCP_WAYS]; /* with tcx; -1 if there is none */
+    int socket;         /* with clsact: for requests to remove the filters; -1 if unused */
     uint32_t interface;
     struct mcp_filter {
-        uint32_t handle, place; /* 0: none; its priority and protocol */
+        uint32_t handle, place; /* 0 if there is none; its priority and protocol */
     } filter[MCP_WAYS];
 };
 
 /* Not attached. */
 #define MCP_NO_HOOKS ((struct mcp_hooks){.link = {-1, -1}, .socket = -1})
 
-/* Attach both programs (descriptors) to the interface (an index). `tcx`: this mechanism may be
- * tried. If `pins` is not NULL, links are pinned there, and links that are pinned already get these
- * programs. Returns 0, or -1 with errno; call mcp_hooks_leave() in either case. EADDRINUSE: the
- * interface has a qdisc that excludes clsact. */
+/* Attaches both programs (descriptors) to the interface (an index). `tcx` says whether this
+ * mechanism may be tried. If `pins` is not NULL, links are pinned there, and links that are pinned
+ * already get these programs. Returns 0, or -1 with errno; call mcp_hooks_leave() in either case.
+ * EADDRINUSE means that the interface has a qdisc that excludes clsact. */
 int mcp_hooks_stand(struct mcp_hooks *hooks, uint32_t interface, const int program[MCP_WAYS],
                     const char *name, bool tcx, const struct mcp_pins *pins);
 
 /* Names of the links' pins. */
 extern const char *const mcp_hooks_pins[MCP_WAYS];
 
-/* Will they stay attached when this process ends? */
+/* Returns whether the programs stay attached when this process ends. */
 bool mcp_hooks_stay(const struct mcp_hooks *hooks);
 
-/* Remove the filters, if there are any. Needs CAP_NET_ADMIN, and only the system calls read() and
- * write(). */
+/* Removes the filters, if there are any. It needs CAP_NET_ADMIN, and uses only the system calls
+ * read() and write(). */
 void mcp_hooks_remove(const struct mcp_hooks *hooks);
 
-/* Forget the filters, because another process will remove them. */
+/* Forgets the filters, because another process will remove them. */
 void mcp_hooks_forget(struct mcp_hooks *hooks);
 
-/* Detach. Pinned links stay until their pins are removed. */
+/* Detaches the programs. Pinned links stay until their pins are removed. */
 void mcp_hooks_leave(struct mcp_hooks *hooks);
 
 #endif

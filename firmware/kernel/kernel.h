@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The kernel as NIC: definitions shared by its program in the kernel (program.bpf.c) and its owner
- * (owner.c), and the doorbell of the hosts.
+ * (owner.c), and the format of the hosts' doorbells.
  *
- * The program is attached to one network interface (hooks.h). The collective engine plays each
- * received packet for the NIC's UDP port. Its replies are sent at once, and no process is woken
+ * The program is attached to one network interface (hooks.h). For each packet that arrives for the
+ * NIC's UDP port, it runs the collective engine and sends the replies at once; no process is woken
  * before the release. A host's doorbell is a UDP packet (bell.h) that reaches the interface, where
- * the program consumes it. All NICs of a network have the same UDP port.
+ * the program consumes it. All NICs of a network use the same UDP port.
  *
- * On the wire these are the soft NIC's packets (wire.h). Over IPv4 their UDP checksum is 0, because
- * they have a check of their own. IPv6 requires one. */
+ * On the wire the packets are those of the soft NIC (wire.h). Over IPv4 their UDP checksum is 0,
+ * because they have a check of their own. IPv6 requires a UDP checksum. */
 #ifndef MCP_KERNEL_H
 #define MCP_KERNEL_H
 
@@ -21,20 +21,22 @@
 #include "firmware/policy.h"
 #include "firmware/wire.h"
 
-/* A doorbell. It has the size of a collective packet, so that it can be rewritten into one in
- * place. In a group that carries data, the node's block follows when an epoch is begun (0 bytes: no
- * node has data in it); in one that broadcasts, the root's. */
+/* A doorbell. It has the size of a collective packet, so that the program can rewrite it into one
+ * in place. In a group that carries data, a doorbell that begins an epoch is followed by the node's
+ * block (0 bytes if no node has data in this epoch); in a group that broadcasts, by the root's
+ * block. */
 enum { MCP_DOORBELL_MAGIC = 0x4d42, MCP_DOORBELL_VERSION = 3 };
 
 enum mcp_ring {
     MCP_RING_START = 1, /* the node has arrived in `epoch`; each epoch needs its own doorbell */
-    MCP_RING_ASK,       /* the host has waited long: ask for the missing messages */
-    MCP_RING_SLEEP,     /* the ringing host sleeps on its socket: wake it when `epoch` is done */
-    MCP_RING_FAIL,     /* the group fails, because the node whose number is in `epoch` is missing */
-    MCP_RING_FAREWELL, /* the hosts have left: `epoch` begins, without data, and FAIL messages are
-                          ignored, as other peers may miss this node's data */
-    MCP_RING_BCAST,    /* this node is the root of broadcast `epoch` */
-    MCP_RING_BCAST_ASK, /* the host has waited long: ask for broadcast `epoch` of `root` */
+    MCP_RING_ASK,       /* the host has waited too long: request the missing messages */
+    MCP_RING_SLEEP,     /* the host sleeps on the socket of this doorbell: wake it when `epoch` is
+                           complete */
+    MCP_RING_FAIL,      /* fail the group, because the node whose number is in `epoch` is lost */
+    MCP_RING_FAREWELL,  /* the hosts have left: begin `epoch`, without data, and ignore FAIL
+                           messages, as other peers may miss this node's data */
+    MCP_RING_BCAST,     /* this node is the root of broadcast `epoch` */
+    MCP_RING_BCAST_ASK, /* the host has waited too long: request broadcast `epoch` of `root` */
 };
 
 struct mcp_doorbell {
@@ -60,37 +62,38 @@ static inline struct mcp_doorbell mcp_doorbell(enum mcp_ring ring, uint32_t epoc
     };
 }
 
-/* The offset of a group's state, which begins with the last complete epoch (bytes). */
+/* The offset of a group's state (bytes), which begins with the last complete epoch. */
 enum { MCP_KERNEL_STATE = 128 };
 
 #ifdef MCP_KERNEL_INSIDE
 
-/* The timer's state about a waiting group, kept between its runs. */
+/* The timer's state for a waiting group, kept between its runs. */
 struct mcp_kernel_watched {
-    uint32_t waits;             /* it was waiting, */
+    uint32_t waits;             /* whether the group was waiting, */
     uint32_t done;              /* ... after this epoch */
-    uint32_t reports;           /* how often the owner was notified that it is stuck there */
+    uint32_t reports;           /* how often the owner was notified that the group is stuck there */
     struct mcp_backoff backoff; /* until the next notification */
 };
 
-/* A group, in a map by its key. The tables are where the engine expects them. All fields that are
- * written each time share one cache line, so that processors which play the group only exchange
- * that line. */
+/* A group, in a map by its key. The tables are at the offsets that the engine expects. All fields
+ * that are written in each epoch share one cache line, so that cores which execute the group
+ * exchange only that line. */
 struct mcp_kernel_group {
-    uint32_t uid;          /* the user who owns it: doorbells of other users are ignored */
-    uint32_t line;         /* its index among the lines of all pages */
-    struct mcp_ip wake_ip; /* a sleeping host has connected to this address, */
-    uint16_t wake_to;      /* ... from this port; 0: none sleeps */
+    uint32_t uid;  /* the user who owns the group: doorbells of other users are ignored */
+    uint32_t line; /* index of its release among those of all pages (struct mcp_kernel_line) */
+    struct mcp_ip wake_ip; /* a sleeping host's socket is connected to this address, */
+    uint16_t wake_to;      /* ... and bound to this port; 0 if no host sleeps */
     uint16_t number;       /* its index among the open groups, for its owner */
-    uint32_t buffer;       /* its index among the buffers, if it carries data or broadcasts */
-    uint32_t leaves;       /* it plays its farewell epoch */
-    uint32_t apart[5];     /* so that the written fields begin a line */
+    uint32_t buffer;   /* its index among the buffers, if the group carries data or broadcasts */
+    uint32_t leaves;   /* whether it runs its farewell epoch */
+    uint32_t apart[5]; /* pads the written fields to the start of a cache line */
     struct mcp_group group;
     struct bpf_spin_lock lock; /* protects `group` and the tables behind it */
     uint32_t arrivals[MCP_KERNEL_MESSAGES];
     struct mcp_step steps[MCP_KERNEL_STEPS];
-    struct mcp_peer peers[MCP_KERNEL_PEERS]; /* those sent to, then (from nsends on) waited for */
-    uint32_t heard[MCP_KERNEL_MESSAGES];     /* as mcp_group_heard(), by CLOCK_MONOTONIC */
+    struct mcp_peer
+        peers[MCP_KERNEL_PEERS]; /* peers to send to, then (from nsends on) peers to wait for */
+    uint32_t heard[MCP_KERNEL_MESSAGES]; /* as mcp_group_heard(), by CLOCK_MONOTONIC */
     uint32_t claims[MCP_KERNEL_MESSAGES];
     struct mcp_kernel_watched watched;
 };
@@ -102,31 +105,32 @@ _Static_assert(offsetof(struct mcp_kernel_group, group.done) == MCP_KERNEL_STATE
 
 #endif
 
-/* The state of a closed group, for peers that ask. */
+/* The final state of a closed group, for peers that send requests. */
 struct mcp_kernel_late {
     struct mcp_ending ending;
-    struct mcp_secret secret; /* of its packets */
+    struct mcp_secret secret; /* authenticates its packets */
     uint64_t closed_ns;       /* for the owner: when it was closed (CLOCK_MONOTONIC), */
     uint64_t uid;             /* ... and its user */
 };
 
-/* A group's line of a page, which its hosts see. All groups with lines in a page belong to one
- * user, whose processes may map it read-only. */
+/* The part of a group that its hosts map: its release, which occupies a cache line in a page. All
+ * groups with releases in one page belong to the same user, whose processes may map the page
+ * read-only. */
 struct mcp_kernel_line {
     myr_word done;      /* the release: the last complete epoch */
-    myr_word failed;    /* not 0: no more epochs complete; as in struct mcp_group, or
-                         * MCP_KERNEL_REMOVED */
+    myr_word failed;    /* if not 0, no further epoch completes: a node as in struct mcp_group, or
+                           MCP_KERNEL_REMOVED */
     uint32_t apart[30]; /* so that groups do not share a cache line */
 };
 
 _Static_assert(sizeof(struct mcp_kernel_line) == MYR_LINE, "a line is a line of memory");
 
-/* The owner has removed the NIC. */
+/* The value of `failed` after the owner has removed the NIC. */
 #define MCP_KERNEL_REMOVED UINT32_MAX
 
-/* The blocks received in the last even and odd epoch of a group that carries data. In a group that
- * broadcasts, both halves together are the window. Each has a map of its own, which belongs to one
- * user, whose processes may map it read-only. */
+/* The buffer of a group that carries data: the blocks received in the last even and odd epoch. In a
+ * group that broadcasts, both halves together are the window. Each buffer is a map of its own,
+ * which belongs to one user, whose processes may map it read-only. */
 enum { MCP_KERNEL_BUFFER = 32768 /* bytes, for an epoch */ };
 struct mcp_kernel_buffer {
     uint64_t word[2][MCP_KERNEL_BUFFER / 8];
@@ -134,17 +138,17 @@ struct mcp_kernel_buffer {
 
 _Static_assert(MCP_BCAST_BYTES == sizeof(struct mcp_kernel_buffer), "a window has room");
 
-/* The locations of a group's line and buffer. The descriptors may only be mapped read-only. */
+/* The locations of a group's release and buffer. The descriptors may only be mapped read-only. */
 struct mcp_kernel_seen {
-    int page;        /* MCP_KERNEL_LINES times struct mcp_kernel_line */
-    uint32_t line;   /* index of the group's line in it */
-    int buffer;      /* struct mcp_kernel_buffer; -1: none */
-    uint32_t number; /* for the owner: the group's index among the open ones */
+    int page;        /* array of MCP_KERNEL_LINES times struct mcp_kernel_line */
+    uint32_t line;   /* index of the group's release in the page */
+    int buffer;      /* struct mcp_kernel_buffer; -1 if there is none */
+    uint32_t number; /* for the owner: the group's index among the open groups */
 };
 
-/* The number of lines of a page; the limits of pages and of buffers, in total and per account.
- * There are enough pages for each open group to belong to a different user, also within an account.
- * MCP_KERNEL_NOWHERE is the index of a group that has no line or buffer. */
+/* The number of releases in a page, and the limits of pages and buffers, in total and per account.
+ * There are enough pages for each open group to belong to a different user, also within one
+ * account. MCP_KERNEL_NOWHERE is the index of a group that has no release or buffer. */
 enum {
     MCP_KERNEL_LINES = 32,
     MCP_KERNEL_PAGES = 1024,
@@ -160,11 +164,11 @@ struct mcp_kernel_place {
     struct mcp_ip ip;
     uint16_t port; /* network byte order */
     uint8_t mac[6];
-    uint32_t owner; /* this user may ring for all groups */
+    uint32_t owner; /* user id of the owner, who may ring for all groups */
 };
 
-/* A peer's host (neighbour entry). The engine's links are indices into the table of hosts. Index 0
- * is unused and means "not known". */
+/* A neighbour entry: the hardware address of a peer's host. The engine's links are indices into the
+ * table of these entries. Index 0 is unused and means that the address is not known. */
 struct mcp_kernel_neighbour {
     struct mcp_ip ip;
     uint8_t mac[6];
@@ -172,7 +176,7 @@ struct mcp_kernel_neighbour {
     uint8_t zero;
 };
 
-/* A peer, as passed to the owner: struct mcp_peer with an address in place of its link. */
+/* A peer as passed to the owner: struct mcp_peer with an address in place of its link. */
 struct mcp_kernel_peer {
     struct mcp_ip ip;
     uint16_t port; /* of its NIC, equal to this NIC's; network byte order */
@@ -181,7 +185,7 @@ struct mcp_kernel_peer {
     uint16_t zero;
 };
 
-/* A notification to the owner: this group has waited for epoch `done` + 1 during several scans. */
+/* A notification to the owner that a group has waited for epoch `done` + 1 during several scans. */
 struct mcp_kernel_stuck {
     uint64_t key;
     uint32_t done;
@@ -190,8 +194,8 @@ struct mcp_kernel_stuck {
 
 /* The interval of scans for stuck groups (nanoseconds). A scan visits all groups, so its time is
  * charged to no user. A scan that took `took_ns` is followed by a pause of 100 times its duration,
- * so that all scans together take less than 1 % of a processor. A scan of more than 10 ms was
- * delayed by the system, so the interval is limited to 1 s. */
+ * so that scans take less than 1 % of a core. The pause is limited to 1 s, because a scan of more
+ * than 10 ms was delayed by the system. */
 #define MCP_KERNEL_LOOK_NS UINT64_C(10000000)
 #define MCP_KERNEL_REST_NS UINT64_C(1000000000)
 
@@ -203,38 +207,39 @@ static inline uint64_t mcp_kernel_rest(uint64_t took_ns)
     return 100 * took_ns > MCP_KERNEL_LOOK_NS ? 100 * took_ns : MCP_KERNEL_LOOK_NS;
 }
 
-/* The bytes of the ring of notifications to the owner. */
+/* The size of the ring buffer of notifications to the owner (bytes). */
 enum { MCP_KERNEL_NOTIFICATIONS = 65536 };
 
-/* Maximum of open groups, of closed groups whose last epoch is kept, and of known hosts. */
+/* Limits of the open groups, of the closed groups whose last epoch is kept, and of the known
+ * hosts. */
 enum { MCP_KERNEL_GROUPS = 1024, MCP_KERNEL_LATE = 16384, MCP_KERNEL_NEIGHBOURS = 4096 };
 
-/* State of the owner in maps of the program, for the owner's successor (owner.h). The program does
- * not read it. */
+/* State that the owner keeps in maps of the program for its successor (owner.h). The program itself
+ * does not read it. */
 
-/* Increment this with each change to the content of a map that does not change its size. (Changes
- * of size are detected.) */
+/* The version of the maps' contents. Increment it with each change that does not change a map's
+ * size. (Changes of size are detected.) */
 enum { MCP_KERNEL_FORMAT = 1 };
 
 /* The NIC. */
 struct mcp_kernel_kept {
     uint32_t format;
-    uint32_t complete; /* it was attached to the interface with this index */
+    uint32_t complete; /* whether it was attached to the interface with this index */
     uint32_t interface;
     uint32_t zero;
-    uint64_t key; /* the owner's name of it */
+    uint64_t key; /* the owner's key for the NIC */
 };
 
-/* A process that has groups open; in the owner's terms. */
+/* A process that has groups open, as the owner identifies it. */
 enum { MCP_KERNEL_HOLDERS = 4096 };
 struct mcp_kernel_holder {
-    uint64_t number; /* 0: none */
+    uint64_t number; /* 0 if the entry is free */
     uint64_t since_ns;
     uint32_t uid, zero;
-    uint64_t groups[MCP_KERNEL_GROUPS / 64]; /* a bit for each group's index */
+    uint64_t groups[MCP_KERNEL_GROUPS / 64]; /* one bit for each group's index */
 };
 
-/* The user of a page or (after all of these) of a buffer. */
+/* The user of a page of releases, or (in the entries after those) of a buffer. */
 struct mcp_kernel_page_owner {
     uint32_t owned, uid;
 };

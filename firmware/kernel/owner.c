@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * The owner of the kernel's NIC; see owner.h. Features of the kernel are detected by trying them.
- */
+/* The life cycle of the owner of the kernel's NIC; see owner.h. Features of the kernel are detected
+ * by trying them. */
 #include "firmware/kernel/owner_inside.h"
 
 #include <arpa/inet.h>
@@ -68,7 +67,7 @@ static int make_pages(struct mcp_kernel *kernel, char *why)
                : 0;
 }
 
-/* If `note` is NULL, the NIC is not pinned. */
+/* Loads the NIC. If `note` is NULL, the NIC is not pinned. */
 static int load_nic(const struct mcp_ip *ip, uint16_t port, struct mcp_kernel **kernel, char *note,
                     char *why)
 {
@@ -84,7 +83,7 @@ static int load_nic(const struct mcp_ip *ip, uint16_t port, struct mcp_kernel **
     /* Names in a BPF file system must not contain dots. */
     snprintf(name, sizeof(name), "%08x%08x%08x%08x-%u", ntohl(ip->word[0]), ntohl(ip->word[1]),
              ntohl(ip->word[2]), ntohl(ip->word[3]), ntohs(port));
-    /* Read now, as the owner may lose access to /sys later. */
+    /* Read now, because the owner may lose access to /sys later. */
     loading->processors = libbpf_num_possible_cpus();
     int rc = find_place(&loading->place, loading->interface, why);
     if (0 == rc && loading->processors < 1) {

@@ -63,7 +63,7 @@ static int add_group(struct mcp_kernel *kernel, const struct mcp_kernel_plan *pl
     return rc;
 }
 
-/* Run one of the owner's programs on the line or buffer `place`. */
+/* Runs one of the owner's programs on the release or buffer with index `place`. */
 static int run_owner_program(const struct bpf_program *program, uint32_t place)
 {
     uint8_t nothing[ETH_ZLEN] = {0};
@@ -79,8 +79,8 @@ static int run_owner_program(const struct bpf_program *program, uint32_t place)
     return rc < 0 || 0 != run.retval ? -1 : 0;
 }
 
-/* Clear what the previous group left: its last epoch on the line, and data in the buffer, which
- * must not pass for broadcasts of the new group. */
+/* Clears the previous group's state: its last epoch in the release, and data in the buffer, which
+ * must not be taken for broadcasts of the new group. */
 static int clear_places(const struct mcp_kernel *kernel, const struct mcp_kernel_plan *plan,
                         uint32_t line, uint32_t buffer)
 {
@@ -102,7 +102,7 @@ void mcp_kernel_count_carrying(const struct mcp_kernel *kernel, int more)
     kernel->program->data_owner->carrying += (uint32_t)more;
 }
 
-/* Return the line and the buffer to their pages. */
+/* Returns the release and the buffer to their pages. */
 static void spend(const struct mcp_kernel *kernel, uint32_t line, uint32_t buffer)
 {
     if (MCP_KERNEL_NOWHERE != line) {
@@ -147,8 +147,8 @@ bool mcp_kernel_look_up(struct mcp_kernel *kernel, uint64_t key, struct mcp_kern
                                      sizeof(*group), BPF_F_LOCK);
 }
 
-/* Remove the key from a group that is being closed, and release its line and buffer. A program on
- * another processor may still hold a pointer to the group, whose memory may be reused meanwhile; it
+/* Removes the key from a group that is being closed, and frees its release and buffer. A program on
+ * another CPU may still hold a pointer to the group, whose memory may be reused meanwhile; it
  * checks the key under the group's lock (program/hold.h). */
 static bool take_away(const struct mcp_kernel *kernel, struct mcp_kernel_group *group)
 {
@@ -164,10 +164,10 @@ static bool take_away(const struct mcp_kernel *kernel, struct mcp_kernel_group *
     return true;
 }
 
-/* The group's outcome is recorded first; until the group is gone, the program answers for it. If
- * this process is killed halfway, its successor finds a complete group, or one without a line,
- * which it only has to delete. The counts of groups and of their peers are lowered last, when no
- * program can find the group any more. */
+/* The final state of the group is recorded first; until the group is deleted, the program answers
+ * for it. If this process is killed in between, its successor finds a complete group, or one
+ * without a release, which it only has to delete. The counts of groups and of their peers are
+ * decremented last, when no program can find the group any more. */
 bool mcp_kernel_group_close(struct mcp_kernel *kernel, uint64_t key, bool fails)
 {
     struct mcp_kernel_group group;

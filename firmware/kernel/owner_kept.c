@@ -1,13 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * State that outlives the owner of a kernel's NIC, and how the next owner takes it over; see
- * owner.h.
+/* State that outlives the owner of a kernel's NIC, and its takeover by the next owner; see owner.h.
  *
  * Maps and links are pinned. An owner that takes a NIC over loads its own program with these maps,
  * and replaces the program in the links. The two owners may be different builds as long as the maps
  * agree, which MCP_KERNEL_FORMAT and libbpf's comparison of sizes ensure. The rest of an owner's
- * state is reconstructed from the maps; owners do not communicate.
- */
+ * state is reconstructed from the maps; owners do not communicate. */
 #include "firmware/kernel/owner_inside.h"
 
 #include <bpf/bpf.h>
@@ -21,8 +18,8 @@ bool mcp_kernel_write_kept(struct mcp_kernel *kernel)
                                 sizeof(kernel->kept), BPF_ANY) >= 0;
 }
 
-/* True if there is a NIC to take over. False otherwise; if there is one that cannot be taken over,
- * `note` says why. */
+/* Returns whether there is a NIC to take over. If there is one that cannot be taken over, it
+ * returns false, and `note` says why. */
 static bool find_old(struct mcp_kernel *kernel, char *note)
 {
     const uint32_t zero = 0;
@@ -197,7 +194,7 @@ void mcp_kernel_recall_holder(struct mcp_kernel *kernel, uint32_t place,
                                sizeof(*holder), 0);
 }
 
-/* If all resources of the group are intact, take them over and return true. */
+/* Takes over all resources of the group and returns true, if they are intact. */
 static bool retake(struct mcp_kernel *kernel, const struct mcp_kernel_group *group)
 {
     const bool carries = mcp_kernel_has_buffer(group->group.places, group->group.window);

@@ -27,7 +27,7 @@ static bool has_helper(enum bpf_func_id helper)
     return 1 == libbpf_probe_bpf_helper(BPF_PROG_TYPE_SCHED_CLS, helper, NULL);
 }
 
-/* Set the maps' pin paths, so that libbpf reuses maps that are pinned already. */
+/* Sets the maps' pin paths, so that libbpf reuses maps that are pinned already. */
 static int pin_maps(const struct program *program, const struct mcp_pins *pins)
 {
     struct bpf_map *map;
@@ -42,7 +42,7 @@ static int pin_maps(const struct program *program, const struct mcp_pins *pins)
     return 0;
 }
 
-/* Load the program with or without timers. Returns 0 or the error. */
+/* Loads the program with or without timers. Returns 0 or the error. */
 static int try_load(struct program **program, const struct mcp_kernel_place *place,
                     const struct mcp_pins *pins, bool timed)
 {

@@ -20,8 +20,8 @@ uint32_t mcp_kernel_find_neighbour(const struct mcp_kernel *kernel, const struct
     return n;
 }
 
-/* A free entry: a new one, or that of the unreferenced host that was met least recently. 0 if there
- * is none. */
+/* Returns a free entry, which is a new one or that of the unreferenced host that was resolved least
+ * recently, or 0 if there is none. */
 static uint32_t find_room(struct mcp_kernel *kernel)
 {
     if (kernel->neighbours < MCP_KERNEL_NEIGHBOURS - 1) {
@@ -50,10 +50,10 @@ enum {
     KNOWN = NUD_PERMANENT | NUD_NOARP | NUD_REACHABLE | NUD_STALE | NUD_DELAY | NUD_PROBE,
 };
 
-/* Look the host up in the kernel's neighbour table, which does not block (rtnetlink(7)). */
+/* Looks the host up in the kernel's neighbour table, which does not block (rtnetlink(7)). */
 static bool ask_system(const struct mcp_kernel *kernel, const struct mcp_ip *ip, uint8_t mac[6])
 {
-    enum { ANSWER = 1024 }; /* bytes: more than the reply about one neighbour */
+    enum { ANSWER = 1024 }; /* bytes; exceeds the size of the reply about one neighbour */
     const struct mcp_address peer = mcp_address_of(ip, 0);
     const bool is_4 = AF_INET == peer.at.any.sa_family;
     struct {
@@ -91,7 +91,8 @@ static bool ask_system(const struct mcp_kernel *kernel, const struct mcp_ip *ip,
     return true;
 }
 
-/* Any packet makes the kernel resolve the host's address; this one goes to the discard port. */
+/* Makes the kernel resolve the host's address. Any packet has this effect; this one is sent to the
+ * discard port. */
 static void knock(const struct mcp_kernel *kernel, const struct mcp_ip *ip)
 {
     const struct mcp_address there = mcp_address_of(ip, htons(9));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Pages and their places; see pages.h. */
+/* Allocation of pages and of places in them; see pages.h. */
 #include "firmware/kernel/pages.h"
 
 #include <bpf/bpf.h>
@@ -10,23 +10,23 @@
 
 #include "firmware/kernel/kernel.h"
 
-/* An update of the map of maps returns only after an RCU grace period, some 10 ms. So many pages
- * are inserted per call, and at most 16 calls are made. Kernels before 5.19 insert one page per
- * call, so fewer pages are made at once there. */
+/* The number of pages created at once. An update of the map of maps returns only after an RCU grace
+ * period, some 10 ms. Many pages are therefore inserted per call, and at most 16 calls are made.
+ * Kernels before 5.19 insert one page per call, so fewer pages are created at once there. */
 enum { MADE_AT_ONCE = 64, MADE_ONE_BY_ONE = 16 };
 
 struct page {
     int map;
-    bool owned;     /* by a user; otherwise no user has had it yet */
+    bool owned;     /* by a user; otherwise it has never had a user */
     uint32_t uid;   /* its user, if owned */
     uint32_t taken; /* a bit per place */
-    uint64_t spent; /* the value of mcp_pages.spent when the last place was released, for LRU */
+    uint64_t spent; /* the value of mcp_pages.spent when the last place was freed, for LRU */
 };
 
 struct mcp_pages {
     const struct mcp_pages_kind *kind;
     int map;    /* the map of maps */
-    bool batch; /* the kernel has batched updates */
+    bool batch; /* whether the kernel has batched updates */
     mcp_account_fn account;
     const struct mcp_pages_kept *kept;
     uint64_t spent;
@@ -56,7 +56,7 @@ const struct mcp_pages_kind mcp_pages_of_buffers = {
     .first_owner = MCP_KERNEL_PAGES,
 };
 
-/* Create a page. Once frozen, only the program can write to it. */
+/* Creates a page. Once the map is frozen, only the program can write to it. */
 static int make_page(const struct mcp_pages_kind *kind)
 {
     const struct bpf_map_create_opts options = {.sz = sizeof(options), .map_flags = BPF_F_MMAPABLE};
@@ -69,7 +69,7 @@ static int make_page(const struct mcp_pages_kind *kind)
     return page;
 }
 
-/* Insert the pages into the map of maps. Returns the number of pages inserted. */
+/* Inserts the pages into the map of maps. Returns the number of pages inserted. */
 static uint32_t insert_pages(struct mcp_pages *pages, const uint32_t *place, const int *page,
                              uint32_t count)
 {
@@ -104,7 +104,7 @@ static bool pin(const struct mcp_pages *pages, uint32_t page, int map)
     return NULL == pages->kept || mcp_pins_put(pages->kept->pins, name, map) >= 0;
 }
 
-/* Record the page's owner. This comes before any process of the user sees the page. */
+/* Records the page's owner. This must happen before any process of the user can map the page. */
 static bool note_owner(const struct mcp_pages *pages, const struct page *page, uint32_t uid)
 {
     const uint32_t place = pages->kind->first_owner + (uint32_t)(page - pages->page);
@@ -113,7 +113,7 @@ static bool note_owner(const struct mcp_pages *pages, const struct page *page, u
            bpf_map_update_elem(pages->kept->owners, &place, &owner, BPF_ANY) >= 0;
 }
 
-/* Take over pinned pages. */
+/* Takes over pinned pages. */
 static void find_old(struct mcp_pages *pages)
 {
     while (NULL != pages->kept && pages->count < pages->kind->most) {
@@ -133,7 +133,7 @@ static void find_old(struct mcp_pages *pages)
 
 /* ---- allocation ---- */
 
-/* Create more pages, up to the limit. */
+/* Creates more pages, up to the limit. */
 static void make_more(struct mcp_pages *pages)
 {
     uint32_t place[MADE_AT_ONCE], made = 0;
@@ -199,7 +199,7 @@ void mcp_pages_free(struct mcp_pages *pages)
     free(pages);
 }
 
-/* The value of `taken` of a full page. */
+/* Returns the value of `taken` of a full page. */
 static uint32_t all_taken(const struct mcp_pages *pages)
 {
     return UINT32_MAX >> (32 - pages->kind->places);
@@ -210,8 +210,8 @@ static bool is_of_account(const struct mcp_pages *pages, const struct page *page
     return page->owned && account == pages->account(page->uid);
 }
 
-/* A page of the user's with a free place, or NULL. `count` gets the number of pages of the user's
- * account. */
+/* Returns a page of the user's with a free place, or NULL. `count` gets the number of pages of the
+ * user's account. */
 static struct page *find_own(struct mcp_pages *pages, uint32_t uid, uint32_t *count)
 {
     const uint32_t account = pages->account(uid);
@@ -226,7 +226,7 @@ static struct page *find_own(struct mcp_pages *pages, uint32_t uid, uint32_t *co
     return NULL;
 }
 
-/* A page that no user has had. */
+/* Returns a page that has never had a user. */
 static struct page *find_new(struct mcp_pages *pages)
 {
     for (uint32_t p = 0; p < pages->count; ++p) {
@@ -237,7 +237,8 @@ static struct page *find_new(struct mcp_pages *pages)
     return NULL;
 }
 
-/* The page that has been idle for the longest time, of all users or of this user's account. */
+/* Returns the page that has been idle for the longest time, of all users or of this user's
+ * account. */
 static struct page *find_idle(struct mcp_pages *pages, bool own, uint32_t uid)
 {
     const uint32_t account = pages->account(uid);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A NIC's pins; see pins.h. */
+/* Opening, listing and removing a NIC's pins; see pins.h. */
 #include "firmware/kernel/pins.h"
 
 #include <dirent.h>
@@ -37,7 +37,7 @@ static bool give_reason(char *why, const char *format, ...)
     return false;
 }
 
-/* ---- the folder ---- */
+/* ---- the directory ---- */
 
 static uint64_t network_cookie(void)
 {
@@ -57,8 +57,8 @@ static bool is_bpf_file_system(void)
     return 0 == statfs(FILE_SYSTEM, &about) && BPF_FILE_SYSTEM == (uint32_t)about.f_type;
 }
 
-/* Open a subfolder, and create it if need be. -1 with errno on failure; EPERM means that others can
- * write to it. */
+/* Opens a subdirectory, and creates it if necessary. Returns -1, with errno, on failure; EPERM
+ * means that other users can write to it. */
 static int open_folder(int parent, const char *name)
 {
     struct stat about;

@@ -2,14 +2,15 @@
 /* The pins of a kernel NIC: names of its maps and links in a BPF file system, which keep them alive
  * when their owner dies. The next owner opens them by these names and takes the NIC over (owner.c).
  *
- * Each NIC has a folder of its own, /sys/fs/bpf/nicbarr/NETWORK-NAME. NETWORK is the cookie of its
- * network namespace, which the kernel never reuses, because many network namespaces may share one
- * file system.
+ * Each NIC has a directory of its own, /sys/fs/bpf/nicbarr/NETWORK-NAME. NETWORK is the cookie of
+ * its network namespace, which the kernel never reuses; it is needed because many network
+ * namespaces may share one file system.
  *
- * Invariants: a folder that another user can write is refused, because that user could plant maps
- * there. One process at a time has a NIC's pins (flock()).
+ * Invariants: a directory that another user can write is refused, because that user could plant
+ * maps there. Only one process at a time uses a NIC's pins (flock()).
  *
- * No libbpf here: hooks.c needs the pins as well, and is tested without it. */
+ * This unit does not use libbpf, because hooks.c needs the pins as well and is tested without
+ * it. */
 #ifndef MCP_KERNEL_PINS_H
 #define MCP_KERNEL_PINS_H
 
@@ -18,39 +19,42 @@
 enum { MCP_PIN_PATH = 160, MCP_PINS_WHY = 240 };
 
 struct mcp_pins {
-    int folder, parent; /* -1: nothing is pinned */
-    char name[96];      /* of the folder in its parent */
-    char path[112];     /* of the folder, with a trailing slash */
+    int folder, parent; /* -1 if nothing is pinned */
+    char name[96];      /* of the directory in its parent */
+    char path[112];     /* of the directory, with a trailing slash */
 };
 
 #define MCP_NO_PINS ((struct mcp_pins){.folder = -1, .parent = -1})
 
-/* Open or create the folder of the NIC with this name. False with a line in `why`: nothing can be
- * pinned here. Mounts a BPF file system at its usual place if there is none. */
+/* Opens or creates the directory of the NIC with this name, and mounts a BPF file system at its
+ * usual place if there is none. Returns false with a message in `why` if nothing can be pinned
+ * here. */
 bool mcp_pins_open(struct mcp_pins *pins, const char *name, char why[MCP_PINS_WHY]);
 static inline bool mcp_pins_there(const struct mcp_pins *pins)
 {
     return pins->folder >= 0;
 }
 
-/* The path of a pin. False if it is too long. */
+/* Forms the path of a pin. Returns false if it is too long. */
 bool mcp_pins_path(const struct mcp_pins *pins, const char *name, char path[MCP_PIN_PATH]);
 
-/* Pin the object behind a descriptor; open a pin: -1, with errno, on failure; remove a pin. */
+/* mcp_pins_put() pins the object behind a descriptor. mcp_pins_get() opens a pin, and returns -1
+ * with errno on failure. mcp_pins_drop() removes a pin. */
 int mcp_pins_put(const struct mcp_pins *pins, const char *name, int descriptor);
 int mcp_pins_get(const struct mcp_pins *pins, const char *name);
 void mcp_pins_drop(const struct mcp_pins *pins, const char *name);
 
-/* The folder is the root directory of this process from now on. */
+/* Records that the directory is this process's root directory from now on. */
 void mcp_pins_are_root(struct mcp_pins *pins);
 
-/* Remove the pins PREFIX0, PREFIX1, and so on. */
+/* Removes the pins PREFIX0, PREFIX1, and so on. */
 void mcp_pins_drop_row(const struct mcp_pins *pins, const char *prefix);
 
-/* Remove all pins (not after mcp_pins_are_root(), as that would have to list the folder). */
+/* Removes all pins (not after mcp_pins_are_root(), because that would have to list the
+ * directory). */
 void mcp_pins_clear(const struct mcp_pins *pins);
 
-/* Release the pins; `remove`: delete the folder, too, which is empty. */
+/* Releases the pins. With `remove`, it also deletes the directory, which must be empty. */
 void mcp_pins_close(struct mcp_pins *pins, bool remove);
 
 #endif

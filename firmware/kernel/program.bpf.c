@@ -1,30 +1,31 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
-/*
- * The kernel NIC's BPF program; see kernel.h.
+/* The BPF program of the kernel's NIC, which performs barriers in the kernel's receive path; see
+ * kernel.h.
  *
  * It runs the collective engine (engine.c, shared with the soft NIC) between two hooks of the
- * network interface and a few maps. All processors may run the program at once, so a spin lock
- * protects each group's state. Only the engine runs under the lock, since packets cannot be sent
- * there. Between the lookup of a group and the lock, the group may be closed and its memory reused
+ * network interface and a few maps. All CPUs may run the program at once, so a spin lock protects
+ * each group's state. Only the engine runs under the lock, because packets cannot be sent there.
+ * Between the lookup of a group and the lock, the group may be closed and its memory reused
  * (hold.h).
  *
- * Invariants: foreign packets pass untouched, nearly all of them after one check of their length.
- * So do packets that resemble ours but that the network stack would not accept as datagrams.
- * Messages leave in the packet that triggered them: the last one in the packet itself, all others
- * in clones of it. They go only to the NIC port of hosts that the owner has met. Packets from the
- * NIC's port that the program did not send are dropped. A doorbell counts only if it comes from the
- * group's user, and only the socket that rang is woken. Otherwise only packets with a group's key
- * are dropped.
+ * Invariants:
+ * - Packets of other programs pass unchanged, nearly all of them after one check of their length.
+ *   So do packets that resemble nicbarr's but that the network stack would not accept as datagrams.
+ * - Messages leave in the packet that triggered them: the last one in the packet itself, all others
+ *   in clones of it. They are sent only to the NIC port of hosts whose address the owner has
+ *   resolved.
+ * - Packets from the NIC's port that the program did not send are dropped. Otherwise only packets
+ *   with a group's key are dropped.
+ * - A doorbell is accepted only from the group's user, and only the socket that rang is woken.
  *
  *   program/maps.h     its maps            program/packets.h   packet layouts
  *   program/checks.h   checks              program/send.h      building packets
  *   program/buffers.h  data of groups      program/play.h      bursts of messages
  *   program/wake.h     waking hosts        program/bcast.h     broadcasts
- *   program/stuck.h    groups that wait for long
+ *   program/stuck.h    groups that wait for a long time
  *   program/hold.h     groups that may have been closed meanwhile
  *
- * This file has the programs at the hooks and those that the owner runs.
- */
+ * This file contains the programs at the hooks and those that the owner runs. */
 #define MCP_KERNEL_INSIDE /* selects the program's view of a group */
 #include <linux/bpf.h>
 
@@ -36,10 +37,10 @@
 #include "firmware/kernel/program/play.h"
 #include "firmware/kernel/program/stuck.h"
 
-/* ---- lines ---- */
+/* ---- releases ---- */
 
-/* The owner runs this before it reassigns a line, whose index is in the mark. No process can write
- * to a page, not even the owner. */
+/* Clears a release, whose index is in the mark. The owner runs this before it assigns the release
+ * to another group, because no process can write to a page, not even the owner. */
 SEC("tc")
 int mcp_clear(struct __sk_buff *order)
 {
@@ -52,8 +53,9 @@ int mcp_clear(struct __sk_buff *order)
     return 0;
 }
 
-/* The owner runs this before it removes the NIC, for each line (in the mark) whose group's hosts
- * must see that. A doorbell would not do, as the interface may be gone. */
+/* Publishes that the NIC is about to be removed, in the release whose index is in the mark. The
+ * owner runs this for each group. A doorbell is not suitable for that, because the interface may be
+ * gone. */
 SEC("tc")
 int mcp_give_up(struct __sk_buff *order)
 {
@@ -65,7 +67,8 @@ int mcp_give_up(struct __sk_buff *order)
     return 0;
 }
 
-/* The same for a buffer, before it is assigned to a group that broadcasts. */
+/* Clears a buffer, whose index is in the mark. The owner runs this before it assigns the buffer to
+ * a group that broadcasts. */
 SEC("tc")
 int mcp_clear_buffer(struct __sk_buff *order)
 {
@@ -81,8 +84,8 @@ int mcp_clear_buffer(struct __sk_buff *order)
 
 /* ---- ingress ---- */
 
-/* True if the packet was sealed with this secret. Then its payload is in this processor's buffer.
- * `sum` is the checksum of the frame (sum_of()). */
+/* Returns whether the packet was sealed with this secret. In that case its payload is in this CPU's
+ * payload buffer. `sum` is the checksum of the frame (sum_of()). */
 static __always_inline bool genuine(struct __sk_buff *packet, uint64_t sum,
                                     const struct mcp_header *header,
                                     const struct mcp_secret *secret)
@@ -119,7 +122,7 @@ APART int receive_stranger(struct __sk_buff *packet, const struct ethhdr *frame,
     return (int)bpf_redirect(place.interface, 0);
 }
 
-/* Notify a peer that the group has failed. */
+/* Notifies a peer that the group has failed. */
 static __always_inline long fail_on(uint32_t peer, void *context)
 {
     struct play *play = context;
@@ -129,7 +132,7 @@ static __always_inline long fail_on(uint32_t peer, void *context)
 }
 WALKED(fail_on)
 
-/* Fail the group because a node is missing. Hosts and peers are notified once. */
+/* Fails the group because a node is missing. Hosts and peers are notified once. */
 static __always_inline enum mcp_recorded fail(struct play *playing, uint32_t missing)
 {
     struct mcp_kernel_group *group = playing->group;
@@ -151,8 +154,8 @@ static __always_inline enum mcp_recorded fail(struct play *playing, uint32_t mis
     return MCP_RECORDED;
 }
 
-/* MCP_FAIL: a peer reports that the group has failed because node `header->collective.node` is
- * missing. */
+/* Handles MCP_FAIL: a peer reports that the group has failed because node `header->collective.node`
+ * is missing. */
 static __always_inline int give_up(struct __sk_buff *packet, struct mcp_kernel_group *group,
                                    const struct mcp_header *header)
 {
@@ -162,7 +165,7 @@ static __always_inline int give_up(struct __sk_buff *packet, struct mcp_kernel_g
                                     : count(group, MCP_ACTION_GIVE_UP, recorded);
 }
 
-/* MCP_LATER: the peer is alive, but its host has not arrived yet. */
+/* Handles MCP_LATER: the peer is alive, but its host has not arrived yet. */
 static __always_inline int hear(struct mcp_kernel_group *group, const struct mcp_header *header)
 {
     const struct mcp_collective_part part = header->collective;
@@ -175,7 +178,7 @@ static __always_inline int hear(struct mcp_kernel_group *group, const struct mcp
     return count(group, MCP_ACTION_HEAR, recorded);
 }
 
-/* Store the payload of a peer's message, and record its arrival. */
+/* Stores the payload of a peer's message, and records its arrival. */
 static __always_inline enum mcp_recorded take_arrival(struct mcp_kernel_group *group,
                                                       const struct mcp_header *header)
 {
@@ -196,7 +199,7 @@ static __always_inline enum mcp_recorded take_arrival(struct mcp_kernel_group *g
     return recorded;
 }
 
-/* MCP_ARRIVE or MCP_DONE. */
+/* Handles MCP_ARRIVE and MCP_DONE. */
 static __always_inline int move_on(struct __sk_buff *packet, struct mcp_kernel_group *group,
                                    enum mcp_action action, const struct mcp_header *header)
 {
@@ -225,7 +228,7 @@ static __always_inline int move_on(struct __sk_buff *packet, struct mcp_kernel_g
     return plays_on ? play(&playing, true) : DROP;
 }
 
-/* MCP_ASK: a peer misses a message. */
+/* Handles MCP_ASK: a peer misses a message. */
 static __always_inline int answer(struct __sk_buff *packet, struct mcp_kernel_group *group,
                                   const struct mcp_header *header)
 {
@@ -248,14 +251,14 @@ static __always_inline int answer(struct __sk_buff *packet, struct mcp_kernel_gr
     return (int)bpf_redirect(place.interface, 0);
 }
 
-/* Packets for none of our groups continue up the stack. If addressed to the NIC, they end at the
- * socket that reserves the NIC's port: all NICs of a network use the same port, which only root's
- * daemon can bind. */
+/* The program at ingress. Packets that belong to none of the NIC's groups continue up the stack. If
+ * they are addressed to the NIC, they end at the socket that reserves the NIC's port, because all
+ * NICs of a network use the same port, which only root's daemon can bind. */
 SEC("tc")
 int mcp_receive(struct __sk_buff *packet)
 {
     const struct ethhdr *frame = frame_of(packet);
-    /* A switch floods packets while it has not learned the destination. */
+    /* A switch floods packets until it has learned the destination. */
     if (!frame || place.port != body_of(frame)->udp.dest ||
         place.port != body_of(frame)->udp.source || !is_own(destination_of(frame)) ||
         0 != packet->pkt_type || !(six ? 0 != body_of(frame)->udp.check : ip_fits(ip_of(frame)))) {
@@ -303,16 +306,16 @@ int mcp_receive(struct __sk_buff *packet)
 
 /* ---- egress ---- */
 
-/* Begin an epoch of the locked group. Epochs cost the system processor time, so each must be paid
- * for by a doorbell, which the host sends on its own time. */
+/* Begins an epoch of the locked group. Epochs cost the system CPU time, so each of them requires a
+ * doorbell, for whose time the host is charged. */
 static __always_inline void begin(struct mcp_kernel_group *group, uint32_t epoch)
 {
     const uint32_t paid = group->group.started + 1;
     mcp_group_start(&group->group, myr_epoch_reached(epoch, paid) ? paid : epoch);
 }
 
-/* The same for a group that carries data, with the node's block. Epochs begin one at a time here.
- */
+/* Begins an epoch of a group that carries data, with the node's block. Here epochs begin one at a
+ * time. */
 static __always_inline void begin_with(struct mcp_kernel_group *group,
                                        struct mcp_kernel_buffer *buffer, uint32_t epoch,
                                        const struct payload *block, uint32_t bytes)
@@ -345,13 +348,14 @@ static __always_inline int start(struct play *playing, uint32_t epoch, bool leav
     let_go(group);
     watch_over(group);
     if (myr_epoch_reached(before, epoch)) {
-        /* The doorbell was repeated, so the host has waited for long. */
+        /* The doorbell was repeated, so the host has waited for a long time. */
         release(group, playing->key);
     }
     return play(playing, false);
 }
 
-/* A doorbell is recognised by its destination port, the group's key, and the uid of its socket. */
+/* Handles a doorbell, which is recognised by its destination port, the group's key, and the uid of
+ * its socket. */
 static __always_inline int answer_bell(struct __sk_buff *packet, const struct mcp_doorbell *bell,
                                        const struct ethhdr *frame)
 {
@@ -361,7 +365,7 @@ static __always_inline int answer_bell(struct __sk_buff *packet, const struct mc
     if (!group || (uid != group->uid && uid != place.owner)) {
         return NEXT;
     }
-    /* one variable for all cases, as BPF stacks are small */
+    /* one variable for all cases, because BPF stacks are small */
     struct handing handing = {.play = {.packet = packet, .group = group, .key = key}};
     struct play *playing = &handing.play;
     if (MCP_RING_START == bell->ring || MCP_RING_FAREWELL == bell->ring) {
@@ -400,7 +404,7 @@ int mcp_transmit(struct __sk_buff *packet)
         place.port == udp->dest && (!six || 0 == udp->check)) {
         return answer_bell(packet, &bell, frame);
     }
-    /* Forged: only the NIC can have this source port. */
+    /* This packet is forged, because only the NIC can have this source port. */
     if (MCP_MAGIC == bell.magic && place.port == udp->source) {
         COUNT(dropped_implausible);
         return DROP;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The simulation's queue of future events, in order of time. Events of one time happen in the order
- * of their insertion. So a run depends on its parameters and seed alone. */
+/* The simulation's queue of future events, ordered by time. Events at the same time happen in the
+ * order of their insertion, so that a run depends only on its parameters and seed. */
 #ifndef SIM_EVENTS_H
 #define SIM_EVENTS_H
 
@@ -14,18 +14,18 @@ struct sim_event {
     void *what;
 };
 
-/* A heap with the next event first. All 0: empty. */
+/* A binary heap with the next event first. It is empty if all 0. */
 struct sim_events {
     struct sim_event *heap;
     uint32_t count, room;
     uint64_t next_order;
 };
 
-/* False if out of memory. */
+/* Inserts an event. Returns false if out of memory. */
 bool sim_events_put(struct sim_events *events, uint64_t at_ps, uint32_t kind, uint32_t node,
                     void *what);
 
-/* Remove the next one; false if there is none. */
+/* Removes the next event; returns false if there is none. */
 bool sim_events_take(struct sim_events *events, struct sim_event *event);
 
 void sim_events_free(struct sim_events *events);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A node's host processor and its actions; see machine.h. */
+/* A node's host CPU and its actions; see machine.h. */
 #include "firmware/sim/machine_inside.h"
 
 void sim_host_run(struct sim_node *node)
@@ -43,7 +43,7 @@ void sim_host_spend(struct sim_node *node, double microseconds)
     node->cursor_ps += sim_ps(slow ? p->slow_factor * microseconds : microseconds);
 }
 
-/* Ring the doorbell: the NIC will process `work`. */
+/* Rings the doorbell: the NIC will process `work`. */
 static void ring(struct sim_node *node, struct sim_work *work)
 {
     struct sim_machine *m = node->machine;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The simulated cluster; see machine.h. */
+/* The simulated cluster: network, NICs and time; see machine.h. */
 #include "firmware/sim/machine.h"
 
 #include <stdlib.h>
@@ -61,7 +61,7 @@ static void charge(struct sim_node *node, double n)
     node->cursor_ps += cycles(node->machine, n);
 }
 
-/* A DMA transfer that begins at `from_ps` at the earliest. Returns its end. */
+/* Performs a DMA transfer that begins at `from_ps` at the earliest. Returns its end. */
 static uint64_t dma(struct sim_node *node, uint64_t from_ps, size_t bytes)
 {
     const struct sim_parameters *p = &node->machine->parameters;
@@ -71,7 +71,7 @@ static uint64_t dma(struct sim_node *node, uint64_t from_ps, size_t bytes)
     return node->bus_free_ps;
 }
 
-/* The NIC transfers bytes to or from host memory. Returns when the transfer ends. */
+/* Transfers bytes between the NIC and host memory. Returns when the transfer ends. */
 static uint64_t move(struct sim_node *node, size_t bytes)
 {
     if (0 == bytes) {
@@ -81,7 +81,8 @@ static uint64_t move(struct sim_node *node, size_t bytes)
     return dma(node, node->cursor_ps, bytes);
 }
 
-/* The NIC fetches a payload, part of a message of `whole` bytes. Returns when it has it. */
+/* Transfers a payload, part of a message of `whole` bytes, to the NIC. Returns when the NIC has
+ * it. */
 static uint64_t fetch(struct sim_node *node, size_t bytes, size_t whole)
 {
     return move(node, sim_host_copies(node->machine, whole) ? 0 : bytes);
@@ -144,7 +145,7 @@ static void send_packet(struct mcp_board *board, mcp_link to, const struct mcp_h
         memcpy(work->packet + header_bytes, payload, payload_bytes);
         if (NULL != m->above) {
             ready_ps = move(node, m->above->of_host(node, payload, payload_bytes, true));
-        } else if (!mcp_is_collective(header->type)) { /* those are in the NIC already */
+        } else if (!mcp_is_collective(header->type)) { /* those payloads are in the NIC already */
             ready_ps = fetch(node, payload_bytes, header->message.length);
         }
     }
@@ -153,7 +154,7 @@ static void send_packet(struct mcp_board *board, mcp_link to, const struct mcp_h
     const uint64_t leaves_ps = ready_ps > node->out_free_ps ? ready_ps : node->out_free_ps;
     node->out_free_ps = leaves_ps + work->link_ps;
     ++m->tally.sent;
-    /* Counted here, as the control program leaves this counter to the board. */
+    /* Counted here, because the control program leaves this counter to the board. */
     ++node->mcp->counters.packets_sent;
     m->tally.bytes += work->bytes;
     if (p->loss > 0 && sim_random(m) < p->loss) {
@@ -310,7 +311,7 @@ static void handle(struct sim_node *node, const struct sim_work *work)
     report_events(node);
 }
 
-/* Schedule a call of the MCP at its next deadline. */
+/* Schedules a call of the MCP at its next deadline. */
 static void set_timer(struct sim_node *node)
 {
     const uint64_t deadline_ps = 1000 * mcp_deadline_ns(node->mcp);
@@ -321,7 +322,8 @@ static void set_timer(struct sim_node *node)
     }
 }
 
-/* Schedule the first unit of work, for when the processor is free and the work has been noticed. */
+/* Schedules the first unit of work, for when the processor is free and the work has been
+ * noticed. */
 static void call_nic(struct sim_node *node)
 {
     const uint64_t ready_ps = node->nic_work.first->ready_ps;
@@ -369,8 +371,8 @@ static void on_timer(struct sim_node *node)
 
 /* ---- the machine ---- */
 
-/* The head of a packet has arrived. The link receives the rest when it is done with the previous
- * packet. */
+/* Handles the arrival of a packet's first bytes. The link receives the rest when it is done with
+ * the previous packet. */
 static void on_head(struct sim_node *node, struct sim_work *work)
 {
     const uint64_t now_ps = node->machine->now_ps;
@@ -444,7 +446,7 @@ bool sim_create(struct sim_machine *m, const struct sim_parameters *parameters,
         .memory_bytes = each * shape->nodes,
     };
     m->nodes = calloc(shape->nodes, sizeof(*m->nodes));
-    /* Reserved only: a run touches a fraction of it, and untouched pages cost nothing. */
+    /* Only reserved: a run touches a fraction of it, and untouched pages cost nothing. */
     void *memory = mmap(NULL, m->memory_bytes, PROT_READ | PROT_WRITE,
                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     m->memory = MAP_FAILED == memory ? NULL : memory;

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A simulated cluster: nodes with a host processor, a bus with a DMA engine, a NIC with a slow
- * processor that runs the control program (MCP), links and cut-through switches.
+/* A simulated cluster, which measures the control program (MCP) on NICs that are not available:
+ * nodes with a host CPU, a bus with a DMA engine, a NIC with a slow processor that runs the MCP,
+ * links and cut-through switches.
  *
  * The MCP is that of the soft NIC, the same object code. The simulator observes it from outside and
- * charges time for each operation: its calls (a packet, a token, a start), its requests to its
- * board (send, wake), and the events that it posts. Each charge advances its node's clock. So a
- * second packet leaves later than a first.
+ * charges time for each operation: its calls (a packet, a token, a start), its calls of its board
+ * (send, wake), and the events that it posts. Each charge advances its node's clock, so a second
+ * packet leaves later than the first.
  *
  * The components of the time of one message from host to host (Buntinas et al., "Fast NIC-based
  * barrier over Myrinet/GM", section 2.2, figure 2):
@@ -13,16 +14,17 @@
  *     Xmit     turn, a payload's DMA, link    Network  switches and cables, cut through
  *     Recv     link, loop, turn               RDMA     turn, DMA of payload and event
  *     HRecv    host_call_us
+ *
  * A host may copy a short payload into the NIC itself; then there is no DMA for it at Xmit. The
  * window of a group that broadcasts is in the NIC's memory: a block is copied there once from the
- * root's host, goes from NIC to NIC, and each NIC copies it to its host.
+ * root's host, is forwarded from NIC to NIC, and each NIC copies it to its host.
  *
- * A NIC may run a program above its ports (struct sim_above). Then its host calls that program,
- * whose messages are in the NIC's memory, except for the bytes that are the host's.
+ * A NIC may run a program above its ports (struct sim_above). Its host then calls that program,
+ * whose messages are in the NIC's memory, except for the bytes that the host provides.
  *
  * Each processor, bus and end of a link does one thing at a time, in the order of arrival.
  *
- * Deterministic: a run depends on parameters, calls and seed alone. One thread. */
+ * Deterministic: a run depends only on parameters, calls and seed. One thread. */
 #ifndef SIM_MACHINE_H
 #define SIM_MACHINE_H
 
@@ -31,41 +33,41 @@
 #include "firmware/mcp.h"
 #include "firmware/sim/events.h"
 
-/* Of every node. Microseconds, cycles of the NIC's processor, bytes. */
+/* The parameters of each node, in microseconds, cycles of the NIC's processor, and bytes. */
 struct sim_parameters {
     double nic_mhz;
-    double cycles_loop;   /* until an idle MCP polls for new work; a delay only */
+    double cycles_loop;   /* until an idle MCP polls for new work; only a delay */
     double cycles_look;   /* ... more for each other node, if the MCP polls each of them */
-    double cycles_turn;   /* one turn of a state machine: SDMA, SEND, RECV, RDMA alike */
-    double cycles_engine; /* record a collective's message and determine the messages to send */
-    double cycles_start;  /* in addition, read the peer list of a barrier that the host starts */
-    double cycles_dma;    /* start the DMA of a payload, in either direction */
-    /* The largest payload that the host copies into the NIC; the NIC fetches larger ones by DMA. 0:
-     * the NIC fetches all. */
+    double cycles_turn;   /* one iteration of a state machine: SDMA, SEND, RECV, RDMA alike */
+    double cycles_engine; /* to record a collective's message and determine the messages to send */
+    double cycles_start;  /* in addition, to read the peer list of a barrier that the host starts */
+    double cycles_dma;    /* to start the DMA of a payload, in either direction */
+    /* The largest payload that the host copies into the NIC; the NIC fetches larger ones by DMA. If
+     * 0, the NIC fetches all. */
     double copy_most;
     double copy_bytes_per_us;
-    double doorbell_us; /* until the NIC sees a host's write */
-    double dma_us;      /* a DMA, however short, ... */
+    double doorbell_us; /* until a host's write reaches the NIC */
+    double dma_us;      /* latency of a DMA, independent of its size */
     double dma_bytes_per_us;
     double link_bytes_per_us;
     double link_header_bytes; /* a packet's route, type and checksum on the link */
-    double switch_us;         /* through a switch, for the head of a packet */
+    double switch_us;         /* latency of a switch, for the first bytes of a packet */
     double cable_us;
     double switch_ports;
-    double host_call_us;   /* hand the NIC a token; take a message or a release */
-    double host_return_us; /* take back a send token */
-    double slow_from;      /* nodes from this one on have slower hosts; 0: none, */
+    double host_call_us;   /* to pass a token to the NIC, or to receive a message or a release */
+    double host_return_us; /* to take back a send token */
+    double slow_from;      /* nodes from this one on have slower hosts (0: none), */
     double slow_factor;    /* ... by this factor */
-    double mtu;            /* for packets with payload, as of an IP packet */
+    double mtu;            /* for packets with payload, as the MTU of IP */
     double loss;           /* probability that the wire loses a packet */
 };
 
-/* Notifications of a host. */
+/* Events of which a host is notified. */
 enum sim_notice {
     SIM_BEGIN,   /* the simulation begins for it */
-    SIM_RELEASE, /* a group's word was written */
-    SIM_BLOCK,   /* the block of a broadcast has arrived; or the root's own was sent */
-    SIM_EVENT    /* one more event is in port 0's ring; or the program above it has posted one */
+    SIM_RELEASE, /* a group's release was written */
+    SIM_BLOCK,   /* the block of a broadcast has arrived; or the root's own block was sent */
+    SIM_EVENT    /* port 0's ring has one more event; or the program above it has posted one */
 };
 
 struct sim_machine;
@@ -74,40 +76,41 @@ struct sim_node;
 
 /* A program that runs on each NIC above port 0. It may call sim_nic_...() and firmware. */
 struct sim_above {
-    /* Port 0 has new events. */
+    /* Called when port 0 has new events. */
     void (*events)(struct sim_node *node);
-    /* The host calls, see sim_host_calls(). */
+    /* Called when the host calls the program, see sim_host_calls(). */
     void (*call)(struct sim_node *node, void *what);
-    /* The bytes of a packet's payload that move between the NIC and its host. */
+    /* Returns how many bytes of a packet's payload move between the NIC and its host. */
     size_t (*of_host)(struct sim_node *node, const void *payload, size_t bytes, bool leaves);
 };
 
-/* First in, first out. */
+/* A FIFO queue. */
 struct sim_queue {
     struct sim_work *first, *last;
 };
 
 struct sim_tally {
-    uint64_t sent, received, lost, bytes; /* packets, and bytes of them on the links */
+    uint64_t sent, received, lost, bytes; /* packets, and their bytes on the links */
     uint64_t starts, tokens, releases, posts, dmas, timers;
 };
 
 struct sim_node {
-    struct mcp_board board; /* the MCP's; the first member, so that pointers to both convert */
+    struct mcp_board
+        board; /* of the MCP; the first member, so that pointers to both can be converted */
     struct sim_machine *machine;
     struct mcp_nic *mcp;
     uint32_t number;
     uint32_t taken;           /* bytes of memory that sim_memory() has allocated */
-    uint32_t events_reported; /* reported ones, of port 0 */
+    uint32_t events_reported; /* number of reported events of port 0 */
     uint32_t sender;          /* of the packet that is being handled */
-    /* The caller's: a group that broadcasts; NULL: none. */
+    /* Set by the caller: a group that broadcasts; NULL if there is none. */
     struct mcp_group *broadcasts;
-    bool is_root; /* of the broadcast that its host is beginning */
+    bool is_root; /* whether this node is the root of the broadcast that its host is beginning */
     struct sim_queue nic_work, host_work;
     uint64_t nic_free_ps, host_free_ps, bus_free_ps, out_free_ps, in_free_ps;
     uint64_t cursor_ps; /* the present time of the processor that runs on this node */
-    uint64_t timer_ps;  /* when to call the MCP for a deadline; 0: never */
-    void *process;      /* the caller's */
+    uint64_t timer_ps;  /* when to call the MCP for a deadline; 0 if never */
+    void *process;      /* for the caller */
 };
 
 struct sim_machine {
@@ -117,11 +120,11 @@ struct sim_machine {
     uint64_t now_ps;
     uint64_t random;
     struct sim_tally tally;
-    /* Supplied by the caller: the reaction of a host to a notification. It may call sim_host_...()
-     * for `node` only. */
+    /* Set by the caller: handles a notification of a host. It may call sim_host_...() for `node`
+     * only. */
     void (*notice)(struct sim_node *node, enum sim_notice notice);
-    const struct sim_above *above; /* NULL: hosts use the ports themselves */
-    bool stopped;                  /* by the caller: sim_run() returns */
+    const struct sim_above *above; /* NULL if hosts use the ports themselves */
+    bool stopped;                  /* set by the caller to make sim_run() return */
     bool exhausted;                /* out of memory: the results from here on are invalid */
     struct sim_events events;
     struct sim_work *spare;
@@ -129,8 +132,8 @@ struct sim_machine {
     size_t memory_bytes;
 };
 
-/* Create a cluster of `shape`: the number of nodes, and of ports and connections of each NIC, and
- * the memory of each node for sim_memory(). False if out of memory. */
+/* Creates a cluster of `shape`: the number of nodes, the numbers of ports and connections of each
+ * NIC, and the memory of each node for sim_memory(). Returns false if out of memory. */
 struct sim_shape {
     uint32_t nodes, ports, connections;
     size_t memory_bytes; /* of a node */
@@ -139,27 +142,27 @@ bool sim_create(struct sim_machine *machine, const struct sim_parameters *parame
                 const struct sim_shape *shape, uint64_t seed);
 void sim_destroy(struct sim_machine *machine);
 
-/* Allocate memory of a node, all 0, aligned to MYR_LINE. NULL if there is none left. */
+/* Allocates memory of a node, all 0, aligned to MYR_LINE. Returns NULL if there is none left. */
 void *sim_memory(struct sim_node *node, size_t bytes);
 
-/* A node as another one's peer. */
+/* Return a node's link, as used by another node, and the key of its NIC. */
 mcp_link sim_link(uint32_t node);
-uint64_t sim_key(uint32_t node); /* of its NIC */
+uint64_t sim_key(uint32_t node);
 
-/* The time that the head of a packet takes between two nodes, through links and switches
- * (picoseconds). Up to switch_ports nodes share one switch; more nodes are in a fat tree of
- * switches. */
+/* Returns the time that the first bytes of a packet take between two nodes, through links and
+ * switches (picoseconds). Up to switch_ports nodes share one switch; more nodes are in a fat tree
+ * of switches. */
 uint64_t sim_network_ps(const struct sim_machine *machine, uint32_t from, uint32_t to);
 
-/* Run until no events are left, or until `stopped`. */
+/* Runs until no events are left, or until `stopped`. */
 void sim_run(struct sim_machine *machine);
 
-/* ---- the host's actions; each takes its time ---- */
+/* ---- actions of the host, each of which takes time ---- */
 
-/* Notify the host with SIM_BEGIN at this time. */
+/* Notifies the host with SIM_BEGIN at this time. */
 void sim_host_begin(struct sim_node *node, uint64_t at_ps);
 
-/* Keep the host busy for that time. */
+/* Keeps the host busy for that time. */
 void sim_host_spend(struct sim_node *node, double us);
 
 static inline double sim_host_now_us(const struct sim_node *node)
@@ -167,10 +170,11 @@ static inline double sim_host_now_us(const struct sim_node *node)
     return (double)node->cursor_ps / 1e6;
 }
 
-/* The host passes `bytes` bytes to its NIC. Charges for the copy if the host does it. */
+/* Accounts for `bytes` bytes that the host passes to its NIC: charges for the copy if the host does
+ * it. */
 void sim_host_copy(struct sim_node *node, size_t bytes);
 
-/* These ring the NIC's doorbell: sim_host_start() when the host has arrived in `epoch` of a group,
+/* Ring the NIC's doorbell: sim_host_start() when the host has arrived in `epoch` of a group,
  * sim_host_sends() for a new send token of port 0, sim_host_provides() when port 0 has receive
  * tokens again, sim_host_bcast() to begin broadcast `number` of the group `broadcasts` with `bytes`
  * bytes at `block`, and sim_host_calls() to call the program above port 0.
@@ -185,18 +189,18 @@ void sim_host_provides(struct sim_node *node);
 void sim_host_bcast(struct sim_node *node, uint32_t number, const void *block, uint32_t bytes);
 void sim_host_calls(struct sim_node *node, void *what);
 
-/* ---- actions of the program above a NIC's port; each takes its time ---- */
+/* ---- actions of the program above a NIC's port, each of which takes time ---- */
 
-/* Keep the NIC's processor busy for that number of cycles. */
+/* Keeps the NIC's processor busy for that number of cycles. */
 void sim_nic_spend(struct sim_node *node, double cycles);
 
-/* Notify the host with SIM_EVENT. */
+/* Notifies the host with SIM_EVENT. */
 void sim_nic_notifies(struct sim_node *node);
 
-/* The sum of all NICs' counters. */
+/* Returns the sum of all NICs' counters. */
 struct mcp_counters sim_counters(const struct sim_machine *machine);
 
-/* A random number in [0, 1). */
+/* Returns a random number in [0, 1). */
 double sim_random(struct sim_machine *machine);
 
 #endif

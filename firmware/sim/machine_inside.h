@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Shared by machine.c (network, NICs, time) and host.c: work that waits for a processor, and
- * events. */
+/* Internal interface of machine.c (network, NICs, time) and host.c: events, and work that waits for
+ * a processor. */
 #ifndef SIM_MACHINE_INSIDE_H
 #define SIM_MACHINE_INSIDE_H
 
 #include "firmware/sim/machine.h"
 
 enum sim_work_kind {
-    WORK_PACKET,   /* NIC: one has come */
+    WORK_PACKET,   /* NIC: a packet has arrived */
     WORK_START,    /* NIC: the host has arrived in a group's epoch */
-    WORK_SENDS,    /* NIC: there is a send token */
-    WORK_PROVIDES, /* NIC: there are receive tokens again */
+    WORK_SENDS,    /* NIC: the host has posted a send token */
+    WORK_PROVIDES, /* NIC: the host has provided receive tokens again */
     WORK_BCAST,    /* NIC: the host has a block for a broadcast */
     WORK_CALL,     /* NIC: the host calls the program above the port */
-    WORK_TIMER,    /* NIC: a deadline is over */
-    WORK_NOTICE    /* host */
+    WORK_TIMER,    /* NIC: a deadline has expired */
+    WORK_NOTICE    /* host: a notification */
 };
 
 struct sim_work {
@@ -26,8 +26,8 @@ struct sim_work {
     struct mcp_send_token *token;
     uint32_t sequence;
     const void *block;
-    uint32_t length; /* of the block */
-    void *what;      /* of a call */
+    uint32_t length; /* size of the block */
+    void *what;      /* the argument of a call */
     uint32_t from, bytes;
     uint64_t link_ps;  /* how long the packet occupies a link */
     uint64_t ready_ps; /* when the NIC's processor will have noticed it */
@@ -35,15 +35,16 @@ struct sim_work {
 };
 
 enum sim_event_kind {
-    EVENT_HEAD,     /* the packet's head is at its destination's link */
-    EVENT_NIC,      /* the NIC has work: a packet is whole, or a doorbell has come */
-    EVENT_NIC_FREE, /* the NIC's processor takes the next piece of work */
-    EVENT_HOST,     /* work for the host is there */
+    EVENT_HEAD,     /* the packet's first bytes have reached its destination's link */
+    EVENT_NIC,      /* the NIC has work: a packet is complete, or a doorbell has arrived */
+    EVENT_NIC_FREE, /* the NIC's processor takes the next work item */
+    EVENT_HOST,     /* the host has work */
     EVENT_HOST_FREE,
     EVENT_TIMER
 };
 
-/* All 0 but for its kind and `bytes` of a packet; NULL: out of memory, and the simulation ends. */
+/* Allocates a work item of this kind, otherwise all 0, with `bytes` of a packet. Returns NULL if
+ * out of memory; then the simulation ends. */
 struct sim_work *sim_work_new(struct sim_machine *m, enum sim_work_kind kind, size_t bytes);
 void sim_work_free(struct sim_machine *m, struct sim_work *work);
 
@@ -68,19 +69,19 @@ static inline struct sim_work *sim_work_take(struct sim_queue *queue)
 void sim_schedule(struct sim_machine *m, uint64_t at_ps, enum sim_event_kind kind, uint32_t node,
                   struct sim_work *work);
 
-/* Microseconds as picoseconds. */
+/* Converts microseconds to picoseconds. */
 static inline uint64_t sim_ps(double us)
 {
     return (uint64_t)(us * 1e6 + 0.5);
 }
 
-/* Does the host copy a payload of this size into the NIC itself? */
+/* Returns whether the host copies a payload of this size into the NIC itself. */
 static inline bool sim_host_copies(const struct sim_machine *m, size_t bytes)
 {
     return 0 != bytes && (double)bytes <= m->parameters.copy_most;
 }
 
-/* The host has more work; it does the first piece. */
+/* sim_host_queue() adds a work item for the host; sim_host_run() executes the first one. */
 void sim_host_queue(struct sim_node *node, struct sim_work *work);
 void sim_host_run(struct sim_node *node);
 

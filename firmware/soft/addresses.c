@@ -100,7 +100,7 @@ uint8_t mcp_mask_prefix(const struct sockaddr *mask, int family)
     return (uint8_t)bits;
 }
 
-/* ---- this machine's addresses ---- */
+/* ---- addresses of this machine ---- */
 
 /* An entry of the user's list: an interface, or a network in CIDR notation. */
 struct wanted {
@@ -109,7 +109,8 @@ struct wanted {
     uint8_t prefix;
 };
 
-/* False if the word is neither the name of an interface nor an address or network. */
+/* Parses a word of the list. Returns false if the word is neither the name of an interface nor an
+ * address or network. */
 static bool parse_wanted(const char *word, struct wanted *wanted)
 {
     char text[MCP_IP_TEXT];
@@ -166,7 +167,7 @@ static bool ordinary(const struct ifaddrs *one)
     return 0 == (one->ifa_flags & (IFF_LOOPBACK | IFF_POINTOPOINT));
 }
 
-/* True if `word` selects this address of the interface. */
+/* Returns whether `word` selects this address of the interface. */
 static bool named(const struct ifaddrs *one, const struct mcp_ip *ip, const char *word)
 {
     struct wanted wanted;
@@ -214,8 +215,8 @@ static void add_address(const struct ifaddrs *one, const struct mcp_ip *ip,
     addresses[(*count)++] = (struct mcp_local_address){*ip, prefix};
 }
 
-/* Add the addresses of one family that `word` selects, of interfaces in this state (IFF_UP and
- * other flags). False if there is none. */
+/* Adds the addresses of one family that `word` selects, of interfaces in this state (IFF_UP and
+ * other flags). Returns false if there is none. */
 static bool add_family(const struct ifaddrs *all, int family, unsigned state, const char *word,
                        struct mcp_local_address *addresses, uint32_t *count, uint32_t most)
 {
@@ -242,7 +243,7 @@ static void add_word(const struct ifaddrs *all, unsigned state, const char *word
     }
 }
 
-/* Add the addresses of all ordinary interfaces. */
+/* Adds the addresses of all ordinary interfaces. */
 static void add_ordinary(const struct ifaddrs *all, unsigned state,
                          struct mcp_local_address *addresses, uint32_t *count, uint32_t most)
 {
@@ -267,8 +268,8 @@ uint32_t mcp_local_addresses(const char *networks, struct mcp_local_address *add
     char *rest = NULL;
     const char *word = strtok_r(words, ", ", &rest);
     if (NULL == word) {
-        /* IFF_RUNNING excludes bridges without ports; but a card that has just been brought up
-         * lacks it for a second, too. */
+        /* IFF_RUNNING excludes bridges without ports, but a card that has just been brought up also
+         * lacks it for a second. */
         add_ordinary(all, IFF_UP | IFF_RUNNING, addresses, &count, most);
         if (0 == count) {
             add_ordinary(all, IFF_UP, addresses, &count, most);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Addresses of soft NICs, and the addresses of this machine on the networks that NICs may use.
  *
- * Hosts exchange a network layer address (struct mcp_ip) and a port. Sources and destinations of
- * packets are socket addresses (struct mcp_address), so that no conversion is needed on a barrier's
- * path. All functions are pure, except those that query this machine. */
+ * There are two representations. Hosts exchange a network layer address (struct mcp_ip) and a port.
+ * Sources and destinations of packets are socket addresses (struct mcp_address), so that a
+ * barrier's path needs no conversion. All functions are pure, except those that query this
+ * machine. */
 #ifndef MCP_SOFT_ADDRESSES_H
 #define MCP_SOFT_ADDRESSES_H
 
@@ -15,12 +16,12 @@
 
 #include "firmware/ip.h"
 
-/* ---- of the network layer ---- */
+/* ---- network layer addresses ---- */
 
 enum {
     MCP_IP_BITS = 128,
-    MCP_IP_BEFORE_4 = 96,               /* bits before an IPv4 address */
-    MCP_IP_TEXT = INET6_ADDRSTRLEN,     /* bytes of an address as text, */
+    MCP_IP_BEFORE_4 = 96,               /* number of bits before an IPv4 address */
+    MCP_IP_TEXT = INET6_ADDRSTRLEN,     /* size of an address as text, */
     MCP_NETWORK_TEXT = MCP_IP_TEXT + 4, /* ... and with its prefix */
 };
 
@@ -34,7 +35,7 @@ static inline bool mcp_ip_is_4(const struct mcp_ip *ip)
     return 0 == ip->word[0] && 0 == ip->word[1] && htonl(0xffff) == ip->word[2];
 }
 
-/* The IPv4 address (network byte order) in `ip`; 0: it is not IPv4. */
+/* Returns the IPv4 address (network byte order) in `ip`, or 0 if it is not IPv4. */
 static inline uint32_t mcp_ip_to_4(const struct mcp_ip *ip)
 {
     return mcp_ip_is_4(ip) ? ip->word[3] : 0;
@@ -55,30 +56,30 @@ static inline bool mcp_same_ip(const struct mcp_ip *a, const struct mcp_ip *b)
     return 0 == memcmp(a, b, sizeof(*a));
 }
 
-/* Are both addresses in the same network, the first `prefix` bits of 128? IPv4 and IPv6 have none
- * in common. */
+/* Returns whether both addresses are in the same network, given by the first `prefix` bits of 128.
+ * An IPv4 and an IPv6 address never are. */
 bool mcp_same_network(const struct mcp_ip *a, const struct mcp_ip *b, uint8_t prefix);
 
-/* The usual notation: 10.0.0.1 or fd00::1; returns text. */
+/* Formats the address in the usual notation, 10.0.0.1 or fd00::1; returns text. */
 const char *mcp_ip_text(const struct mcp_ip *ip, char text[MCP_IP_TEXT]);
 
-/* The prefix length in the usual notation, which counts those of IPv4 from its first bit. */
+/* Returns the prefix length in the usual notation, which for IPv4 counts from its own first bit. */
 static inline uint8_t mcp_prefix_written(const struct mcp_ip *ip, uint8_t prefix)
 {
     return mcp_ip_is_4(ip) && prefix >= MCP_IP_BEFORE_4 ? (uint8_t)(prefix - MCP_IP_BEFORE_4)
                                                         : prefix;
 }
 
-/* Address and prefix, 10.0.0.1/24; returns text. */
+/* Formats address and prefix, as in 10.0.0.1/24; returns text. */
 const char *mcp_network_text(const struct mcp_ip *ip, uint8_t prefix, char text[MCP_NETWORK_TEXT]);
 
-/* An address and a port (network byte order) as text: 10.0.0.1:9 or [fd00::1]:9. */
+/* Formats an address and a port (network byte order), as in 10.0.0.1:9 or [fd00::1]:9. */
 enum { MCP_PLACE_TEXT = MCP_IP_TEXT + 8 };
 const char *mcp_place_text(const struct mcp_ip *ip, uint16_t port, char text[MCP_PLACE_TEXT]);
 
-/* ---- as sockets have it ---- */
+/* ---- socket addresses ---- */
 
-/* Unused bytes are 0. */
+/* A socket address. Unused bytes are 0, so that addresses can be compared with memcmp(). */
 struct mcp_address {
     union {
         struct sockaddr any;
@@ -87,8 +88,8 @@ struct mcp_address {
     } at;
 };
 
-/* An address for a socket of that family: AF_INET, which reaches IPv4 alone, or AF_INET6, which may
- * reach both. The port is in network byte order. */
+/* Returns an address for a socket of that family: AF_INET, which reaches only IPv4, or AF_INET6,
+ * which may reach both. The port is in network byte order. */
 struct mcp_address mcp_address_for(int family, const struct mcp_ip *ip, uint16_t port);
 
 static inline int mcp_ip_family(const struct mcp_ip *ip)
@@ -96,13 +97,13 @@ static inline int mcp_ip_family(const struct mcp_ip *ip)
     return mcp_ip_is_4(ip) ? AF_INET : AF_INET6;
 }
 
-/* The same for a socket of the address's own family. */
+/* Returns an address for a socket of the address's own family. */
 static inline struct mcp_address mcp_address_of(const struct mcp_ip *ip, uint16_t port)
 {
     return mcp_address_for(mcp_ip_family(ip), ip, port);
 }
 
-/* The length of the address in use. */
+/* Returns the length of the address in use. */
 static inline socklen_t mcp_address_bytes(const struct mcp_address *address)
 {
     return AF_INET6 == address->at.any.sa_family ? sizeof(address->at.ip6)
@@ -111,10 +112,10 @@ static inline socklen_t mcp_address_bytes(const struct mcp_address *address)
 
 struct mcp_ip mcp_address_ip(const struct mcp_address *address);
 
-/* The prefix length of a mask of that family, of 128 (struct mcp_local_address). */
+/* Returns the prefix length of a mask of that family, in bits of 128 (struct mcp_local_address). */
 uint8_t mcp_mask_prefix(const struct sockaddr *mask, int family);
 
-/* Compare without the port. False for NULL and for another family. */
+/* Compares without the port. Returns false for NULL and for another family. */
 bool mcp_sockaddr_is(const struct sockaddr *address, const struct mcp_ip *ip);
 
 /* (The port has the same offset in both.) */
@@ -128,28 +129,30 @@ static inline bool mcp_same_address(const struct mcp_address *a, const struct mc
     return 0 == memcmp(a, b, sizeof(*a));
 }
 
-/* ---- this machine's ---- */
+/* ---- addresses of this machine ---- */
 
 struct mcp_local_address {
     struct mcp_ip ip;
     uint8_t prefix; /* bits of the network part, of 128 */
 };
 
-/* Find at most `most` addresses of interfaces that are up. `networks` lists the permitted ones,
- * separated by commas, in order of preference: interfaces ("eth1") or networks ("10.0.0.0/8",
- * "fd00::/64"). NULL or "": all but loopback and point-to-point ones; those without carrier only if
- * none has it. For each interface it finds the IPv4 addresses, or the IPv6 addresses if there is no
- * IPv4 address. Link-local IPv6 addresses are excluded, since they are meaningless without an
- * interface. Returns the number of addresses; 0 if the list is invalid (mcp_networks_wrong()). */
+/* Finds at most `most` addresses of interfaces that are up, and returns their number; 0 if the list
+ * is invalid (mcp_networks_wrong()).
+ *
+ * `networks` lists the permitted ones, separated by commas, in order of preference: interfaces
+ * ("eth1") or networks ("10.0.0.0/8", "fd00::/64"). NULL or "" permits all but loopback and
+ * point-to-point interfaces, and those without carrier only if none has it. For each interface the
+ * function finds the IPv4 addresses, or the IPv6 addresses if there is no IPv4 address. Link-local
+ * IPv6 addresses are excluded, because they are meaningless without an interface. */
 uint32_t mcp_local_addresses(const char *networks, struct mcp_local_address *addresses,
                              uint32_t most);
 
-/* The index of the interface that has this address; 0 if none has it. Its name is written to
- * name[IF_NAMESIZE], unless that is NULL. */
+/* Returns the index of the interface that has this address, or 0 if none has it. Its name is
+ * written to name[IF_NAMESIZE], unless that is NULL. */
 uint32_t mcp_interface_of(const struct mcp_ip *ip, char *name);
 
-/* Is the list invalid? It is if it has no word, or a word that is neither an interface nor an
- * address nor a network. Then the reason is written to why[bytes]. */
+/* Returns whether the list is invalid, and then writes the reason to why[bytes]. A list is invalid
+ * if it is empty, or contains a word that is neither an interface nor an address nor a network. */
 bool mcp_networks_wrong(const char *networks, char *why, size_t bytes);
 
 #endif

@@ -22,7 +22,7 @@ enum {
     ANY_PORT = 9,            /* for connect() alone; no packet is sent */
 };
 
-/* Bind the socket to the address if there is just one, else to the wildcard address. */
+/* Binds the socket to the address if there is just one, else to the wildcard address. */
 static bool bind_to(int s, int family, const struct mcp_local_address *addresses, uint32_t count,
                     uint16_t port)
 {
@@ -63,8 +63,8 @@ int mcp_udp_socket(const struct mcp_local_address *addresses, uint32_t count, ui
     return s;
 }
 
-/* The address that the UDP socket is bound to; the family is AF_UNSPEC if it is not such a socket.
- */
+/* Returns the address that the UDP socket is bound to; the family is AF_UNSPEC if it is not such a
+ * socket. */
 static struct mcp_address bound_to(int socket)
 {
     struct mcp_address address = {.at.any.sa_family = AF_UNSPEC};
@@ -93,7 +93,7 @@ void mcp_udp_want_chains(int socket)
 
 uint32_t mcp_udp_mtu(const struct mcp_ip *to)
 {
-    enum { LONGER = 20 }; /* IPv6's header is longer than IPv4's by this */
+    enum { LONGER = 20 }; /* difference between the sizes of IPv6's and IPv4's header */
     const bool is_4 = mcp_ip_is_4(to);
     const struct mcp_address address =
         mcp_address_for(is_4 ? AF_INET : AF_INET6, to, htons(ANY_PORT));
@@ -159,8 +159,8 @@ static size_t packet_bytes(const struct mcp_udp_packet *packet)
     return mcp_header_bytes(packet->header.type) + packet->payload_bytes;
 }
 
-/* The number of packets from `first` on that can form a chain. All but the last are of equal size.
- */
+/* Returns the number of packets from `first` on that can form a chain. All but the last are of
+ * equal size. */
 static uint32_t chain_from(const struct mcp_udp *udp, uint32_t first)
 {
     const struct mcp_udp_packet *head = &udp->outbox[first];
@@ -195,7 +195,7 @@ static void say_chain(struct msghdr *message, uint8_t *control, uint16_t size)
     memcpy(CMSG_DATA(note), &size, sizeof(size));
 }
 
-/* Add `count` packets from `first` on as one message. */
+/* Adds `count` packets from `first` on as one message. */
 static void add_message(struct mcp_udp *udp, struct mcp_udp_batch *batch, uint32_t first,
                         uint32_t count)
 {
@@ -224,7 +224,8 @@ static void add_message(struct mcp_udp *udp, struct mcp_udp_batch *batch, uint32
     }
 }
 
-/* The fast path: a single packet without payload, as a collective's step sends it to one peer. */
+/* Sends a single packet without payload. This is the fast path, because a collective's step sends
+ * such a packet to one peer. */
 static uint32_t send_one(const struct mcp_udp *udp, const struct mcp_udp_packet *packet)
 {
     long sent;
@@ -235,18 +236,17 @@ static uint32_t send_one(const struct mcp_udp *udp, const struct mcp_udp_packet 
     return sent < 0;
 }
 
-/*
- * True if the error may be about the chain and not about its destination. A kernel or an interface
- * without segmentation offload reports several errors (udp_send_skb(), udp_cmsg_send()), and some
- * of them can also mean that there is no route.
- */
+/* Returns whether the error may be due to the chain and not to its destination. A kernel or an
+ * interface without segmentation offload reports several errors (udp_send_skb(), udp_cmsg_send()),
+ * and some of them can also mean that there is no route. */
 static bool may_mean_chains(int error)
 {
     return EIO == error || EINVAL == error || EMSGSIZE == error || EOPNOTSUPP == error ||
            ENOPROTOOPT == error;
 }
 
-/* Send the first packet of a refused chain alone, to find out which it is. The others are lost. */
+/* Sends only the first packet of a refused chain, to find out whether the chain or the destination
+ * was refused. The others are lost. */
 static bool send_head(const struct mcp_udp *udp, struct msghdr *chain, size_t head_bytes)
 {
     size_t parts = 0;
@@ -259,7 +259,7 @@ static bool send_head(const struct mcp_udp *udp, struct msghdr *chain, size_t he
     return sendmsg(udp->socket, chain, MSG_NOSIGNAL) >= 0;
 }
 
-/* Returns the number of packets that the kernel did not accept; they are lost. */
+/* Sends the batch. Returns the number of packets that the kernel did not accept; they are lost. */
 static uint32_t send_batch(struct mcp_udp *udp, struct mcp_udp_batch *batch)
 {
     uint32_t failed = 0;
@@ -301,7 +301,7 @@ uint32_t mcp_udp_flush(struct mcp_udp *udp)
 
 /* ---- receiving ---- */
 
-/* The packet size of a received chain. */
+/* Returns the packet size of a received chain. */
 static size_t link_bytes(struct msghdr *message, size_t whole)
 {
     for (struct cmsghdr *note = CMSG_FIRSTHDR(message); NULL != note;
@@ -315,7 +315,7 @@ static size_t link_bytes(struct msghdr *message, size_t whole)
     return whole;
 }
 
-/* Receive a datagram or a chain. */
+/* Receives a datagram or a chain. */
 static long take_chain(struct mcp_udp *udp, struct mcp_address *from, size_t *each_bytes)
 {
     struct iovec part = {udp->inbox, MCP_UDP_CHAIN_MOST};
@@ -341,7 +341,7 @@ static long take_one(struct mcp_udp *udp, struct mcp_address *from, size_t *each
     return taken;
 }
 
-/* A collective's packets come one at a time, so they are received by the cheapest call. For one
+/* A collective's packets arrive one at a time, so they are received by the cheapest call. For one
  * datagram recvfrom() takes 0.35 us, recvmsg() 0.43 and recvmmsg() 0.63; for none 0.16, 0.2 and
  * 0.25. */
 long mcp_udp_take(struct mcp_udp *udp, bool chains, mcp_udp_fn each, void *context)
@@ -353,7 +353,7 @@ long mcp_udp_take(struct mcp_udp *udp, bool chains, mcp_udp_fn each, void *conte
         return MCP_UDP_NOTHING;
     }
     size_t done = 0;
-    do { /* at least once, as an empty datagram is a packet, too */
+    do { /* at least once, because an empty datagram is a packet as well */
         const size_t left = (size_t)taken - done;
         each(context, &from, udp->inbox + done, left < size ? left : size);
         done += size;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The soft NIC's wire: UDP, over IPv4 or IPv6.
+/* The wire of the soft NIC: UDP over IPv4 or IPv6.
  *
  * All processes of a NIC share one socket. Its family is AF_INET, unless the NIC has an IPv6
  * address. Outgoing packets are gathered in an outbox and passed to the kernel in as few calls as
@@ -19,9 +19,9 @@
 #include "firmware/wire.h"
 
 enum {
-    MCP_UDP_OUTBOX = 64,       /* packets gathered at most */
-    MCP_UDP_CHAIN_MOST = 65535 /* the kernel takes or returns a chain of datagrams (GSO, GRO) up to
-                                  this many bytes */
+    MCP_UDP_OUTBOX = 64,       /* maximum number of packets gathered */
+    MCP_UDP_CHAIN_MOST = 65535 /* maximum bytes of a chain of datagrams that the kernel takes or
+                                  returns (GSO, GRO) */
 };
 
 struct mcp_udp_packet {
@@ -34,32 +34,36 @@ struct mcp_udp_packet {
 struct mcp_udp {
     int socket;
     int family;  /* of the socket */
-    bool chains; /* the kernel accepts chains of datagrams (UDP_SEGMENT), as far as is known */
+    bool chains; /* whether the kernel accepts chains of datagrams (UDP_SEGMENT), as far as is known
+                  */
     uint32_t gathered;
     struct mcp_udp_packet outbox[MCP_UDP_OUTBOX];
     uint8_t *inbox;              /* MCP_UDP_CHAIN_MOST bytes */
     struct mcp_udp_batch *batch; /* for flushing; too large for the stacks of small threads */
 };
 
-/* Create a socket bound to `port` (host byte order; 0: any). It is bound to the address if there is
- * just one, else to the wildcard address. Returns -1 with errno on failure. */
+/* Creates a socket bound to `port` (host byte order; 0 for any). It is bound to the address if
+ * there is just one, else to the wildcard address. Returns -1 with errno on failure. */
 int mcp_udp_socket(const struct mcp_local_address *addresses, uint32_t count, uint16_t port);
 
-/* The port to which a socket is bound (network byte order), 0 if it is no UDP socket. */
+/* Returns the port to which a socket is bound (network byte order), or 0 if it is not a UDP
+ * socket. */
 uint16_t mcp_udp_port(int socket);
 
-/* Receive chains from now on (UDP_GRO), for messages. */
+/* Enables the reception of chains (UDP_GRO), for messages. */
 void mcp_udp_want_chains(int socket);
 
-/* The largest packet that reaches this address unfragmented, as far as this machine knows; 0: no
- * route. Bytes; for IPv6, minus the difference of its header's size to IPv4's. */
+/* Returns the size of the largest packet that reaches this address unfragmented, as far as this
+ * machine knows, or 0 if there is no route. In bytes; for IPv6, less the difference between its
+ * header's size and IPv4's. */
 uint32_t mcp_udp_mtu(const struct mcp_ip *to);
 
-/* Use `socket`, one of mcp_udp_socket(); mcp_udp_close() closes it. False if out of memory. */
+/* Opens the wire on `socket`, one of mcp_udp_socket(); mcp_udp_close() closes the socket. Returns
+ * false if out of memory. */
 bool mcp_udp_open(struct mcp_udp *udp, int socket);
 void mcp_udp_close(struct mcp_udp *udp);
 
-/* Add a sealed packet to the outbox. Its payload must not change before the outbox is flushed;
+/* Adds a sealed packet to the outbox. Its payload must not change before the outbox is flushed;
  * otherwise the packet would be damaged. */
 static inline void mcp_udp_gather(struct mcp_udp *udp, const struct mcp_address *to,
                                   const struct mcp_header *header, const void *payload,
@@ -73,15 +77,15 @@ static inline bool mcp_udp_full(const struct mcp_udp *udp)
     return MCP_UDP_OUTBOX == udp->gathered;
 }
 
-/* Flush the outbox. Returns the number of packets that the kernel did not accept. */
+/* Flushes the outbox. Returns the number of packets that the kernel did not accept. */
 uint32_t mcp_udp_flush(struct mcp_udp *udp);
 
 enum { MCP_UDP_NOTHING = -1 };
 
-/* Receive a datagram without blocking, or a chain of them with `chains`. Calls `each` for its
+/* Receives a datagram, or a chain of them with `chains`, without blocking, and calls `each` for its
  * packets. Returns the total bytes, or MCP_UDP_NOTHING if nothing has arrived. An empty datagram,
- * which any host can send, is a packet of 0 bytes. (A chain received as one datagram is a damaged
- * packet.) */
+ * which any host can send, is a packet of 0 bytes. (A chain received without `chains` is treated as
+ * one damaged packet.) */
 typedef void (*mcp_udp_fn)(void *context, const struct mcp_address *from, const void *packet,
                            size_t bytes);
 long mcp_udp_take(struct mcp_udp *udp, bool chains, mcp_udp_fn each, void *context);

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * Computes what each message carries; see carry.h. All nodes' schedules are simulated step by step.
- * What matters is which node knows which blocks, and in which order it got them.
- */
+/* Computes what each message carries; see carry.h. It simulates all nodes' schedules step by step,
+ * and records which blocks each node has, and in which order they arrived. */
 #include "libmyr/groups/carry.h"
 
 #include <stdlib.h>
@@ -12,19 +10,19 @@
 struct player {
     struct myr_schedule schedule;
     uint32_t step, peer; /* its position in the schedule: the step, and the next peer */
-    uint32_t done;       /* messages of the step that are done */
+    uint32_t done;       /* number of messages of the step that are done */
     uint16_t *buffer;    /* the nodes whose blocks have arrived, in order */
     uint32_t count, room;
-    bool *knows;      /* per node */
+    bool *knows;      /* per node: whether its block has arrived */
     uint16_t *blocks; /* per peer */
     uint16_t *at;
-    bool *taken; /* per destination: the message has been received */
+    bool *taken; /* per destination: whether the message has been received */
 };
 
 struct game {
     uint32_t nodes;
     struct player *players;
-    bool given_up; /* out of memory, or a buffer is too long */
+    bool given_up; /* set if out of memory, or if a buffer is too long */
 };
 
 static bool make_player(struct player *player, uint32_t nodes, uint32_t node,
@@ -34,7 +32,7 @@ static bool make_player(struct player *player, uint32_t nodes, uint32_t node,
         return false;
     }
     const uint32_t peers = player->schedule.npeers;
-    /* Enough for most schedules; some deliver the same blocks repeatedly. */
+    /* Sufficient for most schedules; some deliver the same blocks repeatedly. */
     player->room = 2 * nodes;
     player->buffer = malloc(player->room * sizeof(*player->buffer));
     player->knows = calloc(nodes, sizeof(*player->knows));
@@ -60,8 +58,8 @@ static void drop_player(struct player *player)
     free(player->taken);
 }
 
-/* The index of the oldest message from `from` to `to` that was sent and not yet received; `npeers`
- * if there is none. A message carries the whole buffer, and the receiver cuts it. */
+/* Returns the index of the oldest message from `from` to `to` that was sent and not yet received,
+ * or `npeers` if there is none. A message carries the whole buffer, and the receiver cuts it. */
 static uint32_t find_sent(const struct player *from, uint32_t to)
 {
     uint32_t peer = 0;
@@ -80,7 +78,8 @@ static uint32_t find_sent(const struct player *from, uint32_t to)
     return from->schedule.npeers;
 }
 
-/* Ensure room for `more` blocks. False when out of memory, or if indices would exceed 16 bits. */
+/* Ensures that `more` blocks fit. Returns false if out of memory, or if indices would exceed 16
+ * bits. */
 static bool make_room(struct player *player, uint32_t more)
 {
     const uint32_t count = player->count + more;
@@ -98,8 +97,8 @@ static bool make_room(struct player *player, uint32_t more)
     return true;
 }
 
-/* Receive a message with the sender's first `blocks[sent]` blocks, less those at the end that are
- * known already. False if there is no room for it. */
+/* Receives a message with the sender's first `blocks[sent]` blocks, less those at the end that the
+ * receiver has already. Returns false if they do not fit. */
 static bool take_blocks(struct player *player, const struct player *from, uint32_t sent)
 {
     uint32_t count = from->blocks[sent];
@@ -120,8 +119,8 @@ static bool take_blocks(struct player *player, const struct player *from, uint32
     return true;
 }
 
-/* Advance by one message. False if the node waits for one, is done, or the simulation was given up.
- */
+/* Advances by one message. Returns false if the node waits for one, is done, or the simulation was
+ * given up. */
 static bool go_on(struct game *game, uint32_t node)
 {
     struct player *player = &game->players[node];
@@ -152,7 +151,7 @@ static bool go_on(struct game *game, uint32_t node)
     return true;
 }
 
-/* Advance all nodes until none can. */
+/* Advances all nodes until none can. */
 static void play_schedules(struct game *game)
 {
     bool moved = true;
@@ -166,7 +165,7 @@ static void play_schedules(struct game *game)
     }
 }
 
-/* True if all nodes have completed and know all blocks; then `carry` gets the sizes. */
+/* Returns whether all nodes have completed and know all blocks; then `carry` gets the sizes. */
 static bool complete(const struct game *game, bool rooted, struct myr_carry *carry)
 {
     for (uint32_t n = 0; n < game->nodes; ++n) {
@@ -187,7 +186,7 @@ static bool complete(const struct game *game, bool rooted, struct myr_carry *car
     return true;
 }
 
-/* Hand the node's tables over to the caller. */
+/* Passes ownership of the node's tables to the caller. */
 static bool hand_over(struct game *game, uint32_t node, struct myr_carry *carry)
 {
     struct player *player = &game->players[node];

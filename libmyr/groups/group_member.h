@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A group across nodes, as seen by one of its processes. Epochs (nic_group.h), data (nic_data.h),
- * broadcasts (nic_bcast.h) and the players (group_player.h) work on it. */
+/* A group across nodes, as one of its processes holds it. Epochs (nic_group.h), data (nic_data.h),
+ * broadcasts (nic_bcast.h) and the operations of each kind of NIC (group_player.h) work on it. */
 #ifndef MYR_GROUP_MEMBER_H
 #define MYR_GROUP_MEMBER_H
 
@@ -20,19 +20,19 @@ struct myr_nic_bcast;
 /* The members of a group. All its processes pass equal values, except for `node`, `locals` and
  * `local`. */
 struct myr_nic_members {
-    uint64_t key;             /* random, unique to this group and not 0; in each packet */
-    struct mcp_secret secret; /* random, unique to this group; never in a packet */
+    uint64_t key;             /* random, not 0, and unique to this group; each packet contains it */
+    struct mcp_secret secret; /* random and unique to this group; no packet contains it */
     uint32_t nodes;           /* at least 1 */
     uint32_t node;            /* this process's node, 0 to nodes - 1 */
-    uint32_t locals;          /* processes of this node */
+    uint32_t locals;          /* number of processes on this node */
     uint32_t local;           /* this process, 0 to locals - 1 */
-    const struct myr_nic_name *const *names; /* [nodes]: their NICs */
+    const struct myr_nic_name *const *names; /* [nodes]: the names of their NICs */
     const uint32_t *firsts; /* [nodes]: the segment number of each node's first process (local 0) */
-    /* The largest block of a node (bytes; less if there is no room) in a group that carries data
-     * (nic_data.h), or of a broadcast. 0: the group is for barriers. */
+    /* The largest block of a node (bytes; less if it does not fit) in a group that carries data
+     * (nic_data.h), or of a broadcast; 0 if the group is for barriers. */
     uint32_t unit_most;
-    bool broadcasts; /* the group is for broadcasts (nic_bcast.h) */
-    bool rooted;     /* all nodes' blocks go to node 0 only; the schedule is of that kind */
+    bool broadcasts; /* whether the group is for broadcasts (nic_bcast.h) */
+    bool rooted; /* whether all nodes' blocks are for node 0 only; the schedule is of that kind */
 };
 
 struct myr_player; /* see group_player.h */
@@ -42,16 +42,17 @@ struct myr_nic_group {
     const myr_word *done; /* the release: the last complete epoch; written by the NIC */
     myr_word *arrivals;   /* of the node's processes: the epochs in which they have arrived */
     uint32_t locals, local;
-    uint32_t epoch;                  /* the last one in which this process has arrived */
-    uint32_t given_up;               /* the node that this process has given up, + 1; 0: none */
+    uint32_t epoch;                  /* the last epoch in which this process has arrived */
+    uint32_t given_up;               /* the node that this process has given up, + 1; 0 if none */
     const myr_word *watched;         /* the word on which this process waits: `done`, or another */
-    const struct myr_player *player; /* NULL: not joined */
+    const struct myr_player *player; /* NULL if not joined */
     struct myr_waiter *waiter;
     struct myr_segment *segment;
-    struct myr_record *record;   /* in the segment: shared by the node's processes, if it exists */
-    struct myr_nic_data *data;   /* NULL: the group carries no data */
-    struct myr_nic_bcast *bcast; /* NULL: the group does not broadcast */
-    /* Private to the player: */
+    struct myr_record
+        *record; /* in the segment, shared by the node's processes; NULL if there is none */
+    struct myr_nic_data *data;   /* NULL if the group carries no data */
+    struct myr_nic_bcast *bcast; /* NULL if the group does not broadcast */
+    /* Private to the kind of NIC: */
     void *nic, *own;
     uint32_t tag; /* for the caller that joined the group; not used here */
 };
@@ -61,8 +62,9 @@ static inline bool myr_nic_group_joined(const struct myr_nic_group *group)
     return NULL != group->player;
 }
 
-/* Is `epoch` complete? Some process must run the NIC (myr_soft_poll()). A process that polls with
- * this also calls the reminder now and then, so that the NIC soon asks for lost messages. */
+/* Returns whether `epoch` is complete. Some process must run the NIC (myr_soft_poll()). A process
+ * that polls with this also calls the reminder from time to time, so that the NIC soon requests
+ * lost messages. */
 static inline bool myr_nic_group_test(const struct myr_nic_group *group, uint32_t epoch)
 {
     return myr_epoch_reached(myr_load_acquire(group->done), epoch);

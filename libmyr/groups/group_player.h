@@ -7,34 +7,35 @@
 #include "libmyr/groups/group_member.h"
 
 struct myr_player {
-    /* All processes of the node have arrived. In a group that carries data, `block` has `unit`
-     * bytes (0: no data in this epoch). */
+    /* Begins an epoch, because all processes of the node have arrived. In a group that carries
+     * data, `block` has `unit` bytes (0 if there are no data in this epoch). */
     void (*start)(struct myr_nic_group *group, uint32_t epoch, const void *block, uint32_t unit);
-    /* In a group that broadcasts: bcast() if this process is the root of broadcast `number`, with
-     * this block; bcast_ask() if it has waited long for the block. */
+    /* In a group that broadcasts: bcast() sends this block as the root of broadcast `number`;
+     * bcast_ask() requests the block because the process has waited for it too long. */
     void (*bcast)(struct myr_nic_group *group, uint32_t number, const void *block, uint32_t bytes);
     void (*bcast_ask)(struct myr_nic_group *group, uint32_t root, uint32_t number);
-    /* Run the NIC, if it is run by hosts. Returns the number of packets received. */
+    /* Runs the NIC, if hosts run it. Returns the number of packets received. */
     uint32_t (*poll)(struct myr_nic_group *group);
     /* Called from time to time while a process waits for an epoch; `now_us` is the present time. */
     void (*remind)(const struct myr_nic_group *group, uint64_t now_us);
-    /* Sleep while the watched word is `seen`, until another event or the timeout. */
+    /* Sleeps while the watched word is `seen`, until another event or the timeout. */
     void (*sleep)(struct myr_nic_group *group, uint32_t seen, uint32_t timeout_us);
-    /* These implement myr_nic_group_missing(), myr_nic_group_fail() and myr_nic_group_failed().
-     * NULL: not supported by this kind of NIC. */
+    /* Implement myr_nic_group_missing(), myr_nic_group_fail() and myr_nic_group_failed(). NULL if
+     * this kind of NIC does not support it. */
     uint32_t (*missing)(struct myr_nic_group *group, struct mcp_missing *list, uint32_t most);
     void (*fail)(struct myr_nic_group *group, uint32_t node);
-    uint32_t (*failed)(const struct myr_nic_group *group); /* the missing node + 1; 0: not failed */
-    bool (*over)(const struct myr_nic_group *group);       /* no further epoch will complete */
+    uint32_t (*failed)(
+        const struct myr_nic_group *group);          /* the missing node + 1; 0 if not failed */
+    bool (*over)(const struct myr_nic_group *group); /* whether no further epoch will complete */
     void (*leave)(struct myr_nic_group *group);
 };
 
-/* Have all processes of the node arrived in `epoch`? The second function returns the last such
- * epoch. */
+/* myr_group_all_arrived() returns whether all processes of the node have arrived in `epoch`;
+ * myr_group_arrived() returns the last such epoch. */
 bool myr_group_all_arrived(const struct myr_nic_group *group, uint32_t epoch);
 uint32_t myr_group_arrived(const struct myr_nic_group *group);
 
-/* Arrive in the next epoch of a group without blocks, and return its number. */
+/* Arrives in the next epoch of a group without blocks, and returns its number. */
 uint32_t myr_group_arrive_next(struct myr_nic_group *group);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Building the NIC's tables of a group; see group_tables.h. */
+/* Conversion of schedules to the tables of a NIC's group; see group_tables.h. */
 #include "libmyr/groups/group_tables.h"
 
 #include <stdlib.h>

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * Broadcasts across nodes, independent of the player; see nic_bcast.h.
+/* Broadcasts across nodes, independent of the kind of NIC; see nic_bcast.h.
  *
- * Epochs provide flow control. Before broadcast n a process has arrived in epoch
- * (n - 1) / (window / 2), so its epoch tells which half of the window it uses, and the root may
- * send once the epoch before that is complete.
- */
+ * Epochs provide flow control. Before broadcast n a process has arrived in epoch (n - 1) / (window
+ * / 2). Its epoch thus determines which half of the window it uses, and the root may send once the
+ * epoch before that is complete. */
 #include "libmyr/groups/nic_bcast.h"
 
 #include <stdlib.h>
@@ -13,7 +11,7 @@
 #include "libmyr/groups/group_player.h"
 #include "os/clock.h"
 
-/* Header of a block: the number of data bytes. The data follow, padded with zeros to
+/* The header of a block: the number of data bytes. The data follow, padded with zeros to
  * MCP_BLOCK_UNIT. */
 struct head {
     uint32_t bytes, zero;

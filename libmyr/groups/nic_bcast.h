@@ -2,7 +2,6 @@
 /* Broadcasts across nodes: groups (nic_group.h) in which one process at a time, the root, sends a
  * block to all others (firmware/bcast.h). All processes begin the same broadcasts in the same
  * order, with the same root.
- *
  *     myr_nic_bcast_begin(group, node of the root);
  *     root:    wait until myr_nic_bcast_room(group), see there;
  *              memcpy(myr_nic_bcast_data(group), mine, bytes);
@@ -12,9 +11,10 @@
  *     others:  read myr_nic_bcast_look(group, &bytes);
  *     all:     myr_nic_bcast_end(group);
  *
- * The root does not wait as long as the window has room. Credits are returned by the group's
+ * The root does not wait as long as the window has space. Credits are returned by the group's
  * epochs: a process arrives in an epoch when it has read half a window. A barrier between two
- * broadcasts (myr_nic_group_arrive()) also uses an epoch, so it skips the rest of a half window.
+ * broadcasts (myr_nic_group_arrive()) also uses an epoch, so it skips the rest of the current half
+ * window.
  *
  * Threads: one at a time uses a group. */
 #ifndef MYR_NIC_BCAST_H
@@ -25,40 +25,40 @@
 #include "libmyr/groups/group_member.h"
 #include "libmyr/groups/spread.h"
 
-/* A process's side of the broadcasts, see `bcast` of a group. */
+/* A process's side of the broadcasts: `bcast` of struct myr_nic_group. */
 struct myr_nic_bcast {
-    const uint8_t *slots; /* the window; written by the NIC */
+    const uint8_t *slots; /* the window, written by the NIC */
     uint32_t window, slot_bytes;
     uint32_t nodes, node;
     uint32_t number; /* of the last broadcast that this process has begun */
-    uint32_t root;   /* its root's node */
-    uint32_t sent;   /* bytes of the block, once this process has sent it; 0: not sent */
+    uint32_t root;   /* the node of its root */
+    uint32_t sent;   /* size of the block, once this process has sent it; 0 if not sent */
     struct mcp_backoff backoff;
     struct myr_spread spread;
     uint8_t *block; /* where the root assembles a block */
 };
 
-/* ---- for users ---- */
+/* ---- for users of groups ---- */
 
-/* The largest broadcast (bytes of data). */
+/* Returns the size of the largest broadcast (bytes of data). */
 uint32_t myr_nic_bcast_most(const struct myr_nic_group *group);
 
 void myr_nic_bcast_begin(struct myr_nic_group *group, uint32_t root);
 
-/* Has the window room, so that the root may send the block now? If not, the root first waits for
- * the epoch before the last one in which this process has arrived. */
+/* Returns whether the window has space, so that the root may send the block now. If not, the root
+ * first waits for the epoch before the last one in which this process has arrived. */
 static inline bool myr_nic_bcast_room(const struct myr_nic_group *group)
 {
     return myr_nic_group_test(group, group->epoch - 1);
 }
 
-/* The root's buffer for the data. */
+/* Returns the root's buffer for the data. */
 uint8_t *myr_nic_bcast_data(const struct myr_nic_group *group);
 
-/* As the root, send the first `bytes` of the buffer. */
+/* Sends the first `bytes` of the buffer, as the root. */
 void myr_nic_bcast_send(struct myr_nic_group *group, uint32_t bytes);
 
-/* The word that becomes the broadcast's number on its arrival, at the root as well. */
+/* Returns the word that becomes the broadcast's number on its arrival, at the root as well. */
 static inline const myr_word *myr_nic_bcast_word(const struct myr_nic_group *group)
 {
     const struct myr_nic_bcast *bcast = group->bcast;
@@ -71,33 +71,33 @@ static inline bool myr_nic_bcast_test(const struct myr_nic_group *group)
     return group->bcast->number == myr_load_acquire(myr_nic_bcast_word(group));
 }
 
-/* For a process that polls: the counterpart of myr_nic_group_remind(). */
+/* Called from time to time by a process that polls; the counterpart of myr_nic_group_remind(). */
 void myr_nic_bcast_remind(struct myr_nic_group *group);
 
-/* The broadcast's data, valid until the process ends it; `*bytes` is the number of bytes that the
- * root has sent. */
+/* Returns the broadcast's data, which are valid until the process ends it; `*bytes` is the number
+ * of bytes that the root has sent. */
 const void *myr_nic_bcast_look(const struct myr_nic_group *group, uint32_t *bytes);
 
-/* End the broadcast for this process. */
+/* Ends the broadcast for this process. */
 void myr_nic_bcast_end(struct myr_nic_group *group);
 
 /* ---- for kinds of NICs ---- */
 
-/* Create the broadcast state of a group. *bcast becomes NULL if `members` does not ask for
- * broadcasts. MYR_ERR_TOO_LONG: the schedule does not suit broadcasts. */
+/* Creates the broadcast state of a group. *bcast becomes NULL if `members` does not request
+ * broadcasts. Returns MYR_ERR_TOO_LONG if the schedule is not suitable for broadcasts. */
 enum myr_status myr_nic_bcast_new(const struct myr_nic_members *members,
                                   const struct myr_schedule *schedule, struct myr_nic_bcast **bcast,
                                   struct myr_error *error);
 void myr_nic_bcast_free(struct myr_nic_bcast *bcast);
 
-/* The process arrives in a barrier: skip the rest of this half window, or all of the next one if
- * there is no rest. */
+/* Called when the process arrives in a barrier: skips the rest of this half window, or all of the
+ * next one if there is no rest. */
 void myr_nic_bcast_leave_half(struct myr_nic_group *group);
 
-/* A process has waited long for a block, at `now_us`. */
+/* Called at `now_us` when a process has waited long for a block. */
 void myr_nic_bcast_remind_at(struct myr_nic_group *group, uint64_t now_us);
 
-/* The node that this process waits for; false if it is its own. */
+/* Finds the node that this process waits for; returns false if that is its own node. */
 bool myr_nic_bcast_missing(const struct myr_nic_group *group, struct mcp_missing *missing);
 
 #endif

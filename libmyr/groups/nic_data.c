@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * Collectives with data across nodes, independent of the player; see nic_data.h.
+/* Collectives with data across nodes, independent of the kind of NIC; see nic_data.h.
  *
- * Parts and blocks are double-buffered, for even and odd epochs. A process writes into one only
- * after the previous epoch is complete. All processes of the node had arrived in that, and so were
- * done with the epoch before it, which used the same buffer.
- */
+ * Parts and blocks are double-buffered, for even and odd epochs. A process writes into a buffer
+ * only after the previous epoch is complete. All processes of the node had arrived in that epoch,
+ * and were therefore done with the epoch before it, which used the same buffer. */
 #include "libmyr/groups/nic_data.h"
 
 #include <stdlib.h>
@@ -13,7 +11,7 @@
 #include "firmware/engine.h"
 #include "libmyr/groups/group_player.h"
 
-/* Room for the length and a header of 8 bytes. */
+/* The smallest useful unit: the length and a header of 8 bytes. */
 enum { UNIT_LEAST = 16 };
 
 uint32_t myr_nic_data_fit(const struct myr_carry *carry, uint32_t unit_most, uint32_t buffer_bytes)
@@ -65,7 +63,8 @@ void myr_nic_data_free(struct myr_nic_data *data)
     }
 }
 
-/* Buffers are padded to cache lines, as they have different writers. */
+/* Returns the size of a buffer, which is padded to cache lines because buffers have different
+ * writers. */
 static size_t place_bytes(uint32_t unit_most)
 {
     return myr_whole_lines(unit_most);
@@ -92,7 +91,8 @@ uint8_t *myr_nic_data_part_of(const struct myr_nic_group *group, uint32_t local)
     return place_at(group->data, 2 + 2 * local + epoch % 2);
 }
 
-/* Elects one builder, as two processes that arrive at once may both find that all have arrived. */
+/* Elects one builder, because two processes that arrive at the same time may both find that all
+ * have arrived. */
 static bool is_builder(struct myr_node_data *shared, uint32_t epoch)
 {
     uint32_t before = epoch - 1;

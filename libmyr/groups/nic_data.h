@@ -2,18 +2,18 @@
 /* Data across nodes: groups (nic_group.h) in which each node contributes a block to each epoch, and
  * all processes get all nodes' blocks.
  *
- * The processes of a node write their parts side by side into shared memory. The one that finds all
- * parts complete builds the node's block and rings the NIC's doorbell. The NICs exchange the blocks
- * as they play a barrier (engine.h). A block's contents are up to the caller.
- *
+ * The processes of a node write their parts side by side into shared memory. The process that finds
+ * all parts complete builds the node's block and rings the NIC's doorbell. The NICs exchange the
+ * blocks along with the messages of a barrier (engine.h). The contents of a block are up to the
+ * caller.
  *     memcpy(myr_nic_data_part(group), mine, bytes);
  *     epoch = myr_nic_data_arrive(group, unit, build, context);
  *     myr_nic_group_wait(group, epoch, ...);
  *     read myr_nic_data_block(group, epoch, unit, node) of all nodes;
  *
- * A process begins an epoch when the one before is complete and it no longer reads its blocks. All
- * processes of the group must pass the same `unit`. A program that violates this reads blocks other
- * than those written, so a block should contain its epoch and length.
+ * A process begins an epoch when the previous one is complete and it no longer reads the blocks of
+ * that epoch. All processes of the group must pass the same `unit`. If a program violates this,
+ * processes read wrong blocks, so a block should contain its epoch and length.
  *
  * Threads: one at a time uses a group. */
 #ifndef MYR_NIC_DATA_H
@@ -25,28 +25,28 @@
 /* State that a node's processes share; the node's blocks and the processes' parts follow. */
 struct myr_node_data {
     myr_word building; /* the last epoch whose block is being built */
-    myr_word built;    /* the last epoch whose block was built and rung for */
-    uint32_t unit[2];  /* bytes of the blocks of the last even and odd epoch */
+    myr_word built;    /* the last epoch whose block was built and announced to the NIC */
+    uint32_t unit[2];  /* size of the blocks of the last even and odd epoch */
 };
 
-/* A process's side of the data, see `data` of a group. */
+/* A process's side of the data: `data` of struct myr_nic_group. */
 struct myr_nic_data {
     const uint8_t *buffers[2]; /* received in the last even and odd epoch; written by the NIC */
     struct myr_node_data *shared;
-    uint32_t unit_most; /* bytes of a block, and of a process's part */
+    uint32_t unit_most; /* size of a block, and of a process's part */
     struct myr_carry carry;
 };
 
-/* ---- for users ---- */
+/* ---- for users of groups ---- */
 
-/* The largest block (bytes). */
+/* Returns the size of the largest block (bytes). */
 static inline uint32_t myr_nic_data_most(const struct myr_nic_group *group)
 {
     return group->data->unit_most;
 }
 
-/* The part of process `local` of this node, for the epoch after this process's last: written by
- * that process, and read by the one that builds. */
+/* Returns the part of process `local` of this node, for the epoch after this process's last. That
+ * process writes it, and the process that builds the block reads it. */
 uint8_t *myr_nic_data_part_of(const struct myr_nic_group *group, uint32_t local);
 
 static inline uint8_t *myr_nic_data_part(const struct myr_nic_group *group)
@@ -54,15 +54,16 @@ static inline uint8_t *myr_nic_data_part(const struct myr_nic_group *group)
     return myr_nic_data_part_of(group, group->local);
 }
 
-/* Build the node's block from all parts. */
+/* Builds the node's block from all parts. */
 typedef void (*myr_build_fn)(void *context, uint32_t epoch, uint8_t *block);
 
-/* Arrive in the next epoch, and return its number. `unit`: bytes of a block, a multiple of
- * MCP_BLOCK_UNIT, at most myr_nic_data_most(). */
+/* Arrives in the next epoch, and returns its number. `unit` is the size of a block in bytes, a
+ * multiple of MCP_BLOCK_UNIT and at most myr_nic_data_most(). */
 uint32_t myr_nic_data_arrive(struct myr_nic_group *group, uint32_t unit, myr_build_fn build,
                              void *context);
 
-/* A node's block of a complete epoch: valid until this process arrives in the next. */
+/* Returns a node's block of a complete epoch, which is valid until this process arrives in the next
+ * one. */
 static inline const uint8_t *myr_nic_data_block(const struct myr_nic_group *group, uint32_t epoch,
                                                 uint32_t unit, uint32_t node)
 {
@@ -71,22 +72,24 @@ static inline const uint8_t *myr_nic_data_block(const struct myr_nic_group *grou
 
 /* ---- for kinds of NICs ---- */
 
-/* Create the data state of a group. The kind of NIC adds the memory for it. *data becomes NULL if
- * `members` does not ask for data. MYR_ERR_TOO_LONG: no useful block fits into buffers of
+/* Creates the data state of a group. The kind of NIC adds the memory for it. *data becomes NULL if
+ * `members` does not request data. Returns MYR_ERR_TOO_LONG if no useful block fits into buffers of
  * `buffer_bytes`, or into packets. */
 enum myr_status myr_nic_data_new(const struct myr_nic_members *members, myr_schedule_fn schedule_of,
                                  const void *context, uint32_t buffer_bytes,
                                  struct myr_nic_data **data, struct myr_error *error);
 void myr_nic_data_free(struct myr_nic_data *data);
 
-/* The largest block of a group whose NICs have buffers of `buffer_bytes`, and whose user wants
- * `unit_most`; 0: none is useful. */
+/* Returns the largest block of a group whose NICs have buffers of `buffer_bytes`, and whose user
+ * requests `unit_most`; 0 if no block of a useful size fits. */
 uint32_t myr_nic_data_fit(const struct myr_carry *carry, uint32_t unit_most, uint32_t buffer_bytes);
 
-/* Bytes of shared memory for `locals` processes, initially 0. */
+/* Returns the size of the shared memory for `locals` processes (bytes), which must be initially
+ * 0. */
 size_t myr_nic_data_bytes(uint32_t locals, uint32_t unit_most);
 
-/* The bytes of the node's block of `epoch`, or UINT32_MAX if it is not built. */
+/* Returns the size of the node's block of `epoch` (bytes), or UINT32_MAX if it has not been
+ * built. */
 uint32_t myr_nic_data_built(const struct myr_nic_data *data, uint32_t epoch, const uint8_t **block);
 
 #endif

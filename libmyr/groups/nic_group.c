@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * Groups across nodes, independent of the player; see nic_group.h.
+/* Groups across nodes, independent of the kind of NIC; see nic_group.h.
  *
- * Waiting has the three phases of waiting.h. The player implements sleeping.
- */
+ * Waiting has the three phases of waiting.h. Each kind of NIC implements sleeping. */
 #include "libmyr/groups/nic_group.h"
 
 #include "libmyr/groups/group_player.h"
@@ -41,9 +39,9 @@ bool myr_nic_group_failed(const struct myr_nic_group *group, uint32_t *node)
 
 uint32_t myr_nic_group_missing(struct myr_nic_group *group, struct mcp_missing *list, uint32_t most)
 {
-    /* A process that waits for a block may be held up by an epoch: until that is complete, this
-     * node does not enter the next one, for which the root waits. So the epoch is reported as well.
-     */
+    /* An epoch may delay a process that waits for a block: until that epoch is complete, this node
+     * does not enter the next one, for which the root waits. The nodes that the epoch waits for are
+     * therefore reported as well. */
     const bool block = group->watched != group->done;
     const uint32_t blocks = block && most > 0 && myr_nic_bcast_missing(group, list) ? 1 : 0;
     const uint32_t all = NULL == group->player->missing
@@ -60,7 +58,7 @@ uint32_t myr_nic_group_missing(struct myr_nic_group *group, struct mcp_missing *
 }
 
 /* `given_up` is set here because the NIC may not notice the failure: the kernel's NIC is notified
- * by a packet, which does not get there if the cable is unplugged. */
+ * by a packet, which is not delivered if the cable is unplugged. */
 void myr_nic_group_fail(struct myr_nic_group *group, uint32_t node)
 {
     group->given_up = node + 1;
@@ -88,8 +86,8 @@ void myr_nic_group_leave(struct myr_nic_group *group)
 
 /* ---- waiting ---- */
 
-/* An epoch may have been passed already. A block's slot may hold any earlier number, so it must be
- * equal. */
+/* Returns whether the awaited value has been reached. An epoch may have been passed already. A
+ * block's slot may contain any earlier number, so that must be equal. */
 static bool has_come(const struct myr_nic_group *group, uint32_t value)
 {
     const uint32_t seen = myr_load_acquire(group->watched);
@@ -104,7 +102,7 @@ static void remind_player(struct myr_nic_group *group, uint64_t now_us)
     }
 }
 
-/* Poll and yield a few times. True if the value was reached. */
+/* Polls and yields a few times. Returns true if the value was reached. */
 static bool some_looks(struct myr_nic_group *group, uint32_t value)
 {
     for (uint32_t look = 0; look < MYR_NIC_PROGRESS; ++look) {
@@ -122,8 +120,8 @@ static bool some_looks(struct myr_nic_group *group, uint32_t value)
     return false;
 }
 
-/* Poll and yield until it is time to sleep, or the wait times out. True if the value was reached.
- */
+/* Polls and yields until it is time to sleep, or the wait times out. Returns true if the value was
+ * reached. */
 static bool look_for(struct myr_nic_group *group, uint32_t value, uint64_t start_us,
                      uint64_t until_us)
 {
@@ -143,7 +141,7 @@ static bool await_word(struct myr_nic_group *group, const myr_word *word, uint32
                        uint32_t timeout_us)
 {
     group->watched = word;
-    /* Most waits end before the clock has to be read. */
+    /* Most waits end here, before the clock has to be read. */
     if (has_come(group, value) || some_looks(group, value)) {
         return true;
     }

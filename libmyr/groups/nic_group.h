@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A group across nodes: the processes of a communicator, whose NICs play its barriers.
- *
+/* A group across nodes: the processes of a communicator, whose NICs perform its barriers.
  *   GM with NIC-based barriers (Buntinas et al., section 5.2)      here
  *   gm_provide_barrier_buffer, gm_barrier_send_with_callback       myr_nic_group_arrive
  *   the receive token that comes back                              myr_nic_group_test
  *
  * The processes of one node arrive in shared memory, and the last of them rings the NIC's doorbell.
- * The NIC plays the schedule with the other nodes' NICs. Then it publishes the release, which all
- * processes of the node read. Arriving and testing are separate calls, so a process may compute in
- * between (the fuzzy barrier). Any number of barriers may be outstanding, and they complete in
- * order.
+ * The NIC executes the schedule with the other nodes' NICs. It then publishes the release, a word
+ * that all processes of the node read. Arriving and testing are separate calls, so a process may
+ * compute in between (the fuzzy barrier). Any number of barriers may be outstanding, and they
+ * complete in order.
  *
  * Threads: one thread at a time uses a group. myr_nic_group_test() may run in any thread. */
 #ifndef MYR_NIC_GROUP_H
@@ -18,38 +17,41 @@
 #include "firmware/missing.h"
 #include "libmyr/groups/group_member.h"
 
-/* Each member has joined once, through its kind of NIC (nic_kind.h), and leaves once. */
+/* Leaves the group. Each member has joined once, through its kind of NIC (nic_kind.h), and leaves
+ * once. */
 void myr_nic_group_leave(struct myr_nic_group *group);
 
-/* Arrive in the next epoch, and return its number. */
+/* myr_nic_group_arrive() arrives in the next epoch, and returns its number. A process that polls
+ * calls myr_nic_group_remind() from time to time, so that its NIC requests lost messages. */
 uint32_t myr_nic_group_arrive(struct myr_nic_group *group);
 
 void myr_nic_group_remind(struct myr_nic_group *group);
 
-/* True if no further epoch will complete: the group has failed, or a process died while it ran the
- * NIC. */
+/* Returns true if no further epoch will complete, because the group has failed, or a process died
+ * while it ran the NIC. */
 bool myr_nic_group_over(const struct myr_nic_group *group);
 
-/* Has the group failed because a node is missing, or one of its processes has died? If so, `*node`
- * becomes the node's number. If the group is over and this is false, this node's NIC is
- * unusable. */
+/* Returns whether the group has failed because a node is missing, or one of its processes has died.
+ * If so, `*node` becomes the node's number. If the group is over and this returns false, this
+ * node's NIC is unusable. */
 bool myr_nic_group_failed(const struct myr_nic_group *group, uint32_t *node);
 
-/* List the nodes that the group waits for in its present step, or for a block, at most `most` of
+/* Lists the nodes that the group waits for in its present step, or for a block, at most `most` of
  * them. Returns their number, which is also 0 if processes of this node have not arrived. A node is
- * alive if its NIC answers that its host is late. Call it only after a long wait, as it takes the
- * NIC's lock. */
+ * alive if its NIC answers that its host is late. Call this only after a long wait, because it
+ * takes the NIC's lock. */
 uint32_t myr_nic_group_missing(struct myr_nic_group *group, struct mcp_missing *list,
                                uint32_t most);
 
-/* Give this node up: the group fails on all nodes that can be reached. */
+/* Gives this node up: the group fails on all nodes that can be reached. */
 void myr_nic_group_fail(struct myr_nic_group *group, uint32_t node);
 
-/* Run the NIC until `epoch` is complete, or for `timeout_us` (0: no timeout). False if it is not
- * complete, or never will be because the NIC is broken or a member has died. */
+/* Runs the NIC until `epoch` is complete, or for `timeout_us` (0: no timeout). Returns false if the
+ * epoch is not complete, or never will be because the NIC is broken or a member has died. */
 bool myr_nic_group_wait(struct myr_nic_group *group, uint32_t epoch, uint32_t timeout_us);
 
-/* The same until the block of the broadcast that this process has begun arrives (nic_bcast.h). */
+/* Runs the NIC, with the same timeout and result, until the block of the broadcast that this
+ * process has begun arrives (nic_bcast.h). */
 bool myr_nic_group_wait_bcast(struct myr_nic_group *group, uint32_t timeout_us);
 
 #endif

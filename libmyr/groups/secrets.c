@@ -10,7 +10,7 @@ bool myr_secret_draw(struct mcp_secret *secret)
            os_draw_key(&secret->word[1], sizeof(secret->word[1]));
 }
 
-/* SipHash-2-4 of the group's number and of the word's index. */
+/* Returns the SipHash-2-4 of the group's number and of the word's index. */
 static uint64_t word_of(const struct mcp_secret *of, uint64_t number, uint8_t which)
 {
     struct mcp_sip sip = mcp_sip_begin(of);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Derives the secrets of a communicator's groups from one.
- *
- * Called alike on all members before they join groups. Threads: any. */
+/* Derives the secrets of a communicator's groups from one common secret. All members call these
+ * functions with the same arguments before they join groups. Threads: any. */
 #ifndef MYR_SECRETS_H
 #define MYR_SECRETS_H
 
@@ -10,12 +9,12 @@
 
 #include "firmware/siphash.h"
 
-/* Draw a random secret; false, with errno, if the system provides no random numbers. */
+/* Draws a random secret; returns false, with errno, if the system provides no random numbers. */
 bool myr_secret_draw(struct mcp_secret *secret);
 
-/* Derive group `number` of the members that share the secret `of`: returns the group's key (never
- * 0), and stores its secret in `secret`. Each packet of a group contains its key; no secret can be
- * computed from a key or from another secret. */
+/* Derives group `number` of the members that share the secret `of`: returns the group's key (never
+ * 0), and stores its secret in `secret`. Each packet of a group contains its key, but no secret can
+ * be computed from a key or from another secret. */
 uint64_t myr_secret_derive(const struct mcp_secret *of, uint64_t number, struct mcp_secret *secret);
 
 #endif

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The broadcast trees of a schedule; see spread.h. */
+/* Computation of the broadcast trees of a schedule; see spread.h. */
 #include "libmyr/groups/spread.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* The ring distance that a message to or from this peer covers. */
+/* Returns the ring distance that a message to or from this peer covers. */
 static uint32_t distance(uint32_t nodes, uint32_t node, uint32_t peer, bool sent)
 {
     return sent ? (peer + nodes - node) % nodes : (node + nodes - peer) % nodes;
 }
 
-/* All messages of a step have the same reach. */
+/* Fills in the reach of each message, which is the same for all messages of a step. */
 static void fill_reach(const struct myr_schedule *schedule, uint32_t nodes, uint32_t node,
                        uint16_t *reach)
 {
@@ -30,7 +30,8 @@ static void fill_reach(const struct myr_schedule *schedule, uint32_t nodes, uint
     }
 }
 
-/* Add the edges of a message with this reach and distance. False if a node has a parent already. */
+/* Adds the edges of a message with this reach and distance. Returns false if a node has a parent
+ * already. */
 static bool add_children(uint32_t nodes, uint32_t further, uint32_t reach, uint16_t *up)
 {
     for (uint32_t from = 0; from < reach && from + further < nodes; ++from) {
@@ -42,7 +43,8 @@ static bool add_children(uint32_t nodes, uint32_t further, uint32_t reach, uint1
     return true;
 }
 
-/* True if the messages sent, or those waited for, reach each node but the root exactly once. */
+/* Returns whether the messages sent, or those waited for, reach each node except the root exactly
+ * once. */
 static bool fill_up(const struct myr_schedule *schedule, uint32_t nodes, uint32_t node, bool sent,
                     const struct myr_spread *spread)
 {

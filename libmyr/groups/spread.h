@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* How a broadcast spreads over the messages of a schedule, for any root (bcast.h).
+/* Plans how a broadcast spreads over the messages of a schedule, for any root (bcast.h).
  *
- * Each message has a reach: a node sends it if it is nearer to the root than that. Here it is the
- * shortest distance of a message of the same step around the circle of nodes. In a dissemination
- * barrier the distances are 1, b, b^2 and so on, and the messages form a tree for each root. For
- * schedules that do not, there is no plan. Pure. */
+ * Each message has a reach: a node sends it if the node's distance from the root is less than that.
+ * The reach is the shortest distance, around the circle of nodes, of a message of the same step. In
+ * a dissemination barrier the distances are 1, b, b^2 and so on, and the messages form a tree for
+ * each root. For schedules whose messages do not, there is no plan. Pure. */
 #ifndef MYR_SPREAD_H
 #define MYR_SPREAD_H
 
@@ -13,15 +13,15 @@
 
 #include "libmyr/schedule.h"
 
-enum { MYR_SPREAD_NODES = 4096 /* at the most */ };
+enum { MYR_SPREAD_NODES = 4096 /* maximum number of nodes */ };
 
 struct myr_spread {
     uint16_t *reach; /* of each of the schedule's peers, in its order */
     uint16_t *up; /* [nodes]: distance of a node's parent, by the node's distance from the root */
 };
 
-/* False if the schedule does not suit broadcasts, if there are too many nodes, or if out of memory.
- * Free the plan with myr_spread_free(). */
+/* Computes the plan; free it with myr_spread_free(). Returns false if the schedule is not suitable
+ * for broadcasts, if there are too many nodes, or if out of memory. */
 bool myr_spread_plan(const struct myr_schedule *schedule, uint32_t nodes, uint32_t node,
                      struct myr_spread *spread);
 void myr_spread_free(struct myr_spread *spread);

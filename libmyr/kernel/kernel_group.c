@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * Groups played by the kernel's NIC; see kernel_nic.h.
+/* Groups of the kernel's NIC; see kernel_nic.h.
  *
- * The release word is in a page of the kernel's, mapped read-only. A doorbell is a UDP packet that
- * the BPF program intercepts. No process has to run the NIC: a waiting process polls the page, then
+ * The release is in a page of the kernel's, mapped read-only. A doorbell is a UDP packet that the
+ * BPF program intercepts. No process has to run the NIC: a waiting process polls the page, then
  * sleeps. One of the node's processes sleeps on its socket, where the BPF program wakes it, and it
  * wakes the others.
  *
- * A process that waits for long asks for the missing messages. On behalf of processes that compute
- * meanwhile, myrd asks.
- */
+ * A process that waits for a long time requests the missing messages. For processes that compute
+ * meanwhile, myrd does so. */
 #include <errno.h>
 #include <netinet/in.h>
 #include <poll.h>
@@ -33,8 +31,8 @@
 
 enum {
     GROUP_RECORD = 0x6b, /* id of the records' keys: "k" */
-    REPEATED = 256,      /* epochs whose doorbells are repeated at once, at most */
-    DETOUR = 256,        /* doorbells sent by multicast after one had to be repeated */
+    REPEATED = 256,      /* maximum number of epochs whose doorbells are repeated at once */
+    DETOUR = 256,        /* number of doorbells sent by multicast after one had to be repeated */
     /* Calls of is_kernel_group_over() per check for the daemon, a power of two. */
     ALIVE_EVERY = 64
 };
@@ -43,24 +41,24 @@ enum {
 struct myr_kernel_seat {
     struct myr_kernel_nic *nic;
     const struct mcp_kernel_line *page;     /* the user's page, mapped */
-    const struct mcp_kernel_line *line;     /* the group's line in it */
-    const struct mcp_kernel_buffer *buffer; /* NULL: the group has none */
+    const struct mcp_kernel_line *line;     /* the group's release in it */
+    const struct mcp_kernel_buffer *buffer; /* NULL if the group has none */
     struct mcp_bell bell;                   /* connected to a peer */
     uint64_t key;
     uint32_t stuck_at;          /* the last complete epoch at the time of the last reminder, */
-    struct mcp_backoff backoff; /* ... and when to ask if it has not changed */
-    _Atomic uint32_t detour;    /* doorbells still to be sent by multicast */
-    uint32_t questions;         /* calls of is_kernel_group_over() */
-    bool orphaned;              /* the NIC is permanently lost */
-    /* The wait that continues without a daemon, and since when (0: there is a daemon). */
+    struct mcp_backoff backoff; /* ... and when to request messages if it has not changed */
+    _Atomic uint32_t detour;    /* number of doorbells still to be sent by multicast */
+    uint32_t questions;         /* number of calls of is_kernel_group_over() */
+    bool orphaned;              /* whether the NIC is permanently lost */
+    /* The wait that continues without a daemon, and since when (0 if there is a daemon). */
     uint64_t alone_in, alone_us;
 };
 
-/* What the node's processes share. The arrivals follow, then the shared data. */
+/* The state that the node's processes share. The arrivals follow, then the shared data. */
 struct shared_group {
-    myr_word sleepers; /* processes that sleep on `woken` */
+    myr_word sleepers; /* number of processes that sleep on `woken` */
     myr_word woken;    /* incremented whenever they are woken */
-    myr_word watcher;  /* not 0: a process sleeps on its socket */
+    myr_word watcher;  /* not 0 if a process sleeps on its socket */
 };
 
 static struct shared_group *shared_of(const struct myr_nic_group *group)
@@ -73,9 +71,9 @@ static struct myr_kernel_seat *seat_of(const struct myr_nic_group *group)
     return group->own;
 }
 
-/* ---- playing ---- */
+/* ---- executing ---- */
 
-/* Send a doorbell to the peer that the socket is connected to, as the route of a multicast is
+/* Sends a doorbell to the peer that the socket is connected to, because the route of a multicast is
  * looked up each time (0.45 us). If a doorbell had to be repeated, the peer's neighbour entry may
  * have expired, so the next ones are sent by multicast. */
 static void send_bell(struct myr_kernel_seat *seat, const void *bell, size_t bytes)
@@ -100,7 +98,7 @@ static void ring(struct myr_kernel_seat *seat, enum mcp_ring what, uint32_t epoc
     send_bell(seat, &bell, sizeof(bell));
 }
 
-/* The same, with a block as payload. */
+/* Sends a doorbell with a block as payload. */
 static void ring_with(struct myr_kernel_seat *seat, enum mcp_ring what, uint32_t epoch,
                       const void *block, uint32_t bytes)
 {
@@ -139,7 +137,7 @@ static void ask_bcast(struct myr_nic_group *group, uint32_t root, uint32_t numbe
     send_bell(seat, &bell, sizeof(bell));
 }
 
-/* Ring again for the epochs after `done` that the node has arrived in: their doorbells may have
+/* Rings again for the epochs after `done` that the node has arrived in: their doorbells may have
  * been lost, or have arrived too early. */
 static void start_again(const struct myr_nic_group *group, uint32_t done)
 {
@@ -184,7 +182,7 @@ static void remind_kernel_nic(const struct myr_nic_group *group, uint64_t now_us
     ring(seat, MCP_RING_ASK, done + 1);
 }
 
-/* Sleep on the socket until the NIC wakes this process. */
+/* Sleeps on the socket until the NIC wakes this process. */
 static void watch(struct myr_nic_group *group, uint32_t seen, uint32_t timeout_us)
 {
     const struct myr_kernel_seat *seat = seat_of(group);
@@ -245,15 +243,16 @@ static uint32_t seen_on_line(const struct myr_kernel_seat *seat)
     return myr_load_acquire((myr_word *)&seat->line->failed);
 }
 
-/* If the NIC was removed, no node is to blame. */
+/* Returns the missing node + 1, or 0. If the NIC was removed, no node is responsible. */
 static uint32_t get_kernel_failure(const struct myr_nic_group *group)
 {
     const uint32_t seen = seen_on_line(seat_of(group));
     return MCP_KERNEL_REMOVED == seen ? 0 : seen;
 }
 
-/* Epochs complete without a daemon. But only a daemon detects that another process of this node has
- * died, so a process that waits for long needs one. */
+/* Returns whether the group has been without a daemon for too long. Epochs complete without a
+ * daemon, but only a daemon detects that another process of this node has died, so a process that
+ * waits for a long time needs one. */
 static bool is_orphaned(const struct myr_nic_group *group, struct myr_kernel_seat *seat)
 {
     const enum myr_kernel_daemon daemon = myr_kernel_nic_daemon(seat->nic);
@@ -270,7 +269,7 @@ static bool is_orphaned(const struct myr_nic_group *group, struct myr_kernel_sea
            (MYR_KERNEL_LOST == daemon && now_us - seat->alone_us >= MYR_KERNEL_AWAY_US);
 }
 
-/* The daemon is checked for only now and then, as MPI_Ibarrier calls this at each test. */
+/* Checks for the daemon only from time to time, because MPI_Ibarrier calls this at each test. */
 static bool is_kernel_group_over(const struct myr_nic_group *group)
 {
     struct myr_kernel_seat *seat = seat_of(group);
@@ -294,8 +293,8 @@ static void give_up_seat(struct myr_kernel_seat *seat)
     free(seat);
 }
 
-/* In a group that broadcasts, the farewell is the epoch after the last one that the NIC knows of,
- * so the NIC must have all of them. */
+/* In a group that broadcasts, the farewell is the epoch after the last one that was reported to the
+ * NIC, so all of them must have been reported. */
 static void leave_kernel_group(struct myr_nic_group *group)
 {
     if (NULL != group->bcast) {
@@ -322,8 +321,8 @@ static const struct myr_player kernel_player = {
 
 /* ---- joining ---- */
 
-/* Create the socket for doorbells. It is connected to this peer, so that other senders' packets do
- * not wake a process that sleeps on it. False with errno on failure. */
+/* Creates the socket for doorbells. It is connected to this peer, so that other senders' packets do
+ * not wake a process that sleeps on it. Returns false, with errno, on failure. */
 static bool connect_bell(struct mcp_bell *bell, const struct myr_kernel_nic *nic,
                          const struct mcp_kernel_peer *to)
 {
@@ -335,7 +334,7 @@ static bool connect_bell(struct mcp_bell *bell, const struct myr_kernel_nic *nic
            0 == connect(bell->socket, &peer.at.any, mcp_address_bytes(&peer));
 }
 
-/* Map a descriptor, and close it. NULL with errno on failure. */
+/* Maps a descriptor, and closes it. Returns NULL, with errno, on failure. */
 static const void *map(int descriptor, size_t bytes)
 {
     const void *mapped = mmap(NULL, bytes, PROT_READ, MAP_SHARED, descriptor, 0);
@@ -374,7 +373,7 @@ static enum myr_status take_seat(struct myr_kernel_nic *nic, struct myr_kernel_q
     return MYR_OK;
 }
 
-/* Look up the peers' addresses. If a NIC's name has none, the daemon will refuse the request. */
+/* Looks up the peers' addresses. If a NIC's name has none, the daemon will refuse the request. */
 static void name_peers(const struct mcp_peer *peers, uint32_t count,
                        const struct myr_nic_members *members, struct mcp_kernel_peer *named)
 {
@@ -391,7 +390,7 @@ static void name_peers(const struct mcp_peer *peers, uint32_t count,
     }
 }
 
-/* Build the request to open the group. */
+/* Builds the request to open the group. */
 static enum myr_status make_question(const struct myr_nic_group *group,
                                      const struct myr_nic_members *members,
                                      const struct myr_schedule *schedule,
@@ -428,7 +427,8 @@ static enum myr_status make_question(const struct myr_nic_group *group,
     return MYR_OK;
 }
 
-/* The same, from the schedule function. Whether it is a group for broadcasts is known only now. */
+/* Builds the request from the schedule function. Only here is it known whether the group is for
+ * broadcasts. */
 static enum myr_status plan(struct myr_nic_group *group, const struct myr_nic_members *members,
                             myr_schedule_fn schedule_of, const void *context,
                             struct myr_kernel_question *question, struct myr_error *error)
@@ -445,13 +445,14 @@ static enum myr_status plan(struct myr_nic_group *group, const struct myr_nic_me
     return status;
 }
 
-/* Offset of the shared data in the record, behind the arrivals. */
+/* Returns the offset of the shared data in the record, behind the arrivals. */
 static size_t bytes_before_data(uint32_t locals)
 {
     return MYR_LINE + myr_whole_lines(sizeof(myr_word) * locals);
 }
 
-/* Size of the record with blocks of up to `unit_most` bytes; 0: no data. */
+/* Returns the size of the record with blocks of up to `unit_most` bytes (0 if it carries no
+ * data). */
 static size_t record_bytes(uint32_t locals, uint32_t unit_most)
 {
     return bytes_before_data(locals) + (0 == unit_most ? 0 : myr_nic_data_bytes(locals, unit_most));
@@ -470,7 +471,7 @@ static void take_up(struct myr_nic_group *group, const struct myr_kernel_seat *s
     }
 }
 
-/* Join the group, after the node's processes have met in the record. */
+/* Joins the group, after the node's processes have attached to the record. */
 static enum myr_status join_kernel_group(struct myr_nic_group *group, struct myr_kernel_nic *nic,
                                          const struct myr_nic_members *members,
                                          myr_schedule_fn schedule_of, const void *context,

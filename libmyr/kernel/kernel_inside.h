@@ -9,24 +9,24 @@
 #include "libmyr/kernel/kernel_nic.h"
 #include "libmyr/kernel/kernel_words.h"
 
-/* Open a group. The caller has filled in `question` except for magic and ask. It owns the
+/* Opens a group. The caller has filled in `question` except for magic and ask. The caller owns the
  * descriptors in `seen`, and must close each group that was opened. */
 enum myr_status myr_kernel_nic_ask_open(struct myr_kernel_nic *nic,
                                         struct myr_kernel_question *question,
                                         struct mcp_kernel_seen *seen, struct myr_error *error);
 void myr_kernel_nic_ask_close(struct myr_kernel_nic *nic, uint64_t key);
 
-/* The index of its network interface. */
+/* Returns the index of its network interface. */
 uint32_t myr_kernel_nic_interface(const struct myr_kernel_nic *nic);
 
-/* The nodes that the group waits for. False if the daemon does not answer. */
+/* Gets the nodes that the group waits for. Returns false if the daemon does not answer. */
 bool myr_kernel_nic_ask_missing(struct myr_kernel_nic *nic, uint64_t key,
                                 struct myr_kernel_missing *missing);
 
-/* Is the daemon alive? AWAY: it has exited, and this looks from time to time for a successor, which
- * takes over the groups of this process. LOST: no successor has appeared for MYR_KERNEL_AWAY_US,
- * though one still may. GONE: the groups of this process no longer exist. Takes a system call while
- * the daemon is alive. Threads: any. */
+/* Returns the state of the daemon, which takes a system call while it is alive. AWAY: it has
+ * exited, and this process checks from time to time for a successor, which takes over the groups of
+ * this process. LOST: no successor has appeared for MYR_KERNEL_AWAY_US, though one still may. GONE:
+ * the groups of this process no longer exist. Threads: any. */
 enum myr_kernel_daemon {
     MYR_KERNEL_HERE,
     MYR_KERNEL_AWAY,

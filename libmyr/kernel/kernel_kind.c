@@ -33,7 +33,7 @@ static void query_kernel_name(const void *nic, struct myr_nic_name *name)
     myr_kernel_nic_get_name(nic, name);
 }
 
-/* The counters that this user may see; unchanged if the daemon does not reply. */
+/* Reads the counters that this user may see; leaves them unchanged if the daemon does not reply. */
 static void read_kernel_counters(void *nic, struct mcp_counters *counters)
 {
     struct myr_kernel_report *report = malloc(sizeof(*report)); /* too large for a thread's stack */

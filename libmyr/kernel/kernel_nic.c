@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * A client of myrd --kernel; see kernel_nic.h.
+/* A client of myrd --kernel; see kernel_nic.h.
  *
- * Invariant: each answer is matched to its question. The daemon answers in order, so answers to
- * questions that timed out come first and are skipped. After a malformed answer the connection is
- * shut down, as later answers could not be matched.
+ * Invariant: each answer is matched to its request. The daemon answers in order, so answers to
+ * requests that timed out arrive first and are skipped. After a malformed answer the connection is
+ * shut down, because later answers could not be matched.
  *
  * If the daemon is killed, another one may take over the NIC (kernel_words.h). Clients do not block
- * on that: they try to reconnect with exponential backoff whenever they need the daemon, and groups
- * play on meanwhile. Only opening a group waits for a while, and so does a client that leaves for
- * good, because the next daemon would take its absence for a death. The new connection is
- * duplicated onto the old descriptor, so that other threads may use it at any time.
- */
+ * on that: they try to reconnect with exponential backoff whenever they need the daemon, and their
+ * groups continue meanwhile. Only two operations wait for a while: opening a group, and the last
+ * disconnect of a client, because the next daemon would take its absence for a death. The new
+ * connection is duplicated onto the old descriptor, so that other threads may use it at any
+ * time. */
 #include "libmyr/kernel/kernel_nic.h"
 
 #include <errno.h>
@@ -29,7 +28,7 @@
 
 static const char daemon_name[] = "myrd --kernel";
 
-/* Timeouts of all requests but the hello. To open a group the daemon may wait 2.5 s for a host that
+/* Timeouts of all requests except HELLO. To open a group the daemon may wait 2.5 s for a host that
  * does not respond. */
 static const struct myr_talk_timeout for_opening = {5000, 30000}, for_others = {500, 10000};
 
@@ -46,19 +45,20 @@ struct myr_kernel_nic {
     uint64_t number; /* the daemon's number for this client */
     uint64_t *held;  /* [held_count]: keys of open groups */
     uint32_t held_count, held_room;
-    bool opened;       /* the daemon may hold groups of this client, */
-    uint64_t opening;  /* ... and has been asked for this one; 0: none */
-    bool gone;         /* reconnecting is impossible */
-    uint64_t away_us;  /* since when there has been no daemon; 0: there is one */
+    bool opened;       /* whether the daemon may hold groups of this client, */
+    uint64_t opening;  /* ... and was requested to open this one; 0 if none */
+    bool gone;         /* whether reconnecting is impossible */
+    uint64_t away_us;  /* since when there has been no daemon; 0 if there is one */
     uint64_t again_us; /* when to try to reconnect, */
     uint32_t pause_us; /* ... and the pause after that */
-    uint32_t owed;     /* answers outstanding to questions that timed out */
-    bool deaf;         /* its socket was full for long: do not wait for it to close groups */
+    uint32_t owed;     /* number of outstanding answers to requests that timed out */
+    bool deaf; /* whether its socket was full for a long time, so that closing a group must not wait
+                  for it */
     struct myr_nic_name name;
-    uint32_t interface; /* the one with the name's address */
+    uint32_t interface; /* index of the interface with the name's address */
 };
 
-/* Receive and discard answers to questions that timed out. */
+/* Receives and discards answers to requests that timed out. */
 static enum myr_status catch_up(struct myr_kernel_nic *nic, const struct myr_talk_timeout *timeout,
                                 struct myr_error *error)
 {
@@ -76,7 +76,7 @@ static enum myr_status catch_up(struct myr_kernel_nic *nic, const struct myr_tal
     return MYR_OK;
 }
 
-/* The expected length of the answer. That of a report depends on its number of groups. */
+/* Returns the expected length of the answer. That of a report depends on its number of groups. */
 static size_t length_of(const struct myr_kernel_question *question, const void *answer,
                         size_t bytes)
 {
@@ -122,7 +122,7 @@ static enum myr_status converse(struct myr_kernel_nic *nic,
     return MYR_OK;
 }
 
-/* Send a question and receive its answer: `answer` gets `bytes`, `maps` gets `count` descriptors,
+/* Sends a request and receives its answer: `answer` gets `bytes`, `maps` gets `count` descriptors,
  * or -1. Called with the lock held. */
 static enum myr_status ask_now(struct myr_kernel_nic *nic, struct myr_kernel_question *question,
                                enum myr_kernel_ask what, const struct myr_talk_timeout *timeout,
@@ -175,9 +175,9 @@ static bool connect_to(struct myr_kernel_nic *nic, struct myr_error *error, enum
     return there;
 }
 
-/* A question that is answered by a status. False: no answer. A daemon that has not answered the
- * hello may be asked again later; one that knows this client takes the end of a connection for its
- * death. */
+/* Sends a request that is answered by a status. Returns false if there is no answer. A daemon that
+ * has not answered HELLO may be asked again later, whereas one that knows this client takes the end
+ * of a connection for its death. */
 static bool request_status(struct myr_kernel_nic *nic, enum myr_kernel_ask what, uint64_t key,
                            struct myr_kernel_answer *answer)
 {
@@ -194,8 +194,8 @@ static bool same_nic(const struct myr_nic_name *a, const struct myr_nic_name *b)
            0 == memcmp(a->address, b->address, sizeof(a->address));
 }
 
-/* The next daemon has answered the hello: find out whether it has taken over and knows this client.
- * False if it stopped answering. */
+/* Finds out whether the next daemon, which has answered HELLO, has taken over and knows this
+ * client. Returns false if it stopped answering. */
 static bool introduce(struct myr_kernel_nic *nic, const struct myr_kernel_answer *hello)
 {
     const struct myr_kernel_question settle = {
@@ -209,7 +209,7 @@ static bool introduce(struct myr_kernel_nic *nic, const struct myr_kernel_answer
     if (!request_status(nic, MYR_KERNEL_RETURN, nic->number, &answer)) {
         return false;
     }
-    /* The daemon does not know us because we hold no group. */
+    /* The daemon does not know this client, because the client holds no group. */
     if (MYR_OK != answer.status && 0 == nic->held_count) {
         nic->number = hello->number;
         return true;
@@ -224,7 +224,7 @@ static bool introduce(struct myr_kernel_nic *nic, const struct myr_kernel_answer
     return nic->gone || myr_talk_send(nic->connection, &settle, sizeof(settle), NULL, 0, 0);
 }
 
-/* Try to reconnect, if the pause is over. */
+/* Tries to reconnect, if the pause is over. */
 static void come_back(struct myr_kernel_nic *nic)
 {
     const uint64_t now_us = os_now_us();
@@ -248,7 +248,8 @@ static void come_back(struct myr_kernel_nic *nic)
     nic->pause_us = 2 * nic->pause_us < AGAIN_MOST_US ? 2 * nic->pause_us : AGAIN_MOST_US;
 }
 
-/* Wait until `until_us` for a daemon. Called with the lock held. False if there is none. */
+/* Waits until `until_us` for a daemon. Called with the lock held. Returns false if there is
+ * none. */
 static bool await_daemon(struct myr_kernel_nic *nic, uint64_t until_us)
 {
     while (!is_here(nic)) {
@@ -284,10 +285,10 @@ enum myr_kernel_daemon myr_kernel_nic_daemon(struct myr_kernel_nic *nic)
     return daemon;
 }
 
-/* ---- questions ---- */
+/* ---- requests ---- */
 
-/* Serialized by the lock. If the daemon ends before it has answered, ask the next one, provided
- * that it comes within `within_us`. */
+/* Sends a request to the daemon, serialised by the lock. If the daemon ends before it has answered,
+ * the request is repeated to the next daemon, provided that this one appears within `within_us`. */
 static enum myr_status ask_daemon(struct myr_kernel_nic *nic, struct myr_kernel_question *question,
                                   enum myr_kernel_ask what, const struct myr_talk_timeout *timeout,
                                   void *answer, size_t bytes, int *maps, uint32_t count,
@@ -309,7 +310,7 @@ static enum myr_status ask_daemon(struct myr_kernel_nic *nic, struct myr_kernel_
     return status;
 }
 
-/* Ask a question that is answered by a status. With MYR_OK, `count` descriptors must come. */
+/* Sends a request that is answered by a status. With MYR_OK, `count` descriptors must arrive. */
 static enum myr_status request(struct myr_kernel_nic *nic, struct myr_kernel_question *question,
                                enum myr_kernel_ask what, const struct myr_talk_timeout *timeout,
                                struct myr_kernel_answer *answer, int *maps, uint32_t count,
@@ -364,7 +365,7 @@ enum myr_status myr_kernel_nic_open(bool hurry, struct myr_kernel_nic **nic,
     return MYR_OK;
 }
 
-/* All groups have been left, but a later daemon may not know that. */
+/* All groups have been left, but that may not have reached a later daemon. */
 void myr_kernel_nic_close(struct myr_kernel_nic *nic)
 {
     if (nic->connection >= 0) {
@@ -398,7 +399,7 @@ enum myr_status myr_kernel_nic_report(struct myr_kernel_nic *nic, struct myr_ker
     return status;
 }
 
-/* Record that the group is open. False when out of memory. */
+/* Records that the group is open. Returns false if out of memory. */
 static bool hold(struct myr_kernel_nic *nic, uint64_t key)
 {
     if (nic->held_count == nic->held_room) {
@@ -425,14 +426,14 @@ static void let_go(struct myr_kernel_nic *nic, uint64_t key)
     }
 }
 
-/* `opened` is set before the question is sent, because the daemon may open the group and be killed
- * before it answers. Its successor then has the group, and SETTLE announces that this question is
+/* `opened` is set before the request is sent, because the daemon may open the group and be killed
+ * before it answers. Its successor then has the group, and SETTLE announces that this request is
  * repeated. */
 enum myr_status myr_kernel_nic_ask_open(struct myr_kernel_nic *nic,
                                         struct myr_kernel_question *question,
                                         struct mcp_kernel_seen *seen, struct myr_error *error)
 {
-    struct myr_kernel_answer answer = {.status = MYR_OK}; /* also if no answer comes */
+    struct myr_kernel_answer answer = {.status = MYR_OK}; /* also if no answer arrives */
     int maps[MYR_TALK_DESCRIPTORS] = {-1, -1};
     const bool has_buffer = 0 != question->places || 0 != question->window;
     pthread_mutex_lock(&nic->asking);
@@ -456,8 +457,8 @@ enum myr_status myr_kernel_nic_ask_open(struct myr_kernel_nic *nic,
             close(seen->buffer);
         }
     }
-    /* The daemon may still open the group after a timeout; or it has, and its descriptors could not
-     * be received here. */
+    /* The daemon may still open the group after a timeout, or it has opened it and its descriptors
+     * could not be received here. */
     if (MYR_OK == answer.status) {
         myr_kernel_nic_ask_close(nic, question->key);
     }
@@ -470,8 +471,8 @@ void myr_kernel_nic_ask_close(struct myr_kernel_nic *nic, uint64_t key)
         .magic = MYR_KERNEL_MAGIC, .ask = MYR_KERNEL_CLOSE, .key = key};
     pthread_mutex_lock(&nic->asking);
     let_go(nic, key);
-    /* If the message is lost, no harm is done: the next daemon is told which groups are held, and
-     * the group is closed when this process ends. */
+    /* A lost message is harmless: the next daemon gets a list of the held groups, and the group is
+     * closed when this process ends. */
     nic->deaf = nic->deaf ? !myr_talk_send(nic->connection, &question, sizeof(question), NULL, 0, 0)
                           : MYR_OK != myr_talk_say(nic->connection, daemon_name, &question,
                                                    sizeof(question), &for_others, NULL);

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The protocol between myrd --kernel and its clients on its Unix socket (SOCK_SEQPACKET). The
- * client sends questions and the daemon answers them in order. When a client closes its connection,
- * its process leaves all its groups. Those that it had not closed before fail. Connections beyond a
- * user's quota are closed without an answer.
+ * client sends requests, and the daemon answers them in order. When a client closes its connection,
+ * its process leaves all its groups, and those that it had not closed before fail. Connections
+ * beyond a user's quota are closed without an answer.
  *
  * When the daemon exits, its successor may take over its NIC, with all groups and their holders,
- * under the same name. A client connects to it and sends HELLO, RETURN with its previous number,
- * HOLD for each group that it still has, and SETTLE. Groups that it does not hold any more count as
- * left, except one that it was about to open: it asks for that one again. */
+ * under the same name. A client connects to the successor and sends HELLO, RETURN with its previous
+ * number, HOLD for each group that it still has, and SETTLE. Groups that the client does not report
+ * with HOLD count as left, except a group that it was about to open, which it requests again. */
 #ifndef MYR_KERNEL_WORDS_H
 #define MYR_KERNEL_WORDS_H
 
@@ -24,15 +24,16 @@
 #define MYR_KERNEL_SOCKET "/run/nicbarr/kernel.sock"
 
 enum myr_kernel_ask {
-    MYR_KERNEL_HELLO = 1, /* which NIC? Answered with its name */
-    MYR_KERNEL_OPEN,      /* open or share the group with this key; answered with a page */
-    MYR_KERNEL_CLOSE,   /* this process is done with the group. Not answered, as no client waits for
-                           it */
-    MYR_KERNEL_STATUS,  /* answered with a report */
-    MYR_KERNEL_MISSING, /* which nodes does this group wait for? Answered with a list */
-    MYR_KERNEL_RETURN,  /* the previous daemon knew this process by the number in `key` */
+    MYR_KERNEL_HELLO = 1, /* which NIC is it; answered with its name */
+    MYR_KERNEL_OPEN,      /* open the group with this key, or share it; answered with a page */
+    MYR_KERNEL_CLOSE,  /* this process is done with the group; not answered, because no client waits
+                          for it */
+    MYR_KERNEL_STATUS, /* answered with a report */
+    MYR_KERNEL_MISSING, /* which nodes does this group wait for; answered with a list */
+    MYR_KERNEL_RETURN,  /* the previous daemon had registered this process under the number in `key`
+                         */
     MYR_KERNEL_HOLD,    /* ... when it opened this group */
-    MYR_KERNEL_SETTLE   /* ... and it holds no others; it will open the group `key` (0: none). Not
+    MYR_KERNEL_SETTLE   /* ... and it holds no others; it will open the group `key` (0: none); not
                            answered */
 };
 
@@ -53,11 +54,11 @@ struct myr_kernel_answer {
     uint32_t status;         /* enum myr_status */
     struct myr_nic_name nic; /* HELLO */
     char why[240];           /* the error, if not MYR_OK */
-    /* OPEN: with the descriptors (SCM_RIGHTS) of the page and, if the group carries data or
-     * broadcasts, of its buffer; and the index of the group's line on the page */
+    /* OPEN: sent with the descriptors (SCM_RIGHTS) of the page and, if the group carries data or
+     * broadcasts, of its buffer; `line` is the index of the group's release in the page */
     uint32_t line;
     uint32_t zero;
-    uint64_t number; /* HELLO: of the client, which sends it to the next daemon (RETURN) */
+    uint64_t number; /* HELLO: identifies the client, which sends it to the next daemon (RETURN) */
 };
 
 /* The answer to MISSING; empty if the process has no such group. */
@@ -67,7 +68,7 @@ struct myr_kernel_missing {
     struct mcp_missing node[MCP_KERNEL_MESSAGES];
 };
 
-/* Another node, with its address. */
+/* Another node, with its address and the state of its host. */
 struct myr_kernel_node {
     struct mcp_ip ip;
     uint32_t node;
@@ -76,30 +77,31 @@ struct myr_kernel_node {
 
 enum { MYR_KERNEL_NODES = 4 };
 
-/* The public part of a group: its key is secret. */
+/* The public part of a group; its key is secret and not included. */
 struct myr_kernel_group_words {
     uint32_t uid;
     uint32_t node;
-    uint32_t done;     /* the last epoch that is complete */
-    uint32_t waits;    /* 1: a later epoch has begun; 0: not */
-    uint32_t failed;   /* not 0: no more epochs complete, because node `lost` is missing or, if that
-                        * is this node, a process has died */
-    uint32_t missing;  /* number of nodes that it waits for; the first of them follow below */
-    uint64_t since_ms; /* when that began, roughly (CLOCK_MONOTONIC); 0: recently, or not known */
+    uint32_t done;    /* the last epoch that is complete */
+    uint32_t waits;   /* 1 if a later epoch has begun, else 0 */
+    uint32_t failed;  /* if not 0, no more epochs complete, because node `lost` is missing or, if
+                         that is this node, a process has died */
+    uint32_t missing; /* number of nodes that it waits for; the first of them follow below */
+    uint64_t
+        since_ms; /* when that wait began, roughly (CLOCK_MONOTONIC); 0 if recently, or not known */
     struct myr_kernel_node lost;
     struct myr_kernel_node node_missing[MYR_KERNEL_NODES];
 };
 
-/* The answer to STATUS. It lists the asking user's groups, or all groups for root. The message ends
- * after the last of them, as unread bytes would occupy the daemon's memory. */
+/* The answer to STATUS. It lists the requesting user's groups, or all groups for root. The message
+ * ends after the last group, because unread bytes would occupy the daemon's memory. */
 struct myr_kernel_report {
     uint32_t magic;
     uint32_t pid; /* of the daemon */
     struct myr_nic_name nic;
     char interface[16];
     struct mcp_counters counters;
-    uint64_t refused; /* connections, since the daemon started */
-    uint32_t closed;  /* closed groups whose last epoch is kept, because peers may ask for it */
+    uint64_t refused; /* number of connections refused since the daemon started */
+    uint32_t closed;  /* closed groups whose last epoch is kept, because peers may request it */
     uint32_t groups;
     struct myr_kernel_group_words group[MCP_KERNEL_GROUPS];
 };

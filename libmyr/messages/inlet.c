@@ -1,20 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * Short messages that bypass the NIC; see inlet.h.
+/* Short messages that bypass the NIC; see inlet.h.
  *
  * Invariant: the tickets from `taken` up to `next` are in use, never more of them than there are
- * slots. The receiver publishes `taken` now and then. Senders cache it, which is safe as it only
- * grows, and read it again when they seem to be out of slots. Each ticket that was taken is
- * completed, by a message or as void. It belongs to the port that was open when it was taken.
- */
+ * slots. The receiver publishes `taken` from time to time. Senders cache it, which is safe because
+ * it only grows, and read it again when they seem to be out of slots. Each ticket that was taken is
+ * completed, by a message or as void. It belongs to the port that was open when it was taken. */
 #include "libmyr/messages/inlet.h"
 
 #include "os/futex.h"
 
 enum { TAKEN_AT_ONCE = MYR_INLET_SLOTS / 4 /* messages received before `taken` is published */ };
 
-/* True if all messages with tickets below `next` have been completed. Tickets more than a round
- * back have, as a sender ensures that before it takes a ticket one round later. */
+/* Returns whether all messages with tickets below `next` have been completed. Those with tickets
+ * more than one round back have, because a sender ensures that before it takes a ticket one round
+ * later. */
 static bool all_ended(const struct myr_inlet *inlet, uint64_t next)
 {
     for (uint64_t back = 1; back <= MYR_INLET_SLOTS && back <= next; ++back) {
@@ -27,11 +26,9 @@ static bool all_ended(const struct myr_inlet *inlet, uint64_t next)
     return true;
 }
 
-/*
- * The ticket is read by a read-modify-write, like a sender takes it. So all senders that took a
- * ticket earlier are visible here and are waited for, and all that take one later see that the
- * former port is closed. Messages for that port count as received.
- */
+/* The ticket is read by a read-modify-write operation, as a sender takes it. All senders that took
+ * a ticket earlier are therefore visible here and are waited for, and all that take one later find
+ * that the former port is closed. Messages for that port count as received. */
 bool myr_inlet_open(struct myr_inlet *inlet, uint32_t key)
 {
     const uint64_t next = atomic_fetch_add_explicit(&inlet->next, 0, memory_order_acq_rel);
@@ -56,7 +53,8 @@ void myr_inlet_close(struct myr_inlet *inlet)
 
 /* ---- senders ---- */
 
-/* The cached count may be beyond this ticket if others have taken tickets meanwhile. */
+/* Returns whether the ticket's slot is free. The cached count may be beyond this ticket if others
+ * have taken tickets meanwhile. */
 static bool has_room(struct myr_outlet *outlet, uint64_t ticket)
 {
     if ((int64_t)(ticket - outlet->taken) >= MYR_INLET_SLOTS) {
@@ -122,10 +120,8 @@ void myr_intake_done(struct myr_intake *intake)
 
 /* ---- the receiver's thread ---- */
 
-/*
- * Both sides exchange the word, so either the waker sees that the thread is about to sleep, or the
- * thread's poll afterwards sees the waker's message.
- */
+/* Both sides exchange the word, so either the waker finds that the thread is about to sleep, or the
+ * thread's poll afterwards finds the waker's message. */
 void myr_inlet_nap(struct myr_inlet *inlet)
 {
     myr_store_release(&inlet->napping, 1);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Inlets: short messages between processes of one node, bypassing the NIC.
+/* Inlets: short messages between processes of one node, which bypass the NIC.
  *
- * If sender and receiver share memory, the NIC only adds its own cache lines to a message of a line
- * or two: its lock, tables, tokens and events. So a port may have an inlet, which is a ring of
- * slots. All other processes of the node write into it; the port's own process reads it. With one
- * sender at a time, only the message's own lines change owners, and now and then the count of
- * messages taken.
+ * If sender and receiver share memory, the NIC only adds the cost of its own cache lines to a
+ * message of one or two cache lines: its lock, tables, tokens and events. A port may therefore have
+ * an inlet, which is a ring of slots. All other processes of the node write into it, and the port's
+ * own process reads it. With one sender at a time, only the message's own cache lines change owners
+ * and, from time to time, the count of messages consumed.
  *
  * Messages of an inlet arrive in the order of their tickets, so those of one sender arrive in the
  * order in which they were sent. There is no order between them and messages through the NIC.
@@ -13,7 +13,7 @@
  * A sender that is killed between begin and end blocks the inlet: the slots after its own are not
  * delivered any more. (Open MPI ends such a job.)
  *
- * Threads: one thread at a time uses an outlet; the same holds for an inlet's receiving side. */
+ * Threads: one thread at a time uses an outlet; the same applies to an inlet's receiving side. */
 #ifndef MYR_INLET_H
 #define MYR_INLET_H
 
@@ -25,9 +25,9 @@
 #include "firmware/atomics.h"
 
 enum {
-    MYR_SHORT_BYTES = 240,    /* the longest message */
-    MYR_INLET_SLOTS = 120,    /* so an inlet fills a block of 32 KiB */
-    MYR_INLET_VOID = 1 << 30, /* `bytes` of a slot whose sender found the port closed */
+    MYR_SHORT_BYTES = 240,    /* size of the longest message */
+    MYR_INLET_SLOTS = 120,    /* such that an inlet fills a block of 32 KiB */
+    MYR_INLET_VOID = 1 << 30, /* `bytes` of a slot whose sender found that the port was closed */
 };
 
 struct myr_inlet_slot {
@@ -38,18 +38,18 @@ struct myr_inlet_slot {
     uint8_t message[MYR_SHORT_BYTES]; /* aligned to 16 */
 };
 
-/* In shared memory. */
+/* An inlet, in shared memory. */
 struct myr_inlet {
-    _Alignas(MYR_LINE) _Atomic uint64_t next; /* ticket; written by senders */
-    myr_word key;                             /* of its port; 0: closed */
-    myr_word napping;                         /* the receiver has a thread that may sleep */
+    _Alignas(MYR_LINE) _Atomic uint64_t next; /* the next ticket; written by senders */
+    myr_word key;                             /* of its port; 0 if closed */
+    myr_word napping; /* not 0 if the receiver has a thread that may sleep */
     _Alignas(MYR_LINE) _Atomic uint64_t
-        taken;       /* lower bound on the messages taken; written by the receiver */
-    myr_word asleep; /* that thread sleeps, or is about to */
+        taken;       /* lower bound on the messages consumed; written by the receiver */
+    myr_word asleep; /* not 0 if that thread sleeps, or is about to */
     struct myr_inlet_slot slot[MYR_INLET_SLOTS];
 };
 
-/* A sender's side; all zeroes: no inlet. */
+/* A sender's side; all 0 if there is no inlet. */
 struct myr_outlet {
     struct myr_inlet *inlet;
     uint64_t taken; /* as last read */
@@ -57,31 +57,31 @@ struct myr_outlet {
     uint32_t key;
 };
 
-/* The receiver's side; all zeroes: no inlet. */
+/* The receiver's side; all 0 if there is no inlet. */
 struct myr_intake {
     struct myr_inlet *inlet;
     uint64_t taken;
 };
 
-/* Open an inlet, in memory that is all zeroes or was an inlet before. False if a sender has begun a
- * message to the former port and not ended it, since it may still write there.
+/* Opens an inlet, in memory that is all 0 or was an inlet before. Returns false if a sender has
+ * begun a message to the former port and not ended it, because it may still write there.
  *
- * A sender that was stopped for long may reach an inlet that was closed meanwhile. So this memory
- * remains an inlet permanently, and its tickets continue. Such a sender then finds another key, and
- * its slot is void. */
+ * A sender that was stopped for a long time may reach an inlet that was closed meanwhile. This
+ * memory therefore remains an inlet permanently, and its tickets continue. Such a sender then finds
+ * another key, and its slot is void. */
 bool myr_inlet_open(struct myr_inlet *inlet, uint32_t key);
 void myr_inlet_close(struct myr_inlet *inlet);
 
-/* The receiving side of an open inlet, before it has received anything. */
+/* Returns the receiving side of an open inlet, before it has received anything. */
 struct myr_intake myr_intake_of(struct myr_inlet *inlet);
 
-/* Begin a message: returns the buffer for up to MYR_SHORT_BYTES, which myr_outlet_end() sends. A
- * sender must call that soon, since it blocks later messages until then. NULL if there is no inlet
- * or no room, or if the port is closed; then use the NIC. */
+/* Begins a message: returns the buffer for up to MYR_SHORT_BYTES, which myr_outlet_end() sends. A
+ * sender must call that soon, because it blocks later messages until then. Returns NULL if there is
+ * no inlet or no free slot, or if the port is closed; the caller then uses the NIC. */
 static inline void *myr_outlet_begin(struct myr_outlet *outlet);
 void myr_outlet_end(struct myr_outlet *outlet, uint32_t bytes);
 
-/* The slow path of myr_outlet_begin(), for a sender that has seen its port open. */
+/* The slow path of myr_outlet_begin(), for a sender that has found the port open. */
 void *myr_outlet_take(struct myr_outlet *outlet);
 
 static inline void *myr_outlet_begin(struct myr_outlet *outlet)
@@ -91,16 +91,16 @@ static inline void *myr_outlet_begin(struct myr_outlet *outlet)
                : myr_outlet_take(outlet);
 }
 
-/* The next message, or NULL. It is valid until myr_intake_done(). */
+/* Returns the next message, or NULL. It is valid until myr_intake_done(). */
 const void *myr_intake_look(struct myr_intake *intake, uint32_t *bytes);
 void myr_intake_done(struct myr_intake *intake);
 
-/* The receiver may have a thread that sleeps until there is work. To go to sleep, it calls
+/* Sleep and wake-up of a thread of the receiver that waits for work. To sleep, it calls
  * myr_inlet_nap(), checks for work, and if there is none calls myr_inlet_sleep(). A sender first
  * delivers its work, and then calls myr_inlet_wake(), which costs nothing if the receiver has no
  * such thread. */
 void myr_inlet_nap(struct myr_inlet *inlet);
-bool myr_inlet_sleep(struct myr_inlet *inlet, uint32_t timeout_us); /* true: woken */
+bool myr_inlet_sleep(struct myr_inlet *inlet, uint32_t timeout_us); /* true if woken */
 void myr_inlet_wake_sleeper(struct myr_inlet *inlet);
 
 static inline void myr_inlet_wake(struct myr_inlet *inlet)

@@ -11,7 +11,7 @@ enum {
     CHECK_EVERY = 64 * QUIET, /* ... and between two checks whether the NIC is still usable */
     SELDOM = 1024,            /* calls between two readings of the clock */
     SELDOM_MS = 1000,         /* ... and the interval of rare checks */
-    LINGER_US = 2000,         /* a drain's minimum, if peers are on the network, */
+    LINGER_US = 2000,         /* minimum duration of a drain, if peers are on the network, */
     DRAIN_US = 200 * 1000,    /* ... and its maximum */
 };
 

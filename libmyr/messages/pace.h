@@ -1,29 +1,29 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* How often a progress function runs the NIC, which takes a system call: in each call while there
- * is traffic with other nodes, otherwise in some calls only. A call that has received messages from
- * this node, which need no system call, is busy; only some busy calls poll the network, so that it
- * does not starve. */
+/* Decides how often a progress function runs the NIC, which takes a system call: in each call while
+ * there is traffic with other nodes, otherwise only in some calls. A call that has received
+ * messages from this node, which need no system call, is busy. One of MYR_PACE_BUSY busy calls
+ * polls the network, so that the network is not starved. */
 #ifndef MYR_PACE_H
 #define MYR_PACE_H
 
 #include "libmyr/soft/nic.h"
 
 struct myr_pace {
-    uint32_t far;  /* polls left before the network counts as quiet */
+    uint32_t far;  /* polls left before the network counts as idle */
     uint32_t idle; /* calls since then */
     uint32_t busy; /* consecutive calls that had other work */
 };
 
 enum { MYR_PACE_BUSY = 16 /* one of this number of busy calls polls the network */ };
 
-/* Must the network be polled in a call that has done `steps` of other work? */
+/* Returns whether the network must be polled in a call that has done `steps` of other work. */
 static inline bool myr_pace_turn(struct myr_pace *pace, uint32_t steps)
 {
     pace->busy = 0 == steps ? 0 : (pace->busy + 1) % MYR_PACE_BUSY;
     return 0 == pace->busy;
 }
 
-/* Traffic is expected from the network. */
+/* Resets the pace because traffic is expected from the network. */
 void myr_pace_expect(struct myr_pace *pace);
 
 static inline bool myr_pace_expects(const struct myr_pace *pace)
@@ -31,10 +31,11 @@ static inline bool myr_pace_expects(const struct myr_pace *pace)
     return 0 != pace->far;
 }
 
-/* Run the NIC if it is due. Returns the number of packets received. */
+/* Runs the NIC if it is time to. Returns the number of packets received. */
 uint32_t myr_pace_poll(struct myr_pace *pace, struct myr_soft_nic *nic);
 
-/* Is the NIC unusable? Checked now and then, while the network is quiet. */
+/* Returns whether the NIC is unusable. It is checked from time to time, while the network is
+ * idle. */
 bool myr_pace_broken(const struct myr_pace *pace, struct myr_soft_nic *nic);
 
 /* Limits an action to once a second in a function that is called continuously. */
@@ -44,10 +45,11 @@ struct myr_seldom {
 };
 bool myr_seldom_due(struct myr_seldom *seldom);
 
-/* Draining before the NIC is closed. All processes have received their messages by then, but a send
- * whose acknowledgement is missing would be taken for lost, and acknowledgements are delayed for
- * piggybacking. So a process that communicates with other nodes runs its NIC until it has sent
- * them, and a busy one until its own sends are acknowledged, with a timeout. */
+/* Draining before the NIC is closed. All processes have received their messages by then, but a
+ * sender whose acknowledgement is missing would take its message for lost, and acknowledgements are
+ * delayed for piggybacking. A process that communicates with other nodes therefore runs its NIC
+ * until it has sent its acknowledgements and, if it is busy, until its own sends are acknowledged,
+ * with a timeout. */
 struct myr_drain {
     uint64_t begin_us, least_us;
 };

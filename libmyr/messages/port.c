@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * The host side of a port; see port.h, and firmware/port.h for what it shares with the NIC.
+/* The host side of a port; see port.h, and firmware/port.h for the part that it shares with the
+ * NIC.
  *
  * Invariants: a send token is either free, or its number is in the ring, at the NIC, or in an event
- * that has not been consumed. The same holds for receive tokens. So a process with a token always
- * finds room in the ring, and the NIC finds room in the ring of events. All registered memory of a
- * port is in one list in shared memory, so that others can free it after its process has died.
- */
+ * that has not been consumed. The same applies to receive tokens. So the ring has space for each
+ * token that a process holds, and the ring of events has space for each event. All registered
+ * memory of a port is in one list in shared memory, so that others can free it after its process
+ * has died. */
 #include "libmyr/messages/port.h"
 
 #include <errno.h>
@@ -22,7 +22,7 @@
 enum {
     TOKENS = 64,                /* default number of tokens of each kind */
     INLETS_RECORD = 0x696e6c74, /* scope of a record's key: "inlt": inlets by port number */
-    INLETS_MEMBERS = UINT32_MAX /* never left, so it lives as long as the segment */
+    INLETS_MEMBERS = UINT32_MAX /* never left, so that it exists as long as the segment */
 };
 
 /* A send token in use. */
@@ -39,7 +39,7 @@ struct myr_port {
     struct mcp_rings *rings;
     struct mcp_port shape; /* for the layout of the rings only */
     uint32_t number, key;
-    struct myr_key_pair pair;         /* of the NIC's node; unset if packets are not signed */
+    struct myr_key_pair pair; /* of the NIC's node; unset if packets are not authenticated */
     uint32_t sends, provides, events; /* entries produced or consumed so far */
     uint32_t free_receives;
     uint32_t free_sends;
@@ -60,8 +60,9 @@ static struct myr_inlet *inlet_of(const struct myr_segment *segment, const struc
                              : (struct myr_inlet *)(myr_segment_base(segment) + rings->inlet);
 }
 
-/* The memory remains an inlet; see myr_inlet_open(). This must come before the port is closed: from
- * then on its number, and so the inlet, may belong to another port. */
+/* Closes the port's inlet. The memory remains an inlet; see myr_inlet_open(). This must happen
+ * before the port is closed, because from then on its number, and with it the inlet, may belong to
+ * another port. */
 static void close_inlet(struct myr_segment *segment, const struct mcp_rings *rings)
 {
     struct myr_inlet *inlet = inlet_of(segment, rings);
@@ -70,11 +71,10 @@ static void close_inlet(struct myr_segment *segment, const struct mcp_rings *rin
     }
 }
 
-/*
- * The inlet for the port's number: that of the number's previous port, unless a sender may still
- * write to it. NULL if there is no memory. There are as many inlets as ports were ever open at
- * once, plus one for each inlet whose sender died while it wrote.
- */
+/* Returns the inlet for the port's number, which is that of the number's previous port, unless a
+ * sender may still write to it. Returns NULL if there is no memory. There are as many inlets as
+ * ports were ever open at the same time, plus one for each inlet whose sender died while it
+ * wrote. */
 static struct myr_inlet *open_inlet(const struct myr_port *port, uint32_t ports,
                                     struct myr_error *error)
 {
@@ -110,7 +110,7 @@ static void discard(struct myr_port *port)
     free(port);
 }
 
-/* Allocate a port's memory, in this process and in the segment. */
+/* Allocates a port's memory, in this process and in the segment. */
 static enum myr_status allocate_port_memory(struct myr_port *port, const struct mcp_port_wish *wish,
                                             struct myr_error *error)
 {
@@ -138,8 +138,8 @@ static enum myr_status allocate_port_memory(struct myr_port *port, const struct 
     return MYR_OK;
 }
 
-/* Close the port on the NIC, which no longer uses its rings then. False if it may still use them,
- * as a process is stopped inside the NIC. */
+/* Closes the port on the NIC, which no longer uses its rings then. Returns false if the NIC may
+ * still use them, because a process is stopped inside it. */
 static bool close_number(const struct myr_port *port)
 {
     struct mcp_board *board;
@@ -233,7 +233,7 @@ enum myr_status myr_port_open(struct myr_soft_nic *nic, const struct myr_port_op
     return MYR_OK;
 }
 
-/* Free all memory of a closed port. */
+/* Frees all memory of a closed port. */
 static void free_blocks(struct myr_segment *segment, const struct mcp_rings *rings)
 {
     uint8_t *base = myr_segment_base(segment);
@@ -255,7 +255,7 @@ void myr_port_close(struct myr_port *port)
     discard(port);
 }
 
-/* Close the next port of this process. Returns its rings, or NULL if there is none. */
+/* Closes the next port of this process. Returns its rings, or NULL if there is none. */
 static struct mcp_rings *reap_one(struct myr_soft_nic *outer, uint32_t process)
 {
     struct mcp_board *board;
@@ -369,8 +369,8 @@ static bool is_connected(const struct myr_port *port, const struct myr_nic_name 
     return connected;
 }
 
-/* Derive the secret shared with the NIC of the node that has this public key. False if the key is
- * invalid. */
+/* Derives the secret shared with the NIC of the node that has this public key. Returns false if the
+ * key is invalid. */
 static bool agree_on_secret(const struct myr_port *port, const struct myr_public_key *public,
                             struct mcp_secret *secret)
 {
@@ -525,7 +525,7 @@ static void take_sent(struct myr_port *port, const struct mcp_event *event)
     }
 }
 
-/* The next event. It remains in the ring until its token is used again. */
+/* Returns the next event. It remains in the ring until its token is used again. */
 static const struct mcp_event *next_event(struct myr_port *port)
 {
     const struct mcp_event *event = mcp_event_slot(&port->shape, port->rings, port->events);

@@ -12,14 +12,14 @@
  *
  * Messages are delivered whole, exactly once, and in order between two ports. Delivery is reliable
  * as long as both NICs and both ports are open. A port has a number of send tokens (outstanding
- * sends) and of receive tokens (provided buffers). Messages use registered memory only, which all
+ * sends) and of receive tokens (provided buffers). Messages use only registered memory, which all
  * processes of the node share.
  *
- * Packets between two NICs are signed with a secret that is derived from the keys of both (seal.h).
- * So a NIC accepts another one's packets only after a process here has connected to a port there:
- * to answer it, or because myr_soft_knocked() reported it. Until then the other NIC retransmits. If
- * one of the two has no keys, because its nicbarr was built without libsodium, packets between them
- * are not signed.
+ * Packets between two NICs are authenticated with a secret that is derived from the keys of both
+ * (seal.h). A NIC therefore accepts another NIC's packets only after a process here has connected
+ * to a port there, to send to it or because myr_soft_knocked() reported it. Until then the other
+ * NIC retransmits. If one of the two has no keys, because its nicbarr was built without libsodium,
+ * packets between them are not authenticated.
  *
  * Threads: one thread at a time uses a port. */
 #ifndef MYR_PORT_H
@@ -47,82 +47,88 @@ struct myr_port_name {
 enum { MYR_ANY_PORT = 0xffff };
 
 struct myr_port_options {
-    uint16_t number;         /* or MYR_ANY_PORT */
-    uint32_t send_tokens;    /* 0: 64 */
-    uint32_t receive_tokens; /* 0: 64 */
-    bool inlet;              /* for short messages from this node, see myr_port_intake() */
+    uint16_t number;         /* the port's number, or MYR_ANY_PORT */
+    uint32_t send_tokens;    /* 0 means 64 */
+    uint32_t receive_tokens; /* 0 means 64 */
+    bool inlet; /* whether to receive short messages from this node directly, see myr_port_intake()
+                 */
 };
 
 enum myr_status myr_port_open(struct myr_soft_nic *nic, const struct myr_port_options *options,
                               struct myr_port **port, struct myr_error *error);
 
-/* Close a port at once. Each outstanding message may be lost or not. Later messages to the port are
- * refused. */
+/* Closes a port at once. Each outstanding message may be lost or not. Later messages to the port
+ * are refused. */
 void myr_port_close(struct myr_port *port);
 
 void myr_port_get_name(const struct myr_port *port, struct myr_port_name *name);
 
-/* Allocate registered memory of at least `bytes`, aligned to 128. NULL if there is none left.
- * Closing the port frees all of it. An allocation takes the next power of two that holds it and 128
- * bytes, so ask for 128 less than a power of two, or for many buffers at once. */
+/* Allocates registered memory of at least `bytes`, aligned to 128. Returns NULL if there is none
+ * left. Closing the port frees all of it. The size of an allocation plus 128 bytes is rounded up to
+ * a power of two, so request 128 less than a power of two, or many buffers at once. */
 void *myr_port_alloc(struct myr_port *port, size_t bytes);
 void myr_port_free(struct myr_port *port, void *memory);
 
-/* A port to send to. Valid as long as the process's own port is open. `same_nic`: it is on the same
- * NIC. */
+/* A port to send to, which is valid as long as the process's own port is open. `same_nic` means
+ * that it is on the same NIC. */
 struct myr_remote {
     uint32_t connection; /* the index of the connection to its NIC */
     uint32_t key;
     uint16_t number;
     bool same_nic;
-    bool is_signed;           /* packets to its NIC are signed, if it is another */
-    struct myr_outlet outlet; /* for short messages; never has room if the port has no inlet */
+    bool is_signed; /* whether packets to its NIC are authenticated, if it is another NIC */
+    struct myr_outlet outlet; /* for short messages; always full if the port has no inlet */
 };
 enum myr_status myr_port_connect(struct myr_port *port, const struct myr_port_name *name,
                                  struct myr_remote *remote, struct myr_error *error);
 
-uint32_t myr_port_send_tokens(const struct myr_port *port);    /* free ones */
-uint32_t myr_port_receive_tokens(const struct myr_port *port); /* free ones */
+uint32_t myr_port_send_tokens(const struct myr_port *port);    /* number of free tokens */
+uint32_t myr_port_receive_tokens(const struct myr_port *port); /* number of free tokens */
 
-/* Send `bytes` (0 to the buffer's size) of registered memory. Takes a send token; MYR_ERR_FULL if
- * there is none. myr_port_receive() calls `callback` on completion, and the buffer is the caller's
- * again. Its status is MYR_OK once the other NIC has the whole message, or the reason why that is
- * impossible (MYR_ERR_TOO_LONG). The send remains outstanding while the other port has no receive
- * token, is not open, or cannot be reached: see myr_port_unresponsive(). */
+/* Sends `bytes` (0 to the buffer's size) of registered memory. It takes a send token, and returns
+ * MYR_ERR_FULL if there is none.
+ *
+ * On completion, myr_port_receive() calls `callback`, and the buffer belongs to the caller again.
+ * The status passed to it is MYR_OK once the other NIC has the whole message, or the reason why
+ * that is impossible (MYR_ERR_TOO_LONG). The send remains outstanding while the other port has no
+ * receive token, is not open, or cannot be reached: see myr_port_unresponsive(). */
 typedef void (*myr_sent_fn)(struct myr_port *port, void *context, void *buffer,
                             enum myr_status status);
 enum myr_status myr_port_send(struct myr_port *port, const struct myr_remote *to,
                               const void *buffer, size_t bytes, myr_sent_fn callback,
                               void *context);
 
-/* Provide a buffer for a message of up to `bytes`. Takes a receive token; MYR_ERR_FULL if there is
- * none. Buffers are used in the order in which they were provided. A message longer than the next
- * buffer fails permanently at its sender (MYR_ERR_TOO_LONG). */
+/* Provides a buffer for a message of up to `bytes`. It takes a receive token, and returns
+ * MYR_ERR_FULL if there is none. Buffers are used in the order in which they were provided. A
+ * message longer than the next buffer fails permanently at its sender (MYR_ERR_TOO_LONG). */
 enum myr_status myr_port_provide(struct myr_port *port, void *buffer, size_t bytes);
 
 struct myr_received {
-    void *buffer; /* the caller's again, with its receive token */
+    void *buffer; /* belongs to the caller again, with its receive token */
     uint32_t bytes;
     uint16_t from_port;
     uint16_t zero;
-    uint64_t from_nic; /* its key */
+    uint64_t from_nic; /* key of the sender's NIC */
 };
 
-/* Call the callbacks of completed sends, and take the next received message. False if there is
- * none. myr_port_receive() runs the NIC if nothing is there. myr_port_look() never does, and then
- * costs a few nanoseconds; it still finds messages from this NIC's ports, because their senders
- * deliver them. So a progress function that is called all the time looks, and runs the NIC with
- * myr_soft_poll_now_and_then().
+/* Call the callbacks of completed sends, and take the next received message. They return false if
+ * there is none.
+ *
+ * myr_port_receive() runs the NIC if there is no message. myr_port_look() never does, and then
+ * takes a few nanoseconds; it still finds messages from this NIC's ports, because their senders
+ * deliver them. A progress function that is called continuously therefore uses myr_port_look(), and
+ * runs the NIC with myr_soft_poll_now_and_then().
  *
  * A callback may use its port except for receive, look and close. */
 bool myr_port_receive(struct myr_port *port, struct myr_received *received);
 bool myr_port_look(struct myr_port *port, struct myr_received *received);
 
-/* The inlet's receiving side. It gets the short messages that ports of this NIC send through the
- * outlet of myr_port_connect(). The caller's copy is the one that counts. */
+/* Returns the inlet's receiving side. It gets the short messages that ports of this NIC send
+ * through the outlet of myr_port_connect(). The caller must use a single copy of it, which holds
+ * the receive state. */
 struct myr_intake myr_port_intake(const struct myr_port *port);
 
-/* Find a NIC that has outstanding messages of this port and has not responded for at least
+/* Finds a NIC that has outstanding messages of this port and has not responded for at least
  * `least_s` seconds of retransmissions. Either it is unreachable, or no process runs it because all
  * of its node's processes compute. Each such silence is reported once per `who`, a number that the
  * processes of a job on this node have in common. */
@@ -134,7 +140,8 @@ struct myr_unresponsive {
 bool myr_port_unresponsive(struct myr_port *port, uint32_t who, uint32_t least_s,
                            struct myr_unresponsive *unresponsive);
 
-/* Close all ports of a dead process, and free what they had. Returns how many there were. */
+/* Closes all ports of a dead process, and frees their memory. Returns the number of ports
+ * closed. */
 uint32_t myr_ports_reap(struct myr_soft_nic *nic, uint32_t process);
 
 #endif

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * Endpoints for tagged messages: opening, peers, receives; see tagged.h.
+/* Endpoints for tagged messages: opening, peers, receives; see tagged.h.
  *
  * Invariants: a request that is not done is in exactly one place: the matching table, a list, the
- * table of numbers, or a peer's queue. A number consists of a generation in its upper bits
- * and an index in its lower ones, so a stale number is not soon taken for its successor.
- */
+ * table of numbers, or a peer's queue. A number consists of a generation in its upper bits and an
+ * index in its lower ones, so that a stale number is not soon taken for its successor. */
 #include "libmyr/messages/tagged_inside.h"
 
 #include <stdlib.h>
@@ -119,28 +117,28 @@ static void set_usual(uint32_t *option, uint32_t usual)
     }
 }
 
-/* The number of messages per peer, at least one, for which half of the table suffices. */
+/* Returns the number of messages per peer, at least one, for which half of the table suffices. */
 static uint32_t fewer_for(uint32_t messages, uint32_t peers)
 {
     const uint32_t most = 0 == peers ? messages : (uint32_t)MCP_MATCH_MOST / 2 / peers;
     return most > messages ? messages : most > 0 ? most : 1;
 }
 
-/* Replace the table by one of this size, and move its entries. False when out of memory. */
+/* Replaces the table by one of this size, and moves its entries. Returns false if out of memory. */
 static bool resize(struct myr_tagged *t, uint32_t receives, uint32_t messages)
 {
     const size_t bytes = mcp_match_bytes(receives, messages);
     if (0 == bytes) {
         return false;
     }
-    /* Indices of places are preserved, so `waiting` stays valid. */
+    /* Indices of entries are preserved, so `waiting` stays valid. */
     void **waiting = realloc(t->waiting, ((size_t)receives + messages) * sizeof(*t->waiting));
     if (NULL == waiting) {
         return false;
     }
     t->waiting = waiting;
     /* The table must be zeroed. calloc() maps large blocks afresh, which are zero without being
-     * touched, but aligns to 16 bytes only. */
+     * touched, but aligns only to 16 bytes. */
     void *table = calloc(1, bytes + MYR_LINE);
     if (NULL == table) {
         return false;
@@ -242,7 +240,7 @@ static void free_peers(struct myr_tagged_peer *peer)
     }
 }
 
-/* Free the unexpected messages. */
+/* Frees the unexpected messages. */
 static void free_messages(struct myr_tagged *t)
 {
     for (uint32_t place = 0; NULL != t->match && place < mcp_match_used(t->match); ++place) {
@@ -347,7 +345,7 @@ static void begin_receive(struct myr_tagged_request *request, void *buffer, uint
     request->wanted = room;
 }
 
-/* Deliver an unexpected message to a receive. True if that completes the request. */
+/* Delivers an unexpected message to a receive. Returns true if that completes the request. */
 static bool deliver_kept(struct myr_tagged *t, struct myr_tagged_request *request,
                          struct myr_tagged_message *message)
 {
@@ -359,7 +357,7 @@ static bool deliver_kept(struct myr_tagged *t, struct myr_tagged_request *reques
     return done;
 }
 
-/* True if the request is complete. */
+/* Posts a receive. Returns true if the request is complete. */
 static bool post_receive(struct myr_tagged *t, struct myr_tagged_request *request,
                          const struct mcp_pattern *pattern)
 {
@@ -442,7 +440,7 @@ bool myr_tagged_receive_taken(struct myr_tagged *t, struct myr_tagged_message *m
 
 /* ---- progress ---- */
 
-/* True if a receive may be waiting for a message whose sender is out of slots. */
+/* Returns whether a receive may be waiting for a message whose sender is out of slots. */
 static bool wants_room(const struct myr_tagged *t)
 {
     return t->crowded && (t->missed || 0 != mcp_match_receives(t->match));
@@ -520,8 +518,8 @@ bool myr_tagged_broken(const struct myr_tagged *t)
     return myr_pace_broken(&t->pace, t->nic);
 }
 
-/* The peer of a connection, which exists since it has sent a message; with several the one
- * connected last. */
+/* Returns the peer of a connection, which exists because it has sent a message; if there are
+ * several, the one that was connected last. */
 static uint64_t id_by(const struct myr_tagged *t, uint32_t connection)
 {
     for (uint32_t b = 0; b < TAGGED_BUCKETS; ++b) {

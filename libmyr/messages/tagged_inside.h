@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Tagged messages, the internal interface of tagged.c (endpoints, peers, requests), tagged_send.c
- * (sends), tagged_receive.c (receives) and tagged_read.c (long messages in pieces).
+/* The internal interface of tagged messages: tagged.c (endpoints, peers, requests), tagged_send.c
+ * (sends), tagged_receive.c (receives) and tagged_read.c (reading long messages in chunks).
  *
- * Messages between endpoints begin with a head. All but EAGER and CREDIT have a second part.
- * Envelopes of one sender arrive in order, because they all take the same path: the receiver's
- * inlet on one node, the port between nodes. The order of the others does not matter, because each
- * refers to its request by numbers that the two sides have exchanged.
+ * Messages between endpoints begin with a header (struct tagged_head). All but EAGER and CREDIT
+ * have a second part (struct tagged_more). Envelopes of one sender arrive in order, because they
+ * all take the same path: the receiver's inlet on one node, the port between nodes. The order of
+ * messages without envelopes does not matter, because each refers to its request by numbers that
+ * the two sides have exchanged.
  *
  *   EAGER   envelope, the message follows
  *   STORED  envelope; the message is in a buffer of the sender's, at offset `at` of the segment
  *   OFFER   envelope; the message is in the sender's memory, at address `at`
  *   PULL    the receiver of OFFER `there` wants `bytes` of it as DATA for number `other`
- *   DATA    a piece for number `there`, from offset `at` on; it follows
+ *   DATA    a fragment for number `there`, from offset `at` on; it follows
  *   DONE    the receiver of OFFER or STORED `there` has read it
- *   CREDIT  nothing but credits and slots */
+ *   CREDIT  only credits and slots */
 #ifndef MYR_TAGGED_INSIDE_H
 #define MYR_TAGGED_INSIDE_H
 
@@ -32,10 +33,10 @@ enum tagged_kind {
 
 struct tagged_head {
     uint8_t kind;
-    uint8_t credits; /* returned: the number of further eager messages */
-    uint16_t slots;  /* returned: the number of further messages that may wait for a receive */
+    uint8_t credits; /* returned credits: the number of further eager messages */
+    uint16_t slots; /* returned slots: the number of further messages that may wait for a receive */
     struct mcp_envelope envelope;
-    uint64_t from; /* the endpoint */
+    uint64_t from; /* the sender's endpoint */
 };
 
 struct tagged_more {
@@ -46,9 +47,9 @@ struct tagged_more {
 
 enum {
     TAGGED_HEADS = sizeof(struct tagged_head) + sizeof(struct tagged_more),
-    TAGGED_SMALL = 1024, /* bytes of a small buffer */
+    TAGGED_SMALL = 1024, /* size of a small buffer */
     TAGGED_BUCKETS = 1024,
-    TAGGED_BUFFERS = 64, /* default: at most, */
+    TAGGED_BUFFERS = 64, /* default: maximum, */
     TAGGED_BUFFERS_LEAST = 8,
 };
 _Static_assert(24 == sizeof(struct tagged_head) && 24 == sizeof(struct tagged_more),
@@ -56,15 +57,16 @@ _Static_assert(24 == sizeof(struct tagged_head) && 24 == sizeof(struct tagged_mo
 _Static_assert(MYR_SHORT_BYTES == sizeof(struct tagged_head) + MYR_TAGGED_SHORT,
                "the longest eager message on a node fills a slot of the inlet");
 
-/* A message that waits for room to be sent. */
+/* A message that cannot be sent yet, for lack of space at its receiver. */
 struct tagged_out {
     struct tagged_out *next;
     struct tagged_head head;
     struct tagged_more more;
-    struct myr_tagged_request *request; /* EAGER: its buffer follows; it completes when sent */
+    struct myr_tagged_request
+        *request; /* EAGER: its buffer follows; the request completes when the message is sent */
 };
 
-/* A queue of them, in order. */
+/* A queue of such messages, in order. */
 struct tagged_queue {
     struct tagged_out *first, **last;
 };
@@ -75,25 +77,25 @@ struct myr_tagged_peer {
     uint64_t id;
     struct myr_remote remote;
     uint32_t pid;
-    bool near;           /* through its inlet */
-    bool direct;         /* its memory can be read */
-    uint32_t slots;      /* sends left: messages from here that may wait there, but do not */
-    uint32_t credits;    /* eager ones between nodes */
+    bool near;           /* whether it is reached through its inlet */
+    bool direct;         /* whether its memory can be read */
+    uint32_t slots;      /* number of further messages from here that may wait there */
+    uint32_t credits;    /* number of further eager messages, between nodes */
     uint32_t granted;    /* messages from there that may wait here, */
-    uint32_t waiting;    /* ... and those that do */
-    uint32_t owed_slots; /* to be returned to it */
+    uint32_t waiting;    /* ... and those that wait now */
+    uint32_t owed_slots; /* slots to be returned to it */
     uint32_t owed_credits;
     struct tagged_queue answers;  /* sent first, in any order */
     struct tagged_queue messages; /* in order */
 };
 
 /* Buffers of one size. A buffer from which the port sends is returned when the send completes,
- * whereas a stored message occupies its buffer until it is received. Therefore stored messages must
- * leave some buffers to the port. */
+ * whereas a stored message occupies its buffer until it is received. Stored messages must therefore
+ * leave some buffers for the port. */
 struct tagged_pool {
     struct tagged_buffer *free;
-    uint32_t left;     /* of them */
-    uint32_t reserved; /* for the port */
+    uint32_t left;     /* number of free buffers */
+    uint32_t reserved; /* number of them reserved for the port */
 };
 
 /* A buffer of registered memory for a send. */
@@ -109,22 +111,22 @@ struct tagged_buffer {
 struct myr_tagged_message {
     struct tagged_head head;
     struct tagged_more more;      /* EAGER: only `bytes` is used */
-    struct myr_tagged_peer *peer; /* the sender; NULL: no connection is possible */
-    bool far;                     /* it came through the port: an eager one took a credit */
-    const void *data;             /* EAGER */
+    struct myr_tagged_peer *peer; /* the sender; NULL if no connection is possible */
+    bool far;         /* whether it arrived through the port, so that an eager one took a credit */
+    const void *data; /* EAGER */
 };
 
 /* The owner of a number. */
 enum tagged_owner {
     TAGGED_NOBODY,
     TAGGED_SENDER,   /* struct myr_tagged_request: an offer */
-    TAGGED_RECEIVER, /* the same: data arrive */
-    TAGGED_BUFFER,   /* struct tagged_buffer, until it was read */
+    TAGGED_RECEIVER, /* struct myr_tagged_request: a receive whose data arrive */
+    TAGGED_BUFFER,   /* struct tagged_buffer, until it has been read */
 };
 
 struct tagged_number {
     void *owner;
-    uint32_t generation; /* how often it was freed; in the upper bits of the number */
+    uint32_t generation; /* how often the number was freed; in its upper bits */
     uint32_t next;       /* in the free list: index + 1 */
     uint8_t kind;        /* enum tagged_owner */
 };
@@ -139,7 +141,8 @@ struct myr_tagged {
     struct myr_port *port;
     struct myr_intake intake;
     struct myr_tagged_options options;
-    uint32_t least_buffers; /* to which options.buffers is reduced if there is no room for them */
+    uint32_t least_buffers; /* lower limit to which options.buffers is reduced if there is no memory
+                               for more */
     struct myr_pace pace;
     struct myr_direct own;
     uint8_t *base; /* of the segment */
@@ -147,28 +150,29 @@ struct myr_tagged {
 
     void *table; /* `match` before its alignment */
     struct mcp_match *match;
-    uint32_t receives, messages; /* numbers of them in the table */
-    void **waiting; /* by place: struct myr_tagged_request, or struct myr_tagged_message */
+    uint32_t receives, messages; /* limits of either in the table */
+    void **waiting;              /* by index in the table: struct myr_tagged_request, or struct
+                                    myr_tagged_message */
     struct tagged_requests done;
 
     struct tagged_number *number;
     uint32_t numbers, free_number; /* index + 1 */
 
-    struct tagged_requests pulled;         /* sends whose data are to be sent */
-    struct myr_tagged_peer *waiting_peers; /* with queued messages */
+    struct tagged_requests pulled;         /* sends whose data were requested */
+    struct myr_tagged_peer *waiting_peers; /* peers with queued messages */
     struct tagged_out *free_out;           /* free list */
     struct tagged_buffer *buffers;         /* all of them */
     struct tagged_pool small, large;
     uint32_t busy_buffers;
-    uint32_t spare;       /* messages that more could be granted for */
-    bool crowded;         /* a peer has messages waiting in all of its slots */
-    bool missed;          /* a probe has found no match since the last progress */
-    bool by_host;         /* the caller can be asked for peers */
+    uint32_t spare;       /* number of messages for which slots could still be granted */
+    bool crowded;         /* whether a peer has messages waiting in all of its slots */
+    bool missed;          /* whether a probe has found no match since the last progress */
+    bool by_host;         /* whether the caller can be asked for peers */
     enum myr_status lost; /* why messages to lost_id were lost; to be reported to the host */
     uint64_t lost_id;
-    struct myr_received held; /* came through the port, and found no room */
+    struct myr_received held; /* arrived through the port, and does not fit anywhere yet */
     bool holds;
-    struct tagged_requests reads; /* receives with pieces that are not being read yet */
+    struct tagged_requests reads; /* receives with chunks that are not being read yet */
     struct myr_tagged_counters counted;
 
     struct myr_tagged_peer *bucket[TAGGED_BUCKETS];
@@ -176,16 +180,17 @@ struct myr_tagged {
 
 /* ---- tagged.c ---- */
 
-/* Allocate a number for `owner`. False: no number or memory left. */
+/* Allocates a number for `owner`. Returns false if there is no number or memory left. */
 bool tagged_number_give(struct myr_tagged *t, enum tagged_owner kind, void *owner,
                         uint32_t *number);
 
-/* The owner of a number; NULL if there is none, or if it is of another kind. */
+/* Returns the owner of a number, or NULL if there is none, or if it is of another kind. */
 void *tagged_number_owner(const struct myr_tagged *t, enum tagged_owner kind, uint32_t number);
 
 void tagged_number_end(struct myr_tagged *t, uint32_t number);
 
-/* Double the table for receives or for messages. False: no memory, or it would be too large. */
+/* Doubles the table for receives or for messages. Returns false if out of memory, or if it would be
+ * too large. */
 bool tagged_grow(struct myr_tagged *t, bool messages);
 
 void tagged_append(struct tagged_requests *list, struct myr_tagged_request *request);
@@ -195,44 +200,44 @@ struct myr_tagged_request *tagged_first(struct tagged_requests *list);
 
 bool tagged_buffers_open(struct myr_tagged *t, struct myr_error *error);
 
-/* Send an answer (`more` is NULL for CREDIT), now or later. False: no memory. */
+/* Sends an answer (`more` is NULL for CREDIT), now or later. Returns false if out of memory. */
 bool tagged_answer(struct myr_tagged *t, struct myr_tagged_peer *peer, uint8_t kind,
                    const struct tagged_more *more);
 
-/* The other side wants an offer's data. */
+/* Starts to send an offer's data, which the other side has requested. */
 void tagged_pull(struct myr_tagged *t, struct myr_tagged_request *request, uint32_t other,
                  uint64_t bytes);
 
-/* Wake the peer's thread, if it has one that sleeps. (Only on this node.) */
+/* Wakes the peer's thread, if it has one that sleeps. (Only on this node.) */
 void tagged_wake_peer(struct myr_tagged_peer *peer);
 
-/* Free a buffer. */
+/* Frees a buffer. */
 void tagged_buffer_end(struct tagged_buffer *buffer);
 
-/* Send what is queued, as far as there is room. */
+/* Sends the queued messages, as far as there is space for them. */
 void tagged_send_waiting(struct myr_tagged *t);
 
 /* ---- tagged_receive.c ---- */
 
-/* Deliver a message to a receive, which is in no list. True: it is complete. `message` may be in a
- * buffer that is reused afterwards. */
+/* Delivers a message to a receive, which is in no list. Returns true if the receive is complete.
+ * `message` may be in a buffer that is reused afterwards. */
 bool tagged_deliver(struct myr_tagged *t, struct myr_tagged_request *request,
                     const struct myr_tagged_message *message);
 
-/* Ask for an offer's data. False if that is impossible. */
+/* Requests an offer's data. Returns false if that is impossible. */
 bool tagged_ask_for_data(struct myr_tagged *t, struct myr_tagged_peer *peer,
                          struct myr_tagged_request *request, uint32_t number);
 
-/* Grant more slots to peers whose slots here are all occupied by waiting messages. */
+/* Grants more slots to peers whose slots here are all occupied by waiting messages. */
 void tagged_make_room(struct myr_tagged *t);
 
-/* Process one received message; false if there was none, or no room for it. */
+/* Process one received message. They return false if there was none, or no space for it. */
 bool tagged_take_short(struct myr_tagged *t);
 bool tagged_take_long(struct myr_tagged *t);
 
 /* ---- tagged_read.c ---- */
 
-/* An offer is to be read by pieces. */
+/* Starts to read an offer in chunks. */
 void tagged_read_begin(struct myr_tagged *t, struct myr_tagged_request *request,
                        const struct myr_tagged_message *message);
 

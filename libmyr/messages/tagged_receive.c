@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * What an endpoint receives: messages to be matched, and the data and control messages that follow.
+/* The receiving side of an endpoint: messages to be matched, and the data and control messages that
+ * follow.
  *
- * Input is not trusted, although it comes from processes of the same user only: unknown numbers,
- * pieces that exceed a buffer, and locations outside of the segment are ignored.
- */
+ * Input is not trusted, although it comes only from processes of the same user: unknown numbers,
+ * fragments that exceed a buffer, and locations outside of the segment are ignored. */
 #include "libmyr/messages/tagged_inside.h"
 
 #include <stdlib.h>
@@ -19,9 +18,9 @@ static void copy_data(struct myr_tagged_request *request, const void *data)
     }
 }
 
-/* Credits are piggybacked on the next message to the sender. They are sent in a message of their
- * own when more than half of the slots in which no message waits are to be returned, so the sender
- * never stalls while there is room. */
+/* Returns credits to a sender. They are piggybacked on the next message to it. They are sent in a
+ * message of their own when more than half of the slots in which no message waits are to be
+ * returned, so the sender never stalls while slots are free. */
 static void return_credits(struct myr_tagged *t, struct myr_tagged_peer *peer)
 {
     if (2 * peer->owed_slots + peer->waiting > peer->granted ||
@@ -30,8 +29,8 @@ static void return_credits(struct myr_tagged *t, struct myr_tagged_peer *peer)
     }
 }
 
-/* If all of a peer's slots are occupied by unexpected messages, double its slots, as far as the
- * table has room. */
+/* Doubles a peer's slots, as far as the table has space, if all of them are occupied by unexpected
+ * messages. */
 static void grant_more(struct myr_tagged *t, struct myr_tagged_peer *peer)
 {
     const uint32_t more = peer->granted < t->spare ? peer->granted : t->spare;
@@ -53,7 +52,7 @@ void tagged_make_room(struct myr_tagged *t)
     }
 }
 
-/* The message has been received, so its sender gets a slot back. */
+/* Returns a slot to the message's sender, because the message has been received. */
 static void owe(struct myr_tagged *t, const struct myr_tagged_message *message)
 {
     struct myr_tagged_peer *peer = message->peer;
@@ -107,7 +106,7 @@ bool tagged_ask_for_data(struct myr_tagged *t, struct myr_tagged_peer *peer,
     return false;
 }
 
-/* Receive an offer (rendezvous). True if that completes the request. */
+/* Receives an offer (rendezvous). Returns true if that completes the request. */
 static bool deliver_offer(struct myr_tagged *t, struct myr_tagged_request *request,
                           const struct myr_tagged_message *message)
 {
@@ -156,7 +155,7 @@ bool tagged_deliver(struct myr_tagged *t, struct myr_tagged_request *request,
 
 /* ---- matching ---- */
 
-/* A copy for the queue of unexpected messages. NULL when out of memory. */
+/* Returns a copy for the queue of unexpected messages, or NULL if out of memory. */
 static struct myr_tagged_message *keep_message(const struct myr_tagged_message *message)
 {
     const size_t bytes = TAGGED_EAGER == message->head.kind ? message->more.bytes : 0;
@@ -171,7 +170,7 @@ static struct myr_tagged_message *keep_message(const struct myr_tagged_message *
     return kept;
 }
 
-/* False if there is no room for the message. */
+/* Matches a message. Returns false if the table has no space for it. */
 static bool match(struct myr_tagged *t, const struct myr_tagged_message *message)
 {
     mcp_match_place place;
@@ -249,7 +248,7 @@ static void take_credits(struct myr_tagged_peer *peer, const struct tagged_head 
     }
 }
 
-/* Get the sender of a message. With `by_host`, the host may connect to a sender that is new. */
+/* Gets the sender of a message. With `by_host`, the host may connect to a sender that is new. */
 static struct myr_tagged_peer *sender_of(struct myr_tagged *t, const struct tagged_head *head)
 {
     struct myr_tagged_peer *peer = myr_tagged_peer(t, head->from);
@@ -258,7 +257,7 @@ static struct myr_tagged_peer *sender_of(struct myr_tagged *t, const struct tagg
                : t->options.meet(t->options.context, head->from);
 }
 
-/* Read the second part of the header. False if it is missing. */
+/* Reads the second part of the header. Returns false if it is missing. */
 static bool read_more(struct tagged_more *more, const uint8_t *what, uint32_t bytes)
 {
     if (bytes < TAGGED_HEADS) {
@@ -268,7 +267,7 @@ static bool read_more(struct tagged_more *more, const uint8_t *what, uint32_t by
     return true;
 }
 
-/* False if there is no room for the message at present. */
+/* Processes one message. Returns false if there is no space for it at present. */
 static bool take_tagged_message(struct myr_tagged *t, const uint8_t *what, uint32_t bytes, bool far)
 {
     struct myr_tagged_message message = {.far = far};

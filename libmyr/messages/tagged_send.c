@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * What an endpoint sends: short messages into the receivers' inlets, the rest through the port.
+/* The sending side of an endpoint: short messages are written into the receivers' inlets, all
+ * others are sent through the port.
  *
- * A message without room waits in its peer's queue, and so do all later ones, which keeps envelopes
- * in order. Pieces of offers (DATA) need no order. They are sent round-robin, one piece per send,
- * and never use the small buffers, so a long message does not delay short ones.
- */
+ * A message without space at its receiver waits in its peer's queue, and so do all later ones,
+ * which keeps envelopes in order. Fragments of offers (DATA) need no order. They are sent
+ * round-robin, one fragment per send, and never use the small buffers, so a long message does not
+ * delay short ones. */
 #include "libmyr/messages/tagged_inside.h"
 
 #include <stdlib.h>
@@ -30,19 +30,19 @@ static void init_buffer(struct myr_tagged *t, struct tagged_buffer *buffer, uint
     ++pool->left;
 }
 
-/* There are half as many large send buffers as receive buffers, */
+/* Returns the number of large send buffers, half of the number of receive buffers, */
 static uint32_t large_of(uint32_t buffers)
 {
     return (buffers + 1) / 2;
 }
 
-/* ... and twice as many small ones as large ones. */
+/* ... and the number of small ones, twice that of large ones. */
 static uint32_t small_of(uint32_t buffers)
 {
     return 2 * large_of(buffers);
 }
 
-/* The share of them that stored messages must leave free. */
+/* Returns the number of them that stored messages must leave free. */
 static uint32_t reserved_of(uint32_t buffers)
 {
     return (buffers + 7) / 8;
@@ -54,7 +54,7 @@ static size_t bytes_of(const struct myr_tagged *t, uint32_t buffers)
            (size_t)small_of(buffers) * TAGGED_SMALL;
 }
 
-/* Allocate as many buffers as fit, but at least `least_buffers`. */
+/* Allocates as many buffers as fit, but at least `least_buffers`. */
 static uint8_t *alloc_buffers(struct myr_tagged *t)
 {
     uint32_t *buffers = &t->options.buffers;
@@ -96,7 +96,7 @@ bool tagged_buffers_open(struct myr_tagged *t, struct myr_error *error)
     return true;
 }
 
-/* NULL if only the `reserved` ones are left. */
+/* Takes a buffer. Returns NULL if only the `reserved` ones are left. */
 static struct tagged_buffer *take_buffer(struct myr_tagged *t, struct tagged_pool *pool,
                                          uint32_t reserved)
 {
@@ -125,7 +125,7 @@ static bool has_more(uint8_t kind)
     return TAGGED_EAGER != kind && TAGGED_CREDIT != kind;
 }
 
-/* Write the headers (`more` may be NULL) and the data. Returns the number of bytes. */
+/* Writes the headers (`more` may be NULL) and the data. Returns the number of bytes. */
 static uint32_t write_out(uint8_t *to, const struct tagged_head *head,
                           const struct tagged_more *more, const void *data, uint32_t bytes)
 {
@@ -155,7 +155,8 @@ static void port_sent(struct myr_port *port, void *context, void *memory, enum m
     tagged_buffer_end(buffer);
 }
 
-/* Send through the port. False if there is no buffer. Tokens are as many as buffers. */
+/* Sends through the port. Returns false if there is no buffer. There are as many tokens as
+ * buffers. */
 static bool leave_by_port(struct myr_tagged *t, struct myr_tagged_peer *peer,
                           const struct tagged_head *head, const struct tagged_more *more,
                           const void *data, uint32_t bytes)
@@ -207,7 +208,7 @@ static uint32_t least(uint32_t one, uint32_t other)
     return one < other ? one : other;
 }
 
-/* Send a message if there is room on both sides. Owed credits are piggybacked. */
+/* Sends a message if there is space on both sides. Owed credits are piggybacked. */
 static bool send_tagged_message(struct myr_tagged *t, struct myr_tagged_peer *peer,
                                 struct tagged_head *head, const struct tagged_more *more,
                                 const void *data, uint32_t bytes)
@@ -239,8 +240,8 @@ static struct tagged_out *new_out(struct myr_tagged *t)
     return out;
 }
 
-/* True if anything is queued for this peer, which is equivalent to its being in the list of those.
- */
+/* Returns whether anything is queued for this peer, which is equivalent to its being in the list of
+ * waiting peers. */
 static bool waits(const struct myr_tagged_peer *peer)
 {
     return NULL != peer->answers.first || NULL != peer->messages.first;
@@ -289,7 +290,7 @@ static void send_queue(struct myr_tagged *t, struct myr_tagged_peer *peer,
     }
 }
 
-/* Send the message now, or queue it. False when out of memory. */
+/* Sends the message now, or queues it. Returns false if out of memory. */
 static bool leave_or_wait(struct myr_tagged *t, struct myr_tagged_peer *peer,
                           struct tagged_head *head, const struct tagged_more *more)
 {
@@ -329,7 +330,7 @@ void tagged_pull(struct myr_tagged *t, struct myr_tagged_request *request, uint3
     tagged_append(0 == request->wanted ? &t->done : &t->pulled, request);
 }
 
-/* Send one piece. False if there is no buffer. */
+/* Sends one fragment. Returns false if there is no buffer. */
 static bool send_piece(struct myr_tagged *t, struct myr_tagged_request *request)
 {
     const uint32_t most = t->options.buffer_bytes - TAGGED_HEADS;
@@ -372,7 +373,7 @@ void tagged_send_waiting(struct myr_tagged *t)
 
 /* ---- sends ---- */
 
-/* Send the whole message at once (eager). True if it has left. */
+/* Sends the whole message at once (eager). Returns true if it has left. */
 static bool send_eager(struct myr_tagged *t, struct myr_tagged_peer *peer,
                        struct myr_tagged_request *request, struct tagged_head *head)
 {
@@ -393,7 +394,7 @@ static bool send_eager(struct myr_tagged *t, struct myr_tagged_peer *peer,
     return false;
 }
 
-/* Copy the message into a buffer that the receiver can read. False if there is none. */
+/* Copies the message into a buffer that the receiver can read. Returns false if there is none. */
 static bool send_stored(struct myr_tagged *t, struct myr_tagged_peer *peer,
                         const struct myr_tagged_request *request, struct tagged_head *head)
 {

@@ -18,15 +18,15 @@
 
 enum {
     PAGE = 4096, /* bytes; safe with larger pages */
-    SPINS = 400, /* looks before the first yield, about 20 us */
-    YIELDS = 16, /* failed attempts between two naps while the lock is held */
+    SPINS = 400, /* attempts before the first yield, about 20 us */
+    YIELDS = 16, /* failed attempts between two sleeps while the lock is held */
     NAP_US = 50,
 };
 
 uint32_t myr_lock_naps = 10 * 1000 * 1000 / NAP_US; /* at least 10 s */
 void (*myr_segment_say)(const char *line);
 
-/* Commit `bytes` of memory from `offset` on. */
+/* Commits `bytes` of memory from `offset` on. */
 bool myr_commit(const struct myr_segment *segment, size_t offset, size_t bytes)
 {
     int rc;
@@ -36,7 +36,8 @@ bool myr_commit(const struct myr_segment *segment, size_t offset, size_t bytes)
     return 0 == rc;
 }
 
-/* Naps are counted instead of time, so that a suspended job does not count as waiting. */
+/* Reports the owner of the lock. Sleeps are counted instead of time, so that a suspended job does
+ * not count as waiting. */
 static void report_owner(struct myr_sram *sram)
 {
     char line[200];
@@ -50,11 +51,9 @@ static void report_owner(struct myr_sram *sram)
     }
 }
 
-/*
- * Nobody sleeps in the mutex: glibc aborts the process where the system denies futexes on shared
- * memory, and a process killed while it hands over the lock would leave the others asleep. The lock
- * is held for microseconds, so a few yields or a nap suffice.
- */
+/* Takes the lock without sleeping in the mutex. glibc aborts the process if the system denies
+ * futexes on shared memory, and a process killed while it passes on the lock would leave the others
+ * asleep. The lock is held for microseconds, so a few yields or a short sleep suffice. */
 void myr_segment_lock(struct myr_segment *segment)
 {
     static const struct timespec nap = {0, NAP_US * 1000L};
@@ -105,7 +104,7 @@ void myr_give_block(struct myr_segment *segment, uint32_t offset, uint32_t block
     segment->sram->free_block[block_class] = offset;
 }
 
-/* Commit memory up to `end`. False on failure. */
+/* Commits memory up to `end`. Returns false on failure. */
 static bool commit_up_to(struct myr_segment *segment, size_t end)
 {
     struct myr_sram *sram = segment->sram;
@@ -120,11 +119,9 @@ static bool commit_up_to(struct myr_segment *segment, size_t end)
     return true;
 }
 
-/*
- * Allocate a block from the free list, else from memory that was never used; 0 if there is none.
- * Blocks are aligned to their size, up to a page, so that a record spans as few pages as possible.
- * The gap in front of an aligned block is added to the free lists.
- */
+/* Allocates a block from the free list, else from memory that was never used; returns 0 if there is
+ * none. Blocks are aligned to their size, up to a page, so that a record spans as few pages as
+ * possible. The gap in front of an aligned block is added to the free lists. */
 uint32_t myr_take_block(struct myr_segment *segment, uint32_t block_class)
 {
     struct myr_sram *sram = segment->sram;
@@ -148,7 +145,8 @@ uint32_t myr_take_block(struct myr_segment *segment, uint32_t block_class)
     return (uint32_t)aligned;
 }
 
-/* The smallest class whose blocks have `bytes` bytes; MYR_BLOCK_CLASSES if there is none. */
+/* Returns the smallest class whose blocks have `bytes` bytes, or MYR_BLOCK_CLASSES if there is
+ * none. */
 uint32_t myr_block_class(size_t bytes)
 {
     uint32_t block_class = 0;
@@ -177,7 +175,7 @@ static struct front *front_of(void *memory)
     return (struct front *)((uint8_t *)memory - offsetof(struct front, memory));
 }
 
-/* Allocate a block; if need be, split a larger free one and free the rest. */
+/* Allocates a block. If necessary, it splits a larger free one and frees the rest. */
 static uint32_t take_or_split(struct myr_segment *segment, uint32_t block_class)
 {
     uint32_t offset = myr_take_block(segment, block_class), larger = block_class;
@@ -193,15 +191,15 @@ static uint32_t take_or_split(struct myr_segment *segment, uint32_t block_class)
     return offset;
 }
 
-/* True if a block of this class is free, or if one fits into the first `quarters` quarters of the
- * segment. */
+/* Returns whether a block of this class is free, or if one fits into the first `quarters` quarters
+ * of the segment. */
 static bool plenty(const struct myr_sram *sram, uint32_t block_class, uint32_t quarters)
 {
     return 0 != sram->free_block[block_class] ||
            sram->end + myr_block_bytes(block_class) <= (size_t)sram->limit / 4 * quarters;
 }
 
-/* Called with the lock held. */
+/* Allocates memory. Called with the lock held. */
 static void *take_memory(struct myr_segment *segment, size_t bytes, bool if_plenty)
 {
     const struct myr_sram *sram = segment->sram;

@@ -9,8 +9,8 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-/* The level of the kernel's Yama module. 0: no restriction. 1: the target must permit its reader.
- * More: needs capabilities that a program does not have. */
+/* Returns the level of the kernel's Yama module. 0: no restriction. 1: the target must permit its
+ * reader. More: needs capabilities that a program does not have. */
 static int yama_scope(void)
 {
     int scope = 0;
@@ -30,7 +30,7 @@ static uint64_t namespace_of(const char *path)
     return stat(path, &about) < 0 ? 0 : (uint64_t)about.st_ino;
 }
 
-/* True if the system call exists and is not blocked, as it is in some containers. */
+/* Returns whether the system call exists and is not blocked, as it is in some containers. */
 static bool can_read(void)
 {
     int from = 1, to = 0;

@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * The slow path of an exchange on one node; see exchange.h.
+/* The slow path of an exchange on one node; see exchange.h.
  *
- * A process's progress is published in two places. The note in a slot says how far its writer had
- * come when it wrote that round; a process that has just read the round has those lines in its
- * cache. As long as the processes run in step, the notes suffice. Only if one lags behind are the
- * exact words read.
- */
+ * A process's progress is published in two places. The note in a slot contains the writer's
+ * progress at the time when it wrote that round; a process that has just read the round has those
+ * cache lines. As long as the processes are in step, the notes suffice. The exact words are read
+ * only if a process lags behind. */
 #include "libmyr/node/exchange.h"
 
 size_t myr_exchange_bytes(uint32_t size)
@@ -29,7 +27,7 @@ void myr_exchange_init(struct myr_exchange *x, struct myr_record *record, struct
 /* Selects one of the two places where a process publishes its progress. */
 typedef const myr_word *(*place_fn)(const struct myr_exchange *x, uint32_t rank);
 
-/* The note in the slot of the round that was read last. */
+/* Returns the note in the slot of the round that was read last. */
 static const myr_word *in_slot(const struct myr_exchange *x, uint32_t rank)
 {
     const uint32_t at = 0 == x->read_at ? MYR_EXCHANGE_WINDOW - 1 : x->read_at - 1;
@@ -41,7 +39,7 @@ static const myr_word *for_certain(const struct myr_exchange *x, uint32_t rank)
     return &x->lines[rank].passed.round;
 }
 
-/* The process that has passed the fewest rounds, and its last one. */
+/* Returns the process that has passed the fewest rounds, and its last one in *passed. */
 static uint32_t last_one(const struct myr_exchange *x, place_fn place, uint32_t *passed)
 {
     uint32_t last = x->rank;
@@ -56,7 +54,7 @@ static uint32_t last_one(const struct myr_exchange *x, place_fn place, uint32_t 
     return last;
 }
 
-/* The round that all processes must have passed before the next one can be written. */
+/* Returns the round that all processes must have passed before the next one can be written. */
 static uint32_t needed(const struct myr_exchange *x)
 {
     return x->written + 1 - MYR_EXCHANGE_WINDOW;

@@ -2,11 +2,10 @@
 /* An exchange on one node: in each round every process contributes a small payload, and reads the
  * payloads of all.
  *
- * A process writes its payload of a round into a slot of its own (slot.h), and never waits for late
- * processes. So any number of rounds may be under way, up to MYR_EXCHANGE_WINDOW ahead of the
- * slowest process. A process takes part in each round with three steps, in this order, and in the
- * order of rounds:
- *
+ * A process writes its payload of a round into a slot of its own (slot.h), and does not wait for
+ * late processes to do so. Any number of rounds may therefore be under way, up to
+ * MYR_EXCHANGE_WINDOW ahead of the slowest process. A process participates in each round with three
+ * steps, in this order, and in the order of rounds:
  *    if (myr_exchange_room(x))  { fill myr_exchange_next(x);
  *                                 myr_exchange_write(x); }
  *    if (myr_exchange_ready(x)) { read myr_exchange_payload(x, rank) of all;
@@ -15,8 +14,8 @@
  * The _await_ functions are the blocking versions.
  *
  * Threads: one at a time uses an exchange. No function fails: all wait even for a dead process,
- * unless the watch is abandoned (waiter.h). Then waiting functions return at once, and the payloads
- * that they waited for may be missing. */
+ * unless the watch is abandoned (waiter.h). In that case waiting functions return at once, and the
+ * payloads that they waited for may be missing. */
 #ifndef MYR_EXCHANGE_H
 #define MYR_EXCHANGE_H
 
@@ -28,8 +27,8 @@
 #include "libmyr/node/waiter.h"
 
 /* The number of rounds that a process may be ahead of the slowest one. Blocking calls need fewer.
- * The number is such that, with the line for `passed` and the head of the record, the record of a
- * power of two of processes fills its block. */
+ * It is chosen so that, with the cache line for `passed` and the header of the record, the record
+ * of a power of two of processes fills its block. */
 enum { MYR_EXCHANGE_WINDOW = 14 };
 
 /* A process's part of the record. */
@@ -41,24 +40,24 @@ struct myr_exchange_lines {
 struct myr_exchange {
     struct myr_exchange_lines *lines; /* [size] */
     uint32_t size, rank;
-    uint32_t written;    /* rounds that this process has written */
-    uint32_t passed;     /* rounds it has read */
-    uint32_t all_passed; /* rounds that all have read, as last seen */
-    uint32_t seen;       /* ranks below this have written round passed + 1 */
+    uint32_t written;    /* number of rounds that this process has written */
+    uint32_t passed;     /* number of rounds that it has read */
+    uint32_t all_passed; /* number of rounds that all processes have read, as last loaded */
+    uint32_t seen;       /* all ranks below this one have written round passed + 1 */
     uint32_t write_at;   /* the slot of round written + 1 */
     uint32_t read_at;    /* the slots of round passed + 1 */
     struct myr_watch watch;
     struct myr_record *record;
 };
 
-size_t myr_exchange_bytes(uint32_t size); /* of the record's slots */
+size_t myr_exchange_bytes(uint32_t size); /* size of the record's slots */
 
-/* Initialise from a joined record, which serves this exchange alone. */
+/* Initialises an exchange from a joined record, which serves only this exchange. */
 void myr_exchange_init(struct myr_exchange *x, struct myr_record *record, struct myr_waiter *waiter,
                        uint32_t size, uint32_t rank);
 
-/* The next slot. Rounds wrap around, and no power of two is a multiple of the window, so the slot
- * is not a function of the round's number. */
+/* Returns the index of the next slot. Rounds wrap around, and no power of two is a multiple of the
+ * window, so the slot is not a function of the round's number. */
 static inline uint32_t myr_exchange_behind(uint32_t at)
 {
     return at + 1 < MYR_EXCHANGE_WINDOW ? at + 1 : 0;
@@ -66,16 +65,16 @@ static inline uint32_t myr_exchange_behind(uint32_t at)
 
 /* ---- writing ---- */
 
-/* Read the other processes' progress, and return true if there is room now. */
+/* Loads the other processes' progress, and returns whether the window has space now. */
 bool myr_exchange_look(struct myr_exchange *x);
 
-/* May the next round be written? */
+/* Returns whether the next round may be written. */
 static inline bool myr_exchange_room(struct myr_exchange *x)
 {
     return x->written - x->all_passed < MYR_EXCHANGE_WINDOW || myr_exchange_look(x);
 }
 
-/* The payload of this process's next round, MYR_SLOT_BYTES. */
+/* Returns the payload of this process's next round, of MYR_SLOT_BYTES. */
 static inline void *myr_exchange_next(struct myr_exchange *x)
 {
     return x->lines[x->rank].slots[x->write_at].payload;
@@ -90,12 +89,13 @@ static inline void myr_exchange_write(struct myr_exchange *x)
     myr_wake(&x->watch, &slot->round);
 }
 
-/* Return when there is room. Another process must be on its way to make it. */
+/* Waits until the window has space. The other processes must be on their way to read the oldest
+ * round. */
 void myr_exchange_await_room(struct myr_exchange *x);
 
 /* ---- reading ---- */
 
-/* Have all written the round after the last one that this process has passed? */
+/* Returns whether all have written the round after the last one that this process has passed. */
 static inline bool myr_exchange_ready(struct myr_exchange *x)
 {
     const uint32_t round = x->passed + 1;
@@ -106,7 +106,7 @@ static inline bool myr_exchange_ready(struct myr_exchange *x)
     return x->seen == x->size;
 }
 
-/* Wait until they have. This process must have written the round itself. */
+/* Waits until all have written that round. This process must have written it itself. */
 static inline void myr_exchange_await(struct myr_exchange *x)
 {
     const uint32_t round = x->passed + 1;
@@ -115,7 +115,7 @@ static inline void myr_exchange_await(struct myr_exchange *x)
     }
 }
 
-/* The same for one process. */
+/* Tests whether one process has written that round, or waits until it has. */
 static inline bool myr_exchange_has(const struct myr_exchange *x, uint32_t rank)
 {
     return myr_epoch_reached(myr_load_acquire(&x->lines[rank].slots[x->read_at].round),
@@ -127,14 +127,14 @@ static inline void myr_exchange_await_one(struct myr_exchange *x, uint32_t rank)
     myr_wait(&x->watch, &x->lines[rank].slots[x->read_at].round, x->passed + 1);
 }
 
-/* The payload that `rank` has contributed to that round. Valid from its arrival until the round is
- * passed. */
+/* Returns the payload that `rank` has contributed to that round. It is valid from its arrival until
+ * this process passes the round. */
 static inline const void *myr_exchange_payload(const struct myr_exchange *x, uint32_t rank)
 {
     return x->lines[rank].slots[x->read_at].payload;
 }
 
-/* This process is done with reading the round. */
+/* Ends the round for this process, which no longer reads its payloads. */
 static inline void myr_exchange_pass(struct myr_exchange *x)
 {
     myr_word *word = &x->lines[x->rank].passed.round;

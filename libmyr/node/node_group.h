@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A group on one node: the processes of a communicator that share a record.
  *
- * myr_group_barrier() is a blocking barrier. Arrivals are the split one (the papers' fuzzy
+ * It has two kinds of barriers, which are independent and have epochs of their own.
+ * myr_group_barrier() is a blocking barrier. Arrivals are the split barrier (the papers' fuzzy
  * barrier): myr_group_arrive() announces this process, and myr_arrival_test() tests whether all
- * have arrived. The two are independent; each has its own epochs.
+ * have arrived.
  *
  * Threads: one thread at a time uses a group, as MPI requires for collectives of a communicator.
  * myr_arrival_test() may run in any thread. */
@@ -21,25 +22,27 @@
 /* A process's side of a group. The fields that a barrier reads come first, together. */
 struct myr_group {
     struct myr_plan plan;
-    uint32_t epoch; /* barriers this process has entered */
+    uint32_t epoch; /* number of barriers that this process has entered */
     struct myr_watch watch;
-    /* off the barrier's path */
-    uint32_t arrived;   /* split barriers this process has arrived in */
+    /* Not used by the blocking barrier. */
+    uint32_t arrived;   /* number of split barriers that this process has arrived in */
     myr_word *arrivals; /* of each member, by rank */
     uint32_t size, rank;
     struct myr_record *record;
 };
 
-/* Bytes of a record for the members' arrivals. The rest is for plans. */
+/* Returns the size of the part of a record for the members' arrivals (bytes). The rest is for
+ * plans. */
 size_t myr_group_arrival_bytes(uint32_t size);
 
-/* Initialise from a joined record, without a plan: the caller makes it over myr_group_slots() and
- * owns it. */
+/* Initialises a group from a joined record, without a plan: the caller creates the plan over
+ * myr_group_slots() and owns it. */
 void myr_group_init(struct myr_group *group, struct myr_record *record, struct myr_waiter *waiter,
                     uint32_t size, uint32_t rank);
 void *myr_group_slots(const struct myr_group *group);
 
-/* Write the words of each step and wake their sleepers, then wait for the step's other words. */
+/* In each step, writes the step's words and wakes their sleepers, then waits for the step's other
+ * words. */
 static inline void myr_group_barrier_slots(struct myr_group *group)
 {
     const uint32_t epoch = ++group->epoch;
@@ -57,8 +60,8 @@ static inline void myr_group_barrier_slots(struct myr_group *group)
     }
 }
 
-/* The process that completes a counter resets it for the next epoch, before it releases the others
- * into that epoch. */
+/* Adds this process to a counter; returns true to the process that completes it. That process
+ * resets the counter for the next epoch, before it releases the others into that epoch. */
 static inline bool myr_counter_complete(myr_word *counter, uint32_t members)
 {
     if (myr_fetch_add(counter) + 1 != members) {
@@ -90,17 +93,18 @@ static inline void myr_group_barrier(struct myr_group *group)
     }
 }
 
-/* A split barrier under way, as one process sees it. */
+/* A split barrier under way, from the view of one process. */
 struct myr_arrival {
     const myr_word *arrivals;
     uint32_t size;
-    uint32_t epoch; /* complete when the arrivals of all members have reached this */
-    uint32_t seen;  /* lower ranks have */
+    uint32_t epoch; /* the barrier is complete when the arrivals of all members have reached this
+                       epoch */
+    uint32_t seen;  /* all ranks below this one have arrived */
 };
 
-/* Arrive. Any number of arrivals may be outstanding, and they complete in order. A member need not
- * make calls between its arrival and its test, because the others only read the word written
- * here. */
+/* Arrives in the next split barrier. Any number of arrivals may be outstanding, and they complete
+ * in order. A member need not make calls between its arrival and its test, because the others only
+ * read the word written here. */
 void myr_group_arrive(struct myr_group *group, struct myr_arrival *arrival);
 
 static inline bool myr_arrival_test(struct myr_arrival *arrival)

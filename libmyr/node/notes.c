@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * Notes: 64-bit words that the job's processes share, by key; see segment.h.
+/* Notes: 64-bit words that the job's processes share, by key; see segment.h.
  *
  * They are a hash table with open addressing. The first table is in the segment's header. When a
- * table is three quarters full, its content moves to one of twice the size, in a block. Where no
- * such block can be had, the last quarter is used as well.
+ * table is three quarters full, its content moves to one of twice the size, in a block. If no such
+ * block is available, the last quarter is used as well.
  *
  * Invariants: notes are never removed, so a search ends at the first free entry. A process may be
  * killed at any point, so a table is complete before `notes` refers to it, and a value is written
- * before its key.
- */
+ * before its key. */
 #include "libmyr/node/segment_inside.h"
 
 #include <string.h>
@@ -19,7 +17,7 @@ static struct myr_notes *table_of(const struct myr_segment *segment)
     return (struct myr_notes *)((uint8_t *)segment->sram + segment->sram->notes);
 }
 
-/* The note with `key`, or the entry where it belongs; NULL if the table is full. */
+/* Returns the note with `key`, or the entry for it; NULL if the table is full. */
 static struct myr_note *find_note(struct myr_notes *table, uint64_t key)
 {
     const uint32_t mask = table->capacity - 1;
@@ -36,13 +34,13 @@ static void put_note(struct myr_notes *table, struct myr_note *place, uint64_t k
 {
     const bool fresh = 0 == place->key;
     place->value = value;
-    /* A compiler barrier is enough, as readers take the lock. */
+    /* A compiler barrier is sufficient, because readers take the lock. */
     atomic_signal_fence(memory_order_seq_cst);
     place->key = key;
     table->used += fresh;
 }
 
-/* Move to a table of twice the size; if there is no memory for it, keep the old one. */
+/* Moves to a table of twice the size. If there is no memory for it, the old one remains in use. */
 static void grow(struct myr_segment *segment)
 {
     struct myr_sram *sram = segment->sram;
@@ -71,8 +69,8 @@ static void grow(struct myr_segment *segment)
     }
 }
 
-/* The entry for `key`, in a table with room for it; NULL if there is none. Called with the lock
- * held. */
+/* Returns the entry for `key`, in a table with space for it, or NULL if there is none. Called with
+ * the lock held. */
 static struct myr_note *make_room(struct myr_segment *segment, uint64_t key)
 {
     struct myr_notes *table = table_of(segment);

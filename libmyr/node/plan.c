@@ -46,7 +46,7 @@ bool myr_plan_flags(struct myr_plan *plan, void *slots, uint32_t size, uint32_t 
     return true;
 }
 
-/* Stride of the mailboxes, one per receiver. */
+/* Returns the stride of the mailboxes, one per receiver. */
 static size_t mailbox_bytes(uint32_t most_waits)
 {
     return myr_whole_lines((size_t)most_waits * sizeof(myr_word));
@@ -54,7 +54,8 @@ static size_t mailbox_bytes(uint32_t most_waits)
 
 size_t myr_plan_messages_bytes(uint32_t size, uint32_t most_waits)
 {
-    return MYR_LINE + size * mailbox_bytes(most_waits); /* the first line holds the release word */
+    return MYR_LINE +
+           size * mailbox_bytes(most_waits); /* the first cache line contains the release */
 }
 
 bool myr_plan_messages(struct myr_plan *plan, void *slots, uint32_t rank, uint32_t most_waits,
@@ -102,7 +103,7 @@ bool myr_plan_messages(struct myr_plan *plan, void *slots, uint32_t rank, uint32
 
 size_t myr_plan_counter_bytes(uint32_t leaves)
 {
-    return (size_t)(2 + leaves) * MYR_LINE; /* the release word, the root, the leaves */
+    return (size_t)(2 + leaves) * MYR_LINE; /* the release, the root, the leaves */
 }
 
 bool myr_plan_counter(struct myr_plan *plan, void *slots, uint32_t size, uint32_t rank,

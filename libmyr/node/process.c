@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Whether processes are alive; see process.h. The format of /proc/PID/stat is in proc(5). */
+/* Detection of processes that have ended; see process.h. The format of /proc/PID/stat is in
+ * proc(5). */
 #include "libmyr/node/process.h"
 
 #include <errno.h>
@@ -22,7 +23,7 @@ struct life {
     uint64_t threads, began;
 };
 
-/* Parse /proc/WHO/stat. False if that fails. */
+/* Parses /proc/WHO/stat. Returns false if that fails. */
 static bool read_life(const char *who, struct life *life)
 {
     char path[64], text[1024];
@@ -59,7 +60,7 @@ static bool life_of(uint32_t pid, struct life *life)
 uint64_t myr_process_began(void)
 {
     struct life self, by_number;
-    /* They differ where /proc belongs to another PID namespace. */
+    /* They differ if /proc belongs to another PID namespace. */
     return read_life("self", &self) && life_of((uint32_t)getpid(), &by_number) &&
                    self.began == by_number.began
                ? self.began
@@ -75,7 +76,7 @@ bool myr_process_ended(uint32_t pid, uint64_t began, bool thoroughly)
     if (!thoroughly || 0 == began || !life_of(pid, &life)) {
         return false;
     }
-    /* A main thread that ended before the other threads is a zombie, too. */
+    /* A main thread that ended before the other threads is also a zombie. */
     return life.began != began || (('Z' == life.state || 'X' == life.state) && life.threads <= 1);
 }
 

@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * Whether a segment's processes oversubscribe the processors; see segment.h.
+/* Detection of oversubscribed CPUs; see segment.h.
  *
- * Each process publishes its affinity mask in its entry of the process table: when it joins
- * (segment.c), and again when it finds that its binding has changed. Waiters ask whether processors
+ * Each process publishes its affinity mask in its entry of the process table when it joins
+ * (segment.c), and again when it finds that its binding has changed. Waiters check whether the CPUs
  * are oversubscribed.
  *
  * Invariant: `population` changes whenever an entry does, so a process needs to count again only
- * when it has changed.
- */
+ * when it has changed. */
 #include "libmyr/node/segment_inside.h"
 
 #include <sched.h>
@@ -56,14 +54,13 @@ const myr_word *myr_segment_population(const struct myr_segment *segment)
     return &segment->sram->population;
 }
 
-/*
- * Counts the processes, and the processors that they may use: on the whole node, and confined to
- * `within`. Masks are read without synchronization, so a reader may meet one that is being updated.
- * That lasts until the owner bumps `population`, as the reader then counts again.
- */
+/* Counts of the processes, and of the CPUs that they may use: on the whole node, and restricted to
+ * `within`. Masks are read without synchronisation, so a reader may read one that is being updated.
+ * That is corrected when the owner increments `population`, because the reader then counts
+ * again. */
 struct census {
     uint32_t processes, processors; /* of the whole node */
-    uint32_t rivals, own;           /* confined to `within` */
+    uint32_t rivals, own;           /* restricted to `within` */
 };
 
 static struct census take_census(const struct myr_segment *segment,

@@ -29,9 +29,9 @@ void myr_ring_leave(struct myr_ring *ring, struct myr_segment *segment)
     myr_record_leave(segment, ring->record);
 }
 
-/* Fault the pieces in now. Otherwise the first rounds take several times as long, which would
- * distort measurements of them. Other processes may be writing there already; the values read are
- * ignored. */
+/* Faults the pieces in before they are used. Otherwise the first rounds take several times as long,
+ * which would distort measurements of them. Other processes may be writing there already; the
+ * values read are ignored. */
 __attribute__((no_sanitize("thread"))) static void touch_pieces(const uint8_t *pieces)
 {
     enum { PAGE = 4096 };
@@ -61,7 +61,7 @@ size_t myr_ring_taken(const struct myr_ring *ring)
            (NULL == ring->pieces ? 0 : MYR_LINE + (size_t)MYR_RING_WINDOW * MYR_RING_PIECE);
 }
 
-/* Lower `all_passed` to that process's progress. */
+/* Lowers `all_passed` to that process's progress. */
 static void look_at(struct myr_ring *ring, uint32_t rank)
 {
     const uint32_t passed = myr_load_acquire(&ring->lines->passed[rank].round);
@@ -70,8 +70,8 @@ static void look_at(struct myr_ring *ring, uint32_t rank)
     }
 }
 
-/* Usually the readers have advanced well beyond what is needed by the time all are checked, so they
- * are polled only once in many rounds. */
+/* Usually the readers have advanced well beyond the required round by the time all are checked, so
+ * they are polled only once in many rounds. */
 void myr_ring_await_room(struct myr_ring *ring)
 {
     const uint32_t needed = ring->passed + 1 - MYR_RING_WINDOW;

@@ -3,12 +3,12 @@
  *
  * All processes agree on the writer of each round; rounds may have different writers. The writer
  * does not wait for its readers: a ring is *loosely synchronous*, like the MPI_Bcast of Zhang's
- * thesis. It may be MYR_RING_WINDOW rounds ahead of the slowest; then it waits. So memory is
- * bounded, and nothing is lost, however long a reader sleeps. All processes share one slot (slot.h)
- * a round.
+ * thesis. It may be MYR_RING_WINDOW rounds ahead of the slowest reader, and then waits. Memory is
+ * therefore bounded, and nothing is lost, however long a reader sleeps. All processes share one
+ * slot (slot.h) per round.
  *
- * For large payloads a ring may have *pieces*: further memory, one piece a slot. A piece is written
- * before its slot, and read before its slot is passed.
+ * For large payloads a ring may have *pieces*: further memory, one chunk per slot. A piece is
+ * written before its slot, and read before its slot is passed.
  *
  * Threads: one at a time uses a ring. No function fails: all wait even for a dead process. */
 #ifndef MYR_RING_H
@@ -23,15 +23,16 @@
 #include "libmyr/node/waiter.h"
 
 enum {
-    MYR_RING_WINDOW = 32,           /* rounds, a power of two */
-    MYR_RING_PIECE = 127 * MYR_LINE /* bytes; with the header in front, all pieces fill a block */
+    MYR_RING_WINDOW = 32, /* number of rounds, a power of two */
+    MYR_RING_PIECE =
+        127 * MYR_LINE /* size in bytes; with the header in front, all pieces fill a block */
 };
 
 struct myr_ring_lines {
     struct myr_slot slots[MYR_RING_WINDOW];
     struct {
         alignas(MYR_LINE) myr_word pieces; /* see myr_segment_alloc_once() */
-        myr_word left;                     /* processes that have left */
+        myr_word left;                     /* number of processes that have left */
     } apart;
     struct myr_passed passed[]; /* by rank */
 };
@@ -39,29 +40,29 @@ struct myr_ring_lines {
 struct myr_ring {
     struct myr_ring_lines *lines;
     uint32_t size, rank;
-    uint32_t passed;     /* rounds that this process has written or read */
-    uint32_t all_passed; /* rounds that all have, as last seen */
-    uint8_t *pieces;     /* NULL: none */
+    uint32_t passed;     /* number of rounds that this process has written or read */
+    uint32_t all_passed; /* number of rounds that all processes have passed, as last loaded */
+    uint8_t *pieces;     /* NULL if there are none */
     struct myr_watch watch;
     struct myr_record *record;
 };
 
-size_t myr_ring_bytes(uint32_t size); /* of the record's slots */
+size_t myr_ring_bytes(uint32_t size); /* size of the record's slots */
 
-/* Initialise from a joined record, which serves this ring alone. */
+/* Initialises a ring from a joined record, which serves only this ring. */
 void myr_ring_init(struct myr_ring *ring, struct myr_record *record, struct myr_waiter *waiter,
                    uint32_t size, uint32_t rank);
 
-/* Leave the ring, its pieces and its record. */
+/* Leaves the ring, its pieces and its record. */
 void myr_ring_leave(struct myr_ring *ring, struct myr_segment *segment);
 
-/* Get the pieces, 512 KiB for all processes together. False if there is no room for them; all
- * processes then get the same answer, whenever they ask. Half of the segment stays free for
- * records. This call makes no progress, so a non-blocking call may use it and no other call
- * overtakes it. */
+/* Allocates the pieces, 512 KiB for all processes together. Returns false if there is no memory for
+ * them; all processes then get the same result, whenever they call this. Half of the segment stays
+ * free for records. The call makes no progress, so a non-blocking call may use it without being
+ * overtaken by another call. */
 bool myr_ring_get_pieces(struct myr_ring *ring, struct myr_segment *segment);
 
-/* Bytes of shared memory that a ring uses. */
+/* Returns the size of the shared memory that a ring uses (bytes). */
 size_t myr_ring_taken(const struct myr_ring *ring);
 
 static inline struct myr_slot *myr_ring_slot(const struct myr_ring *ring, uint32_t round)
@@ -69,7 +70,7 @@ static inline struct myr_slot *myr_ring_slot(const struct myr_ring *ring, uint32
     return &ring->lines->slots[round % MYR_RING_WINDOW];
 }
 
-/* The piece of the next round, for its writer and its readers. */
+/* Returns the piece of the next round, for its writer and its readers. */
 static inline uint8_t *myr_ring_piece(const struct myr_ring *ring)
 {
     return ring->pieces + (size_t)((ring->passed + 1) % MYR_RING_WINDOW) * MYR_RING_PIECE;
@@ -84,10 +85,10 @@ static inline void myr_ring_pass(struct myr_ring *ring)
 
 /* ---- the writer of a round ---- */
 
-/* Wait until the next slot is free, that is, until all readers have passed its last round. */
+/* Waits until the next slot is free, that is, until all readers have passed its last round. */
 void myr_ring_await_room(struct myr_ring *ring);
 
-/* The same without waiting: read the readers' progress, and return true if there is room now. */
+/* Loads the readers' progress without waiting, and returns whether the next slot is free now. */
 bool myr_ring_look(struct myr_ring *ring);
 
 static inline bool myr_ring_room(struct myr_ring *ring)
@@ -95,7 +96,8 @@ static inline bool myr_ring_room(struct myr_ring *ring)
     return ring->passed - ring->all_passed < MYR_RING_WINDOW || myr_ring_look(ring);
 }
 
-/* The next round's payload, MYR_SLOT_BYTES; returns when there is room, in the piece as well. */
+/* Returns the next round's payload, of MYR_SLOT_BYTES, once its slot is free, and with it the
+ * piece. */
 static inline void *myr_ring_next(struct myr_ring *ring)
 {
     if (ring->passed - ring->all_passed >= MYR_RING_WINDOW) {
@@ -104,15 +106,15 @@ static inline void *myr_ring_next(struct myr_ring *ring)
     return myr_ring_slot(ring, ring->passed + 1)->payload;
 }
 
-/* Set each reader's share of the bytes, before the slot is written; only if the processes have
- * agreed to use it. */
+/* Sets each reader's share of the bytes, before the slot is written. It is used only if the
+ * processes have agreed on it. */
 static inline void myr_ring_part(struct myr_ring *ring, uint32_t bytes)
 {
     myr_word *word = &myr_ring_slot(ring, ring->passed + 1)->part;
     atomic_store_explicit(word, bytes, memory_order_relaxed);
 }
 
-/* Publish the round. `note` is for the readers. */
+/* Publishes the round. `note` is a value for the readers. */
 static inline void myr_ring_write(struct myr_ring *ring, uint32_t note)
 {
     const uint32_t round = ring->passed + 1;
@@ -123,9 +125,9 @@ static inline void myr_ring_write(struct myr_ring *ring, uint32_t note)
     myr_ring_pass(ring);
 }
 
-/* ---- its readers ---- */
+/* ---- the readers of a round ---- */
 
-/* Wait for the next round. Its slot is valid until myr_ring_pass(). */
+/* Waits for the next round. Its slot is valid until myr_ring_pass(). */
 static inline const struct myr_slot *myr_ring_await(struct myr_ring *ring)
 {
     const uint32_t round = ring->passed + 1;
@@ -134,7 +136,7 @@ static inline const struct myr_slot *myr_ring_await(struct myr_ring *ring)
     return slot;
 }
 
-/* Has the next round arrived? Then myr_ring_await() does not wait. */
+/* Returns whether the next round has arrived, so that myr_ring_await() does not wait. */
 static inline bool myr_ring_has(const struct myr_ring *ring)
 {
     const uint32_t round = ring->passed + 1;

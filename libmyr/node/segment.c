@@ -29,7 +29,7 @@
 #endif
 
 enum {
-    LIMIT_MOST = 1 << 30,               /* address space that a process reserves at most */
+    LIMIT_MOST = 1 << 30,               /* maximum address space that a process reserves */
     USES = (1U << 31) / MYR_PROCESSES,  /* of an entry, before its numbers wrap around */
     SEALS = F_SEAL_SHRINK | F_SEAL_GROW /* truncation would cause SIGBUS */
 };
@@ -77,9 +77,9 @@ static enum myr_status map(struct myr_segment *segment, size_t bytes, struct myr
 /* The minimum size of a segment. */
 static const uint32_t least = (uint32_t)sizeof(struct myr_sram) + MYR_GROWTH + MYR_GROWTH;
 
-/* The size that RLIMIT_FSIZE (ulimit -f) permits, at most `limit`. Beyond it ftruncate() raises
- * SIGXFSZ. The limit applies to the file's size only, so a process with a lower one can still
- * commit memory. */
+/* Returns the size that RLIMIT_FSIZE (ulimit -f) permits, at most `limit`. Beyond it ftruncate()
+ * raises SIGXFSZ. The limit applies only to the file's size, so a process with a lower one can
+ * still commit memory. */
 static uint32_t allowed(uint32_t limit)
 {
     struct rlimit files;
@@ -112,7 +112,7 @@ static enum myr_status create(struct myr_segment *segment, uint32_t limit, struc
     return MYR_OK == status ? initialise(segment, limit, error) : status;
 }
 
-/* Map the file, and verify that it is one of our segments. */
+/* Maps the file, and verifies that it is a segment of nicbarr. */
 static enum myr_status map_ours(struct myr_segment *segment, struct myr_error *error)
 {
     struct stat about;
@@ -132,11 +132,9 @@ static enum myr_status map_ours(struct myr_segment *segment, struct myr_error *e
     return MYR_OK;
 }
 
-/*
- * The identity of a sign file: its inode and when it was written. The segment has a copy. Without
- * it, a stale sign of an earlier job could lead into another job's segment, where PID and
- * descriptor happen to be in use again.
- */
+/* The identity of a marker file: its inode and when it was written. The segment contains a copy.
+ * Without it, a stale file of an earlier job could lead into another job's segment, if PID and
+ * descriptor are in use again there. */
 struct mark {
     uint64_t word[2];
 };
@@ -156,7 +154,7 @@ static bool mark_of(int sign, struct mark *mark)
 
 enum { TARGET_BYTES = 64 }; /* of a path /proc/PID/fd/N */
 
-/* Read the sign at `path`. False if there is none or it is malformed. */
+/* Reads the marker file at `path`. Returns false if there is none or it is malformed. */
 static bool read_sign(const char *path, char target[TARGET_BYTES], struct mark *mark)
 {
     const int sign = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
@@ -169,7 +167,7 @@ static bool read_sign(const char *path, char target[TARGET_BYTES], struct mark *
     return length > 0;
 }
 
-/* Attach to the segment that the sign refers to. */
+/* Attaches to the segment that the marker file refers to. */
 static enum myr_status attach(struct myr_segment *segment, const char *path,
                               struct myr_error *error)
 {
@@ -179,11 +177,10 @@ static enum myr_status attach(struct myr_segment *segment, const char *path,
         return MYR_ERR_NOT_THERE; /* no process has joined yet */
     }
     segment->fd = open(target, O_RDWR | O_CLOEXEC | O_NONBLOCK);
-    /*
-     * A stale sign may name a PID that belongs to another process now, whose descriptor is a socket
-     * (ENXIO) or not open to us for writing (EACCES). If the process is of this job after all, but
-     * not accessible, each of the two creates a segment, which the modex reveals.
-     */
+    /* A stale marker file may name a PID that belongs to another process now, whose descriptor is a
+     * socket (ENXIO), or which this process may not open for writing (EACCES). If the process is of
+     * this job after all, but not accessible, each of the two creates a segment, which is detected
+     * from the modex. */
     if (segment->fd < 0 &&
         (ENOENT == errno || EISDIR == errno || ENXIO == errno || EACCES == errno)) {
         return MYR_ERR_NOT_THERE; /* all processes have ended */
@@ -193,11 +190,9 @@ static enum myr_status attach(struct myr_segment *segment, const char *path,
                         "cannot open the shared memory of another process of this node (%s in %s)",
                         target, path);
     }
-    /*
-     * The sign may refer to another file: its creator has left and the descriptor was reused, or
-     * the creator is in another container. In the latter case each of the two creates a segment,
-     * which the modex reveals.
-     */
+    /* The marker file may refer to another file, because its creator has left and the descriptor
+     * was reused, or because the creator is in another container. In the latter case each of the
+     * two creates a segment, which is detected from the modex. */
     const enum myr_status status = map_ours(segment, error);
     const bool marked =
         MYR_OK == status && 0 == memcmp(mark.word, segment->sram->sign, sizeof(mark.word));
@@ -216,7 +211,7 @@ static void discard(struct myr_segment *segment)
     }
 }
 
-/* Create the sign, which refers to this process's descriptor by its path in /proc. */
+/* Creates the marker file, which refers to this process's descriptor by its path in /proc. */
 static bool make_sign(struct myr_segment *segment, const char *path)
 {
     char self[32], target[TARGET_BYTES];
@@ -240,7 +235,7 @@ static bool make_sign(struct myr_segment *segment, const char *path)
     return made;
 }
 
-/* Remove the sign, unless another process has replaced it. */
+/* Removes the marker file, unless another process has replaced it. */
 static void remove_sign(const struct myr_segment *segment)
 {
     char target[TARGET_BYTES];
@@ -251,8 +246,8 @@ static void remove_sign(const struct myr_segment *segment)
     }
 }
 
-/* The inode of a namespace, which is in the sign's name because members must agree on PIDs and
- * clock; 0 if unknown. */
+/* Returns the inode of a namespace, or 0 if unknown. It is part of the marker file's name because
+ * members must agree on PIDs and clock. */
 static unsigned long namespace_of(const char *name)
 {
     char path[32];
@@ -263,8 +258,8 @@ static unsigned long namespace_of(const char *name)
 
 unsigned myr_door_ms = 30000;
 
-/* Find or create the segment, under the folder's lock. Where the folder is /tmp, as with some
- * launchers, other users can take that lock, too. */
+/* Finds or creates the segment, under the directory's lock. If the directory is /tmp, as with some
+ * launchers, other users can take that lock as well. */
 static enum myr_status meet(struct myr_segment *segment, const char *folder, uint32_t limit,
                             struct myr_error *error)
 {
@@ -296,8 +291,8 @@ static enum myr_status meet(struct myr_segment *segment, const char *folder, uin
     return status;
 }
 
-/* The process's own entry if it has one, else a free one, else the next that was never used. Called
- * with the lock held. */
+/* Returns the process's own entry if it has one, else a free one, else the next one that was never
+ * used. Called with the lock held. */
 static uint32_t find_entry(const struct myr_sram *sram, uint32_t pid, uint64_t began)
 {
     uint32_t found = sram->processes;
@@ -313,15 +308,15 @@ static uint32_t find_entry(const struct myr_sram *sram, uint32_t pid, uint64_t b
     return found;
 }
 
-/* The number for the next use of the entry. */
+/* Returns the number for the next use of the entry. */
 static uint32_t next_number(uint32_t last, uint32_t index)
 {
     const uint32_t use = last / MYR_PROCESSES + 1;
     return (use < USES ? use : 1) * MYR_PROCESSES + index;
 }
 
-/* Allocate an entry in the process table. Each of our components has its own copy of this library,
- * so if another copy in this process has an entry already, share it. */
+/* Allocates an entry in the process table. Each of nicbarr's components has its own copy of this
+ * library, so if another copy in this process has an entry already, it is shared. */
 static enum myr_status take_process_entry(struct myr_segment *segment, struct myr_error *error)
 {
     struct myr_sram *sram = segment->sram;
@@ -347,7 +342,7 @@ static enum myr_status take_process_entry(struct myr_segment *segment, struct my
         myr_store_release(&process->pid, pid);
         atomic_store(&process->began, began);
         myr_publish_processors(process);
-        /* `shows` is set by the creator, which is the first to get here. */
+        /* `shows` is set by the creator, which is the first process to execute this. */
         process->shown = segment->shows ? (uint32_t)segment->fd + 1 : 0;
         myr_store_release(&process->number, next_number(myr_load_relaxed(&process->number), index));
     }
@@ -372,7 +367,7 @@ static struct myr_segment *begin_joining(int fd, struct myr_error *error)
     return joining;
 }
 
-/* Take a process entry, or clean up after a failure. */
+/* Takes a process entry, or cleans up after a failure. */
 static enum myr_status finish(struct myr_segment *joining, enum myr_status status,
                               struct myr_segment **segment, struct myr_error *error)
 {
@@ -422,7 +417,8 @@ void myr_segment_leave(struct myr_segment *segment)
     struct myr_sram_process *process = &segment->sram->process[segment->index];
     const int shown = (int)process->shown - 1;
     if (shown == segment->fd) {
-        /* Keep it open, as the sign refers to it while any copy of this library is attached. */
+        /* Kept open, because the marker file refers to it while any copy of this library is
+         * attached. */
         segment->fd = -1;
     }
     if (1 == atomic_fetch_sub(&process->attached, 1)) {
@@ -502,7 +498,7 @@ uint32_t myr_segment_number_of(struct myr_segment *segment, uint32_t pid)
     return number;
 }
 
-/* The entry with this number; NULL if its process has left. */
+/* Returns the entry with this number, or NULL if its process has left. */
 static const struct myr_sram_process *entry_of(const struct myr_segment *segment, uint32_t number)
 {
     const struct myr_sram_process *process = &segment->sram->process[number % MYR_PROCESSES];
@@ -517,7 +513,7 @@ uint32_t myr_segment_pid_of(const struct myr_segment *segment, uint32_t number)
     return NULL == process ? 0 : myr_load_relaxed(&process->pid);
 }
 
-/* An entry is reused only after its owner has ended. If it is being overwritten, the answer about a
+/* An entry is reused only after its owner has ended. If it is being overwritten, the result for a
  * dead process may be wrong, once. */
 bool myr_segment_gone(const struct myr_segment *segment, uint32_t number, bool thoroughly)
 {

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A word with a payload, which carries the data of collectives on one node (exchange.h, ring.h).
+/* A slot: a word with a payload, which carries the data of collectives on one node (exchange.h,
+ * ring.h).
  *
- * Payload and epoch are adjacent: a payload of up to 48 bytes shares the epoch's cache line, so a
- * reader that sees the epoch has the data with the same cache line transfer. (Hoefler's array with
- * data in it; Zhang's thesis has the payload in the barrier's own packet.)
+ * Payload and epoch are adjacent. A payload of up to 48 bytes shares the epoch's cache line, so a
+ * reader that finds the epoch gets the data with the same cache line transfer. (This is Hoefler's
+ * array with data in it; Zhang's thesis has the payload in the barrier's own packet.)
  *
  * Both users number their rounds from 1, and the numbers wrap around like epochs. A slot is reused
  * after a window of rounds. By then all processes must have passed the slot's last round, that is,
@@ -15,11 +16,11 @@
 
 #include "firmware/atomics.h"
 
-enum { MYR_SLOT_BYTES = 112 /* of payload */ };
+enum { MYR_SLOT_BYTES = 112 /* size of the payload */ };
 
 struct myr_slot {
     alignas(MYR_LINE) myr_word round;            /* the payload's round; written last */
-    myr_word note;                               /* a note from the writer */
+    myr_word note;                               /* a value that the writer passes to the readers */
     myr_word part;                               /* for rings, see myr_ring_part() */
     alignas(16) uint8_t payload[MYR_SLOT_BYTES]; /* aligned as by malloc */
 };

@@ -4,8 +4,8 @@
  * Each job has one segment on each of its nodes. It consists of a header, a table of processes, and
  * blocks. A block is either free or a record (the shared state of one group's processes). Offsets
  * are in bytes from the segment's start; 0 means none. Except for atomic words, and unless a
- * comment says otherwise, the header's lock guards everything. Any change here changes
- * MYR_SRAM_LAYOUT, so that two builds never share a segment. */
+ * comment says otherwise, the header's lock guards everything. Any change here must change
+ * MYR_SRAM_LAYOUT, so that two builds with different layouts never share a segment. */
 #ifndef MYR_SRAM_H
 #define MYR_SRAM_H
 
@@ -19,21 +19,21 @@
 #define MYR_SRAM_LAYOUT 9
 
 enum {
-    MYR_PROCESSES = 1024,   /* processes of a job on a node */
-    MYR_PROCESSORS = 1024,  /* as cpu_set_t */
-    MYR_BUCKETS = 1024,     /* of the hash table that finds records */
+    MYR_PROCESSES = 1024,   /* maximum number of processes of a job on a node */
+    MYR_PROCESSORS = 1024,  /* as in cpu_set_t */
+    MYR_BUCKETS = 1024,     /* number of buckets of the hash table that finds records */
     MYR_BLOCK_CLASSES = 20, /* blocks of MYR_LINE << class bytes: 128 bytes to 64 MiB */
     MYR_NOTES = 128,        /* capacity of the first table of notes; a power of two */
 };
 
-/* One process, which alone writes its entry. */
+/* An entry of the table of processes. Only its process writes it. */
 struct myr_sram_process {
-    myr_word attached;      /* refcount: how often it has joined; 0: the entry is free */
+    myr_word attached;      /* refcount: how often it has joined; 0 if the entry is free */
     myr_word number;        /* of this use of the entry: see myr_segment_number() */
-    uint32_t shown;         /* the descriptor that the sign points to, + 1; 0: none */
+    uint32_t shown;         /* the descriptor that the marker file points to, + 1; 0 if none */
     myr_word pid;           /* may be reused: identifies the process together with */
     _Atomic uint64_t began; /* ... its start time, see process.h */
-    uint32_t home; /* lowest processor of its affinity mask when it attached; never changes */
+    uint32_t home;          /* lowest CPU of its affinity mask when it attached; never changes */
     uint64_t processors[MYR_PROCESSORS / 64]; /* its present affinity mask */
 };
 
@@ -42,44 +42,44 @@ struct myr_record {
     uint64_t key[4]; /* see struct myr_key */
     uint32_t next;   /* offset of the next record of the bucket, or of the next free block */
     uint32_t block_class;
-    uint32_t members;   /* processes in the group */
+    uint32_t members;   /* number of processes in the group */
     uint32_t left;      /* how many of them have left; the last one frees it */
-    uint64_t note;      /* from the creator to the others */
+    uint64_t note;      /* a value from the creator for the other members */
     myr_word sleepers;  /* shared: number of processes that sleep on a word of this record */
-    myr_word abandoned; /* a process has abandoned a wait here: later values are not reliable */
+    myr_word abandoned; /* a process has abandoned a wait here, so later values are not reliable */
     _Alignas(MYR_LINE) uint8_t slots[];
 };
 
-/* The record whose word `sleepers` this is. */
+/* Returns the record that contains this word `sleepers`. */
 static inline struct myr_record *myr_record_of(myr_word *sleepers)
 {
     return (struct myr_record *)((uint8_t *)sleepers - offsetof(struct myr_record, sleepers));
 }
 
-/* A hash table of words for the job's other processes, see notes.c. */
+/* A hash table of words that the job's processes share, see notes.c. */
 struct myr_notes {
     uint32_t capacity; /* a power of two */
     uint32_t used;
     uint32_t block_class; /* of the block that contains it */
     struct myr_note {
-        uint64_t key, value; /* key 0: a free entry */
+        uint64_t key, value; /* key 0 marks a free entry */
     } note[];
 };
 
 struct myr_sram {
     uint64_t magic;
     uint32_t layout;
-    uint32_t limit;       /* bytes that the segment may grow to */
-    uint64_t identity;    /* random: two processes share a segment if and only if this is equal */
-    uint64_t sign[2];     /* identifies its sign, see segment.c; 0, 0: none */
-    pthread_mutex_t lock; /* robust: its owner may be killed */
+    uint32_t limit;       /* size that the segment may grow to (bytes) */
+    uint64_t identity;    /* random: equal for two processes if and only if they share a segment */
+    uint64_t sign[2];     /* identifies its marker file, see segment.c; 0, 0 if there is none */
+    pthread_mutex_t lock; /* robust, because its owner may be killed */
     myr_word owner;       /* pid of the last holder of the lock, for diagnosis */
-    myr_word stuck;       /* pid of the holder that was reported as stuck */
-    uint32_t full;        /* once true, no more records are created, so that all ranks see the
-                           * same */
-    uint32_t end;         /* where memory begins that was never used */
-    uint32_t committed;   /* memory is committed up to here, and not touched beyond */
-    uint32_t processes;   /* high-water mark of entries in the table of processes */
+    myr_word stuck;       /* pid of the holder that was last reported as stuck */
+    uint32_t
+        full; /* once true, no more records are created, so that all ranks get the same result */
+    uint32_t end;       /* offset from which on memory was never used */
+    uint32_t committed; /* memory is committed up to this offset, and never touched beyond it */
+    uint32_t processes; /* high-water mark of entries in the table of processes */
     uint32_t free_block[MYR_BLOCK_CLASSES];
     uint32_t bucket[MYR_BUCKETS];
     uint32_t notes; /* offset of the table of notes in use */

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * Waiting for a word in the three phases of waiting.h. A process sleeps by futex on the very word
- * that it waits for. Neighbours' messages do not wake it, so it runs progress at the end of each
- * slice.
- */
+/* Waiting for a word in the three phases of waiting.h. A process sleeps by futex on the awaited
+ * word itself. Messages for its other traffic do not wake it, so it runs progress at the end of
+ * each slice. */
 #include "libmyr/node/waiter.h"
 
 #include "libmyr/node/segment.h"
@@ -15,7 +13,7 @@
 enum {
     LOOK_EVERY = 256, /* waits between two checks for oversubscription, a power of two */
     AFTERGLOW = 20,   /* us of running progress after each slice of sleep */
-    BUSY = 3000,      /* ns of processor time: progress that takes longer has moved data, */
+    BUSY = 3000,      /* ns of CPU time: progress that takes longer has moved data, */
     BUSY_TIMES = 2,   /* ... if that is at least twice the fastest call */
 };
 
@@ -71,7 +69,7 @@ static bool is_abandoned(struct myr_watch *watch)
     return watch->abandoned;
 }
 
-/* This phase and the next two: true if the word was reached, or the watch is abandoned. */
+/* This phase and the next two return true if the word was reached, or the watch is abandoned. */
 MYR_HOT static bool poll_for(struct myr_watch *watch, const myr_word *word, uint32_t epoch)
 {
     for (uint32_t i = 1; i <= watch->polls; ++i) {
@@ -107,12 +105,11 @@ static int64_t processor_time_ns(void)
     return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
-/*
- * True if this call of progress moved data. Open MPI does not report it, so we infer it from the
- * processor time used. A process that slept while its neighbour sends large messages would let them
- * through at one per slice. On some machines (sandboxes, emulators) reading the clock alone exceeds
- * the threshold, so the fastest call so far is the baseline.
- */
+/* Returns whether this call of progress moved data. Open MPI does not report that, so it is
+ * inferred from the CPU time used. It matters because a process that slept while its neighbour
+ * sends large messages would let them through at one per slice. On some machines (sandboxes,
+ * emulators) reading the clock alone exceeds the threshold, so the fastest call so far is the
+ * baseline. */
 static bool progress_moves(struct myr_waiter *waiter)
 {
     const int64_t start = processor_time_ns();
@@ -125,7 +122,7 @@ static bool progress_moves(struct myr_waiter *waiter)
     return took >= BUSY && took / BUSY_TIMES >= idle;
 }
 
-/* Run progress until it is time to sleep, which is put off whenever data moved. */
+/* Runs progress until it is time to sleep, which is postponed whenever data moved. */
 static bool progress_for(struct myr_watch *watch, const myr_word *word, uint32_t epoch)
 {
     struct myr_waiter *waiter = watch->waiter;
@@ -144,8 +141,8 @@ static bool progress_for(struct myr_watch *watch, const myr_word *word, uint32_t
     return false;
 }
 
-/* The same for a moment after each slice. True if data moved. Slow machines may report that every
- * time, so the word is checked as well. */
+/* Runs progress for a moment after each slice. Returns true if data moved. Slow machines may report
+ * that every time, so the word is checked as well. */
 static bool look_after_traffic(struct myr_waiter *waiter, const myr_word *word, uint32_t epoch)
 {
     bool moved = false;
@@ -160,7 +157,7 @@ static bool look_after_traffic(struct myr_waiter *waiter, const myr_word *word, 
     return moved;
 }
 
-/* A wait that has lasted long, counted from when it fell asleep. */
+/* A wait that has lasted for a long time, counted from when it fell asleep. */
 struct long_wait {
     uint64_t next_us;
     uint32_t times;
@@ -181,7 +178,7 @@ static void sleep_for(struct myr_watch *watch, myr_word *word, uint32_t epoch)
     struct myr_waiter *waiter = watch->waiter;
     struct long_wait wait = {.next_us = os_now_us() + MYR_LONG_WAIT_US};
     struct myr_slices slices = myr_slices_begin(&waiter->policy);
-    /* The process's binding may have changed: publish it. */
+    /* The process's binding may have changed, so publish it. */
     (void)myr_segment_oversubscribed(waiter->segment);
     for (;;) {
         atomic_fetch_add(watch->sleepers, 1);

@@ -11,7 +11,7 @@
 /* This process's entries and their record in the segment. A program is in one segment at a time. */
 static struct {
     pthread_mutex_t lock;
-    struct myr_record *record; /* NULL: none yet */
+    struct myr_record *record; /* NULL if there is none yet */
 } own = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static struct myr_shown_waits *entries_of(struct myr_segment *segment)

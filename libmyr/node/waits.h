@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The long waits of a process, published in the segment for `nicbarr status` (nic_look.h).
+/* The long waits of a process, published in the segment for `nicbarr status` (nic_look.h), so that
+ * the user of a hanging job can find out which ranks wait where.
  *
- * A process publishes a wait once it has lasted MYR_LONG_WAIT_US; shorter ones cost nothing. Only
- * the process itself writes its entries; a reader may see a mixture of an old and a new entry. The
+ * A process publishes a wait once it has lasted MYR_LONG_WAIT_US; shorter waits cost nothing. Only
+ * the process itself writes its entries; a reader may get a mixture of an old and a new entry. The
  * memory is allocated with the first such wait; without memory nothing is published.
  *
- * Threads: any, and MYR_WAITS of a process at once. */
+ * Threads: any, up to MYR_WAITS of a process at once. */
 #ifndef MYR_WAITS_H
 #define MYR_WAITS_H
 
@@ -15,14 +16,14 @@
 
 enum {
     MYR_LONG_WAIT_US = 1000000,
-    MYR_WAITS = 4,       /* of one process; further ones are not published */
-    MYR_WAITS_LAYOUT = 1 /* raise it with any change here */
+    MYR_WAITS = 4,       /* per process; further ones are not published */
+    MYR_WAITS_LAYOUT = 1 /* increment it with any change here */
 };
 
 struct myr_shown_wait {
-    _Atomic uint64_t since_ms; /* CLOCK_MONOTONIC; 0: this entry is free. Written last */
-    uint64_t group[3];         /* scope, id and members of a key: which communicator */
-    uint32_t size;             /* processes of the communicator */
+    _Atomic uint64_t since_ms; /* CLOCK_MONOTONIC; 0 if the entry is free. Written last */
+    uint64_t group[3];         /* scope, id and members of the communicator's key */
+    uint32_t size;             /* number of processes of the communicator */
     char call[28];             /* "MPI_Barrier"; "" if not known */
     char caller[96]; /* the code that called it: "file+0x1234 (function)"; "": not known */
     char name[80];   /* of the communicator */
@@ -35,20 +36,20 @@ struct myr_shown_waits {
     struct myr_shown_wait wait[MYR_WAITS];
 };
 
-/* The key of a process's record, by its index and number in the segment. */
+/* Returns the key of a process's record, by its index and number in the segment. */
 static inline struct myr_key myr_waits_key(uint32_t index, uint32_t number)
 {
     return (struct myr_key){.scope = index, .id = 0x57 /* "W" */, .sequence = number};
 }
 
-/* Publish a wait that began MYR_LONG_WAIT_US ago; all fields of `wait` but since_ms are set.
- * Returns its entry, to be passed to myr_wait_hide() when it ends, or NULL, which may be passed as
- * well, if it was not published. */
+/* Publishes a wait that began MYR_LONG_WAIT_US ago; all fields of `wait` but since_ms are set.
+ * Returns its entry, to be passed to myr_wait_hide() when the wait ends, or NULL, which may be
+ * passed as well, if the wait was not published. */
 struct myr_shown_wait *myr_wait_show(struct myr_segment *segment,
                                      const struct myr_shown_wait *wait);
 void myr_wait_hide(struct myr_shown_wait *entry);
 
-/* The segment is about to be left. */
+/* Frees the process's record, before it leaves the segment. */
 void myr_waits_end(struct myr_segment *segment);
 
 #endif

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The protocol between the daemon and its clients on their Unix socket (SOCK_SEQPACKET). The client
- * sends a hello. The daemon replies with a welcome; if its status is MYR_OK, it has the descriptors
- * of memory and UDP socket with it. The client sends a goodbye before it closes. */
+ * sends a connect request (struct myr_daemon_hello). The daemon replies with a welcome; if its
+ * status is MYR_OK, the descriptors of memory and UDP socket are attached. The client sends a close
+ * message (a "goodbye") before it closes the connection, so that the daemon can distinguish this
+ * from a death. */
 #ifndef MYR_DAEMON_WORDS_H
 #define MYR_DAEMON_WORDS_H
 
@@ -14,7 +16,7 @@
 
 enum { MYR_DAEMON_MEMORY, MYR_DAEMON_SOCKET, MYR_DAEMON_DESCRIPTORS };
 
-/* Must be equal on both sides, because they share memory. */
+/* Returns a digest of the layouts, which must be equal on both sides because they share memory. */
 static inline uint32_t myr_daemon_layout(void)
 {
     return myr_soft_layout() ^ UINT32_C(0x1000193) * MYR_SRAM_LAYOUT ^
@@ -25,7 +27,7 @@ struct myr_daemon_hello {
     uint32_t magic;
     uint32_t layout;
     int32_t pid;
-    uint32_t goodbye; /* not 0: this is a goodbye */
+    uint32_t goodbye; /* not 0 if this is a close message */
 };
 
 struct myr_daemon_welcome {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The node's soft NIC, shared by the node's processes.
  *
- * A soft NIC lives in shared memory. The processes that poll it run its control program
+ * A soft NIC's state is in shared memory. The processes that poll it run its control program
  * (firmware/mcp.h), one at a time. All use one UDP socket, the creator's. If the creator leaves or
  * dies, the others keep the memory and the socket alive.
  *
@@ -21,37 +21,38 @@
 struct myr_soft_nic;
 struct myr_segment;
 
-/* What runs a NIC besides the processes that wait for it. */
+/* The runner of a NIC: what runs it in addition to the processes that wait for it. */
 enum myr_soft_runner {
     MYR_SOFT_POLLED, /* nothing */
     MYR_SOFT_THREAD, /* a thread of one of its processes */
     MYR_SOFT_DAEMON, /* myrd */
 };
 
-/* How a process waits for another one that holds the NIC's lock and makes no progress with the
- * control program, for example because it was stopped (SIGSTOP, a debugger). After `warn_ns` a line
- * names the holder. After `give_up_ns` the waiting process treats the NIC as unusable: its
- * operations fail. Only the time during which the waiting process runs counts. (If the stopped
- * process continues later, the NIC is sound, and serves the others.) */
+/* Timeouts for a process that waits while another one holds the NIC's lock and makes no progress
+ * with the control program, for example because it was stopped (SIGSTOP, a debugger). After
+ * `warn_ns` a message names the holder. After `give_up_ns` the waiting process treats the NIC as
+ * unusable: its operations fail. Only the time during which the waiting process runs counts. (If
+ * the stopped process continues later, the NIC is intact, and serves the other processes.) */
 struct myr_soft_bounds {
-    uint64_t warn_ns, give_up_ns;  /* UINT64_MAX: never; 0: the default */
-    void (*say)(const char *line); /* called in any thread; NULL: no report */
+    uint64_t warn_ns, give_up_ns;  /* UINT64_MAX means never; 0 the default */
+    void (*say)(const char *line); /* called in any thread; NULL if there is no report */
 };
 
 struct myr_soft_options {
     const char *network; /* addresses to use, see mcp_local_addresses() */
-    uint16_t port;       /* UDP port; 0: any */
+    uint16_t port;       /* UDP port; 0 for any */
 };
 
-/* Open the NIC in `segment`, or create it there. The segment must outlive it. MYR_ERR_*, with a
- * line that says what to do, if the creator's socket is not available or there is no network. */
+/* Opens the NIC in `segment`, or creates it there. The segment must outlive it. Returns MYR_ERR_*,
+ * with a message that says how to fix the problem, if the creator's socket is not available or
+ * there is no network. */
 enum myr_status myr_soft_open(struct myr_segment *segment, const struct myr_soft_options *options,
                               struct myr_soft_nic **nic, struct myr_error *error);
 void myr_soft_close(struct myr_soft_nic *nic);
 
-/* The same for a program that needs no segment otherwise: join that of a folder (segment.h), of up
- * to `bytes`, and open its NIC. On failure *segment or *nic is NULL; a segment that was joined
- * stays joined. */
+/* Does the same for a program that needs no segment otherwise: joins that of a directory
+ * (segment.h), of up to `bytes`, and opens its NIC. On failure *segment or *nic is NULL; a segment
+ * that was joined stays joined. */
 enum myr_status myr_soft_open_in(const char *folder, uint32_t bytes,
                                  const struct myr_soft_options *options,
                                  struct myr_segment **segment, struct myr_soft_nic **nic,
@@ -60,38 +61,39 @@ enum myr_status myr_soft_open_in(const char *folder, uint32_t bytes,
 void myr_soft_get_name(const struct myr_soft_nic *nic, struct myr_nic_name *name);
 struct myr_segment *myr_soft_segment(const struct myr_soft_nic *nic);
 
-/* The size of the largest packet that reaches the NIC called `name` unfragmented, as far as this
- * machine knows (bytes, including an IPv4 header); 0: unknown. */
+/* Returns the size of the largest packet that reaches the NIC called `name` unfragmented, as far as
+ * this machine knows (bytes, including an IPv4 header); 0 if unknown. */
 uint32_t myr_soft_mtu(const struct myr_soft_nic *nic, const struct myr_nic_name *name);
 
-/* Process received packets and expired timers. 0: there were none. */
+/* Processes received packets and expired timers. Returns 0 if there were none. */
 uint32_t myr_soft_poll(struct myr_soft_nic *nic);
 
-/* The same, at most once every few microseconds over all callers. For progress functions, which are
- * called continuously even if no process waits. */
+/* Does the same, but at most once every few microseconds over all callers. It is for progress
+ * functions, which are called continuously even if no process waits. */
 uint32_t myr_soft_poll_now_and_then(struct myr_soft_nic *nic);
 
-/* Sleep until a packet arrives, `word` differs from `seen`, or `timeout_us` have passed; it may
+/* Sleeps until a packet arrives, `word` differs from `seen`, or `timeout_us` have passed; it may
  * also return at once. `sleepers`, the word after it, counts the processes that sleep on it. One of
  * a node's processes sleeps on the network and runs the NIC; the others sleep on their words. */
 void myr_soft_sleep(struct myr_soft_nic *nic, myr_word *word, myr_word *sleepers, uint32_t seen,
                     uint32_t timeout_us);
 
-/* To be called before any other thread uses the NIC. */
+/* Sets the timeouts. It must be called before any other thread uses the NIC. */
 void myr_soft_set_bounds(struct myr_soft_nic *nic, const struct myr_soft_bounds *bounds);
 
-/* Is the NIC unusable? True if a process was killed while it ran the control program, or if this
- * process has given up waiting for one that is stopped there. */
+/* Returns whether the NIC is unusable, because a process was killed while it ran the control
+ * program, or because this process has given up waiting for one that is stopped there. */
 bool myr_soft_broken(struct myr_soft_nic *nic);
 
-/* The pid of the process for which this one has given up waiting; 0: none. */
+/* Returns the pid of the process for which this one has given up waiting, or 0. */
 uint32_t myr_soft_given_up(const struct myr_soft_nic *nic);
 
-/* Has another NIC sent a message before any process here has connected to it? Such a message is not
- * accepted until a process does (port.h). This only reads a word, so it may be called often. */
+/* Returns whether another NIC has sent a message before any process here has connected to it. Such
+ * a message is not accepted until a process does (port.h). This only reads a word, so it may be
+ * called often. */
 bool myr_soft_knocked(const struct myr_soft_nic *nic);
 
-/* The NIC's counters. */
+/* Gets the NIC's counters. */
 void myr_soft_count(const struct myr_soft_nic *nic, struct mcp_counters *counters);
 
 #endif

@@ -72,8 +72,8 @@ static bool is_own(const struct myr_nic_name *own, const struct mcp_ip *ip)
     return found;
 }
 
-/* Addresses of the peer that this host has as well rank last, since container bridges often have
- * the same address on all hosts. */
+/* Returns the address through which to reach the peer. Addresses of the peer that this host has as
+ * well rank last, because container bridges often have the same address on all hosts. */
 uint32_t myr_soft_route(const struct myr_soft_nic *nic, const struct myr_nic_name *name)
 {
     const struct myr_nic_name *own = &nic->shared->name;
@@ -81,7 +81,7 @@ uint32_t myr_soft_route(const struct myr_soft_nic *nic, const struct myr_nic_nam
     if (name->count > MYR_NIC_ADDRESSES) {
         return MYR_NIC_ADDRESSES;
     }
-    for (uint32_t mine = own->count; mine > 0; --mine) { /* our first address has priority */
+    for (uint32_t mine = own->count; mine > 0; --mine) { /* this NIC's first address has priority */
         const struct mcp_ip *here = &own->address[mine - 1].ip;
         for (uint32_t theirs = name->count; theirs > 0; --theirs) {
             const struct mcp_ip *there = &name->address[theirs - 1].ip;

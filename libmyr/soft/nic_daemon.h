@@ -2,11 +2,11 @@
 /* The NIC of the node's daemon, myrd, for its clients.
  *
  * One daemon serves all jobs of one user on a node with one NIC. They share its memory and its
- * socket, and get both over a Unix socket. The trust boundary is the user: a job could harm the
- * processes of another job of its user anyway. Daemons of different users share nothing.
+ * socket, and get both over a Unix socket. The trust boundary is the user, because a job could harm
+ * the processes of another job of its user anyway. Daemons of different users share nothing.
  *
- * A process that exits without closing the connection has died; the daemon then releases what it
- * held. The NIC does not need the daemon: when the daemon exits, waiting processes run the NIC
+ * A process that exits without closing the connection has died; the daemon then releases its
+ * resources. The NIC does not need the daemon: when the daemon exits, waiting processes run the NIC
  * themselves. */
 #ifndef MYR_SOFT_DAEMON_H
 #define MYR_SOFT_DAEMON_H
@@ -17,18 +17,20 @@
 
 struct myr_soft_daemon {
     struct myr_segment *segment;
-    struct myr_soft_nic *nic; /* NULL: not open */
+    struct myr_soft_nic *nic; /* NULL if not open */
     int connection;
 };
 
-/* The daemon's default socket: in $XDG_RUNTIME_DIR, else in $TMPDIR or /tmp. False if the path is
- * too long. */
+/* Forms the path of the daemon's default socket: in $XDG_RUNTIME_DIR, else in $TMPDIR or /tmp.
+ * Returns false if the path is too long. */
 bool myr_soft_daemon_path(char *path, size_t bytes);
 
-/* Open the NIC of the daemon that listens at `path` (NULL: the default). MYR_ERR_NOT_THERE: no
- * daemon. MYR_ERR_FOREIGN: another version. MYR_ERR_SYSTEM: it refuses, belongs to another user, or
- * does not answer. In a `hurry`, no answer within a tenth of a second is MYR_ERR_NOT_YET. Close the
- * NIC with myr_soft_daemon_close(), which may be called in any case. */
+/* Opens the NIC of the daemon that listens at `path` (NULL for the default). Close it with
+ * myr_soft_daemon_close(), which may be called in any case. Returns
+ * - MYR_ERR_NOT_THERE if there is no daemon,
+ * - MYR_ERR_FOREIGN if it has another version,
+ * - MYR_ERR_SYSTEM if it refuses, belongs to another user, or does not answer,
+ * - MYR_ERR_NOT_YET, only with `hurry`, if it does not answer within a tenth of a second. */
 enum myr_status myr_soft_daemon_open(const char *path, bool hurry, struct myr_soft_daemon *daemon,
                                      struct myr_error *error);
 void myr_soft_daemon_close(struct myr_soft_daemon *daemon);

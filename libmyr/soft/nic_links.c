@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The soft NIC's table of peers; see nic_links.h. */
+/* The soft NIC's table of links to peers; see nic_links.h. */
 #include "libmyr/soft/nic_links.h"
 
 static uint16_t *bucket_of(struct myr_soft_links *links, const struct mcp_address *address)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The soft NIC's table of links, which maps a link to a peer's address. Used by nic_board.c.
+/* The soft NIC's table of links, which maps a link to a peer's address. nic_board.c uses it.
  *
- * It lies in the memory that the node's processes share; the process that runs the control program
- * reads and writes it. An address has one refcounted link. When its last holder drops it, the link
- * is free for another address. So a NIC that meets many peers, one after the other, does not run
- * out of links.
+ * The table is in the memory that the node's processes share; the process that runs the control
+ * program reads and writes it. An address has one refcounted link. When its last holder drops it,
+ * the link is free for another address. A NIC that communicates with many peers, one after the
+ * other, therefore does not run out of links.
  *
  * Invariant: each entry before `fresh` is in a bucket's list (held) or in the free list (not held).
  * Entry 0 is MCP_LINK_SENDER and never held. */
@@ -16,23 +16,24 @@
 
 enum { MYR_SOFT_LINKS = 4096, MYR_SOFT_LINK_BUCKETS = 1024 };
 
-/* All zeroes: empty. */
+/* The table is empty if all 0. */
 struct myr_soft_links {
     uint32_t fresh; /* high-water mark of entries, without entry 0 */
-    uint32_t free;  /* head of the free list; 0: none */
+    uint32_t free;  /* head of the free list; 0 if empty */
     uint16_t bucket[MYR_SOFT_LINK_BUCKETS];
-    uint16_t next[MYR_SOFT_LINKS];    /* in its bucket, or in the free list; 0: none */
+    uint16_t next[MYR_SOFT_LINKS];    /* in its bucket, or in the free list; 0 at the end */
     uint32_t holders[MYR_SOFT_LINKS]; /* refcount */
-    _Alignas(MYR_LINE) struct mcp_address address[MYR_SOFT_LINKS]; /* read by a barrier */
+    _Alignas(
+        MYR_LINE) struct mcp_address address[MYR_SOFT_LINKS]; /* read on the path of a barrier */
 };
 
-/* Get a reference to the link to this address; MCP_LINK_SENDER if the table is full. */
+/* Gets a reference to the link to this address; returns MCP_LINK_SENDER if the table is full. */
 mcp_link myr_soft_links_hold(struct myr_soft_links *links, const struct mcp_address *address);
 
-/* Drop a reference. */
+/* Drops a reference. */
 void myr_soft_links_drop(struct myr_soft_links *links, mcp_link link);
 
-/* The number of links in use. */
+/* Returns the number of links in use. */
 uint32_t myr_soft_links_count(const struct myr_soft_links *links);
 
 #endif

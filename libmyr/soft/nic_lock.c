@@ -11,21 +11,21 @@
 #include "os/clock.h"
 
 enum {
-    LOCK_SPINS = 50,     /* attempts before the processor is yielded */
+    LOCK_SPINS = 50,     /* attempts before the CPU is yielded */
     THOROUGH_EVERY = 64, /* one liveness check in so many is thorough */
     LOOK_TRIES = 200     /* attempts of an observer, with a yield after each */
 };
 
-/* Defaults for a NIC without bounds. The control program runs for microseconds, but a debugger may
- * stop the process in it for minutes. */
+/* The default timeouts. The control program runs for microseconds, but a debugger may stop the
+ * process in it for minutes. */
 #define USUAL_WARN_NS (UINT64_C(30) * 1000 * 1000 * 1000)
 #define USUAL_GIVE_UP_NS (UINT64_C(900) * 1000 * 1000 * 1000)
 
 /* The longest interval between two checks that is charged to the holder. Longer ones mean that the
- * waiter itself was stopped or that the machine was suspended. */
+ * waiter itself was stopped, or that the machine was suspended. */
 #define LOOK_NS (UINT64_C(1000) * 1000 * 1000)
 
-/* Take the lock of a broken NIC. */
+/* Takes the lock of a broken NIC. */
 static bool try_lock_broken(struct myr_soft_nic *nic)
 {
     uint32_t nobody = MYR_SOFT_BROKEN;
@@ -48,8 +48,9 @@ bool myr_soft_gone(struct myr_soft_nic *nic, uint32_t process)
     return myr_segment_gone(nic->segment, process, 0 == checks % THOROUGH_EVERY);
 }
 
-/* `process` is dead. If it holds the lock, mark the lock broken. If it released the lock after it
- * was seen as the holder, the exchange fails, as no other process has its number. */
+/* Marks the lock as broken if the dead process `process` holds it. If that process released the
+ * lock after it was found to be the holder, the exchange fails, because no other process has its
+ * number. */
 static void break_lock_of(struct myr_shared_nic *shared, uint32_t process)
 {
     uint32_t sound = process, broken = MYR_SOFT_BROKEN | process;
@@ -98,7 +99,7 @@ static void report_stuck_process(const struct myr_soft_nic *nic, uint32_t pid)
     nic->bounds.say(line);
 }
 
-/* Account for waiting behind `holder`. Called with `stuck.mutex`. */
+/* Accounts for the time that this process has waited for `holder`. Called with `stuck.mutex`. */
 static void count_wait(struct myr_soft_nic *nic, uint32_t holder)
 {
     struct myr_soft_stuck *stuck = &nic->stuck;
@@ -120,7 +121,7 @@ static void count_wait(struct myr_soft_nic *nic, uint32_t holder)
     }
     const uint32_t pid = myr_segment_pid_of(nic->segment, holder);
     if (0 == pid) {
-        return; /* it has left meanwhile */
+        return; /* the holder has left meanwhile */
     }
     if (!stuck->reported && NULL != nic->bounds.say) {
         report_stuck_process(nic, pid);
@@ -131,8 +132,8 @@ static void count_wait(struct myr_soft_nic *nic, uint32_t holder)
     }
 }
 
-/* `holder` has the lock and is alive. If the lock is free, or held by a thread of this process,
- * then the previous holder has released it. */
+/* Checks the progress of `holder`, which has the lock and is alive. If the lock is free, or held by
+ * a thread of this process, then the previous holder has released it. */
 static void look_at_holder(struct myr_soft_nic *nic, uint32_t holder)
 {
     struct myr_soft_stuck *stuck = &nic->stuck;
@@ -202,7 +203,8 @@ void myr_soft_leave(struct myr_soft_nic *nic)
     pthread_mutex_unlock(&nic->mutex);
 }
 
-/* A bounded trylock, since another thread may hold the mutex while it waits for the lock. */
+/* A trylock with a limited number of attempts, because another thread may hold the mutex while it
+ * waits for the lock. */
 struct mcp_nic *myr_soft_enter_to_look(struct myr_soft_nic *nic)
 {
     for (uint32_t i = 0; i < LOOK_TRIES; ++i) {
@@ -234,7 +236,7 @@ enum myr_status myr_soft_is_broken(const struct myr_soft_nic *nic, struct myr_er
 
 bool myr_soft_broken(struct myr_soft_nic *nic)
 {
-    /* Needed here, as waiting processes without packets never take the lock. */
+    /* Needed here, because waiting processes without packets never take the lock. */
     myr_soft_inherit(nic);
     return 0 != (myr_load_acquire(&nic->shared->lock) & MYR_SOFT_BROKEN) ||
            0 != myr_soft_given_up(nic);

@@ -18,10 +18,10 @@ enum {
     TABLE_MOST = 1 << 16, /* entries of a group's table or of the table of ports */
 };
 
-/* The segment to read, which is not trusted. Lists may change while they are read, or be corrupt,
- * and then have cycles, so the bytes and the list entries to be read are limited. The limit follows
- * from the memory that the file occupies (st_blocks), for which its owner pays; its size may be
- * anything. */
+/* The segment to read, which is not trusted. Lists may change while they are read, or be corrupt
+ * and have cycles, so the bytes and the list entries to be read are limited. The limit follows from
+ * the memory that the file occupies (st_blocks), which is charged to its owner, and not from the
+ * file's size, which may be arbitrary. */
 struct source {
     int fd;
     uint64_t left;
@@ -35,7 +35,7 @@ static struct source source_of(int fd)
     return (struct source){fd, TIMES * (BLOCK * blocks) + BESIDES, MYR_VIEW_ENTRIES};
 }
 
-/* True if `offset` may be followed as a link of a list. */
+/* Returns whether `offset` may be followed as a link of a list. */
 static bool has_entry(struct source *from, uint32_t offset)
 {
     if (0 == offset || 0 == from->entries) {
@@ -63,8 +63,8 @@ static bool read_source(struct source *from, size_t offset, void *to, size_t byt
     return true;
 }
 
-/* A copy of the segment's header, to be freed by the caller. On failure NULL, and `status` says
- * why. */
+/* Returns a copy of the segment's header, to be freed by the caller. On failure it returns NULL,
+ * and `status` contains the reason. */
 static struct myr_sram *copy_head(struct source *from, enum myr_status *status,
                                   struct myr_error *error)
 {
@@ -74,7 +74,7 @@ static struct myr_sram *copy_head(struct source *from, enum myr_status *status,
         *status = myr_fail(error, MYR_ERR_OUT_OF_MEMORY, 0, "out of memory");
         return NULL;
     }
-    /* Magic and layout have the same offsets in all versions; the other fields need not. */
+    /* Magic and layout have the same offsets in all versions; the other fields may not. */
     if (!read_source(from, 0, sram, offsetof(struct myr_sram, limit)) ||
         MYR_SRAM_MAGIC != sram->magic) {
         *status = myr_fail(error, MYR_ERR_NOT_THERE, 0, "this is not shared memory of nicbarr");
@@ -113,7 +113,8 @@ enum myr_status myr_look_at_segment(int fd, struct myr_segment_view *view, struc
     return MYR_OK;
 }
 
-/* The offset of the record with this key, which is copied to `record`; 0 if there is none. */
+/* Returns the offset of the record with this key, which is copied to `record`, or 0 if there is
+ * none. */
 static uint32_t find_record(struct source *from, const struct myr_key *key,
                             struct myr_record *record)
 {
@@ -138,8 +139,8 @@ static uint32_t find_record(struct source *from, const struct myr_key *key,
 
 /* ---- missing members of a group ---- */
 
-/* A consistent copy of a group with its tables, to be freed by the caller. NULL when out of memory,
- * or if there is no such group, which is also the result if it changes meanwhile. */
+/* Returns a consistent copy of a group with its tables, to be freed by the caller. Returns NULL if
+ * out of memory, or if there is no such group, which is also the result if it changes meanwhile. */
 static struct mcp_group *copy_group(struct source *from, uint32_t offset,
                                     const struct mcp_group *head)
 {
@@ -158,7 +159,7 @@ static struct mcp_group *copy_group(struct source *from, uint32_t offset,
     return group;
 }
 
-/* Another node of the group. Its address is known only if it is a peer. */
+/* Returns a view of another node of the group. Its address is known only if it is a peer. */
 static struct myr_node_view view_node(struct mcp_group *group, const void *shared, uint32_t node,
                                       uint32_t heard_ms)
 {
@@ -183,7 +184,8 @@ static void view_missing(struct mcp_group *group, const void *shared, struct myr
     view->since_ns = 0 == group->backoff.ends_ns ? 0 : group->began_ns;
 }
 
-/* The processes of this node that have not arrived in the epoch after `done`, if others have. */
+/* Lists the processes of this node that have not arrived in the epoch after `done`, if others
+ * have. */
 static void view_absent(struct source *from, uint32_t offset, const struct mcp_group *head,
                         struct myr_group_view *view)
 {
@@ -236,7 +238,7 @@ static void view_group(struct source *from, uint32_t offset, const struct mcp_gr
     free(group);
 }
 
-/* Add the groups of the list that begins at `offset`. False when out of memory. */
+/* Adds the groups of the list that begins at `offset`. Returns false if out of memory. */
 static bool look_at_groups(struct source *from, uint32_t offset, const void *shared,
                            struct myr_soft_view *view, uint32_t *room)
 {
@@ -250,7 +252,7 @@ static bool look_at_groups(struct source *from, uint32_t offset, const void *sha
             }
             view->group = more;
         }
-        /* Skip groups that no process holds any more. */
+        /* Skip groups that no process holds any longer. */
         if (0 != group.key && 0 == group.farewell) {
             view_group(from, offset, &group, shared, &view->group[view->groups++]);
         }
@@ -261,7 +263,8 @@ static bool look_at_groups(struct source *from, uint32_t offset, const void *sha
 
 /* ---- ports ---- */
 
-/* Add the ports of the table at `offset`, which has `room` entries. False when out of memory. */
+/* Adds the ports of the table at `offset`, which has `room` entries. Returns false if out of
+ * memory. */
 static bool look_at_ports(struct source *from, size_t offset, uint32_t room,
                           struct myr_soft_view *view)
 {
@@ -339,7 +342,7 @@ struct published {
     bool (*fits)(const void *copy);
 };
 
-/* Copies of the records of all attached processes, to be freed by the caller. */
+/* Returns copies of the records of all attached processes, to be freed by the caller. */
 static void *look_at_published(int fd, const struct published *what, uint32_t *count)
 {
     struct source from = source_of(fd);

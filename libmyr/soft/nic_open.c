@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * Creating, opening and closing the soft NIC, and sharing its socket.
+/* Creating, opening and closing the soft NIC, and sharing its socket.
  *
  * The first process creates the NIC and its socket. All others fetch a descriptor of the socket
- * from a process that has one (pidfd_getfd); the NIC lists these.
- */
+ * from a process that has one (pidfd_getfd()); the NIC lists these processes. */
 #include "libmyr/soft/nic_parts.h"
 
 #include <errno.h>
@@ -22,15 +20,15 @@ enum {
     /* The NIC as a whole fits into a block of 512 KiB, and so into a segment of 1 MiB. */
     PORTS = 512,             /* open at a time; one per process with messages */
     CONNECTIONS = 1024,      /* to other NICs, for messages */
-    NIC_MEMBERS = UINT32_MAX /* never left, so it lives as long as the segment */
+    NIC_MEMBERS = UINT32_MAX /* never left, so that it exists as long as the segment */
 };
 
-/* When opening a daemon's NIC: if a stopped process of another job holds its lock for this long,
- * use another NIC. */
+/* The limit for opening a daemon's NIC: if a stopped process of another job holds its lock for this
+ * long, another NIC is used. */
 #define OPEN_NS (UINT64_C(10) * 1000 * 1000 * 1000)
 
-/* Where Yama restricts ptrace access to ancestors, peers need this permission for pidfd_getfd. Open
- * MPI sets it for its copies between processes, too. */
+/* Permits peers to call pidfd_getfd(), which they need if Yama restricts ptrace access to
+ * ancestors. Open MPI sets this permission for its copies between processes as well. */
 static void allow_peers(void)
 {
 #ifdef PR_SET_PTRACER
@@ -38,7 +36,7 @@ static void allow_peers(void)
 #endif
 }
 
-/* Replace an entry in the list of this process's sockets. */
+/* Replaces an entry in the list of this process's sockets. */
 static void replace_socket(struct myr_soft_nic *nic, int one, int other)
 {
     int *sockets = nic->shared->holder[nic->self % MYR_PROCESSES].socket;
@@ -70,7 +68,7 @@ static void let_go(struct myr_soft_nic *nic)
     }
 }
 
-/* Create the NIC. Called with the segment locked. */
+/* Creates the NIC. Called with the segment locked. */
 static enum myr_status create(struct myr_soft_nic *nic, const struct myr_soft_options *options,
                               struct myr_error *error)
 {
@@ -114,8 +112,8 @@ static enum myr_status create(struct myr_soft_nic *nic, const struct myr_soft_op
     return MYR_OK;
 }
 
-/* Duplicate one descriptor of the other process. -1 with `err` if that fails or it is not the NIC's
- * socket, as when the PID has been reused. */
+/* Duplicates one descriptor of the other process. Returns -1, with `err`, if that fails or it is
+ * not the NIC's socket, for example because the PID has been reused. */
 static int fetch_one(const struct myr_soft_nic *nic, int process, int theirs, int *err)
 {
     const int socket = (int)syscall(SYS_pidfd_getfd, process, theirs, 0);
@@ -128,7 +126,8 @@ static int fetch_one(const struct myr_soft_nic *nic, int process, int theirs, in
     return socket;
 }
 
-/* A descriptor of the NIC's socket, from any process that has one; -1 with errno. */
+/* Returns a descriptor of the NIC's socket, from any process that has one; -1 with errno on
+ * failure. */
 static int fetch_socket(const struct myr_soft_nic *nic)
 {
     int err = ESRCH, socket = -1;
@@ -166,7 +165,7 @@ static const char *why_not_fetched(int err)
     }
 }
 
-/* Attach to the existing NIC, by the socket given or one fetched from another process. */
+/* Attaches to the existing NIC, by the socket given or one fetched from another process. */
 static enum myr_status attach(struct myr_soft_nic *nic, int given, struct myr_error *error)
 {
     const int socket = given >= 0 ? given : fetch_socket(nic);
@@ -176,7 +175,7 @@ static enum myr_status attach(struct myr_soft_nic *nic, int given, struct myr_er
                         why_not_fetched(errno));
     }
     if (!mcp_udp_open(&nic->udp, socket)) {
-        if (socket != given) { /* on failure the socket remains the caller's */
+        if (socket != given) { /* on failure the caller keeps ownership of the socket */
             close(socket);
         }
         return myr_fail(error, MYR_ERR_OUT_OF_MEMORY, 0, "out of memory");
@@ -184,8 +183,8 @@ static enum myr_status attach(struct myr_soft_nic *nic, int given, struct myr_er
     return MYR_OK;
 }
 
-/* The first process creates the NIC. If it fails, all others get the same error. Called with the
- * segment locked. */
+/* Creates the NIC in the first process. If that fails, all others get the same error. Called with
+ * the segment locked. */
 static enum myr_status create_or_attach(struct myr_soft_nic *nic,
                                         const struct myr_soft_options *options, int given,
                                         struct myr_error *error)
@@ -287,7 +286,7 @@ enum myr_status myr_soft_open_given(struct myr_segment *segment, int socket,
 
 void myr_soft_close(struct myr_soft_nic *nic)
 {
-    /* Otherwise the list would name a descriptor that is about to be closed. */
+    /* Otherwise the list would contain a descriptor that is about to be closed. */
     if (myr_soft_lock(nic)) {
         let_go(nic);
         myr_soft_unlock(nic);

@@ -1,26 +1,25 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The soft NIC's internal interface; see nic.h for its users.
- *
  *   nic.c         queries
  *   nic_open.c    creating it, passing on its socket, opening and closing
- *   nic_lock.c    the lock of the control program; NICs whose runner has died
+ *   nic_lock.c    the lock of the control program; NICs whose lock holder has died
  *   nic_board.c   the board under the control program: packets, clock, wakeups, links
  *   nic_poll.c    receiving packets: the path of a barrier
- *   nic_sleep.c   sleeping; the process that runs the NIC all the time, and the watch
+ *   nic_sleep.c   sleeping; the runner, and the watch
  *   nic_links.c   the table of links
  *
  * The NIC's memory is a record of the segment. One word of it is the lock, whose holder runs the
  * control program. The holder gathers packets and sends them after unlocking, so that no process
- * waits for another one's system calls. Each process has its own descriptor of the one socket.
+ * waits for another one's system calls. Each process has its own descriptor of the common socket.
  *
  * Invariants: the lock contains the number of the process that holds it. If a holder is killed, the
- * control program's state is undefined, and the NIC is broken for good. The lock itself has a bit
- * for that, so one step takes it from the dead process and breaks the NIC, and no process runs the
- * control program of a broken NIC. From then on the lock serialises the cleanup.
+ * control program's state is undefined, and the NIC is permanently broken. The lock itself has a
+ * bit for that, so a single step takes it from the dead process and breaks the NIC, and no process
+ * runs the control program of a broken NIC. From then on the lock serialises the cleanup.
  *
  * A holder that is stopped is alive and may continue at any time, so the lock cannot be taken from
- * it. Other processes stop waiting instead, each for itself (struct myr_soft_bounds). What they
- * cannot release without the lock remains allocated. */
+ * it. Instead, the other processes stop waiting, each for itself (struct myr_soft_bounds).
+ * Resources that they cannot release without the lock remain allocated. */
 #ifndef MYR_SOFT_PARTS_H
 #define MYR_SOFT_PARTS_H
 
@@ -32,50 +31,51 @@
 #include "libmyr/soft/nic_links.h"
 
 enum {
-    MYR_SOFT_SOCKETS = 3, /* descriptors of the socket that a process offers to newcomers: one for
-                             each component that has opened the NIC */
+    MYR_SOFT_SOCKETS = 3, /* number of descriptors of the socket that a process offers to newcomers:
+                             one for each component that has opened the NIC */
     MYR_SOFT_LOCK_YIELDS =
-        1000 /* before checking that the lock's holder is alive and makes progress */
+        1000 /* yields before checking that the lock's holder is alive and makes progress */
 };
 
-#define MYR_SOFT_BROKEN UINT32_C(0x80000000) /* in the lock; process numbers are smaller */
+#define MYR_SOFT_BROKEN UINT32_C(0x80000000) /* a bit of the lock; process numbers are smaller */
 
 enum myr_soft_state { MYR_SOFT_NEW, MYR_SOFT_OPEN, MYR_SOFT_NONE };
 
 /* The state that the node's processes share. */
 struct myr_shared_nic {
     uint32_t layout; /* the creator's myr_soft_layout() */
-    myr_word chains; /* receive with UDP GRO: messages are sent */
-    /* Processes by their numbers in the segment; 0: none. */
-    _Alignas(MYR_LINE) myr_word lock;    /* runs the control program; MYR_SOFT_BROKEN */
-    myr_word polls;                      /* number of polls for packets; locked */
-    _Alignas(MYR_LINE) myr_word sleeper; /* sleeps on the socket */
-    myr_word runner;                     /* has a thread that runs the NIC */
-    myr_word watch;                      /* has a thread that checks whether any process runs it */
-    uint32_t runs_as;                    /* enum myr_soft_runner, of the runner */
-    uint32_t runner_pid;                 /* for diagnosis */
-    uint32_t state;                      /* enum myr_soft_state */
-    uint32_t status;                     /* enum myr_status, of its creation */
+    myr_word chains; /* whether to receive with UDP GRO, because messages are sent */
+    /* Processes by their numbers in the segment; 0 if none. */
+    _Alignas(
+        MYR_LINE) myr_word lock; /* the process that runs the control program; MYR_SOFT_BROKEN */
+    myr_word polls;              /* number of polls for packets; guarded by the lock */
+    _Alignas(MYR_LINE) myr_word sleeper; /* the process that sleeps on the socket */
+    myr_word runner;                     /* the process with a thread that runs the NIC */
+    myr_word watch;      /* the process with a thread that checks whether any process runs it */
+    uint32_t runs_as;    /* enum myr_soft_runner, of the runner */
+    uint32_t runner_pid; /* for diagnosis */
+    uint32_t state;      /* enum myr_soft_state */
+    uint32_t status;     /* enum myr_status, of its creation */
     char why[sizeof(((struct myr_error *)0)->text)]; /* ... and its error */
     struct myr_nic_name name;
-    /* The processes that have the socket, each at its index in the segment's table. So newcomers
-     * find it as long as any process has it. An entry whose `process` does not match the present
-     * owner of the index is ignored. */
+    /* The processes that hold the socket, each at its index in the segment's table, so that
+     * newcomers find it as long as any process has it. An entry whose `process` does not match the
+     * present owner of the index is ignored. */
     struct {
         uint32_t process;
-        int socket[MYR_SOFT_SOCKETS]; /* -1: none */
+        int socket[MYR_SOFT_SOCKETS]; /* -1 if none */
     } holder[MYR_PROCESSES];
     struct myr_soft_links links;
     struct myr_soft_lingering lingering;
-    _Alignas(MYR_LINE) struct mcp_nic mcp; /* last: its tables lie behind it */
+    _Alignas(MYR_LINE) struct mcp_nic mcp; /* last, because its tables follow it */
 };
 
-/* A holder of the lock that has made no progress since it was first observed. */
+/* The observation of a lock holder that makes no progress. */
 struct myr_soft_stuck {
     pthread_mutex_t mutex; /* held by the observing thread; other threads do not wait for it */
-    myr_word holder;       /* 0: none */
-    uint32_t polls;        /* of the NIC, then */
-    uint64_t looked_ns;    /* the last observation, */
+    myr_word holder;       /* 0 if none */
+    uint32_t polls;        /* the NIC's `polls` at that time */
+    uint64_t looked_ns;    /* time of the last observation, */
     uint64_t waited_ns;    /* ... and how long this process had waited by then */
     bool reported;
 };
@@ -87,38 +87,41 @@ struct myr_soft_nic {
     struct myr_shared_nic *shared;
     struct myr_segment *segment;
     uint32_t self;         /* this process's number */
-    bool has_keys;         /* so that it can sign messages */
+    bool has_keys;         /* whether it has keys, so that it can authenticate messages */
     uint32_t vacant;       /* the value of the lock while it is free: 0 or MYR_SOFT_BROKEN */
-    myr_word checks;       /* number of times that a process seemed dead, or not */
-    bool entered;          /* between enter() and leave(): the lock was taken */
+    myr_word checks;       /* number of checks whether a process had died */
+    bool entered;          /* between enter() and leave(): whether the lock was taken */
     pthread_mutex_t mutex; /* for this process's threads: outbox, inbox, lock */
-    uint32_t failed;       /* packets that could not be sent, to be counted */
-    uint32_t missed;       /* polls while another process was polling */
-    uint32_t unlooked;     /* polls since the clock was read */
-    myr_word slept; /* the next poll must read the clock, as time has passed since the last one */
+    uint32_t failed;       /* number of packets that could not be sent, to be counted */
+    uint32_t missed;       /* number of polls while another process was polling */
+    uint32_t unlooked;     /* number of polls since the clock was read */
+    myr_word slept; /* not 0 if the next poll must read the clock, because time has passed since the
+                       last one */
     _Atomic uint64_t polled_ns; /* when a process last polled without waiting; by any thread */
     pthread_mutex_t sleeping_mutex;
-    void (*sleeping)(void *context); /* called by a thread that is about to sleep; NULL: none */
+    void (*sleeping)(void *context); /* called by a thread that is about to sleep; NULL if none */
     void *sleeping_context;
     struct myr_soft_bounds bounds;
-    myr_word given_up; /* pid of the holder for which this process has given up waiting; 0: none */
+    myr_word
+        given_up; /* pid of the holder for which this process has given up waiting; 0 if none */
     struct myr_soft_stuck stuck; /* the present holder, as observed so far */
 };
 
 /* ---- nic_lock.c ---- */
 
-/* Take and release the lock, with the process's mutex held. myr_soft_lock() is false if the process
- * has given up waiting; then there is nothing to release. */
+/* Take and release the lock, with the process's mutex held. myr_soft_lock() returns false if the
+ * process has given up waiting; then there is nothing to release. */
 bool myr_soft_lock(struct myr_soft_nic *nic);
 
-/* The holder of the lock may run the control program. */
+/* Returns whether the holder of the lock may run the control program. */
 static inline bool myr_soft_sound(const struct myr_soft_nic *nic)
 {
     return 0 == nic->vacant;
 }
 
-/* (Fails on a broken NIC.) It has release semantics as well: a process that sees us in the lock
- * must find us in the segment's table (tests/litmus/lock.pml). */
+/* Tries to take the lock, which fails on a broken NIC. It has release semantics as well, because a
+ * process that finds this one in the lock must find it in the segment's table
+ * (tests/litmus/lock.pml). */
 static inline bool myr_soft_try_lock(struct myr_soft_nic *nic)
 {
     uint32_t nobody = 0;
@@ -133,7 +136,7 @@ static inline void myr_soft_unlock(struct myr_soft_nic *nic)
     myr_store_release(&nic->shared->lock, nic->vacant);
 }
 
-/* Send the gathered packets; after unlocking. */
+/* Sends the gathered packets; to be called after unlocking. */
 static inline void myr_soft_flush(struct myr_soft_nic *nic)
 {
     if (0 != nic->udp.gathered) {
@@ -141,20 +144,21 @@ static inline void myr_soft_flush(struct myr_soft_nic *nic)
     }
 }
 
-/* If the lock's holder has died, take the lock from it; the NIC is broken then. If it lives, check
- * whether it makes progress. */
+/* Checks the lock's holder. If it has died, this process takes the lock from it, and the NIC is
+ * broken. If it is alive, this checks whether it makes progress. */
 void myr_soft_inherit(struct myr_soft_nic *nic);
 
-/* Has the process with this number left or died? Not 0, and not this one. */
+/* Returns whether the process with this number, which is not 0 and not this process's, has left or
+ * died. */
 bool myr_soft_gone(struct myr_soft_nic *nic, uint32_t process);
 
-/* Initialise and destroy what nic_lock.c has for itself. */
+/* Initialise and destroy the data that only nic_lock.c uses. */
 void myr_soft_lock_init(struct myr_soft_nic *nic);
 void myr_soft_lock_end(struct myr_soft_nic *nic);
 
 /* ---- nic_board.c ---- */
 
-/* Initialise the control program's board; the NIC's segment is known. */
+/* Initialises the control program's board; the NIC's segment must be set already. */
 void myr_soft_make_board(struct myr_soft_nic *nic);
 
 #endif

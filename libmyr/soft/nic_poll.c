@@ -8,10 +8,10 @@
 #include "os/clock.h"
 
 enum {
-    CATCH_UP_POLLS = 4096, /* of the watch, before it checks whether to stop */
+    CATCH_UP_POLLS = 4096, /* polls of the watch, before it checks whether to stop */
     MOST_TAKEN = 8,        /* datagrams or chains per poll */
-    IDLE_NS = 20 * 1000,   /* between two polls of a process that does not wait */
-    /* Polls per reading of the clock: no timer is due sooner than in a millisecond. */
+    IDLE_NS = 20 * 1000,   /* minimum between two polls of a process that does not wait */
+    /* Polls per reading of the clock; no timer expires earlier than in a millisecond. */
     CLOCK_EVERY = 8
 };
 
@@ -29,16 +29,15 @@ static bool due(struct myr_soft_nic *nic)
     return 0 != deadline && os_now_ns() >= deadline;
 }
 
-/*
- * Receive pending packets and run the control program on them. The lock keeps them in order of
- * arrival. After a message's packet more are likely to follow; packets of collectives come singly.
- */
+/* Receives pending packets and runs the control program on them. The lock keeps them in order of
+ * arrival. After a message's packet more are likely to follow; packets of collectives arrive one at
+ * a time. */
 static uint32_t take_packets(struct myr_soft_nic *nic)
 {
     const bool chains = 0 != myr_load_relaxed(&nic->shared->chains);
     uint32_t taken = 0;
     long bytes;
-    /* in the cache line of the lock, which is written anyway */
+    /* in the cache line of the lock, which is written in any case */
     myr_store_release(&nic->shared->polls, myr_load_relaxed(&nic->shared->polls) + 1);
     do {
         bytes = mcp_udp_take(&nic->udp, chains, receive_packet, nic);
@@ -57,10 +56,10 @@ static uint32_t take_packets(struct myr_soft_nic *nic)
 uint32_t myr_soft_poll(struct myr_soft_nic *nic)
 {
     if (0 != pthread_mutex_trylock(&nic->mutex)) {
-        return 0; /* another thread polls already */
+        return 0; /* another thread is polling already */
     }
     uint32_t taken = 0;
-    if (myr_soft_try_lock(nic)) { /* otherwise another process polls */
+    if (myr_soft_try_lock(nic)) { /* otherwise another process is polling */
         taken = take_packets(nic);
         myr_soft_unlock(nic);
         myr_soft_flush(nic);
@@ -98,8 +97,8 @@ uint32_t myr_soft_polls(const struct myr_soft_nic *nic)
     return myr_load_acquire(&nic->shared->polls);
 }
 
-/* A process that does not know about chains yet drops one as a damaged packet, and the sender
- * retransmits. */
+/* A process that does not expect chains yet drops one as a damaged packet, and the sender
+ * retransmits it. */
 void myr_soft_expect_messages(struct myr_soft_nic *nic)
 {
     if (0 == myr_load_relaxed(&nic->shared->chains)) {

@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * Sleeping on the soft NIC, and the roles of processes that run it on behalf of others: the runner
- * runs it all the time, the watch periodically. The socket has one sleeper, which is the runner or
+/* Sleeping on the soft NIC, and the roles of processes that run it on behalf of others: the runner
+ * runs it continuously, the watch periodically. The socket has one sleeper, which is the runner or
  * one of the node's processes; all others sleep on their words.
  *
- * Invariant: a role is held by the process whose number is in its word; 0 means nobody. A process
- * that finds the holder dead clears the word.
- */
+ * Invariant: a role is held by the process whose number is in its word; 0 means that the role is
+ * free. A process that finds that the holder is dead clears the word. */
 #include "libmyr/soft/nic_parts.h"
 
 #include <poll.h>
@@ -15,7 +13,7 @@
 #include "os/clock.h"
 #include "os/futex.h"
 
-/* True if a live process has a thread that runs the NIC. */
+/* Returns whether a live process has a thread that runs the NIC. */
 static bool has_runner(struct myr_soft_nic *nic)
 {
     uint32_t runner = myr_load_acquire(&nic->shared->runner);
@@ -45,7 +43,7 @@ static bool sleep_on_socket(struct myr_soft_nic *nic, uint32_t timeout_us)
     return true;
 }
 
-/* If the callback is being replaced at the moment, skip it. */
+/* Calls the callback, unless it is being replaced at the moment. */
 static void call_sleeping(struct myr_soft_nic *nic)
 {
     if (0 == pthread_mutex_trylock(&nic->sleeping_mutex)) {

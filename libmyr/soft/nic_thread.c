@@ -43,7 +43,7 @@ static void *run_soft_nic(void *opaque)
 {
     struct myr_soft_thread *thread = opaque;
     for (uint32_t turn = 1; !atomic_load(&thread->stopping); ++turn) {
-        /* Do not poll on: pending packets are never read. */
+        /* Stop polling, because pending packets would never be read. */
         if (0 != myr_soft_given_up(thread->nic)) {
             pause_until_stopped(thread);
         } else {
@@ -106,7 +106,7 @@ void myr_soft_thread_stop(struct myr_soft_thread *thread)
 struct myr_soft_watch {
     struct myr_soft_nic *nic;
     uint64_t every_ns;
-    pthread_mutex_t mutex; /* protects the next two */
+    pthread_mutex_t mutex; /* protects the next two fields */
     pthread_t id;
     bool here; /* the thread is in this process */
     int stop;  /* eventfd */
@@ -132,7 +132,7 @@ static void *look_now_and_then(void *opaque)
     }
 }
 
-/* Become the watch, if there is none. 0 or an error number. */
+/* Becomes the watch, if there is none. Returns 0 or an error number. */
 static int take_over(struct myr_soft_watch *watch)
 {
     int rc = 0;
@@ -148,7 +148,8 @@ static int take_over(struct myr_soft_watch *watch)
     return rc;
 }
 
-/* On failure another process may become the watch, or this one at its next sleep. */
+/* Becomes the watch if there is none. On failure another process may become the watch, or this one
+ * at its next sleep. */
 static void about_to_sleep(void *opaque)
 {
     (void)take_over(opaque);

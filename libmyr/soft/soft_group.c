@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Groups played by the soft NIC; see nic_group.h. */
+/* Groups of the soft NIC; see nic_group.h. */
 #include "libmyr/soft/soft_group.h"
 
 #include <stdlib.h>
@@ -15,12 +15,12 @@
 
 enum { GROUP_RECORD = 0x67 /* id of the records' keys: "g" */ };
 
-/* What the node's processes share besides the NIC's group. The arrivals follow, then the PIDs (0:
- * not joined yet, or left). */
+/* The state that the node's processes share in addition to the NIC's group. The arrivals follow,
+ * then the PIDs (0 if not joined yet, or left). */
 struct shared_group {
-    uint32_t state;    /* enum group_state */
-    uint32_t left;     /* processes that have left, or that could not join */
-    myr_word held;     /* not 0: the NIC has not started all epochs that the node has arrived in, */
+    uint32_t state; /* enum group_state */
+    uint32_t left;  /* number of processes that have left, or that could not join */
+    myr_word held;  /* not 0 if the NIC has not started all epochs that the node has arrived in, */
     myr_word again_at; /* ... and accepts more when this one is complete */
 };
 
@@ -58,9 +58,9 @@ static struct mcp_group *mcp_of(const struct myr_nic_group *group)
     return group->own;
 }
 
-/* ---- playing ---- */
+/* ---- executing ---- */
 
-/* Start the epoch of a group without data, as far as the NIC permits. */
+/* Starts the epoch of a group without data, as far as the NIC permits. */
 static void begin_epoch(const struct myr_nic_group *group, uint32_t epoch)
 {
     struct mcp_board *board;
@@ -80,7 +80,7 @@ static void begin_epoch(const struct myr_nic_group *group, uint32_t epoch)
     myr_soft_leave(group->nic);
 }
 
-/* The same for a group with data, whose epochs start one at a time. */
+/* Starts the epoch of a group with data, whose epochs start one at a time. */
 static void begin_with(const struct myr_nic_group *group, uint32_t epoch, const void *block,
                        uint32_t unit)
 {
@@ -129,8 +129,8 @@ static uint32_t poll_nic(struct myr_nic_group *group)
     return myr_soft_poll(group->nic);
 }
 
-/* Retransmission is up to the control program's own timers. Only epochs that exceeded its window
- * need another call. */
+/* The control program's own timers handle retransmission. Only epochs that exceeded its window need
+ * another call. */
 static void remind_soft_nic(const struct myr_nic_group *group, uint64_t now_us)
 {
     const struct shared_group *shared = shared_of(group->record);
@@ -147,8 +147,8 @@ static void sleep_on_nic(struct myr_nic_group *group, uint32_t seen, uint32_t ti
     myr_soft_sleep(group->nic, word, word + 1, seen, timeout_us);
 }
 
-/* If another process is stuck in the NIC, nothing is known. That is reported separately; see
- * myr_soft_set_bounds(). */
+/* If another process is stuck in the NIC, the missing nodes are unknown. That is reported
+ * separately; see myr_soft_set_bounds(). */
 static uint32_t list_missing(struct myr_nic_group *group, struct mcp_missing *list, uint32_t most)
 {
     const struct mcp_nic *mcp = myr_soft_enter_to_look(group->nic);
@@ -197,17 +197,15 @@ static void close_group(struct mcp_nic *mcp, struct mcp_board *board, struct mcp
     drop_links(board, group);
 }
 
-/* The group in a record. */
+/* Returns the group in a record. */
 static struct mcp_group *group_in(struct myr_record *record)
 {
     return (struct mcp_group *)(record->slots + myr_soft_group_before(record->members));
 }
 
-/*
- * The list of lingering groups: their hosts have left, but they still send farewells to their
- * peers. Groups that are done are removed by whichever process joins or leaves a group later, and
- * their records are released without the NIC's lock.
- */
+/* Removes an entry from the list of lingering groups, whose hosts have left but which still run the
+ * farewell epoch for their peers. Groups that are done are removed by the next process that joins
+ * or leaves a group, and their records are freed without the NIC's lock. */
 static struct myr_record *take_from(struct myr_soft_lingering *lingering, struct mcp_board *board,
                                     uint32_t place)
 {
@@ -219,7 +217,7 @@ static struct myr_record *take_from(struct myr_soft_lingering *lingering, struct
     return record;
 }
 
-/* Append a record. Returns the oldest one if it has to make room, else NULL. */
+/* Appends a record. If the list is full, removes and returns the oldest one, else returns NULL. */
 static struct myr_record *put_lingering(struct myr_soft_nic *nic, struct mcp_board *board,
                                         struct myr_record *record)
 {
@@ -242,7 +240,7 @@ static struct myr_record *take_lingering(struct myr_soft_nic *nic, struct mcp_bo
     return NULL;
 }
 
-/* Close the groups whose farewells are done. */
+/* Closes the groups whose farewell epochs are complete. */
 static void close_lingering(struct myr_soft_nic *nic)
 {
     struct myr_record *record;
@@ -260,12 +258,10 @@ static void close_lingering(struct myr_soft_nic *nic)
     } while (NULL != record);
 }
 
-/*
- * A process leaves the group in `record`. The last one closes the group or starts its farewell.
- * Called with the NIC entered. Returns a record for the caller to release, if any: its own, or the
- * oldest lingering one if there are too many. Without the lock nothing is counted and the record is
- * leaked, as the lock's holder may still use it.
- */
+/* Counts out a process that leaves the group in `record`; the last one closes the group or starts
+ * its farewell epoch. Called with the NIC entered. Returns a record for the caller to release, if
+ * any: its own, or the oldest lingering one if there are too many. Without the lock nothing is
+ * counted and the record is leaked, because the lock's holder may still use it. */
 static struct myr_record *count_out(struct myr_soft_nic *nic, struct mcp_nic *mcp,
                                     struct mcp_board *board, struct myr_record *record)
 {
@@ -314,7 +310,7 @@ static const struct myr_player soft_player = {
 
 /* ---- joining ---- */
 
-/* Take references on links to all peers. On failure (no route, or too many links) none is held. */
+/* Takes references on links to all peers. On failure (no route, or too many links) none is held. */
 static bool hold_links(struct myr_soft_nic *nic, struct mcp_board *board, struct mcp_group *group,
                        const struct myr_nic_members *members)
 {
@@ -344,12 +340,10 @@ static enum group_state open_it(struct myr_nic_group *group, struct mcp_nic *mcp
     return GROUP_OPEN;
 }
 
-/*
- * The node's first process opens the group on the NIC; if that fails, the others fail without
+/* Opens the group on the NIC in the node's first process; if that fails, the others fail without
  * trying. An open group must be closed before the last process leaves its record, so a process that
  * fails leaves at once. `counted` is false if the lock could not be taken; the record is leaked
- * then.
- */
+ * then. */
 static enum myr_status open_once(struct myr_nic_group *group, const struct myr_nic_members *members,
                                  const struct myr_schedule *schedule, myr_schedule_fn schedule_of,
                                  const void *context, bool *counted, struct myr_error *error)
@@ -384,8 +378,8 @@ static enum myr_status open_once(struct myr_nic_group *group, const struct myr_n
     }
 }
 
-/* This process has no memory to join. Count it as having left, so that the record can be released.
- * If it is the first, the others fail in the same way. */
+/* Counts this process, which has no memory to join, as having left, so that the record can be
+ * released. If it is the first, the others fail in the same way. */
 static void decline(struct myr_soft_nic *nic, const struct myr_nic_members *members)
 {
     const struct myr_key key = myr_soft_group_record_key(members->key);

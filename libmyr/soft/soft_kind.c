@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * The soft NIC as a kind (nic_kind.h): that of the user's daemon, or the job's own.
+/* The soft NIC as a kind (nic_kind.h): that of the user's daemon, or the job's own.
  *
  * Groups are in the NIC's segment, which is the daemon's or the job's. If the daemon starts or ends
- * while a job starts, some processes of a node may find it and others not. They have two NICs then,
- * and count as two nodes.
- */
+ * while a job starts, some processes of a node may find it and others not. In that case the node
+ * has two NICs, and counts as two nodes. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -43,8 +41,8 @@ static const char *const ways[] = {daemon_way, NULL};
 struct soft {
     struct myr_soft_nic *nic;
     struct myr_soft_daemon daemon;  /* its `nic` is NULL if the NIC is the job's own */
-    struct myr_soft_thread *thread; /* NULL: another process runs the NIC, or none */
-    struct myr_soft_watch *watch;   /* NULL: none */
+    struct myr_soft_thread *thread; /* NULL if another process runs the NIC, or none does */
+    struct myr_soft_watch *watch;   /* NULL if there is none */
 };
 
 static bool is(const char *way, const char *wanted)

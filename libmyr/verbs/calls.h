@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The functions of libibverbs that are called here, as a table.
+/* The functions of libibverbs that nicbarr calls, as a table.
  *
- * The library is loaded on demand, so an MPI program starts on a node without RDMA, and tests
- * replace the table with a double. (Posting and polling, which happen for each message, are inline
- * functions of libibverbs that call through the device's own table.) */
+ * The library is loaded on demand, so that an MPI program starts on a node without RDMA, and the
+ * tests can replace the table with a mock. (Posting and polling, which happen for each message, are
+ * inline functions of libibverbs that call through the device's own table.) */
 #ifndef MYR_VERBS_CALLS_H
 #define MYR_VERBS_CALLS_H
 
@@ -11,8 +11,8 @@
 #include <infiniband/verbs.h>
 #include <stdbool.h>
 
-/* A name here, and the symbol of libibverbs. (Some of those are macros as well.) getifaddrs() is
- * libc's, which comes with libibverbs; tests replace it. */
+/* Pairs of the name here and the symbol of libibverbs. (Some of the symbols are macros as well.)
+ * getifaddrs() is libc's, and libibverbs comes with it; tests replace it. */
 /* clang-format off */
 #define MYR_VERBS_CALLS(entry)                                                                     \
     entry(fork_init, ibv_fork_init)                                                                \
@@ -43,10 +43,11 @@ struct myr_verbs_calls {
 #define MYR_VERBS_CALL(name, symbol) __typeof__(&symbol) name;
     MYR_VERBS_CALLS(MYR_VERBS_CALL)
 #undef MYR_VERBS_CALL
-    const struct myr_cm_calls *cm; /* librdmacm's (cm.h); NULL: not available */
+    const struct myr_cm_calls *cm; /* librdmacm's (cm.h); NULL if not available */
 };
 
-/* The table of the machine's libraries; NULL if there is no libibverbs. They stay loaded. */
+/* Returns the table of the machine's libraries, or NULL if there is no libibverbs. The libraries
+ * stay loaded. */
 const struct myr_verbs_calls *myr_verbs_load(void);
 
 /* Load the library `soname`, and look up functions in it. */

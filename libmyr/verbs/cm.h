@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The functions of librdmacm that are called here, as a table; see calls.h. It is a separate
- * library with its own headers, and a machine may have libibverbs alone. */
+/* The functions of librdmacm that nicbarr calls, as a table; see calls.h. The table is separate
+ * because librdmacm is a library of its own with its own headers, and a machine may have only
+ * libibverbs. */
 #ifndef MYR_VERBS_CM_H
 #define MYR_VERBS_CM_H
 
 #include <infiniband/ib.h>
 #include <rdma/rdma_cma.h>
 
-/* A name here, and the symbol of librdmacm. */
+/* Pairs of the name here and the symbol of librdmacm. */
 #define MYR_CM_CALLS(entry)                                                                        \
     entry(create_id, rdma_create_id) entry(destroy_id, rdma_destroy_id)                            \
         entry(bind_addr, rdma_bind_addr) entry(resolve_addr, rdma_resolve_addr)                    \

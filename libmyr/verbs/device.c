@@ -1,19 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * Selection of an RDMA port and of its address; see verbs.h.
+/* Selection of an RDMA port and of its address; see verbs.h.
  *
  * A process uses one port. The best port is the first one that the user names, or else the fastest,
- * and among equally fast ones the first, so that nodes with equal hardware choose the same. Other
- * ports are equivalent if they are named too, or as fast, and on the best one's network, from where
- * all nodes can be reached as well. The node's processes are spread over these round-robin; unless
- * the user names ports, those close to the processors that the process is bound to take precedence.
+ * and among equally fast ones the first, so that nodes with equal hardware choose the same. Another
+ * port is equivalent if it is also named, or as fast, and if it is on the best port's network, from
+ * where all nodes can be reached as well. The node's processes are spread over the equivalent ports
+ * round-robin. Unless the user names ports, those close to the CPUs that the process is bound to
+ * take precedence.
  *
  * A network is identified by its IP network or its InfiniBand subnet prefix. The default subnet
  * prefix may stand for several separate networks; in that case the user has to name the ports.
  *
  * A RoCE port uses its first RoCE v2 GID with an IPv4 address, else its first RoCE v2 GID. An
- * InfiniBand port uses its first GID.
- */
+ * InfiniBand port uses its first GID. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/in.h>
@@ -23,15 +22,14 @@
 
 #include "libmyr/verbs/verbs.h"
 
-/* Completions that may be pending at once: those of a few hundred queue pairs that fail together.
- */
+/* The maximum of pending completions: those of a few hundred queue pairs that fail together. */
 enum { COMPLETIONS = 16384 };
 
 /* ---- the user's list ---- */
 
 enum { ANY = 1 };
 
-/* The next word of a list and its length. NULL at the end. */
+/* Returns the next word of a list, and its length; NULL at the end. */
 static const char *next_word(const char *rest, size_t *length)
 {
     const char *word = rest + strspn(rest, ", ");
@@ -49,8 +47,8 @@ bool myr_verbs_devices_wrong(const char *wanted, char *why, size_t bytes)
     return true;
 }
 
-/* The port's priority in the list, higher for earlier words; ANY if all ports are wanted; 0 if it
- * is not named. */
+/* Returns the port's priority in the list, higher for earlier words; ANY if all ports are wanted; 0
+ * if it is not named. */
 static uint32_t rank_of(const char *wanted, const char *name, uint32_t port)
 {
     if (NULL == wanted || '\0' == *wanted || 0 == strcmp(wanted, "all")) {
@@ -79,7 +77,7 @@ static bool has_ipv4(const union ibv_gid *gid)
     return IN6_IS_ADDR_V4MAPPED(&address);
 }
 
-/* False if the port has no suitable address. */
+/* Selects the port's address. Returns false if it has no suitable one. */
 static bool find_gid(struct myr_verbs_device *device, int count)
 {
     bool found = false;
@@ -115,7 +113,7 @@ void myr_verbs_device_address(const struct myr_verbs_device *device,
 
 /* ---- opening ---- */
 
-/* A measure of the port's speed. */
+/* Returns a measure of the port's speed. */
 static uint32_t speed_of(const struct ibv_port_attr *attributes)
 {
     /* By bit: the speed of a lane in units of 0.1 Gbit/s, SDR to NDR, and the number of lanes. */
@@ -131,7 +129,7 @@ static uint32_t speed_of(const struct ibv_port_attr *attributes)
     return rate * width;
 }
 
-/* Query the port. True if it is active and has an address. */
+/* Queries the port. Returns true if it is active and has an address. */
 static bool look_at_port(struct myr_verbs_device *device, uint8_t port)
 {
     struct ibv_port_attr attributes = {0};
@@ -146,7 +144,7 @@ static bool look_at_port(struct myr_verbs_device *device, uint8_t port)
     device->lid = attributes.lid;
     device->speed = speed_of(&attributes);
     if (0 != device->calls->query_pkey(device->context, port, 0, &device->pkey)) {
-        device->pkey = UINT16_MAX; /* the default; librdmacm alone uses it */
+        device->pkey = UINT16_MAX; /* the default; only librdmacm uses it */
     }
     return find_gid(device, attributes.gid_tbl_len);
 }
@@ -167,7 +165,7 @@ struct offers {
     struct offer offer[OFFERS];
 };
 
-/* A number for the IPv4 network of an address of this machine; 0 if unknown. */
+/* Returns a number for the IPv4 network of an address of this machine, or 0 if unknown. */
 static uint64_t ip_network(const struct myr_verbs_calls *calls, const union ibv_gid *gid)
 {
     struct ifaddrs *all = NULL;
@@ -200,7 +198,7 @@ static uint64_t network_of(const struct myr_verbs_device *device, bool named)
     return named || 0 != memcmp(&prefix, usual, sizeof(usual)) ? prefix : 0;
 }
 
-/* Add the device's usable ports. */
+/* Adds the device's usable ports. */
 static void look_at(struct myr_verbs_device *device, struct ibv_device *from, const char *wanted,
                     struct offers *offers)
 {
@@ -219,7 +217,7 @@ static void look_at(struct myr_verbs_device *device, struct ibv_device *from, co
     }
 }
 
-/* True if the port is equivalent to the best one. */
+/* Returns whether the port is equivalent to the best one. */
 static bool is_as_good(const struct offer *offer, const struct offer *best, bool named)
 {
     return offer == best || (0 != best->network && offer->network == best->network &&
@@ -227,7 +225,7 @@ static bool is_as_good(const struct offer *offer, const struct offer *best, bool
                              (named || offer->rank == best->rank));
 }
 
-/* List the ports equivalent to the best one, in order. */
+/* Lists the ports equivalent to the best one, in order. */
 static uint32_t list_good(const struct offers *offers, bool named, const struct offer **good)
 {
     const struct offer *best = offers->offer;
@@ -250,7 +248,7 @@ static uint32_t list_good(const struct offers *offers, bool named, const struct 
     return count;
 }
 
-/* The port for that process. NULL if there are none. */
+/* Returns the port for that process, or NULL if there is none. */
 static const struct offer *choose_offer(const struct offers *offers, bool named, uint32_t process)
 {
     const struct offer *good[OFFERS], *near[OFFERS];
@@ -281,7 +279,7 @@ static enum myr_status allocate_resources(struct myr_verbs_device *device, struc
                     device->name);
 }
 
-/* Collect the usable ports of all wanted devices. Returns the error of one that cannot be opened,
+/* Collects the usable ports of all wanted devices. Returns the error of one that cannot be opened,
  * or 0. */
 static int look_at_all(const struct myr_verbs_calls *calls, struct ibv_device *const *list,
                        int count, const char *wanted, struct offers *offers)

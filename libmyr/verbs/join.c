@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * Joining groups that are played by RDMA writes; see verbs.h.
+/* Joining groups that use RDMA writes; see verbs.h.
  *
  * A group is in the node's segment. The node's first process registers that memory, creates queue
  * pairs to its peers, and publishes both in the blob. It connects the queue pairs with the other
- * nodes' blobs.
- */
+ * nodes' blobs. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,7 +21,7 @@ struct peers {
     uint32_t count, node[MYR_VERBS_PEERS];
 };
 
-/* False when out of memory, or if there are too many. */
+/* Finds the peers. Returns false if out of memory, or if there are too many. */
 static bool find_peers(const struct myr_schedule *schedule, uint32_t nodes, struct peers *peers)
 {
     bool *is_peer = calloc(nodes, sizeof(*is_peer));
@@ -110,7 +108,7 @@ static enum myr_status take_record(const struct myr_nic_members *members,
     return MYR_OK;
 }
 
-/* Fill in the engine's group. Its links are indices of the group's peers. */
+/* Fills in the engine's group. Its links are indices of the group's peers. */
 static enum myr_status fill(const struct myr_nic_group *group,
                             const struct myr_nic_members *members,
                             const struct myr_schedule *schedule, myr_schedule_fn schedule_of,
@@ -139,7 +137,7 @@ static enum myr_status register_it(struct myr_verbs *nic, struct myr_verbs_group
     return MYR_OK;
 }
 
-/* Take references on links to all peers, and enter their queue pairs in the blob. */
+/* Takes references on links to all peers, and enters their queue pairs in the blob. */
 static enum myr_status hold_links(struct myr_verbs *nic, struct myr_verbs_group *own,
                                   const struct myr_nic_members *members, const struct peers *peers,
                                   struct myr_verbs_blob *blob, struct myr_error *error)
@@ -157,8 +155,8 @@ static enum myr_status hold_links(struct myr_verbs *nic, struct myr_verbs_group 
     return MYR_OK;
 }
 
-/* What the node's first process does: fill in the group, and register memory and links in the blob.
- */
+/* Does the work of the node's first process: fills in the group, and registers memory and links in
+ * the blob. */
 static enum myr_status make_part(const struct myr_nic_group *group,
                                  const struct myr_nic_members *members,
                                  const struct myr_schedule *schedule, myr_schedule_fn schedule_of,
@@ -197,7 +195,7 @@ static enum myr_status make_part(const struct myr_nic_group *group,
     return status;
 }
 
-/* Set up the group, with its data or broadcasts, and the blob. */
+/* Sets up the group, with its data or broadcasts, and the blob. */
 static enum myr_status make_own_group(struct myr_nic_group *group,
                                       const struct myr_nic_members *members,
                                       const struct myr_schedule *schedule,
@@ -260,7 +258,7 @@ enum myr_status myr_verbs_prepare(struct myr_verbs *nic, struct myr_waiter *wait
     return status;
 }
 
-/* The queue pair that node `of` has for this node, from its blob; 0 if there is none. */
+/* Returns the queue pair that node `of` has for this node, from its blob, or 0 if there is none. */
 static uint32_t pair_for(const struct myr_nic_members *members, myr_schedule_fn schedule_of,
                          const void *context, uint32_t of, const struct myr_verbs_blob *blob)
 {

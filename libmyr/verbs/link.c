@@ -15,7 +15,8 @@
 
 enum {
     DEPTH = 128, /* outstanding requests of a queue pair */
-    /* Requests of all queue pairs between two polls, so that the completion queue has room. */
+    /* Requests of all queue pairs between two polls, so that the completion queue does not
+     * overflow. */
     COLLECT_EVERY = 64,
     REPORTS = 32, /* polled at once */
     INLINE = 96,  /* bytes sent inline: a parcel with 64 bytes of data */
@@ -26,8 +27,8 @@ enum {
     HOPS = 64 /* hop limit */
 };
 
-/* The ID of a completion: the link, its number of requests so far, and whether the request was a
- * probe. */
+/* Returns the ID of a completion: the link, its number of requests so far, and whether the request
+ * was a probe. */
 static uint64_t report_id(uint32_t link, uint32_t posted, bool question)
 {
     return (uint64_t)question << 63 | (uint64_t)link << 32 | posted;
@@ -35,7 +36,7 @@ static uint64_t report_id(uint32_t link, uint32_t posted, bool question)
 
 /* ---- creating links ---- */
 
-/* Create a queue pair with `*inline_most` bytes of inline data, which gets the device's actual
+/* Creates a queue pair with `*inline_most` bytes of inline data, which gets the device's actual
  * limit. */
 static struct ibv_qp *create_pair(const struct myr_verbs_device *device, uint32_t *inline_most)
 {
@@ -69,7 +70,7 @@ static struct ibv_qp *make_pair(const struct myr_verbs_device *device, uint32_t 
     };
     *inline_most = INLINE;
     struct ibv_qp *qp = create_pair(device, inline_most);
-    if (NULL == qp && EINVAL == errno) { /* some devices only have room for a word */
+    if (NULL == qp && EINVAL == errno) { /* some devices have space only for a word */
         *inline_most = sizeof(uint32_t);
         qp = create_pair(device, inline_most);
     }
@@ -146,7 +147,7 @@ struct myr_verbs_link *myr_verbs_link(struct myr_verbs *nic, uint64_t node, uint
 
 /* ---- connecting ---- */
 
-/* The path from the exchanged addresses. Within an InfiniBand subnet the LID suffices. */
+/* Returns the path from the exchanged addresses. Within an InfiniBand subnet the LID suffices. */
 static struct ibv_ah_attr exchanged(const struct myr_verbs_device *device,
                                     const struct myr_verbs_address *address)
 {
@@ -160,7 +161,7 @@ static struct ibv_ah_attr exchanged(const struct myr_verbs_device *device,
     return to;
 }
 
-/* Find the path to the peer. Both sides must use the same MTU, so either both ask librdmacm or
+/* Finds the path to the peer. Both sides must use the same MTU, so either both use librdmacm or
  * neither does. Returns 0 or an error number. */
 static int find_way(struct myr_verbs *nic, const struct myr_verbs_address *address,
                     struct myr_verbs_way *way)
@@ -175,7 +176,8 @@ static int find_way(struct myr_verbs *nic, const struct myr_verbs_address *addre
     return 0;
 }
 
-/* Both sides use the sender's queue pair number as the initial packet sequence number. */
+/* Makes the queue pair ready. Both sides use the sender's queue pair number as the initial packet
+ * sequence number. */
 static int make_ready(const struct myr_verbs_device *device, struct ibv_qp *qp,
                       const struct myr_verbs_way *way, uint32_t remote)
 {
@@ -260,7 +262,8 @@ void myr_verbs_collect(struct myr_verbs *nic)
     } while (REPORTS == count);
 }
 
-/* Wait for room for another request. There usually is, since a peer is at most one epoch behind. */
+/* Waits until the queue has space for another request. It usually has, because a peer is at most
+ * one epoch behind. */
 static bool has_room(struct myr_verbs *nic, struct myr_verbs_link *link)
 {
     while (!link->broken && link->posted - link->completed >= DEPTH) {
@@ -301,7 +304,7 @@ void myr_verbs_write(struct myr_verbs *nic, struct myr_verbs_link *link, uint64_
     post_request(nic, link, &request, false);
 }
 
-/* Probe the peer by an empty write: it touches no memory but is acknowledged. */
+/* Probes the peer by an empty write, which touches no memory but is acknowledged. */
 void myr_verbs_ask(struct myr_verbs *nic, struct myr_verbs_link *link)
 {
     struct ibv_send_wr request = {.opcode = IBV_WR_RDMA_WRITE};

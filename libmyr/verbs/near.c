@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Whether a device is close to the processors that this process is bound to; see verbs.h. */
+/* Whether a device is close to the CPUs that this process is bound to; see verbs.h. */
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "libmyr/verbs/verbs.h"
 
-/* Remove the processors of a list such as "0-3,8" from the set. */
+/* Removes the CPUs of a list such as "0-3,8" from the set. */
 static void take_out(const char *list, cpu_set_t *set)
 {
     char *end;

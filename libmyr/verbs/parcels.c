@@ -1,18 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * Messages with data, and broadcasts; see verbs.h.
+/* Messages with data, and broadcasts; see verbs.h.
  *
  * As with every NIC, the engine decides what to send and where payloads are stored (engine.h,
- * bcast.h). This file writes parcels into peers' landing slots, and takes parcels from its own.
+ * bcast.h). This file writes parcels into the landing places of peers, and takes parcels from its
+ * own.
  *
- * A parcel is at the end of its slot, with its header behind the payload. So the epoch is in the
- * last packet of the RDMA write. Once it is visible, the device has received all of the write, and
- * the memory may be reused.
+ * A parcel is at the end of its landing place, with its header behind the payload, so that the
+ * epoch is in the last packet of the RDMA write. Once the epoch is visible, the device has received
+ * all of the write, and the memory may be reused.
  *
  * Broadcasts are forwarded in the order of their numbers. Blocks of different roots may arrive out
  * of order, but the hosts read them in order as well. A root on this node stores its parcel where
- * one from another node would land.
- */
+ * one from another node would arrive. */
 #include <string.h>
 
 #include "firmware/bcast.h"
@@ -41,7 +40,8 @@ static void pack(const struct myr_verbs_group *own, uint8_t *place, struct mcp_m
     memcpy(header_in(own, place), &message->header, MCP_COLLECTIVE_BYTES);
 }
 
-/* The payload of this epoch's or broadcast's parcel if it has arrived completely, else NULL. */
+/* Returns the payload of this epoch's or broadcast's parcel if it has arrived completely, else
+ * NULL. */
 static const uint8_t *look_in(const struct myr_verbs_group *own, const uint8_t *place, uint8_t type,
                               uint32_t number, struct mcp_header *header)
 {
@@ -58,7 +58,7 @@ static const uint8_t *look_in(const struct myr_verbs_group *own, const uint8_t *
     return mcp_genuine(header, &own->mcp->secret, payload) ? payload : NULL;
 }
 
-/* Write the parcel in this slot to a peer's landing slot. */
+/* Writes the parcel in this landing place to one of a peer. */
 static void write_parcel(struct myr_verbs *nic, struct myr_verbs_group *own,
                          struct myr_verbs_peer *peer, uint32_t landing, const uint8_t *place,
                          uint32_t payload)
@@ -85,7 +85,7 @@ void myr_verbs_send(struct myr_verbs *nic, struct myr_verbs_group *own, struct m
                  message->bytes);
 }
 
-/* Store the payload of the message in this slot. */
+/* Stores the payload of the message in this slot. */
 static bool store_payload(struct mcp_group *mcp, uint32_t slot, uint32_t epoch,
                           const uint8_t *payload, uint32_t bytes)
 {
@@ -131,7 +131,7 @@ static uint32_t landing_of(const struct myr_verbs_group *own, uint32_t number)
     return number & (own->mcp->window - 1);
 }
 
-/* Store a block where this node's processes read it. */
+/* Stores a block where this node's processes read it. */
 static void publish_block(struct mcp_bcast_slot *slot, uint32_t number, const void *block,
                           uint32_t bytes)
 {
@@ -155,7 +155,7 @@ void myr_verbs_bcast(struct myr_verbs_group *own, uint32_t number, const void *b
     publish_block(slot, number, block, bytes);
 }
 
-/* Forward the next block, if it has arrived. */
+/* Forwards the next block, if it has arrived. */
 static bool hand_on_one(struct myr_verbs *nic, struct myr_verbs_group *own)
 {
     struct mcp_group *mcp = own->mcp;
@@ -170,7 +170,7 @@ static bool hand_on_one(struct myr_verbs *nic, struct myr_verbs_group *own)
     const uint32_t root = header.collective.slot;
     switch (
         mcp_bcast_take(mcp, root, myr_load_relaxed(&slot->number), number, header.payload_bytes)) {
-    case MCP_IMPLAUSIBLE: /* this node has not reported that epoch yet, so the root runs ahead */
+    case MCP_IMPLAUSIBLE: /* this node has not reported that epoch yet, so the root is ahead */
         return false;
     case MCP_RECORDED:
         publish_block(slot, number, block, header.payload_bytes);

@@ -1,22 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * Path resolution by librdmacm; see verbs.h.
+/* Path resolution by librdmacm; see verbs.h.
  *
- * The kernel resolves first the address and then the route, as for any program that connects by
- * librdmacm. For RoCE v2 it uses the routing and neighbour tables; for InfiniBand it asks the
- * subnet manager, which alone knows routes to other subnets. The result is a path record: the
- * fields of the packet headers, service level and traffic class as the administrator configured
+ * The kernel first resolves the address and then the route, as for any program that connects by
+ * librdmacm. For RoCE v2 it uses the routing and neighbour tables; for InfiniBand it queries the
+ * subnet manager, because only that has the routes to other subnets. The result is a path record:
+ * the fields of the packet headers, service level and traffic class as the administrator configured
  * them, and the MTU. iWARP has no path records and is not supported.
  *
- * This needs no additional exchange of data, since a RoCE port's GID is its IP address, and
+ * This needs no additional exchange of data, because a RoCE port's GID is its IP address, and
  * InfiniBand GIDs are addresses themselves (AF_IB).
  *
  * Queue pairs are still connected by the numbers in the blobs, not by librdmacm's handshake
- * (listen, connect, accept). That would only exchange the same numbers, but would make two
+ * (listen, connect, accept). The handshake would only exchange the same numbers, but would make two
  * processes wait for each other in the second phase of joining, whereas resolution involves no
- * other process. So joining takes as long as the network takes to reply, and no process waits for
- * one that has failed meanwhile.
- */
+ * other process. Joining therefore takes as long as the network takes to reply, and no process
+ * waits for one that has failed meanwhile. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/in.h>
@@ -28,8 +26,8 @@
 
 enum { WAIT_MS = 2000 /* for each of the two resolutions */ };
 
-/* Checked first, because librdmacm waits for seconds for a missing device file, as in a container
- * that was given the devices alone. */
+/* The device file is checked first, because librdmacm waits for seconds if it is missing, for
+ * example in a container that was given only the devices. */
 const struct myr_cm_calls *myr_verbs_load_cm(void)
 {
     static struct myr_cm_calls calls;
@@ -50,7 +48,8 @@ union endpoint {
     struct sockaddr_ib ib;
 };
 
-/* The GID as a socket address for librdmacm. False if the device needs more than a GID. */
+/* Converts the GID to a socket address for librdmacm. Returns false if the device needs more than a
+ * GID. */
 static bool endpoint_of(const struct myr_verbs_device *device, const uint8_t *gid,
                         union endpoint *endpoint)
 {
@@ -67,7 +66,7 @@ static bool endpoint_of(const struct myr_verbs_device *device, const uint8_t *gi
     return !device->ethernet || !IN6_IS_ADDR_LINKLOCAL(&address);
 }
 
-/* Create an identifier bound to our own address. Without an event channel, calls on it are
+/* Creates an identifier bound to this device's address. Without an event channel, calls on it are
  * synchronous. */
 static int bind_own(const struct myr_verbs_device *device, struct rdma_cm_id **id)
 {
@@ -87,7 +86,8 @@ static int bind_own(const struct myr_verbs_device *device, struct rdma_cm_id **i
     return 0;
 }
 
-/* Two devices on separate networks may have the same address. */
+/* Returns whether librdmacm finds this device. Two devices on separate networks may have the same
+ * address. */
 bool myr_verbs_can_route(const struct myr_verbs_device *device)
 {
     struct rdma_cm_id *id;

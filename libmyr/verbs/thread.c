@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * A thread that plays the process's groups while the process computes; see verbs.h.
+/* A thread that advances the process's groups while the process computes; see verbs.h.
  *
  * Incoming RDMA writes raise no event, so the thread polls: continuously while there is progress,
- * and with naps of increasing length once there is none.
- */
+ * and with sleeps of increasing length once there is none. */
 #include <stdatomic.h>
 #include <stdlib.h>
 
@@ -14,7 +12,7 @@
 #include "os/thread.h"
 
 enum {
-    LOOKS = 100,       /* idle polls before the first nap */
+    LOOKS = 100,       /* idle polls before the first sleep */
     FIRST_NAP_US = 20, /* doubled each time, */
     LAST_NAP_US = 1000 /* ... up to this */
 };

@@ -1,45 +1,48 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The RDMA NIC, internal interface: an InfiniBand or RoCE NIC, through libibverbs.
- *
+/* The RDMA NIC, internal interface: an InfiniBand or RoCE NIC, used through libibverbs.
  *   calls.c        libibverbs, loaded on demand
  *   device.c       choosing a device, its port and address; opening it
  *   near.c         the devices near this process (NUMA)
  *   route.c        librdmacm: address and route resolution to another node's device
  *   link.c         queue pairs to other processes; RDMA writes
  *   parcels.c      messages that carry data, and broadcasts
- *   words.c        words through which other nodes report a missing one
- *   verbs_group.c  playing groups
+ *   words.c        words through which other nodes report a missing node
+ *   verbs_group.c  executing the schedules of groups
  *   join.c         creating groups
  *   thread.c       the progress thread
  *   verbs_kind.c   all of it as a kind of NIC (nic_kind.h)
  *
- * Hoefler's ibbarr (Hoefler et al., "Fast Barrier Synchronization for InfiniBand", section 3): an
- * arrival record is remote memory, and a message is one RDMA write of the epoch into it. There are
- * no receives, and no process waits for a completion. A process that waits polls its own memory.
+ * As in Hoefler's ibbarr (Hoefler et al., "Fast Barrier Synchronization for InfiniBand", section
+ * 3), an arrival record is remote memory, and a message is one RDMA write of the epoch into it.
+ * There are no receives, and no process waits for a completion. A process that waits polls its own
+ * memory.
  *
- * Of a node's processes in a group, the first one plays it: it has the queue pairs. The others
- * arrive in the node's memory, and wait for the release there.
+ * Of a node's processes in a group, only the first one executes the schedule, and it has the queue
+ * pairs. The others arrive in the node's memory, and wait for the release there.
  *
- * The code relies on three orders of a reliable connection. Completions are reported in the order
- * in which requests were posted. Of two writes to the same bytes the second one remains
- * (ibv_reg_mr(3), "ordering semantics", for memory registered without a relaxed ordering flag): so
- * a record never goes back, and needs no second word for odd epochs. And a NIC processes the
- * packets of a write in order: once a process has seen the last one's word, it may free the memory
- * (parcels.c). The code does not rely on an order between writes to different words, or to
- * different processes. InfiniBand does not guarantee that polling memory works at all, but other
- * software relies on it on many NICs and machines.
+ * The code relies on three ordering guarantees of a reliable connection:
+ * - Completions are reported in the order in which requests were posted.
+ * - Of two writes to the same bytes, the second one remains (ibv_reg_mr(3), "ordering semantics",
+ *   for memory registered without a relaxed ordering flag). A record therefore never goes back, and
+ *   needs no second word for odd epochs.
+ * - A NIC processes the packets of a write in order. Once a process has found the last one's word,
+ *   it may free the memory (parcels.c).
  *
- * Connections are reliable, so there is no retransmission here. A process that waits for long posts
- * empty writes from time to time to the peers that it waits for. Their NICs acknowledge these as
- * long as the peers are alive.
+ * The code does not rely on an order between writes to different words, or to different processes.
+ * InfiniBand does not guarantee that polling memory works at all, but other software relies on it
+ * on many NICs and machines.
  *
- * A message that carries data is a parcel: the packet that a soft NIC would send, with its header
- * and the check over all of it (firmware/wire.h). One write puts it into a landing place at the
- * peer, which polls the epoch in the header, then verifies the check. Until it matches, the parcel
- * has not arrived. So the code does not depend on the order in which a NIC delivers the bytes of
- * one write, or two writes, which InfiniBand does not guarantee to a process that polls memory. The
- * check takes about a nanosecond for two bytes, whereas on soft-RoCE a second write would take as
- * long as the first. */
+ * Connections are reliable, so there is no retransmission here. A process that waits for a long
+ * time posts empty writes from time to time to the peers that it waits for. Their NICs acknowledge
+ * these as long as the peers are alive.
+ *
+ * A message that carries data is called a parcel: it is the packet that a soft NIC would send, with
+ * its header and the check over all of it (firmware/wire.h). One write puts it into a buffer at the
+ * peer, its landing place. The peer polls the epoch in the header, and then verifies the check;
+ * until it matches, the parcel has not arrived. The code thus does not depend on the order in which
+ * a NIC delivers the bytes of one write, or two writes, which InfiniBand does not guarantee to a
+ * process that polls memory. The check takes about a nanosecond for two bytes, whereas on soft-RoCE
+ * a second write would take as long as the first. */
 #ifndef MYR_VERBS_H
 #define MYR_VERBS_H
 
@@ -58,20 +61,20 @@ struct myr_verbs_device {
     struct ibv_cq *cq;
     char name[IBV_SYSFS_NAME_MAX];
     uint8_t port;
-    bool ethernet; /* RoCE; else InfiniBand */
+    bool ethernet; /* whether it is RoCE, else InfiniBand */
     uint8_t gid_index;
     uint8_t mtu;   /* enum ibv_mtu, the active one */
-    uint16_t lid;  /* InfiniBand's, */
+    uint16_t lid;  /* of InfiniBand, */
     uint16_t pkey; /* ... and the partition key, as in packets */
     uint32_t speed;
     union ibv_gid gid;
-    bool routes; /* librdmacm knows the device by its address */
+    bool routes; /* whether librdmacm finds the device by its address */
 };
 
 /* Bits of a device's address: its link layer, and whether librdmacm resolves its routes. */
 enum { MYR_VERBS_ETHERNET = 1, MYR_VERBS_ROUTES = 2 };
 
-/* The address of a device for others. */
+/* The address of a device, for other nodes. */
 struct myr_verbs_address {
     uint8_t gid[16];
     uint16_t lid;
@@ -86,27 +89,30 @@ struct myr_verbs_way {
 
 /* A connection to another process. */
 struct myr_verbs_link {
-    uint64_t node;    /* of that process: the identity of its segment, */
+    uint64_t node;    /* of that process's node: the identity of its segment, */
     uint32_t process; /* ... and its number there, which is never reused */
     uint32_t place;   /* index among this NIC's links */
     struct ibv_qp *qp;
-    uint32_t remote;            /* its queue pair's number; 0: not connected */
-    uint32_t posted, completed; /* work requests so far; these wrap around */
+    uint32_t remote;            /* number of the remote queue pair; 0 if not connected */
+    uint32_t posted, completed; /* numbers of work requests so far; these wrap around */
     uint32_t inline_most;       /* inline limit in bytes, at least 4 */
-    uint32_t heard_ms;          /* when it last acknowledged a probe; 0: never */
-    bool asked;                 /* a probe is outstanding */
-    bool broken;                /* a request has failed: the connection is unusable */
+    uint32_t heard_ms;          /* when the peer last acknowledged a probe; 0 if never */
+    bool asked;                 /* whether a probe is outstanding */
+    bool broken;                /* a request has failed, so the connection is unusable */
 };
 
 /* The state of a group that a node's processes share; their arrivals follow. */
 struct myr_verbs_shared {
-    myr_word report; /* the number of a missing node + 1; written by processes that do not play */
+    myr_word report; /* the number of a missing node + 1; written by processes that do not execute
+                        the schedule */
 };
 
-/* Words through which other nodes report a missing node, one for each group that is played. The
- * reporter does not know whether this node has completed and left the group. So these words are not
- * in a group's memory: they are registered as long as the NIC is open, because otherwise a late
- * write would break a connection that other groups need. A freed word is eventually reused by
+/* Words through which other nodes report a missing node, one for each group whose schedule this
+ * process executes.
+ *
+ * A node that reports cannot know whether this node has completed and left the group. These words
+ * are therefore not in a group's memory, but registered as long as the NIC is open; otherwise a
+ * late write would break a connection that other groups need. A freed word is eventually reused by
  * another group, with another generation, which is part of the reported value. */
 enum { MYR_VERBS_WORDS = 4096, MYR_VERBS_GENERATIONS = 1 << 15 };
 struct myr_verbs_words {
@@ -122,38 +128,39 @@ static inline uint32_t myr_verbs_report(uint32_t generation, uint32_t node)
     return generation << 17 | (node + 1);
 }
 
-/* Another node that this one sends to or waits for. */
+/* Another node that this node sends to or waits for. */
 struct myr_verbs_peer {
     uint32_t node;
     struct myr_verbs_link *link;
     uint32_t key, report_key;
     uint64_t arrivals, report, landing; /* remote addresses */
     uint32_t generation;                /* of the word `report` */
-    uint32_t posted; /* the link's last request that reads this group's memory; 0: none */
+    uint32_t posted; /* the link's last request that reads this group's memory; 0 if none */
 };
 
-/* This process's part of a group. A process that does not play has no peers.
+/* This process's part of a group. A process that does not execute the schedule has no peers.
  *
  * In a group that carries data, each message that a node waits for has two landing places, for even
- * and odd epochs, like the buffers (engine.h); and the sender keeps its parcels as long. In a group
- * that broadcasts, landing places form a window like that of the slots (bcast.h), from which blocks
- * are forwarded. In both cases no place is overwritten before the NIC is done with it. */
+ * and odd epochs, like the buffers (engine.h), and the sender keeps its parcels for as long. In a
+ * group that broadcasts, landing places form a window like that of the slots (bcast.h), from which
+ * blocks are forwarded. In both cases no landing place is overwritten before the NIC is done with
+ * it. */
 struct myr_verbs_group {
     struct mcp_group *mcp;
     struct myr_verbs_shared *shared;
-    const myr_word *report; /* written by other nodes; NULL: no such word */
-    uint32_t generation;    /* ... the word's */
+    const myr_word *report; /* written by other nodes; NULL if there is no such word */
+    uint32_t generation;    /* ... and the generation of that word */
     myr_word *arrivals;     /* of this node's processes */
     struct myr_record *record;
     uint32_t locals;
     bool plays;
-    struct myr_nic_data *data;  /* NULL: it carries none, or was left */
+    struct myr_nic_data *data;  /* NULL if the group carries no data, or was left */
     uint8_t *landing, *staging; /* parcels received and sent */
-    uint32_t stride;            /* distance of two parcels in bytes; 0: none */
+    uint32_t stride;            /* distance between two parcels in bytes; 0 if none */
     uint32_t next_bcast;        /* the broadcast whose parcel is forwarded next */
     struct ibv_mr *memory;
     uint32_t peers, asked_ms;
-    uint32_t last;                /* once it was left: its last epoch */
+    uint32_t last;                /* its last epoch, once it was left */
     struct myr_verbs_group *next; /* in the list of groups that were left */
     struct myr_verbs_peer peer[];
 };
@@ -161,42 +168,46 @@ struct myr_verbs_group {
 struct myr_verbs {
     struct myr_verbs_device device;
     struct myr_segment *segment;
-    pthread_mutex_t mutex; /* for all that follows, and the groups' engines */
+    pthread_mutex_t mutex; /* guards all that follows, and the groups' engines */
     struct myr_verbs_link **link;
-    struct myr_verbs_group **group; /* that this process plays */
+    struct myr_verbs_group **group; /* groups whose schedule this process executes */
     struct myr_verbs_group *left; /* left by this process, but NICs may still access their memory */
     uint32_t links, groups;
     uint32_t next; /* the next group to poll, see verbs_group.c */
     struct myr_verbs_words words;
     struct myr_verbs_thread *thread;
     struct myr_verbs_shown *shown;
-    struct myr_record *record;     /* the record of `shown`; NULL: there was no room, so it is */
-    struct myr_verbs_shown hidden; /* ... this, which no other process sees */
+    struct myr_record *record; /* the record of `shown`; NULL if there was no memory for it, so that
+                                  it points to */
+    struct myr_verbs_shown hidden; /* ... this, which no other process can read */
 };
 
 /* ---- verbs_kind.c ---- */
 
-/* Open a NIC with the best of the wanted devices, like myr_verbs_device_open(); and close it. */
+/* Open a NIC with the best of the devices in `wanted`, like myr_verbs_device_open(), and close
+ * it. */
 enum myr_status myr_verbs_open(struct myr_segment *segment, const struct myr_verbs_calls *calls,
                                const char *wanted, struct myr_verbs **nic, struct myr_error *error);
 void myr_verbs_close(struct myr_verbs *nic);
 
 /* ---- device.c ---- */
 
-/* Open an active port that is wanted: `wanted` lists devices, or device:port, separated by commas,
- * in order of preference; NULL, "" and "all": the fastest. Among equally good ones in one network,
- * process number `process` of the node takes its share. MYR_ERR_NOT_THERE: the machine has none. */
+/* Opens an active port that the user wants. `wanted` lists devices, or device:port, separated by
+ * commas, in order of preference; NULL, "" and "all" select the fastest one. Among equally good
+ * devices in one network, process number `process` of the node takes its share. Returns
+ * MYR_ERR_NOT_THERE if the machine has none. */
 enum myr_status myr_verbs_device_open(const struct myr_verbs_calls *calls, const char *wanted,
                                       uint32_t process, struct myr_verbs_device *device,
                                       struct myr_error *error);
 void myr_verbs_device_close(struct myr_verbs_device *device);
 
-/* Register memory for remote writes. NULL, with the error (MYR_ERR_SYSTEM), if that fails. */
+/* Registers memory for remote writes. Returns NULL, with the error (MYR_ERR_SYSTEM), if that
+ * fails. */
 struct ibv_mr *myr_verbs_register(const struct myr_verbs_device *device, void *memory, size_t bytes,
                                   struct myr_error *error);
 
-/* Is the list invalid, that is, has it separators but no word? If so, the reason is written to
- * why[bytes]. */
+/* Returns whether the list is invalid because it consists only of separators, and then writes the
+ * reason to why[bytes]. */
 bool myr_verbs_devices_wrong(const char *wanted, char *why, size_t bytes);
 
 void myr_verbs_device_address(const struct myr_verbs_device *device,
@@ -204,40 +215,42 @@ void myr_verbs_device_address(const struct myr_verbs_device *device,
 
 /* ---- near.c ---- */
 
-/* Are all processors in this process's affinity mask near the device with this sysfs folder? */
+/* Returns whether all CPUs in this process's affinity mask are near the device with this sysfs
+ * directory. */
 bool myr_verbs_is_near(const char *folder);
 
 /* ---- route.c ---- */
 
-/* The table of librdmacm; NULL: not available. */
+/* Returns the table of librdmacm, or NULL if it is not available. */
 const struct myr_cm_calls *myr_verbs_load_cm(void);
 
-/* Does librdmacm know the device by its address? */
+/* Returns whether librdmacm finds the device by its address. */
 bool myr_verbs_can_route(const struct myr_verbs_device *device);
 
-/* Resolve the route to a device with that address through librdmacm. `way->mtu` is initially the
- * MTU of both devices, and is reduced to that of the path. Returns 0, or an error number; failing
+/* Resolves the route to a device with that address through librdmacm. `way->mtu` is initially the
+ * MTU of both devices, and is reduced to that of the path. Returns 0, or an error number; a failure
  * may take seconds. */
 int myr_verbs_route(const struct myr_verbs_device *device, const struct myr_verbs_address *address,
                     struct myr_verbs_way *way);
 
-/* ---- link.c; with the mutex ---- */
+/* ---- link.c; requires the mutex ---- */
 
-/* The link to a process, created if there is none; NULL with a line on failure. It stays until the
- * NIC hangs up, because other communicators of the job will want it. */
+/* Returns the link to a process, and creates it if there is none. Returns NULL with a message on
+ * failure. It remains until the NIC closes all links, because other communicators of the job are
+ * likely to need it. */
 struct myr_verbs_link *myr_verbs_link(struct myr_verbs *nic, uint64_t node, uint32_t process,
                                       struct myr_error *error);
 
-/* Connect to the other side's device and queue pair number. Does nothing if the link is
+/* Connects to the other side's device and queue pair number. Does nothing if the link is
  * connected. */
 enum myr_status myr_verbs_connect(struct myr_verbs *nic, struct myr_verbs_link *link,
                                   const struct myr_verbs_address *address, uint32_t remote,
                                   struct myr_error *error);
 
-/* Write to the other process's memory. Errors are reported later, in `broken`. Up to inline_most
+/* Writes to the other process's memory. Errors are reported later, in `broken`. Up to inline_most
  * bytes are copied before this returns; longer data must not change until the request has
- * completed, or until their end is known to have arrived. `local_key` is the key of the local
- * memory, and is not used for a single word. */
+ * completed, or until the end of the data is known to have arrived. `local_key` is the key of the
+ * local memory, and is not used for a single word. */
 void myr_verbs_write(struct myr_verbs *nic, struct myr_verbs_link *link, uint64_t address,
                      uint32_t key, const void *from, uint32_t bytes, uint32_t local_key);
 
@@ -247,42 +260,42 @@ static inline void myr_verbs_write_word(struct myr_verbs *nic, struct myr_verbs_
     myr_verbs_write(nic, link, address, key, &value, sizeof(value), 0);
 }
 
-/* Has request number `posted` of the link completed, or failed permanently? */
+/* Returns whether request number `posted` of the link has completed, or failed permanently. */
 static inline bool myr_verbs_completed(const struct myr_verbs_link *link, uint32_t posted)
 {
     return link->broken || myr_epoch_reached(link->completed, posted);
 }
 
-/* Probe the other process. myr_verbs_collect() records the answer in `heard_ms`. */
+/* Probes the other process. myr_verbs_collect() records the answer in `heard_ms`. */
 void myr_verbs_ask(struct myr_verbs *nic, struct myr_verbs_link *link);
 
-/* Poll the completion queue. */
+/* Polls the completion queue. */
 void myr_verbs_collect(struct myr_verbs *nic);
 
-/* Close all links, once the peers have acknowledged all writes. */
+/* Closes all links, once the peers have acknowledged all writes. */
 void myr_verbs_hang_up(struct myr_verbs *nic);
 
-/* ---- parcels.c; with the mutex, but for myr_verbs_bcast() ---- */
+/* ---- parcels.c; requires the mutex, except for myr_verbs_bcast() ---- */
 
-/* The distance between landing places of parcels with up to `payload` bytes of payload. */
+/* Returns the distance between landing places of parcels with up to `payload` bytes of payload. */
 uint32_t myr_verbs_stride(uint32_t payload);
 
-/* Send the message, in a group that carries data. */
+/* Sends the message, in a group that carries data. */
 void myr_verbs_send(struct myr_verbs *nic, struct myr_verbs_group *own,
                     struct mcp_message *message);
 
-/* Take a parcel that the present step waits for. False: none. */
+/* Takes a parcel that the present step waits for. Returns false if there is none. */
 bool myr_verbs_take(struct myr_verbs_group *own);
 
-/* A process of this node is the root of a broadcast: put the block where the node's processes and
- * the one that plays expect it. */
+/* Stores the block of a broadcast whose root is on this node, where the node's processes and the
+ * one that executes the schedule expect it. */
 void myr_verbs_bcast(struct myr_verbs_group *own, uint32_t number, const void *block,
                      uint32_t bytes);
 
-/* Forward the blocks that have arrived. */
+/* Forwards the blocks that have arrived. */
 void myr_verbs_hand_on(struct myr_verbs *nic, struct myr_verbs_group *own);
 
-/* The slot of a broadcast. */
+/* Returns the slot of a broadcast. */
 struct mcp_bcast_slot *myr_verbs_slot(const struct myr_verbs_group *own, uint32_t number);
 
 /* ---- words.c ---- */
@@ -290,14 +303,15 @@ struct mcp_bcast_slot *myr_verbs_slot(const struct myr_verbs_group *own, uint32_
 enum myr_status myr_verbs_words_open(struct myr_verbs *nic, struct myr_error *error);
 void myr_verbs_words_close(struct myr_verbs *nic);
 
-/* Allocate a word for a group; and free it, if it has one. With the mutex. */
+/* Allocate a word for a group, and free it if the group has one. Both require the mutex. */
 enum myr_status myr_verbs_word_take(struct myr_verbs *nic, struct myr_verbs_group *own,
                                     struct myr_error *error);
 void myr_verbs_word_give(struct myr_verbs *nic, struct myr_verbs_group *own);
 
 /* ---- thread.c ---- */
 
-/* Start a thread that drives all groups that this process plays; and stop it, if there is one. */
+/* Start a thread that advances all groups whose schedule this process executes, and stop it if
+ * there is one. */
 enum myr_status myr_verbs_thread_start(struct myr_verbs *nic, struct myr_error *error);
 void myr_verbs_thread_stop(struct myr_verbs *nic);
 
@@ -305,7 +319,7 @@ void myr_verbs_thread_stop(struct myr_verbs *nic);
 
 extern const struct myr_player myr_verbs_player;
 
-/* A process may sleep on this word, and on the count of sleepers after it. */
+/* Wakes the processes that sleep on this word, which the word after it counts. */
 static inline void myr_verbs_wake(const myr_word *word)
 {
     if (0 != myr_load_relaxed(word + 1)) {
@@ -313,14 +327,14 @@ static inline void myr_verbs_wake(const myr_word *word)
     }
 }
 
-/* Advance some of the groups. */
+/* Advances some of the groups. */
 void myr_verbs_poll(struct myr_verbs *nic);
 
-/* A measure of progress: packets sent, and barriers and broadcasts completed since the NIC was
- * opened. */
+/* Returns a measure of progress: packets sent, and barriers and broadcasts completed since the NIC
+ * was opened. */
 uint64_t myr_verbs_moves(struct myr_verbs *nic);
 
-/* Free the memory of all groups that were left; after myr_verbs_hang_up(). */
+/* Frees the memory of all groups that were left; to be called after myr_verbs_hang_up(). */
 void myr_verbs_clear(struct myr_verbs *nic);
 
 /* ---- join.c ---- */
@@ -333,16 +347,16 @@ enum myr_status myr_verbs_join(struct myr_verbs *nic, const struct myr_nic_membe
                                myr_schedule_fn schedule_of, const void *context, const void *blobs,
                                struct myr_nic_group *group, struct myr_error *error);
 
-/* A node's description of its part of a group. */
+/* A node's description of its part of a group, which the other nodes get as a blob. */
 enum { MYR_VERBS_PEERS = 52 };
 struct myr_verbs_blob {
     struct myr_verbs_address address;
-    uint32_t key;                         /* of the group's memory, */
-    uint64_t arrivals;                    /* ... where its arrival records are, */
-    uint64_t landing;                     /* ... and of its landing places */
-    uint64_t report;                      /* the word for reports of a missing node, */
-    uint32_t report_key, generation;      /* ... the key of its memory, and its generation */
-    uint32_t queue_pair[MYR_VERBS_PEERS]; /* for each of its peers, by their numbers */
+    uint32_t key;                    /* of the group's memory, */
+    uint64_t arrivals;               /* ... the address of its arrival records, */
+    uint64_t landing;                /* ... and of its landing places */
+    uint64_t report;                 /* the address of the word for reports of a missing node, */
+    uint32_t report_key, generation; /* ... the key of its memory, and its generation */
+    uint32_t queue_pair[MYR_VERBS_PEERS]; /* one for each of its peers, by their numbers */
 };
 _Static_assert(sizeof(struct myr_verbs_blob) <= MYR_BLOB_MOST, "it travels as a blob");
 

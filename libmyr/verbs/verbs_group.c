@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * Groups played by RDMA writes; see verbs.h.
+/* Groups that use RDMA writes; see verbs.h.
  *
- * Peers write their epochs into the arrival records, or parcels into landing slots. The node's
- * first process plays the group whenever it waits or makes progress: the engine processes what has
- * arrived and determines what to send next.
+ * Peers write their epochs into the arrival records, or parcels into landing places. The node's
+ * first process executes the schedule whenever it waits or makes progress: the engine processes
+ * what has arrived and determines what to send next.
  *
- * A node that finds another node missing notifies its peers by writing that node's number into a
- * word of theirs (words.c), and they do the same.
- */
+ * A node that finds that another node is missing notifies its peers by writing that node's number
+ * into a word of theirs (words.c), and they do the same. */
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -24,7 +22,7 @@
 enum {
     AT_ONCE = 16, /* groups per poll */
     ASK_MS = 250, /* between two probes of peers */
-    NAP_US = 50   /* between two polls, once a process has waited for long */
+    NAP_US = 50   /* between two polls, once a process has waited for a long time */
 };
 
 static struct myr_verbs_group *verbs_of(const struct myr_nic_group *group)
@@ -32,9 +30,9 @@ static struct myr_verbs_group *verbs_of(const struct myr_nic_group *group)
     return group->own;
 }
 
-/* ---- playing (with the mutex held) ---- */
+/* ---- executing (with the mutex held) ---- */
 
-/* The last epoch in which all processes of the node have arrived. */
+/* Returns the last epoch in which all processes of the node have arrived. */
 static uint32_t arrived(const struct myr_verbs_group *own)
 {
     uint32_t least = myr_load_acquire(&own->arrivals[0]);
@@ -45,7 +43,7 @@ static uint32_t arrived(const struct myr_verbs_group *own)
     return least;
 }
 
-/* Fail the group because of that node, and notify the peers. */
+/* Fails the group because of that node, and notifies the peers. */
 static void fail_verbs_group(struct myr_verbs *nic, const struct myr_verbs_group *own,
                              uint32_t node)
 {
@@ -74,7 +72,7 @@ MYR_HOT static void send_message(struct myr_verbs *nic, struct myr_verbs_group *
     }
 }
 
-/* Make all progress that is possible. */
+/* Makes all progress that is possible. */
 MYR_HOT static void go_on(struct myr_verbs *nic, struct myr_verbs_group *own)
 {
     struct mcp_group *mcp = own->mcp;
@@ -92,7 +90,7 @@ MYR_HOT static void go_on(struct myr_verbs *nic, struct myr_verbs_group *own)
     }
 }
 
-/* Start the next epoch of a group with data, if the node's block is complete. */
+/* Starts the next epoch of a group with data, if the node's block is complete. */
 static void offer(const struct myr_verbs_group *own)
 {
     const uint32_t epoch = myr_load_relaxed(&own->mcp->done) + 1;
@@ -105,7 +103,7 @@ static void offer(const struct myr_verbs_group *own)
     }
 }
 
-/* The number of a node that others have reported missing, plus 1; 0 if there is none. */
+/* Returns the number of a node that others have reported missing, plus 1, or 0 if there is none. */
 static uint32_t reported_missing(const struct myr_verbs_group *own)
 {
     const uint32_t here = myr_load_acquire(&own->shared->report),
@@ -114,8 +112,9 @@ static uint32_t reported_missing(const struct myr_verbs_group *own)
     return 0 != here ? here : there > nobody && 0 == (there ^ nobody) >> 17 ? there - nobody : 0;
 }
 
-/* Start the epochs that the node has arrived in, and make progress. Blocks are forwarded before
- * their epoch is started, since a root of this node arrives right after it has stored its block. */
+/* Starts the epochs that the node has arrived in, and makes progress. Blocks are forwarded before
+ * their epoch is started, because a root of this node arrives right after it has stored its
+ * block. */
 MYR_HOT static void play_verbs_group(struct myr_verbs *nic, struct myr_verbs_group *own)
 {
     const uint32_t report = reported_missing(own);
@@ -150,9 +149,9 @@ static void take_out(struct myr_verbs *nic, const struct myr_verbs_group *own)
     }
 }
 
-/* True if no device accesses the group's memory any more. Once all epochs are complete, all of the
- * peers' writes have arrived, since a process has read all broadcasts when it leaves. Our own
- * writes are done when they are acknowledged. */
+/* Returns whether no device accesses the group's memory any longer. Once all epochs are complete,
+ * all of the peers' writes have arrived, because a process has read all broadcasts when it leaves.
+ * This node's own writes are done when they are acknowledged. */
 static bool is_quiet(const struct myr_verbs_group *own)
 {
     bool quiet =
@@ -175,8 +174,8 @@ static void give_back(struct myr_verbs *nic, struct myr_verbs_group *own)
     free(own);
 }
 
-/* Continue to play groups that were left, and free those without outstanding writes. A failed group
- * stays until no peer can write to it. */
+/* Continues to advance groups that were left, and frees those without outstanding writes. A failed
+ * group is kept until no peer can write to it. */
 static void see_off(struct myr_verbs *nic)
 {
     struct myr_verbs_group **place = &nic->left;
@@ -220,7 +219,7 @@ uint64_t myr_verbs_moves(struct myr_verbs *nic)
     return moves;
 }
 
-/* ---- the player ---- */
+/* ---- the operations of groups ---- */
 
 static void play_now(struct myr_nic_group *group)
 {
@@ -232,7 +231,7 @@ static void play_now(struct myr_nic_group *group)
     }
 }
 
-/* If another process of the node arrives last, the first process finds out by polling. */
+/* If another process of the node arrives last, the first process notices that by polling. */
 static void start_verbs_epoch(struct myr_nic_group *group, uint32_t epoch, const void *block,
                               uint32_t unit)
 {
@@ -261,7 +260,7 @@ static uint32_t poll_group(struct myr_nic_group *group)
     return 0;
 }
 
-/* Probe the peers that the group waits for. A peer that cannot be reached is missing. */
+/* Probes the peers that the group waits for. A peer that cannot be reached is missing. */
 static void look_after(struct myr_verbs *nic, struct myr_verbs_group *own, uint32_t now_ms)
 {
     struct mcp_message missing;
@@ -300,7 +299,7 @@ static void remind_verbs_peers(const struct myr_nic_group *group, uint64_t now_u
     }
 }
 
-/* Probe the parent in the broadcast. If it responds, its host is late. */
+/* Probes the parent in the broadcast. If it responds, its host is late. */
 static void ask_parent(struct myr_verbs *nic, struct myr_verbs_group *own, uint32_t root,
                        uint32_t number)
 {
@@ -318,7 +317,8 @@ static void ask_parent(struct myr_verbs *nic, struct myr_verbs_group *own, uint3
     myr_verbs_ask(nic, peer->link);
 }
 
-/* A process that does not play can only tell that the node's first process is late. */
+/* A process that does not execute the schedule can only detect that the node's first process is
+ * late. */
 static void ask_bcast(struct myr_nic_group *group, uint32_t root, uint32_t number)
 {
     struct myr_verbs *nic = group->nic;
@@ -331,7 +331,7 @@ static void ask_bcast(struct myr_nic_group *group, uint32_t root, uint32_t numbe
     }
 }
 
-/* Nothing wakes the process that plays, so it polls between naps. */
+/* Sleeps between polls, because nothing wakes the process that executes the schedule. */
 static void doze(struct myr_nic_group *group, uint32_t seen, uint32_t timeout_us)
 {
     myr_word *word = (myr_word *)group->watched;
@@ -345,7 +345,8 @@ static void doze(struct myr_nic_group *group, uint32_t seen, uint32_t timeout_us
     }
 }
 
-/* Without the lock, as a snapshot: another process of the node may be playing. */
+/* This reads without the lock, as a snapshot, because another process of the node may be executing
+ * the schedule. */
 static uint32_t list_missing(struct myr_nic_group *group, struct mcp_missing *list, uint32_t most)
 {
     uint32_t count = 0, cursor = 0;
@@ -355,7 +356,8 @@ static uint32_t list_missing(struct myr_nic_group *group, struct mcp_missing *li
     return count;
 }
 
-/* A process that does not play notifies the one that does in the same way as other nodes do. */
+/* A process that does not execute the schedule notifies the one that does in the same way as other
+ * nodes do. */
 static void give_up(struct myr_nic_group *group, uint32_t node)
 {
     struct myr_verbs *nic = group->nic;

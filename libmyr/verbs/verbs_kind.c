@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * The RDMA NIC as a kind (nic_kind.h); see verbs.h.
+/* The RDMA NIC as a kind (nic_kind.h); see verbs.h.
  *
- * Its name is the node's segment, as the processes that share a segment are a node. Addresses and
- * queue pairs are exchanged when a group is joined.
- */
+ * Its name is the node's segment, because the processes that share a segment are a node. Addresses
+ * and queue pairs are exchanged when a group is joined. */
 #include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -32,7 +30,8 @@ static const struct myr_option options[] = {
 
 static const char *const ways[] = {NULL};
 
-/* True if there are RDMA devices. Checked first because libibverbs takes long if there are none. */
+/* Returns whether there are RDMA devices. This is checked first because libibverbs takes a long
+ * time if there are none. */
 static bool has_devices(void)
 {
     DIR *folder = opendir("/sys/class/infiniband_verbs");

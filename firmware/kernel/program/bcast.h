@@ -6,7 +6,7 @@
 #include "firmware/bcast.h"
 #include "firmware/kernel/program/play.h"
 
-/* A member of a broadcast's slot, which begins at word `slot` of the buffer. */
+/* Returns the address of a member of the slot that begins at word `slot` of the buffer. */
 static __always_inline myr_word *slot_part(struct mcp_kernel_buffer *buffer, uint32_t slot,
                                            uint32_t offset)
 {
@@ -15,17 +15,17 @@ static __always_inline myr_word *slot_part(struct mcp_kernel_buffer *buffer, uin
 
 #define SLOT(buffer, slot, part) slot_part(buffer, slot, offsetof(struct mcp_bcast_slot, part))
 
-/* The word of the buffer at which a broadcast's slot begins. */
+/* Returns the word of the buffer at which a broadcast's slot begins. */
 static __always_inline uint32_t slot_of(const struct mcp_group *group, uint32_t number)
 {
     return mcp_bcast_place(group->window, group->slot_bytes, number) / 8;
 }
 
-/* The forwarding of a block, which is this processor's payload. */
+/* The state while a block is forwarded. The block is in this CPU's payload buffer. */
 struct handing {
     struct play play;
     uint32_t root, number, bytes;
-    uint32_t child; /* index of the pending message to a child; NO_CHILD: none found yet */
+    uint32_t child; /* index of the pending message to a child; NO_CHILD if none was found yet */
 };
 
 enum { NO_CHILD = 2 * MCP_KERNEL_PEERS };
@@ -36,8 +36,8 @@ static __always_inline void next_child(struct handing *handing)
                       handing->bytes, &handing->play.message);
 }
 
-/* If `place` is a child, send the pending message and make this one pending. So the last message
- * can take the packet itself. */
+/* Sends the pending message and makes this one pending, if `place` is a child. The last message
+ * thus remains pending, so that the packet itself can become it instead of a clone. */
 static __always_inline long hand_on(uint32_t place, void *context)
 {
     struct handing *handing = context;
@@ -52,8 +52,8 @@ static __always_inline long hand_on(uint32_t place, void *context)
 }
 WALKED(hand_on)
 
-/* Store the block in its slot. A host that sees the number reads the block, so the number is
- * written by an atomic exchange, which is a full barrier. */
+/* Stores the block in its slot. A host that sees the number reads the block, so the number is
+ * written last, by an atomic exchange, which is a full barrier. */
 static __always_inline enum mcp_recorded keep_block(struct handing *handing)
 {
     struct mcp_kernel_group *group = handing->play.group;
@@ -75,8 +75,8 @@ static __always_inline enum mcp_recorded keep_block(struct handing *handing)
     return recorded;
 }
 
-/* The packet has brought a block, which is this processor's payload: store and forward it.
- * `incoming` is that of play(). */
+/* Stores and forwards the block that the packet has brought, which is in this CPU's payload buffer.
+ * `incoming` is as for play(). */
 static __always_inline int take_block(struct handing *handing, bool incoming)
 {
     const struct mcp_kernel_group *group = handing->play.group;
@@ -95,7 +95,8 @@ static __always_inline int take_block(struct handing *handing, bool incoming)
     return finish(&handing->play, any && become(&handing->play), true, incoming);
 }
 
-/* This node misses a block: make play->message an ASK for it. False if this node is the root. */
+/* Makes play->message an ASK for a block that this node misses. Returns false if this node is the
+ * root. */
 static __always_inline bool ask_bcast(struct play *play, uint32_t root, uint32_t number)
 {
     struct mcp_kernel_group *group = play->group;
@@ -110,7 +111,7 @@ static __always_inline bool ask_bcast(struct play *play, uint32_t root, uint32_t
     return asks;
 }
 
-/* A peer misses a block. */
+/* Answers a peer that requests a block. */
 static __always_inline int answer_bcast(struct play *play, const struct mcp_collective_part *part)
 {
     struct mcp_kernel_group *group = play->group;
@@ -140,7 +141,7 @@ static __always_inline int answer_bcast(struct play *play, const struct mcp_coll
     return become(play) ? (int)bpf_redirect(place.interface, 0) : DROP;
 }
 
-/* The parent reports that a block is still to come. */
+/* Records the parent's report that it does not have a block yet. */
 static __always_inline int hear_bcast(struct play *play, const struct mcp_collective_part *part)
 {
     struct mcp_kernel_group *group = play->group;
@@ -171,7 +172,7 @@ static __always_inline int receive_bcast(struct __sk_buff *packet, struct mcp_ke
                                                : hear_bcast(&handing.play, &part);
 }
 
-/* The host is the root of a broadcast, or misses one. */
+/* Handles a doorbell of the host, which is the root of a broadcast or misses one. */
 static __always_inline int ring_bcast(struct handing *handing, const struct mcp_doorbell *bell)
 {
     struct play *playing = &handing->play;

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
-/* Buffers of groups that carry data, which hosts map, and this processor's payload. */
+/* Access to the buffers of groups that carry data, which hosts map, and to this CPU's payload
+ * buffer. */
 #ifndef MCP_PROGRAM_BUFFERS_H
 #define MCP_PROGRAM_BUFFERS_H
 
 #include "firmware/kernel/program/packets.h"
 
-/* The group's buffer, or NULL. */
+/* Returns the group's buffer, or NULL. */
 static __always_inline struct mcp_kernel_buffer *buffer_at(uint32_t place)
 {
     const uint32_t zero = 0;
@@ -20,8 +21,8 @@ static __always_inline uint64_t *word_at(struct mcp_kernel_buffer *buffer, uint3
     return &buffer->word[0][0] + word % BUFFER_WORDS;
 }
 
-/* The cache line of words from this one on. One bounds check per line, as a check per word would
- * take longer than copying it. */
+/* Returns the cache line that begins with this word. There is one bounds check per line, because a
+ * check per word would take longer than copying it. */
 static __always_inline uint64_t *line_of_words(struct mcp_kernel_buffer *buffer, uint32_t word)
 {
     const uint32_t place = word % BUFFER_WORDS, last = BUFFER_WORDS - LINE_WORDS;
@@ -35,17 +36,15 @@ static __always_inline void copy_line(uint64_t *to, const uint64_t *from)
     }
 }
 
-/* The word at which an epoch's data begin. */
+/* Returns the word at which an epoch's data begin. */
 static __always_inline uint32_t epoch_word(uint32_t epoch)
 {
     return epoch % 2 * (MCP_KERNEL_BUFFER / 8);
 }
 
-/*
- * Copy this processor's payload into the buffer, from word `first` on. While the group is held, the
- * buffer belongs to it, since the owner removes the key of a closed group before it reassigns the
- * buffer.
- */
+/* Copies this CPU's payload into the buffer, from word `first` on. While the group is locked, the
+ * buffer belongs to it, because the owner removes the key of a closed group before it reassigns the
+ * buffer. */
 static __always_inline void keep(struct mcp_kernel_buffer *buffer, uint32_t first,
                                  const struct payload *payload, uint32_t bytes)
 {
@@ -59,11 +58,10 @@ static __always_inline void keep(struct mcp_kernel_buffer *buffer, uint32_t firs
     }
 }
 
-/*
- * Copy from the buffer, from word `first` on, into this processor's payload. If another processor
- * is far ahead, the buffer may change meanwhile. Then no peer misses this message any more, and its
- * receivers drop it as known. It is sealed as copied, so it is valid in any case.
- */
+/* Copies from the buffer, from word `first` on, into this CPU's payload. If another CPU is far
+ * ahead, the buffer may change meanwhile. In that case no peer misses this message any more, and
+ * its receivers drop it as a duplicate. The message is sealed as copied, so it is valid in any
+ * case. */
 __attribute__((noinline)) int mcp_fetch(struct payload *payload, struct mcp_kernel_buffer *buffer,
                                         uint32_t first, uint32_t words)
 {

@@ -5,7 +5,7 @@
 
 #include "firmware/kernel/program/packets.h"
 
-/* The Internet checksum, from a sum of words of 16 or 32 bits. */
+/* Returns the Internet checksum, from a sum of words of 16 or 32 bits. */
 static __always_inline uint16_t internet_check(uint64_t sum)
 {
     sum = (sum & 0xffffffff) + (sum >> 32);
@@ -14,7 +14,7 @@ static __always_inline uint16_t internet_check(uint64_t sum)
     return (uint16_t) ~(sum + (sum >> 16));
 }
 
-/* The checksum of the IPv4 header that fill_frame() writes, from its variable fields. */
+/* Returns the checksum of the IPv4 header that fill_frame() writes, from its variable fields. */
 static __always_inline uint16_t ip_check(uint32_t from, uint32_t to, uint16_t length)
 {
     const uint32_t parts =
@@ -22,15 +22,16 @@ static __always_inline uint16_t ip_check(uint32_t from, uint32_t to, uint16_t le
     return internet_check((uint64_t)parts + from + to);
 }
 
-/* True if the checksum of the IP header is right. For outgoing packets the kernel ensures that. */
+/* Returns whether the checksum of the IP header is correct. For outgoing packets the kernel ensures
+ * that. */
 static __always_inline bool ip_fits(const void *ip)
 {
     const any_word *words = ip;
     return 0 == internet_check((uint64_t)words[0] + words[1] + words[2] + words[3] + words[4]);
 }
 
-/* The sum over what UDP's checksum over IPv6 covers, except for the payload: the two addresses,
- * which are adjacent, and the body. */
+/* Returns the sum over everything that UDP's checksum over IPv6 covers except the payload: the two
+ * addresses, which are adjacent, and the body. */
 static __always_inline uint64_t sum_of(const void *addresses, const struct body *body)
 {
     const any_word *ips = addresses, *words = (const void *)body;
@@ -44,7 +45,8 @@ static __always_inline uint64_t sum_of(const void *addresses, const struct body 
     return sum;
 }
 
-/* The same for a payload. A global function, like mcp_sum(), which the verifier checks once. */
+/* Returns the sum over a payload for UDP's checksum. A global function, like mcp_sum(), so that the
+ * verifier checks it only once. */
 __attribute__((noinline)) uint64_t mcp_sum_for_udp(const struct payload *payload, uint32_t words)
 {
     uint64_t sum = 0;
@@ -57,15 +59,16 @@ __attribute__((noinline)) uint64_t mcp_sum_for_udp(const struct payload *payload
     return sum;
 }
 
-/* The checksum of a packet over IPv6, from its sum_of() and this processor's payload. 0 if the
- * packet contains a correct one. */
+/* Returns the checksum of a packet over IPv6, from its sum_of() and this CPU's payload; 0 if the
+ * packet contains the correct checksum. */
 static __always_inline uint16_t udp_check(uint64_t sum, uint32_t bytes)
 {
     return internet_check(0 == bytes ? sum : sum + mcp_sum_for_udp(own_payload(), bytes / 8));
 }
 
-/* The check of a header as two words. A global function with scalar arguments is verified once, for
- * all callers, and has a stack frame of its own, which matters as stacks are small. */
+/* Returns the check of a header of two words. A global function with scalar arguments is verified
+ * once for all callers. It also has a stack frame of its own, which matters because BPF stacks are
+ * small. */
 __attribute__((noinline)) uint64_t mcp_sum(uint64_t secret0, uint64_t secret1, uint64_t word,
                                            uint64_t last)
 {
@@ -75,7 +78,7 @@ __attribute__((noinline)) uint64_t mcp_sum(uint64_t secret0, uint64_t secret1, u
     return mcp_sip_end(sip, MCP_CHECK_ROUNDS, MCP_CHECK_LAST_ROUNDS, last);
 }
 
-/* The same for a packet with payload; corresponds to long_check() in wire.c. */
+/* Returns the check of a packet with payload. It corresponds to long_check() in wire.c. */
 __attribute__((noinline)) uint64_t mcp_sum_payload(const struct payload *payload,
                                                    const struct mcp_secret *secret, uint64_t word,
                                                    uint64_t last, uint32_t words)
@@ -91,7 +94,7 @@ __attribute__((noinline)) uint64_t mcp_sum_payload(const struct payload *payload
     return mcp_sip_end(sip, MCP_CHECK_ROUNDS, MCP_CHECK_LAST_ROUNDS, last);
 }
 
-/* The check of a packet; its payload, if any, is this processor's. */
+/* Returns the check of a packet, whose payload, if any, is in this CPU's payload buffer. */
 static __always_inline uint64_t check_of(const struct mcp_header *header,
                                          const struct mcp_secret *secret)
 {

@@ -1,29 +1,28 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
-/*
- * Holding a group: taking its lock, and verifying its identity.
+/* Holding a group: locking it and verifying its identity.
  *
  * Since Linux 6.1 the memory of a deleted map element is reused at once, not after an RCU grace
- * period. So a value that was just looked up may belong to another group, of another user. Its lock
- * is valid at any time, as the kernel preserves it when memory is reused.
+ * period. A value that was just looked up may therefore belong to another group, of another user.
+ * Its lock is valid at any time, because the kernel preserves it when memory is reused.
  *
  * Before the owner deletes a group it sets the group's key to 0, under the lock. Keys are random
- * and never reused. So if the key is still the one looked up, everything read from the value before
- * belongs to that group. Invariant: code that writes to a group, or sends on behalf of it, verifies
- * the key after all its reads, under the lock (hold()) or without it (is_still()).
- */
+ * and never reused. If the key is still the one that was looked up, everything read from the value
+ * before this check belongs to that group. Invariant: code that writes to a group, or sends on its
+ * behalf, verifies the key after all its reads, under the lock (hold()) or without it
+ * (is_still()). */
 #ifndef MCP_PROGRAM_HOLD_H
 #define MCP_PROGRAM_HOLD_H
 
 #include "firmware/kernel/program/maps.h"
 
-/* True if the value still is the group with this key. Processors may reorder the reads, but by
+/* Returns whether the value is still the group with this key. A CPU may reorder the reads, but by
  * fewer instructions than the owner needs to close a group, delete it, and add another one. */
 static __always_inline bool is_still(const struct mcp_kernel_group *group, uint64_t key)
 {
     return key == *(const volatile uint64_t *)&group->group.key;
 }
 
-/* Lock the group with this key. False if it has been closed; then nothing is locked. */
+/* Locks the group with this key. Returns false, with nothing locked, if it has been closed. */
 static __always_inline bool hold(struct mcp_kernel_group *group, uint64_t key)
 {
     bpf_spin_lock(&group->lock);

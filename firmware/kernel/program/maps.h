@@ -12,8 +12,8 @@
 
 #include "firmware/kernel/kernel.h"
 
-/* Return codes, which mean the same for tcx and clsact: run the next program, if any; pass the
- * packet, without running further programs; drop it. */
+/* Return codes, which mean the same for tcx and clsact. NEXT runs the next program, if any; PASS
+ * passes the packet without running further programs; DROP drops it. */
 enum { NEXT = -1, PASS = 0, DROP = 2 };
 
 const volatile struct mcp_kernel_place place;
@@ -35,7 +35,7 @@ struct {
     __type(value, struct mcp_kernel_group);
 } groups SEC(".maps");
 
-/* Outcomes of closed groups. */
+/* The last epochs of closed groups. */
 struct {
     __uint(type, BPF_MAP_TYPE_HASH);
     __uint(max_entries, MCP_KERNEL_LATE);
@@ -44,7 +44,7 @@ struct {
     __type(value, struct mcp_kernel_late);
 } late SEC(".maps");
 
-/* Pages with a line per group. Processes may map those of their user. */
+/* Pages of releases, one cache line per group. Processes may map the pages of their user. */
 struct page_of_lines {
     __uint(type, BPF_MAP_TYPE_ARRAY);
     __uint(max_entries, MCP_KERNEL_LINES);
@@ -60,7 +60,7 @@ struct {
     __array(values, struct page_of_lines);
 } pages SEC(".maps");
 
-/* Buffers of groups that carry data or broadcast. Processes may map those of their user. */
+/* Buffers of groups that carry data or broadcast. Processes may map the buffers of their user. */
 struct page_of_buffer {
     __uint(type, BPF_MAP_TYPE_ARRAY);
     __uint(max_entries, 1);
@@ -76,8 +76,8 @@ struct {
     __array(values, struct page_of_buffer);
 } buffers SEC(".maps");
 
-/* The number of open groups with a buffer, written by the owner. If it is 0, packets with payload
- * are foreign. */
+/* The number of open groups with a buffer, written by the owner. If it is 0, a packet with payload
+ * cannot belong to a group. */
 volatile uint32_t carrying SEC(".data.owner");
 
 struct {
@@ -94,7 +94,7 @@ struct {
     __type(value, struct mcp_counters);
 } counters SEC(".maps");
 
-/* The timer that looks for stuck groups. `armed` is 1 while it is pending. */
+/* The timer that scans for stuck groups. `armed` is 1 while it is pending. */
 struct watch {
     struct bpf_timer timer;
     uint32_t armed;
@@ -107,11 +107,11 @@ struct {
     __type(value, struct watch);
 } watches SEC(".maps");
 
-/* The duration of the last search for stuck groups (nanoseconds). */
+/* The duration of the last scan for stuck groups (nanoseconds). */
 uint64_t look_took;
 
-/* For each socket from which a host has sent MCP_RING_SLEEP, the group's key. The entry is deleted
- * along with the socket. */
+/* For each socket from which a host has sent MCP_RING_SLEEP, the group's key. The kernel deletes
+ * the entry together with the socket. */
 struct {
     __uint(type, BPF_MAP_TYPE_SK_STORAGE);
     __uint(map_flags, BPF_F_NO_PREALLOC);
@@ -148,7 +148,7 @@ struct {
 } owners SEC(".maps");
 
 /* All active functions share 512 bytes of stack, and older kernels round each frame up to 32 bytes.
- * So code whose variables are not needed at the same time is in separate functions. */
+ * Code whose variables are not needed at the same time is therefore in separate functions. */
 #define APART static __attribute__((noinline))
 
 #define COUNT(name) COUNT_MORE(name, 1)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
-/* Packet layouts, and the recognition of packets of ours. */
+/* Packet layouts, and the recognition of nicbarr's packets. */
 #ifndef MCP_PROGRAM_PACKETS_H
 #define MCP_PROGRAM_PACKETS_H
 
@@ -13,9 +13,9 @@
 
 #include "firmware/kernel/program/maps.h"
 
-/* A collective packet on the wire consists of a head, a body, and a payload. A doorbell has the
- * same layout. The words are those of struct mcp_header up to its collective part, or those of
- * struct mcp_doorbell. */
+/* A collective packet on the wire consists of a header (struct head), a body, and a payload. A
+ * doorbell has the same layout. The words of the body are those of struct mcp_header up to its
+ * collective part, or those of struct mcp_doorbell. */
 enum { WORDS = MCP_COLLECTIVE_BYTES / 4 };
 struct head {
     struct ethhdr ethernet;
@@ -33,7 +33,8 @@ struct body {
 #define HEAD_BYTES (six ? sizeof(struct head_of_6) : sizeof(struct head))
 #define FRAME_BYTES (HEAD_BYTES + sizeof(struct body))
 
-/* A packet under construction, aligned. Heads of both kinds end where the body begins. */
+/* A packet under construction, aligned. The headers of IPv4 and IPv6 both end where the body
+ * begins. */
 struct made_frame {
     uint16_t zero;
     union {
@@ -52,8 +53,8 @@ struct payload {
     uint64_t word[PAYLOAD_WORDS];
 };
 
-/* A processor's packet: the payload received, or the complete packet to be sent, for which the
- * stack is too small. Programs at these hooks do not preempt each other, so there is one writer. */
+/* A CPU's packet: the payload received, or the complete packet to be sent, for which the stack is
+ * too small. Programs at these hooks do not preempt each other, so there is one writer. */
 struct made {
     struct made_frame frame;
     struct payload payload; /* adjacent to the frame */
@@ -73,7 +74,7 @@ struct {
 /* A word without type-based alias analysis: in a packet, in a map, or in loader constants. */
 typedef uint32_t any_word __attribute__((may_alias));
 
-/* An address as in packets: four words for IPv6, one for IPv4. */
+/* An address as it is in packets: four words for IPv6, one for IPv4. */
 typedef const volatile any_word *address;
 
 static __always_inline void copy_words(void *to, const void *from)
@@ -83,7 +84,7 @@ static __always_inline void copy_words(void *to, const void *from)
     }
 }
 
-/* The part of a struct mcp_ip that is in packets. */
+/* The part of a struct mcp_ip that packets contain. */
 #define IN_PACKET(ip) (six ? &(ip)->word[0] : &(ip)->word[3])
 
 static __always_inline void copy_address(any_word *to, address from)
@@ -130,22 +131,23 @@ static __always_inline address destination_of(const struct ethhdr *frame)
     return six ? ip6_of(frame)->daddr.s6_addr32 : &ip_of(frame)->daddr;
 }
 
-/* The payload bytes of a packet of ours; a foreign one may yield more than MCP_PAYLOAD_MOST. */
+/* Returns the payload bytes of a packet of nicbarr. For other packets the result may exceed
+ * MCP_PAYLOAD_MOST. */
 static __always_inline uint32_t payload_bytes(const struct __sk_buff *packet)
 {
     return packet->len - (uint32_t)FRAME_BYTES;
 }
 
-/* True if a packet of ours can have a payload of this length. */
+/* Returns whether a packet of nicbarr can have a payload of this length. */
 static __always_inline bool may_be_ours(uint32_t bytes)
 {
     return 0 == bytes ||
            (bytes <= MCP_PAYLOAD_MOST && 0 == bytes % MCP_BLOCK_UNIT && 0 != carrying);
 }
 
-/* True if the head of a packet with this payload length has the format of ours. Datagrams that the
- * kernel's UDP would reject do not. Over IPv4, nor do those with a checksum, which ours never have.
- */
+/* Returns whether the headers of a packet with this payload length have nicbarr's format. They do
+ * not if the kernel's UDP would reject the datagram, or if it has a checksum over IPv4, which
+ * nicbarr's packets never have. */
 static __always_inline bool has_shape(const struct ethhdr *frame, uint32_t bytes)
 {
     const uint16_t length = bpf_htons((uint16_t)(UDP_BYTES + bytes));
@@ -161,8 +163,8 @@ static __always_inline bool has_shape(const struct ethhdr *frame, uint32_t bytes
            0 == body_of(frame)->udp.check;
 }
 
-/* The packet's frame if it has the format of ours, or NULL. A tagged packet is foreign, as each
- * VLAN is a network of its own. */
+/* Returns the packet's frame if it has nicbarr's format, else NULL. A packet with a VLAN tag does
+ * not belong to the NIC, because each VLAN is a network of its own. */
 static __always_inline const struct ethhdr *frame_of(struct __sk_buff *packet)
 {
     const uint32_t bytes = payload_bytes(packet);
@@ -181,7 +183,7 @@ static __always_inline const struct ethhdr *frame_of(struct __sk_buff *packet)
     return frame;
 }
 
-/* This processor's packet. Never NULL. */
+/* Returns this CPU's packet; never NULL. */
 static __always_inline struct made *own_made(void)
 {
     const uint32_t zero = 0;

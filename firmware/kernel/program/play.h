@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
-/* Playing: sending the engine's bursts of messages, and the verdict on the packet. */
+/* Execution of a group's schedule in the kernel: sends the engine's bursts of messages, and returns
+ * the verdict on the packet. */
 #ifndef MCP_PROGRAM_PLAY_H
 #define MCP_PROGRAM_PLAY_H
 
@@ -7,19 +8,18 @@
 #include "firmware/kernel/program/send.h"
 #include "firmware/kernel/program/wake.h"
 
-/* The maximum number of bursts that a packet can trigger. A packet can complete two epochs, since
+/* The maximum number of bursts that a packet can trigger. A packet can complete two epochs, because
  * messages of the second epoch may have arrived before the last one of the first. */
 enum { BURSTS = 2 * (MCP_KERNEL_STEPS + 2 * MCP_KERNEL_MESSAGES) / BURST_TURNS + 4 };
 
-/* Loops. On kernels without bpf_loop() their body is called for each element of an array map, which
- * has as many elements as a loop may have iterations. The verifier removes the variant that is not
- * used. The body of a loop is
+/* A loop that the verifier accepts on all kernels. On kernels without bpf_loop() the body is called
+ * for each element of an array map, which has as many elements as a loop may have iterations. The
+ * verifier removes the variant that is not used. The body of a loop is
  *
  *     static __always_inline long TURN(uint32_t turn, void *context)
  *
  * which breaks out by returning 1. Its context must begin with a struct play, and WALKED(TURN) must
- * follow it. Loops may be nested.
- */
+ * follow it. Loops may be nested. */
 struct {
     __uint(type, BPF_MAP_TYPE_ARRAY);
     __uint(max_entries, MCP_KERNEL_PEERS);
@@ -47,19 +47,19 @@ struct {
         }                                                                                          \
     } while (0)
 
-/* The state of a call of the program. */
+/* The state of one run of the program. */
 struct play {
     struct __sk_buff *packet;
     struct mcp_kernel_group *group;
     uint64_t key;               /* the key by which `group` was found: see hold.h */
     struct mcp_burst burst;     /* to be sent, from `first` on */
     uint32_t completed;         /* epochs completed before this burst */
-    struct mcp_message message; /* being sent; in here, as stacks are small */
-    uint32_t turns;             /* maximum of the running loop (WALKED) */
+    struct mcp_message message; /* the message being sent; in here, because stacks are small */
+    uint32_t turns;             /* maximum number of iterations of the running loop (WALKED) */
 };
 
-/* Turn the packet into the message. A broadcast's block is this processor's payload already. False
- * if the receiver's hardware address is unknown, or the group has been closed. */
+/* Turns the packet into the message. A broadcast's block is in this CPU's payload buffer already.
+ * Returns false if the receiver's hardware address is unknown, or the group has been closed. */
 APART bool become(struct play *play)
 {
     struct mcp_message *message = &play->message;
@@ -78,7 +78,7 @@ APART bool become(struct play *play)
            is_still(group, play->key);
 }
 
-/* The packet is the message: send a clone. */
+/* Sends a clone of the packet, which has become the message. */
 static __always_inline void clone(struct __sk_buff *packet)
 {
     if (bpf_clone_redirect(packet, place.interface, 0) < 0) {
@@ -99,7 +99,7 @@ static __always_inline void next_message(struct play *play)
     ++play->burst.first;
 }
 
-/* Send the next message. */
+/* Sends the next message. */
 static __always_inline long send_on(uint32_t turn, void *context)
 {
     struct play *play = context;
@@ -110,7 +110,7 @@ static __always_inline long send_on(uint32_t turn, void *context)
 }
 WALKED(send_on)
 
-/* Send the burst, and get the next one. Returns 1 when nothing is left to do. */
+/* Sends the burst and computes the next one. Returns 1 when nothing is left to do. */
 static __always_inline long play_on(uint32_t turn, void *context)
 {
     struct play *play = context;
@@ -127,7 +127,7 @@ static __always_inline long play_on(uint32_t turn, void *context)
 }
 WALKED(play_on)
 
-/* Ask for the message that the current step waits for at index `wait`, if it is missing. */
+/* Requests the message that the current step waits for at index `wait`, if it is missing. */
 static __always_inline long ask_on(uint32_t wait, void *context)
 {
     struct play *play = context;
@@ -151,12 +151,10 @@ static __always_inline struct mcp_kernel_line *line_at(uint32_t place)
     return lines ? bpf_map_lookup_elem(lines, &line) : NULL;
 }
 
-/*
- * Publish the last complete epoch to the hosts. The line is written under the group's lock, since
- * another processor may complete the next epoch at the same time: so the line never goes back.
- * After the lookup the group may have been closed; the key protects its line, as the owner removes
- * the key under the lock before it reassigns the line.
- */
+/* Publishes the last complete epoch to the hosts. The release is written under the group's lock,
+ * because another CPU may complete the next epoch at the same time; so the epoch there never
+ * decreases. The group may have been closed after the lookup, but the check of the key protects the
+ * release, because the owner removes the key under the lock before it reassigns the release. */
 static __always_inline void release(struct mcp_kernel_group *group, uint64_t key)
 {
     struct mcp_kernel_line *line = line_at(group->line);
@@ -166,8 +164,8 @@ static __always_inline void release(struct mcp_kernel_group *group, uint64_t key
     }
 }
 
-/* Determine the verdict on the packet, which has become the last message if `is_last`. If `wakes`,
- * wake a sleeping host, too. */
+/* Determines the verdict on the packet, which has become the last message if `is_last`. If `wakes`,
+ * it also wakes a sleeping host. */
 static __always_inline int finish(const struct play *play, bool is_last, bool wakes, bool incoming)
 {
     struct __sk_buff *packet = play->packet;
@@ -187,10 +185,8 @@ static __always_inline int finish(const struct play *play, bool is_last, bool wa
     return PASS;
 }
 
-/*
- * Play a group from play->burst on. An `incoming` packet has to be redirected to leave; otherwise
- * it is an outgoing doorbell.
- */
+/* Executes a group's schedule from play->burst on. An `incoming` packet must be redirected to
+ * leave; otherwise the packet is an outgoing doorbell. */
 static __always_inline int play(struct play *play, bool incoming)
 {
     if (0 != play->burst.more) {
@@ -210,7 +206,7 @@ static __always_inline int play(struct play *play, bool incoming)
     return finish(play, is_last, completed > 0, incoming);
 }
 
-/* Count the packet by what it did, and drop it. */
+/* Counts the packet by its effect, and drops it. */
 static __always_inline int count(const struct mcp_kernel_group *group, enum mcp_action action,
                                  enum mcp_recorded recorded)
 {

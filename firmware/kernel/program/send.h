@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
-/* Building packets: a message of ours replaces the packet that triggered it. */
+/* Construction of packets: a message of this NIC replaces the packet that triggered it. */
 #ifndef MCP_PROGRAM_SEND_H
 #define MCP_PROGRAM_SEND_H
 
 #include "firmware/kernel/program/checks.h"
 
-/* The mark of the program's own packets, which the egress hook removes. Processes need
+/* The mark (skb->mark) of the program's own packets, which the egress hook removes. Processes need
  * CAP_NET_ADMIN to set marks. */
 enum { OURS = 0x6d796d79 };
 
-/* Fill in a packet from the NIC's port, with `bytes` of payload, except for the Ethernet addresses,
- * the message, and UDP's checksum. */
+/* Fills in a packet from the NIC's port, with `bytes` of payload, except for the Ethernet
+ * addresses, the message, and UDP's checksum. */
 static __always_inline void fill_frame(struct made_frame *frame, address from, address to,
                                        uint16_t to_port, uint32_t bytes)
 {
@@ -43,13 +43,13 @@ static __always_inline void fill_frame(struct made_frame *frame, address from, a
     };
 }
 
-/* The first byte of the frame. */
+/* Returns the address of the frame's first byte. */
 static __always_inline struct ethhdr *begin_of(struct made_frame *frame)
 {
     return six ? &frame->head_of_6.ethernet : &frame->head.ethernet;
 }
 
-/* Byte by byte, since the compiler does not know the values that the loader will set. */
+/* Copies byte by byte, because the values that the loader sets are unknown to the compiler. */
 static __always_inline void copy_own_mac(uint8_t *to)
 {
     for (int i = 0; i < ETH_ALEN; ++i) {
@@ -57,11 +57,9 @@ static __always_inline void copy_own_mac(uint8_t *to)
     }
 }
 
-/*
- * True if `bytes` is the length of a payload. The verifier only knows bounds of the register that
- * was compared, so the compiler must not interfere (barrier_var), and each bound needs its own
- * comparison.
- */
+/* Evaluates to whether `bytes` is the length of a payload. The verifier tracks bounds only of the
+ * register that was compared, so the compiler must not move the value (barrier_var), and each bound
+ * needs its own comparison. */
 #define IS_PAYLOAD(bytes)                                                                          \
     ({                                                                                             \
         barrier_var(bytes);                                                                        \
@@ -73,7 +71,7 @@ static __always_inline void copy_own_mac(uint8_t *to)
         is_;                                                                                       \
     })
 
-/* Copy the packet's payload to this processor's. */
+/* Copies the packet's payload into this CPU's payload buffer. */
 static __always_inline bool load_payload(struct __sk_buff *packet, uint32_t bytes)
 {
     struct payload *payload = own_payload();
@@ -81,7 +79,7 @@ static __always_inline bool load_payload(struct __sk_buff *packet, uint32_t byte
            0 == bpf_skb_load_bytes(packet, FRAME_BYTES, payload, bytes);
 }
 
-/* Replace the packet by the one that was built, with `bytes` of payload. */
+/* Replaces the packet by the one that was built, with `bytes` of payload. */
 static __always_inline bool put(struct __sk_buff *packet, struct made *made, uint32_t bytes)
 {
     const uint32_t length = (uint32_t)FRAME_BYTES + bytes;
@@ -93,8 +91,8 @@ static __always_inline bool put(struct __sk_buff *packet, struct made *made, uin
            0 == bpf_skb_store_bytes(packet, 0, begin_of(&made->frame), FRAME_BYTES + bytes, 0);
 }
 
-/* Seal the header (mcp_seal()), and replace the packet by this message to the NIC with this IP and
- * hardware address. */
+/* Seals the header (mcp_seal()), and replaces the packet by this message to the NIC with this IP
+ * and hardware address. */
 static __always_inline bool say(struct __sk_buff *packet, const uint8_t *mac, address ip,
                                 struct mcp_header *header, const struct mcp_secret *secret,
                                 uint32_t bytes)
@@ -113,7 +111,7 @@ static __always_inline bool say(struct __sk_buff *packet, const uint8_t *mac, ad
     header->check = check_of(header, secret);
     copy_words(frame->body.words, header);
     if (six) {
-        /* Give each message a flow label of its own, since GRO may coalesce packets of one flow.
+        /* Each message has a flow label of its own, because GRO may coalesce packets of one flow.
          * Over IPv4 it does not coalesce packets without a checksum. */
         *(any_word *)&frame->head_of_6.ip |= bpf_htonl(FLOW_LABEL) & (uint32_t)header->check;
         const uint16_t check = udp_check(sum_of(&frame->head_of_6.ip.saddr, &frame->body), bytes);

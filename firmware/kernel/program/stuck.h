@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
-/*
- * Detection of stuck groups.
+/* Detection of stuck groups, for hosts that compute while a message is missing.
  *
- * A waiting host asks for missing messages by itself. For a host that computes meanwhile the owner
- * asks. A timer finds such groups; it runs only while a group is in an epoch.
+ * A waiting host requests missing messages itself. For a host that computes meanwhile, the owner
+ * does so. A timer finds such groups; it runs only while a group is in an epoch.
  *
  * A group enters an epoch under its lock and reads `armed` afterwards. The timer first clears
- * `armed`, and then checks each group under its lock. So either the timer sees that the group is in
- * an epoch, or the group sees that the timer is not armed, and arms it.
- */
+ * `armed` and then checks each group under its lock. So either the timer finds the group in an
+ * epoch, or the group finds that the timer is not armed, and arms it. */
 #ifndef MCP_PROGRAM_STUCK_H
 #define MCP_PROGRAM_STUCK_H
 
@@ -21,7 +19,7 @@ static __always_inline void arm(struct watch *watch)
     }
 }
 
-/* A group has entered an epoch, which may take a while. */
+/* Arms the timer if the group has entered an epoch that is not complete yet. */
 static __always_inline void watch_over(const struct mcp_kernel_group *group)
 {
     const uint32_t zero = 0;
@@ -33,14 +31,14 @@ static __always_inline void watch_over(const struct mcp_kernel_group *group)
     }
 }
 
-/* A run of the timer: its time, and whether any group waits. */
+/* The state of one scan: its time, and whether any group waits. */
 struct look {
     uint64_t now_ns;
     bool any;
 };
 
-/* The group is looked up again, as kernels before 6.2 permit locks only in values that were looked
- * up. */
+/* Checks one group in a scan. The group is looked up again, because kernels before 6.2 permit locks
+ * only in values that were looked up. */
 static long look_at(void *map, const uint64_t *place, struct mcp_kernel_group *found,
                     struct look *look)
 {
@@ -84,11 +82,9 @@ static int look_who_is_stuck(void *map, const uint32_t *zero, struct watch *watc
     return 0;
 }
 
-/*
- * The owner runs this once, first of all. The timer of a NIC that was taken over exists already,
- * and has called the previous program so far. Its next run may have been lost in the transition, so
- * arm it.
- */
+/* Initialises the timer. The owner runs this once, before anything else. The timer of a NIC that
+ * was taken over exists already, and has called the previous program so far. Its next run may have
+ * been lost in the transition, so this arms it. */
 SEC("tc")
 int mcp_begin(struct __sk_buff *nothing)
 {

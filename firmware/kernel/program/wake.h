@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
-/* Waking a host that sleeps on a socket: the packet that triggered it is redirected there. */
+/* Wake-up of a host that sleeps on a socket: the packet that triggered it is redirected to that
+ * socket. */
 #ifndef MCP_PROGRAM_WAKE_H
 #define MCP_PROGRAM_WAKE_H
 
 #include "firmware/kernel/program/hold.h"
 #include "firmware/kernel/program/send.h"
 
-/* A host that rings MCP_RING_SLEEP sleeps on the socket of the doorbell. */
+/* Records that the host sleeps on the socket of its doorbell (MCP_RING_SLEEP). */
 static __always_inline void note_sleeper(struct __sk_buff *packet, struct mcp_kernel_group *group,
                                          uint64_t key, const struct ethhdr *frame)
 {
@@ -24,8 +25,8 @@ static __always_inline void note_sleeper(struct __sk_buff *packet, struct mcp_ke
     }
 }
 
-/* True if the wake-up packet would reach the socket that rang. That may have been closed, and its
- * port may belong to another user's socket now. */
+/* Returns whether the wake-up packet would reach the socket that rang. That socket may have been
+ * closed, and its port may belong to another user's socket by now. */
 static __always_inline bool finds_sleeper(struct __sk_buff *packet, uint64_t key, address ip,
                                           uint16_t to)
 {
@@ -53,8 +54,9 @@ static __always_inline bool finds_sleeper(struct __sk_buff *packet, uint64_t key
     return found;
 }
 
-/* If a host sleeps on a socket, replace the packet by one to that socket, without a UDP checksum.
- * `incoming` is that of play(): a doorbell was outgoing, so it must be redirected. */
+/* Replaces the packet by one to the socket on which a host sleeps, if there is one, without a UDP
+ * checksum. `incoming` is as for play(): a doorbell is an outgoing packet, so it must be
+ * redirected. */
 APART int wake(struct __sk_buff *packet, struct mcp_kernel_group *group, uint64_t key,
                bool incoming)
 {
