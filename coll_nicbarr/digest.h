@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Extend `digest` (0: of nothing) by `data`. */
+/* Returns `digest` (0 initially) extended by `data`. */
 uint64_t nicbarr_digest(uint64_t digest, const void *data, size_t bytes);
 
 #endif
