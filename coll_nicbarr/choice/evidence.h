@@ -14,9 +14,9 @@
  *
  * Confidence. Each measurement contains the confidence of its contest. A measurement that finds the
  * candidate within 3 % of its best supports this candidate; any other contradicts it. The odds of
- * the measurements are multiplied, because they are independent; the logarithm of the odds halves
- * with age in the same way. Therefore two jobs that were nearly sure of the same candidate are
- * sufficient together, and two jobs that were sure of different candidates are not. */
+ * the measurements are multiplied, because jobs are taken as independent; the logarithm of the odds
+ * halves with age in the same way. Therefore two jobs that were nearly sure of the same candidate
+ * are sufficient together, and two jobs that were sure of different candidates are not. */
 #ifndef NICBARR_EVIDENCE_H
 #define NICBARR_EVIDENCE_H
 

@@ -7,8 +7,8 @@
 #include "coll_nicbarr/coll_nicbarr.h"
 
 struct nicbarr_limits {
-    double
-        line_us; /* transfer of a cache line from rank 0 to rank 1, one way; 0: they share a core */
+    double line_us;   /* transfer of a cache line from rank 0 to rank 1, one way; 0: not measured,
+                         because processes share cores */
     double switch_us; /* context switch from one process to the next on a core */
 };
 

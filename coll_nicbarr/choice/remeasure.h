@@ -2,9 +2,9 @@
 /* Determines when a choice is remeasured: after how many calls, and whether the job can afford it
  * then. Pure. Called by data_watch.c.
  *
- * Remeasuring takes no more than a small share of a job's time. Therefore a short job remeasures
- * nothing, and a long one uses its share until it has measured the choice with sufficient
- * confidence. From then on the pauses double, so that the cost approaches zero. */
+ * Remeasuring takes no more than NICBARR_REMEASURE_PERCENT of a job's time. Therefore a short job
+ * remeasures nothing, and a long one uses its share until it has measured the choice with
+ * sufficient confidence. From then on the pauses double, so that the cost approaches zero. */
 #ifndef NICBARR_REMEASURE_H
 #define NICBARR_REMEASURE_H
 

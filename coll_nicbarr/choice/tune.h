@@ -13,7 +13,8 @@ int nicbarr_tune(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm);
 
 /* For modules whose choice is provisional, so that their contest continues (module->tuner):
  * nicbarr_tune_due() counts a barrier, and returns whether the next portion is due; the result is
- * the same on all members. nicbarr_tune_on() runs that portion within the barrier. */
+ * the same on all members. nicbarr_tune_on() then runs that portion within the barrier, if the job
+ * can afford it. */
 bool nicbarr_tune_due(const mca_coll_nicbarr_module_t *module);
 int nicbarr_tune_on(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm);
 

@@ -18,7 +18,7 @@
  * the parts instead of combining them. User-defined operations (user_op.h) and gathers use it.
  *
  * Reductions of a communicator have rounds in the order in which they were begun, so a reduction
- * writes nothing before all earlier ones are complete. Blocking and non-blocking reductions of a
+ * writes nothing before all earlier ones are written. Blocking and non-blocking reductions of a
  * communicator have separate exchanges. Threads: one at a time; for non-blocking reductions, the
  * one that holds the requests' lock (requests.h). */
 #ifndef NICBARR_REDUCTION_H
@@ -85,7 +85,7 @@ static inline uint32_t nicbarr_reduction_begin(struct nicbarr_reducer *reducer,
     return rounds;
 }
 
-/* Write as many chunks as there is space for, if all earlier reductions are complete. */
+/* Write as many chunks as there is space for, if all earlier reductions have been written. */
 void nicbarr_reduction_write(struct nicbarr_reducer *reducer, struct nicbarr_reduction *reduction);
 
 /* Advance as far as possible. Returns whether the reduction is complete. */
