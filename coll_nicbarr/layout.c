@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* See layout.h.
  *
- * A record has the arrival words, then the counters, then all other slots. Counters have memory of
- * their own, because slots keep the epochs of earlier plans, whereas counters must start at 0. */
+ * A record consists of the arrival words, the counters, and all other slots. Counters have separate
+ * memory, because slots keep the epochs of earlier plans, whereas counters must start at 0. */
 #include "coll_nicbarr/layout.h"
 
 #include <stdlib.h>
 
-/* On one node, a tree is released by one common word that all processes read, instead of by
- * messages. */
+/* Returns whether a common word, which all processes read, releases the barrier instead of
+ * messages. This is how a tree is released on one node. */
 static bool releases(struct nicbarr_choice choice)
 {
     return NICBARR_TREE == choice.algorithm;

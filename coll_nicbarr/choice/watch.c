@@ -100,8 +100,9 @@ static bool make_plans(const mca_coll_nicbarr_module_t *module, struct nicbarr_d
     return made;
 }
 
-/* Returns the first duelist whose group is to be joined: Open MPI's barrier, which heads the list
- * and needs no group. The current choice, if it is another one, already has its group. */
+/* Returns the first duelist of the list that is passed to nicbarr_candidate_groups_join(). This
+ * list must begin with Open MPI's barrier, and omits the current choice if that is another one,
+ * because its group has been joined already. */
 static int first_entrant(const struct nicbarr_dueling *dueling)
 {
     return NICBARR_OPENMPI == dueling->choice[0].algorithm ? 0 : 1;
