@@ -140,8 +140,8 @@ static void get_own_record(mca_coll_nicbarr_module_t *module, ompi_communicator_
     }
 }
 
-/* Join a group with the same schedule as MPI_Ibarrier's. MPI_Barrier's group does not serve,
- * because MPI_Barrier may use Open MPI's own function by now. */
+/* Join a group with the same schedule as MPI_Ibarrier's group. MPI_Barrier's choice is not used,
+ * because it may be Open MPI's own function by now. */
 static int join_own_group(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                           struct own *own)
 {

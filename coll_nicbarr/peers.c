@@ -223,7 +223,7 @@ static uint32_t number_of(struct registry *registry, uint64_t identity,
 }
 
 /* Store the key of a segment when it is first read. If out of memory, the segment has no key, and
- * its processes cannot unseal secrets, which they report. */
+ * its processes cannot unseal secrets. */
 static void keep_key(uint32_t segment, const struct myr_public_key *public)
 {
     if (segment > node_key_room) {

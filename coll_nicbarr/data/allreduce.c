@@ -86,7 +86,7 @@ static bool test_reduction(nicbarr_request_t *request)
 
 static const struct nicbarr_operation reduce = {begin_reduction, test_reduction, NULL, NULL};
 
-/* ---- the same with user-defined operations, or types with gaps ---- */
+/* ---- MPI_Iallreduce, MPI_Ireduce with user-defined operations, or types with gaps ---- */
 
 static void begin_packed(nicbarr_request_t *request)
 {
@@ -184,7 +184,7 @@ static void begin_again(nicbarr_request_t *request)
 
 static const struct nicbarr_operation reduce_again = {begin_again, test_reduction, NULL, NULL};
 
-/* Packing cannot fail here: MPI has checked the type already. */
+/* Packing cannot fail here, because MPI has checked the type already. */
 static void begin_packed_again(nicbarr_request_t *request)
 {
     (void)nicbarr_user_op_load(&request->of.user.reduction, request->persistent->from);

@@ -5,7 +5,7 @@
 #include "coll_nicbarr/data/carriers.h"
 #include "coll_nicbarr/data/data.h"
 
-/* A carrier must have room for an element of any type. */
+/* A carrier must have space for an element of any type. */
 static uint32_t unit_of(uint32_t pieces, size_t bytes)
 {
     return nicbarr_carrier_unit(pieces, bytes < NICBARR_ELEMENT_MOST ? NICBARR_ELEMENT_MOST

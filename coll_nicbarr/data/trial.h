@@ -11,8 +11,8 @@
  *
  * A decided class may be remeasured (data_watch.h). Then the implementation in use stays until
  * another one is better with sufficient confidence. A portion of a remeasurement starts only if the
- * job can afford it; if the user has limited the time for measuring, this holds for the portions of
- * all trials (expense.h).
+ * job can afford it; if the time for measuring is limited (expense.h), this holds for all trials in
+ * which the user forces nothing.
  *
  * A trial runs within blocking collectives of all members. All members count the same calls, and
  * agree on the measured values. Therefore they continue, choose and end alike.

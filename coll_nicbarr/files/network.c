@@ -11,10 +11,11 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Paths are relative to an open folder, so they are short: a thread may have little stack. */
+/* Paths are relative to an open directory, so that they are short, because a thread may have a
+ * small stack. */
 enum { ETHERNET = 1, INFINIBAND = 32, LINE_BYTES = 64, PATH_BYTES = NAME_MAX + 32 };
 
-/* Open the folder `name` below the root of sysfs; NULL: there is none. */
+/* Open the directory `name` below the root of sysfs. Returns NULL if there is none. */
 static DIR *open_folder(const char *system, const char *name)
 {
     const int top = open(system, O_RDONLY | O_DIRECTORY | O_CLOEXEC);

@@ -2,12 +2,12 @@
 /* See node_cache.h.
  *
  * The contents of the files are stored in the segment one after the other, each with a terminating
- * 0. A note contains their place. Before that it contains the number of the process that reads the
- * files, so that others can detect its death instead of waiting for it. If the segment has no
- * memory for the note, there is no cache.
+ * 0. A note in the segment contains their location. While the files are being read, it contains the
+ * number of the reading process, so that others can detect the death of this process instead of
+ * waiting for it. If the segment has no memory for the note, there is no cache.
  *
- * A thread that hangs in a file system cannot be joined. Therefore its data are in memory of its
- * own, and it publishes nothing if the component has been closed since it was started. */
+ * A thread that hangs in a file system cannot be joined. Therefore the thread uses memory of its
+ * own, and publishes nothing if the component has been closed since it was started. */
 #include "coll_nicbarr/files/node_cache.h"
 
 #include <pthread.h>
@@ -115,7 +115,7 @@ static void read_files(struct reading *reading)
     free(reading);
 }
 
-/* The thread gets the lowest priority, so that it does not delay a process on its processor. */
+/* The thread gets the lowest priority, so that it does not delay a process on its core. */
 static void *run_reader(void *context)
 {
     os_thread_give_way();
