@@ -97,8 +97,8 @@ static inline bool due(mca_coll_nicbarr_module_t *module)
     return __builtin_expect(0 == --module->watch.until, 0);
 }
 
-/* If another measurement is in progress, whose collectives may call this function, the duel is
- * postponed by one barrier. */
+/* Start a duel. If another measurement is in progress, whose collectives may call this function,
+ * the duel is postponed by one barrier. */
 static int begin_duel(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm)
 {
     if (module->tuning) {
@@ -215,7 +215,8 @@ static int barrier_across_first(ompi_communicator_t *comm, mca_coll_base_module_
     const bool forced = NICBARR_ALGORITHMS != component->forced.algorithm;
     const uint32_t wanted = forced ? 0 : (uint32_t)component->parameters.tune_after;
     nicbarr_data_attend(module, comm);
-    if (NICBARR_BARRIER_ACROSS_FIRST != module->barrier_state) { /* likewise */
+    if (NICBARR_BARRIER_ACROSS_FIRST !=
+        module->barrier_state) { /* see barrier_across_undecided() */
         return nicbarr_barrier(comm, base);
     }
     if (module->tuning) {

@@ -16,7 +16,7 @@
 #include "coll_nicbarr/coll_nicbarr.h"
 
 struct nicbarr_candidate_groups {
-    int count; /* at least 1 */
+    int count; /* number of candidates, at least 1 */
     struct nicbarr_choice choice[NICBARR_CANDIDATES];
     struct myr_nic_group
         group[NICBARR_CANDIDATES]; /* of all except the first candidate, Open MPI's own function */

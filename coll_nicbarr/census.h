@@ -19,7 +19,7 @@
  * means none. */
 struct nicbarr_peer {
     uint32_t segment;
-    uint32_t number; /* in the segment */
+    uint32_t number; /* its number in the segment */
     uint32_t nic[NICBARR_NICS_MOST];
     uint8_t trouble; /* why it cannot participate: enum nicbarr_trouble, peers.h */
     bool met : 1;    /* its hello has been read */

@@ -110,10 +110,10 @@ enum nicbarr_collective {
 enum nicbarr_way {
     NICBARR_WAY_OPEN, /* undecided: Open MPI's own function for the time being */
     NICBARR_WAY_OURS,
-    NICBARR_WAY_OWN,    /* Open MPI's */
+    NICBARR_WAY_OWN,    /* Open MPI's own function */
     NICBARR_WAY_WATCHED /* one of the two, periodically re-evaluated (data_watch.h) */
 };
-enum { NICBARR_SIZE_CLASSES = 11 /* see data.h */ };
+enum { NICBARR_SIZE_CLASSES = 11 /* see classes.h */ };
 
 typedef struct mca_coll_nicbarr_component {
     mca_coll_base_component_t super;
@@ -122,7 +122,7 @@ typedef struct mca_coll_nicbarr_component {
     enum nicbarr_way forced_ways[NICBARR_COLLECTIVES];
     bool forced_rooted;          /* MPI_Allreduce across nodes must use a rooted carrier */
     int output;                  /* Open MPI's output stream for this component */
-    struct myr_segment *segment; /* NULL: this process could not join one */
+    struct myr_segment *segment; /* NULL: this process could not join a segment */
     struct myr_waiter waiter;
     struct nicbarr_nics nics;
     bool explained;  /* this process has explained that it has no segment */
@@ -134,11 +134,11 @@ OMPI_DECLSPEC extern mca_coll_nicbarr_component_t mca_coll_nicbarr_component;
 /* The source of a module's choice, which the report names. */
 enum nicbarr_source {
     NICBARR_UNDECIDED,  /* the default algorithm, until it was measured */
-    NICBARR_FORCED,     /* by coll_nicbarr_algorithm */
-    NICBARR_MEASURED,   /* on this communicator */
-    NICBARR_FROM_JOB,   /* on another communicator of the same shape */
-    NICBARR_FROM_TRIAL, /* likewise, but preliminary, as the contest there continues */
-    NICBARR_FROM_CACHE, /* by an earlier job */
+    NICBARR_FORCED,     /* forced by coll_nicbarr_algorithm */
+    NICBARR_MEASURED,   /* measured on this communicator */
+    NICBARR_FROM_JOB,   /* measured on another communicator of the same shape, in this job */
+    NICBARR_FROM_TRIAL, /* likewise, but preliminary, because the contest there continues */
+    NICBARR_FROM_CACHE, /* measured by an earlier job */
     NICBARR_DUELLED     /* won a duel on this communicator (watch.c) */
 };
 
@@ -176,12 +176,12 @@ struct nicbarr_class {
     int root_seen;
     uint32_t root_changes;   /* number of calls whose root differed from the previous call's */
     uint16_t anew, switches; /* number of remeasurements, and how many changed the choice */
-    struct json_t *entry;    /* in the report; NULL: none (yet) */
+    struct json_t *entry;    /* entry in the report; NULL: none (yet) */
 };
 
 typedef struct mca_coll_nicbarr_module {
     mca_coll_base_module_t super;
-    struct myr_group group; /* record NULL: not set up yet */
+    struct myr_group group; /* MPI_Barrier's group on one node; record NULL: not set up yet */
     NICBARR_COVERED(NICBARR_FALLBACK)
     NICBARR_USED(NICBARR_FALLBACK)
     /* The function of this state is in the communicator's table, unless a component above has
@@ -191,7 +191,7 @@ typedef struct mca_coll_nicbarr_module {
      * the first call, because most communicators use few of these collectives or none; see
      * nicbarr_class_of(). */
     struct nicbarr_class *ways[NICBARR_COLLECTIVES];
-    struct nicbarr_trial *trials; /* of classes whose choice is provisional (trial.h) */
+    struct nicbarr_trial *trials; /* trials of classes whose choice is provisional (trial.h) */
     uint32_t pending; /* across nodes: bit mask of what the next blocking collective must set up:
                          size classes of MPI_Allreduce, of MPI_Bcast (from NICBARR_PENDING_BCAST
                          on), and NICBARR_PENDING_BARRIER */
@@ -222,7 +222,7 @@ typedef struct mca_coll_nicbarr_module {
     struct json_t *entry;    /* in the report: the entry of this communicator alone */
     bool agreed;             /* all members can be served; the following are valid: */
     uint64_t members_digest; /* digest of the communicator's members */
-    uint32_t *homes; /* by rank: number of the set of processors to which it is bound, from 0 */
+    uint32_t *homes; /* by rank: number of its home, the lowest processor to which it is bound */
     struct nicbarr_shape shape;
     struct nicbarr_choice choice;
     enum nicbarr_source source;
@@ -234,12 +234,12 @@ typedef struct mca_coll_nicbarr_module {
     struct myr_nic_group nic;   /* MPI_Barrier's group; no record: NICs do not execute it (yet) */
     struct myr_nic_group split; /* MPI_Ibarrier's group, which executes: */
     struct nicbarr_choice split_choice;
-    struct mcp_secret secret;          /* from which the groups' keys and secrets are derived */
-    bool sealed;                       /* rank 0 has sent it sealed, not in the clear */
-    uint64_t groups;                   /* number of groups of NICs so far; the same on all
-                                        * members */
-    uint32_t barriers, ibarriers;      /* executed by Open MPI's own functions so far */
-    bool told;                         /* the failure of its group has been reported */
+    struct mcp_secret secret;     /* secret from which the groups' keys and secrets are derived */
+    bool sealed;                  /* rank 0 has sent it sealed, not in the clear */
+    uint64_t groups;              /* number of groups of NICs so far; the same on all
+                                   * members */
+    uint32_t barriers, ibarriers; /* number of calls executed by Open MPI's own functions so far */
+    bool told;                    /* the failure of its group has been reported */
     struct nicbarr_carriers *carriers; /* for collectives that carry data; NULL: none (yet) */
 } mca_coll_nicbarr_module_t;
 
@@ -273,7 +273,7 @@ void nicbarr_progress(
 
 struct nicbarr_hello;
 
-/* Open the NICs on first use; does nothing afterwards. `hello` becomes this process's hello,
+/* Open the NICs on first use. Later calls do nothing. `hello` becomes this process's hello,
  * including these NICs. Any thread. */
 void nicbarr_open_nics_now(struct nicbarr_hello *hello);
 

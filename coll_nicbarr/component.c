@@ -103,7 +103,8 @@ static enum nicbarr_way take_way(enum nicbarr_collective collective, const char 
     return NICBARR_WAY_OPEN;
 }
 
-/* A list without any file is an error, because users who want no cache specify "none". */
+/* Check the list of cache files. A list without any file is an error, because users who want no
+ * cache specify "none". */
 static void take_cache(char **given)
 {
     if ('\0' == (*given)[strspn(*given, ",")]) {

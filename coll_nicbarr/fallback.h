@@ -23,14 +23,14 @@ void nicbarr_fallback_forget(mca_coll_nicbarr_module_t *module);
 /* The functions of MPI_Barrier, by state; defined in barrier.c. */
 extern const mca_coll_base_module_barrier_fn_t nicbarr_barrier_functions[NICBARR_BARRIER_STATES];
 
-/* Enter `state`: install its function of MPI_Barrier. NICBARR_BARRIER_OWN restores Open MPI's own.
- * Called by barrier_state.c only. */
+/* Enter `state`: install its function of MPI_Barrier. NICBARR_BARRIER_OWN restores Open MPI's own
+ * function. Called by barrier_state.c only. */
 void nicbarr_set_barrier(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                          enum nicbarr_barrier_state state);
 
 /* Restore Open MPI's own functions of a collective that carries data: the blocking function, and
  * the one that creates persistent operations. The non-blocking function stays, because Open MPI may
- * call it from within progress, at a different moment of the program on each process. */
+ * call it from within progress, at a different point of the program on each process. */
 void nicbarr_put_back_data(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                            enum nicbarr_collective collective);
 

@@ -10,11 +10,11 @@
 
 /* A group to be joined. All members list the same groups in the same order. */
 struct nicbarr_joining {
-    struct nicbarr_choice choice; /* algorithm and NIC; of a ping-pong, the NIC */
+    struct nicbarr_choice choice; /* algorithm and NIC; for a ping-pong, only the NIC */
     uint32_t peers;     /* highest node of a ping-pong, with one process per node; 0: a barrier */
     uint64_t number;    /* its number among the module's groups; set on joining */
     uint32_t unit_most; /* bytes of a node's block, if it carries data; see nic_group.h */
-    bool broadcasts;    /* it is for broadcasts */
+    bool broadcasts;    /* the group is for broadcasts */
     struct myr_nic_group *group; /* the result; NULL: this process does not participate */
     bool failed;                 /* joining failed here; the message is in errors[choice.nic] */
 };

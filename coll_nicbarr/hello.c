@@ -12,7 +12,7 @@ struct head {
     uint64_t identity, digest;
     uint8_t there; /* bit n: NIC n is present; bit 0: the public key */
     uint8_t later;
-    uint16_t why; /* bytes */
+    uint16_t why; /* length of the reason, bytes */
 };
 
 _Static_assert(NICBARR_NICS_MOST <= 8 && sizeof(struct head) <= 32, "the head of a hello");

@@ -14,8 +14,8 @@ static bool releases(struct nicbarr_choice choice)
     return NICBARR_TREE == choice.algorithm;
 }
 
-/* The layout of all algorithms but the counter and the flags follows from the messages of their
- * schedules. */
+/* Returns whether the layout follows from the messages of the schedule, as it does for all
+ * algorithms but the counter and the flags. */
 static bool has_messages(struct nicbarr_choice choice)
 {
     return nicbarr_algorithm_messages(choice.algorithm) &&
@@ -42,8 +42,8 @@ void *nicbarr_layout_slots(const mca_coll_nicbarr_module_t *module)
     return (uint8_t *)myr_group_slots(&module->group) + module->counter_bytes;
 }
 
-/* Processes that are bound to the same processors use the same leaf; unbound ones are distributed
- * over the leaves. */
+/* Create the plan of a counter. Processes that are bound to the same processors use the same leaf;
+ * unbound ones are distributed over the leaves. */
 static bool plan_counter(const mca_coll_nicbarr_module_t *module, uint32_t leaves,
                          struct myr_plan *plan)
 {

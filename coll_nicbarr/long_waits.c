@@ -39,7 +39,8 @@ static void describe_code(const void *address, char *text, size_t room)
     }
 }
 
-/* Some MPI functions, such as MPI_Comm_dup, call others. The outermost one is wanted. */
+/* Some MPI functions, such as MPI_Comm_dup, call others. The outermost one is the program's
+ * call. */
 void nicbarr_find_call(char *call, char *caller)
 {
     void *frame[FRAMES];

@@ -90,7 +90,7 @@ static const char *share_segment(mca_coll_nicbarr_module_t *module, ompi_communi
     const uint32_t size = (uint32_t)ompi_comm_size(comm);
     const struct nicbarr_peer **peers = nicbarr_peers_of(comm);
     uint64_t digest = 0;
-    free(module->homes); /* from an attempt that failed */
+    free(module->homes); /* allocated by an attempt that failed */
     module->homes = malloc(size * sizeof(*module->homes));
     const char *why = NULL == module->homes || NULL == peers ? "out of memory" : NULL;
     for (uint32_t r = 0; NULL == why && r < size; ++r) {

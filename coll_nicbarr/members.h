@@ -27,9 +27,9 @@ bool nicbarr_members_later(ompi_communicator_t *comm);
 
 /* Returns whether the communicator is on several nodes. All members get the same answer.
  *
- * Within a job, each process knows the nodes of all others. It knows the node of another job's
- * process only if it has communicated with that process. Therefore the members' hellos decide in
- * this case: a process that is not in this process's segment is on another node. */
+ * Within a job, Open MPI provides the nodes of all processes. It provides the node of another job's
+ * process only if this process has communicated with that one. Therefore the members' hellos decide
+ * in this case: a process that is not in this process's segment is on another node. */
 bool nicbarr_is_across(ompi_communicator_t *comm);
 
 #endif

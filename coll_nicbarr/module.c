@@ -23,7 +23,8 @@
 #include "coll_nicbarr/members.h"
 #include "coll_nicbarr/surviving.h"
 
-/* If there are no functions to fall back to, the module does not serve the communicator. */
+/* Install the module's functions. If there are no functions to fall back to, the module does not
+ * serve the communicator. */
 static int module_enable(mca_coll_base_module_t *base, ompi_communicator_t *comm)
 {
     return nicbarr_fallback_save((mca_coll_nicbarr_module_t *)base, comm) ? OMPI_SUCCESS

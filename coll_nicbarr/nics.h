@@ -20,8 +20,8 @@ enum { NICBARR_NICS_MOST = 5 }; /* count of NIC numbers, including 0 */
 
 struct nicbarr_nics {
     struct myr_site site;
-    bool wanted[NICBARR_NICS_MOST];     /* by the user */
-    const char *way[NICBARR_NICS_MOST]; /* the variant; NULL: any */
+    bool wanted[NICBARR_NICS_MOST];     /* wanted by the user */
+    const char *way[NICBARR_NICS_MOST]; /* the variant; NULL: any variant */
     void *nic[NICBARR_NICS_MOST];       /* NULL: not open */
     union myr_value values[NICBARR_NICS_MOST][MYR_OPTIONS_MOST];
 };

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Timeouts of collectives across nodes: tells a late node, which still answers, from a silent one.
+/* Timeouts of collectives across nodes: distinguishes a late node, which still answers, from a
+ * silent one.
  *
  * Being late is not a failure. A NIC that receives a retransmission request for a message which its
  * host has not sent yet replies LATER, so the host may be late for hours without a report. A node
@@ -22,13 +23,13 @@ enum { NICBARR_LOOK_US = 1000000, NICBARR_LOOK_MS = NICBARR_LOOK_US / 1000 };
 
 /* The state of a wait for one epoch, or for a broadcast's block. */
 struct nicbarr_wait {
-    uint32_t began_ms; /* as nicbarr_now_ms() */
+    uint32_t began_ms; /* start of the wait, in the time of nicbarr_now_ms() */
     uint32_t epoch;
     bool warned;
     bool block; /* the wait is for a block; `epoch` is unused */
 };
 
-/* Milliseconds of CLOCK_MONOTONIC; wraps around. */
+/* Returns the time of CLOCK_MONOTONIC in milliseconds, which wraps around. */
 uint32_t nicbarr_now_ms(void);
 
 /* Returns the longest time (milliseconds) for which one of the missing nodes has been silent, or 0

@@ -13,11 +13,11 @@
 #include "ompi/modex.h"
 #include "opal/class/opal_hash_table.h"
 
-/* Identities of segments or NICs, numbered from 1 in the order in which they became known. */
+/* Identities of segments or NICs, numbered from 1 in the order in which they were first read. */
 struct registry {
-    opal_hash_table_t numbers; /* by identity */
+    opal_hash_table_t numbers; /* number of each, by identity */
     uint32_t count, room;
-    const struct myr_nic_name **names; /* of NICs; by number - 1 */
+    const struct myr_nic_name **names; /* names of the NICs, by number - 1 */
 };
 
 /* The key of a segment. */
@@ -28,10 +28,10 @@ struct node_key {
 };
 
 static struct nicbarr_hello own;
-static struct myr_key_pair pair;                         /* of this process's segment */
+static struct myr_key_pair pair;                         /* key pair of this process's segment */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* protects the variables below */
 static bool ready;
-static struct nicbarr_peer *own_job; /* [own_job_size]: by process; NULL: none is known yet */
+static struct nicbarr_peer *own_job; /* [own_job_size]: by process; NULL: no hello was read yet */
 static uint32_t own_job_size;
 static opal_hash_table_t peers; /* processes of other jobs, by name: struct nicbarr_peer */
 static struct registry segments, nics[NICBARR_NICS_MOST];

@@ -21,7 +21,7 @@
 
 static const struct {
     const char *name, *text;
-    size_t offset; /* in struct mcp_counters */
+    size_t offset; /* offset in struct mcp_counters */
 } counters[] = {
 #define COUNTER(name, text) {#name, text, offsetof(struct mcp_counters, name)},
     MCP_COUNTERS(COUNTER)

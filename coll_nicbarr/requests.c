@@ -14,7 +14,7 @@ enum { REMIND_EVERY = 64 /* number of calls of progress(), a power of two */ };
 static opal_free_list_t requests;
 static opal_list_t active;
 static opal_mutex_t lock;
-static uint32_t calls;     /* of progress() */
+static uint32_t calls;     /* number of calls of progress() */
 static uint32_t look_ms;   /* time of the last check for missing nodes; see overdue.h */
 static bool going_through; /* a thread is processing the active requests */
 static bool progressing;   /* progress() is registered */

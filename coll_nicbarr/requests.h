@@ -46,10 +46,9 @@ struct nicbarr_request {
     union {
         struct {
             struct myr_arrival arrival;
-            struct myr_group own; /* of a persistent barrier; else its record is NULL */
-            struct myr_nic_group
-                *nic;       /* across nodes, of a persistent barrier; NULL: the module's group */
-            uint32_t epoch; /* the epoch that this group must reach */
+            struct myr_group own; /* group of a persistent barrier; otherwise its record is NULL */
+            struct myr_nic_group *nic; /* likewise, across nodes; NULL: the module's group */
+            uint32_t epoch;            /* the epoch that this group must reach */
         } barrier;
         struct nicbarr_reduction reduction;
         struct {
@@ -57,7 +56,7 @@ struct nicbarr_request {
             struct nicbarr_reduction rounds;
             struct nicbarr_side own; /* this process's contribution */
             struct nicbarr_side all; /* destination of all blocks; type NULL: another process's */
-            size_t block;            /* bytes */
+            size_t block;            /* size of a block, bytes */
             uint8_t *packed; /* for a type with gaps, packed memory: all blocks, then this process's
                                 block */
         } gathering;
@@ -78,7 +77,7 @@ struct nicbarr_request {
             struct nicbarr_streamed what;
             struct nicbarr_rest rest; /* still to be sent or received */
             struct nicbarr_part part;
-            uint8_t *packed; /* as above */
+            uint8_t *packed; /* for a type with gaps: packed memory; else NULL */
             uint32_t turn;   /* its position in the order of its ring's requests */
             int rc;
         } stream;

@@ -220,8 +220,8 @@ static uint32_t dissemination_waits(uint32_t n, uint32_t size)
 }
 
 /* Hoefler et al., "Fast Barrier Synchronization for InfiniBand", section 3, equations 1 and 2.
- * After step r, a rank knows the arrival of the (n+1)^(r+1) ranks up to itself. Therefore a message
- * from a rank that is i (n+1)^r >= P away contains nothing new, and is omitted. */
+ * After step r, a rank has learned the arrival of the (n+1)^(r+1) ranks up to itself. Therefore a
+ * message from a rank that is i (n+1)^r >= P away contains nothing new, and is omitted. */
 static void emit_dissemination(struct sheet *sheet, uint32_t n, uint32_t size, uint32_t rank)
 {
     for (uint64_t distance = 1; distance < size; distance *= (uint64_t)n + 1) {
@@ -235,7 +235,8 @@ static void emit_dissemination(struct sheet *sheet, uint32_t n, uint32_t size, u
     }
 }
 
-/* All ranks send to all others: dissemination in one step. */
+/* Emit one step in which all ranks send to all others, which is dissemination with the largest
+ * n. */
 static void emit_everybody(struct sheet *sheet, uint32_t parameter, uint32_t size, uint32_t rank)
 {
     (void)parameter;
@@ -331,7 +332,7 @@ static void emit_gather(struct sheet *sheet, uint32_t degree, uint32_t size, uin
     emit_over_tree(sheet, degree, size, rank, true);
 }
 
-/* The schedule that stands for a counter, whose last process to arrive acts as the root. */
+/* Emit a star, as the schedule of a counter, whose last process to arrive acts as the root. */
 static void emit_star(struct sheet *sheet, uint32_t parameter, uint32_t size, uint32_t rank)
 {
     (void)parameter;
@@ -358,7 +359,7 @@ static void emit_ping_pong(struct sheet *sheet, uint32_t peers, uint32_t rank)
 
 /* The arguments of a schedule. */
 struct order {
-    bool ping_pong; /* else the choice's */
+    bool ping_pong; /* the ping-pong; otherwise the schedule of the choice */
     struct nicbarr_choice choice;
     uint32_t size, rank;
 };

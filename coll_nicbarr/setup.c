@@ -75,7 +75,7 @@ static const char *try_to_set_up(mca_coll_nicbarr_module_t *module, ompi_communi
 
 bool nicbarr_set_up(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm)
 {
-    if (module->across) { /* setup takes messages, and is left to MPI_Barrier */
+    if (module->across) { /* setup takes messages, so it is left to MPI_Barrier */
         return !module->declined && myr_nic_group_joined(&module->split);
     }
     if (NULL != module->group.record || module->declined) {

@@ -19,7 +19,7 @@
 struct addressees {
     const struct nicbarr_peer **first; /* [count]: the first process of each node */
     uint32_t count;
-    uint32_t own;  /* this process's node */
+    uint32_t own;  /* number of this process's node */
     bool all_have; /* all nodes have a public key */
 };
 
@@ -73,7 +73,8 @@ static void write_letter(const struct addressees *nodes, const uint64_t *words,
     }
     myr_nonce_draw(&letter->nonce);
     for (uint32_t n = 0; n < nodes->count; ++n) {
-        if (nicbarr_peer_agree(nodes->first[n], &key)) { /* else the node cannot unseal its copy */
+        if (nicbarr_peer_agree(nodes->first[n],
+                               &key)) { /* otherwise the node cannot unseal its copy */
             myr_seal(&key, &letter->nonce, secret, &sealed[n]);
         }
     }

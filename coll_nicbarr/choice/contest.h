@@ -28,9 +28,9 @@
 #include "coll_nicbarr/choice/statistics.h"
 
 enum {
-    NICBARR_CONTESTANTS = 28,    /* at most */
+    NICBARR_CONTESTANTS = 28,    /* maximum number of candidates */
     NICBARR_CONTEST_BATCH = 3,   /* rounds after which candidates may be dropped */
-    NICBARR_CONTEST_ROUNDS = 60, /* at most; a multiple of the batch */
+    NICBARR_CONTEST_ROUNDS = 60, /* maximum number of rounds, a multiple of the batch */
     NICBARR_CONTEST_VALUES = 4,  /* maximum of values in one agree() */
 };
 
@@ -72,7 +72,7 @@ struct nicbarr_contest {
     bool looked;     /* the look is complete */
     int rounds;      /* number of complete rounds */
     int next;        /* the next candidate in the look or in the current round */
-    double spent_us; /* in all portions, on the slowest rank */
+    double spent_us; /* time spent in all portions, on the slowest rank */
     /* The result of the contest so far: */
     int chosen; /* the chosen candidate; the first one if no round is complete */
     /* The confidence of the choice, 0 to 1: one minus the probability, from a paired rank test of

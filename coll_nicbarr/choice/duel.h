@@ -27,7 +27,7 @@
 #include <stdint.h>
 
 enum {
-    NICBARR_DUELISTS = 8,    /* at most */
+    NICBARR_DUELISTS = 8,    /* maximum number of duelists */
     NICBARR_DUEL_ROUNDS = 9, /* the minimum for an error probability of 1 in 100 with one outlier */
     NICBARR_DUEL_BARRIERS = 8, /* barriers of a turn that count */
     NICBARR_DUEL_VALUES = 2 * NICBARR_DUELISTS * NICBARR_DUEL_BARRIERS,

@@ -36,8 +36,8 @@ enum {
  * first. */
 struct nicbarr_measurement {
     int64_t when;      /* seconds since 1970, UTC */
-    double confidence; /* of its contest, 0 to 1 */
-    uint32_t count;    /* at least 1 */
+    double confidence; /* confidence of its contest, 0 to 1 */
+    uint32_t count;    /* number of candidates, at least 1 */
     struct {
         char name[NICBARR_CHOICE_TEXT];
         uint32_t rounds;

@@ -12,9 +12,9 @@
 /* Returns the time of a monotonic clock in microseconds. */
 double nicbarr_now_us(void);
 
-/* The ranks agree by means of the saved functions of the component below. These work whatever state
- * this component is in, and bypass a component above (such as coll/monitoring), which therefore
- * does not count calls that the program has not made. */
+/* The ranks agree by the saved functions of the component below. These work whatever state this
+ * component is in, and bypass a component above (such as coll/monitoring), which therefore does not
+ * count calls that the program has not made. */
 
 /* Execute a barrier. */
 int nicbarr_meet(const mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm);

@@ -14,7 +14,7 @@ enum {
 /* The state of a rank in the simulation of its schedule. */
 struct player {
     struct myr_schedule schedule;
-    uint32_t barriers;    /* complete */
+    uint32_t barriers;    /* number of complete barriers */
     uint32_t step;        /* step in the current barrier */
     bool sent;            /* the messages of this step have been sent */
     const uint32_t *peer; /* the first peer of this step */

@@ -25,8 +25,8 @@ struct nicbarr_term {
 };
 
 struct nicbarr_order {
-    struct nicbarr_term *pieces; /* of all nodes, in the order of ranks */
-    struct nicbarr_term *own;    /* this node's ranks, in their order */
+    struct nicbarr_term *pieces; /* pieces of all nodes, in the order of ranks */
+    struct nicbarr_term *own;    /* this node's ranks, in ascending order */
     uint32_t npieces, nown;
     uint32_t most;  /* maximum of pieces of a node */
     uint32_t depth; /* maximum of values on the stack */

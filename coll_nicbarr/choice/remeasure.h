@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { NICBARR_REMEASURE_PERCENT = 1 /* of a job's time */ };
+enum { NICBARR_REMEASURE_PERCENT = 1 /* maximum share of a job's time */ };
 
 /* Returns the number of calls until the next remeasurement, after a pause of `before` calls (0:
  * there was none). `proven`: this job has measured the choice with sufficient confidence. */

@@ -62,7 +62,7 @@ static int join_groups(struct trips *trips)
     return rc;
 }
 
-/* The first round trip synchronises the participants and is not counted. */
+/* Execute the round trips. The first one synchronises the participants, and is not counted. */
 static bool play_round_trips(struct trips *trips, uint32_t nic, uint32_t i)
 {
     struct nicbarr_round_trips *result = &trips->results[nic];

@@ -12,17 +12,18 @@
 
 struct nicbarr_tuning {
     const struct nicbarr_contest *contest;
-    const struct nicbarr_choice *choices; /* the candidates; the first is Open MPI's own */
-    double model_us[NICBARR_CANDIDATES];  /* predictions; 0: none */
-    struct nicbarr_limits limits;         /* on one node */
+    const struct nicbarr_choice
+        *choices; /* the candidates; the first one is Open MPI's own function */
+    double model_us[NICBARR_CANDIDATES]; /* predictions; 0: none */
+    struct nicbarr_limits limits;        /* raw limits on one node */
     /* Raw limits across nodes, by NIC; valid on rank 0. */
     struct nicbarr_round_trips round_trips[NICBARR_NICS_MOST];
     double spent_us; /* time spent in all portions of the contest so far, and on its preparation */
     int budget_ms;   /* budget of the first portion */
     bool in_between; /* neither the first portion nor the last one */
     /* How busy the machine was: the maximum of the system's one-minute load, and the number of
-     * involuntary context switches during measurements. The latter is the sum over all portions of
-     * the maximum over all processes. */
+     * involuntary context switches during measurements. The number of switches is the sum over all
+     * portions of the maximum over all processes. */
     double load, switches;
 };
 

@@ -25,7 +25,7 @@
 #include "libmyr/groups/nic_data.h"
 
 struct nicbarr_carrier {
-    struct myr_nic_group group; /* not joined: none (yet) */
+    struct myr_nic_group group; /* not joined if there is no carrier (yet) */
     struct nicbarr_choice choice;
     const struct nicbarr_order *order;
     uint8_t *stack;       /* memory for combining: order->depth values, */
@@ -50,7 +50,7 @@ struct nicbarr_carried {
     ompi_datatype_t *type;
     const struct nicbarr_operands *gaps; /* elements are sent packed, and unpacked here to be
                                             combined; NULL: they are sent as in memory */
-    size_t extent;                       /* of an element, bytes */
+    size_t extent;                       /* extent of an element, bytes */
     uint32_t left;                       /* number of elements that are not complete */
     uint32_t count; /* number of elements in the current epoch; 0: no epoch is under way */
     uint32_t epoch;

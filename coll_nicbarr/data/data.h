@@ -39,7 +39,7 @@ static inline bool nicbarr_data_ours(mca_coll_nicbarr_module_t *module, ompi_com
     if (NICBARR_WAY_OURS == class->way || NICBARR_WAY_OWN == class->way) {
         return NICBARR_WAY_OURS == class->way;
     }
-    if (0 != class->until) { /* open or watched */
+    if (0 != class->until) { /* open, or periodically re-evaluated */
         --class->until;
         nicbarr_note_root(class, root);
         return NICBARR_WAY_OURS == class->now;
@@ -57,13 +57,13 @@ bool nicbarr_data_ours_at_once(mca_coll_nicbarr_module_t *module, ompi_communica
  * a process makes progress. The first few calls on a communicator are left to Open MPI, because a
  * communicator that only serves as the parent of one or two others is not worth the memory. Only
  * non-blocking calls are counted, because all members start these in the same order (as Open MPI's
- * own libnbc requires, too), whereas the number of blocking calls before them may differ. */
+ * libnbc requires, too), whereas the number of blocking calls before them may differ. */
 bool nicbarr_data_nonblocking_ours(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                                    enum nicbarr_collective collective);
 
 /* Returns whether the size is within the limits of the exchange for non-blocking and persistent
- * collectives. These send the whole vector at once, and are not measured against Open MPI's own.
- * Therefore the limits are the sizes up to which nicbarr's implementation is faster.
+ * collectives. These send the whole vector at once, and are not measured against Open MPI's own
+ * functions. Therefore the limits are the sizes up to which nicbarr's implementation is faster.
  *
  * Measured on an idle EPYC with persistent collectives and Open MPI 4.1.4: with 3 processes, 1120
  * bytes are 1.06 to 3.0 times as fast, and 1344 bytes 0.87 to 2.6 times; with 2 processes, 560
@@ -97,9 +97,9 @@ int nicbarr_data_tune_anew(mca_coll_nicbarr_module_t *module, ompi_communicator_
 
 struct nicbarr_carrier; /* carrier.h */
 
-/* Decide on a class: join groups of NICs, and measure them against Open MPI's own. With `forced`
- * the choice is among nicbarr's candidates, if there are any. Sets `way`. Collective; returns Open
- * MPI's error. */
+/* Decide on a class: join groups of NICs, and compare them with Open MPI's own function. With
+ * `forced` the choice is among nicbarr's candidates, if there are any. Sets `way`. Collective;
+ * returns Open MPI's error. */
 int nicbarr_data_across_decide(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                                enum nicbarr_collective collective, uint32_t size_class,
                                bool forced);

@@ -256,7 +256,7 @@ static void choose_challengers(const struct nicbarr_carrier *standing, uint32_t 
     }
     chosen = NULL != standing && 0 == chosen ? -1 : chosen;
     const int count = nicbarr_duel_challengers(chosen, contenders->count, &next, challengers);
-    contenders->count = 1; /* Open MPI's own comes first */
+    contenders->count = 1; /* Open MPI's own function is the first candidate */
     for (int c = 0; c < count; ++c) {
         if (0 != challengers[c]) {
             contenders->choice[contenders->count++] = all[challengers[c]];
@@ -396,7 +396,7 @@ int nicbarr_data_across_anew(mca_coll_nicbarr_module_t *module, ompi_communicato
         nicbarr_data_watch(module, collective, size_class, way, false);
     } else if (OMPI_SUCCESS == rc && t->contenders.count > 1) {
         rc = nicbarr_trial_begin(&t->trial, t->contenders.count, start_us);
-    } else { /* there is no challenger to Open MPI's own, or joining failed */
+    } else { /* there is no other candidate than Open MPI's own function, or joining failed */
         module->ways[collective][size_class].way = NICBARR_WAY_OWN;
         free_tuner(&t->trial);
     }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Measures whether nicbarr's implementation of a collective that carries data is faster than Open
- * MPI's own, on one node: a trial (trial.h) of both on the communicator itself, with a payload at
- * the upper end of the size class.
+ * MPI's own function, on one node: a trial (trial.h) of both on the communicator itself, with a
+ * payload at the upper end of the size class.
  *
  * Each class gets its share of coll_nicbarr_tune_budget. The result is stored by the communicator's
  * shape, for the job and for later jobs. */
@@ -39,7 +39,7 @@ static bool has_blocks(enum nicbarr_collective collective)
            NICBARR_SCATTER == collective;
 }
 
-/* The user-defined operation of a trial. */
+/* The user-defined operation that a trial executes: a sum. */
 static void sum(void *left, void *right, int *count, MPI_Datatype *type)
 {
     const double *from = left;

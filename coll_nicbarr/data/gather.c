@@ -42,7 +42,7 @@ struct gathering {
     mca_coll_nicbarr_module_t *module;
     ompi_communicator_t *comm;
     enum nicbarr_collective collective;
-    bool gets; /* this process gets the blocks */
+    bool gets; /* this process receives the blocks */
     size_t block;
 };
 
@@ -132,8 +132,9 @@ MYR_HOT int nicbarr_gather(const void *from, nicbarr_count_t from_count, ompi_da
 
 /* ---- MPI_Iallgather, MPI_Igather, and persistent variants, on one node ---- */
 
-/* If a type has gaps, the blocks are packed into memory of the request: all blocks, followed by
- * this process's block. Packing cannot fail here, because MPI has checked the types already. */
+/* Begin the request. If a type has gaps, the blocks are packed into memory of the request: all
+ * blocks, followed by this process's block. Packing cannot fail here, because MPI has checked the
+ * types already. */
 static void begin_gathering(nicbarr_request_t *request)
 {
     struct nicbarr_reducer *reducer = nicbarr_reducer_of(request);
@@ -177,8 +178,8 @@ static const struct nicbarr_operation gathering = {begin_gathering, test_gatheri
 
 /* The arguments of a call. */
 struct given {
-    struct nicbarr_side own, all; /* as in a request */
-    size_t block, bytes;          /* of one process, of all */
+    struct nicbarr_side own, all; /* as in struct nicbarr_request */
+    size_t block, bytes;          /* size of one process's block, and of all blocks */
 };
 
 /* `gets`: this process receives the blocks. Only then are the receive arguments significant. */

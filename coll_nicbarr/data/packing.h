@@ -32,7 +32,7 @@ static inline bool nicbarr_is_users(const ompi_op_t *op)
 }
 
 /* The largest element of a predefined type: complex numbers of long doubles. */
-enum { NICBARR_ELEMENT_MOST = 32 /* bytes */ };
+enum { NICBARR_ELEMENT_MOST = 32 /* size in bytes */ };
 
 /* Returns whether a vector must be packed before it is combined. User-defined operations accept any
  * type. Some predefined types have gaps, such as MPI_DOUBLE_INT, and the program's data in the gaps

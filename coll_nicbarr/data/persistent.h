@@ -27,7 +27,7 @@ struct nicbarr_persistent {
     nicbarr_count_t count;
     int root;
     ompi_datatype_t *type, *to_type; /* types of any collective; NULL: none */
-    ompi_op_t *op;                   /* likewise */
+    ompi_op_t *op;                   /* operation of a reduction; NULL: none */
     ompi_request_free_fn_t free;     /* the previous free function, for the request itself */
 };
 

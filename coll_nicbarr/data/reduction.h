@@ -32,8 +32,8 @@ enum { NICBARR_NO_ROOT = -1 /* all processes get the result */ };
 
 /* Shared by the reductions of a communicator, separately for blocking and non-blocking ones. */
 struct nicbarr_reducer {
-    struct myr_exchange exchange; /* no record: not set up (yet) */
-    uint8_t (*parts)[MYR_LINE];   /* [size]; for combining */
+    struct myr_exchange exchange; /* without a record if not set up (yet) */
+    uint8_t (*parts)[MYR_LINE];   /* [size]: intermediate values while parts are combined */
     uint32_t begun;               /* rounds that are assigned to reductions */
 };
 
@@ -57,10 +57,10 @@ struct nicbarr_reduction {
     uint8_t *to;                 /* the destination of the next result */
     ompi_op_t *op;
     ompi_datatype_t *type;
-    size_t extent;      /* of an element in a slot, bytes */
-    uint32_t unwritten; /* elements */
-    uint32_t unread;    /* elements */
-    uint32_t chunk;     /* elements in a round */
+    size_t extent;      /* extent of an element in a slot, bytes */
+    uint32_t unwritten; /* number of elements that are not written yet */
+    uint32_t unread;    /* number of elements whose rounds are not complete yet */
+    uint32_t chunk;     /* number of elements in a round */
     bool reads;         /* false: the result is for another process */
     uint32_t first;     /* round */
 };

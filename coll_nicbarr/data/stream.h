@@ -33,7 +33,7 @@ enum {
 /* Shared by the broadcasts and scatters of a communicator, separately for blocking and non-blocking
  * ones. */
 struct nicbarr_streamer {
-    struct myr_ring ring; /* no record: not set up (yet) */
+    struct myr_ring ring; /* without a record if not set up (yet) */
     uint32_t begun,
         done; /* non-blocking streams begun and complete, which are executed one after the other */
 };

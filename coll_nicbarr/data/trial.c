@@ -157,7 +157,7 @@ static int go_on(struct nicbarr_trial *trial, double since_us, double at_once_us
     const double began_us = since_us;
     bool more = false;
     int rc;
-    *way_of(trial) = NICBARR_WAY_OURS; /* for the calls of the contest */
+    *way_of(trial) = NICBARR_WAY_OURS; /* the calls of the contest use nicbarr's implementation */
     do {
         const double portion_us = nicbarr_portions_next_us(portions);
         rc = nicbarr_race_go_on(&trial->contest, &race, since_us, portion_us);

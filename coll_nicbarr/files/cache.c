@@ -155,7 +155,7 @@ static const double most_provisional = 0.9;
 
 _Static_assert((int)NICBARR_CLASS_TEXT <= (int)NICBARR_CACHE_WHAT, "what was measured fits");
 
-/* If out of memory, the measurement is dropped. */
+/* Add the measurement to the cache. If out of memory, it is dropped. */
 static void add_measurement(const struct nicbarr_shape *shape, const char *what,
                             const struct nicbarr_measurement *measurement)
 {

@@ -17,7 +17,7 @@
 #include "coll_nicbarr/nics.h"
 
 enum {
-    PATH_BYTES = PATH_MAX + 8, /* with a suffix */
+    PATH_BYTES = PATH_MAX + 8, /* for a path with a suffix */
     /* Timeouts for the lock, if only this user can hold it, and if other users can. After a timeout
      * the measurement is lost, and a later job measures again. */
     OWN_LOCK_MS = 30000,

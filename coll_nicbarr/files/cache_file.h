@@ -36,7 +36,7 @@ struct nicbarr_cache_file {
 };
 
 /* Write the key of `shape` in a file into `key`; returns key. */
-enum { NICBARR_CACHE_KEY = 800 /* bytes */ };
+enum { NICBARR_CACHE_KEY = 800 /* size in bytes */ };
 const char *nicbarr_cache_file_key(const struct nicbarr_cache_file *file,
                                    const struct nicbarr_shape *shape, char key[NICBARR_CACHE_KEY]);
 

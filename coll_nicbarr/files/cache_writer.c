@@ -34,7 +34,8 @@ static bool add_to(const struct nicbarr_cache_place *place,
     return nicbarr_cache_file_add(&file, &addition->shape, &addition->measurement, error);
 }
 
-/* If no file accepts the addition, the first failure is reported. */
+/* Write an addition to the first file that accepts it. If no file does, the first failure is
+ * reported. */
 static void write_one(const struct nicbarr_cache_addition *addition)
 {
     struct nicbarr_cache_place place, failed = {.path = ""};

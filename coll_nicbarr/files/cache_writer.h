@@ -11,14 +11,14 @@
 #include "coll_nicbarr/files/cache_trouble.h"
 #include "coll_nicbarr/shape.h"
 
-enum { NICBARR_CACHE_MACHINE = 500, NICBARR_CACHE_WHAT = 60 /* bytes */ };
+enum { NICBARR_CACHE_MACHINE = 500, NICBARR_CACHE_WHAT = 60 /* sizes in bytes */ };
 
 struct nicbarr_cache_addition {
     struct nicbarr_cache_addition *next; /* used by the writer's queue */
     char *list; /* list of files, as in coll_nicbarr_cache; freed with the addition */
     struct nicbarr_shape shape;
     char machine[NICBARR_CACHE_MACHINE]; /* as in struct nicbarr_cache_file */
-    char what[NICBARR_CACHE_WHAT];       /* likewise; empty: MPI_Barrier */
+    char what[NICBARR_CACHE_WHAT];       /* as in struct nicbarr_cache_file; empty: MPI_Barrier */
     struct nicbarr_measurement measurement;
 };
 

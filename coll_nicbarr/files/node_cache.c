@@ -30,12 +30,12 @@ struct reading {
     unsigned opened; /* `state.opened` at the start of the thread */
     int count;
     char path[FILES_MOST][PATH_MAX];
-    struct nicbarr_cache_place place; /* too large for a small stack */
+    struct nicbarr_cache_place place; /* not on the stack, which may be small */
 };
 
 static struct {
     pthread_mutex_t lock;
-    unsigned opened; /* incremented when the component is closed, as it may be opened again */
+    unsigned opened; /* incremented when the component is closed, because it may be opened again */
 } state = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 struct nicbarr_cache_trouble nicbarr_node_cache_trouble = {.lock = PTHREAD_MUTEX_INITIALIZER};
@@ -115,7 +115,8 @@ static void read_files(struct reading *reading)
     free(reading);
 }
 
-/* The thread gets the lowest priority, so that it does not delay a process on its core. */
+/* The thread that reads the files. It has the lowest priority, so that it does not delay a process
+ * on its core. */
 static void *run_reader(void *context)
 {
     os_thread_give_way();

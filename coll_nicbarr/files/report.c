@@ -23,7 +23,7 @@
 static const char *format = "nicbarr report 1";
 static struct nicbarr_report_site site;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* protects the variables below */
-static json_t *entries;                                  /* of this process */
+static json_t *entries;                                  /* entries of this process */
 static bool changed;                                     /* changed since the last write */
 static uint64_t job; /* identity of the job, the same on all nodes; 0: not known yet */
 
