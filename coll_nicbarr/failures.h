@@ -20,7 +20,7 @@ extern int (*nicbarr_failure)(ompi_communicator_t *comm);
 
 /* Returns the error that collectives on `comm` return at present, or OMPI_SUCCESS if there is none.
  * A collective of several steps checks it before each call of one of Open MPI's own functions: a
- * member that has abandoned a wait must not call these any more, because others may be in a later
+ * member that has abandoned a wait must no longer call these, because others may be in a later
  * call. */
 static inline int nicbarr_known_failure(ompi_communicator_t *comm)
 {

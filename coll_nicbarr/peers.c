@@ -43,7 +43,7 @@ static uint64_t key_of(const opal_process_name_t *name)
     return (uint64_t)name->jobid << 32 | name->vpid;
 }
 
-/* ---- this node's cache of hellos: the modex takes some 50 us per process ---- */
+/* ---- this node's cache of hellos, because the modex takes about 50 us per process ---- */
 
 /* The table of the hellos of a job's processes. It stays in the segment until the job ends, and a
  * note contains its offset. Each process stores its own hello, and those that it has read from the

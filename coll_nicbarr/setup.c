@@ -3,7 +3,7 @@
  *
  * The members find their common record in the shared segment by the communicator's identity,
  * without a message. If this fails, it fails on all members alike. Then Open MPI's functions are
- * restored, and the module is not called any more. */
+ * restored, and the module is no longer called. */
 #include "coll_nicbarr/setup.h"
 
 #include <stdio.h>

@@ -31,7 +31,7 @@ static inline bool nicbarr_playable(const struct nicbarr_shape *shape, struct ni
     return NICBARR_OPENMPI == choice.algorithm || nicbarr_has(shape, choice.nic);
 }
 
-/* Remove these kinds of NICs from the players of the shape. If no other player would be left,
+/* Remove the kinds of NICs in `players` from those that the shape can use. If none would be left,
  * returns false and changes nothing. */
 bool nicbarr_shape_without(struct nicbarr_shape *shape, uint32_t players);
 

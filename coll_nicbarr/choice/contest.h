@@ -48,13 +48,14 @@ struct nicbarr_contest_user {
      * entered, so all ranks begin the next turn together. If one rank has failed, none begins
      * it. */
     int (*agree)(void *context, double *values, int count);
-    double (*now_us)(void *context); /* a monotonic clock */
+    double (*now_us)(void *context); /* returns the time of a monotonic clock */
     void *context;
 };
 
 struct nicbarr_contestant {
-    struct nicbarr_quartiles us; /* over the rounds; if there are none, of the look */
-    int rounds;                  /* number of rounds until it was dropped */
+    struct nicbarr_quartiles
+        us;     /* times over the rounds; if there are none, the time of the look */
+    int rounds; /* number of rounds until it was dropped */
     bool dropped;
     int repetitions;                         /* number of executions in a turn */
     double look_us;                          /* result of the look */

@@ -38,7 +38,7 @@ enum {
 struct nicbarr_duel {
     int count; /* number of duelists; the first one is the choice in use */
     bool shared_clock;
-    bool out[NICBARR_DUELISTS]; /* has lost */
+    bool out[NICBARR_DUELISTS]; /* the duelist has lost, and executes no more barriers */
     int rounds;                 /* number of complete rounds, without the look */
     bool looked;
     int place, number; /* the current duelist; the barrier of its turn, from 0 */

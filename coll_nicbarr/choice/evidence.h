@@ -27,7 +27,7 @@
 #include "coll_nicbarr/schedule.h"
 
 enum {
-    NICBARR_EVIDENCE_DAYS = 90,     /* half-life */
+    NICBARR_EVIDENCE_DAYS = 90,     /* half-life of a measurement's weight */
     NICBARR_EVIDENCE_FORGOTTEN = 6, /* half-lives after which a measurement is ignored */
     NICBARR_EVIDENCE_MOST = 32,     /* maximum of measurements taken into account, of all files */
 };

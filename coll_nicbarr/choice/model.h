@@ -15,10 +15,10 @@
  * the greater one. The prediction is the longest chain of messages. (The paper leaves its formulas
  * to its reference [13]; the rule is ours.)
  *
- * The model assumes that every node has its own processor, NIC and path through the network. If
- * nodes share these (a test bed of namespaces on one machine), all of them are active at the same
- * time in a barrier, but only some in a ping-pong, so the prediction is too low. The model ignores
- * the synchronisation within a node. */
+ * The model assumes that every node has its own cores, NIC and path through the network. If nodes
+ * share these (a test bed of namespaces on one machine), all of them are active at the same time in
+ * a barrier, but only some in a ping-pong, so the prediction is too low. The model ignores the
+ * synchronisation within a node. */
 #ifndef NICBARR_MODEL_H
 #define NICBARR_MODEL_H
 
@@ -30,8 +30,9 @@ struct nicbarr_machine {
     uint32_t processors; /* number of cores; processes r and r + processors share one */
 };
 
-/* Predict the time per barrier (microseconds) in a long sequence of barriers of `size` processes; 0
- * if there is no prediction (Open MPI's own, more than 512 processes, out of memory). */
+/* Predict the time per barrier (microseconds) in a long sequence of barriers of `size` processes.
+ * Returns 0 if there is no prediction: for Open MPI's own function, for more than 512 processes, or
+ * if out of memory. */
 double nicbarr_model_us(struct nicbarr_choice choice, uint32_t size,
                         const struct nicbarr_machine *machine);
 
@@ -49,9 +50,10 @@ struct nicbarr_round_trips {
  * and all other nodes, but none above `most`. */
 void nicbarr_model_peers(uint32_t nodes, uint32_t most, struct nicbarr_round_trips *trips);
 
-/* Predict the time per barrier (microseconds) in a long sequence of barriers of `nodes` nodes; 0 if
- * there is no prediction (for the same reasons, or because nothing was measured). RTT(P) is
- * interpolated linearly between the measured P, and extrapolated from the last two. */
+/* Predict the time per barrier (microseconds) in a long sequence of barriers of `nodes` nodes.
+ * Returns 0 if there is no prediction, for the same reasons as nicbarr_model_us(), or because
+ * nothing was measured. RTT(P) is interpolated linearly between the measured P, and extrapolated
+ * from the last two. */
 double nicbarr_model_across_us(struct nicbarr_choice choice, uint32_t nodes,
                                const struct nicbarr_round_trips *trips);
 

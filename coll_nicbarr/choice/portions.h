@@ -46,7 +46,7 @@ bool nicbarr_portions_left(const struct nicbarr_portions *portions,
 
 /* Start counting the calls until the next portion. */
 void nicbarr_portions_pause(struct nicbarr_portions *portions);
-/* The portion was not affordable: double the pause until the next attempt. */
+/* Double the pause until the next attempt, because the portion was not affordable. */
 void nicbarr_portions_put_off(struct nicbarr_portions *portions);
 /* Count a call. Returns whether the next portion is due. */
 bool nicbarr_portions_due(struct nicbarr_portions *portions);

@@ -10,7 +10,7 @@ struct nicbarr_quartiles {
     double q1, median, q3;
 };
 
-void nicbarr_sort(double *samples, size_t count); /* ascending */
+void nicbarr_sort(double *samples, size_t count); /* sorts in ascending order */
 
 /* Returns the value below which `fraction` (0 to 1) of count >= 1 sorted samples lie, interpolated
  * between two samples. */
@@ -26,7 +26,7 @@ enum { NICBARR_PAIRS = 60 /* maximum number of pairs in a rank test */ };
  * probability that pairs without a difference are at least as clear. Near 0, left is less; near 1,
  * it is greater; the result is 1 if no pair is informative. The test is exact for any number of
  * pairs, and for ties. Only a pair's ratio counts, so changes of the machine's speed from pair to
- * pair have no effect. `count` is at most NICBARR_PAIRS, which take some 50 us. */
+ * pair have no effect. `count` is at most NICBARR_PAIRS, which take about 50 us. */
 double nicbarr_rank_test(const double *left, const double *right, size_t count, double factor);
 
 #endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* * Tunes MPI_Barrier: measures its candidates and installs the fastest; see tune.c. All members
- * call these functions, within a blocking collective.
- * */
+/* Tunes MPI_Barrier: measures its candidates and installs the fastest; see tune.c. All members
+ * call these functions, within a blocking collective. */
 #ifndef NICBARR_TUNE_H
 #define NICBARR_TUNE_H
 
@@ -22,7 +21,8 @@ int nicbarr_tune_on(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm
  * Collective over `comm`, and a barrier of it; returns Open MPI's error. */
 int nicbarr_tune_anew(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm);
 
-/* The communicator is freed or declined: store the measurement of the portions so far. Local. */
+/* Store the measurements of the portions so far, because the communicator is freed or declined.
+ * Local. */
 void nicbarr_tune_end(mca_coll_nicbarr_module_t *module);
 
 #endif

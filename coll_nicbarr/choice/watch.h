@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* * Re-evaluates the choice of MPI_Barrier from time to time, by duels (duel.h); see watch.c. All
- * members call these functions within MPI_Barrier.
- * */
+/* Re-evaluates the choice of MPI_Barrier from time to time, by duels (duel.h), which are A/B
+ * comparisons; see watch.c. All members call these functions within MPI_Barrier. */
 #ifndef NICBARR_WATCH_H
 #define NICBARR_WATCH_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Size classes of collectives that carry data: each class of a communicator's collective has an
- * implementation of its own, and a name for messages, report and cache.
+/* Size classes of collectives that carry data: a communicator chooses an implementation for each
+ * class of each collective. Classes have names for messages, the report and the cache.
  *
  * data.c chooses the implementation of a class. Any thread may read it. */
 #ifndef NICBARR_CLASSES_H
@@ -110,7 +110,7 @@ static inline size_t nicbarr_data_most(enum nicbarr_collective collective, bool 
 static inline double nicbarr_data_budget_us(const mca_coll_nicbarr_module_t *module,
                                             enum nicbarr_collective collective)
 {
-    /* Whole microseconds, so the remainder after some halvings is exact. */
+    /* Whole microseconds, so that the remainder after some halvings is exact. */
     return mca_coll_nicbarr_component.parameters.tune_budget * 1000 /
            (int)nicbarr_data_classes(collective, module->across);
 }

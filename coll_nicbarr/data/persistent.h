@@ -21,7 +21,7 @@
 struct nicbarr_persistent {
     struct nicbarr_reducer reducer;   /* on one node: for an exchange */
     struct nicbarr_streamer streamer; /* on one node: for a ring */
-    struct nicbarr_carrier carrier;   /* across nodes */
+    struct nicbarr_carrier carrier;   /* across nodes: the carrier */
     const void *from;                 /* the arguments of a reduction: */
     void *to;
     nicbarr_count_t count;

@@ -10,8 +10,8 @@
  * window ahead of the root.
  *
  * **The same bits.** Parts are combined along a fixed binary tree over ranks: first pairs of
- * neighbours, then pairs of pairs, lower ranks on the left (combine_round()). The result depends on
- * the data, the operation and the number of processes alone, not on the order of arrival, and
+ * neighbours, then pairs of pairs, lower ranks on the left (combine_round()). The result depends
+ * only on the data, the operation and the number of processes, and not on the order of arrival, and
  * non-commutative operations are correct.
  *
  * **Other uses of a round.** A reduction may have a taker (struct nicbarr_taker), which consumes
@@ -62,7 +62,7 @@ struct nicbarr_reduction {
     uint32_t unread;    /* number of elements whose rounds are not complete yet */
     uint32_t chunk;     /* number of elements in a round */
     bool reads;         /* false: the result is for another process */
-    uint32_t first;     /* round */
+    uint32_t first;     /* number of the first round */
 };
 
 /* Initialise a reduction with a predefined operation, on a predefined type: `count` > 0 elements of

@@ -105,7 +105,7 @@ nicbarr_stream_send_round(struct myr_ring *ring, struct nicbarr_rest *rest, size
                              (apart ? NICBARR_STREAM_APART : 0));
 }
 
-/* `part`: bytes for each process; 0: all bytes are for all. */
+/* Send all bytes. `part` is the number of bytes for each process, or 0 if all bytes are for all. */
 static inline void nicbarr_stream_send(struct myr_ring *ring, struct nicbarr_rest rest, size_t part)
 {
     const bool apart = nicbarr_stream_apart(ring, rest.bytes);

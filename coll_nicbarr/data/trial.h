@@ -44,7 +44,7 @@ struct nicbarr_trial {
     /* Private to trial.c: */
     struct nicbarr_contest contest;
     struct nicbarr_portions portions;
-    struct nicbarr_trial *next; /* in the module's list */
+    struct nicbarr_trial *next; /* next trial in the module's list */
 };
 
 struct nicbarr_trial_kind {

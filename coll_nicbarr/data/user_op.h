@@ -30,7 +30,7 @@ struct nicbarr_user_op {
     void *to;
     nicbarr_count_t count;
     int root;
-    size_t bytes; /* packed */
+    size_t bytes; /* size of the packed vector */
     uint32_t processes, rank;
     uint32_t level;                   /* blocks have 1 << level ranks */
     struct nicbarr_operands operands; /* private memory, which contains: */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Reads and updates a file of the tuning cache: measurements of jobs, by shape
  * (docs/tuning-cache.md; cache_lines.c has the format). cache.c determines the files, and depends
- * on the component; this file depends on neither that nor Open MPI.
+ * on the component; this file depends neither on the component nor on Open MPI.
  *
  * A file is replaced as a whole, by rename, under a lock. Readers need no lock, because they open
  * either the old file or the new one. A writer that is killed leaves the old file unchanged, and a
@@ -41,8 +41,8 @@ const char *nicbarr_cache_file_key(const struct nicbarr_cache_file *file,
                                    const struct nicbarr_shape *shape, char key[NICBARR_CACHE_KEY]);
 
 /* Read the file at `path` (cache_lines.h). Returns its content, which the caller frees, or an empty
- * text if there is no file. NULL if the file is not a cache and must not be changed, or cannot be
- * read. */
+ * text if there is no file. Returns NULL if the file is not a cache and must not be changed, or if
+ * it cannot be read. */
 char *nicbarr_cache_file_text(const char *path, size_t *bytes, struct myr_error *error);
 
 /* Add the file's measurements of `shape` to `evidence`. Returns false if there is an error to

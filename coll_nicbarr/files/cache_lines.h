@@ -26,7 +26,7 @@ enum {
     NICBARR_CACHE_MOST = 512 << 10, /* maximum bytes of a file; a larger one is not a cache */
 };
 
-/* Returns whether the text is in this format. An empty text is. */
+/* Returns whether the text is in this format, which an empty text is. */
 bool nicbarr_cache_lines_are_ours(const char *text, size_t bytes);
 
 /* Add the newest measurements of `key` to `evidence`, oldest first, as far as there is space. */
