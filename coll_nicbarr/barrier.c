@@ -6,7 +6,7 @@
  * only the branches of the algorithm.
  *
  * No code of this component calls MPI_Barrier through the table: a component above might count such
- * a call, and the call may come from the function of the current state. */
+ * a call, and if the function of the current state made it, it would call itself. */
 #include "coll_nicbarr/barrier.h"
 
 #include "coll_nicbarr/across.h"

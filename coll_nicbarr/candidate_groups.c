@@ -37,7 +37,7 @@ static void say_why(ompi_communicator_t *comm, const struct nicbarr_candidate_gr
 static void drop_nics(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                       struct nicbarr_candidate_groups *contenders, const struct failures *failures)
 {
-    int kept = 1; /* Open MPI's own */
+    int kept = 1; /* the first candidate, Open MPI's own function */
     for (int c = 1; c < contenders->count; ++c) {
         if (0 != failures->of[contenders->choice[c].nic]) {
             nicbarr_group_leave(&contenders->group[c]);

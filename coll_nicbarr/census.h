@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Groups the processes of a communicator into nodes, and determines which NICs can connect these
- * nodes. The input is the processes' hellos, the descriptions of themselves that they have
- * exchanged (hello.h).
+ * nodes. Both follow from the hellos of the processes (hello.h).
  *
  * Pure functions, called by members.c and by the tests. All members process the same hellos in the
  * order of ranks, so all of them compute the same nodes. Time and memory are O(P) for P processes.

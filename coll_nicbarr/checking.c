@@ -82,7 +82,7 @@ static struct signature of_counts(enum call call, int root)
 
 /* ---- descriptions ---- */
 
-/* `type` and `op` are those of a reduction, otherwise NULL. */
+/* Describe a call for the message. `type` and `op` are those of a reduction, otherwise NULL. */
 static void describe_call(const struct signature *mine, const ompi_datatype_t *type,
                           const ompi_op_t *op, char *text)
 {

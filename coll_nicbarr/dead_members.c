@@ -12,7 +12,7 @@ enum { LAUNCHER_MS = 1000 };
 /* The key of the note which records that a process of this node has reported a dead member. */
 static const uint64_t REPORTED = UINT64_C(0x6469656421);
 
-/* The process that was found dead, and the time of this detection; number 0: none. */
+/* The dead process that was detected last, and the time of its detection; number 0: none. */
 static _Atomic uint32_t dead_number;
 static _Atomic uint64_t dead_since_ms;
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The hello is the address exchange at start-up: a process's description of itself, which it
- * publishes for all others. This file defines its content and encoding.
+/* Content and encoding of the hello, by which processes exchange addresses at start-up: a process's
+ * description of itself, which it publishes for all others.
  *
  * Pure functions; called by peers.c (the modex), across.c (second hellos) and the tests. The bytes
  * of another process are not trusted: decoding either fails, or results in values within their

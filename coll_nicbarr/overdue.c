@@ -96,7 +96,7 @@ uint32_t nicbarr_overdue_silence(struct myr_nic_group *group, const struct nicba
  * groups, so that the next group need not wait for the whole timeout again. A live NIC answers a
  * retransmission request (ASK), and a waiting NIC sends one every 64 ms (backoff.h). Therefore a
  * group gives up a lost node at once if the node has not answered during NICBARR_LOOK_MS of waiting
- * for it. A node that answers is not lost any more.
+ * for it. A node that answers is no longer lost.
  *
  * If more than LOST nodes are given up, the record of the oldest one is overwritten, and waiting
  * for this node takes coll_nicbarr_timeout again. */

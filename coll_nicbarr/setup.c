@@ -88,8 +88,8 @@ bool nicbarr_set_up(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm
     }
     if (NICBARR_OPENMPI != module->choice.algorithm &&
         !nicbarr_layout_plan(module, module->choice, &module->group.plan)) {
-        /* Other members may be in the barrier already, so falling back to Open MPI is not possible
-         * any more. */
+        /* Other members may be in the barrier already, so this one can no longer fall back to Open
+         * MPI. */
         char name[NICBARR_COMM_TEXT];
         opal_output(0, "nicbarr: out of memory while setting up %s", nicbarr_comm_name(comm, name));
         ompi_mpi_abort(comm, OMPI_ERR_OUT_OF_RESOURCE);

@@ -123,7 +123,7 @@ static bool is_slower(const struct nicbarr_contestant *one, const struct nicbarr
            nicbarr_rank_test(best->round_us, one->round_us, (size_t)one->rounds, 1 / tie) <= 0.001;
 }
 
-/* Called after each round in which decides() is true. */
+/* Drop candidates that cannot win. Called after each round for which decides() is true. */
 static void drop_contestants(struct nicbarr_contest *contest)
 {
     const int best = find_best(contest);

@@ -66,7 +66,7 @@ static bool play_begin(struct play *play, struct nicbarr_choice choice, uint32_t
     return good;
 }
 
-/* RTT(P), interpolated between the two nearest measurements. Both are weighted, because the
+/* Returns RTT(P), interpolated between the two nearest measurements. Both are weighted, because the
  * difference of two rounded times could make a slower network appear faster. */
 static double round_trip(const struct nicbarr_round_trips *trips, uint32_t peers)
 {

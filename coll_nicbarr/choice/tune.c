@@ -46,7 +46,7 @@ struct nicbarr_tuner {
     bool root; /* this is rank 0 */
     struct nicbarr_tuning tuning;
     struct nicbarr_candidate_groups contenders; /* candidates; across nodes, with groups */
-    struct myr_plan plans[NICBARR_CANDIDATES];  /* on one node */
+    struct myr_plan plans[NICBARR_CANDIDATES];  /* plans of the candidates on one node */
     struct nicbarr_contest contest;
     struct nicbarr_portions portions;
     int lent; /* the candidate whose plan or group the module uses */
@@ -80,13 +80,13 @@ static int make_plans(struct nicbarr_tuner *tuner)
 {
     const struct nicbarr_candidate_groups *contenders = &tuner->contenders;
     bool made = true;
-    for (int c = 1; made && c < contenders->count; ++c) { /* Open MPI's barrier needs none */
+    for (int c = 1; made && c < contenders->count; ++c) { /* Open MPI's barrier needs no plan */
         made = nicbarr_layout_plan(tuner->module, contenders->choice[c], &tuner->plans[c]);
     }
     return made ? OMPI_SUCCESS : OMPI_ERR_OUT_OF_RESOURCE;
 }
 
-/* Candidates whose group cannot be joined are removed. */
+/* Join the candidates' groups. Candidates whose group cannot be joined are removed. */
 static int make_groups(struct nicbarr_tuner *tuner)
 {
     return nicbarr_candidate_groups_join(tuner->module, tuner->comm, 0, false, &tuner->contenders);
@@ -165,7 +165,7 @@ static int compete(struct nicbarr_tuner *tuner, double start_us)
     nicbarr_portions_note(&tuner->portions, contest);
     (void)getloadavg(&busy[0], 1);
     busy[1] += involuntary_switches();
-    /* also ensures that no rank uses the last candidate's plan any more */
+    /* also ensures that no rank is still in a barrier of the last candidate */
     if (OMPI_SUCCESS == rc) {
         rc = nicbarr_maximum(tuner->module, tuner->comm, busy, 2);
     }
@@ -274,7 +274,7 @@ void nicbarr_tune_end(mca_coll_nicbarr_module_t *module)
     }
 }
 
-/* After a portion: install the choice, provisionally or for good. */
+/* Install the choice after a portion, provisionally or finally. */
 static int settle(struct nicbarr_tuner *tuner)
 {
     mca_coll_nicbarr_module_t *module = tuner->module;

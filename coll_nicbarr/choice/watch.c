@@ -39,11 +39,13 @@ _Static_assert((int)NICBARR_DUEL_VALUES <= (int)NICBARR_MOST_VALUES, "nicbarr_ma
 /* A duel in progress. */
 struct nicbarr_dueling {
     struct nicbarr_duel duel;
-    struct nicbarr_choice choice[NICBARR_DUELISTS]; /* the first is the current choice */
-    /* on one node; the plan in use is in module->group */
+    struct nicbarr_choice
+        choice[NICBARR_DUELISTS]; /* the duelists; the first one is the current choice */
+    /* plans of the duelists on one node; the plan in use is in module->group */
     struct myr_plan plans[NICBARR_DUELISTS];
     int in_use;
-    struct nicbarr_candidate_groups contenders; /* across nodes; see first_entrant() */
+    struct nicbarr_candidate_groups
+        contenders; /* groups of the duelists across nodes; see first_entrant() */
 };
 
 static _Atomic unsigned long long duels, switches;
@@ -228,7 +230,8 @@ static int conclude(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm
     return rc;
 }
 
-/* At the end of a round: agree on its results, and finish the duel if these results decide it. */
+/* Called at the end of a round: agree on its results, and finish the duel if these results decide
+ * it. */
 static int agree_on_round(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm)
 {
     struct nicbarr_duel *duel = &module->watch.dueling->duel;

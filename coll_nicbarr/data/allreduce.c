@@ -194,7 +194,7 @@ static void begin_packed_again(nicbarr_request_t *request)
 static const struct nicbarr_operation packed_reduction_again = {begin_packed_again, test_packed,
                                                                 NULL, drop_packed};
 
-/* `what` has its exchange already. */
+/* Create a persistent reduction from `what`, whose exchange has been allocated. */
 static int make_persistent(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                            const struct nicbarr_persistent *what, ompi_request_t **handle)
 {

@@ -124,7 +124,8 @@ void nicbarr_data_decide_pending(mca_coll_nicbarr_module_t *module, ompi_communi
     }
 }
 
-/* Forced collectives are not measured, so their root does not matter. */
+/* Record the root of a call, unless the collective is forced, because forced collectives are not
+ * measured. */
 static void note_root(mca_coll_nicbarr_module_t *module, enum nicbarr_collective collective,
                       uint32_t size_class, int root)
 {

@@ -123,7 +123,7 @@ static size_t payload(const ompi_communicator_t *comm, enum nicbarr_collective c
     return has_blocks(collective) && bytes < processes ? processes : bytes;
 }
 
-/* Returns NULL on all members if one is out of memory. */
+/* Create a tuner for the class. Returns NULL on all members if one is out of memory. */
 static struct tuner *make_tuner(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                                 enum nicbarr_collective collective, uint32_t size_class)
 {

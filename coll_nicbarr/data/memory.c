@@ -14,8 +14,8 @@
 #define BLOCKING (UINT64_C(1) << 63)
 #define NONBLOCKING (BLOCKING + 2)
 
-/* Initialise a reducer with a record. Other members may use the record already, so falling back to
- * Open MPI is not possible any more, and running out of memory aborts the job. */
+/* Initialise a reducer with a record. Other members may use the record already, so this one can no
+ * longer fall back to Open MPI, and running out of memory aborts the job. */
 static void take_up(struct nicbarr_reducer *reducer, ompi_communicator_t *comm,
                     struct myr_record *record)
 {

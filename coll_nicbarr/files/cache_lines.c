@@ -60,7 +60,8 @@ static bool read_figure(const json_t *value, double *figure)
     return isfinite(*figure) && *figure > 0;
 }
 
-/* Returns false if the object differs from what write_measurement() writes. */
+/* Parse a measurement. Returns false if the object has another format than that of
+ * write_measurement(). */
 static bool read_measurement(const json_t *json, struct nicbarr_measurement *measurement)
 {
     const json_t *candidates = json_object_get(json, "candidates");

@@ -62,7 +62,7 @@ static long number_in(int folder, const char *name, const char *what, long other
     return '\0' == line[0] ? otherwise : strtol(line, NULL, 10);
 }
 
-/* Returns false if the interface is down, or is neither Ethernet nor InfiniBand. */
+/* Examine an interface. Returns false if it is down, or is neither Ethernet nor InfiniBand. */
 static bool look_at(int folder, const char *name, struct interface *interface)
 {
     char path[PATH_BYTES], state[LINE_BYTES];

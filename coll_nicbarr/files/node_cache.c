@@ -70,8 +70,8 @@ static void append(char **texts, size_t *bytes, const char *text, size_t more)
     }
 }
 
-/* Publish the contents; there is no cache if the segment has no memory for them. The lock is
- * held. */
+/* Publish the contents; there is no cache if the segment has no memory for them. Called with the
+ * lock held. */
 static void publish_texts(const char *texts, size_t bytes)
 {
     struct myr_segment *segment = mca_coll_nicbarr_component.segment;

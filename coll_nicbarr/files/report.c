@@ -72,7 +72,7 @@ static void add_round_trips(json_t *entry, const struct nicbarr_tuning *tuning)
     json_decref(list);
 }
 
-/* `model_us` is NULL if there are no predictions. */
+/* Add the measurements of a contest to an entry. `model_us` is NULL if there are no predictions. */
 static void add_contest(json_t *entry, const struct nicbarr_contest *contest,
                         const struct nicbarr_choice *choices, const double *model_us)
 {
@@ -223,9 +223,9 @@ static bool is_single(const json_t *entry)
     return 1 == json_integer_value(json_object_get(entry, "communicators"));
 }
 
-/* Add `entry` to the report, or replace `before` by it if the report still contains that. An entry
- * without measurements is merged with an equal one, if there is one. Returns the entry that is in
- * the report, which owns it. */
+/* Add `entry` to the report, or replace `before` by it if the report still contains `before`. An
+ * entry without measurements is merged with an equal one, if there is one. Returns the entry that
+ * is in the report, which owns it. */
 static json_t *keep_entry(json_t *entry, bool measured, const json_t *before)
 {
     json_t *kept = entry;
