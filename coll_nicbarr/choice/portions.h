@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Schedules the portions, or batches of measurements, in which a contest (contest.h) is continued
  * as long as its result is provisional and there are portions left. The first one follows after
- * some calls, and each pause is 1.5 times as long as the previous one.
+ * some calls, and each pause is 1.5 times as long as the previous one, unless the time for
+ * measuring is limited.
  *
- * If the time for measuring is limited, each portion must also be affordable (expense.h). Then
- * portions continue until the result has sufficient confidence, or all rounds are complete.
+ * If it is limited, each portion must also be affordable (expense.h), so pauses have a constant
+ * length, and double only while a portion is not affordable. Then portions continue until the
+ * result has sufficient confidence, or all rounds are complete.
  *
  * If the agreement of the ranks takes longer than a portion, no turn fits into the portion. Then
  * the next portion is twice as long, so that a contest completes rounds even on the slowest

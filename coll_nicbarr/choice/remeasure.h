@@ -21,9 +21,10 @@ uint32_t nicbarr_remeasure_pause(uint32_t before, bool proven);
  * until the next attempt. */
 uint32_t nicbarr_remeasure_put_off(uint32_t *pause);
 
-/* Returns the run time (microseconds) that a job lacks to spend `us` more on measuring, if it has
- * run for `job_us`, has spent `spent_us` of them, and may spend at most `percent`. The job may
- * spend them if the result is not above 0. Among several processes the maximum counts. */
+/* Returns by how much (microseconds) a job would exceed its share if it spent `us` more on
+ * measuring: it has run for `job_us`, has spent `spent_us` of them on measuring, and may spend at
+ * most `percent`. The job can afford it if the result is not above 0. Among several processes the
+ * maximum counts. */
 double nicbarr_lacking_us(double us, double spent_us, double job_us, int percent);
 
 #endif

@@ -95,8 +95,8 @@ static void begin_packed(nicbarr_request_t *request)
     nicbarr_user_op_begin(reducer, &request->of.user.reduction);
 }
 
-/* Advance the request, but not within the call that starts it: that call must not run a
- * user-defined function, because the program may hold a lock that the function takes. */
+/* Advance the request. The first test, in the call that starts the request, only writes: it must
+ * not run a user-defined function, because the program may hold a lock that the function takes. */
 static bool test_packed(nicbarr_request_t *request)
 {
     struct nicbarr_reducer *reducer = nicbarr_reducer_of(request);

@@ -28,7 +28,7 @@ struct nicbarr_carrier {
     struct myr_nic_group group; /* not joined if there is no carrier (yet) */
     struct nicbarr_choice choice;
     const struct nicbarr_order *order;
-    uint8_t *stack;       /* memory for combining: order->depth values, */
+    uint8_t *stack;       /* memory for combining: space for order->depth values */
     uint32_t stack_bytes; /* bytes from one value to the next */
     uint32_t piece_most;  /* maximum bytes of a vector in one epoch */
     /* For a rooted carrier (rooted.h), the carrier that returns results from the combining rank;
@@ -66,8 +66,8 @@ struct nicbarr_handed {
     uint32_t bytes;   /* bytes of the current block, if this process is the root */
     uint32_t node;    /* node of the root */
     bool root;        /* this process is the root */
-    bool begun, sent; /* state of the current block; if this process is not the root, `sent` equals
-                         `begun` */
+    bool begun, sent; /* state of the current block; if this process is not the root, `sent` is set
+                         together with `begun` */
     uint32_t turn;
     int rc; /* the first MPI error, as in struct nicbarr_carried */
 };

@@ -57,7 +57,7 @@ static inline enum nicbarr_way nicbarr_data_way(const mca_coll_nicbarr_module_t 
     return NICBARR_WAY_WATCHED == class->way ? class->now : class->way;
 }
 
-/* Returns the root to use when this class is measured: the root of most of its calls so far, or
+/* Returns the root with which this class is measured: the root of its latest call, or
  * NICBARR_NO_ROOT if there is none, or if the root changed in more than half of the calls.
  *
  * The best implementation for a constant root differs from that for a changing root. With a

@@ -2,12 +2,13 @@
 /* A trial is the tuning run that chooses the implementation of a size class: a contest (contest.h)
  * with its state, from the call that begins it to the call that ends it.
  *
- * Like a barrier's contest (tune.c), it is measured in portions. The first call runs portions of up
- * to four budgets in total, as long as the machine is too slow or too busy for a confident result.
- * If the choice is still provisional then, small portions follow after increasing numbers of calls
- * (portions.h). Meanwhile calls use the best implementation so far. The class's way is open until
- * the end, so that its calls are counted, and a call that finds it open advances the trial. Decided
- * classes are not affected.
+ * Like a barrier's contest (tune.c), it is measured in portions. The first call runs one portion.
+ * Unless the time for measuring is limited, it runs further portions, up to four budgets in total,
+ * as long as the machine is too slow or too busy for a confident result. If the choice is still
+ * provisional then, small portions follow after increasing numbers of calls (portions.h). Meanwhile
+ * calls use the best implementation so far. The class's way is open until the end, so that its
+ * calls are counted, and a call that finds it open advances the trial. Decided classes are not
+ * affected.
  *
  * A decided class may be remeasured (data_watch.h). Then the implementation in use stays until
  * another one is better with sufficient confidence. A portion of a remeasurement starts only if the
