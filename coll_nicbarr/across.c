@@ -1,13 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Communicators across nodes, whose NICs play MPI_Barrier and MPI_Ibarrier.
+/* Sets up communicators across nodes, so that NICs execute their MPI_Barrier and MPI_Ibarrier.
  *
- * Setup takes place within blocking barriers of all members, which may call Open MPI's own
- * collectives: rank 0 proposes the initial choice and draws the secret from which the groups' keys
- * are derived; the members join; a first barrier checks whether packets get through; all install
- * the same choice. Until then, and if a step fails on any member, all use Open MPI's own functions.
+ * Setup takes place within blocking collectives of all members, which may call Open MPI's own
+ * collectives:
+ * - Rank 0 proposes the initial choice, and draws the secret from which the groups' keys are
+ *   derived.
+ * - The members join the groups of NICs.
+ * - A first barrier checks whether packets get through.
+ * - All members install the same choice.
  *
- * Setup takes as long as many barriers, so it is postponed until the communicator has executed some
- * (barrier.c). */
+ * Until then, and if a step fails on any member, all members use Open MPI's own functions.
+ *
+ * Setup takes as long as many barriers, so it is postponed until the communicator has executed a
+ * number of them (barrier.c). */
 #include "coll_nicbarr/across.h"
 
 #include <stdlib.h>
@@ -38,7 +43,7 @@ static int for_all(const mca_coll_nicbarr_module_t *module, ompi_communicator_t 
 }
 
 /* Propose an initial choice without the suspect NICs. Returns false if there is no other NIC, or if
- * the forced choice cannot be played then. */
+ * the forced choice needs a suspect one. */
 static bool propose_without(struct nicbarr_shape shape, uint32_t doubted,
                             struct nicbarr_choice *choice, enum nicbarr_source *source)
 {
@@ -48,7 +53,7 @@ static bool propose_without(struct nicbarr_shape shape, uint32_t doubted,
     return left;
 }
 
-/* Get rank 0's proposal and secret; `left_out`: all NICs are suspect. */
+/* Get rank 0's proposal and secret. `*left_out` becomes true if all NICs are suspect. */
 static int hear_proposal(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                          bool *left_out)
 {
@@ -68,9 +73,10 @@ static int hear_proposal(mca_coll_nicbarr_module_t *module, ompi_communicator_t 
     return OMPI_SUCCESS == rc && 0 == words[0] ? OMPI_ERROR : rc;
 }
 
-/* A job that starts on one node opens no NICs. If it connects to processes of other nodes later
- * (MPI_Comm_spawn, MPI_Comm_accept), it opens them then, and the members exchange their hellos once
- * more. They also do so if a daemon had not answered one of them in time at the start. */
+/* Exchange the members' hellos once more, if some members had not opened all NICs when they
+ * started. A job that starts on one node opens no NICs until it connects to processes of other
+ * nodes (MPI_Comm_spawn, MPI_Comm_accept). Another reason is a daemon that did not answer in time
+ * at the start. */
 static int meet_others(const mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm)
 {
     const int size = ompi_comm_size(comm);
@@ -97,8 +103,8 @@ static int meet_others(const mca_coll_nicbarr_module_t *module, ompi_communicato
     return rc;
 }
 
-/* Determine the NICs that can play, unless that is known. `why` is the reason if there are none.
- * Returns Open MPI's error code. */
+/* Determine the usable NICs, unless they are known already. `*why` becomes the reason if there are
+ * none. Returns Open MPI's error code. */
 static int find_nodes(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                       const char **why)
 {
@@ -138,7 +144,8 @@ int nicbarr_across_acquaint(mca_coll_nicbarr_module_t *module, ompi_communicator
 
 /* ---- installing ---- */
 
-/* Join the groups that are missing; *good becomes true if all members have joined them. */
+/* Join those groups that have not been joined yet. *good becomes true if all members have joined
+ * them. */
 static int join_all(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                     struct myr_error *error, bool *good)
 {
@@ -161,9 +168,10 @@ static int join_all(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm
     return rc;
 }
 
-/* Try both groups; *good becomes true if packets of both get through on all members. All members
- * enter at the same time, so a group must complete soon. All complete the first before they try the
- * second; otherwise members would wait in the second for those on which the first failed. */
+/* Test both groups. *good becomes true if packets of both groups get through on all members. All
+ * members enter at the same time, so a group must complete soon. The members agree on the result of
+ * the first group before they test the second one; otherwise members would wait in the second group
+ * for those on which the first one failed. */
 static int try_both(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                     struct myr_error *error, bool *good)
 {
@@ -228,7 +236,7 @@ int nicbarr_install_choice(mca_coll_nicbarr_module_t *module, ompi_communicator_
     return OMPI_SUCCESS;
 }
 
-/* Packets need not be tried, as they have got through in other groups of this kind. */
+/* The group is not tested, because packets have got through in other groups of this kind. */
 int nicbarr_across_join_one(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                             struct nicbarr_joining *joining)
 {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* MPI_Barrier.
  *
- * Each state of a communicator's barrier has a function of its own, which nicbarr_set_barrier()
- * installs in the communicator's table. Therefore a barrier whose algorithm is decided executes no
- * branches but those of the algorithm.
+ * Each state of a communicator's barrier has a separate function, which nicbarr_set_barrier()
+ * installs in the communicator's table. Therefore a barrier whose algorithm is decided executes
+ * only the branches of the algorithm.
  *
  * No code of this component calls MPI_Barrier through the table: a component above might count such
- * a call, and the current state may be the one that led to the call. */
+ * a call, and if the function of the current state made it, it would call itself. */
 #include "coll_nicbarr/barrier.h"
 
 #include "coll_nicbarr/across.h"
@@ -50,12 +50,12 @@ MYR_HOT static int barrier_counter(ompi_communicator_t *comm, mca_coll_base_modu
     return OMPI_SUCCESS;
 }
 
-/* MPI_Barrier on one node before tuning: the default algorithm, until the number of barriers
- * justifies tuning. All members count the same barriers, so all start tuning in the same one. */
+/* MPI_Barrier on one node before tuning. Uses the default algorithm until the number of barriers
+ * justifies tuning. All members count the same barriers, so they start tuning in the same one. */
 static int barrier_undecided(ompi_communicator_t *comm, mca_coll_base_module_t *base)
 {
     mca_coll_nicbarr_module_t *module = (mca_coll_nicbarr_module_t *)base;
-    if (module->tuning) { /* Open MPI's collectives that tuning uses may consist of barriers */
+    if (module->tuning) { /* tuning uses Open MPI's collectives, which may call barriers */
         return own_barrier(module, comm);
     }
     if (module->group.epoch >= module->tune_at) {
@@ -65,8 +65,8 @@ static int barrier_undecided(ompi_communicator_t *comm, mca_coll_base_module_t *
     return OMPI_SUCCESS;
 }
 
-/* MPI_Barrier by a provisional choice, whose contest continues after some barriers. All members
- * count the same barriers. */
+/* MPI_Barrier with a provisional choice, whose contest continues after some barriers. All members
+ * count the same barriers, so they continue in the same one. */
 static int barrier_provisional(ompi_communicator_t *comm, mca_coll_base_module_t *base)
 {
     mca_coll_nicbarr_module_t *module = (mca_coll_nicbarr_module_t *)base;
@@ -89,16 +89,16 @@ static int barrier_provisional(ompi_communicator_t *comm, mca_coll_base_module_t
     return OMPI_SUCCESS;
 }
 
-/* ---- watched choices: barriers are counted ---- */
+/* ---- periodically re-evaluated choices: barriers are counted ---- */
 
-/* Is the next duel due? */
+/* Count a barrier. Returns whether the next duel is due. */
 static inline bool due(mca_coll_nicbarr_module_t *module)
 {
     return __builtin_expect(0 == --module->watch.until, 0);
 }
 
-/* If another measurement is in progress, whose collectives may call this, the duel is postponed by
- * one barrier. */
+/* Start a duel. If another measurement is in progress, whose collectives may call this function,
+ * the duel is postponed by one barrier. */
 static int begin_duel(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm)
 {
     if (module->tuning) {
@@ -171,8 +171,8 @@ MYR_HOT static int barrier_watched_nic(ompi_communicator_t *comm, mca_coll_base_
     return due(module) ? begin_duel(module, comm) : nicbarr_nic_barrier(module, comm, &module->nic);
 }
 
-/* MPI_Barrier across nodes if nothing is known of communicators of this shape: Open MPI's own,
- * until the number of barriers justifies measuring and the job can afford it. */
+/* MPI_Barrier across nodes if there is no stored choice for this shape. Uses Open MPI's own
+ * function until the number of barriers justifies measuring and the job can afford it. */
 static int barrier_across_undecided(ompi_communicator_t *comm, mca_coll_base_module_t *base)
 {
     mca_coll_nicbarr_module_t *module = (mca_coll_nicbarr_module_t *)base;
@@ -187,8 +187,8 @@ static int barrier_across_undecided(ompi_communicator_t *comm, mca_coll_base_mod
     return nicbarr_tune(module, comm);
 }
 
-/* MPI_Barrier across nodes if the best choice is known: Open MPI's own, until the number of
- * barriers justifies joining groups. */
+/* MPI_Barrier across nodes if the best choice is known. Uses Open MPI's own function until the
+ * number of barriers justifies joining groups. */
 static int barrier_across_known(ompi_communicator_t *comm, mca_coll_base_module_t *base)
 {
     mca_coll_nicbarr_module_t *module = (mca_coll_nicbarr_module_t *)base;
@@ -205,9 +205,9 @@ static int barrier_across_known(ompi_communicator_t *comm, mca_coll_base_module_
     return OMPI_SUCCESS == rc ? nicbarr_barrier(comm, base) : rc;
 }
 
-/* The first state of MPI_Barrier across nodes: Open MPI's own, until the number of barriers
- * justifies determining which NICs can play. All members count the same barriers, so all do that in
- * the same one. */
+/* The first state of MPI_Barrier across nodes. Uses Open MPI's own function until the number of
+ * barriers justifies determining the usable NICs. All members count the same barriers, so they do
+ * this in the same one. */
 static int barrier_across_first(ompi_communicator_t *comm, mca_coll_base_module_t *base)
 {
     const mca_coll_nicbarr_component_t *component = &mca_coll_nicbarr_component;
@@ -215,7 +215,8 @@ static int barrier_across_first(ompi_communicator_t *comm, mca_coll_base_module_
     const bool forced = NICBARR_ALGORITHMS != component->forced.algorithm;
     const uint32_t wanted = forced ? 0 : (uint32_t)component->parameters.tune_after;
     nicbarr_data_attend(module, comm);
-    if (NICBARR_BARRIER_ACROSS_FIRST != module->barrier_state) { /* likewise */
+    if (NICBARR_BARRIER_ACROSS_FIRST !=
+        module->barrier_state) { /* see barrier_across_undecided() */
         return nicbarr_barrier(comm, base);
     }
     if (module->tuning) {

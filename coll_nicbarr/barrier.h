@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The functions that MPI calls: MPI_Barrier in each of its states (barrier.c), MPI_Ibarrier and
- * persistent barriers (ibarrier.c). Each state has a function of its own, which
- * nicbarr_barrier_event() (barrier_state.h) installs. */
+/* The functions that MPI calls for barriers: MPI_Barrier (barrier.c), and MPI_Ibarrier with
+ * persistent barriers (ibarrier.c). MPI_Barrier has a separate function for each of its states,
+ * which nicbarr_barrier_event() (barrier_state.h) installs. */
 #ifndef NICBARR_BARRIER_H
 #define NICBARR_BARRIER_H
 
@@ -9,8 +9,8 @@
 
 /* ---- barrier.c ---- */
 
-/* The function that is installed first, and that a component which wraps this one calls always: it
- * calls the function of the present state. */
+/* MPI_Barrier in any state: dispatches to the function of the current state. It is the function
+ * that is installed first, so a component that has wrapped it calls it for every barrier. */
 int nicbarr_barrier(ompi_communicator_t *comm, mca_coll_base_module_t *module);
 
 /* ---- ibarrier.c ---- */

@@ -18,7 +18,7 @@ static const uint32_t comes_in[NICBARR_BARRIER_EVENTS] = {
     [NICBARR_EVENT_DECLINED] = UINT32_MAX,
 };
 
-/* [means][watched] */
+/* [means][periodically re-evaluated] */
 static const enum nicbarr_barrier_state by_means[NICBARR_BARRIER_MEANS][2] = {
     [NICBARR_BY_OWN] = {NICBARR_BARRIER_OWN, NICBARR_BARRIER_WATCHED_OWN},
     [NICBARR_BY_SLOTS] = {NICBARR_BARRIER_SLOTS, NICBARR_BARRIER_WATCHED_SLOTS},

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The state machine of a communicator's MPI_Barrier: states, events and transitions. Pure;
- * docs/design/barrier-states.md is the same as a table, and tests/unit/barrier_transitions_test.c
+ * docs/design/barrier-states.md shows it as a table, and tests/unit/barrier_transitions_test.c
  * compares the two.
  *
- * All members of a communicator are in the same state in the same call of the program, because
- * events follow from their agreements. The exception is NICBARR_EVENT_LOST. */
+ * All members of a communicator are in the same state in the same call of the program, because the
+ * members agree on every event. The exception is NICBARR_EVENT_LOST, which each member detects for
+ * itself. */
 #ifndef NICBARR_BARRIER_TRANSITIONS_H
 #define NICBARR_BARRIER_TRANSITIONS_H
 
@@ -12,33 +13,38 @@
 
 /* barrier.c has a function for each. */
 enum nicbarr_barrier_state {
-    NICBARR_BARRIER_FIRST,            /* on one node: not set up */
-    NICBARR_BARRIER_UNDECIDED,        /* ... default algorithm, until it is measured */
-    NICBARR_BARRIER_ACROSS_FIRST,     /* across nodes: Open MPI's own, and NICs are not known yet */
-    NICBARR_BARRIER_ACROSS_UNDECIDED, /* ... until it is measured */
-    NICBARR_BARRIER_ACROSS_KNOWN,     /* ... until joining the known best is worth its cost */
-    NICBARR_BARRIER_PROVISIONAL,      /* a preliminary choice, whose contest goes on */
-    NICBARR_BARRIER_SLOTS,            /* the choice: on one node with slots, */
-    NICBARR_BARRIER_COUNTER,          /* with counters, */
-    NICBARR_BARRIER_NIC,              /* or across nodes by NICs; */
-    NICBARR_BARRIER_WATCHED_SLOTS,    /* the same, watched */
+    NICBARR_BARRIER_FIRST,     /* on one node: not set up yet */
+    NICBARR_BARRIER_UNDECIDED, /* on one node: the default algorithm, until candidates are measured
+                                */
+    NICBARR_BARRIER_ACROSS_FIRST,     /* across nodes: Open MPI's own function, before the NICs are
+                                         determined */
+    NICBARR_BARRIER_ACROSS_UNDECIDED, /* across nodes: Open MPI's own function, until candidates are
+                                         measured */
+    NICBARR_BARRIER_ACROSS_KNOWN, /* across nodes: Open MPI's own function, until joining the groups
+                                     of the known choice is worth its cost */
+    NICBARR_BARRIER_PROVISIONAL,  /* a preliminary choice, whose contest continues */
+    NICBARR_BARRIER_SLOTS,        /* a final choice: on one node with slots */
+    NICBARR_BARRIER_COUNTER,      /* a final choice: on one node with counters */
+    NICBARR_BARRIER_NIC,          /* a final choice: across nodes by NICs */
+    NICBARR_BARRIER_WATCHED_SLOTS, /* these three choices, periodically re-evaluated by a duel */
     NICBARR_BARRIER_WATCHED_COUNTER,
     NICBARR_BARRIER_WATCHED_NIC,
-    NICBARR_BARRIER_WATCHED_OWN, /* Open MPI's own, watched */
+    NICBARR_BARRIER_WATCHED_OWN, /* Open MPI's own function, periodically re-evaluated */
     NICBARR_BARRIER_DUELING,     /* during a duel */
-    NICBARR_BARRIER_FAILED,      /* a member is lost */
-    NICBARR_BARRIER_OWN,         /* Open MPI's own, without overhead */
+    NICBARR_BARRIER_FAILED,      /* a member is dead or unreachable */
+    NICBARR_BARRIER_OWN,         /* Open MPI's own function, without overhead */
     NICBARR_BARRIER_STATES
 };
 
 enum nicbarr_barrier_event {
-    NICBARR_EVENT_SHAPE_UNKNOWN, /* across nodes: NICs can play, and this shape has not been
-                                    measured */
-    NICBARR_EVENT_SHAPE_KNOWN,   /* ... and the job or the cache knows the best choice */
-    NICBARR_EVENT_CHOSEN,        /* there is a choice to be used from now on */
-    NICBARR_EVENT_DUEL,          /* the choice is challenged */
-    NICBARR_EVENT_LOST,          /* a NIC's group has failed: a member is dead or unreachable */
-    NICBARR_EVENT_DECLINED,      /* all members fall back to Open MPI's functions */
+    NICBARR_EVENT_SHAPE_UNKNOWN, /* across nodes: NICs can execute barriers, and this shape has not
+                                    been measured */
+    NICBARR_EVENT_SHAPE_KNOWN, /* across nodes: NICs can execute barriers, and the job or the cache
+                                  has the best choice for this shape */
+    NICBARR_EVENT_CHOSEN,      /* there is a choice to be used from now on */
+    NICBARR_EVENT_DUEL,        /* the choice is challenged */
+    NICBARR_EVENT_LOST,        /* a NIC's group has failed: a member is dead or unreachable */
+    NICBARR_EVENT_DECLINED,    /* all members fall back to Open MPI's functions */
     NICBARR_BARRIER_EVENTS
 };
 
@@ -52,11 +58,11 @@ struct nicbarr_barrier_choice {
         NICBARR_BARRIER_MEANS
     } means;
     bool provisional, watched;
-    bool unmeasured; /* the default of one node */
+    bool unmeasured; /* the default choice on one node */
 };
 
-/* The state after an event; `choice` is used for NICBARR_EVENT_CHOSEN only. NICBARR_BARRIER_STATES:
- * the event cannot occur in this state. */
+/* Returns the state after an event, or NICBARR_BARRIER_STATES if the event cannot occur in this
+ * state. `choice` is used for NICBARR_EVENT_CHOSEN only. */
 enum nicbarr_barrier_state nicbarr_barrier_next(enum nicbarr_barrier_state state,
                                                 enum nicbarr_barrier_event event,
                                                 const struct nicbarr_barrier_choice *choice);

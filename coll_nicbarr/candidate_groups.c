@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* See candidate_groups.h. Members agree by means of Open MPI's own functions. */
+/* See candidate_groups.h. Members agree by Open MPI's own functions. */
 #include "coll_nicbarr/candidate_groups.h"
 
 #include <string.h>
@@ -9,10 +9,10 @@
 #include "coll_nicbarr/groups.h"
 
 struct failures {
-    /* For each NIC: 0 if it failed nowhere, otherwise size - rank of the first rank where it
-     * failed, which prints the reason. */
+    /* For each NIC: 0 if it has not failed on any rank. Otherwise size - r, where r is the first
+     * rank on which it failed, which prints the reason. */
     double of[NICBARR_NICS_MOST];
-    /* For each NIC: not 0 if it failed because packets did not get through. */
+    /* For each NIC: non-zero if it failed because packets did not get through. */
     double lost[NICBARR_NICS_MOST];
 };
 
@@ -32,12 +32,12 @@ static void say_why(ompi_communicator_t *comm, const struct nicbarr_candidate_gr
                         '\0' != *why ? why : "its packets do not get through between all nodes");
 }
 
-/* Remove the candidates of NICs that have failed on any member. If packets did not get through, the
- * NIC is not tried again by this communicator, and rarely by others. */
+/* Remove the candidates of NICs that have failed on any member. If packets did not get through,
+ * this communicator does not try the NIC again, and others do so rarely (suspect_nics.h). */
 static void drop_nics(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                       struct nicbarr_candidate_groups *contenders, const struct failures *failures)
 {
-    int kept = 1; /* Open MPI's own */
+    int kept = 1; /* the first candidate, Open MPI's own function */
     for (int c = 1; c < contenders->count; ++c) {
         if (0 != failures->of[contenders->choice[c].nic]) {
             nicbarr_group_leave(&contenders->group[c]);
@@ -63,8 +63,8 @@ static void drop_nics(mca_coll_nicbarr_module_t *module, ompi_communicator_t *co
     }
 }
 
-/* Do packets get through? A NIC that has failed once is not tried again, because that takes
- * seconds. */
+/* Test whether packets get through in each group. A NIC that has failed once is not tested again,
+ * because that takes seconds. */
 static int try_out(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                    struct nicbarr_candidate_groups *contenders)
 {

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The candidates of a contest across nodes: a group of NICs for each, whose first epoch may fail.
+/* Joins the groups of NICs that a contest across nodes measures, one for each candidate, and tests
+ * each group with a first epoch, which is allowed to fail.
  *
- * A kind of NIC may be unable to form such a group, or its packets may not get through. Then all
- * members drop all candidates of that kind, and continue with the others. If packets do not get
- * through, the kind is removed from the module's shape, unless it is the only one, because such an
- * attempt takes seconds and is not to be repeated.
+ * A kind of NIC may be unable to form such a group, or its packets may not get through. In both
+ * cases all members drop all candidates of that kind, and continue with the others. If packets do
+ * not get through, the kind is also removed from the module's shape, because another attempt would
+ * again take seconds. The only kind of a shape is not removed.
  *
  * Called by tune.c (barriers) and data_across.c (collectives that carry data), with module->tuning
  * set. */
@@ -15,16 +16,18 @@
 #include "coll_nicbarr/coll_nicbarr.h"
 
 struct nicbarr_candidate_groups {
-    int count; /* at least 1 */
+    int count; /* number of candidates, at least 1 */
     struct nicbarr_choice choice[NICBARR_CANDIDATES];
-    struct myr_nic_group group[NICBARR_CANDIDATES]; /* of all but the first, Open MPI's own */
-    struct myr_error errors[NICBARR_NICS_MOST];     /* why one could not be formed */
-    bool tried; /* all members know whether packets get through */
+    struct myr_nic_group
+        group[NICBARR_CANDIDATES]; /* of all except the first candidate, Open MPI's own function */
+    struct myr_error errors[NICBARR_NICS_MOST]; /* by NIC: why a group could not be formed */
+    bool tried; /* the groups were tested: all members know whether packets get through */
 };
 
-/* Join a group for each candidate, and try them: `count` and `choice` are the wanted ones on entry,
- * the remaining ones on return. `unit_most` and `broadcasts` as in nicbarr_joining. Collective over
- * `comm`; returns Open MPI's error. The caller owns the groups in any case. */
+/* Join and test a group for each candidate. On entry, `count` and `choice` list the wanted
+ * candidates; on return, those whose groups work. `unit_most` and `broadcasts` are as in
+ * nicbarr_joining. Collective over `comm`; returns Open MPI's error. The caller owns the groups in
+ * any case. */
 int nicbarr_candidate_groups_join(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                                   uint32_t unit_most, bool broadcasts,
                                   struct nicbarr_candidate_groups *contenders);

@@ -12,7 +12,7 @@ struct parts {
     uint32_t count; /* number of parts */
 };
 
-/* The number of a process's NIC; for NIC 0, that of its segment. */
+/* Returns the number of a process's NIC; for NIC 0, the number of its segment. */
 static uint32_t shared(const struct nicbarr_peer *peer, uint32_t nic)
 {
     return 0 == nic ? peer->segment : peer->nic[nic];
@@ -24,12 +24,13 @@ static void parts_free(struct parts *parts)
     parts->of = NULL;
 }
 
-/* Partition the processes by their NIC. All without one form a part. Returns false if out of
- * memory. */
+/* Partition the processes by their NIC; all processes without one form a part. Returns false if out
+ * of memory. */
 static bool divide(const struct nicbarr_peer *const *peers, uint32_t size, uint32_t nic,
                    uint32_t met, struct parts *parts)
 {
-    uint32_t *part_of = calloc(met + 1, sizeof(*part_of)); /* by number; 0: no part yet */
+    uint32_t *part_of =
+        calloc(met + 1, sizeof(*part_of)); /* part of each NIC, by its number; 0: no part yet */
     *parts = (struct parts){.of = malloc(size * sizeof(*parts->of))};
     const bool good = NULL != part_of && NULL != parts->of;
     for (uint32_t r = 0; good && r < size; ++r) {
@@ -66,7 +67,7 @@ static bool same(const struct count *count, const struct parts *a, const struct 
     return 0 == memcmp(a->of, b->of, count->size * sizeof(*a->of));
 }
 
-/* Add NIC `nic` to the players, if possible. The first one defines the nodes. */
+/* Add NIC `nic` to the usable ones, if possible. The first one defines the nodes. */
 static enum nicbarr_counted consider(struct count *count, uint32_t nic, bool by_segment,
                                      struct nicbarr_nodes *nodes)
 {

@@ -2,8 +2,9 @@
 /* See checking.h.
  *
  * Each member contributes the signature of its call to an MPI_Allgather of the component below. All
- * members compare the same signatures and come to the same result. If calls differ, they then
- * exchange descriptions of them. The messages of the comparison are the same in all collectives. */
+ * members compare the same signatures, so they get the same result. If calls differ, the members
+ * then exchange descriptions of their calls. The comparison sends the same messages in all
+ * collectives, so it cannot itself be mismatched. */
 #include "coll_nicbarr/checking.h"
 
 #include <stdio.h>
@@ -16,7 +17,7 @@
 enum {
     ROOT_NONE = -1,
     CALL_TEXT = 280,
-    CALLS_TOLD = 4, /* maximum in a line */
+    CALLS_TOLD = 4, /* maximum of calls in a message */
     LINE_BYTES = 256 + CALLS_TOLD * (CALL_TEXT + 32)
 };
 
@@ -37,7 +38,7 @@ struct signature {
     uint32_t call;
     int32_t root;
     int32_t op;    /* number of a predefined operation; -1: user-defined */
-    uint32_t type; /* of a reduction: number of the predefined type */
+    uint32_t type; /* for a reduction: number of the predefined type */
     uint64_t bytes;
 };
 
@@ -65,14 +66,15 @@ static struct signature of_reduction(enum call call, nicbarr_count_t count, ompi
                               predefined ? type->super.id : 0, bytes_of(count, type)};
 }
 
-/* A collective whose data have the same size on all members: `count` values of `type` here. */
+/* Returns the signature of a collective whose data have the same size on all members: `count`
+ * values of `type` on this one. */
 static struct signature of_data(enum call call, nicbarr_count_t count, ompi_datatype_t *type,
                                 int root)
 {
     return (struct signature){call, root, 0, 0, bytes_of(count, type)};
 }
 
-/* A collective whose counts may differ between members. */
+/* Returns the signature of a collective whose counts may differ between members. */
 static struct signature of_counts(enum call call, int root)
 {
     return (struct signature){call, root, 0, 0, bytes_open};
@@ -80,7 +82,7 @@ static struct signature of_counts(enum call call, int root)
 
 /* ---- descriptions ---- */
 
-/* `type` and `op` are those of a reduction, otherwise NULL. */
+/* Describe a call for the message. `type` and `op` are those of a reduction, otherwise NULL. */
 static void describe_call(const struct signature *mine, const ompi_datatype_t *type,
                           const ompi_op_t *op, char *text)
 {
@@ -110,7 +112,7 @@ static bool differs(const struct signature *all, int rank)
     return 0 != memcmp(&all[rank], &all[0], sizeof(all[0]));
 }
 
-/* Print the call of rank 0 and the first calls that differ from it, in one line. */
+/* Print the call of rank 0 and the first calls that differ from it, in one message. */
 static void print_calls(ompi_communicator_t *comm, const struct signature *all,
                         const char (*texts)[CALL_TEXT])
 {
@@ -136,7 +138,8 @@ static void print_calls(ompi_communicator_t *comm, const struct signature *all,
 
 /* ---- comparing ---- */
 
-/* Do all members compare their calls? This is known without a message (peers.h). */
+/* Returns whether all members compare their calls, which follows from their hellos without a
+ * message (peers.h). */
 static bool all_compare(ompi_communicator_t *comm)
 {
     const struct nicbarr_peer **peers = nicbarr_peers_of(comm);
@@ -157,8 +160,8 @@ static int gather_bytes(nicbarr_checker_t *checker, ompi_communicator_t *comm, c
                                        checker->allgather.module);
 }
 
-/* The calls differ: rank 0 prints them. No member returns before that, because the error may end
- * the job. */
+/* Called when the calls differ: rank 0 prints them. No member returns before that, because the
+ * error may end the job. */
 static int tell_difference(nicbarr_checker_t *checker, ompi_communicator_t *comm,
                            const struct signature *mine, const ompi_datatype_t *type,
                            const ompi_op_t *op, const struct signature *all)
@@ -275,7 +278,7 @@ static int check_reduce_scatter(const void *from, void *to, nicbarr_counts_t cou
           (from, to, counts, type, op, comm, below));
 }
 
-/* All parts have the same size. */
+/* The body of collectives in which all parts have the same size. */
 #define TO_ALL(collective)                                                                         \
     static int check_##collective(const void *from, nicbarr_count_t scount,                        \
                                   ompi_datatype_t *stype, void *to, nicbarr_count_t rcount,        \
@@ -288,7 +291,8 @@ static int check_reduce_scatter(const void *from, void *to, nicbarr_counts_t cou
 TO_ALL(allgather)
 TO_ALL(alltoall)
 
-/* Compare the size of one part: all send it, and the root's receive arguments describe it. */
+/* Compare the size of one part, which all members send, and which the root's receive arguments
+ * describe. */
 static int check_gather(const void *from, nicbarr_count_t scount, ompi_datatype_t *stype, void *to,
                         nicbarr_count_t rcount, ompi_datatype_t *rtype, int root,
                         ompi_communicator_t *comm, mca_coll_base_module_t *base)

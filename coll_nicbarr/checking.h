@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* coll_nicbarr_check: before each blocking collective the members of the communicator compare their
- * calls. If these differ (in the function, its root, operation, type or bytes), all members return
- * an error, and the first prints one line with the calls and the code that made them. Without this,
- * such a program hangs or gets wrong data.
+/* Finds mismatched collective calls, for coll_nicbarr_check. Without this check, a program with
+ * such calls hangs or gets wrong data.
  *
- * The module of a communicator that is checked plays nothing itself: the collectives are those of
- * the components below. Non-blocking and persistent collectives are not compared, as their calls
- * must not wait for other members. What Open MPI calls within a collective is not compared
- * again. */
+ * Before each blocking collective the members of the communicator compare their calls. If the calls
+ * differ in the function, its root, operation, type or number of bytes, all members return an
+ * error, and the first one prints a message with the calls and the code that made them.
+ *
+ * The module of a checked communicator implements no collective itself, but calls the functions of
+ * the components below it. Non-blocking and persistent collectives are not compared, because their
+ * calls must not wait for other members. Calls that Open MPI makes within a collective are not
+ * compared again. */
 #ifndef NICBARR_CHECKING_H
 #define NICBARR_CHECKING_H
 
@@ -23,13 +25,13 @@
 typedef struct nicbarr_checker {
     mca_coll_base_module_t super;
     NICBARR_CHECKED(NICBARR_FALLBACK)
-    bool begun, alike; /* members were examined; all of them compare calls */
+    bool begun, alike; /* members were examined; all members compare calls */
     int depth;         /* nesting of collective calls */
 } nicbarr_checker_t;
 
 OBJ_CLASS_DECLARATION(nicbarr_checker_t);
 
-/* The module for an intracommunicator; NULL: it is not checked. */
+/* Returns the module for an intracommunicator, or NULL if its calls are not checked. */
 mca_coll_base_module_t *nicbarr_checker_new(ompi_communicator_t *comm);
 
 #endif

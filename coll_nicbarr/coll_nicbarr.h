@@ -7,20 +7,20 @@
  *   pvars.c                 counters for MPI's tools interface
  *   kinds.c                 the kinds of NICs
  *   nics.c                  the NICs of this process
- *   peers.c                 what the processes know of each other
- *   hello.c                 their hellos as bytes (pure)
- *   census.c                from processes to nodes (pure)
- *   shape.c                 what a choice depends on (pure)
+ *   peers.c                 the hellos of all processes
+ *   hello.c                 the encoding of hellos (pure)
+ *   census.c                grouping processes into nodes (pure)
+ *   shape.c                 the properties on which a choice depends (pure)
  *   schedule.c              the algorithms (pure)
  *   digest.c                hash of data (pure)
  *
  *   module.c                a communicator's module
  *   fallback.c              the communicator's table of functions, and the previous ones in it
  *   declining.c             leaving the communicator to Open MPI
- *   members.c               can a communicator be served?
+ *   members.c               whether a communicator can be served
  *   setup.c                 setup at the first collective, on one node
- *   layout.c                from a choice to a plan in a record's memory
- *   across.c                setup across nodes, whose NICs play the barriers
+ *   layout.c                slots and plan of a choice in a record
+ *   across.c                setup across nodes, where NICs execute the barriers
  *   sharing.c               distribution of secrets to all members
  *   groups.c                joining groups of NICs
  *   candidate_groups.c      groups of all candidates, to be measured
@@ -29,25 +29,25 @@
  *   checking.c              comparing the calls of all members, for debugging
  *   failures.c              failed processes, in programs that survive them; surviving.c: blocking
  *                           collectives there
- *   long_waits.c            what a process waits for, for `nicbarr status`
+ *   long_waits.c            long waits of a process, for `nicbarr status`
  *
  *   barrier_transitions.c   state machine of MPI_Barrier (pure)
- *   barrier_state.c         a communicator's state, by its choice
- *   split.c                 steps to a group of NICs for MPI_Ibarrier
+ *   barrier_state.c         a communicator's state and its changes
+ *   split.c                 setting up a group of NICs for MPI_Ibarrier
  *   barrier.c               MPI_Barrier
  *   ibarrier.c              MPI_Ibarrier and persistent barriers
  *   requests.c              outstanding non-blocking collectives
  *
  * choice/: measuring and choosing
- *   known.c                 what is known of a shape, and the initial choice
- *   candidates.c            what is worth measuring (pure)
+ *   known.c                 stored choices for a shape, and the initial choice
+ *   candidates.c            the algorithms worth measuring (pure)
  *   model.c                 predicted cost (pure)
  *   limits.c, round_trips.c measurements for the model
- *   tune.c                  the contest's barriers
+ *   tune.c                  tuning runs of MPI_Barrier
  *   contest.c               finding the best candidate (pure)
- *   portions.c              when a contest goes on (pure)
- *   watch.c                 is the choice still good?
- *   duel.c                  its duels (pure)
+ *   portions.c              when a contest continues (pure)
+ *   watch.c                 periodic re-evaluation of a choice
+ *   duel.c                  A/B comparisons for it (pure)
  *   remeasure.c             when a class of data is remeasured (pure)
  *   measuring.c             collective steps of measurements
  *   statistics.c            medians and quartiles (pure)
@@ -55,18 +55,18 @@
  *   order.c                 the order in which values are combined (pure)
  *
  * data/: collectives that carry data
- *   data.c                  when they are served
- *   classes.c               classes of size, and the implementation of each
- *   trial.c                 the contest of a class; data_watch.c: when another one begins
- *   data_tune.c             on one node: a trial's calls; memory.c: records
- *   data_across.c           across nodes: a trial's calls; traits.c: differences of collectives
+ *   data.c                  when nicbarr serves them
+ *   classes.c               size classes, and the implementation of each
+ *   trial.c                 the contest of a class; data_watch.c: its repetition
+ *   data_tune.c             a trial's calls on one node; memory.c: records
+ *   data_across.c           a trial's calls across nodes; traits.c: each collective's
  *   carriers.c              a communicator's carriers across nodes, by class
- *   carrier.c               one of them; rooted.c: reductions at one process
+ *   carrier.c               a carrier; rooted.c: reductions at one process
  *   reduction.c             a reduction under way, on one node
  *   stream.c                data from one process to all, on one node; streamed.c: non-blocking
  *   packing.c               packing of values of any type
  *   user_op.c               user-defined operations
- *   persistent.c            resources of persistent ones
+ *   persistent.c            resources of persistent collectives
  *   allreduce.c, allreduce_across.c, bcast.c, bcast_across.c, gather.c, scatter.c
  *                           the MPI functions
  *
@@ -75,7 +75,7 @@
  *                           cache_writer.c; cache_places.c, cache_file.c, cache_lines.c (pure)
  *   report.c                measurements as JSON; report_file.c: the file (pure)
  *   network.c               this host's network (pure)
- *   this_host.c             its names
+ *   this_host.c             names of host and processor
  *   regular_file.c          opening files with names given by the user (pure) */
 #ifndef COLL_NICBARR_H
 #define COLL_NICBARR_H
@@ -95,7 +95,7 @@
 #include "libmyr/node/node_group.h"
 #include "libmyr/node/segment.h"
 
-/* Collectives that carry data (data.h), and their implementation. */
+/* Collectives that carry data (data.h), and the implementations among which each is chosen. */
 enum nicbarr_collective {
     NICBARR_ALLREDUCE,
     NICBARR_REDUCE,
@@ -108,37 +108,37 @@ enum nicbarr_collective {
     NICBARR_COLLECTIVES
 };
 enum nicbarr_way {
-    NICBARR_WAY_OPEN, /* undecided: Open MPI's own, for the time being */
+    NICBARR_WAY_OPEN, /* undecided: Open MPI's own function for the time being */
     NICBARR_WAY_OURS,
-    NICBARR_WAY_OWN,    /* Open MPI's */
-    NICBARR_WAY_WATCHED /* one of the two, while calls are counted (data_watch.h) */
+    NICBARR_WAY_OWN,    /* Open MPI's own function */
+    NICBARR_WAY_WATCHED /* one of the two, periodically re-evaluated (data_watch.h) */
 };
-enum { NICBARR_SIZE_CLASSES = 11 /* see data.h */ };
+enum { NICBARR_SIZE_CLASSES = 11 /* see classes.h */ };
 
 typedef struct mca_coll_nicbarr_component {
     mca_coll_base_component_t super;
     struct nicbarr_parameters parameters;
     struct nicbarr_choice forced; /* NICBARR_ALGORITHMS: choose by measurement */
     enum nicbarr_way forced_ways[NICBARR_COLLECTIVES];
-    bool forced_rooted;          /* of MPI_Allreduce across nodes: one process must combine */
+    bool forced_rooted;          /* MPI_Allreduce across nodes must use a rooted carrier */
     int output;                  /* Open MPI's output stream for this component */
-    struct myr_segment *segment; /* NULL: this process could not join one */
+    struct myr_segment *segment; /* NULL: this process could not join a segment */
     struct myr_waiter waiter;
     struct nicbarr_nics nics;
     bool explained;  /* this process has explained that it has no segment */
-    uint32_t opened; /* how many times it has been opened; sessions of 5.0 open it again */
+    uint32_t opened; /* number of times it was opened; sessions of Open MPI 5.0 open it again */
 } mca_coll_nicbarr_component_t;
 
 OMPI_DECLSPEC extern mca_coll_nicbarr_component_t mca_coll_nicbarr_component;
 
-/* The source of a module's choice; the report has it in words. */
+/* The source of a module's choice, which the report names. */
 enum nicbarr_source {
     NICBARR_UNDECIDED,  /* the default algorithm, until it was measured */
-    NICBARR_FORCED,     /* by coll_nicbarr_algorithm */
-    NICBARR_MEASURED,   /* on this communicator */
-    NICBARR_FROM_JOB,   /* on another one of the same shape */
-    NICBARR_FROM_TRIAL, /* likewise, but preliminary: its contest continues */
-    NICBARR_FROM_CACHE, /* by an earlier job */
+    NICBARR_FORCED,     /* forced by coll_nicbarr_algorithm */
+    NICBARR_MEASURED,   /* measured on this communicator */
+    NICBARR_FROM_JOB,   /* measured on another communicator of the same shape, in this job */
+    NICBARR_FROM_TRIAL, /* likewise, but preliminary, because the contest there continues */
+    NICBARR_FROM_CACHE, /* measured by an earlier job */
     NICBARR_DUELLED     /* won a duel on this communicator (watch.c) */
 };
 
@@ -149,100 +149,106 @@ enum nicbarr_source {
             each(bcast_init) each(allgather) each(iallgather) each(allgather_init) each(gather)    \
                 each(igather) each(gather_init) each(scatter) each(iscatter) each(scatter_init)
 
-/* Those that it only calls. */
+/* The collectives that this component only calls. */
 #define NICBARR_USED(each) each(allgatherv)
 
-/* The saved function of one of them, and its module. */
+/* The saved function of a collective, and its module. */
 #define NICBARR_FALLBACK(collective)                                                               \
     struct {                                                                                       \
         mca_coll_base_module_##collective##_fn_t function;                                         \
         mca_coll_base_module_t *module;                                                            \
     } collective;
 
-/* A bit of `pending`: there were many calls of MPI_Ibarrier, which cannot set up a group itself. */
+/* A bit of `pending`: there were enough calls of MPI_Ibarrier for a group, which MPI_Ibarrier
+ * cannot set up itself. */
 #define NICBARR_PENDING_BARRIER (UINT32_C(1) << 31)
-enum { NICBARR_PENDING_BCAST = 8 /* the first of its bits */ };
+enum { NICBARR_PENDING_BCAST = 8 /* the first bit of MPI_Bcast */ };
 
-/* The implementation of a collective in a class of size. */
+/* The implementation of a collective in a size class. */
 struct nicbarr_class {
     enum nicbarr_way way;
     enum nicbarr_way now; /* while it is open or watched: the implementation in use */
-    uint32_t until;       /* likewise: calls that are only counted until one may begin to measure */
-    uint32_t wanted; /* while it is open: total of calls before that one; 0: none was counted yet */
+    uint32_t until;       /* likewise: number of calls until the next measurement */
+    uint32_t wanted; /* while it is open: total number of calls before the measurement; 0: no call
+                        was counted yet */
     uint32_t pause;  /* while it is watched: calls between two remeasurements */
     /* While it is open or watched; see nicbarr_data_one_root(): */
     int root_seen;
-    uint32_t root_changes;   /* calls with another root than the call before */
-    uint16_t anew, switches; /* how often it was remeasured, and another one was chosen */
-    struct json_t *entry;    /* in the report; NULL: none (yet) */
+    uint32_t root_changes;   /* number of calls whose root differed from the previous call's */
+    uint16_t anew, switches; /* number of remeasurements, and how many changed the choice */
+    struct json_t *entry;    /* entry in the report; NULL: none (yet) */
 };
 
 typedef struct mca_coll_nicbarr_module {
     mca_coll_base_module_t super;
-    struct myr_group group; /* record NULL: not set up yet */
+    struct myr_group group; /* MPI_Barrier's group on one node; record NULL: not set up yet */
     NICBARR_COVERED(NICBARR_FALLBACK)
     NICBARR_USED(NICBARR_FALLBACK)
-    /* Its function is in the communicator's slot, unless a component above has wrapped this one. */
+    /* The function of this state is in the communicator's table, unless a component above has
+     * wrapped this component. */
     enum nicbarr_barrier_state barrier_state;
-    /* Collectives that carry data, by size: [NICBARR_SIZE_CLASSES]. NULL before the first call,
-     * because most communicators use few of them or none; see nicbarr_class_of(). */
+    /* The size classes of each collective that carries data: [NICBARR_SIZE_CLASSES]. NULL before
+     * the first call, because most communicators use few of these collectives or none; see
+     * nicbarr_class_of(). */
     struct nicbarr_class *ways[NICBARR_COLLECTIVES];
-    struct nicbarr_trial *trials; /* of classes whose choice is provisional (trial.h) */
-    uint32_t pending; /* across nodes, as bits: what the next blocking collective must set up,
-                       * classes of MPI_Allreduce and (NICBARR_PENDING_BCAST) MPI_Bcast, and
-                       * NICBARR_PENDING_BARRIER */
-    /* For blocking calls on one node: their rounds are in the program's order. */
+    struct nicbarr_trial *trials; /* trials of classes whose choice is provisional (trial.h) */
+    uint32_t pending; /* across nodes: bit mask of what the next blocking collective must set up:
+                         size classes of MPI_Allreduce, of MPI_Bcast (from NICBARR_PENDING_BCAST
+                         on), and NICBARR_PENDING_BARRIER */
+    /* For blocking calls on one node, whose rounds are in the order of the program's calls. */
     struct nicbarr_reducer reducer;
     struct nicbarr_streamer streamer;
-    /* Non-blocking calls have rounds of their own: Open MPI issues some of them from within
-     * progress (MPI_Comm_idup), at a different moment of the program on each process. Guarded by
-     * the requests' lock. */
+    /* Non-blocking calls have rounds of their own, because Open MPI issues some of them from within
+     * progress (MPI_Comm_idup), at a different point of the program on each process. Guarded by the
+     * requests' lock. */
     struct {
         struct nicbarr_reducer reducer;
         struct nicbarr_streamer streamer;
-        uint32_t calls;  /* until ours are used */
-        bool no_room[2]; /* in shared memory: for an exchange, for a ring */
+        uint32_t calls;  /* number of calls until nicbarr's functions are used */
+        bool no_room[2]; /* no shared memory for an exchange, for a ring */
     } nonblocking;
-    bool declined;               /* setup failed, and all members fell back to Open MPI's */
-    bool tuning;                 /* MPI_Barrier is being measured with the help of Open MPI's own */
-    uint32_t tune_at;            /* barriers, or MPI_Ibarriers, after which to do so */
-    struct nicbarr_tuner *tuner; /* of a provisional choice (tune.c); NULL: none */
-    struct {                     /* watch.c */
-        uint32_t until;          /* barriers until the next duel */
-        uint32_t pause;          /* barriers between two duels; 0: not known yet */
-        uint32_t next;           /* next candidate to challenge the choice */
+    bool declined; /* setup failed, and all members fell back to Open MPI's own functions */
+    bool tuning; /* setup or a measurement calls Open MPI's own collectives, which may call ours */
+    uint32_t tune_at; /* number of barriers, or MPI_Ibarriers, after which to measure */
+    struct nicbarr_tuner
+        *tuner;         /* continues the contest of a provisional choice (tune.c); NULL: none */
+    struct {            /* watch.c */
+        uint32_t until; /* barriers until the next duel */
+        uint32_t pause; /* barriers between two duels; 0: not known yet */
+        uint32_t next;  /* next candidate to compare with the choice */
         uint32_t duels, switches;
         struct nicbarr_dueling *dueling; /* NULL: no duel is under way */
     } watch;
-    struct json_t *entry;    /* in the report, about this communicator alone */
-    bool agreed;             /* all members can be served; these are valid: */
+    struct json_t *entry;    /* in the report: the entry of this communicator alone */
+    bool agreed;             /* all members can be served; the following are valid: */
     uint64_t members_digest; /* digest of the communicator's members */
-    uint32_t *homes;         /* by rank: the processors it is bound to, numbered from 0 */
+    uint32_t *homes; /* by rank: number of its home, the lowest processor to which it is bound */
     struct nicbarr_shape shape;
     struct nicbarr_choice choice;
     enum nicbarr_source source;
-    size_t counter_bytes; /* of the record's slots, for counters only; see layout.c */
+    size_t counter_bytes; /* bytes of the record's slots that only counters use; see layout.c */
     uint64_t persistent;  /* numbers assigned to resources of persistent collectives */
     /* Across nodes, in place of the group and its fields: */
     bool across;
     struct nicbarr_nodes nodes; /* empty: not set up yet */
-    struct myr_nic_group nic;   /* MPI_Barrier's; no record: not played by NICs (yet) */
-    struct myr_nic_group split; /* MPI_Ibarrier's, which plays: */
+    struct myr_nic_group nic;   /* MPI_Barrier's group; no record: NICs do not execute it (yet) */
+    struct myr_nic_group split; /* MPI_Ibarrier's group, which executes: */
     struct nicbarr_choice split_choice;
-    struct mcp_secret secret;          /* from which the groups' keys and secrets are derived */
-    bool sealed;                       /* rank 0 has sent it sealed, not in the clear */
-    uint64_t groups;                   /* number of groups of NICs so far; the same on all
-                                        * members */
-    uint32_t barriers, ibarriers;      /* executed by Open MPI's own functions so far */
-    bool told;                         /* the failure of its NICs has been reported */
-    struct nicbarr_carriers *carriers; /* of collectives that carry data; NULL: none (yet) */
+    struct mcp_secret secret;     /* secret from which the groups' keys and secrets are derived */
+    bool sealed;                  /* rank 0 has sent it sealed, not in the clear */
+    uint64_t groups;              /* number of groups of NICs so far; the same on all
+                                   * members */
+    uint32_t barriers, ibarriers; /* number of calls executed by Open MPI's own functions so far */
+    bool told;                    /* the failure of its group has been reported */
+    struct nicbarr_carriers *carriers; /* for collectives that carry data; NULL: none (yet) */
 } mca_coll_nicbarr_module_t;
 
 OBJ_CLASS_DECLARATION(mca_coll_nicbarr_module_t);
 
 /* ---- component.c ---- */
 
-/* Messages that one process of a node prints once; the number is the key of a note. */
+/* Messages that only one process of a node prints, once. The number is the key of the note in the
+ * segment that records this. */
 enum nicbarr_saying {
     NICBARR_SAID_DECLINED = 1,
     NICBARR_SAID_CACHE,
@@ -251,21 +257,24 @@ enum nicbarr_saying {
     NICBARR_SAID_PIECES,
     NICBARR_SAID_STUCK,
 };
-bool nicbarr_say_once(enum nicbarr_saying saying); /* true: this process is the first, and prints */
+bool nicbarr_say_once(enum nicbarr_saying saying); /* returns whether this process is the first, so
+                                                      that it must print the message */
 
-/* Report in one line why Open MPI's own barrier is used. */
+/* Print a message why Open MPI's own barrier is used. */
 void nicbarr_explain(ompi_communicator_t *comm, const char *why);
 
-/* Write the user's name of a communicator, or else its number, into `text`, and return that. */
+/* Write the name that the user gave to a communicator, or else its number, into `text`; returns
+ * text. */
 enum { NICBARR_COMM_TEXT = MPI_MAX_OBJECT_NAME + 40 };
 const char *nicbarr_comm_name(const ompi_communicator_t *comm, char *text);
 
-void nicbarr_progress(void); /* Open MPI's, with the signature for libmyr */
+void nicbarr_progress(
+    void); /* Open MPI's progress function, with the signature that libmyr needs */
 
 struct nicbarr_hello;
 
-/* Open the NICs on first use; does nothing afterwards. `hello` becomes this process's hello with
- * them. Any thread. */
+/* Open the NICs on first use. Later calls do nothing. `hello` becomes this process's hello,
+ * including these NICs. Any thread. */
 void nicbarr_open_nics_now(struct nicbarr_hello *hello);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The component that Open MPI loads: opening and closing.
+/* The component that Open MPI loads: registers, opens and closes it.
  *
  * Opening happens before the modex. The process joins the node's segment, and publishes whether
- * that worked. A failure is never an error for the job: the component stays open to inform its
+ * this succeeded. A failure is never an error for the job: the component stays open to inform its
  * peers, and all communicators use Open MPI's own functions. */
 #include "coll_nicbarr/coll_nicbarr.h"
 
@@ -103,7 +103,8 @@ static enum nicbarr_way take_way(enum nicbarr_collective collective, const char 
     return NICBARR_WAY_OPEN;
 }
 
-/* A list without any file is an error, since users who want no cache write "none". */
+/* Check the list of cache files. A list without any file is an error, because users who want no
+ * cache specify "none". */
 static void take_cache(char **given)
 {
     if ('\0' == (*given)[strspn(*given, ",")]) {
@@ -145,8 +146,8 @@ static void take_parameters(void)
         take_way(NICBARR_SCATTER, "scatter", component->parameters.scatter);
 }
 
-/* A digest of everything that must be equal on all processes of a communicator, because they would
- * act differently otherwise. Versions may differ if it is equal. */
+/* Returns a digest of everything that must be equal on all processes of a communicator, because it
+ * determines their protocol. Versions may differ if the digest is equal. */
 static uint64_t digest_of_what_counts(void)
 {
     const struct {
@@ -163,7 +164,8 @@ static uint64_t digest_of_what_counts(void)
 
 /* ---- the NICs ---- */
 
-/* A job on one node needs no NIC, unless it connects to other jobs later. */
+/* Returns whether the job is on one node. Such a job needs no NIC, unless it connects to other jobs
+ * later. */
 static bool on_one_node(void)
 {
     return (uint32_t)ompi_process_info.num_local_peers + 1 == (uint32_t)ompi_process_info.num_procs;
@@ -181,7 +183,8 @@ static void say_stuck(const char *line)
     }
 }
 
-/* A process that is stopped while it runs the soft NIC is treated like a silent node. */
+/* Returns the timeouts after which a process that is stopped while it runs the soft NIC is treated
+ * like a silent node. */
 static struct myr_soft_bounds bounds_of(const struct nicbarr_parameters *parameters)
 {
     const uint64_t second = UINT64_C(1000) * 1000 * 1000;
@@ -192,7 +195,7 @@ static struct myr_soft_bounds bounds_of(const struct nicbarr_parameters *paramet
     };
 }
 
-/* Runs the NICs for the benefit of other nodes, while no process here waits. */
+/* Poll the NICs for the benefit of other nodes, while no process on this node waits. */
 static int tend_nics(void)
 {
     return (int)nicbarr_nics_run(&mca_coll_nicbarr_component.nics, false);
@@ -200,9 +203,9 @@ static int tend_nics(void)
 
 static bool tending; /* tend_nics() is registered */
 
-/* With `hurry`, MPI_Init does not wait for a daemon that does not answer at once. The daemon is
- * queried again when the first communicator across nodes is set up, and all members learn the
- * result then. */
+/* Open the NICs. With `hurry`, which MPI_Init uses, this does not wait for a daemon that does not
+ * answer at once. The daemon is queried again when the first communicator across nodes is set up,
+ * whose members then exchange the result. */
 static void open_nics(struct nicbarr_hello *hello, bool hurry)
 {
     mca_coll_nicbarr_component_t *component = &mca_coll_nicbarr_component;
@@ -350,10 +353,11 @@ static int component_init_query(bool enable_progress_threads, bool enable_mpi_th
     return OMPI_SUCCESS;
 }
 
-/* opal_progress() yields the processor at the end of a call without progress, if Open MPI is set to
- * do so (more processes than processors). nicbarr's waits yield themselves, and conclude from the
- * processor time of a call whether there was progress; a yield has been seen to take 5 us of it.
- * Several threads may do this at once, so only one that has read `true` restores it. */
+/* opal_progress() yields the CPU at the end of a call without progress, if Open MPI is configured
+ * to do so because there are more processes than cores. This function disables the yield for the
+ * duration of the call, because nicbarr's waits yield themselves, and conclude from the CPU time of
+ * a call whether there was progress. A yield has been observed to take 5 us of CPU time. Several
+ * threads may call this at once, so only a thread that has read `true` restores the setting. */
 void nicbarr_progress(void)
 {
     const bool yields = opal_progress_yield_when_idle;
@@ -394,7 +398,7 @@ static bool has_component(ompi_communicator_t *comm, int rank)
     return NULL == peer || NICBARR_NO_COMPONENT != peer->trouble;
 }
 
-/* Is this the first member that has the component? */
+/* Returns whether this process is the first member that has the component. */
 static bool speaks_first(ompi_communicator_t *comm)
 {
     int first = 0;
@@ -408,7 +412,7 @@ void nicbarr_explain(ompi_communicator_t *comm, const char *why)
 {
     mca_coll_nicbarr_component_t *component = &mca_coll_nicbarr_component;
     char name[NICBARR_COMM_TEXT];
-    /* All members have found the same reason, so one line is enough for all nodes and
+    /* All members have found the same reason, so one message is sufficient for all nodes and
      * containers. */
     const bool speak =
         speaks_first(comm) && (NULL != component->segment ? nicbarr_say_once(NICBARR_SAID_DECLINED)

@@ -9,10 +9,10 @@
 
 enum { LAUNCHER_MS = 1000 };
 
-/* The key of a note: a process of this node has reported it. */
+/* The key of the note which records that a process of this node has reported a dead member. */
 static const uint64_t REPORTED = UINT64_C(0x6469656421);
 
-/* The process that was found dead, since when; number 0: none. */
+/* The dead process that was detected last, and the time of its detection; number 0: none. */
 static _Atomic uint32_t dead_number;
 static _Atomic uint64_t dead_since_ms;
 

@@ -6,8 +6,8 @@
 #include "coll_nicbarr/files/report.h"
 #include "coll_nicbarr/fallback.h"
 
-/* Calls that still reach our functions go through nicbarr_data_counted(), which checks `declined`.
- */
+/* Open all decided classes again. Calls that still reach our functions then go through
+ * nicbarr_data_counted(), which checks `declined`. */
 static void forget_ways(mca_coll_nicbarr_module_t *module)
 {
     for (int c = 0; c < NICBARR_COLLECTIVES; ++c) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Failed processes; see failures.h. */
+/* Process failures; see failures.h. */
 #include "coll_nicbarr/failures.h"
 
 #include "os/calls.h"
@@ -23,7 +23,7 @@ static bool is_abandoned(const struct myr_record *record)
 int nicbarr_failure_of(const mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm)
 {
     const int failure = nicbarr_failure(comm);
-    atomic_thread_fence(memory_order_acquire); /* values were read before the marks are */
+    atomic_thread_fence(memory_order_acquire); /* values must be read before the flags */
     return OMPI_SUCCESS != failure ? failure
            : is_abandoned(module->group.record) || is_abandoned(module->reducer.exchange.record) ||
                    is_abandoned(module->streamer.ring.record)

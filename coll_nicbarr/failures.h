@@ -4,10 +4,10 @@
  *
  * Open MPI's progress detects that a process has failed or that a communicator was revoked. A
  * member that waits then abandons its wait, and the collective runs to its end without the missing
- * values. As it may publish wrong values from then on, the member first marks the shared record.
- * Each member checks this mark at the end of its collective, and returns an error if its result may
- * depend on an abandoned wait. So the movement of data needs no error paths, and barriers have no
- * overhead.
+ * values. As it may publish wrong values from then on, the member first sets a flag in the shared
+ * record. Each member checks this flag at the end of its collective, and returns an error if its
+ * result may depend on an abandoned wait. Therefore the code that moves data needs no error paths,
+ * and barriers have no overhead.
  *
  * Threads: any. */
 #ifndef NICBARR_FAILURES_H
@@ -15,12 +15,13 @@
 
 #include "coll_nicbarr/coll_nicbarr.h"
 
-/* nicbarr_comm_failure(); NULL: programs do not survive failures. */
+/* nicbarr_comm_failure(), or NULL if the program does not survive failures. */
 extern int (*nicbarr_failure)(ompi_communicator_t *comm);
 
-/* The error that collectives on `comm` return at present; OMPI_SUCCESS if none. A collective of
- * several steps checks it before each call of one of Open MPI's own functions: a member that has
- * abandoned a wait must not call these any more, because others may be in a later call. */
+/* Returns the error that collectives on `comm` return at present, or OMPI_SUCCESS if there is none.
+ * A collective of several steps checks it before each call of one of Open MPI's own functions: a
+ * member that has abandoned a wait must no longer call these, because others may be in a later
+ * call. */
 static inline int nicbarr_known_failure(ompi_communicator_t *comm)
 {
     return NULL == nicbarr_failure ? OMPI_SUCCESS : nicbarr_failure(comm);
@@ -29,13 +30,14 @@ static inline int nicbarr_known_failure(ompi_communicator_t *comm)
 /* abandons() of struct myr_waiter, whose owner is the communicator. */
 bool nicbarr_abandons(const struct myr_watch *watch);
 
-/* The error of a collective on one node that has ended, or has not begun yet: OMPI_SUCCESS,
- * MPI_ERR_PROC_FAILED or MPI_ERR_REVOKED; NICBARR_FAILURE_UNKNOWN: another member has abandoned a
- * wait, and this process will learn why. */
+/* Returns the error of a collective on one node that has ended, or has not begun yet: OMPI_SUCCESS,
+ * MPI_ERR_PROC_FAILED or MPI_ERR_REVOKED. The result is NICBARR_FAILURE_UNKNOWN if another member
+ * has abandoned a wait, and this process does not know the reason yet. */
 enum { NICBARR_FAILURE_UNKNOWN = -1 };
 int nicbarr_failure_of(const mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm);
 
-/* The same for a blocking collective that would return `rc`: waits until the error is known. */
+/* Returns the error of a blocking collective that would otherwise return `rc`. Waits until the
+ * error is known. */
 int nicbarr_survive(const mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm, int rc);
 
 #endif

@@ -43,7 +43,7 @@ void nicbarr_fallback_forget(mca_coll_nicbarr_module_t *module)
 }
 
 /* Before Open MPI 6.0, a slot in the communicator's table holds a reference to its module, and our
- * module holds one to the saved module. Our module lives as long as the communicator, because Open
+ * module holds one to the saved module. Our module exists as long as the communicator, because Open
  * MPI keeps a list of all modules. */
 #define PUT_BACK(the_module, comm, collective)                                                     \
     do {                                                                                           \

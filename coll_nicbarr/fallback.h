@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A communicator's table of functions: saving the previous ones and installing this component's. No
- * other file writes into it.
+/* Manages a communicator's table of functions: saves the previous functions, and installs this
+ * component's. No other file writes into the table.
  *
- * A slot is only written while its module is ours. A component above (coll/monitoring, or any that
- * wraps functions) has saved our function and continues to call it, so each of our functions must
- * still work after it was replaced or the communicator was declined. */
+ * A slot of the table is written only while its module is ours. A component above (coll/monitoring,
+ * or any other that wraps functions) has saved our function and continues to call it. Therefore
+ * each of our functions must still work after it was replaced or the communicator was declined. */
 #ifndef NICBARR_FALLBACK_H
 #define NICBARR_FALLBACK_H
 
@@ -15,21 +15,22 @@
  * nicbarr's. Returns false if a function is missing; then the module cannot be used, because it
  * would have no fallback. */
 bool nicbarr_fallback_save(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm);
-/* The communicator is freed: restore the saved functions, or only release them. */
+/* Called when the communicator is freed: the first function restores the saved functions, the
+ * second one only releases them. */
 void nicbarr_fallback_restore(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm);
 void nicbarr_fallback_forget(mca_coll_nicbarr_module_t *module);
 
-/* MPI_Barrier in each of its states; barrier.c has them. */
+/* The functions of MPI_Barrier, by state; defined in barrier.c. */
 extern const mca_coll_base_module_barrier_fn_t nicbarr_barrier_functions[NICBARR_BARRIER_STATES];
 
-/* Enter `state`: install its function of MPI_Barrier. NICBARR_BARRIER_OWN restores Open MPI's own.
- * For barrier_state.c alone. */
+/* Enter `state`: install its function of MPI_Barrier. NICBARR_BARRIER_OWN restores Open MPI's own
+ * function. Called by barrier_state.c only. */
 void nicbarr_set_barrier(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                          enum nicbarr_barrier_state state);
 
-/* Restore Open MPI's own functions of a collective that carries data: the blocking one, and the one
- * that creates persistent ones. The non-blocking one stays, because Open MPI may call it from
- * within progress, at a different moment of the program on each process. */
+/* Restore Open MPI's own functions of a collective that carries data: the blocking function, and
+ * the one that creates persistent operations. The non-blocking function stays, because Open MPI may
+ * call it from within progress, at a different point of the program on each process. */
 void nicbarr_put_back_data(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                            enum nicbarr_collective collective);
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* See groups.h.
  *
- * The blobs of the first phase are exchanged at once for all groups: the first process of each node
- * sends the blobs of all of the node's groups in one letter. */
+ * The blobs of the first phase, which are the data that peers need to connect, are exchanged for
+ * all groups at once: the first process of each node sends the blobs of all groups in one message
+ * (letter). */
 #include "coll_nicbarr/groups.h"
 
 #include <stdlib.h>
@@ -13,9 +14,10 @@
 #include "libmyr/groups/nic_data.h"
 #include "libmyr/groups/secrets.h"
 
-/* How long a node may be silent in a barrier that all members enter at the same time, before its
- * packets are considered lost (milliseconds). A busy host may be late, but a NIC that gets several
- * ASKs answers one of them: at a load of 70, one of 20,000 communicators took more than 2 s. */
+/* The time (milliseconds) for which a node may be silent in a barrier that all members enter at the
+ * same time, before its packets are considered lost. A busy host may be late, but a NIC that
+ * receives several retransmission requests (ASK) answers one of them: at a load of 70, one of
+ * 20,000 communicators took more than 2 s. */
 enum { TRY_MS = 5000 };
 
 static uint32_t blob_bytes(const struct nicbarr_joining *joining)
@@ -97,8 +99,8 @@ static void connect_group(const mca_coll_nicbarr_module_t *module, struct nicbar
 
 /* ---- the exchange in between ---- */
 
-/* The letter of a node's first process contains, for each group whose kind has blobs, a flag and
- * the blob; the flag is 0 if there is none. */
+/* Returns the size of a node's message, which contains a flag and a blob for each group whose kind
+ * has blobs; the flag is 0 if there is no blob. */
 static size_t letter_bytes(const struct nicbarr_joining *list, int count)
 {
     size_t bytes = 0;
@@ -126,7 +128,7 @@ static void prepare_all(const mca_coll_nicbarr_module_t *module, struct nicbarr_
     }
 }
 
-/* All members get the letters of all nodes, concatenated. */
+/* Distribute the messages of all nodes, concatenated, to all members. */
 static int exchange(const mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                     const uint8_t *own, size_t bytes, uint8_t *letters)
 {
@@ -148,7 +150,7 @@ static int exchange(const mca_coll_nicbarr_module_t *module, ompi_communicator_t
     return rc;
 }
 
-/* Collect the blobs at `place` in the nodes' letters. Returns false if one is missing. */
+/* Collect the blobs at `place` in the nodes' messages. Returns false if one is missing. */
 static bool collect(const uint8_t *letters, size_t bytes, size_t place, uint32_t nodes,
                     uint32_t blob, uint8_t *blobs)
 {
@@ -173,7 +175,7 @@ static void connect_all(const mca_coll_nicbarr_module_t *module, struct nicbarr_
         const uint32_t nodes = 0 == list[j].peers ? module->nodes.nodes : list[j].peers + 1;
         struct myr_error *error = &errors[list[j].choice.nic];
         if (NULL != list[j].group && MYR_ERR_GONE == error->status) {
-            /* the kind has failed already, and another attempt would take seconds */
+            /* this kind of NIC has failed already, and another attempt would take seconds */
             list[j].failed = true;
             nicbarr_group_leave(list[j].group);
         } else if (NULL != list[j].group && 0 == blob) {
@@ -231,8 +233,8 @@ void nicbarr_group_leave(struct myr_nic_group *group)
     }
 }
 
-/* Has the attempt failed? If so, inform all reachable nodes, because they may be waiting for nodes
- * other than the silent ones. */
+/* Returns whether the test has failed. If so, informs all reachable nodes, because they may be
+ * waiting for nodes other than the silent ones. */
 static bool in_vain(struct myr_nic_group *group, const struct nicbarr_wait *wait,
                     struct myr_error *error)
 {
@@ -274,7 +276,7 @@ static void build_zeros(void *group, uint32_t epoch, uint8_t *block)
     memset(block, 0, myr_nic_data_most(group));
 }
 
-/* A barrier, with the longest packets of the group. */
+/* Execute a barrier, with the longest packets of the group. */
 static bool try_epoch(struct myr_nic_group *group, struct myr_error *error)
 {
     const uint32_t epoch =
@@ -284,8 +286,8 @@ static bool try_epoch(struct myr_nic_group *group, struct myr_error *error)
     return comes_through(group, (struct nicbarr_wait){.epoch = epoch}, error);
 }
 
-/* A broadcast of maximum length from a node's first process. The window has room, because the
- * barrier has just completed. */
+/* Execute a broadcast of maximum length from a node's first process. The window has space, because
+ * the barrier has just completed. */
 static bool try_broadcast(struct myr_nic_group *group, uint32_t root, struct myr_error *error)
 {
     myr_nic_bcast_begin(group, root);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Groups of NICs for a communicator: joined many at a time, in the two phases of nic_kind.h.
+/* Joins the groups of NICs of a communicator, many at a time, in the two phases of nic_kind.h.
  *
  * Called by across.c, candidate_groups.c and round_trips.c, within collectives of the
  * communicator. */
@@ -10,13 +10,13 @@
 
 /* A group to be joined. All members list the same groups in the same order. */
 struct nicbarr_joining {
-    struct nicbarr_choice choice; /* algorithm and NIC; of a ping-pong, the NIC */
-    uint32_t peers;              /* highest node of a ping-pong, one process a node; 0: a barrier */
-    uint64_t number;             /* its number among the module's groups; set on joining */
-    uint32_t unit_most;          /* bytes of a node's block, if it carries data; see nic_group.h */
-    bool broadcasts;             /* it is for broadcasts */
-    struct myr_nic_group *group; /* the result; NULL: this process has no part in it */
-    bool failed;                 /* joining failed here; the line is in errors[choice.nic] */
+    struct nicbarr_choice choice; /* algorithm and NIC; for a ping-pong, only the NIC */
+    uint32_t peers;     /* highest node of a ping-pong, with one process per node; 0: a barrier */
+    uint64_t number;    /* its number among the module's groups; set on joining */
+    uint32_t unit_most; /* bytes of a node's block, if it carries data; see nic_group.h */
+    bool broadcasts;    /* the group is for broadcasts */
+    struct myr_nic_group *group; /* the result; NULL: this process does not participate */
+    bool failed;                 /* joining failed here; the message is in errors[choice.nic] */
 };
 
 /* Join the groups of `list`. Collective over `comm` if a kind of NIC has data to exchange;
@@ -29,10 +29,10 @@ int nicbarr_groups_join(mca_coll_nicbarr_module_t *module, ompi_communicator_t *
 /* Leave the group, if it was joined. */
 void nicbarr_group_leave(struct myr_nic_group *group);
 
-/* Try the group: one barrier or ping-pong, which all members enter at the same time. False, with a
- * line, if no packets get through; a host that is merely late is waited for. Groups for data and
- * broadcasts are tried with their longest packets, since the MTU on the way may be too small for
- * these. */
+/* Test the group by one barrier or ping-pong, which all members enter at the same time. Returns
+ * false, with a message, if no packets get through; a host that is merely late is waited for.
+ * Groups for data and for broadcasts are tested with their longest packets, since the path MTU may
+ * be too small for these. */
 bool nicbarr_group_try(struct myr_nic_group *group, struct myr_error *error);
 
 #endif

@@ -7,12 +7,12 @@
 /* The encoding: this head, the public key if there is one, the names of the existing NICs with as
  * many addresses as each has, and the reason why there is no NIC. */
 struct head {
-    uint32_t format; /* NICBARR_HELLO_FORMAT; like all fields in the sender's byte order */
+    uint32_t format; /* NICBARR_HELLO_FORMAT; like all fields, in the sender's byte order */
     uint32_t number;
     uint64_t identity, digest;
     uint8_t there; /* bit n: NIC n is present; bit 0: the public key */
     uint8_t later;
-    uint16_t why; /* bytes */
+    uint16_t why; /* length of the reason, bytes */
 };
 
 _Static_assert(NICBARR_NICS_MOST <= 8 && sizeof(struct head) <= 32, "the head of a hello");
@@ -24,7 +24,7 @@ static size_t name_bytes(const struct myr_nic_name *name)
     return NAME_HEAD + name->count * sizeof(name->address[0]);
 }
 
-/* Decode a name from the first of `count` bytes. Returns its length; 0: it is not a name. */
+/* Decode a name at the beginning of `count` bytes. Returns its length, or 0 if it is not a name. */
 static size_t read_name(const uint8_t *bytes, size_t count, struct myr_nic_name *name)
 {
     if (count < NAME_HEAD) {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The hello: a process's description of itself, and its encoding.
+/* Content and encoding of the hello, by which processes exchange addresses at start-up: a process's
+ * description of itself, which it publishes for all others.
  *
- * Pure functions; called by peers.c (the modex), across.c (second hellos) and the tests. Bytes from
- * another process may be anything: decoding them fails, or results in values within their
+ * Pure functions; called by peers.c (the modex), across.c (second hellos) and the tests. The bytes
+ * of another process are not trusted: decoding either fails, or results in values within their
  * bounds. */
 #ifndef NICBARR_HELLO_H
 #define NICBARR_HELLO_H
@@ -14,19 +15,20 @@
 #include "coll_nicbarr/nics.h"
 #include "libmyr/seal.h"
 
-/* The version of hellos and of everything else that processes exchange or do in step; any change to
- * that changes its lower half. A machine of the other byte order reads another number, and does not
- * take part. */
+/* The version of hellos, and of all other formats and protocols that processes must have in common;
+ * any change to these changes its lower half. A machine of the other byte order reads a different
+ * number, and therefore does not participate. */
 enum { NICBARR_HELLO_FORMAT = 0x4e420005 };
 
 struct nicbarr_hello {
-    uint64_t identity; /* of its segment; 0: none, see `why` */
-    uint64_t digest;   /* of schedules, wire and parameters: must be equal on both sides */
-    uint32_t number;   /* in the segment */
-    bool later; /* it opens more NICs when it meets a process of another node, because its job
-                   needed none, or because one was not available yet */
+    uint64_t identity; /* identity of its segment; 0: it has none, see `why` */
+    uint64_t
+        digest; /* digest of schedules, formats and parameters, which must be equal on both sides */
+    uint32_t number; /* number of the process in the segment */
+    bool later; /* it opens more NICs at its first communicator across nodes, because its job needed
+                   none so far, or because a NIC was not available yet */
     struct myr_public_key key; /* public key of its segment; seals secrets for it */
-    struct myr_nic_name nic[NICBARR_NICS_MOST]; /* by number; key 0: none */
+    struct myr_nic_name nic[NICBARR_NICS_MOST]; /* by NIC number; key 0: it has no such NIC */
     char why[240];                              /* why it has no segment, or else no NIC */
 };
 
@@ -39,7 +41,7 @@ enum {
 /* Encode a hello into bytes[NICBARR_HELLO_BYTES]; returns its size. */
 size_t nicbarr_hello_write(const struct nicbarr_hello *hello, uint8_t *bytes);
 
-/* Decode a hello of exactly `count` bytes. False if it is none. */
+/* Decode a hello of exactly `count` bytes. Returns false if the bytes are not a hello. */
 bool nicbarr_hello_read(const uint8_t *bytes, size_t count, struct nicbarr_hello *hello);
 
 #endif

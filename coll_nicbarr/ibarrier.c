@@ -2,14 +2,13 @@
 /* MPI_Ibarrier and persistent barriers.
  *
  * To arrive, a process stores the epoch in its own word. A barrier is complete when the words of
- * all members have reached its epoch. No process has to do anything in between. Therefore the
- * operation overlaps completely with computation, any number of barriers may be outstanding, and a
- * process that makes no MPI calls does not delay others. Persistent barriers may be started in a
- * different order on each process, so each of them has its own record, or across nodes its own
- * group of NICs.
+ * all members have reached its epoch. No process has to act in between. Therefore the operation
+ * overlaps completely with computation, any number of barriers may be outstanding, and a process
+ * that makes no MPI calls does not delay others. Persistent barriers may be started in a different
+ * order on each process, so each of them has its own record, or across nodes its own group of NICs.
  *
- * Across nodes, MPI_Ibarrier cannot set up groups, because that takes messages. It is Open MPI's
- * own until a blocking collective has done so. */
+ * Across nodes, MPI_Ibarrier cannot set up groups, because that takes messages. It uses Open MPI's
+ * own function until a blocking collective has set up its group. */
 #include "coll_nicbarr/barrier.h"
 
 #include <stdlib.h>
@@ -84,7 +83,7 @@ static void drop_across(nicbarr_request_t *request)
 static const struct nicbarr_operation across = {arrive_across, test_across, remind_across,
                                                 drop_across};
 
-/* Count a call that Open MPI's own function serves. After many of them, the next blocking
+/* Count a call that Open MPI's own function serves. After enough of these calls, the next blocking
  * collective sets up a group. */
 static void note_call(mca_coll_nicbarr_module_t *module)
 {
@@ -124,7 +123,7 @@ int nicbarr_ibarrier(ompi_communicator_t *comm, ompi_request_t **handle,
 
 /* ---- persistent barriers: MPI_Barrier_init may set up what it needs ---- */
 
-/* The resources of a persistent barrier. If both are NULL, it is Open MPI's own. */
+/* The resources of a persistent barrier. If both are NULL, it uses Open MPI's own function. */
 struct own {
     struct myr_record *record;
     struct myr_nic_group *nic;
@@ -141,8 +140,8 @@ static void get_own_record(mca_coll_nicbarr_module_t *module, ompi_communicator_
     }
 }
 
-/* Join a group with the same schedule as MPI_Ibarrier's. (MPI_Barrier may be Open MPI's own by
- * now.) */
+/* Join a group with the same schedule as MPI_Ibarrier's group. MPI_Barrier's choice is not used,
+ * because it may be Open MPI's own function by now. */
 static int join_own_group(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                           struct own *own)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The kinds of NICs that the component uses. No other file of coll_nicbarr/ names one.
+/* Lists the kinds of NICs that the component uses. No other file of coll_nicbarr/ names a kind.
  *
  * The order is that of preference: the first kind is used unless the user or a measurement decides
  * otherwise. Tests build the component with another list. */

@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* See layout.h.
  *
- * A record has the arrival words, then the counters, then all other slots. Counters have memory of
- * their own, because slots keep the epochs of earlier plans, whereas counters must start at 0. */
+ * A record consists of the arrival words, the counters, and all other slots. Counters have separate
+ * memory, because slots keep the epochs of earlier plans, whereas counters must start at 0. */
 #include "coll_nicbarr/layout.h"
 
 #include <stdlib.h>
 
-/* On one node, a tree is released by one common word that all processes read, instead of by
- * messages. */
+/* Returns whether a common word, which all processes read, releases the barrier instead of
+ * messages. This is how a tree is released on one node. */
 static bool releases(struct nicbarr_choice choice)
 {
     return NICBARR_TREE == choice.algorithm;
 }
 
-/* The layout of all algorithms but the counter and the flags follows from the messages of their
- * schedules. */
+/* Returns whether the layout follows from the messages of the schedule, as it does for all
+ * algorithms but the counter and the flags. */
 static bool has_messages(struct nicbarr_choice choice)
 {
     return nicbarr_algorithm_messages(choice.algorithm) &&
@@ -42,8 +42,8 @@ void *nicbarr_layout_slots(const mca_coll_nicbarr_module_t *module)
     return (uint8_t *)myr_group_slots(&module->group) + module->counter_bytes;
 }
 
-/* Processes that are bound to the same processors use the same leaf; unbound ones are distributed
- * over the leaves. */
+/* Create the plan of a counter. Processes that are bound to the same processors use the same leaf;
+ * unbound ones are distributed over the leaves. */
 static bool plan_counter(const mca_coll_nicbarr_module_t *module, uint32_t leaves,
                          struct myr_plan *plan)
 {

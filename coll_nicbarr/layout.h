@@ -1,26 +1,27 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* From a choice to a plan: libmyr's layout for each algorithm, and its place in a record.
+/* Lays out the slots of each algorithm in a record, and turns a choice into a plan over these
+ * slots.
  *
- * Called by setup.c (room, the plan of the choice), tune.c (those of all candidates) and limits.c.
- * All members of a communicator compute the same layout. Any thread, each for a module of its
- * own. */
+ * Called by setup.c (space for all candidates, the plan of the choice), tune.c (the plans of all
+ * candidates) and limits.c. All members of a communicator compute the same layout. Any thread, each
+ * for a module of its own. */
 #ifndef NICBARR_LAYOUT_H
 #define NICBARR_LAYOUT_H
 
 #include "coll_nicbarr/coll_nicbarr.h"
 
 /* Bytes of slots that `choice` needs in a communicator of `shape`, separately for counters and for
- * the rest. */
+ * all other algorithms. */
 struct nicbarr_bytes {
     size_t counters, others;
 };
 struct nicbarr_bytes nicbarr_layout_bytes(const struct nicbarr_shape *shape,
                                           struct nicbarr_choice choice);
 
-/* The slots behind the counters. */
+/* Returns the slots that follow the counters. */
 void *nicbarr_layout_slots(const mca_coll_nicbarr_module_t *module);
 
-/* Make `plan` for the module's group over the record's slots. False if out of memory. */
+/* Create `plan` for the module's group over the record's slots. Returns false if out of memory. */
 bool nicbarr_layout_plan(const mca_coll_nicbarr_module_t *module, struct nicbarr_choice choice,
                          struct myr_plan *plan);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* See long_waits.h. The MPI call is found on the stack, so the fast path of a collective need not
- * store what it is. */
+/* See long_waits.h. The MPI call is found on the stack, so that the fast path of a collective need
+ * not store it. */
 #include "coll_nicbarr/long_waits.h"
 
 #include <dlfcn.h>
@@ -13,7 +13,8 @@
 
 enum { FRAMES = 48 };
 
-/* The name of an MPI function, also if the symbol is PMPI_...; NULL if it is not one. */
+/* Returns the name of an MPI function, also if the symbol is PMPI_..., or NULL if the symbol is not
+ * one. */
 static const char *mpi_name(const char *symbol)
 {
     if (NULL == symbol) {
@@ -38,7 +39,8 @@ static void describe_code(const void *address, char *text, size_t room)
     }
 }
 
-/* Some MPI functions, such as MPI_Comm_dup, call others. The outermost one is wanted. */
+/* Some MPI functions, such as MPI_Comm_dup, call others. The outermost one is the program's
+ * call. */
 void nicbarr_find_call(char *call, char *caller)
 {
     void *frame[FRAMES];

@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Collectives that have lasted more than a second, for `nicbarr status`: this process, the MPI
- * call, the code that made it, the communicator and its members. Together with those of the node's
- * other processes (libmyr/node/waits.h) this shows who is missing in which call.
+/* Publishes collectives that have lasted more than a second, so that `nicbarr status` can show
+ * which member is missing in which call. A published wait names this process, the MPI call, the
+ * code that made it, the communicator and its members. `nicbarr status` combines it with the waits
+ * of the node's other processes (libmyr/node/waits.h).
  *
- * Everything here happens in a wait that is long already. Threads: any. */
+ * All of this runs only in a wait that is already long, so its cost does not matter. Threads:
+ * any. */
 #ifndef NICBARR_LONG_WAITS_H
 #define NICBARR_LONG_WAITS_H
 
 #include "coll_nicbarr/coll_nicbarr.h"
 #include "libmyr/node/waits.h"
 
-/* The outermost MPI function that the calling thread is in, and the code that called it, as in
- * struct myr_shown_wait; "": not found. */
+/* Find the outermost MPI function that the calling thread is in, and the code that called it, as in
+ * struct myr_shown_wait. A text that cannot be determined becomes "". */
 enum {
     NICBARR_CALL_TEXT = sizeof(((struct myr_shown_wait *)0)->call),
     NICBARR_CALLER_TEXT = sizeof(((struct myr_shown_wait *)0)->caller)
@@ -22,8 +24,8 @@ void nicbarr_find_call(char *call, char *caller);
  * MYR_LONG_WAIT_US. Returns the argument for myr_wait_hide(). */
 struct myr_shown_wait *nicbarr_wait_show(ompi_communicator_t *comm, const struct myr_key *key);
 
-/* The same for waits on one node, and a look for dead members: long_wait() of struct myr_waiter.
- * Their owner is the communicator. */
+/* long_wait() of struct myr_waiter, for waits on one node, whose owner is the communicator:
+ * publishes the wait like nicbarr_wait_show(), and checks for dead members. */
 struct myr_shown_wait *nicbarr_long_wait(const struct myr_watch *watch, uint32_t times);
 
 #endif

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Can a communicator be served? Determines which members share this process's segment, and which
- * are on which node.
+/* Determines whether nicbarr can serve a communicator: which members share this process's segment,
+ * and on which node each member is.
  *
- * All members compare the same hellos (peers.h), so all come to the same answer, and no member
- * installs something that another one does not have. (If a job connects to processes of another
- * node after its start, hellos are exchanged once more within the communicator; see across.c.) */
+ * All members compare the same hellos (peers.h), so they get the same answer, and no member
+ * installs a function that another one does not have. If a job connects to processes of another
+ * node after its start, hellos are exchanged once more within the communicator; see across.c. */
 #include "coll_nicbarr/members.h"
 
 #include <pthread.h>
@@ -18,8 +18,8 @@
 
 enum { WHY_BYTES = 300 };
 
-/* Replace the homes by consecutive numbers from 0, in the order of ranks. Returns how many
- * different ones there are. */
+/* Replace the homes by consecutive numbers from 0, in the order of ranks. Returns the number of
+ * different homes. */
 static uint32_t number_homes(uint32_t *homes, uint32_t size)
 {
     uint32_t count = 0;
@@ -38,14 +38,14 @@ static uint32_t number_homes(uint32_t *homes, uint32_t size)
     return count;
 }
 
-/* Is a process with this trouble unable to take part in any communicator? */
+/* Returns whether a process with this trouble cannot participate in any communicator. */
 static bool hopeless(uint8_t trouble)
 {
     return NICBARR_NO_COMPONENT == trouble || NICBARR_NO_SEGMENT == trouble ||
            NICBARR_OTHER_PARAMETERS == trouble;
 }
 
-/* Fill in the fields of the shape that all processes of this node know. */
+/* Fill in the fields of the shape that follow from this node. */
 static void fill_shape(struct nicbarr_shape *shape, uint32_t processes, uint32_t homes)
 {
     mca_coll_nicbarr_component_t *component = &mca_coll_nicbarr_component;
@@ -90,7 +90,7 @@ static const char *share_segment(mca_coll_nicbarr_module_t *module, ompi_communi
     const uint32_t size = (uint32_t)ompi_comm_size(comm);
     const struct nicbarr_peer **peers = nicbarr_peers_of(comm);
     uint64_t digest = 0;
-    free(module->homes); /* from an attempt that failed */
+    free(module->homes); /* allocated by an attempt that failed */
     module->homes = malloc(size * sizeof(*module->homes));
     const char *why = NULL == module->homes || NULL == peers ? "out of memory" : NULL;
     for (uint32_t r = 0; NULL == why && r < size; ++r) {
@@ -145,8 +145,8 @@ struct myr_key nicbarr_record_key(const mca_coll_nicbarr_module_t *module,
 
 /* ---- across nodes ---- */
 
-/* The number of different processor sets to which the processes in our segment are bound; 0 if out
- * of memory. */
+/* Returns the number of different affinity masks of the processes in our segment, or 0 if out of
+ * memory. */
 static uint32_t count_homes(const struct nicbarr_peer *const *peers, uint32_t size, uint32_t rank)
 {
     uint32_t neighbours = 0;
@@ -162,7 +162,7 @@ static uint32_t count_homes(const struct nicbarr_peer *const *peers, uint32_t si
     return count;
 }
 
-/* The NICs whose processes must share the job's segment, as bits. */
+/* Returns the bit mask of NICs whose processes must share the job's segment. */
 static uint32_t by_segment(void)
 {
     uint32_t bits = 0;
@@ -172,7 +172,7 @@ static uint32_t by_segment(void)
     return bits;
 }
 
-/* The first member that cannot take part; -1: none. */
+/* Returns the first member that cannot participate, or -1 if there is none. */
 static int first_in_trouble(const struct nicbarr_peer *const *peers, int size)
 {
     int r = 0;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A communicator's module: the collectives that it offers initially, and its end.
+/* Creates and destroys a communicator's module, and determines the collectives that it offers.
  *
  * Creating a module is cheap: it only determines whether the communicator is on one node, and saves
- * the previous functions. Everything else happens on first use: see setup.c for one node, across.c
- * for several, and data/data.h for collectives that carry data. */
+ * the previous functions. Everything else is set up on first use: see setup.c for one node,
+ * across.c for several, and data/data.h for collectives that carry data. */
 #include "coll_nicbarr/module.h"
 
 #include <stdlib.h>
@@ -23,14 +23,15 @@
 #include "coll_nicbarr/members.h"
 #include "coll_nicbarr/surviving.h"
 
-/* If there are no functions to fall back to, the module does not serve the communicator. */
+/* Install the module's functions. If there are no functions to fall back to, the module does not
+ * serve the communicator. */
 static int module_enable(mca_coll_base_module_t *base, ompi_communicator_t *comm)
 {
     return nicbarr_fallback_save((mca_coll_nicbarr_module_t *)base, comm) ? OMPI_SUCCESS
                                                                           : OMPI_ERR_NOT_FOUND;
 }
 
-/* Components above have restored our functions before this is called. */
+/* Components above have restored our functions before Open MPI calls this. */
 static int module_disable(mca_coll_base_module_t *base, ompi_communicator_t *comm)
 {
     nicbarr_fallback_restore((mca_coll_nicbarr_module_t *)base, comm);
@@ -66,7 +67,7 @@ static void module_destruct(mca_coll_nicbarr_module_t *module)
 OBJ_CLASS_INSTANCE(mca_coll_nicbarr_module_t, mca_coll_base_module_t, module_construct,
                    module_destruct);
 
-/* Why the communicator is left to Open MPI entirely; NULL: it is not. */
+/* Returns the reason why the communicator is left to Open MPI entirely, or NULL if it is not. */
 static const char *why_left(const ompi_communicator_t *comm, bool across, int priority)
 {
     return priority < 0               ? "coll_nicbarr_priority is negative"

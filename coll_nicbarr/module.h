@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A communicator's module; see module.c. Called by component.c. */
+/* Creates a communicator's module; see module.c. Called by component.c. */
 #ifndef NICBARR_MODULE_H
 #define NICBARR_MODULE_H
 

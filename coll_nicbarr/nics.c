@@ -30,7 +30,8 @@ static bool equal(const char *word, size_t length, const char *wanted)
     return strlen(wanted) == length && 0 == memcmp(word, wanted, length);
 }
 
-/* The kind's own constant for the user's word; NULL: the word is not one of this kind's. */
+/* Returns the kind's own constant for the user's word, or NULL if the word does not belong to this
+ * kind. */
 static const char *way_of(const struct myr_nic_kind *kind, const char *word, size_t length)
 {
     if (equal(word, length, kind->name)) {
@@ -52,7 +53,7 @@ static void want_all(struct nicbarr_nics *nics)
     }
 }
 
-/* Parse one word; false if it is unknown. */
+/* Parse one word. Returns false if it is unknown. */
 static bool want(struct nicbarr_nics *nics, const char *word, size_t length)
 {
     bool known = equal(word, length, "none");
@@ -141,8 +142,8 @@ enum myr_status nicbarr_nics_open(struct nicbarr_nics *nics, const struct myr_si
         if (MYR_ERR_NOT_THERE != status && MYR_ERR_NOT_YET != status) {
             site->say(1, why.text);
         }
-        /* Report the first kind's reason, but a NIC that exists and cannot be used takes precedence
-         * over one that does not exist. */
+        /* Report the first kind's error, but the error of a NIC that exists and cannot be used
+         * takes precedence over that of a NIC that does not exist. */
         if (nics->wanted[nic] && ('\0' == error->text[0] || (MYR_ERR_NOT_THERE == error->status &&
                                                              MYR_ERR_NOT_THERE != status))) {
             *error = why;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* This process's NICs: one of each kind that is wanted and available.
  *
- * The component identifies a NIC by its number: n is of nicbarr_kinds[n - 1], and 0 is no NIC, but
- * the processes of a node themselves (schedule.h).
+ * The component identifies a NIC by its number: number n is of the kind nicbarr_kinds[n - 1].
+ * Number 0 is not a NIC, but stands for the processes of a node themselves (schedule.h).
  *
- * Called by component.c (opening, closing), and by the files that play, report or count. One thread
- * opens and closes, before and after everything else. */
+ * Called by component.c (opening, closing), and by the files that execute collectives, report or
+ * count. One thread opens the NICs before any other use, and closes them after it. */
 #ifndef NICBARR_NICS_H
 #define NICBARR_NICS_H
 
@@ -14,28 +14,29 @@
 
 #include "libmyr/nic_kind.h"
 
-extern const struct myr_nic_kind *const nicbarr_kinds[]; /* kinds.c; NULL ends them */
+extern const struct myr_nic_kind
+    *const nicbarr_kinds[]; /* defined in kinds.c; terminated by NULL */
 
-enum { NICBARR_NICS_MOST = 5 }; /* numbers of NICs, including 0 */
+enum { NICBARR_NICS_MOST = 5 }; /* count of NIC numbers, including 0 */
 
 struct nicbarr_nics {
     struct myr_site site;
-    bool wanted[NICBARR_NICS_MOST];     /* by the user */
-    const char *way[NICBARR_NICS_MOST]; /* the variant; NULL: any */
+    bool wanted[NICBARR_NICS_MOST];     /* wanted by the user */
+    const char *way[NICBARR_NICS_MOST]; /* the variant; NULL: any variant */
     void *nic[NICBARR_NICS_MOST];       /* NULL: not open */
     union myr_value values[NICBARR_NICS_MOST][MYR_OPTIONS_MOST];
 };
 
-/* One more than the highest number of a NIC. */
+/* Returns one more than the highest number of a NIC. */
 uint32_t nicbarr_nics_end(void);
 
-/* By the number of a NIC, which is not 0. */
+/* Returns the kind of a NIC, by its number, which is not 0. */
 static inline const struct myr_nic_kind *nicbarr_kind(uint32_t nic)
 {
     return nicbarr_kinds[nic - 1];
 }
 
-/* The names of all kinds, for choices (nicbarr_choice_nics()). */
+/* Returns the names of all kinds, for the names of choices (nicbarr_choice_nics()). */
 const char *const *nicbarr_nic_names(void);
 
 /* Parse the user's list of NICs: "auto", "none", or words for kinds, separated by commas. If a word
@@ -44,17 +45,18 @@ const char *const *nicbarr_nic_names(void);
 bool nicbarr_nics_want(struct nicbarr_nics *nics, const char *words);
 const char *nicbarr_nic_words(char *text, uint32_t bytes);
 
-/* Is any wanted? */
+/* Returns whether the user wants any NIC. */
 bool nicbarr_nics_wanted(const struct nicbarr_nics *nics);
 
 /* Open the wanted and available NICs that are not open yet. Returns MYR_OK if any NIC is open now,
- * else the error of the first. `*later` becomes true, only with a site in a hurry, if it is not
- * known yet whether some NIC is available; then call this again later. */
+ * else the error of the first. `*later` becomes true if it is not known yet whether some NIC is
+ * available, so that the caller has to call this function again later; this happens only with a
+ * site in a hurry. */
 enum myr_status nicbarr_nics_open(struct nicbarr_nics *nics, const struct myr_site *site,
                                   bool *later, struct myr_error *error);
 void nicbarr_nics_close(struct nicbarr_nics *nics);
 
-/* Run the NICs for a moment. `awaited`: a process here waits for them. Returns the number of
+/* Poll the NICs once. `awaited`: a process on this node waits for them. Returns the number of
  * packets received. */
 uint32_t nicbarr_nics_run(const struct nicbarr_nics *nics, bool awaited);
 

@@ -16,9 +16,9 @@
 
 enum {
     LISTED = 64,     /* maximum of missing nodes that are examined */
-    LOST = 64,       /* maximum of nodes that are remembered as lost */
+    LOST = 64,       /* maximum of nodes that are recorded as lost */
     NAMED = 4,       /* maximum of nodes that a message names */
-    LINE_BYTES = 900 /* sufficient for all of these messages */
+    LINE_BYTES = 900 /* sufficient for all messages of this file */
 };
 
 uint32_t nicbarr_now_ms(void)
@@ -28,7 +28,7 @@ uint32_t nicbarr_now_ms(void)
 
 /* ---- missing nodes ---- */
 
-/* How long a node has been silent during our wait (milliseconds). */
+/* Returns the time (milliseconds) for which a node has been silent during this wait. */
 static uint32_t silence(const struct nicbarr_wait *wait, const struct mcp_missing *missing,
                         uint32_t now_ms)
 {
@@ -37,7 +37,7 @@ static uint32_t silence(const struct nicbarr_wait *wait, const struct mcp_missin
     return 0 != missing->heard_ms && since_ms < waited_ms ? since_ms : waited_ms;
 }
 
-/* Missing nodes, and how long each has been silent. */
+/* Missing nodes, and the time for which each has been silent. */
 struct silent {
     struct mcp_missing node[LISTED];
     uint32_t silence_ms[LISTED];
@@ -55,7 +55,7 @@ static void find_missing(struct myr_nic_group *group, const struct nicbarr_wait 
     }
 }
 
-/* The longest silence and its node; 0: no node is missing. */
+/* Returns the longest silence, or 0 if no node is missing; `*node` becomes the silent node. */
 static uint32_t longest_silence(const struct silent *silent, uint32_t *node)
 {
     uint32_t longest_ms = 0;
@@ -92,23 +92,24 @@ uint32_t nicbarr_overdue_silence(struct myr_nic_group *group, const struct nicba
 
 /* ---- lost nodes ---- */
 
-/* A node is silent for all groups, so if one group has given it up, the next one need not wait for
- * the whole timeout again. A live NIC answers an ASK, and a waiting one sends one every 64 ms
- * (backoff.h). Therefore a node that was given up, and has not answered since during
- * NICBARR_LOOK_MS of waiting for it, is given up at once. It is not lost any more once it answers.
+/* The nodes that a group has given up are recorded as lost, because a silent node is silent for all
+ * groups, so that the next group need not wait for the whole timeout again. A live NIC answers a
+ * retransmission request (ASK), and a waiting NIC sends one every 64 ms (backoff.h). Therefore a
+ * group gives up a lost node at once if the node has not answered during NICBARR_LOOK_MS of waiting
+ * for it. A node that answers is no longer lost.
  *
- * If more than LOST nodes are given up, the oldest is forgotten, and waiting for it takes
- * coll_nicbarr_timeout again. */
+ * If more than LOST nodes are given up, the record of the oldest one is overwritten, and waiting
+ * for this node takes coll_nicbarr_timeout again. */
 static struct {
     pthread_mutex_t lock;
     uint32_t next;
     struct {
-        const struct myr_nic_name *name; /* as a pointer of peers.c, which has one for each NIC */
+        const struct myr_nic_name *name; /* the pointer of peers.c, which is unique for each NIC */
         uint32_t when_ms;
     } of[LOST];
 } lost = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-/* The name of a node's NIC in this group; NULL if there is none. */
+/* Returns the name of a node's NIC in this group, or NULL if there is none. */
 static const struct myr_nic_name *name_of(const mca_coll_nicbarr_module_t *module,
                                           const struct myr_nic_group *group, uint32_t node)
 {
@@ -116,7 +117,7 @@ static const struct myr_nic_name *name_of(const mca_coll_nicbarr_module_t *modul
     return NULL == names || node >= module->nodes.nodes ? NULL : names[node];
 }
 
-/* The index of a lost node; LOST if it is not one. The lock is held. */
+/* Returns the index of a lost node, or LOST if the node is not lost. Called with the lock held. */
 static uint32_t find_lost(const struct myr_nic_name *name)
 {
     uint32_t place = 0;
@@ -141,7 +142,7 @@ static void remember_lost(const struct myr_nic_name *name)
     pthread_mutex_unlock(&lost.lock);
 }
 
-/* Is the node lost, without having answered since? */
+/* Returns whether the node is lost, and has not answered since. */
 static bool still_lost(const struct myr_nic_name *name, uint32_t heard_ms)
 {
     pthread_mutex_lock(&lost.lock);
@@ -308,7 +309,7 @@ static void tell_failure(mca_coll_nicbarr_module_t *module, ompi_communicator_t 
     output_line(&line);
 }
 
-/* From now on, all barriers of the communicator fail immediately. */
+/* Fail the wait. From now on, all barriers of the communicator fail immediately. */
 static int give_up(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                    struct myr_nic_group *group, const struct nicbarr_wait *wait)
 {
@@ -332,7 +333,7 @@ int nicbarr_overdue_look(mca_coll_nicbarr_module_t *module, ompi_communicator_t 
         }
         return give_up(module, comm, group, wait);
     }
-    if (nicbarr_dead_member(comm) >= 0) { /* its NIC would answer for it for ever */
+    if (nicbarr_dead_member(comm) >= 0) { /* a dead member's NIC would answer for it for ever */
         myr_nic_group_fail(group, module->nodes.node);
         return give_up(module, comm, group, wait);
     }

@@ -1,14 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Timeouts of collectives across nodes: is a missing node silent?
+/* Timeouts of collectives across nodes: distinguishes a late node, which still answers, from a
+ * silent one.
  *
- * Late is not dead. A NIC that is asked for a message which its host has not sent yet replies so,
- * and the host may be late for hours without a report. After coll_nicbarr_warn without an answer of
- * a node the user gets a warning, once for each barrier. After coll_nicbarr_timeout the group fails
- * on all nodes, and the communicator's error handler is called. Other communicators continue. If
- * they wait for the same node, they give it up at the first check, unless it has answered since.
+ * Being late is not a failure. A NIC that receives a retransmission request for a message which its
+ * host has not sent yet replies LATER, so the host may be late for hours without a report. A node
+ * that does not answer is handled in two steps:
  *
- * Called by all waits for a group of NICs, about once in a second of waiting; shorter waits never
- * come here. */
+ * - After coll_nicbarr_warn without an answer the user gets a warning, once for each barrier.
+ * - After coll_nicbarr_timeout the group fails on all nodes, and the communicator's error handler
+ *   is called. Other communicators continue. If they wait for the same node, they fail at their
+ *   first check, unless the node has answered since.
+ *
+ * Called by all waits for a group of NICs, about once in a second of waiting; shorter waits do not
+ * call it. */
 #ifndef NICBARR_OVERDUE_H
 #define NICBARR_OVERDUE_H
 
@@ -19,42 +23,44 @@ enum { NICBARR_LOOK_US = 1000000, NICBARR_LOOK_MS = NICBARR_LOOK_US / 1000 };
 
 /* The state of a wait for one epoch, or for a broadcast's block. */
 struct nicbarr_wait {
-    uint32_t began_ms; /* as nicbarr_now_ms() */
+    uint32_t began_ms; /* start of the wait, in the time of nicbarr_now_ms() */
     uint32_t epoch;
     bool warned;
     bool block; /* the wait is for a block; `epoch` is unused */
 };
 
-/* Milliseconds of CLOCK_MONOTONIC; wraps around. */
+/* Returns the time of CLOCK_MONOTONIC in milliseconds, which wraps around. */
 uint32_t nicbarr_now_ms(void);
 
-/* How long the most silent of the missing nodes has been silent (milliseconds; 0: none is missing);
- * `*node` becomes its number. */
+/* Returns the longest time (milliseconds) for which one of the missing nodes has been silent, or 0
+ * if no node is missing; `*node` becomes the number of that node. */
 uint32_t nicbarr_overdue_silence(struct myr_nic_group *group, const struct nicbarr_wait *wait,
                                  uint32_t *node);
 
-/* Wait for at most NICBARR_LOOK_US. True if the wait is over. */
+/* Wait for at most NICBARR_LOOK_US. Returns true if the wait is over. */
 bool nicbarr_overdue_more(struct myr_nic_group *group, const struct nicbarr_wait *wait);
 
-/* Check the missing nodes. OMPI_SUCCESS: continue waiting. Otherwise an MPI error: the collective
- * will not complete, and the reason was reported, once per communicator. */
+/* Check the missing nodes. Returns OMPI_SUCCESS if the caller is to continue waiting. Otherwise
+ * returns an MPI error: the collective will not complete, and the reason was reported, once per
+ * communicator. */
 int nicbarr_overdue_look(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                          struct myr_nic_group *group, struct nicbarr_wait *wait);
 
-/* The wait is over after all: report that, if there was a warning. */
+/* Report that the wait is over, if there was a warning about it. */
 void nicbarr_overdue_end(ompi_communicator_t *comm, const struct myr_nic_group *group,
                          const struct nicbarr_wait *wait);
 
-/* Continue waiting for `epoch` after the first NICBARR_LOOK_US; OMPI_SUCCESS, or an error of
- * MPI's. */
+/* Continue waiting for `epoch` after the first NICBARR_LOOK_US. Returns OMPI_SUCCESS or an MPI
+ * error. */
 int nicbarr_overdue_wait(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                          struct myr_nic_group *group, uint32_t epoch);
 
-/* The same for the block of the broadcast that this process has begun last. */
+/* Continue waiting, after the first NICBARR_LOOK_US, for the block of the broadcast that this
+ * process has begun last. Returns OMPI_SUCCESS or an MPI error. */
 int nicbarr_overdue_bcast(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                           struct myr_nic_group *group);
 
-/* Arrive in `group` and wait for all others. */
+/* Arrive in `group`, and wait for all other members. Returns OMPI_SUCCESS or an MPI error. */
 static inline int nicbarr_nic_barrier(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                                       struct myr_nic_group *group)
 {

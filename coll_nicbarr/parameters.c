@@ -14,9 +14,9 @@
 #include "ompi/number.h"
 
 #define AT(name) offsetof(struct nicbarr_parameters, name)
-/* SHARED: all processes of a communicator must have the same value, because it decides which
+/* SHARED: all processes of a communicator must have the same value, because it determines which
  * messages are sent, by which NIC, in which call, or where words are in shared memory. The hello
- * contains a digest of these (component.c). */
+ * contains a digest of these parameters (component.c). */
 enum scope { LOCAL, SHARED };
 
 #define OF_NUMBERS(name, amount_, scope_, usual_, least_, most_, level_, help_)                    \
@@ -172,8 +172,8 @@ static const char *algorithm_help(char *text, size_t bytes)
     return text;
 }
 
-/* The help text of an option; NULL in the table stands for one that depends on the algorithms or
- * NICs. */
+/* Returns the help text of an option. NULL in the table stands for a text that depends on the
+ * algorithms or NICs. */
 static const char *help_of(const struct myr_option *option, char *text, size_t bytes)
 {
     return NULL != option->help                     ? option->help
@@ -181,7 +181,7 @@ static const char *help_of(const struct myr_option *option, char *text, size_t b
                                                     : nic_help(text, bytes);
 }
 
-/* The value initially contains the default, which Open MPI overwrites. */
+/* Register one option. The value initially contains the default, which Open MPI overwrites. */
 static void register_one(const struct myr_option *option, const char *help, void *value)
 {
     mca_base_var_type_t type = MCA_BASE_VAR_TYPE_STRING;

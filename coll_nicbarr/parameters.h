@@ -2,9 +2,9 @@
 /* User parameters: MCA parameters coll_nicbarr_<name>, from one table for the component and one for
  * each kind of NIC.
  *
- * Called by component.c. Parameters are registered when Open MPI asks for it, and read once when
- * the component opens. The values are copies, because Open MPI frees its own before it closes
- * components. */
+ * Called by component.c. Parameters are registered when Open MPI registers the component, and read
+ * once when the component opens. The values are copies, because Open MPI frees its own before it
+ * closes components. */
 #ifndef NICBARR_PARAMETERS_H
 #define NICBARR_PARAMETERS_H
 
@@ -32,15 +32,15 @@ struct nicbarr_parameters {
 /* Register all parameters. */
 void nicbarr_parameters_register(void);
 
-/* Read the values. A number beyond its bounds is reported, and becomes the bound if it is an
- * amount, else its default. Free with nicbarr_parameters_free(). */
+/* Read the values. A number outside its bounds is reported. It is replaced by the bound if it is an
+ * amount, else by the default. The caller frees the values with nicbarr_parameters_free(). */
 void nicbarr_parameters_take(struct nicbarr_parameters *parameters, struct nicbarr_nics *nics);
 void nicbarr_parameters_free(struct nicbarr_parameters *parameters, struct nicbarr_nics *nics);
 
-/* A digest of all parameters that must be equal on the members of a communicator. */
+/* Returns a digest of all parameters that must be equal on the members of a communicator. */
 uint64_t nicbarr_parameters_digest(const struct nicbarr_parameters *parameters);
 
-/* Complain about a setting; one process of the node prints the line. */
+/* Report an invalid setting; one process of the node prints the message. */
 void nicbarr_complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 #endif

@@ -13,11 +13,11 @@
 #include "ompi/modex.h"
 #include "opal/class/opal_hash_table.h"
 
-/* Identities of segments or NICs, numbered from 1 in the order in which they became known. */
+/* Identities of segments or NICs, numbered from 1 in the order in which they were first read. */
 struct registry {
-    opal_hash_table_t numbers; /* by identity */
+    opal_hash_table_t numbers; /* number of each, by identity */
     uint32_t count, room;
-    const struct myr_nic_name **names; /* of NICs; by number - 1 */
+    const struct myr_nic_name **names; /* names of the NICs, by number - 1 */
 };
 
 /* The key of a segment. */
@@ -28,10 +28,10 @@ struct node_key {
 };
 
 static struct nicbarr_hello own;
-static struct myr_key_pair pair;                         /* of this process's segment */
+static struct myr_key_pair pair;                         /* key pair of this process's segment */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* protects the variables below */
 static bool ready;
-static struct nicbarr_peer *own_job; /* [own_job_size]: by process; NULL: none is known yet */
+static struct nicbarr_peer *own_job; /* [own_job_size]: by process; NULL: no hello was read yet */
 static uint32_t own_job_size;
 static opal_hash_table_t peers; /* processes of other jobs, by name: struct nicbarr_peer */
 static struct registry segments, nics[NICBARR_NICS_MOST];
@@ -43,15 +43,15 @@ static uint64_t key_of(const opal_process_name_t *name)
     return (uint64_t)name->jobid << 32 | name->vpid;
 }
 
-/* ---- this node's cache of hellos: the modex takes some 50 us per process ---- */
+/* ---- this node's cache of hellos, because the modex takes about 50 us per process ---- */
 
 /* The table of the hellos of a job's processes. It stays in the segment until the job ends, and a
  * note contains its offset. Each process stores its own hello, and those that it has read from the
- * modex. So a node queries the modex once for each process, or slightly more often if several of
- * its processes do so at the same time. */
+ * modex. Therefore a node queries the modex about once for each process, or slightly more often if
+ * several processes of the node do so at the same time. */
 struct roll {
     uint32_t size;
-    /* by process: the place of its hello in the segment; 0: not stored yet */
+    /* by process: the offset of its hello in the segment; 0: not stored yet */
     _Atomic uint32_t at[];
 };
 
@@ -60,16 +60,17 @@ struct words {
     uint8_t bytes[];
 };
 
-static struct roll *own_roll; /* that of this process's job; NULL: out of memory */
+static struct roll *own_roll; /* the table of this process's job; NULL: out of memory */
 
-/* Memory for the hellos of other processes, allocated in larger pieces, because each allocation
- * costs 128 bytes. */
+/* Memory for the hellos of other processes, allocated in larger chunks, because each allocation
+ * takes at least 128 bytes. */
 static struct {
     uint8_t *at;
     size_t left, piece;
 } shelf;
 
-/* A process that opens the component again has another hello, therefore another key. */
+/* Returns the key of the note for a job's table. It changes whenever a process opens the component
+ * again, because the process then has another hello. */
 static uint64_t note_key(opal_jobid_t job)
 {
     const uint32_t words[] = {job, OPAL_VPID_INVALID, mca_coll_nicbarr_component.opened};
@@ -87,7 +88,7 @@ static void *memory_at(uint64_t place)
     return myr_segment_base(mca_coll_nicbarr_component.segment) + place;
 }
 
-/* Create the roll of a job, unless another process of the node has done so. */
+/* Create the table of a job, unless another process of the node has done so. */
 static void make_roll(opal_jobid_t job, uint32_t size)
 {
     struct myr_segment *segment = mca_coll_nicbarr_component.segment;
@@ -105,7 +106,8 @@ static void make_roll(opal_jobid_t job, uint32_t size)
     }
 }
 
-/* The roll of a job. NULL: no process of that job is on this node, or out of memory. */
+/* Returns the table of a job, or NULL if no process of that job is on this node, or if out of
+ * memory. */
 static struct roll *roll_of(opal_jobid_t job)
 {
     struct myr_segment *segment = mca_coll_nicbarr_component.segment;
@@ -135,7 +137,8 @@ static struct words *room_for(size_t count)
     return room;
 }
 
-/* If there was no memory (`words` is NULL), the other processes query the modex. */
+/* Store a hello for the other processes of this node. If there was no memory (`words` is NULL),
+ * they query the modex. */
 static void tell_node(struct roll *roll, uint32_t process, struct words *words,
                       const uint8_t *bytes, size_t count)
 {
@@ -161,7 +164,7 @@ static void tell_own(const uint8_t *bytes, size_t count)
     }
 }
 
-/* The lock is held. */
+/* Get the hello of a process, from the segment or from the modex. Called with the lock held. */
 static bool get_hello(const opal_process_name_t *name, struct nicbarr_hello *hello)
 {
     struct roll *roll = roll_of(name->jobid);
@@ -184,7 +187,8 @@ static bool get_hello(const opal_process_name_t *name, struct nicbarr_hello *hel
 
 /* ---- known identities ---- */
 
-/* The number of an identity; 0: none, or out of memory. A copy of a NIC's name is kept. */
+/* Returns the number of an identity, or 0 if there is none, or if out of memory. Keeps a copy of a
+ * NIC's name. */
 static uint32_t number_of(struct registry *registry, uint64_t identity,
                           const struct myr_nic_name *name)
 {
@@ -218,8 +222,8 @@ static uint32_t number_of(struct registry *registry, uint64_t identity,
     return registry->count;
 }
 
-/* Store the key of a segment when it becomes known. If out of memory, the segment has no key, which
- * its processes will notice. */
+/* Store the key of a segment when it is first read. If out of memory, the segment has no key, and
+ * its processes cannot unseal secrets. */
 static void keep_key(uint32_t segment, const struct myr_public_key *public)
 {
     if (segment > node_key_room) {
@@ -250,7 +254,7 @@ static enum nicbarr_trouble trouble_of(const struct nicbarr_hello *hello)
                                          : NICBARR_NO_NIC;
 }
 
-/* The part of a hello that may change. */
+/* Store the part of a hello that may change. */
 static void describe_nics(struct nicbarr_peer *peer, const struct nicbarr_hello *hello)
 {
     peer->why = '\0' == hello->why[0] ? NULL : strdup(hello->why);
@@ -270,7 +274,7 @@ static void describe_peer(struct nicbarr_peer *peer, const struct nicbarr_hello 
     describe_nics(peer, hello);
 }
 
-/* The entry of a process, which may be empty; NULL: out of memory. */
+/* Returns the entry of a process, which may be empty, or NULL if out of memory. */
 static struct nicbarr_peer *entry(const opal_process_name_t *name)
 {
     const uint64_t key = key_of(name);
@@ -319,7 +323,7 @@ bool nicbarr_peer_renew(const opal_process_name_t *name, const uint8_t *bytes, s
         return false;
     }
     pthread_mutex_lock(&lock);
-    if (peer->later && !peer->renewed) { /* only one second hello counts */
+    if (peer->later && !peer->renewed) { /* further hellos are ignored */
         describe_nics(peer, &hello);
         peer->renewed = true;
     }
@@ -377,8 +381,8 @@ const char *nicbarr_peer_trouble(const opal_process_name_t *name, const struct n
     return text;
 }
 
-/* The rank with which this process begins: the processes of a node query different members first,
- * and find the others in the segment. */
+/* Returns the rank whose hello this process reads first. The processes of a node begin with
+ * different members, so that they find most other hellos in the segment. */
 static int first_to_ask(int size)
 {
     const uint64_t locals = (uint64_t)ompi_process_info.num_local_peers + 1;

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* This process's hello to the others at its start, and what it knows of them.
+/* Publishes this process's hello (hello.h) at start-up, and keeps the hellos of all other
+ * processes.
  *
  * Hellos are exchanged by the modex, before Open MPI's start-up fence, and on this node also
- * through the shared segment. Afterwards each process can read the hellos of all, so all members of
- * a communicator compare the same ones. The segment also caches the hellos of other nodes'
- * processes that any process of this node has asked for. The results are stored once for each
- * process and once for each NIC, however many communicators they are in.
+ * through the shared segment. Afterwards each process can read the hellos of all others, so all
+ * members of a communicator compare the same data. The segment also caches each hello of another
+ * node's process that any process of this node has read. The decoded data are stored once for each
+ * process and once for each NIC, however many communicators contain them.
  *
- * Threads: any may ask; one opens and closes, before and after everything else. */
+ * Threads: any thread may call the query functions. One thread opens before them, and closes after
+ * them. */
 #ifndef NICBARR_PEERS_H
 #define NICBARR_PEERS_H
 
@@ -16,56 +18,57 @@
 #include "coll_nicbarr/census.h"
 #include "coll_nicbarr/hello.h"
 
-/* Why a process cannot take part. */
+/* Why a process cannot participate. */
 enum nicbarr_trouble {
     NICBARR_TROUBLE_NONE,
-    NICBARR_NO_COMPONENT,     /* no hello, or that of another version */
+    NICBARR_NO_COMPONENT,     /* no hello, or a hello of another version */
     NICBARR_NO_SEGMENT,       /* its hello has the reason */
     NICBARR_OTHER_PARAMETERS, /* or another version */
     NICBARR_NO_NIC,           /* its hello has the reason; matters between nodes only */
-    NICBARR_NIC_LATER,        /* it has none yet; likewise */
+    NICBARR_NIC_LATER,        /* it has no NIC yet; matters between nodes only */
 };
 
-/* Publish this process's hello, with the public key of `keys`; Open MPI's error. */
+/* Publish this process's hello, with the public key of `keys`. Returns Open MPI's error. */
 int nicbarr_peers_open(const struct nicbarr_hello *own, const struct myr_key_pair *keys);
 void nicbarr_peers_close(void);
 
-/* This process's hello. */
+/* Returns this process's hello. */
 const struct nicbarr_hello *nicbarr_hello_own(void);
 
-/* What is known of a process; NULL if out of memory. Valid until closing. The call may take long if
- * that process is still starting. */
+/* Returns the data about a process, or NULL if out of memory. They are valid until closing. The
+ * call may take long if that process is still starting. */
 const struct nicbarr_peer *nicbarr_peer(const opal_process_name_t *name);
 
-/* The name of a NIC by its number among all known ones (struct nicbarr_peer); valid until
+/* Returns the name of a NIC by its number among all known ones (struct nicbarr_peer); valid until
  * closing. */
 const struct myr_nic_name *nicbarr_nic_name(uint32_t nic, uint32_t number);
 
-/* Does the process have a public key? The second function gets the key that its node and this one
- * have agreed, which is computed once per node; false if it has no key, or if out of memory. Any
- * thread. */
+/* The first function returns whether the process has a public key. The second one gets the key that
+ * its node and this one share by key agreement, which is computed once per node; it returns false
+ * if the process has no key, or if out of memory. Any thread. */
 bool nicbarr_peer_has_key(const struct nicbarr_peer *peer);
 bool nicbarr_peer_agree(const struct nicbarr_peer *peer, struct myr_agreed_key *key);
 
-/* The trouble of `peer` as a line. */
+/* Write the reason why `peer` cannot participate into text[bytes]; returns the message. */
 const char *nicbarr_peer_trouble(const opal_process_name_t *name, const struct nicbarr_peer *peer,
                                  char *text, size_t bytes);
 
-/* The members of `comm`, by rank; free with free(). NULL if out of memory. */
+/* Returns the members of `comm`, by rank, which the caller frees with free(), or NULL if out of
+ * memory. */
 const struct nicbarr_peer **nicbarr_peers_of(ompi_communicator_t *comm);
 
-/* nicbarr_census() of them, with all known NICs. */
+/* Performs nicbarr_census() for the members of `comm`, with all known NICs. */
 enum nicbarr_counted nicbarr_peers_census(const struct nicbarr_peer *const *list,
                                           ompi_communicator_t *comm, uint32_t by_segment,
                                           struct nicbarr_nodes *nodes);
 
-/* The job's identity, which is the same on all nodes: that of the segment of the job's first
- * process; 0 if that process has no segment. */
+/* Returns the job's identity, which is the same on all nodes: the identity of the segment of the
+ * job's first process, or 0 if that process has no segment. */
 uint64_t nicbarr_job_identity(void);
 
 /* Replace this process's hello, or that of another process, by its second one. Processes that had
- * `later` set in their first hello send at most one more, encoded as in hello.h. False if the bytes
- * are not a hello, or if out of memory. */
+ * `later` set in their first hello send at most one more, encoded as in hello.h. Returns false if
+ * the bytes are not a hello, or if out of memory. */
 void nicbarr_hello_renew(const struct nicbarr_hello *own);
 bool nicbarr_peer_renew(const opal_process_name_t *name, const uint8_t *bytes, size_t count);
 

@@ -2,11 +2,12 @@
 /* Performance variables of MPI's tools interface (MPI_T_pvar_...).
  *
  * coll_nicbarr_<kind>_<counter> are the counters of the NICs; firmware/counters.h lists them. They
- * count since the NIC was opened, for all processes that share it, and are 0 if the NIC is absent.
+ * count from the opening of the NIC, for all processes that share it, and are 0 if the NIC is
+ * absent.
  *
  * coll_nicbarr_duels and coll_nicbarr_switches count the duels (watch.c) of this process's
- * communicators; coll_nicbarr_anew and coll_nicbarr_anew_switches the remeasurements of collectives
- * that carry data (data_watch.c). */
+ * communicators; coll_nicbarr_anew and coll_nicbarr_anew_switches count the remeasurements of
+ * collectives that carry data (data_watch.c). */
 #include "coll_nicbarr/pvars.h"
 
 #include <stddef.h>
@@ -20,7 +21,7 @@
 
 static const struct {
     const char *name, *text;
-    size_t offset; /* in struct mcp_counters */
+    size_t offset; /* offset in struct mcp_counters */
 } counters[] = {
 #define COUNTER(name, text) {#name, text, offsetof(struct mcp_counters, name)},
     MCP_COUNTERS(COUNTER)

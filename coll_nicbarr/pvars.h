@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * The NICs' counters for MPI's tools interface; see pvars.c. Called when the component registers.
- */
+/* Performance variables: the NICs' counters for MPI's tools interface; see pvars.c. Called when
+ * the component registers. */
 #ifndef NICBARR_PVARS_H
 #define NICBARR_PVARS_H
 

@@ -9,19 +9,19 @@
 #include "coll_nicbarr/failures.h"
 #include "libmyr/groups/nic_bcast.h"
 
-enum { REMIND_EVERY = 64 /* calls of progress(), a power of two */ };
+enum { REMIND_EVERY = 64 /* number of calls of progress(), a power of two */ };
 
 static opal_free_list_t requests;
 static opal_list_t active;
 static opal_mutex_t lock;
-static uint32_t calls;     /* of progress() */
+static uint32_t calls;     /* number of calls of progress() */
 static uint32_t look_ms;   /* time of the last check for missing nodes; see overdue.h */
 static bool going_through; /* a thread is processing the active requests */
 static bool progressing;   /* progress() is registered */
 
 /* ---- progress ---- */
 
-/* Is a check for missing nodes due? */
+/* Returns whether a check for missing nodes is due. */
 static bool look_now(void)
 {
     const uint32_t now_ms = nicbarr_now_ms();
@@ -32,8 +32,8 @@ static bool look_now(void)
     return true;
 }
 
-/* In programs that survive failures: has the request failed? Then it is complete, with the
- * error. */
+/* In programs that survive failures, returns whether the request has failed; then it is complete,
+ * with the error. */
 static bool fails(nicbarr_request_t *request)
 {
     const int failure = nicbarr_known_failure(request->super.req_mpi_object.comm);
@@ -78,8 +78,8 @@ static int progress(void)
     going_through = false;
     OPAL_THREAD_UNLOCK(&lock);
 
-    /* Without the lock: completing a request may call back, and another thread may free the
-     * request. */
+    /* Complete the requests without the lock, because completing a request may run a callback, and
+     * another thread may free the request. */
     int events = 0;
     while (NULL != (item = opal_list_remove_first(&complete))) {
         ompi_request_complete(&((nicbarr_request_t *)item)->super, true);

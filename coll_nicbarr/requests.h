@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Requests: outstanding non-blocking collectives, driven by Open MPI's progress engine.
  *
- * ibarrier.c and allreduce.c have an operation each, which begins a request and tests it for
- * completion. Everything else about a request is the same for both. With threads, one lock guards
- * all requests and their state. It is released while a function of the program runs, because
- * another thread that starts a request meanwhile must not wait for that. One thread at a time
- * processes the requests. */
+ * A kind of collective is an operation (struct nicbarr_operation), which begins a request and tests
+ * it for completion; everything else about a request is common code. With threads, one lock guards
+ * all requests and their state. It is released while a user-defined operation runs, so that another
+ * thread that starts a request meanwhile does not wait for the program's function. One thread at a
+ * time processes the requests. */
 #ifndef NICBARR_REQUESTS_H
 #define NICBARR_REQUESTS_H
 
@@ -18,16 +18,17 @@
 
 typedef struct nicbarr_request nicbarr_request_t;
 
-/* The first two are called under the lock. */
+/* The implementation of a kind of request. begin() and test() are called under the lock. */
 struct nicbarr_operation {
     void (*begin)(nicbarr_request_t *request);
-    /* Advance the request. Returns true if it is complete. The oldest request is tested first. */
+    /* Advance the request. Returns whether it is complete. The oldest request is tested first. */
     bool (*test)(nicbarr_request_t *request);
     /* Called from time to time for an incomplete request; with `look` it also checks for missing
-     * nodes. Returns true, with the error in req_status, if the request will never complete. NULL:
-     * nothing to do. */
+     * nodes. Returns true, with the error in req_status, if the request will never complete. NULL
+     * if there is nothing to do. */
     bool (*remind)(nicbarr_request_t *request, bool look);
-    void (*drop)(nicbarr_request_t *request); /* frees what it owns; NULL: nothing */
+    void (*drop)(
+        nicbarr_request_t *request); /* frees the resources of the request; NULL if it has none */
 };
 
 struct nicbarr_request {
@@ -40,14 +41,14 @@ struct nicbarr_request {
     const struct nicbarr_operation *operation;
     mca_coll_nicbarr_module_t *module;
     struct nicbarr_persistent *persistent; /* NULL: not persistent, or a barrier */
-    bool reminded;                         /* across nodes, about what it waits for, which is: */
+    bool reminded;                         /* remind() was called for this wait (across nodes): */
     struct nicbarr_wait wait;
     union {
         struct {
             struct myr_arrival arrival;
-            struct myr_group own;      /* of a persistent barrier; else its record is NULL */
-            struct myr_nic_group *nic; /* across nodes, of a persistent one; NULL: the module's */
-            uint32_t epoch;            /* ... that this group must reach */
+            struct myr_group own; /* group of a persistent barrier; otherwise its record is NULL */
+            struct myr_nic_group *nic; /* likewise, across nodes; NULL: the module's group */
+            uint32_t epoch;            /* the epoch that this group must reach */
         } barrier;
         struct nicbarr_reduction reduction;
         struct {
@@ -55,8 +56,9 @@ struct nicbarr_request {
             struct nicbarr_reduction rounds;
             struct nicbarr_side own; /* this process's contribution */
             struct nicbarr_side all; /* destination of all blocks; type NULL: another process's */
-            size_t block;            /* bytes */
-            uint8_t *packed; /* for a type with gaps, packed memory: all blocks, the own one */
+            size_t block;            /* size of a block, bytes */
+            uint8_t *packed; /* for a type with gaps, packed memory: all blocks, then this process's
+                                block */
         } gathering;
         struct {
             struct nicbarr_carrier *carrier;
@@ -75,8 +77,8 @@ struct nicbarr_request {
             struct nicbarr_streamed what;
             struct nicbarr_rest rest; /* still to be sent or received */
             struct nicbarr_part part;
-            uint8_t *packed; /* as above */
-            uint32_t turn;   /* its number in its ring's order */
+            uint8_t *packed; /* for a type with gaps: packed memory; else NULL */
+            uint32_t turn;   /* its position in the order of its ring's requests */
             int rc;
         } stream;
         struct {
@@ -86,7 +88,7 @@ struct nicbarr_request {
     } of;
 };
 
-/* Create a request on `comm`; NULL if out of memory. The caller fills in `of`. */
+/* Create a request on `comm`. Returns NULL if out of memory. The caller fills in `of`. */
 nicbarr_request_t *nicbarr_request_new(const struct nicbarr_operation *operation,
                                        mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                                        bool persistent);
@@ -94,9 +96,10 @@ nicbarr_request_t *nicbarr_request_new(const struct nicbarr_operation *operation
 /* Begin the request. Unless it completes at once, the progress engine takes over. */
 void nicbarr_request_start(nicbarr_request_t *request);
 
-/* The common part of remind() across nodes: ask for missing messages of the group that the request
- * waits for, and, with `look`, check whether they will ever arrive. `wait` describes the wait. When
- * the request completes, or begins to wait for another group, call nicbarr_request_came(). */
+/* The common part of remind() across nodes: sends retransmission requests for missing messages of
+ * the group that the request waits for, and, with `look`, checks whether these messages can still
+ * arrive. Returns true if they cannot. `wait` describes the wait. When the request completes, or
+ * begins to wait for another group, call nicbarr_request_came(). */
 bool nicbarr_request_remind(nicbarr_request_t *request, struct myr_nic_group *group,
                             struct nicbarr_wait wait, bool look);
 void nicbarr_request_came(nicbarr_request_t *request, const struct myr_nic_group *group);

@@ -3,7 +3,7 @@
  *
  * Each algorithm is a row of a table, with one function that emits its steps. The function runs
  * twice: first into a sheet without storage, to count the steps, then into one of the right size.
- * So a schedule is a single allocation, and no algorithm has to compute its size. */
+ * Therefore a schedule is a single allocation, and no algorithm has to compute its size. */
 #include "coll_nicbarr/schedule.h"
 
 #include <stdio.h>
@@ -14,7 +14,7 @@ struct sheet;
 /* Emit the steps of `rank`. The parameter is from 1 to size - 1, and ignored by algorithms without
  * one. */
 typedef void emit_steps(struct sheet *sheet, uint32_t parameter, uint32_t size, uint32_t rank);
-/* The maximum of messages that any rank waits for. */
+/* Returns the maximum of messages that any rank waits for. */
 typedef uint32_t count_waits(uint32_t parameter, uint32_t size);
 
 static emit_steps emit_star, emit_everybody, emit_tree, emit_dissemination, emit_pairwise,
@@ -22,10 +22,11 @@ static emit_steps emit_star, emit_everybody, emit_tree, emit_dissemination, emit
 static count_waits tree_waits, dissemination_waits, pairwise_waits;
 
 static const struct {
-    const char *name, *parameter; /* the second for help; NULL: no parameter */
-    uint32_t least, most, usual;  /* of the parameter; 0 if there is none */
+    const char *name, *parameter; /* names of the algorithm, and of its parameter in help texts;
+                                     NULL: no parameter */
+    uint32_t least, most, usual;  /* bounds and default of the parameter; 0 if there is none */
     emit_steps *emit;             /* NULL: no schedule */
-    /* NULL: it does not consist of messages; otherwise any NIC can play it */
+    /* NULL: it does not consist of messages; otherwise any NIC can execute it */
     count_waits *waits;
 } algorithms[NICBARR_ALGORITHMS] = {
     [NICBARR_OPENMPI] = {"openmpi", NULL, 0, 0, 0, NULL, NULL},
@@ -154,8 +155,8 @@ uint32_t nicbarr_parameter_max(enum nicbarr_algorithm algorithm, uint32_t size)
     return others < most ? others : most;
 }
 
-/* The parameter, limited to what makes a difference and at least 1, because algorithms divide by
- * it. */
+/* Returns the parameter, limited to the greatest value that makes a difference, and at least 1,
+ * because algorithms divide by it. */
 static uint32_t effective(struct nicbarr_choice choice, uint32_t size)
 {
     const uint32_t others = size > 1 ? size - 1 : 1;
@@ -219,8 +220,8 @@ static uint32_t dissemination_waits(uint32_t n, uint32_t size)
 }
 
 /* Hoefler et al., "Fast Barrier Synchronization for InfiniBand", section 3, equations 1 and 2.
- * After step r, a rank knows the arrival of the (n+1)^(r+1) ranks up to itself. Therefore a message
- * from a rank that is i (n+1)^r >= P away contains nothing new, and is omitted. */
+ * After step r, a rank has learned the arrival of the (n+1)^(r+1) ranks up to itself. Therefore a
+ * message from a rank that is i (n+1)^r >= P away contains nothing new, and is omitted. */
 static void emit_dissemination(struct sheet *sheet, uint32_t n, uint32_t size, uint32_t rank)
 {
     for (uint64_t distance = 1; distance < size; distance *= (uint64_t)n + 1) {
@@ -234,14 +235,15 @@ static void emit_dissemination(struct sheet *sheet, uint32_t n, uint32_t size, u
     }
 }
 
-/* All send to all: dissemination in one step. */
+/* Emit one step in which all ranks send to all others, which is dissemination with the largest
+ * n. */
 static void emit_everybody(struct sheet *sheet, uint32_t parameter, uint32_t size, uint32_t rank)
 {
     (void)parameter;
     emit_dissemination(sheet, size > 1 ? size - 1 : 1, size, rank);
 }
 
-/* The exchanges, and the messages of the partner in S' before and after them. */
+/* Returns the number of exchanges, plus the messages of the partner in S' before and after them. */
 static uint32_t pairwise_waits(uint32_t parameter, uint32_t size)
 {
     uint32_t log2 = 0;
@@ -313,7 +315,7 @@ static void emit_over_tree(struct sheet *sheet, uint64_t degree, uint32_t size, 
     }
 }
 
-/* The children and the parent. */
+/* Returns the number of children and of the parent. */
 static uint32_t tree_waits(uint32_t degree, uint32_t size)
 {
     (void)size;
@@ -330,7 +332,7 @@ static void emit_gather(struct sheet *sheet, uint32_t degree, uint32_t size, uin
     emit_over_tree(sheet, degree, size, rank, true);
 }
 
-/* On the counter, the last process to arrive acts as the root. */
+/* Emit a star, as the schedule of a counter, whose last process to arrive acts as the root. */
 static void emit_star(struct sheet *sheet, uint32_t parameter, uint32_t size, uint32_t rank)
 {
     (void)parameter;
@@ -357,7 +359,7 @@ static void emit_ping_pong(struct sheet *sheet, uint32_t peers, uint32_t rank)
 
 /* The arguments of a schedule. */
 struct order {
-    bool ping_pong; /* else the choice's */
+    bool ping_pong; /* the ping-pong; otherwise the schedule of the choice */
     struct nicbarr_choice choice;
     uint32_t size, rank;
 };

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Setup on one node.
+/* Sets up communicators on one node.
  *
  * The members find their common record in the shared segment by the communicator's identity,
- * without a message. If that fails, it fails for all members alike. Then Open MPI's functions are
- * restored, and the module is not called any more. */
+ * without a message. If this fails, it fails on all members alike. Then Open MPI's functions are
+ * restored, and the module is no longer called. */
 #include "coll_nicbarr/setup.h"
 
 #include <stdio.h>
@@ -16,7 +16,8 @@
 #include "coll_nicbarr/layout.h"
 #include "coll_nicbarr/members.h"
 
-/* Bytes for `choice`; or for all candidates, if it may be replaced by another one later. */
+/* Returns the bytes that `choice` needs, or those of all candidates if another one may replace it
+ * later. */
 static struct nicbarr_bytes bytes_needed(const struct nicbarr_shape *shape,
                                          enum nicbarr_source source, struct nicbarr_choice choice)
 {
@@ -60,8 +61,8 @@ static const char *try_to_set_up(mca_coll_nicbarr_module_t *module, ompi_communi
     /* The choice of the member that created the record is valid for all. */
     module->source = nicbarr_unpack(record->note, &module->choice);
     if (NICBARR_UNDECIDED == module->source && NICBARR_OPENMPI == module->choice.algorithm) {
-        /* Unsure evidence for Open MPI's own. Until it is decided we play barriers ourselves: the
-         * group's epoch counts them. */
+        /* The cache prefers Open MPI's own function, but with insufficient confidence. Until the
+         * choice is final, nicbarr executes the barriers, because the group's epoch counts them. */
         module->choice = nicbarr_default_choice(&module->shape);
     }
     bytes = bytes_needed(&module->shape, module->source, module->choice);
@@ -74,7 +75,7 @@ static const char *try_to_set_up(mca_coll_nicbarr_module_t *module, ompi_communi
 
 bool nicbarr_set_up(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm)
 {
-    if (module->across) { /* setup takes messages, and is left to MPI_Barrier */
+    if (module->across) { /* setup takes messages, so it is left to MPI_Barrier */
         return !module->declined && myr_nic_group_joined(&module->split);
     }
     if (NULL != module->group.record || module->declined) {
@@ -87,8 +88,8 @@ bool nicbarr_set_up(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm
     }
     if (NICBARR_OPENMPI != module->choice.algorithm &&
         !nicbarr_layout_plan(module, module->choice, &module->group.plan)) {
-        /* Other members may be in the barrier already, so falling back to Open MPI is not possible
-         * any more. */
+        /* Other members may be in the barrier already, so this one can no longer fall back to Open
+         * MPI. */
         char name[NICBARR_COMM_TEXT];
         opal_output(0, "nicbarr: out of memory while setting up %s", nicbarr_comm_name(comm, name));
         ompi_mpi_abort(comm, OMPI_ERR_OUT_OF_RESOURCE);

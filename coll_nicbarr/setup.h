@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Setup of a communicator on one node; see setup.c. (Across nodes: across.h.)
+/* Sets up a communicator on one node; see setup.c. across.h does so across nodes.
  *
- * Called by the collectives, at the first one that uses it. */
+ * Called by the first collective on a communicator. */
 #ifndef NICBARR_SETUP_H
 #define NICBARR_SETUP_H
 

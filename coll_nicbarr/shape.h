@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The shape of a communicator: all properties that the choice of its barrier depends on. It is the
- * key of measured choices. members.c determines a communicator's shape, which is the same on all
- * its ranks. The functions here are pure. */
+/* The shape of a communicator: all properties on which the choice of its barrier depends, so it is
+ * the key under which measured choices are stored. members.c determines a communicator's shape,
+ * which is the same on all its ranks. The functions here are pure. */
 #ifndef NICBARR_SHAPE_H
 #define NICBARR_SHAPE_H
 
@@ -12,10 +12,11 @@
 
 struct nicbarr_shape {
     uint32_t nodes;
-    uint32_t processes;  /* of the communicator */
-    uint32_t homes;      /* on rank 0's node: distinct affinity masks; 1: not bound */
-    uint32_t processors; /* of rank 0's node, available to the job */
-    uint32_t players;    /* bit n: NIC n can play; on one node bit 0: the processes can */
+    uint32_t processes;  /* processes of the communicator */
+    uint32_t homes;      /* distinct affinity masks on rank 0's node; 1: not bound */
+    uint32_t processors; /* processors of rank 0's node that are available to the job */
+    uint32_t
+        players; /* bit n: NIC n can execute collectives; bit 0, on one node: the processes can */
     bool oversubscribed;
 };
 
@@ -24,22 +25,23 @@ static inline bool nicbarr_has(const struct nicbarr_shape *shape, uint32_t nic)
     return 0 != (shape->players >> nic & 1);
 }
 
-/* Can `choice` be played in a communicator of `shape`? */
+/* Returns whether `choice` can be executed in a communicator of `shape`. */
 static inline bool nicbarr_playable(const struct nicbarr_shape *shape, struct nicbarr_choice choice)
 {
     return NICBARR_OPENMPI == choice.algorithm || nicbarr_has(shape, choice.nic);
 }
 
-/* Remove these kinds of NICs from the players of the shape. If no other player would be left,
+/* Remove the kinds of NICs in `players` from those that the shape can use. If none would be left,
  * returns false and changes nothing. */
 bool nicbarr_shape_without(struct nicbarr_shape *shape, uint32_t players);
 
-/* A digest of the shape, never 0: its key in the job's notes. Its highest bit is set, so it differs
- * from the small numbers that are also keys of notes. */
+/* Returns a digest of the shape, never 0, which is its key in the job's notes
+ * (libmyr/node/segment.h). Its highest bit is set, so it differs from the small numbers that are
+ * also keys of notes. */
 uint64_t nicbarr_shape_key(const struct nicbarr_shape *shape);
 
-/* A digest of all algorithms as implemented, because measurements of another implementation do not
- * apply. 0 if out of memory. Takes some 100 us. */
+/* Returns a digest of all algorithms as implemented, because measurements of another implementation
+ * do not apply, or 0 if out of memory. Takes about 100 us. */
 uint64_t nicbarr_schedules_digest(void);
 
 #endif

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* See sharing.h.
  *
- * Rank 0 broadcasts one message (struct letter): the caller's words, a nonce, and for each node a
- * copy of the secret, encrypted for that node. Processes that share a segment count as one node
- * here, because the key pair is in the segment. All members number the nodes by their lowest ranks,
- * so each finds the copy of its node. */
+ * Rank 0 broadcasts one message (struct letter), which contains the caller's words, a nonce, and
+ * for each node a copy of the secret, encrypted for that node. Processes that share a segment count
+ * as one node here, because the key pair is in the segment. All members number the nodes by their
+ * lowest ranks, so each finds the copy of its node. */
 #include "coll_nicbarr/sharing.h"
 
 #include <stdlib.h>
@@ -19,8 +19,8 @@
 struct addressees {
     const struct nicbarr_peer **first; /* [count]: the first process of each node */
     uint32_t count;
-    uint32_t own;  /* this process's node */
-    bool all_have; /* a public key */
+    uint32_t own;  /* number of this process's node */
+    bool all_have; /* all nodes have a public key */
 };
 
 /* Returns false if out of memory. */
@@ -48,7 +48,8 @@ static bool count_nodes(const struct nicbarr_peer *const *peers, uint32_t size, 
     return good;
 }
 
-/* The letter. The sealed copies follow, or the secret itself if not all nodes have a key. */
+/* The head of the message. The sealed copies follow, or the secret itself if not all nodes have a
+ * key. */
 struct letter {
     uint64_t words[NICBARR_SHARED_WORDS];
     struct myr_nonce nonce;
@@ -72,7 +73,8 @@ static void write_letter(const struct addressees *nodes, const uint64_t *words,
     }
     myr_nonce_draw(&letter->nonce);
     for (uint32_t n = 0; n < nodes->count; ++n) {
-        if (nicbarr_peer_agree(nodes->first[n], &key)) { /* else the node cannot unseal its copy */
+        if (nicbarr_peer_agree(nodes->first[n],
+                               &key)) { /* otherwise the node cannot unseal its copy */
             myr_seal(&key, &letter->nonce, secret, &sealed[n]);
         }
     }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Distribution of a communicator's secret to all of its members. Called by across.c, within a
- * collective of all of them. */
+/* Distributes a communicator's secret to all of its members. Called by across.c, within a
+ * collective of all members. */
 #ifndef NICBARR_SHARING_H
 #define NICBARR_SHARING_H
 
@@ -9,10 +9,10 @@
 
 enum { NICBARR_SHARED_WORDS = 2 };
 
-/* Broadcast rank 0's `words` and secret to all members. The secret is sent sealed (`sealed`) if all
- * members have a key, which all of them know alike; else in the clear. If it was changed in
- * transit, a member ends up with another one, and reports so: no packet of its groups will be
- * accepted. Returns Open MPI's error. */
+/* Broadcast rank 0's `words` and secret to all members. If all members have a public key, the
+ * secret is sent sealed and `*sealed` becomes true; otherwise it is sent in the clear. All members
+ * make the same decision. If the secret was changed in transit, a member has a different one, and
+ * reports this, because no packet of its groups will be accepted. Returns Open MPI's error. */
 int nicbarr_share(const mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                   uint64_t words[NICBARR_SHARED_WORDS], struct mcp_secret *secret, bool *sealed);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Blocking collectives that survive failures; see surviving.h. */
+/* Wrappers of blocking collectives that survive failures; see surviving.h. */
 #include "coll_nicbarr/surviving.h"
 
 #include "coll_nicbarr/barrier.h"

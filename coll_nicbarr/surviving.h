@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The blocking collectives of a program that survives failures (failures.h): the same functions
- * within a look for errors before and after. */
+/* The blocking collectives of a program that survives failures (failures.h): wrappers that check
+ * for process failures before and after each call. */
 #ifndef NICBARR_SURVIVING_H
 #define NICBARR_SURVIVING_H
 

@@ -9,8 +9,8 @@
 static struct {
     pthread_mutex_t lock;
     struct {
-        uint32_t failures; /* consecutive ones */
-        uint32_t skip;     /* how many of the next communicators exclude this NIC */
+        uint32_t failures; /* number of consecutive failures */
+        uint32_t skip;     /* number of next communicators that exclude this NIC */
     } of[NICBARR_NICS_MOST];
 } doubt = {.lock = PTHREAD_MUTEX_INITIALIZER};
 

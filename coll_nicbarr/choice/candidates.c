@@ -27,8 +27,8 @@ static void add_candidate(struct candidates *candidates, uint32_t size,
     }
 }
 
-/* The number of rounds: each multiplies by n + 1 the number of ranks that a rank knows to have
- * arrived. */
+/* Returns the number of rounds of n-way dissemination. Each round multiplies the number of ranks
+ * that a rank knows to have arrived by n + 1. */
 static uint32_t rounds_of(uint32_t n, uint32_t size)
 {
     uint32_t rounds = 0;
@@ -61,7 +61,7 @@ static void add_messages(struct candidates *candidates, uint32_t size)
     }
 }
 
-/* Add the star, in which all send to the root: it needs the fewest messages. */
+/* Add the star, in which all ranks send to the root, because it needs the fewest messages. */
 static void add_star(struct candidates *candidates, uint32_t nodes, uint32_t most)
 {
     if (nodes > 2 && nodes <= most) {
@@ -79,7 +79,8 @@ static void add_few(struct candidates *candidates, uint32_t nodes)
     add_star(candidates, nodes, 16);
 }
 
-/* No candidate here is too long for a NIC. (If one were, joining its group would fail.) */
+/* List the barriers across nodes. No schedule among them is too long for a NIC; joining the group
+ * of such a schedule would fail. */
 static int across_candidates(const struct nicbarr_shape *shape, struct candidates *candidates)
 {
     for (uint32_t nic = 1; nic < nicbarr_nics_end(); ++nic) {
@@ -106,7 +107,8 @@ int nicbarr_candidates(const struct nicbarr_shape *shape, struct nicbarr_choice 
     if (shape->homes > 1 && shape->homes < size) {
         add_candidate(&candidates, size, NICBARR_COUNTER, shape->homes);
     }
-    if (size <= 128) { /* with more processes, reading all their lines is never the fastest */
+    if (size <=
+        128) { /* with more processes, reading one cache line of each is never the fastest */
         add_candidate(&candidates, size, NICBARR_FLAGS, 4);
         add_candidate(&candidates, size, NICBARR_FLAGS, 64);
         add_candidate(&candidates, size, NICBARR_FLAGS, 128);
@@ -115,8 +117,8 @@ int nicbarr_candidates(const struct nicbarr_shape *shape, struct nicbarr_choice 
     return candidates.count;
 }
 
-/* Broadcasts are forwarded along the messages of a dissemination barrier (libmyr/groups/spread.h),
- * which form a tree of degree n + 1 for each root. */
+/* Add trees for broadcasts. A broadcast is forwarded along the messages of a dissemination barrier
+ * (libmyr/groups/spread.h), which form a tree of degree n + 1 for each root. */
 static void add_trees(struct candidates *candidates, uint32_t nodes, bool few)
 {
     for (uint32_t n = 1; n <= 3; n += few ? 2 : 1) {
@@ -124,7 +126,9 @@ static void add_trees(struct candidates *candidates, uint32_t nodes, bool few)
     }
 }
 
-enum { STAR_NODES = 16 /* maximum of nodes for a root that exchanges messages with all others */ };
+enum {
+    STAR_NODES = 16 /* maximum number of nodes for a root that exchanges messages with all others */
+};
 
 struct nicbarr_choice nicbarr_rooted_choice(const struct nicbarr_shape *shape, uint32_t nic)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* See contest.h. Invariant: after each agree_on_turn(), all ranks have the same figures, and every
- * decision depends on these alone. Therefore no decision needs a message of its own. */
+/* See contest.h. Invariant: after each agree_on_turn(), all ranks have the same measurements, and
+ * every decision depends on these only. Therefore no decision needs a message of its own. */
 #include "coll_nicbarr/choice/contest.h"
 
 #include <string.h>
@@ -27,18 +27,18 @@ _Static_assert(LEAST_ROUNDS <= (int)NICBARR_CONTEST_ROUNDS, "they can be had");
 
 /* A candidate is dropped in favour of a better one
  * - after the first round, if both its look and its round are slower by a factor of `beyond_hope`
- *   than the slower of the other one's look and round, so that a single disturbance drops no
+ *   than the slower of the other candidate's look and round, so that a single disturbance drops no
  *   candidate;
  * - after the first batch, if it is slower by a factor of `hopeless`, and slower in each round;
  * - after a later batch, if it is slower by a factor of `unlikely` with an error probability of 1
  *   in 64, or slower by more than `tie` with an error probability of 1 in 1000.
  *
- * Candidates within a factor of `tie` of the best count as equal, because the same candidate varies
- * by as much between contests. The simplest of these is chosen. */
+ * Candidates within a factor of `tie` of the best count as equal, because the results of the same
+ * candidate vary by as much between contests. The simplest of these is chosen. */
 static const double beyond_hope = 4.0, hopeless = 2.0, unlikely = 1.25, tie = 1.03;
 
-/* Lower limit of a measured time, so that a clock that stands still does not lead to an unlimited
- * number of repetitions. */
+/* Lower limit of a measured time, so that a clock that does not advance does not lead to an
+ * unlimited number of repetitions. */
 static const double least_us = 0.01;
 
 static double more(double a, double b)
@@ -53,7 +53,7 @@ static double less(double a, double b)
 
 /* ---- agreement ---- */
 
-/* Agree on the turn's figure, the time spent, and whether the turn failed on any rank. The largest
+/* Agree on the turn's result, the time spent, and whether the turn failed on any rank. The largest
  * error code is returned on all ranks; codes may have either sign. */
 static int agree_on_turn(const struct nicbarr_contest_user *user, double *us, double since_us,
                          double *spent_us, int error)
@@ -78,8 +78,8 @@ static struct nicbarr_quartiles quartiles(const struct nicbarr_contestant *one)
     return nicbarr_quartiles(sorted, (size_t)one->rounds);
 }
 
-/* The best estimate of a candidate's time. With few rounds it is the minimum, because disturbances
- * only ever make a measurement slower; with enough rounds it is the median. */
+/* Returns the best estimate of a candidate's time. With few rounds it is the minimum, because
+ * disturbances only ever make a measurement slower; with enough rounds it is the median. */
 static double known_us(const struct nicbarr_contestant *one)
 {
     double least = one->look_us;
@@ -89,8 +89,8 @@ static double known_us(const struct nicbarr_contestant *one)
     return one->rounds < LEAST_ROUNDS ? least : one->us.median;
 }
 
-/* The best of the remaining candidates. Dropped ones are excluded, because the machine may have
- * been faster while they were measured. */
+/* Returns the best of the remaining candidates. Dropped candidates are excluded, because the
+ * machine may have been faster while they were measured. */
 static int find_best(const struct nicbarr_contest *contest)
 {
     int best = 0;
@@ -101,8 +101,8 @@ static int find_best(const struct nicbarr_contest *contest)
     return best;
 }
 
-/* The smallest upper bound after a look and one round: the minimum over candidates of the slower of
- * both. */
+/* Returns an upper bound of the best candidate's time after a look and one round: the minimum over
+ * all candidates of the slower of both. */
 static double surely_us(const struct nicbarr_contest *contest)
 {
     double surely = more(contest->of[0].look_us, contest->of[0].round_us[0]);
@@ -123,7 +123,7 @@ static bool is_slower(const struct nicbarr_contestant *one, const struct nicbarr
            nicbarr_rank_test(best->round_us, one->round_us, (size_t)one->rounds, 1 / tie) <= 0.001;
 }
 
-/* Called after each round in which decides() is true. */
+/* Drop candidates that cannot win. Called after each round for which decides() is true. */
 static void drop_contestants(struct nicbarr_contest *contest)
 {
     const int best = find_best(contest);
@@ -138,7 +138,7 @@ static void drop_contestants(struct nicbarr_contest *contest)
     }
 }
 
-/* Recompute how many repetitions fit into a turn from the latest estimates. */
+/* Recompute from the latest estimates how many repetitions fit into a turn. */
 static void set_repetitions(struct nicbarr_contest *contest, double budget_us)
 {
     int left = 0;
@@ -160,15 +160,15 @@ static void set_repetitions(struct nicbarr_contest *contest, double budget_us)
 
 /* ---- turns ---- */
 
-/* The candidate at a place of a round. Each round starts with another candidate, so that no
- * candidate always meets the same phase of a machine whose speed changes periodically. */
+/* Returns the candidate at a place of a round. Each round starts with another candidate, so that no
+ * candidate always runs in the same phase of a machine whose speed changes periodically. */
 static int candidate_at(const struct nicbarr_contest *contest, int rounds, int place)
 {
     return (place + rounds) % contest->count;
 }
 
-/* The first place from `place` on whose candidate has not been dropped; `count` if the round is
- * complete. */
+/* Returns the first place from `place` on whose candidate has not been dropped, or `count` if the
+ * round is complete. */
 static int next_place(const struct nicbarr_contest *contest, int rounds, int place)
 {
     while (place < contest->count && contest->of[candidate_at(contest, rounds, place)].dropped) {
@@ -177,16 +177,16 @@ static int next_place(const struct nicbarr_contest *contest, int rounds, int pla
     return place;
 }
 
-/* Are candidates dropped, and repetitions adjusted, after this round? */
+/* Returns whether candidates are dropped, and repetitions adjusted, after this round. */
 static bool decides(int rounds)
 {
     return 1 == rounds || 0 == rounds % BATCH;
 }
 
-/* Does the candidate's turn fit into the time left? A candidate without a measurement is assumed to
- * take as long as an agreement. The first turn of a portion (`begun` is false) is played whenever
- * any time is left: thus each portion makes progress, even if an earlier measurement was slow only
- * because of a disturbance. */
+/* Returns whether the candidate's turn fits into the time left. A candidate without a measurement
+ * is assumed to take as long as an agreement. The first turn of a portion (`begun` is false) starts
+ * whenever any time is left, so that each portion makes progress even if an earlier measurement was
+ * slow only because of a disturbance. */
 static bool fits(const struct nicbarr_contest *contest, int candidate, double left_us,
                  double agreement_us, bool begun)
 {
@@ -218,7 +218,7 @@ static void end_round(struct nicbarr_contest *contest, double budget_us)
     contest->looked = true;
 }
 
-/* Record the figure of a turn, and evaluate the round if this was its last turn. */
+/* Record the result of a turn, and evaluate the round if this was its last turn. */
 static void record_turn(struct nicbarr_contest *contest, int place, double us, double budget_us)
 {
     struct nicbarr_contestant *one = &contest->of[candidate_at(contest, contest->rounds, place)];
@@ -231,7 +231,7 @@ static void record_turn(struct nicbarr_contest *contest, int place, double us, d
 
 /* ---- the result ---- */
 
-/* The simplest candidate that is as good as the best. */
+/* Returns the simplest candidate that is as good as the best. */
 static int choose_winner(const struct nicbarr_contest *contest)
 {
     const int best = find_best(contest);
@@ -244,8 +244,9 @@ static int choose_winner(const struct nicbarr_contest *contest)
     return chosen;
 }
 
-/* See contest.h. The probabilities are multiplied as if they were independent. In fact they are
- * correlated, as all of them involve the chosen candidate, so the result is a lower bound. */
+/* Returns the confidence as defined in contest.h. The probabilities are multiplied as if they were
+ * independent. In fact they are correlated, because all of them involve the chosen candidate, so
+ * the result is a lower bound. */
 static double find_confidence(const struct nicbarr_contest *contest)
 {
     const struct nicbarr_contestant *chosen = &contest->of[contest->chosen];
@@ -304,8 +305,8 @@ int nicbarr_contest_go_on(struct nicbarr_contest *contest, const struct nicbarr_
     if (!nicbarr_contest_open(contest)) {
         return 0;
     }
-    /* Two agreements in a row, because the time of the second is the only estimate of what an
-     * unknown candidate may take. */
+    /* Two agreements in a row, because the time of the second one is the only available estimate
+     * for a candidate that was not measured yet. */
     int error = agree_on_turn(user, &us, since_us, &before_us, 0);
     error = 0 == error ? agree_on_turn(user, &us, since_us, &spent_us, 0) : error;
     const double agreement_us = spent_us - before_us;

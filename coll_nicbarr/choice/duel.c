@@ -8,18 +8,18 @@
 #include "coll_nicbarr/choice/statistics.h"
 
 enum {
-    UNCOUNTED = 2,  /* barriers at the start of a turn: Open MPI's and the warm-up */
+    UNCOUNTED = 2,  /* barriers at the start of a turn: Open MPI's own, and the warm-up */
     LOOK = 2,       /* barriers that count in the look */
     LOST_ROUNDS = 3 /* a challenger that has lost this many first rounds is out */
 };
 
 /* A challenger is dropped if its best barrier of the look is slower by a factor of `hopeless`. This
  * is strict, but further duels will follow. To win, a challenger must be better by more than `tie`
- * in one kind of figure, with an error probability of at most `sure`, and must not be worse in the
- * other kind, with an error probability of at most `doubtful`. */
+ * in one kind of value (duel.h), with an error probability of at most `sure`, and must not be worse
+ * in the other kind, with an error probability of at most `doubtful`. */
 static const double hopeless = 2.0, tie = 1.03, sure = 0.01, doubtful = 0.05;
 
-/* Lower limit of a figure, as ratios require positive values. */
+/* Lower limit of a measured time, because ratios require positive values. */
 static const double least_us = 0.001;
 
 static double more(double a, double b)
@@ -32,7 +32,8 @@ static int counted(const struct nicbarr_duel *duel)
     return duel->looked ? NICBARR_DUEL_BARRIERS : LOOK;
 }
 
-/* The first duelist from `place` on that is not out; `count` if the round is complete. */
+/* Returns the first duelist from `place` on that is not out, or `count` if the round is
+ * complete. */
 static int next_place(const struct nicbarr_duel *duel, int place)
 {
     while (place < duel->count && duel->out[place]) {
@@ -81,8 +82,8 @@ int nicbarr_duel_values(const struct nicbarr_duel *duel, double *values)
     return count;
 }
 
-/* Compute a duelist's figures, of both kinds described in duel.h and for each barrier, from its
- * agreed values. Returns a pointer past these values. */
+/* Compute a duelist's times for each barrier, of both kinds described in duel.h, from its agreed
+ * values. Returns a pointer past these values. */
 static const double *figures_of(const struct nicbarr_duel *duel, const double *value,
                                 double us[2][NICBARR_DUEL_BARRIERS])
 {
@@ -116,7 +117,7 @@ static bool beats_chosen(const struct nicbarr_duel *duel, int challenger)
     return beats;
 }
 
-/* Combines both kinds of figures, to compare challengers that have won. */
+/* Returns a value that combines both kinds of times, to compare challengers that have won. */
 static double product(const struct nicbarr_duel *duel, int duelist)
 {
     double us[2][NICBARR_DUEL_ROUNDS];
@@ -137,7 +138,7 @@ static int find_winner(const struct nicbarr_duel *duel)
     return winner;
 }
 
-/* Drop the challengers that were slower than the current choice, by both kinds of figures, in the
+/* Drop the challengers that were slower than the current choice, by both kinds of times, in the
  * look or in each of the first rounds. */
 static void drop_duelists(struct nicbarr_duel *duel)
 {
@@ -153,7 +154,7 @@ static void drop_duelists(struct nicbarr_duel *duel)
     }
 }
 
-/* Have all challengers been dropped? */
+/* Returns whether all challengers have been dropped. */
 static bool alone(const struct nicbarr_duel *duel)
 {
     return next_place(duel, 1) == duel->count;
@@ -166,7 +167,7 @@ void nicbarr_duel_agreed(struct nicbarr_duel *duel, const double *values)
         if (!duel->out[d]) {
             values = figures_of(duel, values, us);
             for (int kind = 0; kind < 2; ++kind) {
-                /* The look counts by its minimum, as disturbances only ever make a barrier
+                /* The look counts by its minimum, because disturbances only ever make a barrier
                  * slower. */
                 duel->us[kind][d][duel->rounds] = duel->looked ? median(us[kind], counted(duel))
                                                   : us[kind][0] < us[kind][1] ? us[kind][0]

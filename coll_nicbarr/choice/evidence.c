@@ -7,7 +7,7 @@
 
 /* Candidates within a factor of `tie` of the best count as equal. A candidate that was dropped from
  * a contest counts as slower than the best by a factor of at least `left_behind`: it has few
- * rounds, which may have been played while the machine was faster. */
+ * rounds, which may have been measured while the machine was faster. */
 static const double tie = 1.03, left_behind = 1.25;
 
 /* Upper limit of one job's confidence, so that a single job cannot outweigh all others. */
@@ -22,7 +22,7 @@ double nicbarr_evidence_weight(int64_t when, int64_t now)
 
 /* ---- one measurement ---- */
 
-/* The index of a candidate in the measurement, or -1. */
+/* Returns the index of a candidate in the measurement, or -1. */
 static int find_candidate(const struct nicbarr_measurement *m, const char *name)
 {
     for (uint32_t c = 0; c < m->count; ++c) {
@@ -47,7 +47,7 @@ static double best_us(const struct nicbarr_measurement *m)
     return best;
 }
 
-/* The candidate's time in microseconds, corrected if it was dropped. */
+/* Returns the candidate's time in microseconds, corrected if it was dropped. */
 static double fair_us(const struct nicbarr_measurement *m, uint32_t c)
 {
     const double least = left_behind * best_us(m), us = m->of[c].us.median;
@@ -56,7 +56,8 @@ static double fair_us(const struct nicbarr_measurement *m, uint32_t c)
 
 /* ---- all measurements ---- */
 
-/* The measurement with the most candidates. Its order of simplicity is used for all of them. */
+/* Returns the measurement with the most candidates. Its order of simplicity is used for all of
+ * them. */
 static const struct nicbarr_measurement *fullest(const struct nicbarr_evidence *evidence)
 {
     const struct nicbarr_measurement *full = &evidence->of[0];
@@ -66,8 +67,8 @@ static const struct nicbarr_measurement *fullest(const struct nicbarr_evidence *
     return full;
 }
 
-/* The logarithm of a candidate's time relative to the reference; infinite if less than half of the
- * evidence contains the candidate. */
+/* Returns the logarithm of a candidate's time relative to the reference, or infinity if less than
+ * half of the evidence contains the candidate. */
 static double figure(const struct nicbarr_evidence *evidence, int64_t now, const char *name)
 {
     double all = 0, known = 0, sum = 0;
@@ -84,7 +85,7 @@ static double figure(const struct nicbarr_evidence *evidence, int64_t now, const
     return known > 0 && 2 * known >= all ? sum / known : INFINITY;
 }
 
-/* The combined confidence that the candidate is within `tie` of the best. */
+/* Returns the combined confidence that the candidate is within `tie` of the best. */
 static double confidence(const struct nicbarr_evidence *evidence, int64_t now, const char *name)
 {
     double odds = 0; /* log-odds */

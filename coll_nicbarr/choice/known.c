@@ -35,7 +35,7 @@ void nicbarr_remember(uint64_t key, struct nicbarr_choice choice, bool proven)
                  nicbarr_pack(choice, proven ? NICBARR_FROM_JOB : NICBARR_FROM_TRIAL));
 }
 
-/* Across nodes, the default NIC is the first one that can play. */
+/* Across nodes, the default NIC is the first usable one. */
 static struct nicbarr_choice resolve(const struct nicbarr_shape *shape,
                                      struct nicbarr_choice choice)
 {
@@ -91,10 +91,10 @@ enum nicbarr_source nicbarr_propose(const struct nicbarr_shape *shape,
     if (!nicbarr_cache_read(shape, NULL, choice, &sure)) {
         *choice = nicbarr_default_choice(shape);
     } else if (0 == component->parameters.tune_budget) {
-        sure = true; /* without a budget it will not become more certain */
+        sure = true; /* without a budget the confidence cannot increase */
     }
     const enum nicbarr_source source = sure ? NICBARR_FROM_CACHE : NICBARR_UNDECIDED;
-    /* Spares later communicators the lookup in the cache. */
+    /* Later communicators then need no lookup in the cache. */
     myr_note_set(component->segment, nicbarr_shape_key(shape), nicbarr_pack(*choice, source));
     return source;
 }

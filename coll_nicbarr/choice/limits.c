@@ -7,8 +7,8 @@
 #include "coll_nicbarr/choice/measuring.h"
 #include "coll_nicbarr/layout.h"
 
-/* Each limit is measured several times and the minimum taken, because disturbances only ever make
- * it slower. */
+/* Each limit is the minimum of several measurements, because disturbances only ever make a
+ * measurement slower. */
 enum { PROBES = 100, REPETITIONS = 5 };
 
 /* Ping-pong a cache line between the plan's two words. Returns the time of one way in
@@ -28,7 +28,8 @@ static double ping_pong(struct myr_group *group, const struct myr_plan *plan, ui
     return (nicbarr_now_us() - start) / (2 * PROBES);
 }
 
-/* The time of a cache line from rank 0 to rank 1. The other ranks wait in Open MPI's barrier. */
+/* Measure the transfer of a cache line from rank 0 to rank 1, while the other ranks wait in Open
+ * MPI's barrier. */
 static int probe_line(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm, double *us)
 {
     struct myr_group *group = &module->group;
@@ -44,13 +45,13 @@ static int probe_line(mca_coll_nicbarr_module_t *module, ompi_communicator_t *co
         }
         myr_plan_destroy(&plan);
     }
-    /* On all ranks, as the probes left their epochs in the words, and no later barrier may use
-     * these. */
+    /* Done on all ranks, because the probes left their epochs in the words, and no later barrier
+     * may use these epochs. */
     group->epoch += REPETITIONS * PROBES;
     return nicbarr_meet(module, comm);
 }
 
-/* The time of a context switch: all processes of a processor yield it in turn. */
+/* Measure a context switch: all processes of a core yield it in turn. */
 static double probe_switch(const mca_coll_nicbarr_module_t *module)
 {
     const uint32_t processors = module->shape.processors;
@@ -72,7 +73,7 @@ int nicbarr_limits(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
 {
     double shared = module->shape.oversubscribed, raw[2] = {0, 0};
     int rc = nicbarr_maximum(module, comm, &shared, 1);
-    if (OMPI_SUCCESS == rc && 0 == shared) { /* else it would measure switches */
+    if (OMPI_SUCCESS == rc && 0 == shared) { /* otherwise it would measure context switches */
         rc = probe_line(module, comm, &raw[0]);
     }
     rc = OMPI_SUCCESS == rc ? nicbarr_meet(module, comm) : rc;

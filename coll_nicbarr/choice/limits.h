@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The raw limits of one node, from which the model predicts the cost of barriers there (model.h).
- * round_trips.c measures their counterpart across nodes. */
+/* Measures the raw limits of one node, from which the model predicts the cost of barriers there
+ * (model.h). round_trips.c measures their counterpart across nodes. */
 #ifndef NICBARR_LIMITS_H
 #define NICBARR_LIMITS_H
 
 #include "coll_nicbarr/coll_nicbarr.h"
 
 struct nicbarr_limits {
-    double line_us;   /* a cache line from rank 0 to rank 1, one way; 0: they share processors */
-    double switch_us; /* context switch from one process to the next on a processor */
+    double line_us;   /* transfer of a cache line from rank 0 to rank 1, one way; 0: not measured,
+                         because processes share cores */
+    double switch_us; /* context switch from one process to the next on a core */
 };
 
-/* Measure them; the slowest rank's values count. Collective over `comm`, on one node. Uses the
- * slots of the record of `module`; returns Open MPI's error. */
+/* Measure the limits; the slowest rank's values count. Collective over `comm`, on one node. Uses
+ * the slots of the record of `module`; returns Open MPI's error. */
 int nicbarr_limits(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                    struct nicbarr_limits *limits);
 

@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Collective steps of measurements. They use Open MPI's own functions, as they must work whatever
- * the state of ours. Called by tune.c, trial.c, data_across.c, candidate_groups.c, limits.c and
- * round_trips.c. All ranks of `comm` call them at the same places, with module->tuning set. They
- * return Open MPI's codes. */
+/* Collective steps of measurements. They use Open MPI's own functions, because they must work
+ * whatever the state of ours. Called by tune.c, trial.c, data_across.c, candidate_groups.c,
+ * limits.c and round_trips.c. All ranks of `comm` call them at the same places, with module->tuning
+ * set. They return Open MPI's codes. */
 #ifndef NICBARR_MEASURING_H
 #define NICBARR_MEASURING_H
 
 #include "coll_nicbarr/choice/contest.h"
 #include "coll_nicbarr/coll_nicbarr.h"
 
-/* A monotonic clock in microseconds. */
+/* Returns the time of a monotonic clock in microseconds. */
 double nicbarr_now_us(void);
 
-/* The ranks agree by means of the functions of the component below. These work whatever state this
- * component is in, and a component above (such as coll/monitoring) does not count calls that the
- * program has not made. */
+/* The ranks agree by the saved functions of the component below. These work whatever state this
+ * component is in, and bypass a component above (such as coll/monitoring), which therefore does not
+ * count calls that the program has not made. */
 
-/* A barrier. */
+/* Execute a barrier. */
 int nicbarr_meet(const mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm);
 
 /* Replace each of `values` by its maximum over all ranks. No rank returns before all have
@@ -35,7 +35,7 @@ struct nicbarr_race {
     void *context;
 };
 
-/* One portion of a contest that has begun: nicbarr_contest_go_on(). */
+/* Run one portion of a contest that has begun, by nicbarr_contest_go_on(). */
 int nicbarr_race_go_on(struct nicbarr_contest *contest, const struct nicbarr_race *race,
                        double since_us, double budget_us);
 

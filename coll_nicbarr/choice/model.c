@@ -11,21 +11,21 @@ enum {
     BARRIERS = 8 /* simulated back to back, because consecutive barriers overlap */
 };
 
-/* The progress of a rank through its schedule. */
+/* The state of a rank in the simulation of its schedule. */
 struct player {
     struct myr_schedule schedule;
-    uint32_t barriers;    /* complete */
-    uint32_t step;        /* in the current barrier */
+    uint32_t barriers;    /* number of complete barriers */
+    uint32_t step;        /* step in the current barrier */
     bool sent;            /* the messages of this step have been sent */
     const uint32_t *peer; /* the first peer of this step */
     double time;
 };
 
 /* The messages from one rank to another. A sender may be one barrier ahead of its receiver, so the
- * last two are kept. */
+ * messages of two barriers are kept. */
 struct post {
     uint32_t count;
-    double time[2];    /* of sending, by the parity of the barrier */
+    double time[2];    /* time of sending, by the parity of the barrier */
     uint32_t sends[2]; /* number of messages in the sender's step */
 };
 
@@ -66,8 +66,8 @@ static bool play_begin(struct play *play, struct nicbarr_choice choice, uint32_t
     return good;
 }
 
-/* RTT(P), interpolated between the two nearest measurements. Both have weights, because the
- * difference of two rounded times could make a slower network look faster. */
+/* Returns RTT(P), interpolated between the two nearest measurements. Both are weighted, because the
+ * difference of two rounded times could make a slower network appear faster. */
 static double round_trip(const struct nicbarr_round_trips *trips, uint32_t peers)
 {
     if (1 == trips->count) {
@@ -82,9 +82,9 @@ static double round_trip(const struct nicbarr_round_trips *trips, uint32_t peers
     return trips->of[i - 1].least_us * (1 - part) + trips->of[i].least_us * part;
 }
 
-/* Predict when a receiver sees a message that was sent at time `left`, as one of the `sends`
+/* Predict when a receiver receives a message that was sent at time `left`, as one of the `sends`
  * messages of its sender's step. The receiver waits for `waits` messages in its own step, and has
- * seen the previous ones by `time`. */
+ * received the previous ones by `time`. */
 static double heard(const struct play *play, double time, double left, uint32_t sends,
                     uint32_t waits)
 {
@@ -136,7 +136,7 @@ static bool advance(struct play *play, uint32_t rank)
     return moved;
 }
 
-/* The cost with a processor per process. Each rank has its own clock, so the order in which the
+/* Predict the cost with a core per process. Each rank has its own clock, so the order in which the
  * ranks are simulated does not matter. */
 static double chain_us(struct play *play)
 {
@@ -154,8 +154,8 @@ static double chain_us(struct play *play)
     return latest / BARRIERS;
 }
 
-/* The cost with shared processors, in context switches per processor: in each turn, every processor
- * runs its next process until that process has to wait. */
+/* Predict the cost with shared cores, as the number of context switches per core: in each
+ * iteration, every core runs its next process until that process has to wait. */
 static double turns(struct play *play, uint32_t processors)
 {
     uint32_t count = 0, done = 0;

@@ -1,40 +1,42 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The model of a barrier's cost: a prediction from its schedule and a few measured numbers.
+/* Predicts the cost of a barrier from its schedule and a few measured values.
  *
- * On one node, from two raw limits. With a processor for each process, a message between two
- * processes costs one cache line from one processor to the other. The prediction is the longest
- * chain of those. If oversubscribed, a process that has to wait yields its processor, and only the
- * number of context switches counts. So the prediction plays the schedules on processors that
- * switch between their processes.
+ * On one node, the prediction uses two raw limits. With a core for each process, a message between
+ * two processes costs the transfer of one cache line from one core to the other. The prediction is
+ * the longest chain of these transfers. If oversubscribed, a process that has to wait yields its
+ * core, and only the number of context switches counts. In this case the prediction simulates the
+ * schedules on cores that switch between their processes.
  *
- * Across nodes, from RTT(P), the time of a 1:P P:1 ping-pong (nicbarr_schedule_ping_pong()):
- * Hoefler et al., "Fast Barrier Synchronization for InfiniBand", section 2.1. As in their LoP model
- * (sections 2.2 and 2.3), the cost of a message depends on how many are sent at once. Here a
- * message arrives RTT(n) / 2 after it was sent. Its sender sends some number of messages in that
- * step, and its receiver waits for some number; n is the greater one. The prediction is the longest
- * chain of messages. (The paper leaves its formulas to its reference [13]; the rule is ours.)
+ * Across nodes, the prediction uses RTT(P), the time of a 1:P P:1 ping-pong
+ * (nicbarr_schedule_ping_pong()), after Hoefler et al., "Fast Barrier Synchronization for
+ * InfiniBand", section 2.1. As in their LoP model (sections 2.2 and 2.3), the cost of a message
+ * depends on how many are sent at once. Here a message arrives RTT(n) / 2 after it was sent. Its
+ * sender sends some number of messages in that step, and its receiver waits for some number; n is
+ * the greater one. The prediction is the longest chain of messages. (The paper leaves its formulas
+ * to its reference [13]; the rule is ours.)
  *
- * The model assumes that every node has a processor, a NIC and a path through the network of its
- * own. If nodes share these (a test bed of namespaces on one machine), all of them work at the same
- * time in a barrier, but only some in a ping-pong. Then the prediction is too low. The model
- * ignores the synchronisation within a node. */
+ * The model assumes that every node has its own cores, NIC and path through the network. If nodes
+ * share these (a test bed of namespaces on one machine), all of them are active at the same time in
+ * a barrier, but only some in a ping-pong, so the prediction is too low. The model ignores the
+ * synchronisation within a node. */
 #ifndef NICBARR_MODEL_H
 #define NICBARR_MODEL_H
 
 #include "coll_nicbarr/schedule.h"
 
 struct nicbarr_machine {
-    double line_us;      /* a cache line from one processor to another, one way */
+    double line_us;      /* transfer of a cache line from one core to another, one way */
     double switch_us;    /* a context switch */
-    uint32_t processors; /* processes r and r + processors share one */
+    uint32_t processors; /* number of cores; processes r and r + processors share one */
 };
 
-/* Predict the time per barrier (microseconds) in a long sequence of barriers of `size` processes; 0
- * if there is no prediction (Open MPI's own, more than 512 processes, out of memory). */
+/* Predict the time per barrier (microseconds) in a long sequence of barriers of `size` processes.
+ * Returns 0 if there is no prediction: for Open MPI's own function, for more than 512 processes, or
+ * if out of memory. */
 double nicbarr_model_us(struct nicbarr_choice choice, uint32_t size,
                         const struct nicbarr_machine *machine);
 
-/* RTT(P), measured for some P. */
+/* The measured values of RTT(P), for some P. */
 enum { NICBARR_ROUND_TRIPS = 4 };
 struct nicbarr_round_trips {
     uint32_t count; /* 0: not measured */
@@ -48,9 +50,10 @@ struct nicbarr_round_trips {
  * and all other nodes, but none above `most`. */
 void nicbarr_model_peers(uint32_t nodes, uint32_t most, struct nicbarr_round_trips *trips);
 
-/* Predict the time per barrier (microseconds) in a long sequence of barriers of `nodes` nodes; 0 if
- * there is no prediction (for the same reasons, or because nothing was measured). RTT(P) is
- * interpolated linearly between the measured P, and extrapolated from the last two. */
+/* Predict the time per barrier (microseconds) in a long sequence of barriers of `nodes` nodes.
+ * Returns 0 if there is no prediction, for the same reasons as nicbarr_model_us(), or because
+ * nothing was measured. RTT(P) is interpolated linearly between the measured P, and extrapolated
+ * from the last two. */
 double nicbarr_model_across_us(struct nicbarr_choice choice, uint32_t nodes,
                                const struct nicbarr_round_trips *trips);
 

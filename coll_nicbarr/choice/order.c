@@ -8,7 +8,7 @@ struct maker {
     const uint32_t *node_of;
     uint32_t size, node;
     uint32_t *same_until; /* [rank]: end of the run of ranks on the same node */
-    uint32_t *count;      /* [node]: pieces so far */
+    uint32_t *count;      /* [node]: number of pieces so far */
     struct nicbarr_order *order;
 };
 

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The order in which a reduction across nodes combines values.
+/* Determines the order in which a reduction across nodes combines values, so that a result has the
+ * same bits wherever the ranks are placed.
  *
- * It is the order on one node (reduction.h): a fixed binary tree over ranks, lower ranks on the
- * left. So a result depends on the data, the operation and the number of ranks alone, and not on
- * the placement of ranks. A node combines what it can: the largest subtrees whose ranks are all its
- * own. Their values are its pieces. If ranks are placed node by node, and nodes have a power of two
- * of them, that is one piece a node. All processes then combine all nodes' pieces.
+ * It is the same order as on one node (reduction.h): a fixed binary tree over ranks, lower ranks on
+ * the left. Therefore a result depends only on the data, the operation and the number of ranks. A
+ * node combines the largest subtrees whose ranks are all its own. The values of these subtrees are
+ * its pieces. If ranks are placed node by node, and the number of ranks per node is a power of two,
+ * each node has one piece. All processes then combine the pieces of all nodes.
  *
- * Both orders are lists of terms, executed on a stack: push the value of a term, then combine the
- * upper two as often as the term says. Pure functions; all members compute the same lists. */
+ * The orders within a node and across nodes are lists of terms, which are executed on a stack: push
+ * the value of a term, then combine the upper two values `merges` times. Pure functions; all
+ * members compute the same lists. */
 #ifndef NICBARR_ORDER_H
 #define NICBARR_ORDER_H
 
@@ -16,24 +18,27 @@
 #include <stdint.h>
 
 struct nicbarr_term {
-    uint32_t source; /* a node's pieces: the node; a node's own ranks: the local rank */
-    uint32_t piece;  /* index in that node; own ranks: the piece to which the rank belongs */
-    uint32_t merges; /* after pushing it */
+    uint32_t source; /* across nodes: the node of the piece; within a node: the local rank */
+    uint32_t piece;  /* across nodes: its index in that node; within a node: the piece to which the
+                        rank belongs */
+    uint32_t merges; /* number of combinations after pushing it */
 };
 
 struct nicbarr_order {
-    struct nicbarr_term *pieces; /* of all nodes, in the order of ranks */
-    struct nicbarr_term *own;    /* this node's ranks, in their order */
+    struct nicbarr_term *pieces; /* pieces of all nodes, in the order of ranks */
+    struct nicbarr_term *own;    /* this node's ranks, in ascending order */
     uint32_t npieces, nown;
     uint32_t most;  /* maximum of pieces of a node */
     uint32_t depth; /* maximum of values on the stack */
 };
 
-/* `node_of` each of the `size` ranks; this is `node`. False if out of memory; else free it with
+/* Compute the order for `size` ranks on `nodes` nodes, where node_of[r] is the node of rank r, and
+ * `node` is this node. Returns false if out of memory; otherwise the caller frees the order with
  * nicbarr_order_free(). */
 bool nicbarr_order_make(const uint32_t *node_of, uint32_t size, uint32_t nodes, uint32_t node,
                         struct nicbarr_order *order);
-/* The same without combining, for an allgather: each rank is a piece of its own. */
+/* Compute the order for an allgather, which combines nothing: each rank is a piece of its own.
+ * Otherwise like nicbarr_order_make(). */
 bool nicbarr_order_make_apart(const uint32_t *node_of, uint32_t size, uint32_t nodes, uint32_t node,
                               struct nicbarr_order *order);
 void nicbarr_order_free(struct nicbarr_order *order);

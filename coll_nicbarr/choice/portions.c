@@ -6,7 +6,7 @@
 
 enum { LEAST_PAUSE = 10 };
 
-/* The number of turns played so far, as a value that grows with each turn. */
+/* Returns a value that grows with each turn of the contest. */
 static int place_of(const struct nicbarr_contest *contest)
 {
     return (contest->rounds + contest->looked) * NICBARR_CONTESTANTS + contest->next;

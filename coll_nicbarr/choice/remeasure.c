@@ -3,9 +3,11 @@
 #include "coll_nicbarr/choice/remeasure.h"
 
 enum {
-    UNKNOWN = 400, /* calls; for choices measured elsewhere, or without confidence */
+    UNKNOWN =
+        400, /* number of calls, for choices measured elsewhere or without sufficient confidence */
     PROVEN = 20000,
-    MOST = 1 << 24 /* more than a second of the fastest calls, of which measuring takes 0.4 % */
+    MOST = 1 << 24 /* maximum number of calls; more than a second of the fastest calls, of which
+                      measuring takes 0.4 % */
 };
 
 static uint32_t twice(uint32_t pause)

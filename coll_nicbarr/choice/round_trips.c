@@ -4,9 +4,9 @@
  * be written.
  *
  * A ping-pong is a group of NICs like that of a candidate, with the ping-pong's schedule. Only one
- * process per node takes part, so the result is the time on the network, without the
- * synchronisation within a node. All other processes wait in the reduction by which all ranks learn
- * whether the ping-pong failed. The time is taken on rank 0. */
+ * process per node participates, so the result is the time on the network, without the
+ * synchronisation within a node. All other processes wait in the reduction by which the ranks agree
+ * on whether the ping-pong failed. Rank 0 measures the time. */
 #include "coll_nicbarr/coll_nicbarr.h"
 
 #include "coll_nicbarr/choice/measuring.h"
@@ -21,7 +21,7 @@ struct trips {
     ompi_communicator_t *comm;
     struct nicbarr_round_trips *results; /* [NICBARR_NICS_MOST] */
     struct myr_nic_group groups[NICBARR_NICS_MOST][NICBARR_ROUND_TRIPS];
-    double failed[NICBARR_NICS_MOST]; /* not 0: yes */
+    double failed[NICBARR_NICS_MOST]; /* non-zero if the NIC failed on any rank */
     int turns[NICBARR_NICS_MOST];
 };
 
@@ -62,11 +62,11 @@ static int join_groups(struct trips *trips)
     return rc;
 }
 
-/* The first round trip synchronises the participants and is not counted. */
+/* Execute the round trips. The first one synchronises the participants, and is not counted. */
 static bool play_round_trips(struct trips *trips, uint32_t nic, uint32_t i)
 {
     struct nicbarr_round_trips *result = &trips->results[nic];
-    struct myr_error error; /* ignored: a failure only removes the model from the report */
+    struct myr_error error; /* ignored, because a failure only removes the model from the report */
     double us[MOST];
     for (int turn = -1; turn < trips->turns[nic]; ++turn) {
         const double start = nicbarr_now_us();
@@ -76,7 +76,7 @@ static bool play_round_trips(struct trips *trips, uint32_t nic, uint32_t i)
         us[turn < 0 ? 0 : turn] = nicbarr_now_us() - start;
     }
     result->of[i].median_us = nicbarr_quartiles(us, (uint32_t)trips->turns[nic]).median;
-    result->of[i].least_us = us[0]; /* nicbarr_quartiles() has sorted them */
+    result->of[i].least_us = us[0]; /* nicbarr_quartiles() has sorted the samples */
     return true;
 }
 

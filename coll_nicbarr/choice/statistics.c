@@ -48,9 +48,9 @@ static int by_size(const void *left, const void *right)
     return (a->size > b->size) - (a->size < b->size);
 }
 
-/* The differences of the pairs, sorted by size; pairs without a difference are left out. (l - r) /
- * (l + r) grows with the ratio l / r and changes its sign if l and r are exchanged, as the
- * logarithm of the ratio does. */
+/* Compute the differences of the pairs, sorted by size; pairs without a difference are omitted.
+ * Like the logarithm of the ratio l / r, (l - r) / (l + r) grows with the ratio, and changes its
+ * sign if l and r are exchanged. */
 static size_t find_differences(struct difference *of, const double *left, const double *right,
                                size_t count, double factor)
 {
@@ -66,8 +66,8 @@ static size_t find_differences(struct difference *of, const double *left, const 
     return found;
 }
 
-/* Compute twice the rank of each difference, so that ties, which share the mean of their ranks,
- * have integers. Returns the sum over the positive differences. */
+/* Compute twice the rank of each difference, so that ties, which get the mean of their ranks, have
+ * integers. Returns the sum over the positive differences. */
 static size_t find_ranks(const struct difference *of, size_t count, size_t ranks[NICBARR_PAIRS])
 {
     size_t positive = 0;
@@ -85,8 +85,8 @@ static size_t find_ranks(const struct difference *of, size_t count, size_t ranks
 
 enum { SUMS = NICBARR_PAIRS * (NICBARR_PAIRS + 1) / 2 + 1 };
 
-/* The probability that a random subset of the ranks has a sum of `most` or less. Single precision
- * is sufficient, and halves the stack that this takes, which matters on threads with small
+/* Returns the probability that a random subset of the ranks has a sum of `most` or less. Single
+ * precision is sufficient, and halves the stack usage, which matters on threads with small
  * stacks. */
 static double chance(const size_t *ranks, size_t count, size_t most)
 {

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Tuning: all candidates for a communicator's barrier, among them Open MPI's own, compete on the
- * communicator itself, and the fastest is installed. contest.c conducts the contest; this file
+/* Tunes a communicator's barrier: measures all candidates, including Open MPI's own function, on
+ * the communicator itself, and installs the fastest. contest.c implements the tuning run; this file
  * provides the candidates' barriers and uses the result.
  *
- * Ranks agree by means of Open MPI's own functions, and synchronise in Open MPI's barrier between
- * two candidates, because their plans may use the same memory, but not at the same time (plan.h).
+ * Ranks agree by Open MPI's own functions. Between two candidates they synchronise in Open MPI's
+ * barrier, because the candidates' plans may use the same memory, but not at the same time
+ * (plan.h).
  *
  * On one node, a candidate is a plan. Across nodes, it is a group of NICs (candidate_groups.h).
  *
  * A choice may be provisional (contest.h). Then it is used, and the contest continues in small
  * portions, with growing pauses, until the choice is final or no portions are left. Meanwhile the
- * module keeps the tuner, and uses the plan or group of the choice, which the tuner has lent it. */
+ * module keeps the tuner, and uses the plan or group of the choice, which the tuner still owns. */
 #include "coll_nicbarr/choice/tune.h"
 
 #include <stdlib.h>
@@ -45,7 +46,7 @@ struct nicbarr_tuner {
     bool root; /* this is rank 0 */
     struct nicbarr_tuning tuning;
     struct nicbarr_candidate_groups contenders; /* candidates; across nodes, with groups */
-    struct myr_plan plans[NICBARR_CANDIDATES];  /* on one node */
+    struct myr_plan plans[NICBARR_CANDIDATES];  /* plans of the candidates on one node */
     struct nicbarr_contest contest;
     struct nicbarr_portions portions;
     int lent; /* the candidate whose plan or group the module uses */
@@ -79,19 +80,20 @@ static int make_plans(struct nicbarr_tuner *tuner)
 {
     const struct nicbarr_candidate_groups *contenders = &tuner->contenders;
     bool made = true;
-    for (int c = 1; made && c < contenders->count; ++c) { /* Open MPI's barrier needs none */
+    for (int c = 1; made && c < contenders->count; ++c) { /* Open MPI's barrier needs no plan */
         made = nicbarr_layout_plan(tuner->module, contenders->choice[c], &tuner->plans[c]);
     }
     return made ? OMPI_SUCCESS : OMPI_ERR_OUT_OF_RESOURCE;
 }
 
-/* Candidates whose group cannot be joined are removed. */
+/* Join the candidates' groups. Candidates whose group cannot be joined are removed. */
 static int make_groups(struct nicbarr_tuner *tuner)
 {
     return nicbarr_candidate_groups_join(tuner->module, tuner->comm, 0, false, &tuner->contenders);
 }
 
-/* The error to report if no candidate can be used: that of the first NIC of the shape. */
+/* Returns the error to report if no candidate can be used, which is that of the first NIC of the
+ * shape. */
 static const struct myr_error *main_error(const struct nicbarr_tuner *tuner)
 {
     return &tuner->contenders.errors[__builtin_ctz(tuner->module->shape.players)];
@@ -114,8 +116,8 @@ static void predict(struct nicbarr_tuner *tuner)
     }
 }
 
-/* Measure the raw limits. They are needed only for the report, so they are measured only if rank 0
- * writes one, and after the contest, so that they cannot affect the choice. Across nodes, a
+/* Measure the raw limits. Only the report needs them, so they are measured only if rank 0 writes
+ * one. This happens after the contest, so that they cannot affect the choice. Across nodes, a
  * ping-pong takes about as long as a candidate's turn. */
 static int probe(struct nicbarr_tuner *tuner)
 {
@@ -141,7 +143,7 @@ static double involuntary_switches(void)
     return (double)usage.ru_nivcsw;
 }
 
-/* The index of the candidate that the module uses at present. */
+/* Returns the index of the candidate that the module uses at present. */
 static int in_use(const struct nicbarr_tuner *tuner)
 {
     int c = tuner->contenders.count - 1;
@@ -151,7 +153,7 @@ static int in_use(const struct nicbarr_tuner *tuner)
     return c;
 }
 
-/* Play a portion, whose time counts from `start_us`. */
+/* Run a portion, whose time counts from `start_us`. */
 static int compete(struct nicbarr_tuner *tuner, double start_us)
 {
     const struct nicbarr_race race = {tuner->module, tuner->comm, enter_barrier, tuner};
@@ -163,7 +165,7 @@ static int compete(struct nicbarr_tuner *tuner, double start_us)
     nicbarr_portions_note(&tuner->portions, contest);
     (void)getloadavg(&busy[0], 1);
     busy[1] += involuntary_switches();
-    /* also ensures that no rank uses the last candidate's plan any more */
+    /* also ensures that no rank is still in a barrier of the last candidate */
     if (OMPI_SUCCESS == rc) {
         rc = nicbarr_maximum(tuner->module, tuner->comm, busy, 2);
     }
@@ -171,13 +173,14 @@ static int compete(struct nicbarr_tuner *tuner, double start_us)
     tuning->switches += busy[1];
     if (!contest->looked ||
         (nicbarr_expense_limited() && contest->rounds < NICBARR_CONTEST_BATCH)) {
-        /* too little is known, and the next portion may be far away */
+        /* keep the choice in use, because there are too few measurements, and the next portion may
+         * be far away */
         contest->chosen = in_use(tuner);
     }
     return rc;
 }
 
-/* Prepare the candidates, and play the first portion. */
+/* Prepare the candidates, and run the first portion. */
 static int begin_tuning(struct nicbarr_tuner *tuner)
 {
     mca_coll_nicbarr_module_t *module = tuner->module;
@@ -202,7 +205,7 @@ static int begin_tuning(struct nicbarr_tuner *tuner)
 
 /* ---- results ---- */
 
-/* Hand the chosen candidate's plan or group to the module. */
+/* Install the chosen candidate's plan or group in the module. */
 static void lend(struct nicbarr_tuner *tuner)
 {
     mca_coll_nicbarr_module_t *module = tuner->module;
@@ -233,7 +236,7 @@ static void free_tuner(struct nicbarr_tuner *tuner)
     free(tuner);
 }
 
-/* Dropped candidates must not keep occupying the memory of NICs. */
+/* Leave the groups of dropped candidates, so that they do not occupy the memory of NICs. */
 static void leave_dropped(struct nicbarr_tuner *tuner)
 {
     for (int c = 1; c < tuner->contenders.count; ++c) {
@@ -271,7 +274,7 @@ void nicbarr_tune_end(mca_coll_nicbarr_module_t *module)
     }
 }
 
-/* After a portion: install the choice, provisionally or for good. */
+/* Install the choice after a portion, provisionally or finally. */
 static int settle(struct nicbarr_tuner *tuner)
 {
     mca_coll_nicbarr_module_t *module = tuner->module;
@@ -316,25 +319,26 @@ int nicbarr_tune_on(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm
     int rc = compete(tuner, start_us);
     nicbarr_expense_note(nicbarr_now_us() - start_us, false);
     tuner->tuning.spent_us += nicbarr_now_us() - start_us;
-    module->group.plan = (struct myr_plan){.nsteps = 0}; /* it belongs to the tuner */
+    module->group.plan = (struct myr_plan){.nsteps = 0}; /* the tuner owns the plan */
     rc = OMPI_SUCCESS == rc ? settle(tuner) : rc;
     module->tuning = false;
     return rc;
 }
 
-/* What rank 0 knows about the shape. */
+/* The data about the shape that rank 0 broadcasts. */
 struct word {
-    /* the choice that the cache or another communicator of this shape has provided, or 0 */
+    /* the choice from the cache or from another communicator of this shape, or 0 */
     uint64_t known;
-    uint64_t doubted; /* if unknown: NICs whose packets got lost on another communicator */
-    uint64_t reading; /* if unknown: the cache has not been read yet */
+    uint64_t
+        doubted; /* if there is no choice: NICs whose packets got lost on another communicator */
+    uint64_t reading; /* if there is no choice: the cache has not been read yet */
 };
 
-/* The choice for a shape as rank 0 knows it, or 0. */
+/* Returns rank 0's stored choice for a shape, or 0. */
 static uint64_t look_up(const struct nicbarr_shape *shape)
 {
     struct nicbarr_choice choice;
-    (void)nicbarr_propose(shape, &choice); /* notes what the cache contains */
+    (void)nicbarr_propose(shape, &choice); /* stores the cache's choice in the segment */
     return nicbarr_recall(shape);
 }
 
@@ -353,7 +357,7 @@ static int ask_root(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm
     return module->bcast.function(word, 3, MPI_UINT64_T, 0, comm, module->bcast.module);
 }
 
-/* Make the `known` choice the module's. Returns false if out of memory. */
+/* Set the module's choice to `known`. Returns false if out of memory. */
 static bool take_over(mca_coll_nicbarr_module_t *module, uint64_t known)
 {
     struct nicbarr_choice choice;
@@ -387,8 +391,8 @@ static int adopt(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm, u
     return rc;
 }
 
-/* The budget of the first portion in microseconds. Where time for measuring is limited, it is only
- * a part of coll_nicbarr_tune_budget, which can be afforded earlier. */
+/* Returns the budget of the first portion in microseconds. If the time for measuring is limited, it
+ * is only a part of coll_nicbarr_tune_budget, so that the job can afford it earlier. */
 static double first_portion_us(void)
 {
     enum { PARTS = 10 };
@@ -396,7 +400,7 @@ static double first_portion_us(void)
            (nicbarr_expense_limited() ? PARTS : 1);
 }
 
-/* Measure all candidates, as the shape is unknown. */
+/* Measure all candidates, because there is no stored choice for the shape. */
 static int measure_candidates(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm)
 {
     const struct nicbarr_parameters *parameters = &mca_coll_nicbarr_component.parameters;
@@ -430,15 +434,15 @@ int nicbarr_tune_anew(mca_coll_nicbarr_module_t *module, ompi_communicator_t *co
     return measure_candidates(module, comm);
 }
 
-/* May a contest start now? */
+/* Returns whether a contest may start now. */
 static bool may_measure(const mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm)
 {
     return 0 != mca_coll_nicbarr_component.parameters.tune_budget &&
            nicbarr_affordable(module, comm, first_portion_us(), false);
 }
 
-/* Postpone measuring, each time by twice as many barriers up to a maximum. This barrier is Open
- * MPI's. */
+/* Postpone measuring, each time by twice as many barriers up to a maximum. Executes this barrier by
+ * Open MPI's own function. */
 static int put_off(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm)
 {
     enum { LEAST = 10, MOST = 20000 };

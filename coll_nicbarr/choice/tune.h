@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * Tuning: see tune.c. Called within MPI_Barrier, by all members.
- */
+/* Tunes MPI_Barrier: measures its candidates and installs the fastest; see tune.c. All members
+ * call these functions, within a blocking collective. */
 #ifndef NICBARR_TUNE_H
 #define NICBARR_TUNE_H
 
@@ -11,16 +10,19 @@
  * Returns Open MPI's error code. */
 int nicbarr_tune(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm);
 
-/* While the module has a tuner, because its choice is provisional: is the next portion due at this
- * barrier? The answer is the same on all members. */
+/* For modules whose choice is provisional, so that their contest continues (module->tuner):
+ * nicbarr_tune_due() counts a barrier, and returns whether the next portion is due; the result is
+ * the same on all members. nicbarr_tune_on() then runs that portion within the barrier, if the job
+ * can afford it. */
 bool nicbarr_tune_due(const mca_coll_nicbarr_module_t *module);
 int nicbarr_tune_on(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm);
 
 /* Measure all candidates on this communicator, although a choice from elsewhere is in use.
- * Collective over `comm`, and a barrier of it; Open MPI's error. */
+ * Collective over `comm`, and a barrier of it; returns Open MPI's error. */
 int nicbarr_tune_anew(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm);
 
-/* The communicator is freed or declined: store the measurement of the portions so far. Local. */
+/* Store the measurements of the portions so far, because the communicator is freed or declined.
+ * Local. */
 void nicbarr_tune_end(mca_coll_nicbarr_module_t *module);
 
 #endif

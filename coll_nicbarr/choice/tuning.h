@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The results of tuning one communicator; written by tune.c and round_trips.c, read by report.c. */
+/* The results of tuning one communicator; tune.c and round_trips.c write them, and report.c reads
+ * them. */
 #ifndef NICBARR_TUNING_H
 #define NICBARR_TUNING_H
 
@@ -11,17 +12,18 @@
 
 struct nicbarr_tuning {
     const struct nicbarr_contest *contest;
-    const struct nicbarr_choice *choices; /* the candidates; the first is Open MPI's own */
-    double model_us[NICBARR_CANDIDATES];  /* predictions; 0: none */
-    struct nicbarr_limits limits;         /* on one node */
+    const struct nicbarr_choice
+        *choices; /* the candidates; the first one is Open MPI's own function */
+    double model_us[NICBARR_CANDIDATES]; /* predictions; 0: none */
+    struct nicbarr_limits limits;        /* raw limits on one node */
     /* Raw limits across nodes, by NIC; valid on rank 0. */
     struct nicbarr_round_trips round_trips[NICBARR_NICS_MOST];
-    double spent_us; /* in all portions of the contest so far, and on its preparation */
-    int budget_ms;   /* of the first portion */
+    double spent_us; /* time spent in all portions of the contest so far, and on its preparation */
+    int budget_ms;   /* budget of the first portion */
     bool in_between; /* neither the first portion nor the last one */
-    /* How busy the machine was: the maximum of the system's one-minute load; and the involuntary
-     * context switches during measurements, summed over portions, in each of which the process with
-     * the most counts. */
+    /* How busy the machine was: the maximum of the system's one-minute load, and the number of
+     * involuntary context switches during measurements. The number of switches is the sum over all
+     * portions of the maximum over all processes. */
     double load, switches;
 };
 

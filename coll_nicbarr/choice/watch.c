@@ -1,18 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Watching detects that a choice is not the best one any more, because it was measured while the
- * machine was busy, or on another machine, or because the machine has changed. After some barriers,
- * the choice fights a duel (duel.h) against Open MPI's barrier and some other candidates.
- * Successive duels take other candidates, so that all of them are tried eventually. Each duel that
- * the choice wins doubles the number of barriers until the next one. If it loses, all members
- * switch to the winner in the same barrier. If the choice had not been measured on this
+/* Re-evaluates the choice of MPI_Barrier periodically, because it may not be the best one: it may
+ * have been measured while the machine was busy, or on another machine, or the machine may have
+ * changed.
+ *
+ * After some barriers, a duel (duel.h) compares the choice with Open MPI's barrier and some other
+ * candidates. Successive duels take other candidates, so that all of them are compared eventually.
+ * Each duel that the choice wins doubles the number of barriers until the next one. If it loses,
+ * all members switch to the winner in the same barrier. If the choice had not been measured on this
  * communicator, all candidates are measured then (tune.c).
  *
  * States: NICBARR_BARRIER_WATCHED_* while barriers are counted, NICBARR_BARRIER_DUELING during a
- * duel. Watching ends, and costs nothing from then on, if Open MPI's barrier is the choice and was
- * measured to be the best in this job, or has won some duels.
+ * duel. Re-evaluation ends, and has no cost from then on, if Open MPI's barrier is the choice, and
+ * was measured to be the best in this job or has won some duels.
  *
- * All members count the same barriers, and agree on each round's result by means of Open MPI's own
- * functions. Therefore all of them do the same in each barrier. */
+ * All members count the same barriers, and agree on each round's result by Open MPI's own
+ * functions. Therefore all of them take the same action in each barrier. */
 #include "coll_nicbarr/choice/watch.h"
 
 #include <stdatomic.h>
@@ -37,11 +39,13 @@ _Static_assert((int)NICBARR_DUEL_VALUES <= (int)NICBARR_MOST_VALUES, "nicbarr_ma
 /* A duel in progress. */
 struct nicbarr_dueling {
     struct nicbarr_duel duel;
-    struct nicbarr_choice choice[NICBARR_DUELISTS]; /* the first is the current choice */
-    /* on one node; the plan in use is in module->group */
+    struct nicbarr_choice
+        choice[NICBARR_DUELISTS]; /* the duelists; the first one is the current choice */
+    /* plans of the duelists on one node; the plan in use is in module->group */
     struct myr_plan plans[NICBARR_DUELISTS];
     int in_use;
-    struct nicbarr_candidate_groups contenders; /* across nodes; see first_entrant() */
+    struct nicbarr_candidate_groups
+        contenders; /* groups of the duelists across nodes; see first_entrant() */
 };
 
 static _Atomic unsigned long long duels, switches;
@@ -67,7 +71,7 @@ static uint32_t next_pause(const mca_coll_nicbarr_module_t *module)
 
 /* ---- duelists ---- */
 
-/* The duelists are the current choice and its challengers. */
+/* Select the duelists: the current choice and its challengers. */
 static int choose_duelists(mca_coll_nicbarr_module_t *module,
                            struct nicbarr_choice choice[NICBARR_DUELISTS])
 {
@@ -98,8 +102,9 @@ static bool make_plans(const mca_coll_nicbarr_module_t *module, struct nicbarr_d
     return made;
 }
 
-/* The first duelist that takes part in joining groups: Open MPI's barrier. The current choice, if
- * it is another one, has its group already. */
+/* Returns the first duelist of the list that is passed to nicbarr_candidate_groups_join(). This
+ * list must begin with Open MPI's barrier, and omits the current choice if that is another one,
+ * because its group has been joined already. */
 static int first_entrant(const struct nicbarr_dueling *dueling)
 {
     return NICBARR_OPENMPI == dueling->choice[0].algorithm ? 0 : 1;
@@ -149,7 +154,7 @@ static void take_memory(mca_coll_nicbarr_module_t *module, struct nicbarr_duelin
     dueling->in_use = d;
 }
 
-/* The group of a duelist other than Open MPI's barrier, across nodes. */
+/* Returns the group of a duelist other than Open MPI's barrier, across nodes. */
 static struct myr_nic_group *group_of(mca_coll_nicbarr_module_t *module,
                                       struct nicbarr_dueling *dueling, int d)
 {
@@ -200,7 +205,7 @@ static int conclude(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm
     const bool lost = 0 != dueling->duel.winner;
     const bool unmeasured = !has_measured(module);
     int rc = OMPI_SUCCESS;
-    /* the report counts it in an entry shared with other communicators */
+    /* the report counts this communicator in an entry shared with others */
     if (NULL == module->entry) {
         nicbarr_report_retract(module, comm, NULL);
     }
@@ -225,7 +230,8 @@ static int conclude(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm
     return rc;
 }
 
-/* At the end of a round: agree on its results, and finish the duel if they decide it. */
+/* Called at the end of a round: agree on its results, and finish the duel if these results decide
+ * it. */
 static int agree_on_round(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm)
 {
     struct nicbarr_duel *duel = &module->watch.dueling->duel;

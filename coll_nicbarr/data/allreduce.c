@@ -86,7 +86,7 @@ static bool test_reduction(nicbarr_request_t *request)
 
 static const struct nicbarr_operation reduce = {begin_reduction, test_reduction, NULL, NULL};
 
-/* ---- the same with user-defined operations, or types with gaps ---- */
+/* ---- MPI_Iallreduce, MPI_Ireduce with user-defined operations, or types with gaps ---- */
 
 static void begin_packed(nicbarr_request_t *request)
 {
@@ -95,8 +95,8 @@ static void begin_packed(nicbarr_request_t *request)
     nicbarr_user_op_begin(reducer, &request->of.user.reduction);
 }
 
-/* The call that starts a request must not run a user-defined function, because the program may hold
- * a lock that the function takes. */
+/* Advance the request. The first test, in the call that starts the request, only writes: it must
+ * not run a user-defined function, because the program may hold a lock that the function takes. */
 static bool test_packed(nicbarr_request_t *request)
 {
     struct nicbarr_reducer *reducer = nicbarr_reducer_of(request);
@@ -184,7 +184,7 @@ static void begin_again(nicbarr_request_t *request)
 
 static const struct nicbarr_operation reduce_again = {begin_again, test_reduction, NULL, NULL};
 
-/* Packing cannot fail here: MPI has checked the type already. */
+/* Packing cannot fail here, because MPI has checked the type already. */
 static void begin_packed_again(nicbarr_request_t *request)
 {
     (void)nicbarr_user_op_load(&request->of.user.reduction, request->persistent->from);
@@ -194,7 +194,7 @@ static void begin_packed_again(nicbarr_request_t *request)
 static const struct nicbarr_operation packed_reduction_again = {begin_packed_again, test_packed,
                                                                 NULL, drop_packed};
 
-/* `what` has its exchange already. */
+/* Create a persistent reduction from `what`, whose exchange has been allocated. */
 static int make_persistent(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                            const struct nicbarr_persistent *what, ompi_request_t **handle)
 {

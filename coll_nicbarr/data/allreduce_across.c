@@ -3,14 +3,14 @@
  * processes' parts (carrier.h).
  *
  * As on one node, nicbarr serves predefined operations on predefined types. It also serves
- * user-defined operations on types of any layout whose elements are small, which travel packed.
- * Each process combines the pieces of all nodes, so the function is called more often than by Open
- * MPI; therefore large communicators are excluded. As such a function may take locks of the
- * program, no request may run it, and MPI_Iallreduce leaves these operations to Open MPI.
+ * user-defined operations on types of any layout whose elements are small; they are sent packed.
+ * Each process combines the pieces of all nodes, so the user's function is called more often than
+ * by Open MPI. Therefore large communicators are excluded. Since such a function may take locks of
+ * the program, no request may run it, so MPI_Iallreduce leaves these operations to Open MPI.
  *
  * MPI_Iallreduce must not wait for other processes, so it cannot set up anything. If it is called
- * often, the next MPI_Allreduce or MPI_Barrier on the communicator, of any size, does so.
- * MPI_Allreduce_init may wait, and sets up what is missing. */
+ * often, the next blocking collective on the communicator sets up its carrier. MPI_Allreduce_init
+ * may wait, and therefore sets up its own carrier. */
 #include "coll_nicbarr/data/carriers.h"
 #include "coll_nicbarr/data/data.h"
 #include "coll_nicbarr/data/packing.h"
@@ -21,7 +21,7 @@
 
 enum { USERS_RANKS = 32 /* maximum for user-defined operations */ };
 
-/* The bytes of a vector; 0 if NICs cannot carry it. */
+/* Returns the bytes of a vector, or 0 if NICs cannot carry it. */
 static size_t carriable(nicbarr_count_t count, ompi_datatype_t *type, ompi_op_t *op,
                         ompi_communicator_t *comm)
 {
@@ -55,7 +55,7 @@ int nicbarr_carry(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
     return carried->rc;
 }
 
-/* For types with gaps: pack, reduce and unpack. */
+/* Reduce a vector of a type with gaps: pack, reduce and unpack. */
 static __attribute__((noinline)) int carry_packed(mca_coll_nicbarr_module_t *module,
                                                   ompi_communicator_t *comm,
                                                   struct nicbarr_carrier *carrier, const void *from,
@@ -70,7 +70,7 @@ static __attribute__((noinline)) int carry_packed(mca_coll_nicbarr_module_t *mod
     }
     const int packing =
         nicbarr_to_bytes(MPI_IN_PLACE == from ? to : from, count, type, gaps.more, bytes);
-    /* Even after an error, because the others wait for it. */
+    /* Begun even after an error, because the other processes wait for it. */
     nicbarr_carrier_begin(carrier, &carried, gaps.more, gaps.more, reads, count, type, op, &gaps);
     int rc = nicbarr_carry(module, comm, carrier, &carried);
     rc = OMPI_SUCCESS == rc ? packing : rc;
@@ -87,7 +87,7 @@ int nicbarr_carry_reduction(mca_coll_nicbarr_module_t *module, ompi_communicator
 {
     struct nicbarr_carried carried;
     while (0 != myr_load_acquire(&carrier->outstanding)) {
-        /* non-blocking ones come first; the other processes have begun them, too */
+        /* non-blocking operations must complete first; the other processes have begun them, too */
         opal_progress();
     }
     if (!nicbarr_is_dense(type)) {
@@ -110,7 +110,8 @@ MYR_HOT int nicbarr_allreduce_across(const void *from, void *to, nicbarr_count_t
     mca_coll_nicbarr_module_t *module = (mca_coll_nicbarr_module_t *)base;
     const size_t bytes = carriable(count, type, op, comm);
     nicbarr_data_attend(module, comm);
-    /* While candidates are measured, Open MPI's collectives serve for agreement. */
+    /* While candidates are measured, this must be Open MPI's own function, because the ranks agree
+     * by it. */
     if (0 == bytes || module->tuning ||
         !nicbarr_data_ours(module, comm, NICBARR_ALLREDUCE, bytes, NICBARR_NO_ROOT)) {
         return module->allreduce.function(from, to, count, type, op, comm,
@@ -138,8 +139,8 @@ int nicbarr_reduce_across(const void *from, void *to, nicbarr_count_t count, omp
 
 /* ---- MPI_Iallreduce ---- */
 
-/* Like carriable(), but for a request, which must not run user-defined functions and does not
- * pack. */
+/* Returns the bytes of a vector, or 0 if a request cannot carry it. Unlike carriable(), it excludes
+ * user-defined functions, which a request must not run, and packing. */
 static size_t carriable_later(nicbarr_count_t count, ompi_datatype_t *type, ompi_op_t *op,
                               ompi_communicator_t *comm)
 {
@@ -161,7 +162,7 @@ static void end_allreduce_across(nicbarr_request_t *request)
     atomic_fetch_sub_explicit(&request->of.across.carrier->outstanding, 1, memory_order_release);
 }
 
-/* The group for which the request waits at present. */
+/* Returns the group for which the request waits at present. */
 static struct myr_nic_group *group_of(const nicbarr_request_t *request)
 {
     const struct nicbarr_carrier *carrier = request->of.across.carrier;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* MPI_Bcast, MPI_Ibcast and MPI_Bcast_init, on one node.
  *
- * The root writes, and all others read the same memory (stream.h). The root does not wait for the
- * others until it is a whole ring ahead.
+ * The root writes into a ring, and all other processes read the same memory (stream.h). The root
+ * waits for them only when it is a whole ring ahead.
  *
  * process_vm_readv() would save a copy, but no time. Copying 1 MiB by it took 120 us, and Open
- * MPI's own broadcast to one process, which does just that, took 135 us. Two overlapping copies
- * through memory that stays in the processors' caches took 60 us.
+ * MPI's own broadcast to one process, which uses it, took 135 us. Two overlapping copies through
+ * memory that stays in the CPU caches took 60 us.
  *
  * MPI_Ibcast and persistent broadcasts use a ring in the same way, a step at a time
  * (streamed.h). */

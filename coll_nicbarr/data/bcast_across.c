@@ -3,13 +3,13 @@
  * (libmyr/groups/nic_bcast.h).
  *
  * The root sends and returns. It waits only if it is a whole window ahead of the slowest process.
- * All others, including those on the root's node, wait until their node's NIC has the bytes, and
- * read them there.
+ * All other processes, including those on the root's node, wait until their node's NIC has received
+ * the bytes, and read them there.
  *
- * Longer data are cut into several blocks. A full block is followed by another one, so a process
- * that expects another number of bytes than the root sends finds the end nevertheless, and is in
- * step again. In most classes, a block has room for one byte more than the class, so that no empty
- * block has to follow. */
+ * Longer data are cut into several blocks. A full block is followed by another one, so that a
+ * process that expects another number of bytes than the root sends finds the end nevertheless, and
+ * the next broadcast is not affected. In most classes, a block has space for one byte more than the
+ * class, so that no empty block has to follow. */
 #include "coll_nicbarr/data/carriers.h"
 #include "coll_nicbarr/data/data.h"
 #include "coll_nicbarr/data/packing.h"
@@ -67,7 +67,7 @@ static inline bool take_block(const struct myr_nic_group *group, struct nicbarr_
     return bytes < myr_nic_bcast_most(group);
 }
 
-/* The root's NIC usually has the block at once; if its doorbell got lost, waiting rings it
+/* The root's NIC usually takes the block at once. If the doorbell got lost, waiting rings it
  * again. */
 bool nicbarr_handed_go_on(struct nicbarr_carrier *carrier, struct nicbarr_handed *handed)
 {
@@ -99,7 +99,7 @@ bool nicbarr_handed_go_on(struct nicbarr_carrier *carrier, struct nicbarr_handed
     return true;
 }
 
-/* Wait for room in the window, or for the next block. */
+/* Wait for space in the window, or for the next block. */
 static int wait(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                 struct myr_nic_group *group, const struct nicbarr_handed *handed)
 {
@@ -119,7 +119,7 @@ int nicbarr_carry_bcast(mca_coll_nicbarr_module_t *module, ompi_communicator_t *
 {
     struct nicbarr_handed handed;
     while (0 != myr_load_acquire(&carrier->outstanding)) {
-        /* non-blocking ones come first; the other processes have begun them, too */
+        /* non-blocking operations must complete first; the other processes have begun them, too */
         opal_progress();
     }
     nicbarr_handed_begin(module, comm, carrier, &handed, data, *bytes, root);
@@ -134,7 +134,7 @@ int nicbarr_carry_bcast(mca_coll_nicbarr_module_t *module, ompi_communicator_t *
     return handed.rc;
 }
 
-/* For types with gaps: pack, broadcast and unpack. */
+/* Broadcast data of a type with gaps: pack, broadcast and unpack. */
 static int carry_packed(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                         struct nicbarr_carrier *carrier, void *buffer, nicbarr_count_t count,
                         const ompi_datatype_t *type, size_t bytes, int root)
@@ -143,7 +143,7 @@ static int carry_packed(mca_coll_nicbarr_module_t *module, ompi_communicator_t *
     const bool is_root = root == ompi_comm_rank(comm);
     const int packing =
         is_root ? nicbarr_to_bytes(buffer, count, type, packed, bytes) : OMPI_SUCCESS;
-    /* Even after an error, because the others wait for it. */
+    /* Begun even after an error, because the other processes wait for it. */
     const int rc = nicbarr_carry_bcast(module, comm, carrier, packed, &bytes, root);
     if (OMPI_SUCCESS != rc || is_root) {
         return OMPI_SUCCESS != rc ? rc : packing;
@@ -157,7 +157,8 @@ MYR_HOT int nicbarr_bcast_across(void *buffer, nicbarr_count_t count, ompi_datat
     mca_coll_nicbarr_module_t *module = (mca_coll_nicbarr_module_t *)base;
     size_t bytes = nicbarr_packed_bytes(count, type);
     nicbarr_data_attend(module, comm);
-    /* While candidates are measured, Open MPI's collectives serve for agreement. */
+    /* While candidates are measured, this must be Open MPI's own function, because the ranks agree
+     * by it. */
     if (0 == bytes || module->tuning ||
         !nicbarr_data_ours(module, comm, NICBARR_BCAST, bytes, root)) {
         return module->bcast.function(buffer, count, type, root, comm, module->bcast.module);
@@ -181,7 +182,8 @@ static void begin_request(nicbarr_request_t *request)
     const size_t bytes = nicbarr_packed_bytes(count, type);
     nicbarr_handed_begin(request->module, request->super.req_mpi_object.comm, carrier, handed,
                          NULL != packed ? packed : buffer, bytes, request->of.bcast.root);
-    if (handed->root && NULL != packed) { /* even after an error, because the others wait for it */
+    if (handed->root &&
+        NULL != packed) { /* even after an error, because the other processes wait for it */
         handed->rc = nicbarr_to_bytes(buffer, count, type, packed, bytes);
     }
     atomic_fetch_add_explicit(&carrier->outstanding, 1, memory_order_relaxed);
@@ -218,7 +220,8 @@ static bool test_bcast_across(nicbarr_request_t *request)
     return true;
 }
 
-/* Only the oldest broadcast of a carrier waits for the network; the others wait for that one. */
+/* Only the oldest broadcast of a carrier waits for the network; the others wait for the oldest
+ * one. */
 static bool remind_bcast_across(nicbarr_request_t *request, bool look)
 {
     struct nicbarr_carrier *carrier = request->of.bcast.carrier;
@@ -241,7 +244,7 @@ static void free_packed_bcast(nicbarr_request_t *request)
 static const struct nicbarr_operation across = {begin_request, test_bcast_across,
                                                 remind_bcast_across, free_packed_bcast};
 
-/* Set the request's parameters. */
+/* Fill in the request. */
 static void fill_in(nicbarr_request_t *request, struct nicbarr_carrier *carrier, void *buffer,
                     nicbarr_count_t count, ompi_datatype_t *type, int root)
 {

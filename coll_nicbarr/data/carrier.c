@@ -7,14 +7,14 @@
 
 #include "coll_nicbarr/groups.h"
 
-/* The beginning of a block, which its readers verify. */
+/* The head of a block, which its readers verify. */
 struct head {
     uint32_t epoch, unit;
 };
 
 /* ---- blocks ---- */
 
-/* The space of a piece within a block: a multiple of MCP_BLOCK_UNIT. */
+/* Returns the space of a piece within a block, a multiple of MCP_BLOCK_UNIT. */
 static uint32_t room_of(uint32_t bytes)
 {
     return (bytes + MCP_BLOCK_UNIT - 1) / MCP_BLOCK_UNIT * MCP_BLOCK_UNIT;
@@ -69,7 +69,7 @@ void nicbarr_carrier_close(struct nicbarr_carrier *carrier)
 
 /* ---- combining ---- */
 
-/* The values of an evaluation; upper ones belong to higher ranks. */
+/* The stack on which values are combined; upper values belong to higher ranks. */
 struct stack {
     uint8_t *value[33]; /* sufficient for 2^32 ranks */
     uint32_t count;
@@ -83,8 +83,8 @@ static void stack_begin(const struct nicbarr_carrier *carrier, struct stack *sta
     }
 }
 
-/* Combine two values in place of the right one. Packing cannot fail here: MPI has checked the type
- * already. */
+/* Combine two values in place of the right one. Packing cannot fail here, because MPI has checked
+ * the type already. */
 static void combine_values(const struct nicbarr_carried *carried, uint8_t *left, uint8_t *right)
 {
     const struct nicbarr_operands *gaps = carried->gaps;
@@ -188,8 +188,8 @@ void nicbarr_carrier_arrive(struct nicbarr_carrier *carrier, struct nicbarr_carr
     carried->epoch = myr_nic_data_arrive(&carrier->group, building.unit, build, &building);
 }
 
-/* Do all blocks belong to this epoch, with the expected length? If not, the program is erroneous:
- * its processes gave vectors of different lengths. */
+/* Returns whether all blocks belong to this epoch, and have the expected length. If not, the
+ * program is erroneous: its processes passed vectors of different lengths. */
 static bool sound(const struct nicbarr_carrier *carrier, const struct nicbarr_carried *carried,
                   uint32_t unit)
 {
@@ -205,7 +205,7 @@ static bool sound(const struct nicbarr_carrier *carrier, const struct nicbarr_ca
     return true;
 }
 
-/* The value of a term in the completed epoch. */
+/* Returns the value of a term in the completed epoch. */
 static const uint8_t *value_of(const struct nicbarr_carrier *carrier,
                                const struct nicbarr_carried *carried,
                                const struct nicbarr_term *term, uint32_t unit)

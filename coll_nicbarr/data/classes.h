@@ -1,38 +1,42 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Classes of size: the implementation of a communicator's collectives that carry data, and its
- * names.
+/* Size classes of collectives that carry data: a communicator chooses an implementation for each
+ * class of each collective. Classes have names for messages, the report and the cache.
  *
- * data.c decides on the implementation of a class. Any thread may read it. */
+ * data.c chooses the implementation of a class. Any thread may read it. */
 #ifndef NICBARR_CLASSES_H
 #define NICBARR_CLASSES_H
 
 #include "coll_nicbarr/coll_nicbarr.h"
 
-/* The upper bounds of sizes that are measured separately (bytes; of all blocks together if there
- * are several). Collectives on the ring of one node have all of these classes. Those on an
- * exchange, or across nodes, have the first few. (8 bytes, one number, is the size of most calls,
- * and Open MPI sends that in fewer steps than 12. Across nodes 30 contributions of the second fit
- * into a packet, 10 of the third. A vector of the sixth comes in one packet from one process. From
- * 256 to 512 bytes the time of Open MPI 4.1's own grows several times over, so they are measured
- * separately.) */
+/* The upper bounds of the size classes, which are measured separately (bytes; of all blocks
+ * together if there are several). Collectives on the ring of one node have all of these classes.
+ * Those on an exchange, or across nodes, have the first few.
+ *
+ * The bounds follow from where implementations differ:
+ * - 8 bytes, one number, is the size of most calls, and Open MPI sends it in fewer steps than 12.
+ * - Across nodes 30 contributions of the second class fit into a packet, and 10 of the third.
+ * - From 256 to 512 bytes the time of Open MPI 4.1's own functions grows several times over.
+ * - A vector of the sixth class takes one packet from one process. */
 static const uint32_t nicbarr_size_classes[NICBARR_SIZE_CLASSES] = {
     8, 32, 112, 256, 512, 1152, 2048, 4096, 32768, 262144, 1048576};
 
 enum {
     NICBARR_REDUCTION_CLASSES = 8,
     NICBARR_ACROSS_CLASSES = NICBARR_REDUCTION_CLASSES,
-    NICBARR_EXCHANGE_MOST = 4096, /* bytes: the last of them */
-    NICBARR_DATA_PROCESSES = 128, /* with more, reading all lines is not the fastest */
+    NICBARR_EXCHANGE_MOST = 4096, /* bytes; the upper bound of the last reduction class */
+    NICBARR_DATA_PROCESSES =
+        128, /* beyond this number, reading one cache line of each process is not the fastest way */
 };
 
-/* Does a parameter force nicbarr's implementation? Then it is not measured. */
+/* Returns whether a parameter forces nicbarr's implementation. If so, it is not measured. */
 static inline bool nicbarr_data_forced(enum nicbarr_collective collective)
 {
     return NICBARR_WAY_OURS == mca_coll_nicbarr_component.forced_ways[collective];
 }
 
-/* The state of a class. The first call for a collective allocates the state of all its classes. If
- * out of memory, the program ends with a line, because the other members rely on this one. */
+/* Return the state of a class. The first call for a collective allocates the state of all its
+ * classes. If out of memory, the program ends with a message, because the other members rely on
+ * this one. */
 void nicbarr_classes_make(mca_coll_nicbarr_module_t *module, enum nicbarr_collective collective);
 static inline struct nicbarr_class *nicbarr_class_of(mca_coll_nicbarr_module_t *module,
                                                      enum nicbarr_collective collective,
@@ -44,7 +48,7 @@ static inline struct nicbarr_class *nicbarr_class_of(mca_coll_nicbarr_module_t *
     return &module->ways[collective][size_class];
 }
 
-/* The implementation of a class, watched or not. */
+/* Returns the implementation of a class, whether or not it is periodically re-evaluated. */
 static inline enum nicbarr_way nicbarr_data_way(const mca_coll_nicbarr_module_t *module,
                                                 enum nicbarr_collective collective,
                                                 uint32_t size_class)
@@ -53,17 +57,18 @@ static inline enum nicbarr_way nicbarr_data_way(const mca_coll_nicbarr_module_t 
     return NICBARR_WAY_WATCHED == class->way ? class->now : class->way;
 }
 
-/* The root of most calls of this class until it was tried, which is then the root of the
- * measurement. The best implementation for a constant root differs from that for a changing root:
- * with a constant root the others can run ahead, and Open MPI's own lets them do so without bound
- * (4 processes on 2 processors, MPI_Reduce of 8 bytes, 300 in a row: nicbarr's 0.45 times as fast).
- * NICBARR_NO_ROOT: in more than half of the calls it differed from that of the call before, or
- * there is none. */
+/* Returns the root with which this class is measured: the root of its latest call, or
+ * NICBARR_NO_ROOT if there is none, or if the root changed in more than half of the calls.
+ *
+ * The best implementation for a constant root differs from that for a changing root. With a
+ * constant root the other processes can run ahead, and Open MPI's own functions let them do so
+ * without bound (4 processes on 2 processors, MPI_Reduce of 8 bytes, 300 in a row: nicbarr's 0.45
+ * times as fast). */
 int nicbarr_data_one_root(const mca_coll_nicbarr_module_t *module,
                           enum nicbarr_collective collective, uint32_t size_class);
 
-/* Count a call with another root than the call before, for nicbarr_data_one_root(). */
-enum { NICBARR_ROOTS_DIFFER = -1 /* in place of a root that was seen; 0: none was */ };
+/* Record the root of a call, for nicbarr_data_one_root(). */
+enum { NICBARR_ROOTS_DIFFER = -1 /* as root_seen: roots differ; 0: no root was seen yet */ };
 static inline void nicbarr_note_root(struct nicbarr_class *class, int root)
 {
     if (root + 1 != class->root_seen && NICBARR_ROOTS_DIFFER != class->root_seen) {
@@ -72,7 +77,7 @@ static inline void nicbarr_note_root(struct nicbarr_class *class, int root)
     }
 }
 
-/* The class of a payload up to the largest. */
+/* Returns the class of a payload, which must not exceed the largest class. */
 static inline uint32_t nicbarr_size_class(size_t bytes)
 {
     uint32_t size_class = 0;
@@ -82,40 +87,40 @@ static inline uint32_t nicbarr_size_class(size_t bytes)
     return size_class;
 }
 
-/* Does it use the ring, on one node? All others use the exchange. */
+/* Returns whether the collective uses the ring, on one node. All others use the exchange. */
 static inline bool nicbarr_data_by_ring(enum nicbarr_collective collective)
 {
     return NICBARR_BCAST == collective || NICBARR_SCATTER == collective;
 }
 
-/* The number of classes of `collective`. */
+/* Returns the number of classes of `collective`. */
 static inline uint32_t nicbarr_data_classes(enum nicbarr_collective collective, bool across)
 {
     return nicbarr_data_by_ring(collective) && !across ? (uint32_t)NICBARR_SIZE_CLASSES
                                                        : NICBARR_REDUCTION_CLASSES;
 }
 
-/* The upper bound of the last one (bytes). */
+/* Returns the upper bound of the last class of `collective` (bytes). */
 static inline size_t nicbarr_data_most(enum nicbarr_collective collective, bool across)
 {
     return nicbarr_size_classes[nicbarr_data_classes(collective, across) - 1];
 }
 
-/* The initial budget for measuring a class (microseconds). */
+/* Returns the initial budget for measuring a class (microseconds). */
 static inline double nicbarr_data_budget_us(const mca_coll_nicbarr_module_t *module,
                                             enum nicbarr_collective collective)
 {
-    /* Whole microseconds, so the remainder after some halvings is exact. */
+    /* Whole microseconds, so that the remainder after some halvings is exact. */
     return mca_coll_nicbarr_component.parameters.tune_budget * 1000 /
            (int)nicbarr_data_classes(collective, module->across);
 }
 
-/* Its MPI name. */
+/* Returns the MPI name of a collective. */
 const char *nicbarr_collective_name(enum nicbarr_collective collective);
 
-/* Write the name of a class to `text` and return that: the collective, and whether it was measured
- * with a fixed root. The second function adds the size. The names appear in messages to users, in
- * the report and in the cache. */
+/* Write the name of a class into `text`; returns text. The name consists of the collective, and of
+ * whether it was measured with a fixed root; the second function adds the size. These names appear
+ * in messages to users, in the report and in the cache. */
 enum { NICBARR_CLASS_TEXT = 60 };
 const char *nicbarr_class_collective(const mca_coll_nicbarr_module_t *module,
                                      enum nicbarr_collective collective, uint32_t size_class,
@@ -124,13 +129,15 @@ const char *nicbarr_class_name(const mca_coll_nicbarr_module_t *module,
                                enum nicbarr_collective collective, uint32_t size_class,
                                char text[NICBARR_CLASS_TEXT]);
 
-/* The implementation of a collective on one node as a choice: an exchange, a ring, or Open MPI's
- * own function. */
+/* Returns the implementation of a collective on one node as a choice: an exchange, a ring, or Open
+ * MPI's own function. */
 struct nicbarr_choice nicbarr_way_choice(enum nicbarr_collective collective, enum nicbarr_way way);
 
-/* Returned instead of a note's value while it is unknown because the cache is still being read. */
+/* Returned in place of a stored choice while it is unknown because the cache is still being
+ * read. */
 #define NICBARR_READING UINT64_MAX
-/* The key of the job's note about the best choice for a class, in communicators of this shape. */
+/* Returns the key under which the job stores the best choice for a class, in communicators of this
+ * shape. */
 uint64_t nicbarr_data_note_key(const mca_coll_nicbarr_module_t *module,
                                enum nicbarr_collective collective, uint32_t size_class);
 

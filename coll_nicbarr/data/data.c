@@ -27,9 +27,9 @@ bool nicbarr_data_keeps_up(enum nicbarr_collective collective, const struct myr_
     return 0 == record->note || nicbarr_data_forced(collective);
 }
 
-/* Does the ring have pieces, if this class needs them? They are allocated for more than a line. If
- * there is no memory for them, classes of more than a few lines are Open MPI's own, on all
- * members. */
+/* Returns whether this class can be carried. On the ring, classes of more than one slot use pieces,
+ * which this allocates. If there is no memory for pieces, only classes of a few slots can be
+ * carried; larger ones use Open MPI's own function, on all members. */
 static bool pieces_if_needed(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                              enum nicbarr_collective collective, uint32_t size_class)
 {
@@ -58,9 +58,8 @@ static bool pieces_if_needed(mca_coll_nicbarr_module_t *module, ompi_communicato
 /* ---- decisions ---- */
 
 /* If Open MPI's own function was chosen for all classes of a collective, restore it, so that it
- * runs without any overhead. The classes of user-defined operations do not count: they follow the
- * predefined ones, since nicbarr's functions are not faster with the former if they are not with
- * the latter. */
+ * runs without any overhead. The classes of user-defined operations are ignored, because nicbarr's
+ * functions are not faster with user-defined operations if they are not with predefined ones. */
 static void give_up_if_all_own(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                                enum nicbarr_collective collective)
 {
@@ -85,7 +84,7 @@ static void decide_across(mca_coll_nicbarr_module_t *module, ompi_communicator_t
     }
 }
 
-/* Has the class neither been decided nor got a trial? */
+/* Returns whether the class is undecided and has no trial. */
 static bool is_untried(mca_coll_nicbarr_module_t *module, enum nicbarr_collective collective,
                        uint32_t size_class)
 {
@@ -93,7 +92,7 @@ static bool is_untried(mca_coll_nicbarr_module_t *module, enum nicbarr_collectiv
            NULL == nicbarr_trial_of(module, collective, size_class);
 }
 
-/* The bit of a class in module->pending. */
+/* Returns the bit of a class in module->pending. */
 static uint32_t pending_bit(enum nicbarr_collective collective, uint32_t size_class)
 {
     return UINT32_C(1) << (size_class + (NICBARR_BCAST == collective ? NICBARR_PENDING_BCAST : 0));
@@ -115,7 +114,8 @@ void nicbarr_data_decide_pending(mca_coll_nicbarr_module_t *module, ompi_communi
 {
     if (!module->tuning && 0 != (module->pending & NICBARR_PENDING_BARRIER)) {
         module->pending &= ~NICBARR_PENDING_BARRIER;
-        (void)nicbarr_across_get_split(module, comm); /* the collective that follows returns it */
+        (void)nicbarr_across_get_split(module,
+                                       comm); /* the collective that follows returns the error */
     }
     for (uint32_t c = 0; !module->tuning && 0 != module->pending && c < NICBARR_ACROSS_CLASSES;
          ++c) {
@@ -124,7 +124,8 @@ void nicbarr_data_decide_pending(mca_coll_nicbarr_module_t *module, ompi_communi
     }
 }
 
-/* Forced collectives are not measured, so their root does not matter. */
+/* Record the root of a call, unless the collective is forced, because forced collectives are not
+ * measured. */
 static void note_root(mca_coll_nicbarr_module_t *module, enum nicbarr_collective collective,
                       uint32_t size_class, int root)
 {
@@ -133,23 +134,25 @@ static void note_root(mca_coll_nicbarr_module_t *module, enum nicbarr_collective
     }
 }
 
-/* Evaluate the roots of `calls` calls. */
+/* Decide from the roots of `calls` calls whether the root counts as constant. */
 static void judge_roots(struct nicbarr_class *class, uint32_t calls)
 {
     class->root_seen = class->root_changes > calls / 2 ? NICBARR_ROOTS_DIFFER : class->root_seen;
     class->root_changes = 0;
 }
 
-/* Across nodes, all processes wait for each other in nicbarr's MPI_Reduce and MPI_Gather. With a
- * constant root, Open MPI's own let the others run ahead without bound: with 4 hosts and 8 to 1024
- * bytes, nicbarr's were 0.3 to 0.6 times as fast. With changing roots they were 1.1 to 2.0 times as
- * fast. Therefore they compete only if the root changes. */
+/* Returns whether the collective is measured only if its root changes. Across nodes, all processes
+ * wait for each other in nicbarr's MPI_Reduce and MPI_Gather, whereas Open MPI's own functions let
+ * the other processes run ahead of a constant root without bound. With 4 hosts and 8 to 1024 bytes,
+ * nicbarr's were 0.3 to 0.6 times as fast with a constant root, and 1.1 to 2.0 times as fast with
+ * changing roots. */
 static bool wants_roots(const mca_coll_nicbarr_module_t *module, enum nicbarr_collective collective)
 {
     return module->across && (NICBARR_REDUCE == collective || NICBARR_GATHER == collective);
 }
 
-/* Has the class been used often enough to be measured? Otherwise, counting continues. */
+/* Returns whether the class has been called often enough to be measured. Otherwise counting
+ * continues. */
 static bool worth_a_look(mca_coll_nicbarr_module_t *module, enum nicbarr_collective collective,
                          uint32_t size_class)
 {
@@ -158,7 +161,7 @@ static bool worth_a_look(mca_coll_nicbarr_module_t *module, enum nicbarr_collect
     if (nicbarr_data_forced(collective)) {
         return true;
     }
-    if (0 == parameters->tune_budget) { /* there is no budget to measure */
+    if (0 == parameters->tune_budget) { /* there is no budget for measuring */
         class->way = NICBARR_WAY_OWN;
         return false;
     }
@@ -208,7 +211,7 @@ bool nicbarr_data_ours_at_once(mca_coll_nicbarr_module_t *module, ompi_communica
 bool nicbarr_data_nonblocking_ours(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                                    enum nicbarr_collective collective)
 {
-    enum { NOT_WORTH_IT = 8 /* calls, which two or three new communicators take */ };
+    enum { NOT_WORTH_IT = 8 /* number of calls that creating two or three communicators takes */ };
     OPAL_THREAD_LOCK(nicbarr_requests_lock());
     const bool ours =
         (nicbarr_data_forced(collective) || module->nonblocking.calls >= NOT_WORTH_IT ||
@@ -240,7 +243,7 @@ static void decide(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
     give_up_if_all_own(module, comm, collective);
 }
 
-/* Remeasure a watched class, if that is affordable. */
+/* Remeasure a decided class, if the job can afford it. */
 static void decide_anew(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                         enum nicbarr_collective collective, uint32_t size_class)
 {

@@ -3,30 +3,31 @@
  * MPI_Bcast, MPI_Ibcast, MPI_Allgather, MPI_Iallgather, MPI_Gather, MPI_Igather, MPI_Scatter,
  * MPI_Iscatter, and persistent ones.
  *
- * They are Open MPI's own until a communicator has called one often enough to evaluate alternatives
- * (coll_nicbarr_tune_after). Then they get their memory, and compete with Open MPI's own, by size
- * (data_tune.c). Non-blocking ones are nicbarr's after a few calls, because creating a communicator
- * takes two or three MPI_Iallreduce of one integer on the parent. Persistent ones are nicbarr's
- * from the start, because they are made for frequent use.
+ * - Blocking collectives use Open MPI's own functions until a communicator has called one often
+ *   enough to evaluate alternatives (coll_nicbarr_tune_after). Then nicbarr allocates memory for
+ *   them, and compares its implementation with Open MPI's, by size class (data_tune.c).
+ * - Non-blocking collectives are nicbarr's after a few calls. They are not at once, because
+ *   creating a communicator takes two or three MPI_Iallreduce of one integer on the parent.
+ * - Persistent collectives are nicbarr's from the start, because they are made for frequent use.
  *
- * All members make the same decisions, as they count the same calls, and compare the bytes of the
- * same type signature. */
+ * All members make the same decisions, because they count the same calls, and a call has the same
+ * number of bytes on all of them (the type signature's). */
 #ifndef NICBARR_DATA_H
 #define NICBARR_DATA_H
 
 #include "coll_nicbarr/coll_nicbarr.h"
 #include "coll_nicbarr/data/classes.h"
 
-/* Does a module offer `collective` at all? It does not if the user has selected Open MPI's own, or
- * if buffers may be in memory that only Open MPI can access (on a GPU). */
+/* Returns whether a module offers `collective` at all. It does not if the user has selected Open
+ * MPI's own function, or if buffers may be in memory that only Open MPI can access (on a GPU). */
 bool nicbarr_data_wanted(enum nicbarr_collective collective, bool across, int processes);
 
-/* Count a call of an undecided or watched class, and decide whether nicbarr serves it. Some calls
- * take long, because they allocate memory and measure. */
+/* Count a call of an undecided or periodically re-evaluated class. Returns whether nicbarr serves
+ * this call. Some calls take long, because they allocate memory and measure. */
 bool nicbarr_data_counted(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                           enum nicbarr_collective collective, uint32_t size_class, int root);
 
-/* Does nicbarr serve a call with `bytes` bytes and this root (or NICBARR_NO_ROOT)? */
+/* Returns whether nicbarr serves a call with `bytes` bytes and this root (or NICBARR_NO_ROOT). */
 static inline bool nicbarr_data_ours(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                                      enum nicbarr_collective collective, size_t bytes, int root)
 {
@@ -38,7 +39,7 @@ static inline bool nicbarr_data_ours(mca_coll_nicbarr_module_t *module, ompi_com
     if (NICBARR_WAY_OURS == class->way || NICBARR_WAY_OWN == class->way) {
         return NICBARR_WAY_OURS == class->way;
     }
-    if (0 != class->until) { /* open or watched */
+    if (0 != class->until) { /* open, or periodically re-evaluated */
         --class->until;
         nicbarr_note_root(class, root);
         return NICBARR_WAY_OURS == class->now;
@@ -46,25 +47,27 @@ static inline bool nicbarr_data_ours(mca_coll_nicbarr_module_t *module, ompi_com
     return nicbarr_data_counted(module, comm, collective, size_class, root);
 }
 
-/* The same for a collective that will be called often, on which it decides now. False for 0
- * bytes. */
+/* Decide at once, without counting calls first, whether nicbarr serves a collective that will be
+ * called often, and return that. Returns false for 0 bytes. */
 bool nicbarr_data_ours_at_once(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                                enum nicbarr_collective collective, size_t bytes);
 
-/* Does nicbarr serve a non-blocking call whose size permits it? Yes, without a contest, because
- * Open MPI's own implementation needs several messages, each of which waits until a process makes
- * progress. The first few calls on a communicator are left to Open MPI: a communicator that only
- * serves as the parent of one or two others is not worth the memory. Only non-blocking calls are
- * counted, because all members start these in the same order (as Open MPI's own libnbc requires,
- * too), whereas the number of blocking calls before them may differ. */
+/* Returns whether nicbarr serves a non-blocking call whose size permits it. It does so without a
+ * contest, because Open MPI's own implementation needs several messages, each of which waits until
+ * a process makes progress. The first few calls on a communicator are left to Open MPI, because a
+ * communicator that only serves as the parent of one or two others is not worth the memory. Only
+ * non-blocking calls are counted, because all members start these in the same order (as Open MPI's
+ * libnbc requires, too), whereas the number of blocking calls before them may differ. */
 bool nicbarr_data_nonblocking_ours(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                                    enum nicbarr_collective collective);
 
-/* Is the size within the limits of the exchange for non-blocking and persistent collectives? All of
- * it must be under way at once, and these are not measured against Open MPI's own. So the limits
- * are where nicbarr's are still faster: an idle EPYC, persistent ones, Open MPI 4.1.4; 3 processes
- * with 1120 bytes 1.06 to 3.0 times, with 1344 bytes 0.87 to 2.6; 2 processes with 560 bytes 1.4 to
- * 1.7, with 1008 bytes 0.75 to 1.3. */
+/* Returns whether the size is within the limits of the exchange for non-blocking and persistent
+ * collectives. These send the whole vector at once, and are not measured against Open MPI's own
+ * functions. Therefore the limits are the sizes up to which nicbarr's implementation is faster.
+ *
+ * Measured on an idle EPYC with persistent collectives and Open MPI 4.1.4: with 3 processes, 1120
+ * bytes are 1.06 to 3.0 times as fast, and 1344 bytes 0.87 to 2.6 times; with 2 processes, 560
+ * bytes are 1.4 to 1.7 times as fast, and 1008 bytes 0.75 to 1.3 times. */
 static inline bool nicbarr_data_small(size_t bytes, ompi_communicator_t *comm)
 {
     const uint32_t slots = 2 == ompi_comm_size(comm) ? 5 : 10;
@@ -72,20 +75,21 @@ static inline bool nicbarr_data_small(size_t bytes, ompi_communicator_t *comm)
     return 0 != bytes && bytes <= slots * MYR_SLOT_BYTES;
 }
 
-/* Is `collective` worthwhile if some processes can run ahead, and others have to keep up? Open
- * MPI's own lets them run ahead without bound, nicbarr's by a window only. So Open MPI's own may be
- * faster if oversubscribed. The first member to join `record` has stored whether the node is, so
- * all get the same answer. The user may force nicbarr's in any case. */
+/* Returns whether nicbarr's `collective` is worthwhile although it lets some processes run ahead of
+ * the others by a window only. Open MPI's own lets them run ahead without bound, so it may be
+ * faster if the node is oversubscribed. The first member to join `record` has stored whether it is,
+ * so all members get the same answer. The user may force nicbarr's implementation in any case. */
 bool nicbarr_data_keeps_up(enum nicbarr_collective collective, const struct myr_record *record);
 
 /* ---- data_tune.c ---- */
 
 /* Measure nicbarr's implementation against Open MPI's with payloads of this class, or adopt a
- * measurement of another communicator of this shape. Sets `way`. Collective; Open MPI's error. */
+ * measurement of another communicator of this shape. Sets `way`. Collective; returns Open MPI's
+ * error. */
 int nicbarr_data_tune(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                       enum nicbarr_collective collective, uint32_t size_class);
 
-/* Remeasure a decided class. Collective; Open MPI's error. */
+/* Measure a decided class again. Collective; returns Open MPI's error. */
 int nicbarr_data_tune_anew(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                            enum nicbarr_collective collective, uint32_t size_class);
 
@@ -93,21 +97,21 @@ int nicbarr_data_tune_anew(mca_coll_nicbarr_module_t *module, ompi_communicator_
 
 struct nicbarr_carrier; /* carrier.h */
 
-/* Decide on a class: join groups of NICs, and measure them against Open MPI's own. With `forced`
- * the choice is among nicbarr's candidates, if there are any. Sets `way`. Collective; Open MPI's
- * error. */
+/* Decide on a class: join groups of NICs, and compare them with Open MPI's own function. With
+ * `forced` the choice is among nicbarr's candidates, if there are any. Sets `way`. Collective;
+ * returns Open MPI's error. */
 int nicbarr_data_across_decide(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                                enum nicbarr_collective collective, uint32_t size_class,
                                bool forced);
 
-/* Remeasure a decided class: the carrier in use competes with some other candidates. Collective;
+/* Measure a decided class again: the carrier in use and some other candidates. Collective; returns
  * Open MPI's error. */
 int nicbarr_data_across_anew(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                              enum nicbarr_collective collective, uint32_t size_class);
 
-/* Count a non-blocking call. Such a call cannot set up anything, so once there were enough of them
- * the next blocking collective does, by nicbarr_data_decide_pending(). All members count the same
- * calls. */
+/* Count a non-blocking call. Such a call cannot set up anything, because that would block.
+ * Therefore, once there were enough of them, the next blocking collective sets up what they need,
+ * by nicbarr_data_decide_pending(). All members count the same calls. */
 void nicbarr_data_note_call(mca_coll_nicbarr_module_t *module, enum nicbarr_collective collective,
                             uint32_t size_class, int root);
 void nicbarr_data_decide_pending(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm);
@@ -119,32 +123,34 @@ static inline void nicbarr_data_attend(mca_coll_nicbarr_module_t *module, ompi_c
     }
 }
 
-/* Does the size equal that of the calls that Open MPI issues from within progress, to agree on the
- * context id of a new communicator (ompi/communicator/comm_cid.c: MPI_Iallreduce with MPI_MAX or
- * MPI_MIN, and MPI_Ibcast of one MPI_INT)? While MPI_Comm_idup is outstanding, the order of such a
- * call and a blocking one differs between processes. Across nodes blocking calls change the
- * implementation, and some count both: so these calls always use Open MPI's own. (On one node see
- * module->nonblocking.) Members agree on the number of bytes, but not on the type, which may be a
- * derived one on some of them. */
+/* Returns whether a call may be one that Open MPI issues from within progress, judging by its size.
+ * To agree on the context id of a new communicator, Open MPI issues MPI_Iallreduce with MPI_MAX or
+ * MPI_MIN, and MPI_Ibcast, of one MPI_INT (ompi/communicator/comm_cid.c).
+ *
+ * While MPI_Comm_idup is outstanding, the order of such a call and a blocking one differs between
+ * processes. Across nodes, some blocking calls change the implementation, and others count both
+ * kinds of calls, so the members would diverge. Therefore calls of this size always use Open MPI's
+ * own functions. (For one node see module->nonblocking.) The size decides because members agree on
+ * the number of bytes, but not on the type, which may be a derived one on some of them. */
 static inline bool nicbarr_from_progress(size_t bytes)
 {
     return sizeof(int) == bytes;
 }
 
-/* Count a non-blocking call of `bytes` bytes (0: cannot be carried), and return its carrier; NULL:
- * Open MPI's own function serves it. */
+/* Count a non-blocking call of `bytes` bytes (0: cannot be carried). Returns its carrier, or NULL
+ * if Open MPI's own function serves it. */
 struct nicbarr_carrier *nicbarr_data_carrier_noted(mca_coll_nicbarr_module_t *module,
                                                    enum nicbarr_collective collective, size_t bytes,
                                                    int root);
 
 struct nicbarr_carried;
 
-/* Complete the operation that was begun, waiting for the others. Returns an MPI error. */
+/* Complete the operation that was begun, waiting for the other processes. Returns an MPI error. */
 int nicbarr_carry(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                   struct nicbarr_carrier *carrier, struct nicbarr_carried *carried);
 
 /* Allgather with this carrier: concatenate the bytes of all ranks in `to`, on each process that
- * `reads` them. `from` may be the place of this process's bytes in `to`. */
+ * `reads` them. `from` may point to this process's bytes within `to`. Returns an MPI error. */
 int nicbarr_carry_gathering(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                             struct nicbarr_carrier *carrier, const void *from, void *to, bool reads,
                             size_t bytes);
@@ -159,7 +165,9 @@ int nicbarr_carry_reduction(mca_coll_nicbarr_module_t *module, ompi_communicator
 int nicbarr_carry_bcast(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                         struct nicbarr_carrier *carrier, void *data, size_t *bytes, int root);
 
-/* The same in steps: begin and take a turn; advance as far as possible, true when complete. */
+/* Broadcast in steps: the first function begins, and reserves the broadcast's place in the order of
+ * operations; the second one advances as far as possible, and returns whether the broadcast is
+ * complete. */
 struct nicbarr_handed;
 void nicbarr_handed_begin(const mca_coll_nicbarr_module_t *module, const ompi_communicator_t *comm,
                           struct nicbarr_carrier *carrier, struct nicbarr_handed *handed,
@@ -173,7 +181,7 @@ int nicbarr_carry_scattering(mca_coll_nicbarr_module_t *module, ompi_communicato
                              struct nicbarr_carrier *carrier, const void *from, void *to,
                              size_t *bytes, int root);
 
-/* Bytes of a block in a group for broadcasts of up to `bytes`. */
+/* Returns the size (bytes) of a block in a group for broadcasts of up to `bytes`. */
 uint32_t nicbarr_bcast_unit(uint32_t bytes);
 
 /* ---- the MPI functions ---- */

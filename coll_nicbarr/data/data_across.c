@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Measures which NICs can serve a size class of a collective that carries data across nodes, and
- * whether one of them is faster than Open MPI's own.
+/* Measures a size class of a collective that carries data across nodes, to choose among the NICs
+ * that can serve it and Open MPI's own function.
  *
  * This happens within blocking collectives of all members, for each class that the program uses
- * often (trial.h). Each candidate has a group of its own, and the fastest one keeps it. The result
- * is stored by the communicator's shape, for the job and for later jobs. Each class gets its share
- * of coll_nicbarr_tune_budget.
+ * often (trial.h). Each candidate has a group of NICs, and the fastest one keeps its group. The
+ * result is stored by the communicator's shape, for the job and for later jobs. Each class gets its
+ * share of coll_nicbarr_tune_budget.
  *
- * If a class is remeasured (data_watch.h), the carrier in use competes with Open MPI's own and with
- * a few other candidates, because joining many groups takes long. Successive trials take other
- * candidates, so that all of them are tried eventually. */
+ * If a class is remeasured (data_watch.h), the carrier in use is compared with Open MPI's own
+ * function and with a few other candidates only, because joining many groups takes long. Successive
+ * trials take other candidates, so that all of them are tried eventually. */
 #include "coll_nicbarr/data/data.h"
 
 #include <stdlib.h>
@@ -60,8 +60,8 @@ static int call_candidate(void *trial, int candidate, int number)
 
 /* ---- candidates ---- */
 
-/* Make carriers of the candidates' groups. Candidates that a member cannot use are removed on all
- * members. */
+/* Create carriers from the candidates' groups. Candidates that a member cannot use are removed on
+ * all members. */
 static int open_carriers(struct tuner *t)
 {
     struct nicbarr_candidate_groups *contenders = &t->contenders;
@@ -93,7 +93,7 @@ static int open_carriers(struct tuner *t)
     return rc;
 }
 
-/* Does the algorithm fit this collective? */
+/* Returns whether the algorithm can implement this collective. */
 static bool does(const struct nicbarr_traits *traits, enum nicbarr_algorithm algorithm)
 {
     return traits->broadcasts ? NICBARR_DISSEMINATION == algorithm
@@ -101,8 +101,7 @@ static bool does(const struct nicbarr_traits *traits, enum nicbarr_algorithm alg
                                     (traits->combines || nicbarr_algorithm_barrier(algorithm));
 }
 
-/* List all candidates; or only the one that the user forces for barriers, if that can carry
- * data. */
+/* List all candidates, or only the one that the user forces for barriers, if it can carry data. */
 static void list_candidates(struct tuner *t)
 {
     const struct nicbarr_shape *shape = &t->trial.module->shape;
@@ -136,7 +135,7 @@ static struct nicbarr_carrier *in_use(const struct nicbarr_trial *trial)
     return &trial->module->carriers->of[trial->collective][trial->size_class];
 }
 
-/* Install this candidate for the class. */
+/* Install the candidate for the class. */
 static void lend(struct tuner *t, int candidate)
 {
     t->lent = candidate;
@@ -147,7 +146,8 @@ static void lend(struct tuner *t, int candidate)
     }
 }
 
-/* Non-blocking operations on the carrier come first; the other processes have begun them, too. */
+/* Non-blocking operations on the carrier must complete first; the other processes have begun them,
+ * too. */
 static void take_back(struct nicbarr_trial *trial)
 {
     struct tuner *t = (struct tuner *)trial;
@@ -162,7 +162,7 @@ static void take_back(struct nicbarr_trial *trial)
     *lent = (struct nicbarr_carrier){.stack = NULL};
 }
 
-/* The fastest candidate; if nicbarr's is forced, the fastest of nicbarr's. */
+/* Returns the fastest candidate, or the fastest one of nicbarr's if the user forces nicbarr's. */
 static int best(const struct tuner *t)
 {
     const struct nicbarr_contest *contest = &t->trial.contest;
@@ -173,7 +173,7 @@ static int best(const struct tuner *t)
     return chosen;
 }
 
-/* Dropped candidates must not keep occupying the memory of NICs. */
+/* Close the carriers of dropped candidates, so that they do not occupy the memory of NICs. */
 static void install(struct nicbarr_trial *trial)
 {
     struct tuner *t = (struct tuner *)trial;
@@ -210,7 +210,7 @@ static int join_carriers(struct tuner *t)
     return OMPI_SUCCESS == rc ? open_carriers(t) : rc;
 }
 
-/* Determine the candidates, and create their carriers: all that can compete, or only the one that
+/* Determine the candidates, and create their carriers: all usable candidates, or only the one that
  * is known to be the best. There are none if the job cannot afford a contest yet. */
 static int enter_contest(struct tuner *t, uint64_t *known, bool *put_off)
 {
@@ -256,7 +256,7 @@ static void choose_challengers(const struct nicbarr_carrier *standing, uint32_t 
     }
     chosen = NULL != standing && 0 == chosen ? -1 : chosen;
     const int count = nicbarr_duel_challengers(chosen, contenders->count, &next, challengers);
-    contenders->count = 1; /* Open MPI's own comes first */
+    contenders->count = 1; /* Open MPI's own function is the first candidate */
     for (int c = 0; c < count; ++c) {
         if (0 != challengers[c]) {
             contenders->choice[contenders->count++] = all[challengers[c]];
@@ -264,8 +264,8 @@ static void choose_challengers(const struct nicbarr_carrier *standing, uint32_t 
     }
 }
 
-/* Add the carrier in use as the first candidate after Open MPI's own, so that it is chosen if
- * others are no better. */
+/* Add the carrier in use as the first candidate after Open MPI's own function, so that it is chosen
+ * if others are not better. */
 static void enter_standing(struct tuner *t, const struct nicbarr_carrier *standing)
 {
     struct nicbarr_candidate_groups *contenders = &t->contenders;
@@ -294,9 +294,9 @@ static int enter_anew(struct tuner *t)
     return rc;
 }
 
-/* No group can play. The same holds for the other classes, which need not try. If packets were
- * tried and did not get through, barriers are declined as well, unless they have a working
- * group. */
+/* Give up the collective's undecided classes, because no group of NICs works for this one, and the
+ * others need not try. If packets were sent and did not get through, barriers are declined as well,
+ * unless they have a working group. */
 static void give_up(struct tuner *t)
 {
     mca_coll_nicbarr_module_t *module = t->trial.module;
@@ -396,7 +396,7 @@ int nicbarr_data_across_anew(mca_coll_nicbarr_module_t *module, ompi_communicato
         nicbarr_data_watch(module, collective, size_class, way, false);
     } else if (OMPI_SUCCESS == rc && t->contenders.count > 1) {
         rc = nicbarr_trial_begin(&t->trial, t->contenders.count, start_us);
-    } else { /* there is no challenger to Open MPI's own, or joining failed */
+    } else { /* there is no other candidate than Open MPI's own function, or joining failed */
         module->ways[collective][size_class].way = NICBARR_WAY_OWN;
         free_tuner(&t->trial);
     }
@@ -411,7 +411,7 @@ int nicbarr_data_across_decide(mca_coll_nicbarr_module_t *module, ompi_communica
     struct tuner *t = NULL;
     int rc = OMPI_SUCCESS;
     module->tuning = true; /* Open MPI's collectives may call our functions on `comm` */
-    /* no message may be sent before it is known that all members take part */
+    /* no message may be sent before it is known that all members participate */
     if (NULL == module->carriers) {
         rc = nicbarr_across_acquaint(module, comm, &left_out);
         if (OMPI_SUCCESS == rc && !module->declined && !left_out) {
@@ -422,7 +422,7 @@ int nicbarr_data_across_decide(mca_coll_nicbarr_module_t *module, ompi_communica
         t = make_tuner(module, comm, collective, size_class, forced);
         rc = NULL == t ? OMPI_ERR_OUT_OF_RESOURCE : decide(t);
     }
-    if (NULL == t) { /* no NIC can play, or all are suspect, or a member is out of memory */
+    if (NULL == t) { /* no NIC is usable, or all are suspect, or a member is out of memory */
         module->ways[collective][size_class].way = NICBARR_WAY_OWN;
     }
     module->tuning = false;

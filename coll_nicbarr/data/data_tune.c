@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Measures whether nicbarr's implementation of a collective that carries data is faster than Open
- * MPI's own, on one node: a trial (trial.h) of both on the communicator itself, with a payload at
- * the upper end of the size class.
+ * MPI's own function, on one node: a trial (trial.h) of both on the communicator itself, with a
+ * payload at the upper end of the size class.
  *
  * Each class gets its share of coll_nicbarr_tune_budget. The result is stored by the communicator's
  * shape, for the job and for later jobs. */
@@ -21,7 +21,7 @@ enum { OWN, OURS, CONTESTANTS };
 struct tuner {
     struct nicbarr_trial trial;
     struct nicbarr_choice choices[CONTESTANTS];
-    int count; /* elements, of each block if there are several */
+    int count; /* number of elements, of each block if there are several */
     ompi_datatype_t *type;
     ompi_op_t *op;
     void *from, *to;
@@ -32,14 +32,14 @@ static bool by_users(enum nicbarr_collective collective)
     return NICBARR_ALLREDUCE_USERS == collective || NICBARR_REDUCE_USERS == collective;
 }
 
-/* Does each process have a block of its own? */
+/* Returns whether each process has a block of its own. */
 static bool has_blocks(enum nicbarr_collective collective)
 {
     return NICBARR_ALLGATHER == collective || NICBARR_GATHER == collective ||
            NICBARR_SCATTER == collective;
 }
 
-/* Stands for a user-defined operation. */
+/* The user-defined operation that a trial executes: a sum. */
 static void sum(void *left, void *right, int *count, MPI_Datatype *type)
 {
     const double *from = left;
@@ -113,7 +113,8 @@ static void free_tuner(struct nicbarr_trial *trial)
 
 static const struct nicbarr_trial_kind on_one_node = {call_collective, NULL, install, free_tuner};
 
-/* In the smallest class, a process may have less than a byte; it gets one. */
+/* Returns the size of a trial's payload. In the smallest class, the share of a process may be less
+ * than a byte; then it is one byte. */
 static size_t payload(const ompi_communicator_t *comm, enum nicbarr_collective collective,
                       uint32_t size_class)
 {
@@ -122,7 +123,7 @@ static size_t payload(const ompi_communicator_t *comm, enum nicbarr_collective c
     return has_blocks(collective) && bytes < processes ? processes : bytes;
 }
 
-/* Returns NULL on all members if one is out of memory. */
+/* Create a tuner for the class. Returns NULL on all members if one is out of memory. */
 static struct tuner *make_tuner(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                                 enum nicbarr_collective collective, uint32_t size_class)
 {
@@ -162,7 +163,7 @@ static int try_it(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                      : nicbarr_trial_begin(&t->trial, CONTESTANTS, start_us);
 }
 
-/* The implementation in use works, so it stays if a member has no memory for the trial. */
+/* Remeasure a class. If a member has no memory for the trial, the implementation in use stays. */
 static int try_anew(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                     enum nicbarr_collective collective, uint32_t size_class)
 {
@@ -179,8 +180,8 @@ static int try_anew(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm
     return nicbarr_trial_begin(&t->trial, CONTESTANTS, start_us);
 }
 
-/* The way that corresponds to a choice; open, if the choice does not apply to this collective,
- * because somebody has edited the cache. */
+/* Returns the way that corresponds to a choice, or NICBARR_WAY_OPEN if the choice does not apply to
+ * this collective, because somebody has edited the cache. */
 static enum nicbarr_way way_of(enum nicbarr_collective collective, struct nicbarr_choice choice)
 {
     const bool ours =

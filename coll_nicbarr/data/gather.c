@@ -4,8 +4,8 @@
  *
  * Each process writes its block into the rounds of the communicator's exchange, as in a reduction,
  * and reads all blocks; in MPI_Gather, only the root reads. The types of both sides may differ, and
- * may differ between processes: all of them have only the packed size of a block in common
- * (packing.h). Across nodes, NICs carry the blocks (carrier.h). */
+ * may differ between processes. Only the packed size of a block is common to all (packing.h).
+ * Across nodes, NICs carry the blocks (carrier.h). */
 #include "coll_nicbarr/data/carriers.h"
 #include "coll_nicbarr/data/data.h"
 #include "coll_nicbarr/data/memory.h"
@@ -42,7 +42,7 @@ struct gathering {
     mca_coll_nicbarr_module_t *module;
     ompi_communicator_t *comm;
     enum nicbarr_collective collective;
-    bool gets; /* this process gets the blocks */
+    bool gets; /* this process receives the blocks */
     size_t block;
 };
 
@@ -58,7 +58,7 @@ static int move(const struct gathering *g, const void *own, uint8_t *all)
                                    all, g->gets, g->block);
 }
 
-/* `to` is significant only if this process gets the blocks. */
+/* `to` is significant only if this process receives the blocks. */
 static int gather_blocks(const struct gathering *g, const struct nicbarr_side *from,
                          const struct nicbarr_side *to)
 {
@@ -69,7 +69,7 @@ static int gather_blocks(const struct gathering *g, const struct nicbarr_side *f
     int packing = OMPI_SUCCESS;
     if (!nicbarr_is_dense(from->type)) {
         packing = nicbarr_to_bytes(from->data, from->count, from->type, packed, g->block);
-        own = packed; /* even after an error, because the others wait for it */
+        own = packed; /* even after an error, because the other processes wait for it */
     }
     const int rc = move(g, own, direct ? to->data : all);
     if (OMPI_SUCCESS != rc || OMPI_SUCCESS != packing || !g->gets || direct) {
@@ -78,7 +78,7 @@ static int gather_blocks(const struct gathering *g, const struct nicbarr_side *f
     return nicbarr_from_bytes(all, (size_t)size * g->block, to->data, size * to->count, to->type);
 }
 
-/* This process's contribution. */
+/* Returns this process's contribution. */
 static inline struct nicbarr_side own_of(const void *from, nicbarr_count_t count,
                                          ompi_datatype_t *type, const struct nicbarr_side *all,
                                          ompi_communicator_t *comm)
@@ -96,7 +96,8 @@ MYR_HOT int nicbarr_allgather(const void *from, nicbarr_count_t from_count,
     const size_t block = nicbarr_packed_bytes(to_count, to_type);
     const size_t bytes = block * (size_t)ompi_comm_size(comm);
     nicbarr_data_attend(module, comm);
-    /* While candidates are measured across nodes, Open MPI's collectives serve for agreement. */
+    /* While candidates are measured across nodes, this must be Open MPI's own function, because the
+     * ranks agree by it. */
     if (0 == bytes || (module->across && module->tuning) ||
         !nicbarr_data_ours(module, comm, NICBARR_ALLGATHER, bytes, NICBARR_NO_ROOT)) {
         return module->allgather.function(from, from_count, from_type, to, to_count, to_type, comm,
@@ -131,8 +132,9 @@ MYR_HOT int nicbarr_gather(const void *from, nicbarr_count_t from_count, ompi_da
 
 /* ---- MPI_Iallgather, MPI_Igather, and persistent variants, on one node ---- */
 
-/* If a type has gaps, the blocks are packed into memory of the request: all blocks, followed by the
- * own one. Packing cannot fail here: MPI has checked the types already. */
+/* Begin the request. If a type has gaps, the blocks are packed into memory of the request: all
+ * blocks, followed by this process's block. Packing cannot fail here, because MPI has checked the
+ * types already. */
 static void begin_gathering(nicbarr_request_t *request)
 {
     struct nicbarr_reducer *reducer = nicbarr_reducer_of(request);
@@ -176,11 +178,11 @@ static const struct nicbarr_operation gathering = {begin_gathering, test_gatheri
 
 /* The arguments of a call. */
 struct given {
-    struct nicbarr_side own, all; /* as in a request */
-    size_t block, bytes;          /* of one process, of all */
+    struct nicbarr_side own, all; /* as in struct nicbarr_request */
+    size_t block, bytes;          /* size of one process's block, and of all blocks */
 };
 
-/* `gets`: this process gets the blocks. Only then are the receive arguments significant. */
+/* `gets`: this process receives the blocks. Only then are the receive arguments significant. */
 static struct given given_of(const void *from, nicbarr_count_t from_count,
                              ompi_datatype_t *from_type, void *to, nicbarr_count_t to_count,
                              ompi_datatype_t *to_type, bool gets, ompi_communicator_t *comm)
@@ -216,7 +218,8 @@ static int start_gathering(mca_coll_nicbarr_module_t *module, ompi_communicator_
                                     given, handle);
 }
 
-/* *handle becomes NULL, on all members, if there is no memory for it. */
+/* Create a persistent gather. *handle becomes NULL, on all members, if there is no memory for
+ * it. */
 static int make_persistent_gathering(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                                      const struct given *given, ompi_request_t **handle)
 {

@@ -9,13 +9,13 @@
 #include "coll_nicbarr/fallback.h"
 #include "coll_nicbarr/members.h"
 
-/* Sequence numbers in the keys of records: each is that of an exchange, and the next one that of a
- * ring. Records of persistent collectives are numbered from 1. */
+/* Sequence numbers in the keys of records. Each constant is the number of an exchange; the
+ * following number is that of a ring. Records of persistent collectives are numbered from 1. */
 #define BLOCKING (UINT64_C(1) << 63)
 #define NONBLOCKING (BLOCKING + 2)
 
-/* Initialise a reducer with a record. Other members may use the record already, so falling back to
- * Open MPI is not possible any more, and running out of memory aborts the job. */
+/* Initialise a reducer with a record. Other members may use the record already, so this one can no
+ * longer fall back to Open MPI, and running out of memory aborts the job. */
 static void take_up(struct nicbarr_reducer *reducer, ompi_communicator_t *comm,
                     struct myr_record *record)
 {
@@ -38,7 +38,8 @@ static void take_up_ring(struct nicbarr_streamer *streamer, ompi_communicator_t 
     streamer->ring.watch.owner = comm;
 }
 
-/* The first member to join stores this in the record's note. */
+/* Returns the value that the first member to join stores in the record's note: whether the node is
+ * oversubscribed. */
 static uint64_t crowded(void)
 {
     return myr_waiter_oversubscribed(&mca_coll_nicbarr_component.waiter);
@@ -136,9 +137,9 @@ void nicbarr_data_leave(mca_coll_nicbarr_module_t *module)
     nicbarr_streamer_leave(&module->nonblocking.streamer);
 }
 
-/* Does the node have plenty of memory for one more record? All members must get the same answer.
- * Therefore the first of them stores it in the note of a small record, where all members read
- * it. */
+/* Returns whether the node has plenty of memory for one more record. All members must get the same
+ * answer. Therefore the first member stores it in the note of a small record, where all members
+ * read it. */
 static bool plenty_for_all(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                            size_t bytes)
 {

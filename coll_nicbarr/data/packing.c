@@ -5,14 +5,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ALIGNMENT = 16 /* of malloc() */ };
+enum { ALIGNMENT = 16 /* alignment of malloc() */ };
 
 static size_t aligned(size_t bytes)
 {
     return (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
 }
 
-/* The extent of the vector in memory, and its beginning relative to the vector's address. */
+/* Returns the extent of the vector in memory; `*begins` becomes its beginning relative to the
+ * vector's address. */
 static size_t span(nicbarr_count_t count, const ompi_datatype_t *type, ptrdiff_t *begins)
 {
     ptrdiff_t lower, extent, true_extent;
@@ -86,8 +87,8 @@ int nicbarr_from_bytes(const void *packed, size_t bytes, void *to, nicbarr_count
     return rc;
 }
 
-/* Open MPI's own ompi_datatype_sndrcv() is not used: it mistakes a type that was made of MPI_PACKED
- * by resizing for MPI_PACKED. */
+/* Open MPI's own ompi_datatype_sndrcv() is not used, because it mistakes a type that was made of
+ * MPI_PACKED by resizing for MPI_PACKED. */
 int nicbarr_copy(const struct nicbarr_side *from, const struct nicbarr_side *to)
 {
     const size_t bytes = nicbarr_packed_bytes(from->count, from->type);

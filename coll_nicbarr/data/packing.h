@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Packing: values of any type as bytes without gaps, in the order of the type's signature, and
- * back.
+/* Packs values of any type into bytes without gaps, in the order of the type's signature, and
+ * unpacks them.
  *
- * The members of a collective agree on the type signature only; the layout is local to each
- * process. So slots carry packed data. Open MPI's convertor packs types with gaps. */
+ * Slots carry packed data, because the members of a collective agree on the type signature only,
+ * and the layout is local to each process. Open MPI's convertor packs types with gaps. */
 #ifndef NICBARR_PACKING_H
 #define NICBARR_PACKING_H
 
@@ -11,13 +11,13 @@
 
 #include <stdbool.h>
 
-/* Is the memory layout of elements equal to the packed one? */
+/* Returns whether the memory layout of elements equals the packed one. */
 static inline bool nicbarr_is_dense(const ompi_datatype_t *type)
 {
     return ompi_datatype_is_contiguous_memory_layout(type, 2) && 0 == type->super.true_lb;
 }
 
-/* Packed bytes of `count` elements. */
+/* Returns the packed size of `count` elements (bytes). */
 static inline size_t nicbarr_packed_bytes(nicbarr_count_t count, const ompi_datatype_t *type)
 {
     size_t size;
@@ -25,25 +25,25 @@ static inline size_t nicbarr_packed_bytes(nicbarr_count_t count, const ompi_data
     return size * (size_t)count;
 }
 
-/* Is the operation user-defined? */
+/* Returns whether the operation is user-defined. */
 static inline bool nicbarr_is_users(const ompi_op_t *op)
 {
     return __builtin_expect(!ompi_op_is_intrinsic((ompi_op_t *)op), 0);
 }
 
 /* The largest element of a predefined type: complex numbers of long doubles. */
-enum { NICBARR_ELEMENT_MOST = 32 /* bytes */ };
+enum { NICBARR_ELEMENT_MOST = 32 /* size in bytes */ };
 
-/* Must a vector be packed before it is combined? User-defined operations accept any type. Some
- * predefined types have gaps, such as MPI_DOUBLE_INT, and a program's data in the gaps must not be
- * touched. */
+/* Returns whether a vector must be packed before it is combined. User-defined operations accept any
+ * type. Some predefined types have gaps, such as MPI_DOUBLE_INT, and the program's data in the gaps
+ * must not be touched. */
 static inline bool nicbarr_is_packed(const ompi_datatype_t *type, const ompi_op_t *op)
 {
     return nicbarr_is_users(op) || __builtin_expect(!nicbarr_is_dense(type), 0);
 }
 
-/* The size of a vector in the form in which nicbarr carries it; 0: nicbarr cannot reduce it.
- * Predefined operations need predefined types. All members compute the same. */
+/* Returns the size of a vector in the form in which nicbarr carries it, or 0 if nicbarr cannot
+ * reduce it. Predefined operations need predefined types. All members get the same result. */
 static inline size_t nicbarr_reducible(nicbarr_count_t count, ompi_datatype_t *type,
                                        const ompi_op_t *op)
 {
@@ -67,7 +67,7 @@ struct nicbarr_operands {
     uint8_t *more;         /* additional bytes for the caller */
 };
 
-/* False if out of memory. */
+/* Allocate the operands. Returns false if out of memory. */
 bool nicbarr_operands_open(struct nicbarr_operands *operands, nicbarr_count_t count,
                            const ompi_datatype_t *type, size_t more);
 void nicbarr_operands_close(struct nicbarr_operands *operands);
@@ -79,7 +79,7 @@ struct nicbarr_side {
     ompi_datatype_t *type;
 };
 
-/* The block of a rank in the buffer of all. */
+/* Returns the block of a rank in the buffer of all blocks. */
 static inline struct nicbarr_side nicbarr_block_of(const struct nicbarr_side *all, uint32_t rank)
 {
     ptrdiff_t lower, extent;
@@ -94,7 +94,7 @@ int nicbarr_to_bytes(const void *from, nicbarr_count_t count, const ompi_datatyp
 int nicbarr_from_bytes(const void *packed, size_t bytes, void *to, nicbarr_count_t count,
                        const ompi_datatype_t *type);
 
-/* Copy a side's elements to another one of the same signature. Open MPI's error. */
+/* Copy a side's elements to another one of the same signature. Returns Open MPI's error. */
 int nicbarr_copy(const struct nicbarr_side *from, const struct nicbarr_side *to);
 
 #endif

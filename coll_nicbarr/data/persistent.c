@@ -67,7 +67,7 @@ nicbarr_request_t *nicbarr_persistent_new(const struct nicbarr_operation *operat
 
 /* ---- carriers ---- */
 
-/* Join a group like that of `like`. If that fails on one member, no member has joined. */
+/* Join a group like that of `like`. If this fails on one member, no member joins. */
 static int join_like(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                      const struct nicbarr_carrier *like, struct myr_nic_group *group)
 {
@@ -82,7 +82,7 @@ static int join_like(mca_coll_nicbarr_module_t *module, ompi_communicator_t *com
     return nicbarr_across_join_one(module, comm, &joining);
 }
 
-/* Create a carrier like `like`. If its group cannot be joined, the carrier has none on all
+/* Create a carrier like `like`. If its group cannot be joined, the carrier has no group, on all
  * members. */
 static int open_like(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                      const struct nicbarr_carrier *like, struct nicbarr_carrier *own)
@@ -96,7 +96,7 @@ static int open_like(mca_coll_nicbarr_module_t *module, ompi_communicator_t *com
                                                                         : OMPI_ERR_OUT_OF_RESOURCE;
 }
 
-/* The same for the carrier that returns the results, if `like` is rooted. If that fails, `own` is
+/* Create the carrier that returns the results, if `like` is rooted. If this fails, `own` is
  * closed. */
 static int open_back_like(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                           const struct nicbarr_carrier *like, struct nicbarr_carrier *own)

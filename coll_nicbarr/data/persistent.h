@@ -3,13 +3,14 @@
  * MPI_Allgather_init, MPI_Gather_init, MPI_Scatter_init.
  *
  * MPI matches persistent operations by the order of their creation. They may be started in any
- * order, which may differ between processes (MPI 4.0, 6.13). So they cannot share rounds with the
- * communicator's other collectives or with each other. Each has its own exchange or ring (libmyr/),
- * or across nodes its own carrier, which is a group of NICs (carrier.h). All members create it in
- * the same call, which is allowed to wait for them (also 6.13), and MPI_Request_free frees it.
+ * order, which may differ between processes (MPI 4.0, 6.13). Therefore they cannot share rounds
+ * with the communicator's other collectives or with each other, and each has its own exchange or
+ * ring (libmyr/), or across nodes its own carrier, which is a group of NICs (carrier.h). All
+ * members create it in the same call, which is allowed to wait for them (also 6.13), and
+ * MPI_Request_free frees it.
  *
- * Starting a persistent operation is like a non-blocking call, with the operations (requests.h) of
- * allreduce.c, gather.c, streamed.c and their counterparts across nodes. Each start uses the
+ * Starting a persistent operation is like a non-blocking call: it uses the operations (requests.h)
+ * of allreduce.c, gather.c, streamed.c and their counterparts across nodes. Each start uses the
  * arguments with which the operation was created. */
 #ifndef NICBARR_PERSISTENT_H
 #define NICBARR_PERSISTENT_H
@@ -18,38 +19,38 @@
 
 /* The state of a request that persists between starts. */
 struct nicbarr_persistent {
-    struct nicbarr_reducer reducer;   /* on one node, either this */
-    struct nicbarr_streamer streamer; /* ... or this */
-    struct nicbarr_carrier carrier;   /* across nodes */
+    struct nicbarr_reducer reducer;   /* on one node: for an exchange */
+    struct nicbarr_streamer streamer; /* on one node: for a ring */
+    struct nicbarr_carrier carrier;   /* across nodes: the carrier */
     const void *from;                 /* the arguments of a reduction: */
     void *to;
     nicbarr_count_t count;
     int root;
-    ompi_datatype_t *type, *to_type; /* of any collective; NULL: none */
-    ompi_op_t *op;                   /* likewise */
-    ompi_request_free_fn_t free;     /* the previous one, of requests without such state */
+    ompi_datatype_t *type, *to_type; /* types of any collective; NULL: none */
+    ompi_op_t *op;                   /* operation of a reduction; NULL: none */
+    ompi_request_free_fn_t free;     /* the previous free function, for the request itself */
 };
 
-/* The reducer whose rounds a request uses, for those on an exchange. */
+/* Returns the reducer whose rounds a request on an exchange uses. */
 static inline struct nicbarr_reducer *nicbarr_reducer_of(const nicbarr_request_t *request)
 {
     return NULL != request->persistent ? &request->persistent->reducer
                                        : &request->module->nonblocking.reducer;
 }
 
-/* Create an inactive request with the state `what`; NULL if out of memory. The caller fills in
- * `of`. Freeing the request frees everything in `what`, and then calls the operation's drop(). The
- * program may free the type and the operation: MPI retains them as long as it needs them. (Open
- * MPI's own requests do not.) */
+/* Create an inactive request with the state `what`. Returns NULL if out of memory. The caller fills
+ * in `of`. Freeing the request frees everything in `what`, and then calls the operation's drop().
+ * The program may free the type and the operation, because the request retains them as long as it
+ * needs them. (Open MPI's own requests do not.) */
 nicbarr_request_t *nicbarr_persistent_new(const struct nicbarr_operation *operation,
                                           mca_coll_nicbarr_module_t *module,
                                           ompi_communicator_t *comm,
                                           const struct nicbarr_persistent *what);
 
 /* Create a carrier like that of the class, for one persistent collective of `bytes` bytes (0:
- * cannot be carried). If the class is undecided, decide on it first. If Open MPI's own is faster,
- * or a member has no room for it, the carrier has no group, on all members. Collective; Open MPI's
- * error. */
+ * cannot be carried). If the class is undecided, decides on it first. If Open MPI's own function is
+ * faster, or a member has no space for the carrier, the carrier has no group, on all members.
+ * Collective; returns Open MPI's error. */
 int nicbarr_data_own_carrier(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                              enum nicbarr_collective collective, size_t bytes,
                              struct nicbarr_carrier *own);

@@ -67,7 +67,7 @@ void nicbarr_reduction_init_taken(struct nicbarr_reduction *reduction, const voi
     };
 }
 
-/* Write as many chunks as there is room for. A chunk's source is read before its result is stored,
+/* Write as many chunks as there is space for. A chunk's source is read before its result is stored,
  * so source and destination may be the same. */
 static void write_on(struct myr_exchange *x, struct nicbarr_reduction *reduction)
 {
@@ -80,8 +80,8 @@ static void write_on(struct myr_exchange *x, struct nicbarr_reduction *reduction
     }
 }
 
-/* Where the value of a block of ranks that ends with `rank` is stored. The block of all ranks has
- * the whole result. */
+/* Returns the location where the value of a block of ranks that ends with `rank` is stored. The
+ * value of the block of all ranks is the result. */
 static void *place_of(const struct nicbarr_reducer *reducer,
                       const struct nicbarr_reduction *reduction, uint32_t rank)
 {
@@ -122,7 +122,7 @@ static bool reads_one(const struct nicbarr_reduction *reduction)
     return taken(reduction) && NICBARR_EVERYBODY != reduction->taker->rank;
 }
 
-/* Have the parts arrived that this process reads in the next round? */
+/* Returns whether the parts that this process reads in the next round have arrived. */
 static bool ready(struct myr_exchange *x, const struct nicbarr_reduction *reduction)
 {
     return reads_one(reduction) ? myr_exchange_has(x, reduction->taker->rank)
@@ -153,14 +153,14 @@ static void read_one(struct nicbarr_reducer *reducer, struct nicbarr_reduction *
     reduction->unread -= count;
 }
 
-/* Pass a round that this process has written and only other processes read. */
+/* Complete a round that this process has written, and that only other processes read. */
 static void leave_one(struct myr_exchange *x, struct nicbarr_reduction *reduction)
 {
     reduction->unread -= next_chunk(reduction, reduction->unread);
     myr_exchange_pass(x);
 }
 
-/* Pass a round, if possible now. */
+/* Complete a round if possible now. Returns whether it was. */
 static bool pass_on(struct nicbarr_reducer *reducer, struct nicbarr_reduction *reduction)
 {
     struct myr_exchange *x = &reducer->exchange;

@@ -1,25 +1,26 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A reduction under way: the implementation of MPI_Allreduce, MPI_Reduce and their non-blocking
- * variants on one node.
+/* Reductions on one node: the implementation of MPI_Allreduce, MPI_Reduce and their non-blocking
+ * variants.
  *
  * The vector is cut into chunks of whole elements. A chunk is a round of the communicator's
  * exchange (libmyr/node/exchange.h): every process writes its own part, then reads all parts and
- * combines them for itself. So a reduction costs one synchronisation, whatever the number of
- * processes, and no process computes for another. In MPI_Reduce only the root reads. The others
- * pass a round as soon as they have written it, and may be a window ahead of the root.
+ * combines them for itself. Therefore a reduction costs one synchronisation, whatever the number of
+ * processes, and no process computes for another. In MPI_Reduce only the root reads. The other
+ * processes proceed to the next round as soon as they have written their part, so they may be a
+ * window ahead of the root.
  *
  * **The same bits.** Parts are combined along a fixed binary tree over ranks: first pairs of
  * neighbours, then pairs of pairs, lower ranks on the left (combine_round()). The result depends
- * on the data, the operation and the number of processes alone, not on the order of arrival, and
- * non-commutative operations are correct. (So are the two halves of a node's ranks, once nodes
- * combine their own.)
+ * only on the data, the operation and the number of processes, and not on the order of arrival, and
+ * non-commutative operations are correct.
  *
- * **Other uses of a round.** A reduction may have a taker that consumes the parts of its rounds
- * (struct nicbarr_taker): user-defined operations (user_op.h).
+ * **Other uses of a round.** A reduction may have a taker (struct nicbarr_taker), which consumes
+ * the parts instead of combining them. User-defined operations (user_op.h) and gathers use it.
  *
- * Reductions of a communicator have rounds in the order in which they were begun. One that is not
- * the oldest waits for its turn. Blocking and non-blocking ones of a communicator have an exchange
- * each. Threads: one at a time; for non-blocking ones, requests' lock (requests.h). */
+ * Reductions of a communicator have rounds in the order in which they were begun, so a reduction
+ * writes nothing before all earlier ones are written. Blocking and non-blocking reductions of a
+ * communicator have separate exchanges. Threads: one at a time; for non-blocking reductions, the
+ * one that holds the requests' lock (requests.h). */
 #ifndef NICBARR_REDUCTION_H
 #define NICBARR_REDUCTION_H
 
@@ -31,50 +32,50 @@ enum { NICBARR_NO_ROOT = -1 /* all processes get the result */ };
 
 /* Shared by the reductions of a communicator, separately for blocking and non-blocking ones. */
 struct nicbarr_reducer {
-    struct myr_exchange exchange; /* no record: not set up (yet) */
-    uint8_t (*parts)[MYR_LINE];   /* [size]; for combining */
+    struct myr_exchange exchange; /* without a record if not set up (yet) */
+    uint8_t (*parts)[MYR_LINE];   /* [size]: intermediate values while parts are combined */
     uint32_t begun;               /* rounds that are assigned to reductions */
 };
 
-/* A taker consumes the payload of a process in a round, `bytes` bytes, on its arrival. */
+/* A taker consumes the payload of a process in a round, `bytes` bytes, when it has arrived. */
 struct nicbarr_taker {
     void (*take)(struct nicbarr_taker *taker, const struct myr_exchange *x, size_t bytes);
-    uint32_t rank; /* that process, or: */
-    uint8_t *to;   /* the taker's destination */
-    size_t block;  /* for NICBARR_EVERYBODY: distance of the bytes of two processes */
+    uint32_t rank; /* that process, or NICBARR_EVERYBODY */
+    uint8_t *to;   /* destination of the next bytes */
+    size_t block;  /* for NICBARR_EVERYBODY: distance of the blocks of two processes */
 };
 enum { NICBARR_EVERYBODY = UINT32_MAX };
 
-/* A taker for the payload of `rank`. */
+/* Returns a taker that copies the payload of `rank` to `to`. */
 struct nicbarr_taker nicbarr_taker_of(uint32_t rank, uint8_t *to);
-/* A taker that concatenates the blocks of all processes, of `block` bytes each. */
+/* Returns a taker that concatenates the blocks of all processes, of `block` bytes each. */
 struct nicbarr_taker nicbarr_taker_of_all(uint8_t *to, size_t block);
 
 struct nicbarr_reduction {
-    const uint8_t *from;         /* elements that are not written yet */
-    struct nicbarr_taker *taker; /* NULL: a predefined operation combines them in: */
+    const uint8_t *from;         /* the first element that is not written yet */
+    struct nicbarr_taker *taker; /* NULL: a predefined operation combines the parts */
     uint8_t *to;                 /* the destination of the next result */
     ompi_op_t *op;
     ompi_datatype_t *type;
-    size_t extent;      /* of an element in a slot, bytes */
-    uint32_t unwritten; /* elements */
-    uint32_t unread;    /* elements */
-    uint32_t chunk;     /* elements in a round */
+    size_t extent;      /* extent of an element in a slot, bytes */
+    uint32_t unwritten; /* number of elements that are not written yet */
+    uint32_t unread;    /* number of elements whose rounds are not complete yet */
+    uint32_t chunk;     /* number of elements in a round */
     bool reads;         /* false: the result is for another process */
-    uint32_t first;     /* round */
+    uint32_t first;     /* number of the first round */
 };
 
-/* A reduction with a predefined operation, on a predefined type; `count` > 0 elements of at most
- * MYR_SLOT_BYTES each. */
+/* Initialise a reduction with a predefined operation, on a predefined type: `count` > 0 elements of
+ * at most MYR_SLOT_BYTES each. */
 void nicbarr_reduction_init(struct nicbarr_reduction *reduction, const void *from, void *to,
                             nicbarr_count_t count, ompi_datatype_t *type, ompi_op_t *op,
                             bool reads);
 
-/* A reduction of `bytes` bytes with a taker. */
+/* Initialise a reduction of `bytes` bytes with a taker. */
 void nicbarr_reduction_init_taken(struct nicbarr_reduction *reduction, const void *from,
                                   size_t bytes, struct nicbarr_taker *taker, bool reads);
 
-/* Reserve its rounds; returns how many. */
+/* Reserve the reduction's rounds. Returns their number. */
 static inline uint32_t nicbarr_reduction_begin(struct nicbarr_reducer *reducer,
                                                struct nicbarr_reduction *reduction)
 {
@@ -84,13 +85,13 @@ static inline uint32_t nicbarr_reduction_begin(struct nicbarr_reducer *reducer,
     return rounds;
 }
 
-/* Write as much as there is room for, if it is its turn. */
+/* Write as many chunks as there is space for, if all earlier reductions have been written. */
 void nicbarr_reduction_write(struct nicbarr_reducer *reducer, struct nicbarr_reduction *reduction);
 
-/* Advance as far as possible; true: complete. */
+/* Advance as far as possible. Returns whether the reduction is complete. */
 bool nicbarr_reduction_go_on(struct nicbarr_reducer *reducer, struct nicbarr_reduction *reduction);
 
-/* Advance to the end, blocking. No other reduction may be outstanding. */
+/* Complete the reduction, blocking. No other reduction may be outstanding. */
 void nicbarr_reduction_finish(struct nicbarr_reducer *reducer, struct nicbarr_reduction *reduction);
 
 #endif

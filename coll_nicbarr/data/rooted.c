@@ -22,7 +22,7 @@ static int lowest_rank_of_first_node(const mca_coll_nicbarr_module_t *module)
     return rank;
 }
 
-/* piece_most is less than a block of `back`, so no empty block follows a full one
+/* piece_most is smaller than a block of `back`, so that no empty block has to follow a full one
  * (bcast_across.c). */
 void nicbarr_rooted_put_together(struct nicbarr_carrier *carrier, struct nicbarr_carrier *back,
                                  int combiner)
@@ -33,7 +33,7 @@ void nicbarr_rooted_put_together(struct nicbarr_carrier *carrier, struct nicbarr
     carrier->piece_most = carrier->piece_most < most ? carrier->piece_most : most;
 }
 
-/* Play a first broadcast on each carrier that all members have joined, because a firewall may let
+/* Test each carrier that all members have joined by a first broadcast, because a firewall may let
  * packets pass in one direction only. */
 static int try_out(const mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                    const struct nicbarr_carrier carriers[], int count, double failed[],
@@ -92,8 +92,8 @@ int nicbarr_rooted_join(mca_coll_nicbarr_module_t *module, ompi_communicator_t *
 
 /* ---- results ---- */
 
-/* If the processes gave vectors of different lengths, 0 bytes are sent, which is an error on the
- * other processes, too. */
+/* Returns the result to be sent. If the processes passed vectors of different lengths, it has 0
+ * bytes, which causes an error on the other processes, too. */
 static struct nicbarr_result result_of(const struct nicbarr_carrier *carrier,
                                        const struct nicbarr_carried *carried, bool combines)
 {
@@ -123,7 +123,8 @@ int nicbarr_rooted_finish(mca_coll_nicbarr_module_t *module, ompi_communicator_t
         result_of(carrier, carried, carrier->combiner == ompi_comm_rank(comm));
     const int rc = nicbarr_carry_bcast(module, comm, carrier->back, result.at, &result.bytes,
                                        carrier->combiner);
-    const bool longer = MPI_ERR_TRUNCATE == rc; /* than expected; the processes are still in step */
+    const bool longer =
+        MPI_ERR_TRUNCATE == rc; /* more bytes than expected; the processes are still in step */
     if (OMPI_SUCCESS == rc || longer) {
         take_result(carrier, carried, result.at, longer ? 0 : result.bytes);
     }

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* MPI_Scatter, on one node and across nodes; on one node also MPI_Iscatter and MPI_Scatter_init.
  *
- * All blocks are broadcast together, and each process takes its own: from the ring on one node
- * (stream.h), from the NICs across nodes (bcast_across.c). So the root does not wait for the others
- * until it is a window ahead. The types of both sides may differ, and may differ between processes:
- * all of them have only the packed size of a block in common (packing.h).
+ * All blocks are broadcast together, and each process takes its own block: from the ring on one
+ * node (stream.h), from the NICs across nodes (bcast_across.c). Therefore the root waits for the
+ * other processes only when it is a window ahead. The types of both sides may differ, and may
+ * differ between processes. Only the packed size of a block is common to all (packing.h).
  *
  * In an erroneous program, a process may expect another number of bytes than the root sends. Then
- * its error is that of a receive, and it is in step again.
+ * it returns the error of a receive, and its next call is not affected.
  *
  * Non-blocking and persistent scatters use a ring a step at a time (streamed.h). */
 #include "coll_nicbarr/data/carriers.h"
@@ -71,7 +71,7 @@ static int send_across(mca_coll_nicbarr_module_t *module, ompi_communicator_t *c
     if (!nicbarr_is_dense(all->type)) {
         packing =
             nicbarr_to_bytes(all->data, all->count * size, all->type, packed, block * (size_t)size);
-        from = packed; /* even after an error, because the others wait for it */
+        from = packed; /* even after an error, because the other processes wait for it */
     }
     const int rc = nicbarr_carry_scattering(module, comm, carrier, from, NULL, &block, root);
     return OMPI_SUCCESS != rc ? rc : packing;
@@ -102,7 +102,8 @@ MYR_HOT int nicbarr_scatter(const void *from, nicbarr_count_t from_count,
                                  : nicbarr_packed_bytes(to_count, to_type);
     const size_t bytes = block * (size_t)ompi_comm_size(comm);
     nicbarr_data_attend(module, comm);
-    /* While candidates are measured across nodes, Open MPI's collectives serve for agreement. */
+    /* While candidates are measured across nodes, this must be Open MPI's own function, because the
+     * ranks agree by it. */
     if (0 == bytes || (module->across && module->tuning) ||
         !nicbarr_data_ours(module, comm, NICBARR_SCATTER, bytes, root)) {
         return module->scatter.function(from, from_count, from_type, to, to_count, to_type, root,
@@ -128,7 +129,7 @@ MYR_HOT int nicbarr_scatter(const void *from, nicbarr_count_t from_count,
 
 /* ---- MPI_Iscatter, MPI_Scatter_init, on one node ---- */
 
-/* The arguments of this process as a stream. */
+/* Returns the arguments of this process as a stream. */
 static struct nicbarr_streamed stream_of(const void *from, nicbarr_count_t from_count,
                                          ompi_datatype_t *from_type, void *to,
                                          nicbarr_count_t to_count, ompi_datatype_t *to_type,

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Streams: bytes of any length from one process to all others on the ring of one node
- * (libmyr/node/ring.h), in a line or in the ring's pieces. Either each receiver gets all of it
- * (MPI_Bcast), or each gets a part of its own (MPI_Scatter); the parts are contiguous, in the order
- * of ranks.
+/* Streams transfer any number of bytes from one process to all others on the ring of one node
+ * (libmyr/node/ring.h), in the slots' cache lines or in the ring's pieces, which are larger
+ * buffers. Either each receiver gets all bytes (MPI_Bcast), or each gets a part of its own
+ * (MPI_Scatter); the parts are contiguous, in the order of ranks.
  *
- * The cache lines of a piece are transferred in parallel, whereas slots of the ring are transferred
- * one after the other: in a sequence of 300 MPI_Bcast of 256 bytes with 2 processes, each took 0.11
- * us in a piece and 0.29 us in three slots (Open MPI's own: 0.21 us).
+ * Pieces are used from two slots on, because the cache lines of a piece are transferred in
+ * parallel, whereas slots are transferred one after the other: in a sequence of 300 MPI_Bcast of
+ * 256 bytes with 2 processes, each took 0.11 us in a piece and 0.29 us in three slots (Open MPI's
+ * own: 0.21 us).
  *
- * The sender does not wait for the others, until it is a whole ring ahead.
+ * The sender waits for the receivers only when it is a whole ring ahead.
  *
- * Open MPI's convertor packs a type with gaps, as the types of sender and receivers may differ. It
- * packs directly into the pieces, and unpacks from them, without a further copy. */
+ * Open MPI's convertor packs a type with gaps, because the types of sender and receivers may
+ * differ. It packs directly into the ring, and unpacks from it, without a further copy. */
 #ifndef NICBARR_STREAM_H
 #define NICBARR_STREAM_H
 
@@ -24,40 +25,42 @@
 #include "libmyr/node/ring.h"
 
 enum {
-    NICBARR_LINES_MOST = 512,                  /* bytes in a ring's lines, if it has no pieces */
-    NICBARR_STEPS_LINES = 10 * MYR_SLOT_BYTES, /* the same, for streams in steps */
-    NICBARR_STEPS_MOST = MYR_RING_PIECE,       /* ... with pieces: one of them */
+    NICBARR_LINES_MOST = 512, /* maximum bytes of a stream on a ring without pieces */
+    NICBARR_STEPS_LINES = 10 * MYR_SLOT_BYTES, /* likewise, for streams in steps (streamed.h) */
+    NICBARR_STEPS_MOST = MYR_RING_PIECE, /* streams in steps on a ring with pieces: one piece */
 };
 
 /* Shared by the broadcasts and scatters of a communicator, separately for blocking and non-blocking
  * ones. */
 struct nicbarr_streamer {
-    struct myr_ring ring; /* no record: not set up (yet) */
-    uint32_t begun, done; /* non-blocking ones, which take turns */
+    struct myr_ring ring; /* without a record if not set up (yet) */
+    uint32_t begun,
+        done; /* non-blocking streams begun and complete, which are executed one after the other */
 };
 
-/* A slot's note: the number of bytes, and */
+/* The contents of a slot's note: the number of bytes, and flags. */
 enum {
     NICBARR_STREAM_BYTES = 0xffff,
-    NICBARR_STREAM_LAST = 1 << 16, /* the last round */
-    NICBARR_STREAM_APART = 1 << 17 /* the bytes are in the slot's piece */
+    NICBARR_STREAM_LAST = 1 << 16, /* flag: the last round of the stream */
+    NICBARR_STREAM_APART = 1 << 17 /* flag: the bytes are in the slot's piece */
 };
 
 _Static_assert((int)MYR_RING_PIECE <= (int)NICBARR_STREAM_BYTES,
                "a note says how much is in a piece");
 
-/* Memory of the user that is still to be sent or received. */
+/* The user's memory that is still to be sent or received. */
 struct nicbarr_rest {
     uint8_t *data;
     size_t bytes;
     opal_convertor_t *convertor; /* NULL: no gaps */
 };
 
-/* Pack into `to`; an element is not cut, so there may be room left at the end. */
+/* Pack up to `bytes` bytes into `to`, and unpack `bytes` bytes. Packing does not split a basic
+ * element, so it may use less than `bytes`; it returns the number of bytes used. */
 uint32_t nicbarr_rest_pack(const struct nicbarr_rest *rest, void *to, size_t bytes);
 void nicbarr_rest_unpack(const struct nicbarr_rest *rest, const void *from, size_t bytes);
 
-/* Copy up to `most` bytes to `to`. Returns their number. */
+/* Copy the next bytes, at most `most`, to `to`. Returns their number. */
 static inline uint32_t nicbarr_rest_take(struct nicbarr_rest *rest, void *to, uint32_t most)
 {
     uint32_t bytes = rest->bytes < most ? (uint32_t)rest->bytes : most;
@@ -82,13 +85,13 @@ static inline void nicbarr_rest_put(struct nicbarr_rest *rest, const void *from,
     rest->bytes -= bytes;
 }
 
-/* Does a payload of this size use the ring's pieces? */
+/* Returns whether a payload of this size uses the ring's pieces. */
 static inline bool nicbarr_stream_apart(const struct myr_ring *ring, size_t bytes)
 {
     return bytes > MYR_SLOT_BYTES && NULL != ring->pieces;
 }
 
-/* Send one round, in the ring's piece or in a line. */
+/* Send one round, in the slot's piece (`apart`) or in its cache lines. */
 static inline __attribute__((always_inline)) void
 nicbarr_stream_send_round(struct myr_ring *ring, struct nicbarr_rest *rest, size_t part, bool apart)
 {
@@ -102,7 +105,7 @@ nicbarr_stream_send_round(struct myr_ring *ring, struct nicbarr_rest *rest, size
                              (apart ? NICBARR_STREAM_APART : 0));
 }
 
-/* `part`: bytes for each process; 0: all bytes are for all. */
+/* Send all bytes. `part` is the number of bytes for each process, or 0 if all bytes are for all. */
 static inline void nicbarr_stream_send(struct myr_ring *ring, struct nicbarr_rest rest, size_t part)
 {
     const bool apart = nicbarr_stream_apart(ring, rest.bytes);
@@ -111,14 +114,15 @@ static inline void nicbarr_stream_send(struct myr_ring *ring, struct nicbarr_res
     } while (0 != rest.bytes && !ring->watch.abandoned);
 }
 
-/* The bytes of a received round. */
+/* Returns the bytes of a received round. */
 static inline const uint8_t *nicbarr_stream_at(const struct myr_ring *ring,
                                                const struct myr_slot *slot, uint32_t note)
 {
     return 0 != (note & NICBARR_STREAM_APART) ? myr_ring_piece(ring) : slot->payload;
 }
 
-/* Wait for one round, and receive it; true: it was the last one, or is abandoned. */
+/* Wait for one round, and receive it. Returns whether it was the last one, or the wait was
+ * abandoned. */
 static inline __attribute__((always_inline)) bool
 nicbarr_stream_receive_round(struct myr_ring *ring, struct nicbarr_rest *rest, int *rc)
 {
@@ -134,9 +138,9 @@ nicbarr_stream_receive_round(struct myr_ring *ring, struct nicbarr_rest *rest, i
     return 0 != (note & NICBARR_STREAM_LAST) || ring->watch.abandoned;
 }
 
-/* Receive all rounds; *used becomes the number of bytes. If an erroneous program sends another
- * number of bytes than it receives, the error is the same as that of a receive, and the next stream
- * is in step again. */
+/* Receive all rounds; *used becomes the number of bytes. If an erroneous program sends more bytes
+ * than it receives, returns MPI_ERR_TRUNCATE like a receive. All rounds are consumed nevertheless,
+ * so the next stream is not affected. */
 static inline int nicbarr_stream_receive(struct myr_ring *ring, struct nicbarr_rest rest,
                                          size_t *used)
 {
@@ -148,14 +152,15 @@ static inline int nicbarr_stream_receive(struct myr_ring *ring, struct nicbarr_r
     return rc;
 }
 
-/* The rest of a process's part. */
+/* The bytes of a process's part that have not been received yet. */
 struct nicbarr_part {
-    size_t before; /* bytes of others' parts before it */
-    size_t left;   /* bytes of its own part */
+    size_t before; /* bytes of other processes' parts that precede it */
+    size_t left;   /* bytes of its own part that are left */
     bool known;    /* the first round has arrived, with the length of a part */
 };
 
-/* The same for this process's part. */
+/* Wait for one round, and receive the bytes in it that belong to this process's part. Returns
+ * whether it was the last round, or the wait was abandoned. */
 static inline __attribute__((always_inline)) bool
 nicbarr_stream_receive_part_round(struct myr_ring *ring, struct nicbarr_rest *rest,
                                   struct nicbarr_part *part, int *rc)
@@ -194,13 +199,13 @@ static inline int nicbarr_stream_receive_part(struct myr_ring *ring, struct nicb
 
 /* A stream in steps (streamed.h). */
 struct nicbarr_streamed {
-    struct nicbarr_side sent;     /* the root's; for a scatter a block */
-    struct nicbarr_side received; /* of the root: for its own block; type NULL: none */
+    struct nicbarr_side sent;     /* data that the root sends; for a scatter one block */
+    struct nicbarr_side received; /* destination; of the root: of its own block; type NULL: none */
     size_t part;                  /* bytes for each process; 0: all bytes are for all */
     bool root;
 };
 
-/* ---- in steps: as far as possible now; true: complete ---- */
+/* ---- streams in steps: advance as far as possible; return whether the stream is complete ---- */
 
 static inline bool nicbarr_stream_send_on(struct myr_ring *ring, struct nicbarr_rest *rest,
                                           size_t part)
@@ -236,11 +241,11 @@ static inline bool nicbarr_stream_receive_part_on(struct myr_ring *ring, struct 
     return true;
 }
 
-/* ---- the same with the convertor; `bytes`: of all these elements ---- */
+/* ---- blocking streams of types with gaps; `bytes` is the packed size of all elements ---- */
 
 int nicbarr_stream_send_packed(struct myr_ring *ring, const void *from, nicbarr_count_t count,
                                const ompi_datatype_t *type, size_t bytes, size_t part);
-/* `parted`: this process's part alone. */
+/* `parted`: receive this process's part only. */
 int nicbarr_stream_receive_packed(struct myr_ring *ring, void *to, nicbarr_count_t count,
                                   const ompi_datatype_t *type, size_t bytes, bool parted);
 

@@ -9,14 +9,14 @@
 #include "coll_nicbarr/data/packing.h"
 #include "coll_nicbarr/data/persistent.h"
 
-/* The streamer whose ring the request uses. */
+/* Returns the streamer whose ring the request uses. */
 static struct nicbarr_streamer *streamer_of(const nicbarr_request_t *request)
 {
     return NULL != request->persistent ? &request->persistent->streamer
                                        : &request->module->nonblocking.streamer;
 }
 
-/* All that this process sends if it is the root, or receives otherwise. */
+/* Returns all data that this process sends if it is the root, or receives otherwise. */
 static struct nicbarr_side whole_of(const struct nicbarr_streamed *what, uint32_t size)
 {
     struct nicbarr_side whole = what->root ? what->sent : what->received;
@@ -34,7 +34,7 @@ static int copy_own_block(const struct nicbarr_streamed *what, uint32_t rank)
     return nicbarr_copy(&own, &what->received);
 }
 
-/* Packing cannot fail here: MPI has checked the type already. */
+/* Packing cannot fail here, because MPI has checked the type already. */
 static void begin_stream(nicbarr_request_t *request)
 {
     struct nicbarr_streamer *streamer = streamer_of(request);
@@ -95,8 +95,7 @@ static void free_packed_stream(nicbarr_request_t *request)
 static const struct nicbarr_operation streamed = {begin_stream, test_stream, NULL,
                                                   free_packed_stream};
 
-/* Set the request's parameters. If the type has gaps, the bytes are packed into memory of the
- * request. */
+/* Fill in the request. If the type has gaps, the bytes are packed into memory of the request. */
 static int fill_in(nicbarr_request_t *request, const void *given)
 {
     const struct nicbarr_streamed *what = given;

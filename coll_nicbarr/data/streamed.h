@@ -2,28 +2,30 @@
 /* MPI_Ibcast, MPI_Iscatter, MPI_Bcast_init and MPI_Scatter_init on one node: requests that use a
  * ring, a step at a time (stream.h).
  *
- * The root writes as much as there is room for, the others read what has arrived. A communicator
- * has a ring for its non-blocking ones, which take turns, so the ring's rounds are in the order of
- * these calls. A persistent one has a ring of its own (persistent.h), with pieces only if its size
- * requires them. */
+ * In each step the root writes as many rounds as there is space for, and the other processes read
+ * the rounds that have arrived. A communicator has one ring for its non-blocking streams, which are
+ * executed one after the other, in the order of the calls. A persistent one has a ring of its own
+ * (persistent.h), with pieces only if its size requires them. */
 #ifndef NICBARR_STREAMED_H
 #define NICBARR_STREAMED_H
 
 #include "coll_nicbarr/requests.h"
 
-/* Does a payload fit the communicator's ring (bytes, of all blocks together)? If it is larger than
- * a line, the ring gets pieces. The answer is the same on all members. Tuning does not measure
- * these collectives, since nicbarr's are always faster than Open MPI's: on an idle EPYC with Open
- * MPI 4.1.4, 2 and 4 processes, 2 to 8 KiB and root 0, sequences of 12 or 300 MPI_Ibcast were 4 to
- * 19 times as fast, and MPI_Iscatter 4 to 18 times. */
+/* Returns whether a payload fits the communicator's ring (`bytes` of all blocks together). If it is
+ * larger than a slot, the ring gets pieces. The result is the same on all members.
+ *
+ * Tuning does not measure these collectives, because nicbarr's have always been faster than Open
+ * MPI's: on an idle EPYC with Open MPI 4.1.4, 2 and 4 processes, 2 to 8 KiB and root 0, sequences
+ * of 12 or 300 MPI_Ibcast were 4 to 19 times as fast, and MPI_Iscatter 4 to 18 times. */
 bool nicbarr_streamed_fits(mca_coll_nicbarr_module_t *module, size_t bytes);
 
-/* Begin one on the communicator's ring. Open MPI's error. */
+/* Begin a non-blocking stream on the communicator's ring. Returns Open MPI's error. */
 int nicbarr_streamed_start(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                            const struct nicbarr_streamed *what, ompi_request_t **handle);
 
-/* Create a persistent one; `bytes` is the sum of all blocks. *handle becomes NULL, on all members,
- * if there is no memory for it or it is not worthwhile. Returns Open MPI's error. */
+/* Create a persistent broadcast or scatter; `bytes` is the sum of all blocks. *handle becomes NULL,
+ * on all members, if there is no memory for it, or if it is not worthwhile. Returns Open MPI's
+ * error. */
 int nicbarr_streamed_init(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                           enum nicbarr_collective collective, size_t bytes,
                           const struct nicbarr_streamed *what, ompi_request_t **handle);

@@ -5,7 +5,7 @@
 #include "coll_nicbarr/data/carriers.h"
 #include "coll_nicbarr/data/data.h"
 
-/* A carrier must have room for an element of any type. */
+/* Returns the size of a block. A carrier must have space for an element of any type. */
 static uint32_t unit_of(uint32_t pieces, size_t bytes)
 {
     return nicbarr_carrier_unit(pieces, bytes < NICBARR_ELEMENT_MOST ? NICBARR_ELEMENT_MOST
@@ -85,7 +85,7 @@ static int our_bcast(const struct nicbarr_vectors *v, struct nicbarr_carrier *ca
                                nicbarr_trial_root(v->trial, number));
 }
 
-/* A size class counts the bytes of all ranks. */
+/* Returns the bytes of each rank, because a size class counts the bytes of all ranks. */
 static size_t each_rank(const struct nicbarr_vectors *v, size_t bytes)
 {
     return bytes / (size_t)ompi_comm_size(v->trial->comm);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Traits of the collectives in a trial across nodes: the group of each, and its calls by Open MPI's
- * own and by a carrier.
+/* The traits of a collective are its specific part of a trial across nodes: the kind of group that
+ * it needs, and how to call it by Open MPI's own function and by a carrier.
  *
  * Called by data_across.c. */
 #ifndef NICBARR_TRAITS_H
@@ -13,15 +13,15 @@
 struct nicbarr_vectors {
     const struct nicbarr_trial *trial;
     size_t bytes;
-    int count; /* of doubles */
+    int count; /* number of doubles */
     double *from, *to;
 };
 
 struct nicbarr_traits {
     bool broadcasts, combines;
-    /* Size of a block for a class of up to this number of bytes. */
+    /* Returns the size of a block for a class of up to `bytes` bytes. */
     uint32_t (*unit)(const struct nicbarr_vectors *v, uint32_t bytes);
-    /* Create a carrier from this group. If it is not usable, leave the group and return false. */
+    /* Create a carrier from this group. If the group is not usable, leaves it and returns false. */
     bool (*open)(const struct nicbarr_vectors *v, const struct myr_nic_group *group,
                  struct nicbarr_choice choice, struct nicbarr_carrier *carrier);
     /* Execute call number `number` by Open MPI's own function, and by a carrier. */
@@ -29,7 +29,8 @@ struct nicbarr_traits {
     int (*ours)(const struct nicbarr_vectors *v, struct nicbarr_carrier *carrier, int number);
 };
 
-/* The traits of a collective that NICs carry; not of those with user-defined operations. */
+/* Returns the traits of a collective that NICs carry. Collectives with user-defined operations have
+ * none. */
 const struct nicbarr_traits *nicbarr_traits(enum nicbarr_collective collective);
 
 #endif

@@ -12,13 +12,14 @@
 #include "coll_nicbarr/files/report.h"
 
 enum {
-    AT_ONCE = 4,  /* budgets for the portions within the first call */
+    AT_ONCE = 4,  /* number of budgets for the portions within the first call */
     IN_A_ROW = 10 /* minimum of calls in a turn of a loosely synchronous collective */
 };
 
-/* May processes leave the collective before others have entered it? Then the time of a single call
- * differs from that of each of many in a row: with 16 hosts, a single broadcast took five times as
- * long, and the other candidate was the faster one (docs/figures.md). */
+/* Returns whether processes may leave the collective before others have entered it. If so, the time
+ * of a single call differs from the time per call of a long sequence: with 16 hosts, a single
+ * broadcast took five times as long, and the other candidate was the faster one
+ * (docs/figures.md). */
 static bool loosely_synchronous(enum nicbarr_collective collective)
 {
     return NICBARR_BCAST == collective || NICBARR_SCATTER == collective;
@@ -34,7 +35,7 @@ static bool is_root(const struct nicbarr_trial *trial)
     return 0 == ompi_comm_rank(trial->comm);
 }
 
-/* ---- known results ---- */
+/* ---- stored results ---- */
 
 static uint64_t recall(const mca_coll_nicbarr_module_t *module, enum nicbarr_collective collective,
                        uint32_t size_class)
@@ -141,13 +142,13 @@ static void fail_trial(struct nicbarr_trial *trial)
     trial->kind->free(trial);
 }
 
-/* Must its portions be affordable? */
+/* Returns whether each portion of the trial must be affordable. */
 static bool is_limited(const struct nicbarr_trial *trial)
 {
     return trial->anew || (trial->watched && nicbarr_expense_limited());
 }
 
-/* Play a portion, and further ones as long as all of them together take no more than
+/* Run a portion, and further ones as long as all of them together take no more than
  * `at_once_us`. */
 static int go_on(struct nicbarr_trial *trial, double since_us, double at_once_us)
 {
@@ -156,7 +157,7 @@ static int go_on(struct nicbarr_trial *trial, double since_us, double at_once_us
     const double began_us = since_us;
     bool more = false;
     int rc;
-    *way_of(trial) = NICBARR_WAY_OURS; /* for the calls of the contest */
+    *way_of(trial) = NICBARR_WAY_OURS; /* the calls of the contest use nicbarr's implementation */
     do {
         const double portion_us = nicbarr_portions_next_us(portions);
         rc = nicbarr_race_go_on(&trial->contest, &race, since_us, portion_us);
@@ -174,7 +175,8 @@ static int go_on(struct nicbarr_trial *trial, double since_us, double at_once_us
         trial->contest.chosen =
             trial->contest.provisional ? trial->standing : trial->contest.chosen;
     } else if (is_limited(trial) && trial->contest.rounds < NICBARR_CONTEST_BATCH) {
-        trial->contest.chosen = 0; /* Open MPI's own, as before; the next portion may be far away */
+        trial->contest.chosen =
+            0; /* keep Open MPI's own function, because the next portion may be far away */
     }
     trial->kind->install(trial);
     if (is_root(trial) && trial->contest.rounds > 0) {

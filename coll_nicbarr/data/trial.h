@@ -1,21 +1,24 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A trial: the contest (contest.h) that decides a class of size, from the call that begins it to
- * the one that ends it.
+/* A trial is the tuning run that chooses the implementation of a size class: a contest (contest.h)
+ * with its state, from the call that begins it to the call that ends it.
  *
- * Like a barrier's contest (tune.c), it is played in portions: at once as long as the machine is
- * too slow or too busy to be sure, up to four budgets; then, if the choice is still provisional, a
- * small portion after some calls, and after half as many again (portions.h). Meanwhile calls use
- * the best so far. The class's way is open until the end, so that its calls are counted, and a call
- * that finds it open advances the trial. Decided classes are not affected.
+ * Like a barrier's contest (tune.c), it is measured in portions. The first call runs one portion.
+ * Unless the time for measuring is limited, it runs further portions, up to four budgets in total,
+ * as long as the machine is too slow or too busy for a confident result. If the choice is still
+ * provisional then, small portions follow after increasing numbers of calls (portions.h). Meanwhile
+ * calls use the best implementation so far. The class's way is open until the end, so that its
+ * calls are counted, and a call that finds it open advances the trial. Decided classes are not
+ * affected.
  *
- * A watched class may be tried again (data_watch.h). Then the implementation in use stays until
- * another one is better with sufficient confidence. Such portions must be affordable, and all
- * others if measuring has a limit (expense.h).
+ * A decided class may be remeasured (data_watch.h). Then the implementation in use stays until
+ * another one is better with sufficient confidence. A portion of a remeasurement starts only if the
+ * job can afford it; if the time for measuring is limited (expense.h), this holds for all trials in
+ * which the user forces nothing.
  *
- * All of it happens within blocking collectives of all members. Each counts the same calls, and all
- * agree on the values. So they continue, choose and end alike.
+ * A trial runs within blocking collectives of all members. All members count the same calls, and
+ * agree on the measured values. Therefore they continue, choose and end alike.
  *
- * data_tune.c and data_across.c have a kind of trial each. */
+ * data_tune.c and data_across.c each implement a kind of trial. */
 #ifndef NICBARR_TRIAL_H
 #define NICBARR_TRIAL_H
 
@@ -30,61 +33,68 @@ struct nicbarr_trial {
     enum nicbarr_collective collective;
     uint32_t size_class;
     const struct nicbarr_choice *choices; /* the candidates */
-    bool forced;                          /* the user forces one of nicbarr's */
-    bool once;                            /* for its figures only: not continued */
-    /* The user forces nothing: the result is remembered, and the class is watched afterwards. */
+    bool forced;                          /* the user forces one of nicbarr's implementations */
+    bool once;                            /* run for its measurements only: not continued */
+    /* The user forces nothing: the result is stored, and the class is re-evaluated from time to
+     * time. */
     bool watched;
-    bool anew; /* remeasurement: it was decided before, with this candidate in use: */
+    bool anew; /* remeasurement of a decided class, whose candidate in use is: */
     int standing;
-    enum nicbarr_way way; /* of calls meanwhile, for a remeasurement; else install() sets it */
+    enum nicbarr_way
+        way; /* implementation of the calls during a remeasurement; else install() sets it */
     /* Private to trial.c: */
     struct nicbarr_contest contest;
     struct nicbarr_portions portions;
-    struct nicbarr_trial *next; /* in the module's list */
+    struct nicbarr_trial *next; /* next trial in the module's list */
 };
 
 struct nicbarr_trial_kind {
     /* As in struct nicbarr_race; `trial` is the context. */
     int (*call)(void *trial, int candidate, int number);
-    /* Called before the trial continues, to undo what was installed; NULL: nothing to undo. */
+    /* Called before the trial continues, to undo what was installed; NULL if there is nothing to
+     * undo. */
     void (*take_back)(struct nicbarr_trial *trial);
-    void (*install)(struct nicbarr_trial *trial); /* contest.chosen, or the forced one */
-    void (*free)(struct nicbarr_trial *trial);    /* with everything that is not installed */
+    void (*install)(
+        struct nicbarr_trial *trial); /* installs contest.chosen, or the forced candidate */
+    void (*free)(struct nicbarr_trial
+                     *trial); /* frees the trial, with all resources that are not installed */
 };
 
-/* The job's knowledge about a class, or the cache's if that is sure: a word of nicbarr_pack(). 0:
- * none; NICBARR_READING: none yet. Rank 0 broadcasts its own. Collective, with module->tuning set;
+/* Get the stored choice for a class: the job's, or the cache's if its confidence is sufficient.
+ * `*known` becomes a word of nicbarr_pack(), 0 if there is none, or NICBARR_READING if it is not
+ * known yet. Rank 0 looks it up, and broadcasts it. Collective, with module->tuning set; returns
  * Open MPI's error. */
 int nicbarr_trial_ask(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                       enum nicbarr_collective collective, uint32_t size_class, uint64_t *known);
 
 /* Begin a trial with this number of candidates; the caller has filled in its first fields. Sets the
  * class's way, provisionally or finally. The trial is freed at its end, in this call or later. The
- * time since `since_us` (nicbarr_now_us()) counts. Collective, with module->tuning set; Open MPI's
- * error. */
+ * time since `since_us` (nicbarr_now_us()) counts against its budget. Collective, with
+ * module->tuning set; returns Open MPI's error. */
 int nicbarr_trial_begin(struct nicbarr_trial *trial, int candidates, double since_us);
 
 /* Postpone the decision on the class by more calls. All members do so in the same call. */
 void nicbarr_trial_put_off(mca_coll_nicbarr_module_t *module, enum nicbarr_collective collective,
                            uint32_t size_class);
 
-/* May a trial begin now for a class of which nothing is known? If the job cannot afford it, the
- * trial is postponed. Collective, with module->tuning set. */
+/* Returns whether a trial may begin now for a class without a stored choice. If the job cannot
+ * afford it, the trial is postponed. Collective, with module->tuning set. */
 bool nicbarr_trial_affordable(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                               enum nicbarr_collective collective, uint32_t size_class);
 
-/* The root of call number `number` of the contest: the root of the program's calls if that is
- * constant, else each rank in turn. */
+/* Returns the root of call number `number` of the contest: the root of the program's calls if that
+ * is constant, else each rank in turn. */
 int nicbarr_trial_root(const struct nicbarr_trial *trial, int number);
 
-/* The trial of a class; NULL: none. */
+/* Returns the trial of a class, or NULL if there is none. */
 struct nicbarr_trial *nicbarr_trial_of(const mca_coll_nicbarr_module_t *module,
                                        enum nicbarr_collective collective, uint32_t size_class);
 
-/* Count a call of its class. True: the trial was continued, collectively, and may be over. */
+/* Count a call of the trial's class. Returns whether the trial was continued by this call,
+ * collectively; it may be over then. */
 bool nicbarr_trial_call(struct nicbarr_trial *trial);
 
-/* Conclude with the portions so far. Local. */
+/* End the trial, or all trials of a module, with the result of the portions so far. Local. */
 void nicbarr_trial_end(struct nicbarr_trial *trial);
 void nicbarr_trials_end(mca_coll_nicbarr_module_t *module);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* See user_op.h. If elements have no gaps, their packed form equals that in memory, and values are
- * copied to and from slots directly. */
+/* See user_op.h. If elements have no gaps, their packed form equals the memory layout, and values
+ * are copied to and from slots directly. */
 #include "coll_nicbarr/data/user_op.h"
 
 /* ---- levels ---- */
@@ -15,13 +15,13 @@ static uint32_t first_of_block(uint32_t rank, uint32_t level)
     return rank >> level << level;
 }
 
-/* The first rank of the neighbouring block at this level. */
+/* Returns the first rank of the neighbouring block at this level. */
 static uint32_t neighbour(const struct nicbarr_user_op *user)
 {
     return first_of_block(user->rank, user->level) ^ 1U << user->level;
 }
 
-/* Does this process combine its block's value with the neighbour's? */
+/* Returns whether this process combines its block's value with that of the neighbouring block. */
 static bool combines(const struct nicbarr_user_op *user)
 {
     const uint32_t block = first_of_block(user->rank, user->level + 1);
@@ -32,8 +32,8 @@ static bool combines(const struct nicbarr_user_op *user)
            (block == user->rank && block != first_of_block((uint32_t)user->root, user->level + 1));
 }
 
-/* The rank from which the value of the neighbouring block is read. The ranks of a block read from
- * different ranks, to spread the load. */
+/* Returns the rank from which the value of the neighbouring block is read. The ranks of a block
+ * read from different ranks, to distribute the load. */
 static uint32_t source(const struct nicbarr_user_op *user)
 {
     const uint32_t opposite = user->rank ^ 1U << user->level;
@@ -79,7 +79,7 @@ static void combine_pair(struct nicbarr_user_op *user)
     }
 }
 
-/* Finish a level once its rounds are complete. Returns true after the last level. */
+/* Finish a level whose rounds are complete. Returns whether it was the last level. */
 static bool finish_level(struct nicbarr_user_op *user)
 {
     if (user->rounds.reads) {

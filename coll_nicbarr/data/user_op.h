@@ -1,18 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A reduction with a user-defined operation, on elements of any type.
+/* Reductions with user-defined operations, on elements of any type.
  *
- * Such a function may take long. So processes share the work, unlike with predefined operations:
- * they climb the same tree over ranks (reduction.h) level by level. At a level each process has the
- * value of its block of ranks, packed (packing.h) for the others; it reads that of the neighbouring
- * block from one member, and combines the two, lower ranks on the left. So the function is called
- * once at each level, with the whole vector. A level takes rounds of the exchange. In MPI_Reduce
- * one member of each block continues: the root, or the lowest rank.
+ * A user-defined function may take long. Therefore the processes share the work, unlike with
+ * predefined operations: they ascend the same tree over ranks (reduction.h) level by level. At each
+ * level a process has the value of its block of ranks, and sends it, packed (packing.h), in rounds
+ * of the exchange. It reads the value of the neighbouring block from one member of that block, and
+ * combines the two, lower ranks on the left. So the function is called once per level, with the
+ * whole vector. In MPI_Reduce only one member of each block continues: the root, or the lowest
+ * rank.
  *
- * Values are combined in private memory of the reduction. So the function sees no memory of other
- * processes, and may write into gaps: only the values are copied to the program's result.
+ * Values are combined in private memory of the reduction. Therefore the function does not access
+ * memory of other processes, and may write into gaps: only the values are copied to the program's
+ * result.
  *
- * The function may take locks of the program. So it is called without our locks, and not by the
- * call that starts a non-blocking reduction (allreduce.c). */
+ * The function may take locks of the program. To avoid deadlocks it is called without our locks,
+ * and not by the call that starts a non-blocking reduction (allreduce.c). */
 #ifndef NICBARR_USER_OP_H
 #define NICBARR_USER_OP_H
 
@@ -21,40 +23,40 @@
 
 struct nicbarr_user_op {
     struct nicbarr_taker taker;
-    struct nicbarr_reduction rounds; /* of this level: */
+    struct nicbarr_reduction rounds; /* rounds of the current level: */
     uint32_t rounds_each;            /* number of rounds of each level */
     ompi_op_t *op;
     ompi_datatype_t *type;
     void *to;
     nicbarr_count_t count;
     int root;
-    size_t bytes; /* packed */
+    size_t bytes; /* size of the packed vector */
     uint32_t processes, rank;
     uint32_t level;                   /* blocks have 1 << level ranks */
-    struct nicbarr_operands operands; /* private memory, for: */
-    uint8_t *value;                   /* of this block: the first element's address */
-    uint8_t *other;                   /* destination of the neighbouring block's */
+    struct nicbarr_operands operands; /* private memory, which contains: */
+    uint8_t *value;                   /* value of this block: address of the first element */
+    uint8_t *other;                   /* value of the neighbouring block, likewise */
     uint8_t *packed;
-    opal_mutex_t *held; /* to be released while the program's function runs; NULL: none */
+    opal_mutex_t *held; /* lock to be released while the program's function runs; NULL: none */
 };
 
-/* Allocate the memory of a reduction. Returns Open MPI's error if there is none. Must be followed
- * by nicbarr_user_op_close() in any case. */
+/* Allocate the memory of a reduction. Returns Open MPI's error if out of memory. The caller must
+ * call nicbarr_user_op_close() in any case. */
 int nicbarr_user_op_open(struct nicbarr_user_op *user, const struct myr_exchange *x, void *to,
                          nicbarr_count_t count, ompi_datatype_t *type, ompi_op_t *op, int root,
                          opal_mutex_t *held);
 void nicbarr_user_op_close(struct nicbarr_user_op *user);
 
-/* Pack this process's vector, before each reduction. Open MPI's error. */
+/* Pack this process's vector, before each reduction. Returns Open MPI's error. */
 int nicbarr_user_op_load(struct nicbarr_user_op *user, const void *from);
 
 /* Reserve the rounds of all levels. */
 void nicbarr_user_op_begin(struct nicbarr_reducer *reducer, struct nicbarr_user_op *user);
 
-/* Advance as far as possible; true: complete. */
+/* Advance as far as possible. Returns whether the reduction is complete. */
 bool nicbarr_user_op_go_on(struct nicbarr_reducer *reducer, struct nicbarr_user_op *user);
 
-/* Advance to the end, blocking. No other reduction may be outstanding. */
+/* Complete the reduction, blocking. No other reduction may be outstanding. */
 void nicbarr_user_op_finish(struct nicbarr_reducer *reducer, struct nicbarr_user_op *user);
 
 #endif

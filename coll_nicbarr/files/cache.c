@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The tuning cache as the component uses it: the description of what measurements depend on, and
- * the messages about the files, which are printed once per node. cache_places.c determines the
- * files, cache_file.c handles a single one, and evidence.c draws the conclusions.
+/* The tuning cache as the component uses it. This file describes the machine on which measurements
+ * depend, and prints messages about the files, once per node. cache_places.c determines the files,
+ * cache_file.c handles a single file, and evidence.c derives the choice from the measurements.
  *
  * The description contains no host name, so hosts with the same hardware and software share their
  * measurements. */
@@ -22,7 +22,7 @@
 #include "coll_nicbarr/files/this_host.h"
 #include "firmware/wire.h"
 
-/* ---- what measurements depend on ---- */
+/* ---- the machine on which measurements depend ---- */
 
 static void describe_machine(const struct nicbarr_shape *shape, char machine[NICBARR_CACHE_MACHINE])
 {
@@ -39,7 +39,7 @@ static void describe_machine(const struct nicbarr_shape *shape, char machine[NIC
 
 /* ---- messages ---- */
 
-/* Print the first failure on a node, and what the user can do about it. */
+/* Print the first failure on a node, and a remedy for the user. */
 static void report_cache_failure(const char *path, bool writing, const struct myr_error *error)
 {
     if (!nicbarr_say_once(NICBARR_SAID_CACHE)) {
@@ -109,7 +109,7 @@ static void gather_evidence(const struct nicbarr_shape *shape, const char *what,
     nicbarr_node_cache_find(nicbarr_cache_file_key(&any, shape, key), evidence);
 }
 
-/* The name of the best choice according to the files (NICBARR_CHOICE_TEXT bytes). */
+/* Look up the name of the best choice according to the files (NICBARR_CHOICE_TEXT bytes). */
 static bool read_name(const struct nicbarr_shape *shape, const char *what, char *name, bool *sure)
 {
     struct nicbarr_finding finding = {.sure = false};
@@ -155,7 +155,7 @@ static const double most_provisional = 0.9;
 
 _Static_assert((int)NICBARR_CLASS_TEXT <= (int)NICBARR_CACHE_WHAT, "what was measured fits");
 
-/* If out of memory, the measurement is dropped. */
+/* Add the measurement to the cache. If out of memory, it is dropped. */
 static void add_measurement(const struct nicbarr_shape *shape, const char *what,
                             const struct nicbarr_measurement *measurement)
 {
@@ -185,14 +185,15 @@ void nicbarr_cache_add(const struct nicbarr_shape *shape, const char *what,
     };
     for (int c = 0; c < contest->count; ++c) {
         const uint32_t place = measurement.count;
-        if (contest->of[c].rounds > 0) { /* else it was dropped after the look */
+        if (contest->of[c].rounds > 0) { /* otherwise the candidate was dropped after the look */
             (void)nicbarr_choice_name(choices[c], measurement.of[place].name);
             measurement.of[place].rounds = (uint32_t)contest->of[c].rounds;
             measurement.of[place].us = contest->of[c].us;
             ++measurement.count;
         }
     }
-    if (contest->count > 1 && contest->of[0].rounds > 0) { /* else there is nothing to compare */
+    if (contest->count > 1 &&
+        contest->of[0].rounds > 0) { /* otherwise there is nothing to compare */
         add_measurement(shape, what, &measurement);
     }
 }

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The tuning cache: measurements kept across jobs in files of the user and the administrator. One
- * process of a communicator queries it, and one writes to it. Errors are printed once on a node.
+/* The tuning cache keeps measurements across jobs, in files of the user and of the administrator.
+ * Only one process of a communicator reads from it and writes to it. Errors are printed once per
+ * node.
  *
- * The files contain evidence, not choices (evidence.h). A query computes the choice and its
- * confidence from it. Without sufficient confidence, the job starts with that choice and
- * remeasures. */
+ * The files contain measurements, not choices. A lookup computes the choice and its confidence from
+ * the measurements (evidence.h). If the confidence is insufficient, the job starts with that choice
+ * and remeasures. */
 #ifndef NICBARR_CACHE_H
 #define NICBARR_CACHE_H
 
@@ -12,19 +13,21 @@
 #include "coll_nicbarr/coll_nicbarr.h"
 #include "coll_nicbarr/shape.h"
 
-/* Have the files been read? The first call on a node starts to read them in the background
- * (node_cache.h). Until that is complete, queries find nothing. */
+/* Returns whether the files have been read. The first call on a node starts to read them in the
+ * background (node_cache.h). Until that is complete, lookups find nothing. */
 bool nicbarr_cache_ready(void);
 
-/* Called on each call of a collective, of which `calls_before` came before: on the first one, start
- * to read the files, since rank 0 will query the cache after some more. */
+/* Start to read the files in advance, because rank 0 will look up a choice after some more calls.
+ * Called in each call of a collective, after `calls_before` others; only the first call has an
+ * effect. */
 void nicbarr_cache_soon(ompi_communicator_t *comm, uint32_t calls_before);
 
-/* The component closes: stop reading. */
+/* Stop reading, because the component closes. */
 void nicbarr_cache_close(void);
 
-/* Get the best known choice for `shape` and `what` (the name of a collective and its size; NULL:
- * MPI_Barrier), and whether its confidence is sufficient. False if nothing is known. */
+/* Look up the best known choice for `shape` and `what` (the name of a collective and its size;
+ * NULL: MPI_Barrier), and whether its confidence is sufficient. Returns false if there are no
+ * measurements. */
 bool nicbarr_cache_read(const struct nicbarr_shape *shape, const char *what,
                         struct nicbarr_choice *choice, bool *sure);
 

@@ -17,16 +17,16 @@
 #include "coll_nicbarr/nics.h"
 
 enum {
-    PATH_BYTES = PATH_MAX + 8, /* with a suffix */
-    /* How long to wait for the lock if only this user can hold it, and if other users can. After a
-     * timeout the measurement is lost, and a later job measures again. */
+    PATH_BYTES = PATH_MAX + 8, /* for a path with a suffix */
+    /* Timeouts for the lock, if only this user can hold it, and if other users can. After a timeout
+     * the measurement is lost, and a later job measures again. */
     OWN_LOCK_MS = 30000,
     FOREIGN_LOCK_MS = 2000,
 };
 
 /* ---- keys ---- */
 
-/* Across nodes: the names of the NICs that can play. Returns text. */
+/* Write the names of the usable NICs, across nodes, into text[bytes]; returns text. */
 static const char *players_text(const struct nicbarr_shape *shape, char *text, size_t bytes)
 {
     int length = 0;
@@ -94,7 +94,7 @@ bool nicbarr_cache_file_read(const struct nicbarr_cache_file *file,
 
 /* ---- writing ---- */
 
-/* Create the missing folders of `path` within `below`. If the process runs as another user (su,
+/* Create the missing directories of `path` within `below`. If the process runs as another user (su,
  * sudo), none are created, because they would belong to that user. Returns the errno of the first
  * failure, or 0. */
 static int make_folders(const char *path, const char *below)
@@ -119,8 +119,8 @@ static int make_folders(const char *path, const char *below)
     return why;
 }
 
-/* Check the file before the lock file is created: that remains, and must not appear beside a file
- * that does not belong to nicbarr. */
+/* Returns whether the file is a cache. This is checked before the lock file is created, because the
+ * lock file remains, and must not appear beside a file that does not belong to nicbarr. */
 static bool is_ours(const char *path, struct myr_error *error)
 {
     size_t bytes;
@@ -155,8 +155,8 @@ static int lock(const char *path, int no_folders, struct myr_error *error)
     return door;
 }
 
-/* Create the temporary file. Returns its descriptor, or -1. An existing one may be removed, because
- * it was left by a process that was killed: only the holder of the lock uses it. */
+/* Create the temporary file. Returns its descriptor, or -1. An existing one is removed: since only
+ * the holder of the lock uses it, a process that was killed has left it. */
 static int make_fresh(const char *fresh, struct myr_error *error)
 {
     (void)unlink(fresh);
@@ -167,7 +167,7 @@ static int make_fresh(const char *fresh, struct myr_error *error)
     return out;
 }
 
-/* Write `text` (NULL: out of memory) to the temporary file, close that, and rename it to `path`. */
+/* Write `text` (NULL: out of memory) to the temporary file, close it, and rename it to `path`. */
 static bool replace(const char *path, const char *fresh, int out, const char *text, size_t bytes,
                     struct myr_error *error)
 {

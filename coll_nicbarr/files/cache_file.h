@@ -1,23 +1,24 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A file of the tuning cache: measurements of jobs, by shape (docs/tuning-cache.md; cache_lines.c
- * has the format). cache.c determines the files, and depends on the component; this file depends on
- * neither that nor Open MPI.
+/* Reads and updates a file of the tuning cache: measurements of jobs, by shape
+ * (docs/tuning-cache.md; cache_lines.c has the format). cache.c determines the files, and depends
+ * on the component; this file depends neither on the component nor on Open MPI.
  *
- * A file is replaced as a whole, by rename, under a lock. Readers need no lock: they see the old
- * file or the new one. A writer that is killed leaves the old file, and a temporary one that the
- * next writer removes. A file in another format is left alone, and nothing is created beside it; an
- * empty one counts as missing.
+ * A file is replaced as a whole, by rename, under a lock. Readers need no lock, because they open
+ * either the old file or the new one. A writer that is killed leaves the old file unchanged, and a
+ * temporary one that the next writer removes. A file in another format is left unchanged, and
+ * nothing is created beside it; an empty file counts as missing.
  *
- * Over NFS. The lock is on a separate file, because NFS cannot lock folders, and that file is
- * opened for writing, as NFS requires. The new file is created after locking and before reading:
- * that makes a client revalidate the folder, so it reads the file that another host has just
- * renamed.
+ * Over NFS. The lock is on a separate file, because NFS cannot lock directories, and that file is
+ * opened for writing, as NFS requires. The new file is created after locking and before reading,
+ * because this makes a client revalidate the directory, so that it reads the file that another host
+ * has just renamed.
  *
- * The process caches nothing: each query reads the file, once.
+ * The process caches nothing: each lookup reads the file once.
  *
- * Functions may be called by any thread of any process. If there is anything to report, `error`
- * contains it; else its text stays empty. The status is MYR_ERR_FOREIGN if the file is not ours;
- * MYR_ERR_FULL if another process keeps it locked; others if it cannot be opened or written. */
+ * Functions may be called by any thread of any process. `error` contains the message if there is
+ * anything to report; otherwise its text stays empty. The status is MYR_ERR_FOREIGN if the file is
+ * not a cache, MYR_ERR_FULL if another process keeps it locked, and another one if it cannot be
+ * opened or written. */
 #ifndef NICBARR_CACHE_FILE_H
 #define NICBARR_CACHE_FILE_H
 
@@ -27,19 +28,21 @@
 
 struct nicbarr_cache_file {
     const char *path;
-    const char *below;   /* a folder, within which missing ones are created; NULL: none are */
-    const char *machine; /* everything that a measurement depends on besides the shape, in words */
-    const char *what;    /* the collective and its size, in words; NULL: MPI_Barrier */
+    const char *below; /* a directory within which missing directories are created; NULL: none are
+                          created */
+    const char
+        *machine; /* description of everything besides the shape on which a measurement depends */
+    const char *what; /* name of the collective and its size; NULL: MPI_Barrier */
 };
 
-/* The key of `shape` in a file; returns key. */
-enum { NICBARR_CACHE_KEY = 800 /* bytes */ };
+/* Write the key of `shape` in a file into `key`; returns key. */
+enum { NICBARR_CACHE_KEY = 800 /* size in bytes */ };
 const char *nicbarr_cache_file_key(const struct nicbarr_cache_file *file,
                                    const struct nicbarr_shape *shape, char key[NICBARR_CACHE_KEY]);
 
 /* Read the file at `path` (cache_lines.h). Returns its content, which the caller frees, or an empty
- * text if there is no file. NULL if the file is not a cache and must not be changed, or cannot be
- * read. */
+ * text if there is no file. Returns NULL if the file is not a cache and must not be changed, or if
+ * it cannot be read. */
 char *nicbarr_cache_file_text(const char *path, size_t *bytes, struct myr_error *error);
 
 /* Add the file's measurements of `shape` to `evidence`. Returns false if there is an error to
@@ -48,7 +51,7 @@ bool nicbarr_cache_file_read(const struct nicbarr_cache_file *file,
                              const struct nicbarr_shape *shape, struct nicbarr_evidence *evidence,
                              struct myr_error *error);
 
-/* Add `measurement` to the file's measurements of `shape`; false on failure. */
+/* Add `measurement` to the file's measurements of `shape`. Returns false on failure. */
 bool nicbarr_cache_file_add(const struct nicbarr_cache_file *file,
                             const struct nicbarr_shape *shape,
                             const struct nicbarr_measurement *measurement, struct myr_error *error);

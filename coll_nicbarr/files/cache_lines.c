@@ -17,7 +17,7 @@ static const char time_format[] = "%Y-%m-%dT%H:%M:%SZ";
 
 enum {
     TIME_TEXT = 32,
-    START_BYTES = 1000, /* maximum of a line's part before the list */
+    START_BYTES = 1000, /* maximum size of the part of a line before the list */
     HEAD_BYTES = sizeof(head) - 1,
     NAME_BYTES = 6 * NICBARR_CHOICE_TEXT, /* every character may need an escape of 6 bytes */
     LINE_MOST = START_BYTES + NICBARR_CACHE_KEPT * (NICBARR_CONTESTANTS + 1) * (NAME_BYTES + 100),
@@ -53,14 +53,15 @@ static bool read_time(const json_t *text, int64_t *when)
     return NULL != end && '\0' == *end;
 }
 
-/* Read a figure, which must be positive. */
+/* Read a measured value, which must be positive. */
 static bool read_figure(const json_t *value, double *figure)
 {
     *figure = json_number_value(value);
     return isfinite(*figure) && *figure > 0;
 }
 
-/* Returns false if the object differs from what write_measurement() writes. */
+/* Parse a measurement. Returns false if the object has another format than that of
+ * write_measurement(). */
 static bool read_measurement(const json_t *json, struct nicbarr_measurement *measurement)
 {
     const json_t *candidates = json_object_get(json, "candidates");
@@ -111,7 +112,7 @@ static void insert_measurement(struct nicbarr_evidence *evidence, uint32_t first
 
 /* ---- lines ---- */
 
-/* The end of a line, including its line feed. */
+/* Returns the end of a line, including its line feed. */
 static const char *end_of(const char *line, const char *end)
 {
     const char *feed = memchr(line, '\n', (size_t)(end - line));
@@ -131,8 +132,8 @@ static size_t start_of(const char *key, char start[START_BYTES])
     return length + (size_t)snprintf(start + length, START_BYTES - length, "%s", behind);
 }
 
-/* Is the nesting no deeper than NICBARR_CACHE_DEPTH? jansson accepts 2,048 levels, which overflow
- * the stack of a small thread. */
+/* Returns whether the nesting is no deeper than NICBARR_CACHE_DEPTH. jansson accepts 2,048 levels,
+ * which overflow the stack of a small thread. */
 static bool is_shallow(const char *text, size_t bytes)
 {
     bool in_string = false;
@@ -168,8 +169,8 @@ static void read_line(const char *line, size_t bytes, struct nicbarr_evidence *e
 }
 
 /* Add all measurements of `key` to the evidence. Copy all other lines, each with a line feed, to
- * `others` (unless it is NULL), which has room for one byte more than the text; returns their
- * length. There may be several lines of a key, if a user has concatenated files. */
+ * `others` (unless it is NULL), which has space for one byte more than the text; returns their
+ * length. A key may have several lines if a user has concatenated files. */
 static size_t part(const char *text, size_t bytes, const char *key,
                    struct nicbarr_evidence *evidence, char *others)
 {
@@ -208,7 +209,7 @@ void nicbarr_cache_lines_read(const char *text, size_t bytes, const char *key,
     (void)part(text, bytes, key, evidence, NULL);
 }
 
-/* Write the line of a key, at most LINE_MOST bytes. Returns its length; 0 if out of memory. */
+/* Write the line of a key, at most LINE_MOST bytes. Returns its length, or 0 if out of memory. */
 static size_t write_line(const char *key, const struct nicbarr_evidence *evidence, char *line)
 {
     size_t length = start_of(key, line);

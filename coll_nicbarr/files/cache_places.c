@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Find the user's own file. Returns false if the environment does not determine its folder. */
+/* Find the user's own file. Returns false if the environment does not determine its directory. */
 static bool find_own(struct nicbarr_cache_place *place)
 {
     const char *xdg = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");

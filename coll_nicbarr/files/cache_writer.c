@@ -13,7 +13,7 @@
 #include "coll_nicbarr/files/cache_places.h"
 #include "os/thread.h"
 
-enum { LONGEST_MS = 1000 /* limit of the wait at the end of a job */ };
+enum { LONGEST_MS = 1000 /* timeout at the end of a job */ };
 
 static struct {
     pthread_mutex_t lock;
@@ -34,7 +34,8 @@ static bool add_to(const struct nicbarr_cache_place *place,
     return nicbarr_cache_file_add(&file, &addition->shape, &addition->measurement, error);
 }
 
-/* If no file accepts the addition, the first failure is reported. */
+/* Write an addition to the first file that accepts it. If no file does, the first failure is
+ * reported. */
 static void write_one(const struct nicbarr_cache_addition *addition)
 {
     struct nicbarr_cache_place place, failed = {.path = ""};
@@ -57,7 +58,8 @@ static void write_one(const struct nicbarr_cache_addition *addition)
 
 /* ---- the queue ---- */
 
-/* The first addition of the queue. NULL: the queue is empty, and the thread must end. */
+/* Returns the first addition of the queue, or NULL if the queue is empty, so that the thread must
+ * end. */
 static struct nicbarr_cache_addition *first(void)
 {
     pthread_mutex_lock(&queue.lock);
@@ -121,7 +123,7 @@ static bool is_writing(void)
     return writing;
 }
 
-/* After the timeout: report the first file that has not been written. */
+/* Report the first file that has not been written before the timeout. */
 static void give_up(void)
 {
     struct nicbarr_cache_place place = {.path = ""};

@@ -11,10 +11,11 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Paths are relative to an open folder, so they are short: a thread may have little stack. */
+/* Paths are relative to an open directory, so that they are short, because a thread may have a
+ * small stack. */
 enum { ETHERNET = 1, INFINIBAND = 32, LINE_BYTES = 64, PATH_BYTES = NAME_MAX + 32 };
 
-/* Open the folder `name` below the root of sysfs; NULL: there is none. */
+/* Open the directory `name` below the root of sysfs. Returns NULL if there is none. */
 static DIR *open_folder(const char *system, const char *name)
 {
     const int top = open(system, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -61,7 +62,7 @@ static long number_in(int folder, const char *name, const char *what, long other
     return '\0' == line[0] ? otherwise : strtol(line, NULL, 10);
 }
 
-/* Returns false if the interface is down, or is neither Ethernet nor InfiniBand. */
+/* Examine an interface. Returns false if it is down, or is neither Ethernet nor InfiniBand. */
 static bool look_at(int folder, const char *name, struct interface *interface)
 {
     char path[PATH_BYTES], state[LINE_BYTES];

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A description of this host's network: kind and speed of its fastest interfaces, from the kernel.
- * Measurements across nodes depend on it. Called by cache.c.
+/* Describes this host's network, on which measurements across nodes depend: kind and speed of its
+ * fastest interfaces, as reported by the kernel. Called by cache.c.
  *
- * Reading it takes a few reads in /sys. If there are physical interfaces, virtual ones (bridges,
- * veth) are ignored. Threads: any. */
+ * The description takes a few reads in /sys. If there are physical interfaces, virtual ones
+ * (bridges, veth) are ignored. Threads: any. */
 #ifndef NICBARR_NETWORK_H
 #define NICBARR_NETWORK_H
 
@@ -11,8 +11,8 @@
 
 enum { NICBARR_NETWORK_TEXT = 160 };
 
-/* Write it into text[NICBARR_NETWORK_TEXT], such as "Ethernet at 10000 Mb/s, RDMA at 100 Gb/sec (4X
- * EDR)"; returns text. `system` is the root of sysfs: "/sys". */
+/* Write the description into text[NICBARR_NETWORK_TEXT], such as "Ethernet at 10000 Mb/s, RDMA at
+ * 100 Gb/sec (4X EDR)"; returns text. `system` is the root of sysfs: "/sys". */
 const char *nicbarr_network_name(const char *system, char *text);
 
 #endif

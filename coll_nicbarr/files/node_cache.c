@@ -2,12 +2,12 @@
 /* See node_cache.h.
  *
  * The contents of the files are stored in the segment one after the other, each with a terminating
- * 0. A note contains their place. Before that it contains the number of the process that reads the
- * files, so that others can detect its death instead of waiting for it. If the segment has no
- * memory for the note, there is no cache.
+ * 0. A note in the segment contains their location. While the files are being read, it contains the
+ * number of the reading process, so that others can detect the death of this process instead of
+ * waiting for it. If the segment has no memory for the note, there is no cache.
  *
- * A thread that hangs in a file system cannot be joined. Therefore its data are in memory of its
- * own, and it publishes nothing if the component has been closed since it was started. */
+ * A thread that hangs in a file system cannot be joined. Therefore the thread uses memory of its
+ * own, and publishes nothing if the component has been closed since it was started. */
 #include "coll_nicbarr/files/node_cache.h"
 
 #include <pthread.h>
@@ -30,12 +30,12 @@ struct reading {
     unsigned opened; /* `state.opened` at the start of the thread */
     int count;
     char path[FILES_MOST][PATH_MAX];
-    struct nicbarr_cache_place place; /* too large for a small stack */
+    struct nicbarr_cache_place place; /* not on the stack, which may be small */
 };
 
 static struct {
     pthread_mutex_t lock;
-    unsigned opened; /* incremented when the component is closed, as it may be opened again */
+    unsigned opened; /* incremented when the component is closed, because it may be opened again */
 } state = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 struct nicbarr_cache_trouble nicbarr_node_cache_trouble = {.lock = PTHREAD_MUTEX_INITIALIZER};
@@ -70,8 +70,8 @@ static void append(char **texts, size_t *bytes, const char *text, size_t more)
     }
 }
 
-/* Publish the contents; there is no cache if the segment has no memory for them. The lock is
- * held. */
+/* Publish the contents; there is no cache if the segment has no memory for them. Called with the
+ * lock held. */
 static void publish_texts(const char *texts, size_t bytes)
 {
     struct myr_segment *segment = mca_coll_nicbarr_component.segment;
@@ -115,7 +115,8 @@ static void read_files(struct reading *reading)
     free(reading);
 }
 
-/* The thread gets the lowest priority, so that it does not delay a process on its processor. */
+/* The thread that reads the files. It has the lowest priority, so that it does not delay a process
+ * on its core. */
 static void *run_reader(void *context)
 {
     os_thread_give_way();

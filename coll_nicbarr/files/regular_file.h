@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Files with names given by the user: the tuning cache and the report. Called by cache_file.c and
- * report_file.c.
+/* Opens, locks, reads and writes files with names given by the user: the tuning cache and the
+ * report. Called by cache_file.c and report_file.c.
  *
  * Opening never blocks, and only a regular file is opened, because a pipe in its place would hang
- * the job. Locking has a timeout: another user who may read a file, or open a folder, can keep it
- * locked.
+ * the job. Locking has a timeout: another user who may read a file, or open a directory, can keep
+ * it locked.
  *
- * Such a file is read and written as a whole, by one system call each if the kernel completes it,
- * up to a size limit of the caller. Larger files are refused unread.
+ * A file is read and written as a whole, by one system call each if the kernel completes it. Files
+ * above the caller's size limit are rejected unread.
  *
  * Threads: any. */
 #ifndef NICBARR_REGULAR_FILE_H
@@ -18,21 +18,21 @@
 
 #include "libmyr/status.h"
 
-/* Open the regular file at `path`; `flags` and `mode` are those of open(). Returns -1 with a line
- * in `error` on failure, with MYR_ERR_NOT_THERE if there is no such file. */
+/* Open the regular file at `path`; `flags` and `mode` are those of open(). Returns -1 with a
+ * message in `error` on failure; its status is MYR_ERR_NOT_THERE if there is no such file. */
 int nicbarr_open_regular(const char *path, int flags, unsigned mode, struct myr_error *error);
 
-/* Lock the file behind `fd`; closing it releases the lock. Returns false, with a line in `error`,
- * if the file cannot be locked, or not within `most_ms` (MYR_ERR_FULL). Over NFS, `fd` must be open
- * for writing. */
+/* Lock the file behind `fd`; closing it releases the lock. Returns false, with a message in
+ * `error`, if the file cannot be locked, or not within `most_ms` (MYR_ERR_FULL). Over NFS, `fd`
+ * must be open for writing. */
 bool nicbarr_lock(int fd, unsigned most_ms, struct myr_error *error);
 
 /* Read the whole file behind `fd` from its beginning. Returns its content, which the caller frees;
- * `*bytes` becomes its length. NULL, with a line in `error`, if it has more than `most` bytes
- * (MYR_ERR_FOREIGN), or cannot be read. */
+ * `*bytes` becomes its length. Returns NULL, with a message in `error`, if the file has more than
+ * `most` bytes (MYR_ERR_FOREIGN), or cannot be read. */
 char *nicbarr_read_whole(int fd, size_t most, size_t *bytes, struct myr_error *error);
 
-/* Write all of it at the descriptor's offset; false, with errno, on failure. */
+/* Write `bytes` bytes at the descriptor's offset. Returns false, with errno, on failure. */
 bool nicbarr_write_whole(int fd, const char *text, size_t bytes);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The report on how each communicator implements its collectives, and on what was measured. With
- * coll_nicbarr_verbose, users get a line per decision; with coll_nicbarr_report, programs get a
- * JSON file (docs/report.md).
+/* Reports how each communicator implements its collectives, and the measurements. With
+ * coll_nicbarr_verbose, a message is printed for each decision; with coll_nicbarr_report, a JSON
+ * file for programs is written (docs/report.md).
  *
  * Rank 0 of each communicator reports for it. Communicators without measurements whose entries
  * would be equal share one entry, which counts them. This file composes the entries; report_file.c
@@ -23,8 +23,8 @@
 static const char *format = "nicbarr report 1";
 static struct nicbarr_report_site site;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* protects the variables below */
-static json_t *entries;                                  /* of this process */
-static bool changed;                                     /* since the last write */
+static json_t *entries;                                  /* entries of this process */
+static bool changed;                                     /* changed since the last write */
 static uint64_t job; /* identity of the job, the same on all nodes; 0: not known yet */
 
 void nicbarr_report_open(const struct nicbarr_report_site *given)
@@ -72,7 +72,7 @@ static void add_round_trips(json_t *entry, const struct nicbarr_tuning *tuning)
     json_decref(list);
 }
 
-/* `model_us` is NULL if there are no predictions. */
+/* Add the measurements of a contest to an entry. `model_us` is NULL if there are no predictions. */
 static void add_contest(json_t *entry, const struct nicbarr_contest *contest,
                         const struct nicbarr_choice *choices, const double *model_us)
 {
@@ -164,7 +164,7 @@ static json_t *barrier_json(const mca_coll_nicbarr_module_t *module, ompi_commun
     return entry;
 }
 
-/* The name of the choice for a size class. */
+/* Returns the name of the choice for a size class. */
 static const char *data_way(const mca_coll_nicbarr_module_t *module,
                             enum nicbarr_collective collective, uint32_t size_class,
                             char text[NICBARR_CHOICE_TEXT])
@@ -207,7 +207,7 @@ static json_t *data_json(const mca_coll_nicbarr_module_t *module, ompi_communica
     return entry;
 }
 
-/* The index of an entry; if the report does not have it, the number of entries. */
+/* Returns the index of an entry, or the number of entries if the report does not contain it. */
 static size_t place_of(const json_t *entry)
 {
     size_t place = 0;
@@ -217,15 +217,15 @@ static size_t place_of(const json_t *entry)
     return place;
 }
 
-/* Does the entry count a single communicator? */
+/* Returns whether the entry counts a single communicator. */
 static bool is_single(const json_t *entry)
 {
     return 1 == json_integer_value(json_object_get(entry, "communicators"));
 }
 
-/* Add `entry` to the report, or put it in the place of `before` if that is still there. An entry
- * without measurements is merged with an equal one, if there is one. Returns the entry that is in
- * the report, which owns it. */
+/* Add `entry` to the report, or replace `before` by it if the report still contains `before`. An
+ * entry without measurements is merged with an equal one, if there is one. Returns the entry that
+ * is in the report, which owns it. */
 static json_t *keep_entry(json_t *entry, bool measured, const json_t *before)
 {
     json_t *kept = entry;
@@ -257,11 +257,11 @@ bool nicbarr_report_wanted(void)
     return NULL != site.path && '\0' != *site.path;
 }
 
-/* ---- readable lines ---- */
+/* ---- messages to the user ---- */
 
 enum { FIGURES_TEXT = 160 /* bytes */ };
 
-/* The figures of a contest: the medians of the chosen candidate and of the reference. */
+/* Write the results of a contest: the medians of the chosen candidate and of the reference. */
 static void write_figures(char figures[FIGURES_TEXT], const struct nicbarr_contest *contest)
 {
     const double chosen_us = contest->of[contest->chosen].us.median;
@@ -383,8 +383,9 @@ void nicbarr_report_duel(mca_coll_nicbarr_module_t *module, ompi_communicator_t 
         return;
     }
     pthread_mutex_lock(&lock);
-    if (place_of(module->entry) < json_array_size(entries)) { /* else the report has been closed */
-        json_object_update(module->entry, entry);             /* keeps the measurements */
+    if (place_of(module->entry) <
+        json_array_size(entries)) {               /* otherwise the report has been closed */
+        json_object_update(module->entry, entry); /* keeps the measurements */
         changed = true;
     }
     pthread_mutex_unlock(&lock);
@@ -427,8 +428,8 @@ void nicbarr_report_retract(const mca_coll_nicbarr_module_t *module, ompi_commun
 
 /* ---- the file ---- */
 
-/* Names that identify the writer of an entry: the job, and the process among all nodes of the
- * job. */
+/* Write the names that identify the writer of an entry: the job, and the process among all nodes of
+ * the job. */
 static void own_names(char *job_name, size_t job_bytes, char *process, size_t process_bytes)
 {
     snprintf(job_name, job_bytes, "%016llx",

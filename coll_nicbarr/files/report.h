@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The report: the implementation of each communicator's collectives, and the measurements; see
- * report.c.
+/* The report shows how each communicator's collectives are implemented, and the measurements behind
+ * these choices; see report.c.
  *
- * Called when these are decided (fallback.c, setup.c, across.c, tune.c; data.c, data_tune.c), and
- * at the end. Any thread. */
+ * Called when an implementation is chosen (fallback.c, setup.c, across.c, tune.c; data.c,
+ * data_tune.c), and at the end. Any thread. */
 #ifndef NICBARR_REPORT_H
 #define NICBARR_REPORT_H
 
@@ -15,48 +15,49 @@ struct nicbarr_duel;    /* see duel.h */
 
 /* The destination of the report; all of this must outlive nicbarr_report_close(). */
 struct nicbarr_report_site {
-    const char *path;                  /* of the file; NULL or "": none */
-    const struct myr_segment *segment; /* NULL: this process has joined none, and writes nothing */
-    int output;                        /* the output stream of the readable lines */
+    const char *path; /* path of the file; NULL or "": none */
+    const struct myr_segment
+        *segment; /* NULL: this process has not joined a segment, and writes nothing */
+    int output;   /* Open MPI's output stream for messages to the user */
 };
 
-/* Before all others, by one thread. */
+/* Initialise the report. Called by one thread, before all other functions. */
 void nicbarr_report_open(const struct nicbarr_report_site *site);
 
-/* Print a line if a report is requested and its file cannot be written. Called at the start of the
- * job, when it is not too late for the user to name another file, and by one process of the job. */
+/* Print a message if a report is requested and its file cannot be written. Called by one process of
+ * the job, at the start, so that the user can still choose another file. */
 void nicbarr_report_check(void);
 
-/* Is there a report to write? May differ between processes. */
+/* Returns whether there is a report to write. The result may differ between processes. */
 bool nicbarr_report_wanted(void);
 
-/* Record the barrier of `comm` once it is decided, with its measurements, if any; `declined` is why
- * Open MPI's own is used. Replaces the previous record of the communicator's tuning. Only acts in
- * rank 0's process. */
+/* Record the choice of MPI_Barrier for `comm`, with its measurements if there are any. `declined`
+ * is the reason why Open MPI's own function is used, or NULL. Replaces the communicator's previous
+ * record of tuning. Has an effect in rank 0's process only. */
 void nicbarr_report_note(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                          const struct nicbarr_tuning *tuning, const char *declined);
 
-/* Remove a record of nicbarr_report_note() without tuning, because the choice of `comm` has been
- * improved since. */
+/* Remove a record that nicbarr_report_note() has added without tuning, because the choice of `comm`
+ * has changed since. */
 void nicbarr_report_retract(const mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                             const char *declined);
 
-/* Record the end of a duel of these `choices`, the first of which was in use; `comm` uses the
- * winner. (The record of a communicator that shared an entry was removed.) Only acts in rank 0's
- * process. */
+/* Record the result of a duel, which has compared `choices`. The first one was in use when the duel
+ * began; `comm` now uses the winner. If the communicator's previous record is shared with other
+ * communicators, the caller has retracted it. Has an effect in rank 0's process only. */
 void nicbarr_report_duel(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                          const struct nicbarr_duel *duel, const struct nicbarr_choice *choices);
 
-/* Record how `comm` implements `collective` in this size class, once the module's `ways` are set,
- * with the contest between Open MPI's own function (the first candidate) and nicbarr's if it was
- * measured here. `choices` are the candidates across nodes, NULL on one. Replaces the previous
- * record. Only acts in rank 0's process. */
+/* Record how `comm` implements `collective` in this size class, once the module's `ways` are set.
+ * `contest` has the measurements of Open MPI's own function (the first candidate) and of nicbarr's,
+ * or is NULL if it was not measured here. `choices` are the candidates across nodes, or NULL on one
+ * node. Replaces the previous record. Has an effect in rank 0's process only. */
 void nicbarr_report_data(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                          enum nicbarr_collective collective, uint32_t size_class,
                          enum nicbarr_source source, const struct nicbarr_contest *contest,
                          const struct nicbarr_choice *choices);
 
 void nicbarr_report_write(void); /* update the file */
-void nicbarr_report_close(void); /* the same, for the last time */
+void nicbarr_report_close(void); /* update the file for the last time */
 
 #endif

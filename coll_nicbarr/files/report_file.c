@@ -12,14 +12,15 @@
 #include "coll_nicbarr/files/regular_file.h"
 
 enum {
-    LOCK_MOST_MS = 30000, /* enough for all processes of a large job to write in turn */
-    FILE_MOST = 64 << 20, /* bytes; larger files are left unchanged */
+    LOCK_MOST_MS =
+        30000, /* sufficient for all processes of a large job to write one after the other */
+    FILE_MOST = 64 << 20, /* maximum bytes; larger files are left unchanged */
 };
 
 /* ---- entries ---- */
 
-/* Does `other` have all fields of `entry` with the same values? The communicator's name, the count
- * and the writer are ignored. */
+/* Returns whether `other` has all fields of `entry` with the same values. The communicator's name,
+ * the count and the writer are ignored. */
 static bool says_all(const json_t *other, const json_t *entry)
 {
     const char *field;
@@ -40,7 +41,7 @@ static bool alike(const json_t *left, const json_t *right)
     return says_all(left, right) && says_all(right, left);
 }
 
-/* The index of the entry that can count the communicator of `entry`, or SIZE_MAX. */
+/* Returns the index of the entry that can count the communicator of `entry`, or SIZE_MAX. */
 static size_t find_alike(const json_t *entries, const json_t *entry)
 {
     for (size_t i = 0; i < json_array_size(entries); ++i) {
@@ -51,7 +52,7 @@ static size_t find_alike(const json_t *entries, const json_t *entry)
     return SIZE_MAX;
 }
 
-/* Add `more` to an entry's count of communicators; an entry that counts none is removed. */
+/* Add `more` to an entry's count of communicators; an entry whose count becomes 0 is removed. */
 static void count_communicator(json_t *entries, size_t index, int more)
 {
     json_t *entry = json_array_get(entries, index);
@@ -84,7 +85,7 @@ void nicbarr_entries_take_back(json_t *entries, const json_t *entry)
 
 /* ---- the file ---- */
 
-/* Barriers have a list of their own, for readers that know nothing of other collectives. */
+/* Barriers have a separate list, for programs that do not support other collectives. */
 static const char *const lists[] = {"communicators", "collectives"};
 
 static const char *list_of(const json_t *entry)
@@ -114,8 +115,8 @@ static void remove_entries(json_t *list, const char *process)
     }
 }
 
-/* Does the file begin as reports do? A process that was killed while it wrote may have left less
- * than that, even nothing. */
+/* Returns whether the file begins like a report. A process that was killed while it wrote may have
+ * left only a part of this beginning, or an empty file. */
 static bool begins_as_report(int file)
 {
     static const char report[] = "{\n \"format\": \"nicbarr report ";
@@ -124,9 +125,9 @@ static bool begins_as_report(int file)
     return bytes >= 0 && 0 == memcmp(begin, report, (size_t)bytes);
 }
 
-/* The document with the entries that other processes of this job have written; `head` if there is
- * none. The caller releases it by json_decref(). Returns NULL, with a line, if the file has other
- * content or cannot be read. */
+/* Returns the document with the entries that other processes of this job have written, or `head` if
+ * there is none. The caller releases it by json_decref(). Returns NULL, with a message, if the file
+ * has other content or cannot be read. */
 static json_t *others(int file, json_t *head, const char *process, struct myr_error *error)
 {
     size_t bytes = 0;
@@ -216,7 +217,7 @@ bool nicbarr_report_file_write(const char *path, json_t *head, const char *proce
         (void)myr_fail(error, why.status, 0, "%s: %.180s", path, why.text);
     }
     if (file >= 0) {
-        close(file); /* this also unlocks it */
+        close(file); /* this also unlocks the file */
     }
     return written;
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The names of this host, for the report and the cache. */
+/* Names that identify this host, and the time of day, for the report and the cache. */
 #ifndef NICBARR_THIS_HOST_H
 #define NICBARR_THIS_HOST_H
 
-/* The model name of the processor, and the host name, to identify machines. They remain valid. */
+/* Return the model name of the processor, and the host name. They remain valid. */
 const char *nicbarr_processor_name(void);
 const char *nicbarr_host_name(void);
 
